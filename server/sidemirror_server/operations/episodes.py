@@ -179,7 +179,7 @@ def _speaker(event: RecordedEvent) -> str:
 
 def _take(open_calls: list[tuple[str, str]], event: RecordedEvent) -> str:
     """The id of the call that ended: the recorded one, else that of the oldest open call of the tool. Without an open
-    call it is a new id, so that the outcome matches no other call."""
+    call, the id is new, so that the outcome matches no other call."""
     for call in open_calls:
         if call[1] == event.call_id or (not event.call_id and call[0] == event.name):
             open_calls.remove(call)

@@ -1,7 +1,7 @@
 """`sidemirror replay`: plays recorded episodes through RunTurn and reports the sidecar's directives.
 
-Each episode has its session, and several are played at once. Events of an episode are sent as an agent would send them.
-At each decision point, replay reads all directives before it goes on.
+Each episode gets a new session, and several are played at once. Events of an episode are sent as an agent would send
+them. At each decision point, replay reads all directives before it goes on.
 """
 
 import argparse

@@ -17,7 +17,8 @@ from sidemirror_server.vocabulary import secret_patterns as patterns
 from sidemirror_server.vocabulary.secret_names import FOLD, named
 from sidemirror_server.vocabulary.secret_tokens import RUNS, Span, tokens
 
-# The end of a line that may split a token without a long run after it. Chosen here: a third of the shortest token.
+# The end of a line that may split a token whose parts are all shorter than a long run. Chosen here: a third of the
+# shortest token.
 _CUT_RUNS = (b"a" * 6 + b"\n", b"a" * 6 + b'"\n')
 
 _DIGIT = re.compile(r"[0-9]")

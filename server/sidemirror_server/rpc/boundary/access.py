@@ -63,7 +63,7 @@ class Token(msgspec.Struct, frozen=True):
         return any(grant.covers(scope) for grant in self.grants)
 
     def own_scope(self, sidecars: Scope) -> Scope | None:
-        """The scope of a request of this token that names none: the sidecar's own if the token covers it, else the
+        """The scope of this token's requests that name none: the sidecar's own if the token covers it, else the
         token's only scope (decision 003). None if the token has no such scope, or several."""
         if self.covers(sidecars):
             return sidecars
