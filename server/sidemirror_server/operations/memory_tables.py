@@ -76,8 +76,8 @@ def show_memory(memory: pb.Memory, versions: Iterable[pb.Memory]) -> None:
 
 
 def show_lessons(lessons: Sequence[pb.LessonStatistics]) -> None:
-    """Prints each lesson: its text and reason, then its figures. Ids are never cut, because users copy them for
-    `show` and `review`."""
+    """Prints each lesson: its id and verdict, the reason, then its figures. Ids are never cut, because users copy
+    them for `show` and `review`."""
     console = Console(highlight=False)
     if not lessons:
         console.print("No outcome was reported for a task that a lesson was shown for or held back from.")

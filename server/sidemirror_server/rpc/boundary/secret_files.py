@@ -97,8 +97,8 @@ class Reread(Generic[T]):
         when_empty: T | None = None,
     ) -> None:
         """`make` raises CannotUse, which only the constructor passes on. `told` is called after each change: with that
-        error, or with None when the new value is in use. `when_empty`: the value to use once `make` has raised Emptied
-        for EMPTY_FOR_S; `told` is called only then. None: the old value stays."""
+        error, or with None when the new value is in use; for Emptied only once it has lasted EMPTY_FOR_S. `when_empty`:
+        the value from then on; None: the old value stays."""
         self._paths = paths
         self._make = make
         self._clock = clock
