@@ -1,5 +1,5 @@
-"""The command line: thin, the work is in `operations/`. argparse, because every start of a sidecar pays for the import
-(typer would add half of a bare server's start)."""
+"""The command line: parses arguments and calls `operations/`. It uses argparse, because every start of a sidecar pays
+for the import (typer would add half of a bare server's start time)."""
 
 import argparse
 import sys
@@ -39,7 +39,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _unknown(arguments: Sequence[str], *, is_setting: bool) -> str:
-    """What to say of arguments that mean nothing; `is_setting`: flags of this command are settings."""
+    """The error for unknown arguments. `is_setting`: the command's flags are settings."""
     flag = next((argument.partition("=")[0] for argument in arguments if argument.startswith("--")), "")
     name = flag.removeprefix("--").replace("-", "_")
     if is_setting and name in SECRETS:
@@ -50,7 +50,7 @@ def _unknown(arguments: Sequence[str], *, is_setting: bool) -> str:
 
 
 class _Version(argparse.Action):
-    """Prints the version. Not argparse's own action, for which each start would have to look the version up."""
+    """Prints the version. argparse's own action would look the version up at every start."""
 
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
         import importlib.metadata
@@ -60,14 +60,14 @@ class _Version(argparse.Action):
 
 
 class _GrantTo(argparse.Action):
-    """Gathers roles, each with the tenant that `--tenant` after it names, or None."""
+    """Collects roles, each with the tenant of the `--tenant` after it, or None."""
 
     def __call__(self, _: object, options: argparse.Namespace, role: Any, *__: object) -> None:
         options.grant_to = {**options.grant_to, role: None}
 
 
 class _Tenant(argparse.Action):
-    """The tenant of the last role."""
+    """Sets the tenant of the last role."""
 
     def __call__(
         self, parser: argparse.ArgumentParser, options: argparse.Namespace, tenant_id: Any, *_: object
@@ -123,7 +123,7 @@ def _parser() -> argparse.ArgumentParser:
 
     _add_replay(commands)
     for command in commands.choices.values():
-        # An abbreviation would mean another flag, or none, once there is a flag more.
+        # A new flag could change the meaning of an abbreviation or make it ambiguous.
         command.allow_abbrev = False
     return parser
 
@@ -247,7 +247,7 @@ def _million(text: str) -> int:
 
 
 def _count(text: str) -> int:
-    """How many to show: none would look like there are none."""
+    """A number of records to show. 0 is refused, because the output would look as if there were none."""
     return _whole(text, 1)
 
 

@@ -61,7 +61,7 @@ def test_a_block_says_whose_words_it_holds() -> None:
 
 
 def test_the_sentence_is_true_of_every_lesson_of_its_block() -> None:
-    """A goal's is marked too where another's is; a block of goals alone stays as its seed has it."""
+    """A goal's is marked too where another's is; a block of goals alone stays as in seed goal-reflection."""
     mixed = render("H", [lesson("x", "a", "Goal: g"), told("y", Origin.AGENT)], 2)
     assert mixed.text.splitlines() == ["[H]", WHOSE, "• [Goal: g, from a tool] x", "• [Strategy] y"]
     # The room is for all of it: without its sentence it would fit.

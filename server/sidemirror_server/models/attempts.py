@@ -1,4 +1,4 @@
-"""What the attempts to answer one question come to: for the breaker, and for whoever asked. Pure."""
+"""Combines the attempts at one question into one verdict for the breaker and one usage for the caller. Pure."""
 
 import msgspec
 
@@ -10,7 +10,7 @@ from sidemirror_server.vocabulary.status import ResultStatus, Usage
 
 
 def did_its_part(failure: ModelFailed, ran_out: bool, given_s: float) -> bool | None:
-    """Whether the provider did what it could; None where the failure says nothing about it.
+    """False counts against the provider in the breaker, True for it; None: the failure says nothing about the provider.
 
     A caller with too little time must not be able to close a provider to all others.
     """
@@ -20,12 +20,12 @@ def did_its_part(failure: ModelFailed, ran_out: bool, given_s: float) -> bool | 
         return True
     if ran_out:
         return False if given_s >= SHORTEST_MODEL_CALL_S else None
-    # What would fail in the same way again is about the question or the key.
+    # A failure that would repeat is caused by the question or the key.
     return False if failure.retryable else None
 
 
 def after_all(failure: ModelFailed, attempts: int, took: list[Usage], prices: Prices) -> ModelFailed:
-    """The failure of all attempts, with all that they took."""
+    """The failure of all attempts, with the sum of their usage."""
     detail = failure.detail if attempts == 1 else f"{failure.detail} (after {attempts} attempts)"
     usage = total(took, prices) if took else None
     return ModelFailed(
@@ -34,7 +34,7 @@ def after_all(failure: ModelFailed, attempts: int, took: list[Usage], prices: Pr
 
 
 def total(took: list[Usage], prices: Prices) -> Usage:
-    """The last usage with the tokens, time and cost of all."""
+    """The last usage, with the tokens, time and cost of all attempts."""
     amounts = [prices.of(usage) for usage in took]
     parameters = {**took[-1].parameters}
     if prices.assumed:

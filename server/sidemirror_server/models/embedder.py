@@ -1,42 +1,41 @@
-"""The port to embedding models: texts in, vectors out, by which texts of like meaning lie near each other."""
+"""The port to embedding models, which turn texts into vectors. Texts of similar meaning get close vectors."""
 
 from typing import Protocol
 
 import msgspec
 
-# A body of answers is read up to a megabyte (models/untrusted.py): so many vectors of 3,072 numbers fit into it.
+# An answer is read up to a megabyte (models/untrusted.py), which holds this many vectors of 3,072 numbers.
 MOST_TEXTS = 8
-# Added by providers around each text.
+# Providers add this much around each text.
 _ADDED_TOKENS = 16
 
 
 def most_tokens(texts: tuple[str, ...]) -> int:
-    """More tokens than the texts can have: no tokenizer makes two tokens of one byte."""
+    """An upper bound on the texts' tokens: no tokeniser makes two tokens of one byte."""
     return sum(len(text.encode()) + _ADDED_TOKENS for text in texts)
 
 
 class Embeddings(msgspec.Struct, frozen=True):
-    """Vectors of length 1, one for each text in its order, all of the same dimensions; and the tokens that they took, 0
-    where that is not said."""
+    """Unit vectors of equal dimensions, one for each text in order. `input_tokens` is 0 if not reported."""
 
     vectors: tuple[tuple[float, ...], ...]
     input_tokens: int
 
 
 class Embedder(Protocol):
-    """A model that makes vectors of texts.
+    """A model that turns texts into vectors.
 
     EM1  Each text of at most MOST_TEXTS gets one vector, in the order of the texts: of length 1, of finite numbers, all
          of the same dimensions; anything else is a failure.
-    EM2  The call ends within `deadline_s`; what took longer is a failure.
+    EM2  The call ends within `deadline_s`; a longer call is a failure.
     EM3  Every failure is a `ModelFailed` whose status is not OK, and whose detail quotes no text and no secret.
     EM4  Equal texts get equal vectors, whatever else is in the call.
-    EM5  A failed call is not tried again: that is for whoever asked.
+    EM5  A failed call is not tried again: the caller decides.
     """
 
     @property
     def provider(self) -> str:
-        """Who answers: `openai_compatible`."""
+        """The provider: `openai_compatible`."""
         ...
 
     @property

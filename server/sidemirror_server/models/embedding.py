@@ -1,6 +1,5 @@
-"""The one way to an embedding model: breaker, reservation, call, settlement. Not tried again: what waits for a vector
-goes on waiting, and a question is answered by its words.
-"""
+"""The one way to an embedding model: breaker, reservation, call, settlement. There are no retries: a stored text waits
+for its vector, and a question falls back to its words."""
 
 import asyncio
 import logging
@@ -20,14 +19,14 @@ from sidemirror_server.vocabulary.status import ResultStatus, Usage
 
 _log = logging.getLogger(__name__)
 
-# The call itself ends this much before the caller's time does, so that it is known what was late.
+# The call ends this much before the caller's time limit, so that the failure names what was late.
 _GRACE_S = 0.05
-# A model that was given less time is not to blame. Chosen here: half of what a question waits.
+# A timeout counts against the model only if it had at least this long. Chosen here: half of a question's time limit.
 _FAIR_S = 1.0
 
 
 class PaidEmbedder:
-    """An embedding model with its caps. To be used from one event loop."""
+    """An embedding model with spending caps. Use it from one event loop."""
 
     def __init__(self, embedder: Embedder, prices: Prices, slots: int, spending: Spending, clock: Clock) -> None:
         self._embedder = embedder
@@ -38,13 +37,13 @@ class PaidEmbedder:
 
     @property
     def name(self) -> str:
-        """What the vectors are kept under: vectors of different models are never compared."""
+        """The model name under which vectors are stored. Vectors of different models are never compared."""
         return f"{self._embedder.provider}/{self._embedder.name}"
 
     async def embed(
         self, scope: Scope, texts: tuple[str, ...], deadline_s: float, *, background: bool = False
     ) -> Embeddings:
-        """The vectors, on the scope's account. `background`: nobody waits for them. Raises ModelFailed."""
+        """The vectors, charged to the scope. `background`: no caller waits for them. Raises ModelFailed."""
         started_s = time.monotonic()
         try:
             async with asyncio.timeout(deadline_s):
@@ -57,7 +56,7 @@ class PaidEmbedder:
             raise ModelFailed(ResultStatus.FAILED_MODEL, why) from error
 
     async def prepare(self) -> None:
-        """Loads what a first call would otherwise wait for: the SDK and prices. Logs what is ready, or missing."""
+        """Loads the SDK and the prices before the first call. Logs what is ready or missing."""
         await self._prices.load()
         prepare = getattr(self._embedder, "prepare", None)
         try:
@@ -100,7 +99,7 @@ class PaidEmbedder:
             actual = self._prices.of(Usage("", "", input_tokens=took))
             return made
         except ModelFailed as failure:
-            if failure.usage is not None:  # it is known to have taken nothing
+            if failure.usage is not None:  # the call is known to have cost nothing
                 actual = Amount()
             raise
         finally:
@@ -108,7 +107,7 @@ class PaidEmbedder:
 
 
 def _says_nothing(failure: ModelFailed) -> bool:
-    """It is about the money, the time, or this very request, and others may do better."""
+    """Whether the failure is caused by spending, time or this request, so that other calls may succeed."""
     if failure.status in {ResultStatus.SKIPPED_SPEND, ResultStatus.SKIPPED_DEADLINE}:
         return True
     return failure.usage is not None and not failure.retryable

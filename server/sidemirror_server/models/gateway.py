@@ -1,8 +1,8 @@
 """The one way to a language model: profile, shared calls, slot, breaker, reservation, call, settlement, retries.
 
-Rooms call `Gateway.ask` with the scope on whose account the question is. Whatever goes wrong is a `ModelFailed` with a
-status; `rules` and stand-ins cost nothing and need no ledger, but are asked in the same way. No model ever answers in
-the place of another.
+Rooms call `Gateway.ask` with the scope that pays for the question. Every failure is a `ModelFailed` with a status.
+`rules` and stand-ins cost nothing and need no ledger, but are called in the same way. A failed model is never replaced
+by another.
 """
 
 import asyncio
@@ -32,15 +32,15 @@ _log = logging.getLogger(__name__)
 
 # Decision 023: at most three attempts.
 ATTEMPTS = 3
-# The pause after the first attempt is up to this, after the second up to twice as much, unless the provider names one.
-# Chosen here: what an overload of seconds needs, within the thirty that a call has.
+# The longest pause after the first attempt; it doubles after the second. A pause that the provider names is used
+# instead. Chosen here: an overload lasts seconds, and a call has thirty.
 _PAUSE_S = 0.5
-# With less time than this, or than the attempt before took, there is no other one. Chosen here: a call that cannot come
-# back costs as much as one that can.
+# There is no further attempt with less time left than this, or than the last attempt took. Chosen here: a call that
+# cannot return in time still costs money.
 _LEAST_ATTEMPT_S = 0.2
-# How much later than the call its callers give up, so that they hear what it has to say about its end.
+# Callers wait this much longer than the call, so that they receive its own error.
 _GRACE_S = 0.05
-# A provider's count of a prompt may be off by this (Anthropic calls its own an estimate).
+# The margin for a provider's count of a prompt (Anthropic calls its count an estimate).
 _COUNT_RATIO, _COUNT_MORE = 1.1, 64
 
 _PRICE_NOT_KNOWN = (
@@ -51,35 +51,34 @@ _PRICE_NOT_KNOWN = (
 
 @runtime_checkable
 class CountsTokens(Protocol):
-    """A model whose provider counts a prompt without answering it."""
+    """A model whose provider counts a prompt's tokens without answering it."""
 
     async def count_tokens(self, ask: Ask[Any], deadline_s: float) -> int | None:
-        """The input tokens; None when it does not say within `deadline_s` seconds."""
+        """The input tokens; None if the provider does not answer within `deadline_s` seconds."""
         ...
 
 
 class Provider:
-    """A model with what all calls of it share. `prices` None: it costs nothing, and no ledger, slot or breaker is for
-    it."""
+    """A model and the state that its calls share. `prices` None: calls are free, without ledger, slot or breaker."""
 
     def __init__(self, model: LanguageModel, prices: Prices | None, slots: int, clock: Clock) -> None:
         self.model = model
         self.prices = prices
         self.breakers = Breakers(clock)
         self.slots = asyncio.Semaphore(slots)
-        # Whether all counts of tokens so far could be true.
+        # False once the provider has reported an impossible count of tokens.
         self.is_credible = True
 
 
 class Route(msgspec.Struct, frozen=True):
-    """What is asked for a purpose, and how."""
+    """The model and profile for a purpose."""
 
     provider: Provider
     profile: Profile = Profile()
 
 
 class _Call(msgspec.Struct, frozen=True):
-    """A question that is ready to go out."""
+    """A question that is ready to send."""
 
     scope: Scope
     provider: Provider
@@ -89,7 +88,7 @@ class _Call(msgspec.Struct, frozen=True):
 
 
 class Gateway:
-    """Asks models, each for its purpose."""
+    """Sends each question to the model for its purpose."""
 
     def __init__(
         self,
@@ -98,7 +97,7 @@ class Gateway:
         clock: Clock,
         chance: Callable[[], float] = random.random,
     ) -> None:
-        """`chance`: 0 to 1, what pauses between attempts are scaled with."""
+        """`chance`: a random factor from 0 to 1 for the pauses between attempts."""
         self._routes = routes
         self._spending = spending
         self._clock = clock
@@ -108,9 +107,10 @@ class Gateway:
     async def ask(
         self, scope: Scope, ask: Ask[AnswerT], deadline_s: float, within: Within = NO_CAPS
     ) -> Completion[AnswerT]:
-        """The answer within `deadline_s` seconds and, where it costs something, `within` what the asker has left.
+        """The answer within `deadline_s` seconds. A paid call also stays `within` the caller's remaining budget.
 
-        The usage counts every attempt. Raises `ModelFailed`, whose usage counts those that are known to have cost.
+        The usage counts every attempt. Raises `ModelFailed`, whose usage counts the attempts that are known to have
+        cost.
         """
         route = self._routes.get(ask.purpose)
         if route is None:
@@ -130,7 +130,7 @@ class Gateway:
             raise ModelFailed(ResultStatus.FAILED_MODEL, why) from error
 
     async def prepare(self) -> None:
-        """Loads what a first question would otherwise wait for: SDKs and prices. Logs what is ready, or missing."""
+        """Loads SDKs and prices before the first question. Logs what is ready or missing."""
         for provider in {route.provider for route in self._routes.values()}:
             if provider.prices is None:
                 continue
@@ -150,7 +150,7 @@ class Gateway:
                 _log.info("model_ready", extra={"model": provider.model.name})
 
     async def close(self) -> None:
-        """Ends the calls under way and waits until the ledger knows of them."""
+        """Ends the open calls and waits until the ledger has recorded their cost."""
         await self._shared.close()
         await self._spending.settled()
         for provider in {route.provider for route in self._routes.values()}:
@@ -174,7 +174,7 @@ class Gateway:
         return _Call(scope, provider, prices, ask, ends_s)
 
     async def _answered(self, call: _Call) -> Completion[Any]:
-        """The answer, in as many attempts as it takes."""
+        """The answer, with retries."""
         took: list[Usage] = []
         for attempt in range(1, ATTEMPTS + 1):
             began_s = self._clock.monotonic_s()
@@ -207,7 +207,7 @@ class Gateway:
             call.provider.slots.release()
 
     async def _guarded(self, call: _Call) -> Completion[Any]:
-        """One call that the breaker lets through, and that the breaker hears about."""
+        """One call, if the breaker allows it. The breaker learns its result."""
         provider = call.provider
         breaker = provider.breakers.of(background=call.ask.purpose in BACKGROUND)
         wait_s = breaker.enter()
@@ -229,7 +229,7 @@ class Gateway:
             breaker.leave(good)
 
     async def _paid(self, call: _Call) -> Completion[Any]:
-        """One call with its reservation, which is settled whatever comes of it."""
+        """One call with a reservation, which is settled whether the call succeeds or fails."""
         most = call.prices.most(most_input_tokens(call.ask), most_output_tokens(call.ask))
         purpose = call.ask.purpose
         try:
@@ -244,7 +244,7 @@ class Gateway:
                 raise
             most = call.prices.most(counted, most_output_tokens(call.ask))
             reservation = await self._spending.reserve(call.scope, purpose, most, self._left_s(call))
-        # What a call took that said nothing of it is what it could have taken.
+        # A call that reports no usage is charged the whole reservation.
         actual, left_s = reservation.most, self._left_s(call)
         try:
             if left_s <= 0:
@@ -267,7 +267,7 @@ class Gateway:
             self._spending.settle(reservation, actual.at_most(reservation.most))
 
     async def _counted(self, provider: Provider, ask: Ask[Any], ends_s: float) -> int | None:
-        """The prompt's tokens as the provider counts them, with room for its error; None where it does not."""
+        """The provider's count of the prompt's tokens plus a margin for its error; None without a count."""
         if not isinstance(provider.model, CountsTokens):
             return None
         counted = await provider.model.count_tokens(ask, max(0.0, ends_s - self._clock.monotonic_s()))
@@ -285,7 +285,7 @@ class Gateway:
 
 
 def _credible(call: _Call, completion: Completion[Any]) -> Usage:
-    """What the call took, as far as that can be true. That it cannot is logged once of each model."""
+    """The call's usage with impossible counts replaced. The first impossible count of each model is logged."""
     usage = credible(completion.usage, call.ask, msgspec.json.encode(completion.answer).decode())
     if "tokens" in usage.parameters and call.provider.is_credible:
         call.provider.is_credible = False

@@ -1,7 +1,7 @@
-"""The port to the ledger: what models were paid, and what they may still be paid today.
+"""The port to the ledger: what was spent on models, and what may still be spent today.
 
-`spending.py` reserves before a call goes out and settles when it has come back. What is reserved counts as spent from
-the start, so a crash in between needs no repair: an orphan simply stays spent (decision 024).
+`spending.py` reserves before a call and settles after it. A reservation counts as spent from the start, so a crash in
+between needs no repair: an orphan stays spent (decision 024).
 """
 
 from collections.abc import Mapping
@@ -28,7 +28,7 @@ class Amount(msgspec.Struct, frozen=True):
     nano_usd: int = 0
 
     def at_most(self, most: "Amount") -> "Amount":
-        """This, but no more of either than `most`."""
+        """This amount, with tokens and price each limited to those of `most`."""
         return Amount(min(self.tokens, most.tokens), min(self.nano_usd, most.nano_usd))
 
     @property
@@ -38,7 +38,7 @@ class Amount(msgspec.Struct, frozen=True):
 
 
 class Level(StrEnum):
-    """Whose spending of a day a cap counts. The order is that in which caps are looked at."""
+    """The level at which a cap counts a day's spending. Caps are checked in this order."""
 
     # Everything in this ledger.
     TOTAL = "total"
@@ -49,14 +49,14 @@ class Level(StrEnum):
 
 
 class Cap(msgspec.Struct, frozen=True):
-    """The most that may be spent in a day. None is no cap."""
+    """The most that may be spent in a day. None: no cap."""
 
     tokens: int | None = None
     nano_usd: int | None = None
 
 
 class Reservation(msgspec.Struct, frozen=True):
-    """What one call may cost at most, taken out of the day's caps."""
+    """The most that one call may cost, deducted from the day's caps."""
 
     reservation_id: str
     scope: Scope
@@ -66,7 +66,7 @@ class Reservation(msgspec.Struct, frozen=True):
 
 
 class Refusal(msgspec.Struct, frozen=True):
-    """Why there is no reservation: `used` and `wanted` together are more than `limit`, in tokens or in nano_usd."""
+    """Why a reservation was refused: `used` plus `wanted` exceeds `limit`, in tokens or in nano_usd."""
 
     level: Level
     unit: str
@@ -77,10 +77,10 @@ class Refusal(msgspec.Struct, frozen=True):
 
 
 class Spend(msgspec.Struct, frozen=True):
-    """What a scope has spent for a purpose in a day.
+    """A scope's spending for a purpose in a day.
 
-    `calls`: reservations made. `settled`: what ended calls took. `in_flight`: reserved by calls that have not come
-    back. `orphaned`: reserved by calls that never will, their lease being over. All three count against the caps.
+    `calls`: reservations made. `settled`: the cost of ended calls. `in_flight`: reserved by open calls. `orphaned`:
+    reserved by calls whose lease has expired. `settled`, `in_flight` and `orphaned` count against the caps.
     """
 
     day: int
@@ -92,8 +92,8 @@ class Spend(msgspec.Struct, frozen=True):
 
 
 def refusal(used: Mapping[Level, Amount], reservation: Reservation, caps: Mapping[Level, Cap]) -> Refusal | None:
-    """The first cap that the reservation would exceed, in the order of `Level`; None when it fits. `used`: what is
-    spent and reserved already, of every level."""
+    """The first cap that the reservation would exceed, in the order of `Level`; None if it fits. `used`: spent and
+    reserved so far, for every level."""
     most, until_us = reservation.most, (reservation.day + 1) * US_PER_DAY
     for level in Level:
         cap = caps.get(level, Cap())
@@ -110,49 +110,49 @@ def spend_of(
     day: int, purpose: str, calls: int, tokens: int, nano_usd: int, reserved_tokens: int, reserved_nano_usd: int,
     orphaned_tokens: int, orphaned_nano_usd: int,
 ) -> Spend:  # fmt: skip
-    """A day's spending out of a row. What is reserved includes what is orphaned."""
+    """A day's spending from a row, whose reserved amount includes the orphaned one."""
     in_flight = Amount(reserved_tokens - orphaned_tokens, reserved_nano_usd - orphaned_nano_usd)
     orphaned = Amount(orphaned_tokens, orphaned_nano_usd)
     return Spend(day, purpose, calls, Amount(tokens, nano_usd), in_flight, orphaned)
 
 
 class Ledger(Protocol):
-    """What was reserved and spent, by scope, purpose and UTC day.
+    """Reservations and spending, by scope, purpose and UTC day.
 
-    LE1  What is reserved is spent, durably, from the moment `reserve` returns.
-    LE2  Of any number of callers at once, none is given what would exceed a cap: look and take are one step.
-    LE3  A refusal takes nothing. It names the first cap in the order of `Level`, tokens before USD, and ends with the
-         day.
+    LE1  A reservation counts as spent, durably, from the moment `reserve` returns.
+    LE2  Check and reservation are one atomic step: concurrent callers never exceed a cap together.
+    LE3  A refusal takes nothing. It names the first cap in the order of `Level`, tokens before USD, and lasts until the
+         day ends.
     LE4  TOTAL counts all scopes, PURPOSE one purpose of all scopes, TENANT all projects of a tenant, PROJECT one.
-    LE5  Settling puts what a call took, less or more, in the place of what was reserved, on the reservation's day.
-    LE6  A reservation is settled once; settling it again, or one that is not known, changes nothing and says False.
-    LE7  What is never settled stays spent, and is reported as orphaned once its lease is over.
-    LE8  A day ends at 00:00 UTC of `now_us`: what was spent before then limits nothing after it.
+    LE5  Settling replaces the reserved amount by the actual one, less or more, on the reservation's day.
+    LE6  A reservation is settled once; settling it again, or an unknown one, changes nothing and returns False.
+    LE7  An unsettled reservation stays spent. It is reported as orphaned once its lease has expired.
+    LE8  A day ends at 00:00 UTC of `now_us`: earlier spending does not count against later caps.
     LE9  `spent` has one entry per day and purpose of this scope alone, newest day first, then by purpose.
-    LE10 `forget` removes what was spent on days before `before_day`, the oldest first: at most `limit` entries as
-         `spent` lists them, and with them what is open and summed up of those days. It returns how many. Today is never
+    LE10 `forget` removes spending of days before `before_day`, the oldest first: at most `limit` entries as
+         `spent` lists them, with the reservations and sums of those days. It returns their number. Today is never
          forgotten.
-    LE11 `forget` leaves what scopes that are not served have spent, and the sums of every day that it counts in; it
-         does not count towards `limit`.
+    LE11 `forget` keeps the spending of scopes that are not served, and the sums of their days. These entries
+         do not count towards `limit`.
     """
 
     async def reserve(
         self, scope: Scope, purpose: str, most: Amount, caps: Mapping[Level, Cap], lease_s: float, now_us: int
     ) -> Reservation | Refusal:
-        """Takes `most` out of the caps of today. `lease_s`: how long the call can take. Raises StoreUnavailable,
+        """Deducts `most` from today's caps. `lease_s`: how long the call can take. Raises StoreUnavailable,
         StoreFull."""
         ...
 
     async def settle(self, reservation: Reservation, actual: Amount) -> bool:
-        """The call has ended and took `actual`. Raises StoreUnavailable, StoreFull: it then stays reserved."""
+        """Records the cost of an ended call. Raises StoreUnavailable, StoreFull: the amount then stays reserved."""
         ...
 
     async def spent(self, scope: Scope, first_day: int, now_us: int) -> tuple[Spend, ...]:
-        """From `first_day` until today. Raises StoreUnavailable."""
+        """The entries from `first_day` until today. Raises StoreUnavailable."""
         ...
 
     async def used(self, scope: Scope, purpose: str, day: int) -> Mapping[Level, Amount]:
-        """What counts against each level's cap for a call of this scope and purpose. Raises StoreUnavailable."""
+        """The amount that counts against each level's cap for this scope and purpose. Raises StoreUnavailable."""
         ...
 
     async def forget(self, serves: Serves, before_day: int, limit: int, now_us: int) -> int:

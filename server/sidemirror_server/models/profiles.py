@@ -1,6 +1,6 @@
-"""How a model is asked for a purpose, and how much of a question there may be.
+"""The profile of a purpose, and the limits on the length of a question and its answer.
 
-The gateway applies these before a call goes out.
+The gateway applies these before a call.
 """
 
 from typing import Literal
@@ -13,24 +13,24 @@ from sidemirror_server.models.prices import Prices
 from sidemirror_server.vocabulary.errors import ModelFailed
 from sidemirror_server.vocabulary.status import ResultStatus, Usage
 
-# What a provider adds to a prompt of its own for an answer that fits a schema. Chosen here: twice what Anthropic
-# documents for tools, the largest that any documents.
+# Tokens that a provider adds to a prompt for an answer by schema. Chosen here: twice what Anthropic documents for
+# tools, the largest documented number.
 _ADDED_TOKENS = 800
-# An answer in fewer tokens than this is cut off rather than short. Chosen here: a paragraph in JSON.
+# A limit below this would cut answers off. Chosen here: a paragraph in JSON.
 LEAST_ANSWER_TOKENS = 256
-# The least thinking budget that Anthropic takes; a smaller one is raised to it.
+# Anthropic's least thinking budget; smaller budgets are raised to it.
 _LEAST_THINKING_TOKENS = 1_024
 
 
 class Profile(msgspec.Struct, frozen=True):
-    """What the operator asks of a purpose; None leaves it to whoever asks."""
+    """The operator's settings for a purpose; None leaves the choice to the caller."""
 
     effort: Literal["low", "medium", "high"] | None = None
     temperature: float | None = None
     max_tokens: int | None = None
 
     def applied_to(self, ask: Ask[AnswerT]) -> Ask[AnswerT]:
-        """The question as it is put: what it says itself counts first, and no answer is longer than the profile's."""
+        """The question with the profile's values where it has none. The answer's limit is the smaller of both."""
         longest = ask.max_tokens if self.max_tokens is None else min(ask.max_tokens, self.max_tokens)
         return msgspec.structs.replace(
             ask,
@@ -41,7 +41,7 @@ class Profile(msgspec.Struct, frozen=True):
 
 
 class Within(msgspec.Struct, frozen=True):
-    """What whoever asks may still spend, such as what is left of a turn's budget. None is no cap."""
+    """The caller's remaining budget, for example of its turn. None: no cap."""
 
     tokens: int | None = None
     usd: float | None = None
@@ -51,25 +51,25 @@ NO_CAPS = Within()
 
 
 def sent_bytes(ask: Ask[AnswerT]) -> int:
-    """The length of the prompt with the answer's schema."""
+    """The length of the prompt and the answer's schema."""
     schema = msgspec.json.encode(msgspec.json.schema(ask.answer_type))
     return len(ask.system.encode()) + len(ask.prompt.encode()) + len(schema)
 
 
 def most_input_tokens(ask: Ask[AnswerT]) -> int:
-    """More tokens than the prompt can have: no tokenizer makes two tokens of one byte."""
+    """An upper bound on the prompt's tokens: no tokeniser makes two tokens of one byte."""
     return sent_bytes(ask) + _ADDED_TOKENS
 
 
 def most_output_tokens(ask: Ask[AnswerT]) -> int:
-    """The most that the answer can be billed for, its thinking included."""
+    """The most tokens that the answer can be billed for, thinking included."""
     return ask.max_tokens + (max(ask.thinking_tokens, _LEAST_THINKING_TOKENS) if ask.thinking_tokens else 0)
 
 
 def fitted(ask: Ask[AnswerT], input_tokens: int, within: Within, prices: Prices, nothing: Usage) -> Ask[AnswerT]:
-    """The question with an answer no longer than `within` can pay for.
+    """The question with its answer limited to what `within` can pay for.
 
-    Raises `ModelFailed` (SKIPPED_BUDGET) when that is too little for an answer; `nothing`: the usage of that.
+    Raises `ModelFailed` (SKIPPED_BUDGET) if that is too short for an answer; `nothing`: the usage of that error.
     """
     output = most_output_tokens(ask)
     room = [output]

@@ -1,7 +1,7 @@
-"""Spends within the caps: reserves before a call, settles after it, and says in words which cap is in the way.
+"""Spends within the caps: reserves before a call, settles after it, and describes the cap that refuses a call.
 
-Between the gateway and the ledger. Whatever goes wrong here ends on the safe side: without a reservation there is no
-call, and without a settlement the whole reservation stays spent.
+The gateway calls this module, which calls the ledger. Failures are safe: without a reservation there is no call, and
+without a settlement the whole reservation stays spent.
 """
 
 import asyncio
@@ -21,12 +21,12 @@ from sidemirror_server.vocabulary.telemetry import MODEL_CALLS, MODEL_COST, MODE
 
 _log = logging.getLogger(__name__)
 
-# Chosen here: after this long beyond its deadline a call cannot come back any more.
+# Chosen here: a call cannot return this long after its deadline.
 _LEASE_SLACK_S = 60.0
 
 
 class Caps(msgspec.Struct, frozen=True):
-    """The caps of a day. `purposes`: over all scopes."""
+    """The caps of a day. Those in `purposes` apply to all scopes together."""
 
     total: Cap = Cap()
     tenant: Cap = Cap()
@@ -34,7 +34,7 @@ class Caps(msgspec.Struct, frozen=True):
     purposes: Mapping[Purpose, Cap] = {}
 
     def of(self, purpose: Purpose) -> dict[Level, Cap]:
-        """Those that limit a call for this purpose."""
+        """The caps that limit a call for this purpose."""
         return {
             Level.TOTAL: self.total,
             Level.PURPOSE: self.purposes.get(purpose, Cap()),
@@ -44,7 +44,7 @@ class Caps(msgspec.Struct, frozen=True):
 
 
 class CapState(msgspec.Struct, frozen=True):
-    """A cap and what counts against it today. `purpose` is empty unless the level is PURPOSE."""
+    """A cap and the amount that counts against it today. `purpose` is empty unless the level is PURPOSE."""
 
     level: Level
     purpose: str
@@ -53,7 +53,7 @@ class CapState(msgspec.Struct, frozen=True):
 
 
 class Spending:
-    """What may be spent, and what was."""
+    """Reserves and settles the cost of calls, and reports spending."""
 
     def __init__(self, ledger: Ledger, caps: Caps, clock: Clock) -> None:
         self._ledger = ledger
@@ -62,9 +62,9 @@ class Spending:
         self._settling: set[asyncio.Task[None]] = set()
 
     async def reserve(self, scope: Scope, purpose: Purpose, most: Amount, left_s: float) -> Reservation:
-        """What the call may cost at most, durably taken out of the caps; `left_s`: its time.
+        """Durably reserves the most that the call may cost. `left_s`: the call's time limit.
 
-        Raises `ModelFailed`: SKIPPED_SPEND when a cap is in the way or the ledger does not answer, SKIPPED_DEADLINE.
+        Raises `ModelFailed`: SKIPPED_SPEND if a cap refuses or the ledger does not answer, SKIPPED_DEADLINE.
         """
         caps, lease_s = self._caps.of(purpose), left_s + _LEASE_SLACK_S
         asked = asyncio.ensure_future(
@@ -77,7 +77,7 @@ class Spending:
             why = f"nothing is spent that cannot be recorded: {error}"
             raise ModelFailed(ResultStatus.SKIPPED_SPEND, why) from error
         except (TimeoutError, asyncio.CancelledError) as error:
-            # It may come yet, and then nobody needs it.
+            # The reservation may still succeed, and must then be released.
             asked.add_done_callback(self._give_back)
             if isinstance(error, TimeoutError):
                 why = "the ledger did not answer before the deadline"
@@ -88,7 +88,7 @@ class Spending:
         return given
 
     def settle(self, reservation: Reservation, actual: Amount) -> None:
-        """Has the ledger told what the call took. Nobody waits for that: until then it is reserved, which counts."""
+        """Records the call's cost in the background. Until then its reservation counts."""
         purpose = {"purpose": reservation.purpose}
         MODEL_CALLS.add(1, purpose)
         MODEL_TOKENS.add(actual.tokens, purpose)
@@ -98,17 +98,17 @@ class Spending:
         task.add_done_callback(self._settling.discard)
 
     async def settled(self) -> None:
-        """Returns when the ledger knows of every call that has ended."""
+        """Returns when the ledger has recorded every ended call."""
         while self._settling:
             await asyncio.wait(tuple(self._settling))
 
     async def spent(self, scope: Scope, days: int) -> tuple[Spend, ...]:
-        """What this scope spent in the last `days` days, today included: newest day first, then by purpose."""
+        """This scope's spending in the last `days` days, including today: newest day first, then by purpose."""
         now_us = self._clock.now_us()
         return await self._ledger.spent(scope, day_of(now_us) - days + 1, now_us)
 
     async def caps(self, scope: Scope) -> tuple[CapState, ...]:
-        """The caps that are set, and what counts against each today for a call of this scope."""
+        """The caps that are set, each with the amount that counts against it today for this scope."""
         day = day_of(self._clock.now_us())
         found: dict[tuple[Level, str], CapState] = {}
         for purpose in Purpose:
@@ -134,7 +134,7 @@ class Spending:
 
 
 def in_words(refusal: Refusal, scope: Scope, purpose: Purpose) -> str:
-    """Which cap is in the way, how far it is used, and until when."""
+    """Describes the cap that refuses, its use, and when it is reset."""
     whose = {
         Level.TOTAL: "of this sidecar",
         Level.PURPOSE: f"for {purpose.value}",

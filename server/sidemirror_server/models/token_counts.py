@@ -1,7 +1,7 @@
-"""Which of a provider's token counts are believed, and what stands in for the others. Pure.
+"""Decides which of a provider's token counts are credible, and estimates the others. Pure.
 
-Providers are paid by their own counts, but a proxy may leave them out, or report nothing, less than nothing or too
-much. A count that cannot be true of what was sent and received would switch the caps off, or use them up.
+Providers bill by their own counts. A proxy may omit them, or report zero, a negative or a far too large number. An
+impossible count would disable the caps or exhaust them.
 """
 
 from typing import TypeVar
@@ -14,17 +14,16 @@ from sidemirror_server.vocabulary.status import Usage
 
 RecordT = TypeVar("RecordT", bound=msgspec.Struct)
 
-# More than any model takes; a larger number is not a count.
+# More than any model accepts; a larger number is not a count.
 _MOST_COUNT = 100_000_000
-# No text of some length has fewer tokens than a byte in so many. Chosen here: twice what tokenizers make of English,
-# which they make most of.
+# The most bytes per token. Chosen here: twice the ratio of English, which is the highest.
 _BYTES_A_TOKEN_AT_MOST = 8
-# What is not said is estimated: more tokens than tokenizers make of English (4 bytes each), Chinese (3) or JSON (3).
+# Missing counts are estimated with this. The estimate is high: English has 4 bytes per token, Chinese 3, JSON 3.
 _BYTES_A_TOKEN = 3
 
 
 def told(usage: object, kind: type[RecordT]) -> RecordT:
-    """What a provider says that a call took, as a `kind`; an empty one where it is none. No answer is lost to that."""
+    """The provider's report of a call's usage, as a `kind`. A malformed report is empty, so that the answer is kept."""
     try:
         return msgspec.convert(usage, kind)
     except msgspec.ValidationError:
@@ -32,38 +31,38 @@ def told(usage: object, kind: type[RecordT]) -> RecordT:
 
 
 def count_in(value: object) -> int:
-    """A provider's count; 0 for whatever is none."""
+    """A provider's count; 0 if the value is not a count."""
     return value if type(value) is int and 0 < value <= _MOST_COUNT else 0
 
 
 def with_reasoning(answer_tokens: int, reasoning_tokens: int) -> int:
-    """All output tokens. Providers count reasoning as a part of the answer; a proxy that counts it beside the answer
-    shows itself by more reasoning than answer."""
+    """All output tokens. Providers include reasoning in the answer's count. If the reasoning exceeds the answer, a
+    proxy has counted them separately."""
     return answer_tokens if reasoning_tokens <= answer_tokens else answer_tokens + reasoning_tokens
 
 
 def believed(said: int, read_bytes: int, estimated: int, most: int) -> int:
-    """`said`, where it can be the count of a text of `read_bytes`; else what is `estimated`. `most` at most."""
+    """`said` if a text of `read_bytes` can have that count, else `estimated`; at most `most`."""
     return min(said if said > 0 and said >= read_bytes // _BYTES_A_TOKEN_AT_MOST else estimated, most)
 
 
 def estimate(text_bytes: int) -> int:
-    """The tokens of a text of so many bytes, rather too many than too few."""
+    """An estimate of the tokens of a text of this length, rather high than low."""
     return 1 + text_bytes // _BYTES_A_TOKEN
 
 
 def can_be_count(tokens: int, ask: Ask[AnswerT]) -> bool:
-    """Whether these can be the input tokens of this question."""
+    """Whether the question can have this many input tokens."""
     return tokens > 0 and tokens >= _told_bytes(ask) // _BYTES_A_TOKEN_AT_MOST
 
 
 def credible(usage: Usage, ask: Ask[AnswerT], received: str) -> Usage:
-    """The usage with counts that can be true of this question and of what was `received`: the answer and the reasoning
-    that is seen. Where they are not the provider's, the parameter `tokens` says so.
+    """The usage with counts that are possible for this question and for the `received` answer and visible reasoning.
+    The parameter `tokens` marks counts that are not the provider's.
 
-    Reasoning that was asked for and is not counted is taken to have used up its budget.
+    Reasoning that was requested but not counted is charged with its whole budget.
     """
-    # What comes from a provider may hold halves of characters.
+    # A provider's text may contain unpaired surrogates.
     received_bytes = len(received.encode("utf-8", "replace"))
     unseen = estimate(received_bytes) + ask.thinking_tokens
     input_tokens = believed(usage.input_tokens, _told_bytes(ask), estimate(sent_bytes(ask)), most_input_tokens(ask))
@@ -83,5 +82,5 @@ def credible(usage: Usage, ask: Ask[AnswerT], received: str) -> Usage:
 
 
 def _told_bytes(ask: Ask[AnswerT]) -> int:
-    """What every provider counts; a schema may go another way."""
+    """The bytes that every provider counts; some do not count a schema."""
     return len(ask.system.encode()) + len(ask.prompt.encode())

@@ -1,7 +1,7 @@
-"""Recorded episodes: reading them from JSON lines, and saying each of their events as a TurnEvent.
+"""Reads recorded episodes from JSON lines and converts their events to TurnEvents.
 
-The format and the mapping are described in `server/EPISODES.md`. What a recording says for judges only (`labels`, the
-simulated customer's script) is not even read: the records below have no field for it.
+`server/EPISODES.md` describes the format and the mapping. Data for judges (`labels`, the simulated customer's script)
+is not read: the records below have no field for it.
 """
 
 import gzip
@@ -17,23 +17,23 @@ from sidemirror.v1 import thinking_pb2 as pb
 from sidemirror_server.rpc.wire.common import OUTCOMES
 
 _GZIP_MAGIC = b"\x1f\x8b"
-# An event's id is the episode's and a number, and ids have at most 128 characters (thinking.proto, `TurnEvent`).
+# An event's id is the episode's id and a number. Ids have at most 128 characters (thinking.proto, `TurnEvent`).
 _LONGEST_ID = 100
 
 Kind = Literal["user_message", "llm_response", "tool_call", "tool_result", "tool_error", "final_response", "reflection"]
-# Of the recorded grounds for calling a result an error, the one where the call itself failed: a simulated 503.
+# The recorded reason of an error when the call itself failed: a simulated 503.
 _CALL_FAILED = "injected_fault"
 
 
 class RecordedEvent(msgspec.Struct, frozen=True):
-    """One event, as far as an agent would have reported it."""
+    """One event, with the fields that an agent would have reported."""
 
     i: int
     type: Kind
     content: str
     name: str = ""
     call_id: str | None = None
-    # `user`: a tool that the simulated customer ran.
+    # `user`: the simulated customer ran the tool.
     actor: str | None = None
     error_basis: str | None = None
     prompt_tokens: int | None = None
@@ -41,13 +41,13 @@ class RecordedEvent(msgspec.Struct, frozen=True):
 
 
 class RecordedTask(msgspec.Struct, frozen=True):
-    """What the agent was told that it is about; may be empty."""
+    """The task that the agent was given; may be empty."""
 
     description: str | None = None
 
 
 class RecordedAgent(msgspec.Struct, frozen=True):
-    """What the agent worked on."""
+    """The agent's task."""
 
     domain: str | None = None
 
@@ -64,16 +64,16 @@ class Episode(msgspec.Struct, frozen=True):
 
 
 class BadEpisode(msgspec.Struct, frozen=True):
-    """A line that is no episode: its number from 1, and what is wrong with it."""
+    """A line that is not an episode: its number from 1, and the error."""
 
     number: int
     reason: str
 
 
 class RecordedTurn(msgspec.Struct, frozen=True):
-    """A turn as the events to report. Between two of its `parts` lies a decision point: the agent listens there.
+    """A turn as the events to report. After each of its `parts` is a decision point, where the agent reads directives.
 
-    `left_out`: recorded events that are not reported, because the agent did not see them happen.
+    `left_out`: the number of events that are not reported, because the agent did not see them.
     """
 
     parts: tuple[tuple[pb.TurnEvent, ...], ...]
@@ -81,11 +81,11 @@ class RecordedTurn(msgspec.Struct, frozen=True):
 
 
 def read_episodes(path: Path) -> Iterator[Episode | BadEpisode]:
-    """The episodes of a file of JSON lines, gzip or not, in its order; a bad line in its place. Empty lines do not
-    count. Raises OSError when the file cannot be read."""
+    """The episodes of a JSON lines file, gzip or not, in order. A bad line is returned in its place. Empty lines are
+    skipped. Raises OSError if the file cannot be read."""
     decoder = msgspec.json.Decoder(Episode)
     number = 0
-    # Opened once, and looked at without taking anything: it may be a pipe.
+    # The file is opened once, and the magic number is peeked at rather than read, because it may be a pipe.
     with path.open("rb") as raw, gzip.open(raw) if raw.peek(2)[:2] == _GZIP_MAGIC else raw as lines:
         try:
             for number, line in enumerate(lines, start=1):
@@ -110,7 +110,7 @@ def _episode(decoder: "msgspec.json.Decoder[Episode]", number: int, line: bytes)
 
 
 def turns_of(episode: Episode, session_id: str, config: pb.ThinkingConfig) -> Iterator[RecordedTurn]:
-    """The episode's turns: a user message up to the next. What comes before the first one is a turn of its own."""
+    """The episode's turns, each from one user message to the next. Events before the first message are a turn too."""
     turns = _split(episode.events)
     for number, events in enumerate(turns, start=1):
         started = pb.TurnEvent(
@@ -142,7 +142,7 @@ def _split(events: Sequence[RecordedEvent]) -> list[list[RecordedEvent]]:
 
 
 def _said(episode_id: str, events: Sequence[RecordedEvent]) -> list[pb.TurnEvent]:
-    """A turn's events in their order. Calls without a recorded id get one, so that each outcome finds its call."""
+    """A turn's events in order. Calls without a recorded id get one, so that each outcome finds its call."""
     said = []
     agent = ""
     open_calls: list[tuple[str, str]] = []
@@ -173,13 +173,13 @@ def _said(episode_id: str, events: Sequence[RecordedEvent]) -> list[pb.TurnEvent
 
 
 def _speaker(event: RecordedEvent) -> str:
-    """Which of several agents spoke; `assistant` is the role of the only one."""
+    """The agent that spoke, where there are several; `assistant` is the role of a single agent."""
     return "" if event.name == "assistant" else event.name
 
 
 def _take(open_calls: list[tuple[str, str]], event: RecordedEvent) -> str:
-    """The id of the call that ended: the recorded one, else the oldest open call of that tool, else one that no call
-    has, so that the outcome is not taken for another call's."""
+    """The id of the call that ended: the recorded one, else that of the oldest open call of the tool. Without an open
+    call, the id is new, so that the outcome matches no other call."""
     for call in open_calls:
         if call[1] == event.call_id or (not event.call_id and call[0] == event.name):
             open_calls.remove(call)
@@ -196,7 +196,7 @@ def _ended(wire: pb.TurnEvent, event: RecordedEvent, call_id: str) -> None:
 
 
 def _parts(events: Sequence[pb.TurnEvent]) -> Iterator[tuple[pb.TurnEvent, ...]]:
-    """The events cut after each run of tool outcomes, where an agent would ask its model next."""
+    """The events, split after each run of tool outcomes, where an agent would next ask its model."""
     part: list[pb.TurnEvent] = []
     ended = False
     for event in events:

@@ -1,4 +1,4 @@
-"""`sidemirror goals`: what finished goals have taught a running sidecar, and the reports it could make nothing of."""
+"""`sidemirror goals`: lists the lessons of finished goals in a running sidecar, and the reports that failed."""
 
 import argparse
 import json
@@ -18,7 +18,7 @@ _PAGE = 200
 
 
 def goals(options: argparse.Namespace) -> int:
-    """Does what `options.verb` names; returns the exit code."""
+    """Runs the subcommand `options.verb`; returns the exit code."""
     verbs = {"list": _list, "dead": _list, "show": _show, "retry": _retry}
     return asked(
         options.address, lambda channel: verbs[options.verb](pb_grpc.GoalReflectionServiceStub(channel), options)
@@ -37,7 +37,7 @@ def _list(stub: pb_grpc.GoalReflectionServiceStub, options: argparse.Namespace) 
 
 
 def _show(stub: pb_grpc.GoalReflectionServiceStub, options: argparse.Namespace) -> int:
-    """A goal's reflections, or those of the recent goals when none is named."""
+    """Shows a goal's reflections, or those of recent goals if no goal is named."""
     if options.goal_id:
         one = pb.GetGoalReflectionsRequest(goal_id=options.goal_id, **scope_of(options))
         found = list(stub.GetGoalReflections(one, timeout=_TIMEOUT_S).reflections)
@@ -52,8 +52,8 @@ def _show(stub: pb_grpc.GoalReflectionServiceStub, options: argparse.Namespace) 
 
 
 def _retry(stub: pb_grpc.GoalReflectionServiceStub, options: argparse.Namespace) -> int:
-    """Queues dead reports again: those that are named, or every one. 0 when all of them were."""
-    # All of them first: pages would move under our feet.
+    """Queues dead reports again: the named ones, or all. Returns 0 if every one was queued."""
+    # All pages are read first, because a retry changes the pages.
     every = _reports(stub, options, pb.GOAL_REPORT_STATE_DEAD) if options.all else ()
     dead = [report.report_id for report in every]
     refused = 0
@@ -87,7 +87,7 @@ def _reports(
 
 
 def _show_reports(reports: list[pb.GoalReport], none: str) -> None:
-    """Two lines for each; whole, however narrow the terminal is, because `retry` and `show` take what stands there."""
+    """Prints two lines for each report. Ids are never cut, because users copy them for `retry` and `show`."""
     from rich.console import Console
     from rich.text import Text
 

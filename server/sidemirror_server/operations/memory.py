@@ -1,5 +1,5 @@
-"""`sidemirror memory`: the reflections and strategies of a running sidecar, for people: found, shown, reviewed, carried
-from one sidecar to another."""
+"""`sidemirror memory`: finds, shows, reviews, exports and imports the reflections and strategies of a running
+sidecar."""
 
 import argparse
 import contextlib
@@ -17,16 +17,16 @@ from sidemirror_server.vocabulary.clock import Clock, SystemClock
 
 EXIT_BAD_LINES = 65  # sysexits.h: the input data was incorrect
 _TIMEOUT_S = 30.0
-# A message holds 4 MiB and 1,000 lines.
+# A message may have 4 MiB and 1,000 lines.
 _LINES_AT_ONCE, _BYTES_AT_ONCE = 500, 2 * 1024 * 1024
-# How often to say how far an import or an export is. Chosen here: soon enough that nobody takes it for stuck.
+# The pause between progress messages of an import or export. Chosen here: short enough not to look stuck.
 _SAID_EVERY_S = 5.0
-# What is no export is refused line by line: enough to see what is wrong.
+# A file that is not an export fails line by line. This many errors show what is wrong.
 _REFUSED_SHOWN = 20
 
 
 def memory(options: argparse.Namespace) -> int:
-    """Does what `options.verb` names; returns the exit code."""
+    """Runs the subcommand `options.verb`; returns the exit code."""
     verbs = {
         "search": _search,
         "show": _show,
@@ -42,7 +42,7 @@ def memory(options: argparse.Namespace) -> int:
             options.address, lambda channel: verbs[options.verb](ReflectiveMemoryServiceStub(channel), options)
         )
     except BrokenPipeError:
-        raise  # nobody reads any more: `command.py`
+        raise  # the output is closed: `command.py` handles it
     except OSError as error:
         named = f"{error.filename}: " if error.filename else ""
         print(f"sidemirror: {named}{error.strerror}", file=sys.stderr)
@@ -148,17 +148,17 @@ def _prunings(stub: ReflectiveMemoryServiceStub, options: argparse.Namespace) ->
 
 
 class _Progress:
-    """Counts lines, and says now and then how many there were where a person watches."""
+    """Counts lines. Prints the count now and then if a person watches."""
 
     def __init__(self, done: str, clock: Clock) -> None:
-        """`done`: what becomes of them."""
+        """`done`: the past participle for the message, such as "exported"."""
         self.count = 0
         self._done = done
         self._clock = clock
         self._due_s = clock.monotonic_s() + _SAID_EVERY_S
 
     def one(self) -> None:
-        """One more."""
+        """Counts one line."""
         self.count += 1
         if (now_s := self._clock.monotonic_s()) >= self._due_s:
             self._due_s = now_s + _SAID_EVERY_S
@@ -173,7 +173,7 @@ def _told(lines: Iterable[str], progress: _Progress) -> Iterator[str]:
 
 
 def _requests(lines: Iterator[str], scope: dict[str, str]) -> Iterator[pb.ImportReflectionsRequest]:
-    """The lines in messages that are small enough. Empty lines count, so that numbers are those of the file."""
+    """The lines in messages below the limits. Empty lines are sent too, so that line numbers match the file."""
     while some := list(islice(lines, _LINES_AT_ONCE)):
         room, part = _BYTES_AT_ONCE, list[str]()
         for line in some:
@@ -187,7 +187,7 @@ def _requests(lines: Iterator[str], scope: dict[str, str]) -> Iterator[pb.Import
 
 
 def _read(file: str) -> TextIO:
-    """The lines of a file, or of standard input; what is no UTF-8 in them is refused with its line."""
+    """The lines of a file or of standard input. Bytes that are not UTF-8 are refused with their line."""
     source: str | int = sys.stdin.fileno() if file == "-" else file
     return open(source, encoding="utf-8", errors="replace", newline="\n", closefd=file != "-")
 
@@ -195,7 +195,7 @@ def _read(file: str) -> TextIO:
 @contextlib.contextmanager
 def _written(file: str) -> Iterator[Callable[[str], object]]:
     if file == "-":
-        # UTF-8, whatever the terminal's encoding.
+        # The encoding is UTF-8, whatever the terminal uses.
         yield lambda line: sys.stdout.buffer.write(line.encode())
     else:
         with Path(file).open("w", encoding="utf-8", newline="\n") as opened:

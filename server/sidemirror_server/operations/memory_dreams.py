@@ -1,4 +1,4 @@
-"""`sidemirror memory dreams` and `prunings`: what a running sidecar's memory did by itself, for people."""
+"""`sidemirror memory dreams` and `prunings`: shows the background work of a running sidecar's memory."""
 
 import argparse
 import sys
@@ -13,12 +13,12 @@ from sidemirror.v1.reflective_memory_pb2_grpc import ReflectiveMemoryServiceStub
 from sidemirror_server.operations.shown import name_of, print_json
 
 _TIMEOUT_S = 30.0
-# Longer than a pass takes: 20 questions of 30 s.
+# Longer than a pass: 20 questions of 30 s each.
 _DREAM_S = 660.0
 
 
 def dreams(stub: ReflectiveMemoryServiceStub, options: argparse.Namespace, scope: dict[str, str]) -> int:
-    """Lets the project dream, if that is asked for, and shows the log."""
+    """Starts a dream if requested, and shows the log of dreams."""
     if options.now:
         found = pb.ListDreamsResponse()
         for told in stub.Dream(pb.DreamRequest(**scope), timeout=_DREAM_S):
@@ -36,7 +36,7 @@ def dreams(stub: ReflectiveMemoryServiceStub, options: argparse.Namespace, scope
 
 
 def prunings(stub: ReflectiveMemoryServiceStub, options: argparse.Namespace, scope: dict[str, str]) -> int:
-    """Shows what was removed because it was old."""
+    """Shows the records that were removed because of their age."""
     found = stub.ListPrunings(pb.ListPruningsRequest(page_size=options.n, **scope), timeout=_TIMEOUT_S)
     if options.json:
         print_json(found)
@@ -54,7 +54,7 @@ def _progress(progress: pb.DreamProgress) -> str:
 
 def _show_dreams(found: Iterable[pb.DreamLogEntry]) -> None:
     console = Console(highlight=False)
-    # All of it in 80 columns: what a narrow terminal cuts off cannot be read.
+    # All columns fit into 80 characters, because a narrow terminal cuts the rest off.
     table = Table(title="Dreams, the newest first", title_justify="left", padding=(0, 0), pad_edge=False)
     headings = ("ended", "read", "left", "clus-\nters", "known", "asked", "made", "strength-\nened", "USD", "status")
     for heading in headings:

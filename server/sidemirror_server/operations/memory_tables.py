@@ -1,4 +1,4 @@
-"""How `sidemirror memory` shows what it found, on a terminal. Texts are data: their markup is not followed."""
+"""Prints the tables of `sidemirror memory`. Texts are data: their markup is not interpreted."""
 
 from collections.abc import Iterable, Sequence
 
@@ -19,8 +19,8 @@ _MODES = {
 
 
 def show_hits(found: pb.QueryReflectionsResponse) -> None:
-    """The hits, the best first, and how they were found. Ids are whole, however narrow the terminal is: `show` and
-    `review` take what stands there."""
+    """Prints the hits, best first, and the search that found them. Ids are never cut, because users copy them for
+    `show` and `review`."""
     console = Console(highlight=False)
     if not found.hits:
         console.print("Nothing fits.")
@@ -36,7 +36,7 @@ def show_hits(found: pb.QueryReflectionsResponse) -> None:
 
 
 def show_memory(memory: pb.Memory, versions: Iterable[pb.Memory]) -> None:
-    """One memory with everything that is known of it, and what it was before."""
+    """Prints all that is known of one memory, and its earlier versions."""
     console = Console(highlight=False)
     table = Table(show_header=False)
     table.add_column(style="bold")
@@ -76,8 +76,8 @@ def show_memory(memory: pb.Memory, versions: Iterable[pb.Memory]) -> None:
 
 
 def show_lessons(lessons: Sequence[pb.LessonStatistics]) -> None:
-    """One for each, with what it says and why, and then the figures. Ids are whole, however narrow the terminal is:
-    `show` and `review` take what stands there."""
+    """Prints each lesson: its id and verdict, the reason, then its figures. Ids are never cut, because users copy
+    them for `show` and `review`."""
     console = Console(highlight=False)
     if not lessons:
         console.print("No outcome was reported for a task that a lesson was shown for or held back from.")
@@ -102,7 +102,7 @@ def show_lessons(lessons: Sequence[pb.LessonStatistics]) -> None:
 
 
 def _plain(text: str) -> Text:
-    """The text as it is, without what moves a terminal's cursor."""
+    """The text without control sequences that move a terminal's cursor."""
     return Text("".join(c if c.isprintable() or c == "\n" else "\ufffd" for c in text))
 
 
@@ -131,7 +131,7 @@ def _successes(arm: pb.LessonArm) -> str:
 
 
 def _returned(lesson: pb.LessonStatistics) -> str:
-    """Where it was shown, and where it was held back, as far as that is known."""
+    """Where the lesson was shown or held back, as far as known."""
     shown = lesson.shown.returned_count + lesson.outside.returned_count
     with_it = shown + lesson.shown.stayed_away_count + lesson.outside.stayed_away_count
     without = lesson.held_back.returned_count + lesson.held_back.stayed_away_count

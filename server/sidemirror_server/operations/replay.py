@@ -1,7 +1,7 @@
-"""`sidemirror replay`: plays recorded episodes through RunTurn and tells what the sidecar said about them.
+"""`sidemirror replay`: plays recorded episodes through RunTurn and reports the sidecar's directives.
 
-An episode is a session, and several are played at once; within one, events are sent as an agent would send them, and
-the sidecar is heard out at each decision point.
+Each episode gets a new session, and several are played at once. Events of an episode are sent as an agent would send
+them. At each decision point, replay reads all directives before it goes on.
 """
 
 import argparse
@@ -24,12 +24,12 @@ from sidemirror_server.operations.turn_stream import TurnBroken, TurnStream
 
 EXIT_INCOMPLETE = 1
 EXIT_NO_FILE = 66  # sysexits.h: cannot open input
-# Episodes at once. Chosen here: enough to share a commit between them, far below the server's limit of streams.
+# Episodes at once. Chosen here: enough to share commits, far below the server's limit of streams.
 _AT_ONCE = 16
 
 
 def replay(options: argparse.Namespace) -> int:
-    """Plays the file and prints what came of it. 0 when every episode was played and every event is durable."""
+    """Plays the file and prints the results. Returns 0 if every episode was played and every event is durable."""
     path = Path(options.file)
     config = pb.ThinkingConfig(level=f"THINK_LEVEL_{options.level.upper()}", reflect_every=options.reflect_every)
     try:
@@ -49,7 +49,7 @@ def replay(options: argparse.Namespace) -> int:
 async def play(
     path: Path, lines: list[Episode | BadEpisode], config: pb.ThinkingConfig, address: str, *, quiet: bool
 ) -> ReplayReport:
-    """Plays the episodes against the sidecar at `address`, or against one of its own when that is empty."""
+    """Plays the episodes against the sidecar at `address`, or if that is empty against a new one."""
     episodes = [line for line in lines if isinstance(line, Episode)]
     bad = tuple(line for line in lines if isinstance(line, BadEpisode))
     ran = uuid.uuid4().hex[:8]
@@ -76,7 +76,7 @@ async def play(
 async def play_episode(
     stub: "thinking_pb2_grpc.ThinkingServiceAsyncStub", episode: Episode, session_id: str, config: pb.ThinkingConfig
 ) -> Played:
-    """Plays one episode in a session of its own. What ends it early is told, not raised."""
+    """Plays one episode in a new session. Errors that end it early are reported, not raised."""
     tally = ReplayTally(episodes=1)
     tally.outcomes[episode.outcome] += 1
     refused: Refused | None = None
@@ -117,7 +117,7 @@ def _count(tally: ReplayTally, directive: pb.TurnDirective) -> None:
 
 
 def _limited(lines: Iterator[Episode | BadEpisode], limit: int) -> Iterator[Episode | BadEpisode]:
-    """The lines up to the `limit`-th episode; all of them when it is 0."""
+    """The lines up to the `limit`-th episode; all lines if it is 0."""
     taken = 0
     for line in lines:
         yield line
@@ -128,7 +128,7 @@ def _limited(lines: Iterator[Episode | BadEpisode], limit: int) -> Iterator[Epis
 
 @contextlib.contextmanager
 def _progress(total: int, *, quiet: bool) -> Iterator[Callable[[], None]]:
-    """Counts episodes on stderr, where somebody watches; yields what to call after each."""
+    """Counts episodes on stderr if a person watches; yields the function to call after each."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 

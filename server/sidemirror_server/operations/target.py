@@ -1,4 +1,4 @@
-"""Which sidecar a command speaks to, and the channel to it."""
+"""The address of the sidecar that a command calls, and the channel to it."""
 
 import argparse
 import asyncio
@@ -16,16 +16,16 @@ from sidemirror_server.settings import AsClient, BadSettings, as_client, load, s
 
 EXIT_FAILED = 1
 EXIT_UNREACHABLE = 69  # sysexits.h: service unavailable
-# A sidecar is on this machine: a proxy that the environment names is not for it.
+# The environment's proxy is ignored, because a sidecar is on this machine.
 CHANNEL_OPTIONS = (("grpc.enable_http_proxy", 0),)
-# As access files have them (rpc/boundary/access.py).
+# The form that access files require (rpc/boundary/access.py).
 _TOKEN = re.compile(rb"[\x21-\x7e]+")
-# A local connection takes milliseconds, a sidecar's start about a second.
+# A local connection takes milliseconds, and a sidecar starts within about a second.
 _CONNECT_S = 5.0
 
 
 def address_of(flag: str) -> str:
-    """The address to call: the flag's, the environment's, or the one that `serve` listens on by default.
+    """The address to call: from the flag, from the environment, or the default address of `serve`.
 
     Raises BadSettings.
     """
@@ -33,7 +33,7 @@ def address_of(flag: str) -> str:
 
 
 def address_given(flag: str) -> str:
-    """The address that the flag or the environment names; empty when neither does. Raises BadSettings."""
+    """The address from the flag or the environment; empty if neither has one. Raises BadSettings."""
     if flag:
         return checked(flag)
     settings = load()
@@ -42,8 +42,7 @@ def address_given(flag: str) -> str:
 
 
 def checked(address: str) -> str:
-    """`address`, which says a host and a port, or a path: gRPC would make something else of another. Raises
-    BadSettings."""
+    """Returns `address` if it is a host and port, or a path; gRPC would misread any other form. Raises BadSettings."""
     try:
         is_local(address)
     except CannotListen as error:
@@ -52,17 +51,17 @@ def checked(address: str) -> str:
 
 
 class Unreachable(Exception):
-    """Nothing answers where the sidecar should be."""
+    """No sidecar answers at the address."""
 
 
 def scope_of(options: argparse.Namespace) -> dict[str, Any]:
-    """Whose data a command is about, as fields of a request; empty ids are the sidecar's own."""
+    """The scope of a command, as fields of a request. Empty ids mean the sidecar's own scope."""
     return {"tenant_id": options.tenant_id, "project_id": options.project_id}
 
 
 def asked(address: str, ask: Callable[[grpc.Channel], int]) -> int:
-    """The exit code that `ask` returns for a channel to the address (see `address_of`). A call that comes to nothing
-    is told, and ends it. Raises BadSettings."""
+    """The exit code that `ask` returns for a channel to the address (see `address_of`). A failed call is printed, and
+    ends the command. Raises BadSettings."""
     address = address_of(address)
     with open_channel(address) as channel:
         try:
@@ -72,13 +71,13 @@ def asked(address: str, ask: Callable[[grpc.Channel], int]) -> int:
 
 
 def _failed(address: str, error: grpc.RpcError) -> int:
-    """Says why a call came to nothing; returns the command's exit code."""
+    """Prints why a call failed; returns the command's exit code."""
     print(f"sidemirror: {why_failed(address, error)}", file=sys.stderr)
     return EXIT_UNREACHABLE if error.code() is grpc.StatusCode.UNAVAILABLE else EXIT_FAILED
 
 
 def why_failed(address: str, error: grpc.RpcError) -> str:
-    """Why a call came to nothing, for people: gRPC's own words about a connection name its insides."""
+    """Why a call failed, for people. gRPC's own text about connections describes its internals."""
     code, details = error.code(), error.details() or ""
     answered = any(data.key == "grpc-status-details-bin" for data in error.trailing_metadata() or ())
     if code is grpc.StatusCode.UNAVAILABLE and not answered:
@@ -91,7 +90,7 @@ def why_failed(address: str, error: grpc.RpcError) -> str:
 
 
 def _in_short(details: str) -> str:
-    """What gRPC says of a connection that could not be made, without the way there."""
+    """gRPC's reason for a failed connection, without its path through the library."""
     if "WRONG_VERSION_NUMBER" in details:
         return "it speaks no TLS, and SIDEMIRROR_CA_FILE asks for it"
     if "CERTIFICATE_VERIFY_FAILED" in details or "Peer name" in details:
@@ -102,8 +101,8 @@ def _in_short(details: str) -> str:
 
 
 def open_channel(address: str) -> grpc.Channel:
-    """A channel to `address`: host:port or unix:/path, with TLS where the environment names authorities, and the token
-    with each call where it names one. Raises BadSettings."""
+    """A channel to `address`: host:port or unix:/path. It uses TLS if the environment names certificate authorities,
+    and sends the token if the environment names one. Raises BadSettings."""
     credentials = _credentials(as_client())
     if credentials is None or address.startswith("unix:"):
         channel = grpc.insecure_channel(address, options=CHANNEL_OPTIONS)
@@ -114,8 +113,7 @@ def open_channel(address: str) -> grpc.Channel:
 
 
 def _metadata() -> tuple[tuple[str, str | bytes], ...]:
-    """What a call carries besides its request: the token, when the environment names a file with one. Raises
-    BadSettings."""
+    """A call's metadata: the token, if the environment names a file with one. Raises BadSettings."""
     path = as_client().token
     if not path:
         return ()
@@ -131,7 +129,7 @@ def _credentials(given: AsClient) -> grpc.ChannelCredentials | None:
     if not given.ca:
         return None
     if bool(given.key) != bool(given.certificate):
-        # gRPC would end the process.
+        # gRPC would abort the process.
         lacking = "SIDEMIRROR_CLIENT_KEY_FILE" if given.certificate else "SIDEMIRROR_CLIENT_CERTIFICATE_FILE"
         raise BadSettings(f"{lacking}: a client's certificate and its key are used together")
     key = _read(given.key, "SIDEMIRROR_CLIENT_KEY_FILE") if given.key else None
@@ -148,7 +146,7 @@ def _read(path: str, name: str) -> bytes:
 
 @contextlib.asynccontextmanager
 async def dial(address: str) -> AsyncIterator[grpc.aio.Channel]:
-    """A channel to `address`: host:port or unix:/path. Raises Unreachable when nothing answers there."""
+    """A channel to `address`: host:port or unix:/path. Raises Unreachable if no sidecar answers there."""
     async with _aio_channel(address) as channel:
         try:
             async with asyncio.timeout(_CONNECT_S):
@@ -170,7 +168,7 @@ def _aio_channel(address: str) -> grpc.aio.Channel:
 
 
 class _Blocking(grpc.UnaryUnaryClientInterceptor, grpc.UnaryStreamClientInterceptor, grpc.StreamUnaryClientInterceptor):
-    """Adds metadata to every call, but those that stream both ways, of a channel that is no asyncio one."""
+    """Adds metadata to every call of a blocking channel, except bidirectional streams."""
 
     def __init__(self, carried: Sequence[tuple[str, str | bytes]]) -> None:
         self._carried = carried
@@ -185,13 +183,13 @@ class _Blocking(grpc.UnaryUnaryClientInterceptor, grpc.UnaryStreamClientIntercep
 
 
 class _Carries:
-    """Adds metadata to every call. grpc.aio wants one interceptor for each kind of call."""
+    """Adds metadata to every call. grpc.aio needs one interceptor for each kind of call."""
 
     def __init__(self, carried: Sequence[tuple[str, str | bytes]]) -> None:
         self._carried = carried
 
     async def go_on(self, continuation: Any, client_call_details: Any, request: Any) -> Any:
-        """The call as it was meant, with more metadata."""
+        """Continues the call with the added metadata."""
         details = client_call_details
         carried = grpc.aio.Metadata(*self._carried, *(details.metadata or ()))
         given = (details.method, details.timeout, carried, details.credentials, details.wait_for_ready)

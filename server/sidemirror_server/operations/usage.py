@@ -1,4 +1,4 @@
-"""`sidemirror usage`: what models have cost a running sidecar's tenant and project, and what is left of the caps."""
+"""`sidemirror usage`: shows the cost of models for a scope of a running sidecar, and what is left of the caps."""
 
 import json
 
@@ -13,7 +13,7 @@ _TIMEOUT_S = 5.0
 
 
 def usage(address: str, tenant_id: str, project_id: str, *, as_json: bool) -> int:
-    """Prints the spend of the last days and the caps; empty ids are the sidecar's own. Returns the exit code."""
+    """Prints the last days' spending and the caps. Empty ids mean the sidecar's own. Returns the exit code."""
     request = pb.GetServerInfoRequest(tenant_id=tenant_id, project_id=project_id)
 
     def ask(channel: grpc.Channel) -> int:

@@ -1,7 +1,7 @@
-"""`sidemirror watch`: what happens in turns and what the sidecar says about it, as it happens.
+"""`sidemirror watch`: shows turns and the sidecar's directives live.
 
-Called by `cli.py`. Follows WatchTurns and takes it up again by its cursor when the connection breaks, so that what is
-shown has no hole; ends with Ctrl-C, or when whoever reads its output is gone.
+Called by `cli.py`. Follows WatchTurns, and resumes at its cursor when the connection breaks, so that no entry is lost.
+Ends with Ctrl-C, or when its output is closed.
 """
 
 import argparse
@@ -20,16 +20,16 @@ from sidemirror_server.operations.target import EXIT_UNREACHABLE, Unreachable, a
 from sidemirror_server.operations.watch_lines import Timeline
 
 EXIT_REFUSED = 1
-# Between two tries after a break. Chosen here: a sidecar that is restarted is back within a second.
+# The first pause after a break. Chosen here: a restarted sidecar is back within a second.
 _FIRST_PAUSE_S = 0.1
 _LONGEST_PAUSE_S = 2.0
-# A stream that has been silent for longer than two heartbeats (20 s each) is broken and does not know it.
+# A stream that is silent for longer than two heartbeats (20 s each) is broken.
 _SILENCE_S = 45.0
-# A sidecar that is there says within milliseconds whether it knows a session.
+# A running sidecar answers within milliseconds whether it knows a session.
 _LOOK_S = 5.0
 _BROKEN = (
     *(grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.CANCELLED, grpc.StatusCode.DEADLINE_EXCEEDED),
-    # Too many at once, or this one for too long: there will be room again.
+    # Too many streams, or this one has lasted too long. A retry can succeed.
     grpc.StatusCode.RESOURCE_EXHAUSTED,
 )
 
@@ -37,8 +37,8 @@ Say = Callable[[str], None]
 
 
 def watch(options: argparse.Namespace) -> int:
-    """Shows entries until it is interrupted; only a sidecar that cannot be reached at first, or that refuses, ends it.
-    Returns the exit code."""
+    """Shows entries until it is interrupted. It ends by itself only if the sidecar refuses, or cannot be reached at
+    first. Returns the exit code."""
     request = pb.WatchTurnsRequest(
         tenant_id=options.tenant_id,
         project_id=options.project_id,
@@ -65,7 +65,7 @@ async def _watch(address: str, request: pb.WatchTurnsRequest, *, as_json: bool) 
 
 
 async def _is_known(address: str, request: pb.WatchTurnsRequest) -> bool:
-    """Whether there is anything of the session; yes where that cannot be told. Raises Unreachable."""
+    """Whether the session is known; True if that cannot be determined. Raises Unreachable."""
     asked = pb.ListTurnsRequest(
         tenant_id=request.tenant_id, project_id=request.project_id, session_id=request.session_id, page_size=1
     )
@@ -73,15 +73,15 @@ async def _is_known(address: str, request: pb.WatchTurnsRequest) -> bool:
         try:
             found = await pb_grpc.ThinkingServiceStub(channel).ListTurns(asked, timeout=_LOOK_S)
         except grpc.aio.AioRpcError:
-            return True  # the watch will say what is wrong
+            return True  # the watch will report the error
     return bool(found.turns)
 
 
 async def follow(address: str, request: pb.WatchTurnsRequest, tell: Say) -> AsyncIterator[pb.TurnEntry]:
-    """All entries from where `request` begins, each once, over as many connections as it takes; `request` gets the
-    cursor of the last one. `tell` hears of breaks.
+    """All entries from the cursor in `request`, each once, over as many connections as needed. Updates the cursor in
+    `request`. Calls `tell` after a break.
 
-    Raises Unreachable when the first connection cannot be made, AioRpcError when the sidecar refuses.
+    Raises Unreachable if the first connection fails, AioRpcError if the sidecar refuses.
     """
     reached, told, pause_s = False, False, _FIRST_PAUSE_S
     while True:
@@ -108,7 +108,7 @@ async def follow(address: str, request: pb.WatchTurnsRequest, tell: Say) -> Asyn
 
 
 async def _entries(channel: grpc.aio.Channel, request: pb.WatchTurnsRequest, tell: Say) -> AsyncIterator[pb.TurnEntry]:
-    """What one stream brings, heartbeats included; `tell` hears of gaps. Raises TimeoutError when it falls silent."""
+    """The messages of one stream, including heartbeats. Calls `tell` for a gap. Raises TimeoutError after a silence."""
     stream = pb_grpc.ThinkingServiceStub(channel).WatchTurns(request)
     try:
         while True:
@@ -129,7 +129,7 @@ def _timeline() -> Callable[[pb.TurnEntry], None]:
 
     console = Console(highlight=False)
     timeline = Timeline()
-    cut = console.is_terminal  # a file or another program gets lines as they are
+    cut = console.is_terminal  # files and pipes get whole lines
 
     def show(entry: pb.TurnEntry) -> None:
         line = timeline.line(entry)
@@ -144,7 +144,7 @@ def _timeline() -> Callable[[pb.TurnEntry], None]:
 
 def _as_json(entry: pb.TurnEntry) -> None:
     told = MessageToDict(entry, preserving_proto_field_name=True)
-    told["sequence"] = entry.sequence  # JSON has one kind of number; protobuf's writes large ones as texts
+    told["sequence"] = entry.sequence  # protobuf's JSON writes 64-bit integers as strings
     print(json.dumps(told), flush=True)
 
 

@@ -1,4 +1,4 @@
-"""An entry of a turn's record as a line for people: when, which session and turn, what happened or was said."""
+"""Formats an entry of a turn's log as a line for people: time, session and turn, event or directive."""
 
 from collections import OrderedDict
 from collections.abc import Callable
@@ -12,24 +12,24 @@ from sidemirror.v1 import common_pb2
 from sidemirror.v1 import thinking_pb2 as pb
 from sidemirror_server.operations.shown import plain, words_of
 
-# What a line shows of a text; the terminal's width cuts further.
+# The most characters of a text in a line; the terminal's width may cut more.
 _TEXT_CHARS = 200
-# Turn ids of the server end in what tells them apart.
+# The last characters of the server's turn ids are the distinctive ones.
 _ID_CHARS = 8
-# Turns whose session is remembered. Chosen here: far more than are open at once.
+# The most turns whose session is remembered. Chosen here: far more than are open at once.
 _MOST_TURNS = 10_000
 
 _BAD, _SAID, _DIM = "red", "cyan", "dim"
 
 
 class Timeline:
-    """Makes lines. Remembers which session a turn belongs to, because only a turn's first entries say it."""
+    """Makes lines. Remembers the session of each turn, because only a turn's first entries name it."""
 
     def __init__(self) -> None:
         self._sessions: OrderedDict[str, str] = OrderedDict()
 
     def line(self, entry: pb.TurnEntry) -> Text:
-        """One entry."""
+        """The line of one entry."""
         what = getattr(entry, entry.WhichOneof("entry") or "event")
         session = self._session_of(entry)
         line = Text(_clock(what), style=_DIM)
@@ -52,14 +52,14 @@ class Timeline:
 
 
 def _clock(what: Message) -> str:
-    """The time of day, here, to the millisecond."""
+    """The local time of day, to the millisecond."""
     time: Any = what.time  # type: ignore[attr-defined]  # all three kinds of entries have one
     moment = datetime.fromtimestamp(time.seconds + time.nanos / 1e9).astimezone()
     return f"{moment:%H:%M:%S}.{moment.microsecond // 1000:03d}"
 
 
 def _event(event: pb.TurnEvent) -> tuple[str, str]:
-    """What happened, and how it looks."""
+    """The text of an event, and its style."""
     kind = event.WhichOneof("kind") or ""
     what = getattr(event, kind) if kind else event
     failed = kind == "tool_failed" or (kind == "tool_returned" and event.tool_returned.is_error)
@@ -84,7 +84,7 @@ _EVENTS: dict[str, Callable[[Any], str]] = {
 
 
 def _directive(directive: pb.TurnDirective) -> str:
-    """What the sidecar said."""
+    """The text of a directive."""
     match directive.WhichOneof("kind"):
         case "turn_plan":
             plan = directive.turn_plan
@@ -122,6 +122,6 @@ def _reasons(what: pb.TurnDirective | pb.SlotClaim) -> str:
 
 
 def _plain(text: str) -> str:
-    """A text on one line, as long as a line shows of it."""
+    """A text on one line, cut to the length that a line shows."""
     shown = plain(text[: 2 * _TEXT_CHARS])
     return shown if len(shown) <= _TEXT_CHARS else f"{shown[:_TEXT_CHARS]}…"

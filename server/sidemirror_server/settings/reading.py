@@ -20,7 +20,7 @@ def is_measured(settings: Settings) -> bool:
 
 
 class BadSettings(Exception):
-    """The settings cannot be used; says which one and why."""
+    """The settings cannot be used. The text names the setting and the reason."""
 
 
 class Source(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -61,7 +61,7 @@ def load(flags: Mapping[str, str] | None = None, environment: Mapping[str, str] 
 
 
 def unknown_names(environment: Mapping[str, str] | None = None) -> tuple[str, ...]:
-    """Variables with our prefix that are no settings, sorted by name: most likely misspelt."""
+    """Variables with our prefix that are not settings, sorted by name; most are misspelt."""
     known = {f"{PREFIX}{name.upper()}" for name in names()}
     given = os.environ if environment is None else environment
     return tuple(sorted(name for name in given if name.startswith(PREFIX) and name not in known | OTHERS))
@@ -114,8 +114,8 @@ OTHERS = set(_AS_CLIENT.values())
 
 
 class AsClient(msgspec.Struct, frozen=True):
-    """What a command presents to a sidecar that it calls: files of its token, of the certificate authorities that it
-    trusts (with these it speaks TLS), of its client certificate and of its key. Empty: none."""
+    """The files that a command presents to the sidecar that it calls: its token, the certificate authorities that it
+    trusts (which turn TLS on), its client certificate and its key. Empty: none."""
 
     token: str = ""
     ca: str = ""

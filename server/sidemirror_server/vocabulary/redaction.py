@@ -1,12 +1,12 @@
-"""Where in a text the secrets are. Called by `vocabulary/text.py` alone, on every text that enters.
+"""Finds the secrets in a text. Called by `vocabulary/text.py` alone, on every text that enters.
 
-Most texts hold no secret, and every event pays for the search, so it looks for a few triggers in the text folded to
-bytes: for names that stand before a secret (`secret_names.py`), and for runs that are long enough for a token
-(`secret_tokens.py`). Each rule is bounded or possessive, and what a run holds is looked at once, so that the whole is
-linear in the text. Here it is put together, with the tokens that a line's end has cut.
+Most texts hold no secret, and every event pays for the search. The search therefore folds the text to bytes and looks
+for a few triggers: names before a secret (`secret_names.py`) and runs long enough for a token (`secret_tokens.py`).
+Each rule is bounded or possessive, and each run is read once, so the search is linear in the text. This module combines
+both searches and finds tokens that a line break splits.
 
-Emails and phone numbers are no secrets: agents in customer service work with little else. Card numbers are, when their
-issuer digits, length and check digit fit.
+Emails and phone numbers are not secrets, because customer service agents constantly work with them. Card numbers are,
+if their issuer digits, length and check digit are valid.
 """
 
 import re
@@ -17,29 +17,30 @@ from sidemirror_server.vocabulary import secret_patterns as patterns
 from sidemirror_server.vocabulary.secret_names import FOLD, named
 from sidemirror_server.vocabulary.secret_tokens import RUNS, Span, tokens
 
-# What stands before a line's end that cuts a token, when no long run follows. Chosen here: a third of the shortest.
+# The end of a line that may split a token whose parts are all shorter than a long run. Chosen here: a third of the
+# shortest token.
 _CUT_RUNS = (b"a" * 6 + b"\n", b"a" * 6 + b'"\n')
 
 _DIGIT = re.compile(r"[0-9]")
-# What stands before the rest of a token at the beginning of a line, and before that.
+# Characters between a line's beginning and the rest of a token, and characters before those.
 _MARGIN = " \t>|#*+\"'"
 _MAY_GO_ON = frozenset(("\n", "\\", *_MARGIN))
 _LINE_ENDS = frozenset("\nn")
-# What stands behind a token where a line's end may have cut it.
+# Characters after a token that a line break may have split.
 _MAY_CUT = frozenset("\n\r\\\"'")
-# What follows a name that is set, and so no token that a line's end has cut.
+# Characters after a name that is set. Such a name is not a token that a line break has split.
 _SETS = frozenset("=:(")
-# What ends with its line: it has no form by which its rest could be told.
+# Kinds that end with their line, because no pattern recognises the rest.
 _NEVER_CUT = frozenset({"password", "secret", "token", "api_key", "cookie", "card", "private_key"})
-# Chosen here: the longest line that a token is cut from, in code points, and the most lines that one is cut into.
+# Chosen here: the longest line that a token is split from, in code points, and the most lines of one token.
 _LINE_CHARS, _MOST_LINES = 300, 8
 
-# No pattern matches less than `://:p@`. Names of agents and tools are often shorter.
+# The shortest match of any pattern is `://:p@`. Names of agents and tools are often shorter.
 SHORTEST_SECRET_CHARS = 6
 
 
 def secret_spans(text: str) -> list[Span]:
-    """(start, end, kind) of each secret, ascending, not overlapping; mostly none. A public prefix is outside."""
+    """(start, end, kind) of each secret, ascending, not overlapping; mostly none. A public prefix is excluded."""
     plain = text.encode("ascii", "replace")
     runs = plain.translate(RUNS)
     spans = [*tokens(text, runs, _going_on), *named(text, plain.translate(FOLD))]
@@ -62,7 +63,7 @@ def _merged(spans: list[Span]) -> list[Span]:
 
 
 def _cut(text: str, runs: bytes, cut: bytes) -> Iterator[Span]:
-    """The tokens that a line's end has cut in two or more."""
+    """The tokens that line breaks split."""
     at = runs.find(cut)
     while at >= 0:
         end = at + cut.rfind(b"a") + 1
@@ -74,13 +75,13 @@ def _cut(text: str, runs: bytes, cut: bytes) -> Iterator[Span]:
 
 
 def _going_on(text: str, start: int, end: int) -> Span | None:
-    """The token of which a line has too little: it begins at a run, or goes on there from the line before."""
+    """A token with a short part on each line, which begins at the run or continues there from the line before."""
     span = _begun(text, start) if text[start : start + 2] in kinds.BEGINNINGS else None
     return span or (_begun_before(text, start, end) if text[start - 1 : start] in _MAY_GO_ON else None)
 
 
 def _begun(text: str, start: int) -> Span | None:
-    """The token that begins here."""
+    """The split token that begins here."""
     for kind in kinds.kinds_at(text, start):
         body = kind.body.match(text, start + len(kind.prefix))
         if body is not None and text[body.end() : body.end() + 1] in _MAY_CUT and (span := _joined(text, body.end())):
@@ -89,7 +90,7 @@ def _begun(text: str, start: int) -> Span | None:
 
 
 def _begun_before(text: str, start: int, end: int) -> Span | None:
-    """The token that goes on with a run at the beginning of a line."""
+    """The split token that continues with the run at the beginning of a line."""
     if text[start - 1 : start + 1] == "\\n":
         start += 1
     passed = text[max(0, start - 40) : start]
@@ -103,8 +104,8 @@ def _begun_before(text: str, start: int, end: int) -> Span | None:
 
 
 def _joined(text: str, end: int) -> Span | None:
-    """The token that goes on over the line's end at `end`: what is one when the lines are put together. Where the first
-    line has a whole one already, the next has to begin with what looks like no word."""
+    """The token that continues over the line break at `end`, found by joining the lines. If the first line has a whole
+    token already, the next line must begin with a part that does not look like a word."""
     if not _DIGIT.search(text, max(0, end - 40), end + 80):
         return None
     begin = max(0, end - _LINE_CHARS)
@@ -118,7 +119,7 @@ def _joined(text: str, end: int) -> Span | None:
             break
         first_spans, joined = _spans_of(joined), joined + rest[0]
         spans = [one for one in _spans_of(joined) if joint < one[1]]
-        if spans and spans[0][0] >= joint:  # what stands on the first line tells what the second has
+        if spans and spans[0][0] >= joint:  # keep only what the first line helps to recognise
             alone = {(joint + begun, joint + ended, kind) for begun, ended, kind in _spans_of(rest[0])}
             spans = [one for one in spans if one not in alone]
         if not spans:

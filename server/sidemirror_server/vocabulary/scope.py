@@ -1,5 +1,5 @@
-"""Whose data a call is about, and whose work a sidecar does. Every key and every port verb starts with a scope; a verb
-that looks across scopes starts with those that the sidecar serves."""
+"""The tenant and project of a call, and the scopes that a sidecar works for. Every key and every port verb starts with
+a scope; a verb across scopes starts with the scopes that the sidecar serves."""
 
 import msgspec
 
@@ -15,13 +15,13 @@ DEFAULT_SCOPE = Scope("default", "default")
 
 
 class Served(msgspec.Struct, frozen=True):
-    """One entry of what a sidecar serves. None as `project_id`: every project; as both: every tenant."""
+    """One entry of a sidecar's scopes. None as `project_id`: every project; None as both: every tenant."""
 
     tenant_id: str | None = None
     project_id: str | None = None
 
     def covers(self, other: "Served | Scope") -> bool:
-        """Whether the entry holds all of the other."""
+        """Whether the entry includes all of the other."""
         return self.tenant_id in (None, other.tenant_id) and self.project_id in (None, other.project_id)
 
     def __str__(self) -> str:
@@ -29,9 +29,9 @@ class Served(msgspec.Struct, frozen=True):
 
 
 class Serves(msgspec.Struct, frozen=True):
-    """What a sidecar may serve, in calls and in the background. Entries are in the order of their scopes, and none
-    holds a part of another: whoever goes from entry to entry meets each scope once, in order. `said`: the operator
-    chose it, by a pinned scope or a list."""
+    """The scopes that a sidecar may serve, in calls and in the background. Entries are sorted by scope and do not
+    overlap, so that a walk over them meets each scope once. `said`: the operator chose them, by a pinned scope or a
+    list."""
 
     entries: tuple[Served, ...] = (Served(),)
     said: bool = False
@@ -44,18 +44,18 @@ class Serves(msgspec.Struct, frozen=True):
         return ", ".join(map(str, self.entries))
 
 
-# For one operator with one set of keys.
+# The default, for one operator with one set of keys.
 SERVES_ALL = Serves()
 
 
 def serves_only(scope: Scope) -> Serves:
-    """What a sidecar serves that is pinned to a scope."""
+    """The scopes of a sidecar that is pinned to one."""
     return Serves((Served(scope.tenant_id, scope.project_id),), said=True)
 
 
 def serves_listed(text: str) -> Serves:
-    """What a list such as `acme/*, globex/shop` names; `*` names everything, and an empty list leaves it unsaid. Raises
-    ValueError, which names the entry that is none."""
+    """The scopes of a list such as `acme/*, globex/shop`. `*` means all scopes; an empty list leaves the choice open.
+    Raises ValueError, which names the invalid entry."""
     if not text.strip():
         return SERVES_ALL
     listed = {_entry(part.strip()) for part in text.split(",")}

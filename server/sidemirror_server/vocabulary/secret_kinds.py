@@ -1,24 +1,24 @@
-"""Tokens that their vendors gave a form of their own: what they begin with, what follows, and who says so.
+"""Tokens with a vendor's prefix: the prefix, the body after it, and the vendor's page.
 
-`redaction.py` finds the runs of letters and digits that are long enough for a token, and asks `kind_at` what begins
-there. Written for this project from the vendors' public pages, which each row names; what is left out has no form that
-could be told from an ordinary id (Datadog, Cohere, Mistral), and goes when a name that says secret stands before it.
-Compared with the rules of gitleaks (MIT, github.com/gitleaks/gitleaks, July 2026), of which nothing is copied.
+`redaction.py` finds runs of letters and digits that are long enough for a token, and calls `kinds_at` for the kinds
+that may begin there. The rules are written for this project from the vendors' public pages, which each row names.
+Tokens that look like ordinary ids (Datadog, Cohere, Mistral) are left out; they are redacted after a name that says
+secret. The rules were compared with those of gitleaks (MIT, github.com/gitleaks/gitleaks, July 2026); none is copied.
 
-No package brings these rules: detect-secrets (Apache-2.0) has some 25 kinds and needs requests and PyYAML; the
-others are programs.
+No package has these rules: detect-secrets (Apache-2.0) has some 25 kinds and needs requests and PyYAML; the others are
+programs.
 """
 
 import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-# What follows a prefix. The last of a text that ends a sentence is none of it.
+# The body after a prefix. Punctuation that ends a sentence is not a part of it.
 _BODIES = {
     "letters": re.compile(r"[A-Za-z0-9]*+"),
     "small": re.compile(r"[a-z0-9]*+(?![A-Z])"),
     "words": re.compile(r"[A-Za-z0-9_-]*+"),
-    # Of what may be a name in small letters with hyphens: a part that is as long as a key, or both sizes of letters.
+    # A body that could be a hyphenated name needs a part as long as a key, or letters of both cases.
     "key": re.compile(r"[A-Za-z0-9_]{16,}+[A-Za-z0-9_-]*+|(?=[a-z0-9_-]*+[A-Z])(?=[A-Z0-9_-]*+[a-z])[A-Za-z0-9_-]*+"),
     "dotted": re.compile(r"[A-Za-z0-9_-]*+(?:[.~=%]{1,3}+[A-Za-z0-9_-]++)*+"),
     "base64": re.compile(r"[A-Za-z0-9+/_-]*+={0,2}"),
@@ -27,8 +27,8 @@ _BODIES = {
 
 
 class Kind(NamedTuple):
-    """What begins with `prefix` and goes on with at least `least` characters of `body`, a digit among them if
-    `has_digit`: a prefix of two or three letters may begin a word."""
+    """A token of `prefix` and at least `least` characters of `body`, which include a digit if `has_digit`: a prefix of
+    two or three letters may begin a word."""
 
     name: str
     prefix: str
@@ -37,7 +37,7 @@ class Kind(NamedTuple):
     has_digit: bool
 
 
-# Name, prefixes, what follows, how long it is at least, and the page. A body with `+#` has a digit.
+# Name, prefixes, body, its least length, and the page. A body with `+#` has a digit.
 _TABLE = """
 anthropic    sk-ant-api03-,sk-ant-admin01-,sk-ant-oat01-,sk-ant-sid01-,sk-ant-  words+# 16  platform.claude.com/docs/en/api/overview
 openai       sk-proj-,sk-svcacct-,sk-admin-  words+# 16  platform.openai.com/docs/api-reference/authentication
@@ -192,27 +192,27 @@ _KNOWN = tuple(_kinds())
 KINDS = tuple(kind for kind, _ in _KNOWN)
 PAGES = {kind.name: f"https://{page}" for kind, page in _KNOWN}
 
-# By the first two letters of the prefix, the longest prefix first.
+# Kinds by the first two letters of the prefix, the longest prefix first.
 BEGINNINGS: dict[str, list[Kind]] = {}
 for _kind in sorted(KINDS, key=lambda kind: -len(kind.prefix)):
     BEGINNINGS.setdefault(_kind.prefix[:2], []).append(_kind)
 
-# What of a prefix stands before the run that its body is, or begins: `SG.`, `dp.pt.`, `1//`, `sha256~`.
+# The parts of prefixes that precede the run of the body: `SG.`, `dp.pt.`, `1//`, `sha256~`.
 LEADS = tuple(
     sorted({kind.prefix[: last + 1] for kind in KINDS if (last := max(map(kind.prefix.rfind, "./~"))) >= 0}, key=len)
 )
 
 
-# The prefixes of what may have a `+` or `/` early on, so that no long run stands at its beginning.
+# Prefixes of base64 tokens. An early `+` or `/` may leave these without a long run at their beginning.
 _BASE64_PREFIXES = tuple(kind.prefix for kind in KINDS if kind.body is _BODIES["base64"])
 
 
 def base64_prefix_in(text: str) -> int:
-    """Where in a short text the last prefix stands of a token that is base64; -1 when none does."""
+    """The index of the last base64 token's prefix in a short text; -1 if there is none."""
     return max(text.rfind(prefix) for prefix in _BASE64_PREFIXES)
 
 
 def kinds_at(text: str, at: int) -> list[Kind]:
-    """The kinds whose prefix stands at this place, the longest prefix first."""
+    """The kinds whose prefix is at this index, the longest prefix first."""
     begun = BEGINNINGS.get(text[at : at + 2])
     return [kind for kind in begun if text.startswith(kind.prefix, at)] if begun else []

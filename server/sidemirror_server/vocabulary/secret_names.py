@@ -1,8 +1,8 @@
-"""Secrets that a name tells, whatever they look like (password, token, api key, authorization, an option of a command),
-and others that stand by themselves: signed tokens, private keys, cards. Called by `redaction.py`.
+"""Secrets that a name reveals, whatever their form (password, token, api key, authorization, a command's option), and
+signed tokens, private keys and cards. Called by `redaction.py`.
 
 A text is folded to bytes, one byte per code point (lower case, every digit `0`, the rare letters j, x and z as `k`),
-and a few fixed triggers are looked for there. Only where one stands is a rule tried on the text itself.
+and searched for a few fixed triggers. Only at a trigger is a rule tried on the text itself.
 """
 
 import re
@@ -16,8 +16,8 @@ FOLD = bytes(
     for b in range(256)
 )
 
-# One pass for every trigger that holds a k, j, x or z: key, token, cookie, eyJ, authorization. (Alternatives that start
-# with a literal are skipped at once; the lookbehind-only one is last.)
+# One pass for every trigger with a k, j, x or z: key, token, cookie, eyJ, authorization. (The search skips alternatives
+# that start with a literal at once; the alternative with only a lookbehind is last.)
 _RARE_LETTER = re.compile(
     rb"k(?:(?P<key>ey(?:(?<=[isehgntrpdky]key)|(?<=[isehgntrpdky][_ -]key)))|(?P<token>en(?<=token))"
     rb"|(?P<cookie>ie(?<=cookie))|(?P<header>ation(?<=authorikation))|(?P<jwt>(?<=eyk)))"
@@ -26,15 +26,15 @@ _DIGITS = re.compile(rb"[0 -]*")
 _LONG_DIGITS, _SPACED_DIGITS, _DASHED_DIGITS = b"0" * 15, b"0000 0000 0000 0", b"0000-0000-0000-0"
 _AMEX_DIGITS = b"0000 000000 0000"
 
-# A text and the place where a rule's trigger stands.
+# Finds the secrets of a text at the index of a rule's trigger.
 Rule = Callable[[str, int], Iterator[Span]]
 
 
 def named(text: str, folded: bytes) -> Iterator[Span]:
-    """The secrets of a text, in no order. `folded`: the text in ASCII, by `FOLD`."""
+    """The secrets of a text, in no order. `folded`: the text translated by `FOLD`."""
     done = 0
     for hit in _RARE_LETTER.finditer(folded):
-        if hit.start() >= done:  # not within what the last one found: keeps overlapping rules linear
+        if hit.start() >= done:  # skips hits in the last find, so overlapping rules stay linear
             for span in _RARE_RULES[hit.lastgroup or ""](text, hit.start()):
                 done = span[1]
                 yield span
@@ -57,7 +57,7 @@ def _each(folded: bytes, needle: bytes, rule: Rule, text: str) -> Iterator[Span]
 
 
 def _token(pattern: re.Pattern[str], text: str, start: int) -> Iterator[Span]:
-    """The one named group of `pattern` that matched at `start` is the secret and names its kind."""
+    """The secret is the one named group of `pattern` that matched at `start`; the group's name is its kind."""
     found = pattern.match(text, start) if start >= 0 else None
     if found is not None:
         kind = found.lastgroup or ""
@@ -65,12 +65,12 @@ def _token(pattern: re.Pattern[str], text: str, start: int) -> Iterator[Span]:
 
 
 def _at(pattern: re.Pattern[str], lead: int = 0) -> Rule:
-    """`lead`: how far the trigger is behind the start of what the pattern matches."""
+    """`lead`: the distance from the start of the match to the trigger."""
     return lambda text, at: _token(pattern, text, at - lead)
 
 
 def _assigned(pattern: re.Pattern[str], kind: str, min_chars: int) -> Rule:
-    """A value set to a name that says secret. `min_chars` above 4 also asks for a letter and a digit in it."""
+    """A value that is assigned to a name that says secret. With `min_chars` above 4 it needs a letter and a digit."""
 
     def rule(text: str, at: int) -> Iterator[Span]:
         found = pattern.match(text, at)
@@ -99,7 +99,7 @@ def _assigned(pattern: re.Pattern[str], kind: str, min_chars: int) -> Rule:
 
 
 def _is_option(text: str, at: int, value: str) -> bool:
-    """Whether the name at `at` is a command's option, or a word of a netrc, so that a blank sets it."""
+    """Whether the name at `at` is a command's option or a netrc keyword, whose value follows a blank."""
     before = text[max(0, at - 120) : at]
     word = before[before.rfind(" ") + 1 :].lstrip("\"'`[(,")
     return word.startswith("-") or (
@@ -137,7 +137,7 @@ def _checks_out(card: str) -> bool:
 
 
 def _option(text: str, at: int) -> Iterator[Span]:
-    """A secret behind an option of a command that takes one: `curl -u me:…`."""
+    """The secret after a command's option that takes one: `curl -u me:…`."""
     for pattern, command in patterns.OPTIONS.get(text[at + 2 : at + 3], ()):
         found = pattern.match(text, at + 1)
         if found is None:
@@ -180,8 +180,8 @@ def is_secret_name(name: str) -> bool:
 
 
 def may_name_a_secret(text: str) -> bool:
-    """Whether a secret's name might stand in `text`: the cheap question before reading it as JSON."""
-    if not text.isascii():  # letters that fold to ASCII ones only for a pattern, such as the long s
+    """Whether `text` may contain a secret's name: a cheap check before it is parsed as JSON."""
+    if not text.isascii():  # a pattern folds some letters to ASCII, such as the long s
         return patterns.MAYBE_NAME.search(text) is not None
     lower = text.lower()
     for part in patterns.NAME_PARTS:  # noqa: SIM110 - a generator takes as long as the search

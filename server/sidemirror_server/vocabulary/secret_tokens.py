@@ -1,7 +1,8 @@
-"""Tokens with a form of their own, by the long run of letters, digits, `_` and `-` that each is or has.
+"""Tokens with a recognisable form, found by their long run of letters, digits, `_` and `-`.
 
-Called by `redaction.py`. A text is folded to bytes in which such a run is one letter repeated, so that a text without
-any is told by one search. At a run the table of prefixes (`secret_kinds.py`) is asked, then what stands before it.
+Called by `redaction.py`. A text is folded to bytes in which every character of a run is the same letter, so that one
+search shows whether there is a run. Each run is compared with the table of prefixes (`secret_kinds.py`), then with the
+text before it.
 """
 
 import re
@@ -10,7 +11,7 @@ from collections.abc import Callable, Iterator
 from sidemirror_server.vocabulary import secret_kinds as kinds
 from sidemirror_server.vocabulary import secret_patterns as patterns
 
-# What tokens are made of is one letter, what a line may end with stays what it is, all else is a blank.
+# Token characters become one letter, characters that may end a line stay, all others become blanks.
 RUNS = bytes(
     ord("a")
     if chr(b).isalnum() or b in b"_-"
@@ -22,20 +23,20 @@ RUNS = bytes(
     for b in range(128)
 ) + bytes(b" " * 128)
 _RUN_END = re.compile(rb"[^a]|\Z")
-# The shortest token with a vendor's prefix (Slack's, Stripe's for tests) has 18 characters; chosen here: two less, for
-# those that a line's end has cut.
+# The shortest token with a vendor's prefix (Slack's, Stripe's for tests) has 18 characters. Chosen here: two less, for
+# tokens that a line break splits.
 _LONG_RUN = b"a" * 16
 _DIGIT = re.compile(r"[0-9]")
 _MARK = re.compile(r"[_-]")
-# What stands right before a run: the end of a prefix, or of an escape, or base64.
+# The character before a run: the end of a prefix, the end of an escape, or base64.
 _LEAD_ENDS = frozenset("./~")
 _ESCAPE_ENDS = frozenset("\\%[;")
 _IN_BASE64 = frozenset("+/")
-# Chosen here: how much base64 stands before what is no token, and the fewest characters of a token that is glued to a
-# word, of a prefix that then counts, and of a token that is told by what it holds.
+# Chosen here: the length of base64 after which a prefix is ignored; and the least length of a token glued to a word, of
+# such a token's prefix, and of a token without a prefix.
 _BASE64_CHARS, _SHORTEST_GLUED, _TELLING_PREFIX, _SHORTEST_ALONE = 100, 20, 4, 35
 _BEHIND = {".": patterns.DISCORD, ":": patterns.BEHIND_COLON}
-# By what stands right before a run: a part of what must stand before it, all of it, what ends the secret, and its kind.
+# A cheap hint in the text before a run, the pattern of that text, the pattern of the secret's rest, and its kind.
 _Place = tuple[str, re.Pattern[str], re.Pattern[str], str]
 _SIGNED: tuple[_Place, ...] = tuple(
     (hint, patterns.SIGNED, patterns.SIGNATURE_REST, "signature") for hint in ("sig=", "ature=")
@@ -52,13 +53,12 @@ _PLACES: dict[str, tuple[_Place, ...]] = {
 
 # (start, end, kind), in code points.
 Span = tuple[int, int, str]
-# A text and a run that is no token by itself → the token that goes on or begins there over a line's end.
+# A text and the bounds of a run that is no token alone → the split token that begins or continues there.
 Cut = Callable[[str, int, int], Span | None]
 
 
 def tokens(text: str, runs: bytes, cut: Cut | None = None) -> Iterator[Span]:
-    """The tokens with a form of their own: each is, or has, a long run. `cut` is asked for those that lines cut, by the
-    runs that are no token."""
+    """The tokens with a recognisable form: each is, or has, a long run. `cut` finds split tokens at other runs."""
     at = runs.find(_LONG_RUN)
     while at >= 0:
         end = _RUN_END.search(runs, at).start()  # type: ignore[union-attr]  # every text has an end
@@ -79,13 +79,13 @@ def tokens(text: str, runs: bytes, cut: Cut | None = None) -> Iterator[Span]:
 
 
 def _is_within_base64(text: str, at: int) -> bool:
-    """Whether what stands before is base64 for so long that no token's prefix is meant: an image, a certificate."""
+    """Whether so much base64 precedes `at` that a prefix is a coincidence, as in an image or a certificate."""
     passed = text[max(0, at - _BASE64_CHARS) : at]
     return "+" in passed and len(passed) == _BASE64_CHARS and patterns.BASE64.fullmatch(passed) is not None
 
 
 def _vendors_own(text: str, start: int, end: int, before: str) -> Span | None:
-    """The token with a vendor's prefix that begins at a run, before it, or behind a mark within it."""
+    """The token with a vendor's prefix that begins at the run, before it, or after a mark within it."""
     span = _with_prefix(text, start) if text[start : start + 2] in kinds.BEGINNINGS else None
     if span is None and before in _LEAD_ENDS and text.endswith(kinds.LEADS, 0, start):
         for lead in kinds.LEADS:
@@ -101,8 +101,8 @@ def _vendors_own(text: str, start: int, end: int, before: str) -> Span | None:
 
 
 def _with_prefix(text: str, at: int, *, glued: bool = False) -> Span | None:
-    """The token whose prefix stands at `at`, the longest if several kinds fit. `glued`: to a word, where only a prefix
-    that is no word itself counts."""
+    """The token whose prefix is at `at`, the longest if several kinds fit. `glued`: a word precedes it, so that only
+    long prefixes without the digit rule count."""
     found: Span | None = None
     for kind in kinds.kinds_at(text, at):
         if glued and (kind.has_digit or len(kind.prefix) < _TELLING_PREFIX):
@@ -120,7 +120,7 @@ def _with_prefix(text: str, at: int, *, glued: bool = False) -> Span | None:
 
 
 def _begun_as_base64(text: str, start: int) -> int:
-    """Where a base64 token begins that may go on with a run at `start`; -1 when none is near."""
+    """The start of a base64 token that may continue with the run at `start`; -1 if none is near."""
     begin = max(0, start - _BASE64_CHARS)
     at = begin + kinds.base64_prefix_in(text[begin:start])
     if at < begin or (text[at - 1 : at].isalnum() and not patterns.ESCAPED.search(text, max(0, at - 5), at)):
@@ -129,7 +129,7 @@ def _begun_as_base64(text: str, start: int) -> int:
 
 
 def _told_by_place(text: str, start: int, end: int, before: str) -> Span | None:
-    """A token without a prefix, by what it holds or what stands before it."""
+    """A token without a prefix, recognised by its content or by the text before it."""
     if end - start >= _SHORTEST_ALONE and (alone := patterns.ALONE.match(text, start)):
         return *alone.span(), alone.lastgroup or ""
     pattern = _BEHIND.get(before)

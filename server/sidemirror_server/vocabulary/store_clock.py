@@ -1,7 +1,7 @@
-"""The clock that a store's records go by. Made by the store, handed to whoever decides something that others see too.
+"""The clock for a store's records. The store makes it for all code whose decisions other sidecars share.
 
-Several sidecars that share a database must agree on what is due, over or old, whatever their machines' clocks say: so
-they all go by the database's. An embedded store has nobody to agree with, and goes by this machine's.
+Sidecars that share a database must agree on which records are due, expired or old, even if their machines' clocks
+differ. They therefore use the database's clock. An embedded store uses this machine's clock.
 """
 
 import logging
@@ -10,51 +10,51 @@ from sidemirror_server.vocabulary.clock import Clock
 
 _log = logging.getLogger(__name__)
 
-# How often the database is asked for its time, while it is used. Chosen here: two clocks that are not kept in step
-# drift apart by some milliseconds in that time.
+# Seconds between two measurements of the database's time, while it is used. Chosen here: unsynchronised clocks drift
+# apart by some milliseconds in that time.
 _MEASURE_EVERY_S = 60.0
-# An answer that took longer says too little about the time; the next one comes soon. Chosen here: half of what is told.
+# A slower answer is too inaccurate and is ignored; the next one comes soon. Chosen here: half of `_TOLD_US`.
 _LONGEST_S = 0.5
-# A difference is told when it has changed by so much. Chosen here: less decides nothing.
+# A change of the difference is logged from this size. Chosen here: a smaller one affects no decision.
 _TOLD_US = 1_000_000
 _DAY_US = 24 * 3600 * 1_000_000
 
 
 class StoreClock:
-    """A `Clock` that goes by a store's time: by what it was when it was measured last, and what has passed since on the
-    monotonic clock. Until it was measured once, and where it never is, its time is this machine's.
+    """A `Clock` of a store's time: the last measured time plus the monotonic time since then. Before the first
+    measurement, it is this machine's time.
 
-    A database's time that has moved a day more, or less, than the time that passed is not followed, unless this
-    machine's clock has moved with it, as it does when a machine was suspended. Either way `doubt` says so until the
-    process ends: a person has to look, and to restart it.
+    A measurement that differs by a day or more from the monotonic clock is ignored, unless this machine's clock has
+    moved with it, as after a suspend. Either way `doubt` reports it until the process ends: a person has to check the
+    clock and restart.
     """
 
     def __init__(self, own: Clock) -> None:
         self._own = own
-        # The store's time, and this process's monotonic time at that moment: as measured first, and last.
+        # The store's time and this process's monotonic time at the first and at the last measurement.
         self._first: tuple[int, float] | None = None
         self._last: tuple[int, float] | None = None
         self._leapt_us = 0
-        # How far this machine's clock is ahead: now, and when the store's time was followed last.
+        # This machine's clock minus the store's: now, and when a measurement was last accepted.
         self._ahead_us = 0
         self._followed_ahead_us = 0
         self._told_us = 0
 
     def now_us(self) -> int:
-        """Microseconds since 1970-01-01T00:00:00Z, by the store."""
+        """Microseconds since 1970-01-01T00:00:00Z, by the store's clock."""
         return self._own.now_us() if self._last is None else self._since(self._last, self._own.monotonic_s())
 
     def monotonic_s(self) -> float:
-        """This machine's: seconds from an arbitrary start; never goes back."""
+        """This machine's monotonic clock: seconds from an arbitrary start."""
         return self._own.monotonic_s()
 
     @property
     def is_due(self) -> bool:
-        """Whether the store's time should be measured now."""
+        """Whether a measurement is due."""
         return self._last is None or self._own.monotonic_s() - self._last[1] >= _MEASURE_EVERY_S
 
     def measured(self, theirs_us: int, asked_s: float) -> None:
-        """The store says that it is `theirs_us` now; it was asked at `asked_s` on the monotonic clock."""
+        """Takes a measurement: the store's time `theirs_us`, requested at `asked_s` on the monotonic clock."""
         answered_s = self._own.monotonic_s()
         if self._last is not None and answered_s - asked_s > _LONGEST_S:
             return
@@ -78,17 +78,17 @@ class StoreClock:
 
     @property
     def is_measured(self) -> bool:
-        """Whether the store has said what time it is."""
+        """Whether the store's time has been measured."""
         return self._last is not None
 
     @property
     def ahead_us(self) -> int:
-        """How far this machine's clock is ahead of the store's; negative when it is behind."""
+        """This machine's clock minus the store's; negative if it is behind."""
         return self._ahead_us
 
     @property
     def doubt(self) -> str:
-        """Why nothing may be removed by this clock; empty when it may."""
+        """Why records must not be removed by this clock; empty if they may be."""
         if self._leapt_us:
             days = self._leapt_us / _DAY_US
             return (

@@ -1,7 +1,7 @@
-"""Texts at the point where they enter: what cannot be stored is replaced, what must not be stored is redacted.
+"""Prepares texts when they enter: characters that cannot be stored are replaced, secrets are redacted.
 
-`rpc` calls `enter` once on each text of a request, before model, store, log and telemetry see it (decision 036).
-`clip` makes an entered text fit a prompt.
+`rpc` calls `enter` once on each text of a request, before model, store, log and telemetry see it (decision 036). `clip`
+makes an entered text fit a prompt.
 """
 
 from typing import Any
@@ -11,15 +11,15 @@ import msgspec
 from sidemirror_server.vocabulary.redaction import SHORTEST_SECRET_CHARS, secret_spans
 from sidemirror_server.vocabulary.secret_names import is_secret_name, may_name_a_secret
 
-# What a redaction leaves can look like another secret; no text is known to need a third pass.
+# A redacted text can look like another secret; no text is known to need a third pass.
 _MAX_PASSES = 4
 
 
 def enter(text: str) -> str:
-    """`text` as it may be kept: NUL and unpaired surrogates are U+FFFD, a secret is `[redacted:<kind>]`.
+    """`text` in the form to keep: NUL and unpaired surrogates become U+FFFD, a secret becomes `[redacted:<kind>]`.
 
-    A recognisable public prefix stays before the marker (`sk-ant-[redacted:anthropic]`). Entering twice is entering
-    once. A text without any trigger is returned as it is.
+    A recognisable public prefix stays before the marker (`sk-ant-[redacted:anthropic]`). A second call changes nothing.
+    A text without any trigger is returned unchanged.
     """
     if "\0" in text:
         text = text.replace("\0", "\ufffd")
@@ -36,9 +36,9 @@ def enter(text: str) -> str:
 
 
 def enter_json(text: str) -> str:
-    """`enter` for a JSON text, such as a call's arguments: members whose name says secret lose their value too.
+    """`enter` for a JSON text, such as a call's arguments: members whose name says secret are redacted too.
 
-    What is not JSON is entered as plain text. The text keeps its spelling unless a value had to go.
+    A text that is not JSON is entered as plain text. The formatting changes only if a value was redacted.
     """
     entered = enter(text)
     if entered[:1] not in "{[" or not may_name_a_secret(entered):
@@ -52,11 +52,11 @@ def enter_json(text: str) -> str:
 
 
 def redact_json(value: Any) -> Any:
-    """A copy of decoded JSON (or of a Struct as a dict) with every string entered, names of members too, and every
+    """A copy of decoded JSON (or of a Struct as a dict) with every string and every member's name entered, and every
     secret member redacted.
 
-    A member whose name says secret (password, token, api_key, authorization, …) loses its value whatever it looks
-    like, unless that is null, a boolean, empty or a nested object, which is searched instead.
+    A member whose name says secret (password, token, api_key, authorization, …) is redacted whatever its value. Null,
+    booleans and empty values stay, and a nested object is searched instead.
     """
     if isinstance(value, str):
         return enter(value)
@@ -68,10 +68,10 @@ def redact_json(value: Any) -> Any:
 
 
 def clip(text: str, limit: int) -> str:
-    """At most `limit` code points: the first 75 % and the last 25 % around a marker that says how many are gone."""
+    """At most `limit` code points: the first 75 % and the last 25 %, around a marker that counts the others."""
     if len(text) <= limit:
         return text
-    marker = f" […{len(text)} characters left out…] "  # as long as the true one can get
+    marker = f" […{len(text)} characters left out…] "  # at least as long as the final marker
     kept = limit - len(marker)
     if kept < 8:
         return text[: max(limit, 0)]

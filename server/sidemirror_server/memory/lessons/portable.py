@@ -32,14 +32,14 @@ FORMAT = 1
 # Contract: ExportReflectionsResponse.lines. A line fits into the 4 MiB that gRPC clients accept by default.
 MOST_LINE_BYTES = 3 * 1024 * 1024
 _LONGEST_ID = 128
-# Twice the limits of the contract, since a redacted text may be longer; `trust.py` reads all of a text this long. A
-# task is stored with 4,000 characters.
+# Twice the contract's limits, since redaction may lengthen a text; `trust.py` reads all of a text this long. A task is
+# stored with 4,000 characters.
 _LONGEST_TEXT, _LONGEST_TASK, _LONGEST_NOTE = 32_000, 8_000, 2_000
 _MOST_LABELS = 64
 _MOST_LINKS = 1_000
-# Chosen here: twice what the contract allows, 64 KiB of metadata and the longest lists.
+# Chosen here: twice the contract's limits, which are 64 KiB of metadata and the longest lists.
 _LONGEST_BODY_BYTES = 512 * 1024
-# The end of the year 9999, the last of a Timestamp; and the largest int32.
+# The end of the year 9999, the largest Timestamp; and the largest int32.
 _LAST_US = 253_402_300_799_999_999
 _MOST = 2**31 - 1
 _CATEGORIES = frozenset(["", *ErrorCategory])
@@ -56,14 +56,14 @@ class Line(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_field
 
 
 class BadLine(Exception):
-    """A line cannot be used. The message says why, and quotes nothing of the line."""
+    """A line cannot be used. The message gives the reason and does not quote the line."""
 
 
 _encode = msgspec.json.Encoder().encode
 
 
 def line_of(kept: MemoryHistory) -> str:
-    """The line of a memory. Earlier versions that make it too long are left out, the oldest first."""
+    """The line of a memory. The oldest versions are left out if the line would be too long."""
     earlier = kept.earlier
     while True:
         line = _encode(Line(FORMAT, kept.memory, earlier, len(kept.earlier) - len(earlier), kept.links[:_MOST_LINKS]))
@@ -73,8 +73,8 @@ def line_of(kept: MemoryHistory) -> str:
 
 
 def kept_in(line: str, trust: Trust) -> MemoryHistory:
-    """The memory of a line, as it may be stored: redacted, judged like a new lesson, and trusted at most like the
-    agent's own text. Raises BadLine."""
+    """The memory of a line, ready to store: redacted, judged like a new lesson, and trusted no more than the agent's
+    own text. Raises BadLine."""
     try:
         raw = msgspec.json.decode(line)
         read = msgspec.convert(redact_json(raw), Line)
@@ -107,7 +107,7 @@ def _is_link(memory: MemoryRecord, link: NewLink) -> bool:
 
 
 def _checked(memory: MemoryRecord) -> MemoryRecord:
-    """The memory, if it is within the limits. Raises BadLine."""
+    """Returns the memory if it is within the limits. Raises BadLine."""
     _check_bounds(memory)
     applies = memory.applies_when
     if not {memory.error_category, *applies.error_categories} <= _CATEGORIES:
@@ -146,7 +146,7 @@ def _check_bounds(memory: MemoryRecord) -> None:
 
 
 def _judged(memory: MemoryRecord, earlier: Iterable[MemoryRecord], trust: Trust) -> MemoryRecord:
-    """The memory, in quarantine if a new lesson like it would be and nothing has corroborated it."""
+    """The memory, quarantined if a new lesson like it would be and nothing has corroborated it."""
     if memory.state is not MemoryState.ACTIVE:
         return memory
     applies = memory.applies_when

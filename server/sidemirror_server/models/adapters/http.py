@@ -1,6 +1,6 @@
-"""What the adapters that ask over HTTP share: a client that reads only so much, and what its failures mean.
+"""What the HTTP adapters share: a client that limits the size of answers, and the meaning of its failures.
 
-Imports the HTTP library of both SDKs, so an adapter imports this when it is first used.
+Imports the HTTP library of both SDKs, so an adapter imports this module on its first call.
 """
 
 import math
@@ -16,7 +16,7 @@ from sidemirror_server.models.untrusted import MAX_BODY_BYTES, word
 from sidemirror_server.vocabulary.errors import ModelFailed
 from sidemirror_server.vocabulary.status import ResultStatus, Usage
 
-# For people, by status. What the provider wrote itself is left out: it may repeat the prompt.
+# Messages for people, by status. The provider's own text is left out, because it may repeat the prompt.
 _MEANING: Mapping[int, str] = {
     400: "it does not take this request",
     401: "the API key was not accepted",
@@ -31,23 +31,23 @@ _MEANING: Mapping[int, str] = {
 }
 _RETRYABLE_BELOW_500 = frozenset({408, 409, 425, 429})
 _NEVER_RETRYABLE = frozenset({501, 505})
-# A 429 that time does not mend (OpenAI's error codes page).
+# Codes of a 429 that a retry cannot cure (OpenAI's error codes page).
 _OUT_OF_MONEY = frozenset({"insufficient_quota", "billing_hard_limit_reached"})
-# Behind these a proxy may have given up on a call that the model went on to answer: nobody knows what it took.
+# After these statuses, a proxy may have given up on a call that the model still answered, so its cost is unknown.
 _MAY_HAVE_COST = frozenset({500, 502, 504})
 
-# Every root of httpx2's exceptions; that there is no other is tested.
+# All root classes of httpx2's exceptions; a test checks that there are no others.
 _HTTP_ERRORS = (httpx2.HTTPError, httpx2.InvalidURL, httpx2.StreamError, httpx2.CookieConflict)
-# How much of an error's message says what is wrong.
+# Only this much of an error's message is read.
 _TELLING_CHARS = 200
 
 
 class BodyTooLarge(Exception):
-    """The body is larger than any answer can be; the rest of it was not read."""
+    """The body is larger than any valid answer. The rest was not read."""
 
 
 class BodyPacked(Exception):
-    """The body is compressed although that was not asked for: its size is anyone's guess."""
+    """The body is compressed although the request did not allow it, so its full size is unknown."""
 
 
 class _Bounded(httpx2.AsyncByteStream):
@@ -76,13 +76,13 @@ async def _bound(response: httpx2.Response) -> None:
 
 
 def timeout_until(ends_s: float) -> httpx2.Timeout:
-    """The HTTP library's own limits, which are per read: late enough to leave the end of the call to the caller."""
+    """The HTTP library's timeouts for each read, which are late enough for the caller to end the call first."""
     return httpx2.Timeout(max(0.0, ends_s - time.monotonic()) + 1.0)
 
 
 def client_settings(*, direct: bool) -> dict[str, Any]:
-    """How to make an HTTP client: bodies are bounded and not compressed, and no redirect is followed, so that a prompt
-    goes to the address that was configured and nowhere else. `direct`: past any proxy that the environment names."""
+    """The settings of an HTTP client. Bodies are limited and uncompressed. Redirects are not followed, so that a prompt
+    reaches only the configured address. `direct`: ignores the environment's proxies."""
     return {
         "trust_env": not direct,
         "event_hooks": {"response": [_bound]},
@@ -94,9 +94,9 @@ def client_settings(*, direct: bool) -> dict[str, Any]:
 async def body_of(
     call: Awaitable[Any], status_error: type[Exception], sdk_error: type[Exception], nothing: Usage
 ) -> bytes:
-    """The body of a raw response. Raises ModelFailed for whatever the SDK or the HTTP library raises instead.
+    """The body of a raw response. Raises ModelFailed for any error of the SDK or the HTTP library.
 
-    `nothing`: the usage of a call that is known to have taken nothing.
+    `nothing`: the usage of a call that is known to have cost nothing.
     """
     try:
         response = await call
@@ -106,14 +106,14 @@ async def body_of(
     except (sdk_error, *_HTTP_ERRORS, BodyTooLarge, BodyPacked) as error:
         raise connection_failure(error, nothing) from error
     except (OSError, ValueError, TypeError, LookupError, AttributeError, RuntimeError, ExceptionGroup) as error:
-        # What an SDK raises of Python's own: a body that is not JSON, a text that is not Unicode, a failed dial.
+        # Python's own errors: a body that is not JSON, a text that is not Unicode, a failed connection.
         why = f"the request could not be made or its answer not read ({type(error).__name__})"
         raise ModelFailed(ResultStatus.FAILED_MODEL, why) from error
     return content
 
 
 def status_failure(error: Any, nothing: Usage) -> ModelFailed:
-    """What a status of 300 and above means."""
+    """The failure for a status of 300 or above."""
     status, headers = int(error.status_code), error.response.headers
     names = error_names(error.body)
     meaning = _MEANING.get(status, "it failed" if status >= 500 else "it did not answer")
@@ -131,7 +131,7 @@ def status_failure(error: Any, nothing: Usage) -> ModelFailed:
 
 
 def connection_failure(error: BaseException, nothing: Usage) -> ModelFailed:
-    """What it means that there is no response, or only a part of one."""
+    """The failure for a missing or incomplete response."""
     causes = tuple(_causes(error))
     for kind, why in (
         (BodyTooLarge, f"the answer is larger than {MAX_BODY_BYTES} bytes"),
@@ -149,7 +149,7 @@ def connection_failure(error: BaseException, nothing: Usage) -> ModelFailed:
 
 
 def error_names(body: object) -> list[str]:
-    """The type, code and parameter that an error's body names, as far as they are names."""
+    """The type, code and parameter in an error's body, if they look like names."""
     error = body.get("error", body) if isinstance(body, Mapping) else None
     if not isinstance(error, Mapping):
         return []
@@ -158,19 +158,19 @@ def error_names(body: object) -> list[str]:
 
 
 def named_in(body: object, names: Collection[str]) -> str | None:
-    """Which of `names` the error is about: its `param`, or, without one, the first that its message mentions."""
+    """The one of `names` that the error is about: its `param`, or without one the first that its message mentions."""
     error = body.get("error", body) if isinstance(body, Mapping) else None
     if not isinstance(error, Mapping):
         return None
     param, message = error.get("param"), error.get("message")
-    # A message begins with what is wrong; further on it may repeat the request, which mentions everything.
+    # A message begins with the error. Later it may repeat the request, which mentions every parameter.
     text = param or (message[:_TELLING_CHARS] if isinstance(message, str) else "")
     words = set(re.findall(r"\w+", text)) if isinstance(text, str) else set()
     return next((name for name in names if name in words), None)
 
 
 def retry_after_s(headers: Mapping[str, str]) -> float | None:
-    """How long the provider wants to be left alone, from `retry-after-ms` or `retry-after` (seconds or a date)."""
+    """The pause that the provider asks for, from `retry-after-ms` or `retry-after` (seconds or a date)."""
     for name, unit_s in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
         try:
             seconds = float(headers.get(name, "")) * unit_s
@@ -179,7 +179,7 @@ def retry_after_s(headers: Mapping[str, str]) -> float | None:
         if math.isfinite(seconds) and seconds >= 0:
             return seconds
     try:
-        # Against the provider's own clock, in case ours is wrong.
+        # A date is compared with the provider's own clock, because ours may be wrong.
         until, sent = (parsedate_to_datetime(headers.get(name, "")) for name in ("retry-after", "date"))
         return max(0.0, (until - sent).total_seconds())
     except (ValueError, TypeError):

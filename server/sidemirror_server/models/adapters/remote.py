@@ -1,4 +1,4 @@
-"""`RemoteModel`: what a model behind an SDK has in common with the next one: it is loaded late and ends in time."""
+"""`RemoteModel`: the base of models behind an SDK. It loads the SDK late and ends calls in time."""
 
 import asyncio
 import contextlib
@@ -16,7 +16,7 @@ from sidemirror_server.vocabulary.status import ResultStatus, Usage
 
 
 def what_is_missing(service: str, api_key: str | None, base_url: str | None) -> str:
-    """Why there can be no connection with these, "" if there can. Says nothing of the key."""
+    """Why no connection is possible with these values, "" if one is. Does not reveal the key."""
     if not api_key and not base_url:
         return f"there is no API key for {service}"
     if api_key and not (api_key.isascii() and api_key.isprintable() and " " not in api_key):
@@ -24,16 +24,16 @@ def what_is_missing(service: str, api_key: str | None, base_url: str | None) -> 
     try:
         address = urlsplit(base_url or "https://x")
         usable = address.scheme in ("http", "https") and bool(address.hostname) and address.port != 0
-    except ValueError:  # a port that is none, half of an IPv6 address
+    except ValueError:  # an invalid port or IPv6 address
         usable = False
     return "" if usable else f"the base URL for {service} is not an http or https address"
 
 
 def rehearse(call: Callable[[str], Coroutine[Any, Any, object]]) -> None:
-    """Makes a first call, given the address to call, and returns when it has failed; to be run in a thread.
+    """Makes a first call, given the address to call, and returns when it has failed. Run it in a thread.
 
-    What an SDK imports and works out for its first call takes up to 0.2 s of CPU, which the first caller would wait
-    for. The address is held here and nobody listens there, so that the call is refused before anything is sent.
+    An SDK's imports and set-up for a first call take up to 0.2 s of CPU, for which the first caller would wait. This
+    function binds the address without listening, so that the call is refused before anything is sent.
     """
     with socket.socket() as held:
         held.bind(("127.0.0.1", 0))
@@ -41,7 +41,7 @@ def rehearse(call: Callable[[str], Coroutine[Any, Any, object]]) -> None:
             asyncio.run(call(f"http://127.0.0.1:{held.getsockname()[1]}"))
 
 
-# What a rehearsal asks, and how long it may take.
+# The question of a rehearsal, and its time limit.
 _REHEARSED: Ask[MidTurnAnswer] = Ask(
     purpose=Purpose.MID_TURN_REFLECTION,
     system="",
@@ -54,31 +54,31 @@ _REHEARSAL_S = 5.0
 
 
 class Connection(Protocol):
-    """An SDK's client and what it knows of one model."""
+    """An SDK's client and its knowledge of one model."""
 
     async def complete(self, ask: Ask[AnswerT], ends_s: float) -> Completion[AnswerT]:
-        """The answer; the caller ends this at `ends_s`, on the monotonic clock. Raises ModelFailed."""
+        """The answer. The caller ends the call at `ends_s`, on the monotonic clock. Raises ModelFailed."""
         ...
 
     async def count_tokens(self, ask: Ask[AnswerT], ends_s: float) -> int | None:
-        """The provider's count of the ask's input tokens; None where it offers none. Raises ModelFailed."""
+        """The provider's count of the ask's input tokens; None if it offers none. Raises ModelFailed."""
         ...
 
     async def close(self) -> None:
-        """Ends the connections."""
+        """Closes the connections."""
         ...
 
 
 class RemoteModel:
-    """Making one imports nothing and connects to nothing; its first call does (`prepare` in advance).
+    """A model that its first call loads, or `prepare` before that. The constructor neither imports nor connects.
 
-    A call is one request that is not streamed: an answer is short, and half of one is of no use to anybody.
+    A call is one request without streaming, because answers are short and a partial one is useless.
     """
 
     def __init__(self, provider: str, name: str, missing: str, connect: Callable[[str | None], Connection]) -> None:
-        """`missing`: why there can be no connection, "" if there can. `connect` imports the SDK; it is called in a
-        thread, and raises ImportError where that is not installed. It gets None, or the address of a rehearsal, to
-        which no proxy leads and no key belongs."""
+        """`missing`: why no connection is possible, "" if one is. `connect` imports the SDK. It is called in a thread
+        and raises ImportError if the SDK is not installed. Its argument is None, or the address of a rehearsal, which
+        uses neither proxy nor key."""
         self.provider = provider
         self.name = name
         self._missing = missing
@@ -87,8 +87,8 @@ class RemoteModel:
         self._connecting = asyncio.Lock()
 
     async def prepare(self) -> None:
-        """Imports the SDK (a second or two) and rehearses a call, beside the event loop. Calls wait for the first part
-        only. Raises ModelFailed when the SDK cannot be had."""
+        """Imports the SDK (a second or two) and rehearses a call, in a thread. Calls wait only for the import. Raises
+        ModelFailed if the SDK is not installed."""
         await self._connected()
         await asyncio.to_thread(rehearse, self._rehearsal)
 
@@ -107,7 +107,7 @@ class RemoteModel:
             raise ModelFailed(ResultStatus.FAILED_MODEL, why) from error
 
     async def count_tokens(self, ask: Ask[AnswerT], deadline_s: float) -> int | None:
-        """How many input tokens the ask has, as the provider counts; None where it does not say in time."""
+        """The provider's count of the ask's input tokens; None if there is none in time."""
         try:
             async with asyncio.timeout(deadline_s):
                 connection = await self._connected()
@@ -116,7 +116,7 @@ class RemoteModel:
             return None
 
     async def close(self) -> None:
-        """Ends the connections."""
+        """Closes the connections."""
         if self._connection is not None:
             await self._connection.close()
 

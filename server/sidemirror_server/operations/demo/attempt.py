@@ -24,22 +24,22 @@ class Onlooker(Protocol):
     """Receives each step of an attempt, to show or record it."""
 
     def learned(self, reflection: goal_reflection_pb2.GoalReflection | None) -> None:
-        """The goal was reported as failed; the sidecar's reflection on it, if any."""
+        """The agent reported the failed goal; `reflection` is the sidecar's, if any."""
 
     def kept(self, result: reflective_memory_pb2.ReflectionResult | None) -> None:
-        """The attempt was reflected on; the result that the sidecar stored, if any."""
+        """The agent reflected on the attempt; `result` is what the sidecar stored, if anything."""
 
     def began(self, directives: Sequence[pb.TurnDirective], lessons: str) -> None:
-        """The attempt has begun, with the sidecar's directives and the fitting lessons of its memory."""
+        """The attempt has begun with these directives and these lessons from memory."""
 
     def did(self, number: int, step: DemoStep, outcome: DemoOutcome) -> None:
         """The agent has made a step."""
 
     def heard(self, directives: Sequence[pb.TurnDirective], tactic: Tactic | None) -> None:
-        """The sidecar has sent directives; the tactic that the agent follows because of them."""
+        """The sidecar has sent directives. `tactic`: the agent's reaction to them, if any."""
 
     def told(self, told: Told | None) -> None:
-        """The agent has reported the outcome of its task; the statistics of the lessons it was shown."""
+        """The agent has reported the outcome of its task. `told`: the statistics of the lessons it was shown."""
 
 
 class Attempt(msgspec.Struct):

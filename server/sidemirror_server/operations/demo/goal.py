@@ -1,5 +1,5 @@
-"""Between the demonstration's attempts: the agent reports that the goal has failed, as it would at the end of any goal,
-and the sidecar makes a reflection of it. The next attempt names the goal when it starts, and gets that back."""
+"""Between the attempts, the agent reports the failed goal, as it would at the end of any goal. The sidecar makes a
+reflection of the report, and returns it when the next attempt names the goal."""
 
 import asyncio
 from collections.abc import Sequence
@@ -12,13 +12,13 @@ from sidemirror_server.operations.demo.books import QUESTION
 
 GOAL_ID = "what-ortega-owes"
 _DEADLINE_S = 5.0
-# The built-in rules take milliseconds; a model of one's own may take a while.
+# The built-in rules take milliseconds; a local model may take much longer.
 _PATIENCE_S = 40.0
 
 
 async def report_goal(channel: grpc.aio.Channel, results: Sequence[common_pb2.ToolResult]) -> pb.GoalReflection | None:
-    """Reports that the goal has failed, with what each tool returned last, and returns what the sidecar makes of it;
-    None when nothing comes."""
+    """Reports the failed goal with the last result of each tool. Returns the sidecar's reflection, or None if there is
+    none in time."""
     stub = goal_reflection_pb2_grpc.GoalReflectionServiceStub(channel)
     last = {result.name: result for result in results}
     tasks = [

@@ -1,7 +1,7 @@
 """The last part of the demonstration: two drafts of the answer, and the sidecar's critique of each.
 
-The evidence is the real tool results of the second attempt. The careless draft has a wrong sum, as from an agent that
-calculates without a tool. Nothing tells the sidecar which draft is which.
+The evidence is the real tool results of the second attempt. The careless draft has a wrong sum, as if the agent had
+calculated without a tool. Nothing tells the sidecar which draft is which.
 """
 
 from collections.abc import Sequence

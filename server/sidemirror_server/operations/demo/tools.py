@@ -27,7 +27,7 @@ class DemoCall(msgspec.Struct, frozen=True):
 
 
 class DemoOutcome(msgspec.Struct, frozen=True):
-    """The result of a call. `failed`: the tool reported an error. `broke`: the call itself never returned."""
+    """The result of a call. `failed`: the tool reported an error. `broke`: the call did not return."""
 
     text: str
     failed: bool = False

@@ -63,8 +63,8 @@ class Token(msgspec.Struct, frozen=True):
         return any(grant.covers(scope) for grant in self.grants)
 
     def own_scope(self, sidecars: Scope) -> Scope | None:
-        """What a request of this token means that names no scope: the sidecar's own if the token is good for it, else
-        the token's only one (decision 003). None when it has no such scope, or several."""
+        """The scope of this token's requests that name none: the sidecar's own if the token covers it, else the
+        token's only scope (decision 003). None if the token has no such scope, or several."""
         if self.covers(sidecars):
             return sidecars
         if len(self.grants) == 1 and ANY not in (self.grants[0].tenant_id, self.grants[0].project_id):

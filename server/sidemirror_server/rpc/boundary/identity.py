@@ -29,8 +29,8 @@ class Identity:
         tokens: Callable[[], tuple[Token, ...]] | None = None,
         clock: Clock | None = None,
     ) -> None:
-        """`own`: the scope of calls that name none. `serves`: whose calls are answered. `tokens`
-        returns the current tokens; None lets everybody call. `clock` decides when a token has expired."""
+        """`own`: the scope of calls that name none. `serves`: the scopes whose calls are answered. `tokens` returns the
+        current tokens; None admits every caller. `clock` decides when a token has expired."""
         self.own = own
         self._refusals = refusals
         self._serves = serves
@@ -43,8 +43,8 @@ class Identity:
         self._known: dict[bytes, Token] = {}
 
     async def follow(self) -> None:
-        """Looks at the tokens while nobody calls, so that their end is told and the next call finds them gone. Never
-        returns on a server that asks for tokens."""
+        """Checks the token files even without calls, so that their removal is logged and applies to the next call. Runs
+        forever on a server that requires tokens."""
         while self._tokens is not None:
             self._tokens()
             await asyncio.sleep(LOOK_EVERY_S)

@@ -15,9 +15,9 @@ T = TypeVar("T")
 _FORBIDDEN = 0o037
 # Seconds between two checks of a file, at least. Chosen here: a check costs a few µs, and a rotation takes longer.
 LOOK_EVERY_S = 1.0
-# Seconds for which files must be empty or gone before that counts. Chosen here: longer than a file is away that is
-# written in place or removed and put back; with a look a second and a stream's look at its token every 5 s
-# (`rpc/boundary/streams.py`) below 10 s.
+# Seconds for which files must be empty or gone before that counts. Chosen here: a file that is rewritten or replaced is
+# gone for less. With a check a second and a stream's check of its token every 5 s (`rpc/boundary/streams.py`), a
+# revocation takes less than 10 s.
 EMPTY_FOR_S = 2.0
 
 # Changes with the state of the files (`signature_of`).
@@ -29,8 +29,8 @@ class CannotUse(Exception):
 
 
 class Emptied(CannotUse):
-    """A file is not there, or there is nothing in it. Whoever removes what it held means it so; a file that is there
-    and cannot be used is a mistake."""
+    """A file is missing or empty. This is taken for a deliberate removal of its content, whereas an unusable file is
+    taken for a mistake."""
 
 
 def read_secret(path: Path) -> bytes:
@@ -97,14 +97,14 @@ class Reread(Generic[T]):
         when_empty: T | None = None,
     ) -> None:
         """`make` raises CannotUse, which only the constructor passes on. `told` is called after each change: with that
-        error, or with None when the new value is in use. `when_empty`: the value once `make` has raised Emptied for
-        EMPTY_FOR_S, of which `told` hears only then; None: the old value stays."""
+        error, or with None when the new value is in use; for Emptied only once it has lasted EMPTY_FOR_S. `when_empty`:
+        the value from then on; None: the old value stays."""
         self._paths = paths
         self._make = make
         self._clock = clock
         self._told = told
         self._when_empty = when_empty
-        # Since when the files have been empty, and what says so; None when they are not, or when it has been told.
+        # The start of the files' emptiness, and the error; None if they are not empty, or `told` was called.
         self._empty: tuple[float, Emptied] | None = None
         self._signature = signature_of(paths)
         self._looked_s = clock.monotonic_s()
@@ -126,7 +126,7 @@ class Reread(Generic[T]):
         try:
             self._made = self._make()
         except Emptied as error:
-            # The time counts from the first look: an emptied file that is then removed is empty all along.
+            # The time counts from the first look, also when an emptied file is removed later.
             self._empty = (self._empty[0] if self._empty else now_s, error)
         except CannotUse as error:
             self._empty = None

@@ -1,7 +1,7 @@
-"""The parameters that a Claude model takes, as `GET /v1/models/{id}` says, and the request for a question to it.
+"""The parameters that a Claude model takes, from `GET /v1/models/{id}`, and the request for a question.
 
 Models differ in whether thinking can be turned off, turned on or given a budget. A parameter that a model does not take
-is an error 400. The provider is asked, because a table of names is out of date on the day of a release (decision 013).
+causes an error 400. The provider is asked, because a release would make a table of names out of date (decision 013).
 """
 
 from typing import Any

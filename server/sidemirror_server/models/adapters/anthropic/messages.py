@@ -15,8 +15,8 @@ from sidemirror_server.models.untrusted import ModelReply, NotJson, accepted, js
 from sidemirror_server.vocabulary.errors import ModelFailed
 from sidemirror_server.vocabulary.status import ResultStatus, Usage
 
-# What is known of a model is asked for once. It must not cost a call its deadline, so it gets a part of it, and two
-# seconds at most; when it cannot be had, calls do without for a while.
+# The look-up of a model's capabilities gets a part of the call's time, at most two seconds. If it fails, calls go
+# without it for a while.
 _LOOKUP_S = 2.0
 _LOOKUP_PART = 0.25
 _LOOK_AGAIN_S = 60.0
@@ -28,7 +28,7 @@ _ENDINGS = {
     "model_context_window_exceeded": "cut",
     "refusal": "refused",
 }
-# Errors that stand in a body with status 200 (overload in the middle of an answer) and may pass.
+# Errors that arrive in a body with status 200, for example an overload during the answer, and are retryable.
 _PASSING = frozenset({"overloaded_error", "api_error", "rate_limit_error", "timeout_error"})
 
 RecordT = TypeVar("RecordT", bound=msgspec.Struct)
@@ -67,10 +67,10 @@ class Messages:
     """A connection to one model."""
 
     def __init__(self, model: str, api_key: str, base_url: str, *, direct: bool = False) -> None:
-        """`direct`: past any proxy that the environment names."""
+        """`direct`: ignores the environment's proxies."""
         self._name = model
         self._nothing = Usage("anthropic", model)
-        # Its own retries wait for as long as a provider says, and its spans would send our trace ids there.
+        # The SDK's own retries wait as long as a provider asks, and its spans would send our trace ids to the provider.
         self._client = anthropic.AsyncAnthropic(
             api_key=api_key,
             base_url=base_url,
@@ -85,7 +85,7 @@ class Messages:
         self._left_out: frozenset[str] = frozenset()
 
     async def complete(self, ask: Ask[AnswerT], ends_s: float) -> Completion[AnswerT]:
-        """The answer; the caller ends this at `ends_s`, on the monotonic clock. Raises ModelFailed."""
+        """The answer. The caller ends the call at `ends_s`, on the monotonic clock. Raises ModelFailed."""
         begun_s = time.monotonic()
         model = await self._capabilities(min(_LOOKUP_S, (ends_s - begun_s) * _LOOKUP_PART))
         request = request_of(ask, self._name, model, self._left_out)
@@ -111,7 +111,7 @@ class Messages:
         return count_in(_decoded(content, _Count).input_tokens)
 
     async def close(self) -> None:
-        """Ends the connections."""
+        """Closes the connections."""
         if self._lookup is not None:
             self._lookup.cancel()
         await self._client.close()
@@ -145,7 +145,7 @@ class Messages:
         )
 
     async def _capabilities(self, within_s: float) -> DescribedModel:
-        """What the model takes; unknown when the provider does not say in time. All callers share one lookup."""
+        """The model's capabilities; unknown if they do not arrive in time. Concurrent callers share one look-up."""
         if self._is_known:
             return self._model
         running = self._lookup is not None and not self._lookup.done()
@@ -164,7 +164,7 @@ class Messages:
                 self._model = _decoded(await self._send(retrieve(self._name, timeout=_LOOKUP_S)), DescribedModel)
                 self._is_known = True
         except (TimeoutError, ModelFailed):
-            return  # it is looked up again
+            return  # the next call looks it up again
 
 
 def _message(body: bytes) -> _Message:

@@ -17,7 +17,7 @@ from sidemirror_server.vocabulary.errors import ModelFailed
 from sidemirror_server.vocabulary.status import ResultStatus, Usage
 
 _ENDINGS = {"stop": "done", "length": "cut", "content_filter": "refused"}
-# What a server calls an unsupported `response_format` (Ollama, vLLM, llama.cpp and OpenAI each in their own words).
+# Other names for `response_format` in the errors of Ollama, vLLM, llama.cpp and OpenAI.
 _OTHER_NAMES = {"json_schema": "response_format", "json_object": "response_format", "guided": "response_format"}
 
 
@@ -34,7 +34,7 @@ class _Took(msgspec.Struct, frozen=True):
     completion_tokens_details: Any = None
 
     def written(self) -> int:
-        """The tokens of the answer and of all reasoning. Some servers count reasoning in the total only."""
+        """The tokens of the answer and all reasoning. Some servers count reasoning only in the total."""
         answer, total = count_in(self.completion_tokens), count_in(self.total_tokens)
         details = told(self.completion_tokens_details, _Details)
         beside = total - count_in(self.prompt_tokens) if count_in(self.prompt_tokens) else 0
@@ -44,7 +44,7 @@ class _Took(msgspec.Struct, frozen=True):
 class _Message(msgspec.Struct, frozen=True):
     content: str | None = None
     refusal: str | None = None
-    # Where some servers put all that a thinking model said, its answer included.
+    # Some servers put the whole output of a thinking model here, including its answer.
     reasoning: str | None = None
     reasoning_content: str | None = None
 
@@ -64,11 +64,11 @@ class Chat:
     """A connection to one model."""
 
     def __init__(self, model: str, api_key: str, base_url: str, *, direct: bool = False) -> None:
-        """`direct`: past any proxy that the environment names."""
+        """`direct`: ignores the environment's proxies."""
         self._name = model
         self._nothing = Usage("openai_compatible", model)
         self._server = server_at(base_url)
-        # Its own retries would wait for as long as a server says.
+        # The SDK's own retries would wait as long as a server asks.
         self._client = openai.AsyncOpenAI(
             api_key=api_key,
             base_url=base_url,
@@ -77,7 +77,7 @@ class Chat:
         )
 
     async def complete(self, ask: Ask[AnswerT], ends_s: float) -> Completion[AnswerT]:
-        """The answer; the caller ends this at `ends_s`, on the monotonic clock. Raises ModelFailed."""
+        """The answer. The caller ends the call at `ends_s`, on the monotonic clock. Raises ModelFailed."""
         begun_s = time.monotonic()
         request = request_of(ask, self._name, self._server)
         create = self._client.chat.completions.with_raw_response.create
@@ -87,11 +87,11 @@ class Chat:
         return Completion(accepted(heard, ask, lenient=True), heard.usage)
 
     async def count_tokens(self, ask: Ask[Any], ends_s: float) -> int | None:  # noqa: ARG002
-        """None: Chat Completions offers no count."""
+        """None: Chat Completions cannot count tokens."""
         return None
 
     async def close(self) -> None:
-        """Ends the connections."""
+        """Closes the connections."""
         await self._client.close()
 
     async def _send(self, call: Awaitable[Any], request: ChatRequest) -> bytes:

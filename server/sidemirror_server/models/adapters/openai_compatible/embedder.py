@@ -18,15 +18,15 @@ _REHEARSAL_S = 5.0
 
 
 class OpenAICompatibleEmbedder:
-    """An embedding model of OpenAI's, or of a server that speaks as OpenAI does. Making one imports nothing."""
+    """An embedding model of OpenAI or of a compatible server. The constructor imports nothing."""
 
     provider = "openai_compatible"
 
     def __init__(
         self, model: str, api_key: str | None, base_url: str | None = None, needed: tuple[str, ...] = ()
     ) -> None:
-        """`base_url`: up to and including `/v1`, of a server that may want no key; None is OpenAI, which wants one.
-        `needed`: packages without which vectors could not be searched, so that none are made."""
+        """`base_url`: an address up to and including `/v1`, of a server that may need no key. None: OpenAI, which needs
+        one. `needed`: packages that the search by vectors needs; without them no vectors are made."""
         self.name = model
         self._api_key = api_key
         self._needed = needed
@@ -50,12 +50,12 @@ class OpenAICompatibleEmbedder:
             raise ModelFailed(ResultStatus.FAILED_MODEL, why) from error
 
     async def prepare(self) -> None:
-        """Imports the SDK and rehearses a call, beside the event loop. Raises ModelFailed when it cannot be had."""
+        """Imports the SDK and rehearses a call, in a thread. Raises ModelFailed if the SDK is not installed."""
         await self._connected()
         await asyncio.to_thread(rehearse, self._rehearsal)
 
     async def close(self) -> None:
-        """Ends the connections."""
+        """Closes the connections."""
         if self._connection is not None:
             await self._connection.close()
 

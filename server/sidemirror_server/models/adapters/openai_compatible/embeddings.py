@@ -14,9 +14,9 @@ from sidemirror_server.models.untrusted import NotJson, json_of
 from sidemirror_server.vocabulary.errors import ModelFailed
 from sidemirror_server.vocabulary.status import ResultStatus, Usage
 
-# A vector that is shorter than this has no direction.
+# A shorter vector has no direction.
 _SHORTEST = 1e-9
-# More than any model makes.
+# More dimensions than any model has.
 _MOST_DIMENSIONS = 16_384
 
 
@@ -38,7 +38,7 @@ class EmbeddingsEndpoint:
     """A connection to one embedding model."""
 
     def __init__(self, model: str, api_key: str, base_url: str, *, direct: bool = False) -> None:
-        """`direct`: past any proxy that the environment names."""
+        """`direct`: ignores the environment's proxies."""
         self._name = model
         self._nothing = Usage("openai_compatible", model)
         self._client = openai.AsyncOpenAI(
@@ -49,7 +49,7 @@ class EmbeddingsEndpoint:
         )
 
     async def embed(self, texts: tuple[str, ...], ends_s: float) -> Embeddings:
-        """The vectors; the caller ends this at `ends_s`, on the monotonic clock. Raises ModelFailed."""
+        """The vectors. The caller ends the call at `ends_s`, on the monotonic clock. Raises ModelFailed."""
         call = self._client.embeddings.with_raw_response.create(
             model=self._name, input=list(texts), encoding_format="float", timeout=http.timeout_until(ends_s)
         )
@@ -63,7 +63,7 @@ class EmbeddingsEndpoint:
         return Embeddings(tuple(vectors[place] for place in range(len(texts))), took)
 
     async def close(self) -> None:
-        """Ends the connections."""
+        """Closes the connections."""
         await self._client.close()
 
 

@@ -6,10 +6,10 @@ _OFFICIAL_URL = "https://api.openai.com/v1"
 
 
 class OpenAICompatibleModel(RemoteModel):
-    """A model of OpenAI's, or of a server that speaks as OpenAI does."""
+    """A model of OpenAI or of a compatible server."""
 
     def __init__(self, model: str, api_key: str | None, base_url: str | None = None) -> None:
-        """`base_url`: up to and including `/v1`, of a server that may want no key; None is OpenAI, which wants one."""
+        """`base_url`: a server's address including `/v1`, which may need no key. None: OpenAI, which needs one."""
 
         def connect(rehearsal_url: str | None) -> Connection:
             from sidemirror_server.models.adapters.openai_compatible.chat import Chat

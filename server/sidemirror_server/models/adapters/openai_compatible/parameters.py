@@ -14,7 +14,7 @@ import msgspec
 from sidemirror_server.models.answer_schema import schema_in_words, strict_schema
 from sidemirror_server.models.language_model import Ask
 
-# The ways to get JSON from a server, the best first.
+# The ways to request JSON, best first.
 Form = Literal["json_schema", "json_object", "text"]
 _WEAKER: Mapping[Form, Form] = {"json_schema": "json_object", "json_object": "text", "text": "text"}
 
@@ -35,7 +35,7 @@ _EFFORTS_FROM_TOKENS = ((5000, "high"), (2000, "medium"), (1, "low"))
 
 
 class CompatibleServer(msgspec.Struct, frozen=True):
-    """What is known about the server: at first from its address, later also from what it refused."""
+    """The known facts about the server, first from its address and later from the parameters that it refused."""
 
     is_openai: bool
     form: Form = "json_schema"
@@ -58,14 +58,14 @@ class ChatRequest(msgspec.Struct, frozen=True):
 
 
 def server_at(base_url: str) -> CompatibleServer:
-    """What the address tells about the server."""
+    """The server that the address names."""
     return CompatibleServer(is_openai=urlsplit(base_url).hostname == "api.openai.com")
 
 
 def request_of(ask: Ask[Any], model: str, server: CompatibleServer) -> ChatRequest:
     """The request that puts the ask to this server."""
     least = _least_effort(model) if server.is_openai else "none"
-    # Ollama and llama.cpp turn thinking off at "none"; left on, a small model thinks until its tokens are used up.
+    # Ollama and llama.cpp turn thinking off at "none". With thinking on, a small model uses up its tokens by thinking.
     effort = "" if not least else _effort(ask, least)
     temperature = None if server.is_openai and least else ask.temperature
     wanted: dict[str, Any] = {"reasoning_effort": effort or None, "temperature": temperature}
