@@ -39,6 +39,7 @@ from sidemirror_server.goals.republish import Republisher
 from sidemirror_server.models.gateway import Gateway, Route
 from sidemirror_server.models.language_model import LanguageModel, Purpose
 from sidemirror_server.models.spending import Spending
+from sidemirror_server.models.templates import Templates
 from sidemirror_server.observing import gauges, observe, time_verbs
 from sidemirror_server.rpc.boundary.admission import Admission, CallLimits
 from sidemirror_server.rpc.boundary.interceptors import Boundary
@@ -67,6 +68,8 @@ from sidemirror_server.thinking.prompts import ReflectionPrompts
 from sidemirror_server.trace.live import Bell, Lookout
 from sidemirror_server.turns.conductor import Conductor, TurnLimits
 from sidemirror_server.turns.critiquing import TurnCritiques
+from sidemirror_server.turns.erasing import KIND as ERASURE
+from sidemirror_server.turns.erasing import SETTLE_S, Eraser
 from sidemirror_server.turns.lessons import Lessons
 from sidemirror_server.turns.recorder import Recorder
 from sidemirror_server.turns.reflecting import Reflections
@@ -75,7 +78,7 @@ from sidemirror_server.vocabulary.errors import SidemirrorError
 from sidemirror_server.vocabulary.ids import new_id
 from sidemirror_server.vocabulary.scope import Scope, Serves
 from sidemirror_server.work.bounded_queue import Bounded
-from sidemirror_server.work.worker import Pace, Worker
+from sidemirror_server.work.worker import Handler, Pace, Worker
 
 _log = logging.getLogger(__name__)
 
@@ -136,8 +139,11 @@ class Sidecar:
         self.conductor = Conductor(
             stores.log, stores.sessions, self.recorder, reflections, critiques, lessons, clock, turn_limits
         )
-        publisher = Publisher(self.gateway, stores.goal_reflections, stores.journal, bell, clock)
-        handlers = {GOAL_REPORT: publisher.handle, **memory.handlers(self.gateway, own_prompts)}
+        self.eraser = Eraser(
+            *(stores.erasures, stores.goal_reflections, stores.journal, stores.receipts, self.conductor, clock),
+            SETTLE_S if stores.is_shared else 0.0,
+        )
+        handlers = self._handlers(own_prompts, bell)
         self._worker = Worker(
             *(stores.work, handlers, clock, random.Random(), new_id(clock.now_us()), pace, self.serves)
         )
@@ -177,11 +183,22 @@ class Sidecar:
             ),
             memory.service(self.gateway, own_prompts, turns),
             sidecar_service(
-                info_of(settings, Scope(settings.tenant_id, settings.project_id), stores.facts, routes), spending
+                info_of(settings, Scope(settings.tenant_id, settings.project_id), stores.facts, routes),
+                *(spending, stores.erasures, stores.work),
             ),
         )
         self._credentials = credentials_of(settings, own_clock)
         self._open_to_view()
+
+    def _handlers(self, own_prompts: Templates | None, bell: Bell) -> dict[str, Handler]:
+        """The handlers of background jobs, by kind."""
+        stores = self._stores
+        publisher = Publisher(self.gateway, stores.goal_reflections, stores.journal, bell, self._clock)
+        return {
+            GOAL_REPORT: publisher.handle,
+            ERASURE: self.eraser.handle,
+            **self.memory.handlers(self.gateway, own_prompts),
+        }
 
     def _open_to_view(self) -> None:
         """Turns on server reflection and metrics, if the settings allow them."""

@@ -23,6 +23,7 @@ from sidemirror_server.settings import Settings
 from sidemirror_server.storage.sqlite.critiques import SqliteCritiques
 from sidemirror_server.storage.sqlite.database import FILE_NAME, SqliteDatabase
 from sidemirror_server.storage.sqlite.dreams import SqliteDreams
+from sidemirror_server.storage.sqlite.erasures import SqliteErasures
 from sidemirror_server.storage.sqlite.goal_reflections import SqliteGoalReflections
 from sidemirror_server.storage.sqlite.journal import SqliteJournal
 from sidemirror_server.storage.sqlite.ledger import SqliteLedger
@@ -38,6 +39,7 @@ from sidemirror_server.storage.sqlite.trials import SqliteTrials
 from sidemirror_server.storage.sqlite.turn_log import SqliteTurnLog
 from sidemirror_server.storage.sqlite.work import SqliteWork
 from sidemirror_server.thinking.store import Sessions
+from sidemirror_server.trace.erasure import Erasures
 from sidemirror_server.trace.log import Journal, TurnLog
 from sidemirror_server.trace.pruning import Pruning
 from sidemirror_server.trace.receipts import Receipts
@@ -77,6 +79,7 @@ class Stores(msgspec.Struct, frozen=True):
     goal_reflections: GoalReflections
     work: Work
     journal: Journal
+    erasures: Erasures
     # The Redis that has the goal reflections; None when the main store has them.
     redis: "RedisDatabase | None" = None
 
@@ -116,6 +119,7 @@ async def _embedded(settings: Settings, clock: Clock, stack: contextlib.AsyncExi
         memory_graph=SqliteMemoryGraph(database),
         work=SqliteWork(database),
         journal=SqliteJournal(database),
+        erasures=SqliteErasures(database),
         facts=(StoreFacts("sqlite", "everything", lambda: durability, database.answers),),
         is_shared=False,
         changed=asyncio.Event(),
@@ -129,6 +133,7 @@ async def _shared(settings: Settings, clock: Clock, stack: contextlib.AsyncExitS
     from sidemirror_server.storage.postgres.critiques import PostgresCritiques
     from sidemirror_server.storage.postgres.database import PostgresDatabase
     from sidemirror_server.storage.postgres.dreams import PostgresDreams
+    from sidemirror_server.storage.postgres.erasures import PostgresErasures
     from sidemirror_server.storage.postgres.goal_reflections import PostgresGoalReflections
     from sidemirror_server.storage.postgres.journal import PostgresJournal
     from sidemirror_server.storage.postgres.ledger import PostgresLedger
@@ -170,6 +175,7 @@ async def _shared(settings: Settings, clock: Clock, stack: contextlib.AsyncExitS
         memory_graph=PostgresMemoryGraph(database),
         work=PostgresWork(database),
         journal=PostgresJournal(database),
+        erasures=PostgresErasures(database),
         facts=(StoreFacts("postgres", "everything", lambda: durability, database.is_available),),
         is_shared=True,
         changed=changed,

@@ -13,6 +13,7 @@ class CritiqueRecord(msgspec.Struct, frozen=True):
     """A critique as stored: the fields that lists and figures use, and its JSON (`record.critique_body`).
 
     `provider`: of the model that answered. `confidence_ppm`: in millionths, None if the critique has none.
+    `subject_ids`: whom its texts are about; written and not read.
     """
 
     critique_id: str
@@ -24,6 +25,7 @@ class CritiqueRecord(msgspec.Struct, frozen=True):
     session_id: str
     body: bytes
     outcome: CritiqueOutcome | None = None
+    subject_ids: tuple[str, ...] = ()
 
 
 def critique_of(*row: Any) -> CritiqueRecord:
@@ -67,6 +69,8 @@ class Critiques(Protocol):
     CR9  `forget` removes critiques of the scopes served made before `before_us`, the oldest first, at most `limit`,
          with their outcomes, and returns how many.
     CR10 `forget` leaves critiques of scopes that are not served; they do not count towards `limit`.
+    CR11 `keep` notes a new critique's subjects, by which an erasure finds it. One of an erased turn is refused
+         (WrongState).
     Raises StoreUnavailable, StoreFull.
     """
 

@@ -41,13 +41,10 @@ class RecordedTurns:
         self._conductor = conductor
         self._recorder = recorder
 
-    async def events_of_session(self, scope: Scope, session_id: str) -> tuple[Event, ...] | None:
-        """The events of the session's last turns, oldest first; None when it has no turn. Raises StoreUnavailable."""
+    async def last_of_session(self, scope: Scope, session_id: str) -> tuple[str, ...]:
+        """The ids of the session's last turns, oldest first. Raises StoreUnavailable."""
         heads = await self._log.heads(scope, SessionId(session_id), None, None, _SESSION_TURNS)
-        events: list[Event] = []
-        for head in reversed(heads):
-            events += await self.events(scope, head.turn_id) or ()
-        return tuple(events) if heads else None
+        return tuple(head.turn_id for head in reversed(heads))
 
     async def events(self, scope: Scope, turn_id: str) -> tuple[Event, ...] | None:
         """The turn's events, oldest first; None when there is no such turn. Raises StoreUnavailable."""

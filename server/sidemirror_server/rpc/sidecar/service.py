@@ -8,13 +8,15 @@ from sidemirror_server.rpc.sidecar.erase import erase
 from sidemirror_server.rpc.sidecar.get_server_info import get_server_info
 from sidemirror_server.rpc.sidecar.info import ServerInfo
 from sidemirror_server.rpc.sidecar.list_tombstones import list_tombstones
+from sidemirror_server.trace.erasure import Erasures
+from sidemirror_server.work.queue import Work
 
 
-def sidecar_service(info: ServerInfo, spending: Spending) -> ServiceTable:
+def sidecar_service(info: ServerInfo, spending: Spending, erasures: Erasures, work: Work) -> ServiceTable:
     """The table of SidecarService."""
     return ServiceTable(
         SIDECAR,
         GetServerInfo=Unary(partial(get_server_info, info, spending)),
-        Erase=Unary(erase),
-        ListTombstones=Unary(list_tombstones),
+        Erase=Unary(partial(erase, erasures, work)),
+        ListTombstones=Unary(partial(list_tombstones, erasures)),
     )

@@ -45,6 +45,10 @@ class SqliteJournal(SqliteTurnLog):
         values = {"tenant_id": scope.tenant_id, "project_id": scope.project_id, "topic": topic, "group_id": group}
         return await self._notes.write(lambda connection: connection.execute(_SQL["remove"], values).rowcount)
 
+    async def drop(self, scope: Scope, topic: str, key: str) -> bool:
+        values = {"tenant_id": scope.tenant_id, "project_id": scope.project_id, "topic": topic, "key": key}
+        return await self._notes.write(lambda connection: connection.execute(_SQL["drop"], values).rowcount) > 0
+
     async def gone_up_to(self, scope: Scope, topic: str) -> int:
         values = {"tenant_id": scope.tenant_id, "project_id": scope.project_id, "topic": topic}
         row = self._notes.read(lambda connection: connection.execute(_SQL["gone_up_to"], values).fetchone())
