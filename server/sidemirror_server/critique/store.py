@@ -69,8 +69,8 @@ class Critiques(Protocol):
     CR9  `forget` removes critiques of the scopes served made before `before_us`, the oldest first, at most `limit`,
          with their outcomes, and returns how many.
     CR10 `forget` leaves critiques of scopes that are not served; they do not count towards `limit`.
-    CR11 `keep` notes a new critique's subjects, by which an erasure finds it. One of an erased turn is refused
-         (WrongState).
+    `subject_ids` are noted, so that an erasure finds the critique (clause ER13). One of an erased turn is refused
+    (ER14).
     Raises StoreUnavailable, StoreFull.
     """
 

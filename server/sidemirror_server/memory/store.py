@@ -56,8 +56,8 @@ class Memories(Protocol):
     MS14 Scopes are isolated.
     MS15 `revise` with the `revision_id` of one of the memory's last revisions (`record.is_repeated`) changes nothing
          and returns the present version, whatever `if_version` is.
-    MS16 `learn`, `revise` and `put` note a memory's sources (`record.sources_of`) and their subjects, by which an
-         erasure finds it. `learn` refuses a lesson of an erased source (WrongState).
+    A memory's sources (`record.sources_of`) and their subjects are noted, so that an erasure finds it (clause ER13).
+    `learn` refuses a lesson of an erased source (ER14).
     Raises StoreUnavailable, StoreFull.
     """
 

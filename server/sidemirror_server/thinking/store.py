@@ -45,7 +45,7 @@ class Sessions(Protocol):
     SE6  `delete` removes the session with its turns and their entries; an unknown id is refused (NotFound).
     SE7  `delete` is refused (WrongState) while a turn of the session is open.
     SE8  Scopes never meet.
-    SE9  `create` keeps the session's subjects, and `get` and `list` return them.
+    `create` notes the session's subjects, so that an erasure finds it (clause ER13); `get` and `list` return them.
     Raises StoreUnavailable, StoreFull.
     """
 

@@ -79,7 +79,11 @@ class Erasures(Protocol):
          of another copy of the scope, and the later time of two counts.
     ER12 `survivors` returns the keys of records that have a tombstone and are stored all the same, as in a backup from
          before their erasure, at most `limit`.
-    ER13 Scopes never meet.
+    ER13 The other ports note the sources of what they store, so that an erasure finds it: turns, sessions, critiques,
+         receipts, memories, goals' reports and stored answers, by subject, session, turn or lesson.
+    ER14 They refuse (WrongState) what comes of an erased source: a turn of its id, its critique, its lesson; the
+         reflection of an erased report is not put.
+    ER15 Scopes never meet.
     Raises StoreUnavailable, StoreFull.
     """
 

@@ -167,8 +167,8 @@ class TurnLog(Log, Protocol):
     TL12 A turn_id belongs to one session: a batch that names another is refused (WrongState).
     TL13 Scopes never meet: the same turn_id in two scopes is two turns.
     TL14 `idle` leaves out turns of scopes that are not served; they do not count towards `limit`.
-    TL15 `append` notes the turn's subjects, by which an erasure finds it. A new turn with an erased id is refused
-         (WrongState).
+    `subject_ids` are noted, so that an erasure finds the turn (clause ER13). A new turn whose id was erased is refused
+    (ER14).
     Raises StoreUnavailable when the store does not answer (the append may or may not have happened: append again),
     StoreFull when it has no room (nothing was appended).
     """

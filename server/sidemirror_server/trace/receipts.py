@@ -72,7 +72,7 @@ class Receipts(Protocol):
     RC6  Scopes never meet: the same id in two scopes is two receipts.
     RC7  `of_turn` returns a turn's receipts, the oldest first, at most `limit`; none for an empty id.
     RC8  `forget` leaves receipts of scopes that are not served; they do not count towards `limit`.
-    RC9  `issue` notes which lessons a new receipt names, so that an erasure of a lesson finds it.
+    The lessons that a new receipt names are noted, so that an erasure finds it (clause ER13).
     Raises StoreUnavailable, StoreFull.
     """
 

@@ -168,7 +168,7 @@ class Work(Jobs, Protocol):
          `dead_before_us`, at most `limit`, and returns how many. It never removes a job in another state.
     WQ27 `claim` neither claims nor buries jobs of a scope that is not served; they do not count towards `limit`.
     WQ28 `purge`, `purge_dead` and `scopes` skip jobs of a scope that is not served.
-    WQ29 `put` of a new job notes its `sources`, by which an erasure finds it.
+    `sources` of a new job are noted, so that an erasure finds it (clause ER13).
     Raises StoreUnavailable (the call may or may not have taken effect), StoreFull (it has not).
     """
 

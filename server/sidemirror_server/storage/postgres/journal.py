@@ -32,6 +32,10 @@ class PostgresJournal(PostgresTurnLog):
         async with self._notes.transaction(scope, in_turn=turn_of(scope)) as transaction:
             return await transaction.change(_SQL["remove"], scope.tenant_id, scope.project_id, topic, group)
 
+    async def drop(self, scope: Scope, topic: str, key: str) -> bool:
+        async with self._notes.transaction(scope, in_turn=turn_of(scope)) as transaction:
+            return await transaction.change(_SQL["drop"], scope.tenant_id, scope.project_id, topic, key) > 0
+
     async def gone_up_to(self, scope: Scope, topic: str) -> int:
         async with self._notes.transaction(scope) as transaction:
             found = await transaction.fetch(_SQL["gone_up_to"], scope.tenant_id, scope.project_id, topic)

@@ -2,11 +2,15 @@
 
 from pathlib import Path
 
+import asyncpg
+
 from sidemirror_server.storage.postgres.database import PostgresDatabase
+from sidemirror_server.storage.postgres.sources import note_sources
 from sidemirror_server.storage.postgres.turn_log import turn_of
 from sidemirror_server.storage.sql import load_statements
 from sidemirror_server.thinking.store import FIRST_SESSION, SessionKey, SessionRecord
 from sidemirror_server.trace.log import TURN_TOPIC
+from sidemirror_server.trace.sources import Kind, key, keys
 from sidemirror_server.vocabulary.errors import AlreadyExists, NotFound, WrongState
 from sidemirror_server.vocabulary.ids import SessionId
 from sidemirror_server.vocabulary.scope import Scope
@@ -25,11 +29,13 @@ class PostgresSessions:
         async with self._database.transaction(scope) as transaction:
             if await transaction.change(_SQL["create"], *_key(scope, session.session_id), *values) == 0:
                 raise AlreadyExists("session", session.session_id)
+            subjects = keys(Kind.SUBJECT, session.subject_ids)
+            await note_sources(transaction, scope, key(Kind.SESSION, session.session_id), subjects)
 
     async def get(self, scope: Scope, session_id: SessionId) -> SessionRecord | None:
         async with self._database.transaction(scope, reads_only=True) as transaction:
             row = await transaction.first(_SQL["get"], *_key(scope, session_id))
-        return None if row is None else SessionRecord(*row)
+        return None if row is None else _session(row)
 
     async def update(self, scope: Scope, session_id: SessionId, body: bytes, now_us: int) -> None:
         async with self._database.transaction(scope) as transaction:
@@ -41,7 +47,7 @@ class PostgresSessions:
         wanted = (scope.tenant_id, scope.project_id, place.created_us, place.session_id, limit)
         async with self._database.transaction(scope, reads_only=True) as transaction:
             rows = await transaction.fetch(_SQL["list"], *wanted)
-        return tuple(SessionRecord(*row) for row in rows)
+        return tuple(_session(row) for row in rows)
 
     async def delete(self, scope: Scope, session_id: SessionId) -> None:
         key = _key(scope, session_id)
@@ -53,6 +59,11 @@ class PostgresSessions:
                 raise NotFound("session", session_id)
             await transaction.change(_SQL["delete_entries"], *key, TURN_TOPIC)
             await transaction.change(_SQL["delete_turns"], *key)
+
+
+def _session(row: asyncpg.Record) -> SessionRecord:
+    session_id, body, created_us, updated_us, turn_count, newest_head, subject_ids = row
+    return SessionRecord(session_id, body, created_us, updated_us, turn_count, newest_head, tuple(subject_ids))
 
 
 def _key(scope: Scope, session_id: SessionId) -> tuple[str, str, SessionId]:

@@ -223,9 +223,9 @@ class _Step:
         for (each,) in turns:
             values = self._values(turn_id=each)
             changed = 0
-            for position, body in self._connection.execute(_SQL["entries"], values).fetchall():
+            for sequence, body in self._connection.execute(_SQL["entries"], values).fetchall():
                 if (now := without_lessons(body, gone)) is not None:
-                    self._connection.execute(_SQL["rewrite_entry"], {"position": position, "body": now})
+                    self._connection.execute(_SQL["rewrite_entry"], {**values, "sequence": sequence, "body": now})
                     changed = 1
             (head,) = self._connection.execute(_SQL["head"], values).fetchone()
             if (now := without_lessons(head, gone)) is not None:
@@ -239,9 +239,9 @@ class _Step:
         entries = self._connection.execute(_SQL["entries"], values).fetchall()
         if not any(begins_with_state(body) for _, body in entries[:2]):
             return
-        for position, body in entries:
+        for sequence, body in entries:
             if (now := without_carried(body)) is not None:
-                self._connection.execute(_SQL["rewrite_entry"], {"position": position, "body": now})
+                self._connection.execute(_SQL["rewrite_entry"], {**values, "sequence": sequence, "body": now})
         (head,) = self._connection.execute(_SQL["head"], values).fetchone()
         if (now := without_carried(head)) is not None:
             self._connection.execute(_SQL["rewrite_head"], {**values, "body": now})

@@ -194,15 +194,17 @@ FROM turns AS turn CROSS JOIN turns AS later INDEXED BY turns_of_session
 WHERE turn.tenant_id = :tenant_id AND turn.project_id = :project_id AND turn.turn_id = :turn_id
 
 -- name: entries
--- The entries of a turn, as (position, body).
-SELECT position, body
+-- The entries of a turn, as (sequence, body).
+SELECT sequence, body
 FROM log_entries
 WHERE tenant_id = :tenant_id AND project_id = :project_id AND topic = 'turn' AND key = :turn_id
 ORDER BY sequence
 
 -- name: rewrite_entry
 -- Replaces the body of an entry.
-UPDATE log_entries SET body = :body WHERE position = :position
+UPDATE log_entries
+SET body = :body
+WHERE tenant_id = :tenant_id AND project_id = :project_id AND topic = 'turn' AND key = :turn_id AND sequence = :sequence
 
 -- name: head
 -- The body of a turn's head.
@@ -255,7 +257,7 @@ DELETE FROM requests
 WHERE tenant_id = :tenant_id AND project_id = :project_id AND method = :method AND request_id = :request_id
 
 -- name: stored
--- The keys of what the scope holds, with the time since which it does: subjects, sessions, turns, memories, critiques and
+-- The keys of what the scope holds, with the time since which it does: sessions, turns, memories, critiques and
 -- reports. Reads all of it: only for a store that came from a backup.
 SELECT 'session:' || session_id, created_us FROM sessions WHERE tenant_id = :tenant_id AND project_id = :project_id
 UNION ALL
