@@ -107,6 +107,7 @@ def _parser() -> argparse.ArgumentParser:
     watch.set_defaults(run=_watch)
 
     _add_goals(commands)
+    _add_erase(commands)
 
     doctor = commands.add_parser("doctor", help="would `serve` work with these settings? Exit code 0 if so")
     _add_settings(doctor)
@@ -166,6 +167,20 @@ def _add_goals(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
         verb.set_defaults(run=_goals)
         _add_target(verb)
         _add_scope(verb)
+
+
+def _add_erase(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    erase = commands.add_parser("erase", help="remove a turn, a session or a subject with all that came of it")
+    what = erase.add_mutually_exclusive_group(required=True)
+    what.add_argument("--turn", default="", metavar="ID", help="one turn")
+    what.add_argument("--session", default="", metavar="ID", help="a session with its turns")
+    what.add_argument("--subject", default="", metavar="ID", help="all that names this subject")
+    what.add_argument("--list", action="store_true", help="print the project's tombstones, a JSON object a line")
+    erase.add_argument("--yes", action="store_true", help="do not ask first")
+    erase.add_argument("--json", action="store_true", help="print the result as JSON")
+    erase.set_defaults(run=_erase)
+    _add_target(erase)
+    _add_scope(erase)
 
 
 def _add_migrate(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -297,6 +312,12 @@ def _goals(options: argparse.Namespace) -> int:
     from sidemirror_server.operations.goals import goals
 
     return goals(options)
+
+
+def _erase(options: argparse.Namespace) -> int:
+    from sidemirror_server.operations.erase import erase
+
+    return erase(options)
 
 
 def _watch(options: argparse.Namespace) -> int:

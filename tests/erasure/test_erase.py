@@ -45,9 +45,9 @@ class Store:
 
     def holds(self, word: str) -> dict[str, int]:
         """How often a word is kept, in any case, by file, table and key."""
-        counts = _in_files(self.folder / "data", word)
+        counts = in_files(self.folder / "data", word)
         if self._url:
-            counts |= asyncio.run(_in_tables(self._url, word))
+            counts |= asyncio.run(in_tables(self._url, word))
         if self.redis is not None:
             counts |= {key: f"{key} {_kept_at(self.redis, key)}".lower().count(word) for key in _keys(self.redis)}
         return {place: count for place, count in counts.items() if count}
@@ -65,12 +65,12 @@ def _kept_at(server: RedisServer, key: str) -> object:
     return server.ask("LRANGE" if kind == "list" else "ZRANGE", key, "0", "-1")
 
 
-def _in_files(folder: Path, word: str) -> dict[str, int]:
+def in_files(folder: Path, word: str) -> dict[str, int]:
     files = [path for path in folder.rglob("*") if path.is_file()] if folder.exists() else []
     return {path.name: path.read_bytes().lower().count(word.encode()) for path in files}
 
 
-async def _in_tables(url: str, word: str) -> dict[str, int]:
+async def in_tables(url: str, word: str) -> dict[str, int]:
     """As a superuser, who sees every row. Bytes are shown as text, since bodies are JSON."""
     connection = await asyncpg.connect(url, timeout=60)
     try:

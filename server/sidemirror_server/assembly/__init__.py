@@ -8,6 +8,9 @@ keeps the health of the services in step with the stores.
 """
 
 from sidemirror_server.assembly.choices import refused_choices as refused_choices
+from sidemirror_server.assembly.erasing import Buried as Buried
+from sidemirror_server.assembly.erasing import erase_again as erase_again
+from sidemirror_server.assembly.erasing import tombstones_in as tombstones_in
 from sidemirror_server.assembly.models import ASKED_FOR as ASKED_FOR
 from sidemirror_server.assembly.models import routes_of as routes_of
 from sidemirror_server.assembly.sidecar import Sidecar as Sidecar

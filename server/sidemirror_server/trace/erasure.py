@@ -21,6 +21,9 @@ LASTING = frozenset(
 )
 # Of these there may be something new under the same id later: their tombstones speak of what was stored before.
 RETURNING = frozenset((Kind.SUBJECT, Kind.SESSION))
+# What a caller names, so that its tombstone stands before anything is removed. Others have theirs once they are gone: a
+# memory may be made anew.
+NAMED = RETURNING | {Kind.TURN}
 # The state of an erased record, in WrongState.
 ERASED = "erased"
 _DIGEST_BYTES = 16
@@ -62,8 +65,8 @@ def is_erased(erased_us: int | None, name: str, stored_us: int) -> bool:
 class Erasures(Protocol):
     """Removes sources with what was derived from them.
 
-    ER1  `begin` notes an erasure and its first records, and leaves their tombstones. A known id changes nothing;
-         `begin` then returns the erasure as it stands.
+    ER1  `begin` notes an erasure and its first records, and leaves the tombstones of subjects, sessions and turns among
+         them. A known id changes nothing; `begin` then returns the erasure as it stands.
     ER2  `left` returns records that an erasure has not removed yet, at most `limit`; each once.
     ER3  `remove` removes a record's rows, adds the records that were derived from it to those left, and counts the rows
          it removed. A repeated call adds what is new and counts only what it removes.

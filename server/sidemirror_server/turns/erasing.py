@@ -7,6 +7,7 @@ from them. Later writes see the tombstones and are refused.
 
 import asyncio
 import logging
+from typing import Protocol
 
 from sidemirror_server.goals.publish import TOPIC
 from sidemirror_server.goals.store import GoalReflections
@@ -14,7 +15,6 @@ from sidemirror_server.trace.erasure import Erasures, Tombstone
 from sidemirror_server.trace.log import Journal
 from sidemirror_server.trace.receipts import Receipts
 from sidemirror_server.trace.sources import Kind, parsed
-from sidemirror_server.turns.conductor import Conductor
 from sidemirror_server.vocabulary.clock import Clock
 from sidemirror_server.vocabulary.ids import SessionId, TurnId, new_id
 from sidemirror_server.vocabulary.scope import Scope
@@ -31,6 +31,31 @@ SETTLE_S = 2.0
 _AT_ONCE = 200
 
 
+class InMemory(Protocol):
+    """What a process has of turns in memory. `turns/conductor.py` describes the verbs."""
+
+    def let_go(self, scope: Scope, turn_id: TurnId, *, is_erased: bool = False) -> None: ...
+
+    def let_go_session(self, scope: Scope, session_id: SessionId) -> None: ...
+
+    async def put_down(self, scope: Scope, turn_id: TurnId) -> None: ...
+
+
+class _Nothing:
+    def let_go(self, scope: Scope, turn_id: TurnId, *, is_erased: bool = False) -> None:
+        pass
+
+    def let_go_session(self, scope: Scope, session_id: SessionId) -> None:
+        pass
+
+    async def put_down(self, scope: Scope, turn_id: TurnId) -> None:
+        pass
+
+
+# For a process that serves no turns.
+NOTHING_IN_MEMORY: InMemory = _Nothing()
+
+
 class Eraser:
     """Runs erasures. `settle_s`: see SETTLE_S; less where one process has the store to itself."""
 
@@ -40,7 +65,7 @@ class Eraser:
         reflections: GoalReflections,
         journal: Journal,
         receipts: Receipts,
-        conductor: Conductor,
+        in_memory: InMemory,
         clock: Clock,
         settle_s: float = SETTLE_S,
     ) -> None:
@@ -48,7 +73,7 @@ class Eraser:
         self._reflections = reflections
         self._journal = journal
         self._receipts = receipts
-        self._conductor = conductor
+        self._in_memory = in_memory
         self._clock = clock
         self._settle_s = settle_s
 
@@ -87,15 +112,15 @@ class Eraser:
         kind, record_id = parsed(name)
         match kind:
             case Kind.TURN:
-                self._conductor.let_go(scope, TurnId(record_id), is_erased=True)
+                self._in_memory.let_go(scope, TurnId(record_id), is_erased=True)
             case Kind.SESSION:
-                self._conductor.let_go_session(scope, SessionId(record_id))
+                self._in_memory.let_go_session(scope, SessionId(record_id))
             case Kind.CARRIED:
-                await self._conductor.put_down(scope, TurnId(record_id))
+                await self._in_memory.put_down(scope, TurnId(record_id))
             case Kind.SHOWN:
                 receipt = await self._receipts.get(scope, record_id)
                 if receipt is not None and receipt.turn_id:
-                    await self._conductor.put_down(scope, TurnId(receipt.turn_id))
+                    await self._in_memory.put_down(scope, TurnId(receipt.turn_id))
             case Kind.PUBLISHED:
                 reflection_id, _, goal_id = record_id.partition("/")
                 await self._reflections.remove(scope, goal_id, reflection_id, self._clock.now_us())

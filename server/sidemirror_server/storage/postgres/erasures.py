@@ -16,7 +16,7 @@ from sidemirror_server.storage.postgres.memories import put, remove
 from sidemirror_server.storage.postgres.sources import bury, erased, keep_tombstones
 from sidemirror_server.storage.postgres.turn_log import turn_of
 from sidemirror_server.storage.sql import load_statements
-from sidemirror_server.trace.erasure import Erasure, Tombstone, is_erased
+from sidemirror_server.trace.erasure import NAMED, Erasure, Tombstone, is_erased
 from sidemirror_server.trace.receipts import item_key, receipt_body, receipt_of
 from sidemirror_server.trace.sources import Kind, key, parsed, published_key
 from sidemirror_server.vocabulary.scope import Scope
@@ -42,7 +42,7 @@ class PostgresErasures:
         async with self._database.transaction(scope) as transaction:
             if await transaction.change(_SQL["begin"], *at, now_us):
                 await transaction.change(_SQL["add"], *at, list(names))
-                await bury(transaction, scope, names, now_us)
+                await bury(transaction, scope, [name for name in names if parsed(name)[0] in NAMED], now_us)
             (row,) = await transaction.fetch(_SQL["get"], *at)
         return _erasure(row)
 

@@ -4,6 +4,7 @@ import json
 import sqlite3
 from collections import Counter
 from collections.abc import Collection, Mapping
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from sidemirror_server.storage.sql import load_statements
 from sidemirror_server.storage.sqlite.database import SqliteDatabase
 from sidemirror_server.storage.sqlite.memories import put, remove
 from sidemirror_server.storage.sqlite.sources import bury, bury_digest, erased_us
-from sidemirror_server.trace.erasure import Erasure, Tombstone, is_erased
+from sidemirror_server.trace.erasure import NAMED, Erasure, Tombstone, is_erased
 from sidemirror_server.trace.receipts import item_key, receipt_body, receipt_of
 from sidemirror_server.trace.sources import Kind, key, parsed, published_key
 from sidemirror_server.vocabulary.scope import Scope
@@ -37,7 +38,8 @@ class SqliteErasures:
             if connection.execute(_SQL["begin"], values).rowcount:
                 for name in names:
                     connection.execute(_SQL["add"], {**values, "key": name})
-                    bury(connection, scope, name, now_us)
+                    if parsed(name)[0] in NAMED:
+                        bury(connection, scope, name, now_us)
             return _erasure(connection.execute(_SQL["get"], values).fetchone())
 
         return await self._database.write(change)
@@ -129,6 +131,16 @@ class SqliteErasures:
     async def tidy(self) -> None:
         await self._database.write(lambda connection: connection.execute(_SQL["optimize_words"]).rowcount, long=True)
         await self._database.scrub()
+
+
+def read_tombstones(file: Path) -> tuple[tuple[Scope, Tombstone], ...]:
+    """The tombstones of all scopes in a store's file, which is not opened as a store; none if it has no such table.
+    Raises sqlite3.Error."""
+    with closing(sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True)) as connection:
+        if connection.execute(_SQL["has_tombstones"]).fetchone() is None:
+            return ()
+        rows = connection.execute(_SQL["all_tombstones"]).fetchall()
+    return tuple((Scope(*row[:2]), Tombstone(Kind(row[2]), *row[3:])) for row in rows)
 
 
 class _Step:

@@ -279,3 +279,11 @@ WHERE tenant_id = :tenant_id AND project_id = :project_id AND source >= 'subject
 -- name: optimize_words
 -- Merges the full text index, which drops the terms of removed memories.
 INSERT INTO memory_words (memory_words) VALUES ('optimize')
+
+-- name: has_tombstones
+-- One row if the file has tombstones.
+SELECT 1 FROM sqlite_schema WHERE name = 'tombstones'
+
+-- name: all_tombstones
+-- Across scopes: every tombstone, of a file that nobody serves.
+SELECT tenant_id, project_id, kind, digest, erased_us FROM tombstones
