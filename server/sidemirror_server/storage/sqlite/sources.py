@@ -24,12 +24,6 @@ def note_sources(connection: sqlite3.Connection, scope: Scope, record: str, sour
         connection.execute(_SQL["add_subjects"], values)
 
 
-def subjects_of(connection: sqlite3.Connection, scope: Scope, record: str) -> tuple[str, ...]:
-    """The ids of a record's subjects, in order."""
-    values = {"tenant_id": scope.tenant_id, "project_id": scope.project_id, "record": record}
-    return tuple(subject_id for (subject_id,) in connection.execute(_SQL["subjects"], values))
-
-
 def erased_us(connection: sqlite3.Connection, scope: Scope, name: str) -> int | None:
     """The time of a key's tombstone; None without one."""
     wanted = {

@@ -17,14 +17,6 @@ CROSS JOIN sources AS named INDEXED BY sources_of
 WHERE own.tenant_id = :tenant_id AND own.project_id = :project_id AND own.record = :record
 ON CONFLICT DO NOTHING
 
--- name: subjects
--- The subjects of a record, in order.
-SELECT substr(source, 9)
-FROM sources INDEXED BY sources_of
-WHERE tenant_id = :tenant_id AND project_id = :project_id AND record = :record
-      AND source >= 'subject:' AND source < 'subject;'
-ORDER BY source
-
 -- name: erased
 -- The time of a tombstone.
 SELECT erased_us
