@@ -177,6 +177,7 @@ BROKEN: dict[ModuleType, list[tuple[str, str, str, str]]] = {
         ("JO5", "remove", "topic = $3", "$3::text IS NOT NULL"),
         ("JO6", "mark", "'UTF8')::bigint >", "'UTF8')::bigint <>"),
         ("JO6", "gone_up_to", "topic = $3 || '/gone'", "$3::text IS NOT NULL"),
+        ("JO7", "drop", "key = $4", "$4::text IS NOT NULL"),
     ],
     receipts: [
         ("RC8", "oldest", "tenant_id = $3)", "TRUE)"),

@@ -204,6 +204,7 @@ VALUES: dict[ModuleType, dict[str, tuple[tuple[Any, ...], int]]] = {
         "remove": ((*PLACE, "goal", "s000050"), 20),
         "mark": ((*PLACE, "goal", 1, 7), 0),
         "gone_up_to": ((*PLACE, "goal"), 1),
+        "drop": ((*PLACE, "goal", "k50"), 20),
     },
     receipts: {
         "issue": ((*PLACE, "new", "goal", 1, "", "", "", b"x"), 0),

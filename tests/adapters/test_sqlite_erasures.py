@@ -61,7 +61,6 @@ BROKEN = [
     ("ER13", sources, "add", ":source, :record", ":record, :source"),
     ("ER13", adapter, "forget_answer", "request_id = :request_id", "request_id <> :request_id"),
     ("ER13", adapter, "forget_report", "job_id = :id", "job_id <> :id"),
-    ("ER13", sources, "add_subjects", "named.source >= 'subject:'", "named.source >= 'zubject:'"),
     ("ER14", sources, "erased", "digest = :digest", "digest <> :digest"),
     ("ER15", adapter, "get", ITS_SCOPE, ANY_PROJECT),
     ("ER15", adapter, "tombstones", ITS_SCOPE, ANY_PROJECT),

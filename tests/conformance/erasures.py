@@ -367,14 +367,26 @@ async def er13_what_other_ports_store_is_found(open_ports: OpenPorts) -> None:
     for number, source in enumerate((ANNA, turn(1), memory_key("m1"), BERT)):
         answered = Answered(b"d", b"a")
         await ports.requests.remember(ONE, "M/N", RequestId(f"r{number}"), answered, T0, T0 + 900, (source,))
-    counts = await erase(ports, ANNA)
+    # What was learned of a turn is found by its subject when the turn is gone.
+    await a_turn(ports, 8, "carl", session="s8")
+    over = head("t8", 3, session="s8", count=8, started=T0 + 8, standing=TurnStanding.FINISHED)
+    await ports.log.append(ONE, (batch(over, b"{}"),))
+    await a_memory(ports, "m8", turn(8), key(Kind.SUBJECT, "carl"))
+    of_turn = CritiqueRecord("c8", T0, "rules", None, False, "t8", "s8", b"{}")
+    await ports.critiques.keep(ONE, of_turn)
+    await ports.sessions.create(ONE, SessionRecord(SessionId("s9"), b"{}", T0, T0, subject_ids=("carl",)))
+    of_session = CritiqueRecord("c9", T0, "rules", None, False, "", "s9", b"{}")
+    await ports.critiques.keep(ONE, of_session)
+    for session_id in ("s8", "s9"):
+        await ports.sessions.delete(ONE, SessionId(session_id))
+    counts = await erase(ports, ANNA, key(Kind.SUBJECT, "carl"))
     assert counts == {
         "sessions": 1,
         "turns": 2,
         "entries": 5,
-        "critiques": 1,
+        "critiques": 3,
         "goal_reports": 1,
-        "memories": 1,
+        "memories": 2,
         "memories_made_anew": 1,
         "memory_versions": 1,
         "answers": 3,

@@ -168,7 +168,7 @@ class Sidecar:
         turned_off = () if settings.memory.enabled else (MEMORY.full_name,)
         self._standing = ServiceHealth(stores, self.server, self.recorder, turned_off)
         self._queue = Bounded(stores.work, limits.queued_jobs, clock)
-        turns = RecordedTurns(stores.log, self.conductor, self.recorder)
+        turns = RecordedTurns(stores.log, stores.sessions, self.conductor, self.recorder)
         self.server.register(
             self._boundary,
             thinking_service(

@@ -1,7 +1,8 @@
 """Sources: which record came from which, so that erasing a source finds everything that was derived from it.
 
-A source or a record is named by its key, `kind:id`. A stored key never changes its form. Called wherever a derived
-record is stored.
+A source or a record is named by its key, `kind:id`. A stored key never changes its form. What is learned of a turn or a
+session names their subjects too, since these may be removed first; triggers do so for critiques. Called wherever a
+derived record is stored.
 """
 
 import enum

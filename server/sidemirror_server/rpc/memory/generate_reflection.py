@@ -60,6 +60,7 @@ async def _context(turns: RecordedTurns, request: pb.GenerateReflectionRequest, 
         steps = steps_of(events)
         told = _told(events)
         outcome, task, session_id = outcome or told[0], task or told[1], session_id or told[2]
+    subject_ids += await turns.subjects_of_session(call.scope, session_id)
     if not outcome:
         raise BadInput([("outcome", "required, unless a turn has one")])
     return ReflectionContext(

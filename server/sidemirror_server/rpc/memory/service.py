@@ -61,7 +61,7 @@ def memory_service(
     return ServiceTable(
         MEMORY,
         GenerateReflection=Unary(partial(generate_reflection, reflector, keeper, receipts, turns)),
-        StoreReflection=Unary(partial(store_reflection, keeper)),
+        StoreReflection=Unary(partial(store_reflection, keeper, turns)),
         GetReflection=Unary(partial(get_reflection, store)),
         ListReflections=Unary(partial(list_reflections, store)),
         UpdateReflection=Unary(partial(update_reflection, store)),

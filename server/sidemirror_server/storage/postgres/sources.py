@@ -14,7 +14,7 @@ _SQL = load_statements(Path(__file__).with_name("sources.sql"))
 
 
 async def note_sources(transaction: Transaction, scope: Scope, record: str, sources: Collection[str]) -> None:
-    """Notes the sources of a record (keys of `trace/sources.py`), and the subjects of these sources."""
+    """Notes the sources of a record (keys of `trace/sources.py`)."""
     if sources:
         await transaction.change(_SQL["add"], scope.tenant_id, scope.project_id, record, list(sources))
 

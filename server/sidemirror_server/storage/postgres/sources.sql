@@ -1,15 +1,9 @@
 -- The statements of storage/postgres/sources.py. $1 and $2 are the tenant and the project.
 
 -- name: add
--- Notes that a record ($3) came from sources ($4), and that it is about their subjects.
+-- Notes that a record ($3) came from sources ($4).
 INSERT INTO sidemirror.sources (tenant_id, project_id, source, record)
-SELECT $1, $2, source, $3
-FROM (SELECT unnest($4::text[]) AS source
-      UNION
-      SELECT named.source
-      FROM sidemirror.sources AS named
-      WHERE named.tenant_id = $1 AND named.project_id = $2 AND named.record = ANY ($4::text[])
-            AND named.source >= 'subject:' AND named.source < 'subject;') AS found
+SELECT $1, $2, source, $3 FROM unnest($4::text[]) AS source
 ORDER BY source
 ON CONFLICT DO NOTHING
 

@@ -191,7 +191,7 @@ if was_there == 0 then
   return 0
 end
 if #raws > 0 then
-  redis.call('SET', KEYS[1], '[' .. table.concat(raws, ', ') .. ']', 'KEEPTTL')
+  redis.call('SET', KEYS[1], '[' .. table.concat(raws, ', ') .. ']', 'PX', redis.call('PTTL', KEYS[1]))
 else
   redis.call('DEL', KEYS[1])
   redis.call('ZREM', KEYS[3], goal_id)

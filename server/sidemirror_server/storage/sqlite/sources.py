@@ -16,12 +16,9 @@ _SQL = load_statements(Path(__file__).with_name("sources.sql"))
 
 
 def note_sources(connection: sqlite3.Connection, scope: Scope, record: str, sources: Iterable[str]) -> None:
-    """Notes the sources of a record (keys of `trace/sources.py`), and the subjects of these sources."""
+    """Notes the sources of a record (keys of `trace/sources.py`)."""
     values = {"tenant_id": scope.tenant_id, "project_id": scope.project_id, "record": record}
-    rows = [{**values, "source": source} for source in sources]
-    if rows:
-        connection.executemany(_SQL["add"], rows)
-        connection.execute(_SQL["add_subjects"], values)
+    connection.executemany(_SQL["add"], [{**values, "source": source} for source in sources])
 
 
 def erased_us(connection: sqlite3.Connection, scope: Scope, name: str) -> int | None:

@@ -53,7 +53,8 @@ SELECT sidemirror.protect('sidemirror.tombstones');
 CREATE INDEX receipts_of_session ON sidemirror.receipts (tenant_id, project_id, session_id, receipt_id)
 WHERE session_id <> '';
 
--- What is removed in any way is nobody's record any more.
+-- What is removed in any way is nobody's record any more. Critiques of a session or a turn may stay longer than it: they
+-- are about its subjects from then on.
 CREATE FUNCTION sidemirror.forget_sources() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog
 AS $$
 DECLARE
@@ -68,6 +69,25 @@ BEGIN
         WHEN 'jobs' THEN removed := 'goal_report:' || OLD.job_id;
         WHEN 'requests' THEN removed := 'request:' || OLD.method || '/' || OLD.request_id;
     END CASE;
+    IF TG_TABLE_NAME = 'sessions' THEN
+        INSERT INTO sidemirror.sources
+        SELECT named.tenant_id, named.project_id, named.source, 'critique:' || critique.critique_id
+        FROM sidemirror.sources AS named JOIN sidemirror.critiques AS critique
+            ON (critique.tenant_id, critique.project_id, critique.session_id)
+               = (OLD.tenant_id, OLD.project_id, OLD.session_id) AND critique.session_id <> ''
+        WHERE (named.tenant_id, named.project_id, named.record) = (OLD.tenant_id, OLD.project_id, removed)
+              AND named.source >= 'subject:' AND named.source < 'subject;'
+        ON CONFLICT DO NOTHING;
+    ELSIF TG_TABLE_NAME = 'turns' THEN
+        INSERT INTO sidemirror.sources
+        SELECT named.tenant_id, named.project_id, named.source, 'critique:' || critique.critique_id
+        FROM sidemirror.sources AS named JOIN sidemirror.critiques AS critique
+            ON (critique.tenant_id, critique.project_id, critique.turn_id)
+               = (OLD.tenant_id, OLD.project_id, OLD.turn_id) AND critique.turn_id <> ''
+        WHERE (named.tenant_id, named.project_id, named.record) = (OLD.tenant_id, OLD.project_id, removed)
+              AND named.source >= 'subject:' AND named.source < 'subject;'
+        ON CONFLICT DO NOTHING;
+    END IF;
     DELETE FROM sidemirror.sources AS noted
     WHERE (noted.tenant_id, noted.project_id, noted.record) = (OLD.tenant_id, OLD.project_id, removed);
     RETURN NULL;

@@ -47,14 +47,31 @@ CREATE TABLE tombstones (
 -- A session's receipts.
 CREATE INDEX receipts_of_session ON receipts (tenant_id, project_id, session_id, receipt_id) WHERE session_id <> '';
 
--- What is removed in any way is nobody's record any more.
+-- What is removed in any way is nobody's record any more. Critiques of a session or a turn may stay longer than it: they
+-- are about its subjects from then on.
 CREATE TRIGGER session_has_no_sources AFTER DELETE ON sessions
 BEGIN
+    INSERT OR IGNORE INTO sources
+    SELECT named.tenant_id, named.project_id, named.source, 'critique:' || critiques.critique_id
+    FROM sources AS named INDEXED BY sources_of
+    CROSS JOIN critiques INDEXED BY critiques_of_session
+        ON critiques.tenant_id = old.tenant_id AND critiques.project_id = old.project_id
+       AND critiques.session_id = old.session_id AND critiques.session_id <> ''
+    WHERE named.tenant_id = old.tenant_id AND named.project_id = old.project_id AND named.record = 'session:' || old.session_id
+          AND named.source >= 'subject:' AND named.source < 'subject;';
     DELETE FROM sources
     WHERE tenant_id = old.tenant_id AND project_id = old.project_id AND record = 'session:' || old.session_id;
 END;
 CREATE TRIGGER turn_has_no_sources AFTER DELETE ON turns
 BEGIN
+    INSERT OR IGNORE INTO sources
+    SELECT named.tenant_id, named.project_id, named.source, 'critique:' || critiques.critique_id
+    FROM sources AS named INDEXED BY sources_of
+    CROSS JOIN critiques INDEXED BY critiques_of_turn
+        ON critiques.tenant_id = old.tenant_id AND critiques.project_id = old.project_id
+       AND critiques.turn_id = old.turn_id AND critiques.turn_id <> ''
+    WHERE named.tenant_id = old.tenant_id AND named.project_id = old.project_id AND named.record = 'turn:' || old.turn_id
+          AND named.source >= 'subject:' AND named.source < 'subject;';
     DELETE FROM sources
     WHERE tenant_id = old.tenant_id AND project_id = old.project_id AND record = 'turn:' || old.turn_id;
 END;
