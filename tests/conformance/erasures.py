@@ -23,7 +23,7 @@ from sidemirror_server.trace.erasure import Erasures, Tombstone, digest_of
 from sidemirror_server.trace.log import TurnLog, TurnStanding
 from sidemirror_server.trace.receipts import Receipt, ReceiptItem, ReceiptKind, Receipts
 from sidemirror_server.trace.requests import Answered, Requests
-from sidemirror_server.trace.sources import Kind, key, keys, parsed
+from sidemirror_server.trace.sources import SourceKind, key, keys, parsed
 from sidemirror_server.vocabulary.errors import WrongState
 from sidemirror_server.vocabulary.ids import JobId, RequestId, SessionId, TurnId
 from sidemirror_server.vocabulary.origin import Origin
@@ -50,16 +50,16 @@ OpenPorts = Callable[[], Ports]
 
 ONE, OTHER, THIRD = Scope("acme", "shop"), Scope("acme", "blog"), Scope("other", "shop")
 E1 = "e1"
-ANNA, BERT = key(Kind.SUBJECT, "anna"), key(Kind.SUBJECT, "bert")
+ANNA, BERT = key(SourceKind.SUBJECT, "anna"), key(SourceKind.SUBJECT, "bert")
 replace = msgspec.structs.replace
 
 
 def turn(number: int) -> str:
-    return key(Kind.TURN, f"t{number}")
+    return key(SourceKind.TURN, f"t{number}")
 
 
 def memory_key(memory_id: str) -> str:
-    return key(Kind.MEMORY, memory_id)
+    return key(SourceKind.MEMORY, memory_id)
 
 
 async def begun(ports: Ports, *names: str, scope: Scope = ONE, now_us: int = T0 + 100) -> None:
@@ -154,7 +154,7 @@ async def er4_a_turn_and_a_session_go_with_what_they_have(open_ports: OpenPorts)
     in_session = CritiqueRecord("c5", T0, "rules", None, False, "", "s", b"{}")
     await ports.critiques.keep(ONE, in_session)
     await ports.receipts.issue(ONE, Receipt("r5", ReceiptKind.MEMORY, T0, (), session_id="s"))
-    counts = await erase(ports, key(Kind.SESSION, "s"), turn(3))
+    counts = await erase(ports, key(SourceKind.SESSION, "s"), turn(3))
     assert counts == {"sessions": 2, "turns": 3, "entries": 6, "critiques": 4, "receipts": 4, "trials": 3}
     assert await turns_of(ports) == ["t4"]
     assert [one.critique_id for one in await ports.critiques.list(ONE, None, None, None, 9)] == ["c4"]
@@ -162,7 +162,7 @@ async def er4_a_turn_and_a_session_go_with_what_they_have(open_ports: OpenPorts)
     assert await ports.receipts.shown(ONE, [b"hash 1", b"hash 4"]) == {b"hash 4"}
     assert [one.session_id for one in await ports.sessions.list(ONE, None, 9)] == ["other"]
     assert len(await ports.log.read(ONE, TurnId("t4"), 0, 9, EVERYTHING)) == 2
-    gone = (turn(1), turn(2), turn(3), key(Kind.SESSION, "s"), *keys(Kind.CRITIQUE, ("c1", "c5")))
+    gone = (turn(1), turn(2), turn(3), key(SourceKind.SESSION, "s"), *keys(SourceKind.CRITIQUE, ("c1", "c5")))
     assert await erased(ports, *gone, turn(4)) == set(gone)
 
 
@@ -302,7 +302,7 @@ async def er10_erased_says_since_when(open_ports: OpenPorts) -> None:
     ports = open_ports()
     assert await ports.erasures.erased(ONE, (ANNA,)) == {}
     await erase(ports, ANNA, turn(1), now_us=T0 + 3)
-    other = key(Kind.SESSION, "anna")
+    other = key(SourceKind.SESSION, "anna")
     assert await ports.erasures.erased(ONE, (ANNA, BERT, turn(1), other)) == {ANNA: T0 + 3, turn(1): T0 + 3}
     assert await ports.erasures.erased(ONE, ()) == {}
 
@@ -315,7 +315,7 @@ async def er11_tombstones_in_order(open_ports: OpenPorts) -> None:
     assert {one.digest for one in every} == {digest_of(ONE, name) for name in (*map(turn, range(4)), ANNA)}
     pages = [*await ports.erasures.tombstones(ONE, None, 2), *await ports.erasures.tombstones(ONE, every[1], 9)]
     assert pages == list(every)
-    new = Tombstone(Kind.TURN, digest_of(ONE, turn(9)), T0)
+    new = Tombstone(SourceKind.TURN, digest_of(ONE, turn(9)), T0)
     newer, older = replace(every[0], erased_us=T0 + 500), replace(every[1], erased_us=1)
     await ports.erasures.put_tombstones(ONE, (new, newer, older))
     await ports.erasures.put_tombstones(ONE, ())
@@ -334,14 +334,14 @@ async def er12_survivors_have_a_tombstone_and_are_there(open_ports: OpenPorts) -
     buried = {
         turn(3): T0 - 5,  # a turn of this id is never a later one
         memory_key("m1"): T0,
-        key(Kind.GOAL_REPORT, "j"): T0,
-        key(Kind.SESSION, "s3"): T0,  # made later, at T0 + 3
+        key(SourceKind.GOAL_REPORT, "j"): T0,
+        key(SourceKind.SESSION, "s3"): T0,  # made later, at T0 + 3
         ANNA: T0 + 1,  # turn 2 is of T0 + 2
         turn(7): T0,
     }
     tombstones = [Tombstone(parsed(name)[0], digest_of(ONE, name), at_us) for name, at_us in buried.items()]
     await ports.erasures.put_tombstones(ONE, tombstones)
-    wanted = {turn(1), turn(3), memory_key("m1"), key(Kind.GOAL_REPORT, "j")}
+    wanted = {turn(1), turn(3), memory_key("m1"), key(SourceKind.GOAL_REPORT, "j")}
     assert set(await ports.erasures.survivors(ONE, 9)) == wanted
     assert len(await ports.erasures.survivors(ONE, 2)) == 2
 
@@ -371,7 +371,7 @@ async def er13_what_other_ports_store_is_found(open_ports: OpenPorts) -> None:
     await a_turn(ports, 8, "carl", session="s8")
     over = head("t8", 3, session="s8", count=8, started=T0 + 8, standing=TurnStanding.FINISHED)
     await ports.log.append(ONE, (batch(over, b"{}"),))
-    await a_memory(ports, "m8", turn(8), key(Kind.SUBJECT, "carl"))
+    await a_memory(ports, "m8", turn(8), key(SourceKind.SUBJECT, "carl"))
     of_turn = CritiqueRecord("c8", T0, "rules", None, False, "t8", "s8", b"{}")
     await ports.critiques.keep(ONE, of_turn)
     await ports.sessions.create(ONE, SessionRecord(SessionId("s9"), b"{}", T0, T0, subject_ids=("carl",)))
@@ -379,7 +379,7 @@ async def er13_what_other_ports_store_is_found(open_ports: OpenPorts) -> None:
     await ports.critiques.keep(ONE, of_session)
     for session_id in ("s8", "s9"):
         await ports.sessions.delete(ONE, SessionId(session_id))
-    counts = await erase(ports, ANNA, key(Kind.SUBJECT, "carl"))
+    counts = await erase(ports, ANNA, key(SourceKind.SUBJECT, "carl"))
     assert counts == {
         "sessions": 1,
         "turns": 2,
@@ -395,7 +395,9 @@ async def er13_what_other_ports_store_is_found(open_ports: OpenPorts) -> None:
     assert await ports.requests.recall(ONE, "M/N", RequestId("r0"), T0) is None
     assert await ports.work.get(ONE, JobId("j")) is None
     reflection = reflection_id_of(ONE, "j")
-    assert await erased(ports, key(Kind.GOAL_REFLECTION, reflection)) == {key(Kind.GOAL_REFLECTION, reflection)}
+    assert await erased(ports, key(SourceKind.GOAL_REFLECTION, reflection)) == {
+        key(SourceKind.GOAL_REFLECTION, reflection)
+    }
 
 
 async def er14_what_comes_of_it_later_is_refused(open_ports: OpenPorts) -> None:

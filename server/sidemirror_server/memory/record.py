@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from sidemirror_server.trace.sources import Kind, key, keys
+from sidemirror_server.trace.sources import SourceKind, key, keys
 from sidemirror_server.vocabulary.errors import BadInput
 from sidemirror_server.vocabulary.origin import Origin
 
@@ -327,13 +327,13 @@ def sources_of(record: MemoryRecord) -> tuple[str, ...]:
     """The keys of everything that a memory came from, as far as its record names it."""
     session_id = record.metadata.get("session_id")
     named = (source for taught in record.taught_by for source in taught.sources)
-    in_session = (key(Kind.SESSION, session_id),) if isinstance(session_id, str) and session_id else ()
-    return tuple(dict.fromkeys((*named, *in_session, *keys(Kind.MEMORY, record.derived_from))))
+    in_session = (key(SourceKind.SESSION, session_id),) if isinstance(session_id, str) and session_id else ()
+    return tuple(dict.fromkeys((*named, *in_session, *keys(SourceKind.MEMORY, record.derived_from))))
 
 
 def subjects_of(record: MemoryRecord) -> tuple[str, ...]:
     """The ids of the subjects that a memory's record names, in order."""
-    subject = key(Kind.SUBJECT, "")
+    subject = key(SourceKind.SUBJECT, "")
     return tuple(sorted(one.removeprefix(subject) for one in sources_of(record) if one.startswith(subject)))
 
 

@@ -13,7 +13,7 @@ from sidemirror.v1 import sidecar_pb2_grpc as pb_grpc
 from sidemirror_server.operations.shown import plain
 from sidemirror_server.operations.target import EXIT_FAILED, asked, scope_of
 from sidemirror_server.trace.erasure import Tombstone
-from sidemirror_server.trace.sources import Kind
+from sidemirror_server.trace.sources import SourceKind
 from sidemirror_server.vocabulary.scope import Scope
 
 _TIMEOUT_S = 5.0
@@ -96,7 +96,9 @@ def buried_in(lines: Iterable[str]) -> tuple[tuple[Scope, Tombstone], ...]:
         try:
             told = json.loads(line)
             erased = datetime.datetime.fromisoformat(told["erase_time"])
-            tombstone = Tombstone(Kind(told["kind"]), bytes.fromhex(told["digest"]), round(erased.timestamp() * 1e6))
+            tombstone = Tombstone(
+                SourceKind(told["kind"]), bytes.fromhex(told["digest"]), round(erased.timestamp() * 1e6)
+            )
             found.append((Scope(told["tenant_id"], told["project_id"]), tombstone))
         except (ValueError, KeyError, TypeError) as error:
             raise ValueError(f"line {number} is no tombstone of `sidemirror erase --list`") from error

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from sidemirror_server.trace.sources import Kind
+from sidemirror_server.trace.sources import SourceKind
 
 # What stands in the place of an erased text.
 ERASED_TEXT = "[erased]"
@@ -27,17 +27,17 @@ _UNNAMED = ("", "forget_sources")
 # The adapters themselves rewrite what is SHOWN and CARRIED, remove or rewrite a MEMORY, and find what a GOAL_REPORT has
 # PUBLISHED.
 RULES = {
-    Kind.SUBJECT: Rule(remove=(_UNNAMED,)),
-    Kind.SESSION: Rule(
+    SourceKind.SUBJECT: Rule(remove=(_UNNAMED,)),
+    SourceKind.SESSION: Rule(
         ("turns_of_session", "critiques_of_session", "receipts_of_session", "derived"),
         (("sessions", "forget_session"), _UNNAMED),
     ),
-    Kind.TURN: Rule(
+    SourceKind.TURN: Rule(
         ("later_turns", "critiques_of_turn", "receipts_of_turn", "derived"),
         (("sessions", "forget_emptied_session"), ("entries", "forget_entries"), ("turns", "forget_turn"), _UNNAMED),
     ),
-    Kind.CRITIQUE: Rule(remove=(("critiques", "forget_critique"), _UNNAMED)),
-    Kind.RECEIPT: Rule(
+    SourceKind.CRITIQUE: Rule(remove=(("critiques", "forget_critique"), _UNNAMED)),
+    SourceKind.RECEIPT: Rule(
         ("derived",),
         (
             ("trials", "forget_trials_of_receipt"),
@@ -47,14 +47,14 @@ RULES = {
             _UNNAMED,
         ),
     ),
-    Kind.MEMORY: Rule(
+    SourceKind.MEMORY: Rule(
         ("derived",),
         (("trials", "forget_trials"), ("dreams", "forget_dream_jobs"), _UNNAMED),
     ),
-    Kind.GOAL_REPORT: Rule(remove=(("goal_reports", "forget_report"), _UNNAMED)),
-    Kind.PUBLISHED: Rule(()),
-    Kind.GOAL_REFLECTION: Rule(remove=(_UNNAMED,)),
-    Kind.REQUEST: Rule((), (("answers", "forget_answer"),)),
+    SourceKind.GOAL_REPORT: Rule(remove=(("goal_reports", "forget_report"), _UNNAMED)),
+    SourceKind.PUBLISHED: Rule(()),
+    SourceKind.GOAL_REFLECTION: Rule(remove=(_UNNAMED,)),
+    SourceKind.REQUEST: Rule((), (("answers", "forget_answer"),)),
 }
 
 

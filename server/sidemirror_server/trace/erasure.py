@@ -12,18 +12,26 @@ from typing import Protocol
 
 import msgspec
 
-from sidemirror_server.trace.sources import Kind, parsed
+from sidemirror_server.trace.sources import SourceKind, parsed
 from sidemirror_server.vocabulary.scope import Scope
 
 # The kinds that leave a tombstone.
 LASTING = frozenset(
-    (Kind.SUBJECT, Kind.SESSION, Kind.TURN, Kind.CRITIQUE, Kind.MEMORY, Kind.GOAL_REPORT, Kind.GOAL_REFLECTION)
+    (
+        SourceKind.SUBJECT,
+        SourceKind.SESSION,
+        SourceKind.TURN,
+        SourceKind.CRITIQUE,
+        SourceKind.MEMORY,
+        SourceKind.GOAL_REPORT,
+        SourceKind.GOAL_REFLECTION,
+    )
 )
 # Of these there may be something new under the same id later: their tombstones speak of what was stored before.
-RETURNING = frozenset((Kind.SUBJECT, Kind.SESSION))
+RETURNING = frozenset((SourceKind.SUBJECT, SourceKind.SESSION))
 # What a caller names, so that its tombstone stands before anything is removed. Others have theirs once they are gone: a
 # memory may be made anew.
-NAMED = RETURNING | {Kind.TURN}
+NAMED = RETURNING | {SourceKind.TURN}
 # The state of an erased record, in WrongState.
 ERASED = "erased"
 _DIGEST_BYTES = 16
@@ -32,7 +40,7 @@ _DIGEST_BYTES = 16
 class Tombstone(msgspec.Struct, frozen=True, order=True):
     """What is left of an erased record. `digest`: of scope, kind and id (`digest_of`)."""
 
-    kind: Kind
+    kind: SourceKind
     digest: bytes
     erased_us: int
 

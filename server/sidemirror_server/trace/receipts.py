@@ -10,7 +10,7 @@ from typing import Protocol
 
 import msgspec
 
-from sidemirror_server.trace.sources import Kind, key
+from sidemirror_server.trace.sources import SourceKind, key
 from sidemirror_server.vocabulary.block import BlockItem, text_hash
 from sidemirror_server.vocabulary.scope import Scope, Serves
 
@@ -97,7 +97,7 @@ GOAL_ITEM = "goal_reflection"
 
 def item_key(item: ReceiptItem) -> str:
     """The key of the lesson that an item shows."""
-    return key(Kind.GOAL_REFLECTION if item.kind == GOAL_ITEM else Kind.MEMORY, item.id)
+    return key(SourceKind.GOAL_REFLECTION if item.kind == GOAL_ITEM else SourceKind.MEMORY, item.id)
 
 
 def shown_sources(receipt: Receipt) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ import enum
 from collections.abc import Iterable
 
 
-class Kind(enum.StrEnum):
+class SourceKind(enum.StrEnum):
     """What a key names. The values are stored and never change.
 
     SHOWN: a receipt, as the record of a lesson that its block showed. CARRIED: a later turn of the session, which began
@@ -31,27 +31,27 @@ class Kind(enum.StrEnum):
     REQUEST = "request"
 
 
-def key(kind: Kind, record_id: str) -> str:
+def key(kind: SourceKind, record_id: str) -> str:
     """The key of a source or a record."""
     return f"{kind.value}:{record_id}"
 
 
-def parsed(name: str) -> tuple[Kind, str]:
+def parsed(name: str) -> tuple[SourceKind, str]:
     """The kind and the id of a key."""
     kind, _, record_id = name.partition(":")
-    return Kind(kind), record_id
+    return SourceKind(kind), record_id
 
 
-def keys(kind: Kind, ids: Iterable[str]) -> tuple[str, ...]:
+def keys(kind: SourceKind, ids: Iterable[str]) -> tuple[str, ...]:
     """The keys of several records of a kind, without empty ids."""
     return tuple(key(kind, each) for each in ids if each)
 
 
 def published_key(reflection_id: str, goal_id: str) -> str:
     """The key of a goal's reflection where it is read."""
-    return key(Kind.PUBLISHED, f"{reflection_id}/{goal_id}")
+    return key(SourceKind.PUBLISHED, f"{reflection_id}/{goal_id}")
 
 
 def request_key(method: str, request_id: str) -> str:
     """The key of a stored answer."""
-    return key(Kind.REQUEST, f"{method}/{request_id}")
+    return key(SourceKind.REQUEST, f"{method}/{request_id}")

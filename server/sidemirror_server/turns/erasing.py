@@ -14,7 +14,7 @@ from sidemirror_server.goals.store import GoalReflections
 from sidemirror_server.trace.erasure import Erasures, Tombstone
 from sidemirror_server.trace.log import Journal
 from sidemirror_server.trace.receipts import Receipts
-from sidemirror_server.trace.sources import Kind, parsed
+from sidemirror_server.trace.sources import SourceKind, parsed
 from sidemirror_server.vocabulary.clock import Clock
 from sidemirror_server.vocabulary.ids import SessionId, TurnId, new_id
 from sidemirror_server.vocabulary.scope import Scope
@@ -111,17 +111,17 @@ class Eraser:
     async def _remove(self, scope: Scope, erasure_id: str, name: str) -> None:
         kind, record_id = parsed(name)
         match kind:
-            case Kind.TURN:
+            case SourceKind.TURN:
                 self._in_memory.let_go(scope, TurnId(record_id), is_erased=True)
-            case Kind.SESSION:
+            case SourceKind.SESSION:
                 self._in_memory.let_go_session(scope, SessionId(record_id))
-            case Kind.CARRIED:
+            case SourceKind.CARRIED:
                 await self._in_memory.put_down(scope, TurnId(record_id))
-            case Kind.SHOWN:
+            case SourceKind.SHOWN:
                 receipt = await self._receipts.get(scope, record_id)
                 if receipt is not None and receipt.turn_id:
                     await self._in_memory.put_down(scope, TurnId(receipt.turn_id))
-            case Kind.PUBLISHED:
+            case SourceKind.PUBLISHED:
                 reflection_id, _, goal_id = record_id.partition("/")
                 await self._reflections.remove(scope, goal_id, reflection_id, self._clock.now_us())
                 await self._journal.drop(scope, TOPIC, reflection_id)

@@ -25,7 +25,7 @@ from sidemirror_server.memory.record import (
     memory_body,
 )
 from sidemirror_server.trace.failure import ErrorCategory
-from sidemirror_server.trace.sources import Kind
+from sidemirror_server.trace.sources import SourceKind
 from sidemirror_server.vocabulary.errors import BadInput
 from sidemirror_server.vocabulary.origin import Origin
 from sidemirror_server.vocabulary.text import redact_json
@@ -45,7 +45,7 @@ _LONGEST_BODY_BYTES = 512 * 1024
 _LAST_US = 253_402_300_799_999_999
 _MOST = 2**31 - 1
 _CATEGORIES = frozenset(["", *ErrorCategory])
-_SOURCES = frozenset((Kind.SUBJECT, Kind.SESSION, Kind.TURN))
+_SOURCES = frozenset((SourceKind.SUBJECT, SourceKind.SESSION, SourceKind.TURN))
 
 
 class Line(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):

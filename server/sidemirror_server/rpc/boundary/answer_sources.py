@@ -9,22 +9,22 @@ from google.protobuf.message import Message
 
 from sidemirror.v1 import sidecar_pb2
 from sidemirror_server.trace.receipts import GOAL_ITEM
-from sidemirror_server.trace.sources import Kind, key
+from sidemirror_server.trace.sources import SourceKind, key
 
 # Fields that name a record, by "Message.field", else by "field".
 _NAMES = {
-    "turn_id": Kind.TURN,
-    "session_id": Kind.SESSION,
-    "subject_ids": Kind.SUBJECT,
-    "critique_id": Kind.CRITIQUE,
-    "compare_to": Kind.CRITIQUE,
-    "receipt_id": Kind.RECEIPT,
-    "report_id": Kind.GOAL_REPORT,
-    "reflection_id": Kind.MEMORY,
-    "strategy_id": Kind.MEMORY,
-    "Memory.id": Kind.MEMORY,
-    "ContextItem.id": Kind.MEMORY,
-    "GoalReflection.id": Kind.GOAL_REFLECTION,
+    "turn_id": SourceKind.TURN,
+    "session_id": SourceKind.SESSION,
+    "subject_ids": SourceKind.SUBJECT,
+    "critique_id": SourceKind.CRITIQUE,
+    "compare_to": SourceKind.CRITIQUE,
+    "receipt_id": SourceKind.RECEIPT,
+    "report_id": SourceKind.GOAL_REPORT,
+    "reflection_id": SourceKind.MEMORY,
+    "strategy_id": SourceKind.MEMORY,
+    "Memory.id": SourceKind.MEMORY,
+    "ContextItem.id": SourceKind.MEMORY,
+    "GoalReflection.id": SourceKind.GOAL_REFLECTION,
 }
 # The answer says nothing of what was erased, and must not keep its id.
 _UNNAMED = {sidecar_pb2.EraseRequest.DESCRIPTOR.full_name}
@@ -78,10 +78,10 @@ def _names_any(descriptor: Descriptor, above: frozenset[str]) -> bool:
     )
 
 
-def _of_field(name: str, kind: Kind, *, is_list: bool) -> _Collect:
+def _of_field(name: str, kind: SourceKind, *, is_list: bool) -> _Collect:
     def collect(message: Any, found: dict[str, None]) -> None:
         value = getattr(message, name)
-        meant = Kind.GOAL_REFLECTION if getattr(message, "kind", None) == GOAL_ITEM else kind
+        meant = SourceKind.GOAL_REFLECTION if getattr(message, "kind", None) == GOAL_ITEM else kind
         for one in value if is_list else (value,):
             if one:
                 found[key(meant, one)] = None

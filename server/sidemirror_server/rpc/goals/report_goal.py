@@ -5,7 +5,7 @@ from sidemirror_server.goals.report import KIND, MAX_ATTEMPTS, GoalReport, GoalT
 from sidemirror_server.rpc.boundary.call import Call
 from sidemirror_server.rpc.goals.reflections import REPORT_STATES, STATES
 from sidemirror_server.rpc.wire.common import subjects_of
-from sidemirror_server.trace.sources import Kind, keys
+from sidemirror_server.trace.sources import SourceKind, keys
 from sidemirror_server.vocabulary.errors import BadInput
 from sidemirror_server.vocabulary.ids import JobId
 from sidemirror_server.vocabulary.text import enter
@@ -19,7 +19,7 @@ async def report_goal(work: Jobs, request: pb.ReportGoalRequest, call: Call) -> 
         raise BadInput([("state", "required")])
     job = NewJob(
         *(JobId(call.make_id()), KIND, report_body(_report_of(request)), MAX_ATTEMPTS),
-        sources=keys(Kind.SUBJECT, subjects_of(request.subject_ids)),
+        sources=keys(SourceKind.SUBJECT, subjects_of(request.subject_ids)),
     )
     kept = await work.put(call.scope, job, call.clock.now_us())
     return pb.ReportGoalResponse(report_id=kept.job_id, report_state=REPORT_STATES[kept.state])

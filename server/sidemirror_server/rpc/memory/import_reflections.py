@@ -11,7 +11,7 @@ from sidemirror_server.memory.store import Memories
 from sidemirror_server.rpc.boundary.call import Call
 from sidemirror_server.rpc.boundary.services import Begin
 from sidemirror_server.trace.erasure import Erasures, is_erased
-from sidemirror_server.trace.sources import Kind, key
+from sidemirror_server.trace.sources import SourceKind, key
 
 # How many refused lines are listed, as the contract says (ImportReflectionsResponse.refused).
 _MOST_REFUSED = 1_000
@@ -55,7 +55,7 @@ async def import_reflections(
 async def _left(erasures: Erasures, call: Call, kept: MemoryHistory) -> MemoryHistory | None:
     """What is left of a memory after what was erased here: all of it, what another source taught, or None."""
     memory = kept.memory
-    own = key(Kind.MEMORY, memory.memory_id)
+    own = key(SourceKind.MEMORY, memory.memory_id)
     erased_us = await erasures.erased(call.scope, (own, *sources_of(memory)))
 
     def is_gone(source: str, stored_us: int) -> bool:

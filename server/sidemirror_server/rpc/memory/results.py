@@ -18,7 +18,7 @@ from sidemirror_server.memory.lessons.scoring import DEFAULT_IMPORTANCE
 from sidemirror_server.rpc.boundary.call import Call
 from sidemirror_server.rpc.memory.memories import CATEGORIES, CATEGORY_NAMES, applies_of, applies_to_wire, object_of
 from sidemirror_server.rpc.wire.common import ORIGINS, OUTCOME_NAMES, struct, timestamp, usage_to_wire
-from sidemirror_server.trace.sources import Kind, keys, parsed
+from sidemirror_server.trace.sources import SourceKind, keys, parsed
 from sidemirror_server.vocabulary.errors import BadInput
 from sidemirror_server.vocabulary.origin import Origin, least
 from sidemirror_server.vocabulary.text import enter
@@ -58,7 +58,11 @@ def error_of(error: pb.TaskError) -> TaskError:
 
 def source_keys(session_id: str, turn_ids: Iterable[str], subject_ids: Iterable[str]) -> tuple[str, ...]:
     """The keys of what a result came from, each once."""
-    named = (keys(Kind.SESSION, (session_id,)), keys(Kind.TURN, turn_ids), keys(Kind.SUBJECT, subject_ids))
+    named = (
+        keys(SourceKind.SESSION, (session_id,)),
+        keys(SourceKind.TURN, turn_ids),
+        keys(SourceKind.SUBJECT, subject_ids),
+    )
     return tuple(dict.fromkeys(one for of_kind in named for one in of_kind))
 
 
@@ -120,8 +124,8 @@ def result_to_wire(result: Result) -> pb.ReflectionResult:
         "episode": result.episode,
         "steering": result.steering,
         "repeats": result.repeats or "",
-        "turn_ids": _named(result, Kind.TURN),
-        "subject_ids": _named(result, Kind.SUBJECT),
+        "turn_ids": _named(result, SourceKind.TURN),
+        "subject_ids": _named(result, SourceKind.SUBJECT),
     }
     return pb.ReflectionResult(
         status=common_pb2.RESULT_STATUS_OK,
@@ -142,7 +146,7 @@ def result_to_wire(result: Result) -> pb.ReflectionResult:
     )
 
 
-def _named(result: Result, kind: Kind) -> list[str]:
+def _named(result: Result, kind: SourceKind) -> list[str]:
     """The ids of the sources of a kind."""
     return [record_id for found, record_id in map(parsed, result.sources) if found is kind]
 

@@ -8,7 +8,7 @@ from sidemirror_server.rpc.boundary.call import Call
 from sidemirror_server.rpc.boundary.recorded_turns import RecordedTurns
 from sidemirror_server.rpc.memory.results import ids_of, result_of
 from sidemirror_server.rpc.wire.common import subjects_of
-from sidemirror_server.trace.sources import Kind, keys
+from sidemirror_server.trace.sources import SourceKind, keys
 
 
 async def store_reflection(
@@ -16,7 +16,7 @@ async def store_reflection(
 ) -> pb.StoreReflectionResponse:
     subject_ids = subjects_of(request.subject_ids)
     result, more = result_of(request.result, request.session_id, subject_ids, call.clock.now_us())
-    in_session = keys(Kind.SUBJECT, await turns.subjects_of_session(call.scope, result.session_id))
+    in_session = keys(SourceKind.SUBJECT, await turns.subjects_of_session(call.scope, result.session_id))
     result = msgspec.structs.replace(result, sources=tuple(dict.fromkeys((*result.sources, *in_session))))
     stored = await keeper.keep(call.scope, result, ids_of(call), more=more)
     return pb.StoreReflectionResponse(

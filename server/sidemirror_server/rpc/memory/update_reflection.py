@@ -18,7 +18,7 @@ from sidemirror_server.rpc.memory.memories import (
     repeatable_id,
 )
 from sidemirror_server.rpc.wire.common import subjects_of
-from sidemirror_server.trace.sources import Kind, keys
+from sidemirror_server.trace.sources import SourceKind, keys
 from sidemirror_server.vocabulary.errors import BadInput
 from sidemirror_server.vocabulary.text import enter
 
@@ -62,5 +62,5 @@ def _revision(request: pb.UpdateReflectionRequest, revision_id: str) -> Revision
         **given,
         without_confidence=cleared,
         revision_id=revision_id,
-        sources=keys(Kind.SUBJECT, subjects_of(request.subject_ids)),
+        sources=keys(SourceKind.SUBJECT, subjects_of(request.subject_ids)),
     )

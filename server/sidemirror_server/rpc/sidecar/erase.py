@@ -6,13 +6,13 @@ from sidemirror.v1 import sidecar_pb2 as pb
 from sidemirror_server.rpc.boundary.call import Call
 from sidemirror_server.rpc.wire.common import timestamp
 from sidemirror_server.trace.erasure import Erasures
-from sidemirror_server.trace.sources import Kind, key
+from sidemirror_server.trace.sources import SourceKind, key
 from sidemirror_server.turns.erasing import KIND, MAX_ATTEMPTS
 from sidemirror_server.vocabulary.errors import StoreUnavailable
 from sidemirror_server.vocabulary.ids import JobId
 from sidemirror_server.work.queue import JobState, NewJob, Work
 
-_KINDS = {"turn_id": Kind.TURN, "session_id": Kind.SESSION, "subject_id": Kind.SUBJECT}
+_KINDS = {"turn_id": SourceKind.TURN, "session_id": SourceKind.SESSION, "subject_id": SourceKind.SUBJECT}
 # How often to look whether the job is done, and how long a call without a deadline waits. Chosen here: few people wait.
 _LOOK_EVERY_S = 0.05
 _LONGEST_WAIT_S = 600.0

@@ -7,13 +7,13 @@ from sidemirror_server.rpc.boundary.call import Call
 from sidemirror_server.rpc.boundary.pages import place_in, size_of, token_for
 from sidemirror_server.rpc.wire.common import timestamp
 from sidemirror_server.trace.erasure import Erasures, Tombstone
-from sidemirror_server.trace.sources import Kind
+from sidemirror_server.trace.sources import SourceKind
 
 
 class TombstoneKey(msgspec.Struct, frozen=True):
     """A place in the list of tombstones, which is in the order of kinds and digests."""
 
-    kind: Kind
+    kind: SourceKind
     digest: bytes
 
 

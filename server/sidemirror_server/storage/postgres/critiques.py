@@ -8,7 +8,7 @@ from sidemirror_server.critique.store import FIRST_CRITIQUE, CritiqueKey, Critiq
 from sidemirror_server.storage.postgres.database import PostgresDatabase
 from sidemirror_server.storage.postgres.sources import note_sources, refuse_erased
 from sidemirror_server.storage.sql import load_statements
-from sidemirror_server.trace.sources import Kind, keys
+from sidemirror_server.trace.sources import SourceKind, keys
 from sidemirror_server.trace.sources import key as source_key
 from sidemirror_server.vocabulary.errors import NotFound
 from sidemirror_server.vocabulary.scope import Scope, Serves
@@ -29,10 +29,10 @@ class PostgresCritiques:
             *(critique.turn_id, critique.session_id, critique.body),
         )
         async with self._database.transaction(scope) as transaction:
-            await refuse_erased(transaction, scope, keys(Kind.TURN, (critique.turn_id,)), critique.created_us)
+            await refuse_erased(transaction, scope, keys(SourceKind.TURN, (critique.turn_id,)), critique.created_us)
             if await transaction.change(_SQL["keep"], *key, *values):
-                subjects = keys(Kind.SUBJECT, critique.subject_ids)
-                await note_sources(transaction, scope, source_key(Kind.CRITIQUE, critique.critique_id), subjects)
+                subjects = keys(SourceKind.SUBJECT, critique.subject_ids)
+                await note_sources(transaction, scope, source_key(SourceKind.CRITIQUE, critique.critique_id), subjects)
             (row,) = await transaction.fetch(_SQL["get"], *key)
         return critique_of(*row)
 

@@ -18,7 +18,7 @@ from sidemirror_server.storage.postgres.turn_log import turn_of
 from sidemirror_server.storage.sql import load_statements
 from sidemirror_server.trace.erasure import NAMED, Erasure, Tombstone, is_erased
 from sidemirror_server.trace.receipts import item_key, receipt_body, receipt_of
-from sidemirror_server.trace.sources import Kind, key, parsed, published_key
+from sidemirror_server.trace.sources import SourceKind, key, parsed, published_key
 from sidemirror_server.vocabulary.scope import Scope
 
 _SQL = load_statements(Path(__file__).with_name("erasures.sql"))
@@ -90,7 +90,7 @@ class PostgresErasures:
         place = ("", b"") if after is None else (after.kind.value, after.digest)
         async with self._database.transaction(scope, reads_only=True) as transaction:
             rows = await transaction.fetch(_SQL["tombstones"], *_place(scope), *place, limit)
-        return tuple(Tombstone(Kind(row[0]), *row[1:]) for row in rows)
+        return tuple(Tombstone(SourceKind(row[0]), *row[1:]) for row in rows)
 
     async def put_tombstones(self, scope: Scope, tombstones: Collection[Tombstone]) -> None:
         async with self._database.transaction(scope) as transaction:
@@ -126,18 +126,18 @@ class _Step:
 
     async def remove(self, name: str) -> None:
         kind, record_id = parsed(name)
-        if kind is Kind.SHOWN:
+        if kind is SourceKind.SHOWN:
             await self._rewrite_shown(record_id)
-        elif kind is Kind.CARRIED:
+        elif kind is SourceKind.CARRIED:
             await self._rewrite_carried(record_id)
-        elif kind is not Kind.MEMORY or await self._remove_memory(record_id):
-            if kind is Kind.GOAL_REPORT:
+        elif kind is not SourceKind.MEMORY or await self._remove_memory(record_id):
+            if kind is SourceKind.GOAL_REPORT:
                 await self._find_published(record_id)
-            elif kind is Kind.PUBLISHED:
-                self.found.append(key(Kind.GOAL_REFLECTION, record_id.partition("/")[0]))
+            elif kind is SourceKind.PUBLISHED:
+                self.found.append(key(SourceKind.GOAL_REFLECTION, record_id.partition("/")[0]))
             await self._apply(kind, name, record_id)
 
-    async def _apply(self, kind: Kind, name: str, record_id: str) -> None:
+    async def _apply(self, kind: SourceKind, name: str, record_id: str) -> None:
         rule = RULES[kind]
         for statement in rule.follow:
             rows = await self._transaction.fetch(_SQL[statement], *self._values(statement, name, record_id))
@@ -174,15 +174,15 @@ class _Step:
             return True
         await put(self._transaction, self._scope, MemoryHistory(made))
         self.counts["memories_made_anew"] += 1
-        derived = await self._transaction.fetch(_SQL["derived"], *self._place, key(Kind.MEMORY, memory_id))
-        self.found += [found for (found,) in derived if parsed(found)[0] is Kind.REQUEST]
+        derived = await self._transaction.fetch(_SQL["derived"], *self._place, key(SourceKind.MEMORY, memory_id))
+        self.found += [found for (found,) in derived if parsed(found)[0] is SourceKind.REQUEST]
         return False
 
     async def _find_published(self, report_id: str) -> None:
         row = await self._transaction.first(_SQL["report"], *self._place, report_id)
         if row is not None:
             reflection_id = reflection_id_of(self._scope, report_id)
-            name = key(Kind.GOAL_REFLECTION, reflection_id)
+            name = key(SourceKind.GOAL_REFLECTION, reflection_id)
             await bury(self._transaction, self._scope, (name,), self._now_us)
             self.found.append(published_key(reflection_id, report_in(row[0]).goal_id))
 

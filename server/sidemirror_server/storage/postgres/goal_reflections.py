@@ -17,7 +17,7 @@ from sidemirror_server.goals.words import words_of
 from sidemirror_server.storage.postgres.database import PostgresDatabase, Transaction
 from sidemirror_server.storage.postgres.sources import bury, erased
 from sidemirror_server.storage.sql import load_statements
-from sidemirror_server.trace.sources import Kind, key
+from sidemirror_server.trace.sources import SourceKind, key
 from sidemirror_server.vocabulary.scope import Scope
 
 _SQL = load_statements(Path(__file__).with_name("goal_reflections.sql"))
@@ -39,7 +39,7 @@ class PostgresGoalReflections:
         )
         words = sorted(words_of(reflection.objective))  # sorted to avoid deadlocks
         async with self._database.transaction(scope, in_turn=_turn(scope, reflection.goal_id)) as transaction:
-            if await erased(transaction, scope, (key(Kind.GOAL_REFLECTION, reflection.reflection_id),)):
+            if await erased(transaction, scope, (key(SourceKind.GOAL_REFLECTION, reflection.reflection_id),)):
                 return False
             if await transaction.first(_SQL["refused"], *place, created_us, now_us - REFUSED_FOR_US):
                 return False
@@ -82,7 +82,7 @@ class PostgresGoalReflections:
     async def remove(self, scope: Scope, goal_id: str, reflection_id: str, now_us: int) -> bool:
         place = (*_place(scope), goal_id)
         async with self._database.transaction(scope, in_turn=_turn(scope, goal_id)) as transaction:
-            await bury(transaction, scope, (key(Kind.GOAL_REFLECTION, reflection_id),), now_us)
+            await bury(transaction, scope, (key(SourceKind.GOAL_REFLECTION, reflection_id),), now_us)
             if await transaction.change(_SQL["remove"], *place, reflection_id) == 0:
                 return False
             await transaction.change(_SQL["delete_words"], *place)

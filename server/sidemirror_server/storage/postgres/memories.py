@@ -30,7 +30,7 @@ from sidemirror_server.storage.postgres.database import PostgresDatabase, Transa
 from sidemirror_server.storage.postgres.memory_graph import keep_links
 from sidemirror_server.storage.postgres.sources import note_sources, refuse_erased
 from sidemirror_server.storage.sql import load_statements
-from sidemirror_server.trace.sources import Kind, key
+from sidemirror_server.trace.sources import SourceKind, key
 from sidemirror_server.vocabulary.errors import NotFound, WrongState
 from sidemirror_server.vocabulary.scope import Scope
 from sidemirror_server.vocabulary.terms import terms_of
@@ -200,7 +200,7 @@ async def _add(transaction: Transaction, scope: Scope, memory: MemoryRecord) -> 
     if await transaction.change(_SQL["add"], *at, *values) == 0:
         return False
     await transaction.change(_SQL["know"], *at, memory.kind, list(known_by(memory)))
-    await note_sources(transaction, scope, key(Kind.MEMORY, memory.memory_id), sources_of(memory))
+    await note_sources(transaction, scope, key(SourceKind.MEMORY, memory.memory_id), sources_of(memory))
     return True
 
 
@@ -213,7 +213,7 @@ async def _replace(transaction: Transaction, scope: Scope, known: MemoryRecord, 
     )
     await transaction.change(_SQL["replace"], *at, *values)
     if now.taught_by != known.taught_by:
-        await note_sources(transaction, scope, key(Kind.MEMORY, now.memory_id), sources_of(now))
+        await note_sources(transaction, scope, key(SourceKind.MEMORY, now.memory_id), sources_of(now))
     if now.version == known.version:
         return
     await _keep_version(transaction, scope, known)

@@ -15,7 +15,7 @@ from sidemirror_server.trace.receipts import (
     receipt_of,
     shown_sources,
 )
-from sidemirror_server.trace.sources import Kind
+from sidemirror_server.trace.sources import SourceKind
 from sidemirror_server.trace.sources import key as source_key
 from sidemirror_server.vocabulary.scope import Scope, Serves
 
@@ -37,7 +37,7 @@ class PostgresReceipts:
         async with self._database.transaction(scope) as transaction:
             if await transaction.change(_SQL["issue"], *key, *values):
                 await transaction.change(_SQL["show"], *key, [item.text_hash for item in receipt.items])
-                own = source_key(Kind.SHOWN, receipt.receipt_id)
+                own = source_key(SourceKind.SHOWN, receipt.receipt_id)
                 await note_sources(transaction, scope, own, shown_sources(receipt))
             (row,) = await transaction.fetch(_SQL["get"], *key)
         return receipt_of(*row)

@@ -10,7 +10,7 @@ from sidemirror_server.storage.postgres.turn_log import turn_of
 from sidemirror_server.storage.sql import load_statements
 from sidemirror_server.thinking.store import FIRST_SESSION, SessionKey, SessionRecord
 from sidemirror_server.trace.log import TURN_TOPIC
-from sidemirror_server.trace.sources import Kind, key, keys
+from sidemirror_server.trace.sources import SourceKind, key, keys
 from sidemirror_server.vocabulary.errors import AlreadyExists, NotFound, WrongState
 from sidemirror_server.vocabulary.ids import SessionId
 from sidemirror_server.vocabulary.scope import Scope
@@ -29,8 +29,8 @@ class PostgresSessions:
         async with self._database.transaction(scope) as transaction:
             if await transaction.change(_SQL["create"], *_key(scope, session.session_id), *values) == 0:
                 raise AlreadyExists("session", session.session_id)
-            subjects = keys(Kind.SUBJECT, session.subject_ids)
-            await note_sources(transaction, scope, key(Kind.SESSION, session.session_id), subjects)
+            subjects = keys(SourceKind.SUBJECT, session.subject_ids)
+            await note_sources(transaction, scope, key(SourceKind.SESSION, session.session_id), subjects)
 
     async def get(self, scope: Scope, session_id: SessionId) -> SessionRecord | None:
         async with self._database.transaction(scope, reads_only=True) as transaction:

@@ -11,7 +11,7 @@ from msgspec.structs import astuple
 from sidemirror_server.storage.postgres.database import PostgresDatabase, Transaction
 from sidemirror_server.storage.postgres.sources import note_sources
 from sidemirror_server.storage.sql import load_statements
-from sidemirror_server.trace.sources import Kind, key
+from sidemirror_server.trace.sources import SourceKind, key
 from sidemirror_server.vocabulary.ids import JobId
 from sidemirror_server.vocabulary.scope import Scope, Serves
 from sidemirror_server.work.queue import (
@@ -48,7 +48,7 @@ class PostgresWork:
         values = (job.kind, job.payload, job.max_attempts, run_at_us, now_us)
         async with self._database.transaction(scope) as transaction:
             if await transaction.change(_SQL["put"], *_place(scope), job.job_id, *values):
-                await note_sources(transaction, scope, key(Kind.GOAL_REPORT, job.job_id), job.sources)
+                await note_sources(transaction, scope, key(SourceKind.GOAL_REPORT, job.job_id), job.sources)
             kept = same_job(job, await _get(transaction, scope, job.job_id))
         self._arrived.set()
         return kept

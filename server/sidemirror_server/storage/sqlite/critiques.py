@@ -12,7 +12,7 @@ from sidemirror_server.storage.sql import load_statements
 from sidemirror_server.storage.sqlite.database import SqliteDatabase
 from sidemirror_server.storage.sqlite.served import remove_served
 from sidemirror_server.storage.sqlite.sources import note_sources, refuse_erased
-from sidemirror_server.trace.sources import Kind, key, keys
+from sidemirror_server.trace.sources import SourceKind, key, keys
 from sidemirror_server.vocabulary.errors import NotFound
 from sidemirror_server.vocabulary.scope import Scope, Serves
 
@@ -38,10 +38,10 @@ class SqliteCritiques:
         }
 
         def change(connection: sqlite3.Connection) -> CritiqueRecord:
-            refuse_erased(connection, scope, keys(Kind.TURN, (critique.turn_id,)), critique.created_us)
+            refuse_erased(connection, scope, keys(SourceKind.TURN, (critique.turn_id,)), critique.created_us)
             if connection.execute(_SQL["keep"], values).rowcount:
-                subjects = keys(Kind.SUBJECT, critique.subject_ids)
-                note_sources(connection, scope, key(Kind.CRITIQUE, critique.critique_id), subjects)
+                subjects = keys(SourceKind.SUBJECT, critique.subject_ids)
+                note_sources(connection, scope, key(SourceKind.CRITIQUE, critique.critique_id), subjects)
             return critique_of(*connection.execute(_SQL["get"], _key(scope, critique.critique_id)).fetchone())
 
         return await self._database.write(change)

@@ -19,7 +19,7 @@ from sidemirror_server.storage.sqlite.memories import put, remove
 from sidemirror_server.storage.sqlite.sources import bury, bury_digest, erased_us
 from sidemirror_server.trace.erasure import NAMED, Erasure, Tombstone, is_erased
 from sidemirror_server.trace.receipts import item_key, receipt_body, receipt_of
-from sidemirror_server.trace.sources import Kind, key, parsed, published_key
+from sidemirror_server.trace.sources import SourceKind, key, parsed, published_key
 from sidemirror_server.vocabulary.scope import Scope
 
 _SQL = load_statements(Path(__file__).with_name("erasures.sql"))
@@ -100,7 +100,7 @@ class SqliteErasures:
         kind, digest = ("", b"") if after is None else (after.kind.value, after.digest)
         wanted = {**_place(scope), "kind": kind, "digest": digest, "limit": limit}
         rows = await self._database.search(lambda connection: connection.execute(_SQL["tombstones"], wanted).fetchall())
-        return tuple(Tombstone(Kind(row[0]), *row[1:]) for row in rows)
+        return tuple(Tombstone(SourceKind(row[0]), *row[1:]) for row in rows)
 
     async def put_tombstones(self, scope: Scope, tombstones: Collection[Tombstone]) -> None:
         def change(connection: sqlite3.Connection) -> None:
@@ -140,7 +140,7 @@ def read_tombstones(file: Path) -> tuple[tuple[Scope, Tombstone], ...]:
         if connection.execute(_SQL["has_tombstones"]).fetchone() is None:
             return ()
         rows = connection.execute(_SQL["all_tombstones"]).fetchall()
-    return tuple((Scope(*row[:2]), Tombstone(Kind(row[2]), *row[3:])) for row in rows)
+    return tuple((Scope(*row[:2]), Tombstone(SourceKind(row[2]), *row[3:])) for row in rows)
 
 
 class _Step:
@@ -155,19 +155,19 @@ class _Step:
 
     def remove(self, name: str) -> None:
         kind, record_id = parsed(name)
-        if kind is Kind.SHOWN:
+        if kind is SourceKind.SHOWN:
             self._rewrite_shown(record_id)
-        elif kind is Kind.CARRIED:
+        elif kind is SourceKind.CARRIED:
             self._rewrite_carried(record_id)
-        elif kind is not Kind.MEMORY or self._remove_memory(record_id):
-            if kind is Kind.GOAL_REPORT:
+        elif kind is not SourceKind.MEMORY or self._remove_memory(record_id):
+            if kind is SourceKind.GOAL_REPORT:
                 self._find_published(record_id)
-            elif kind is Kind.PUBLISHED:
-                self.found.append(key(Kind.GOAL_REFLECTION, record_id.partition("/")[0]))
+            elif kind is SourceKind.PUBLISHED:
+                self.found.append(key(SourceKind.GOAL_REFLECTION, record_id.partition("/")[0]))
             self._apply(kind, name, record_id)
 
-    def _apply(self, kind: Kind, name: str, record_id: str) -> None:
-        method, _, request_id = record_id.rpartition("/") if kind is Kind.REQUEST else ("", "", "")
+    def _apply(self, kind: SourceKind, name: str, record_id: str) -> None:
+        method, _, request_id = record_id.rpartition("/") if kind is SourceKind.REQUEST else ("", "", "")
         values = self._values(id=record_id, key=name, method=method, request_id=request_id)
         rule = RULES[kind]
         for statement in rule.follow:
@@ -193,9 +193,9 @@ class _Step:
             return True
         put(self._connection, self._scope, MemoryHistory(made))
         self.counts["memories_made_anew"] += 1
-        name = key(Kind.MEMORY, memory_id)
+        name = key(SourceKind.MEMORY, memory_id)
         derived = self._connection.execute(_SQL["derived"], self._values(key=name)).fetchall()
-        self.found += [found for (found,) in derived if parsed(found)[0] is Kind.REQUEST]
+        self.found += [found for (found,) in derived if parsed(found)[0] is SourceKind.REQUEST]
         return False
 
     def _is_erased(self, source: str, taught_us: int) -> bool:
@@ -205,7 +205,7 @@ class _Step:
         row = self._connection.execute(_SQL["report"], self._values(id=report_id)).fetchone()
         if row is not None:
             reflection_id = reflection_id_of(self._scope, report_id)
-            bury(self._connection, self._scope, key(Kind.GOAL_REFLECTION, reflection_id), self._now_us)
+            bury(self._connection, self._scope, key(SourceKind.GOAL_REFLECTION, reflection_id), self._now_us)
             self.found.append(published_key(reflection_id, report_in(row[0]).goal_id))
 
     def _rewrite_shown(self, receipt_id: str) -> None:

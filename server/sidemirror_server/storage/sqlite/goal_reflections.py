@@ -20,7 +20,7 @@ from sidemirror_server.goals.words import words_of
 from sidemirror_server.storage.sql import load_statements
 from sidemirror_server.storage.sqlite.database import SqliteDatabase
 from sidemirror_server.storage.sqlite.sources import bury, erased_us
-from sidemirror_server.trace.sources import Kind, key
+from sidemirror_server.trace.sources import SourceKind, key
 from sidemirror_server.vocabulary.scope import Scope
 
 _SQL = load_statements(Path(__file__).with_name("goal_reflections.sql"))
@@ -49,7 +49,7 @@ class SqliteGoalReflections:
         }
 
         def change(connection: sqlite3.Connection) -> bool:
-            erased = erased_us(connection, scope, key(Kind.GOAL_REFLECTION, reflection.reflection_id))
+            erased = erased_us(connection, scope, key(SourceKind.GOAL_REFLECTION, reflection.reflection_id))
             if erased is not None or connection.execute(_SQL["refused"], values).fetchone():
                 return False
             if connection.execute(_SQL["put"], values).rowcount == 0:
@@ -103,7 +103,7 @@ class SqliteGoalReflections:
         values = {**_place(scope), "goal_id": goal_id, "reflection_id": reflection_id, "since_us": -(2**63)}
 
         def change(connection: sqlite3.Connection) -> bool:
-            bury(connection, scope, key(Kind.GOAL_REFLECTION, reflection_id), now_us)
+            bury(connection, scope, key(SourceKind.GOAL_REFLECTION, reflection_id), now_us)
             if connection.execute(_SQL["remove"], values).rowcount == 0:
                 return False
             connection.execute(_SQL["delete_words"], values)

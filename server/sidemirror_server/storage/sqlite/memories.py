@@ -31,7 +31,7 @@ from sidemirror_server.storage.sqlite.database import SqliteDatabase
 from sidemirror_server.storage.sqlite.memory_graph import add_links, keep_links
 from sidemirror_server.storage.sqlite.memory_rows import New, add_new, json_of, new_row, place_of, texts_of, values_of
 from sidemirror_server.storage.sqlite.sources import note_sources, refuse_erased
-from sidemirror_server.trace.sources import Kind, key
+from sidemirror_server.trace.sources import SourceKind, key
 from sidemirror_server.vocabulary.errors import NotFound, WrongState
 from sidemirror_server.vocabulary.scope import Scope
 
@@ -305,7 +305,7 @@ def _replace(connection: sqlite3.Connection, scope: Scope, known: MemoryRecord, 
     values = values_of(scope, now)
     connection.execute(_SQL["replace"], values)
     if now.taught_by != known.taught_by:
-        note_sources(connection, scope, key(Kind.MEMORY, now.memory_id), sources_of(now))
+        note_sources(connection, scope, key(SourceKind.MEMORY, now.memory_id), sources_of(now))
     if now.version == known.version:
         return
     _keep_version(connection, scope, known)

@@ -15,7 +15,7 @@ from sidemirror_server.memory.kin.links import links_of
 from sidemirror_server.memory.record import LAYER, SOURCE, MemoryRecord, NewLink, known_by, memory_body, sources_of
 from sidemirror_server.storage.sql import load_statements
 from sidemirror_server.storage.sqlite.sources import note_sources
-from sidemirror_server.trace.sources import Kind, key
+from sidemirror_server.trace.sources import SourceKind, key
 from sidemirror_server.vocabulary.scope import Scope
 from sidemirror_server.vocabulary.terms import terms_of
 
@@ -63,7 +63,7 @@ def add_new(connection: sqlite3.Connection, rows: Sequence[New]) -> str:
     connection.executemany(_SQL["add_label"], labels)
     connection.executemany(_SQL["know"], keys)
     for row in rows:
-        note_sources(connection, row.scope, key(Kind.MEMORY, row.memory.memory_id), sources_of(row.memory))
+        note_sources(connection, row.scope, key(SourceKind.MEMORY, row.memory.memory_id), sources_of(row.memory))
     # Must be the last statement, see `add_words`.
     connection.executemany(_SQL["add_words"], words)
     return ""

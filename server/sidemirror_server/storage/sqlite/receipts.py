@@ -18,7 +18,7 @@ from sidemirror_server.trace.receipts import (
     receipt_of,
     shown_sources,
 )
-from sidemirror_server.trace.sources import Kind
+from sidemirror_server.trace.sources import SourceKind
 from sidemirror_server.trace.sources import key as source_key
 from sidemirror_server.vocabulary.scope import Scope, Serves
 
@@ -42,7 +42,7 @@ class SqliteReceipts:
             "goal_id": receipt.goal_id,
             "body": receipt_body(receipt),
         }
-        own = source_key(Kind.SHOWN, receipt.receipt_id)
+        own = source_key(SourceKind.SHOWN, receipt.receipt_id)
         items = [{**key, "text_hash": item.text_hash} for item in receipt.items]
 
         def change(connection: sqlite3.Connection) -> Receipt:

@@ -10,7 +10,7 @@ from sidemirror_server.storage.sqlite.database import SqliteDatabase
 from sidemirror_server.storage.sqlite.sources import note_sources
 from sidemirror_server.thinking.store import FIRST_SESSION, SessionKey, SessionRecord
 from sidemirror_server.trace.log import TURN_TOPIC
-from sidemirror_server.trace.sources import Kind, key, keys
+from sidemirror_server.trace.sources import SourceKind, key, keys
 from sidemirror_server.vocabulary.errors import AlreadyExists, NotFound, WrongState
 from sidemirror_server.vocabulary.ids import SessionId
 from sidemirror_server.vocabulary.scope import Scope
@@ -35,8 +35,8 @@ class SqliteSessions:
         def change(connection: sqlite3.Connection) -> None:
             if connection.execute(_SQL["create"], values).rowcount == 0:
                 raise AlreadyExists("session", session.session_id)
-            subjects = keys(Kind.SUBJECT, session.subject_ids)
-            note_sources(connection, scope, key(Kind.SESSION, session.session_id), subjects)
+            subjects = keys(SourceKind.SUBJECT, session.subject_ids)
+            note_sources(connection, scope, key(SourceKind.SESSION, session.session_id), subjects)
 
         await self._database.write(change)
 

@@ -18,7 +18,7 @@ from sidemirror_server.storage.sqlite.served import fetch_served
 from sidemirror_server.storage.sqlite.sources import note_sources, refuse_erased
 from sidemirror_server.trace.acceptance import Placed, accept, check_repeated
 from sidemirror_server.trace.log import FIRST_HEAD, TURN_TOPIC, Batch, Entry, HeadKey, TurnHead, TurnStanding, head_of
-from sidemirror_server.trace.sources import Kind, key, keys
+from sidemirror_server.trace.sources import SourceKind, key, keys
 from sidemirror_server.vocabulary.ids import SessionId, TurnId
 from sidemirror_server.vocabulary.scope import Scope, Serves
 
@@ -141,13 +141,15 @@ def _append(connection: sqlite3.Connection, scope: Scope, batches: Sequence[Batc
     kept = _kept(connection, place, batches)
     ends = {turn_id: (known.session_id, known.last_sequence) for turn_id, known in kept.items()}
     new = [batch.head.turn_id for batch in batches if batch.head.turn_id not in kept]
-    refuse_erased(connection, scope, keys(Kind.TURN, new), 0)
+    refuse_erased(connection, scope, keys(SourceKind.TURN, new), 0)
     heads, fresh, repeated = accept(batches, ends)
     _make_sessions(connection, place, [batch for batch in batches if batch.session_body is not None])
     _put_heads(connection, place, heads, kept)
     _put_entries(connection, place, fresh)
     for batch in batches:
-        note_sources(connection, scope, key(Kind.TURN, batch.head.turn_id), keys(Kind.SUBJECT, batch.subject_ids))
+        note_sources(
+            connection, scope, key(SourceKind.TURN, batch.head.turn_id), keys(SourceKind.SUBJECT, batch.subject_ids)
+        )
     check_repeated(repeated, _kept_bodies(connection, place, repeated))
 
 

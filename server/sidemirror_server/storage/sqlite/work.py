@@ -14,7 +14,7 @@ from sidemirror_server.storage.sql import load_statements
 from sidemirror_server.storage.sqlite.database import SqliteDatabase
 from sidemirror_server.storage.sqlite.served import fetch_served, remove_served
 from sidemirror_server.storage.sqlite.sources import note_sources
-from sidemirror_server.trace.sources import Kind, key
+from sidemirror_server.trace.sources import SourceKind, key
 from sidemirror_server.vocabulary.ids import JobId
 from sidemirror_server.vocabulary.scope import Scope, Serves
 from sidemirror_server.work.queue import (
@@ -166,7 +166,7 @@ def put_job(connection: sqlite3.Connection, scope: Scope, job: NewJob, now_us: i
         },
     ).rowcount
     if is_new:
-        note_sources(connection, scope, key(Kind.GOAL_REPORT, job.job_id), job.sources)
+        note_sources(connection, scope, key(SourceKind.GOAL_REPORT, job.job_id), job.sources)
     return same_job(job, _get(connection, scope, job.job_id))
 
 
