@@ -1,7 +1,7 @@
 """One person among ten is forgotten: nothing of theirs is left anywhere, and the other nine lose nothing.
 
-Seen to fail: without `secure_delete` and VACUUM, without the merging of the full text index, with stored answers that
-note no sources, with blocks of other turns left as they were, and with tombstones that nobody asks."""
+Seen to fail with a WAL that was not emptied, with stored answers that noted no sources, with blocks of other turns left
+as they were, and with an import that asked for no tombstones."""
 
 import asyncio
 import time

@@ -1,6 +1,6 @@
 """Killed in the middle of an erasure, again and again: it goes on, ends once, and leaves nothing.
 
-Seen to fail with an erasure whose found records were kept in memory until its end."""
+Seen to fail with an erasure that forgot its other records when one was removed."""
 
 import asyncio
 from pathlib import Path

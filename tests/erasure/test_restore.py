@@ -1,6 +1,6 @@
 """A backup from before an erasure, restored: the tombstones are applied to it, and bring nothing back.
 
-Seen to fail with a restored store to which no tombstones were applied."""
+Seen to fail with an eraser that put no tombstones into the restored store."""
 
 import asyncio
 import sqlite3
