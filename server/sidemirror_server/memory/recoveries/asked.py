@@ -1,0 +1,201 @@
+"""What a call asks for: its verb, its tokens, and whether it only reads or hides its errors. Pure.
+
+Called by `trail.py` for every call. A call's arguments are JSON or text. Text is a shell's command or a database's
+statement, perhaps wrapped: in a JSON object that holds one such text, in a code fence, or as `execute[...]`.
+"""
+
+import json
+import re
+from functools import cache
+from typing import Any
+
+import msgspec
+
+from sidemirror_server.memory.recoveries.reviewed_lookups import COMMANDS, READING_VERBS, STATEMENTS, Lookup
+
+# In code points of a call's arguments. Chosen here: what is longer is a file's content, and its head tells the verb.
+_READ_CHARS = 8_000
+# Levels of nested arguments. Chosen here: tools have two or three.
+_DEEPEST = 12
+
+# Fields of JSON arguments that hold a command or a statement, and fields that may stand beside one.
+_TEXT_FIELDS = ("command", "cmd", "query", "sql", "code", "script", "statement")
+_BESIDE_NAMES = (
+    "timeout timeout_ms description cwd workdir working_directory run_in_background is_input security_risk thought "
+    "explanation shell language database"
+)
+_BESIDE = frozenset(_BESIDE_NAMES.split())
+
+_FENCE = re.compile(r"```[a-zA-Z]*\s*(.*?)\s*(?:```|\Z)", re.S)
+_WRAPPED = re.compile(r"[a-z_]{1,20}\[(.*)\]\s*\Z", re.S)
+_WORD = re.compile(r"[^\W_]\w*")
+_PROGRAM = re.compile(r"[a-z][a-z0-9_.+-]{0,30}\Z")
+_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=\S*\Z")
+
+# The first word of a statement of SQL.
+_STATEMENT_WORDS = (
+    "select show desc describe explain insert update delete create alter drop use with pragma truncate replace grant "
+    "revoke call set begin commit rollback"
+)
+_STATEMENT_VERBS = frozenset(_STATEMENT_WORDS.split())
+_SAME_VERB = {"desc": "describe"}
+# Statements that read; WITH may lead to any of the others.
+_READ_VERBS = frozenset(("select", "show", "describe", "explain"))
+_STATEMENT_ACTS = re.compile(
+    r"\binto (?:outfile|dumpfile)\b|\bfor (?:update|share)\b|\block in\b|\bsleep\(|\bload_file\("
+)
+
+# Words before the program that a command is about.
+_LEADING = frozenset(("sudo", "time", "nohup", "env", "exec", "then", "do", "("))
+
+# Forms that hide an error instead of mending it: of shells, of common programs' options, of SQL and Python.
+_SUPPRESSED = re.compile(
+    r"2>\s*/dev/null|&>\s*/dev/null|>&\s*/dev/null|>\s*/dev/null\s+2>&1|2>&-|\|\|\s*(?:true|:|echo|exit 0|printf)|"
+    r";\s*(?:true|:)\s*\Z|\bset \+e\b|--no-verify\b|--ignore-errors\b|--no-check|--insecure\b|\bcurl\b[^|;]* -k\b|"
+    r"--force\b|--quiet\b|--silent\b|\binsert ignore\b|\bupdate ignore\b|\bif (?:not )?exists\b|"
+    r"\bexcept[^:\n]{0,60}:\s*pass\b|contextlib\.suppress|silentlycontinue",
+    re.I,
+)
+_WRITES = re.compile(r">(?!&)|`|\$\(|<\(|\btee\b|\bxargs\b|\n")
+_PIPED = re.compile(r"\|\||&&|[|;&]")
+# Programs that only pass on what they read, so that a look-up may be piped into them.
+_FILTERS = frozenset(("head", "tail", "grep", "wc", "sort", "uniq", "cut", "tr", "less", "more", "cat", "nl", "column"))
+
+
+class Asked(msgspec.Struct, frozen=True):
+    """What one call asks for.
+
+    `verb`: the program, the statement's verb, or for JSON arguments the tool. `text`: without its wrapping and outer
+    space, and `tokens`: its words in lower case; both empty for JSON. `values`: for JSON, each leaf of the arguments
+    as JSON with its path, sorted. `label`: the look-up as advice
+    names it, else the verb. `reads`: it is known to change nothing. `is_reviewed`: `label` names a reviewed look-up.
+    `suppresses`: it hides errors.
+    """
+
+    tool: str
+    is_json: bool
+    verb: str
+    label: str
+    text: str = ""
+    tokens: frozenset[str] = frozenset()
+    values: tuple[tuple[str, str], ...] = ()
+    reads: bool = False
+    is_reviewed: bool = False
+    suppresses: bool = False
+
+
+def asked(tool: str, arguments: str) -> Asked:
+    """What a call of `tool` with these arguments asks for."""
+    parsed = _object(arguments)
+    inner = None if parsed is None else _text_in(parsed)
+    if parsed is not None and inner is None:
+        reads = tool.lower().replace("-", "_").split("_")[0] in READING_VERBS
+        return Asked(tool, True, tool, tool, values=tuple(sorted(_leaves(parsed))), reads=reads)
+    text = _unwrapped(arguments[:_READ_CHARS] if inner is None else inner[:_READ_CHARS])
+    tokens = frozenset(word.lower() for word in _WORD.findall(text))
+    suppresses = _SUPPRESSED.search(text) is not None
+    verb = _first_word(text)
+    if verb.lower() in _STATEMENT_VERBS or verb.startswith((".", "\\")):
+        return _statement(tool, text, tokens, suppresses)
+    lookup = _lookup(text)
+    label = lookup.said if lookup else verb
+    known = lookup is not None
+    return Asked(tool, False, verb, label, text, tokens, (), known, known, suppresses)
+
+
+def same_intent(failed: Asked, later: Asked) -> bool:
+    """Whether a later call pursues what the failed one did: the same tool, and for text the same verb and at least half
+    of its tokens."""
+    if failed.tool != later.tool or failed.is_json != later.is_json or failed.verb != later.verb:
+        return False
+    return failed.is_json or 2 * len(failed.tokens & later.tokens) >= len(failed.tokens)
+
+
+def _statement(tool: str, text: str, tokens: frozenset[str], suppresses: bool) -> Asked:
+    statement = " ".join(text.lower().rstrip("; \n").split())
+    word = statement.split(" ", 1)[0]
+    verb = _SAME_VERB.get(word, word).upper()
+    lookup = next((lookup for lookup, pattern in _statements() if pattern.fullmatch(statement)), None)
+    reads = verb.lower() in _READ_VERBS and ";" not in statement and not _STATEMENT_ACTS.search(statement)
+    known = lookup is not None and ";" not in statement
+    label = lookup.said if lookup and known else verb
+    return Asked(tool, False, verb, label, text, tokens, (), reads or known, known, suppresses)
+
+
+@cache
+def _statements() -> tuple[tuple[Lookup, re.Pattern[str]], ...]:
+    return tuple((lookup, re.compile(pattern, re.S)) for lookup, pattern in STATEMENTS)
+
+
+def _lookup(text: str) -> Lookup | None:
+    """The reviewed look-up that a command is; None if it does, or might do, anything else."""
+    if _WRITES.search(text) or _SUPPRESSED.search(text):
+        return None
+    first, *rest = _PIPED.split(text)
+    if any(mark in ("||", "&&", ";", "&") for mark in _PIPED.findall(text)):
+        return None
+    if any(_first_word(piece) not in _FILTERS for piece in rest):
+        return None
+    words = first.split()
+    for lookup in COMMANDS:
+        if tuple(words[: len(lookup.words)]) == lookup.words and not _is_refused(lookup, words):
+            return lookup
+    return None
+
+
+def _is_refused(lookup: Lookup, words: list[str]) -> bool:
+    return any(word.split("=", 1)[0] in lookup.refused or word == "--help" for word in words[len(lookup.words) :])
+
+
+def _first_word(text: str) -> str:
+    """The program of a command after `cd …`, assignments and words such as `sudo`; `<text>` if it is none."""
+    for piece in _PIPED.split(text):
+        words = [word for word in piece.split() if word not in _LEADING and not _ASSIGNMENT.match(word)]
+        if not words or words[0] == "cd":
+            continue
+        word = words[0].lstrip("(").rsplit("/", 1)[-1]
+        if words[0].startswith((".", "\\")) and len(words[0]) > 1 and words[0][1].isalpha():
+            return words[0]
+        return word if _PROGRAM.match(word) or word.lower() in _STATEMENT_VERBS else "<text>"
+    return "cd" if text.strip().startswith("cd") else "<text>"
+
+
+def _unwrapped(text: str) -> str:
+    text = text.strip()
+    fenced = _FENCE.search(text)
+    if fenced:
+        text = fenced[1].strip()
+    wrapped = _WRAPPED.fullmatch(text)
+    return (wrapped[1] if wrapped else text).strip().removeprefix("$ ")
+
+
+def _object(arguments: str) -> dict[str, Any] | None:
+    text = arguments.strip()
+    if not text.startswith("{"):
+        return None if text else {}
+    try:
+        parsed = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return parsed if isinstance(parsed, dict) else None
+
+
+def _text_in(parsed: dict[str, Any]) -> str | None:
+    """The command or the statement that JSON arguments hold; None if they are arguments of another kind."""
+    for name in _TEXT_FIELDS:
+        value = parsed.get(name)
+        if isinstance(value, str) and set(parsed) <= {name} | _BESIDE:
+            return value
+    return None
+
+
+def _leaves(value: Any, path: str = "", depth: int = 0) -> list[tuple[str, str]]:
+    """Each leaf with its path; list indexes are left out, so that a path names a field and not a place. What lies
+    deeper than _DEEPEST is one leaf."""
+    if isinstance(value, dict) and value and depth < _DEEPEST:
+        parts = [(f"{path}.{key}" if path else str(key), inner) for key, inner in value.items()]
+    elif isinstance(value, list) and value and depth < _DEEPEST:
+        parts = [(f"{path}[]", inner) for inner in value]
+    else:
+        return [(path, json.dumps(value, ensure_ascii=False))]
+    return [leaf for at, inner in parts for leaf in _leaves(inner, at, depth + 1)]
