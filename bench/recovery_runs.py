@@ -33,6 +33,8 @@ CORPORA = {
     "others": ("react_webshop", "swe_agent", "openhands", "who_and_when", "reflexion_hotpotqa"),
 }
 _SECOND_US = 1_000_000
+# How the converter found a failure where the source does not mark it (`error_basis`).
+_WORDED = ("pattern", "content_prefix")
 
 
 class Step(NamedTuple):
@@ -141,3 +143,19 @@ def _steps(events: Sequence[Event]) -> Iterator[Step]:
             case _:
                 pass
     return iter(sorted(found, key=lambda step: step.place))
+
+
+def results(data: Path, part: Part) -> dict[str, tuple[list[tuple[bool, str]], list[tuple[bool, str]]]]:
+    """Each set's tool results, as whether they failed and their text: those of which the source says so, then those
+    that the converter marked as failed by their wording, which is no truth."""
+    known = known_groups(data)
+    found: dict[str, tuple[list[tuple[bool, str]], list[tuple[bool, str]]]] = {}
+    for name in (name for names in CORPORA.values() for name in names):
+        for row in rows_of(data, f"episodes/{name}", part, known):
+            key = f"{name} {row['agent']['domain']}" if name == "intercode" else name
+            recorded, worded = found.setdefault(key, ([], []))
+            for one in row["events"]:
+                if one["type"] in ("tool_result", "tool_error") and one.get("actor") != "user":
+                    pair = (one["type"] == "tool_error", one["content"])
+                    (worded if one.get("error_basis") in _WORDED else recorded).append(pair)
+    return found

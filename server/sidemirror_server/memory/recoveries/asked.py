@@ -29,6 +29,9 @@ _BESIDE = frozenset(_BESIDE_NAMES.split())
 _FENCE = re.compile(r"```[a-zA-Z]*\s*(.*?)\s*(?:```|\Z)", re.S)
 _WRAPPED = re.compile(r"[a-z_]{1,20}\[(.*)\]\s*\Z", re.S)
 _WORD = re.compile(r"[^\W_]\w*")
+_OWN_NAME = re.compile(r"__|[./:]")
+_NAME_PART = re.compile(r"[_-]|(?<=[a-z])(?=[A-Z])")
+_CHANGED_FOLDER = re.compile(r"cd [^\s;&|]+ && ")
 _PROGRAM = re.compile(r"[a-z][a-z0-9_.+-]{0,30}\Z")
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=\S*\Z")
 
@@ -56,6 +59,7 @@ _SUPPRESSED = re.compile(
     r"\bexcept[^:\n]{0,60}:\s*pass\b|contextlib\.suppress|silentlycontinue",
     re.I,
 )
+_HIDING_FIELD = re.compile(r"(?:ignore|suppress|skip|force|silent|no_verify|no_check)[A-Za-z_]*\Z", re.I)
 _WRITES = re.compile(r">(?!&)|`|\$\(|<\(|\btee\b|\bxargs\b|\n")
 _PIPED = re.compile(r"\|\||&&|[|;&]")
 # Programs that only pass on what they read, so that a look-up may be piped into them.
@@ -89,8 +93,9 @@ def asked(tool: str, arguments: str) -> Asked:
     parsed = _object(arguments)
     inner = None if parsed is None else _text_in(parsed)
     if parsed is not None and inner is None:
-        reads = tool.lower().replace("-", "_").split("_")[0] in READING_VERBS
-        return Asked(tool, True, tool, tool, values=tuple(sorted(_leaves(parsed))), reads=reads)
+        values = tuple(sorted(_leaves(parsed)))
+        hides = any(_HIDING_FIELD.search(path) and value == "true" for path, value in values)
+        return Asked(tool, True, tool, tool, values=values, reads=_reads(tool), suppresses=hides)
     text = _unwrapped(arguments[:_READ_CHARS] if inner is None else inner[:_READ_CHARS])
     tokens = frozenset(word.lower() for word in _WORD.findall(text))
     suppresses = _SUPPRESSED.search(text) is not None
@@ -111,6 +116,12 @@ def same_intent(failed: Asked, later: Asked) -> bool:
     return failed.is_json or 2 * len(failed.tokens & later.tokens) >= len(failed.tokens)
 
 
+def _reads(tool: str) -> bool:
+    """Whether a tool's name says that it reads; of `server__get_thing` and `server.get_thing` its last part."""
+    name = _OWN_NAME.split(tool)[-1]
+    return _NAME_PART.split(name, maxsplit=1)[0].lower() in READING_VERBS
+
+
 def _statement(tool: str, text: str, tokens: frozenset[str], suppresses: bool) -> Asked:
     statement = " ".join(text.lower().rstrip("; \n").split())
     word = statement.split(" ", 1)[0]
@@ -129,6 +140,7 @@ def _statements() -> tuple[tuple[Lookup, re.Pattern[str]], ...]:
 
 def _lookup(text: str) -> Lookup | None:
     """The reviewed look-up that a command is; None if it does, or might do, anything else."""
+    text = _CHANGED_FOLDER.sub("", text, count=1) if text.startswith("cd ") else text
     if _WRITES.search(text) or _SUPPRESSED.search(text):
         return None
     first, *rest = _PIPED.split(text)

@@ -82,13 +82,15 @@ class Recovery(msgspec.Struct, frozen=True):
 
 
 def counted(rows: Iterable[Observation]) -> tuple[Observation, ...]:
-    """The rows that count, oldest first: each failure once, and the first MOST_A_DAY of an identity for a move."""
+    """The rows that count, oldest first: each failure once, and the first MOST_A_DAY of an identity for a move. What
+    failed after advice always counts: it makes silent, and silence harms nobody."""
     kept: list[Observation] = []
     seen: set[str] = set()
     per_day: Counter[tuple[str, int, str, Move]] = Counter()
     for row in sorted(rows, key=lambda one: (one.at_us, one.observation_id)):
         day = (row.where.identity, row.at_us // _DAY_US, row.signature, row.move)
-        if row.observation_id in seen or per_day[day] >= MOST_A_DAY:
+        has_failed_advice = row.followed and not row.worked
+        if row.observation_id in seen or (per_day[day] >= MOST_A_DAY and not has_failed_advice):
             continue
         seen.add(row.observation_id)
         per_day[day] += 1

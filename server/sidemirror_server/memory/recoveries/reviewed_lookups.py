@@ -94,5 +94,5 @@ LOOKUPS = {lookup.said: lookup for lookup in (TABLES, COLUMNS, DATABASES, INDEXE
 
 # How the name of a tool begins that reads: the verbs that MCP servers and HTTP services name their reads with. Chosen
 # here; a tool that writes under such a name is mistaken, which is why a look-up must also bring a value that is used.
-_READING = "get list find search read show describe lookup query fetch view check count"
+_READING = "get list find search read show describe lookup fetch view"
 READING_VERBS = frozenset(_READING.split())

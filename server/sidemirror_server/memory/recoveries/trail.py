@@ -40,6 +40,7 @@ _FAILED_OUTCOMES = frozenset(("failure", "error"))
 # beginning, and what was told longer ago than this many texts is not looked up any more.
 _MOST_OPEN = 100
 _MOST_WAITING = 50
+_MOST_LOOKED_UP = 100
 _TEXT_CHARS = 8_000
 _MOST_TEXTS = 40
 
@@ -90,6 +91,13 @@ class _Text(msgspec.Struct, frozen=True):
     text: str
 
 
+class Failure(msgspec.Struct, frozen=True):
+    """A failing call, by the event id of the call, with its signature."""
+
+    failure_id: EventId
+    signature: str
+
+
 class Trail(msgspec.Struct):
     """The state of the fold; start with `Trail()`."""
 
@@ -101,7 +109,7 @@ class Trail(msgspec.Struct):
     texts: list[_Text] = []
     # Observations whose turn has not ended.
     seen: list[Observation] = []
-    # Labels of the look-ups of this turn, in order.
+    # Labels of the look-ups of this turn, each once.
     looked_up: list[str] = []
 
 
@@ -120,8 +128,9 @@ def told(trail: Trail, failure_id: str, recovery: str, said: Move) -> None:
             waiting.advised, waiting.said = recovery, said
 
 
-def apply(trail: Trail, event: Event) -> None:
-    """Takes the next event of the turn. Raises ValueError before `begin`."""
+def apply(trail: Trail, event: Event) -> Failure | None:
+    """Takes the next event of the turn; returns the failure that it is, if it has a signature. Raises ValueError before
+    `begin`."""
     if trail.where is None:
         raise ValueError("a trail begins with a turn")
     trail.place += 1
@@ -130,9 +139,9 @@ def apply(trail: Trail, event: Event) -> None:
         case ToolCalled(polling=False, name=name, arguments=arguments, call_id=call_id):
             _called(trail, event, call_id or event.event_id, asked(name, arguments))
         case ToolReturned(call_id=call_id, content=content, is_error=is_error):
-            _ended(trail, event, call_id, content, failed=is_error or reports_failure(content))
+            return _ended(trail, event, call_id, content, failed=is_error or reports_failure(content))
         case ToolFailed(call_id=call_id, error=error):
-            _ended(trail, event, call_id, error, failed=True)
+            return _ended(trail, event, call_id, error, failed=True)
         case TurnStarted(messages=messages, task=task):
             for text in (task, *(message.content for message in messages if message.role == "user")):
                 _remember(trail, text, is_users=True)
@@ -140,6 +149,7 @@ def apply(trail: Trail, event: Event) -> None:
             _remember(trail, text, is_users=True)
         case _:
             pass
+    return None
 
 
 def close(trail: Trail, outcome: str) -> tuple[Observation, ...]:
@@ -164,24 +174,28 @@ def _called(trail: Trail, event: Event, call_id: str, what: Asked) -> None:
     trail.open_calls[call_id] = _Open(event.event_id, event.agent, what, trail.place, event.at_us)
 
 
-def _ended(trail: Trail, event: Event, call_id: str, text: str, *, failed: bool) -> None:
+def _ended(trail: Trail, event: Event, call_id: str, text: str, *, failed: bool) -> Failure | None:
     call = _taken(trail, call_id, event.agent)
     if call is None:
-        return
+        return None
     done = Done(
         *(call.event_id, call.agent, call.asked, call.began, trail.place, event.at_us, call.began_us),
         text=text[:_TEXT_CHARS],
         failed=failed,
     )
-    if call.asked.reads and not failed:
-        trail.looked_up.append(call.asked.label)
+    label = call.asked.label
+    if call.asked.reads and not failed and label not in trail.looked_up:
+        trail.looked_up.append(label)
+        del trail.looked_up[:-_MOST_LOOKED_UP]
     _answer(trail, done)
-    signature = error_signature(call.asked.tool, text) if failed else ""
-    if signature and trail.where is not None:
-        if len(trail.waiting) >= _MOST_WAITING:
-            trail.seen.append(_without_attempt(trail, trail.waiting.pop(0)))
-        trail.waiting.append(_Waiting(done, signature, trail.where, []))
     _remember(trail, text, is_users=False)
+    signature = error_signature(call.asked.tool, text) if failed else ""
+    if not signature or trail.where is None:
+        return None
+    if len(trail.waiting) >= _MOST_WAITING:
+        trail.seen.append(_without_attempt(trail, trail.waiting.pop(0)))
+    trail.waiting.append(_Waiting(done, signature, trail.where, []))
+    return Failure(done.event_id, signature)
 
 
 def _taken(trail: Trail, call_id: str, agent: str) -> _Open | None:
@@ -258,7 +272,7 @@ def _move(trail: Trail, failure: Done, between: list[Done], attempt: Done) -> Mo
         return _looked_up(between)
     before, now = failure.asked, attempt.asked
     if before.text == now.text and before.values == now.values:
-        return Move(MoveKind.SENT_AGAIN, (), now.is_json)
+        return Move(MoveKind.SENT_AGAIN)
     return _change(trail, failure, attempt) if now.is_json else Move(MoveKind.CHANGED)
 
 
