@@ -1,8 +1,9 @@
 """`uv run python -m bench.recoveries`: recoveries against simple baselines, on recorded runs.
 
 Without an option, everything within the tuning part of the data: five seeded halves of its task groups, each learned
-from in one direction and the other, so that each failure is asked about five times. `--aside` learns from the whole tuning part and scores the reserved one, once, at
-the end (`bench/split.py`). `--classifier`, `--next`, `--advice` and `--strangers` print one part only.
+from in one direction and the other, so that each failure is asked about five times. `--aside` learns from the whole
+tuning part and scores the reserved one, once, at the end (`bench/split.py`). `--classifier`, `--next`, `--advice` and
+`--strangers` print one part only.
 """
 
 import argparse
@@ -74,9 +75,8 @@ def next_step(every: Sequence[Run], aside: Sequence[Run]) -> None:
         rows = [row for run in train for row in run.observations]
         for name, method in METHODS.items():
             scores[name] += scores_of(method(learned_from, rows), asked)
-    print(
-        "\n## Next step where it differs, InterCode\n\n| method | at 1 | in 3 | by kind at 1 | in 3 |\n|---|---|---|---|---|"
-    )
+    print("\n## Next step where it differs, InterCode\n")
+    print("| method | at 1 | in 3 | by kind at 1 | in 3 |\n|---|---|---|---|---|")
     for name, of in scores.items():
         print(f"| {name} | {' | '.join(f'{sum(one.hits[at] for one in of) / len(of):.3f}' for at in range(4))} |")
     ours = scores["recoveries"]
@@ -127,9 +127,9 @@ def advice(corpora: dict[str, Sequence[Run]], asides: dict[str, Sequence[Run]]) 
 def customers(every: Sequence[Run]) -> None:
     """Whether a sentence learned from tau episodes holds what belongs to one customer."""
     leaks, sentences, values = strangers(every)
-    print(
-        f"\n## Customers' values\n\n{len(sentences)} sentences, {values} ids, names, orders and payments: {len(leaks)} leaks."
-    )
+    print("\n## Customers' values\n")
+    found = f"{len(leaks)} of {values} ids, names, orders and payments stand in a row"
+    print(f"{found} or in one of {len(sentences)} sentences.")
     for leak in leaks:
         print(f"- {leak}")
 

@@ -64,7 +64,7 @@ class Run(NamedTuple):
 def runs(data: Path, corpus: str, part: Part) -> list[Run]:
     """The runs of a corpus in a part of the data, in the order of the files."""
     known = known_groups(data)
-    found = []
+    found: list[Run] = []
     for name in CORPORA[corpus]:
         for row in rows_of(data, f"episodes/{name}", part, known):
             found.append(run_of(row, corpus, start_us=(len(found) + 1) * 3_600 * _SECOND_US))

@@ -31,6 +31,8 @@ _WRAPPED = re.compile(r"[a-z_]{1,20}\[(.*)\]\s*\Z", re.S)
 _WORD = re.compile(r"[^\W_]\w*")
 _OWN_NAME = re.compile(r"__|[./:]")
 _NAME_PART = re.compile(r"[_-]|(?<=[a-z])(?=[A-Z])")
+# What a look-up may have beside it: where it stands, and where its complaints go.
+_QUIETLY = re.compile(r" 2>\s?(?:/dev/null|&1)")
 _CHANGED_FOLDER = re.compile(r"cd [^\s;&|]+ && ")
 _PROGRAM = re.compile(r"[a-z][a-z0-9_.+-]{0,30}\Z")
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=\S*\Z")
@@ -54,8 +56,8 @@ _LEADING = frozenset(("sudo", "time", "nohup", "env", "exec", "then", "do", "(")
 # Forms that hide an error instead of mending it: of shells, of common programs' options, of SQL and Python.
 _SUPPRESSED = re.compile(
     r"2>\s*/dev/null|&>\s*/dev/null|>&\s*/dev/null|>\s*/dev/null\s+2>&1|2>&-|\|\|\s*(?:true|:|echo|exit 0|printf)|"
-    r";\s*(?:true|:)\s*\Z|\bset \+e\b|--no-verify\b|--ignore-errors\b|--no-check|--insecure\b|\bcurl\b[^|;]* -k\b|"
-    r"--force\b|--quiet\b|--silent\b|\binsert ignore\b|\bupdate ignore\b|\bif (?:not )?exists\b|"
+    r";\s*(?:true|:)\s*\Z|\bset \+e\b|--no-verify\b|--ignore-errors\b|--no-check|--insecure\b|"
+    r"\bcurl\b[^|;]{0,200} -k\b|--force\b|--quiet\b|--silent\b|\binsert ignore\b|\bupdate ignore\b|\bif (?:not )?exists\b|"
     r"\bexcept[^:\n]{0,60}:\s*pass\b|contextlib\.suppress|silentlycontinue",
     re.I,
 )
@@ -140,8 +142,8 @@ def _statements() -> tuple[tuple[Lookup, re.Pattern[str]], ...]:
 
 def _lookup(text: str) -> Lookup | None:
     """The reviewed look-up that a command is; None if it does, or might do, anything else."""
-    text = _CHANGED_FOLDER.sub("", text, count=1) if text.startswith("cd ") else text
-    if _WRITES.search(text) or _SUPPRESSED.search(text):
+    text = _QUIETLY.sub("", _CHANGED_FOLDER.sub("", text, count=1) if text.startswith("cd ") else text)
+    if _WRITES.search(text):
         return None
     first, *rest = _PIPED.split(text)
     if any(mark in ("||", "&&", ";", "&") for mark in _PIPED.findall(text)):

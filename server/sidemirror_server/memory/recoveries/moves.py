@@ -6,7 +6,7 @@ count at most `MOST_A_DAY` times a day for a move, so that nobody teaches a move
 A move is told when it has enough tries (`FEWEST_TRIES`), when the lower end of Wilson's interval over the last `WINDOW`
 tries without advice is at least `LEAST_RATE`, and when it lies above the rate of every other move that was tried. There
 is no falling back on the category or the tool: that predicts better and advises worse. Each kind of move asks for more
-(`_MAY`). Tries after advice can only lower a move; two failures in succession after advice suspend it, until tries
+(`_may`). Tries after advice can only lower a move; two failures in succession after advice suspend it, until tries
 without advice that came later pass again (decision 046).
 """
 
@@ -16,7 +16,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import msgspec
 
 from sidemirror_server.memory.kin.signature import category_in
-from sidemirror_server.memory.recoveries.observation import Move, MoveKind, Observation, recovery_id
+from sidemirror_server.memory.recoveries.observation import Move, MoveKind, Observation, follows, recovery_id
 from sidemirror_server.memory.trials.evidence import is_held_back, wilson
 from sidemirror_server.trace.failure import ErrorCategory
 
@@ -67,9 +67,9 @@ class Recovery(msgspec.Struct, frozen=True):
     """A move that may be told for a signature.
 
     `told`: its tries without advice, and how many worked: all of them, or the last WINDOW if these worked less often by
-    more than chance. `otherwise`: the tries of all other moves. `low`: what the gate looked at. `pause_ms`: the usual
-    one, for SENT_AGAIN. For WENT_ON, `told` counts the sessions in which the call did not work again as tries, and
-    those that went on with the tool as worked.
+    more than chance. `otherwise`: the tries of moves that do not contain it. `low`: what the gate looked at.
+    `pause_ms`: the usual one, for SENT_AGAIN. For WENT_ON, `told` counts the sessions in which the call did not work
+    again as tries, and those that went on with the tool as worked.
     """
 
     recovery_id: str
@@ -143,7 +143,7 @@ def _passed(
         return None
     every = _tally(own)
     told = every if every.rate <= wilson(window.worked, window.tries).high else window
-    others = [row for other, of in tries.items() if other != move for row in of]
+    others = [row for other, of in tries.items() if not follows(move, other) for row in of]
     pauses = sorted(row.pause_ms for row in own if row.worked)
     pause_ms = pauses[len(pauses) // 2] if pauses and move.kind is MoveKind.SENT_AGAIN else 0
     return Recovery(recovery, signature, move, told, _tally(others), low, pause_ms)

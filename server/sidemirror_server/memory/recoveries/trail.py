@@ -48,6 +48,8 @@ _WORD = re.compile(r"[^\W_]\w*")
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}(?:[T ][\d:.Z+-]{4,20})?\Z")
 _EMAIL = re.compile(r"[^@\s]{1,80}@[^@\s]{1,80}\.\w{2,12}\Z")
 _NUMBER = re.compile(r"-?\d{1,18}(?:\.\d{1,9})?\Z")
+# What may be written with or without something before it, such as `#1` and `1`.
+_OF_SIGNS = {ValueKind.ID, ValueKind.WORD, ValueKind.NUMBER}
 # Shorter values are found in any text.
 _FEWEST_VALUE_CHARS = 3
 
@@ -72,6 +74,7 @@ class _Open(msgspec.Struct, frozen=True):
     asked: Asked
     began: int
     began_us: int
+    polling: bool
 
 
 class _Waiting(msgspec.Struct):
@@ -136,8 +139,8 @@ def apply(trail: Trail, event: Event) -> Failure | None:
     trail.place += 1
     trail.last_us = event.at_us
     match event.what:
-        case ToolCalled(polling=False, name=name, arguments=arguments, call_id=call_id):
-            _called(trail, event, call_id or event.event_id, asked(name, arguments))
+        case ToolCalled() as call:
+            _called(trail, event, call)
         case ToolReturned(call_id=call_id, content=content, is_error=is_error):
             return _ended(trail, event, call_id, content, failed=is_error or reports_failure(content))
         case ToolFailed(call_id=call_id, error=error):
@@ -167,16 +170,18 @@ def end(trail: Trail) -> tuple[Observation, ...]:
     return found
 
 
-def _called(trail: Trail, event: Event, call_id: str, what: Asked) -> None:
+def _called(trail: Trail, event: Event, call: ToolCalled) -> None:
+    call_id = call.call_id or event.event_id
+    what = asked(call.name, call.arguments)
     if len(trail.open_calls) >= _MOST_OPEN:
         trail.open_calls.pop(next(iter(trail.open_calls)))
     trail.open_calls.pop(call_id, None)
-    trail.open_calls[call_id] = _Open(event.event_id, event.agent, what, trail.place, event.at_us)
+    trail.open_calls[call_id] = _Open(event.event_id, event.agent, what, trail.place, event.at_us, call.polling)
 
 
 def _ended(trail: Trail, event: Event, call_id: str, text: str, *, failed: bool) -> Failure | None:
     call = _taken(trail, call_id, event.agent)
-    if call is None:
+    if call is None or call.polling:
         return None
     done = Done(
         *(call.event_id, call.agent, call.asked, call.began, trail.place, event.at_us, call.began_us),
@@ -315,10 +320,13 @@ def _by_path(values: Iterable[tuple[str, str]]) -> dict[str, tuple[str, ...]]:
 
 
 def _same_content(old: str, new: str) -> bool:
-    """The values differ in signs, capitals or quotation marks alone, or one has something before or after it."""
+    """The values differ in signs, capitals or quotation marks alone; of ids and words, one may be part of the other."""
+    kinds = {_kind_of(old), _kind_of(new)}
     one, other = ("".join(_WORD.findall(value.casefold())).replace("_", "") for value in (old, new))
     shorter, longer = sorted((one, other), key=len)
-    return len(shorter) >= _FEWEST_VALUE_CHARS and shorter in longer
+    if len(shorter) < _FEWEST_VALUE_CHARS or shorter not in longer:
+        return False
+    return shorter == longer or (ValueKind.ID in kinds and kinds <= _OF_SIGNS)
 
 
 def _kind_of(value: str) -> ValueKind:
@@ -342,9 +350,9 @@ def _came_from(trail: Trail, failure: Done, attempt: Done, value: str) -> CameFr
     if any(one.is_users for one in told):
         after = all(one.place > failure.ended for one in told if one.is_users)
         return CameFrom.USER_ASKED if after else CameFrom.USER
-    if any(one.place != failure.ended for one in told):
-        return CameFrom.RESULT
-    return CameFrom.ERROR if told else CameFrom.NOWHERE
+    if any(one.place == failure.ended for one in told):
+        return CameFrom.ERROR
+    return CameFrom.RESULT if told else CameFrom.NOWHERE
 
 
 def _is_informed(before: Asked, now: Asked, between: list[Done]) -> bool:
