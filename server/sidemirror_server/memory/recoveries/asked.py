@@ -31,6 +31,8 @@ _WRAPPED = re.compile(r"[a-z_]{1,20}\[(.*)\]\s*\Z", re.S)
 _WORD = re.compile(r"[^\W_]\w*")
 _OWN_NAME = re.compile(r"__|[./:]")
 _NAME_PART = re.compile(r"[_-]|(?<=[a-z])(?=[A-Z])")
+_FIELD = re.compile(r"[A-Za-z_][\w-]{0,63}\Z", re.A)
+_DIGITS = re.compile(r"\d{3}")
 # What a look-up may have beside it: where it stands, and where its complaints go.
 _QUIETLY = re.compile(r" 2>\s?(?:/dev/null|&1)")
 _CHANGED_FOLDER = re.compile(r"cd [^\s;&|]+ && ")
@@ -57,7 +59,7 @@ _LEADING = frozenset(("sudo", "time", "nohup", "env", "exec", "then", "do", "(")
 _SUPPRESSED = re.compile(
     r"2>\s*/dev/null|&>\s*/dev/null|>&\s*/dev/null|>\s*/dev/null\s+2>&1|2>&-|\|\|\s*(?:true|:|echo|exit 0|printf)|"
     r";\s*(?:true|:)\s*\Z|\bset \+e\b|--no-verify\b|--ignore-errors\b|--no-check|--insecure\b|"
-    r"\bcurl\b[^|;]{0,200} -k\b|--force\b|--quiet\b|--silent\b|\binsert ignore\b|\bupdate ignore\b|\bif (?:not )?exists\b|"
+    r"\bcurl\b[^|;]{0,200} -k\b|--force\b|--quiet\b|--silent\b|\b(?:insert|update) ignore\b|\bif (?:not )?exists\b|"
     r"\bexcept[^:\n]{0,60}:\s*pass\b|contextlib\.suppress|silentlycontinue",
     re.I,
 )
@@ -203,11 +205,16 @@ def _text_in(parsed: dict[str, Any]) -> str | None:
     return None
 
 
+def _field(key: str) -> str:
+    """A key as the name of a field; `?` for one that is data, such as an id or an address, so that it is not kept."""
+    return key if _FIELD.match(key) and not _DIGITS.search(key) else "?"
+
+
 def _leaves(value: Any, path: str = "", depth: int = 0) -> list[tuple[str, str]]:
     """Each leaf with its path; list indexes are left out, so that a path names a field and not a place. What lies
     deeper than _DEEPEST is one leaf."""
     if isinstance(value, dict) and value and depth < _DEEPEST:
-        parts = [(f"{path}.{key}" if path else str(key), inner) for key, inner in value.items()]
+        parts = [(f"{path}.{_field(key)}" if path else _field(key), inner) for key, inner in value.items()]
     elif isinstance(value, list) and value and depth < _DEEPEST:
         parts = [(f"{path}[]", inner) for inner in value]
     else:

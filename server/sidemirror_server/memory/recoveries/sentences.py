@@ -72,7 +72,7 @@ def said(recovery: Recovery, looked_up: Collection[str] = ()) -> Said | None:
     if move.kind is MoveKind.LOOKED_UP:
         move = msgspec.structs.replace(move, steps=tuple(step for step in move.steps if step not in looked_up))
     slots = _slots(move)
-    if slots is None or (move.kind is MoveKind.LOOKED_UP and not slots):
+    if slots is None or (not slots and move.kind is not MoveKind.SENT_AGAIN):
         return None
     text = _text(recovery, move, slots)
     return Said(text, move) if text else None
