@@ -45,6 +45,8 @@ def test_verb_and_label(arguments: str, verb: str, label: str) -> None:
         "ls; rm -rf x",
         "ls && rm x",
         "ls | xargs rm",
+        "ls | sh",
+        "ls | sort -uo names",
         "cat $(ls)",
         "cat `ls`",
         "cat <(curl x)",
@@ -55,6 +57,7 @@ def test_verb_and_label(arguments: str, verb: str, label: str) -> None:
         "head -3 x | tee y",
         "git status & rm x",
         "SHOW TABLES; DROP TABLE users",
+        "SHOW TABLES FROM shop; DROP TABLE users",
         "EXPLAIN users; DELETE FROM users",
         "SELECT * FROM users INTO OUTFILE 'x'",
     ],
@@ -119,7 +122,8 @@ def test_no_error_is_hidden(arguments: str) -> None:
     ("failed", "later", "same"),
     [
         ("find /a -name b -type f", "find /a -type f", True),
-        ("find /a -name b -type f", "find /c", False),
+        ("find /a -name b -type f", "find /a -x f", True),
+        ("find /a -name b -type f", "find /a -x y", False),
         ("find /a -name b", "mkdir /a && find /a -name b", False),
         ("SELECT name FROM users", "select name from user", True),
         ("SELECT name FROM users", "SHOW TABLES", False),
@@ -133,6 +137,21 @@ def test_same_intent(failed: str, later: str, same: bool) -> None:
 
 def test_another_tool_is_another_intent() -> None:
     assert not same_intent(asked("bash", "ls a"), asked("shell", "ls a"))
+
+
+@pytest.mark.parametrize("command", ["cd /srv && find . -name x 2>/dev/null", "ls -la 2>&1 | sort | head -5"])
+def test_a_look_up_may_stand_in_a_folder_be_quiet_and_be_cut(command: str) -> None:
+    assert asked("run", command).is_reviewed
+
+
+def test_a_command_among_other_arguments_is_an_argument() -> None:
+    found = asked("editor", '{"command": "view", "path": "a.py"}')
+    assert (found.is_json, found.label) == (True, "editor")
+
+
+def test_a_key_that_is_data_is_not_kept() -> None:
+    found = asked("book", '{"mia@a.example": 1, "card_4421": {"b": 2}}')
+    assert found.values == (("?", "1"), ("?.b", "2"))
 
 
 def test_leaves_have_paths_without_places() -> None:

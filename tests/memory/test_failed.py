@@ -39,6 +39,7 @@ WORKED = (
     "error_count 0",
     "/var/log/app.log:17: ERROR could not connect\n/var/log/app.log:18: INFO retried\n/var/log/app.log:19: INFO done",
     "def fail():\n    raise ValueError('no')\n\nprint('x')",
+    "a.txt\nb.txt\nls: c: Permission denied",
     '{"error": null, "data": 1}',
     '{"error": "", "output": "x"}',
     '{"status": "delivered", "items": [{"error": "none"}]}',

@@ -73,11 +73,17 @@ def test_another_move_with_few_tries_bars_nothing() -> None:
 
 
 def test_look_ups_of_which_one_contains_the_other_do_not_bar_each_other() -> None:
-    short = rows(*[True] * 11, *[False] * 9)
+    short = rows(*[True] * 12, *[False] * 8)
     long = rows(*[True] * 16, *[False] * 4, move=BOTH, start=50)
     found = recovery_of(SIGNATURE, [*short, *long])
     assert found is not None
-    assert (found.move, found.told, found.otherwise) == (BOTH, Tally(20, 16), Tally(20, 11))
+    assert (found.move, found.told, found.otherwise) == (BOTH, Tally(20, 16), Tally(20, 12))
+
+
+def test_who_did_more_did_not_go_without() -> None:
+    found = recovery_of(SIGNATURE, [*rows(*[True] * 5), *rows(True, False, move=BOTH, start=50)])
+    assert found is not None
+    assert (found.move, found.otherwise) == (SHOW_TABLES, Tally())
 
 
 def test_a_look_up_must_have_brought_a_value_in_two_sessions() -> None:
@@ -194,6 +200,10 @@ def test_successes_after_advice_raise_nothing() -> None:
     assert found.told == Tally(5, 5)
 
 
+def test_successes_after_advice_do_not_lift_it_over_the_bound() -> None:
+    assert recovery_of(SIGNATURE, [*rows(*[True, False] * 10), *advised(50, *[True] * 10)]) is None
+
+
 def test_failures_after_advice_lower_it() -> None:
     mixed = [outcome for _ in range(10) for outcome in (False, True)]
     assert recovery_of(SIGNATURE, [*rows(*[True] * 20), *advised(50, *mixed)]) is None
@@ -226,7 +236,10 @@ def test_it_comes_back_when_tries_without_advice_pass_again() -> None:
 
 def test_what_else_was_done_after_advice_counts_for_nothing() -> None:
     known = rows(*[True] * 5)
-    assert recovery_of(SIGNATURE, [*known, *advised(50, *[True] * 20, followed=False)]) == recovery_of(SIGNATURE, known)
+    told = recovery_of(SIGNATURE, known)
+    assert told is not None
+    for worked in (True, False):
+        assert recovery_of(SIGNATURE, [*known, *advised(50, *[worked] * 20, followed=False)]) == told
 
 
 def test_one_in_ten_stays_silent() -> None:

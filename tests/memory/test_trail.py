@@ -184,6 +184,8 @@ def book(arguments: str, result: str = "booked", failed: bool = False) -> Call:
     ("before", "now", "steps", "value", "came_from"),
     [
         ('{"user": "x77"}', '{"user_id": "x77"}', ("user", "user_id"), ValueKind.RENAMED, None),
+        ('{"user": "x", "a": 1}', '{"user_id": "x", "a": 2}', ("a", "user", "user_id"), None, None),
+        ('{"id": "77812"}', '{"id": "ORD-77812"}', ("id",), ValueKind.REFORMATTED, None),
         ('{"id": "W77", "a": 1}', '{"id": "W77"}', ("a",), ValueKind.REMOVED, None),
         ('{"id": "W77"}', '{"id": "#W77"}', ("id",), ValueKind.REFORMATTED, None),
         ('{"n": "100"}', '{"n": 100}', ("n",), ValueKind.REFORMATTED, None),

@@ -66,8 +66,9 @@ _SUPPRESSED = re.compile(
 _HIDING_FIELD = re.compile(r"(?:ignore|suppress|skip|force|silent|no_verify|no_check)[A-Za-z_]*\Z", re.I)
 _WRITES = re.compile(r">(?!&)|`|\$\(|<\(|\btee\b|\bxargs\b|\n")
 _PIPED = re.compile(r"\|\||&&|[|;&]")
-# Programs that only pass on what they read, so that a look-up may be piped into them.
-_FILTERS = frozenset(("head", "tail", "grep", "wc", "sort", "uniq", "cut", "tr", "less", "more", "cat", "nl", "column"))
+# Programs that only pass on what they read, so that they may follow a look-up, and the options by which they write.
+_FILTERS = frozenset(("head", "tail", "grep", "wc", "sort", "cut", "tr", "cat", "nl", "column"))
+_TO_FILE = re.compile(r" -[A-Za-z]*[oO]| --output")
 
 
 class Asked(msgspec.Struct, frozen=True):
@@ -148,9 +149,7 @@ def _lookup(text: str) -> Lookup | None:
     if _WRITES.search(text):
         return None
     first, *rest = _PIPED.split(text)
-    if any(mark in ("||", "&&", ";", "&") for mark in _PIPED.findall(text)):
-        return None
-    if any(_first_word(piece) not in _FILTERS for piece in rest):
+    if any(_first_word(piece) not in _FILTERS or _TO_FILE.search(piece) for piece in rest):
         return None
     words = first.split()
     for lookup in COMMANDS:

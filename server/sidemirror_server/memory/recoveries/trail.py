@@ -245,7 +245,7 @@ def _with_attempt(trail: Trail, waiting: _Waiting, attempt: Done) -> Observation
         move,
         worked=not attempt.failed and not attempt.asked.suppresses,
         at_us=attempt.ended_us,
-        informed=bool(between) and _is_informed(failure.asked, attempt.asked, between),
+        informed=_is_informed(failure.asked, attempt.asked, between),
         pause_ms=max(0, (attempt.began_us - failure.ended_us) // 1000),
         advised=waiting.advised,
         followed=waiting.said is not None and follows(waiting.said, move),
