@@ -11,8 +11,9 @@ import random
 import sys
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
 
-from bench.recovery_advice import bins, by_signature, counted, coverage, done, learned, lift, otherwise
+from bench.recovery_advice import Counted, bins, by_signature, counted, coverage, done, learned, lift, otherwise
 from bench.recovery_next import METHODS, Scores, cases_of, difference, scores_of
 from bench.recovery_runs import CORPORA, Run, results, runs
 from bench.recovery_strangers import strangers
@@ -23,8 +24,18 @@ from tests.recorded import DATA
 
 _SEEDS = 5
 _FEWEST_IN_BIN = 30
+_LOOKUP_SIGNATURES = 5
 
 Halves = Iterator[tuple[list[Run], list[Run]]]
+
+
+class Goal(NamedTuple):
+    """What was wanted of a figure, and whether it is reached."""
+
+    what: str
+    wanted: str
+    figure: str
+    met: bool
 
 
 def splits(every: Sequence[Run], aside: Sequence[Run]) -> Halves:
@@ -66,7 +77,7 @@ def _recall(pairs: Sequence[tuple[bool, str]]) -> str:
     return _share(sum(map(reports_failure, failures)), len(failures))
 
 
-def next_step(every: Sequence[Run], aside: Sequence[Run]) -> None:
+def next_step(every: Sequence[Run], aside: Sequence[Run]) -> list[Goal]:
     """The next step where it differs from the failed call, InterCode."""
     scores: dict[str, list[Scores]] = defaultdict(list)
     for train, test in splits(every, aside):
@@ -78,50 +89,90 @@ def next_step(every: Sequence[Run], aside: Sequence[Run]) -> None:
     print("\n## Next step where it differs, InterCode\n")
     print("| method | at 1 | in 3 | by kind at 1 | in 3 |\n|---|---|---|---|---|")
     for name, of in scores.items():
-        print(f"| {name} | {' | '.join(f'{sum(one.hits[at] for one in of) / len(of):.3f}' for at in range(4))} |")
+        print(f"| {name} | {' | '.join(f'{share:.3f}' for share in _hits(of))} |")
     ours = scores["recoveries"]
-    print(
-        f"\n{len(ours)} cases of {len({one.group for one in ours})} task groups. Recoveries minus, with the interval:"
-    )
+    groups = len({one.group for one in ours})
+    print(f"\n{len(ours)} questions about failures of {groups} task groups. Recoveries minus, with the interval:")
+    goals = [
+        Goal(f"next step {what}", f"≥ {wanted:.2f}", f"{share:.3f}", share >= wanted)
+        for what, wanted, share in zip(
+            ("at 1", "in 3", "by kind at 1", "by kind in 3"), (0.5, 0.6, 0.6, 0.7), _hits(ours), strict=True
+        )
+    ]
     for name in ("nearest five episodes", "nearest five failures"):
-        told = []
-        for at, what in ((0, "at 1"), (1, "in 3")):
-            mean, low, high = difference(ours, scores[name], at)
-            told.append(f"{what} {mean:+.3f} ({low:+.3f} to {high:+.3f})")
-        print(f"- {name}: {', '.join(told)}")
+        differences = [difference(ours, scores[name], at) for at in (0, 1)]
+        one, three = (f"{mean:+.3f} ({low:+.3f} to {high:+.3f})" for mean, low, high in differences)
+        print(f"- {name}: at 1 {one}, in 3 {three}")
+        goals += [
+            Goal(f"at 1, minus {name}", "interval above 0", one, differences[0][1] > 0),
+            Goal(f"in 3, minus {name}", "≥ 0", three, differences[1][0] >= 0),
+        ]
+    return goals
 
 
-def advice(corpora: dict[str, Sequence[Run]], asides: dict[str, Sequence[Run]]) -> None:
+def _hits(scores: Sequence[Scores]) -> list[float]:
+    return [sum(one.hits[at] for one in scores) / len(scores) for at in range(4)]
+
+
+def advice(corpora: dict[str, Sequence[Run]], asides: dict[str, Sequence[Run]]) -> list[Goal]:
     """Coverage, what worked, calibration and lift."""
     found = {
         name: [row for train, test in splits(every, asides[name]) for row in counted(learned(train), test)]
         for name, every in corpora.items()
     }
+    every = [row for rows in found.values() for row in rows]
     print("\n## Advice\n\n| corpus | failures | repaired: with advice | done as advised: worked | otherwise | lift |")
     print("|---|---|---|---|---|---|")
-    for name, rows in (*found.items(), ("all", [row for of in found.values() for row in of])):
-        within = lift(rows)
-        told = "none" if within is None else f"{within:+.2f}"
-        print(f"| {name} | {len(rows)} | {coverage(rows)} | {done(rows)} | {otherwise(rows)} | {told} |")
+    for name, of in (*found.items(), ("all", every)):
+        print(f"| {name} | {len(of)} | {coverage(of)} | {done(of)} | {otherwise(of)} | {_lift(of)} |")
+    apart = _calibration(found)
+    lookups = _signatures(found)
+    goals = []
+    for name, of in (("InterCode", found["intercode"]), ("all", every)):
+        goals += [
+            Goal(f"{name}: repaired calls with advice", "≥ 0.50", str(coverage(of)), coverage(of).share >= 0.5),
+            Goal(f"{name}: done as advised, worked", "≥ 0.75", str(done(of)), done(of).share >= 0.75),
+            Goal(f"{name}: lift within the same agent", "≥ 0.40", _lift(of), (lift(of) or 0.0) >= 0.4),
+        ]
+    farthest = max(apart, default=1.0)
+    return [
+        *goals,
+        Goal(f"promised against observed, bins of {_FEWEST_IN_BIN}", "≤ 0.10", f"{farthest:.2f}", farthest <= 0.1),
+        Goal("signatures of look-up advice", f"≥ {_LOOKUP_SIGNATURES}", str(lookups), lookups >= _LOOKUP_SIGNATURES),
+    ]
+
+
+def _lift(rows: Sequence[Counted]) -> str:
+    within = lift(rows)
+    return "none" if within is None else f"{within:+.2f}"
+
+
+def _calibration(found: dict[str, list[Counted]]) -> list[float]:
+    """Prints what was promised against what was observed; how far apart they are in bins that are large enough."""
     print("\n| corpus | promised | observed | apart |\n|---|---|---|---|")
+    distances = []
     for name, rows in found.items():
         for promised, rate in bins(rows):
-            apart = f"{abs(promised - rate.worked / rate.tries):.2f}" if rate.tries >= _FEWEST_IN_BIN else "too few"
-            print(f"| {name} | {promised:.2f} | {rate} | {apart} |")
+            distance = abs(promised - rate.share)
+            is_large = rate.tries >= _FEWEST_IN_BIN
+            distances += [distance] if is_large else []
+            print(f"| {name} | {promised:.2f} | {rate} | {f'{distance:.2f}' if is_large else 'too few'} |")
+    return distances
+
+
+def _signatures(found: dict[str, list[Counted]]) -> int:
+    """Prints each signature with advice; how many of them have look-up advice."""
     print("\n| signature | kind | done as advised: worked | otherwise |\n|---|---|---|---|")
     macro, lookups = [], set()
     for rows in found.values():
         for signature, of in sorted(by_signature(rows).items()):
             kinds = sorted({row.kind for row in of if row.kind is not None})
             print(f"| `{signature.replace('|', ' / ')}` | {', '.join(kinds)} | {done(of)} | {otherwise(of)} |")
-            if done(of).tries:
-                macro.append(done(of).worked / done(of).tries)
-            if MoveKind.LOOKED_UP in kinds:
-                lookups.add(signature)
+            macro += [done(of).share] if done(of).tries else []
+            lookups |= {signature} if MoveKind.LOOKED_UP in kinds else set()
     mean = f"{sum(macro) / len(macro):.2f}" if macro else "none"
-    print(
-        f"\nMacro-averaged over {len(macro)} signatures: {mean} worked. Signatures of look-up advice: {len(lookups)}."
-    )
+    print(f"\nMacro-averaged over {len(macro)} signatures, {mean} worked.")
+    return len(lookups)
 
 
 def customers(every: Sequence[Run]) -> None:
@@ -157,12 +208,17 @@ def main(arguments: Iterable[str] | None = None) -> None:
     asides: dict[str, Sequence[Run]] = {
         name: runs(DATA, name, Part.RESERVED) if options.aside else () for name in CORPORA
     }
+    goals: list[Goal] = []
     if everything or options.next:
-        next_step(corpora["intercode"], asides["intercode"])
+        goals += next_step(corpora["intercode"], asides["intercode"])
     if everything or options.advice:
-        advice(corpora, asides)
+        goals += advice(corpora, asides)
     if everything or options.strangers:
         customers([*corpora["tau"], *asides["tau"]])
+    if goals:
+        print("\n## What was wanted\n\n| what | wanted | figure | |\n|---|---|---|---|")
+        for goal in goals:
+            print(f"| {goal.what} | {goal.wanted} | {goal.figure} | {'met' if goal.met else '**missed**'} |")
 
 
 if __name__ == "__main__":

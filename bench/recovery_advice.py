@@ -35,8 +35,12 @@ class Rate(NamedTuple):
     worked: int
     tries: int
 
+    @property
+    def share(self) -> float:
+        return self.worked / self.tries if self.tries else 0.0
+
     def __str__(self) -> str:
-        return f"{self.worked / self.tries:.2f} ({self.worked} of {self.tries})" if self.tries else "none"
+        return f"{self.share:.2f} ({self.worked} of {self.tries})" if self.tries else "none"
 
 
 def rows_by_signature(runs: Iterable[Run]) -> dict[str, list[Observation]]:

@@ -4,7 +4,6 @@ Called by `trail.py` for every call. A call's arguments are JSON or text. Text i
 statement, perhaps wrapped: in a JSON object that holds one such text, in a code fence, or as `execute[...]`.
 """
 
-import json
 import re
 from functools import cache
 from typing import Any
@@ -189,8 +188,8 @@ def _object(arguments: str) -> dict[str, Any] | None:
     if not text.startswith("{"):
         return None if text else {}
     try:
-        parsed = json.loads(text)
-    except (ValueError, RecursionError):
+        parsed = msgspec.json.decode(text)
+    except (msgspec.MsgspecError, RecursionError, UnicodeError):
         return None
     return parsed if isinstance(parsed, dict) else None
 
@@ -217,5 +216,5 @@ def _leaves(value: Any, path: str = "", depth: int = 0) -> list[tuple[str, str]]
     elif isinstance(value, list) and value and depth < _DEEPEST:
         parts = [(f"{path}[]", inner) for inner in value]
     else:
-        return [(path, json.dumps(value, ensure_ascii=False))]
+        return [(path, msgspec.json.encode(value).decode())]
     return [leaf for at, inner in parts for leaf in _leaves(inner, at, depth + 1)]

@@ -7,9 +7,10 @@ text that only quotes an error, such as a log or a file's content, has mostly ot
 """
 
 import ast
-import json
 import re
 from typing import Any
+
+import msgspec
 
 from sidemirror_server.trace.failure import ErrorCategory, category_of, ends
 
@@ -106,8 +107,8 @@ def _parsed(said: str) -> Any:
     if len(said) > _PARSED_CHARS:
         return None
     try:
-        return json.loads(said)
-    except (ValueError, RecursionError):
+        return msgspec.json.decode(said)
+    except (msgspec.MsgspecError, RecursionError, UnicodeError):
         pass
     if not said.startswith("{'") or len(said) > _LITERAL_CHARS:
         return None
