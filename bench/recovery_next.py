@@ -10,7 +10,7 @@ five calls. Everybody knows that the failing call's own label does not come next
   as far as it went), each with what came next after a failure of the tool, one of the same signature if there is one.
 - five failures: the same with failing calls in the place of episodes: task, call and error.
 - recoveries: what followed in observation rows, of the signature, backed off to the call's label and to the tool. The
-  product's advice does not back off; this is a prediction.
+  product's advice does not back off; this is a prediction. Rows name known programs only, and so it names no others.
 """
 
 import random
@@ -20,6 +20,7 @@ from typing import NamedTuple
 
 from bench.recovery_runs import Run
 from sidemirror_server.memory.kin.signature import error_signature, tool_of
+from sidemirror_server.memory.recoveries.asked import OTHER_TEXT, Asked
 from sidemirror_server.memory.recoveries.observation import Observation
 from sidemirror_server.memory.recoveries.reviewed_lookups import LOOKUPS, Reads
 from sidemirror_server.vocabulary.bm25 import part, telling
@@ -86,14 +87,22 @@ def cases_of(runs: Iterable[Run]) -> list[Case]:
         episode = tuple(term for terms in words for term in terms)
         for at, step in enumerate(run.steps[:-1]):
             after = run.steps[at + 1 : at + 1 + _RECOVERED_WITHIN]
-            if not step.failed or after[0].asked.label == step.asked.label:
+            if not step.failed or _exact(after[0].asked) == _exact(step.asked):
                 continue
             signature = error_signature(step.asked.tool, step.result)
+            label, next_label = _exact(step.asked), _exact(after[0].asked)
             recovered = any(not one.failed and one.asked.tool == step.asked.tool for one in after)
             so_far = tuple(term for terms in words[: at + 2] for term in terms)
             found.append(
                 Case(
-                    *(run.episode_id, run.group, step.asked.tool, step.asked.label, signature, after[0].asked.label),
+                    *(
+                        run.episode_id,
+                        run.group,
+                        step.asked.tool,
+                        _exact(step.asked),
+                        signature,
+                        _exact(after[0].asked),
+                    ),
                     recovered,
                     (*words[0], *words[at + 1]),
                     episode,
@@ -101,6 +110,11 @@ def cases_of(runs: Iterable[Run]) -> list[Case]:
                 )
             )
     return found
+
+
+def _exact(asked: Asked) -> str:
+    """The label, or the first word that the product does not keep."""
+    return asked.verb if asked.label == OTHER_TEXT else asked.label
 
 
 def _terms(text: str) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from sidemirror_server.memory.recoveries.asked import asked, same_intent
+from sidemirror_server.memory.recoveries.asked import OTHER_TEXT, asked, same_intent
 from sidemirror_server.memory.recoveries.reviewed_lookups import LOOKUPS
 
 
@@ -152,6 +152,11 @@ def test_a_command_among_other_arguments_is_an_argument() -> None:
 def test_a_key_that_is_data_is_not_kept() -> None:
     found = asked("book", '{"mia@a.example": 1, "card_4421": {"b": 2}}')
     assert found.values == (("?", "1"), ("?.b", "2"))
+
+
+@pytest.mark.parametrize("text", ["mia_li_3668", "antic", "example.com is down", "./deploy-to-acme.sh now"])
+def test_a_word_that_is_no_known_program_is_not_kept(text: str) -> None:
+    assert asked("lookup", text).label == OTHER_TEXT
 
 
 def test_leaves_have_paths_without_places() -> None:

@@ -51,6 +51,21 @@ _STATEMENT_ACTS = re.compile(
     r"\binto (?:outfile|dumpfile)\b|\bfor (?:update|share)\b|\block in\b|\bsleep\(|\bload_file\("
 )
 
+# Programs that a label may name; another first word may be anything that was typed, and is kept nowhere. Chosen here:
+# POSIX utilities, shells, interpreters, and what developers' hosts have.
+_KNOWN_PROGRAMS = (
+    "awk basename bash bc cargo cat cd chmod chown cmp command comm cp curl cut date dd df diff dig dirname docker du "
+    "echo ed egrep env eval exit expr export false file find fmt fold gcc getent git go grep gunzip gzip head helm "
+    "hostname id if for in install ip java jq join kill kubectl ln local ls lsof make man md5sum mkdir mktemp more mv "
+    "mysql nano nc netstat nl node npm npx od openssl paste patch perl ping pip printf ps psql pwd pytest python "
+    "python3 read readlink rename rg rm rmdir rsync ruby rustc scp sed seq set sh sha256sum sleep sort source split "
+    "sqlite3 ssh stat strings su submit sudo systemctl tac tail tar tee terraform test time touch tr tree true type "
+    "umask uname uniq unzip uv vi vim wc wget which while who whoami xargs xxd yarn yum apt apt-get brew zip zsh"
+)
+_PROGRAMS = frozenset(_KNOWN_PROGRAMS.split())
+# The label of a text that begins with no program that is known.
+OTHER_TEXT = "<text>"
+
 # Words before the program that a command is about.
 _LEADING = frozenset(("sudo", "time", "nohup", "env", "exec", "then", "do", "("))
 
@@ -73,11 +88,10 @@ _TO_FILE = re.compile(r" -[A-Za-z]*[oO]| --output")
 class Asked(msgspec.Struct, frozen=True):
     """What one call asks for.
 
-    `verb`: the program, the statement's verb, or for JSON arguments the tool. `text`: without its wrapping and outer
-    space, and `tokens`: its words in lower case; both empty for JSON. `values`: for JSON, each leaf of the arguments
-    as JSON with its path, sorted. `label`: the look-up as advice
-    names it, else the verb. `reads`: it is known to change nothing. `is_reviewed`: `label` names a reviewed look-up.
-    `suppresses`: it hides errors.
+    `verb`: the program, the statement's verb, or for JSON arguments the tool. `label`: the look-up as advice names it,
+    else the verb if it is a known one. `text`: without its wrapping and outer space, and `tokens`: its words in lower
+    case; both empty for JSON. `values`: for JSON, each leaf of the arguments as JSON with its path, sorted. `reads`: it
+    is known to change nothing. `is_reviewed`: `label` names a reviewed look-up. `suppresses`: it hides errors.
     """
 
     tool: str
@@ -107,7 +121,7 @@ def asked(tool: str, arguments: str) -> Asked:
     if verb.lower() in _STATEMENT_VERBS or verb.startswith((".", "\\")):
         return _statement(tool, text, tokens, suppresses)
     lookup = _lookup(text)
-    label = lookup.said if lookup else verb
+    label = lookup.said if lookup else verb if verb in _PROGRAMS else OTHER_TEXT
     known = lookup is not None
     return Asked(tool, False, verb, label, text, tokens, (), known, known, suppresses)
 
