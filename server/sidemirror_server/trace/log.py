@@ -156,8 +156,7 @@ class TurnLog(Log, Protocol):
     TL7  `read` returns a turn's entries after a sequence, in order, at most `limit`. It stops once their bodies add up
          to `max_bytes`, but returns at least one if there is one.
     TL8  `head` returns None for a turn that the scope does not have.
-    TL9  `heads` returns heads after the cursor `after`, latest start first, of one session or all, in one standing or
-         any.
+    TL9  `heads` returns heads after cursor `after`, latest start first, of one session or all, in one standing or any.
     TL10 `newest` returns the head with the highest turn_count of the session, None when it has none.
     TL11 `idle` returns open heads of the scopes served that were not updated since `before_us`, oldest first.
     TL12 A turn_id belongs to one session: a batch that names another is refused (WrongState).
