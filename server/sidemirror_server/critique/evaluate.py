@@ -101,7 +101,7 @@ def completeness(events: Iterable[Event], checklist: Sequence[str]) -> Criterion
 async def evaluate(
     model: ScopedModel, scope: Scope, events: Sequence[Event], checklist: Sequence[str], deadline_s: float
 ) -> Evaluation:
-    """All five criteria. Raises nothing but cancellation."""
+    """Evaluates all five criteria. Raises nothing but cancellation."""
     facts = facts_of(events)
     computed = (completeness(events, checklist), efficiency(facts.calls))
     material = material_of(events)

@@ -1,4 +1,4 @@
-"""The interface that the rooms ask: a language model on a scope's account. `Gateway` implements it."""
+"""The interface that rooms use: a language model whose calls are charged to a scope. `Gateway` implements it."""
 
 from typing import Protocol
 

@@ -10,9 +10,9 @@ from sidemirror_server.thinking.levels import ThinkLevel
 class PeriodicScope(Enum):
     """How often the periodic rule applies within a turn that it matches."""
 
-    # Only until a periodic reflection has run in the turn. The default, because STEP would spend the whole budget.
+    # The rule applies until a periodic reflection has run in the turn. The default: STEP would spend the whole budget.
     TURN = "turn"
-    # At every step of the turn, as in seed thinking-manager.
+    # The rule applies at every step of the turn, as in seed thinking-manager.
     STEP = "step"
 
 

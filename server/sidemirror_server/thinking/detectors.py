@@ -1,4 +1,4 @@
-"""Detects an agent that goes in circles, by four patterns in its tool calls. Asks no model.
+"""Detects that an agent goes in circles, by four patterns in its tool calls and without a model.
 
 `turn.py` keeps one `Window` for each agent and advances it at each tool outcome. `advance` costs a few microseconds,
 whatever the length of the turn.
@@ -23,7 +23,7 @@ _SWAPS = 2
 # The calls and results of the last steps, up to this number, count as known. Chosen here: twice STEPS_WITHOUT_NEWS, so
 # that loops of up to twelve calls are found. The cost does not grow with the turn.
 _MEMORY_STEPS = 2 * STEPS_WITHOUT_NEWS
-# Longer arguments, such as a file's content, are compared as text. Chosen here: parsing them costs too much.
+# Longer arguments, such as a file's content, are compared as text. Chosen here: parsing longer ones costs too much.
 _LONGEST_PARSED_ARGUMENTS = 16_384
 _LONGEST_NAME = 64
 

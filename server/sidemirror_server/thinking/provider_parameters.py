@@ -59,7 +59,7 @@ def plan_thinking(base_prompt: str, level: ThinkLevel, provider: str = "", model
 
 @lru_cache(maxsize=256)
 def _dial(provider: str, model: str) -> tuple[Dial | None, str]:
-    """The model's dial; without one, None and the reason (empty if no dial was expected)."""
+    """The model's dial and ""; or None and the reason why there is no dial (empty if none was expected)."""
     name = provider.strip().lower()
     name = _ALIASES.get(name, name)
     if name in UNKNOWN_SERVER:

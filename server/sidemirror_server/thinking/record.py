@@ -138,7 +138,7 @@ def draft(sequence: int, at_us: int, recorded: Recorded) -> Draft:
 
 
 def recorded_in(entry: Entry) -> Recorded:
-    """What a turn's log entry records. Raises StoreUnavailable if this server cannot read it."""
+    """The content of a turn's log entry. Raises StoreUnavailable if this server cannot read it."""
     try:
         recorded: Recorded = _decode(entry.body)
     except msgspec.MsgspecError as error:

@@ -58,12 +58,12 @@ _FIRST_STEPS = 100
 _LAST_STEPS = 300
 _STEP_CHARS = 600
 _QUESTION_CHARS = 4_000
-# Errors that wait for a reflection; the oldest are dropped first. Chosen here: a prompt shows only the last one.
+# The most errors that wait for a reflection; the oldest are dropped first. Chosen here: a prompt shows only the last.
 _MOST_ERRORS = 20
 # Open calls that a turn keeps. Chosen here: no agent runs as many at once.
 _MOST_OPEN_CALLS = 1_000
-# Tool results that a turn keeps for a critique of its response; a reflection shows the last three. Chosen here: at most
-# 2,000 code points each, and 40,000 in total.
+# How many tool results a turn keeps for a critique of its response; a reflection shows the last three. Chosen here: at
+# most 2,000 code points each, and 40,000 in total.
 _KEPT_RESULTS = 20
 _FRESH = Window()
 

@@ -27,7 +27,7 @@ class Bell:
         self._anyone = asyncio.Event()
 
     def ring(self, scope: Scope, groups: Collection[str] | None = None) -> None:
-        """Wakes the scope's waiters for one of `groups` and those for all groups; None wakes all its waiters."""
+        """Wakes the scope's waiters for one of `groups` and its waiters for all groups; None wakes all its waiters."""
         for waiter in self._waiters.get(scope, ()):
             if groups is None or waiter.group is None or waiter.group in groups:
                 waiter.ring()
@@ -123,6 +123,6 @@ class Lookout:
             _log.debug("look_failed", extra={"reason": type(failure).__name__})
 
     async def _grown(self, scope: Scope, seen: int, position: int) -> frozenset[str] | None:
-        """The groups of the entries after `seen`; None if more than a page, or if some do not belong to turns."""
+        """The groups of the entries after `seen`; None if these exceed a page, or some do not belong to turns."""
         page = await self._log.tail(scope, TURN_TOPIC, None, seen, _PAGE, _PAGE_BYTES)
         return frozenset(entry.group for entry in page) if page and page[-1].position >= position else None

@@ -84,10 +84,10 @@ FIRST_HEAD = HeadKey(2**63 - 1, TurnId(""))  # sorts before every head
 class Log(Protocol):
     """Reads a scope's numbered log, with the entries of all rooms.
 
-    LG1  `tail` returns entries of the topic with a position above `after`, in rising order, at most `limit`.
+    LG1  `tail` returns at most `limit` entries of the topic with a position above `after`, in rising order.
     LG2  `tail` with a group returns that group's entries only.
     LG3  `tail` shows an entry only if every lower position is already visible or will never be visible.
-    LG4  `last_position` is the highest position of the scope, 0 if there is none.
+    LG4  `last_position` is the scope's highest position, 0 if there is none.
     LG5  `tail` stops once its entries' bodies add up to `max_bytes`, but returns at least one entry if there is one.
     LG6  Entries of another scope are never shown.
     Raises StoreUnavailable.
@@ -157,7 +157,7 @@ class TurnLog(Log, Protocol):
          to `max_bytes`, but returns at least one if there is one.
     TL8  `head` returns None for a turn that the scope does not have.
     TL9  `heads` returns heads after cursor `after`, latest start first, of one session or all, in one standing or any.
-    TL10 `newest` returns the head with the highest turn_count of the session, None when it has none.
+    TL10 `newest` returns the head with the highest turn_count of the session; None if the session has no turns.
     TL11 `idle` returns open heads of the scopes served that were not updated since `before_us`, oldest first.
     TL12 A turn_id belongs to one session: a batch that names another is refused (WrongState).
     TL13 Scopes are isolated: the same turn_id in two scopes is two turns.

@@ -49,7 +49,7 @@ class Pruning(Protocol):
     PU8  `prune_memories` keeps memories with a trial since `before_us`. It keeps a reflection whose strategy is at
          least as important as `below`, because a strategy is found by its reflection.
     PU9  `prune_surplus` removes memories from scopes with more than `most`, down to `most`, at most `limit` in all, and
-         returns how many. It takes the least important first, then those unchanged for longest. Retired ones stay.
+         returns how many. It takes the least important first, then those unchanged for longest; never retired ones.
     PU10 `turns_gone_up_to` is the highest log position that `prune_turns` has removed from a scope, 0 if none.
     PU11 Records of a scope that is not served stay, and do not count towards `limit`.
     Raises StoreUnavailable, StoreFull.

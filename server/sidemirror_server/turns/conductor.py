@@ -317,7 +317,7 @@ class Conductor:
                 self._held.forget(turn)
 
     def give_up_all(self) -> None:
-        """Ends what is in progress for all turns, because the server shuts down."""
+        """Ends the work in progress for all turns, because the server shuts down."""
         for turn in self._held:
             self._endings.shut_down(turn)
 

@@ -50,8 +50,8 @@ class Endings:
             self._summarise(turn, abandoned=False)
 
     def shut_down(self, turn: LiveTurn) -> None:
-        """Records what is in progress for an open turn as failed, because the server shuts down. A finished turn that
-        still waits for reflections or critiques ends now."""
+        """Records an open turn's reflections and critiques in progress as failed, because the server shuts down. A
+        finished turn that still waits for reflections or critiques ends now."""
         if turn.accepts:
             self._give_up(turn, "given up: the server was shut down")
         elif turn.finishing is not None:

@@ -1,5 +1,5 @@
-"""Blocks of lessons for a turn. The plan's block has lessons of goals and of reflective memory, the block for failed
-calls those of reflective memory. Each block has one receipt."""
+"""Blocks of lessons for a turn. The plan's block has lessons of goals and of reflective memory. The block for failed
+calls has only the latter. Each block has one receipt."""
 
 import asyncio
 from collections.abc import Awaitable, Collection, Iterator, Sequence

@@ -47,7 +47,7 @@ class Recorder:
 
     def submit(self, turn: LiveTurn, *, gather: bool = False) -> None:
         """Schedules an append of the turn's pending entries: at once, or with `gather` after LINGER_S at the latest. A
-        caller that waits for them makes it sooner."""
+        caller that waits makes the append start at once."""
         self._dirty[turn] = None
         self._count(turn)
         self._idle.clear()

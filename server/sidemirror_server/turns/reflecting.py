@@ -82,8 +82,8 @@ class Reflections:
         """Claims a slot and starts a reflection on the turn's state. A refused claim says why, and the id is None.
 
         No `await` comes between the budget check and the record of the claim, so that concurrent callers never exceed
-        the cap. `extra`: what the agent adds to the turn's state. `rpc_remaining_s`: the waiting call's remaining time;
-        the reflection is ready before the call's end.
+        the cap. `extra`: the agent's additions to the turn's state. `rpc_remaining_s`: the waiting call's remaining
+        time; the reflection is ready before the call's end.
         """
         now_us = self._clock.now_us()
         ran_s = elapsed_s(turn.state, now_us)

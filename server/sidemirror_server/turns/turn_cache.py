@@ -30,7 +30,7 @@ class TurnCache:
     """The turns that this process has in memory, and its locks on turns and sessions."""
 
     def __init__(self) -> None:
-        # In the order in which `eldest` yields them.
+        # Ordered as `eldest` yields the turns.
         self._turns: OrderedDict[tuple[Scope, TurnId], LiveTurn] = OrderedDict()
         self.recorded_bytes = 0
         self._by_session: dict[tuple[Scope, SessionId], dict[TurnId, LiveTurn]] = {}
@@ -101,7 +101,7 @@ class TurnCache:
         return self._lock(scope, f"turn/{turn_id}")
 
     def session_lock(self, scope: Scope, session_id: SessionId) -> asyncio.Lock:
-        """Take it after a turn's lock, never before."""
+        """The lock of a session. Take it after a turn's lock, never before."""
         return self._lock(scope, f"session/{session_id}")
 
     def _lock(self, scope: Scope, name: str) -> asyncio.Lock:

@@ -15,7 +15,7 @@ DEFAULT_SCOPE = Scope("default", "default")
 
 
 class Served(msgspec.Struct, frozen=True):
-    """One entry of a sidecar's scopes. None as `project_id`: every project; None as both: every tenant."""
+    """One entry of a sidecar's scopes. `project_id` None: every project; both None: every tenant."""
 
     tenant_id: str | None = None
     project_id: str | None = None

@@ -5,8 +5,8 @@ that may begin at the run. The rules are written for this project from the vendo
 Tokens that look like ordinary ids (Datadog, Cohere, Mistral) are left out; they are redacted only after a name for a
 secret. The rules were compared with those of gitleaks (MIT, github.com/gitleaks/gitleaks, July 2026); none is copied.
 
-No package has these rules: detect-secrets (Apache-2.0) has some 25 kinds and needs requests and PyYAML; the others are
-programs.
+No package has these rules: detect-secrets (Apache-2.0) has some 25 kinds and needs requests and PyYAML; the other tools
+are programs.
 """
 
 import re

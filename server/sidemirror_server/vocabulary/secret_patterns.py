@@ -65,7 +65,7 @@ SIGNED = re.compile(r"(?<![A-Za-z])(?P<lead>sig(?:nature)?=)[\w%+/=~.-]{0,100}\Z
 SIGNATURE_REST = re.compile(r"(?=[A-Za-z%+/=_~-]*+[0-9])[\w%+/=~-]*+", re.ASCII)
 # Characters of base64 data.
 BASE64 = re.compile(r"[A-Za-z0-9+/_-]*+")
-# Anyone with the address may post: docs.slack.dev/messaging/sending-messages-using-incoming-webhooks,
+# Webhook addresses, which let anyone post: docs.slack.dev/messaging/sending-messages-using-incoming-webhooks,
 # docs.discord.com/developers/resources/webhook, learn.microsoft.com/microsoftteams/platform/webhooks-and-connectors
 POST_TO = re.compile(
     r"(?P<lead>hooks\.slack\.com/|discord(?:app)?\.com/api/webhooks/|\.webhook\.office\.com/)(?=[^\s\"'<>]{0,160}\Z)"

@@ -38,8 +38,8 @@ class Pace(msgspec.Struct, frozen=True):
     """A worker's concurrency and intervals.
 
     `concurrency`: jobs at once. Chosen here: jobs wait for models, whose calls the gateway limits. `lease_s`: how long
-    a crashed worker's job waits for another worker. The lease is extended every third of it. `poll_s`: how long it may
-    take to notice a job that another process put, or a retry that falls due.
+    a crashed worker's job waits for another worker. The lease is extended after each third of this time. `poll_s`: how
+    long it may take to notice a job that another process put, or a retry that falls due.
     `retry_s`, `longest_retry_s`: the backoff after the n-th attempt is `retry_s` × 2^n, at most `longest_retry_s`,
     times a random 0.5 to 1, so that jobs that failed together do not return together.
     """
@@ -69,7 +69,7 @@ Handler = Callable[[ClaimedJob], Awaitable[bytes | None]]
 
 
 class Worker:
-    """Runs jobs of the kinds it has handlers for, until it is cancelled."""
+    """Runs the jobs for which it has handlers, until it is cancelled."""
 
     def __init__(
         self,

@@ -44,15 +44,15 @@ from sidemirror_server.work.worker import ClaimedJob, NotNow
 
 _log = logging.getLogger(__name__)
 
-# New memories that one pass reads, and recent ones that they are compared with. Chosen here: a day of a busy agent,
-# clustered within a second.
+# How many new memories one pass reads, and with how many recent ones it compares them. Chosen here: a day of a busy
+# agent, clustered within a second.
 MOST_READ, MOST_RECENT = 500, 1_000
 # Questions of one pass. Chosen here: at a small model's prices a pass costs less than a tenth of the day's cap.
 MOST_ASKED = 20
-# Of the visible answer, as for a reflection on an episode.
+# Limits the visible answer, as for a reflection on an episode.
 _MAX_TOKENS = 800
 _TEMPERATURE = 0.1
-# Memories read at once on the event loop; MOST_RECENT is a multiple.
+# Memories read at once on the event loop; MOST_RECENT is a multiple of this.
 _AT_ONCE = 50
 _MOST_LEFT = 10_000
 _PATIENCE_S = 20.0

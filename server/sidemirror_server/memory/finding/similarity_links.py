@@ -39,7 +39,7 @@ class Alikes:
         self._news = asyncio.Event()
 
     def wake(self, scope: Scope, memory_id: str) -> None:
-        """This memory may be similar to others."""
+        """Queues a memory that may be similar to others."""
         if len(self._waiting) < _MOST_WAITING:
             self._waiting[scope, memory_id] = None
             self._news.set()

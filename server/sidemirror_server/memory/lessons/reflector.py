@@ -36,9 +36,9 @@ from sidemirror_server.vocabulary.telemetry import SPAN_GENERATE_REFLECTION
 _log = logging.getLogger(__name__)
 _tracer = trace.get_tracer("sidemirror.memory")
 
-# Of the visible answer. Chosen here: three times the length that the prompts ask for, as JSON.
+# Limits the visible answer. Chosen here: three times the length that the prompts ask for, as JSON.
 _MAX_TOKENS = 800
-# Sent only where the provider takes one (decision 021).
+# Sent only to models that take a temperature (decision 021).
 _TEMPERATURE = 0.1
 _MOST_TAGS = 16
 

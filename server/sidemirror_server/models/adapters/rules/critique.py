@@ -109,7 +109,7 @@ def _sentence_around(text: str, found: re.Match[str]) -> str:
 
 
 def _standing(response: Response) -> list[EvidenceStep]:
-    """Failures that no later success of the same tool follows."""
+    """Failures that are not followed by a success of the same tool."""
     steps = response.evidence.steps
     worked_at = {
         step.name: place for place, step in enumerate(steps) if step.kind == "tool_result" and not step.is_error
