@@ -48,7 +48,7 @@ class GoalReport(msgspec.Struct, frozen=True, omit_defaults=True):
 
     @property
     def short_objective(self) -> str:
-        """The objective, cut for a reflection."""
+        """The objective, shortened for a reflection."""
         return clip(self.objective, OBJECTIVE_CHARS)
 
 

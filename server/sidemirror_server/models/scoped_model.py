@@ -8,7 +8,7 @@ from sidemirror_server.vocabulary.scope import Scope
 
 
 class ScopedModel(Protocol):
-    """Answers questions on a scope's account."""
+    """Answers questions, charged to a scope."""
 
     async def ask(
         self, scope: Scope, ask: Ask[AnswerT], deadline_s: float, within: Within = NO_CAPS

@@ -74,7 +74,7 @@ class Waiter:
         return rung
 
     def ring(self) -> None:
-        """The log may have grown."""
+        """Reports that the log may have grown."""
         self._rung = True
         self._woken.set()
 

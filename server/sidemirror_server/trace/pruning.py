@@ -21,8 +21,8 @@ class PrunedKind(StrEnum):
 
 class Pruned(msgspec.Struct, frozen=True):
     """What one call removed from a project. `number` rises. `before_us`: the records were last changed before this
-    time. `importance_below`: the memories were less important than this, or at most as important if there were too
-    many; None for turns."""
+    time. `importance_below`: an upper bound of the memories' importance, exclusive for old memories, inclusive for
+    surplus ones; None for turns."""
 
     number: int
     kind: PrunedKind

@@ -68,9 +68,9 @@ class TurnLimits(msgspec.Struct, frozen=True):
     abandon_after_s: float = 1800.0
     # An open turn without listeners leaves memory after this long; the next call about it loads it again.
     evict_after_s: float = 300.0
-    # With more turns or recorded bytes in memory than this, such a turn leaves memory after `crowded_evict_after_s`, so
-    # that turns that never end do not fill the memory. Chosen here: many times the turns that an agent has open; a
-    # sidecar's usual memory; longer than an agent is busy between two events.
+    # With more turns or recorded bytes in memory than this, an open turn without listeners leaves memory after
+    # `crowded_evict_after_s`. So turns that never end do not fill the memory. Chosen here: many times the turns that an
+    # agent has open; a sidecar's usual memory; longer than an agent is busy between two events.
     turns_at_hand: int = 10_000
     bytes_at_hand: int = 256 * 1024 * 1024
     crowded_evict_after_s: float = 5.0

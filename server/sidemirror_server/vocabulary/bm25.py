@@ -15,7 +15,7 @@ LENGTH_WEIGHT = 0.75
 # A query looks up only its most informative terms. Chosen here: on the recorded retrieval sets 64 terms find the same
 # texts as all terms, and each term costs a look-up.
 MOST_ASKED = 64
-# A term in more than COMMON texts is left out if with it the chosen terms would match more than MOST_LED_TO texts.
+# A term in more than COMMON texts is left out if it would make the chosen terms match more than MOST_LED_TO texts.
 # Chosen here: this limits a search to some milliseconds, and omits only the commonest words of a large store.
 COMMON = 2_000
 MOST_LED_TO = 6_000

@@ -22,7 +22,7 @@ from sidemirror_server.vocabulary.secret_tokens import RUNS, Span, tokens
 _CUT_RUNS = (b"a" * 6 + b"\n", b"a" * 6 + b'"\n')
 
 _DIGIT = re.compile(r"[0-9]")
-# Characters between a line's beginning and the rest of a token, and characters before those.
+# Characters between the beginning of a line and the rest of a token; below, characters before such a rest.
 _MARGIN = " \t>|#*+\"'"
 _MAY_GO_ON = frozenset(("\n", "\\", *_MARGIN))
 _LINE_ENDS = frozenset("\nn")

@@ -94,9 +94,9 @@ class _Answered(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class _Notes(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A pass's checkpoint. `new_ids`: the memories read as new. `found`: how many clusters there are; `known`: how many
-    of them need no question. `left`: how many unread memories were not read. `groups`: the clusters to ask about;
-    `answered`: the first results. `left_ids`: new memories of clusters beyond MOST_ASKED. `refused_ids`: see
+    """A pass's checkpoint. `new_ids`: the memories read as new. `found`: the number of clusters; `known`: the number of
+    them that need no question. `left`: the number of unread memories that were not read. `groups`: the clusters to ask
+    about; `answered`: the results so far. `left_ids`: new memories of clusters beyond MOST_ASKED. `refused_ids`: see
     `Dream`."""
 
     started_us: int
@@ -134,7 +134,7 @@ def progress_of(job: Job) -> Progress:
 
 
 class Dreamer:
-    """Runs passes: the worker's handler."""
+    """Runs passes; `handle` is the worker's handler."""
 
     def __init__(
         self,

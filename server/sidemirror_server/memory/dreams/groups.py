@@ -84,5 +84,5 @@ def _sample(members: Iterable[MemoryRecord]) -> tuple[str, ...]:
 
 
 def episodes_of(memories: Sequence[MemoryRecord]) -> int:
-    """How many distinct episodes taught these memories; 0 for a single memory."""
+    """The number of distinct episodes that taught these memories; 0 for a single memory."""
     return len({episode for memory in memories for episode in memory.episodes}) if len(memories) > 1 else 0

@@ -51,21 +51,21 @@ _AT_ONCE = 64
 # When another sidecar embeds a scope, the scope is checked again after this time: its latest memories may lack vectors.
 # Chosen here: a question in between is answered, and mostly by vectors.
 _ELSEWHERE_S = 5.0
-# A question triggers a check for memories without vectors, unless one found none within this time: in Postgres the
+# A question triggers a check for memories without vectors, unless a check within this time found none: in Postgres the
 # check scans the whole scope. Chosen here: as long as `_ELSEWHERE_S`.
 _LOOK_AGAIN_S = _ELSEWHERE_S
 # Two sidecars with different models would replace each other's vectors for ever, and pay each time. A sidecar whose
 # vectors are replaced leaves the scope alone for this time. Chosen here: longer than most rolling upgrades.
 _REPLACED_S = 600.0
 # To detect replaced vectors: how many embedded texts are remembered, and how many of them must lack a vector at once.
-# Fewer may be texts that were changed back, or deleted and imported.
+# If fewer lack one, the texts may have been changed back, or deleted and imported.
 _MOST_MADE, _FEWEST_REPLACED = 20_000, 8
 # The longest wait for the release of a lease.
 _LEAVE_S = 1.0
 # The most scopes that wait for vectors. A further scope is added at its next question.
 _MOST_SCOPES = 10_000
-# The most memories with a refused text that are remembered, and not retried before a restart. Chosen here: a scope with
-# more of them stays incomplete.
+# How many memories with a refused text are remembered, so as not to retry them before a restart. Chosen here: a scope
+# with more of them stays incomplete.
 _MOST_REFUSED = 1_000
 
 Sleep = Callable[[float], Coroutine[Any, Any, None]]
@@ -80,7 +80,7 @@ class _InTheWay(Enum):
     FAILURE = "failure"
 
 
-# How long the scope then rests.
+# How long the scope rests for each reason.
 _REST_S = {_InTheWay.MONEY: _PAUSE_S, _InTheWay.ANOTHER: _ELSEWHERE_S, _InTheWay.REPLACED: _REPLACED_S}
 
 

@@ -45,8 +45,8 @@ _MOST_TAGS = 16
 
 class Result(msgspec.Struct, frozen=True):
     """What an episode taught (seed reflection-engine-v2, "ReflectionResult"). `episode`: its digest. `steering`: how
-    the text tries to steer its reader, for people, or empty (`trust.steering`). `repeats`: it repeats a shown lesson.
-    `error_signature`: of the failure that it is about, or empty."""
+    the text tries to steer its reader, for people, or empty (`trust.steering`). `repeats`: the lesson repeats a shown
+    one. `error_signature`: of the failure that it is about, or empty."""
 
     reflection: str
     strategy: str
