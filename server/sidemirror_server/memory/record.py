@@ -16,10 +16,10 @@ from sidemirror_server.vocabulary.origin import Origin
 SOURCE = "reflection_engine_v2"
 LAYER = "rm"
 STRATEGY_TAG = "strategy"
-# The most digests of episodes that a record keeps. Chosen here: a check for independent support needs two; more of them
-# show how broad the support is.
+# Limit on the digests of episodes that a record keeps. Chosen here: a check for independent support needs two; more of
+# them show how broad the support is.
 MOST_EPISODES = 16
-# The most revision ids that a record keeps, to recognise a retry. Chosen here: a retry follows soon after a crash.
+# Limit on the revision ids that a record keeps, to recognise a retry. Chosen here: a retry soon follows a crash.
 MOST_REVISIONS = 16
 
 

@@ -239,7 +239,7 @@ CARRIED: tuple[tuple[str, str], ...] = (
     ),
 )
 
-# "Ignore the instructions" and the like in other languages, as words near each other, without word boundaries.
+# "Ignore the instructions" and similar texts in other languages: words near each other, without word boundaries.
 OTHER_LANGUAGES: tuple[str, ...] = (
     # German
     (
