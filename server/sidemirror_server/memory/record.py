@@ -259,7 +259,7 @@ def strengthened(known: MemoryRecord, draft: MemoryRecord, now_us: int) -> Memor
 
 
 def _is_elsewhere(known: MemoryRecord, draft: MemoryRecord) -> bool:
-    """Whether the draft is from another session, or a session is unknown. Within one, tools repeat the same text."""
+    """Whether the sessions differ, or one is unknown. Within one session, tools repeat the same text."""
     here, there = known.metadata.get("session_id"), draft.metadata.get("session_id")
     return bool(known.episodes) and (not here or not there or here != there)
 

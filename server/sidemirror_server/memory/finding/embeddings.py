@@ -110,7 +110,7 @@ class MemoryMeanings:
         self._questions: OrderedDict[tuple[Scope, str], array[float]] = OrderedDict()
         self._waiting: OrderedDict[Scope, None] = OrderedDict()
         self._resting: set[Scope] = set()
-        self._whole: dict[Scope, float] = {}  # monotonic seconds since which none waits
+        self._whole: dict[Scope, float] = {}  # since when no memory lacks a vector, in monotonic seconds
         self._refused: dict[Scope, dict[str, str]] = {}
         self._made_before: OrderedDict[int, None] = OrderedDict()  # digests
         self._news = asyncio.Event()
