@@ -97,7 +97,7 @@ def _maker(provider: str) -> Callable[[str, str | None, str | None], LanguageMod
 
 
 def stand_in(model: LanguageModel, clock: Clock) -> dict[Purpose, Route]:
-    """This model for every purpose, at no cost."""
+    """Routes that ask this model for every purpose, at no cost."""
     provider = Provider(model, None, 1, clock)
     return {purpose: Route(provider) for purpose in Purpose}
 
