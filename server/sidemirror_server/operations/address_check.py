@@ -1,4 +1,4 @@
-"""The part of `sidemirror doctor` that checks whether the addresses to listen on are free, and who has them otherwise.
+"""The part of `sidemirror doctor` that checks whether the addresses to listen on are free, and if not, who uses them.
 Binds a port for a moment only, and creates nothing."""
 
 import errno
@@ -23,7 +23,7 @@ from sidemirror_server.rpc.listening.addresses import (
 )
 from sidemirror_server.settings import BadSettings, Settings, as_client
 
-# A sidecar of this machine answers within milliseconds.
+# A sidecar on this machine answers within milliseconds.
 _ANSWER_S = 2.0
 
 _SHOW_CA = "set SIDEMIRROR_CA_FILE to the authorities of its certificate, to ask what is there"

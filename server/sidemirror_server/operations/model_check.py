@@ -76,7 +76,7 @@ async def _check(purposes: tuple[Purpose, ...], route: Route) -> ModelCheck:
         except ModelFailed as failure:
             usage = None if failure.usage is None else _priced(provider, failure.usage)
             check = msgspec.structs.replace(check, status=failure.status, detail=failure.detail, usage=usage)
-            # A person waits: only a parameter that is now left out is worth another attempt.
+            # A person is waiting, so only a failure whose parameter is now left out gets another attempt.
             if attempt == _ATTEMPTS or not failure.retryable or failure.retry_after_s != 0.0:
                 return check
         else:
