@@ -1,4 +1,4 @@
-"""Who may call, and whose data they may see: the access file.
+"""The access file: who may call, and whose data each caller may see.
 
     {"tokens": [
         {"name": "checkout", "token": "<32 random bytes, in hex or base64>", "expires": "2027-01-01T00:00:00Z",

@@ -30,11 +30,11 @@ class Call(Struct, frozen=True):
     # Without an access file there is nothing to check, and the field is None.
     barred: Callable[[], SidemirrorError | None] | None = None
 
-    # Whose call it is; None without an access file, when everybody may see everything.
+    # The caller's token; None without an access file: then every caller may see everything.
     caller: Token | None = None
 
     def check_scope(self, tenant_id: str, project_id: str) -> None:
-        """Checks what a later request of the client's stream names: nothing, or what the first one did. Raises
+        """Checks that a later request of the client's stream names no scope, or the scope of the first request. Raises
         BadInput."""
         named = (("tenant_id", tenant_id, self.scope.tenant_id), ("project_id", project_id, self.scope.project_id))
         for field, given, begun in named:

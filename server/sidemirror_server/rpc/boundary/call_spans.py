@@ -40,7 +40,7 @@ _UNSET = Status(StatusCode.UNSET)
 _SAMPLED = 0x01
 # The W3C's flag for a random trace id; the API names it since 1.40.
 _RANDOM = 0x02
-# The SDK's processor classes, and their methods that do nothing before a span has ended.
+# The SDK's processor classes, whose own methods do nothing before a span has ended.
 _IDLE = (sdk.SpanProcessor, BatchSpanProcessor, SimpleSpanProcessor)
 _UNUSED_STARTS = tuple(kind.on_start for kind in _IDLE)
 _UNUSED_ENDINGS = tuple(getattr(kind, "_on_ending", None) for kind in _IDLE)

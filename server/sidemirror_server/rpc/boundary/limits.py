@@ -212,7 +212,7 @@ def _field(field: FieldDescriptor, made: _Made) -> list[Check]:
 
 
 def _rule(field: FieldDescriptor, made: _Made) -> Rule | None:
-    """The field's rule in the table; the server's own limit replaces a higher one of long texts."""
+    """The field's rule in the table; a lower limit of the server's own replaces the limit of a long text."""
     rule = TABLE.get(f"{_owner(field)}.{field.name}", TABLE.get(field.name))
     return Text(bytes=min(LONGEST_TEXT_BYTES, made.text_bytes)) if rule == LONG else rule
 

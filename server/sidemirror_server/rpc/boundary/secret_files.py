@@ -16,8 +16,8 @@ _FORBIDDEN = 0o037
 # Seconds between two checks of a file, at least. Chosen here: a check costs a few µs, and a rotation takes longer.
 LOOK_EVERY_S = 1.0
 # Seconds for which files must be empty or gone before that counts. Chosen here: a file that is rewritten or replaced is
-# gone for less. With a check a second and a stream's check of its token every 5 s (`rpc/boundary/streams.py`), a
-# revocation takes less than 10 s.
+# missing for less time. With a check a second and a stream's check of its token every 5 s (`rpc/boundary/streams.py`),
+# a revocation takes less than 10 s.
 EMPTY_FOR_S = 2.0
 
 # Changes with the state of the files (`signature_of`).
@@ -97,8 +97,8 @@ class Reread(Generic[T]):
         when_empty: T | None = None,
     ) -> None:
         """`make` raises CannotUse, which only the constructor passes on. `told` is called after each change: with that
-        error, or with None when the new value is in use; for Emptied only once it has lasted EMPTY_FOR_S. `when_empty`:
-        the value from then on; None: the old value stays."""
+        error, or with None when the new value is in use. Emptied is reported only after EMPTY_FOR_S. `when_empty`: the
+        value from then on; None: the old value stays."""
         self._paths = paths
         self._make = make
         self._clock = clock
@@ -126,7 +126,7 @@ class Reread(Generic[T]):
         try:
             self._made = self._make()
         except Emptied as error:
-            # The time counts from the first look, also when an emptied file is removed later.
+            # The time runs from the first check, even if an emptied file is removed later.
             self._empty = (self._empty[0] if self._empty else now_s, error)
         except CannotUse as error:
             self._empty = None

@@ -25,7 +25,7 @@ class StreamLimits(msgspec.Struct, frozen=True):
 
     # The interval of heartbeats on a stream that sends nothing else.
     heartbeat_s: float = 20.0
-    # A stream ends when the agent sends nothing for this long. Watches do not: their agents have nothing to send.
+    # A stream ends when the agent sends nothing for this long. This does not apply to watches, which only receive.
     idle_s: float = 600.0
     # Any stream ends at this age; 0: never.
     age_s: float = 86_400.0
