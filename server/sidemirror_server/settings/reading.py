@@ -258,7 +258,7 @@ _PLAINLY = {
     "`str` of length >= 1": "1 to 128 characters",
     "`str` of length <= 128": "1 to 128 characters",
 }
-# What the pattern of a text demands, by the last part of the setting's name.
+# The form that a text's pattern requires, by the last part of the setting's name.
 _FORMS = {
     "log_level": "debug, info, warning or error",
     "socket_mode": "a mode in octal, such as 0660",

@@ -252,8 +252,8 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     # need more, and 200 sidecars share a server of 400.
     database_connections: Annotated[int, Meta(ge=1, le=100)] = 4
     # A Redis (redis://, rediss:// or unix://, no Cluster) for goal reflections, which other programs can read there.
-    # Goal reports stay in the main store, and what Redis loses is published again from them. When empty, the main store
-    # keeps the reflections too.
+    # Goal reports stay in the main store, and reflections that Redis loses are restored from them. When empty, the main
+    # store keeps the reflections too.
     redis_url: Secret = Secret()
     # The scope of calls that name none.
     tenant_id: ScopeName = "default"
@@ -264,7 +264,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     # `acme/*, globex/shop`; `*` is every scope. Empty is every scope too, but then `retention` does not prune a shared
     # store, because other sidecars may keep records for longer.
     serves: str = ""
-    # Answer server reflection (grpcurl, buf curl). null: where only this machine reaches the server.
+    # Answer server reflection (grpcurl, buf curl). null: on where only this machine can reach the server.
     reflection: bool | None = None
     # Send a span for each call to OTEL_EXPORTER_OTLP_ENDPOINT. Needs the extra `telemetry`.
     tracing: bool = False
