@@ -45,7 +45,8 @@ _log = logging.getLogger(__name__)
 # Chosen here: small, because hundreds of sidecars share a server. The calls of one agent rarely need more at once, and
 # one append of the recorder carries the waiting entries of all turns.
 CONNECTIONS = 4
-# 200 idle sidecars must fit into 400 connections (decision 038): idle connections but one are closed after this time.
+# All but one idle connection are closed after this time: 200 idle sidecars must fit into 400 connections (decision
+# 038).
 _IDLE_S = 30.0
 # Chosen here. _TAKE_S: the wait for a free connection, and for a new one. TRANSACTION_S: from BEGIN to COMMIT.
 _TAKE_S = 2.0
@@ -56,7 +57,7 @@ _CONNECT_S = 0.9 * _TAKE_S
 # that was stopped answers the pending probe when it continues, and a lost packet is sent again within 2 s.
 _PROBE_EVERY_S = 0.5
 _PROBE_S = 4.0
-# One failure may be the connection's; two in a row mean that the server is away.
+# A single failure may concern one connection; two in a row mean that the server is away.
 _AWAY_AFTER = 2
 
 
@@ -187,9 +188,9 @@ class PostgresDatabase:
     ) -> AsyncIterator[Transaction]:
         """A transaction on the rows of `scope`; with None on envelopes, until it enters a scope.
 
-        The transaction is committed and durable when the block ends; an error rolls it back. Transactions with the
-        same `in_turn` run one after another, each until it is durable. Raises StoreUnavailable (the commit may have
-        succeeded), StoreFull, NotPermitted for a tenant that the role is not bound to, and the errors of the block.
+        The transaction is committed and durable when the block ends; an error rolls it back. Transactions with the same
+        `in_turn` wait until the one before is durable. Raises StoreUnavailable (the commit may have succeeded),
+        StoreFull, NotPermitted for a tenant that the role is not bound to, and the errors of the block.
         """
         if self._closed or self._is_away():
             why = "it cannot be used as it is; the log says why" if self._refused else "it did not answer"

@@ -118,7 +118,7 @@ def turn_of(scope: Scope) -> tuple[str, ...]:
 async def _kept_bodies(
     transaction: Transaction, scope: Scope, fresh: Iterable[Placed], repeated: Sequence[Placed]
 ) -> dict[tuple[str, int], bytes]:
-    """The bodies at the places of the repeated drafts by (key, sequence): stored ones and those of the same append."""
+    """By (key, sequence), the bodies that these drafts repeat: stored ones, and those that this append adds."""
     if not repeated:
         return {}
     places = [[head.turn_id for head, _ in repeated], [draft.sequence for _, draft in repeated]]
