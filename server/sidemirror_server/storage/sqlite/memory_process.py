@@ -124,15 +124,15 @@ class SearchProcess:
 
 
 class SearchProcesses:
-    """Two search processes: one for vectors, one for all other questions. These do not wait while vectors are compared
-    or loaded for the first time, which takes seconds for a million."""
+    """Two search processes: one for vectors, one for all other questions. The other questions need not wait while
+    vectors are compared, or loaded for the first time (seconds for a million)."""
 
     def __init__(self, file: Path) -> None:
         self.words = SearchProcess(file)
         self.vectors = SearchProcess(file)
 
     async def ask(self, question: Asked) -> Found:
-        """As `SearchProcess.ask`."""
+        """Like `SearchProcess.ask`."""
         return await (self.vectors if isinstance(question, ByVector) else self.words).ask(question)
 
     async def close(self) -> None:

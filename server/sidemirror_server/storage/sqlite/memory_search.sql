@@ -14,9 +14,9 @@ FROM memory_vocabulary
 WHERE term = :term
 
 -- name: best_by_words
--- Terms and facts of the best matches, best first. Of the newest :most memories with one of the words, the :few best by
--- bm25 are corrected by text length and filtered. :words is an FTS5 query; :mean_terms is the mean length of a memory's
--- texts. :states and :labels are JSON lists; an empty :labels does not filter.
+-- Terms and facts of the best matches, best first. Takes the newest :most memories with one of the words, corrects the
+-- :few best by bm25 for text length, and filters them. :words is an FTS5 query; :mean_terms is the mean length of a
+-- memory's texts. :states and :labels are JSON lists; an empty :labels does not filter.
 SELECT memories.content_terms, memories.task_terms,
        best.memory_id, best.importance, best.confidence, best.created_us
 FROM (
@@ -150,7 +150,7 @@ SELECT model_no FROM memory_models WHERE name = :name
 INSERT INTO memory_models (name) VALUES (:name) ON CONFLICT (name) DO NOTHING
 
 -- name: without_vector
--- The number of a scope's memories without a vector of the model. Counted directly, because they are mostly few.
+-- The number of a scope's memories without a vector of the model. Counted directly, because there are usually few.
 SELECT (SELECT count(*) FROM memory_facts INDEXED BY memory_facts_embedded
         WHERE scope_no = :scope_no AND embedded_by < :model_no)
      + (SELECT count(*) FROM memory_facts INDEXED BY memory_facts_embedded

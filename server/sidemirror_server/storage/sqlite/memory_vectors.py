@@ -152,7 +152,7 @@ class _Held:
             self._add(rows, stored)
 
     def _forget(self, rows: "Numbers") -> None:
-        """Marks the cached vectors of these rows as out of date. They are removed once they are more than half."""
+        """Marks the cached vectors of these rows as out of date. Removes marked ones once they are the majority."""
         import numpy as np
 
         held = self._rows[: self.count]
@@ -193,7 +193,7 @@ class _Held:
         self, places: "Numbers", asked: "Floats", first: int, read: Read
     ) -> Iterator[list[tuple[float, tuple[Any, ...]]]]:
         """Yields (similarity by floats, facts from `read`) of the candidates at `places`. If the floats are cached, the
-        `first` best come as a separate list, because they are mostly enough."""
+        `first` best come as a separate list, because they are usually enough."""
         import numpy as np
 
         rows = self._rows[places]

@@ -91,7 +91,7 @@ class GroupWriter:
         return self._queue(WriteCall(change, self._loop.create_future(), long))
 
     def submit_alike(self, alike: Alike) -> asyncio.Future[Any]:
-        """As `submit`, for a change that shares its statements with others of its kind in the group."""
+        """Like `submit`, for a change that shares its statements with others of its kind in the group."""
         return self._queue(WriteCall(alike.alone, self._loop.create_future(), long=False, alike=alike))
 
     def _queue(self, call: WriteCall) -> asyncio.Future[Any]:
@@ -211,7 +211,7 @@ class GroupWriter:
         self._hand_over(partial(_discard, broken), lambda _: self._next_group(), lambda _: self._next_group())
 
     def _wal_emptied(self, left_bytes: int) -> None:
-        """If a reader kept part of the WAL, the next attempt comes when it has grown by a quarter of the limit."""
+        """If a reader kept part of the WAL, the next attempt comes when the WAL has grown by a quarter of the limit."""
         self._empty_wal_at_bytes = left_bytes + self._wal_limit_bytes // 4 if left_bytes else self._wal_limit_bytes
         self._committed(left_bytes)
         self._loop.call_soon(self._next_group)
