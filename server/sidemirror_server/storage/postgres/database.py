@@ -45,8 +45,7 @@ _log = logging.getLogger(__name__)
 # Chosen here: small, because hundreds of sidecars share a server. The calls of one agent rarely need more at once, and
 # one append of the recorder carries the waiting entries of all turns.
 CONNECTIONS = 4
-# All but one idle connection are closed after this time: 200 idle sidecars must fit into 400 connections (decision
-# 038).
+# All idle connections but one close after this time: 200 idle sidecars must fit into 400 connections (decision 038).
 _IDLE_S = 30.0
 # Chosen here. _TAKE_S: the wait for a free connection, and for a new one. TRANSACTION_S: from BEGIN to COMMIT.
 _TAKE_S = 2.0
