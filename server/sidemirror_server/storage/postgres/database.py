@@ -5,11 +5,11 @@ An adapter uses only transactions:
     async with database.transaction(scope) as transaction:
         rows = await transaction.fetch(statement, *values)
 
-Row level security limits it to rows of that scope, whatever its statements say. A login that is bound to no tenant
-takes the tenant's role for the length of the transaction (docs/postgres-tenants.md). Session settings are local to the
-transaction (SET LOCAL) and set in the round trip that begins it. The next transaction on a connection may belong to
-another scope, and a pooler such as PgBouncer may run each transaction on another connection. For the same reason no
-statement stays prepared.
+Row level security limits the transaction to rows of that scope, whatever its statements say. A login that is bound to
+no tenant takes the tenant's role for the length of the transaction (docs/postgres-tenants.md). Session settings are
+local to the transaction (SET LOCAL) and set in the round trip that begins it. The next transaction on a connection may
+belong to another scope, and a pooler such as PgBouncer may run each transaction on another connection. For the same
+reason no statement stays prepared.
 
 A background task probes a store that is away every half second. Calls are refused at once until the store answers. A
 server can start while the store is away, and uses it once it answers.
@@ -82,8 +82,8 @@ class Transaction:
         return rows
 
     async def fetch_served(self, serves: Serves, limit: int, statement: str, *values: Any) -> list[asyncpg.Record]:
-        """At most `limit` rows of the scopes served. Runs the statement for each entry of `serves`; its last values are
-        the number of rows, the tenant and the project (NULL for all)."""
+        """At most `limit` rows of the scopes served. Runs the statement for each entry of `serves`. The last bound
+        values are the number of rows, the tenant and the project (NULL for all)."""
         rows: list[asyncpg.Record] = []
         for entry in serves.entries:
             if len(rows) < limit:
@@ -95,7 +95,7 @@ class Transaction:
         return await self._connection.fetchrow(statement, *values)
 
     async def change(self, statement: str, *values: Any) -> int:
-        """The number of rows that the statement changed."""
+        """Runs the statement; returns the number of rows that it changed."""
         told: str = await self._connection.execute(statement, *values)
         return int(told.rpartition(" ")[2])
 

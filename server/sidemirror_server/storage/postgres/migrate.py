@@ -38,7 +38,7 @@ CREATE TABLE IF NOT EXISTS sidemirror.schema_migrations (
 DRIVER_ERRORS = (asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError, OSError, EOFError)
 _RECORDED = "SELECT number, name, checksum, compatible FROM sidemirror.schema_migrations ORDER BY number"
 _RECORD = "INSERT INTO sidemirror.schema_migrations VALUES ($1, $2, $3, $4, $5)"
-# Includes future tables, so that a later migration works without the roles' names.
+# The grants include future tables, so that a later migration works without the roles' names.
 _GRANTS = (
     "GRANT USAGE ON SCHEMA sidemirror TO %I",
     "GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA sidemirror TO %I",

@@ -5,7 +5,7 @@ each holds the scope's lock from before it takes positions until its commit is d
 freely and shows only those older than every running transaction. It was rejected: one forgotten transaction in the
 cluster would block every watch, a writer could not read its append, and a restored dump would count from the start
 again. The cost is that a scope has one append at a time. On two cores shared with Postgres, 16 sidecars made 800
-appends/s in one shared scope, and 1,500 in a scope each (tests/postgres/test_two_sidecars.py). An append carries
+appends/s in one shared scope, and 1,500 with a scope for each (tests/postgres/test_two_sidecars.py). An append carries
 the waiting entries of all turns of a sidecar.
 """
 

@@ -70,7 +70,7 @@ def open_to_others(path: Path) -> tuple[tuple[Path, str], ...]:
     """The database files at `path` that anyone but their owner may access, and their folder if it is open to every
     user; each with its mode in octal. Raises OSError when the folder cannot be read.
 
-    A folder that is open only to its group is not listed: Kubernetes makes volumes so, and their files are private.
+    A folder that is open only to its group is not listed: Kubernetes volumes are like that, with private files.
     """
     mode = _mode(path.parent)
     return (*(((path.parent, f"{mode:04o}"),) if mode & 0o007 else ()), *_open_files(path))

@@ -145,7 +145,7 @@ class _Write(NamedTuple):
     new: tuple[New, ...]
 
     def known_by(self) -> set[tuple[str, str]]:
-        """What identifies the lesson and its memories: the lesson's id, and the memories' ids and keys."""
+        """The identifiers of the lesson and its memories: the lesson's id, and the memories' ids and keys."""
         ids = {("lesson", self.lesson.lesson_id)} if self.lesson.lesson_id else set()
         return ids.union(*({("memory", row.memory.memory_id), *_keys_of(row)} for row in self.new))
 
@@ -254,7 +254,7 @@ def _came_to(scope: Scope, lesson: Lesson, learned: Learned, now_us: int) -> dic
 
 
 def _forget_lessons(connection: sqlite3.Connection, scope: Scope, after_us: int, written: int) -> None:
-    """Removes some expired lesson ids: more than the `written` ones."""
+    """Removes expired lesson ids: at most the number `written` and _FORGOTTEN more."""
     of = {**place_of(scope), "after_us": after_us, "most": written + _FORGOTTEN}
     connection.execute(_SQL["forget_lessons"], of)
 

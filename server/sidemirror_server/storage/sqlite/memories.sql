@@ -37,8 +37,8 @@ VALUES (:row_id, :scope_no, :memory_id, :kind, :state, :importance, :confidence,
 INSERT INTO memory_labels (scope_no, label, row_id) VALUES (:scope_no, :label, :row_id)
 
 -- name: add_words
--- Adds a new memory's terms, each with its scope's number, to the full text index. Plain VALUES: FTS5 buffers the terms
--- of many such statements, but flushes its buffer before a statement that may be rolled back alone.
+-- Adds a new memory's terms, each with its scope's number, to the full text index. Uses plain VALUES, because FTS5
+-- flushes its buffer of terms before a statement that may be rolled back alone.
 INSERT INTO memory_words (rowid, content, task) VALUES (:row_id, :content, :task)
 
 -- name: replace
@@ -79,7 +79,7 @@ VALUES (:tenant_id, :project_id, :kind, :known_by, :memory_id)
 ON CONFLICT DO NOTHING
 
 -- name: known_among
--- The keys of this list that memories of the scope have, as (kind, known_by). :known_by: a JSON list.
+-- Those of these keys that a memory of the scope has, as (kind, known_by). :known_by: a JSON list.
 SELECT key.kind, key.known_by
 FROM json_each(:known_by) AS wanted
 CROSS JOIN memory_keys AS key

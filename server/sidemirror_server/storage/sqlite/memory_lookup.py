@@ -197,8 +197,8 @@ def _best_by_words(
 ) -> list[tuple[Any, ...]]:
     """Terms and facts of the best candidates that pass the filter: `enough`, or fewer if there are no more.
 
-    `led_to`: an upper bound of the memories with one of the terms. If the filter leaves too few candidates, all of
-    these memories are checked, up to MOST_LED_TO.
+    `led_to`: an upper bound for the number of memories with one of the terms. If the filter leaves too few candidates,
+    all of these memories are checked, up to MOST_LED_TO.
     """
     values = {
         **_passing(known, wanted),

@@ -52,7 +52,7 @@ class SearchProcess:
         self._closed = False
 
     async def ask(self, question: Asked) -> Found:
-        """The answer. Raises StoreUnavailable, also when the process ends before it has answered."""
+        """The answer. Raises StoreUnavailable, even if the process ends before it has answered."""
         if len(self._waiting) >= _MOST_WAITING:
             raise StoreUnavailable(store="sqlite", reason="too many searches wait")
         searcher = await self._started()
@@ -108,7 +108,7 @@ class SearchProcess:
         except (asyncio.IncompleteReadError, ConnectionError):
             pass
         finally:
-            # Before any await: the old questions must be gone when the next question starts another process.
+            # Done before any await: the old questions must be gone when the next question starts another process.
             if not self._closed:
                 self._begun = None
             while self._waiting:

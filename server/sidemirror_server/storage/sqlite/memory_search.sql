@@ -50,7 +50,7 @@ FROM (
 CROSS JOIN memories ON memories.row_id = best.row_id
 
 -- name: facts_of
--- Facts of these rows that have a vector of the model and pass the filter. Filter: as in `best_by_words`.
+-- The facts of each of these rows that has a vector of the model and passes the filter (as in `best_by_words`).
 SELECT facts.row_id, facts.memory_id, facts.importance, facts.confidence, facts.created_us
 FROM json_each(:rows) AS wanted
 CROSS JOIN memory_facts AS facts ON facts.row_id = wanted.value
@@ -65,7 +65,7 @@ WHERE facts.embedded_by = :model_no AND facts.scope_no = :scope_no AND facts.imp
   ))
 
 -- name: vectors_of
--- Current vectors and facts of these rows that have a vector of the model and pass the filter, as in `best_by_words`.
+-- Like `facts_of`, with the current vector before the facts of each row.
 SELECT vectors.vector, facts.memory_id, facts.importance, facts.confidence, facts.created_us
 FROM json_each(:rows) AS wanted
 CROSS JOIN memory_facts AS facts ON facts.row_id = wanted.value
@@ -180,7 +180,7 @@ FROM memories
 WHERE tenant_id = :tenant_id AND project_id = :project_id AND memory_id = :memory_id AND content = :content
 
 -- name: mark_embedded
--- Records that a memory which still has this content has a vector of the model.
+-- Records that a memory has a vector of the model, if it still has this content.
 UPDATE memory_facts SET embedded_by = :model_no
 WHERE row_id = (
     SELECT row_id

@@ -2,7 +2,7 @@
 
 A thread would hold the GIL while it scores, and delay every call of the server (decision 031). Measured: a p99 of 5.9
 times the idle one. The process reads questions from standard input and answers them in order on standard output. It
-ends when its input ends, which the end of the server always causes.
+ends when its input ends, and so always when the server ends.
 """
 
 import os

@@ -3,9 +3,9 @@
 `SqliteDatabase.write` queues the calls here. The statements of a group run on the event loop. Only COMMIT, which waits
 for the disk, runs on the writer thread; the callers get their results when it has returned.
 The reason is that sqlite3 releases the GIL around every statement, and a thread beside a busy loop waits long to get it
-back; this way a group waits only twice. Measured with 64 callers that store memories and a loop that is never idle:
-2,700 writes/s with the statements on the thread, 7,000 to 9,000 with them on the loop. Without the pauses of the loop
-(`_let_thread_run`) the thread starved for seconds in both variants.
+back. With only COMMIT on the thread, a group waits just twice. Measured with 64 callers that store memories and a loop
+that is never idle: 2,700 writes/s with the statements on the thread, 7,000 to 9,000 with them on the loop. Without the
+pauses of the loop (`_let_thread_run`) the thread starved for seconds in both variants.
 
 A failing call must undo only its changes. Most calls fail before they change anything, so there is nothing to undo.
 For the others the group is rolled back and run again with a savepoint for each call. Savepoints in the first run would
