@@ -1,4 +1,4 @@
-"""What a handler knows of its call besides the request: scope, request id, deadline and clock."""
+"""The facts that a handler gets about its call besides the request: scope, request id, deadline and clock."""
 
 from collections.abc import Callable
 from typing import Any, TypeAlias
@@ -56,8 +56,8 @@ class Call(Struct, frozen=True):
 
     def make_id(self, given: str = "", part: str = "") -> str:
         """The id of a record that the call creates: `given` if the client chose one, else derived from request_id and
-        content, else new. The content counts because a request_id becomes free again after a day. `part` tells apart
-        the records of one call."""
+        content, else new. It derives from the content too, because a request_id may be reused after a day. `part` tells
+        apart the records of one call."""
         if given:
             return given
         if self.request_id:

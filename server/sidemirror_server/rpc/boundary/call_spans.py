@@ -1,4 +1,4 @@
-"""Cheap spans for calls, with only what the SDK's processors and exporters read.
+"""Cheap spans for calls, with only the fields that the SDK's processors and exporters read.
 
 The SDK's own span allocates locks, a bounded dictionary and two bounded lists, and is copied when it ends. A call's
 span needs none of these: it ends, and sometimes has an error code. So its start makes only the ids and the sampler's
@@ -145,7 +145,7 @@ class CallSpan(Span):
             return
         self._has_ended = True
         made_by = self._made_by
-        # Positional, in the SDK's order since 1.11: keywords take two to four times as long.
+        # Positional arguments, in the SDK's order since 1.11: keyword arguments take two to four times as long.
         made_by.on_end(
             sdk.ReadableSpan(
                 self._name,

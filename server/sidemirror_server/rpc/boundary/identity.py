@@ -1,4 +1,4 @@
-"""The caller and scope of each call: from the call's token, or without an access file from the settings alone."""
+"""The caller and scope of each call: from the call's token, or from the settings if there is no access file."""
 
 import asyncio
 import hmac

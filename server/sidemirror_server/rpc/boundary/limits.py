@@ -112,7 +112,7 @@ _Plain = tuple[str, int, int, bool, Check]
 
 
 def _plain(field: FieldDescriptor, made: _Made) -> _Plain | None:
-    """The field as `_texts` takes it, if it is a single text without reserved ids or a test for blanks; else None."""
+    """The field in the form for `_texts`; None unless it is a single text without reserved ids or a test for blanks."""
     if field.is_repeated or field.cpp_type != FieldDescriptor.CPPTYPE_STRING:
         return None
     rule = _rule(field, made)
@@ -132,8 +132,8 @@ def _plain(field: FieldDescriptor, made: _Made) -> _Plain | None:
 
 
 def _texts(fields: tuple[_Plain, ...]) -> Check:
-    """Checks text fields together. Events are mostly text, and nearly all of it passes by its length: a function call
-    for each field would cost several times that test."""
+    """Checks text fields together. Nearly all texts of events pass by their length alone, and a function call for each
+    field would cost several times as much as that test."""
 
     def check(message: Message, prefix: str, found: list[Violation]) -> None:
         for name, least, most, printable, whole in fields:

@@ -34,13 +34,13 @@ class Emptied(CannotUse):
 
 
 def read_secret(path: Path) -> bytes:
-    """The file's content. Raises Emptied when it is missing; CannotUse when others than its owner and group may
-    read it, or others than its owner may write it."""
+    """The file's content. Raises Emptied when it is missing; CannotUse when users other than its owner and group may
+    read it, or users other than its owner may write it."""
     return _read(path, is_secret=True)
 
 
 def read_public(path: Path) -> bytes:
-    """The file's content, without a check of who may read it. Raises Emptied when it is missing, CannotUse."""
+    """The file's content, without a check of who may read it. Raises Emptied when it is missing, else CannotUse."""
     return _read(path, is_secret=False)
 
 
@@ -104,7 +104,7 @@ class Reread(Generic[T]):
         self._clock = clock
         self._told = told
         self._when_empty = when_empty
-        # The start of the files' emptiness, and the error; None if they are not empty, or `told` was called.
+        # When the files became empty, and the error; None if they are not empty or `told` has been called.
         self._empty: tuple[float, Emptied] | None = None
         self._signature = signature_of(paths)
         self._looked_s = clock.monotonic_s()

@@ -229,7 +229,7 @@ class Lasting:
             self._times.heard()
 
     def hand_over(self) -> None:
-        """Stops watching the times: the handler does so from now on."""
+        """Stops enforcing the time limits, because the handler now enforces them."""
         if self._times is not None:
             self._times.close()
             self._times = None

@@ -57,7 +57,7 @@ async def get_server_info(
 
 
 def _may_see(caller: Token | None, level: Level, scope: Scope) -> bool:
-    """Whether the token covers every scope that the level counts: the sum would reveal the spending of the others."""
+    """Whether the token covers every scope that the level counts; else the sum would reveal the spending of others."""
     if caller is None:
         return True
     counted = {Level.PROJECT: scope, Level.TENANT: Scope(scope.tenant_id, ANY)}.get(level, Scope(ANY, ANY))
