@@ -33,7 +33,7 @@ from sidemirror_server.vocabulary.scope import Scope
 # The provider's small model (decision 023). openai_compatible: only at OpenAI's public address, because the models of
 # another server are unknown.
 _SMALL = {"anthropic": "claude-haiku-5-5", "openai_compatible": "gpt-5-mini", "rules": RulesModel.name}
-# Where another package offers a provider: a callable (model name, API key or None, base URL or None) → LanguageModel.
+# Entry points by which packages offer providers: callables (model name, API key or None, URL or None) → LanguageModel.
 _ENTRY_POINTS = "sidemirror.models"
 
 

@@ -36,7 +36,7 @@ class AddressAnswer(Finding, frozen=True, omit_defaults=True):
 
 
 def answers(settings: Settings) -> list[AddressAnswer]:
-    """What listens at the addresses for calls. Skips invalid addresses, which `check_listeners` reports."""
+    """The state of each address for calls. Skips invalid addresses, which `check_listeners` reports."""
     listeners = [settings.address, *([f"{UNIX}{path}"] if (path := _socket_of(settings)) else [])]
     return [_answer_at(address, settings) for address in dict.fromkeys(listeners) if _is_one(address)]
 
@@ -56,7 +56,7 @@ def _socket_of(settings: Settings) -> Path | None:
 
 
 def check_places(settings: Settings, *, served: bool) -> Iterator[Finding]:
-    """Checks the other addresses and the socket. `served`: a sidemirror answers at one of the addresses for calls."""
+    """Checks the other addresses and the socket. `served`: whether a sidemirror answers at an address for calls."""
     for setting, address in (
         ("health_address", settings.health_address),
         ("metrics_address", settings.metrics_address),

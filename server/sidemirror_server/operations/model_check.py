@@ -47,8 +47,8 @@ class ModelCheck(msgspec.Struct, frozen=True):
 
 
 async def check_models(settings: Settings) -> tuple[ModelCheck, ...]:
-    """Asks each model that the settings choose, one after the other. Raises BadSettings. The check of a model that
-    fails holds the error."""
+    """Asks each model that the settings choose, one after the other. Raises BadSettings. If a model fails, its check
+    holds the error."""
     routes = {purpose: route for purpose, route in routes_of(settings, SystemClock()).items() if purpose in ASKED_FOR}
     found = []
     for provider in dict.fromkeys(route.provider for route in routes.values()):

@@ -25,7 +25,7 @@ class BadSettings(Exception):
 
 class Source(msgspec.Struct, frozen=True, omit_defaults=True):
     """A setting's value and its source: `flag`, `environment` or `default`. `variable`: the environment variable that
-    gave it, where that is not `SIDEMIRROR_` and the setting's name."""
+    gave it, if not the one named after the setting."""
 
     name: str
     value: object
