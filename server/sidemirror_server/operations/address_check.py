@@ -128,7 +128,7 @@ def _answer_at(address: str, settings: Settings) -> AddressAnswer:
             stub = pb_grpc.SidecarServiceStub(channel)
             info = stub.GetServerInfo(pb.GetServerInfoRequest(), timeout=_ANSWER_S)
     except BadSettings as error:
-        # This command cannot use a file for clients, such as SIDEMIRROR_CA_FILE; `serve` does not read these.
+        # A file for clients, such as SIDEMIRROR_CA_FILE, cannot be used. `serve` does not read such files.
         found = f"{address} is taken, and cannot be asked: {error}"
         return AddressAnswer(
             subject, ok=False, found=found, advice="mend that file, or unset the variable", served=None

@@ -84,7 +84,7 @@ def check_free(setting: str, address: str) -> None:
 
 @contextlib.contextmanager
 def held_socket(path: Path, group: str = "") -> Iterator[str]:
-    """The address of a Unix socket that only this process may bind: gRPC itself would take it from a running server.
+    """The address of a Unix socket that this process holds: gRPC alone would take the socket from a running server.
 
     Creates the folder with mode 0750 if it is missing, for `group` if one is named. Removes the socket of a server that
     died. Raises CannotListen.

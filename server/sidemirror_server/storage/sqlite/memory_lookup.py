@@ -28,7 +28,7 @@ _RESCORED_AT_LEAST = 100
 # Index rows read for each of these candidates. Their rank is then corrected by text length, which the index lacks.
 _WEIGHED = 4
 # How many terms have cached frequencies, and the growth of a scope that invalidates them. A large scope may grow more:
-# there a tenth more memories changes a term's weight by only a fiftieth.
+# there 10 % more memories change a term's weight by only 2 %.
 _REMEMBERED = 50_000
 _GROWTH_RATIO, _GROWTH_RATIO_OF_LARGE = 1.02, 1.1
 _LARGE = 1_000
