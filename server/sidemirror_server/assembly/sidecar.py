@@ -223,7 +223,7 @@ class Sidecar:
         if self.serves.said or not self._stores.is_shared:
             _log.info("serves", extra=told)
         else:
-            # Safe for a single operator only: every tenant's texts go to this sidecar's models.
+            # This is safe for a single operator only: every tenant's texts go to this sidecar's models.
             _log.warning("serves_everybody", extra={**told, "prunes": False, "setting": "serves (SIDEMIRROR_SERVES)"})
 
     def _listen(self, address: str) -> None:

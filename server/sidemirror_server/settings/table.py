@@ -153,7 +153,7 @@ class PurposeSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     effort: Literal["low", "medium", "high"] | None = None
     # For providers that accept one; null: the provider's default.
     temperature: Annotated[float, Meta(ge=0, le=2)] | None = None
-    # The longest answer, in tokens; null: what the purpose needs.
+    # The longest answer, in tokens; null: enough for the purpose.
     max_tokens: Annotated[int, Meta(ge=1)] | None = None
     # The most that this purpose may cost in a day, in all scopes together; null adds no cap.
     usd_per_day: Usd | None = None

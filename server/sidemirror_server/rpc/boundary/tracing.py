@@ -41,7 +41,7 @@ _CODES: dict[object, grpc.StatusCode] = {code.value[0]: code for code in grpc.St
 
 
 class Tracing:
-    """Wraps handlers in spans if it is on, else returns them unchanged."""
+    """Wraps handlers in spans if tracing is on, else returns them unchanged."""
 
     def __init__(self, *, on: bool, tracer: Tracer | None = None) -> None:
         """`tracer`: the process's own if None. Span processors that are added to it later are not examined."""

@@ -15,7 +15,7 @@ FROM sidemirror.critiques
 WHERE tenant_id = $1 AND project_id = $2 AND critique_id = $3
 
 -- name: list
--- The critiques of a scope, newest first, from a cursor on.
+-- The critiques of a scope, newest first, after a cursor.
 SELECT critique_id, created_us, provider, confidence_ppm, revise, turn_id, session_id, body, outcome, score, reported_us
 FROM sidemirror.critiques
 WHERE tenant_id = $1 AND project_id = $2 AND (created_us, critique_id) < ($3, $4)

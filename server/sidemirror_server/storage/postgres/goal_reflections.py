@@ -1,5 +1,5 @@
-"""Goal reflections in Postgres. Changes of one goal's reflections take turns: two concurrent puts would not see each
-other's reflection, and so exceed the limit for a goal."""
+"""Goal reflections in Postgres. Changes to one goal's reflections are serialised: two concurrent puts would not see
+each other's reflection, and could exceed the limit for a goal."""
 
 from pathlib import Path
 

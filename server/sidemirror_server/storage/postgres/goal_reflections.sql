@@ -1,4 +1,5 @@
--- The statements of storage/postgres/goal_reflections.py. $1 and $2 are the tenant and the project, $3 mostly the goal.
+-- The statements of storage/postgres/goal_reflections.py. $1 and $2 are the tenant and the project, $3 is usually the
+-- goal.
 
 -- name: refused
 -- One row if the goal was deleted recently, at or after the reflection's creation.

@@ -12,7 +12,7 @@ _SQL = load_statements(Path(__file__).with_name("journal.sql"))
 
 
 class PostgresJournal(PostgresTurnLog):
-    """The port `Journal` on the shared store. It reads as the log of turns does. Its appends take turns with those of
+    """The port `Journal` on the shared store. It reads like the log of turns. Its appends are serialised with those of
     the log, so that a scope's entries become visible in the order of their positions."""
 
     def __init__(self, database: PostgresDatabase) -> None:

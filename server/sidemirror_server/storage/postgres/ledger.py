@@ -1,6 +1,6 @@
 """The ledger in Postgres: a running total for each possible cap, all changed in one transaction.
 
-A cap over all scopes requires that reservations of all scopes take turns. They always do so here, which also avoids
+A cap over all scopes requires that reservations of all scopes are serialised. They always are, which also avoids
 deadlocks. The wait is short compared with a call to a model.
 """
 

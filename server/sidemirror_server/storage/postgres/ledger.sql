@@ -82,7 +82,7 @@ DELETE FROM sidemirror.ledger_reservations
 WHERE tenant_id = $1 AND project_id = $2 AND (day, purpose) IN (SELECT * FROM unnest($3::bigint[], $4::text[]))
 
 -- name: forget_sums
--- Across scopes: removes sums of days before $1 that have no totals of projects any more. $2: only the sums of this
+-- Across scopes: removes sums of days before $1 that no longer have totals of projects. $2: only the sums of this
 -- tenant and of all tenants together; NULL: all sums.
 DELETE FROM sidemirror.ledger_envelopes AS sums
 WHERE day < $1 AND ($2::text IS NULL OR tenant_id IN ('', $2))

@@ -1,4 +1,4 @@
--- The statements of storage/postgres/memories.py. $1 and $2 are the tenant and the project, $3 mostly the memory.
+-- The statements of storage/postgres/memories.py. $1 and $2 are the tenant and the project, $3 is usually the memory.
 -- Memories are returned as (body, content, task_text).
 
 -- name: lock
@@ -59,7 +59,7 @@ SELECT $1, $2, $3, $4, unnest($5::text[])
 ON CONFLICT DO NOTHING
 
 -- name: list
--- The memories of a scope, newest first, from a cursor on. $6 NULL: any kind.
+-- The memories of a scope, newest first, after a cursor. $6 NULL: any kind.
 SELECT body, content, task_text
 FROM sidemirror.memories
 WHERE tenant_id = $1 AND project_id = $2 AND (created_us, memory_id) < ($3, $4) AND ($6::text IS NULL OR kind = $6)

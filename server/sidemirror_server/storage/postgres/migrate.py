@@ -22,7 +22,7 @@ from sidemirror_server.vocabulary.errors import StoreRefused
 MIGRATIONS = Path(__file__).with_name("migrations")
 
 _COMPATIBLE = re.compile(r"-- compatible: (yes|no)\n")
-# The advisory lock that makes concurrent migrations take turns; any fixed number that nothing else uses.
+# The advisory lock that serialises concurrent migrations: any fixed number that nothing else uses.
 _LOCK = 0x5349_4445_4D49_5252
 _TABLE = """
 CREATE SCHEMA IF NOT EXISTS sidemirror;

@@ -26,7 +26,7 @@ FROM sidemirror.receipt_items
 WHERE tenant_id = $1 AND project_id = $2 AND text_hash = ANY ($3::bytea[])
 
 -- name: list
--- The receipts of a scope, newest first, from a cursor on.
+-- The receipts of a scope, newest first, after a cursor.
 SELECT receipt_id, kind, time_us, turn_id, session_id, goal_id, body
 FROM sidemirror.receipts
 WHERE tenant_id = $1 AND project_id = $2 AND (time_us, receipt_id) < ($3, $4)

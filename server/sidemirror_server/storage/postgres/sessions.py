@@ -45,7 +45,7 @@ class PostgresSessions:
 
     async def delete(self, scope: Scope, session_id: SessionId) -> None:
         key = _key(scope, session_id)
-        # Takes turns with the scope's appends, so that no turn opens between the check and the deletion.
+        # Serialised with the scope's appends, so that no turn opens between the check and the deletion.
         async with self._database.transaction(scope, in_turn=turn_of(scope)) as transaction:
             if await transaction.first(_SQL["any_open"], *key) is not None:
                 raise WrongState("session", session_id, "a turn is open")

@@ -20,7 +20,7 @@ FROM sidemirror.sessions
 WHERE tenant_id = $1 AND project_id = $2 AND session_id = $3
 
 -- name: list
--- The sessions of a scope, newest first, from a cursor on, with the columns of `get`.
+-- The sessions of a scope, newest first, after a cursor, with the columns of `get`.
 SELECT session_id, body, created_us, updated_us,
        (SELECT count(*)
         FROM sidemirror.turns

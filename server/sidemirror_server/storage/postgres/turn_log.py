@@ -1,6 +1,6 @@
 """The log of turns and of other numbered entries in Postgres.
 
-Positions rise in the order in which entries become visible (clause LG3), because the appends of a scope take turns:
+Positions rise in the order in which entries become visible (clause LG3), because the appends of a scope are serialised:
 each holds the scope's lock from before it takes positions until its commit is durable. The alternative numbers entries
 freely and shows only those older than every running transaction. It was rejected: one forgotten transaction in the
 cluster would block every watch, a writer could not read its append, and a restored dump would count from the start

@@ -101,7 +101,7 @@ FROM sidemirror.turns
 WHERE tenant_id = $1 AND project_id = $2 AND turn_id = $3
 
 -- name: heads
--- The heads of a scope by start time, latest first, from a cursor on.
+-- The heads of a scope by start time, latest first, after a cursor.
 SELECT turn_id, session_id, turn_count, standing, last_sequence, started_us, updated_us, body
 FROM sidemirror.turns
 WHERE tenant_id = $1 AND project_id = $2 AND (started_us, turn_id) < ($3, $4)

@@ -131,7 +131,7 @@ class PostgresWork:
     async def _purge(
         self, ended: str, purge: str, serves: Serves, kinds: Collection[str], before_us: int, limit: int
     ) -> int:
-        """`ended` names the statement that finds jobs across scopes, `purge` the one that removes jobs of one scope."""
+        """The statement `ended` finds jobs across scopes; the statement `purge` removes jobs of one scope."""
         purged = 0
         async with self._database.transaction(None) as transaction:
             found = await transaction.fetch_served(serves, limit, _SQL[ended], before_us, list(kinds))

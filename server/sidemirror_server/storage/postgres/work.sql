@@ -114,7 +114,7 @@ SET state = 'queued', attempts = 0, due_us = $4, run_at_us = $4, updated_us = $4
 WHERE tenant_id = $1 AND project_id = $2 AND job_id = $3 AND state = 'dead'
 
 -- name: list
--- The jobs of a kind, newest first, from a cursor on. The page ends once its payloads add up to $8 bytes. States NULL:
+-- The jobs of a kind, newest first, after a cursor. The page ends once its payloads add up to $8 bytes. States NULL:
 -- jobs in any state.
 SELECT tenant_id, project_id, job_id, kind, payload, state, attempts, max_attempts, run_at_us, lease_until_us, token,
        worker, checkpoint, last_error, result, created_us, updated_us

@@ -72,7 +72,7 @@ class Scripts:
 
 
 class RedisDatabase:
-    """One Redis server. To be used from one event loop."""
+    """One Redis server. Use it from one event loop only."""
 
     def __init__(self, kind: type[_AnyConnection], options: Mapping[str, Any], scripts: Scripts) -> None:
         """Use `open`."""
@@ -152,7 +152,7 @@ class RedisDatabase:
         return "it has not been reached yet" if self.standing is None else self.standing.durability
 
     def risks(self) -> tuple[str, ...]:
-        """How acknowledged writes may be lost, as sentences; empty when none may, or before the first answer."""
+        """How acknowledged writes may be lost, as sentences; empty if they cannot, or before the first answer."""
         return () if self.standing is None else self.standing.risks
 
     async def ask(self, *command: str | bytes | int) -> Any:

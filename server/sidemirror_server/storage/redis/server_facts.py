@@ -33,7 +33,7 @@ class RedisFacts(msgspec.Struct, frozen=True):
 
     @property
     def risks(self) -> tuple[str, ...]:
-        """How acknowledged writes may be lost, as sentences; empty when none may."""
+        """How acknowledged writes may be lost, as sentences; empty if they cannot."""
         return (*self._of_memory(), *self._of_persistence())
 
     def _of_memory(self) -> tuple[str, ...]:

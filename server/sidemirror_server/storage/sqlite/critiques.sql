@@ -15,7 +15,7 @@ FROM critiques
 WHERE tenant_id = :tenant_id AND project_id = :project_id AND critique_id = :critique_id
 
 -- name: list
--- The critiques of a scope, newest first, from a cursor on.
+-- The critiques of a scope, newest first, after a cursor.
 SELECT critique_id, created_us, provider, confidence_ppm, revise, turn_id, session_id, body, outcome, score, reported_us
 FROM critiques INDEXED BY critiques_newest
 WHERE tenant_id = :tenant_id AND project_id = :project_id

@@ -41,7 +41,7 @@ _READ_PATIENCE_S = 0.25
 
 
 class SqliteDatabase:
-    """One SQLite file in a data folder that only this process may use. To be used from one event loop."""
+    """One SQLite file in a data folder that only this process may use. Use it from one event loop only."""
 
     def __init__(
         self, folder: Path, lock: FolderLock, known: tuple[Migration, ...], now_us: int, wal_bytes: int

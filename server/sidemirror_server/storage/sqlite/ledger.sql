@@ -54,14 +54,14 @@ WHERE rowid IN (SELECT rowid FROM ledger_totals
                 ORDER BY day LIMIT :limit)
 
 -- name: forget_sums
--- Removes the sums of days that have no totals of projects any more.
+-- Removes the sums of days that no longer have totals of projects.
 DELETE FROM ledger_totals
 WHERE (project_id = '' OR purpose = '') AND day < :before_day
   AND NOT EXISTS (SELECT 1 FROM ledger_totals AS own
                   WHERE own.project_id > '' AND own.purpose > '' AND own.day = ledger_totals.day)
 
 -- name: forget_reservations
--- Removes open reservations of days that have no totals of projects any more.
+-- Removes open reservations of days that no longer have totals of projects.
 DELETE FROM ledger_reservations
 WHERE day < :before_day
   AND NOT EXISTS (SELECT 1 FROM ledger_totals AS own

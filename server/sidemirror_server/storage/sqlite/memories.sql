@@ -87,7 +87,7 @@ CROSS JOIN memory_keys AS key
    AND key.known_by = wanted.value
 
 -- name: list
--- The memories of a scope, newest first, from a cursor on. :kind NULL: any kind.
+-- The memories of a scope, newest first, after a cursor. :kind NULL: any kind.
 SELECT body, content, task_text
 FROM memories INDEXED BY memories_newest
 WHERE tenant_id = :tenant_id AND project_id = :project_id AND (created_us, memory_id) < (:created_us, :memory_id)

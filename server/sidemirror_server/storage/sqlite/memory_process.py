@@ -42,7 +42,7 @@ _read_answer = msgspec.msgpack.Decoder(Answer).decode
 
 
 class SearchProcess:
-    """One search process. It answers questions in their order. To be used from one event loop."""
+    """One search process. It answers questions in their order. Use it from one event loop only."""
 
     def __init__(self, file: Path) -> None:
         self._file = file

@@ -26,7 +26,7 @@ WHERE tenant_id = :tenant_id AND project_id = :project_id AND text_hash = :text_
 LIMIT 1
 
 -- name: list
--- The receipts of a scope, newest first, from a cursor on.
+-- The receipts of a scope, newest first, after a cursor.
 SELECT receipt_id, kind, time_us, turn_id, session_id, goal_id, body
 FROM receipts INDEXED BY receipts_newest
 WHERE tenant_id = :tenant_id AND project_id = :project_id AND (time_us, receipt_id) < (:time_us, :receipt_id)

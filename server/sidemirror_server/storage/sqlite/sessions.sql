@@ -21,7 +21,7 @@ FROM sessions
 WHERE tenant_id = :tenant_id AND project_id = :project_id AND session_id = :session_id
 
 -- name: list
--- The sessions of a scope, newest first, from a cursor on, with the columns of `get`.
+-- The sessions of a scope, newest first, after a cursor, with the columns of `get`.
 SELECT session_id, body, created_us, updated_us,
        (SELECT count(*)
         FROM turns INDEXED BY turns_counted

@@ -109,7 +109,7 @@ FROM turns
 WHERE tenant_id = :tenant_id AND project_id = :project_id AND turn_id = :turn_id
 
 -- name: heads
--- The heads of a scope by start time, latest first, from a cursor on.
+-- The heads of a scope by start time, latest first, after a cursor.
 SELECT turn_id, session_id, turn_count, standing, last_sequence, started_us, updated_us, body
 FROM turns
 WHERE tenant_id = :tenant_id AND project_id = :project_id AND (started_us, turn_id) < (:started_us, :turn_id)

@@ -96,7 +96,7 @@ SET state = 'queued', attempts = 0, due_us = :now_us, run_at_us = :now_us, updat
 WHERE tenant_id = :tenant_id AND project_id = :project_id AND job_id = :job_id AND state = 'dead'
 
 -- name: list
--- The jobs of a kind, newest first, from a cursor on. :states NULL: jobs in any state.
+-- The jobs of a kind, newest first, after a cursor. :states NULL: jobs in any state.
 SELECT tenant_id, project_id, job_id, kind, payload, state, attempts, max_attempts, run_at_us, lease_until_us, token,
        worker, checkpoint, last_error, result, created_us, updated_us
 FROM jobs

@@ -57,7 +57,7 @@ _PAUSE_S = 0.0001
 class GroupWriter:
     """The one writer of a database file: its connection, its thread, and the calls that wait for them.
 
-    To be used from one event loop. The connection is used by the loop or by the thread, never by both at once.
+    Use it from one event loop only. The connection is used by the loop or by the thread, never by both at once.
     """
 
     def __init__(
