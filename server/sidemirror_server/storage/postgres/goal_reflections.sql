@@ -1,4 +1,4 @@
--- The statements of storage/postgres/goal_reflections.py. $1 and $2 are the tenant and the project, $3 is usually the
+-- The statements of storage/postgres/goal_reflections.py. $1 and $2 are the tenant and the project, $3 usually the
 -- goal.
 
 -- name: refused

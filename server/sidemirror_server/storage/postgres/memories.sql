@@ -1,4 +1,4 @@
--- The statements of storage/postgres/memories.py. $1 and $2 are the tenant and the project, $3 is usually the memory.
+-- The statements of storage/postgres/memories.py. $1 and $2 are the tenant and the project, $3 usually the memory.
 -- Memories are returned as (body, content, task_text).
 
 -- name: lock

@@ -1,5 +1,5 @@
--- The statements of storage/postgres/requests.py. $1 and $2 are the tenant and the project. An answer is expired from
--- expires_us on.
+-- The statements of storage/postgres/requests.py. $1 and $2 are the tenant and the project. An answer expires at
+-- expires_us.
 
 -- name: recall
 -- The stored answer, unless it has expired.

@@ -1,4 +1,4 @@
--- The statements of storage/postgres/trials.py. $1 and $2 are the tenant and the project, $3 is usually the receipt.
+-- The statements of storage/postgres/trials.py. $1 and $2 are the tenant and the project, $3 usually the receipt.
 
 -- name: assign
 -- Adds trials ($4 to $7: lessons, versions, arms, fractions) at $8. A lesson that already has a trial of the receipt is

@@ -144,7 +144,7 @@ ORDER BY updated_us, tenant_id, project_id, turn_id
 LIMIT $2
 
 -- name: open_heads
--- The heads of the given turns that are open.
+-- The heads of those given turns that are open.
 SELECT turn_id, session_id, turn_count, standing, last_sequence, started_us, updated_us, body
 FROM sidemirror.turns
 WHERE tenant_id = $1 AND project_id = $2 AND turn_id = ANY ($3::text[]) AND standing = 'open'
