@@ -1,5 +1,4 @@
--- The statements of storage/postgres/goal_reflections.py. $1 and $2 are the tenant and the project, $3 usually the
--- goal.
+-- The statements of storage/postgres/goal_reflections.py. $1, $2: the tenant and the project. $3: usually the goal.
 
 -- name: refused
 -- One row if the goal was deleted recently, at or after the reflection's creation.
