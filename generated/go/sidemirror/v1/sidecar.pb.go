@@ -9,6 +9,7 @@ package sidemirrorv1
 import (
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
+	durationpb "google.golang.org/protobuf/types/known/durationpb"
 	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
 	reflect "reflect"
 	sync "sync"
@@ -158,11 +159,16 @@ type GetServerInfoResponse struct {
 	// Every limit that this server enforces, by the name of its setting.
 	Limits map[string]int64 `protobuf:"bytes,8,rep,name=limits,proto3" json:"limits,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"varint,2,opt,name=value"`
 	// What models cost the requested tenant and project in the last 7 days, including today. One entry for each day and
-	// purpose with calls, the newest day first, then by purpose. Empty while the store does not answer.
+	// purpose with calls, the newest day first, then by purpose. Empty while the store does not answer (`spend_unknown`).
 	Spend []*Spend `protobuf:"bytes,9,rep,name=spend,proto3" json:"spend,omitempty"`
-	// The caps that are set on a day's spend, and what counts against them today. Empty while the store does not answer.
-	// A cap that counts the spending of others is left out when the caller's token is not good for all of them.
-	SpendCaps     []*SpendCap `protobuf:"bytes,10,rep,name=spend_caps,json=spendCaps,proto3" json:"spend_caps,omitempty"`
+	// The caps that are set on a day's spend, and what counts against them today. Empty while the store does not answer
+	// (`spend_unknown`). A cap that counts the spending of others is left out when the caller's token is not good for all
+	// of them.
+	SpendCaps []*SpendCap `protobuf:"bytes,10,rep,name=spend_caps,json=spendCaps,proto3" json:"spend_caps,omitempty"`
+	// Whether `spend` and `spend_caps` are unknown because the store did not answer. They are empty then.
+	SpendUnknown bool `protobuf:"varint,11,opt,name=spend_unknown,json=spendUnknown,proto3" json:"spend_unknown,omitempty"`
+	// How this machine's clock and the store's differ.
+	StoreClock    *StoreClock `protobuf:"bytes,12,opt,name=store_clock,json=storeClock,proto3" json:"store_clock,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -267,6 +273,20 @@ func (x *GetServerInfoResponse) GetSpendCaps() []*SpendCap {
 	return nil
 }
 
+func (x *GetServerInfoResponse) GetSpendUnknown() bool {
+	if x != nil {
+		return x.SpendUnknown
+	}
+	return false
+}
+
+func (x *GetServerInfoResponse) GetStoreClock() *StoreClock {
+	if x != nil {
+		return x.StoreClock
+	}
+	return nil
+}
+
 // One store of records.
 type StoreInfo struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -340,6 +360,62 @@ func (x *StoreInfo) GetAvailable() bool {
 	return false
 }
 
+// How this machine's clock differs from the store's. Sidecars that share a store go by its clock.
+type StoreClock struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// How far this machine's clock is ahead; negative when it is behind. Absent until it is measured, and where the store
+	// goes by this machine's clock.
+	Ahead *durationpb.Duration `protobuf:"bytes,1,opt,name=ahead,proto3" json:"ahead,omitempty"`
+	// Why old records are not removed, for people; empty while they are.
+	Doubt         string `protobuf:"bytes,2,opt,name=doubt,proto3" json:"doubt,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *StoreClock) Reset() {
+	*x = StoreClock{}
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *StoreClock) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*StoreClock) ProtoMessage() {}
+
+func (x *StoreClock) ProtoReflect() protoreflect.Message {
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use StoreClock.ProtoReflect.Descriptor instead.
+func (*StoreClock) Descriptor() ([]byte, []int) {
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *StoreClock) GetAhead() *durationpb.Duration {
+	if x != nil {
+		return x.Ahead
+	}
+	return nil
+}
+
+func (x *StoreClock) GetDoubt() string {
+	if x != nil {
+		return x.Doubt
+	}
+	return ""
+}
+
 // The model for one purpose.
 type ModelInfo struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -357,7 +433,7 @@ type ModelInfo struct {
 
 func (x *ModelInfo) Reset() {
 	*x = ModelInfo{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[3]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -369,7 +445,7 @@ func (x *ModelInfo) String() string {
 func (*ModelInfo) ProtoMessage() {}
 
 func (x *ModelInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[3]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -382,7 +458,7 @@ func (x *ModelInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ModelInfo.ProtoReflect.Descriptor instead.
 func (*ModelInfo) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{3}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *ModelInfo) GetPurpose() string {
@@ -441,7 +517,7 @@ type Spend struct {
 
 func (x *Spend) Reset() {
 	*x = Spend{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[4]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -453,7 +529,7 @@ func (x *Spend) String() string {
 func (*Spend) ProtoMessage() {}
 
 func (x *Spend) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[4]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -466,7 +542,7 @@ func (x *Spend) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Spend.ProtoReflect.Descriptor instead.
 func (*Spend) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{4}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *Spend) GetDay() string {
@@ -555,7 +631,7 @@ type SpendCap struct {
 
 func (x *SpendCap) Reset() {
 	*x = SpendCap{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[5]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -567,7 +643,7 @@ func (x *SpendCap) String() string {
 func (*SpendCap) ProtoMessage() {}
 
 func (x *SpendCap) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[5]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -580,7 +656,7 @@ func (x *SpendCap) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SpendCap.ProtoReflect.Descriptor instead.
 func (*SpendCap) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{5}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *SpendCap) GetLevel() SpendLevel {
@@ -636,11 +712,11 @@ var File_sidemirror_v1_sidecar_proto protoreflect.FileDescriptor
 
 const file_sidemirror_v1_sidecar_proto_rawDesc = "" +
 	"\n" +
-	"\x1bsidemirror/v1/sidecar.proto\x12\rsidemirror.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1csidemirror/v1/thinking.proto\"R\n" +
+	"\x1bsidemirror/v1/sidecar.proto\x12\rsidemirror.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1csidemirror/v1/thinking.proto\"R\n" +
 	"\x14GetServerInfoRequest\x12\x1b\n" +
 	"\ttenant_id\x18\x01 \x01(\tR\btenantId\x12\x1d\n" +
 	"\n" +
-	"project_id\x18\x02 \x01(\tR\tprojectId\"\xc2\x04\n" +
+	"project_id\x18\x02 \x01(\tR\tprojectId\"\xa3\x05\n" +
 	"\x15GetServerInfoResponse\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\tR\aversion\x12\x1b\n" +
 	"\ttenant_id\x18\x02 \x01(\tR\btenantId\x12\x1d\n" +
@@ -654,7 +730,10 @@ const file_sidemirror_v1_sidecar_proto_rawDesc = "" +
 	"\x05spend\x18\t \x03(\v2\x14.sidemirror.v1.SpendR\x05spend\x126\n" +
 	"\n" +
 	"spend_caps\x18\n" +
-	" \x03(\v2\x17.sidemirror.v1.SpendCapR\tspendCaps\x1a9\n" +
+	" \x03(\v2\x17.sidemirror.v1.SpendCapR\tspendCaps\x12#\n" +
+	"\rspend_unknown\x18\v \x01(\bR\fspendUnknown\x12:\n" +
+	"\vstore_clock\x18\f \x01(\v2\x19.sidemirror.v1.StoreClockR\n" +
+	"storeClock\x1a9\n" +
 	"\vLimitsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\x03R\x05value:\x028\x01\"s\n" +
@@ -664,7 +743,11 @@ const file_sidemirror_v1_sidecar_proto_rawDesc = "" +
 	"\n" +
 	"durability\x18\x03 \x01(\tR\n" +
 	"durability\x12\x1c\n" +
-	"\tavailable\x18\x04 \x01(\bR\tavailable\"u\n" +
+	"\tavailable\x18\x04 \x01(\bR\tavailable\"S\n" +
+	"\n" +
+	"StoreClock\x12/\n" +
+	"\x05ahead\x18\x01 \x01(\v2\x19.google.protobuf.DurationR\x05ahead\x12\x14\n" +
+	"\x05doubt\x18\x02 \x01(\tR\x05doubt\"u\n" +
 	"\tModelInfo\x12\x18\n" +
 	"\apurpose\x18\x01 \x01(\tR\apurpose\x12\x1a\n" +
 	"\bprovider\x18\x02 \x01(\tR\bprovider\x12\x14\n" +
@@ -716,37 +799,41 @@ func file_sidemirror_v1_sidecar_proto_rawDescGZIP() []byte {
 }
 
 var file_sidemirror_v1_sidecar_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_sidemirror_v1_sidecar_proto_msgTypes = make([]protoimpl.MessageInfo, 7)
+var file_sidemirror_v1_sidecar_proto_msgTypes = make([]protoimpl.MessageInfo, 8)
 var file_sidemirror_v1_sidecar_proto_goTypes = []any{
 	(SpendLevel)(0),               // 0: sidemirror.v1.SpendLevel
 	(*GetServerInfoRequest)(nil),  // 1: sidemirror.v1.GetServerInfoRequest
 	(*GetServerInfoResponse)(nil), // 2: sidemirror.v1.GetServerInfoResponse
 	(*StoreInfo)(nil),             // 3: sidemirror.v1.StoreInfo
-	(*ModelInfo)(nil),             // 4: sidemirror.v1.ModelInfo
-	(*Spend)(nil),                 // 5: sidemirror.v1.Spend
-	(*SpendCap)(nil),              // 6: sidemirror.v1.SpendCap
-	nil,                           // 7: sidemirror.v1.GetServerInfoResponse.LimitsEntry
-	(*ThinkingConfig)(nil),        // 8: sidemirror.v1.ThinkingConfig
-	(*TurnBudget)(nil),            // 9: sidemirror.v1.TurnBudget
-	(*timestamppb.Timestamp)(nil), // 10: google.protobuf.Timestamp
+	(*StoreClock)(nil),            // 4: sidemirror.v1.StoreClock
+	(*ModelInfo)(nil),             // 5: sidemirror.v1.ModelInfo
+	(*Spend)(nil),                 // 6: sidemirror.v1.Spend
+	(*SpendCap)(nil),              // 7: sidemirror.v1.SpendCap
+	nil,                           // 8: sidemirror.v1.GetServerInfoResponse.LimitsEntry
+	(*ThinkingConfig)(nil),        // 9: sidemirror.v1.ThinkingConfig
+	(*TurnBudget)(nil),            // 10: sidemirror.v1.TurnBudget
+	(*durationpb.Duration)(nil),   // 11: google.protobuf.Duration
+	(*timestamppb.Timestamp)(nil), // 12: google.protobuf.Timestamp
 }
 var file_sidemirror_v1_sidecar_proto_depIdxs = []int32{
 	3,  // 0: sidemirror.v1.GetServerInfoResponse.stores:type_name -> sidemirror.v1.StoreInfo
-	4,  // 1: sidemirror.v1.GetServerInfoResponse.models:type_name -> sidemirror.v1.ModelInfo
-	8,  // 2: sidemirror.v1.GetServerInfoResponse.default_config:type_name -> sidemirror.v1.ThinkingConfig
-	9,  // 3: sidemirror.v1.GetServerInfoResponse.default_budget:type_name -> sidemirror.v1.TurnBudget
-	7,  // 4: sidemirror.v1.GetServerInfoResponse.limits:type_name -> sidemirror.v1.GetServerInfoResponse.LimitsEntry
-	5,  // 5: sidemirror.v1.GetServerInfoResponse.spend:type_name -> sidemirror.v1.Spend
-	6,  // 6: sidemirror.v1.GetServerInfoResponse.spend_caps:type_name -> sidemirror.v1.SpendCap
-	0,  // 7: sidemirror.v1.SpendCap.level:type_name -> sidemirror.v1.SpendLevel
-	10, // 8: sidemirror.v1.SpendCap.reset_time:type_name -> google.protobuf.Timestamp
-	1,  // 9: sidemirror.v1.SidecarService.GetServerInfo:input_type -> sidemirror.v1.GetServerInfoRequest
-	2,  // 10: sidemirror.v1.SidecarService.GetServerInfo:output_type -> sidemirror.v1.GetServerInfoResponse
-	10, // [10:11] is the sub-list for method output_type
-	9,  // [9:10] is the sub-list for method input_type
-	9,  // [9:9] is the sub-list for extension type_name
-	9,  // [9:9] is the sub-list for extension extendee
-	0,  // [0:9] is the sub-list for field type_name
+	5,  // 1: sidemirror.v1.GetServerInfoResponse.models:type_name -> sidemirror.v1.ModelInfo
+	9,  // 2: sidemirror.v1.GetServerInfoResponse.default_config:type_name -> sidemirror.v1.ThinkingConfig
+	10, // 3: sidemirror.v1.GetServerInfoResponse.default_budget:type_name -> sidemirror.v1.TurnBudget
+	8,  // 4: sidemirror.v1.GetServerInfoResponse.limits:type_name -> sidemirror.v1.GetServerInfoResponse.LimitsEntry
+	6,  // 5: sidemirror.v1.GetServerInfoResponse.spend:type_name -> sidemirror.v1.Spend
+	7,  // 6: sidemirror.v1.GetServerInfoResponse.spend_caps:type_name -> sidemirror.v1.SpendCap
+	4,  // 7: sidemirror.v1.GetServerInfoResponse.store_clock:type_name -> sidemirror.v1.StoreClock
+	11, // 8: sidemirror.v1.StoreClock.ahead:type_name -> google.protobuf.Duration
+	0,  // 9: sidemirror.v1.SpendCap.level:type_name -> sidemirror.v1.SpendLevel
+	12, // 10: sidemirror.v1.SpendCap.reset_time:type_name -> google.protobuf.Timestamp
+	1,  // 11: sidemirror.v1.SidecarService.GetServerInfo:input_type -> sidemirror.v1.GetServerInfoRequest
+	2,  // 12: sidemirror.v1.SidecarService.GetServerInfo:output_type -> sidemirror.v1.GetServerInfoResponse
+	12, // [12:13] is the sub-list for method output_type
+	11, // [11:12] is the sub-list for method input_type
+	11, // [11:11] is the sub-list for extension type_name
+	11, // [11:11] is the sub-list for extension extendee
+	0,  // [0:11] is the sub-list for field type_name
 }
 
 func init() { file_sidemirror_v1_sidecar_proto_init() }
@@ -755,14 +842,14 @@ func file_sidemirror_v1_sidecar_proto_init() {
 		return
 	}
 	file_sidemirror_v1_thinking_proto_init()
-	file_sidemirror_v1_sidecar_proto_msgTypes[5].OneofWrappers = []any{}
+	file_sidemirror_v1_sidecar_proto_msgTypes[6].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_sidemirror_v1_sidecar_proto_rawDesc), len(file_sidemirror_v1_sidecar_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   7,
+			NumMessages:   8,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -5,7 +5,7 @@
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
 import type { ThinkingConfig, TurnBudget } from "./thinking_pb.js";
-import type { Timestamp } from "@bufbuild/protobuf/wkt";
+import type { Duration, Timestamp } from "@bufbuild/protobuf/wkt";
 
 /**
  * Describes the file sidemirror/v1/sidecar.proto.
@@ -103,19 +103,34 @@ export declare type GetServerInfoResponse = Message<"sidemirror.v1.GetServerInfo
 
   /**
    * What models cost the requested tenant and project in the last 7 days, including today. One entry for each day and
-   * purpose with calls, the newest day first, then by purpose. Empty while the store does not answer.
+   * purpose with calls, the newest day first, then by purpose. Empty while the store does not answer (`spend_unknown`).
    *
    * @generated from field: repeated sidemirror.v1.Spend spend = 9;
    */
   spend: Spend[];
 
   /**
-   * The caps that are set on a day's spend, and what counts against them today. Empty while the store does not answer.
-   * A cap that counts the spending of others is left out when the caller's token is not good for all of them.
+   * The caps that are set on a day's spend, and what counts against them today. Empty while the store does not answer
+   * (`spend_unknown`). A cap that counts the spending of others is left out when the caller's token is not good for all
+   * of them.
    *
    * @generated from field: repeated sidemirror.v1.SpendCap spend_caps = 10;
    */
   spendCaps: SpendCap[];
+
+  /**
+   * Whether `spend` and `spend_caps` are unknown because the store did not answer. They are empty then.
+   *
+   * @generated from field: bool spend_unknown = 11;
+   */
+  spendUnknown: boolean;
+
+  /**
+   * How this machine's clock and the store's differ.
+   *
+   * @generated from field: sidemirror.v1.StoreClock store_clock = 12;
+   */
+  storeClock?: StoreClock | undefined;
 };
 
 /**
@@ -164,6 +179,34 @@ export declare type StoreInfo = Message<"sidemirror.v1.StoreInfo"> & {
  * Use `create(StoreInfoSchema)` to create a new message.
  */
 export declare const StoreInfoSchema: GenMessage<StoreInfo>;
+
+/**
+ * How this machine's clock differs from the store's. Sidecars that share a store go by its clock.
+ *
+ * @generated from message sidemirror.v1.StoreClock
+ */
+export declare type StoreClock = Message<"sidemirror.v1.StoreClock"> & {
+  /**
+   * How far this machine's clock is ahead; negative when it is behind. Absent until it is measured, and where the store
+   * goes by this machine's clock.
+   *
+   * @generated from field: google.protobuf.Duration ahead = 1;
+   */
+  ahead?: Duration | undefined;
+
+  /**
+   * Why old records are not removed, for people; empty while they are.
+   *
+   * @generated from field: string doubt = 2;
+   */
+  doubt: string;
+};
+
+/**
+ * Describes the message sidemirror.v1.StoreClock.
+ * Use `create(StoreClockSchema)` to create a new message.
+ */
+export declare const StoreClockSchema: GenMessage<StoreClock>;
 
 /**
  * The model for one purpose.
