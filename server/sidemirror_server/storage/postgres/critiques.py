@@ -6,7 +6,7 @@ from sidemirror_server.critique.record import CritiqueOutcome
 from sidemirror_server.critique.statistics import Figures
 from sidemirror_server.critique.store import FIRST_CRITIQUE, CritiqueKey, CritiqueRecord, critique_of
 from sidemirror_server.storage.postgres.database import PostgresDatabase
-from sidemirror_server.storage.sql import load_statements
+from sidemirror_server.storage.sql import ids_of, load_statements
 from sidemirror_server.vocabulary.errors import NotFound
 from sidemirror_server.vocabulary.scope import Scope, Serves
 
@@ -20,7 +20,7 @@ class PostgresCritiques:
         self._database = database
 
     async def keep(self, scope: Scope, critique: CritiqueRecord) -> CritiqueRecord:
-        key = (scope.tenant_id, scope.project_id, critique.critique_id)
+        key = (*ids_of(scope), critique.critique_id)
         values = (
             *(critique.created_us, critique.provider, critique.confidence_ppm, critique.revise),
             *(critique.turn_id, critique.session_id, critique.body),
@@ -32,14 +32,14 @@ class PostgresCritiques:
 
     async def get(self, scope: Scope, critique_id: str) -> CritiqueRecord | None:
         async with self._database.transaction(scope, reads_only=True) as transaction:
-            row = await transaction.first(_SQL["get"], scope.tenant_id, scope.project_id, critique_id)
+            row = await transaction.first(_SQL["get"], *ids_of(scope), critique_id)
         return None if row is None else critique_of(*row)
 
     async def list(
         self, scope: Scope, turn_id: str | None, session_id: str | None, after: CritiqueKey | None, limit: int
     ) -> tuple[CritiqueRecord, ...]:
         place = after or FIRST_CRITIQUE
-        wanted = (scope.tenant_id, scope.project_id, place.created_us, place.critique_id, limit)
+        wanted = (*ids_of(scope), place.created_us, place.critique_id, limit)
         async with self._database.transaction(scope, reads_only=True) as transaction:
             if turn_id is not None:
                 rows = await transaction.fetch(_SQL["list_of_turn"], *wanted, turn_id, session_id)
@@ -52,14 +52,14 @@ class PostgresCritiques:
     async def report(self, scope: Scope, critique_id: str, outcome: CritiqueOutcome) -> None:
         values = (outcome.outcome, outcome.score, outcome.reported_us)
         async with self._database.transaction(scope) as transaction:
-            key = (scope.tenant_id, scope.project_id, critique_id)
+            key = (*ids_of(scope), critique_id)
             if await transaction.change(_SQL["report"], *key, *values) == 0:
                 raise NotFound("critique", critique_id)
 
     async def figures(
         self, scope: Scope, start_us: int, end_us: int, bucket_us: int | None, provider: str | None
     ) -> tuple[Figures, ...]:
-        wanted = (scope.tenant_id, scope.project_id, start_us, end_us, bucket_us, provider)
+        wanted = (*ids_of(scope), start_us, end_us, bucket_us, provider)
         async with self._database.transaction(scope, reads_only=True) as transaction:
             rows = await transaction.fetch(_SQL["figures"], *wanted)
         return tuple(Figures(*row) for row in rows)
@@ -71,5 +71,5 @@ class PostgresCritiques:
             for scope in dict.fromkeys(Scope(row[0], row[1]) for row in rows):
                 await transaction.enter(scope)
                 ids = [row[2] for row in rows if Scope(row[0], row[1]) == scope]
-                forgotten += await transaction.change(_SQL["forget"], scope.tenant_id, scope.project_id, ids)
+                forgotten += await transaction.change(_SQL["forget"], *ids_of(scope), ids)
         return forgotten

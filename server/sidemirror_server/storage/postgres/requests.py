@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from sidemirror_server.storage.postgres.database import PostgresDatabase
-from sidemirror_server.storage.sql import load_statements
+from sidemirror_server.storage.sql import ids_of, load_statements
 from sidemirror_server.trace.requests import Answered
 from sidemirror_server.vocabulary.ids import RequestId
 from sidemirror_server.vocabulary.scope import Scope, Serves
@@ -42,10 +42,9 @@ class PostgresRequests:
                 await transaction.enter(scope)
                 keys = [(row[2], row[3]) for row in rows if Scope(row[0], row[1]) == scope]
                 methods, request_ids = [method for method, _ in keys], [request_id for _, request_id in keys]
-                place = (scope.tenant_id, scope.project_id)
-                forgotten += await transaction.change(_SQL["forget"], *place, now_us, methods, request_ids)
+                forgotten += await transaction.change(_SQL["forget"], *ids_of(scope), now_us, methods, request_ids)
         return forgotten
 
 
 def _key(scope: Scope, method: str, request_id: RequestId) -> tuple[str, str, str, RequestId]:
-    return scope.tenant_id, scope.project_id, method, request_id
+    return *ids_of(scope), method, request_id

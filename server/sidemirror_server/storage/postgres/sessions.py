@@ -4,7 +4,7 @@ from pathlib import Path
 
 from sidemirror_server.storage.postgres.database import PostgresDatabase
 from sidemirror_server.storage.postgres.turn_log import turn_of
-from sidemirror_server.storage.sql import load_statements
+from sidemirror_server.storage.sql import ids_of, load_statements
 from sidemirror_server.thinking.store import FIRST_SESSION, SessionKey, SessionRecord
 from sidemirror_server.trace.log import TURN_TOPIC
 from sidemirror_server.vocabulary.errors import AlreadyExists, NotFound, WrongState
@@ -38,7 +38,7 @@ class PostgresSessions:
 
     async def list(self, scope: Scope, after: SessionKey | None, limit: int) -> tuple[SessionRecord, ...]:
         place = after or FIRST_SESSION
-        wanted = (scope.tenant_id, scope.project_id, place.created_us, place.session_id, limit)
+        wanted = (*ids_of(scope), place.created_us, place.session_id, limit)
         async with self._database.transaction(scope, reads_only=True) as transaction:
             rows = await transaction.fetch(_SQL["list"], *wanted)
         return tuple(SessionRecord(*row) for row in rows)
@@ -56,4 +56,4 @@ class PostgresSessions:
 
 
 def _key(scope: Scope, session_id: SessionId) -> tuple[str, str, SessionId]:
-    return scope.tenant_id, scope.project_id, session_id
+    return *ids_of(scope), session_id

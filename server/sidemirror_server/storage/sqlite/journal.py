@@ -3,7 +3,7 @@
 import sqlite3
 from pathlib import Path
 
-from sidemirror_server.storage.sql import load_statements
+from sidemirror_server.storage.sql import columns_of, load_statements
 from sidemirror_server.storage.sqlite.database import SqliteDatabase
 from sidemirror_server.storage.sqlite.turn_log import SqliteTurnLog
 from sidemirror_server.trace.log import FORGET_AT_ONCE, Note, forgotten_before_us
@@ -21,8 +21,7 @@ class SqliteJournal(SqliteTurnLog):
 
     async def add(self, scope: Scope, topic: str, note: Note, kept_us: int) -> bool:
         values = {
-            "tenant_id": scope.tenant_id,
-            "project_id": scope.project_id,
+            **columns_of(scope),
             "topic": topic,
             "key": note.key,
             "group_id": note.group,
@@ -42,10 +41,10 @@ class SqliteJournal(SqliteTurnLog):
         return await self._notes.write(change)
 
     async def remove(self, scope: Scope, topic: str, group: str) -> int:
-        values = {"tenant_id": scope.tenant_id, "project_id": scope.project_id, "topic": topic, "group_id": group}
+        values = {**columns_of(scope), "topic": topic, "group_id": group}
         return await self._notes.write(lambda connection: connection.execute(_SQL["remove"], values).rowcount)
 
     async def gone_up_to(self, scope: Scope, topic: str) -> int:
-        values = {"tenant_id": scope.tenant_id, "project_id": scope.project_id, "topic": topic}
+        values = {**columns_of(scope), "topic": topic}
         row = self._notes.read(lambda connection: connection.execute(_SQL["gone_up_to"], values).fetchone())
         return int(row[0]) if row else 0
