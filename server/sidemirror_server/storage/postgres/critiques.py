@@ -31,37 +31,31 @@ class PostgresCritiques:
         return critique_of(*row)
 
     async def get(self, scope: Scope, critique_id: str) -> CritiqueRecord | None:
-        async with self._database.transaction(scope, reads_only=True) as transaction:
-            row = await transaction.first(_SQL["get"], *ids_of(scope), critique_id)
+        row = await self._database.first(scope, _SQL["get"], critique_id)
         return None if row is None else critique_of(*row)
 
     async def list(
         self, scope: Scope, turn_id: str | None, session_id: str | None, after: CritiqueKey | None, limit: int
     ) -> tuple[CritiqueRecord, ...]:
         place = after or FIRST_CRITIQUE
-        wanted = (*ids_of(scope), place.created_us, place.critique_id, limit)
-        async with self._database.transaction(scope, reads_only=True) as transaction:
-            if turn_id is not None:
-                rows = await transaction.fetch(_SQL["list_of_turn"], *wanted, turn_id, session_id)
-            elif session_id is not None:
-                rows = await transaction.fetch(_SQL["list_of_session"], *wanted, session_id)
-            else:
-                rows = await transaction.fetch(_SQL["list"], *wanted)
+        wanted = (place.created_us, place.critique_id, limit)
+        if turn_id is not None:
+            rows = await self._database.fetch(scope, _SQL["list_of_turn"], *wanted, turn_id, session_id)
+        elif session_id is not None:
+            rows = await self._database.fetch(scope, _SQL["list_of_session"], *wanted, session_id)
+        else:
+            rows = await self._database.fetch(scope, _SQL["list"], *wanted)
         return tuple(critique_of(*row) for row in rows)
 
     async def report(self, scope: Scope, critique_id: str, outcome: CritiqueOutcome) -> None:
         values = (outcome.outcome, outcome.score, outcome.reported_us)
-        async with self._database.transaction(scope) as transaction:
-            key = (*ids_of(scope), critique_id)
-            if await transaction.change(_SQL["report"], *key, *values) == 0:
-                raise NotFound("critique", critique_id)
+        if await self._database.change(scope, _SQL["report"], critique_id, *values) == 0:
+            raise NotFound("critique", critique_id)
 
     async def figures(
         self, scope: Scope, start_us: int, end_us: int, bucket_us: int | None, provider: str | None
     ) -> tuple[Figures, ...]:
-        wanted = (*ids_of(scope), start_us, end_us, bucket_us, provider)
-        async with self._database.transaction(scope, reads_only=True) as transaction:
-            rows = await transaction.fetch(_SQL["figures"], *wanted)
+        rows = await self._database.fetch(scope, _SQL["figures"], start_us, end_us, bucket_us, provider)
         return tuple(Figures(*row) for row in rows)
 
     async def forget(self, serves: Serves, before_us: int, limit: int) -> int:

@@ -21,8 +21,7 @@ class PostgresDreams:
         self._database = database
 
     async def unread(self, scope: Scope, limit: int) -> tuple[str, ...]:
-        async with self._database.transaction(scope, reads_only=True) as transaction:
-            rows = await transaction.fetch(_SQL["unread"], *ids_of(scope), limit)
+        rows = await self._database.fetch(scope, _SQL["unread"], limit)
         return tuple(row[0] for row in rows)
 
     async def close(self, scope: Scope, dream: Dream, read_ids: tuple[str, ...], rest_until_us: int) -> Dream:
@@ -41,8 +40,7 @@ class PostgresDreams:
         return dream
 
     async def standing(self, scope: Scope) -> DreamHistory:
-        async with self._database.transaction(scope, reads_only=True) as transaction:
-            row = await transaction.first(_SQL["standing"], *ids_of(scope))
+        row = await self._database.first(scope, _SQL["standing"])
         return DreamHistory() if row is None else DreamHistory(*row)
 
     async def waiting(self, serves: Serves, now_us: int, limit: int) -> tuple[Waiting, ...]:
@@ -54,8 +52,6 @@ class PostgresDreams:
         return tuple(sorted(found, key=lambda waiting: (waiting.first_us, waiting.scope))[:limit])
 
     async def list(self, scope: Scope, before: int | None, limit: int) -> tuple[Dream, ...]:
-        async with self._database.transaction(scope, reads_only=True) as transaction:
-            rows = await transaction.fetch(
-                _SQL["list"], *ids_of(scope), _LAST_NUMBER if before is None else before, limit
-            )
+        below = _LAST_NUMBER if before is None else before
+        rows = await self._database.fetch(scope, _SQL["list"], below, limit)
         return tuple(dream_in(row[0]) for row in rows)

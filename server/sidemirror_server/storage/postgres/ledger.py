@@ -47,8 +47,7 @@ class PostgresLedger:
             return True
 
     async def spent(self, scope: Scope, first_day: int, now_us: int) -> tuple[Spend, ...]:
-        async with self._database.transaction(scope, reads_only=True) as transaction:
-            rows = await transaction.fetch(_SQL["spent"], *ids_of(scope), first_day, now_us)
+        rows = await self._database.fetch(scope, _SQL["spent"], first_day, now_us)
         return tuple(spend_of(*row) for row in rows)
 
     async def used(self, scope: Scope, purpose: str, day: int) -> Mapping[Level, Amount]:

@@ -48,8 +48,7 @@ class PostgresMemories:
             return await _learn(transaction, scope, lesson, now_us)
 
     async def get(self, scope: Scope, memory_ids: tuple[str, ...]) -> tuple[MemoryRecord, ...]:
-        async with self._database.transaction(scope, reads_only=True) as transaction:
-            rows = await transaction.fetch(_SQL["get"], *ids_of(scope), list(memory_ids))
+        rows = await self._database.fetch(scope, _SQL["get"], list(memory_ids))
         found = {row[0]: memory_in(*row[1:]) for row in rows}
         return tuple(found[memory_id] for memory_id in memory_ids if memory_id in found)
 
@@ -57,12 +56,11 @@ class PostgresMemories:
         self, scope: Scope, kind: MemoryKind | None, state: MemoryState | None, after: MemoryKey | None, limit: int
     ) -> tuple[MemoryRecord, ...]:
         place = after or _FIRST_KEY
-        wanted = (*ids_of(scope), place.created_us, place.memory_id, limit, kind)
-        async with self._database.transaction(scope, reads_only=True) as transaction:
-            if state is None:
-                rows = await transaction.fetch(_SQL["list"], *wanted)
-            else:
-                rows = await transaction.fetch(_SQL["list_in_state"], *wanted, state)
+        wanted = (place.created_us, place.memory_id, limit, kind)
+        if state is None:
+            rows = await self._database.fetch(scope, _SQL["list"], *wanted)
+        else:
+            rows = await self._database.fetch(scope, _SQL["list_in_state"], *wanted, state)
         return tuple(memory_in(*row) for row in rows)
 
     async def revise(
@@ -110,12 +108,10 @@ class PostgresMemories:
 
     async def report(self, scope: Scope, outcome: TaskOutcome) -> None:
         values = (outcome.outcome, outcome.reported_us, outcome.score, outcome.error_category)
-        async with self._database.transaction(scope) as transaction:
-            await transaction.change(_SQL["report"], *ids_of(scope), outcome.receipt_id, *values)
+        await self._database.change(scope, _SQL["report"], outcome.receipt_id, *values)
 
     async def outcome(self, scope: Scope, receipt_id: str) -> TaskOutcome | None:
-        async with self._database.transaction(scope, reads_only=True) as transaction:
-            row = await transaction.first(_SQL["outcome"], *ids_of(scope), receipt_id)
+        row = await self._database.first(scope, _SQL["outcome"], receipt_id)
         return None if row is None else TaskOutcome(*row)
 
 

@@ -41,8 +41,7 @@ class PostgresMemoryGraph:
             return await transaction.change(_SQL["link"], *ids_of(scope), *_columns(links))
 
     async def unlink(self, scope: Scope, links: tuple[Link, ...]) -> int:
-        async with self._database.transaction(scope) as transaction:
-            return await transaction.change(_SQL["unlink"], *ids_of(scope), *_columns(links)[:3])
+        return await self._database.change(scope, _SQL["unlink"], *_columns(links)[:3])
 
     async def around(
         self, scope: Scope, nodes: tuple[str, ...], kinds: tuple[LinkKind, ...], limit: int
@@ -55,8 +54,7 @@ class PostgresMemoryGraph:
 
     async def of_memories(self, scope: Scope, memory_ids: tuple[str, ...]) -> tuple[Link, ...]:
         keys = [memory_key(one) for one in memory_ids]
-        async with self._database.transaction(scope, reads_only=True) as transaction:
-            return _links(await transaction.fetch(_SQL["of_memories"], *ids_of(scope), keys))
+        return _links(await self._database.fetch(scope, _SQL["of_memories"], keys))
 
 
 async def keep_links(

@@ -66,18 +66,15 @@ class PostgresMemorySearch:
     async def best(
         self, scope: Scope, wanted: Filter, limit: int, *, newest_first: bool = False
     ) -> tuple[MemoryFacts, ...]:
-        async with self._database.transaction(scope, reads_only=True) as transaction:
-            rows = await transaction.fetch(
-                _SQL["newest" if newest_first else "best"], *ids_of(scope), limit, *_filter(wanted)
-            )
+        statement = _SQL["newest" if newest_first else "best"]
+        rows = await self._database.fetch(scope, statement, limit, *_filter(wanted))
         return tuple(MemoryFacts(*row) for row in rows)
 
     async def labelled(
         self, scope: Scope, tools: tuple[str, ...], error_categories: tuple[str, ...], wanted: Filter, limit: int
     ) -> tuple[MemoryFacts, ...]:
         labels = [f"t:{tool}" for tool in tools] + [f"c:{category}" for category in error_categories]
-        async with self._database.transaction(scope, reads_only=True) as transaction:
-            rows = await transaction.fetch(_SQL["labelled"], *ids_of(scope), limit, *_filter(wanted), labels)
+        rows = await self._database.fetch(scope, _SQL["labelled"], limit, *_filter(wanted), labels)
         return tuple(MemoryFacts(*row) for row in rows)
 
     async def by_vector(
@@ -106,20 +103,17 @@ class PostgresMemorySearch:
         return _SQL[f"nearest_{dimensions}"]
 
     async def unembedded(self, scope: Scope, model: str, limit: int) -> tuple[Unembedded, ...]:
-        async with self._database.transaction(scope, reads_only=True) as transaction:
-            rows = await transaction.fetch(_SQL["unembedded"], *ids_of(scope), model, limit)
+        rows = await self._database.fetch(scope, _SQL["unembedded"], model, limit)
         return tuple(Unembedded(*row) for row in rows)
 
     async def embed(self, scope: Scope, model: str, embedded: tuple[Embedded, ...]) -> None:
         vectors = [_written(one.vector) for one in embedded]
         of_memories = [one.memory_id for one in embedded]
         contents = [one.content for one in embedded]
-        async with self._database.transaction(scope) as transaction:
-            await transaction.change(_SQL["embed"], *ids_of(scope), model, vectors, of_memories, contents)
+        await self._database.change(scope, _SQL["embed"], model, vectors, of_memories, contents)
 
     async def terms_in(self, scope: Scope, memory_ids: tuple[str, ...]) -> Mapping[str, frozenset[str]]:
-        async with self._database.transaction(scope, reads_only=True) as transaction:
-            rows = await transaction.fetch(_SQL["terms_in"], *ids_of(scope), list(memory_ids))
+        rows = await self._database.fetch(scope, _SQL["terms_in"], list(memory_ids))
         return {memory_id: frozenset(f"{content} {task}".split()) for memory_id, content, task in rows}
 
     async def take(self, scope: Scope, model: str, holder: str, now_us: int) -> bool:
@@ -128,8 +122,7 @@ class PostgresMemorySearch:
             return await transaction.first(_SQL["take"], *values) is not None
 
     async def leave(self, scope: Scope, model: str, holder: str) -> None:
-        async with self._database.transaction(scope) as transaction:
-            await transaction.change(_SQL["leave"], *ids_of(scope), model, holder)
+        await self._database.change(scope, _SQL["leave"], model, holder)
 
 
 def _filter(wanted: Filter) -> tuple[Any, ...]:

@@ -81,14 +81,12 @@ class PostgresPruning:
         return removed
 
     async def turns_gone_up_to(self, scope: Scope) -> int:
-        async with self._database.transaction(scope, reads_only=True) as transaction:
-            ((position,),) = await transaction.fetch(_SQL["gone_up_to"], *ids_of(scope))
+        ((position,),) = await self._database.fetch(scope, _SQL["gone_up_to"])
         return int(position)
 
     async def list(self, scope: Scope, before: int | None, limit: int) -> tuple[Pruned, ...]:
         below = _LAST_NUMBER if before is None else before
-        async with self._database.transaction(scope, reads_only=True) as transaction:
-            rows = await transaction.fetch(_SQL["list"], *ids_of(scope), below, limit)
+        rows = await self._database.fetch(scope, _SQL["list"], below, limit)
         return tuple(Pruned(row[0], PrunedKind(row[1]), *row[2:]) for row in rows)
 
 

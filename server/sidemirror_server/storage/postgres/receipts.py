@@ -30,30 +30,26 @@ class PostgresReceipts:
         return receipt_of(*row)
 
     async def get(self, scope: Scope, receipt_id: str) -> Receipt | None:
-        async with self._database.transaction(scope, reads_only=True) as transaction:
-            row = await transaction.first(_SQL["get"], *ids_of(scope), receipt_id)
+        row = await self._database.first(scope, _SQL["get"], receipt_id)
         return None if row is None else receipt_of(*row)
 
     async def shown(self, scope: Scope, hashes: Collection[bytes]) -> frozenset[bytes]:
-        async with self._database.transaction(scope, reads_only=True) as transaction:
-            rows = await transaction.fetch(_SQL["shown"], *ids_of(scope), list(hashes))
+        rows = await self._database.fetch(scope, _SQL["shown"], list(hashes))
         return frozenset(row[0] for row in rows)
 
     async def list(
         self, scope: Scope, kind: ReceiptKind | None, after: ReceiptKey | None, limit: int
     ) -> tuple[Receipt, ...]:
         place = after or FIRST_RECEIPT
-        wanted = (*ids_of(scope), place.time_us, place.receipt_id, limit)
-        async with self._database.transaction(scope, reads_only=True) as transaction:
-            if kind is None:
-                rows = await transaction.fetch(_SQL["list"], *wanted)
-            else:
-                rows = await transaction.fetch(_SQL["list_of_kind"], *wanted, kind.value)
+        wanted = (place.time_us, place.receipt_id, limit)
+        if kind is None:
+            rows = await self._database.fetch(scope, _SQL["list"], *wanted)
+        else:
+            rows = await self._database.fetch(scope, _SQL["list_of_kind"], *wanted, kind.value)
         return tuple(receipt_of(*row) for row in rows)
 
     async def of_turn(self, scope: Scope, turn_id: str, limit: int) -> tuple[Receipt, ...]:
-        async with self._database.transaction(scope, reads_only=True) as transaction:
-            rows = await transaction.fetch(_SQL["of_turn"], *ids_of(scope), turn_id, limit)
+        rows = await self._database.fetch(scope, _SQL["of_turn"], turn_id, limit)
         return tuple(receipt_of(*row) for row in rows)
 
     async def forget(self, serves: Serves, before_us: int, limit: int) -> int:

@@ -18,14 +18,13 @@ class PostgresRequests:
         self._database = database
 
     async def recall(self, scope: Scope, method: str, request_id: RequestId, now_us: int) -> Answered | None:
-        async with self._database.transaction(scope, reads_only=True) as transaction:
-            row = await transaction.first(_SQL["recall"], *_key(scope, method, request_id), now_us)
+        row = await self._database.first(scope, _SQL["recall"], method, request_id, now_us)
         return None if row is None else Answered(*row)
 
     async def remember(
         self, scope: Scope, method: str, request_id: RequestId, answered: Answered, now_us: int, expires_us: int
     ) -> Answered:
-        key = _key(scope, method, request_id)
+        key = (*ids_of(scope), method, request_id)
         async with self._database.transaction(scope) as transaction:
             values = (now_us, expires_us, answered.digest, answered.answer)
             if await transaction.change(_SQL["remember"], *key, *values) == 1:
@@ -44,7 +43,3 @@ class PostgresRequests:
                 methods, request_ids = [method for method, _ in keys], [request_id for _, request_id in keys]
                 forgotten += await transaction.change(_SQL["forget"], *ids_of(scope), now_us, methods, request_ids)
         return forgotten
-
-
-def _key(scope: Scope, method: str, request_id: RequestId) -> tuple[str, str, str, RequestId]:
-    return *ids_of(scope), method, request_id

@@ -20,32 +20,27 @@ class PostgresTrials:
         self._database = database
 
     async def assign(self, scope: Scope, receipt_id: str, trials: Sequence[Trial], now_us: int) -> None:
-        async with self._database.transaction(scope) as transaction:
-            await transaction.change(_SQL["assign"], *ids_of(scope), receipt_id, *_columns(trials), now_us)
+        await self._database.change(scope, _SQL["assign"], receipt_id, *_columns(trials), now_us)
 
     async def of_receipt(self, scope: Scope, receipt_id: str) -> tuple[Trial, ...]:
-        async with self._database.transaction(scope, reads_only=True) as transaction:
-            rows = await transaction.fetch(_SQL["of_receipt"], *ids_of(scope), receipt_id)
+        rows = await self._database.fetch(scope, _SQL["of_receipt"], receipt_id)
         return tuple(Trial(memory_id, version, Arm(arm), fraction) for memory_id, version, arm, fraction in rows)
 
     async def settle(self, scope: Scope, receipt_id: str, settled: Sequence[Settled], now_us: int) -> None:
         columns = _columns([one.trial for one in settled])
         came_of_it = ([one.succeeded for one in settled], [one.returned for one in settled])
-        async with self._database.transaction(scope) as transaction:
-            await transaction.change(_SQL["settle"], *ids_of(scope), receipt_id, *columns, now_us, *came_of_it)
+        await self._database.change(scope, _SQL["settle"], receipt_id, *columns, now_us, *came_of_it)
 
     async def tallies(self, scope: Scope, lessons: Collection[tuple[str, int]]) -> dict[str, tuple[ArmTally, ...]]:
         asked = ([memory_id for memory_id, _ in lessons], [from_version for _, from_version in lessons])
-        async with self._database.transaction(scope, reads_only=True) as transaction:
-            rows = await transaction.fetch(_SQL["tallies"], *ids_of(scope), *asked)
+        rows = await self._database.fetch(scope, _SQL["tallies"], *asked)
         found: dict[str, tuple[ArmTally, ...]] = {}
         for memory_id, arm, *counts in rows:
             found[memory_id] = (*found.get(memory_id, ()), ArmTally(Arm(arm), *counts))
         return found
 
     async def lessons(self, scope: Scope, before: str | None, limit: int) -> tuple[str, ...]:
-        async with self._database.transaction(scope, reads_only=True) as transaction:
-            rows = await transaction.fetch(_SQL["lessons"], *ids_of(scope), before, limit)
+        rows = await self._database.fetch(scope, _SQL["lessons"], before, limit)
         return tuple(row[0] for row in rows)
 
     async def forget(self, serves: Serves, before_us: int, limit: int) -> int:

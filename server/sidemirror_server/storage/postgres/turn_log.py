@@ -52,25 +52,25 @@ class PostgresTurnLog:
     async def read(
         self, scope: Scope, turn_id: TurnId, after_sequence: int, limit: int, max_bytes: int
     ) -> tuple[Entry, ...]:
-        wanted = (*ids_of(scope), TURN_TOPIC, turn_id, after_sequence, limit, max_bytes)
-        return tuple(Entry(*row) for row in await self._fetch(scope, "read", *wanted))
+        wanted = (TURN_TOPIC, turn_id, after_sequence, limit, max_bytes)
+        return tuple(Entry(*row) for row in await self._database.fetch(scope, _SQL["read"], *wanted))
 
     async def tail(
         self, scope: Scope, topic: str, group: str | None, after: int, limit: int, max_bytes: int
     ) -> tuple[Entry, ...]:
-        wanted = (*ids_of(scope), topic, after, limit, max_bytes)
+        wanted = (topic, after, limit, max_bytes)
         if group is None:
-            rows = await self._fetch(scope, "tail", *wanted)
+            rows = await self._database.fetch(scope, _SQL["tail"], *wanted)
         else:
-            rows = await self._fetch(scope, "tail_of_group", *wanted, group)
+            rows = await self._database.fetch(scope, _SQL["tail_of_group"], *wanted, group)
         return tuple(Entry(*row) for row in rows)
 
     async def last_position(self, scope: Scope) -> int:
-        ((position,),) = await self._fetch(scope, "last_position", *ids_of(scope))
+        ((position,),) = await self._database.fetch(scope, _SQL["last_position"])
         return int(position)
 
     async def head(self, scope: Scope, turn_id: TurnId) -> TurnHead | None:
-        return _only(await self._fetch(scope, "head", *ids_of(scope), turn_id))
+        return _only(await self._database.fetch(scope, _SQL["head"], turn_id))
 
     async def heads(
         self,
@@ -81,17 +81,17 @@ class PostgresTurnLog:
         limit: int,
     ) -> tuple[TurnHead, ...]:
         key = after or FIRST_HEAD
-        wanted = (*ids_of(scope), key.started_us, key.turn_id, limit)
+        wanted = (key.started_us, key.turn_id, limit)
         if session_id is not None:
-            rows = await self._fetch(scope, "heads_of_session", *wanted, standing, session_id)
+            rows = await self._database.fetch(scope, _SQL["heads_of_session"], *wanted, standing, session_id)
         elif standing is not None:
-            rows = await self._fetch(scope, "heads_standing", *wanted, standing)
+            rows = await self._database.fetch(scope, _SQL["heads_standing"], *wanted, standing)
         else:
-            rows = await self._fetch(scope, "heads", *wanted)
+            rows = await self._database.fetch(scope, _SQL["heads"], *wanted)
         return tuple(head_of(*row) for row in rows)
 
     async def newest(self, scope: Scope, session_id: SessionId) -> TurnHead | None:
-        return _only(await self._fetch(scope, "newest", *ids_of(scope), session_id))
+        return _only(await self._database.fetch(scope, _SQL["newest"], session_id))
 
     async def idle(self, serves: Serves, before_us: int, limit: int) -> tuple[tuple[Scope, TurnHead], ...]:
         found: dict[tuple[Scope, str], TurnHead] = {}
@@ -104,10 +104,6 @@ class PostgresTurnLog:
                 for row in await transaction.fetch(_SQL["open_heads"], *ids_of(scope), turn_ids):
                     found[scope, row[0]] = head_of(*row)
         return tuple((place[0], found[place]) for place in places if place in found)
-
-    async def _fetch(self, scope: Scope, statement: str, *wanted: Any) -> list[asyncpg.Record]:
-        async with self._database.transaction(scope, reads_only=True) as transaction:
-            return await transaction.fetch(_SQL[statement], *wanted)
 
 
 def turn_of(scope: Scope) -> tuple[str, ...]:

@@ -109,17 +109,14 @@ class PostgresWork:
     ) -> tuple[Job, ...]:
         place = after or FIRST_JOB
         wanted = (kind, place.created_us, place.job_id, [state.value for state in states] or None, limit, LIST_BYTES)
-        async with self._database.transaction(scope, reads_only=True) as transaction:
-            return _jobs(await transaction.fetch(_SQL["list"], *ids_of(scope), *wanted))
+        return _jobs(await self._database.fetch(scope, _SQL["list"], *wanted))
 
     async def count(self, scope: Scope, kind: str) -> Mapping[JobState, int]:
-        async with self._database.transaction(scope, reads_only=True) as transaction:
-            found = dict([tuple(row) for row in await transaction.fetch(_SQL["count"], *ids_of(scope), kind)])
+        found = dict([tuple(row) for row in await self._database.fetch(scope, _SQL["count"], kind)])
         return {state: found.get(state.value, 0) for state in JobState}
 
     async def waiting(self, scope: Scope, kind: str) -> int:
-        async with self._database.transaction(scope, reads_only=True) as transaction:
-            found = await transaction.fetch(_SQL["waiting"], *ids_of(scope), kind)
+        found = await self._database.fetch(scope, _SQL["waiting"], kind)
         return int(found[0][0])
 
     async def purge(self, serves: Serves, kinds: Collection[str], done_before_us: int, limit: int) -> int:
