@@ -62,8 +62,6 @@ class PostgresCritiques:
         forgotten = 0
         async with self._database.transaction(None) as transaction:
             rows = await transaction.fetch_served(serves, limit, _SQL["old"], before_us)
-            for scope in dict.fromkeys(Scope(row[0], row[1]) for row in rows):
-                await transaction.enter(scope)
-                ids = [row[2] for row in rows if Scope(row[0], row[1]) == scope]
+            async for scope, (ids,) in transaction.by_scope(rows):
                 forgotten += await transaction.change(_SQL["forget"], *ids_of(scope), ids)
         return forgotten

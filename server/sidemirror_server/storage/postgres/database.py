@@ -18,7 +18,7 @@ server can start while the store is away, and uses it once it answers.
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from hashlib import blake2b
 from typing import Any, Self
 
@@ -71,6 +71,16 @@ class Transaction:
     async def enter(self, scope: Scope) -> None:
         """Limits the statements that follow to rows of this scope."""
         await self._connection.execute("; ".join(_scope_settings(scope, self._reach)))
+
+    async def by_scope(self, rows: Iterable[asyncpg.Record]) -> AsyncIterator[tuple[Scope, list[list[Any]]]]:
+        """Enters one scope of these rows after the other; the ids of a scope are a row's first two values. Yields the
+        scope and the further columns of its rows."""
+        found: dict[Scope, list[Sequence[Any]]] = {}
+        for tenant_id, project_id, *values in rows:
+            found.setdefault(Scope(tenant_id, project_id), []).append(values)
+        for scope, own in found.items():
+            await self.enter(scope)
+            yield scope, [list(column) for column in zip(*own, strict=True)]
 
     async def leave(self) -> None:
         """Ends `enter`: the statements that follow see envelopes of every scope."""

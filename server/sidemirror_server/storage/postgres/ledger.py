@@ -59,12 +59,9 @@ class PostgresLedger:
         # `in_turn` avoids deadlocks between two sidecars that remove rows at once.
         async with self._database.transaction(None, in_turn=_IN_TURN) as transaction:
             rows = await transaction.fetch_served(serves, limit, _SQL["old"], before_day)
-            for scope in dict.fromkeys(Scope(row[0], row[1]) for row in rows):
-                await transaction.enter(scope)
-                own = [(row[2], row[3]) for row in rows if Scope(row[0], row[1]) == scope]
-                wanted = (*ids_of(scope), [day for day, _ in own], [purpose for _, purpose in own])
-                forgotten += await transaction.change(_SQL["forget"], *wanted)
-                await transaction.change(_SQL["forget_reservations"], *wanted)
+            async for scope, days_and_purposes in transaction.by_scope(rows):
+                forgotten += await transaction.change(_SQL["forget"], *ids_of(scope), *days_and_purposes)
+                await transaction.change(_SQL["forget_reservations"], *ids_of(scope), *days_and_purposes)
             await transaction.leave()
             for tenant_id in {entry.tenant_id for entry in serves.entries}:
                 await transaction.change(_SQL["forget_sums"], before_day, tenant_id)

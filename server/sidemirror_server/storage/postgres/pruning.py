@@ -69,9 +69,7 @@ class PostgresPruning:
         removed = 0
         async with self._database.transaction(None) as transaction:
             rows = await transaction.fetch_served(serves, limit, _SQL["old_turns"], before_us)
-            for scope in dict.fromkeys(Scope(row[0], row[1]) for row in rows):
-                await transaction.enter(scope)
-                turn_ids = [row[2] for row in rows if Scope(row[0], row[1]) == scope]
+            async for scope, (turn_ids,) in transaction.by_scope(rows):
                 ((last,),) = await transaction.fetch(_SQL["forget_entries"], *ids_of(scope), turn_ids)
                 gone = await transaction.fetch(_SQL["forget_turns"], *ids_of(scope), turn_ids)
                 sessions = list({row[0] for row in gone})

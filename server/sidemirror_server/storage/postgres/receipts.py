@@ -56,10 +56,7 @@ class PostgresReceipts:
         forgotten = 0
         async with self._database.transaction(None) as transaction:
             rows = await transaction.fetch_served(serves, limit, _SQL["oldest"], before_us)
-            for scope in dict.fromkeys(Scope(row[0], row[1]) for row in rows):
-                await transaction.enter(scope)
-                ids = [row[2] for row in rows if Scope(row[0], row[1]) == scope]
-                place = (*ids_of(scope), ids)
-                await transaction.change(_SQL["forget_items"], *place)
-                forgotten += await transaction.change(_SQL["forget"], *place)
+            async for scope, (ids,) in transaction.by_scope(rows):
+                await transaction.change(_SQL["forget_items"], *ids_of(scope), ids)
+                forgotten += await transaction.change(_SQL["forget"], *ids_of(scope), ids)
         return forgotten

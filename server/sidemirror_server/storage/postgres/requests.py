@@ -37,9 +37,6 @@ class PostgresRequests:
         forgotten = 0
         async with self._database.transaction(None) as transaction:
             rows = await transaction.fetch_served(serves, limit, _SQL["expired"], now_us)
-            for scope in dict.fromkeys(Scope(row[0], row[1]) for row in rows):
-                await transaction.enter(scope)
-                keys = [(row[2], row[3]) for row in rows if Scope(row[0], row[1]) == scope]
-                methods, request_ids = [method for method, _ in keys], [request_id for _, request_id in keys]
+            async for scope, (methods, request_ids) in transaction.by_scope(rows):
                 forgotten += await transaction.change(_SQL["forget"], *ids_of(scope), now_us, methods, request_ids)
         return forgotten

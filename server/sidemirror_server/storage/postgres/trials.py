@@ -47,11 +47,8 @@ class PostgresTrials:
         forgotten = 0
         async with self._database.transaction(None) as transaction:
             rows = await transaction.fetch_served(serves, limit, _SQL["old"], before_us)
-            for scope in dict.fromkeys(Scope(row[0], row[1]) for row in rows):
-                await transaction.enter(scope)
-                old = [row for row in rows if Scope(row[0], row[1]) == scope]
-                gone = ([row[2] for row in old], [row[3] for row in old])
-                forgotten += await transaction.change(_SQL["forget"], *ids_of(scope), *gone)
+            async for scope, receipts_and_memories in transaction.by_scope(rows):
+                forgotten += await transaction.change(_SQL["forget"], *ids_of(scope), *receipts_and_memories)
         return forgotten
 
 

@@ -97,12 +97,10 @@ class PostgresTurnLog:
         found: dict[tuple[Scope, str], TurnHead] = {}
         async with self._database.transaction(None, reads_only=True) as transaction:
             rows = await transaction.fetch_served(serves, limit, _SQL["idle"], before_us)
-            places = [(Scope(tenant_id, project_id), turn_id) for tenant_id, project_id, turn_id in rows]
-            for scope in dict.fromkeys(scope for scope, _ in places):
-                await transaction.enter(scope)
-                turn_ids = [turn_id for place, turn_id in places if place == scope]
+            async for scope, (turn_ids,) in transaction.by_scope(rows):
                 for row in await transaction.fetch(_SQL["open_heads"], *ids_of(scope), turn_ids):
                     found[scope, row[0]] = head_of(*row)
+        places = ((Scope(tenant_id, project_id), turn_id) for tenant_id, project_id, turn_id in rows)
         return tuple((place[0], found[place]) for place in places if place in found)
 
 

@@ -63,14 +63,13 @@ class PostgresWork:
                 return ()
             found = []
             for entry in map(astuple, serves.entries):
-                for scope, job_ids in _by_scope(await transaction.fetch(_SQL["used_up"], *due, *entry)):
-                    await transaction.enter(scope)
+                used_up = await transaction.fetch(_SQL["used_up"], *due, *entry)
+                async for scope, (job_ids,) in transaction.by_scope(used_up):
                     await transaction.change(_SQL["bury"], *ids_of(scope), job_ids, now_us, VANISHED)
                 await transaction.leave()
                 found += await transaction.fetch(_SQL["due"], *due, limit, *entry)
             found = sorted(found, key=lambda row: (row["due_us"], row["position"]))[:limit]
-            for scope, job_ids in _by_scope(found):
-                await transaction.enter(scope)
+            async for scope, (job_ids, *_) in transaction.by_scope(found):
                 values = (job_ids, now_us, lease_until_us(now_us, lease_s), worker)
                 for job in _jobs(await transaction.fetch(_SQL["claim"], *ids_of(scope), *values)):
                     claimed[scope, job.job_id] = job
@@ -132,8 +131,7 @@ class PostgresWork:
         purged = 0
         async with self._database.transaction(None) as transaction:
             found = await transaction.fetch_served(serves, limit, _SQL[ended], before_us, list(kinds))
-            for scope, job_ids in _by_scope(found):
-                await transaction.enter(scope)
+            async for scope, (job_ids,) in transaction.by_scope(found):
                 purged += await transaction.change(_SQL[purge], *ids_of(scope), job_ids, before_us)
         return purged
 
@@ -175,11 +173,3 @@ def _jobs(rows: Iterable[asyncpg.Record]) -> tuple[Job, ...]:
 def _tenants(serves: Serves) -> list[str]:
     """The tenants with served scopes; empty if all tenants are served."""
     return sorted({entry.tenant_id for entry in serves.entries if entry.tenant_id is not None})
-
-
-def _by_scope(rows: Iterable[asyncpg.Record]) -> Iterable[tuple[Scope, list[JobId]]]:
-    """The job ids of envelopes, grouped by scope."""
-    found: dict[Scope, list[JobId]] = {}
-    for tenant_id, project_id, job_id, *_ in rows:
-        found.setdefault(Scope(tenant_id, project_id), []).append(JobId(job_id))
-    return found.items()
