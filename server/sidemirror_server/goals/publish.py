@@ -72,7 +72,7 @@ class Publisher:
         return made
 
     async def _publish(self, scope: Scope, reflection: GoalReflection) -> None:
-        """Stores and announces the reflection, as far as an earlier attempt has not."""
+        """Stores and announces the reflection; skips what an earlier attempt has done."""
         now_us = self._clock.now_us()
         is_new = await self._reflections.put(scope, reflection, now_us)
         if not is_new and not await self._may_be_told(scope, reflection, now_us):
@@ -83,8 +83,8 @@ class Publisher:
             self._bell.ring(scope, {reflection.goal_id})
 
     async def _may_be_told(self, scope: Scope, reflection: GoalReflection, now_us: int) -> bool:
-        """Whether to announce a reflection that `put` refused: yes if it is stored already, or if newer ones have
-        replaced it; no if it was deleted."""
+        """Whether to announce a reflection that `put` refused. A reflection that is already stored, or that newer ones
+        replaced, is announced; a deleted one is not."""
         kept = await self._reflections.of_goal(scope, reflection.goal_id, now_us)
         is_kept = any(one.reflection_id == reflection.reflection_id for one in kept)
         return is_kept or (len(kept) == MOST_PER_GOAL and all(one.created_us >= reflection.created_us for one in kept))
@@ -99,8 +99,8 @@ class GoalRecords:
         self._journal = journal
 
     async def delete(self, scope: Scope, goal_id: str, now_us: int) -> int:
-        """Deletes the goal's reflections, journal entries and ended reports; returns how many reflections there were. A
-        repeated call goes on where an interrupted one stopped. Raises what the stores raise."""
+        """Deletes the goal's reflections, journal entries and ended reports; returns the number of deleted reflections.
+        A repeated call continues an interrupted one. Raises what the stores raise."""
         deleted = await self._reflections.delete(scope, goal_id, now_us)
         await self._journal.remove(scope, TOPIC, goal_id)
         after: JobKey | None = None
@@ -109,13 +109,13 @@ class GoalRecords:
             after = JobKey(jobs[-1].created_us, jobs[-1].job_id)
             for job in jobs:
                 if report_in(job.payload).goal_id == goal_id:
-                    # Another call has deleted the job meanwhile, or revived it, so that it has not ended.
+                    # Another call may have deleted the job meanwhile, or revived it.
                     with contextlib.suppress(NotFound, WrongState):
                         await self._work.forget(scope, job.job_id)
         return deleted
 
 
 def is_shown(job: Job, now_us: int) -> bool:
-    """Whether a report is listed: until it is done, and then as long as its reflection is shown."""
+    """Whether to list a report: always before it is done, and then for as long as its reflection is shown."""
     reflection = reflection_of(job)
     return reflection is None or reflection.created_us + KEPT_FOR_US > now_us

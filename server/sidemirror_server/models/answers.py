@@ -1,6 +1,6 @@
 """The types of models' answers, one per purpose. Types are also the schemas; models see the classes' docstrings.
 
-They are beside the port, because the rooms that ask and the adapters that answer both need them.
+This module is beside the port, because both the rooms that ask and the adapters that answer need it.
 """
 
 from typing import Annotated, Literal

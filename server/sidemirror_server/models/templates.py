@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 SUFFIX = ".jinja"
-# Errors that rendering a template may raise, beside Jinja's errors.
+# Errors that rendering a template may raise, besides Jinja's errors.
 _OWN = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 
 Variables = Mapping[str, Any]
@@ -30,8 +30,8 @@ class Templates:
     """The templates of a folder."""
 
     def __init__(self, folder: Path, known: Mapping[str, Sequence[Variables]]) -> None:
-        """`known`: the prompts that can be replaced, each with samples of its variables, which all have the same
-        names. With the last sample a template must not be empty. Raises BadTemplate."""
+        """`known`: the prompts that can be replaced, each with samples of its variables, which all have the same names.
+        A template must not render to nothing with the last sample. Raises BadTemplate."""
         if not folder.is_dir():
             raise BadTemplate(f"{folder} is not a folder")
         self._environment = _environment(folder)

@@ -40,7 +40,7 @@ _log = logging.getLogger(__name__)
 # New memories that one pass reads, and recent ones that they are compared with. Chosen here: a day of a busy agent,
 # clustered within a second.
 MOST_READ, MOST_RECENT = 500, 1_000
-# Questions of one pass. Chosen here: with a small model's prices a pass stays below a tenth of the day's cap.
+# Questions of one pass. Chosen here: at a small model's prices a pass costs less than a tenth of the day's cap.
 MOST_ASKED = 20
 # Of the visible answer, as for a reflection on an episode.
 _MAX_TOKENS = 800
@@ -58,9 +58,9 @@ _NOT_ASKED = frozenset(
         ResultStatus.SKIPPED_BUDGET,
     )
 )
-# These statuses end the pass and leave the other clusters to the next one. Other failures concern one question, which
-# would fail again at the same price. A refused request (`_Answered.is_not_taken`) may concern its text or all requests:
-# the next question shows which.
+# These statuses end the pass and leave the other clusters to the next one. Other failures concern one question, and a
+# retry would cost as much and fail again. A refusal (`_Answered.is_not_taken`) may be due to one text or to all
+# requests: the next question shows which.
 _ENDS_THE_PASS = frozenset((*_NOT_ASKED, ResultStatus.FAILED_MODEL))
 
 # A pass gives up after this many failures in a row. Chosen here: a model that gave three answers in a wrong form will
@@ -69,7 +69,7 @@ _GIVES_UP_AFTER = 3
 
 
 class _Answered(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The result for one cluster. `lesson`: None if there is none to store. `supporting_ids`: the memories that it
+    """The result for one cluster. `lesson`: None if nothing is to be stored. `supporting_ids`: the memories that it
     rests on; `episodes`: how many episodes taught them. `is_not_taken`: the provider refused the request unprocessed,
     or a template failed; a retry would fail too."""
 
@@ -103,7 +103,7 @@ _decode_notes = msgspec.json.Decoder(_Notes).decode
 
 
 class Progress(msgspec.Struct, frozen=True):
-    """How far a pass is. `is_waiting`: no worker has started it."""
+    """The progress of a pass. `is_waiting`: no worker has started the pass."""
 
     dream_id: str
     is_waiting: bool
@@ -114,7 +114,7 @@ class Progress(msgspec.Struct, frozen=True):
 
 
 def progress_of(job: Job) -> Progress:
-    """The progress of a job's pass, whichever sidecar runs it."""
+    """The progress of the pass that this job runs, on any sidecar."""
     if job.checkpoint is None:
         return Progress(job.job_id, job.state is not JobState.RUNNING)
     notes = _decode_notes(job.checkpoint)
@@ -210,7 +210,7 @@ class Dreamer:
         return found
 
     async def _ask(self, scope: Scope, memory_ids: tuple[str, ...], named: str) -> _Answered:
-        """A model's answer about a cluster. A failure is a result too: it is saved and stores nothing."""
+        """Asks a model about a cluster. A failure is saved as a result too, but stores no lesson."""
         members = [memory for memory in await self._get(scope, memory_ids) if memory.state is MemoryState.ACTIVE]
         if episodes_of(members) < 2:
             return _Answered()  # its memories were deleted or retired meanwhile
@@ -307,14 +307,14 @@ def _ends(answered: _Answered) -> bool:
 
 
 def _is_over(answered: Sequence[_Answered]) -> bool:
-    """The pass asks no further question: the last failure ends it, or too many failed in a row."""
+    """Whether the pass stops asking: the last failure ends it, or too many questions failed in a row."""
     failed = [one.status is not ResultStatus.OK for one in answered[-_GIVES_UP_AFTER:]]
     return _ends(answered[-1]) or (len(failed) == _GIVES_UP_AFTER and all(failed))
 
 
 def _waiting(notes: _Notes) -> tuple[Group, ...]:
-    """Failed clusters that the next pass asks about again. A refused request is left out if its text seems to be the
-    reason: the model answered a later question, or it answered any and an earlier pass was refused too."""
+    """Failed clusters that the next pass asks about again. A refused cluster is left out if its text seems to be the
+    reason: a later question was answered, or any was and the cluster was refused before."""
     left: list[Group] = []
     answers = any(one.status not in _ENDS_THE_PASS for one in notes.answered)
     works = False

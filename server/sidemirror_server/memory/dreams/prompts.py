@@ -43,8 +43,8 @@ Provide your analysis as a structured JSON with:
 # The names of the prompts in a folder of templates.
 SYSTEM_TEMPLATE, PROMPT_TEMPLATE = "dreaming.system", "dreaming.prompt"
 
-# For each memory: texts in code points, and the number of tools. Chosen here: twelve memories with their tasks are
-# about 3,000 tokens, and at most 9,000 after any import. A prompt larger than the daily cap would end every pass.
+# Limits for a memory: its texts in code points, and its number of tools. Chosen here: twelve memories with their tasks
+# are about 3,000 tokens, and at most 9,000 after any import. A prompt larger than the daily cap would end every pass.
 _CONTENT_CHARS, _TASK_CHARS, _NOT_WHEN_CHARS, _MOST_TOOLS = 600, 200, 300, 16
 
 
