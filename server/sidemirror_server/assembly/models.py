@@ -34,7 +34,7 @@ from sidemirror_server.vocabulary.store_clock import StoreClock
 # The provider's small model (decision 023). openai_compatible: only at OpenAI's public address, because the models of
 # another server are unknown.
 _SMALL = {"anthropic": "claude-haiku-5-5", "openai_compatible": "gpt-5-mini", "rules": RulesModel.name}
-# Where another package offers a provider: a callable (model name, API key or None, base URL or None) → LanguageModel.
+# Entry points by which packages offer providers: callables (model name, API key or None, URL or None) → LanguageModel.
 _ENTRY_POINTS = "sidemirror.models"
 
 
@@ -98,7 +98,7 @@ def _maker(provider: str) -> Callable[[str, str | None, str | None], LanguageMod
 
 
 def stand_in(model: LanguageModel, clock: Clock) -> dict[Purpose, Route]:
-    """This model for every purpose, at no cost."""
+    """Routes that ask this model for every purpose, at no cost."""
     provider = Provider(model, None, 1, clock)
     return {purpose: Route(provider) for purpose in Purpose}
 

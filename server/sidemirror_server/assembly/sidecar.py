@@ -235,7 +235,7 @@ class Sidecar:
 
     async def serve_until(self, stop: Awaitable[object], ready: Callable[[], None] | None = None) -> None:
         """Serves until `stop` is done, then drains. Raises the error of a background task that fails. `ready` is called
-        when all that models need is loaded."""
+        when everything that models need is loaded."""
         async with asyncio.TaskGroup() as group:
             work = [
                 *(self.recorder.run(), self._sweep(), self._prepare(ready), self._standing.follow_the_store()),
@@ -285,7 +285,7 @@ class Sidecar:
             ready()
 
     async def _republish(self) -> None:
-        """Publishes goal reflections again that Redis has lost."""
+        """Republishes the goal reflections that Redis has lost."""
         stores = self._stores
         if stores.redis is not None:
             republisher = Republisher(

@@ -33,7 +33,7 @@ const (
 	SpendLevel_SPEND_LEVEL_TOTAL SpendLevel = 1
 	// Everything in this server's store for one purpose.
 	SpendLevel_SPEND_LEVEL_PURPOSE SpendLevel = 2
-	// One tenant, all its projects.
+	// One tenant with all its projects.
 	SpendLevel_SPEND_LEVEL_TENANT SpendLevel = 3
 	// One project of a tenant.
 	SpendLevel_SPEND_LEVEL_PROJECT SpendLevel = 4
@@ -144,9 +144,9 @@ type GetServerInfoResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The server's version, as in its package.
 	Version string `protobuf:"bytes,1,opt,name=version,proto3" json:"version,omitempty"`
-	// The tenant that an empty `tenant_id` stands for; empty when the caller's token is good for no such tenant.
+	// The tenant that an empty `tenant_id` stands for; empty when the caller's token determines none.
 	TenantId string `protobuf:"bytes,2,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
-	// The project that an empty `project_id` stands for; empty when `tenant_id` is.
+	// The project that an empty `project_id` stands for; empty when `tenant_id` is empty.
 	ProjectId string `protobuf:"bytes,3,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
 	// The stores that hold the records.
 	Stores []*StoreInfo `protobuf:"bytes,4,rep,name=stores,proto3" json:"stores,omitempty"`
@@ -162,8 +162,7 @@ type GetServerInfoResponse struct {
 	// purpose with calls, the newest day first, then by purpose. Empty while the store does not answer (`spend_unknown`).
 	Spend []*Spend `protobuf:"bytes,9,rep,name=spend,proto3" json:"spend,omitempty"`
 	// The caps that are set on a day's spend, and what counts against them today. Empty while the store does not answer
-	// (`spend_unknown`). A cap that counts the spending of others is left out when the caller's token is not good for all
-	// of them.
+	// (`spend_unknown`). A cap is left out if it counts spending in scopes that the caller's token does not cover.
 	SpendCaps []*SpendCap `protobuf:"bytes,10,rep,name=spend_caps,json=spendCaps,proto3" json:"spend_caps,omitempty"`
 	// Whether `spend` and `spend_caps` are unknown because the store did not answer. They are empty then.
 	SpendUnknown bool `protobuf:"varint,11,opt,name=spend_unknown,json=spendUnknown,proto3" json:"spend_unknown,omitempty"`

@@ -31,7 +31,7 @@ class CritiqueServiceStub:
 
     A critique never blocks a response: when no model answers, these calls return OK with a status and a default that
     lets the response through. The server computes whether a revision is needed, whatever a model asks for. It counts
-    only problems that it found in the response, the task or the evidence.
+    only problems whose quotes it found in the response, the task or the evidence.
     """
 
     @_typing.overload
@@ -65,7 +65,7 @@ class CritiqueServiceStub:
     is not OK do not count.
     """
     ReportCritiqueOutcome: _grpc.UnaryUnaryMultiCallable[_critique_pb2.ReportCritiqueOutcomeRequest, _critique_pb2.ReportCritiqueOutcomeResponse]
-    """Reports the outcome of a response, in the form in which it was critiqued."""
+    """Reports the outcome of the response that a critique judged."""
 
 @_typing.type_check_only
 class CritiqueServiceAsyncStub(CritiqueServiceStub):
@@ -73,7 +73,7 @@ class CritiqueServiceAsyncStub(CritiqueServiceStub):
 
     A critique never blocks a response: when no model answers, these calls return OK with a status and a default that
     lets the response through. The server computes whether a revision is needed, whatever a model asks for. It counts
-    only problems that it found in the response, the task or the evidence.
+    only problems whose quotes it found in the response, the task or the evidence.
     """
 
     def __init__(self, channel: _aio.Channel) -> None: ...
@@ -104,14 +104,14 @@ class CritiqueServiceAsyncStub(CritiqueServiceStub):
     is not OK do not count.
     """
     ReportCritiqueOutcome: _aio.UnaryUnaryMultiCallable[_critique_pb2.ReportCritiqueOutcomeRequest, _critique_pb2.ReportCritiqueOutcomeResponse]  # type: ignore[assignment]
-    """Reports the outcome of a response, in the form in which it was critiqued."""
+    """Reports the outcome of the response that a critique judged."""
 
 class CritiqueServiceServicer(metaclass=_abc_1.ABCMeta):
     """Judges responses before they are sent.
 
     A critique never blocks a response: when no model answers, these calls return OK with a status and a default that
     lets the response through. The server computes whether a revision is needed, whatever a model asks for. It counts
-    only problems that it found in the response, the task or the evidence.
+    only problems whose quotes it found in the response, the task or the evidence.
     """
 
     @_abc_1.abstractmethod
@@ -188,6 +188,6 @@ class CritiqueServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _critique_pb2.ReportCritiqueOutcomeRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_critique_pb2.ReportCritiqueOutcomeResponse, _abc.Awaitable[_critique_pb2.ReportCritiqueOutcomeResponse]]:
-        """Reports the outcome of a response, in the form in which it was critiqued."""
+        """Reports the outcome of the response that a critique judged."""
 
 def add_CritiqueServiceServicer_to_server(servicer: CritiqueServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

@@ -29,9 +29,9 @@ GRPC_VERSION: str
 class ReflectiveMemoryServiceStub:
     """Lessons from earlier work: made from traces, stored, and found again for a task.
 
-    A reflection says what happened and why, a strategy what to do next time. Both are stored with an origin that says
-    how far their text can be trusted, and are found by their text and by where they apply. A text that tries to steer
-    its reader is quarantined, and is not recalled unless a person releases it.
+    A reflection says what happened and why; a strategy says what to do next time. Both are stored with an origin that
+    says how far their text can be trusted, and are found by their text and by where they apply. A text that tries to
+    steer its reader is quarantined, and is not recalled unless a person releases it.
 
     Unlike other calls, GenerateReflection fails when no model answers: UNAVAILABLE, DEADLINE_EXCEEDED or
     RESOURCE_EXHAUSTED, with an ErrorInfo. With REFLECTIVE_MEMORY_ENABLED=false every call is FAILED_PRECONDITION.
@@ -72,9 +72,7 @@ class ReflectiveMemoryServiceStub:
     version says so and why, and ReviewReflection reverses it.
     """
     GetLessonStatistics: _grpc.UnaryUnaryMultiCallable[_reflective_memory_pb2.GetLessonStatisticsRequest, _reflective_memory_pb2.GetLessonStatisticsResponse]
-    """Whether lessons help: the outcomes of tasks that they were shown for, compared with tasks that they were held back
-    from.
-    """
+    """Whether lessons help: compares the outcomes of tasks that were shown a lesson with those of tasks that were not."""
     Dream: _grpc.UnaryStreamMultiCallable[_reflective_memory_pb2.DreamRequest, _reflective_memory_pb2.DreamResponse]
     """Starts a dream: a pass that groups the project's new memories with similar ones, asks a model what each group
     teaches, and stores lessons that at least two distinct episodes support. A dream deletes nothing and rewrites no
@@ -116,9 +114,9 @@ class ReflectiveMemoryServiceStub:
 class ReflectiveMemoryServiceAsyncStub(ReflectiveMemoryServiceStub):
     """Lessons from earlier work: made from traces, stored, and found again for a task.
 
-    A reflection says what happened and why, a strategy what to do next time. Both are stored with an origin that says
-    how far their text can be trusted, and are found by their text and by where they apply. A text that tries to steer
-    its reader is quarantined, and is not recalled unless a person releases it.
+    A reflection says what happened and why; a strategy says what to do next time. Both are stored with an origin that
+    says how far their text can be trusted, and are found by their text and by where they apply. A text that tries to
+    steer its reader is quarantined, and is not recalled unless a person releases it.
 
     Unlike other calls, GenerateReflection fails when no model answers: UNAVAILABLE, DEADLINE_EXCEEDED or
     RESOURCE_EXHAUSTED, with an ErrorInfo. With REFLECTIVE_MEMORY_ENABLED=false every call is FAILED_PRECONDITION.
@@ -156,9 +154,7 @@ class ReflectiveMemoryServiceAsyncStub(ReflectiveMemoryServiceStub):
     version says so and why, and ReviewReflection reverses it.
     """
     GetLessonStatistics: _aio.UnaryUnaryMultiCallable[_reflective_memory_pb2.GetLessonStatisticsRequest, _reflective_memory_pb2.GetLessonStatisticsResponse]  # type: ignore[assignment]
-    """Whether lessons help: the outcomes of tasks that they were shown for, compared with tasks that they were held back
-    from.
-    """
+    """Whether lessons help: compares the outcomes of tasks that were shown a lesson with those of tasks that were not."""
     Dream: _aio.UnaryStreamMultiCallable[_reflective_memory_pb2.DreamRequest, _reflective_memory_pb2.DreamResponse]  # type: ignore[assignment]
     """Starts a dream: a pass that groups the project's new memories with similar ones, asks a model what each group
     teaches, and stores lessons that at least two distinct episodes support. A dream deletes nothing and rewrites no
@@ -199,9 +195,9 @@ class ReflectiveMemoryServiceAsyncStub(ReflectiveMemoryServiceStub):
 class ReflectiveMemoryServiceServicer(metaclass=_abc_1.ABCMeta):
     """Lessons from earlier work: made from traces, stored, and found again for a task.
 
-    A reflection says what happened and why, a strategy what to do next time. Both are stored with an origin that says
-    how far their text can be trusted, and are found by their text and by where they apply. A text that tries to steer
-    its reader is quarantined, and is not recalled unless a person releases it.
+    A reflection says what happened and why; a strategy says what to do next time. Both are stored with an origin that
+    says how far their text can be trusted, and are found by their text and by where they apply. A text that tries to
+    steer its reader is quarantined, and is not recalled unless a person releases it.
 
     Unlike other calls, GenerateReflection fails when no model answers: UNAVAILABLE, DEADLINE_EXCEEDED or
     RESOURCE_EXHAUSTED, with an ErrorInfo. With REFLECTIVE_MEMORY_ENABLED=false every call is FAILED_PRECONDITION.
@@ -309,9 +305,7 @@ class ReflectiveMemoryServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _reflective_memory_pb2.GetLessonStatisticsRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_reflective_memory_pb2.GetLessonStatisticsResponse, _abc.Awaitable[_reflective_memory_pb2.GetLessonStatisticsResponse]]:
-        """Whether lessons help: the outcomes of tasks that they were shown for, compared with tasks that they were held back
-        from.
-        """
+        """Whether lessons help: compares the outcomes of tasks that were shown a lesson with those of tasks that were not."""
 
     @_abc_1.abstractmethod
     def Dream(

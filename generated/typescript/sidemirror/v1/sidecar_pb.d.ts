@@ -53,14 +53,14 @@ export declare type GetServerInfoResponse = Message<"sidemirror.v1.GetServerInfo
   version: string;
 
   /**
-   * The tenant that an empty `tenant_id` stands for; empty when the caller's token is good for no such tenant.
+   * The tenant that an empty `tenant_id` stands for; empty when the caller's token determines none.
    *
    * @generated from field: string tenant_id = 2;
    */
   tenantId: string;
 
   /**
-   * The project that an empty `project_id` stands for; empty when `tenant_id` is.
+   * The project that an empty `project_id` stands for; empty when `tenant_id` is empty.
    *
    * @generated from field: string project_id = 3;
    */
@@ -111,8 +111,7 @@ export declare type GetServerInfoResponse = Message<"sidemirror.v1.GetServerInfo
 
   /**
    * The caps that are set on a day's spend, and what counts against them today. Empty while the store does not answer
-   * (`spend_unknown`). A cap that counts the spending of others is left out when the caller's token is not good for all
-   * of them.
+   * (`spend_unknown`). A cap is left out if it counts spending in scopes that the caller's token does not cover.
    *
    * @generated from field: repeated sidemirror.v1.SpendCap spend_caps = 10;
    */
@@ -616,7 +615,7 @@ export enum SpendLevel {
   PURPOSE = 2,
 
   /**
-   * One tenant, all its projects.
+   * One tenant with all its projects.
    *
    * @generated from enum value: SPEND_LEVEL_TENANT = 3;
    */

@@ -124,7 +124,7 @@ def _call_spans_of(tracer: Tracer) -> "CallSpans | None":
 
 
 def _attributes(method: str) -> Mapping[str, AttributeValue]:
-    """The attributes of every span of the method. Only calls that fail get another code."""
+    """The attributes of every span of the method. Calls that fail get another status code."""
     service, _, name = method.rpartition("/")
     return {"rpc.system": "grpc", "rpc.service": service, "rpc.method": name, _CODE: grpc.StatusCode.OK.value[0]}
 

@@ -22,7 +22,7 @@ WatchRequest: TypeAlias = pb.WatchTurnsRequest | goal_reflection_pb2.WatchGoalRe
 
 
 class Watches:
-    """What the watches of one topic share."""
+    """The parts that all watches of one topic share."""
 
     def __init__(self, log: Log, topic: str, bell: Bell, streams: Streams) -> None:
         self.looks = SharedReads(log, topic)

@@ -6,7 +6,7 @@ from grpc_health.v1.health import aio as health_aio
 
 from sidemirror_server.rpc.listening.addresses import CannotListen, check_free
 
-# No token is needed, so one client can use little. Chosen here: the kubelet has one or two calls open.
+# Callers need no token, so the limit is low. Chosen here: the kubelet has one or two calls open.
 _CALLS_AT_ONCE = 50
 _LONGEST_REQUEST_BYTES = 4_096
 

@@ -72,7 +72,7 @@ def _clock_to_wire(clock: StoreClock) -> pb.StoreClock:
 
 
 def _may_see(caller: Token | None, level: Level, scope: Scope) -> bool:
-    """Whether the token is good for everybody whose spending the level counts: what a sum leaves over is others'."""
+    """Whether the token covers every scope that the level counts; else the sum would reveal the spending of others."""
     if caller is None:
         return True
     counted = {Level.PROJECT: scope, Level.TENANT: Scope(scope.tenant_id, ANY)}.get(level, Scope(ANY, ANY))

@@ -54,7 +54,7 @@ ORDER BY created_us DESC, goal_id DESC
 LIMIT $4
 
 -- name: with_words
--- The goals that share words, most words first, then the newest.
+-- The goals whose objectives have some of the words $3: most words first, then newest first.
 SELECT goal_id
 FROM sidemirror.goal_words
 WHERE tenant_id = $1 AND project_id = $2 AND word = ANY ($3::text[])

@@ -5,7 +5,7 @@ each holds the scope's lock from before it takes positions until its commit is d
 freely and shows only those older than every running transaction. It was rejected: one forgotten transaction in the
 cluster would block every watch, a writer could not read its append, and a restored dump would count from the start
 again. The cost is that a scope has one append at a time. On two cores shared with Postgres, 16 sidecars made 800
-appends/s in one shared scope, and 1,500 in a scope each (tests/postgres/test_two_sidecars.py). An append carries
+appends/s in one shared scope, and 1,500 with a scope for each (tests/postgres/test_two_sidecars.py). An append carries
 the waiting entries of all turns of a sidecar.
 """
 
@@ -112,7 +112,7 @@ def turn_of(scope: Scope) -> tuple[str, ...]:
 async def _kept_bodies(
     transaction: Transaction, scope: Scope, fresh: Iterable[Placed], repeated: Sequence[Placed]
 ) -> dict[tuple[str, int], bytes]:
-    """The bodies at the places of the repeated drafts by (key, sequence): stored ones and those of the same append."""
+    """By (key, sequence), the bodies that these drafts repeat: stored ones, and those that this append adds."""
     if not repeated:
         return {}
     places = [[head.turn_id for head, _ in repeated], [draft.sequence for _, draft in repeated]]

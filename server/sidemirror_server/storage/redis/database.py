@@ -47,7 +47,7 @@ _MARKER_BYTES = 16
 # The shortest time between two reports of evictions. Chosen here: a full Redis evicts all the time, and restoring the
 # lost entries makes it evict more.
 _EVICTED_EVERY_S = 60.0
-# A single connection may break for reasons of its own; two failures in a row mean that the server is away.
+# A single failure may concern one connection; two in a row mean that the server is away.
 _AWAY_AFTER = 2
 
 _AnyConnection = Connection | SSLConnection | UnixDomainSocketConnection

@@ -47,7 +47,7 @@ class RedisFacts(msgspec.Struct, frozen=True):
         if self.is_logging is None:
             return ("whether it keeps anything over a restart is not known",)
         if self.is_logging:
-            # With everysec and no, only a crash of the machine loses writes; `durability` reports that.
+            # With fsync everysec or no, only a crash of the machine loses writes; `durability` reports that.
             return ()
         if self.has_snapshots is None:
             return ("what it keeps over a restart is not known (appendonly no)",)

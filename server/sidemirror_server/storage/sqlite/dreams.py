@@ -58,7 +58,7 @@ class SqliteDreams:
         return self._database.read(lambda connection: _standing(connection, scope))
 
     async def waiting(self, serves: Serves, now_us: int, limit: int) -> tuple[Waiting, ...]:
-        # `limit` projects of each entry, then the longest waiting of all entries.
+        # Fetches up to `limit` projects of each entry, and keeps the longest waiting of them all.
         most = limit * len(serves.entries)
         rows = await self._database.search(partial(fetch_served, serves, most, _SQL["waiting"], {"now_us": now_us}))
         found = [Waiting(Scope(*row[:2]), DreamHistory(*row[2:6]), *row[6:]) for row in rows]

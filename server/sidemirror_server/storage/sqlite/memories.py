@@ -145,7 +145,7 @@ class _Write(NamedTuple):
     new: tuple[New, ...]
 
     def known_by(self) -> set[tuple[str, str]]:
-        """What identifies the lesson and its memories: the lesson's id, and the memories' ids and keys."""
+        """The identifiers of the lesson and its memories: the lesson's id, and the memories' ids and keys."""
         ids = {("lesson", self.lesson.lesson_id)} if self.lesson.lesson_id else set()
         return ids.union(*({("memory", row.memory.memory_id), *_keys_of(row)} for row in self.new))
 
@@ -222,7 +222,7 @@ def _add_lessons(connection: sqlite3.Connection, writes: Sequence[_Write]) -> No
 
 
 def _learn(connection: sqlite3.Connection, scope: Scope, lesson: Lesson, now_us: int) -> Learned:
-    """Learns a lesson that the scope may have already, or that has memories of it."""
+    """Learns a lesson, unless the scope already has it; memories that the scope already has are strengthened."""
     after_us = now_us - LESSON_KEPT_US
     if lesson.lesson_id:
         named = {**columns_of(scope), "lesson_id": lesson.lesson_id, "after_us": after_us}
@@ -254,7 +254,7 @@ def _came_to(scope: Scope, lesson: Lesson, learned: Learned, now_us: int) -> dic
 
 
 def _forget_lessons(connection: sqlite3.Connection, scope: Scope, after_us: int, written: int) -> None:
-    """Removes some expired lesson ids, more than are written."""
+    """Removes expired lesson ids: at most the number `written` and _FORGOTTEN more."""
     of = {**columns_of(scope), "after_us": after_us, "most": written + _FORGOTTEN}
     connection.execute(_SQL["forget_lessons"], of)
 

@@ -21,14 +21,14 @@ from sidemirror_server.vocabulary.scope import Scope
 
 SQL = load_statements(Path(__file__).with_name("memory_search.sql"))
 
-# Candidates that are scored: this many for each hit wanted, and a minimum. Chosen here: the index ranks content and
-# task as one text, so that its order of the first few differs from that of the scores.
+# How many candidates are scored: this many for each hit wanted, but not fewer than the minimum. Chosen here: the index
+# ranks content and task as one text, so its order of the first few differs from that of the scores.
 _RESCORED = 2
 _RESCORED_AT_LEAST = 100
 # Index rows read for each of these candidates. Their rank is then corrected by text length, which the index lacks.
 _WEIGHED = 4
 # How many terms have cached frequencies, and the growth of a scope that invalidates them. A large scope may grow more:
-# there a tenth more memories changes a term's weight by only a fiftieth.
+# there 10 % more memories change a term's weight by only 2 %.
 _REMEMBERED = 50_000
 _GROWTH_RATIO, _GROWTH_RATIO_OF_LARGE = 1.02, 1.1
 _LARGE = 1_000
@@ -57,7 +57,7 @@ class Lookup:
     def by_text(
         self, connection: sqlite3.Connection, scope: Scope, asked: Mapping[str, float], wanted: Filter, limit: int
     ) -> TextHits:
-        """As `MemorySearch.by_text`."""
+        """Like `MemorySearch.by_text`."""
         known = _scope(connection, scope)
         if known is None or not asked:
             return TextHits(())
@@ -76,7 +76,7 @@ class Lookup:
         return TextHits(tuple(TextHit(MemoryFacts(*facts), *scores) for *scores, facts in best), terms)
 
     def _term(self, connection: sqlite3.Connection, known: _Scope, term: str) -> _Having:
-        """How often a term occurs in a scope. The time to count it grows with that number, so it is cached."""
+        """How often a term occurs in a scope. Cached, because the time to count it grows with the number."""
         key = (known.scope_no, term)
         remembered = self._having.get(key)
         if remembered is not None and _is_near(remembered.memories, known.memories):
@@ -92,7 +92,7 @@ class Lookup:
     def best(
         self, connection: sqlite3.Connection, scope: Scope, wanted: Filter, limit: int, *, newest_first: bool
     ) -> tuple[MemoryFacts, ...]:
-        """As `MemorySearch.best`."""
+        """Like `MemorySearch.best`."""
         known = _scope(connection, scope)
         if known is None:
             return ()
@@ -121,7 +121,7 @@ class Lookup:
         wanted: Filter,
         limit: int,
     ) -> tuple[MemoryFacts, ...]:
-        """As `MemorySearch.labelled`."""
+        """Like `MemorySearch.labelled`."""
         known = _scope(connection, scope)
         labels = [f"t:{tool}" for tool in tools] + [f"c:{category}" for category in error_categories]
         if known is None or not labels:
@@ -140,7 +140,7 @@ class Lookup:
         wanted: Filter,
         limit: int,
     ) -> VectorHits:
-        """As `MemorySearch.by_vector`."""
+        """Like `MemorySearch.by_vector`."""
         known = _scope(connection, scope)
         model_no = model_number(connection, model)
         if known is None or model_no is None:
@@ -196,8 +196,8 @@ def _best_by_words(
 ) -> list[tuple[Any, ...]]:
     """Terms and facts of the best candidates that pass the filter: `enough`, or fewer if there are no more.
 
-    `led_to`: an upper bound of the memories with one of the terms. If the filter leaves too few candidates, all of
-    these memories are checked, up to MOST_LED_TO.
+    `led_to`: an upper bound for the number of memories with one of the terms. If the filter leaves too few candidates,
+    all of these memories are checked, up to MOST_LED_TO.
     """
     values = {
         **_passing(known, wanted),

@@ -37,7 +37,7 @@ def new_row(scope: Scope, memory: MemoryRecord) -> New:
 
 def add_new(connection: sqlite3.Connection, rows: Sequence[New]) -> str:
     """Inserts new memories without their links. Returns an empty text, or the first memory id that is taken. In that
-    case the caller must roll back, except for a single memory, of which nothing was inserted."""
+    case the caller must roll back, except for a single memory: then nothing was inserted."""
     (first,) = connection.execute(_SQL["next_row"]).fetchone()
     values = [{**row.values, "row_id": row_id} for row_id, row in enumerate(rows, first)]
     if connection.executemany(_SQL["add"], values).rowcount != len(rows):

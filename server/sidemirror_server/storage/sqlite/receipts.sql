@@ -1,4 +1,4 @@
--- The statements of storage/sqlite/receipts.py. Columns in the order of the arguments of `trace.receipts.receipt_of`.
+-- The statements of storage/sqlite/receipts.py. Columns follow the arguments of `trace.receipts.receipt_of`.
 
 -- name: issue
 -- Adds a receipt. No change if the scope already has the id.
@@ -34,7 +34,7 @@ ORDER BY time_us DESC, receipt_id DESC
 LIMIT :limit
 
 -- name: list_of_kind
--- As `list`, of one kind.
+-- Like `list`, for one kind.
 SELECT receipt_id, kind, time_us, turn_id, session_id, goal_id, body
 FROM receipts INDEXED BY receipts_of_kind
 WHERE tenant_id = :tenant_id AND project_id = :project_id AND kind = :kind

@@ -7,7 +7,7 @@ VALUES (:tenant_id, :project_id, :session_id, :created_us, :updated_us, :body)
 ON CONFLICT (tenant_id, project_id, session_id) DO NOTHING
 
 -- name: get
--- One session, in the order of the fields of SessionRecord.
+-- One session. Columns: the fields of SessionRecord, in order.
 SELECT session_id, body, created_us, updated_us,
        (SELECT count(*)
         FROM turns INDEXED BY turns_counted

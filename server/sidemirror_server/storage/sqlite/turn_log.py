@@ -21,7 +21,7 @@ from sidemirror_server.vocabulary.ids import SessionId, TurnId
 from sidemirror_server.vocabulary.scope import Scope, Serves
 
 _SQL = load_statements(Path(__file__).with_name("turn_log.sql"))
-# A larger append runs on the writer's thread. Chosen here: each limit occupies the loop for some 2 to 5 ms.
+# A larger append runs on the writer's thread. Chosen here: an append of this size occupies the loop for 2 to 5 ms.
 _LONG_ENTRIES = 1000
 _LONG_BYTES = 8 * 1024 * 1024
 # An append up to this size shares its statements with others. Chosen here: 64 of them stay below the limits above.
@@ -148,7 +148,7 @@ def _append(connection: sqlite3.Connection, scope: Scope, batches: Sequence[Batc
 def _kept_bodies(
     connection: sqlite3.Connection, place: Mapping[str, Any], repeated: Iterable[Placed]
 ) -> dict[tuple[str, int], bytes]:
-    """The stored bodies of these drafts by turn and sequence, including those that this append has just stored."""
+    """By turn and sequence, the bodies that these drafts repeat, including those that this append has just stored."""
     bodies: dict[tuple[str, int], bytes] = {}
     for head, draft in repeated:
         wanted = {**place, "topic": TURN_TOPIC, "key": head.turn_id, "sequence": draft.sequence}

@@ -10,7 +10,7 @@ VALUES (:tenant_id, :project_id, :job_id, :kind, :payload, 'queued', :run_at_us,
 ON CONFLICT (tenant_id, project_id, job_id) DO NOTHING
 
 -- name: get
--- One job, in the order of the fields of Job.
+-- One job. Columns: the fields of Job, in order.
 SELECT tenant_id, project_id, job_id, kind, payload, state, attempts, max_attempts, run_at_us, lease_until_us, token,
        worker, checkpoint, last_error, result, created_us, updated_us
 FROM jobs
@@ -25,7 +25,7 @@ WHERE due_us <= :now_us AND kind IN (SELECT value FROM json_each(:kinds))
 LIMIT 1
 
 -- name: bury
--- Marks jobs as dead whose lease ran out during their last attempt.
+-- Marks jobs as dead if their lease ran out during their last attempt.
 UPDATE jobs
 SET state = 'dead', due_us = NULL, lease_until_us = NULL, last_error = :error, updated_us = :now_us
 WHERE due_us <= :now_us AND kind IN (SELECT value FROM json_each(:kinds))
