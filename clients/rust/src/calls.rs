@@ -282,8 +282,10 @@ service! {
 }
 
 service! {
-    /// SidecarService: what the sidecar says of itself.
+    /// SidecarService: what the sidecar says of itself, and the erasure of what it stores.
     Sidecar, SidecarServiceClient {
         read get_server_info(GetServerInfoRequest) -> GetServerInfoResponse;
+        write erase(EraseRequest) -> EraseResponse;
+        read list_tombstones(ListTombstonesRequest) -> ListTombstonesResponse;
     }
 }

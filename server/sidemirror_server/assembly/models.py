@@ -29,6 +29,7 @@ from sidemirror_server.storage.sqlite.memory_vectors import NEEDED as VECTORS_NE
 from sidemirror_server.thinking.prompts import templates
 from sidemirror_server.vocabulary.clock import Clock
 from sidemirror_server.vocabulary.scope import Scope
+from sidemirror_server.vocabulary.store_clock import StoreClock
 
 # The provider's small model (decision 023). openai_compatible: only at OpenAI's public address, because the models of
 # another server are unknown.
@@ -138,7 +139,7 @@ ASKED_FOR = tuple(purpose for purpose in Purpose if purpose is not Purpose.MEMOR
 
 
 def info_of(
-    settings: Settings, own: Scope, stores: Sequence[StoreFacts], routes: Mapping[Purpose, Route]
+    settings: Settings, own: Scope, stores: Sequence[StoreFacts], clock: StoreClock, routes: Mapping[Purpose, Route]
 ) -> ServerInfo:
     """The answer of GetServerInfo."""
     limits = {name: int(value) for name, value in msgspec.structs.asdict(settings.limits).items()}
@@ -148,6 +149,7 @@ def info_of(
         stores=tuple(stores),
         models=tuple(_facts(purpose, routes[purpose].provider) for purpose in ASKED_FOR),
         limits=limits,
+        store_clock=clock,
     )
 
 

@@ -177,7 +177,7 @@ class Sidecar:
             ),
             memory.service(self.gateway, own_prompts, turns),
             sidecar_service(
-                info_of(settings, Scope(settings.tenant_id, settings.project_id), stores.facts, routes), spending
+                info_of(settings, Scope(settings.tenant_id, settings.project_id), stores.facts, clock, routes), spending
             ),
         )
         self._credentials = credentials_of(settings, own_clock)
@@ -240,7 +240,7 @@ class Sidecar:
             work = [
                 *(self.recorder.run(), self._sweep(), self._prepare(ready), self._standing.follow_the_store()),
                 *(self._worker.run(), self._republish(), self._standing.follow_goals(), self.memory.alikes.run()),
-                self._identity.follow(),
+                *(self._identity.follow(), self._standing.follow_the_clock()),
             ]
             if self._lookout is not None:
                 work.append(self._lookout.run())

@@ -1,7 +1,7 @@
 """EvaluateTrace: five criteria, 0 to 1, of an agent's work (seed reflection-engine-v2, "Evaluator").
 
-Efficiency and completeness are computed from the trace. A model is asked for the other three, which have no score if it
-does not answer (decision 019).
+Efficiency and completeness are computed from the trace. A model scores the other three; if it does not answer, they
+have no score (decision 019).
 """
 
 from collections.abc import Iterable, Sequence
@@ -42,7 +42,7 @@ class Criterion(msgspec.Struct, frozen=True):
 
 
 class Evaluation(msgspec.Struct, frozen=True):
-    """The five criteria in the order of seed reflection-engine-v2. `status`: of the question to the model."""
+    """The five criteria in the order of seed reflection-engine-v2. `status`: how the call to the model ended."""
 
     status: ResultStatus
     criteria: tuple[Criterion, ...]
@@ -70,8 +70,8 @@ def efficiency(calls: Sequence[ToolCall]) -> Criterion:
 
 
 def completeness(events: Iterable[Event], checklist: Sequence[str]) -> Criterion:
-    """The mean of checks, each 0 to 1: a response, an outcome for every call, every failure recovered from or admitted,
-    what the user named, and the items of `checklist`."""
+    """The mean of these checks, each 0 to 1: there is a response; calls have outcomes; failures were recovered from or
+    admitted; the work covers the names in the user's messages, and the items of `checklist`."""
     facts = facts_of(events)
     items: list[tuple[str, float]] = [("a response", float(bool(facts.response.strip())))]
     if facts.calls:

@@ -22,7 +22,7 @@ from sidemirror_server.vocabulary.text import clip
 
 # In code points. Chosen here: `rules` can read whole documents, and all results of a turn stay within some megabytes.
 RESULT_CHARS = 32_000
-# Results in one critique; of more, the last ones are kept. A request may have as many.
+# The most tool results in one critique, as in one request. If a turn has more, the last ones are kept.
 MOST_RESULTS = 100
 
 

@@ -72,7 +72,7 @@ class Better(StrEnum):
 
 class Comparison(msgspec.Struct, frozen=True, omit_defaults=True):
     """A comparison of a later response with an earlier one, asked in both orders. `better`: None if the status is not
-    OK; the earlier one is then kept. `agreed`: whether both orders gave the same answer; if not, it is a tie."""
+    OK (the earlier one is then kept). `agreed`: both orders gave the same answer; if not, it is a tie."""
 
     status: ResultStatus
     detail: str = ""

@@ -12,8 +12,8 @@ _TEXT_CHARS = 4_000
 
 
 def evidence_of(report: GoalReport) -> Evidence:
-    """The goal as steps: for each task its result, or its failure if it has an error, and last a `goal_end` with the
-    name of the goal's state."""
+    """The goal as steps: one for each task, with its result or its error, and last a `goal_end` with the name of the
+    goal's state."""
     steps = []
     for number, task in enumerate(report.tasks, start=1):
         step = EvidenceStep(

@@ -134,7 +134,7 @@ class Spending:
 
 
 def in_words(refusal: Refusal, scope: Scope, purpose: Purpose) -> str:
-    """Describes the cap that refuses, its use, and when it is reset."""
+    """Describes the cap that refuses: how much of it is used, and when it is reset."""
     whose = {
         Level.TOTAL: "of this sidecar",
         Level.PURPOSE: f"for {purpose.value}",

@@ -52,11 +52,7 @@ def doctor(flags: Mapping[str, str], *, ask_models: bool, as_json: bool) -> int:
 
 
 def examine(
-    flags: Mapping[str, str],
-    clock: Clock,
-    environment: Mapping[str, str] | None = None,
-    *,
-    ask_models: bool = False,
+    flags: Mapping[str, str], clock: Clock, environment: Mapping[str, str] | None = None, *, ask_models: bool = False
 ) -> Examination:
     """Examines settings, store, address and clock. `environment`: None means the environment of the process."""
     findings = [_unknown(name) for name in unknown_names(environment)]

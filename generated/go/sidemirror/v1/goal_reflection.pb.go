@@ -470,7 +470,10 @@ type ReportGoalRequest struct {
 	// The goal's tasks, in order. At most 100.
 	Tasks []*GoalTask `protobuf:"bytes,7,rep,name=tasks,proto3" json:"tasks,omitempty"`
 	// Why the goal failed; may be empty. At most 256 KiB.
-	Error         string `protobuf:"bytes,8,opt,name=error,proto3" json:"error,omitempty"`
+	Error string `protobuf:"bytes,8,opt,name=error,proto3" json:"error,omitempty"`
+	// The subjects that the report is about: ids of the caller's own choice, by which Erase finds the report and its
+	// reflection. At most 16. Each has 1 to 128 printable characters.
+	SubjectIds    []string `protobuf:"bytes,9,rep,name=subject_ids,json=subjectIds,proto3" json:"subject_ids,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -559,6 +562,13 @@ func (x *ReportGoalRequest) GetError() string {
 		return x.Error
 	}
 	return ""
+}
+
+func (x *ReportGoalRequest) GetSubjectIds() []string {
+	if x != nil {
+		return x.SubjectIds
+	}
+	return nil
 }
 
 // The report is durable.
@@ -1671,7 +1681,7 @@ const file_sidemirror_v1_goal_reflection_proto_rawDesc = "" +
 	" \x01(\v2\x1a.google.protobuf.TimestampR\tretryTime\x12=\n" +
 	"\n" +
 	"reflection\x18\v \x01(\v2\x1d.sidemirror.v1.GoalReflectionR\n" +
-	"reflection\"\x9a\x02\n" +
+	"reflection\"\xbb\x02\n" +
 	"\x11ReportGoalRequest\x12\x1b\n" +
 	"\ttenant_id\x18\x01 \x01(\tR\btenantId\x12\x1d\n" +
 	"\n" +
@@ -1682,7 +1692,9 @@ const file_sidemirror_v1_goal_reflection_proto_rawDesc = "" +
 	"\tobjective\x18\x05 \x01(\tR\tobjective\x12.\n" +
 	"\x05state\x18\x06 \x01(\x0e2\x18.sidemirror.v1.GoalStateR\x05state\x12-\n" +
 	"\x05tasks\x18\a \x03(\v2\x17.sidemirror.v1.GoalTaskR\x05tasks\x12\x14\n" +
-	"\x05error\x18\b \x01(\tR\x05error\"t\n" +
+	"\x05error\x18\b \x01(\tR\x05error\x12\x1f\n" +
+	"\vsubject_ids\x18\t \x03(\tR\n" +
+	"subjectIds\"t\n" +
 	"\x12ReportGoalResponse\x12\x1b\n" +
 	"\treport_id\x18\x01 \x01(\tR\breportId\x12A\n" +
 	"\freport_state\x18\x02 \x01(\x0e2\x1e.sidemirror.v1.GoalReportStateR\vreportState\"\xd3\x01\n" +

@@ -9,6 +9,7 @@ package sidemirrorv1
 import (
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
+	durationpb "google.golang.org/protobuf/types/known/durationpb"
 	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
 	reflect "reflect"
 	sync "sync"
@@ -158,11 +159,15 @@ type GetServerInfoResponse struct {
 	// Every limit that this server enforces, by the name of its setting.
 	Limits map[string]int64 `protobuf:"bytes,8,rep,name=limits,proto3" json:"limits,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"varint,2,opt,name=value"`
 	// What models cost the requested tenant and project in the last 7 days, including today. One entry for each day and
-	// purpose with calls, the newest day first, then by purpose. Empty while the store does not answer.
+	// purpose with calls, the newest day first, then by purpose. Empty while the store does not answer (`spend_unknown`).
 	Spend []*Spend `protobuf:"bytes,9,rep,name=spend,proto3" json:"spend,omitempty"`
-	// The caps that are set on a day's spend, and what counts against them today. Empty while the store does not answer.
-	// A cap is left out if it counts spending in scopes that the caller's token does not cover.
-	SpendCaps     []*SpendCap `protobuf:"bytes,10,rep,name=spend_caps,json=spendCaps,proto3" json:"spend_caps,omitempty"`
+	// The caps that are set on a day's spend, and what counts against them today. Empty while the store does not answer
+	// (`spend_unknown`). A cap is left out if it counts spending in scopes that the caller's token does not cover.
+	SpendCaps []*SpendCap `protobuf:"bytes,10,rep,name=spend_caps,json=spendCaps,proto3" json:"spend_caps,omitempty"`
+	// Whether `spend` and `spend_caps` are unknown because the store did not answer. They are empty then.
+	SpendUnknown bool `protobuf:"varint,11,opt,name=spend_unknown,json=spendUnknown,proto3" json:"spend_unknown,omitempty"`
+	// How this machine's clock and the store's differ.
+	StoreClock    *StoreClock `protobuf:"bytes,12,opt,name=store_clock,json=storeClock,proto3" json:"store_clock,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -267,6 +272,20 @@ func (x *GetServerInfoResponse) GetSpendCaps() []*SpendCap {
 	return nil
 }
 
+func (x *GetServerInfoResponse) GetSpendUnknown() bool {
+	if x != nil {
+		return x.SpendUnknown
+	}
+	return false
+}
+
+func (x *GetServerInfoResponse) GetStoreClock() *StoreClock {
+	if x != nil {
+		return x.StoreClock
+	}
+	return nil
+}
+
 // One store of records.
 type StoreInfo struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -340,6 +359,62 @@ func (x *StoreInfo) GetAvailable() bool {
 	return false
 }
 
+// How this machine's clock differs from the store's. Sidecars that share a store go by its clock.
+type StoreClock struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// How far this machine's clock is ahead; negative when it is behind. Absent until it is measured, and where the store
+	// goes by this machine's clock.
+	Ahead *durationpb.Duration `protobuf:"bytes,1,opt,name=ahead,proto3" json:"ahead,omitempty"`
+	// Why old records are not removed, for people; empty while they are.
+	Doubt         string `protobuf:"bytes,2,opt,name=doubt,proto3" json:"doubt,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *StoreClock) Reset() {
+	*x = StoreClock{}
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *StoreClock) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*StoreClock) ProtoMessage() {}
+
+func (x *StoreClock) ProtoReflect() protoreflect.Message {
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use StoreClock.ProtoReflect.Descriptor instead.
+func (*StoreClock) Descriptor() ([]byte, []int) {
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *StoreClock) GetAhead() *durationpb.Duration {
+	if x != nil {
+		return x.Ahead
+	}
+	return nil
+}
+
+func (x *StoreClock) GetDoubt() string {
+	if x != nil {
+		return x.Doubt
+	}
+	return ""
+}
+
 // The model for one purpose.
 type ModelInfo struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -357,7 +432,7 @@ type ModelInfo struct {
 
 func (x *ModelInfo) Reset() {
 	*x = ModelInfo{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[3]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -369,7 +444,7 @@ func (x *ModelInfo) String() string {
 func (*ModelInfo) ProtoMessage() {}
 
 func (x *ModelInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[3]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -382,7 +457,7 @@ func (x *ModelInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ModelInfo.ProtoReflect.Descriptor instead.
 func (*ModelInfo) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{3}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *ModelInfo) GetPurpose() string {
@@ -441,7 +516,7 @@ type Spend struct {
 
 func (x *Spend) Reset() {
 	*x = Spend{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[4]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -453,7 +528,7 @@ func (x *Spend) String() string {
 func (*Spend) ProtoMessage() {}
 
 func (x *Spend) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[4]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -466,7 +541,7 @@ func (x *Spend) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Spend.ProtoReflect.Descriptor instead.
 func (*Spend) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{4}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *Spend) GetDay() string {
@@ -555,7 +630,7 @@ type SpendCap struct {
 
 func (x *SpendCap) Reset() {
 	*x = SpendCap{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[5]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -567,7 +642,7 @@ func (x *SpendCap) String() string {
 func (*SpendCap) ProtoMessage() {}
 
 func (x *SpendCap) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[5]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -580,7 +655,7 @@ func (x *SpendCap) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SpendCap.ProtoReflect.Descriptor instead.
 func (*SpendCap) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{5}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *SpendCap) GetLevel() SpendLevel {
@@ -632,15 +707,399 @@ func (x *SpendCap) GetResetTime() *timestamppb.Timestamp {
 	return nil
 }
 
+// Asks to erase one turn, session or subject.
+type EraseRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+	TenantId string `protobuf:"bytes,1,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
+	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
+	ProjectId string `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
+	// Makes this write repeatable: 1 to 128 printable characters; chosen by the server when empty. For 24 hours the same
+	// id gets the same answer for the same content, and is refused for other content.
+	RequestId string `protobuf:"bytes,3,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
+	// What to erase. Required.
+	//
+	// Types that are valid to be assigned to Target:
+	//
+	//	*EraseRequest_TurnId
+	//	*EraseRequest_SessionId
+	//	*EraseRequest_SubjectId
+	Target        isEraseRequest_Target `protobuf_oneof:"target"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *EraseRequest) Reset() {
+	*x = EraseRequest{}
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *EraseRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*EraseRequest) ProtoMessage() {}
+
+func (x *EraseRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use EraseRequest.ProtoReflect.Descriptor instead.
+func (*EraseRequest) Descriptor() ([]byte, []int) {
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{7}
+}
+
+func (x *EraseRequest) GetTenantId() string {
+	if x != nil {
+		return x.TenantId
+	}
+	return ""
+}
+
+func (x *EraseRequest) GetProjectId() string {
+	if x != nil {
+		return x.ProjectId
+	}
+	return ""
+}
+
+func (x *EraseRequest) GetRequestId() string {
+	if x != nil {
+		return x.RequestId
+	}
+	return ""
+}
+
+func (x *EraseRequest) GetTarget() isEraseRequest_Target {
+	if x != nil {
+		return x.Target
+	}
+	return nil
+}
+
+func (x *EraseRequest) GetTurnId() string {
+	if x != nil {
+		if x, ok := x.Target.(*EraseRequest_TurnId); ok {
+			return x.TurnId
+		}
+	}
+	return ""
+}
+
+func (x *EraseRequest) GetSessionId() string {
+	if x != nil {
+		if x, ok := x.Target.(*EraseRequest_SessionId); ok {
+			return x.SessionId
+		}
+	}
+	return ""
+}
+
+func (x *EraseRequest) GetSubjectId() string {
+	if x != nil {
+		if x, ok := x.Target.(*EraseRequest_SubjectId); ok {
+			return x.SubjectId
+		}
+	}
+	return ""
+}
+
+type isEraseRequest_Target interface {
+	isEraseRequest_Target()
+}
+
+type EraseRequest_TurnId struct {
+	// A turn: 1 to 128 printable characters.
+	TurnId string `protobuf:"bytes,4,opt,name=turn_id,json=turnId,proto3,oneof"`
+}
+
+type EraseRequest_SessionId struct {
+	// A session with all its turns: 1 to 128 printable characters.
+	SessionId string `protobuf:"bytes,5,opt,name=session_id,json=sessionId,proto3,oneof"`
+}
+
+type EraseRequest_SubjectId struct {
+	// A subject, with the sessions, turns and texts that name it in `subject_ids`: 1 to 128 printable characters.
+	SubjectId string `protobuf:"bytes,6,opt,name=subject_id,json=subjectId,proto3,oneof"`
+}
+
+func (*EraseRequest_TurnId) isEraseRequest_Target() {}
+
+func (*EraseRequest_SessionId) isEraseRequest_Target() {}
+
+func (*EraseRequest_SubjectId) isEraseRequest_Target() {}
+
+// Everything is erased. If the call's deadline comes first, the erasure still goes on: the same call again waits for its
+// end.
+type EraseResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// How many records were removed, by kind; kinds without one are left out: `sessions`, `turns`, `entries` (events and
+	// directives), `critiques`, `receipts`, `outcomes`, `trials`, `goal_reports`, `goal_reflections`, `memories`,
+	// `memory_versions`, `dreams` (unfinished or kept answers of dreams) and `answers` (of repeatable writes). Memories that
+	// were made anew count as `memories_made_anew`, turns that were shown an erased lesson as `turns_rewritten`. A later
+	// server may count further kinds.
+	Counts map[string]int64 `protobuf:"bytes,1,rep,name=counts,proto3" json:"counts,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"varint,2,opt,name=value"`
+	// When the erasure began: what was stored before this is erased.
+	EraseTime     *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=erase_time,json=eraseTime,proto3" json:"erase_time,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *EraseResponse) Reset() {
+	*x = EraseResponse{}
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *EraseResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*EraseResponse) ProtoMessage() {}
+
+func (x *EraseResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use EraseResponse.ProtoReflect.Descriptor instead.
+func (*EraseResponse) Descriptor() ([]byte, []int) {
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *EraseResponse) GetCounts() map[string]int64 {
+	if x != nil {
+		return x.Counts
+	}
+	return nil
+}
+
+func (x *EraseResponse) GetEraseTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.EraseTime
+	}
+	return nil
+}
+
+// Asks for the tombstones of a project.
+type ListTombstonesRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+	TenantId string `protobuf:"bytes,1,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
+	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
+	ProjectId string `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
+	// How many to return: 0 means 50, and more than 1,000 means 1,000.
+	PageSize int32 `protobuf:"varint,3,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
+	// The `next_page_token` of the previous page; empty for the first page. Valid only for the same query.
+	PageToken     string `protobuf:"bytes,4,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListTombstonesRequest) Reset() {
+	*x = ListTombstonesRequest{}
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListTombstonesRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListTombstonesRequest) ProtoMessage() {}
+
+func (x *ListTombstonesRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListTombstonesRequest.ProtoReflect.Descriptor instead.
+func (*ListTombstonesRequest) Descriptor() ([]byte, []int) {
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *ListTombstonesRequest) GetTenantId() string {
+	if x != nil {
+		return x.TenantId
+	}
+	return ""
+}
+
+func (x *ListTombstonesRequest) GetProjectId() string {
+	if x != nil {
+		return x.ProjectId
+	}
+	return ""
+}
+
+func (x *ListTombstonesRequest) GetPageSize() int32 {
+	if x != nil {
+		return x.PageSize
+	}
+	return 0
+}
+
+func (x *ListTombstonesRequest) GetPageToken() string {
+	if x != nil {
+		return x.PageToken
+	}
+	return ""
+}
+
+// One page of tombstones.
+type ListTombstonesResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Tombstones, by kind and digest.
+	Tombstones []*Tombstone `protobuf:"bytes,1,rep,name=tombstones,proto3" json:"tombstones,omitempty"`
+	// The token of the next page; empty on the last page.
+	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListTombstonesResponse) Reset() {
+	*x = ListTombstonesResponse{}
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListTombstonesResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListTombstonesResponse) ProtoMessage() {}
+
+func (x *ListTombstonesResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListTombstonesResponse.ProtoReflect.Descriptor instead.
+func (*ListTombstonesResponse) Descriptor() ([]byte, []int) {
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *ListTombstonesResponse) GetTombstones() []*Tombstone {
+	if x != nil {
+		return x.Tombstones
+	}
+	return nil
+}
+
+func (x *ListTombstonesResponse) GetNextPageToken() string {
+	if x != nil {
+		return x.NextPageToken
+	}
+	return ""
+}
+
+// What is left of something that was erased.
+type Tombstone struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// What was erased: `subject`, `session`, `turn`, `memory`, `critique` or `goal_report`.
+	Kind string `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"`
+	// A digest of the tenant, the project, the kind and the id, in hexadecimal. Whoever can guess an id can compare it.
+	Digest string `protobuf:"bytes,2,opt,name=digest,proto3" json:"digest,omitempty"`
+	// When it was erased.
+	EraseTime     *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=erase_time,json=eraseTime,proto3" json:"erase_time,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Tombstone) Reset() {
+	*x = Tombstone{}
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Tombstone) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Tombstone) ProtoMessage() {}
+
+func (x *Tombstone) ProtoReflect() protoreflect.Message {
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Tombstone.ProtoReflect.Descriptor instead.
+func (*Tombstone) Descriptor() ([]byte, []int) {
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{11}
+}
+
+func (x *Tombstone) GetKind() string {
+	if x != nil {
+		return x.Kind
+	}
+	return ""
+}
+
+func (x *Tombstone) GetDigest() string {
+	if x != nil {
+		return x.Digest
+	}
+	return ""
+}
+
+func (x *Tombstone) GetEraseTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.EraseTime
+	}
+	return nil
+}
+
 var File_sidemirror_v1_sidecar_proto protoreflect.FileDescriptor
 
 const file_sidemirror_v1_sidecar_proto_rawDesc = "" +
 	"\n" +
-	"\x1bsidemirror/v1/sidecar.proto\x12\rsidemirror.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1csidemirror/v1/thinking.proto\"R\n" +
+	"\x1bsidemirror/v1/sidecar.proto\x12\rsidemirror.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1csidemirror/v1/thinking.proto\"R\n" +
 	"\x14GetServerInfoRequest\x12\x1b\n" +
 	"\ttenant_id\x18\x01 \x01(\tR\btenantId\x12\x1d\n" +
 	"\n" +
-	"project_id\x18\x02 \x01(\tR\tprojectId\"\xc2\x04\n" +
+	"project_id\x18\x02 \x01(\tR\tprojectId\"\xa3\x05\n" +
 	"\x15GetServerInfoResponse\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\tR\aversion\x12\x1b\n" +
 	"\ttenant_id\x18\x02 \x01(\tR\btenantId\x12\x1d\n" +
@@ -654,7 +1113,10 @@ const file_sidemirror_v1_sidecar_proto_rawDesc = "" +
 	"\x05spend\x18\t \x03(\v2\x14.sidemirror.v1.SpendR\x05spend\x126\n" +
 	"\n" +
 	"spend_caps\x18\n" +
-	" \x03(\v2\x17.sidemirror.v1.SpendCapR\tspendCaps\x1a9\n" +
+	" \x03(\v2\x17.sidemirror.v1.SpendCapR\tspendCaps\x12#\n" +
+	"\rspend_unknown\x18\v \x01(\bR\fspendUnknown\x12:\n" +
+	"\vstore_clock\x18\f \x01(\v2\x19.sidemirror.v1.StoreClockR\n" +
+	"storeClock\x1a9\n" +
 	"\vLimitsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\x03R\x05value:\x028\x01\"s\n" +
@@ -664,7 +1126,11 @@ const file_sidemirror_v1_sidecar_proto_rawDesc = "" +
 	"\n" +
 	"durability\x18\x03 \x01(\tR\n" +
 	"durability\x12\x1c\n" +
-	"\tavailable\x18\x04 \x01(\bR\tavailable\"u\n" +
+	"\tavailable\x18\x04 \x01(\bR\tavailable\"S\n" +
+	"\n" +
+	"StoreClock\x12/\n" +
+	"\x05ahead\x18\x01 \x01(\v2\x19.google.protobuf.DurationR\x05ahead\x12\x14\n" +
+	"\x05doubt\x18\x02 \x01(\tR\x05doubt\"u\n" +
 	"\tModelInfo\x12\x18\n" +
 	"\apurpose\x18\x01 \x01(\tR\apurpose\x12\x1a\n" +
 	"\bprovider\x18\x02 \x01(\tR\bprovider\x12\x14\n" +
@@ -691,16 +1157,54 @@ const file_sidemirror_v1_sidecar_proto_rawDesc = "" +
 	"\n" +
 	"reset_time\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\tresetTimeB\x11\n" +
 	"\x0f_tokens_per_dayB\x0e\n" +
-	"\f_usd_per_day*\x8a\x01\n" +
+	"\f_usd_per_day\"\xd0\x01\n" +
+	"\fEraseRequest\x12\x1b\n" +
+	"\ttenant_id\x18\x01 \x01(\tR\btenantId\x12\x1d\n" +
+	"\n" +
+	"project_id\x18\x02 \x01(\tR\tprojectId\x12\x1d\n" +
+	"\n" +
+	"request_id\x18\x03 \x01(\tR\trequestId\x12\x19\n" +
+	"\aturn_id\x18\x04 \x01(\tH\x00R\x06turnId\x12\x1f\n" +
+	"\n" +
+	"session_id\x18\x05 \x01(\tH\x00R\tsessionId\x12\x1f\n" +
+	"\n" +
+	"subject_id\x18\x06 \x01(\tH\x00R\tsubjectIdB\b\n" +
+	"\x06target\"\xc7\x01\n" +
+	"\rEraseResponse\x12@\n" +
+	"\x06counts\x18\x01 \x03(\v2(.sidemirror.v1.EraseResponse.CountsEntryR\x06counts\x129\n" +
+	"\n" +
+	"erase_time\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\teraseTime\x1a9\n" +
+	"\vCountsEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\x03R\x05value:\x028\x01\"\x8f\x01\n" +
+	"\x15ListTombstonesRequest\x12\x1b\n" +
+	"\ttenant_id\x18\x01 \x01(\tR\btenantId\x12\x1d\n" +
+	"\n" +
+	"project_id\x18\x02 \x01(\tR\tprojectId\x12\x1b\n" +
+	"\tpage_size\x18\x03 \x01(\x05R\bpageSize\x12\x1d\n" +
+	"\n" +
+	"page_token\x18\x04 \x01(\tR\tpageToken\"z\n" +
+	"\x16ListTombstonesResponse\x128\n" +
+	"\n" +
+	"tombstones\x18\x01 \x03(\v2\x18.sidemirror.v1.TombstoneR\n" +
+	"tombstones\x12&\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"r\n" +
+	"\tTombstone\x12\x12\n" +
+	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x16\n" +
+	"\x06digest\x18\x02 \x01(\tR\x06digest\x129\n" +
+	"\n" +
+	"erase_time\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\teraseTime*\x8a\x01\n" +
 	"\n" +
 	"SpendLevel\x12\x1b\n" +
 	"\x17SPEND_LEVEL_UNSPECIFIED\x10\x00\x12\x15\n" +
 	"\x11SPEND_LEVEL_TOTAL\x10\x01\x12\x17\n" +
 	"\x13SPEND_LEVEL_PURPOSE\x10\x02\x12\x16\n" +
 	"\x12SPEND_LEVEL_TENANT\x10\x03\x12\x17\n" +
-	"\x13SPEND_LEVEL_PROJECT\x10\x042q\n" +
+	"\x13SPEND_LEVEL_PROJECT\x10\x042\x99\x02\n" +
 	"\x0eSidecarService\x12_\n" +
-	"\rGetServerInfo\x12#.sidemirror.v1.GetServerInfoRequest\x1a$.sidemirror.v1.GetServerInfoResponse\"\x03\x90\x02\x01B\xc0\x01\n" +
+	"\rGetServerInfo\x12#.sidemirror.v1.GetServerInfoRequest\x1a$.sidemirror.v1.GetServerInfoResponse\"\x03\x90\x02\x01\x12B\n" +
+	"\x05Erase\x12\x1b.sidemirror.v1.EraseRequest\x1a\x1c.sidemirror.v1.EraseResponse\x12b\n" +
+	"\x0eListTombstones\x12$.sidemirror.v1.ListTombstonesRequest\x1a%.sidemirror.v1.ListTombstonesResponse\"\x03\x90\x02\x01B\xc0\x01\n" +
 	"\x11com.sidemirror.v1B\fSidecarProtoP\x01ZHgithub.com/sidemirror/sidemirror/generated/go/sidemirror/v1;sidemirrorv1\xa2\x02\x03SXX\xaa\x02\rSidemirror.V1\xca\x02\rSidemirror\\V1\xe2\x02\x19Sidemirror\\V1\\GPBMetadata\xea\x02\x0eSidemirror::V1b\x06proto3"
 
 var (
@@ -716,37 +1220,55 @@ func file_sidemirror_v1_sidecar_proto_rawDescGZIP() []byte {
 }
 
 var file_sidemirror_v1_sidecar_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_sidemirror_v1_sidecar_proto_msgTypes = make([]protoimpl.MessageInfo, 7)
+var file_sidemirror_v1_sidecar_proto_msgTypes = make([]protoimpl.MessageInfo, 14)
 var file_sidemirror_v1_sidecar_proto_goTypes = []any{
-	(SpendLevel)(0),               // 0: sidemirror.v1.SpendLevel
-	(*GetServerInfoRequest)(nil),  // 1: sidemirror.v1.GetServerInfoRequest
-	(*GetServerInfoResponse)(nil), // 2: sidemirror.v1.GetServerInfoResponse
-	(*StoreInfo)(nil),             // 3: sidemirror.v1.StoreInfo
-	(*ModelInfo)(nil),             // 4: sidemirror.v1.ModelInfo
-	(*Spend)(nil),                 // 5: sidemirror.v1.Spend
-	(*SpendCap)(nil),              // 6: sidemirror.v1.SpendCap
-	nil,                           // 7: sidemirror.v1.GetServerInfoResponse.LimitsEntry
-	(*ThinkingConfig)(nil),        // 8: sidemirror.v1.ThinkingConfig
-	(*TurnBudget)(nil),            // 9: sidemirror.v1.TurnBudget
-	(*timestamppb.Timestamp)(nil), // 10: google.protobuf.Timestamp
+	(SpendLevel)(0),                // 0: sidemirror.v1.SpendLevel
+	(*GetServerInfoRequest)(nil),   // 1: sidemirror.v1.GetServerInfoRequest
+	(*GetServerInfoResponse)(nil),  // 2: sidemirror.v1.GetServerInfoResponse
+	(*StoreInfo)(nil),              // 3: sidemirror.v1.StoreInfo
+	(*StoreClock)(nil),             // 4: sidemirror.v1.StoreClock
+	(*ModelInfo)(nil),              // 5: sidemirror.v1.ModelInfo
+	(*Spend)(nil),                  // 6: sidemirror.v1.Spend
+	(*SpendCap)(nil),               // 7: sidemirror.v1.SpendCap
+	(*EraseRequest)(nil),           // 8: sidemirror.v1.EraseRequest
+	(*EraseResponse)(nil),          // 9: sidemirror.v1.EraseResponse
+	(*ListTombstonesRequest)(nil),  // 10: sidemirror.v1.ListTombstonesRequest
+	(*ListTombstonesResponse)(nil), // 11: sidemirror.v1.ListTombstonesResponse
+	(*Tombstone)(nil),              // 12: sidemirror.v1.Tombstone
+	nil,                            // 13: sidemirror.v1.GetServerInfoResponse.LimitsEntry
+	nil,                            // 14: sidemirror.v1.EraseResponse.CountsEntry
+	(*ThinkingConfig)(nil),         // 15: sidemirror.v1.ThinkingConfig
+	(*TurnBudget)(nil),             // 16: sidemirror.v1.TurnBudget
+	(*durationpb.Duration)(nil),    // 17: google.protobuf.Duration
+	(*timestamppb.Timestamp)(nil),  // 18: google.protobuf.Timestamp
 }
 var file_sidemirror_v1_sidecar_proto_depIdxs = []int32{
 	3,  // 0: sidemirror.v1.GetServerInfoResponse.stores:type_name -> sidemirror.v1.StoreInfo
-	4,  // 1: sidemirror.v1.GetServerInfoResponse.models:type_name -> sidemirror.v1.ModelInfo
-	8,  // 2: sidemirror.v1.GetServerInfoResponse.default_config:type_name -> sidemirror.v1.ThinkingConfig
-	9,  // 3: sidemirror.v1.GetServerInfoResponse.default_budget:type_name -> sidemirror.v1.TurnBudget
-	7,  // 4: sidemirror.v1.GetServerInfoResponse.limits:type_name -> sidemirror.v1.GetServerInfoResponse.LimitsEntry
-	5,  // 5: sidemirror.v1.GetServerInfoResponse.spend:type_name -> sidemirror.v1.Spend
-	6,  // 6: sidemirror.v1.GetServerInfoResponse.spend_caps:type_name -> sidemirror.v1.SpendCap
-	0,  // 7: sidemirror.v1.SpendCap.level:type_name -> sidemirror.v1.SpendLevel
-	10, // 8: sidemirror.v1.SpendCap.reset_time:type_name -> google.protobuf.Timestamp
-	1,  // 9: sidemirror.v1.SidecarService.GetServerInfo:input_type -> sidemirror.v1.GetServerInfoRequest
-	2,  // 10: sidemirror.v1.SidecarService.GetServerInfo:output_type -> sidemirror.v1.GetServerInfoResponse
-	10, // [10:11] is the sub-list for method output_type
-	9,  // [9:10] is the sub-list for method input_type
-	9,  // [9:9] is the sub-list for extension type_name
-	9,  // [9:9] is the sub-list for extension extendee
-	0,  // [0:9] is the sub-list for field type_name
+	5,  // 1: sidemirror.v1.GetServerInfoResponse.models:type_name -> sidemirror.v1.ModelInfo
+	15, // 2: sidemirror.v1.GetServerInfoResponse.default_config:type_name -> sidemirror.v1.ThinkingConfig
+	16, // 3: sidemirror.v1.GetServerInfoResponse.default_budget:type_name -> sidemirror.v1.TurnBudget
+	13, // 4: sidemirror.v1.GetServerInfoResponse.limits:type_name -> sidemirror.v1.GetServerInfoResponse.LimitsEntry
+	6,  // 5: sidemirror.v1.GetServerInfoResponse.spend:type_name -> sidemirror.v1.Spend
+	7,  // 6: sidemirror.v1.GetServerInfoResponse.spend_caps:type_name -> sidemirror.v1.SpendCap
+	4,  // 7: sidemirror.v1.GetServerInfoResponse.store_clock:type_name -> sidemirror.v1.StoreClock
+	17, // 8: sidemirror.v1.StoreClock.ahead:type_name -> google.protobuf.Duration
+	0,  // 9: sidemirror.v1.SpendCap.level:type_name -> sidemirror.v1.SpendLevel
+	18, // 10: sidemirror.v1.SpendCap.reset_time:type_name -> google.protobuf.Timestamp
+	14, // 11: sidemirror.v1.EraseResponse.counts:type_name -> sidemirror.v1.EraseResponse.CountsEntry
+	18, // 12: sidemirror.v1.EraseResponse.erase_time:type_name -> google.protobuf.Timestamp
+	12, // 13: sidemirror.v1.ListTombstonesResponse.tombstones:type_name -> sidemirror.v1.Tombstone
+	18, // 14: sidemirror.v1.Tombstone.erase_time:type_name -> google.protobuf.Timestamp
+	1,  // 15: sidemirror.v1.SidecarService.GetServerInfo:input_type -> sidemirror.v1.GetServerInfoRequest
+	8,  // 16: sidemirror.v1.SidecarService.Erase:input_type -> sidemirror.v1.EraseRequest
+	10, // 17: sidemirror.v1.SidecarService.ListTombstones:input_type -> sidemirror.v1.ListTombstonesRequest
+	2,  // 18: sidemirror.v1.SidecarService.GetServerInfo:output_type -> sidemirror.v1.GetServerInfoResponse
+	9,  // 19: sidemirror.v1.SidecarService.Erase:output_type -> sidemirror.v1.EraseResponse
+	11, // 20: sidemirror.v1.SidecarService.ListTombstones:output_type -> sidemirror.v1.ListTombstonesResponse
+	18, // [18:21] is the sub-list for method output_type
+	15, // [15:18] is the sub-list for method input_type
+	15, // [15:15] is the sub-list for extension type_name
+	15, // [15:15] is the sub-list for extension extendee
+	0,  // [0:15] is the sub-list for field type_name
 }
 
 func init() { file_sidemirror_v1_sidecar_proto_init() }
@@ -755,14 +1277,19 @@ func file_sidemirror_v1_sidecar_proto_init() {
 		return
 	}
 	file_sidemirror_v1_thinking_proto_init()
-	file_sidemirror_v1_sidecar_proto_msgTypes[5].OneofWrappers = []any{}
+	file_sidemirror_v1_sidecar_proto_msgTypes[6].OneofWrappers = []any{}
+	file_sidemirror_v1_sidecar_proto_msgTypes[7].OneofWrappers = []any{
+		(*EraseRequest_TurnId)(nil),
+		(*EraseRequest_SessionId)(nil),
+		(*EraseRequest_SubjectId)(nil),
+	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_sidemirror_v1_sidecar_proto_rawDesc), len(file_sidemirror_v1_sidecar_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   7,
+			NumMessages:   14,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

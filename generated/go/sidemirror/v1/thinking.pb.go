@@ -754,7 +754,9 @@ type Session struct {
 	// When the session was created.
 	CreateTime *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=create_time,json=createTime,proto3" json:"create_time,omitempty"`
 	// When the session was created, or its configuration last changed.
-	UpdateTime    *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=update_time,json=updateTime,proto3" json:"update_time,omitempty"`
+	UpdateTime *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=update_time,json=updateTime,proto3" json:"update_time,omitempty"`
+	// The subjects that the session is about, as given at its creation.
+	SubjectIds    []string `protobuf:"bytes,7,rep,name=subject_ids,json=subjectIds,proto3" json:"subject_ids,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -831,6 +833,13 @@ func (x *Session) GetUpdateTime() *timestamppb.Timestamp {
 	return nil
 }
 
+func (x *Session) GetSubjectIds() []string {
+	if x != nil {
+		return x.SubjectIds
+	}
+	return nil
+}
+
 // One event of a turn. At most 1 MiB in all. Texts are normalised and their secrets redacted before they are stored.
 type TurnEvent struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -858,7 +867,10 @@ type TurnEvent struct {
 	//	*TurnEvent_ReflectionRecorded
 	//	*TurnEvent_ResponseDrafted
 	//	*TurnEvent_TurnFinished
-	Kind          isTurnEvent_Kind `protobuf_oneof:"kind"`
+	Kind isTurnEvent_Kind `protobuf_oneof:"kind"`
+	// The subjects that the event is about: ids of the caller's own choice, by which Erase finds the turn. A turn is
+	// erased whole when one of its events is about the subject. At most 16. Each has 1 to 128 printable characters.
+	SubjectIds    []string `protobuf:"bytes,16,rep,name=subject_ids,json=subjectIds,proto3" json:"subject_ids,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1023,6 +1035,13 @@ func (x *TurnEvent) GetTurnFinished() *TurnFinished {
 		if x, ok := x.Kind.(*TurnEvent_TurnFinished); ok {
 			return x.TurnFinished
 		}
+	}
+	return nil
+}
+
+func (x *TurnEvent) GetSubjectIds() []string {
+	if x != nil {
+		return x.SubjectIds
 	}
 	return nil
 }
@@ -3177,7 +3196,10 @@ type CreateSessionRequest struct {
 	// The session's id: 1 to 128 printable characters; chosen by the server when empty.
 	SessionId string `protobuf:"bytes,4,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
 	// The session's configuration.
-	Config        *ThinkingConfig `protobuf:"bytes,5,opt,name=config,proto3" json:"config,omitempty"`
+	Config *ThinkingConfig `protobuf:"bytes,5,opt,name=config,proto3" json:"config,omitempty"`
+	// The subjects that the session is about, such as its user: ids of the caller's own choice, by which Erase finds the
+	// session with all its turns. At most 16. Each has 1 to 128 printable characters.
+	SubjectIds    []string `protobuf:"bytes,6,rep,name=subject_ids,json=subjectIds,proto3" json:"subject_ids,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3243,6 +3265,13 @@ func (x *CreateSessionRequest) GetSessionId() string {
 func (x *CreateSessionRequest) GetConfig() *ThinkingConfig {
 	if x != nil {
 		return x.Config
+	}
+	return nil
+}
+
+func (x *CreateSessionRequest) GetSubjectIds() []string {
+	if x != nil {
+		return x.SubjectIds
 	}
 	return nil
 }
@@ -4125,7 +4154,10 @@ type StartTurnRequest struct {
 	// Whether a drafted response is critiqued.
 	CritiqueMode CritiqueMode `protobuf:"varint,14,opt,name=critique_mode,json=critiqueMode,proto3,enum=sidemirror.v1.CritiqueMode" json:"critique_mode,omitempty"`
 	// The lessons from earlier work that the plan should bring; none when absent.
-	Context       *ContextWish `protobuf:"bytes,15,opt,name=context,proto3" json:"context,omitempty"`
+	Context *ContextWish `protobuf:"bytes,15,opt,name=context,proto3" json:"context,omitempty"`
+	// The subjects that the turn is about: ids of the caller's own choice, by which Erase finds the turn. At most 16.
+	// Each has 1 to 128 printable characters.
+	SubjectIds    []string `protobuf:"bytes,16,rep,name=subject_ids,json=subjectIds,proto3" json:"subject_ids,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -4261,6 +4293,13 @@ func (x *StartTurnRequest) GetCritiqueMode() CritiqueMode {
 func (x *StartTurnRequest) GetContext() *ContextWish {
 	if x != nil {
 		return x.Context
+	}
+	return nil
+}
+
+func (x *StartTurnRequest) GetSubjectIds() []string {
+	if x != nil {
+		return x.SubjectIds
 	}
 	return nil
 }
@@ -5558,7 +5597,7 @@ const file_sidemirror_v1_thinking_proto_rawDesc = "" +
 	"\x06origin\x18\t \x01(\x0e2\x15.sidemirror.v1.OriginR\x06origin\x125\n" +
 	"\alessons\x18\n" +
 	" \x01(\v2\x1b.sidemirror.v1.ContextBlockR\alessonsB\x13\n" +
-	"\x11_suggested_action\"\xc3\x02\n" +
+	"\x11_suggested_action\"\xe4\x02\n" +
 	"\aSession\x12\x1d\n" +
 	"\n" +
 	"session_id\x18\x01 \x01(\tR\tsessionId\x125\n" +
@@ -5569,7 +5608,9 @@ const file_sidemirror_v1_thinking_proto_rawDesc = "" +
 	"\vcreate_time\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
 	"createTime\x12;\n" +
 	"\vupdate_time\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
-	"updateTime\"\x81\a\n" +
+	"updateTime\x12\x1f\n" +
+	"\vsubject_ids\x18\a \x03(\tR\n" +
+	"subjectIds\"\xa2\a\n" +
 	"\tTurnEvent\x12\x19\n" +
 	"\bevent_id\x18\x01 \x01(\tR\aeventId\x12\x17\n" +
 	"\aturn_id\x18\x02 \x01(\tR\x06turnId\x12.\n" +
@@ -5588,7 +5629,9 @@ const file_sidemirror_v1_thinking_proto_rawDesc = "" +
 	"\vuncertainty\x18\f \x01(\v2\x1a.sidemirror.v1.UncertaintyH\x00R\vuncertainty\x12T\n" +
 	"\x13reflection_recorded\x18\r \x01(\v2!.sidemirror.v1.ReflectionRecordedH\x00R\x12reflectionRecorded\x12K\n" +
 	"\x10response_drafted\x18\x0e \x01(\v2\x1e.sidemirror.v1.ResponseDraftedH\x00R\x0fresponseDrafted\x12B\n" +
-	"\rturn_finished\x18\x0f \x01(\v2\x1b.sidemirror.v1.TurnFinishedH\x00R\fturnFinishedB\x06\n" +
+	"\rturn_finished\x18\x0f \x01(\v2\x1b.sidemirror.v1.TurnFinishedH\x00R\fturnFinished\x12\x1f\n" +
+	"\vsubject_ids\x18\x10 \x03(\tR\n" +
+	"subjectIdsB\x06\n" +
 	"\x04kind\"\xa9\x04\n" +
 	"\vTurnStarted\x12\x1d\n" +
 	"\n" +
@@ -5770,7 +5813,7 @@ const file_sidemirror_v1_thinking_proto_rawDesc = "" +
 	"\n" +
 	"TurnResume\x12\x17\n" +
 	"\aturn_id\x18\x01 \x01(\tR\x06turnId\x12%\n" +
-	"\x0eafter_sequence\x18\x02 \x01(\x04R\rafterSequence\"\xc7\x01\n" +
+	"\x0eafter_sequence\x18\x02 \x01(\x04R\rafterSequence\"\xe8\x01\n" +
 	"\x14CreateSessionRequest\x12\x1b\n" +
 	"\ttenant_id\x18\x01 \x01(\tR\btenantId\x12\x1d\n" +
 	"\n" +
@@ -5779,7 +5822,9 @@ const file_sidemirror_v1_thinking_proto_rawDesc = "" +
 	"request_id\x18\x03 \x01(\tR\trequestId\x12\x1d\n" +
 	"\n" +
 	"session_id\x18\x04 \x01(\tR\tsessionId\x125\n" +
-	"\x06config\x18\x05 \x01(\v2\x1d.sidemirror.v1.ThinkingConfigR\x06config\"I\n" +
+	"\x06config\x18\x05 \x01(\v2\x1d.sidemirror.v1.ThinkingConfigR\x06config\x12\x1f\n" +
+	"\vsubject_ids\x18\x06 \x03(\tR\n" +
+	"subjectIds\"I\n" +
 	"\x15CreateSessionResponse\x120\n" +
 	"\asession\x18\x01 \x01(\v2\x16.sidemirror.v1.SessionR\asession\"n\n" +
 	"\x11GetSessionRequest\x12\x1b\n" +
@@ -5849,7 +5894,7 @@ const file_sidemirror_v1_thinking_proto_rawDesc = "" +
 	"\x0fRunTurnResponse\x12<\n" +
 	"\n" +
 	"directives\x18\x01 \x03(\v2\x1c.sidemirror.v1.TurnDirectiveR\n" +
-	"directives\"\xd9\x04\n" +
+	"directives\"\xfa\x04\n" +
 	"\x10StartTurnRequest\x12\x1b\n" +
 	"\ttenant_id\x18\x01 \x01(\tR\btenantId\x12\x1d\n" +
 	"\n" +
@@ -5870,7 +5915,9 @@ const file_sidemirror_v1_thinking_proto_rawDesc = "" +
 	"\x06budget\x18\f \x01(\v2\x19.sidemirror.v1.TurnBudgetR\x06budget\x12F\n" +
 	"\x0freflection_mode\x18\r \x01(\x0e2\x1d.sidemirror.v1.ReflectionModeR\x0ereflectionMode\x12@\n" +
 	"\rcritique_mode\x18\x0e \x01(\x0e2\x1b.sidemirror.v1.CritiqueModeR\fcritiqueMode\x124\n" +
-	"\acontext\x18\x0f \x01(\v2\x1a.sidemirror.v1.ContextWishR\acontext\"@\n" +
+	"\acontext\x18\x0f \x01(\v2\x1a.sidemirror.v1.ContextWishR\acontext\x12\x1f\n" +
+	"\vsubject_ids\x18\x10 \x03(\tR\n" +
+	"subjectIds\"@\n" +
 	"\x11StartTurnResponse\x12+\n" +
 	"\x04plan\x18\x01 \x01(\v2\x17.sidemirror.v1.TurnPlanR\x04plan\"\xea\x01\n" +
 	"\x13ReportEventsRequest\x12\x1b\n" +

@@ -26,7 +26,7 @@ if _version_not_supported:
 
 
 class SidecarServiceStub(object):
-    """Facts about this sidecar and its configuration.
+    """Facts about this sidecar and its configuration, and the erasure of what it stores.
     """
 
     def __init__(self, channel):
@@ -40,14 +40,43 @@ class SidecarServiceStub(object):
                 request_serializer=sidemirror_dot_v1_dot_sidecar__pb2.GetServerInfoRequest.SerializeToString,
                 response_deserializer=sidemirror_dot_v1_dot_sidecar__pb2.GetServerInfoResponse.FromString,
                 _registered_method=True)
+        self.Erase = channel.unary_unary(
+                '/sidemirror.v1.SidecarService/Erase',
+                request_serializer=sidemirror_dot_v1_dot_sidecar__pb2.EraseRequest.SerializeToString,
+                response_deserializer=sidemirror_dot_v1_dot_sidecar__pb2.EraseResponse.FromString,
+                _registered_method=True)
+        self.ListTombstones = channel.unary_unary(
+                '/sidemirror.v1.SidecarService/ListTombstones',
+                request_serializer=sidemirror_dot_v1_dot_sidecar__pb2.ListTombstonesRequest.SerializeToString,
+                response_deserializer=sidemirror_dot_v1_dot_sidecar__pb2.ListTombstonesResponse.FromString,
+                _registered_method=True)
 
 
 class SidecarServiceServicer(object):
-    """Facts about this sidecar and its configuration.
+    """Facts about this sidecar and its configuration, and the erasure of what it stores.
     """
 
     def GetServerInfo(self, request, context):
         """Version, stores, models, defaults, limits and spend of this server.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def Erase(self, request, context):
+        """Erases a turn, a session or a subject, with everything that was derived from it: events, directives, critiques,
+        receipts and their outcomes, goal reports and reflections, memories, and stored answers. A memory that another
+        source taught in the same words is made anew from its words; every other memory that rests on the erased is removed.
+        An open turn ends: its further events are refused. The erasure goes on when the caller leaves, and after a crash.
+        It leaves tombstones, which hold no content: an import, a restored backup or a late answer of a model does not bring
+        the erased back. Erasing what does not exist succeeds. A subject may return: what is said of it later is stored.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListTombstones(self, request, context):
+        """The tombstones of the project, in a fixed order: what to erase again after an older backup was restored.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -61,6 +90,16 @@ def add_SidecarServiceServicer_to_server(servicer, server):
                     request_deserializer=sidemirror_dot_v1_dot_sidecar__pb2.GetServerInfoRequest.FromString,
                     response_serializer=sidemirror_dot_v1_dot_sidecar__pb2.GetServerInfoResponse.SerializeToString,
             ),
+            'Erase': grpc.unary_unary_rpc_method_handler(
+                    servicer.Erase,
+                    request_deserializer=sidemirror_dot_v1_dot_sidecar__pb2.EraseRequest.FromString,
+                    response_serializer=sidemirror_dot_v1_dot_sidecar__pb2.EraseResponse.SerializeToString,
+            ),
+            'ListTombstones': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListTombstones,
+                    request_deserializer=sidemirror_dot_v1_dot_sidecar__pb2.ListTombstonesRequest.FromString,
+                    response_serializer=sidemirror_dot_v1_dot_sidecar__pb2.ListTombstonesResponse.SerializeToString,
+            ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
             'sidemirror.v1.SidecarService', rpc_method_handlers)
@@ -70,7 +109,7 @@ def add_SidecarServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class SidecarService(object):
-    """Facts about this sidecar and its configuration.
+    """Facts about this sidecar and its configuration, and the erasure of what it stores.
     """
 
     @staticmethod
@@ -90,6 +129,60 @@ class SidecarService(object):
             '/sidemirror.v1.SidecarService/GetServerInfo',
             sidemirror_dot_v1_dot_sidecar__pb2.GetServerInfoRequest.SerializeToString,
             sidemirror_dot_v1_dot_sidecar__pb2.GetServerInfoResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def Erase(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/sidemirror.v1.SidecarService/Erase',
+            sidemirror_dot_v1_dot_sidecar__pb2.EraseRequest.SerializeToString,
+            sidemirror_dot_v1_dot_sidecar__pb2.EraseResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListTombstones(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/sidemirror.v1.SidecarService/ListTombstones',
+            sidemirror_dot_v1_dot_sidecar__pb2.ListTombstonesRequest.SerializeToString,
+            sidemirror_dot_v1_dot_sidecar__pb2.ListTombstonesResponse.FromString,
             options,
             channel_credentials,
             insecure,

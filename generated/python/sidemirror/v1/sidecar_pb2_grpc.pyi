@@ -27,7 +27,7 @@ GRPC_GENERATED_VERSION: str
 GRPC_VERSION: str
 
 class SidecarServiceStub:
-    """Facts about this sidecar and its configuration."""
+    """Facts about this sidecar and its configuration, and the erasure of what it stores."""
 
     @_typing.overload
     def __new__(cls, channel: _grpc.Channel) -> _Self: ...
@@ -35,17 +35,37 @@ class SidecarServiceStub:
     def __new__(cls, channel: _aio.Channel) -> SidecarServiceAsyncStub: ...
     GetServerInfo: _grpc.UnaryUnaryMultiCallable[_sidecar_pb2.GetServerInfoRequest, _sidecar_pb2.GetServerInfoResponse]
     """Version, stores, models, defaults, limits and spend of this server."""
+    Erase: _grpc.UnaryUnaryMultiCallable[_sidecar_pb2.EraseRequest, _sidecar_pb2.EraseResponse]
+    """Erases a turn, a session or a subject, with everything that was derived from it: events, directives, critiques,
+    receipts and their outcomes, goal reports and reflections, memories, and stored answers. A memory that another
+    source taught in the same words is made anew from its words; every other memory that rests on the erased is removed.
+    An open turn ends: its further events are refused. The erasure goes on when the caller leaves, and after a crash.
+    It leaves tombstones, which hold no content: an import, a restored backup or a late answer of a model does not bring
+    the erased back. Erasing what does not exist succeeds. A subject may return: what is said of it later is stored.
+    """
+    ListTombstones: _grpc.UnaryUnaryMultiCallable[_sidecar_pb2.ListTombstonesRequest, _sidecar_pb2.ListTombstonesResponse]
+    """The tombstones of the project, in a fixed order: what to erase again after an older backup was restored."""
 
 @_typing.type_check_only
 class SidecarServiceAsyncStub(SidecarServiceStub):
-    """Facts about this sidecar and its configuration."""
+    """Facts about this sidecar and its configuration, and the erasure of what it stores."""
 
     def __init__(self, channel: _aio.Channel) -> None: ...
     GetServerInfo: _aio.UnaryUnaryMultiCallable[_sidecar_pb2.GetServerInfoRequest, _sidecar_pb2.GetServerInfoResponse]  # type: ignore[assignment]
     """Version, stores, models, defaults, limits and spend of this server."""
+    Erase: _aio.UnaryUnaryMultiCallable[_sidecar_pb2.EraseRequest, _sidecar_pb2.EraseResponse]  # type: ignore[assignment]
+    """Erases a turn, a session or a subject, with everything that was derived from it: events, directives, critiques,
+    receipts and their outcomes, goal reports and reflections, memories, and stored answers. A memory that another
+    source taught in the same words is made anew from its words; every other memory that rests on the erased is removed.
+    An open turn ends: its further events are refused. The erasure goes on when the caller leaves, and after a crash.
+    It leaves tombstones, which hold no content: an import, a restored backup or a late answer of a model does not bring
+    the erased back. Erasing what does not exist succeeds. A subject may return: what is said of it later is stored.
+    """
+    ListTombstones: _aio.UnaryUnaryMultiCallable[_sidecar_pb2.ListTombstonesRequest, _sidecar_pb2.ListTombstonesResponse]  # type: ignore[assignment]
+    """The tombstones of the project, in a fixed order: what to erase again after an older backup was restored."""
 
 class SidecarServiceServicer(metaclass=_abc_1.ABCMeta):
-    """Facts about this sidecar and its configuration."""
+    """Facts about this sidecar and its configuration, and the erasure of what it stores."""
 
     @_abc_1.abstractmethod
     def GetServerInfo(
@@ -54,5 +74,27 @@ class SidecarServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_sidecar_pb2.GetServerInfoResponse, _abc.Awaitable[_sidecar_pb2.GetServerInfoResponse]]:
         """Version, stores, models, defaults, limits and spend of this server."""
+
+    @_abc_1.abstractmethod
+    def Erase(
+        self,
+        request: _sidecar_pb2.EraseRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_sidecar_pb2.EraseResponse, _abc.Awaitable[_sidecar_pb2.EraseResponse]]:
+        """Erases a turn, a session or a subject, with everything that was derived from it: events, directives, critiques,
+        receipts and their outcomes, goal reports and reflections, memories, and stored answers. A memory that another
+        source taught in the same words is made anew from its words; every other memory that rests on the erased is removed.
+        An open turn ends: its further events are refused. The erasure goes on when the caller leaves, and after a crash.
+        It leaves tombstones, which hold no content: an import, a restored backup or a late answer of a model does not bring
+        the erased back. Erasing what does not exist succeeds. A subject may return: what is said of it later is stored.
+        """
+
+    @_abc_1.abstractmethod
+    def ListTombstones(
+        self,
+        request: _sidecar_pb2.ListTombstonesRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_sidecar_pb2.ListTombstonesResponse, _abc.Awaitable[_sidecar_pb2.ListTombstonesResponse]]:
+        """The tombstones of the project, in a fixed order: what to erase again after an older backup was restored."""
 
 def add_SidecarServiceServicer_to_server(servicer: SidecarServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

@@ -158,6 +158,14 @@ export declare type CritiqueRequest = Message<"sidemirror.v1.CritiqueRequest"> &
    * @generated from field: string compare_to = 9;
    */
   compareTo: string;
+
+  /**
+   * The subjects that the texts are about: ids of the caller's own choice, by which Erase finds the critique. At most
+   * 16. Each has 1 to 128 printable characters.
+   *
+   * @generated from field: repeated string subject_ids = 10;
+   */
+  subjectIds: string[];
 };
 
 /**
@@ -255,6 +263,14 @@ export declare type ReviseRequest = Message<"sidemirror.v1.ReviseRequest"> & {
    * @generated from field: int32 max_revisions = 9;
    */
   maxRevisions: number;
+
+  /**
+   * The subjects that the texts are about: ids of the caller's own choice, by which Erase finds the critique. At most
+   * 16. Each has 1 to 128 printable characters.
+   *
+   * @generated from field: repeated string subject_ids = 10;
+   */
+  subjectIds: string[];
 };
 
 /**
@@ -692,6 +708,14 @@ export declare type DebateRequest = Message<"sidemirror.v1.DebateRequest"> & {
    * @generated from field: int32 max_rounds = 10;
    */
   maxRounds: number;
+
+  /**
+   * The subjects that the texts are about: ids of the caller's own choice, by which Erase finds the critique. At most
+   * 16. Each has 1 to 128 printable characters.
+   *
+   * @generated from field: repeated string subject_ids = 11;
+   */
+  subjectIds: string[];
 };
 
 /**

@@ -270,6 +270,14 @@ export declare type ReportGoalRequest = Message<"sidemirror.v1.ReportGoalRequest
    * @generated from field: string error = 8;
    */
   error: string;
+
+  /**
+   * The subjects that the report is about: ids of the caller's own choice, by which Erase finds the report and its
+   * reflection. At most 16. Each has 1 to 128 printable characters.
+   *
+   * @generated from field: repeated string subject_ids = 9;
+   */
+  subjectIds: string[];
 };
 
 /**

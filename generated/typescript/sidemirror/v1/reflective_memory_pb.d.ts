@@ -466,6 +466,13 @@ export declare type Memory = Message<"sidemirror.v1.Memory"> & {
    * @generated from field: repeated string derived_from = 28;
    */
   derivedFrom: string[];
+
+  /**
+   * The subjects that the memory is about, as far as they are known.
+   *
+   * @generated from field: repeated string subject_ids = 29;
+   */
+  subjectIds: string[];
 };
 
 /**
@@ -574,6 +581,14 @@ export declare type GenerateReflectionRequest = Message<"sidemirror.v1.GenerateR
    * @generated from field: bool store = 13;
    */
   store: boolean;
+
+  /**
+   * The subjects that the texts are about: ids of the caller's own choice, by which Erase finds the memory. Those of a
+   * recorded turn or session count too. At most 16. Each has 1 to 128 printable characters.
+   *
+   * @generated from field: repeated string subject_ids = 14;
+   */
+  subjectIds: string[];
 };
 
 /**
@@ -665,6 +680,14 @@ export declare type StoreReflectionRequest = Message<"sidemirror.v1.StoreReflect
    * @generated from field: string session_id = 5;
    */
   sessionId: string;
+
+  /**
+   * The subjects that the result is about: ids of the caller's own choice, by which Erase finds the memory. At most 16.
+   * Each has 1 to 128 printable characters.
+   *
+   * @generated from field: repeated string subject_ids = 6;
+   */
+  subjectIds: string[];
 };
 
 /**
@@ -907,6 +930,14 @@ export declare type UpdateReflectionRequest = Message<"sidemirror.v1.UpdateRefle
    * @generated from field: string reason = 8;
    */
   reason: string;
+
+  /**
+   * The subjects that the new text is about, in addition to those of the memory: ids of the caller's own choice, by
+   * which Erase finds the memory. At most 16. Each has 1 to 128 printable characters.
+   *
+   * @generated from field: repeated string subject_ids = 9;
+   */
+  subjectIds: string[];
 };
 
 /**
@@ -2086,6 +2117,13 @@ export declare type ImportReflectionsResponse = Message<"sidemirror.v1.ImportRef
    * @generated from field: repeated sidemirror.v1.RefusedLine refused = 4;
    */
   refused: RefusedLine[];
+
+  /**
+   * Memories that were erased (Erase), or whose every source was; they are not stored.
+   *
+   * @generated from field: int64 erased_count = 5;
+   */
+  erasedCount: bigint;
 };
 
 /**

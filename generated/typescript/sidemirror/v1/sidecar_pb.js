@@ -3,14 +3,14 @@
 /* eslint-disable */
 
 import { enumDesc, fileDesc, messageDesc, serviceDesc, tsEnum } from "@bufbuild/protobuf/codegenv2";
-import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
+import { file_google_protobuf_duration, file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import { file_sidemirror_v1_thinking } from "./thinking_pb.js";
 
 /**
  * Describes the file sidemirror/v1/sidecar.proto.
  */
 export const file_sidemirror_v1_sidecar = /*@__PURE__*/
-  fileDesc("ChtzaWRlbWlycm9yL3YxL3NpZGVjYXIucHJvdG8SDXNpZGVtaXJyb3IudjEiPQoUR2V0U2VydmVySW5mb1JlcXVlc3QSEQoJdGVuYW50X2lkGAEgASgJEhIKCnByb2plY3RfaWQYAiABKAki0AMKFUdldFNlcnZlckluZm9SZXNwb25zZRIPCgd2ZXJzaW9uGAEgASgJEhEKCXRlbmFudF9pZBgCIAEoCRISCgpwcm9qZWN0X2lkGAMgASgJEigKBnN0b3JlcxgEIAMoCzIYLnNpZGVtaXJyb3IudjEuU3RvcmVJbmZvEigKBm1vZGVscxgFIAMoCzIYLnNpZGVtaXJyb3IudjEuTW9kZWxJbmZvEjUKDmRlZmF1bHRfY29uZmlnGAYgASgLMh0uc2lkZW1pcnJvci52MS5UaGlua2luZ0NvbmZpZxIxCg5kZWZhdWx0X2J1ZGdldBgHIAEoCzIZLnNpZGVtaXJyb3IudjEuVHVybkJ1ZGdldBJACgZsaW1pdHMYCCADKAsyMC5zaWRlbWlycm9yLnYxLkdldFNlcnZlckluZm9SZXNwb25zZS5MaW1pdHNFbnRyeRIjCgVzcGVuZBgJIAMoCzIULnNpZGVtaXJyb3IudjEuU3BlbmQSKwoKc3BlbmRfY2FwcxgKIAMoCzIXLnNpZGVtaXJyb3IudjEuU3BlbmRDYXAaLQoLTGltaXRzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgDOgI4ASJPCglTdG9yZUluZm8SDAoEa2luZBgBIAEoCRINCgVob2xkcxgCIAEoCRISCgpkdXJhYmlsaXR5GAMgASgJEhEKCWF2YWlsYWJsZRgEIAEoCCJQCglNb2RlbEluZm8SDwoHcHVycG9zZRgBIAEoCRIQCghwcm92aWRlchgCIAEoCRINCgVtb2RlbBgDIAEoCRIRCglhdmFpbGFibGUYBCABKAgirwEKBVNwZW5kEgsKA2RheRgBIAEoCRIPCgdwdXJwb3NlGAIgASgJEg0KBWNhbGxzGAMgASgDEg4KBnRva2VucxgEIAEoAxILCgN1c2QYBSABKAESFwoPcmVzZXJ2ZWRfdG9rZW5zGAYgASgDEhQKDHJlc2VydmVkX3VzZBgHIAEoARIXCg9vcnBoYW5lZF90b2tlbnMYCCABKAMSFAoMb3JwaGFuZWRfdXNkGAkgASgBIvYBCghTcGVuZENhcBIoCgVsZXZlbBgBIAEoDjIZLnNpZGVtaXJyb3IudjEuU3BlbmRMZXZlbBIPCgdwdXJwb3NlGAIgASgJEhsKDnRva2Vuc19wZXJfZGF5GAMgASgDSACIAQESGAoLdXNkX3Blcl9kYXkYBCABKAFIAYgBARITCgt1c2VkX3Rva2VucxgFIAEoAxIQCgh1c2VkX3VzZBgGIAEoARIuCgpyZXNldF90aW1lGAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIRCg9fdG9rZW5zX3Blcl9kYXlCDgoMX3VzZF9wZXJfZGF5KooBCgpTcGVuZExldmVsEhsKF1NQRU5EX0xFVkVMX1VOU1BFQ0lGSUVEEAASFQoRU1BFTkRfTEVWRUxfVE9UQUwQARIXChNTUEVORF9MRVZFTF9QVVJQT1NFEAISFgoSU1BFTkRfTEVWRUxfVEVOQU5UEAMSFwoTU1BFTkRfTEVWRUxfUFJPSkVDVBAEMnEKDlNpZGVjYXJTZXJ2aWNlEl8KDUdldFNlcnZlckluZm8SIy5zaWRlbWlycm9yLnYxLkdldFNlcnZlckluZm9SZXF1ZXN0GiQuc2lkZW1pcnJvci52MS5HZXRTZXJ2ZXJJbmZvUmVzcG9uc2UiA5ACAWIGcHJvdG8z", [file_google_protobuf_timestamp, file_sidemirror_v1_thinking]);
+  fileDesc("ChtzaWRlbWlycm9yL3YxL3NpZGVjYXIucHJvdG8SDXNpZGVtaXJyb3IudjEiPQoUR2V0U2VydmVySW5mb1JlcXVlc3QSEQoJdGVuYW50X2lkGAEgASgJEhIKCnByb2plY3RfaWQYAiABKAkilwQKFUdldFNlcnZlckluZm9SZXNwb25zZRIPCgd2ZXJzaW9uGAEgASgJEhEKCXRlbmFudF9pZBgCIAEoCRISCgpwcm9qZWN0X2lkGAMgASgJEigKBnN0b3JlcxgEIAMoCzIYLnNpZGVtaXJyb3IudjEuU3RvcmVJbmZvEigKBm1vZGVscxgFIAMoCzIYLnNpZGVtaXJyb3IudjEuTW9kZWxJbmZvEjUKDmRlZmF1bHRfY29uZmlnGAYgASgLMh0uc2lkZW1pcnJvci52MS5UaGlua2luZ0NvbmZpZxIxCg5kZWZhdWx0X2J1ZGdldBgHIAEoCzIZLnNpZGVtaXJyb3IudjEuVHVybkJ1ZGdldBJACgZsaW1pdHMYCCADKAsyMC5zaWRlbWlycm9yLnYxLkdldFNlcnZlckluZm9SZXNwb25zZS5MaW1pdHNFbnRyeRIjCgVzcGVuZBgJIAMoCzIULnNpZGVtaXJyb3IudjEuU3BlbmQSKwoKc3BlbmRfY2FwcxgKIAMoCzIXLnNpZGVtaXJyb3IudjEuU3BlbmRDYXASFQoNc3BlbmRfdW5rbm93bhgLIAEoCBIuCgtzdG9yZV9jbG9jaxgMIAEoCzIZLnNpZGVtaXJyb3IudjEuU3RvcmVDbG9jaxotCgtMaW1pdHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAM6AjgBIk8KCVN0b3JlSW5mbxIMCgRraW5kGAEgASgJEg0KBWhvbGRzGAIgASgJEhIKCmR1cmFiaWxpdHkYAyABKAkSEQoJYXZhaWxhYmxlGAQgASgIIkUKClN0b3JlQ2xvY2sSKAoFYWhlYWQYASABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SDQoFZG91YnQYAiABKAkiUAoJTW9kZWxJbmZvEg8KB3B1cnBvc2UYASABKAkSEAoIcHJvdmlkZXIYAiABKAkSDQoFbW9kZWwYAyABKAkSEQoJYXZhaWxhYmxlGAQgASgIIq8BCgVTcGVuZBILCgNkYXkYASABKAkSDwoHcHVycG9zZRgCIAEoCRINCgVjYWxscxgDIAEoAxIOCgZ0b2tlbnMYBCABKAMSCwoDdXNkGAUgASgBEhcKD3Jlc2VydmVkX3Rva2VucxgGIAEoAxIUCgxyZXNlcnZlZF91c2QYByABKAESFwoPb3JwaGFuZWRfdG9rZW5zGAggASgDEhQKDG9ycGhhbmVkX3VzZBgJIAEoASL2AQoIU3BlbmRDYXASKAoFbGV2ZWwYASABKA4yGS5zaWRlbWlycm9yLnYxLlNwZW5kTGV2ZWwSDwoHcHVycG9zZRgCIAEoCRIbCg50b2tlbnNfcGVyX2RheRgDIAEoA0gAiAEBEhgKC3VzZF9wZXJfZGF5GAQgASgBSAGIAQESEwoLdXNlZF90b2tlbnMYBSABKAMSEAoIdXNlZF91c2QYBiABKAESLgoKcmVzZXRfdGltZRgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCEQoPX3Rva2Vuc19wZXJfZGF5Qg4KDF91c2RfcGVyX2RheSKSAQoMRXJhc2VSZXF1ZXN0EhEKCXRlbmFudF9pZBgBIAEoCRISCgpwcm9qZWN0X2lkGAIgASgJEhIKCnJlcXVlc3RfaWQYAyABKAkSEQoHdHVybl9pZBgEIAEoCUgAEhQKCnNlc3Npb25faWQYBSABKAlIABIUCgpzdWJqZWN0X2lkGAYgASgJSABCCAoGdGFyZ2V0IqgBCg1FcmFzZVJlc3BvbnNlEjgKBmNvdW50cxgBIAMoCzIoLnNpZGVtaXJyb3IudjEuRXJhc2VSZXNwb25zZS5Db3VudHNFbnRyeRIuCgplcmFzZV90aW1lGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBotCgtDb3VudHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAM6AjgBImUKFUxpc3RUb21ic3RvbmVzUmVxdWVzdBIRCgl0ZW5hbnRfaWQYASABKAkSEgoKcHJvamVjdF9pZBgCIAEoCRIRCglwYWdlX3NpemUYAyABKAUSEgoKcGFnZV90b2tlbhgEIAEoCSJfChZMaXN0VG9tYnN0b25lc1Jlc3BvbnNlEiwKCnRvbWJzdG9uZXMYASADKAsyGC5zaWRlbWlycm9yLnYxLlRvbWJzdG9uZRIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiWQoJVG9tYnN0b25lEgwKBGtpbmQYASABKAkSDgoGZGlnZXN0GAIgASgJEi4KCmVyYXNlX3RpbWUYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wKooBCgpTcGVuZExldmVsEhsKF1NQRU5EX0xFVkVMX1VOU1BFQ0lGSUVEEAASFQoRU1BFTkRfTEVWRUxfVE9UQUwQARIXChNTUEVORF9MRVZFTF9QVVJQT1NFEAISFgoSU1BFTkRfTEVWRUxfVEVOQU5UEAMSFwoTU1BFTkRfTEVWRUxfUFJPSkVDVBAEMpkCCg5TaWRlY2FyU2VydmljZRJfCg1HZXRTZXJ2ZXJJbmZvEiMuc2lkZW1pcnJvci52MS5HZXRTZXJ2ZXJJbmZvUmVxdWVzdBokLnNpZGVtaXJyb3IudjEuR2V0U2VydmVySW5mb1Jlc3BvbnNlIgOQAgESQgoFRXJhc2USGy5zaWRlbWlycm9yLnYxLkVyYXNlUmVxdWVzdBocLnNpZGVtaXJyb3IudjEuRXJhc2VSZXNwb25zZRJiCg5MaXN0VG9tYnN0b25lcxIkLnNpZGVtaXJyb3IudjEuTGlzdFRvbWJzdG9uZXNSZXF1ZXN0GiUuc2lkZW1pcnJvci52MS5MaXN0VG9tYnN0b25lc1Jlc3BvbnNlIgOQAgFiBnByb3RvMw", [file_google_protobuf_duration, file_google_protobuf_timestamp, file_sidemirror_v1_thinking]);
 
 /**
  * Describes the message sidemirror.v1.GetServerInfoRequest.
@@ -34,25 +34,67 @@ export const StoreInfoSchema = /*@__PURE__*/
   messageDesc(file_sidemirror_v1_sidecar, 2);
 
 /**
+ * Describes the message sidemirror.v1.StoreClock.
+ * Use `create(StoreClockSchema)` to create a new message.
+ */
+export const StoreClockSchema = /*@__PURE__*/
+  messageDesc(file_sidemirror_v1_sidecar, 3);
+
+/**
  * Describes the message sidemirror.v1.ModelInfo.
  * Use `create(ModelInfoSchema)` to create a new message.
  */
 export const ModelInfoSchema = /*@__PURE__*/
-  messageDesc(file_sidemirror_v1_sidecar, 3);
+  messageDesc(file_sidemirror_v1_sidecar, 4);
 
 /**
  * Describes the message sidemirror.v1.Spend.
  * Use `create(SpendSchema)` to create a new message.
  */
 export const SpendSchema = /*@__PURE__*/
-  messageDesc(file_sidemirror_v1_sidecar, 4);
+  messageDesc(file_sidemirror_v1_sidecar, 5);
 
 /**
  * Describes the message sidemirror.v1.SpendCap.
  * Use `create(SpendCapSchema)` to create a new message.
  */
 export const SpendCapSchema = /*@__PURE__*/
-  messageDesc(file_sidemirror_v1_sidecar, 5);
+  messageDesc(file_sidemirror_v1_sidecar, 6);
+
+/**
+ * Describes the message sidemirror.v1.EraseRequest.
+ * Use `create(EraseRequestSchema)` to create a new message.
+ */
+export const EraseRequestSchema = /*@__PURE__*/
+  messageDesc(file_sidemirror_v1_sidecar, 7);
+
+/**
+ * Describes the message sidemirror.v1.EraseResponse.
+ * Use `create(EraseResponseSchema)` to create a new message.
+ */
+export const EraseResponseSchema = /*@__PURE__*/
+  messageDesc(file_sidemirror_v1_sidecar, 8);
+
+/**
+ * Describes the message sidemirror.v1.ListTombstonesRequest.
+ * Use `create(ListTombstonesRequestSchema)` to create a new message.
+ */
+export const ListTombstonesRequestSchema = /*@__PURE__*/
+  messageDesc(file_sidemirror_v1_sidecar, 9);
+
+/**
+ * Describes the message sidemirror.v1.ListTombstonesResponse.
+ * Use `create(ListTombstonesResponseSchema)` to create a new message.
+ */
+export const ListTombstonesResponseSchema = /*@__PURE__*/
+  messageDesc(file_sidemirror_v1_sidecar, 10);
+
+/**
+ * Describes the message sidemirror.v1.Tombstone.
+ * Use `create(TombstoneSchema)` to create a new message.
+ */
+export const TombstoneSchema = /*@__PURE__*/
+  messageDesc(file_sidemirror_v1_sidecar, 11);
 
 /**
  * Describes the enum sidemirror.v1.SpendLevel.
@@ -69,7 +111,7 @@ export const SpendLevel = /*@__PURE__*/
   tsEnum(SpendLevelSchema);
 
 /**
- * Facts about this sidecar and its configuration.
+ * Facts about this sidecar and its configuration, and the erasure of what it stores.
  *
  * @generated from service sidemirror.v1.SidecarService
  */

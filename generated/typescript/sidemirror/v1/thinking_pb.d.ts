@@ -274,6 +274,13 @@ export declare type Session = Message<"sidemirror.v1.Session"> & {
    * @generated from field: google.protobuf.Timestamp update_time = 6;
    */
   updateTime?: Timestamp | undefined;
+
+  /**
+   * The subjects that the session is about, as given at its creation.
+   *
+   * @generated from field: repeated string subject_ids = 7;
+   */
+  subjectIds: string[];
 };
 
 /**
@@ -411,6 +418,14 @@ export declare type TurnEvent = Message<"sidemirror.v1.TurnEvent"> & {
     value: TurnFinished;
     case: "turnFinished";
   } | { case: undefined; value?: undefined };
+
+  /**
+   * The subjects that the event is about: ids of the caller's own choice, by which Erase finds the turn. A turn is
+   * erased whole when one of its events is about the subject. At most 16. Each has 1 to 128 printable characters.
+   *
+   * @generated from field: repeated string subject_ids = 16;
+   */
+  subjectIds: string[];
 };
 
 /**
@@ -1611,6 +1626,14 @@ export declare type CreateSessionRequest = Message<"sidemirror.v1.CreateSessionR
    * @generated from field: sidemirror.v1.ThinkingConfig config = 5;
    */
   config?: ThinkingConfig | undefined;
+
+  /**
+   * The subjects that the session is about, such as its user: ids of the caller's own choice, by which Erase finds the
+   * session with all its turns. At most 16. Each has 1 to 128 printable characters.
+   *
+   * @generated from field: repeated string subject_ids = 6;
+   */
+  subjectIds: string[];
 };
 
 /**
@@ -2184,6 +2207,14 @@ export declare type StartTurnRequest = Message<"sidemirror.v1.StartTurnRequest">
    * @generated from field: sidemirror.v1.ContextWish context = 15;
    */
   context?: ContextWish | undefined;
+
+  /**
+   * The subjects that the turn is about: ids of the caller's own choice, by which Erase finds the turn. At most 16.
+   * Each has 1 to 128 printable characters.
+   *
+   * @generated from field: repeated string subject_ids = 16;
+   */
+  subjectIds: string[];
 };
 
 /**

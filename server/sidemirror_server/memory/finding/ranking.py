@@ -10,10 +10,10 @@ import msgspec
 
 from sidemirror_server.memory.finding.search import MemoryFacts, TextHit, VectorHit
 
-# The authors' constant: the first places differ little, so that both lists count.
+# The authors' constant: it keeps the first places close together, so that both lists count.
 _RANK_CONSTANT = 60
-# The largest share of its score that a memory can lose by low merit. Chosen here: it moves past some neighbours in a
-# list, never past a memory that fits twice as well.
+# The largest share of its score that a memory can lose by low merit. Chosen here: the memory can fall behind neighbours
+# in the list, but never behind one that fits half as well.
 _MERIT_SPAN = 0.1
 _IMPORTANCE_WEIGHT, _RECENCY_WEIGHT, _CONFIDENCE_WEIGHT = 0.5, 0.3, 0.2
 # Chosen here: a lesson of last month has half the recency of one of today.
@@ -34,8 +34,8 @@ class Part(msgspec.Struct, frozen=True):
 
 
 class Ranked(msgspec.Struct, frozen=True):
-    """A memory in the ranking. `score` and `recency`: 0 to 1. `words`: its score by words, and `similarity`: by vector,
-    each with its place from 1. `fused`: both places fused. A part that does not count is None, and its place 0."""
+    """A memory in the ranking. `score` and `recency`: 0 to 1. `words`, `similarity`: its scores by words and by vector,
+    with ranks from 1. `fused`: the score of both ranks. A part that does not count is None, with rank 0."""
 
     facts: MemoryFacts
     score: float
@@ -63,13 +63,12 @@ class Ranked(msgspec.Struct, frozen=True):
 
 
 def rank_filtered(found: Sequence[MemoryFacts], now_us: int) -> tuple[Ranked, ...]:
-    """The ranking without a question: the order as given, and the importance as the score."""
+    """The ranking without a question: it keeps the given order, and the importance is the score."""
     return tuple(Ranked(facts, facts.importance, _recency(facts, now_us)) for facts in found)
 
 
 def rank(texts: Sequence[TextHit], vectors: Sequence[VectorHit] | None, now_us: int) -> tuple[Ranked, ...]:
-    """The ranked memories, the best first. Both lists come with their best first; `vectors` None: there are none to
-    use.
+    """The ranked memories, the best first. Both arguments are ordered best first; `vectors`: None if there are none.
 
     Memories found by the same task keep their places as a group, with the newest of them first.
     """
@@ -111,7 +110,7 @@ def _recency(facts: MemoryFacts, now_us: int) -> float:
 
 
 def _merit(facts: MemoryFacts, recency: float) -> float:
-    """0 to 1; a missing confidence has no effect."""
+    """The merit, 0 to 1; a missing confidence has no effect."""
     merit = _IMPORTANCE_WEIGHT * facts.importance + _RECENCY_WEIGHT * recency
     if facts.confidence is None:
         return merit / (_IMPORTANCE_WEIGHT + _RECENCY_WEIGHT)
@@ -119,7 +118,7 @@ def _merit(facts: MemoryFacts, recency: float) -> float:
 
 
 def _newest_of_a_task_first(scored: list[tuple[TextHit | None, Ranked]]) -> tuple[Ranked, ...]:
-    """Memories of the same task are recognised by their scores for it, which are equal to the last digit."""
+    """Memories of the same task have exactly equal task scores, by which they are recognised."""
     places: dict[float, list[int]] = {}
     for place, (text, _) in enumerate(scored):
         if text is not None and text.task_score > 0 and text.task_score >= _BY_TASK_RATIO * text.content_score:

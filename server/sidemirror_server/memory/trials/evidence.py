@@ -1,4 +1,4 @@
-"""Whether a lesson helps: compares tasks that it was shown for with tasks from which it was held back at random.
+"""Whether a lesson helps: compares tasks for which it was shown with tasks from which it was held back at random.
 
 Pure rules; `memory/trials/outcomes.py` supplies the counts and acts on the verdict.
 
@@ -56,7 +56,7 @@ class LessonVerdict(StrEnum):
 
 class ArmTally(msgspec.Struct, frozen=True):
     """Counts of the tasks of one arm and one fraction. `fraction` 0: shown without a draw, and so not compared.
-    `returned`, `stayed_away`: tasks in which the lesson's error came up again, or did not, as far as known."""
+    `returned`, `stayed_away`: in how many tasks the lesson's error is known to have come up again, or not."""
 
     arm: Arm
     fraction: float
@@ -109,8 +109,8 @@ class LessonEvidence(msgspec.Struct, frozen=True):
 
 
 def is_held_back(receipt_id: str, memory_id: str, fraction: float) -> bool:
-    """Whether a fitting lesson is held back from this receipt's block: for `fraction` of the receipts, whatever else is
-    in the block, and always the same for one receipt."""
+    """Whether a fitting lesson is held back from this receipt's block. True for `fraction` of the receipts,
+    independently of the rest of the block; the result for one receipt never changes."""
     drawn = blake2b(f"{receipt_id}\0{memory_id}".encode(), digest_size=8, person=b"holdout").digest()
     return int.from_bytes(drawn, "big") < fraction * 2**64
 
@@ -141,7 +141,7 @@ def evidence_of(tallies: Iterable[ArmTally]) -> LessonEvidence:
 
 
 def explained(evidence: LessonEvidence) -> str:
-    """The reason for the verdict, and what to be careful about, for people."""
+    """The reason for the verdict, with caveats, for people."""
     shown, held = evidence.shown, evidence.held_back
     if not shown.assigned and not held.assigned:
         return "no task was compared: a comparison needs a holdout_fraction"

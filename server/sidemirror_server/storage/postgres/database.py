@@ -18,7 +18,7 @@ server can start while the store is away, and uses it once it answers.
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from hashlib import blake2b
 from typing import Any, Self
 
@@ -35,6 +35,7 @@ from sidemirror_server.storage.postgres.failures import (
     store_failure,
 )
 from sidemirror_server.storage.postgres.migrate import DRIVER_ERRORS, PostgresMigration, connect, read_migrations
+from sidemirror_server.storage.sql import ids_of
 from sidemirror_server.vocabulary.clock import SystemClock
 from sidemirror_server.vocabulary.errors import SidemirrorError, StoreRefused, StoreUnavailable
 from sidemirror_server.vocabulary.scope import Scope, Serves
@@ -70,6 +71,16 @@ class Transaction:
     async def enter(self, scope: Scope) -> None:
         """Limits the statements that follow to rows of this scope."""
         await self._connection.execute("; ".join(_scope_settings(scope, self._reach)))
+
+    async def by_scope(self, rows: Iterable[asyncpg.Record]) -> AsyncIterator[tuple[Scope, list[list[Any]]]]:
+        """Enters one scope of these rows after the other; the ids of a scope are a row's first two values. Yields the
+        scope and the further columns of its rows."""
+        found: dict[Scope, list[Sequence[Any]]] = {}
+        for tenant_id, project_id, *values in rows:
+            found.setdefault(Scope(tenant_id, project_id), []).append(values)
+        for scope, own in found.items():
+            await self.enter(scope)
+            yield scope, [list(column) for column in zip(*own, strict=True)]
 
     async def leave(self) -> None:
         """Ends `enter`: the statements that follow see envelopes of every scope."""
@@ -203,6 +214,22 @@ class PostgresDatabase:
             if await connection.execute("COMMIT") != "COMMIT":
                 raise StoreUnavailable(store="postgres", reason="it was rolled back")
         self._failures = 0
+
+    async def fetch(self, scope: Scope, statement: str, *values: Any) -> list[asyncpg.Record]:
+        """All rows of a statement that reads. It runs alone, and the scope's ids are its first two values, here and
+        below."""
+        async with self.transaction(scope, reads_only=True) as transaction:
+            return await transaction.fetch(statement, *ids_of(scope), *values)
+
+    async def first(self, scope: Scope, statement: str, *values: Any) -> asyncpg.Record | None:
+        """The first row of a statement that reads; None if there is none."""
+        async with self.transaction(scope, reads_only=True) as transaction:
+            return await transaction.first(statement, *ids_of(scope), *values)
+
+    async def change(self, scope: Scope, statement: str, *values: Any) -> int:
+        """The number of rows that a statement changed."""
+        async with self.transaction(scope) as transaction:
+            return await transaction.change(statement, *ids_of(scope), *values)
 
     async def _facts_for(self, scope: Scope | None, connection: asyncpg.Connection) -> PostgresFacts:
         """The facts about the server. They are read again for an unknown tenant, which may be newly bound. Raises

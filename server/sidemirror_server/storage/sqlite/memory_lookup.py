@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from sidemirror_server.memory.finding.search import Filter, MemoryFacts, TextHit, TextHits, VectorHit, VectorHits
-from sidemirror_server.storage.sql import load_statements
+from sidemirror_server.storage.sql import columns_of, json_of, load_statements
 from sidemirror_server.storage.sqlite.memory_vectors import Vectors
 from sidemirror_server.vocabulary.bm25 import MOST_LED_TO, Field, chosen, scorer
 from sidemirror_server.vocabulary.scope import Scope
@@ -98,11 +98,11 @@ class Lookup:
             return ()
         if wanted.tags:
             labels = [f"g:{tag}" for tag in wanted.tags]
-            values = {**_filter(known, wanted), "labels": _json(labels), "tags": "[]", "limit": limit}
+            values = {**_filter(known, wanted), "labels": json_of(labels), "tags": "[]", "limit": limit}
             name = "labelled_newest" if newest_first else "labelled"
             return tuple(MemoryFacts(*row) for row in connection.execute(SQL[name], values))
         found: list[MemoryFacts] = []
-        place = {"tenant_id": scope.tenant_id, "project_id": scope.project_id}
+        place = columns_of(scope)
         for state in wanted.states:
             values = {**_filter(known, wanted), **place, "state": state, "limit": limit}
             found += [
@@ -126,8 +126,8 @@ class Lookup:
         labels = [f"t:{tool}" for tool in tools] + [f"c:{category}" for category in error_categories]
         if known is None or not labels:
             return ()
-        tags = _json([f"g:{tag}" for tag in wanted.tags])
-        values = {**_filter(known, wanted), "labels": _json(labels), "tags": tags, "limit": limit}
+        tags = json_of([f"g:{tag}" for tag in wanted.tags])
+        values = {**_filter(known, wanted), "labels": json_of(labels), "tags": tags, "limit": limit}
         found = [MemoryFacts(*row) for row in connection.execute(SQL["labelled"], values)]
         return tuple(sorted(found, key=_by_importance))
 
@@ -152,7 +152,7 @@ class Lookup:
 
         def read(rows: list[int], *, with_vectors: bool) -> list[tuple[Any, ...]]:
             statement = SQL["vectors_of" if with_vectors else "facts_of"]
-            return connection.execute(statement, {**passing, "rows": _json(rows)}).fetchall()
+            return connection.execute(statement, {**passing, "rows": json_of(rows)}).fetchall()
 
         found: list[tuple[float, tuple[Any, ...]]] = []
         for nearest in self._vectors.nearest(connection, known.scope_no, model_no, vector, limit, read):
@@ -178,8 +178,7 @@ def scope_number(connection: sqlite3.Connection, scope: Scope) -> int | None:
 
 
 def _scope(connection: sqlite3.Connection, scope: Scope) -> _Scope | None:
-    wanted = {"tenant_id": scope.tenant_id, "project_id": scope.project_id}
-    row = connection.execute(SQL["scope"], wanted).fetchone()
+    row = connection.execute(SQL["scope"], columns_of(scope)).fetchone()
     if row is None:
         return None
     scope_no, memories, content_terms, tasks, task_terms = row
@@ -215,7 +214,7 @@ def _best_by_words(
 
 
 def _passing(known: _Scope, wanted: Filter) -> dict[str, Any]:
-    return {**_filter(known, wanted), "labels": _json([f"g:{tag}" for tag in wanted.tags])}
+    return {**_filter(known, wanted), "labels": json_of([f"g:{tag}" for tag in wanted.tags])}
 
 
 def _filter(known: _Scope, wanted: Filter) -> dict[str, Any]:
@@ -223,13 +222,9 @@ def _filter(known: _Scope, wanted: Filter) -> dict[str, Any]:
         "scope_no": known.scope_no,
         "min_importance": wanted.min_importance,
         "kind": wanted.kind,
-        "states": _json(wanted.states),
+        "states": json_of(wanted.states),
     }
 
 
 def _by_importance(facts: MemoryFacts) -> tuple[float, int, str]:
     return (-facts.importance, -facts.created_us, facts.memory_id)
-
-
-def _json(values: Iterable[Any]) -> str:
-    return msgspec.json.encode(list(values)).decode()

@@ -1,8 +1,8 @@
 """The probability that a response is right, from its form and from the evidence for it.
 
-The weights are chosen by hand on two thirds of the recorded answers with a known outcome
-(`data/critique/outcome_labelled`, split by question), and measured on the rest: `tests/critique/test_rules_recorded.py`
-prints both. They are log odds, where 0 is an even chance.
+The weights are log odds, where 0 is an even chance. They were chosen by hand on two thirds of the recorded answers with
+a known outcome (`data/critique/outcome_labelled`, split by question), and measured on the rest;
+`tests/critique/test_rules_recorded.py` prints both results.
 """
 
 import math

@@ -129,7 +129,7 @@ def _next(found: Findings, failure: FailedStep | None) -> str:
 
 
 def confidence_of(found: Findings, failure: FailedStep | None) -> float:
-    """0.2 without outcomes, rising towards 0.7 with their number (half of the rise at 4). 0.2 more if the failure's
+    """0.2 without outcomes; rises towards 0.7 with their number (half of the rise at 4). 0.2 is added if the failure's
     error names its kind, or if there is a loop. At most 0.9, because a rule sees form and not meaning."""
     outcomes = len(found.worked) + len(found.failures)
     seen = 0.2 + 0.5 * outcomes / (outcomes + 4)
