@@ -77,7 +77,7 @@ class ServiceHealth:
             await asyncio.sleep(_LOOK_AT_REFLECTIONS_S)
 
     async def follow_the_clock(self) -> None:
-        """Sets the health `sidemirror.v1.SidecarService/clock`: may old records be removed by the store's clock?"""
+        """Sets the health `sidemirror.v1.SidecarService/clock`: whether the store's clock is free of doubt."""
         able: bool | None = None
         while True:
             if (sure := not self._stores.clock.doubt) != able:

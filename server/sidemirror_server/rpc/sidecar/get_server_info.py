@@ -19,7 +19,7 @@ from sidemirror_server.vocabulary.store_clock import StoreClock
 
 # How many days of spend are reported. Chosen here: a week shows whether today is unusual.
 _DAYS = 7
-# How long the answer waits for the store. Chosen here: the commands wait for 2 s or more, and are told of an outage.
+# How long the answer waits for the store. Chosen here: the commands wait for 2 s or more, so they learn of an outage.
 _SPEND_S = 1.0
 _EPOCH = datetime.date(1970, 1, 1)
 _LEVELS = numbers_of(Level, pb.SpendLevel)

@@ -1,4 +1,4 @@
-"""ListTombstones: what is left of what was erased."""
+"""ListTombstones: a page of a project's tombstones."""
 
 from sidemirror.v1 import sidecar_pb2 as pb
 from sidemirror_server.rpc.boundary.call import Call

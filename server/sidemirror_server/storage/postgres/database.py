@@ -73,8 +73,8 @@ class Transaction:
         await self._connection.execute("; ".join(_scope_settings(scope, self._reach)))
 
     async def by_scope(self, rows: Iterable[asyncpg.Record]) -> AsyncIterator[tuple[Scope, list[list[Any]]]]:
-        """Enters one scope of these rows after the other; the ids of a scope are a row's first two values. Yields the
-        scope and the further columns of its rows."""
+        """Enters the scopes of these rows one by one; the first two values of a row are its scope's ids. Yields each
+        scope with the other columns of its rows."""
         found: dict[Scope, list[Sequence[Any]]] = {}
         for tenant_id, project_id, *values in rows:
             found.setdefault(Scope(tenant_id, project_id), []).append(values)
@@ -216,8 +216,8 @@ class PostgresDatabase:
         self._failures = 0
 
     async def fetch(self, scope: Scope, statement: str, *values: Any) -> list[asyncpg.Record]:
-        """All rows of a statement that reads. It runs alone, and the scope's ids are its first two values, here and
-        below."""
+        """All rows of a statement that reads. It runs in a transaction of its own. Its first two values are the scope's
+        ids."""
         async with self.transaction(scope, reads_only=True) as transaction:
             return await transaction.fetch(statement, *ids_of(scope), *values)
 
@@ -227,7 +227,7 @@ class PostgresDatabase:
             return await transaction.first(statement, *ids_of(scope), *values)
 
     async def change(self, scope: Scope, statement: str, *values: Any) -> int:
-        """The number of rows that a statement changed."""
+        """Runs a statement in a transaction of its own; returns the number of rows that it changed."""
         async with self.transaction(scope) as transaction:
             return await transaction.change(statement, *ids_of(scope), *values)
 
