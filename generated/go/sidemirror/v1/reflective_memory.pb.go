@@ -4174,7 +4174,7 @@ type ImportReflectionsResponse struct {
 	RefusedCount int64 `protobuf:"varint,3,opt,name=refused_count,json=refusedCount,proto3" json:"refused_count,omitempty"`
 	// The first 1,000 invalid lines.
 	Refused []*RefusedLine `protobuf:"bytes,4,rep,name=refused,proto3" json:"refused,omitempty"`
-	// Memories that were erased (Erase), or whose every source was; they are not stored.
+	// Memories that were erased (Erase), or all of whose sources were erased; they are not stored.
 	ErasedCount   int64 `protobuf:"varint,5,opt,name=erased_count,json=erasedCount,proto3" json:"erased_count,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

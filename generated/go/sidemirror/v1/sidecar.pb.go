@@ -166,7 +166,7 @@ type GetServerInfoResponse struct {
 	SpendCaps []*SpendCap `protobuf:"bytes,10,rep,name=spend_caps,json=spendCaps,proto3" json:"spend_caps,omitempty"`
 	// Whether `spend` and `spend_caps` are unknown because the store did not answer. They are empty then.
 	SpendUnknown bool `protobuf:"varint,11,opt,name=spend_unknown,json=spendUnknown,proto3" json:"spend_unknown,omitempty"`
-	// How this machine's clock and the store's differ.
+	// The difference between this machine's clock and the store's.
 	StoreClock    *StoreClock `protobuf:"bytes,12,opt,name=store_clock,json=storeClock,proto3" json:"store_clock,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -359,11 +359,11 @@ func (x *StoreInfo) GetAvailable() bool {
 	return false
 }
 
-// How this machine's clock differs from the store's. Sidecars that share a store go by its clock.
+// The difference between this machine's clock and the store's. Sidecars that share a store use its clock.
 type StoreClock struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// How far this machine's clock is ahead; negative when it is behind. Absent until it is measured, and where the store
-	// goes by this machine's clock.
+	// uses this machine's clock.
 	Ahead *durationpb.Duration `protobuf:"bytes,1,opt,name=ahead,proto3" json:"ahead,omitempty"`
 	// Why old records are not removed, for people; empty while they are.
 	Doubt         string `protobuf:"bytes,2,opt,name=doubt,proto3" json:"doubt,omitempty"`
@@ -849,7 +849,7 @@ type EraseResponse struct {
 	// were made anew count as `memories_made_anew`, turns that were shown an erased lesson as `turns_rewritten`. A later
 	// server may count further kinds.
 	Counts map[string]int64 `protobuf:"bytes,1,rep,name=counts,proto3" json:"counts,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"varint,2,opt,name=value"`
-	// When the erasure began: what was stored before this is erased.
+	// When the erasure began. Records that were stored before this time are erased.
 	EraseTime     *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=erase_time,json=eraseTime,proto3" json:"erase_time,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1027,12 +1027,13 @@ func (x *ListTombstonesResponse) GetNextPageToken() string {
 	return ""
 }
 
-// What is left of something that was erased.
+// The record that something was erased, without its content.
 type Tombstone struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// What was erased: `subject`, `session`, `turn`, `memory`, `critique` or `goal_report`.
+	// The kind of what was erased: `subject`, `session`, `turn`, `memory`, `critique` or `goal_report`.
 	Kind string `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"`
-	// A digest of the tenant, the project, the kind and the id, in hexadecimal. Whoever can guess an id can compare it.
+	// A digest of the tenant, the project, the kind and the id, in hexadecimal. Anyone who guesses an id can check it
+	// against the digest.
 	Digest string `protobuf:"bytes,2,opt,name=digest,proto3" json:"digest,omitempty"`
 	// When it was erased.
 	EraseTime     *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=erase_time,json=eraseTime,proto3" json:"erase_time,omitempty"`

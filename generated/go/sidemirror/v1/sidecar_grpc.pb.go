@@ -34,12 +34,12 @@ type SidecarServiceClient interface {
 	GetServerInfo(ctx context.Context, in *GetServerInfoRequest, opts ...grpc.CallOption) (*GetServerInfoResponse, error)
 	// Erases a turn, a session or a subject, with everything that was derived from it: events, directives, critiques,
 	// receipts and their outcomes, goal reports and reflections, memories, and stored answers. A memory that another
-	// source taught in the same words is made anew from its words; every other memory that rests on the erased is removed.
-	// An open turn ends: its further events are refused. The erasure goes on when the caller leaves, and after a crash.
-	// It leaves tombstones, which hold no content: an import, a restored backup or a late answer of a model does not bring
-	// the erased back. Erasing what does not exist succeeds. A subject may return: what is said of it later is stored.
+	// source taught in the same words is made anew from that source; every other memory that rests on erased data is
+	// removed. An open turn ends: its further events are refused. The erasure goes on when the caller leaves, and after a
+	// crash. It leaves tombstones without content, so that no import, restored backup or late model answer brings the
+	// data back. Erasing something that does not exist succeeds. A subject may return: later texts about it are stored.
 	Erase(ctx context.Context, in *EraseRequest, opts ...grpc.CallOption) (*EraseResponse, error)
-	// The tombstones of the project, in a fixed order: what to erase again after an older backup was restored.
+	// The tombstones of the project, in a fixed order. They name what to erase again after an older backup is restored.
 	ListTombstones(ctx context.Context, in *ListTombstonesRequest, opts ...grpc.CallOption) (*ListTombstonesResponse, error)
 }
 
@@ -91,12 +91,12 @@ type SidecarServiceServer interface {
 	GetServerInfo(context.Context, *GetServerInfoRequest) (*GetServerInfoResponse, error)
 	// Erases a turn, a session or a subject, with everything that was derived from it: events, directives, critiques,
 	// receipts and their outcomes, goal reports and reflections, memories, and stored answers. A memory that another
-	// source taught in the same words is made anew from its words; every other memory that rests on the erased is removed.
-	// An open turn ends: its further events are refused. The erasure goes on when the caller leaves, and after a crash.
-	// It leaves tombstones, which hold no content: an import, a restored backup or a late answer of a model does not bring
-	// the erased back. Erasing what does not exist succeeds. A subject may return: what is said of it later is stored.
+	// source taught in the same words is made anew from that source; every other memory that rests on erased data is
+	// removed. An open turn ends: its further events are refused. The erasure goes on when the caller leaves, and after a
+	// crash. It leaves tombstones without content, so that no import, restored backup or late model answer brings the
+	// data back. Erasing something that does not exist succeeds. A subject may return: later texts about it are stored.
 	Erase(context.Context, *EraseRequest) (*EraseResponse, error)
-	// The tombstones of the project, in a fixed order: what to erase again after an older backup was restored.
+	// The tombstones of the project, in a fixed order. They name what to erase again after an older backup is restored.
 	ListTombstones(context.Context, *ListTombstonesRequest) (*ListTombstonesResponse, error)
 	mustEmbedUnimplementedSidecarServiceServer()
 }

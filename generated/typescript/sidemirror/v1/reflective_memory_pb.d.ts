@@ -2119,7 +2119,7 @@ export declare type ImportReflectionsResponse = Message<"sidemirror.v1.ImportRef
   refused: RefusedLine[];
 
   /**
-   * Memories that were erased (Erase), or whose every source was; they are not stored.
+   * Memories that were erased (Erase), or all of whose sources were erased; they are not stored.
    *
    * @generated from field: int64 erased_count = 5;
    */

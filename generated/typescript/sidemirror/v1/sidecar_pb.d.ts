@@ -125,7 +125,7 @@ export declare type GetServerInfoResponse = Message<"sidemirror.v1.GetServerInfo
   spendUnknown: boolean;
 
   /**
-   * How this machine's clock and the store's differ.
+   * The difference between this machine's clock and the store's.
    *
    * @generated from field: sidemirror.v1.StoreClock store_clock = 12;
    */
@@ -180,14 +180,14 @@ export declare type StoreInfo = Message<"sidemirror.v1.StoreInfo"> & {
 export declare const StoreInfoSchema: GenMessage<StoreInfo>;
 
 /**
- * How this machine's clock differs from the store's. Sidecars that share a store go by its clock.
+ * The difference between this machine's clock and the store's. Sidecars that share a store use its clock.
  *
  * @generated from message sidemirror.v1.StoreClock
  */
 export declare type StoreClock = Message<"sidemirror.v1.StoreClock"> & {
   /**
    * How far this machine's clock is ahead; negative when it is behind. Absent until it is measured, and where the store
-   * goes by this machine's clock.
+   * uses this machine's clock.
    *
    * @generated from field: google.protobuf.Duration ahead = 1;
    */
@@ -472,7 +472,7 @@ export declare type EraseResponse = Message<"sidemirror.v1.EraseResponse"> & {
   counts: { [key: string]: bigint };
 
   /**
-   * When the erasure began: what was stored before this is erased.
+   * When the erasure began. Records that were stored before this time are erased.
    *
    * @generated from field: google.protobuf.Timestamp erase_time = 2;
    */
@@ -554,20 +554,21 @@ export declare type ListTombstonesResponse = Message<"sidemirror.v1.ListTombston
 export declare const ListTombstonesResponseSchema: GenMessage<ListTombstonesResponse>;
 
 /**
- * What is left of something that was erased.
+ * The record that something was erased, without its content.
  *
  * @generated from message sidemirror.v1.Tombstone
  */
 export declare type Tombstone = Message<"sidemirror.v1.Tombstone"> & {
   /**
-   * What was erased: `subject`, `session`, `turn`, `memory`, `critique` or `goal_report`.
+   * The kind of what was erased: `subject`, `session`, `turn`, `memory`, `critique` or `goal_report`.
    *
    * @generated from field: string kind = 1;
    */
   kind: string;
 
   /**
-   * A digest of the tenant, the project, the kind and the id, in hexadecimal. Whoever can guess an id can compare it.
+   * A digest of the tenant, the project, the kind and the id, in hexadecimal. Anyone who guesses an id can check it
+   * against the digest.
    *
    * @generated from field: string digest = 2;
    */
@@ -653,10 +654,10 @@ export declare const SidecarService: GenService<{
   /**
    * Erases a turn, a session or a subject, with everything that was derived from it: events, directives, critiques,
    * receipts and their outcomes, goal reports and reflections, memories, and stored answers. A memory that another
-   * source taught in the same words is made anew from its words; every other memory that rests on the erased is removed.
-   * An open turn ends: its further events are refused. The erasure goes on when the caller leaves, and after a crash.
-   * It leaves tombstones, which hold no content: an import, a restored backup or a late answer of a model does not bring
-   * the erased back. Erasing what does not exist succeeds. A subject may return: what is said of it later is stored.
+   * source taught in the same words is made anew from that source; every other memory that rests on erased data is
+   * removed. An open turn ends: its further events are refused. The erasure goes on when the caller leaves, and after a
+   * crash. It leaves tombstones without content, so that no import, restored backup or late model answer brings the
+   * data back. Erasing something that does not exist succeeds. A subject may return: later texts about it are stored.
    *
    * @generated from rpc sidemirror.v1.SidecarService.Erase
    */
@@ -666,7 +667,7 @@ export declare const SidecarService: GenService<{
     output: typeof EraseResponseSchema;
   },
   /**
-   * The tombstones of the project, in a fixed order: what to erase again after an older backup was restored.
+   * The tombstones of the project, in a fixed order. They name what to erase again after an older backup is restored.
    *
    * @generated from rpc sidemirror.v1.SidecarService.ListTombstones
    */
