@@ -321,8 +321,8 @@ async def assemble(
 ) -> AsyncIterator[Sidecar]:
     """A server made from these settings; closes it and its stores at the end.
 
-    `model`, `clock`, `turn_limits` and `pace` (of background work) replace the defaults in tests and demonstrations;
-    such a model costs nothing. Raises BadSettings, StoreUnavailable, CannotListen.
+    `model`, `clock`, `turn_limits` and `pace` (of background work) replace the defaults in tests and demonstrations.
+    The use of `model` costs nothing. Raises BadSettings, StoreUnavailable, CannotListen.
     """
     clock = clock or SystemClock()
     limits = turn_limits or TurnLimits(

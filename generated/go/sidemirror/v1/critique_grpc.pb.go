@@ -51,9 +51,9 @@ type CritiqueServiceClient interface {
 	// Scores correctness, helpfulness, safety, completeness and efficiency of a recorded turn or of given events.
 	// Completeness and efficiency are computed without a model. Stores nothing.
 	EvaluateTrace(ctx context.Context, in *EvaluateTraceRequest, opts ...grpc.CallOption) (*EvaluateTraceResponse, error)
-	// Lets several critics with different briefs argue, and then a judge decide. In the first round no critic sees the
-	// others' arguments; a second round is held only when they disagree. Streams each argument as it is made, the verdict
-	// last. The verdict is stored when its status is OK.
+	// Lets several critics with different briefs argue, and then lets a judge decide. In the first round no critic sees
+	// the others' arguments; a second round is held only when they disagree. Streams each argument as it is made, the
+	// verdict last. The verdict is stored when its status is OK.
 	Debate(ctx context.Context, in *DebateRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[DebateResponse], error)
 	// Stored critiques, the newest first.
 	ListCritiques(ctx context.Context, in *ListCritiquesRequest, opts ...grpc.CallOption) (*ListCritiquesResponse, error)
@@ -192,9 +192,9 @@ type CritiqueServiceServer interface {
 	// Scores correctness, helpfulness, safety, completeness and efficiency of a recorded turn or of given events.
 	// Completeness and efficiency are computed without a model. Stores nothing.
 	EvaluateTrace(context.Context, *EvaluateTraceRequest) (*EvaluateTraceResponse, error)
-	// Lets several critics with different briefs argue, and then a judge decide. In the first round no critic sees the
-	// others' arguments; a second round is held only when they disagree. Streams each argument as it is made, the verdict
-	// last. The verdict is stored when its status is OK.
+	// Lets several critics with different briefs argue, and then lets a judge decide. In the first round no critic sees
+	// the others' arguments; a second round is held only when they disagree. Streams each argument as it is made, the
+	// verdict last. The verdict is stored when its status is OK.
 	Debate(*DebateRequest, grpc.ServerStreamingServer[DebateResponse]) error
 	// Stored critiques, the newest first.
 	ListCritiques(context.Context, *ListCritiquesRequest) (*ListCritiquesResponse, error)

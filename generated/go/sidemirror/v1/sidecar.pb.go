@@ -1032,8 +1032,7 @@ type Tombstone struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The kind of what was erased: `subject`, `session`, `turn`, `memory`, `critique` or `goal_report`.
 	Kind string `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"`
-	// A digest of the tenant, the project, the kind and the id, in hexadecimal. Anyone who guesses an id can check it
-	// against the digest.
+	// A hexadecimal digest of the tenant, the project, the kind and the id. A guessed id can be checked against it.
 	Digest string `protobuf:"bytes,2,opt,name=digest,proto3" json:"digest,omitempty"`
 	// When it was erased.
 	EraseTime     *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=erase_time,json=eraseTime,proto3" json:"erase_time,omitempty"`

@@ -122,9 +122,9 @@ class CritiqueServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def Debate(self, request, context):
-        """Lets several critics with different briefs argue, and then a judge decide. In the first round no critic sees the
-        others' arguments; a second round is held only when they disagree. Streams each argument as it is made, the verdict
-        last. The verdict is stored when its status is OK.
+        """Lets several critics with different briefs argue, and then lets a judge decide. In the first round no critic sees
+        the others' arguments; a second round is held only when they disagree. Streams each argument as it is made, the
+        verdict last. The verdict is stored when its status is OK.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

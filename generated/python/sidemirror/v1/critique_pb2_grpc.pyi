@@ -54,9 +54,9 @@ class CritiqueServiceStub:
     Completeness and efficiency are computed without a model. Stores nothing.
     """
     Debate: _grpc.UnaryStreamMultiCallable[_critique_pb2.DebateRequest, _critique_pb2.DebateResponse]
-    """Lets several critics with different briefs argue, and then a judge decide. In the first round no critic sees the
-    others' arguments; a second round is held only when they disagree. Streams each argument as it is made, the verdict
-    last. The verdict is stored when its status is OK.
+    """Lets several critics with different briefs argue, and then lets a judge decide. In the first round no critic sees
+    the others' arguments; a second round is held only when they disagree. Streams each argument as it is made, the
+    verdict last. The verdict is stored when its status is OK.
     """
     ListCritiques: _grpc.UnaryUnaryMultiCallable[_critique_pb2.ListCritiquesRequest, _critique_pb2.ListCritiquesResponse]
     """Stored critiques, the newest first."""
@@ -93,9 +93,9 @@ class CritiqueServiceAsyncStub(CritiqueServiceStub):
     Completeness and efficiency are computed without a model. Stores nothing.
     """
     Debate: _aio.UnaryStreamMultiCallable[_critique_pb2.DebateRequest, _critique_pb2.DebateResponse]  # type: ignore[assignment]
-    """Lets several critics with different briefs argue, and then a judge decide. In the first round no critic sees the
-    others' arguments; a second round is held only when they disagree. Streams each argument as it is made, the verdict
-    last. The verdict is stored when its status is OK.
+    """Lets several critics with different briefs argue, and then lets a judge decide. In the first round no critic sees
+    the others' arguments; a second round is held only when they disagree. Streams each argument as it is made, the
+    verdict last. The verdict is stored when its status is OK.
     """
     ListCritiques: _aio.UnaryUnaryMultiCallable[_critique_pb2.ListCritiquesRequest, _critique_pb2.ListCritiquesResponse]  # type: ignore[assignment]
     """Stored critiques, the newest first."""
@@ -159,9 +159,9 @@ class CritiqueServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _critique_pb2.DebateRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_abc.Iterator[_critique_pb2.DebateResponse], _abc.AsyncIterator[_critique_pb2.DebateResponse]]:
-        """Lets several critics with different briefs argue, and then a judge decide. In the first round no critic sees the
-        others' arguments; a second round is held only when they disagree. Streams each argument as it is made, the verdict
-        last. The verdict is stored when its status is OK.
+        """Lets several critics with different briefs argue, and then lets a judge decide. In the first round no critic sees
+        the others' arguments; a second round is held only when they disagree. Streams each argument as it is made, the
+        verdict last. The verdict is stored when its status is OK.
         """
 
     @_abc_1.abstractmethod

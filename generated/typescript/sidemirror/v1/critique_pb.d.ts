@@ -1352,9 +1352,9 @@ export declare const CritiqueService: GenService<{
     output: typeof EvaluateTraceResponseSchema;
   },
   /**
-   * Lets several critics with different briefs argue, and then a judge decide. In the first round no critic sees the
-   * others' arguments; a second round is held only when they disagree. Streams each argument as it is made, the verdict
-   * last. The verdict is stored when its status is OK.
+   * Lets several critics with different briefs argue, and then lets a judge decide. In the first round no critic sees
+   * the others' arguments; a second round is held only when they disagree. Streams each argument as it is made, the
+   * verdict last. The verdict is stored when its status is OK.
    *
    * @generated from rpc sidemirror.v1.CritiqueService.Debate
    */

@@ -567,8 +567,7 @@ export declare type Tombstone = Message<"sidemirror.v1.Tombstone"> & {
   kind: string;
 
   /**
-   * A digest of the tenant, the project, the kind and the id, in hexadecimal. Anyone who guesses an id can check it
-   * against the digest.
+   * A hexadecimal digest of the tenant, the project, the kind and the id. A guessed id can be checked against it.
    *
    * @generated from field: string digest = 2;
    */

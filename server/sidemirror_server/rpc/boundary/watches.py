@@ -1,4 +1,4 @@
-"""The watches of one topic, which follow its log as it grows. They read the log alone, so nothing they show can be
+"""The watches of one topic, which follow its log as it grows. They read only the log, so nothing they show can be
 lost."""
 
 from collections.abc import AsyncGenerator, Awaitable, Callable

@@ -12,7 +12,7 @@ _LONGEST_REQUEST_BYTES = 4_096
 
 
 class HealthListener:
-    """A server with the health service alone. It answers until the main server has stopped."""
+    """A server with only the health service. It answers until the main server has stopped."""
 
     def __init__(self, health: health_aio.HealthServicer, address: str) -> None:
         """Listens at once, and serves after `start`. Raises CannotListen when the address is in use."""

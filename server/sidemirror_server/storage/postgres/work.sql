@@ -93,7 +93,7 @@ SET state = 'done', result = $6, due_us = NULL, lease_until_us = NULL, updated_u
 WHERE tenant_id = $1 AND project_id = $2 AND job_id = $3 AND token = $4 AND state = 'running'
 
 -- name: fail
--- For the claim with this token: a retry if a time ($7) is given and an attempt is left, else the job is dead.
+-- For the claim with this token: plans a retry if a time ($7) is given and an attempt is left, else buries the job.
 UPDATE sidemirror.jobs
 SET state = CASE WHEN $7::bigint IS NULL OR attempts >= max_attempts THEN 'dead' ELSE 'retrying' END,
     due_us = CASE WHEN attempts >= max_attempts THEN NULL ELSE $7 END,

@@ -74,7 +74,7 @@ SET state = 'done', result = :result, due_us = NULL, lease_until_us = NULL, upda
 WHERE tenant_id = :tenant_id AND project_id = :project_id AND job_id = :job_id AND token = :token AND state = 'running'
 
 -- name: fail
--- For the claim with this token: a retry if :retry_at_us is given and an attempt is left, else the job is dead.
+-- For the claim with this token: plans a retry if :retry_at_us is given and an attempt is left, else buries the job.
 UPDATE jobs
 SET state = iif(:retry_at_us IS NULL OR attempts >= max_attempts, 'dead', 'retrying'),
     due_us = iif(attempts >= max_attempts, NULL, :retry_at_us),
