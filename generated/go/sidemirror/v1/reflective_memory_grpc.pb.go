@@ -80,7 +80,8 @@ type ReflectiveMemoryServiceClient interface {
 	// Reports the outcome of the task that a block was built for. A lesson that proves harmful is then retired: its next
 	// version says so and why, and ReviewReflection reverses it.
 	ReportOutcome(ctx context.Context, in *ReportOutcomeRequest, opts ...grpc.CallOption) (*ReportOutcomeResponse, error)
-	// Whether lessons help: compares the outcomes of tasks that were shown a lesson with those of tasks that were not.
+	// Whether lessons help: compares the outcomes of tasks that were shown a lesson with those of tasks from which it was
+	// held back.
 	GetLessonStatistics(ctx context.Context, in *GetLessonStatisticsRequest, opts ...grpc.CallOption) (*GetLessonStatisticsResponse, error)
 	// Starts a dream: a pass that groups the project's new memories with similar ones, asks a model what each group
 	// teaches, and stores lessons that at least two distinct episodes support. A dream deletes nothing and rewrites no
@@ -382,7 +383,8 @@ type ReflectiveMemoryServiceServer interface {
 	// Reports the outcome of the task that a block was built for. A lesson that proves harmful is then retired: its next
 	// version says so and why, and ReviewReflection reverses it.
 	ReportOutcome(context.Context, *ReportOutcomeRequest) (*ReportOutcomeResponse, error)
-	// Whether lessons help: compares the outcomes of tasks that were shown a lesson with those of tasks that were not.
+	// Whether lessons help: compares the outcomes of tasks that were shown a lesson with those of tasks from which it was
+	// held back.
 	GetLessonStatistics(context.Context, *GetLessonStatisticsRequest) (*GetLessonStatisticsResponse, error)
 	// Starts a dream: a pass that groups the project's new memories with similar ones, asks a model what each group
 	// teaches, and stores lessons that at least two distinct episodes support. A dream deletes nothing and rewrites no

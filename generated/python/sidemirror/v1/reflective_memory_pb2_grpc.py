@@ -237,7 +237,8 @@ class ReflectiveMemoryServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def GetLessonStatistics(self, request, context):
-        """Whether lessons help: compares the outcomes of tasks that were shown a lesson with those of tasks that were not.
+        """Whether lessons help: compares the outcomes of tasks that were shown a lesson with those of tasks from which it was
+        held back.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -72,7 +72,9 @@ class ReflectiveMemoryServiceStub:
     version says so and why, and ReviewReflection reverses it.
     """
     GetLessonStatistics: _grpc.UnaryUnaryMultiCallable[_reflective_memory_pb2.GetLessonStatisticsRequest, _reflective_memory_pb2.GetLessonStatisticsResponse]
-    """Whether lessons help: compares the outcomes of tasks that were shown a lesson with those of tasks that were not."""
+    """Whether lessons help: compares the outcomes of tasks that were shown a lesson with those of tasks from which it was
+    held back.
+    """
     Dream: _grpc.UnaryStreamMultiCallable[_reflective_memory_pb2.DreamRequest, _reflective_memory_pb2.DreamResponse]
     """Starts a dream: a pass that groups the project's new memories with similar ones, asks a model what each group
     teaches, and stores lessons that at least two distinct episodes support. A dream deletes nothing and rewrites no
@@ -154,7 +156,9 @@ class ReflectiveMemoryServiceAsyncStub(ReflectiveMemoryServiceStub):
     version says so and why, and ReviewReflection reverses it.
     """
     GetLessonStatistics: _aio.UnaryUnaryMultiCallable[_reflective_memory_pb2.GetLessonStatisticsRequest, _reflective_memory_pb2.GetLessonStatisticsResponse]  # type: ignore[assignment]
-    """Whether lessons help: compares the outcomes of tasks that were shown a lesson with those of tasks that were not."""
+    """Whether lessons help: compares the outcomes of tasks that were shown a lesson with those of tasks from which it was
+    held back.
+    """
     Dream: _aio.UnaryStreamMultiCallable[_reflective_memory_pb2.DreamRequest, _reflective_memory_pb2.DreamResponse]  # type: ignore[assignment]
     """Starts a dream: a pass that groups the project's new memories with similar ones, asks a model what each group
     teaches, and stores lessons that at least two distinct episodes support. A dream deletes nothing and rewrites no
@@ -305,7 +309,9 @@ class ReflectiveMemoryServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _reflective_memory_pb2.GetLessonStatisticsRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_reflective_memory_pb2.GetLessonStatisticsResponse, _abc.Awaitable[_reflective_memory_pb2.GetLessonStatisticsResponse]]:
-        """Whether lessons help: compares the outcomes of tasks that were shown a lesson with those of tasks that were not."""
+        """Whether lessons help: compares the outcomes of tasks that were shown a lesson with those of tasks from which it was
+        held back.
+        """
 
     @_abc_1.abstractmethod
     def Dream(

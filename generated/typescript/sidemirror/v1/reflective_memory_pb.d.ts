@@ -3678,7 +3678,8 @@ export declare const ReflectiveMemoryService: GenService<{
     output: typeof ReportOutcomeResponseSchema;
   },
   /**
-   * Whether lessons help: compares the outcomes of tasks that were shown a lesson with those of tasks that were not.
+   * Whether lessons help: compares the outcomes of tasks that were shown a lesson with those of tasks from which it was
+   * held back.
    *
    * @generated from rpc sidemirror.v1.ReflectiveMemoryService.GetLessonStatistics
    */

@@ -40,7 +40,7 @@ def read_secret(path: Path) -> bytes:
 
 
 def read_public(path: Path) -> bytes:
-    """The file's content, without a check of who may read it. Raises Emptied when it is missing, else CannotUse."""
+    """The file's content, without a check of who may read it. Raises Emptied when it is missing, and CannotUse."""
     return _read(path, is_secret=False)
 
 
