@@ -22,6 +22,13 @@ from sidemirror_server.settings import (
 EXIT_CONFIGURATION = 78
 
 
+def run() -> int:
+    """Runs the command that the process was started with and returns its exit code, whatever becomes of its output."""
+    from sidemirror_server.operations.output import printing
+
+    return printing(main)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command that the arguments name and returns its exit code."""
     parser = _parser()
@@ -336,4 +343,4 @@ def _replay(options: argparse.Namespace) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run())

@@ -84,6 +84,10 @@ def _models(settings: Settings) -> Iterable[Finding]:
             continue
         cost = "" if check.usage is None or check.usage.cost_usd is None else f", {check.usage.cost_usd:.6f} USD"
         yield Finding("model", ok=True, found=f"{found}answers{cost}")
+        if not check.price_known:
+            advice = "set model__input_usd_per_mtok and model__output_usd_per_mtok"
+            unknown = f"{found}no price list has it, so the dearest known price is counted"
+            yield Finding("model", ok=True, found=unknown, advice=advice)
         yield from (Finding("model", ok=True, found=f"{found}{clamped}") for clamped in check.clamped)
 
 

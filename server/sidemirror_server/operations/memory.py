@@ -42,7 +42,7 @@ def memory(options: argparse.Namespace) -> int:
             options.address, lambda channel: verbs[options.verb](ReflectiveMemoryServiceStub(channel), options)
         )
     except BrokenPipeError:
-        raise  # the output is closed: `command.py` handles it
+        raise  # the output is closed: `output.py` handles it
     except OSError as error:
         named = f"{error.filename}: " if error.filename else ""
         print(f"sidemirror: {named}{error.strerror}", file=sys.stderr)
