@@ -1,4 +1,4 @@
-"""Is the later of two responses better? Asks twice, with the order swapped; only an agreed answer counts.
+"""Asks a model which of two responses is better, once in each order. Only an answer given in both orders counts.
 
 A single question is not reliable, because judges often prefer the first of two answers for no reason (decision 020).
 """
@@ -56,7 +56,7 @@ async def compare(
 async def _both(
     model: ScopedModel, scope: Scope, material: CritiqueMaterial, earlier: str, later: str, deadline_s: float
 ) -> tuple[Completion[ComparisonAnswer], Completion[ComparisonAnswer]]:
-    """Asks both orders at once. The first failure, or cancellation, ends both."""
+    """Asks in both orders at once. The first failure, or cancellation, ends both calls."""
     forward = asyncio.create_task(model.ask(scope, _ask(material, earlier, later), deadline_s))
     backward = asyncio.create_task(model.ask(scope, _ask(material, later, earlier), deadline_s))
     try:

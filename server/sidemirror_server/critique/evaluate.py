@@ -26,8 +26,8 @@ _tracer = trace.get_tracer("sidemirror.critique")
 _MAX_TOKENS = 1_024
 _TEMPERATURE = 0.1
 _STEP_CHARS = 500
-# An item counts as done if the trace has at least this share of its words. Chosen here: a paraphrase keeps names and
-# numbers, and loses some verbs.
+# An item counts as done if the trace contains at least this share of the item's words. Chosen here: a paraphrase keeps
+# names and numbers, and loses some verbs.
 _MET_FROM = 0.6
 _ADMITS = ("error", "fail", "could not", "couldn't", "unable", "cannot", "can't", "not found", "unavailable", "sorry")
 
@@ -101,7 +101,7 @@ def completeness(events: Iterable[Event], checklist: Sequence[str]) -> Criterion
 async def evaluate(
     model: ScopedModel, scope: Scope, events: Sequence[Event], checklist: Sequence[str], deadline_s: float
 ) -> Evaluation:
-    """All five criteria. Raises nothing but cancellation."""
+    """Evaluates all five criteria. Raises nothing but cancellation."""
     facts = facts_of(events)
     computed = (completeness(events, checklist), efficiency(facts.calls))
     material = material_of(events)

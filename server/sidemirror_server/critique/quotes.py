@@ -1,7 +1,7 @@
 """Whether a quote occurs in a text. Pure.
 
 An issue counts only if its quote is in the judged texts (decision 019). Differences that no reader sees are ignored:
-case, spaces, kinds of quotation marks, composed letters.
+case, spaces, kinds of quotation marks, composed characters.
 """
 
 import re

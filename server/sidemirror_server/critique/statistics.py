@@ -1,7 +1,7 @@
 """Definitions of the figures over stored critiques. Every store computes them itself.
 
-Confidences are in millionths (ppm), so that sums are exact and equal on every store. A percentile is the nearest
-rank: the smallest value with at least that share of all values at or below it.
+Confidences are in millionths (ppm), so that sums are exact and equal on every store. Percentiles are by nearest rank:
+percentile p is the smallest value that at least p % of all values do not exceed.
 """
 
 import msgspec

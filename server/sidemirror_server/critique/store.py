@@ -55,7 +55,7 @@ FIRST_CRITIQUE = CritiqueKey(2**63 - 1, "")  # before every possible critique
 class Critiques(Protocol):
     """Stores critiques. Only critiques whose status is OK are passed to it.
 
-    CR1  `keep` stores a critique and returns the stored one; of several with one id the first stays.
+    CR1  `keep` stores a critique, unless its id is taken, and returns the critique stored under the id.
     CR2  `get` returns None for an id that the scope does not have.
     CR3  `list` returns at most `limit` after the cursor `after`, newest first. New ones do not change the order.
     CR4  `list` filters by turn and by session, where they are given.

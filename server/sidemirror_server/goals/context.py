@@ -72,7 +72,7 @@ class GoalContexts:
 
 
 def by_importance(reflections: Iterable[GoalReflection]) -> list[GoalReflection]:
-    """The most important first, then the newest."""
+    """The reflections, the most important first, then the newest."""
     return sorted(reflections, key=lambda one: (one.importance, one.created_us, one.reflection_id), reverse=True)
 
 

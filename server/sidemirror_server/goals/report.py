@@ -19,7 +19,7 @@ OBJECTIVE_CHARS = 1_000
 
 
 class GoalTask(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One task of the goal. `error` is empty when it did not fail."""
+    """One task of the goal. `error` is empty if the task did not fail."""
 
     name: str = ""
     output_summary: str = ""
@@ -48,7 +48,7 @@ class GoalReport(msgspec.Struct, frozen=True, omit_defaults=True):
 
     @property
     def short_objective(self) -> str:
-        """The objective, cut for a reflection."""
+        """The objective, shortened for a reflection."""
         return clip(self.objective, OBJECTIVE_CHARS)
 
 

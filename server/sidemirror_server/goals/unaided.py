@@ -7,7 +7,7 @@ from sidemirror_server.trace.failure import category_of
 from sidemirror_server.vocabulary.ids import EventId
 from sidemirror_server.vocabulary.text import clip
 
-# In code points. Chosen here: as much as a rule can use.
+# In code points. Chosen here: a rule can use no more.
 _TEXT_CHARS = 4_000
 
 

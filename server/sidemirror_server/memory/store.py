@@ -38,11 +38,11 @@ class Memories(Protocol):
          adds none (`record.strengthened`). A match by text goes before one by episode, the oldest memory first.
     MS3  `strategy_of` of a stored strategy is the id under which its reflection is stored.
     MS4  `learn` with a lesson_id that was learned less than LESSON_KEPT_US ago changes nothing. It returns the present
-         versions of those memories, and the draft in place of a deleted one.
+         versions of the stored memories, and the draft in place of a deleted memory.
     MS5  Concurrent `learn` calls lose no lesson and store no memory twice.
     MS6  `get` returns the memories of these ids that the scope has, in the order of the ids.
-    MS7  `list` returns at most `limit` memories after `after`, the newest created first, of one kind and state if
-         given. New memories do not change the order of the others.
+    MS7  `list` returns at most `limit` memories after the cursor `after`, the newest created first, of one kind and
+         state if given. New memories do not change the order of the others.
     MS8  `revise` makes the next version (`record.revised`) and keeps the previous one. It refuses an unknown id
          (NotFound) and, with `if_version`, a memory with another version (WrongState).
     MS9  `versions` returns a memory's versions below `before`, the newest first, including the present one; nothing for
@@ -52,7 +52,7 @@ class Memories(Protocol):
     MS11 `put` stores a memory unchanged, with its earlier versions, and returns True. If the scope already has the id,
          it returns False. `learn` recognises such a memory too.
     MS12 `report` stores the outcome of a receipt and replaces an earlier one. `outcome` returns it, or None.
-    MS13 Texts come back unchanged, to the code point; scores too.
+    MS13 Texts are returned unchanged, to the code point; so are scores.
     MS14 Scopes are isolated.
     MS15 `revise` with the `revision_id` of one of the memory's last revisions (`record.is_repeated`) changes nothing
          and returns the present version, whatever `if_version` is.

@@ -10,7 +10,7 @@ from sidemirror_server.vocabulary.status import ResultStatus, Usage
 
 
 def did_its_part(failure: ModelFailed, ran_out: bool, given_s: float) -> bool | None:
-    """For the breaker: True counts for the provider, False against it; None says nothing about the provider.
+    """The failure's meaning for the breaker: True is good for the provider, False is bad, None says nothing about it.
 
     A caller with too little time must not be able to make the breaker block all others.
     """

@@ -6,7 +6,7 @@ import msgspec
 
 # At most a megabyte of an answer is read (models/untrusted.py); it holds this many vectors of 3,072 numbers.
 MOST_TEXTS = 8
-# Providers add this much around each text.
+# Providers add this many tokens around each text.
 _ADDED_TOKENS = 16
 
 

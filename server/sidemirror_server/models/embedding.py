@@ -1,5 +1,5 @@
-"""The one way to an embedding model: breaker, reservation, call, settlement. There are no retries: a stored text waits
-for its vector, and a question falls back to its words."""
+"""The one way to an embedding model: breaker, reservation, call, settlement. There are no retries: a stored text can
+wait for its vector, and a question is answered by its words instead."""
 
 import asyncio
 import logging

@@ -38,7 +38,7 @@ _PAUSE_S = 0.5
 # No further attempt is made if less time is left than this, or than the last attempt took. Chosen here: a call that
 # cannot return in time still costs money.
 _LEAST_ATTEMPT_S = 0.2
-# Callers wait this much longer than the call, so that they receive its own error.
+# Callers wait this much longer than the call, so that they receive the call's own error.
 _GRACE_S = 0.05
 # The margin for a provider's count of a prompt (Anthropic calls its count an estimate).
 _COUNT_RATIO, _COUNT_MORE = 1.1, 64

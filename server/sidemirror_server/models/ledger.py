@@ -42,7 +42,7 @@ class Level(StrEnum):
 
     # Everything in this ledger.
     TOTAL = "total"
-    # Everything in this ledger for one purpose.
+    # All spending in this ledger for one purpose.
     PURPOSE = "purpose"
     TENANT = "tenant"
     PROJECT = "project"

@@ -30,7 +30,7 @@ class Profile(msgspec.Struct, frozen=True):
     max_tokens: int | None = None
 
     def applied_to(self, ask: Ask[AnswerT]) -> Ask[AnswerT]:
-        """The question, with the profile's values for those that it leaves open. The smaller answer limit applies."""
+        """The question, completed with the profile's values. The smaller of both answer limits applies."""
         longest = ask.max_tokens if self.max_tokens is None else min(ask.max_tokens, self.max_tokens)
         return msgspec.structs.replace(
             ask,

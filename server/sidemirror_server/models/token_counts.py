@@ -18,7 +18,7 @@ RecordT = TypeVar("RecordT", bound=msgspec.Struct)
 _MOST_COUNT = 100_000_000
 # The most bytes per token. Chosen here: twice the ratio of English, the language with the highest one.
 _BYTES_A_TOKEN_AT_MOST = 8
-# Missing counts are estimated with this. The estimate is high: English has 4 bytes per token, Chinese 3, JSON 3.
+# The ratio for missing counts. It gives a high estimate: English has 4 bytes per token, Chinese 3, JSON 3.
 _BYTES_A_TOKEN = 3
 
 

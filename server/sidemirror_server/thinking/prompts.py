@@ -56,7 +56,7 @@ def reflection_prompt(question: str, tool_results: Sequence[ToolOutcome], recent
 
 
 def data_block(question: str, tool_results: Sequence[ToolOutcome], recent_error: str = "") -> str:
-    """The rule that recorded texts are data, then these texts, clipped and fenced; empty if there are none."""
+    """A sentence that the recorded texts are data, then the texts, clipped and fenced; empty if there are none."""
     parts = []
     if question:
         parts.append(("The user's question", clip(question, _QUESTION_CHARS)))
@@ -108,8 +108,8 @@ def _variables(question: str, tool_results: Sequence[ToolOutcome], recent_error:
 
 
 def templates() -> Mapping[str, Sequence[Mapping[str, Any]]]:
-    """The prompts that templates can replace, with sample variables to try a template: of a turn without events, and of
-    one with events."""
+    """The prompts that templates can replace, with two samples of variables to try a template: a turn without events,
+    and a turn with events."""
     failed = ToolOutcome("fetch", "gone", failed=True)
     nothing = _variables("", (), "")
     something = _variables("Where is it?", (ToolOutcome("search", "nothing"), failed), "gone")

@@ -23,7 +23,7 @@ from sidemirror_server.work.queue import Job, Work
 
 _log = logging.getLogger(__name__)
 
-# The length of a stored error, for people. Chosen here: enough for a message, too little for a payload.
+# The longest stored error, which is for people. Chosen here: enough for a message, too short for a payload.
 _ERROR_CHARACTERS = 1000
 # How long a running job waits for a store that is away, and how often it retries. The job goes on as soon as the store
 # is back, without using up an attempt. Chosen here.
@@ -44,9 +44,9 @@ class NotNow(Exception):
 class Pace(msgspec.Struct, frozen=True):
     """A worker's concurrency and intervals.
 
-    `concurrency`: jobs at once. Chosen here: jobs wait for models, and the gateway has the limit that counts.
-    `lease_s`: how long a crashed worker's job waits for another worker. The lease is extended every third of it.
-    `poll_s`: how long a job that another process put, or a retry that falls due, may go unnoticed.
+    `concurrency`: jobs at once. Chosen here: jobs wait for models, whose calls the gateway limits. `lease_s`: how long
+    a crashed worker's job waits for another worker. The lease is extended after each third of this time. `poll_s`: how
+    long it may take to notice a job that another process put, or a retry that falls due.
     `retry_s`, `longest_retry_s`: the backoff after the n-th attempt is `retry_s` × 2^n, at most `longest_retry_s`,
     times a random 0.5 to 1, so that jobs that failed together do not return together.
     """
@@ -90,7 +90,7 @@ Handler = Callable[[ClaimedJob], Awaitable[bytes | None]]
 
 
 class Worker:
-    """Runs jobs of the kinds it has handlers for, until it is cancelled."""
+    """Runs the jobs for which it has handlers, until it is cancelled."""
 
     def __init__(
         self,
@@ -102,7 +102,7 @@ class Worker:
         pace: Pace = Pace(),  # noqa: B008 - frozen
         serves: Serves = SERVES_ALL,
     ) -> None:
-        """`chance` spreads the retries. `name` is kept with claimed jobs, for people. `serves`: whose jobs."""
+        """`chance` spreads the retries. `name` is stored with claimed jobs, for people. `serves`: whose jobs run."""
         self._work = work
         self._handlers = dict(handlers)
         self._clock = clock
@@ -113,7 +113,7 @@ class Worker:
         self._in_hand: set[asyncio.Task[None]] = set()
 
     async def run(self) -> None:
-        """Works until cancelled; then releases the jobs in hand without using up their attempts."""
+        """Runs jobs until cancelled; then releases the claimed jobs without using up their attempts."""
         try:
             while True:
                 self._work.arrived.clear()
@@ -144,7 +144,7 @@ class Worker:
             pass
 
     async def _claim(self, limit: int) -> tuple[Job, ...]:
-        """Claims jobs. When cancelled meanwhile, it releases the jobs that the store has handed out already."""
+        """Claims jobs. If cancelled, it releases the jobs that the store has already handed out."""
         claiming = asyncio.ensure_future(
             self._work.claim(
                 *(self._serves, tuple(self._handlers), limit),
@@ -198,7 +198,7 @@ class Worker:
         await asyncio.gather(task, return_exceptions=True)
 
     async def _hold_lease(self, job: Job) -> None:
-        """Extends the lease, and returns once it is lost. A store that does not answer is asked again."""
+        """Extends the lease, and returns when the lease is lost. A store that does not answer is asked again."""
         held_until_s = self._clock.monotonic_s() + self._pace.lease_s
         while self._clock.monotonic_s() < held_until_s:
             await asyncio.sleep(self._pace.lease_s / 3)

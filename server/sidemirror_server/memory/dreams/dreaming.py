@@ -37,15 +37,15 @@ from sidemirror_server.work.worker import PATIENCE_S, ClaimedJob, patiently
 
 _log = logging.getLogger(__name__)
 
-# New memories that one pass reads, and recent ones that they are compared with. Chosen here: a day of a busy agent,
-# clustered within a second.
+# How many new memories one pass reads, and with how many recent ones it compares them. Chosen here: a day of a busy
+# agent, clustered within a second.
 MOST_READ, MOST_RECENT = 500, 1_000
 # Questions of one pass. Chosen here: at a small model's prices a pass costs less than a tenth of the day's cap.
 MOST_ASKED = 20
-# Of the visible answer, as for a reflection on an episode.
+# Limits the visible answer, as for a reflection on an episode.
 _MAX_TOKENS = 800
 _TEMPERATURE = 0.1
-# Memories read at once on the event loop; MOST_RECENT is a multiple.
+# Memories read at once on the event loop; MOST_RECENT is a multiple of this.
 _AT_ONCE = 50
 _MOST_LEFT = 10_000
 
@@ -83,9 +83,9 @@ class _Answered(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class _Notes(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A pass's checkpoint. `new_ids`: the memories read as new. `found`: how many clusters there are; `known`: how many
-    of them need no question. `left`: how many unread memories were not read. `groups`: the clusters to ask about;
-    `answered`: the first results. `left_ids`: new memories of clusters beyond MOST_ASKED. `refused_ids`: see
+    """A pass's checkpoint. `new_ids`: the memories read as new. `found`: the number of clusters; `known`: the number of
+    them that need no question. `left`: the number of unread memories that were not read. `groups`: the clusters to ask
+    about; `answered`: the results so far. `left_ids`: new memories of clusters beyond MOST_ASKED. `refused_ids`: see
     `Dream`."""
 
     started_us: int
@@ -123,7 +123,7 @@ def progress_of(job: Job) -> Progress:
 
 
 class Dreamer:
-    """Runs passes: the worker's handler."""
+    """Runs passes; `handle` is the worker's handler."""
 
     def __init__(
         self,

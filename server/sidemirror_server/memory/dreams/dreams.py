@@ -12,8 +12,8 @@ _HOUR_US = 3600 * 1_000_000
 # A pass is due this long after the last activity, or this long after the last pass at the latest (decision 034).
 QUIET_US = 2 * _HOUR_US
 LATEST_US = 24 * _HOUR_US
-# The rest after a pass that changed nothing. It doubles with each further one in a row, up to the longest. Chosen here:
-# a project that teaches nothing new gets one pass a week.
+# The rest after a pass that changed nothing. The rest doubles with each further such pass in a row, up to
+# LONGEST_REST_US. Chosen here: a project that teaches nothing new gets one pass a week.
 FIRST_REST_US = 6 * _HOUR_US
 LONGEST_REST_US = 7 * 24 * _HOUR_US
 
@@ -71,7 +71,7 @@ class Dream(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
 
 class DreamHistory(msgspec.Struct, frozen=True):
     """The passes of a project. `dreams`: how many there were; `idle_dreams`: how many of the last ones in a row were
-    idle (`Dream.was_idle`). `ended_us`: the end of the last one, or 0. `rest_until_us`: no pass is due before it."""
+    idle (`Dream.was_idle`). `ended_us`: the last one's end, or 0. `rest_until_us`: no pass is due before then."""
 
     dreams: int = 0
     idle_dreams: int = 0
@@ -80,8 +80,8 @@ class DreamHistory(msgspec.Struct, frozen=True):
 
 
 class Waiting(msgspec.Struct, frozen=True):
-    """A project with unread memories. `standing`: its passes. `first_us`, `last_us`: when the first and the last of
-    these memories were created."""
+    """A project with unread memories. `standing`: its past passes. `first_us`, `last_us`: when the first and the last
+    of these memories were created."""
 
     scope: Scope
     standing: DreamHistory

@@ -7,7 +7,7 @@ import msgspec
 from sidemirror_server.memory.kin.clusters import clusters, facts_of
 from sidemirror_server.memory.record import MemoryKind, MemoryRecord, MemoryState
 
-# Memories in one question. Chosen here: what a small model reads with attention.
+# Memories in one question. Chosen here: as many as a small model reads with attention.
 MOST_IN_ONE = 12
 
 
@@ -19,8 +19,8 @@ class Group(msgspec.Struct, frozen=True):
 
 
 class Gathered(msgspec.Struct, frozen=True):
-    """Clusters with a new memory and at least two episodes. `count`: all of them. `known`: those not worth a question,
-    because a lesson covers them or they have grown little. `groups`: the others."""
+    """Clusters with a new memory and at least two episodes. `count`: how many there are. `known`: how many are not
+    worth a question, because a lesson covers them or they have grown little. `groups`: the others."""
 
     count: int
     known: int
@@ -84,5 +84,5 @@ def _sample(members: Iterable[MemoryRecord]) -> tuple[str, ...]:
 
 
 def episodes_of(memories: Sequence[MemoryRecord]) -> int:
-    """How many distinct episodes taught these memories; 0 for a single memory."""
+    """The number of distinct episodes that taught these memories; 0 for a single memory."""
     return len({episode for memory in memories for episode in memory.episodes}) if len(memories) > 1 else 0

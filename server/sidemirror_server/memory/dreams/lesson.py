@@ -21,7 +21,7 @@ _MOST_TAGS = 16
 def lesson_of_dream(
     answer: DreamAnswer, cited: Sequence[MemoryRecord], ids: tuple[str, str], trust: Trust, scorer: Scorer, now_us: int
 ) -> Lesson:
-    """The drafts of a lesson. `cited`: at least two active memories; `ids`: of the reflection and of the strategy, if
+    """The drafts of a lesson. `cited`: at least two active memories; `ids`: for the reflection and for the strategy, if
     they are new.
 
     The lesson gets the lowest trust of the cited memories and applies at most to the tools that they name. Its text is

@@ -1,4 +1,4 @@
-"""The prompt of a dream: what several memories teach together. Memories are fenced as data."""
+"""The prompt of a dream, which asks what several memories teach together. Memories are fenced as data."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

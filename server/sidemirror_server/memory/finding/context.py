@@ -87,7 +87,7 @@ class Fitting(msgspec.Struct, frozen=True):
 
 
 class _Candidate(msgspec.Struct, frozen=True):
-    """`newer`: the id of the memory that supersedes it, or empty."""
+    """`newer`: the id of the memory that supersedes this one, or empty."""
 
     memory: MemoryRecord
     score: float

@@ -1,9 +1,9 @@
 """Vectors of memories and of questions. No write waits for a vector.
 
 A write wakes `run`, which embeds all memories without a vector of the present model: new ones, those with a changed
-text, and, after a change of model, all. Until most memories of a scope have vectors, the scope is searched by words.
-Vectors with other dimensions count as another model's, because a server may change the model behind a name. Among
-sidecars that share a store, only one at a time embeds a scope, since each vector costs money.
+text, and after a change of model all memories. Until most memories of a scope have vectors, the scope is searched by
+words. Vectors with other dimensions count as another model's, because a server may change the model behind a name.
+Among sidecars that share a store, only one at a time embeds a scope, since each vector costs money.
 """
 
 import asyncio
@@ -46,26 +46,26 @@ _PAUSE_S = 30.0
 # Memories written within this time are embedded together: otherwise each would take a call and a commit. Chosen here:
 # less than a call to an embedding model takes.
 _GATHER_S = 0.02
-# Memories read at once, then embedded in batches of MOST_TEXTS. Chosen here: what 64 writers write together.
+# Memories read at once, then embedded in batches of MOST_TEXTS. Chosen here: as many as 64 writers write at once.
 _AT_ONCE = 64
 # When another sidecar embeds a scope, the scope is checked again after this time: its latest memories may lack vectors.
 # Chosen here: a question in between is answered, and mostly by vectors.
 _ELSEWHERE_S = 5.0
-# A question triggers a check for memories without vectors, unless one found none within this time: in Postgres the
+# A question triggers a check for memories without vectors, unless a check within this time found none: in Postgres the
 # check scans the whole scope. Chosen here: as long as `_ELSEWHERE_S`.
 _LOOK_AGAIN_S = _ELSEWHERE_S
 # Two sidecars with different models would replace each other's vectors for ever, and pay each time. A sidecar whose
 # vectors are replaced leaves the scope alone for this time. Chosen here: longer than most rolling upgrades.
 _REPLACED_S = 600.0
 # To detect replaced vectors: how many embedded texts are remembered, and how many of them must lack a vector at once.
-# Fewer may be texts that were changed back, or deleted and imported.
+# If fewer lack one, the texts may have been changed back, or deleted and imported.
 _MOST_MADE, _FEWEST_REPLACED = 20_000, 8
 # The longest wait for the release of a lease.
 _LEAVE_S = 1.0
-# Scopes that wait for vectors; a further scope waits for its next question.
+# The most scopes that wait for vectors. A further scope is added at its next question.
 _MOST_SCOPES = 10_000
-# Memories whose text the model refuses; they are not tried again before a restart. Chosen here: a scope with more of
-# them stays incomplete.
+# How many memories with a refused text are remembered, so as not to retry them before a restart. Chosen here: a scope
+# with more of them stays incomplete.
 _MOST_REFUSED = 1_000
 
 Sleep = Callable[[float], Coroutine[Any, Any, None]]
@@ -80,7 +80,7 @@ class _InTheWay(Enum):
     FAILURE = "failure"
 
 
-# How long the scope then rests.
+# How long the scope rests for each reason.
 _REST_S = {_InTheWay.MONEY: _PAUSE_S, _InTheWay.ANOTHER: _ELSEWHERE_S, _InTheWay.REPLACED: _REPLACED_S}
 
 
@@ -143,7 +143,7 @@ class MemoryMeanings:
         return made.vectors[0]
 
     def wake(self, scope: Scope) -> None:
-        """Memories of this scope may lack a vector."""
+        """Reports that memories of this scope may lack a vector."""
         if len(self._waiting) < _MOST_SCOPES and scope not in self._resting and self._serves.covers(scope):
             self._waiting[scope] = None
             self._news.set()

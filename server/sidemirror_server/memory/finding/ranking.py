@@ -1,7 +1,7 @@
 """Ranks the memories that answer a question. Pure.
 
-Words and vectors are fused by rank (reciprocal rank fusion: Cormack, Clarke, Büttcher 2009). Without vectors the score
-by words counts. Importance, recency and confidence then decide among memories that fit about equally well.
+The rankings by words and by vectors are fused (reciprocal rank fusion: Cormack, Clarke, Büttcher 2009). Without vectors
+the score by words counts. Importance, recency and confidence then decide among memories that fit about equally well.
 """
 
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ import msgspec
 
 from sidemirror_server.memory.finding.search import MemoryFacts, TextHit, VectorHit
 
-# The authors' constant: it keeps the first places close together, so that both lists count.
+# The constant of Cormack et al.: it keeps the first places close together, so that both lists count.
 _RANK_CONSTANT = 60
 # The largest share of its score that a memory can lose by low merit. Chosen here: the memory can fall behind neighbours
 # in the list, but never behind one that fits half as well.
@@ -18,7 +18,7 @@ _MERIT_SPAN = 0.1
 _IMPORTANCE_WEIGHT, _RECENCY_WEIGHT, _CONFIDENCE_WEIGHT = 0.5, 0.3, 0.2
 # Chosen here: a lesson of last month has half the recency of one of today.
 _HALF_LIFE_US = 30 * 24 * 3600 * 1_000_000
-# A memory counts as found by its task if its task scores at least this share of its content. Chosen here: if all
+# A memory counts as found by its task if the task's score is at least this share of the content's. Chosen here: if all
 # memories of a project name one task, the words of that task score nothing.
 _BY_TASK_RATIO = 0.5
 # With `newest_first`, a memory fits if it has at least this share of the best score by words. Chosen here.
@@ -26,7 +26,7 @@ _FITS_RATIO = 0.5
 
 
 class Part(msgspec.Struct, frozen=True):
-    """One part of a score. `rank`: the place by this part, from 1; 0 if it gives none."""
+    """One part of a score. `rank`: the place by this part, from 1; 0 if there is none."""
 
     name: str
     value: float

@@ -11,8 +11,8 @@ import msgspec
 from sidemirror_server.memory.record import MemoryKind, MemoryState
 from sidemirror_server.vocabulary.scope import Scope
 
-# The lease on embedding a scope, unless it is renewed. Chosen here: four times the limit of an embedding call. After a
-# crash other sidecars wait this long.
+# The duration of a lease on embedding a scope, if it is not renewed. Chosen here: four times the limit of an embedding
+# call. After a crash other sidecars wait this long.
 EMBEDDING_LEASE_US = 120 * 1_000_000
 
 
@@ -84,7 +84,7 @@ class MemorySearch(Protocol):
     """Finds stored memories. A stored memory can be found by its words at once.
 
     FM1  `by_text` returns at most `limit` memories, the best first, whose content or task has one of the question's
-         terms that `bm25.chosen` keeps. It scores both texts by `bm25.score`, with the statistics of the scope's
+         terms (those that `bm25.chosen` keeps). `bm25.score` scores both texts, with the statistics of the scope's
          memories in all states.
     FM2  A changed text is found by its new words only, and a deleted memory by none.
     FM3  All searches apply the filter: importance, any of the tags, kind, states.

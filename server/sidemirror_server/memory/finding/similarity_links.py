@@ -24,7 +24,7 @@ _log = logging.getLogger(__name__)
 _CANDIDATES = 12
 # The longest queue; more memories are left out. Chosen here: minutes of writing at a store's full speed.
 _MOST_WAITING = 10_000
-# Search terms of a long text.
+# The most search terms of a long text.
 _MOST_TERMS = 64
 
 
@@ -39,7 +39,7 @@ class Alikes:
         self._news = asyncio.Event()
 
     def wake(self, scope: Scope, memory_id: str) -> None:
-        """This memory may be similar to others."""
+        """Queues a memory that may be similar to others."""
         if len(self._waiting) < _MOST_WAITING:
             self._waiting[scope, memory_id] = None
             self._news.set()

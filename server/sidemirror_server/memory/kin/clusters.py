@@ -22,8 +22,8 @@ from sidemirror_server.memory.record import MemoryKind, MemoryRecord
 from sidemirror_server.vocabulary.terms import telling_terms
 
 # The least similarity within a cluster (Dice 1945: twice the shared terms, divided by the terms of both). Chosen here:
-# of the pairs that 0.5 joins among 2,277 recorded reflections, 84 % are about the same task. At 0.35 it is 60 %, and
-# the common tool makes up for the difference.
+# among 2,277 recorded reflections, 84 % of the pairs joined at 0.5 are about the same task. At 0.35 it is 60 %, and the
+# common tool makes up for the difference.
 SAME_TOOL_RATIO = 0.35
 ALIKE_RATIO = 0.5
 # A text with fewer terms resembles others by chance.

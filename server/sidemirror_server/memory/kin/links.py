@@ -1,11 +1,11 @@
 """The links from memories to each other, and to what they mention. Field names and enum values are part of the stored
 format. Pure.
 
-When each kind is made:
+When each kind of link from a memory is made:
 
 - `strategy_of`: from a strategy to its reflection, when it is learned; also to a later reflection that teaches it again
 - `derived_from`: to the memories that it was made with (`related_ids`), when it is learned
-- `same_error`: from a reflection to the newest others with its error signature, when it is learned
+- `same_error`: from a reflection to the newest others with its error signature, when the reflection is learned
 - `mentions`: to its tools, error categories, error signature and the names in its text, when it is learned
 - `similar_to`: to older memories with nearly the same words, soon after it is learned (`finding/similarity_links.py`)
 - `supersedes`: by LinkReflections or an import

@@ -15,7 +15,7 @@ from sidemirror_server.memory.kin.signature_wordings import CAUSES, NAMED_CAUSES
 from sidemirror_server.trace.failure import ErrorCategory, category_of, ends, masked, telling_line
 from sidemirror_server.vocabulary.terms import telling_terms
 
-# In code points: the tool and the cause.
+# In code points: the limits of the tool and of the cause.
 _TOOL_CHARS = 100
 _CAUSE_CHARS = 120
 # The longest signature: the longest tool, cause and category, and two bars.
@@ -29,7 +29,7 @@ _PATTERNS = tuple((re.compile(pattern), cause, category) for cause, category, pa
 *_NAMED, _SYNTAX = _PATTERNS
 _SAME = tuple((re.compile(pattern), f" {words} ", category) for words, category, pattern in SAME_WORDINGS)
 
-# A masked detail; then words that only say that something failed.
+# Masked details, and words that only say that something failed, are no part of a cause.
 _MASKED = re.compile(r"<[a-z]{1,6}>")
 _SAYS_NOTHING = telling_terms(
     "error exception failed failure fatal warning exit code status execution exitcode output id var please try again"

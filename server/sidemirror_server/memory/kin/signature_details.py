@@ -29,7 +29,7 @@ _PACKAGE = re.compile(r"(?:locate package|distribution found for|no such package
 
 _FILE_AFTER = re.compile(r"no such file or directory[:,] {0,2}(?:[a-z]{2,10} )?['\"]([^'\"\n]{1,200})")
 _PATH_LIKE = re.compile(r"[\w-][./\\]|[./\\][\w-]")
-# A file's name stands before _NO_FILE, perhaps with one of _NOT_DONE between.
+# A file's name precedes _NO_FILE, perhaps with one of _NOT_DONE between them.
 _NO_FILE = ("no such file", "file exists")
 _NOT_DONE = ("cannot open", "cannot stat", "cannot access")
 _BEFORE_CHARS = 240

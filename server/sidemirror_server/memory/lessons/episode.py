@@ -1,6 +1,6 @@
 """Episodes, the input of a reflection: from a request or from recorded turns. Pure.
 
-Each step carries the origin of its texts. The reflection gets the least trusted one (decision 032).
+Each step has the origin of its texts. The reflection gets the least trusted origin (decision 032).
 """
 
 from collections.abc import Collection, Iterable

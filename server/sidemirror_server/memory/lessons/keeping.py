@@ -72,10 +72,10 @@ class Keeper:
     async def keep(
         self, scope: Scope, result: Result, ids: Ids, *, is_judged: bool = False, more: dict[str, Any] | None = None
     ) -> Stored:
-        """Stores a result as new memories, or strengthens those that already say so.
+        """Stores a result as new memories, or strengthens known memories that say the same.
 
-        `is_judged`: `judged_by_episode` has just judged it. `more`: the caller's metadata. Raises what the store
-        raises.
+        `is_judged`: `judged_by_episode` has just judged the result. `more`: the caller's metadata. Raises what the
+        store raises.
         """
         if result.repeats:
             return Stored(reason=REPEATS)

@@ -21,13 +21,13 @@ def plain(text: str) -> str:
 
 
 def text_key(text: str) -> str:
-    """Equal for texts with the same words. Case, spaces, punctuation and invisible characters do not count. A text
-    without words equals only itself."""
+    """A key that is equal for texts with the same words. Case, spaces, punctuation and invisible characters do not
+    count. A text without words equals only itself."""
     return _digest([" ".join(_WORD.findall(plain(text))) or text])
 
 
 def episode_key(task: str, outcome: str, steps: Iterable[EpisodeStep]) -> str:
-    """Equal for an episode and its replay: the task, the outcome and the steps in order, without ids and times."""
+    """A key that is equal for an episode and its replay: of task, outcome and ordered steps, without ids and times."""
     parts = [task, outcome]
     for step in steps:
         parts += (step.event_type, step.tool_name, step.content, step.error)

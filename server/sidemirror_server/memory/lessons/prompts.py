@@ -1,6 +1,6 @@
 """The prompts about an episode. All recorded texts are fenced as data: a tool's output may try to give orders.
 
-The fence is derived from what it encloses: no recorded text can close it, and equal requests have equal prompts.
+The fence has a hash of the enclosed texts: no recorded text can close it, and equal requests have equal prompts.
 """
 
 from collections.abc import Mapping, Sequence

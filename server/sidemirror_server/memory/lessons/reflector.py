@@ -36,17 +36,17 @@ from sidemirror_server.vocabulary.telemetry import SPAN_GENERATE_REFLECTION
 _log = logging.getLogger(__name__)
 _tracer = trace.get_tracer("sidemirror.memory")
 
-# Of the visible answer. Chosen here: three times the length that the prompts ask for, as JSON.
+# Limits the visible answer. Chosen here: three times the length that the prompts ask for, as JSON.
 _MAX_TOKENS = 800
-# Sent only where the provider takes one (decision 021).
+# Sent only to models that take a temperature (decision 021).
 _TEMPERATURE = 0.1
 _MOST_TAGS = 16
 
 
 class Result(msgspec.Struct, frozen=True):
     """What an episode taught (seed reflection-engine-v2, "ReflectionResult"). `episode`: its digest. `steering`: how
-    the text tries to steer its reader, for people, or empty (`trust.steering`). `repeats`: it repeats a shown lesson.
-    `error_signature`: of the failure that it is about, or empty."""
+    the text tries to steer its reader, for people, or empty (`trust.steering`). `repeats`: the lesson repeats a shown
+    one. `error_signature`: of the failure that it is about, or empty."""
 
     reflection: str
     strategy: str

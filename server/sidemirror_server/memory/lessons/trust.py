@@ -53,8 +53,8 @@ _FEW_WORDS = 4
 _RUN_WORDS = 5
 # A text with this share of copied words, or more, is quarantined. Chosen here.
 _COPIED_RATIO = 0.5
-# A short lesson may quote more of an error: up to this share, if it quotes the error's first sentence, of at most this
-# many words. Chosen here: a third is left for the lesson's own words, and ten words can hide little.
+# A short lesson may quote up to this share from an error. The quotation must be the error's first sentence, with at
+# most this many words. Chosen here: a third is left for the lesson's own words, and ten words can hide little.
 _QUOTED_RATIO, _QUOTED_WORDS = 0.66, 10
 # In code points: how much of each text is compared.
 _READ_CHARS = 64_000

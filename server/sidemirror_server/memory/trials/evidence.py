@@ -3,11 +3,11 @@
 Pure rules; `memory/trials/outcomes.py` supplies the counts and acts on the verdict.
 
 - A random draw puts each task of a lesson into one of two arms (`is_held_back`), so that the arms differ by the lesson
-  alone. A task with the outcome `success` succeeded; one with another outcome failed. Tasks without an outcome are
-  counted per arm and otherwise left out.
-- The lift is the difference of the two success rates. Tasks are compared within each fraction, then weighted as in
-  Cochran (1954) and Mantel and Haenszel (1959): a fraction that rose while tasks were hard must not look like an
-  effect.
+  alone. A task with the outcome `success` succeeded; one with another outcome failed. Tasks without an outcome are only
+  counted, for each arm.
+- The lift is the difference of the two success rates. Tasks are compared within each fraction, and the differences are
+  weighted as in Cochran (1954) and Mantel and Haenszel (1959): a fraction that rose while tasks were hard must not look
+  like an effect.
 - The interval of the lift is Newcombe's (1998, method 10). It combines Wilson's score intervals of both rates, and
   several fractions, by the method of variance estimates recovery (Zou and Donner 2008). It covers the true lift in
   95 % of the cases, at one look that was planned beforehand.
@@ -95,9 +95,9 @@ class Interval(msgspec.Struct, frozen=True):
 
 
 class LessonEvidence(msgspec.Struct, frozen=True):
-    """The evidence about a lesson. `outside`: tasks that it was shown for without a draw. `lift`: the success rate with
-    it minus the rate without it. `interval`: of the lift, valid at one look. `at_any_look`: of the lift, valid at all
-    looks; the verdict rests on it. All three are None until a fraction has outcomes in both arms."""
+    """The evidence about a lesson. `outside`: tasks for which it was shown without a draw. `lift`: the success rate
+    with the lesson minus the rate without it. `interval`: of the lift, valid at one look. `at_any_look`: of the lift,
+    valid at all looks; the verdict rests on it. All three are None until a fraction has outcomes in both arms."""
 
     shown: Counts = Counts()
     held_back: Counts = Counts()

@@ -37,7 +37,7 @@ def _with_lessons(memory_ids: Collection[str], strategy_of: Mapping[str, str]) -
 
 
 def held_of(memory_ids: Iterable[str], strategy_of: Mapping[str, str], before: Decided) -> tuple[str, ...]:
-    """Those of these memories that the turn already holds back."""
+    """The memories among these that the turn already holds back."""
     return tuple(one for one in memory_ids if not before.held_back.isdisjoint((one, strategy_of.get(one, one))))
 
 

@@ -1,4 +1,4 @@
-"""The port of trials: the tasks that each lesson was shown for or held back from, and their outcomes.
+"""The port of trials: the tasks for which each lesson was shown or held back, and the outcomes of these tasks.
 
 Adapters: `storage/sqlite/trials.py`, `storage/postgres/trials.py`.
 """

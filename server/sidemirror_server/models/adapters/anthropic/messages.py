@@ -70,7 +70,7 @@ class Messages:
         """`direct`: ignores the environment's proxies."""
         self._name = model
         self._nothing = Usage("anthropic", model)
-        # Without the SDK's retries, which wait as long as a provider asks, and its spans, which send our trace ids.
+        # Disables the SDK's retries, which wait as long as a provider asks, and its spans, which send our trace ids.
         self._client = anthropic.AsyncAnthropic(
             api_key=api_key,
             base_url=base_url,

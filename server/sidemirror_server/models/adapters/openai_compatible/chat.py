@@ -68,7 +68,7 @@ class Chat:
         self._name = model
         self._nothing = Usage("openai_compatible", model)
         self._server = server_at(base_url)
-        # No retries by the SDK, because they wait as long as a server asks.
+        # Disables the SDK's retries, which wait as long as a server asks.
         self._client = openai.AsyncOpenAI(
             api_key=api_key,
             base_url=base_url,

@@ -1,4 +1,4 @@
-"""Sums and comparisons of two numbers in a text, and whether they are right."""
+"""Finds sums and comparisons of two numbers in a text, and checks whether they are right."""
 
 import re
 from collections.abc import Iterator

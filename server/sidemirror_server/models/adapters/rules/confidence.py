@@ -43,7 +43,7 @@ def gives_several(response: Response) -> bool:
 
 
 def confidence_of(response: Response, significant: int) -> float:
-    """From 0 to 1. `significant`: how many issues of the kinds in `critique.py:SIGNIFICANT` were found."""
+    """The confidence, 0 to 1. `significant`: how many issues of the kinds in `critique.py:SIGNIFICANT` were found."""
     if not response.text.strip():
         return _EMPTY
     odds = _START + _COVERED * response.covered

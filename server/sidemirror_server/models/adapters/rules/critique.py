@@ -109,7 +109,7 @@ def _sentence_around(text: str, found: re.Match[str]) -> str:
 
 
 def _standing(response: Response) -> list[EvidenceStep]:
-    """Failures that no later success of the same tool follows."""
+    """Failures that are not followed by a success of the same tool."""
     steps = response.evidence.steps
     worked_at = {
         step.name: place for place, step in enumerate(steps) if step.kind == "tool_result" and not step.is_error
@@ -129,7 +129,7 @@ def _cut(response: Response) -> Iterator[IssueAnswer]:
 
 
 def _unaddressed(response: Response) -> Iterator[IssueAnswer]:
-    """An issue for questions that have no word in common with the response, if it is long enough."""
+    """An issue for questions that share no word with the response, unless the response is short."""
     said = frozenset(words(response.text))
     parts = [part.strip() for part in _QUESTION.findall(response.asked) if part.endswith("?")] or [response.asked]
     asked = [part for part in parts if len(frozenset(words(part))) >= 3]

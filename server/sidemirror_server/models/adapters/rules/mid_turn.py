@@ -10,11 +10,11 @@ from sidemirror_server.models.answers import MidTurnAnswer
 from sidemirror_server.models.evidence import Evidence, EvidenceStep
 from sidemirror_server.vocabulary.text import clip
 
-# In code points. Chosen here: room for an error's exception line, but not for an elaborate order hidden in it.
+# In code points. Chosen here: enough for an exception's line, too short for an elaborate order hidden in it.
 _QUOTE_CHARS = 160
 _NAME_CHARS = 48
 _READ_CHARS = 4_000
-# Event ids for one claim; the schema takes 32 in all. Chosen here: more ids add nothing to a claim.
+# The most event ids for one claim; the schema takes 32 in all. Chosen here: more ids add nothing to a claim.
 _MOST_CITED_FOR_ONE = 4
 _QUOTE_MARKS = str.maketrans({"“": "'", "”": "'", '"': "'", "`": "'", "[": "(", "]": ")", "<": "(", ">": ")"})
 

@@ -11,7 +11,7 @@ _WORD = re.compile(r"\d+(?:[.,]\d+)+|[^\W_]+")
 _PROPER = re.compile(r"\b(?:\d+(?:[.,]\d+)+|[A-Z0-9][\w'’-]+)")
 _FINAL = re.compile(r"^[ \t>*_#]*(?:the )?(?:final )?answer[ \t*_]*[:：][ \t*_]*(\S.*)$", re.IGNORECASE | re.MULTILINE)
 _LABEL = re.compile(r"^\s*(?:question|task|query|user|q)\s*[:：]\s*", re.IGNORECASE)
-# Stop words: they carry no claim.
+# Stop words, which contain no claim.
 _COMMON_TEXT = (
     "a an and are as at be been because but by can context could did do does for from had has have he her his how i if "
     "in into is it its know let me my no not of on or our she so step than that the their them then there therefore "
