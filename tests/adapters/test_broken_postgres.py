@@ -16,7 +16,8 @@ import pytest
 from msgspec.structs import replace
 
 from sidemirror_server.memory.record import Learned, Lesson, MemoryHistory, MemoryRecord, Revision
-from sidemirror_server.models.ledger import Amount, Cap, Level, Refusal, Reservation, refusal
+from sidemirror_server.models.ledger import Amount, Level, Refusal, Reservation, refusal
+from sidemirror_server.policy.record import Cap
 from sidemirror_server.storage.postgres import (
     critiques,
     journal,

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from sidemirror_server.models.ledger import Amount, Cap, Level, Refusal, Reservation
+from sidemirror_server.models.ledger import Amount, Level, Refusal, Reservation
+from sidemirror_server.policy.record import Cap
 from sidemirror_server.storage.postgres.critiques import PostgresCritiques
 from sidemirror_server.storage.postgres.database import PostgresDatabase
 from sidemirror_server.storage.postgres.dreams import PostgresDreams

@@ -282,8 +282,10 @@ service! {
 }
 
 service! {
-    /// SidecarService: what the sidecar says of itself.
+    /// SidecarService: what the sidecar says of itself, and policies.
     Sidecar, SidecarServiceClient {
         read get_server_info(GetServerInfoRequest) -> GetServerInfoResponse;
+        read get_policy(GetPolicyRequest) -> GetPolicyResponse;
+        write set_policy(SetPolicyRequest) -> SetPolicyResponse;
     }
 }

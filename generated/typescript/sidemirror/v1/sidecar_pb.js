@@ -10,7 +10,7 @@ import { file_sidemirror_v1_thinking } from "./thinking_pb.js";
  * Describes the file sidemirror/v1/sidecar.proto.
  */
 export const file_sidemirror_v1_sidecar = /*@__PURE__*/
-  fileDesc("ChtzaWRlbWlycm9yL3YxL3NpZGVjYXIucHJvdG8SDXNpZGVtaXJyb3IudjEiPQoUR2V0U2VydmVySW5mb1JlcXVlc3QSEQoJdGVuYW50X2lkGAEgASgJEhIKCnByb2plY3RfaWQYAiABKAki0AMKFUdldFNlcnZlckluZm9SZXNwb25zZRIPCgd2ZXJzaW9uGAEgASgJEhEKCXRlbmFudF9pZBgCIAEoCRISCgpwcm9qZWN0X2lkGAMgASgJEigKBnN0b3JlcxgEIAMoCzIYLnNpZGVtaXJyb3IudjEuU3RvcmVJbmZvEigKBm1vZGVscxgFIAMoCzIYLnNpZGVtaXJyb3IudjEuTW9kZWxJbmZvEjUKDmRlZmF1bHRfY29uZmlnGAYgASgLMh0uc2lkZW1pcnJvci52MS5UaGlua2luZ0NvbmZpZxIxCg5kZWZhdWx0X2J1ZGdldBgHIAEoCzIZLnNpZGVtaXJyb3IudjEuVHVybkJ1ZGdldBJACgZsaW1pdHMYCCADKAsyMC5zaWRlbWlycm9yLnYxLkdldFNlcnZlckluZm9SZXNwb25zZS5MaW1pdHNFbnRyeRIjCgVzcGVuZBgJIAMoCzIULnNpZGVtaXJyb3IudjEuU3BlbmQSKwoKc3BlbmRfY2FwcxgKIAMoCzIXLnNpZGVtaXJyb3IudjEuU3BlbmRDYXAaLQoLTGltaXRzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgDOgI4ASJPCglTdG9yZUluZm8SDAoEa2luZBgBIAEoCRINCgVob2xkcxgCIAEoCRISCgpkdXJhYmlsaXR5GAMgASgJEhEKCWF2YWlsYWJsZRgEIAEoCCJQCglNb2RlbEluZm8SDwoHcHVycG9zZRgBIAEoCRIQCghwcm92aWRlchgCIAEoCRINCgVtb2RlbBgDIAEoCRIRCglhdmFpbGFibGUYBCABKAgirwEKBVNwZW5kEgsKA2RheRgBIAEoCRIPCgdwdXJwb3NlGAIgASgJEg0KBWNhbGxzGAMgASgDEg4KBnRva2VucxgEIAEoAxILCgN1c2QYBSABKAESFwoPcmVzZXJ2ZWRfdG9rZW5zGAYgASgDEhQKDHJlc2VydmVkX3VzZBgHIAEoARIXCg9vcnBoYW5lZF90b2tlbnMYCCABKAMSFAoMb3JwaGFuZWRfdXNkGAkgASgBIvYBCghTcGVuZENhcBIoCgVsZXZlbBgBIAEoDjIZLnNpZGVtaXJyb3IudjEuU3BlbmRMZXZlbBIPCgdwdXJwb3NlGAIgASgJEhsKDnRva2Vuc19wZXJfZGF5GAMgASgDSACIAQESGAoLdXNkX3Blcl9kYXkYBCABKAFIAYgBARITCgt1c2VkX3Rva2VucxgFIAEoAxIQCgh1c2VkX3VzZBgGIAEoARIuCgpyZXNldF90aW1lGAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIRCg9fdG9rZW5zX3Blcl9kYXlCDgoMX3VzZF9wZXJfZGF5KooBCgpTcGVuZExldmVsEhsKF1NQRU5EX0xFVkVMX1VOU1BFQ0lGSUVEEAASFQoRU1BFTkRfTEVWRUxfVE9UQUwQARIXChNTUEVORF9MRVZFTF9QVVJQT1NFEAISFgoSU1BFTkRfTEVWRUxfVEVOQU5UEAMSFwoTU1BFTkRfTEVWRUxfUFJPSkVDVBAEMnEKDlNpZGVjYXJTZXJ2aWNlEl8KDUdldFNlcnZlckluZm8SIy5zaWRlbWlycm9yLnYxLkdldFNlcnZlckluZm9SZXF1ZXN0GiQuc2lkZW1pcnJvci52MS5HZXRTZXJ2ZXJJbmZvUmVzcG9uc2UiA5ACAWIGcHJvdG8z", [file_google_protobuf_timestamp, file_sidemirror_v1_thinking]);
+  fileDesc("ChtzaWRlbWlycm9yL3YxL3NpZGVjYXIucHJvdG8SDXNpZGVtaXJyb3IudjEiPQoUR2V0U2VydmVySW5mb1JlcXVlc3QSEQoJdGVuYW50X2lkGAEgASgJEhIKCnByb2plY3RfaWQYAiABKAki0AMKFUdldFNlcnZlckluZm9SZXNwb25zZRIPCgd2ZXJzaW9uGAEgASgJEhEKCXRlbmFudF9pZBgCIAEoCRISCgpwcm9qZWN0X2lkGAMgASgJEigKBnN0b3JlcxgEIAMoCzIYLnNpZGVtaXJyb3IudjEuU3RvcmVJbmZvEigKBm1vZGVscxgFIAMoCzIYLnNpZGVtaXJyb3IudjEuTW9kZWxJbmZvEjUKDmRlZmF1bHRfY29uZmlnGAYgASgLMh0uc2lkZW1pcnJvci52MS5UaGlua2luZ0NvbmZpZxIxCg5kZWZhdWx0X2J1ZGdldBgHIAEoCzIZLnNpZGVtaXJyb3IudjEuVHVybkJ1ZGdldBJACgZsaW1pdHMYCCADKAsyMC5zaWRlbWlycm9yLnYxLkdldFNlcnZlckluZm9SZXNwb25zZS5MaW1pdHNFbnRyeRIjCgVzcGVuZBgJIAMoCzIULnNpZGVtaXJyb3IudjEuU3BlbmQSKwoKc3BlbmRfY2FwcxgKIAMoCzIXLnNpZGVtaXJyb3IudjEuU3BlbmRDYXAaLQoLTGltaXRzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgDOgI4ASJPCglTdG9yZUluZm8SDAoEa2luZBgBIAEoCRINCgVob2xkcxgCIAEoCRISCgpkdXJhYmlsaXR5GAMgASgJEhEKCWF2YWlsYWJsZRgEIAEoCCJQCglNb2RlbEluZm8SDwoHcHVycG9zZRgBIAEoCRIQCghwcm92aWRlchgCIAEoCRINCgVtb2RlbBgDIAEoCRIRCglhdmFpbGFibGUYBCABKAgirwEKBVNwZW5kEgsKA2RheRgBIAEoCRIPCgdwdXJwb3NlGAIgASgJEg0KBWNhbGxzGAMgASgDEg4KBnRva2VucxgEIAEoAxILCgN1c2QYBSABKAESFwoPcmVzZXJ2ZWRfdG9rZW5zGAYgASgDEhQKDHJlc2VydmVkX3VzZBgHIAEoARIXCg9vcnBoYW5lZF90b2tlbnMYCCABKAMSFAoMb3JwaGFuZWRfdXNkGAkgASgBIqMCCghTcGVuZENhcBIoCgVsZXZlbBgBIAEoDjIZLnNpZGVtaXJyb3IudjEuU3BlbmRMZXZlbBIPCgdwdXJwb3NlGAIgASgJEhsKDnRva2Vuc19wZXJfZGF5GAMgASgDSACIAQESGAoLdXNkX3Blcl9kYXkYBCABKAFIAYgBARITCgt1c2VkX3Rva2VucxgFIAEoAxIQCgh1c2VkX3VzZBgGIAEoARIuCgpyZXNldF90aW1lGAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIrCgVvd25lchgIIAEoDjIcLnNpZGVtaXJyb3IudjEuU3BlbmRDYXBPd25lckIRCg9fdG9rZW5zX3Blcl9kYXlCDgoMX3VzZF9wZXJfZGF5IpABCgZQb2xpY3kSMQoJcmV0ZW50aW9uGAEgASgLMh4uc2lkZW1pcnJvci52MS5SZXRlbnRpb25Qb2xpY3kSJgoEY2FwcxgCIAMoCzIYLnNpZGVtaXJyb3IudjEuUG9saWN5Q2FwEisKBmFkdmljZRgDIAEoCzIbLnNpZGVtaXJyb3IudjEuQWR2aWNlUG9saWN5IpsCCg9SZXRlbnRpb25Qb2xpY3kSFwoKc3BlbmRfZGF5cxgBIAEoBUgAiAEBEhoKDWNyaXRpcXVlX2RheXMYAiABKAVIAYgBARIYCgttZW1vcnlfZGF5cxgDIAEoBUgCiAEBEh4KEW1lbW9yeV9pbXBvcnRhbmNlGAQgASgBSAOIAQESGQoMbWVtb3J5X2NvdW50GAUgASgDSASIAQESFwoKdHJhY2VfZGF5cxgGIAEoBUgFiAEBQg0KC19zcGVuZF9kYXlzQhAKDl9jcml0aXF1ZV9kYXlzQg4KDF9tZW1vcnlfZGF5c0IUChJfbWVtb3J5X2ltcG9ydGFuY2VCDwoNX21lbW9yeV9jb3VudEINCgtfdHJhY2VfZGF5cyJ2CglQb2xpY3lDYXASDwoHcHVycG9zZRgBIAEoCRIbCg50b2tlbnNfcGVyX2RheRgCIAEoA0gAiAEBEhgKC3VzZF9wZXJfZGF5GAMgASgBSAGIAQFCEQoPX3Rva2Vuc19wZXJfZGF5Qg4KDF91c2RfcGVyX2RheSJMCgxBZHZpY2VQb2xpY3kSJgoDb2ZmGAEgAygOMhkuc2lkZW1pcnJvci52MS5BZHZpY2VLaW5kEhQKDHNpbGVuY2VkX2lkcxgCIAMoCSKEAQoMU3RvcmVkUG9saWN5EiUKBnBvbGljeRgBIAEoCzIVLnNpZGVtaXJyb3IudjEuUG9saWN5Eg8KB3ZlcnNpb24YAiABKAUSDgoGc2V0X2J5GAMgASgJEiwKCHNldF90aW1lGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCI5ChBHZXRQb2xpY3lSZXF1ZXN0EhEKCXRlbmFudF9pZBgBIAEoCRISCgpwcm9qZWN0X2lkGAIgASgJIr4BChFHZXRQb2xpY3lSZXNwb25zZRIRCgl0ZW5hbnRfaWQYASABKAkSEgoKcHJvamVjdF9pZBgCIAEoCRIsCgdwcm9qZWN0GAMgASgLMhsuc2lkZW1pcnJvci52MS5TdG9yZWRQb2xpY3kSKwoGdGVuYW50GAQgASgLMhsuc2lkZW1pcnJvci52MS5TdG9yZWRQb2xpY3kSJwoIaW5fZm9yY2UYBSABKAsyFS5zaWRlbWlycm9yLnYxLlBvbGljeSKzAQoQU2V0UG9saWN5UmVxdWVzdBIRCgl0ZW5hbnRfaWQYASABKAkSEgoKcHJvamVjdF9pZBgCIAEoCRISCgpyZXF1ZXN0X2lkGAMgASgJEikKBWxldmVsGAQgASgOMhouc2lkZW1pcnJvci52MS5Qb2xpY3lMZXZlbBIlCgZwb2xpY3kYBSABKAsyFS5zaWRlbWlycm9yLnYxLlBvbGljeRISCgppZl92ZXJzaW9uGAYgASgFIkAKEVNldFBvbGljeVJlc3BvbnNlEisKBnN0b3JlZBgBIAEoCzIbLnNpZGVtaXJyb3IudjEuU3RvcmVkUG9saWN5KooBCgpTcGVuZExldmVsEhsKF1NQRU5EX0xFVkVMX1VOU1BFQ0lGSUVEEAASFQoRU1BFTkRfTEVWRUxfVE9UQUwQARIXChNTUEVORF9MRVZFTF9QVVJQT1NFEAISFgoSU1BFTkRfTEVWRUxfVEVOQU5UEAMSFwoTU1BFTkRfTEVWRUxfUFJPSkVDVBAEKoYBCg1TcGVuZENhcE93bmVyEh8KG1NQRU5EX0NBUF9PV05FUl9VTlNQRUNJRklFRBAAEhsKF1NQRU5EX0NBUF9PV05FUl9TSURFQ0FSEAESGgoWU1BFTkRfQ0FQX09XTkVSX1RFTkFOVBACEhsKF1NQRU5EX0NBUF9PV05FUl9QUk9KRUNUEAMqXgoLUG9saWN5TGV2ZWwSHAoYUE9MSUNZX0xFVkVMX1VOU1BFQ0lGSUVEEAASGAoUUE9MSUNZX0xFVkVMX1BST0pFQ1QQARIXChNQT0xJQ1lfTEVWRUxfVEVOQU5UEAIqcwoKQWR2aWNlS2luZBIbChdBRFZJQ0VfS0lORF9VTlNQRUNJRklFRBAAEhMKD0FEVklDRV9LSU5EX0FMTBABEhcKE0FEVklDRV9LSU5EX0xFU1NPTlMQAhIaChZBRFZJQ0VfS0lORF9SRUNPVkVSSUVTEAMylgIKDlNpZGVjYXJTZXJ2aWNlEl8KDUdldFNlcnZlckluZm8SIy5zaWRlbWlycm9yLnYxLkdldFNlcnZlckluZm9SZXF1ZXN0GiQuc2lkZW1pcnJvci52MS5HZXRTZXJ2ZXJJbmZvUmVzcG9uc2UiA5ACARJTCglHZXRQb2xpY3kSHy5zaWRlbWlycm9yLnYxLkdldFBvbGljeVJlcXVlc3QaIC5zaWRlbWlycm9yLnYxLkdldFBvbGljeVJlc3BvbnNlIgOQAgESTgoJU2V0UG9saWN5Eh8uc2lkZW1pcnJvci52MS5TZXRQb2xpY3lSZXF1ZXN0GiAuc2lkZW1pcnJvci52MS5TZXRQb2xpY3lSZXNwb25zZWIGcHJvdG8z", [file_google_protobuf_timestamp, file_sidemirror_v1_thinking]);
 
 /**
  * Describes the message sidemirror.v1.GetServerInfoRequest.
@@ -55,13 +55,76 @@ export const SpendCapSchema = /*@__PURE__*/
   messageDesc(file_sidemirror_v1_sidecar, 5);
 
 /**
+ * Describes the message sidemirror.v1.Policy.
+ * Use `create(PolicySchema)` to create a new message.
+ */
+export const PolicySchema = /*@__PURE__*/
+  messageDesc(file_sidemirror_v1_sidecar, 6);
+
+/**
+ * Describes the message sidemirror.v1.RetentionPolicy.
+ * Use `create(RetentionPolicySchema)` to create a new message.
+ */
+export const RetentionPolicySchema = /*@__PURE__*/
+  messageDesc(file_sidemirror_v1_sidecar, 7);
+
+/**
+ * Describes the message sidemirror.v1.PolicyCap.
+ * Use `create(PolicyCapSchema)` to create a new message.
+ */
+export const PolicyCapSchema = /*@__PURE__*/
+  messageDesc(file_sidemirror_v1_sidecar, 8);
+
+/**
+ * Describes the message sidemirror.v1.AdvicePolicy.
+ * Use `create(AdvicePolicySchema)` to create a new message.
+ */
+export const AdvicePolicySchema = /*@__PURE__*/
+  messageDesc(file_sidemirror_v1_sidecar, 9);
+
+/**
+ * Describes the message sidemirror.v1.StoredPolicy.
+ * Use `create(StoredPolicySchema)` to create a new message.
+ */
+export const StoredPolicySchema = /*@__PURE__*/
+  messageDesc(file_sidemirror_v1_sidecar, 10);
+
+/**
+ * Describes the message sidemirror.v1.GetPolicyRequest.
+ * Use `create(GetPolicyRequestSchema)` to create a new message.
+ */
+export const GetPolicyRequestSchema = /*@__PURE__*/
+  messageDesc(file_sidemirror_v1_sidecar, 11);
+
+/**
+ * Describes the message sidemirror.v1.GetPolicyResponse.
+ * Use `create(GetPolicyResponseSchema)` to create a new message.
+ */
+export const GetPolicyResponseSchema = /*@__PURE__*/
+  messageDesc(file_sidemirror_v1_sidecar, 12);
+
+/**
+ * Describes the message sidemirror.v1.SetPolicyRequest.
+ * Use `create(SetPolicyRequestSchema)` to create a new message.
+ */
+export const SetPolicyRequestSchema = /*@__PURE__*/
+  messageDesc(file_sidemirror_v1_sidecar, 13);
+
+/**
+ * Describes the message sidemirror.v1.SetPolicyResponse.
+ * Use `create(SetPolicyResponseSchema)` to create a new message.
+ */
+export const SetPolicyResponseSchema = /*@__PURE__*/
+  messageDesc(file_sidemirror_v1_sidecar, 14);
+
+/**
  * Describes the enum sidemirror.v1.SpendLevel.
  */
 export const SpendLevelSchema = /*@__PURE__*/
   enumDesc(file_sidemirror_v1_sidecar, 0);
 
 /**
- * Whose spending a cap counts.
+ * Whose spending a cap counts. Where `SpendCap.purpose` is not empty, only that purpose counts.
  *
  * @generated from enum sidemirror.v1.SpendLevel
  */
@@ -69,7 +132,49 @@ export const SpendLevel = /*@__PURE__*/
   tsEnum(SpendLevelSchema);
 
 /**
- * Facts about this sidecar and its configuration.
+ * Describes the enum sidemirror.v1.SpendCapOwner.
+ */
+export const SpendCapOwnerSchema = /*@__PURE__*/
+  enumDesc(file_sidemirror_v1_sidecar, 1);
+
+/**
+ * Whom a cap belongs to: who can raise it.
+ *
+ * @generated from enum sidemirror.v1.SpendCapOwner
+ */
+export const SpendCapOwner = /*@__PURE__*/
+  tsEnum(SpendCapOwnerSchema);
+
+/**
+ * Describes the enum sidemirror.v1.PolicyLevel.
+ */
+export const PolicyLevelSchema = /*@__PURE__*/
+  enumDesc(file_sidemirror_v1_sidecar, 2);
+
+/**
+ * Whom a policy is for.
+ *
+ * @generated from enum sidemirror.v1.PolicyLevel
+ */
+export const PolicyLevel = /*@__PURE__*/
+  tsEnum(PolicyLevelSchema);
+
+/**
+ * Describes the enum sidemirror.v1.AdviceKind.
+ */
+export const AdviceKindSchema = /*@__PURE__*/
+  enumDesc(file_sidemirror_v1_sidecar, 3);
+
+/**
+ * What a policy can turn off.
+ *
+ * @generated from enum sidemirror.v1.AdviceKind
+ */
+export const AdviceKind = /*@__PURE__*/
+  tsEnum(AdviceKindSchema);
+
+/**
+ * Facts about this sidecar and its configuration, and the policies of the tenants that it serves.
  *
  * @generated from service sidemirror.v1.SidecarService
  */
