@@ -23,15 +23,17 @@ BROKEN = [
     ("PO1", "get", "IN (:project_id, '')", "= :project_id"),
     ("PO2", "put", "version = excluded.version, ", ""),
     ("PO2", "put", ", body = excluded.body", ""),
+    ("PO7", "put", "retains = excluded.retains, ", ""),
+    ("PO7", "put", ":retains, ", "TRUE, "),
     ("PO3", "remove", ITS_ROW, "tenant_id = :tenant_id AND :project_id IS NOT NULL"),
     ("PO3", "remove", ITS_ROW, "FALSE"),
     ("PO5", "get", "tenant_id = :tenant_id", ":tenant_id IS NOT NULL"),
     ("PO5", "remove", "tenant_id = :tenant_id", ":tenant_id IS NOT NULL"),
     ("PO6", "others", "tenant_id = :tenant_id", ":tenant_id IS NOT NULL"),
     ("PO6", "others", "project_id > ''", "TRUE"),
-    ("PO7", "all", "(:tenant_id IS NULL OR tenant_id = :tenant_id)", "TRUE"),
-    ("PO7", "all", "project_id IN ('', :project_id)", "project_id = :project_id"),
-    ("PO7", "all", "(:project_id IS NULL OR project_id IN ('', :project_id))", "TRUE"),
+    ("PO7", "retained", "(:tenant_id IS NULL OR tenant_id = :tenant_id)", "TRUE"),
+    ("PO7", "retained", "project_id IN ('', :project_id)", "project_id = :project_id"),
+    ("PO7", "retained", "(:project_id IS NULL OR project_id IN ('', :project_id))", "TRUE"),
 ]
 
 

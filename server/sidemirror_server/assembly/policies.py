@@ -4,7 +4,7 @@ import msgspec
 
 from sidemirror_server.assembly.stores import Stores
 from sidemirror_server.policy.in_force import PoliciesInForce, Proposed
-from sidemirror_server.policy.record import Retention
+from sidemirror_server.policy.record import RetentionPeriods
 from sidemirror_server.settings import Settings
 from sidemirror_server.vocabulary.scope import Served, Serves
 
@@ -16,6 +16,6 @@ def policies_of(settings: Settings, serves: Serves, stores: Stores) -> PoliciesI
     return PoliciesInForce(stores.policies, proposed, serves, stores.clock, settings.limits.project_policies)
 
 
-def _retention(settings: Settings) -> Retention:
+def _retention(settings: Settings) -> RetentionPeriods:
     """The settings as a policy has them: 0 keeps for ever."""
-    return Retention(**{name: value or 0 for name, value in msgspec.structs.asdict(settings.retention).items()})
+    return RetentionPeriods(**{name: value or 0 for name, value in msgspec.structs.asdict(settings.retention).items()})

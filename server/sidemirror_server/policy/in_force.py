@@ -8,7 +8,7 @@ import asyncio
 
 import msgspec
 
-from sidemirror_server.policy.record import Advice, Retention, ScopePolicies, StoredPolicy
+from sidemirror_server.policy.record import Advice, RetentionPeriods, ScopePolicies, StoredPolicy
 from sidemirror_server.policy.store import Policies, PolicyChange
 from sidemirror_server.vocabulary.clock import Clock
 from sidemirror_server.vocabulary.scope import Scope, Served, Serves
@@ -24,16 +24,16 @@ class Proposed(msgspec.Struct, frozen=True):
     """What the settings of a sidecar say of retention. `of`: the scopes for which that counts, which are those of an
     embedded store, or the only one that the sidecar serves; None: it counts for none."""
 
-    retention: Retention
+    retention: RetentionPeriods
     of: Served | None
 
     def counts_for(self, scope: Scope | Served) -> bool:
         """Whether the settings count for this scope, or for all scopes of this entry."""
         return self.of is not None and self.of.covers(scope)
 
-    def retention_of(self, scope: Scope | Served) -> Retention:
+    def retention_of(self, scope: Scope | Served) -> RetentionPeriods:
         """The proposed retention; an empty one where the settings do not count."""
-        return self.retention if self.counts_for(scope) else Retention()
+        return self.retention if self.counts_for(scope) else RetentionPeriods()
 
 
 class PoliciesInForce:
@@ -66,7 +66,7 @@ class PoliciesInForce:
         """The advice that the scope is not given. Raises StoreUnavailable."""
         return (await self.of(scope)).advice
 
-    async def retention(self, scope: Scope) -> Retention:
+    async def retention(self, scope: Scope) -> RetentionPeriods:
         """How long the scope's records are kept at this sidecar. Raises StoreUnavailable."""
         return (await self.of(scope)).retention(self.proposed.retention_of(scope))
 

@@ -26,7 +26,7 @@ class AdviceKind(StrEnum):
     RECOVERIES = "recoveries"
 
 
-class Retention(msgspec.Struct, frozen=True, omit_defaults=True):
+class RetentionPeriods(msgspec.Struct, frozen=True, omit_defaults=True):
     """How long records are kept, in days, and how many memories of a project. 0 keeps them for ever; None is not set.
     `memory_importance`: from 0 to 1; memories of at least this importance do not become too old."""
 
@@ -37,15 +37,15 @@ class Retention(msgspec.Struct, frozen=True, omit_defaults=True):
     memory_count: int | None = None
     trace_days: int | None = None
 
-    def over(self, other: "Retention") -> "Retention":
+    def over(self, other: "RetentionPeriods") -> "RetentionPeriods":
         """These values, and where one is not set, the other's."""
         mine, theirs = msgspec.structs.asdict(self), msgspec.structs.asdict(other)
-        return Retention(**{name: theirs[name] if mine[name] is None else mine[name] for name in mine})
+        return RetentionPeriods(**{name: theirs[name] if mine[name] is None else mine[name] for name in mine})
 
 
 # What holds where nobody has decided: everything is kept. The importance has an effect only beside `memory_days`; it is
 # the default of the setting.
-KEPT_FOR_EVER = Retention(0, 0, 0, 0.5, 0, 0)
+KEPT_FOR_EVER = RetentionPeriods(0, 0, 0, 0.5, 0, 0)
 
 
 class Cap(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -75,10 +75,10 @@ class Advice(msgspec.Struct, frozen=True, omit_defaults=True):
         return Advice(off, tuple(dict.fromkeys((*self.silenced, *other.silenced))))
 
 
-class Policy(msgspec.Struct, frozen=True, omit_defaults=True):
+class DataPolicy(msgspec.Struct, frozen=True, omit_defaults=True):
     """One policy. `caps`: by purpose, '' for all purposes together. Field names are part of the stored format."""
 
-    retention: Retention = Retention()
+    retention: RetentionPeriods = RetentionPeriods()
     caps: Mapping[str, Cap] = {}
     advice: Advice = Advice()
 
@@ -87,7 +87,7 @@ class StoredPolicy(msgspec.Struct, frozen=True):
     """A policy as it is stored. `version`: counts the changes from 1. `set_by`: the name of the token, empty without
     one. `set_us`: when, by the store's clock."""
 
-    policy: Policy
+    policy: DataPolicy
     version: int
     set_by: str
     set_us: int
@@ -100,21 +100,21 @@ class ScopePolicies(msgspec.Struct, frozen=True):
     tenant: StoredPolicy | None = None
 
     @property
-    def of_project(self) -> Policy:
+    def of_project(self) -> DataPolicy:
         """The project's own policy; an empty one if there is none."""
-        return Policy() if self.project is None else self.project.policy
+        return DataPolicy() if self.project is None else self.project.policy
 
     @property
-    def of_tenant(self) -> Policy:
+    def of_tenant(self) -> DataPolicy:
         """The tenant's policy; an empty one if there is none."""
-        return Policy() if self.tenant is None else self.tenant.policy
+        return DataPolicy() if self.tenant is None else self.tenant.policy
 
     @property
     def advice(self) -> Advice:
         """The advice that the scope is not given: what is off for the tenant is off in all its projects."""
         return self.of_tenant.advice.and_off(self.of_project.advice)
 
-    def retention(self, proposed: Retention) -> Retention:
+    def retention(self, proposed: RetentionPeriods) -> RetentionPeriods:
         """How long the scope's records are kept. `proposed`: by the sidecar's settings; they count where neither the
         project nor the tenant says anything."""
         return self.of_project.retention.over(self.of_tenant.retention).over(proposed).over(KEPT_FOR_EVER)
@@ -123,7 +123,7 @@ class ScopePolicies(msgspec.Struct, frozen=True):
 class _Body(msgspec.Struct, frozen=True, omit_defaults=True):
     """What the stores keep of a policy beside its version. Field names are part of the stored format."""
 
-    policy: Policy
+    policy: DataPolicy
     set_by: str = ""
     set_us: int = 0
 

@@ -5,7 +5,7 @@ from typing import Protocol
 
 import msgspec
 
-from sidemirror_server.policy.record import Policy, PolicyLevel, Retention, ScopePolicies, StoredPolicy
+from sidemirror_server.policy.record import DataPolicy, PolicyLevel, RetentionPeriods, ScopePolicies, StoredPolicy
 from sidemirror_server.vocabulary.errors import LimitReached, WrongState
 from sidemirror_server.vocabulary.scope import Scope, Served, Serves
 
@@ -18,7 +18,7 @@ class PolicyChange(msgspec.Struct, frozen=True):
     projects of the tenant may have a policy of their own."""
 
     level: PolicyLevel
-    policy: Policy
+    policy: DataPolicy
     set_by: str
     if_version: int
     most: int
@@ -46,7 +46,7 @@ class Policies(Protocol):
 
     async def set(self, scope: Scope, change: PolicyChange, now_us: int) -> StoredPolicy | None: ...
 
-    async def retained(self, serves: Serves) -> Mapping[Served, Retention]: ...
+    async def retained(self, serves: Serves) -> Mapping[Served, RetentionPeriods]: ...
 
 
 def replaced(
@@ -60,7 +60,7 @@ def replaced(
             return known
         name = scope.tenant_id if change.level is PolicyLevel.TENANT else scope.project_id
         raise WrongState("policy", name, f"its version is {version}")
-    if change.policy == Policy():
+    if change.policy == DataPolicy():
         return None
     if change.level is PolicyLevel.PROJECT and known is None and others >= change.most:
         raise LimitReached(LIMIT, change.most, scope.tenant_id)
@@ -70,6 +70,6 @@ def replaced(
 def _was_made(known: StoredPolicy | None, change: PolicyChange) -> bool:
     """Whether what is stored is what the change makes of its version, so that a crash lost only the answer."""
     if known is None:
-        return change.policy == Policy()
+        return change.policy == DataPolicy()
     made = (known.policy, known.set_by, known.version)
     return made == (change.policy, change.set_by, change.if_version + 1)

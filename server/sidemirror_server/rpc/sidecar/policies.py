@@ -3,7 +3,15 @@
 from sidemirror.v1 import sidecar_pb2 as pb
 from sidemirror_server.models.language_model import Purpose
 from sidemirror_server.models.ledger import NANO
-from sidemirror_server.policy.record import Advice, AdviceKind, Cap, Policy, PolicyLevel, Retention, StoredPolicy
+from sidemirror_server.policy.record import (
+    Advice,
+    AdviceKind,
+    Cap,
+    DataPolicy,
+    PolicyLevel,
+    RetentionPeriods,
+    StoredPolicy,
+)
 from sidemirror_server.rpc.boundary.access import ANY
 from sidemirror_server.rpc.boundary.call import Call
 from sidemirror_server.rpc.wire.common import numbers_of, timestamp
@@ -17,7 +25,7 @@ LEVELS = {
 _KINDS = numbers_of(AdviceKind, pb.AdviceKind)
 _KIND_OF = {number: kind for kind, number in _KINDS.items()}
 _PURPOSES = tuple(purpose.value for purpose in Purpose)
-_RETENTION = tuple(Retention.__struct_fields__)
+_RETENTION = tuple(RetentionPeriods.__struct_fields__)
 
 
 def check_admin(call: Call) -> None:
@@ -31,7 +39,7 @@ def may_see_tenant(call: Call) -> bool:
     return call.caller is None or call.caller.covers(Scope(call.scope.tenant_id, ANY))
 
 
-def policy_from_wire(wire: pb.Policy) -> Policy:
+def policy_from_wire(wire: pb.Policy) -> DataPolicy:
     """A policy of a request. Raises BadInput."""
     wrong: list[tuple[str, str]] = []
     caps: dict[str, Cap] = {}
@@ -57,8 +65,8 @@ def policy_from_wire(wire: pb.Policy) -> Policy:
     if wrong:
         raise BadInput(wrong)
     kept = wire.retention
-    return Policy(
-        Retention(**{name: getattr(kept, name) for name in _RETENTION if kept.HasField(name)}),
+    return DataPolicy(
+        RetentionPeriods(**{name: getattr(kept, name) for name in _RETENTION if kept.HasField(name)}),
         caps,
         Advice(
             tuple(kind for kind in AdviceKind if _KINDS[kind] in wire.advice.off),
@@ -67,7 +75,7 @@ def policy_from_wire(wire: pb.Policy) -> Policy:
     )
 
 
-def policy_to_wire(policy: Policy) -> pb.Policy:
+def policy_to_wire(policy: DataPolicy) -> pb.Policy:
     """A policy. Values that are not set are absent."""
     kept = {name: value for name in _RETENTION if (value := getattr(policy.retention, name)) is not None}
     return pb.Policy(

@@ -8,7 +8,7 @@ from msgspec.structs import astuple
 
 from sidemirror_server.policy.record import (
     PolicyLevel,
-    Retention,
+    RetentionPeriods,
     ScopePolicies,
     StoredPolicy,
     policy_body,
@@ -47,16 +47,16 @@ class PostgresPolicies:
                 await transaction.change(_SQL["put"], *key, stored.version, policy_body(stored))
         return stored
 
-    async def retained(self, serves: Serves) -> Mapping[Served, Retention]:
+    async def retained(self, serves: Serves) -> Mapping[Served, RetentionPeriods]:
         async with self._database.transaction(None, reads_only=True) as transaction:
             found = [await transaction.fetch(_SQL["retained"], *astuple(entry)) for entry in serves.entries]
         return {Served(row[0], row[1] or None): _retention(row) for rows in found for row in rows}
 
 
-def _retention(row: Record) -> Retention:
+def _retention(row: Record) -> RetentionPeriods:
     """The retention of an envelope, whose importance is in millionths."""
     spend_days, critique_days, memory_days, importance, memory_count, trace_days = tuple(row)[2:]
-    return Retention(
+    return RetentionPeriods(
         *(spend_days, critique_days, memory_days, None if importance is None else importance / 1e6),
         *(memory_count, trace_days),
     )

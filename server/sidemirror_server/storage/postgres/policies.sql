@@ -34,5 +34,4 @@ WHERE tenant_id = $1 AND project_id = $2
 -- Across scopes: the rows with a retention that concern one entry of `Serves` ($1 and $2, NULL for all).
 SELECT tenant_id, project_id, spend_days, critique_days, memory_days, memory_importance, memory_count, trace_days
 FROM sidemirror.policy_envelopes
-WHERE ($1::text IS NULL OR tenant_id = $1) AND ($2::text IS NULL OR project_id IN ('', $2))
-      AND num_nonnulls(spend_days, critique_days, memory_days, memory_importance, memory_count, trace_days) > 0
+WHERE retains AND ($1::text IS NULL OR tenant_id = $1) AND ($2::text IS NULL OR project_id IN ('', $2))

@@ -9,7 +9,7 @@ from msgspec.structs import asdict
 
 from sidemirror_server.policy.record import (
     PolicyLevel,
-    Retention,
+    RetentionPeriods,
     ScopePolicies,
     StoredPolicy,
     policy_body,
@@ -44,21 +44,21 @@ class SqlitePolicies:
             if stored is None:
                 connection.execute(_SQL["remove"], key)
             else:
-                connection.execute(_SQL["put"], {**key, "version": stored.version, "body": policy_body(stored)})
+                retains = stored.policy.retention != RetentionPeriods()
+                row = {"version": stored.version, "retains": retains, "body": policy_body(stored)}
+                connection.execute(_SQL["put"], {**key, **row})
             return stored
 
         return await self._database.write(write)
 
-    async def retained(self, serves: Serves) -> Mapping[Served, Retention]:
-        def look_up(connection: sqlite3.Connection) -> dict[Served, Retention]:
-            rows = [
-                row for entry in serves.entries for row in connection.execute(_SQL["all"], asdict(entry)).fetchall()
-            ]
-            found = {
+    async def retained(self, serves: Serves) -> Mapping[Served, RetentionPeriods]:
+        def look_up(connection: sqlite3.Connection) -> dict[Served, RetentionPeriods]:
+            found = [connection.execute(_SQL["retained"], asdict(entry)).fetchall() for entry in serves.entries]
+            return {
                 Served(tenant_id, project_id or None): stored_policy(version, body).policy.retention
+                for rows in found
                 for tenant_id, project_id, version, body in rows
             }
-            return {served: kept for served, kept in found.items() if kept != Retention()}
 
         return self._database.read(look_up)
 

@@ -20,17 +20,18 @@ WHERE tenant_id = :tenant_id AND project_id > ''
 
 -- name: put
 -- Adds or replaces one row.
-INSERT INTO policies (tenant_id, project_id, version, body)
-VALUES (:tenant_id, :project_id, :version, :body)
-ON CONFLICT (tenant_id, project_id) DO UPDATE SET version = excluded.version, body = excluded.body
+INSERT INTO policies (tenant_id, project_id, version, retains, body)
+VALUES (:tenant_id, :project_id, :version, :retains, :body)
+ON CONFLICT (tenant_id, project_id) DO UPDATE
+SET version = excluded.version, retains = excluded.retains, body = excluded.body
 
 -- name: remove
 -- Removes one row.
 DELETE FROM policies
 WHERE tenant_id = :tenant_id AND project_id = :project_id
 
--- name: all
--- Across scopes: the rows that concern one entry of `Serves`.
+-- name: retained
+-- Across scopes: the rows with a retention that concern one entry of `Serves`.
 SELECT tenant_id, project_id, version, body
-FROM policies
-WHERE (:tenant_id IS NULL OR tenant_id = :tenant_id) AND (:project_id IS NULL OR project_id IN ('', :project_id))
+FROM policies INDEXED BY policies_retained
+WHERE retains AND (:tenant_id IS NULL OR tenant_id = :tenant_id) AND (:project_id IS NULL OR project_id IN ('', :project_id))

@@ -15,7 +15,8 @@ ALTER TABLE sidemirror.policies ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECUR
 CREATE POLICY scope ON sidemirror.policies
 USING (tenant_id = (SELECT sidemirror.tenant_id()) AND project_id IN ('', (SELECT sidemirror.project_id())));
 
--- What retention looks for across scopes. NULL is not set; the importance is in millionths.
+-- What retention looks for across scopes, where `retains` says that a policy sets any. NULL is not set; the importance
+-- is in millionths.
 CREATE TABLE sidemirror.policy_envelopes (
     tenant_id         text COLLATE "C" NOT NULL,
     project_id        text COLLATE "C" NOT NULL,
@@ -25,8 +26,10 @@ CREATE TABLE sidemirror.policy_envelopes (
     memory_importance bigint,
     memory_count      bigint,
     trace_days        bigint,
+    retains           boolean NOT NULL,
     PRIMARY KEY (tenant_id, project_id)
 );
+CREATE INDEX policy_envelopes_retained ON sidemirror.policy_envelopes (tenant_id, project_id) WHERE retains;
 SELECT sidemirror.protect_envelopes('sidemirror.policy_envelopes');
 
 CREATE FUNCTION sidemirror.keep_policy_envelope() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog
@@ -39,11 +42,11 @@ BEGIN
         WHERE (envelope.tenant_id, envelope.project_id) = (OLD.tenant_id, OLD.project_id);
     END IF;
     IF TG_OP <> 'DELETE' THEN
-        kept := convert_from(NEW.body, 'UTF8')::jsonb #> '{policy,retention}';
+        kept := coalesce(convert_from(NEW.body, 'UTF8')::jsonb #> '{policy,retention}', '{}');
         INSERT INTO sidemirror.policy_envelopes
         VALUES (NEW.tenant_id, NEW.project_id, (kept ->> 'spend_days')::bigint, (kept ->> 'critique_days')::bigint,
                 (kept ->> 'memory_days')::bigint, round((kept ->> 'memory_importance')::numeric * 1000000)::bigint,
-                (kept ->> 'memory_count')::bigint, (kept ->> 'trace_days')::bigint);
+                (kept ->> 'memory_count')::bigint, (kept ->> 'trace_days')::bigint, kept <> '{}');
     END IF;
     RETURN NULL;
 END
