@@ -18,11 +18,12 @@ from sidemirror_server.models.adapters.rules import RulesModel
 from sidemirror_server.models.embedding import PaidEmbedder
 from sidemirror_server.models.gateway import Provider, Route
 from sidemirror_server.models.language_model import BACKGROUND, LanguageModel, Purpose
-from sidemirror_server.models.ledger import NANO, Cap
+from sidemirror_server.models.ledger import NANO
 from sidemirror_server.models.prices import OwnPrice, Prices
 from sidemirror_server.models.profiles import Profile
 from sidemirror_server.models.spending import Caps, Spending
 from sidemirror_server.models.templates import BadTemplate, Templates
+from sidemirror_server.policy.record import Cap
 from sidemirror_server.rpc.sidecar.info import ModelFacts, ServerInfo, StoreFacts
 from sidemirror_server.settings import PREFIX, BadSettings, PurposeSettings, Secret, Settings
 from sidemirror_server.storage.sqlite.memory_vectors import NEEDED as VECTORS_NEED

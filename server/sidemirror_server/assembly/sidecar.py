@@ -19,6 +19,7 @@ from sidemirror_server.assembly.models import (
     stand_in,
     templates_of,
 )
+from sidemirror_server.assembly.policies import policies_of
 from sidemirror_server.assembly.retention import KeptFor
 from sidemirror_server.assembly.service_health import ServiceHealth
 from sidemirror_server.assembly.stores import PORTS, Stores, open_stores
@@ -114,6 +115,7 @@ class Sidecar:
         # The store's clock, for everything that other sidecars see.
         self._clock = clock = stores.clock
         self.serves = serves_of(settings)
+        self.policies = policies_of(settings, self.serves, stores)
         self.retention = KeptFor(settings.retention, self.serves, stores)
         self._socket = socket
         self.port = 0
@@ -136,8 +138,10 @@ class Sidecar:
         self.conductor = Conductor(
             stores.log, stores.sessions, self.recorder, reflections, critiques, lessons, clock, turn_limits
         )
-        publisher = Publisher(self.gateway, stores.goal_reflections, stores.journal, bell, clock)
-        handlers = {GOAL_REPORT: publisher.handle, **memory.handlers(self.gateway, own_prompts)}
+        handlers = {
+            GOAL_REPORT: Publisher(self.gateway, stores.goal_reflections, stores.journal, bell, clock).handle,
+            **memory.handlers(self.gateway, own_prompts),
+        }
         self._worker = Worker(
             *(stores.work, handlers, clock, random.Random(), new_id(clock.now_us()), pace, self.serves)
         )
@@ -177,7 +181,9 @@ class Sidecar:
             ),
             memory.service(self.gateway, own_prompts, turns),
             sidecar_service(
-                info_of(settings, Scope(settings.tenant_id, settings.project_id), stores.facts, clock, routes), spending
+                info_of(settings, Scope(settings.tenant_id, settings.project_id), stores.facts, clock, routes),
+                spending,
+                self.policies,
             ),
         )
         self._credentials = credentials_of(settings, own_clock)

@@ -26,7 +26,8 @@ if _version_not_supported:
 
 
 class SidecarServiceStub(object):
-    """Facts about this sidecar and its configuration, and the erasure of what it stores.
+    """Facts about this sidecar and its configuration, the erasure of what it stores, and the policies of the tenants that it
+    serves.
     """
 
     def __init__(self, channel):
@@ -50,10 +51,21 @@ class SidecarServiceStub(object):
                 request_serializer=sidemirror_dot_v1_dot_sidecar__pb2.ListTombstonesRequest.SerializeToString,
                 response_deserializer=sidemirror_dot_v1_dot_sidecar__pb2.ListTombstonesResponse.FromString,
                 _registered_method=True)
+        self.GetPolicy = channel.unary_unary(
+                '/sidemirror.v1.SidecarService/GetPolicy',
+                request_serializer=sidemirror_dot_v1_dot_sidecar__pb2.GetPolicyRequest.SerializeToString,
+                response_deserializer=sidemirror_dot_v1_dot_sidecar__pb2.GetPolicyResponse.FromString,
+                _registered_method=True)
+        self.SetPolicy = channel.unary_unary(
+                '/sidemirror.v1.SidecarService/SetPolicy',
+                request_serializer=sidemirror_dot_v1_dot_sidecar__pb2.SetPolicyRequest.SerializeToString,
+                response_deserializer=sidemirror_dot_v1_dot_sidecar__pb2.SetPolicyResponse.FromString,
+                _registered_method=True)
 
 
 class SidecarServiceServicer(object):
-    """Facts about this sidecar and its configuration, and the erasure of what it stores.
+    """Facts about this sidecar and its configuration, the erasure of what it stores, and the policies of the tenants that it
+    serves.
     """
 
     def GetServerInfo(self, request, context):
@@ -82,6 +94,22 @@ class SidecarServiceServicer(object):
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def GetPolicy(self, request, context):
+        """The policy of a project and of its tenant. Where calls carry tokens, the token must be an admin's.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def SetPolicy(self, request, context):
+        """Replaces the policy of a project or of its tenant. Every sidecar on the same store follows it within 10 seconds.
+        Where calls carry tokens, the token must be an admin's, and for a tenant's policy good for all of the tenant's
+        projects.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_SidecarServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -100,6 +128,16 @@ def add_SidecarServiceServicer_to_server(servicer, server):
                     request_deserializer=sidemirror_dot_v1_dot_sidecar__pb2.ListTombstonesRequest.FromString,
                     response_serializer=sidemirror_dot_v1_dot_sidecar__pb2.ListTombstonesResponse.SerializeToString,
             ),
+            'GetPolicy': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetPolicy,
+                    request_deserializer=sidemirror_dot_v1_dot_sidecar__pb2.GetPolicyRequest.FromString,
+                    response_serializer=sidemirror_dot_v1_dot_sidecar__pb2.GetPolicyResponse.SerializeToString,
+            ),
+            'SetPolicy': grpc.unary_unary_rpc_method_handler(
+                    servicer.SetPolicy,
+                    request_deserializer=sidemirror_dot_v1_dot_sidecar__pb2.SetPolicyRequest.FromString,
+                    response_serializer=sidemirror_dot_v1_dot_sidecar__pb2.SetPolicyResponse.SerializeToString,
+            ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
             'sidemirror.v1.SidecarService', rpc_method_handlers)
@@ -109,7 +147,8 @@ def add_SidecarServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class SidecarService(object):
-    """Facts about this sidecar and its configuration, and the erasure of what it stores.
+    """Facts about this sidecar and its configuration, the erasure of what it stores, and the policies of the tenants that it
+    serves.
     """
 
     @staticmethod
@@ -183,6 +222,60 @@ class SidecarService(object):
             '/sidemirror.v1.SidecarService/ListTombstones',
             sidemirror_dot_v1_dot_sidecar__pb2.ListTombstonesRequest.SerializeToString,
             sidemirror_dot_v1_dot_sidecar__pb2.ListTombstonesResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetPolicy(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/sidemirror.v1.SidecarService/GetPolicy',
+            sidemirror_dot_v1_dot_sidecar__pb2.GetPolicyRequest.SerializeToString,
+            sidemirror_dot_v1_dot_sidecar__pb2.GetPolicyResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def SetPolicy(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/sidemirror.v1.SidecarService/SetPolicy',
+            sidemirror_dot_v1_dot_sidecar__pb2.SetPolicyRequest.SerializeToString,
+            sidemirror_dot_v1_dot_sidecar__pb2.SetPolicyResponse.FromString,
             options,
             channel_credentials,
             insecure,

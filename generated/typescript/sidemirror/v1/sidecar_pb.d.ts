@@ -339,7 +339,8 @@ export declare type SpendCap = Message<"sidemirror.v1.SpendCap"> & {
   level: SpendLevel;
 
   /**
-   * The purpose that the cap counts; empty unless `level` is SPEND_LEVEL_PURPOSE.
+   * The purpose that the cap counts; empty when it counts every purpose. Never empty when `level` is
+   * SPEND_LEVEL_PURPOSE.
    *
    * @generated from field: string purpose = 2;
    */
@@ -379,6 +380,13 @@ export declare type SpendCap = Message<"sidemirror.v1.SpendCap"> & {
    * @generated from field: google.protobuf.Timestamp reset_time = 7;
    */
   resetTime?: Timestamp | undefined;
+
+  /**
+   * Whom the cap belongs to.
+   *
+   * @generated from field: sidemirror.v1.SpendCapOwner owner = 8;
+   */
+  owner: SpendCapOwner;
 };
 
 /**
@@ -386,6 +394,353 @@ export declare type SpendCap = Message<"sidemirror.v1.SpendCap"> & {
  * Use `create(SpendCapSchema)` to create a new message.
  */
 export declare const SpendCapSchema: GenMessage<SpendCap>;
+
+/**
+ * What is decided for a tenant or one of its projects. It is stored with the data, and holds for every sidecar.
+ *
+ * @generated from message sidemirror.v1.Policy
+ */
+export declare type Policy = Message<"sidemirror.v1.Policy"> & {
+  /**
+   * How long records are kept. For each value, the project's goes before the tenant's. Where neither is set, a sidecar's
+   * own setting holds for an embedded store and for the one scope that the sidecar serves; else records are kept.
+   *
+   * @generated from field: sidemirror.v1.RetentionPolicy retention = 1;
+   */
+  retention?: RetentionPolicy | undefined;
+
+  /**
+   * What a day may cost. All caps hold: of the project, of the tenant, and of the sidecar. One for each purpose. At
+   * most 20.
+   *
+   * @generated from field: repeated sidemirror.v1.PolicyCap caps = 2;
+   */
+  caps: PolicyCap[];
+
+  /**
+   * Which advice is not given. What the tenant's policy turns off is off in all its projects.
+   *
+   * @generated from field: sidemirror.v1.AdvicePolicy advice = 3;
+   */
+  advice?: AdvicePolicy | undefined;
+};
+
+/**
+ * Describes the message sidemirror.v1.Policy.
+ * Use `create(PolicySchema)` to create a new message.
+ */
+export declare const PolicySchema: GenMessage<Policy>;
+
+/**
+ * How long records are kept, in days, and how many memories. An absent value is not set at this level; 0 keeps records
+ * for ever.
+ *
+ * @generated from message sidemirror.v1.RetentionPolicy
+ */
+export declare type RetentionPolicy = Message<"sidemirror.v1.RetentionPolicy"> & {
+  /**
+   * What models cost, by day and purpose: 0 to 36,500.
+   *
+   * @generated from field: optional int32 spend_days = 1;
+   */
+  spendDays?: number | undefined;
+
+  /**
+   * Critiques: 0 to 36,500.
+   *
+   * @generated from field: optional int32 critique_days = 2;
+   */
+  critiqueDays?: number | undefined;
+
+  /**
+   * Memories below `memory_importance` that nobody changed or learned again: 0 to 36,500.
+   *
+   * @generated from field: optional int32 memory_days = 3;
+   */
+  memoryDays?: number | undefined;
+
+  /**
+   * The importance from which memories are kept whatever their age: 0 to 1.
+   *
+   * @generated from field: optional double memory_importance = 4;
+   */
+  memoryImportance?: number | undefined;
+
+  /**
+   * The most memories of a project: 0 to 1,000,000,000, where 0 means any number.
+   *
+   * @generated from field: optional int64 memory_count = 5;
+   */
+  memoryCount?: bigint | undefined;
+
+  /**
+   * Ended turns with their events and directives: 0 to 36,500.
+   *
+   * @generated from field: optional int32 trace_days = 6;
+   */
+  traceDays?: number | undefined;
+};
+
+/**
+ * Describes the message sidemirror.v1.RetentionPolicy.
+ * Use `create(RetentionPolicySchema)` to create a new message.
+ */
+export declare const RetentionPolicySchema: GenMessage<RetentionPolicy>;
+
+/**
+ * A cap on what a tenant or a project spends in a day (UTC). 0 allows no call that costs anything.
+ *
+ * @generated from message sidemirror.v1.PolicyCap
+ */
+export declare type PolicyCap = Message<"sidemirror.v1.PolicyCap"> & {
+  /**
+   * The purpose that the cap counts, such as `dreaming`; empty: all purposes together. At most 256 characters.
+   *
+   * @generated from field: string purpose = 1;
+   */
+  purpose: string;
+
+  /**
+   * The most input and output tokens: 0 to 1,000,000,000,000. Absent when there is no such cap.
+   *
+   * @generated from field: optional int64 tokens_per_day = 2;
+   */
+  tokensPerDay?: bigint | undefined;
+
+  /**
+   * The most USD: 0 to 1,000,000. Absent when there is no such cap.
+   *
+   * @generated from field: optional double usd_per_day = 3;
+   */
+  usdPerDay?: number | undefined;
+};
+
+/**
+ * Describes the message sidemirror.v1.PolicyCap.
+ * Use `create(PolicyCapSchema)` to create a new message.
+ */
+export declare const PolicyCapSchema: GenMessage<PolicyCap>;
+
+/**
+ * Which advice is not given.
+ *
+ * @generated from message sidemirror.v1.AdvicePolicy
+ */
+export declare type AdvicePolicy = Message<"sidemirror.v1.AdvicePolicy"> & {
+  /**
+   * The kinds that are turned off. At most 3.
+   *
+   * @generated from field: repeated sidemirror.v1.AdviceKind off = 1;
+   */
+  off: AdviceKind[];
+
+  /**
+   * The ids of lessons that are not shown: reflections with their strategies, strategies, and reflections of goals. At
+   * most 100. Each has 1 to 128 characters.
+   *
+   * @generated from field: repeated string silenced_ids = 2;
+   */
+  silencedIds: string[];
+};
+
+/**
+ * Describes the message sidemirror.v1.AdvicePolicy.
+ * Use `create(AdvicePolicySchema)` to create a new message.
+ */
+export declare const AdvicePolicySchema: GenMessage<AdvicePolicy>;
+
+/**
+ * A policy as it is stored.
+ *
+ * @generated from message sidemirror.v1.StoredPolicy
+ */
+export declare type StoredPolicy = Message<"sidemirror.v1.StoredPolicy"> & {
+  /**
+   * The policy.
+   *
+   * @generated from field: sidemirror.v1.Policy policy = 1;
+   */
+  policy?: Policy | undefined;
+
+  /**
+   * Counts the changes, from 1.
+   *
+   * @generated from field: int32 version = 2;
+   */
+  version: number;
+
+  /**
+   * The name of the token that set it; empty where calls carry no token.
+   *
+   * @generated from field: string set_by = 3;
+   */
+  setBy: string;
+
+  /**
+   * When it was set, by the store's clock.
+   *
+   * @generated from field: google.protobuf.Timestamp set_time = 4;
+   */
+  setTime?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message sidemirror.v1.StoredPolicy.
+ * Use `create(StoredPolicySchema)` to create a new message.
+ */
+export declare const StoredPolicySchema: GenMessage<StoredPolicy>;
+
+/**
+ * Asks for the policy of a scope.
+ *
+ * @generated from message sidemirror.v1.GetPolicyRequest
+ */
+export declare type GetPolicyRequest = Message<"sidemirror.v1.GetPolicyRequest"> & {
+  /**
+   * The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+   *
+   * @generated from field: string tenant_id = 1;
+   */
+  tenantId: string;
+
+  /**
+   * The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
+   *
+   * @generated from field: string project_id = 2;
+   */
+  projectId: string;
+};
+
+/**
+ * Describes the message sidemirror.v1.GetPolicyRequest.
+ * Use `create(GetPolicyRequestSchema)` to create a new message.
+ */
+export declare const GetPolicyRequestSchema: GenMessage<GetPolicyRequest>;
+
+/**
+ * The policy of a scope.
+ *
+ * @generated from message sidemirror.v1.GetPolicyResponse
+ */
+export declare type GetPolicyResponse = Message<"sidemirror.v1.GetPolicyResponse"> & {
+  /**
+   * The tenant that the answer is about.
+   *
+   * @generated from field: string tenant_id = 1;
+   */
+  tenantId: string;
+
+  /**
+   * The project that the answer is about.
+   *
+   * @generated from field: string project_id = 2;
+   */
+  projectId: string;
+
+  /**
+   * The project's own policy; absent when none is set.
+   *
+   * @generated from field: sidemirror.v1.StoredPolicy project = 3;
+   */
+  project?: StoredPolicy | undefined;
+
+  /**
+   * The tenant's policy; absent when none is set, or when the token is not good for all of the tenant's projects.
+   *
+   * @generated from field: sidemirror.v1.StoredPolicy tenant = 4;
+   */
+  tenant?: StoredPolicy | undefined;
+
+  /**
+   * What is in force for the project at this sidecar: every value of `retention`, and all advice that is not given. Its
+   * `caps` are empty: `GetServerInfoResponse.spend_caps` has those in force.
+   *
+   * @generated from field: sidemirror.v1.Policy in_force = 5;
+   */
+  inForce?: Policy | undefined;
+};
+
+/**
+ * Describes the message sidemirror.v1.GetPolicyResponse.
+ * Use `create(GetPolicyResponseSchema)` to create a new message.
+ */
+export declare const GetPolicyResponseSchema: GenMessage<GetPolicyResponse>;
+
+/**
+ * Replaces a policy.
+ *
+ * @generated from message sidemirror.v1.SetPolicyRequest
+ */
+export declare type SetPolicyRequest = Message<"sidemirror.v1.SetPolicyRequest"> & {
+  /**
+   * The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+   *
+   * @generated from field: string tenant_id = 1;
+   */
+  tenantId: string;
+
+  /**
+   * The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
+   *
+   * @generated from field: string project_id = 2;
+   */
+  projectId: string;
+
+  /**
+   * Makes this write repeatable: 1 to 128 printable characters; chosen by the server when empty. For 24 hours the same
+   * id gets the same answer for the same content, and is refused for other content.
+   *
+   * @generated from field: string request_id = 3;
+   */
+  requestId: string;
+
+  /**
+   * Whom the policy is for.
+   *
+   * @generated from field: sidemirror.v1.PolicyLevel level = 4;
+   */
+  level: PolicyLevel;
+
+  /**
+   * The whole policy; one without any value removes what was set. Required.
+   *
+   * @generated from field: sidemirror.v1.Policy policy = 5;
+   */
+  policy?: Policy | undefined;
+
+  /**
+   * The version that the stored policy must have, else FAILED_PRECONDITION: 0 to 2,147,483,647, where 0 means any.
+   *
+   * @generated from field: int32 if_version = 6;
+   */
+  ifVersion: number;
+};
+
+/**
+ * Describes the message sidemirror.v1.SetPolicyRequest.
+ * Use `create(SetPolicyRequestSchema)` to create a new message.
+ */
+export declare const SetPolicyRequestSchema: GenMessage<SetPolicyRequest>;
+
+/**
+ * The policy as it is stored now.
+ *
+ * @generated from message sidemirror.v1.SetPolicyResponse
+ */
+export declare type SetPolicyResponse = Message<"sidemirror.v1.SetPolicyResponse"> & {
+  /**
+   * The policy; absent when it was removed.
+   *
+   * @generated from field: sidemirror.v1.StoredPolicy stored = 1;
+   */
+  stored?: StoredPolicy | undefined;
+};
+
+/**
+ * Describes the message sidemirror.v1.SetPolicyResponse.
+ * Use `create(SetPolicyResponseSchema)` to create a new message.
+ */
+export declare const SetPolicyResponseSchema: GenMessage<SetPolicyResponse>;
 
 /**
  * Asks to erase one turn, session or subject.
@@ -588,7 +943,7 @@ export declare type Tombstone = Message<"sidemirror.v1.Tombstone"> & {
 export declare const TombstoneSchema: GenMessage<Tombstone>;
 
 /**
- * Whose spending a cap counts.
+ * Whose spending a cap counts. Where `SpendCap.purpose` is not empty, only that purpose counts.
  *
  * @generated from enum sidemirror.v1.SpendLevel
  */
@@ -635,7 +990,121 @@ export enum SpendLevel {
 export declare const SpendLevelSchema: GenEnum<SpendLevel>;
 
 /**
- * Facts about this sidecar and its configuration, and the erasure of what it stores.
+ * Whom a cap belongs to: who can raise it.
+ *
+ * @generated from enum sidemirror.v1.SpendCapOwner
+ */
+export enum SpendCapOwner {
+  /**
+   * Never sent.
+   *
+   * @generated from enum value: SPEND_CAP_OWNER_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * This sidecar: a setting.
+   *
+   * @generated from enum value: SPEND_CAP_OWNER_SIDECAR = 1;
+   */
+  SIDECAR = 1,
+
+  /**
+   * The tenant: its policy.
+   *
+   * @generated from enum value: SPEND_CAP_OWNER_TENANT = 2;
+   */
+  TENANT = 2,
+
+  /**
+   * The project: its policy.
+   *
+   * @generated from enum value: SPEND_CAP_OWNER_PROJECT = 3;
+   */
+  PROJECT = 3,
+}
+
+/**
+ * Describes the enum sidemirror.v1.SpendCapOwner.
+ */
+export declare const SpendCapOwnerSchema: GenEnum<SpendCapOwner>;
+
+/**
+ * Whom a policy is for.
+ *
+ * @generated from enum sidemirror.v1.PolicyLevel
+ */
+export enum PolicyLevel {
+  /**
+   * Not set; treated as POLICY_LEVEL_PROJECT.
+   *
+   * @generated from enum value: POLICY_LEVEL_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * One project of a tenant.
+   *
+   * @generated from enum value: POLICY_LEVEL_PROJECT = 1;
+   */
+  PROJECT = 1,
+
+  /**
+   * A tenant with all its projects.
+   *
+   * @generated from enum value: POLICY_LEVEL_TENANT = 2;
+   */
+  TENANT = 2,
+}
+
+/**
+ * Describes the enum sidemirror.v1.PolicyLevel.
+ */
+export declare const PolicyLevelSchema: GenEnum<PolicyLevel>;
+
+/**
+ * What a policy can turn off.
+ *
+ * @generated from enum sidemirror.v1.AdviceKind
+ */
+export enum AdviceKind {
+  /**
+   * Not set; refused.
+   *
+   * @generated from enum value: ADVICE_KIND_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * All of it, including kinds that are added later.
+   *
+   * @generated from enum value: ADVICE_KIND_ALL = 1;
+   */
+  ALL = 1,
+
+  /**
+   * Lessons of goals and of reflective memory: in plans, in mid-turn reflections, and in blocks of context.
+   *
+   * @generated from enum value: ADVICE_KIND_LESSONS = 2;
+   */
+  LESSONS = 2,
+
+  /**
+   * What repaired a failure before.
+   *
+   * @generated from enum value: ADVICE_KIND_RECOVERIES = 3;
+   */
+  RECOVERIES = 3,
+}
+
+/**
+ * Describes the enum sidemirror.v1.AdviceKind.
+ */
+export declare const AdviceKindSchema: GenEnum<AdviceKind>;
+
+/**
+ * Facts about this sidecar and its configuration, the erasure of what it stores, and the policies of the tenants that it
+ * serves.
  *
  * @generated from service sidemirror.v1.SidecarService
  */
@@ -674,6 +1143,28 @@ export declare const SidecarService: GenService<{
     methodKind: "unary";
     input: typeof ListTombstonesRequestSchema;
     output: typeof ListTombstonesResponseSchema;
+  },
+  /**
+   * The policy of a project and of its tenant. Where calls carry tokens, the token must be an admin's.
+   *
+   * @generated from rpc sidemirror.v1.SidecarService.GetPolicy
+   */
+  getPolicy: {
+    methodKind: "unary";
+    input: typeof GetPolicyRequestSchema;
+    output: typeof GetPolicyResponseSchema;
+  },
+  /**
+   * Replaces the policy of a project or of its tenant. Every sidecar on the same store follows it within 10 seconds.
+   * Where calls carry tokens, the token must be an admin's, and for a tenant's policy good for all of the tenant's
+   * projects.
+   *
+   * @generated from rpc sidemirror.v1.SidecarService.SetPolicy
+   */
+  setPolicy: {
+    methodKind: "unary";
+    input: typeof SetPolicyRequestSchema;
+    output: typeof SetPolicyResponseSchema;
   },
 }>;
 
