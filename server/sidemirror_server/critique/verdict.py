@@ -4,7 +4,6 @@
 potential harm. A model cannot set it directly.
 """
 
-import math
 from collections.abc import Iterable, Sequence
 
 from sidemirror_server.critique.material import CritiqueMaterial
@@ -27,7 +26,7 @@ def verdict_of(answer: CritiqueAnswer, material: CritiqueMaterial, usage: Usage 
     revise = asks_for_revision(issues)
     return Verdict(
         status=ResultStatus.OK,
-        confidence=_confidence(answer),
+        confidence=answer.confidence,
         issues=issues,
         suggestions=tuple(
             dict.fromkeys(text for text in answer.suggestions if text.strip() and not gives_orders(text))
@@ -96,14 +95,6 @@ def _source(quote: str, kind: IssueKind, texts: dict[QuoteSource, str]) -> Quote
         else (QuoteSource.RESPONSE,)
     )
     return next((place for place in places if is_in(quote, texts[place])), None)
-
-
-def _confidence(answer: CritiqueAnswer) -> float | None:
-    """The answer's confidence, else the mean of its dimensions' scores, else None (decision 019)."""
-    if answer.confidence is not None:
-        return answer.confidence
-    scores = [dimension.score for dimension in _dimensions(answer)]
-    return math.fsum(scores) / len(scores) if scores else None
 
 
 def _dimensions(answer: CritiqueAnswer) -> tuple[Dimension, ...]:

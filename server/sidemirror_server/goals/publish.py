@@ -4,11 +4,8 @@ A job may run again after a crash at any moment. The model's answer is noted wit
 announcing may then be repeated without effect, because the reflection's id is derived from its report.
 """
 
-import asyncio
 import contextlib
 import logging
-from collections.abc import Awaitable, Callable
-from typing import TypeVar
 
 from sidemirror_server.goals.record import GoalReflection
 from sidemirror_server.goals.reflect import reflect
@@ -19,24 +16,18 @@ from sidemirror_server.trace.live import Bell
 from sidemirror_server.trace.log import Journal, Note
 from sidemirror_server.vocabulary.budget import LONGEST_MODEL_CALL_S
 from sidemirror_server.vocabulary.clock import Clock
-from sidemirror_server.vocabulary.errors import ModelFailed, NotFound, PlaceTaken, StoreUnavailable, WrongState
+from sidemirror_server.vocabulary.errors import ModelFailed, NotFound, WrongState
 from sidemirror_server.vocabulary.ids import derived_id
 from sidemirror_server.vocabulary.scope import Scope
 from sidemirror_server.vocabulary.status import ResultStatus
 from sidemirror_server.work.queue import Job, JobKey, JobState, Work
-from sidemirror_server.work.worker import ClaimedJob, Hopeless, NotNow
+from sidemirror_server.work.worker import PATIENCE_S, ClaimedJob, Hopeless, patiently
 
 _log = logging.getLogger(__name__)
 
 # The log topic that watches read. Stored; never changes.
 TOPIC = "goal_reflection"
-# How long a running job waits for a store that is away, and how often it retries. The job continues when the store is
-# back, and uses up no attempt. Chosen here.
-_PATIENCE_S = 20.0
-_LOOK_AGAIN_S = 0.25
 _PAGE = 100
-
-_T = TypeVar("_T")
 
 
 class Publisher:
@@ -55,27 +46,14 @@ class Publisher:
         """The worker's handler; its result is the reflection. Raises ModelFailed, Hopeless, NotNow and what the stores
         raise."""
         job = task.job
-        until_s = self._clock.monotonic_s() + _PATIENCE_S + LONGEST_MODEL_CALL_S
+        until_s = self._clock.monotonic_s() + PATIENCE_S + LONGEST_MODEL_CALL_S
         notes = job.checkpoint
         if notes is None:
-            made = await self._patiently(lambda: self._reflect(job), until_s)
+            made = await patiently(lambda: self._reflect(job), self._clock, until_s)
             notes = reflection_body(made)
-            await self._patiently(lambda: task.checkpoint(notes), until_s)
-        await self._patiently(lambda: self._publish(job.scope, reflection_in(notes)), until_s)
+            await patiently(lambda: task.checkpoint(notes), self._clock, until_s)
+        await patiently(lambda: self._publish(job.scope, reflection_in(notes)), self._clock, until_s)
         return notes
-
-    async def _patiently(self, step: Callable[[], Awaitable[_T]], until_s: float) -> _T:
-        """The result of `step`, retried while its store is away. Raises NotNow after `until_s`. Raises PlaceTaken at
-        once, because a retry would block other jobs."""
-        while True:
-            try:
-                return await step()
-            except PlaceTaken:
-                raise
-            except StoreUnavailable as error:
-                if self._clock.monotonic_s() >= until_s:
-                    raise NotNow(str(error)) from error
-                await asyncio.sleep(_LOOK_AGAIN_S)
 
     async def _reflect(self, job: Job) -> GoalReflection:
         facts = {"report_id": job.job_id, "attempts": job.attempts}

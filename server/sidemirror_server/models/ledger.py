@@ -10,6 +10,7 @@ from typing import Protocol
 
 import msgspec
 
+from sidemirror_server.policy.record import Cap
 from sidemirror_server.vocabulary.scope import Scope, Serves
 
 US_PER_DAY = 86_400_000_000
@@ -46,13 +47,6 @@ class Level(StrEnum):
     PURPOSE = "purpose"
     TENANT = "tenant"
     PROJECT = "project"
-
-
-class Cap(msgspec.Struct, frozen=True):
-    """The most that may be spent in a day. None: no cap."""
-
-    tokens: int | None = None
-    nano_usd: int | None = None
 
 
 class Reservation(msgspec.Struct, frozen=True):

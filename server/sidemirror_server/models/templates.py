@@ -86,6 +86,17 @@ class Templates:
             raise BadTemplate(f"{path}: it makes an empty text")
 
 
+class Prompts:
+    """Prompts that an operator's templates can replace."""
+
+    def __init__(self, templates: Templates | None = None) -> None:
+        self._templates = templates
+
+    def _or_own(self, built_in: str, name: str, variables: Variables) -> str:
+        """The operator's prompt of this name, else the built-in one. Raises WrongState if the template fails."""
+        return (self._templates and self._templates.render(name, variables)) or built_in
+
+
 def _environment(folder: Path) -> "Environment":
     from jinja2 import FileSystemLoader, StrictUndefined
     from jinja2.sandbox import ImmutableSandboxedEnvironment

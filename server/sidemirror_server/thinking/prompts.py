@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from sidemirror_server.models.fence import fence
-from sidemirror_server.models.templates import Templates
+from sidemirror_server.models.templates import Prompts
 from sidemirror_server.vocabulary.text import clip
 
 # Seed reflection-engine, "Reflection System Prompt", word for word.
@@ -82,22 +82,17 @@ def data_block(question: str, tool_results: Sequence[ToolOutcome], recent_error:
 SYSTEM_TEMPLATE, PROMPT_TEMPLATE = "mid_turn_reflection.system", "mid_turn_reflection"
 
 
-class ReflectionPrompts:
+class ReflectionPrompts(Prompts):
     """The system text and the prompt of a reflection: built-in, or from the operator's templates."""
-
-    def __init__(self, templates: Templates | None = None) -> None:
-        self._templates = templates
 
     def system(self) -> str:
         """The system text, always the same, so that providers can cache it."""
-        own = self._templates and self._templates.render(SYSTEM_TEMPLATE, {})
-        return own or REFLECTION_SYSTEM
+        return self._or_own(REFLECTION_SYSTEM, SYSTEM_TEMPLATE, {})
 
     def prompt(self, question: str, tool_results: Sequence[ToolOutcome], recent_error: str = "") -> str:
         """The user text. Raises WrongState if the operator's template fails."""
         variables = _variables(question, tool_results, recent_error)
-        own = self._templates and self._templates.render(PROMPT_TEMPLATE, variables)
-        return own or reflection_prompt(question, tool_results, recent_error)
+        return self._or_own(reflection_prompt(question, tool_results, recent_error), PROMPT_TEMPLATE, variables)
 
 
 def _variables(question: str, tool_results: Sequence[ToolOutcome], recent_error: str) -> dict[str, Any]:

@@ -10,11 +10,12 @@ import logging
 import random
 import traceback
 from collections.abc import Awaitable, Callable, Mapping
+from typing import TypeVar
 
 import msgspec
 
 from sidemirror_server.vocabulary.clock import Clock
-from sidemirror_server.vocabulary.errors import LostClaim, NotFound, SidemirrorError
+from sidemirror_server.vocabulary.errors import LostClaim, NotFound, PlaceTaken, SidemirrorError, StoreUnavailable
 from sidemirror_server.vocabulary.scope import SERVES_ALL, Serves
 from sidemirror_server.vocabulary.telemetry import JOBS
 from sidemirror_server.vocabulary.text import enter
@@ -24,6 +25,12 @@ _log = logging.getLogger(__name__)
 
 # The longest stored error, which is for people. Chosen here: enough for a message, too short for a payload.
 _ERROR_CHARACTERS = 1000
+# How long a running job waits for a store that is away, and how often it retries. The job goes on as soon as the store
+# is back, without using up an attempt. Chosen here.
+PATIENCE_S = 20.0
+_LOOK_AGAIN_S = 0.25
+
+_T = TypeVar("_T")
 
 
 class Hopeless(Exception):
@@ -63,6 +70,20 @@ class ClaimedJob:
         """Keeps `notes` for the next attempt (`job.checkpoint`). Raises LostClaim if another worker has the job."""
         job = self.job
         await self._work.checkpoint(job.scope, job.job_id, job.token, notes, self._clock.now_us())
+
+
+async def patiently(step: Callable[[], Awaitable[_T]], clock: Clock, until_s: float) -> _T:
+    """The result of a handler's step, which is retried while its store is away. Raises NotNow after `until_s` of the
+    monotonic clock. Raises PlaceTaken at once, because other jobs would wait behind this one."""
+    while True:
+        try:
+            return await step()
+        except PlaceTaken:
+            raise
+        except StoreUnavailable as error:
+            if clock.monotonic_s() >= until_s:
+                raise NotNow(str(error)) from error
+            await asyncio.sleep(_LOOK_AGAIN_S)
 
 
 Handler = Callable[[ClaimedJob], Awaitable[bytes | None]]

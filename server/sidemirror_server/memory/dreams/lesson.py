@@ -8,14 +8,7 @@ from sidemirror_server.memory.lessons.keeping import Ids, Trust, lesson_of
 from sidemirror_server.memory.lessons.reflector import Result
 from sidemirror_server.memory.lessons.scoring import Scored, Scorer, scores_of
 from sidemirror_server.memory.lessons.trust import steering
-from sidemirror_server.memory.record import (
-    MOST_EPISODES,
-    AppliesWhen,
-    Lesson,
-    MemoryRecord,
-    MemoryState,
-    Quarantine,
-)
+from sidemirror_server.memory.record import MOST_EPISODES, AppliesWhen, Lesson, MemoryRecord, MemoryState, Quarantine
 from sidemirror_server.models.answers import DreamAnswer
 from sidemirror_server.vocabulary.origin import Origin, least
 
@@ -26,12 +19,7 @@ _MOST_TAGS = 16
 
 
 def lesson_of_dream(
-    answer: DreamAnswer,
-    cited: Sequence[MemoryRecord],
-    ids: tuple[str, str],
-    trust: Trust,
-    scorer: Scorer,
-    now_us: int,
+    answer: DreamAnswer, cited: Sequence[MemoryRecord], ids: tuple[str, str], trust: Trust, scorer: Scorer, now_us: int
 ) -> Lesson:
     """The drafts of a lesson. `cited`: at least two active memories; `ids`: for the reflection and for the strategy, if
     they are new.

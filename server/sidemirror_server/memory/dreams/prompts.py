@@ -6,7 +6,7 @@ from typing import Any
 from sidemirror_server.memory.record import MemoryRecord
 from sidemirror_server.models.evidence import Evidence, EvidenceStep
 from sidemirror_server.models.fence import fence
-from sidemirror_server.models.templates import Templates
+from sidemirror_server.models.templates import Prompts
 from sidemirror_server.vocabulary.ids import EventId
 from sidemirror_server.vocabulary.text import clip
 
@@ -48,24 +48,19 @@ SYSTEM_TEMPLATE, PROMPT_TEMPLATE = "dreaming.system", "dreaming.prompt"
 _CONTENT_CHARS, _TASK_CHARS, _NOT_WHEN_CHARS, _MOST_TOOLS = 600, 200, 300, 16
 
 
-class DreamPrompts:
+class DreamPrompts(Prompts):
     """The system text and the prompt of a dream: the built-in ones, or the operator's templates."""
-
-    def __init__(self, templates: Templates | None = None) -> None:
-        self._templates = templates
 
     def system(self) -> str:
         """The system text: fixed, so that a provider can cache it."""
-        own = self._templates and self._templates.render(SYSTEM_TEMPLATE, {})
-        return own or SYSTEM
+        return self._or_own(SYSTEM, SYSTEM_TEMPLATE, {})
 
     def prompt(self, memories: Sequence[MemoryRecord]) -> str:
         """The prompt about these memories. Raises WrongState if an operator's template fails."""
         listed = "\n".join(_line(memory) for memory in memories)
         tag = fence([listed])
         fenced = f"<{tag}>\n{listed}\n</{tag}>"
-        own = self._templates and self._templates.render(PROMPT_TEMPLATE, {"memories": fenced})
-        return own or PROMPT.replace("{memories}", fenced, 1)
+        return self._or_own(PROMPT.replace("{memories}", fenced, 1), PROMPT_TEMPLATE, {"memories": fenced})
 
 
 def templates() -> Mapping[str, Sequence[Mapping[str, Any]]]:

@@ -254,7 +254,7 @@ class MemoryMeanings:
         try:
             return await self._of(scope, waiting, _TEXT_CHARS)
         except ModelFailed as failure:
-            if not _may_be_the_text(failure):
+            if not failure.is_not_taken:
                 raise
         made: list[Embedded] = []
         for one in waiting:
@@ -263,7 +263,7 @@ class MemoryMeanings:
                     made += await self._of(scope, (one,), most_chars)
                     break
                 except ModelFailed as failure:
-                    if not _may_be_the_text(failure):
+                    if not failure.is_not_taken:
                         raise
         if not made:  # raises if the model refuses all texts; else these texts are the reason
             await self._embedder.embed(scope, (_PLAIN_TEXT,), _MEMORIES_S, background=True)
@@ -300,11 +300,6 @@ async def _all_done(tasks: list[asyncio.Task[None]]) -> None:
     for outcome in await asyncio.gather(*tasks, return_exceptions=True):
         if outcome is not None:
             raise outcome
-
-
-def _may_be_the_text(failure: ModelFailed) -> bool:
-    """Whether the provider refused the request unprocessed, and would refuse it again."""
-    return failure.status is ResultStatus.FAILED_MODEL and failure.usage is not None and not failure.retryable
 
 
 def _text(one: Unembedded, most_chars: int) -> str:

@@ -49,11 +49,7 @@ CAUSES = (
         ),
     ),
     ("read_only", "permission", "read-only file|erofs"),
-    (
-        "missing_command",
-        "not_found",
-        "command not found|is not recognized as an internal|executable file not found",
-    ),
+    ("missing_command", "not_found", "command not found|is not recognized as an internal|executable file not found"),
     ("missing_module", "not_found", "no module named|cannot find module|module not found|modulenotfounderror"),
     (
         "missing_package",

@@ -41,7 +41,7 @@ _CODES: dict[object, grpc.StatusCode] = {code.value[0]: code for code in grpc.St
 
 
 class Tracing:
-    """Wraps handlers in spans if it is on, else returns them unchanged."""
+    """Wraps handlers in spans if tracing is on, else returns them unchanged."""
 
     def __init__(self, *, on: bool, tracer: Tracer | None = None) -> None:
         """`tracer`: the process's own if None. Span processors that are added to it later are not examined."""
@@ -124,7 +124,7 @@ def _call_spans_of(tracer: Tracer) -> "CallSpans | None":
 
 
 def _attributes(method: str) -> Mapping[str, AttributeValue]:
-    """The attributes of every span of the method. Only calls that fail get another code."""
+    """The attributes of every span of the method. Calls that fail get another status code."""
     service, _, name = method.rpartition("/")
     return {"rpc.system": "grpc", "rpc.service": service, "rpc.method": name, _CODE: grpc.StatusCode.OK.value[0]}
 

@@ -2,7 +2,7 @@
 
 It reports only what it can quote: an answer that is empty or cut, errors that the response does not mention, claims
 that a tool's result contradicts, wrong sums and comparisons, and questions that are not addressed. It has no knowledge
-of the world, so it cannot check other facts.
+of the world, so it cannot check other facts, and gives no confidence.
 """
 
 import re
@@ -10,9 +10,9 @@ from collections.abc import Iterator
 
 from sidemirror_server.models.adapters.rules.advice import telling
 from sidemirror_server.models.adapters.rules.arithmetic import worked_out
-from sidemirror_server.models.adapters.rules.confidence import confidence_of, gives_several
 from sidemirror_server.models.adapters.rules.contradictions import contradicted
 from sidemirror_server.models.adapters.rules.response import Response, words
+from sidemirror_server.models.adapters.rules.support import gives_several
 from sidemirror_server.models.answers import CritiqueAnswer, DimensionAnswer, IssueAnswer
 from sidemirror_server.models.evidence import Evidence, EvidenceStep
 
@@ -44,18 +44,17 @@ def critique_answer(evidence: Evidence) -> CritiqueAnswer:
     """The critique of the last response in `evidence`."""
     last = next((step.text for step in reversed(evidence.steps) if step.kind == "response"), "")
     response = Response(evidence, last)
-    issues = tuple(_issues(response))[:_MOST_ISSUES]
-    significant = sum(issue.kind in SIGNIFICANT for issue in issues)
-    confidence = confidence_of(response, significant)
+    issues = issues_of(response)
     return CritiqueAnswer(
-        dimensions=(
-            DimensionAnswer(name="accuracy", score=confidence, reason=_accuracy(response)),
-            DimensionAnswer(name="completeness", score=_completeness(issues, response), reason=""),
-        ),
+        dimensions=(DimensionAnswer(name="completeness", score=_completeness(issues, response)),),
         issues=issues,
         suggestions=tuple(dict.fromkeys(issue.fix for issue in issues if issue.fix)),
-        confidence=confidence,
     )
+
+
+def issues_of(response: Response) -> tuple[IssueAnswer, ...]:
+    """The issues of a response, the most significant first."""
+    return tuple(_issues(response))[:_MOST_ISSUES]
 
 
 def _issues(response: Response) -> Iterator[IssueAnswer]:
@@ -143,13 +142,6 @@ def _unaddressed(response: Response) -> Iterator[IssueAnswer]:
         yield _issue(
             "missing_detail", missed[0], "The response does not address this part.", "Address it too.", "major"
         )
-
-
-def _accuracy(response: Response) -> str:
-    if not response.known:
-        return "nothing was given or found that bears the response out"
-    unsupported = len(response.unsupported)
-    return f"{len(response.claimed) - unsupported} of {len(response.claimed)} names and numbers stand in the evidence"
 
 
 def _completeness(issues: tuple[IssueAnswer, ...], response: Response) -> float:
