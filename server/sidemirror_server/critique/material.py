@@ -28,8 +28,8 @@ MOST_RESULTS = 100
 
 
 class ToolEvidence(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The outcome of one tool call. `failed`: the tool reported an error, or the call itself failed. `arguments`: what
-    the tool was called with; empty if that is not known."""
+    """The outcome of one tool call. `failed`: the tool reported an error, or the call itself failed. `arguments`: those
+    of the call; empty if unknown."""
 
     tool: str
     text: str
