@@ -19,7 +19,7 @@ class FailedStep(msgspec.Struct, frozen=True):
 
     failed: EvidenceStep
     cause: EvidenceStep
-    # A later call of the same tool by the same agent that worked.
+    # A later, successful call of the same tool by the same agent.
     recovered_by: EvidenceStep | None
 
 
