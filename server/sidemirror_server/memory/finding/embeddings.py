@@ -44,7 +44,7 @@ _QUESTIONS_BYTES = 16 * 1024 * 1024
 # a breaker stays open.
 _PAUSE_S = 30.0
 # Memories written within this time are embedded together: otherwise each would take a call and a commit. Chosen here:
-# less than a call to an embedding model takes.
+# less time than a call to an embedding model takes.
 _GATHER_S = 0.02
 # Memories read at once, then embedded in batches of MOST_TEXTS. Chosen here: as many as 64 writers write at once.
 _AT_ONCE = 64
