@@ -95,14 +95,7 @@ def cases_of(runs: Iterable[Run]) -> list[Case]:
             so_far = tuple(term for terms in words[: at + 2] for term in terms)
             found.append(
                 Case(
-                    *(
-                        run.episode_id,
-                        run.group,
-                        step.asked.tool,
-                        _exact(step.asked),
-                        signature,
-                        _exact(after[0].asked),
-                    ),
+                    *(run.episode_id, run.group, step.asked.tool, label, signature, next_label),
                     recovered,
                     (*words[0], *words[at + 1]),
                     episode,
