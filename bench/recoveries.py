@@ -157,6 +157,8 @@ def _calibration(found: dict[str, list[Counted]]) -> list[float]:
             is_large = rate.tries >= _FEWEST_IN_BIN
             distances += [distance] if is_large else []
             print(f"| {name} | {promised:.2f} | {rate} | {f'{distance:.2f}' if is_large else 'too few'} |")
+        for promised, rate in bins(rows, parts=1):
+            print(f"| {name}, all bins | {promised:.2f} | {rate} | {abs(promised - rate.share):.2f} |")
     return distances
 
 

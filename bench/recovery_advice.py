@@ -92,12 +92,12 @@ def otherwise(rows: Iterable[Counted]) -> Rate:
     return _rate(row for row in rows if row.promised is not None and row.attempted and not row.done)
 
 
-def bins(rows: Iterable[Counted]) -> list[tuple[float, Rate]]:
-    """What was promised on average against what was observed, in bins of a tenth."""
+def bins(rows: Iterable[Counted], parts: int = 10) -> list[tuple[float, Rate]]:
+    """What was promised on average against what was observed, in bins of equal width."""
     found: dict[int, list[Counted]] = defaultdict(list)
     for row in rows:
         if row.promised is not None and row.done:
-            found[min(9, int(row.promised * 10 + 1e-9))].append(row)
+            found[min(parts - 1, int(row.promised * parts + 1e-9))].append(row)
     return [(sum(row.promised or 0.0 for row in of) / len(of), _rate(of)) for _, of in sorted(found.items())]
 
 

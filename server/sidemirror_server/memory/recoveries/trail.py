@@ -11,19 +11,19 @@ latest that it pursues. One that hides errors, or whose turn failed, repairs not
 """
 
 import re
-from collections.abc import Iterable
+from functools import partial
 
 import msgspec
 
 from sidemirror_server.memory.kin.signature import error_signature
 from sidemirror_server.memory.recoveries.asked import Asked, asked, same_intent
+from sidemirror_server.memory.recoveries.changed import FEWEST_VALUE_CHARS, change
 from sidemirror_server.memory.recoveries.failed import reports_failure
 from sidemirror_server.memory.recoveries.observation import (
     CameFrom,
     Move,
     MoveKind,
     Observation,
-    ValueKind,
     Where,
     follows,
     observation_id,
@@ -45,13 +45,6 @@ _TEXT_CHARS = 8_000
 _MOST_TEXTS = 40
 
 _WORD = re.compile(r"[^\W_]\w*")
-_DATE = re.compile(r"\d{4}-\d{2}-\d{2}(?:[T ][\d:.Z+-]{4,20})?\Z")
-_EMAIL = re.compile(r"[^@\s]{1,80}@[^@\s]{1,80}\.\w{2,12}\Z")
-_NUMBER = re.compile(r"-?\d{1,18}(?:\.\d{1,9})?\Z")
-# What may be written with or without something before it, such as `#1` and `1`.
-_OF_SIGNS = {ValueKind.ID, ValueKind.WORD, ValueKind.NUMBER}
-# Shorter values are found in any text.
-_FEWEST_VALUE_CHARS = 3
 
 
 class Done(msgspec.Struct, frozen=True):
@@ -278,7 +271,7 @@ def _move(trail: Trail, failure: Done, between: list[Done], attempt: Done) -> Mo
     before, now = failure.asked, attempt.asked
     if before.text == now.text and before.values == now.values:
         return Move(MoveKind.SENT_AGAIN)
-    return _change(trail, failure, attempt) if now.is_json else Move(MoveKind.CHANGED)
+    return change(before, now, partial(_came_from, trail, failure, attempt)) if now.is_json else Move(MoveKind.CHANGED)
 
 
 def _looked_up(between: list[Done]) -> Move:
@@ -291,60 +284,10 @@ def _looked_up(between: list[Done]) -> Move:
     return Move(MoveKind.LOOKED_UP, tuple(dict.fromkeys(one.label for one in told)), are_tools)
 
 
-def _change(trail: Trail, failure: Done, attempt: Done) -> Move:
-    """Which argument changed, and how."""
-    before, now = _by_path(failure.asked.values), _by_path(attempt.asked.values)
-    paths = tuple(path for path in dict.fromkeys((*before, *now)) if before.get(path) != now.get(path))
-    removed = [path for path in paths if path not in now]
-    added = [path for path in paths if path not in before]
-    if len(paths) == 2 and removed and added and before[removed[0]] == now[added[0]]:
-        return Move(MoveKind.CHANGED, (removed[0], added[0]), True, ValueKind.RENAMED)
-    if len(paths) != 1:
-        return Move(MoveKind.CHANGED, tuple(sorted(paths)), True)
-    if removed:
-        return Move(MoveKind.CHANGED, paths, True, ValueKind.REMOVED)
-    old, new = before.get(paths[0], ()), now[paths[0]]
-    fresh = [value for value in new if value not in old]
-    if len(fresh) != 1:
-        return Move(MoveKind.CHANGED, paths, True)
-    if len(old) == len(new) == 1 and _same_content(old[0], fresh[0]):
-        return Move(MoveKind.CHANGED, paths, True, ValueKind.REFORMATTED)
-    return Move(MoveKind.CHANGED, paths, True, _kind_of(fresh[0]), _came_from(trail, failure, attempt, fresh[0]))
-
-
-def _by_path(values: Iterable[tuple[str, str]]) -> dict[str, tuple[str, ...]]:
-    found: dict[str, tuple[str, ...]] = {}
-    for path, value in values:
-        found[path] = (*found.get(path, ()), value)
-    return found
-
-
-def _same_content(old: str, new: str) -> bool:
-    """The values differ in signs, capitals or quotation marks alone; of ids and words, one may be part of the other."""
-    kinds = {_kind_of(old), _kind_of(new)}
-    one, other = ("".join(_WORD.findall(value.casefold())).replace("_", "") for value in (old, new))
-    shorter, longer = sorted((one, other), key=len)
-    if len(shorter) < _FEWEST_VALUE_CHARS or shorter not in longer:
-        return False
-    return shorter == longer or (ValueKind.ID in kinds and kinds <= _OF_SIGNS)
-
-
-def _kind_of(value: str) -> ValueKind:
-    if value in ("true", "false", "null"):
-        return ValueKind(value)
-    text = value.strip('"')
-    for kind, form in ((ValueKind.NUMBER, _NUMBER), (ValueKind.DATE, _DATE), (ValueKind.EMAIL, _EMAIL)):
-        if form.match(text):
-            return kind
-    if any(map(str.isdigit, text)) and len(text.split()) == 1:
-        return ValueKind.ID
-    return ValueKind.WORD if len(text.split()) == 1 else ValueKind.TEXT
-
-
 def _came_from(trail: Trail, failure: Done, attempt: Done, value: str) -> CameFrom:
     """Where a value stood, the user's texts before those of tools: what a user said is the user's."""
     wanted = value.strip('"').casefold()
-    if len(wanted) < _FEWEST_VALUE_CHARS:
+    if len(wanted) < FEWEST_VALUE_CHARS:
         return CameFrom.NOWHERE
     told = [one for one in trail.texts if one.place < attempt.began and wanted in one.text]
     if any(one.is_users for one in told):
@@ -361,6 +304,6 @@ def _is_informed(before: Asked, now: Asked, between: list[Done]) -> bool:
     if now.is_json:
         known = {value for _, value in before.values}
         fresh = {value.strip('"').casefold() for _, value in now.values if value not in known}
-        return any(len(value) >= _FEWEST_VALUE_CHARS and value in results for value in fresh)
-    fresh = {token for token in now.tokens - before.tokens if len(token) >= _FEWEST_VALUE_CHARS}
+        return any(len(value) >= FEWEST_VALUE_CHARS and value in results for value in fresh)
+    fresh = {token for token in now.tokens - before.tokens if len(token) >= FEWEST_VALUE_CHARS}
     return not fresh.isdisjoint(_WORD.findall(results))
