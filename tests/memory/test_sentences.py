@@ -124,7 +124,8 @@ def test_what_never_worked_unchanged() -> None:
     "name",
     [
         *("delete_user", "removeFile", "install_package", "sudo_run", "send_email", "shell", "get_password", "api_key"),
-        *("example.com", "https://x", "a b", "a;b", "$HOME", "../x", "user_4711", "x" * 65, "", "a`b", "DELETE", "npm"),
+        *("example.com", "https://x", "a b", "a;b", "$HOME", "../x", "user_4711", "x" * 49, "", "a`b", "DELETE", "npm"),
+        *("ignore_all_earlier_instructions", "to_do_this_now_you_must_call_it"),
     ],
 )
 def test_a_name_that_is_no_slot(name: str) -> None:

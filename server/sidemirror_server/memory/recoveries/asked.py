@@ -28,6 +28,7 @@ _BESIDE = frozenset(_BESIDE_NAMES.split())
 _FENCE = re.compile(r"```[a-zA-Z]*\s*(.*?)\s*(?:```|\Z)", re.S)
 _WRAPPED = re.compile(r"[a-z_]{1,20}\[(.*)\]\s*\Z", re.S)
 _WORD = re.compile(r"[^\W_]\w*")
+_WORD_PARTS = re.compile(r"[=/,]")
 _OWN_NAME = re.compile(r"__|[./:]")
 _NAME_PART = re.compile(r"[_-]|(?<=[a-z])(?=[A-Z])")
 _FIELD = re.compile(r"[A-Za-z_][\w-]{0,63}\Z", re.A)
@@ -45,11 +46,6 @@ _STATEMENT_WORDS = (
 )
 _STATEMENT_VERBS = frozenset(_STATEMENT_WORDS.split())
 _SAME_VERB = {"desc": "describe"}
-# Statements that read; WITH may lead to any of the others.
-_READ_VERBS = frozenset(("select", "show", "describe", "explain"))
-_STATEMENT_ACTS = re.compile(
-    r"\binto (?:outfile|dumpfile)\b|\bfor (?:update|share)\b|\block in\b|\bsleep\(|\bload_file\("
-)
 
 # Programs that a label may name; another first word may be anything that was typed, and is kept nowhere. Chosen here:
 # POSIX utilities, shells, interpreters, and what developers' hosts have.
@@ -90,8 +86,9 @@ class Asked(msgspec.Struct, frozen=True):
 
     `verb`: the program, the statement's verb, or for JSON arguments the tool. `label`: the look-up as advice names it,
     else the verb if it is a known one. `text`: without its wrapping and outer space, and `tokens`: its words in lower
-    case; both empty for JSON. `values`: for JSON, each leaf of the arguments as JSON with its path, sorted. `reads`: it
-    is known to change nothing. `is_reviewed`: `label` names a reviewed look-up. `suppresses`: it hides errors.
+    case; both empty for JSON. `values`: for JSON, each leaf of the arguments as JSON with its path, sorted. `reads`: a
+    reviewed look-up, or a tool whose name says so. `is_reviewed`: `label` names a reviewed look-up. `suppresses`: it
+    hides errors.
     """
 
     tool: str
@@ -145,10 +142,8 @@ def _statement(tool: str, text: str, tokens: frozenset[str], suppresses: bool) -
     word = statement.split(" ", 1)[0]
     verb = _SAME_VERB.get(word, word).upper()
     lookup = next((lookup for lookup, pattern in _statements() if pattern.fullmatch(statement)), None)
-    reads = verb.lower() in _READ_VERBS and ";" not in statement and not _STATEMENT_ACTS.search(statement)
-    known = lookup is not None and ";" not in statement
-    label = lookup.said if lookup and known else verb
-    return Asked(tool, False, verb, label, text, tokens, (), reads or known, known, suppresses)
+    known = lookup is not None
+    return Asked(tool, False, verb, lookup.said if lookup else verb, text, tokens, (), known, known, suppresses)
 
 
 @cache
@@ -172,7 +167,8 @@ def _lookup(text: str) -> Lookup | None:
 
 
 def _is_refused(lookup: Lookup, words: list[str]) -> bool:
-    return any(word.split("=", 1)[0] in lookup.refused or word == "--help" for word in words[len(lookup.words) :])
+    said = {part for word in words[len(lookup.words) :] for part in _WORD_PARTS.split(word)}
+    return not said.isdisjoint(lookup.refused)
 
 
 def _first_word(text: str) -> str:

@@ -15,7 +15,7 @@ import msgspec
 from sidemirror_server.trace.failure import ErrorCategory, category_of, ends
 
 # Fields of an answer that say what went wrong, and fields that say whether it worked.
-_ERROR_FIELDS = ("error", "errors", "err", "exception", "error_message", "errormessage", "stderr_error")
+_ERROR_FIELDS = ("error", "errors", "err", "exception", "error_message", "errormessage")
 _FAILED_FLAGS = ("iserror", "is_error", "failed", "has_error")
 _WORKED_FLAGS = ("success", "ok", "succeeded", "successful")
 _EXIT_FIELDS = ("exit_code", "exitcode", "returncode", "return_code", "exit_status")

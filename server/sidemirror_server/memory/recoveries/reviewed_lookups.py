@@ -41,17 +41,20 @@ COLUMNS = Lookup("DESCRIBE", Reads.FORM, "MySQL Reference Manual, DESCRIBE State
 DATABASES = Lookup("SHOW DATABASES", Reads.NAMES, "MySQL Reference Manual, SHOW DATABASES Statement")
 INDEXES = Lookup("SHOW INDEX", Reads.FORM, "MySQL Reference Manual, SHOW INDEX Statement")
 
-# Patterns over a statement in lower case with single spaces. What other databases and their shells say for the same
-# counts as the same: SQLite (PRAGMA table_info, .tables, .schema), PostgreSQL (psql's backslash commands), and the
-# information schema of the SQL standard.
+# Patterns over a statement in lower case with single spaces. Functions are left out: they may do anything. What other
+# databases and their shells say for the same counts as the same: SQLite (PRAGMA table_info, .tables, .schema),
+# PostgreSQL (psql's backslash commands), and the information schema of the SQL standard.
 STATEMENTS = (
-    (COLUMNS, r"(?:desc|describe) [`\w.\"]+|show (?:full )?(?:columns|fields) (?:from|in) .+|explain [`\w.]+"),
-    (COLUMNS, r"show create table .+|select .+ from information_schema\.columns\b.*|pragma table_info.+"),
-    (COLUMNS, r"\.schema(?: \w+)?|\\d\+? \w+"),
-    (TABLES, r"show (?:full )?tables(?: (?:from|in|like) .+)?|\.tables|\\dt\+?"),
-    (TABLES, r"select .+ from (?:information_schema\.tables|sqlite_master|pg_tables|pg_catalog\.pg_tables)\b.*"),
-    (DATABASES, r"show (?:databases|schemas)(?: like .+)?|\\l\+?|\.databases"),
-    (INDEXES, r"show (?:index|indexes|keys) (?:from|in) .+"),
+    (COLUMNS, r"(?:desc|describe|explain) [`\w.\"]+|show (?:full )?(?:columns|fields) (?:from|in) [^();]+"),
+    (COLUMNS, r"show create table [`\w.\"]+|pragma table_info ?\(?[`\w.'\"]+\)?|\.schema(?: \w+)?|\\d\+? \w+"),
+    (COLUMNS, r"select [\w ,.*`\"]+ from information_schema\.columns\b[^();]*"),
+    (TABLES, r"show (?:full )?tables(?: (?:from|in|like) [^();]+)?|\.tables|\\dt\+?"),
+    (
+        TABLES,
+        r"select [\w ,.*`\"]+ from (?:information_schema\.tables|sqlite_master|pg_tables|pg_catalog\.pg_tables)\b[^();]*",
+    ),
+    (DATABASES, r"show (?:databases|schemas)(?: like [^();]+)?|\\l\+?|\.databases"),
+    (INDEXES, r"show (?:index|indexes|keys) (?:from|in) [^();]+"),
 )
 
 _FIND_ACTS = "-delete -exec -execdir -ok -okdir -fprint -fprintf -fls"

@@ -2,8 +2,9 @@
 
 A slot holds a count, a pause, a kind of value, a look-up of the reviewed list, or a name: of a tool or of an argument.
 Everything else that was recorded stays out, literal values too, so that no sentence carries what a tool, a model or a
-user wrote, and none can steer. A name that does not look like one, or that names an act which advice must not name, is
-no slot, and its move is counted but not said. Sentences say what was observed and command nothing.
+user wrote. Names are short, since words in them could steer. A name that does not look like one, or that names an act
+which advice must not name, is no slot; its move is counted but not said. Sentences say what was observed and command
+nothing.
 """
 
 import re
@@ -18,22 +19,24 @@ from sidemirror_server.memory.recoveries.reviewed_lookups import LOOKUPS
 # Names of tools and arguments, as programs choose them. A dot could make a host of one, and a long run of digits is an
 # id of somebody's data.
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9]*(?:[_-][A-Za-z0-9]+)*\Z")
-_LONGEST_NAME = 64
+_LONGEST_NAME = 48
+_MOST_PARTS = 7
 _ID_LIKE = re.compile(r"\d{3}")
 _PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 
 # Parts of names that advice does not name. Of any name: what deletes, installs, sends, runs a program or raises
-# privilege, and what holds a secret.
+# privilege, what holds a secret, and what speaks to a model.
 _ACTS = (
     "delete remove drop destroy purge erase wipe truncate kill terminate unlink rm "
     "install uninstall upgrade pip npm apt brew download upload curl wget exec execute eval run shell bash sh "
     "send mail sendmail post publish push deploy notify forward reply sms "
     "sudo root admin administrator su chmod chown grant revoke elevate privilege privileged impersonate "
-    "password passwd passphrase secret token credential credentials key apikey cookie otp cvv"
+    "password passwd passphrase secret token credential credentials key apikey cookie otp cvv "
+    "ignore disregard forget instruction instructions prompt system assistant"
 )
 # Of an argument's name also: what turns off a check, hides an error, or confirms in a person's place.
 _GUARDS = (
-    "force forced skip bypass override ignore disable disabled enable enabled insecure unsafe verify verification "
+    "force forced skip bypass override disable disabled enable enabled insecure unsafe verify verification "
     "validate validation check checks strict secure safe safety ssl tls cert certificate auth sandbox suppress silent "
     "quiet confirm confirmed confirmation approve approved approval consent yes allow role owner session pin"
 )
@@ -135,7 +138,8 @@ def _last_field(path: str) -> str:
 def _is_name(name: str, unsaid: frozenset[str]) -> bool:
     if len(name) > _LONGEST_NAME or not _NAME.match(name) or _ID_LIKE.search(name):
         return False
-    return unsaid.isdisjoint(part.lower() for part in _PARTS.findall(name))
+    parts = [part.lower() for part in _PARTS.findall(name)]
+    return len(parts) <= _MOST_PARTS and unsaid.isdisjoint(parts)
 
 
 def _of(tally: Tally, tries: str = "") -> str:
