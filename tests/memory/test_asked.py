@@ -58,6 +58,7 @@ def test_verb_and_label(arguments: str, verb: str, label: str) -> None:
         "SELECT pg_terminate_backend(pid) FROM pg_tables",
         "SELECT table_name FROM information_schema.tables WHERE 1 = pg_sleep(9)",
         "EXPLAIN ANALYZE DELETE FROM users",
+        "find hotels in Paris",
         "tail -f log",
         "ls\nrm x",
         "head -3 x | tee y",
@@ -150,9 +151,12 @@ def test_a_look_up_may_stand_in_a_folder_be_quiet_and_be_cut(command: str) -> No
     assert asked("run", command).is_reviewed
 
 
-def test_a_command_among_other_arguments_is_an_argument() -> None:
-    found = asked("editor", '{"command": "view", "path": "a.py"}')
-    assert (found.is_json, found.label) == (True, "editor")
+@pytest.mark.parametrize(
+    "arguments", ['{"command": "view", "path": "a.py"}', '{"query": "find hotels"}', '{"query": "ls"}', '{"sql": 1}']
+)
+def test_a_text_that_is_no_command_is_an_argument(arguments: str) -> None:
+    found = asked("tool", arguments)
+    assert (found.is_json, found.label) == (True, "tool")
 
 
 def test_a_key_that_is_data_is_not_kept() -> None:
@@ -160,9 +164,17 @@ def test_a_key_that_is_data_is_not_kept() -> None:
     assert found.values == (("?", "1"), ("?.b", "2"))
 
 
-@pytest.mark.parametrize("text", ["mia_li_3668", "antic", "example.com is down", "./deploy-to-acme.sh now"])
+@pytest.mark.parametrize("text", ["mia_li_3668", "antic", "example.com is down", "./deploy-to-acme.sh now", ".mia_li"])
 def test_a_word_that_is_no_known_program_is_not_kept(text: str) -> None:
     assert asked("lookup", text).label == OTHER_TEXT
+
+
+def test_long_arguments_are_compared_and_not_read() -> None:
+    one, other = (asked("write", f'{{"path": "a", "text": "{"x" * 20_000}{end}"}}') for end in "ab")
+    assert one.is_json
+    assert [path for path, _ in one.values] == ["?"]
+    assert len(one.values[0][1]) == 32
+    assert one.values != other.values
 
 
 def test_leaves_have_paths_without_places() -> None:

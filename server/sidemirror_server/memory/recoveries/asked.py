@@ -6,6 +6,7 @@ statement, perhaps wrapped: in a JSON object that holds one such text, in a code
 
 import re
 from functools import cache
+from hashlib import blake2b
 from typing import Any
 
 import msgspec
@@ -14,11 +15,15 @@ from sidemirror_server.memory.recoveries.reviewed_lookups import COMMANDS, READI
 
 # In code points of a call's arguments. Chosen here: what is longer is a file's content, and its head tells the verb.
 _READ_CHARS = 8_000
+# Longer JSON is compared by its digest alone, at the length that detectors take: parsing it costs too much.
+_PARSED_CHARS = 16_384
 # Levels of nested arguments. Chosen here: tools have two or three.
 _DEEPEST = 12
 
-# Fields of JSON arguments that hold a command or a statement, and fields that may stand beside one.
-_TEXT_FIELDS = ("command", "cmd", "query", "sql", "code", "script", "statement")
+# Fields of JSON arguments that hold a command or code, fields that hold a statement or a question in prose, and fields
+# that may stand beside one.
+_COMMAND_FIELDS = ("command", "cmd", "code", "script")
+_STATEMENT_FIELDS = ("sql", "query", "statement")
 _BESIDE_NAMES = (
     "timeout timeout_ms description cwd workdir working_directory run_in_background is_input security_risk thought "
     "explanation shell language database"
@@ -78,6 +83,9 @@ _WRITES = re.compile(r">(?!&)|`|\$\(|<\(|\btee\b|\bxargs\b|\n")
 _PIPED = re.compile(r"\|\||&&|[|;&]")
 # Programs that only pass on what they read, so that they may follow a look-up, and the options by which they write.
 _FILTERS = frozenset(("head", "tail", "grep", "wc", "sort", "cut", "tr", "cat", "nl", "column"))
+# Commands that begin prose as well, such as "find hotels in Paris"; a command has an option, a path or a pattern.
+_ENGLISH = frozenset(("cat", "file", "find", "head", "man", "stat", "tail", "tree", "type", "which"))
+_SIGN = re.compile(r"^-|[/.*~$]")
 _TO_FILE = re.compile(r" -[A-Za-z]*[oO]| --output")
 
 
@@ -105,6 +113,9 @@ class Asked(msgspec.Struct, frozen=True):
 
 def asked(tool: str, arguments: str) -> Asked:
     """What a call of `tool` with these arguments asks for."""
+    if len(arguments) > _PARSED_CHARS and arguments.lstrip().startswith("{"):
+        digest = blake2b(arguments.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+        return Asked(tool, True, tool, tool, values=(("?", digest),), reads=_reads(tool))
     parsed = _object(arguments)
     inner = None if parsed is None else _text_in(parsed)
     if parsed is not None and inner is None:
@@ -143,7 +154,8 @@ def _statement(tool: str, text: str, tokens: frozenset[str], suppresses: bool) -
     verb = _SAME_VERB.get(word, word).upper()
     lookup = next((lookup for lookup, pattern in _statements() if pattern.fullmatch(statement)), None)
     known = lookup is not None
-    return Asked(tool, False, verb, lookup.said if lookup else verb, text, tokens, (), known, known, suppresses)
+    label = lookup.said if lookup else verb if verb.lower() in _STATEMENT_VERBS else OTHER_TEXT
+    return Asked(tool, False, verb, label, text, tokens, (), known, known, suppresses)
 
 
 @cache
@@ -160,6 +172,8 @@ def _lookup(text: str) -> Lookup | None:
     if any(_first_word(piece) not in _FILTERS or _TO_FILE.search(piece) for piece in rest):
         return None
     words = first.split()
+    if len(words) > 2 and words[0] in _ENGLISH and not any(_SIGN.search(word) for word in words[1:]):
+        return None
     for lookup in COMMANDS:
         if tuple(words[: len(lookup.words)]) == lookup.words and not _is_refused(lookup, words):
             return lookup
@@ -206,9 +220,11 @@ def _object(arguments: str) -> dict[str, Any] | None:
 
 def _text_in(parsed: dict[str, Any]) -> str | None:
     """The command or the statement that JSON arguments hold; None if they are arguments of another kind."""
-    for name in _TEXT_FIELDS:
+    for name in (*_COMMAND_FIELDS, *_STATEMENT_FIELDS):
         value = parsed.get(name)
-        if isinstance(value, str) and set(parsed) <= {name} | _BESIDE:
+        if not isinstance(value, str) or not set(parsed) <= {name} | _BESIDE:
+            continue
+        if name in _COMMAND_FIELDS or _first_word(_unwrapped(value[:_READ_CHARS])).lower() in _STATEMENT_VERBS:
             return value
     return None
 

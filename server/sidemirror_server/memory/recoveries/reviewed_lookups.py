@@ -49,10 +49,8 @@ STATEMENTS = (
     (COLUMNS, r"show create table [`\w.\"]+|pragma table_info ?\(?[`\w.'\"]+\)?|\.schema(?: \w+)?|\\d\+? \w+"),
     (COLUMNS, r"select [\w ,.*`\"]+ from information_schema\.columns\b[^();]*"),
     (TABLES, r"show (?:full )?tables(?: (?:from|in|like) [^();]+)?|\.tables|\\dt\+?"),
-    (
-        TABLES,
-        r"select [\w ,.*`\"]+ from (?:information_schema\.tables|sqlite_master|pg_tables|pg_catalog\.pg_tables)\b[^();]*",
-    ),
+    (TABLES, r"select [\w ,.*`\"]+ from (?:information_schema\.tables|sqlite_master)\b[^();]*"),
+    (TABLES, r"select [\w ,.*`\"]+ from (?:pg_catalog\.)?pg_tables\b[^();]*"),
     (DATABASES, r"show (?:databases|schemas)(?: like [^();]+)?|\\l\+?|\.databases"),
     (INDEXES, r"show (?:index|indexes|keys) (?:from|in) [^();]+"),
 )
