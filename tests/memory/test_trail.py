@@ -188,6 +188,7 @@ def book(arguments: str, result: str = "booked", failed: bool = False) -> Call:
         ('{"id": "77812"}', '{"id": "ORD-77812"}', ("id",), ValueKind.REFORMATTED, None),
         ('{"id": "W77", "a": 1}', '{"id": "W77"}', ("a",), ValueKind.REMOVED, None),
         ('{"id": "W77"}', '{"id": "#W77"}', ("id",), ValueKind.REFORMATTED, None),
+        ('{"id": "a"}', '{"id": "a7"}', ("id",), ValueKind.ID, CameFrom.NOWHERE),
         ('{"n": "100"}', '{"n": 100}', ("n",), ValueKind.REFORMATTED, None),
         ('{"n": 100}', '{"n": 1000}', ("n",), ValueKind.NUMBER, CameFrom.NOWHERE),
         ('{"id": 1}', '{"id": 1, "all": true}', ("all",), ValueKind.TRUE, CameFrom.NOWHERE),
