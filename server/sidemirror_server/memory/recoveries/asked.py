@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from sidemirror_server.memory.recoveries.reviewed_lookups import COMMANDS, READING_VERBS, STATEMENTS, Lookup
+from sidemirror_server.memory.recoveries.reviewed_lookups import COMMANDS, READING_VERBS, STATEMENTS, ReviewedLookup
 
 # In code points of a call's arguments. Chosen here: what is longer is a file's content, and its head tells the verb.
 _READ_CHARS = 8_000
@@ -159,11 +159,11 @@ def _statement(tool: str, text: str, tokens: frozenset[str], suppresses: bool) -
 
 
 @cache
-def _statements() -> tuple[tuple[Lookup, re.Pattern[str]], ...]:
+def _statements() -> tuple[tuple[ReviewedLookup, re.Pattern[str]], ...]:
     return tuple((lookup, re.compile(pattern, re.S)) for lookup, pattern in STATEMENTS)
 
 
-def _lookup(text: str) -> Lookup | None:
+def _lookup(text: str) -> ReviewedLookup | None:
     """The reviewed look-up that a command is; None if it does, or might do, anything else."""
     text = _QUIETLY.sub("", _CHANGED_FOLDER.sub("", text, count=1) if text.startswith("cd ") else text)
     if _WRITES.search(text):
@@ -180,7 +180,7 @@ def _lookup(text: str) -> Lookup | None:
     return None
 
 
-def _is_refused(lookup: Lookup, words: list[str]) -> bool:
+def _is_refused(lookup: ReviewedLookup, words: list[str]) -> bool:
     said = {part for word in words[len(lookup.words) :] for part in _WORD_PARTS.split(word)}
     return not said.isdisjoint(lookup.refused)
 

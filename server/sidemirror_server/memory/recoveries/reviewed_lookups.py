@@ -21,7 +21,7 @@ class Reads(StrEnum):
     USAGE = "usage"
 
 
-class Lookup(msgspec.Struct, frozen=True):
+class ReviewedLookup(msgspec.Struct, frozen=True):
     """One read-only look-up, as advice says it. `words`: how its command begins. `refused`: what it may not contain."""
 
     said: str
@@ -31,15 +31,17 @@ class Lookup(msgspec.Struct, frozen=True):
     refused: tuple[str, ...] = ()
 
 
-def _shell(said: str, reads: Reads, source: str, refused: str = "") -> Lookup:
-    return Lookup(said, reads, source, tuple(said.split()), tuple(refused.split()))
+def _shell(said: str, reads: Reads, source: str, refused: str = "") -> ReviewedLookup:
+    return ReviewedLookup(said, reads, source, tuple(said.split()), tuple(refused.split()))
 
 
 # Statements of SQL shells, by the name that advice uses; `STATEMENTS` says how each is recognised.
-TABLES = Lookup("SHOW TABLES", Reads.NAMES, "MySQL Reference Manual, SHOW TABLES Statement")
-COLUMNS = Lookup("DESCRIBE", Reads.FORM, "MySQL Reference Manual, DESCRIBE Statement and SHOW COLUMNS Statement")
-DATABASES = Lookup("SHOW DATABASES", Reads.NAMES, "MySQL Reference Manual, SHOW DATABASES Statement")
-INDEXES = Lookup("SHOW INDEX", Reads.FORM, "MySQL Reference Manual, SHOW INDEX Statement")
+TABLES = ReviewedLookup("SHOW TABLES", Reads.NAMES, "MySQL Reference Manual, SHOW TABLES Statement")
+COLUMNS = ReviewedLookup(
+    "DESCRIBE", Reads.FORM, "MySQL Reference Manual, DESCRIBE Statement and SHOW COLUMNS Statement"
+)
+DATABASES = ReviewedLookup("SHOW DATABASES", Reads.NAMES, "MySQL Reference Manual, SHOW DATABASES Statement")
+INDEXES = ReviewedLookup("SHOW INDEX", Reads.FORM, "MySQL Reference Manual, SHOW INDEX Statement")
 
 # Patterns over a statement in lower case with single spaces. Functions are left out: they may do anything. What other
 # databases and their shells say for the same counts as the same: SQLite (PRAGMA table_info, .tables, .schema),

@@ -61,14 +61,14 @@ _SOURCES = {
 _LITERALS = (ValueKind.TRUE, ValueKind.FALSE, ValueKind.NULL)
 
 
-class Said(msgspec.Struct, frozen=True):
+class Sentence(msgspec.Struct, frozen=True):
     """A recovery as it is told: the sentence, and its move with the steps that the sentence names."""
 
     text: str
     move: Move
 
 
-def said(recovery: Recovery, looked_up: Collection[str] = ()) -> Said | None:
+def said(recovery: Recovery, looked_up: Collection[str] = ()) -> Sentence | None:
     """The sentence for a recovery; None if there is nothing to say. `looked_up`: the labels of the look-ups that the
     turn has done already, which are left out."""
     move = recovery.move
@@ -78,7 +78,7 @@ def said(recovery: Recovery, looked_up: Collection[str] = ()) -> Said | None:
     if slots is None or (not slots and move.kind is not MoveKind.SENT_AGAIN):
         return None
     text = _text(recovery, move, slots)
-    return Said(text, move) if text else None
+    return Sentence(text, move) if text else None
 
 
 def said_of_repeats(unchanged: Tally) -> str:
