@@ -19,6 +19,8 @@ from sidemirror_server.memory.kin.links import Link
 from sidemirror_server.memory.record import Lesson, LinkKind, TaskOutcome, Teaching
 from sidemirror_server.memory.trials.trials import Trial
 from sidemirror_server.models.ledger import Amount
+from sidemirror_server.policy.record import Advice, DataPolicy, PolicyLevel, RetentionPeriods, ScopePolicies
+from sidemirror_server.policy.store import PolicyChange
 from sidemirror_server.storage.postgres import (
     critiques,
     dreams,
@@ -29,6 +31,7 @@ from sidemirror_server.storage.postgres import (
     memories,
     memory_graph,
     memory_search,
+    policies,
     pruning,
     receipts,
     requests,
@@ -46,6 +49,7 @@ from sidemirror_server.storage.postgres.journal import PostgresJournal
 from sidemirror_server.storage.postgres.ledger import PostgresLedger
 from sidemirror_server.storage.postgres.memories import PostgresMemories
 from sidemirror_server.storage.postgres.memory_graph import PostgresMemoryGraph
+from sidemirror_server.storage.postgres.policies import PostgresPolicies
 from sidemirror_server.storage.postgres.receipts import PostgresReceipts
 from sidemirror_server.storage.postgres.requests import PostgresRequests
 from sidemirror_server.storage.postgres.sessions import PostgresSessions
@@ -68,8 +72,8 @@ from tests.postgres.databases import Databases
 
 MINE, SIBLING, FOREIGN = Scope("acme", "shop"), Scope("acme", "blog"), Scope("other", "shop")
 ADAPTERS = (
-    *(critiques, dreams, erasures, goal_reflections, journal, ledger, memories, memory_graph, memory_search, pruning),
-    *(receipts, requests, sessions, sources, trials, turn_log, work),
+    *(critiques, dreams, erasures, goal_reflections, journal, ledger, memories, memory_graph, memory_search),
+    *(policies, pruning, receipts, requests, sessions, sources, trials, turn_log, work),
 )
 DAY = T0 // 86_400_000_000
 S1, T1, J1, R1 = SessionId("s1"), TurnId("t1"), JobId("j1"), RequestId("r1")
@@ -129,6 +133,8 @@ async def fill(database: PostgresDatabase, scope: Scope, body: bytes) -> None:
     await PostgresMemoryGraph(database).link(scope, (Link("m:m1", LinkKind.MENTIONS, "n:send", T0),))
     await PostgresTrials(database).assign(scope, "r1", (Trial("m1", 1),), T0)
     await PostgresErasures(database).begin(scope, "e1", (key(SourceKind.TURN, f"of {body.decode()}"),), T0)
+    silenced = DataPolicy(advice=Advice(silenced=(body.decode(),)))
+    await PostgresPolicies(database).set(scope, PolicyChange(PolicyLevel.PROJECT, silenced, "ops", 0, 10), T0)
 
 
 # Reads, each of which must answer MINE's alone. (number of things of its own, the call)
@@ -187,6 +193,8 @@ async def test_look_ups_show_their_scope_alone(database: PostgresDatabase) -> No
     (figures,) = await PostgresCritiques(database).figures(MINE, T0, T0 + 1, None, None)
     assert figures.count == 1
     log = PostgresTurnLog(database)
+    found = await PostgresPolicies(database).get(MINE)
+    assert (found.advice.silenced, found.tenant) == (('{"of":0}',), None)
     assert await log.last_position(MINE) == (await log.tail(MINE, "noted", None, 0, 10, EVERYTHING))[-1].position
 
 
@@ -204,6 +212,7 @@ async def test_nobody_sees_nothing(database: PostgresDatabase) -> None:
     assert await PostgresTurnLog(database).last_position(nobody) == 0
     assert await PostgresRequests(database).recall(nobody, "M", R1, T0) is None
     assert await PostgresWork(database).get(nobody, J1) is None
+    assert await PostgresPolicies(database).get(nobody) == ScopePolicies()
 
 
 async def test_changes_touch_their_scope_alone(database: PostgresDatabase) -> None:
@@ -214,6 +223,9 @@ async def test_changes_touch_their_scope_alone(database: PostgresDatabase) -> No
         others[scope] = await everything(database, scope)
     await work_.finish(MINE, J1, job.token, b"r", T0)
     await PostgresSessions(database).update(MINE, S1, b'{"of":9}', T0)
+    for level in PolicyLevel:
+        for policy in (DataPolicy(RetentionPeriods(trace_days=1)), DataPolicy()):
+            await PostgresPolicies(database).set(MINE, PolicyChange(level, policy, "ops", 0, 10), T0)
     with pytest.raises(SidemirrorError):  # its turn is open
         await PostgresSessions(database).delete(MINE, S1)
     nobody = Scope("nobody", "shop")
@@ -261,6 +273,7 @@ async def everything(database: PostgresDatabase, scope: Scope) -> tuple[Any, ...
         await PostgresTrials(database).of_receipt(scope, "r1"),
         await PostgresErasures(database).tombstones(scope, None, 1_000),
         await PostgresErasures(database).get(scope, "e1"),
+        (await PostgresPolicies(database).get(scope)).project,
     )
 
 
@@ -326,6 +339,7 @@ async def test_without_a_scope_nothing_is_seen_and_nothing_is_kept(database: Pos
         "erasures",
         "erasing",
         "tombstones",
+        "policies",
     )
     for table in payloads:
         async with database.transaction(None) as transaction:
@@ -404,7 +418,7 @@ async def test_envelopes_hold_ids_times_and_marks_only(databases: Databases) -> 
     assert {table for table, _ in columns} == {
         *("open_turn_envelopes", "request_envelopes", "job_envelopes", "ledger_envelopes"),
         *("receipt_envelopes", "ledger_day_envelopes", "critique_envelopes"),
-        "lesson_trial_envelopes",
+        *("lesson_trial_envelopes", "policy_envelopes"),
         *("memory_project_envelopes", "dream_unread_envelopes", "ended_turn_envelopes"),
     }
     assert {column for _, column, kind in rows if kind == "text"} == {

@@ -232,8 +232,8 @@ type CritiqueRequest struct {
 	TurnId string `protobuf:"bytes,7,opt,name=turn_id,json=turnId,proto3" json:"turn_id,omitempty"`
 	// The session of the response: 1 to 128 printable characters; may be empty.
 	SessionId string `protobuf:"bytes,8,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
-	// An earlier critique, whose response this one is compared with. 1 to 128 printable characters; empty for no
-	// comparison.
+	// An earlier critique: this response is compared with the one that it judged. 1 to 128 printable characters; empty
+	// for no comparison.
 	CompareTo string `protobuf:"bytes,9,opt,name=compare_to,json=compareTo,proto3" json:"compare_to,omitempty"`
 	// The subjects that the texts are about: ids of the caller's own choice, by which Erase finds the critique. At most
 	// 16. Each has 1 to 128 printable characters.
@@ -408,7 +408,7 @@ type ReviseRequest struct {
 	TurnId string `protobuf:"bytes,7,opt,name=turn_id,json=turnId,proto3" json:"turn_id,omitempty"`
 	// The session of the response: 1 to 128 printable characters; may be empty.
 	SessionId string `protobuf:"bytes,8,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
-	// The most revisions: 0 to 3, where 0 means 1. A further revision follows only one that was found better.
+	// The most revisions: 0 to 3, where 0 means 1. Another revision is made only if the last one was found better.
 	MaxRevisions int32 `protobuf:"varint,9,opt,name=max_revisions,json=maxRevisions,proto3" json:"max_revisions,omitempty"`
 	// The subjects that the texts are about: ids of the caller's own choice, by which Erase finds the critique. At most
 	// 16. Each has 1 to 128 printable characters.
@@ -923,7 +923,7 @@ type EvaluateTraceRequest struct {
 	TurnId string `protobuf:"bytes,3,opt,name=turn_id,json=turnId,proto3" json:"turn_id,omitempty"`
 	// The events, oldest first. At most 1,000.
 	Events []*TurnEvent `protobuf:"bytes,4,rep,name=events,proto3" json:"events,omitempty"`
-	// Further things that had to be done, which count for completeness. At most 50. Each has at most 1,000 characters.
+	// Further required steps, which count for completeness. At most 50. Each has at most 1,000 characters.
 	Checklist     []string `protobuf:"bytes,5,rep,name=checklist,proto3" json:"checklist,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1119,7 +1119,7 @@ type TraceCriterion struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// `correctness`, `helpfulness`, `safety`, `completeness` or `efficiency`.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	// 0 is not at all, 1 is fully; absent when no model answered.
+	// From 0 (not at all) to 1 (fully); absent when no model answered.
 	Score *float64 `protobuf:"fixed64,2,opt,name=score,proto3,oneof" json:"score,omitempty"`
 	// The reason for the score.
 	Reason string `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`
@@ -1867,7 +1867,7 @@ type GetCritiqueStatisticsRequest struct {
 	ProjectId string `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
 	// The start; when absent, 30 days before the end, or 2 days before it for hours.
 	StartTime *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=start_time,json=startTime,proto3" json:"start_time,omitempty"`
-	// The end, not included; now when absent. At most 1,100 days after the start, or 92 days for hours.
+	// The exclusive end; now when absent. At most 1,100 days after the start, or 92 days for hours.
 	EndTime *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=end_time,json=endTime,proto3" json:"end_time,omitempty"`
 	// The length of the spans.
 	Interval StatisticsInterval `protobuf:"varint,5,opt,name=interval,proto3,enum=sidemirror.v1.StatisticsInterval" json:"interval,omitempty"`
@@ -2025,8 +2025,8 @@ type CritiqueFigures struct {
 	RevisionRate float64 `protobuf:"fixed64,8,opt,name=revision_rate,json=revisionRate,proto3" json:"revision_rate,omitempty"`
 	// How many critiques have a reported outcome.
 	ReportedCount int64 `protobuf:"varint,9,opt,name=reported_count,json=reportedCount,proto3" json:"reported_count,omitempty"`
-	// The share of critiques with an outcome whose verdict was right: a success without a call for a revision, or another
-	// outcome with one. Absent when no outcome was reported.
+	// Among critiques with a reported outcome, the share whose verdict was right: it called for a revision exactly when
+	// the outcome was not a success. Absent when no outcome was reported.
 	Agreement     *float64 `protobuf:"fixed64,10,opt,name=agreement,proto3,oneof" json:"agreement,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

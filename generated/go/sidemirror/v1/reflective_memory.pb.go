@@ -417,7 +417,7 @@ type LinkKind int32
 const (
 	// Not set.
 	LinkKind_LINK_KIND_UNSPECIFIED LinkKind = 0
-	// The source says what to do next time, the target why.
+	// The source says what to do next time, and the target says why.
 	LinkKind_LINK_KIND_STRATEGY_OF LinkKind = 1
 	// The source was derived from the target.
 	LinkKind_LINK_KIND_DERIVED_FROM LinkKind = 2
@@ -1107,7 +1107,7 @@ type Memory struct {
 	AppliesWhen *AppliesWhen `protobuf:"bytes,19,opt,name=applies_when,json=appliesWhen,proto3" json:"applies_when,omitempty"`
 	// How often the memory was learned.
 	Strength int32 `protobuf:"varint,20,opt,name=strength,proto3" json:"strength,omitempty"`
-	// How many distinct episodes taught the memory, as far as it records them: at most 16.
+	// How many distinct episodes taught the memory. It records at most 16.
 	EpisodeCount int32 `protobuf:"varint,21,opt,name=episode_count,json=episodeCount,proto3" json:"episode_count,omitempty"`
 	// Why the memory is in quarantine: `steering`, `uncorroborated` or `reviewed`; else empty.
 	Quarantine string `protobuf:"bytes,22,opt,name=quarantine,proto3" json:"quarantine,omitempty"`
@@ -1377,8 +1377,8 @@ type GenerateReflectionRequest struct {
 	Events []*ReflectionEvent `protobuf:"bytes,4,rep,name=events,proto3" json:"events,omitempty"`
 	// A recorded turn: 1 to 128 printable characters.
 	TurnId string `protobuf:"bytes,5,opt,name=turn_id,json=turnId,proto3" json:"turn_id,omitempty"`
-	// A recorded session, whose last 8 turns count; with `events`, the session of the events. 1 to 128 printable
-	// characters.
+	// A recorded session, of which the last 8 turns are used; with `events`, the session of the events. 1 to 128
+	// printable characters.
 	SessionId string `protobuf:"bytes,6,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
 	// How the task ended. When not set, the recorded turn's outcome is used; required for events.
 	Outcome TaskOutcome `protobuf:"varint,7,opt,name=outcome,proto3,enum=sidemirror.v1.TaskOutcome" json:"outcome,omitempty"`
@@ -1390,8 +1390,8 @@ type GenerateReflectionRequest struct {
 	TaskGoal string `protobuf:"bytes,10,opt,name=task_goal,json=taskGoal,proto3" json:"task_goal,omitempty"`
 	// Related memories. At most 100. Each has at most 128 characters.
 	RelatedMemoryIds []string `protobuf:"bytes,11,rep,name=related_memory_ids,json=relatedMemoryIds,proto3" json:"related_memory_ids,omitempty"`
-	// Receipts of the blocks that the agent was shown. Blocks are recognised in the trace without them too. At most 32.
-	// Each has at most 128 characters.
+	// Receipts of the blocks that the agent was shown. Blocks in the trace are recognised even without receipts. At most
+	// 32. Each has at most 128 characters.
 	ReceiptIds []string `protobuf:"bytes,12,rep,name=receipt_ids,json=receiptIds,proto3" json:"receipt_ids,omitempty"`
 	// Whether to store the result.
 	Store bool `protobuf:"varint,13,opt,name=store,proto3" json:"store,omitempty"`
@@ -2032,8 +2032,8 @@ type UpdateReflectionRequest struct {
 	ReflectionId string `protobuf:"bytes,4,opt,name=reflection_id,json=reflectionId,proto3" json:"reflection_id,omitempty"`
 	// The new values; required.
 	Changes *MemoryChanges `protobuf:"bytes,5,opt,name=changes,proto3" json:"changes,omitempty"`
-	// The fields of `changes` to apply, by their names. At most 20. When empty, those that are set. A named field that is
-	// not set is cleared: `confidence` becomes absent.
+	// The fields of `changes` to apply, by their names. At most 20. When empty, the fields that are set are applied. A
+	// named field that is not set is cleared: `confidence` becomes absent.
 	UpdateMask *fieldmaskpb.FieldMask `protobuf:"bytes,6,opt,name=update_mask,json=updateMask,proto3" json:"update_mask,omitempty"`
 	// The version that the memory must have, else FAILED_PRECONDITION: 0 to 2,147,483,647, where 0 means any.
 	IfVersion int32 `protobuf:"varint,7,opt,name=if_version,json=ifVersion,proto3" json:"if_version,omitempty"`
@@ -3156,8 +3156,8 @@ type BuildMemoryContextRequest struct {
 	// means none. Each lesson is drawn separately, but a reflection and its strategy together. The same request_id gives
 	// the same draw. A held-back lesson is named in `omitted`, and nothing takes its place. Within a turn (`turn_id`) the
 	// first block with a lesson decides: if it held the lesson back, no later block, plan or reflection of the turn shows
-	// it. A lesson that the turn was shown is not drawn again. The price is that fraction of tasks without a lesson that
-	// may help. Use the same fraction for all tasks, and report all outcomes.
+	// it. A lesson that the turn was shown is not drawn again. The price: in that fraction of tasks, a lesson that may
+	// help is missing. Use the same fraction for all tasks, and report all outcomes.
 	HoldoutFraction float64 `protobuf:"fixed64,11,opt,name=holdout_fraction,json=holdoutFraction,proto3" json:"holdout_fraction,omitempty"`
 	unknownFields   protoimpl.UnknownFields
 	sizeCache       protoimpl.SizeCache
@@ -4100,11 +4100,11 @@ func (x *ExportReflectionsResponse) GetLines() []string {
 // A part of an import.
 type ImportReflectionsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The tenant that will own the data: 1 to 128 printable characters; empty means the sidecar's configured tenant. The
-	// first message decides; a later one names it or none.
+	// The tenant that will own the data: 1 to 128 printable characters; empty means the sidecar's configured tenant. Set
+	// by the first message; later ones repeat it or leave it empty.
 	TenantId string `protobuf:"bytes,1,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
-	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project. The first
-	// message decides; a later one names it or none.
+	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project. Set by the first
+	// message; later ones repeat it or leave it empty.
 	ProjectId string `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
 	// Lines of an export. At most 1,000. Empty lines are counted but ignored.
 	Lines         []string `protobuf:"bytes,3,rep,name=lines,proto3" json:"lines,omitempty"`
@@ -4174,7 +4174,7 @@ type ImportReflectionsResponse struct {
 	RefusedCount int64 `protobuf:"varint,3,opt,name=refused_count,json=refusedCount,proto3" json:"refused_count,omitempty"`
 	// The first 1,000 invalid lines.
 	Refused []*RefusedLine `protobuf:"bytes,4,rep,name=refused,proto3" json:"refused,omitempty"`
-	// Memories that were erased (Erase), or whose every source was; they are not stored.
+	// Memories that were erased (Erase), or all of whose sources were erased; they are not stored.
 	ErasedCount   int64 `protobuf:"varint,5,opt,name=erased_count,json=erasedCount,proto3" json:"erased_count,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -4250,7 +4250,7 @@ type RefusedLine struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The line's number, from 1, over the whole stream.
 	Number int64 `protobuf:"varint,1,opt,name=number,proto3" json:"number,omitempty"`
-	// Why the line is invalid, for people; without a quotation of the line.
+	// Why the line is invalid, for people; never quotes the line.
 	Reason        string `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -4307,7 +4307,7 @@ type ListClustersRequest struct {
 	TenantId string `protobuf:"bytes,1,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
 	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
 	ProjectId string `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
-	// Only clusters of this kind, which then also group memories from clusters of other kinds.
+	// Only clusters of this kind. They then include memories that would otherwise be in clusters of another kind.
 	Kind ClusterKind `protobuf:"varint,3,opt,name=kind,proto3,enum=sidemirror.v1.ClusterKind" json:"kind,omitempty"`
 	// How many to return: 50 when 0, at most 1,000. A page holds about 2 MiB at most.
 	PageSize int32 `protobuf:"varint,4,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
@@ -4440,7 +4440,7 @@ func (x *ListClustersResponse) GetNextPageToken() string {
 // Memories with something in common, from at least two lessons.
 type MemoryCluster struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The cluster's id; it stays the same as long as the oldest memory does.
+	// The cluster's id, which stays the same while its oldest memory is the same.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	// What the memories have in common.
 	Kind ClusterKind `protobuf:"varint,2,opt,name=kind,proto3,enum=sidemirror.v1.ClusterKind" json:"kind,omitempty"`
@@ -4450,7 +4450,7 @@ type MemoryCluster struct {
 	Terms []string `protobuf:"bytes,4,rep,name=terms,proto3" json:"terms,omitempty"`
 	// The memories, the oldest first.
 	MemoryIds []string `protobuf:"bytes,5,rep,name=memory_ids,json=memoryIds,proto3" json:"memory_ids,omitempty"`
-	// How many distinct episodes taught the memories, as far as these record them.
+	// How many distinct episodes the memories record as their sources.
 	EpisodeCount int32 `protobuf:"varint,6,opt,name=episode_count,json=episodeCount,proto3" json:"episode_count,omitempty"`
 	// The importance of the most important memory, 0 to 1.
 	Importance    float64 `protobuf:"fixed64,7,opt,name=importance,proto3" json:"importance,omitempty"`
@@ -5779,10 +5779,10 @@ type Pruning struct {
 	// When they were removed.
 	PruneTime *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=prune_time,json=pruneTime,proto3" json:"prune_time,omitempty"`
 	// The removed data had no activity after this time (`retention.memory_days`, `retention.trace_days`). It is
-	// `prune_time` if the project had too many.
+	// `prune_time` if the project had too many memories.
 	BeforeTime *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=before_time,json=beforeTime,proto3" json:"before_time,omitempty"`
 	// The removed memories had an importance below this (`retention.memory_importance`), or at most this if the project
-	// had too many (`retention.memory_count`). 0 for turns.
+	// had too many memories (`retention.memory_count`). 0 for turns.
 	ImportanceBelow float64 `protobuf:"fixed64,5,opt,name=importance_below,json=importanceBelow,proto3" json:"importance_below,omitempty"`
 	unknownFields   protoimpl.UnknownFields
 	sizeCache       protoimpl.SizeCache

@@ -86,7 +86,7 @@ func (ThinkLevel) EnumDescriptor() ([]byte, []int) {
 	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{0}
 }
 
-// How often the periodic rule holds within a turn whose number it matches.
+// How often the periodic rule applies within a turn whose number it matches.
 type PeriodicScope int32
 
 const (
@@ -394,7 +394,7 @@ type ThinkingConfig struct {
 	ReflectOnToolError *bool `protobuf:"varint,3,opt,name=reflect_on_tool_error,json=reflectOnToolError,proto3,oneof" json:"reflect_on_tool_error,omitempty"`
 	// Reflect when the agent is uncertain or stuck. Default true.
 	ReflectOnUncertainty *bool `protobuf:"varint,4,opt,name=reflect_on_uncertainty,json=reflectOnUncertainty,proto3,oneof" json:"reflect_on_uncertainty,omitempty"`
-	// How often the periodic rule holds within a turn.
+	// How often the periodic rule applies within a turn.
 	PeriodicScope PeriodicScope `protobuf:"varint,5,opt,name=periodic_scope,json=periodicScope,proto3,enum=sidemirror.v1.PeriodicScope" json:"periodic_scope,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -616,7 +616,7 @@ type MidTurnReflection struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Whether the reflection was made, or why not.
 	Status ResultStatus `protobuf:"varint,1,opt,name=status,proto3,enum=sidemirror.v1.ResultStatus" json:"status,omitempty"`
-	// More about the status, for people: which cap, until when.
+	// More about the status, for people, such as which cap was reached and when it resets.
 	Detail string `protobuf:"bytes,2,opt,name=detail,proto3" json:"detail,omitempty"`
 	// The assessment, as text. `[budget exhausted]`, `[deadline expired]` or `[reflection failed]` if there is none.
 	Reflection string `protobuf:"bytes,3,opt,name=reflection,proto3" json:"reflection,omitempty"`
@@ -745,7 +745,7 @@ type Session struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The session's id.
 	SessionId string `protobuf:"bytes,1,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
-	// The session's configuration, every field set.
+	// The session's configuration, with every field set.
 	Config *ThinkingConfig `protobuf:"bytes,2,opt,name=config,proto3" json:"config,omitempty"`
 	// How many turns were started in the session.
 	TurnCount int32 `protobuf:"varint,3,opt,name=turn_count,json=turnCount,proto3" json:"turn_count,omitempty"`
@@ -1282,10 +1282,10 @@ type ContextWish struct {
 	GoalId string `protobuf:"bytes,1,opt,name=goal_id,json=goalId,proto3" json:"goal_id,omitempty"`
 	// The task that lessons should fit, if it is not the turn's task. At most 256 KiB.
 	Task string `protobuf:"bytes,2,opt,name=task,proto3" json:"task,omitempty"`
-	// The most lessons: 0 to 10, where 0 means 5 with at most 2 of goals.
+	// The most lessons: 0 to 10, where 0 means 5, of which at most 2 come from goals.
 	MaxItems int32 `protobuf:"varint,3,opt,name=max_items,json=maxItems,proto3" json:"max_items,omitempty"`
-	// The turn's tools. Lessons for these come first, and lessons for other tools only are left out. At most 100. Each
-	// has at most 256 characters.
+	// The turn's tools. Lessons for these tools come first, and lessons that are only for other tools are left out. At
+	// most 100. Each has at most 256 characters.
 	Tools         []string `protobuf:"bytes,4,rep,name=tools,proto3" json:"tools,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1517,8 +1517,8 @@ func (x *ModelReturned) GetOutputTokens() int64 {
 // A tool was called.
 type ToolCalled struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The agent's id of the call, by which its result refers to it; may be empty when calls do not overlap. At most 128
-	// printable characters.
+	// The agent's id of the call, which its result repeats; may be empty when calls do not overlap. At most 128 printable
+	// characters.
 	CallId string `protobuf:"bytes,1,opt,name=call_id,json=callId,proto3" json:"call_id,omitempty"`
 	// The tool. 1 to 256 characters.
 	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
@@ -1710,7 +1710,7 @@ func (x *ToolFailed) GetError() string {
 // The agent is uncertain.
 type Uncertainty struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// How uncertain the agent is, 0 (sure) to 1; from 0.5 on it asks for a reflection.
+	// How uncertain the agent is, 0 (sure) to 1; a score of 0.5 or more asks for a reflection.
 	Score float64 `protobuf:"fixed64,1,opt,name=score,proto3" json:"score,omitempty"`
 	// What the agent is uncertain about; may be empty. At most 256 KiB.
 	Detail        string `protobuf:"bytes,2,opt,name=detail,proto3" json:"detail,omitempty"`
@@ -2217,7 +2217,7 @@ type TurnPlan struct {
 	Context *ContextBlock `protobuf:"bytes,7,opt,name=context,proto3" json:"context,omitempty"`
 	// Differences from the request, for people: clamps, and consequences such as "level OFF: no reflections".
 	Warnings []string `protobuf:"bytes,8,rep,name=warnings,proto3" json:"warnings,omitempty"`
-	// The configuration that applies, every field set.
+	// The configuration that applies, with every field set.
 	Config *ThinkingConfig `protobuf:"bytes,9,opt,name=config,proto3" json:"config,omitempty"`
 	// Who decides when the turn reflects.
 	ReflectionMode ReflectionMode `protobuf:"varint,10,opt,name=reflection_mode,json=reflectionMode,proto3,enum=sidemirror.v1.ReflectionMode" json:"reflection_mode,omitempty"`
@@ -2473,7 +2473,7 @@ func (x *Nudge) GetMessage() string {
 }
 
 // Entries of the turn that the server could not deliver on this stream. GetTurn returns those that are still stored. In
-// a watch: turns after its cursor, of any session, that were removed because of their age and are stored no more.
+// a watch: entries after its cursor, from turns of any session, that were removed because of their age.
 type Gap struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The first missing sequence number; 0 in a watch.
@@ -2537,7 +2537,7 @@ func (x *Gap) GetReason() string {
 	return ""
 }
 
-// Sent while nothing else is, so that clients notice a broken stream.
+// Sent when nothing else is sent, so that clients notice a broken stream.
 type Heartbeat struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -3999,8 +3999,8 @@ type RunTurnRequest struct {
 	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
 	ProjectId string `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
 	// The id of this batch of events: 1 to 128 printable characters; may be empty. Events without an id get one derived
-	// from it and the batch's content. So a batch that is sent twice is recorded once, and another batch under the same
-	// id is recorded too.
+	// from it and the batch's content. So a batch that is sent twice is recorded once, and a different batch with the
+	// same id is also recorded.
 	RequestId string `protobuf:"bytes,3,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
 	// The events, in their order. At most 1,000 events.
 	Events []*TurnEvent `protobuf:"bytes,4,rep,name=events,proto3" json:"events,omitempty"`
@@ -4365,7 +4365,7 @@ type ReportEventsRequest struct {
 	// The events, in their order. At most 1,000 events. Without events, the call waits for directives that are already in
 	// progress.
 	Events []*TurnEvent `protobuf:"bytes,5,rep,name=events,proto3" json:"events,omitempty"`
-	// How long to wait for the directives that the events cause, once they are durable; absent means no wait. Up to 60
+	// How long to wait, once the events are durable, for the directives that they cause; absent means no wait. Up to 60
 	// seconds, and never beyond the call's deadline.
 	Wait          *durationpb.Duration `protobuf:"bytes,6,opt,name=wait,proto3" json:"wait,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -4802,12 +4802,12 @@ type WatchTurnsRequest struct {
 	// Only this session; empty means all. 1 to 128 printable characters.
 	SessionId string `protobuf:"bytes,3,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
 	// The cursor of the last entry seen; empty starts at the oldest stored entry. Valid only for the same tenant and
-	// project. A gap comes first when entries after the cursor have been removed because of their age.
+	// project. If entries after the cursor have been removed because of their age, a gap is sent first.
 	Cursor string `protobuf:"bytes,4,opt,name=cursor,proto3" json:"cursor,omitempty"`
 	// Whether to wait for new entries; false ends at the present. Default true.
 	Follow *bool `protobuf:"varint,5,opt,name=follow,proto3,oneof" json:"follow,omitempty"`
-	// Whether to start at the present, without entries that are already recorded. A heartbeat with the present's cursor
-	// comes first. Not together with a cursor.
+	// Whether to skip entries that are already recorded. A heartbeat with the current cursor is sent first. Cannot be
+	// combined with a cursor.
 	NewOnly       bool `protobuf:"varint,6,opt,name=new_only,json=newOnly,proto3" json:"new_only,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -4888,7 +4888,7 @@ func (x *WatchTurnsRequest) GetNewOnly() bool {
 // One entry of the record, or a notice about the stream.
 type WatchTurnsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The entry. Heartbeats, a gap and the closing come as directives, with the cursor of the watch's position.
+	// The entry. Heartbeats, gaps and the closing notice are sent as directives, with the watch's current cursor.
 	Entry         *TurnEntry `protobuf:"bytes,1,opt,name=entry,proto3" json:"entry,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -214,7 +214,7 @@ export const StatisticsInterval = /*@__PURE__*/
  *
  * A critique never blocks a response: when no model answers, these calls return OK with a status and a default that
  * lets the response through. The server computes whether a revision is needed, whatever a model asks for. It counts
- * only problems that it found in the response, the task or the evidence.
+ * only problems whose quotes it found in the response, the task or the evidence.
  *
  * @generated from service sidemirror.v1.CritiqueService
  */

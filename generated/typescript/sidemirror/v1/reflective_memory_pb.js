@@ -603,9 +603,9 @@ export const LessonVerdict = /*@__PURE__*/
 /**
  * Lessons from earlier work: made from traces, stored, and found again for a task.
  *
- * A reflection says what happened and why, a strategy what to do next time. Both are stored with an origin that says
- * how far their text can be trusted, and are found by their text and by where they apply. A text that tries to steer
- * its reader is quarantined, and is not recalled unless a person releases it.
+ * A reflection says what happened and why; a strategy says what to do next time. Both are stored with an origin that
+ * says how far their text can be trusted, and are found by their text and by where they apply. A text that tries to
+ * steer its reader is quarantined, and is not recalled unless a person releases it.
  *
  * Unlike other calls, GenerateReflection fails when no model answers: UNAVAILABLE, DEADLINE_EXCEEDED or
  * RESOURCE_EXHAUSTED, with an ErrorInfo. With REFLECTIVE_MEMORY_ENABLED=false every call is FAILED_PRECONDITION.

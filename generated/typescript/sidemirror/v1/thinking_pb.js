@@ -467,7 +467,7 @@ export const PeriodicScopeSchema = /*@__PURE__*/
   enumDesc(file_sidemirror_v1_thinking, 1);
 
 /**
- * How often the periodic rule holds within a turn whose number it matches.
+ * How often the periodic rule applies within a turn whose number it matches.
  *
  * @generated from enum sidemirror.v1.PeriodicScope
  */

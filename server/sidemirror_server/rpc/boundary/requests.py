@@ -26,8 +26,8 @@ def digest_of(content: bytes) -> bytes:
     return blake2b(content, digest_size=16).digest()
 
 
-# An answer, whether it binds its request_id, and what it came from (keys of `trace/sources.py`). An attempt without a
-# result, such as a failed model call, does not bind.
+# An answer, whether it binds its request_id, and what it came from (keys of `trace/sources.py`). A failed model call or
+# another attempt without a result binds none.
 Served: TypeAlias = tuple[bytes, bool, tuple[str, ...]]
 
 

@@ -1,4 +1,4 @@
-"""ListTombstones: what is left of what was erased."""
+"""ListTombstones: a page of a project's tombstones."""
 
 import msgspec
 

@@ -13,7 +13,7 @@ import msgspec
 from sidemirror_server.goals.report import reflection_id_of, report_in
 from sidemirror_server.memory.record import MemoryHistory, memory_in, without
 from sidemirror_server.storage.erasure import RULES, begins_with_state, without_carried, without_lessons
-from sidemirror_server.storage.sql import load_statements
+from sidemirror_server.storage.sql import columns_of, load_statements
 from sidemirror_server.storage.sqlite.database import SqliteDatabase
 from sidemirror_server.storage.sqlite.memories import put, remove
 from sidemirror_server.storage.sqlite.sources import bury, bury_digest, erased_us
@@ -32,7 +32,7 @@ class SqliteErasures:
         self._database = database
 
     async def begin(self, scope: Scope, erasure_id: str, names: Collection[str], now_us: int) -> Erasure:
-        values = {**_place(scope), "erasure_id": erasure_id, "now_us": now_us}
+        values = {**columns_of(scope), "erasure_id": erasure_id, "now_us": now_us}
 
         def change(connection: sqlite3.Connection) -> Erasure:
             if connection.execute(_SQL["begin"], values).rowcount:
@@ -45,17 +45,17 @@ class SqliteErasures:
         return await self._database.write(change)
 
     async def get(self, scope: Scope, erasure_id: str) -> Erasure | None:
-        wanted = {**_place(scope), "erasure_id": erasure_id}
+        wanted = {**columns_of(scope), "erasure_id": erasure_id}
         row = self._database.read(lambda connection: connection.execute(_SQL["get"], wanted).fetchone())
         return None if row is None else _erasure(row)
 
     async def left(self, scope: Scope, erasure_id: str, limit: int) -> tuple[str, ...]:
-        wanted = {**_place(scope), "erasure_id": erasure_id, "limit": limit}
+        wanted = {**columns_of(scope), "erasure_id": erasure_id, "limit": limit}
         rows = self._database.read(lambda connection: connection.execute(_SQL["left"], wanted).fetchall())
         return tuple(name for (name,) in rows)
 
     async def remove(self, scope: Scope, erasure_id: str, name: str, now_us: int) -> None:
-        values = {**_place(scope), "erasure_id": erasure_id}
+        values = {**columns_of(scope), "erasure_id": erasure_id}
 
         def change(connection: sqlite3.Connection) -> None:
             step = _Step(connection, scope, now_us)
@@ -70,7 +70,7 @@ class SqliteErasures:
         await self._database.write(change, long=True)
 
     async def again(self, scope: Scope, erasure_id: str) -> bool:
-        values = {**_place(scope), "erasure_id": erasure_id}
+        values = {**columns_of(scope), "erasure_id": erasure_id}
 
         def change(connection: sqlite3.Connection) -> bool:
             if connection.execute(_SQL["mark_again"], values).rowcount == 0:
@@ -81,7 +81,7 @@ class SqliteErasures:
         return await self._database.write(change)
 
     async def finish(self, scope: Scope, erasure_id: str, now_us: int) -> None:
-        values = {**_place(scope), "erasure_id": erasure_id, "now_us": now_us}
+        values = {**columns_of(scope), "erasure_id": erasure_id, "now_us": now_us}
 
         def change(connection: sqlite3.Connection) -> None:
             connection.execute(_SQL["forget_records"], values)
@@ -98,7 +98,7 @@ class SqliteErasures:
 
     async def tombstones(self, scope: Scope, after: Tombstone | None, limit: int) -> tuple[Tombstone, ...]:
         kind, digest = ("", b"") if after is None else (after.kind.value, after.digest)
-        wanted = {**_place(scope), "kind": kind, "digest": digest, "limit": limit}
+        wanted = {**columns_of(scope), "kind": kind, "digest": digest, "limit": limit}
         rows = await self._database.search(lambda connection: connection.execute(_SQL["tombstones"], wanted).fetchall())
         return tuple(Tombstone(SourceKind(row[0]), *row[1:]) for row in rows)
 
@@ -110,7 +110,7 @@ class SqliteErasures:
         await self._database.write(change, long=True)
 
     async def survivors(self, scope: Scope, limit: int) -> tuple[str, ...]:
-        place = _place(scope)
+        place = columns_of(scope)
 
         def look_up(connection: sqlite3.Connection) -> tuple[str, ...]:
             stored = dict(connection.execute(_SQL["stored"], place).fetchall())
@@ -260,13 +260,9 @@ class _Step:
         self.counts["turns_rewritten"] += 1
 
     def _values(self, **more: Any) -> dict[str, Any]:
-        return {**_place(self._scope), **more}
+        return {**columns_of(self._scope), **more}
 
 
 def _erasure(row: tuple[Any, ...]) -> Erasure:
     erasure_id, began_us, ended_us, counts = row
     return Erasure(erasure_id, began_us, ended_us, json.loads(counts))
-
-
-def _place(scope: Scope) -> dict[str, Any]:
-    return {"tenant_id": scope.tenant_id, "project_id": scope.project_id}

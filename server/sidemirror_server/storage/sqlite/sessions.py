@@ -5,7 +5,7 @@ import sqlite3
 from pathlib import Path
 from typing import Any
 
-from sidemirror_server.storage.sql import load_statements
+from sidemirror_server.storage.sql import columns_of, load_statements
 from sidemirror_server.storage.sqlite.database import SqliteDatabase
 from sidemirror_server.storage.sqlite.sources import note_sources
 from sidemirror_server.thinking.store import FIRST_SESSION, SessionKey, SessionRecord
@@ -79,4 +79,4 @@ def _session(*row: Any) -> SessionRecord:
 
 
 def _key(scope: Scope, session_id: SessionId) -> dict[str, Any]:
-    return {"tenant_id": scope.tenant_id, "project_id": scope.project_id, "session_id": session_id}
+    return {**columns_of(scope), "session_id": session_id}
