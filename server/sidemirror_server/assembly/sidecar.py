@@ -131,8 +131,7 @@ class Sidecar:
         self.memory = memory = ReflectiveMemory(
             *(settings, stores, embedder_of(settings, spending, clock), clock, self.serves)
         )
-        own_prompts = templates_of(settings)
-        prompts = ReflectionPrompts(own_prompts)
+        prompts = ReflectionPrompts(own_prompts := templates_of(settings))
         contexts = GoalContexts(stores.goal_reflections, stores.receipts)
         lessons = Lessons(contexts, memory.context, stores.receipts, clock)
         reflections = Reflections(self.gateway, prompts, self.recorder, lessons, clock)

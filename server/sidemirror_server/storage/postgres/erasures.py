@@ -15,7 +15,7 @@ from sidemirror_server.storage.postgres.database import PostgresDatabase, Transa
 from sidemirror_server.storage.postgres.memories import put, remove
 from sidemirror_server.storage.postgres.sources import bury, erased, keep_tombstones
 from sidemirror_server.storage.postgres.turn_log import turn_of
-from sidemirror_server.storage.sql import load_statements
+from sidemirror_server.storage.sql import ids_of, load_statements
 from sidemirror_server.trace.erasure import NAMED, Erasure, Tombstone, is_erased
 from sidemirror_server.trace.receipts import item_key, receipt_body, receipt_of
 from sidemirror_server.trace.sources import SourceKind, key, parsed, published_key
@@ -38,7 +38,7 @@ class PostgresErasures:
         self._database = database
 
     async def begin(self, scope: Scope, erasure_id: str, names: Collection[str], now_us: int) -> Erasure:
-        at = (*_place(scope), erasure_id)
+        at = (*ids_of(scope), erasure_id)
         async with self._database.transaction(scope) as transaction:
             if await transaction.change(_SQL["begin"], *at, now_us):
                 await transaction.change(_SQL["add"], *at, list(names))
@@ -48,16 +48,16 @@ class PostgresErasures:
 
     async def get(self, scope: Scope, erasure_id: str) -> Erasure | None:
         async with self._database.transaction(scope, reads_only=True) as transaction:
-            row = await transaction.first(_SQL["get"], *_place(scope), erasure_id)
+            row = await transaction.first(_SQL["get"], *ids_of(scope), erasure_id)
         return None if row is None else _erasure(row)
 
     async def left(self, scope: Scope, erasure_id: str, limit: int) -> tuple[str, ...]:
         async with self._database.transaction(scope, reads_only=True) as transaction:
-            rows = await transaction.fetch(_SQL["left"], *_place(scope), erasure_id, limit)
+            rows = await transaction.fetch(_SQL["left"], *ids_of(scope), erasure_id, limit)
         return tuple(name for (name,) in rows)
 
     async def remove(self, scope: Scope, erasure_id: str, name: str, now_us: int) -> None:
-        at = (*_place(scope), erasure_id)
+        at = (*ids_of(scope), erasure_id)
         async with self._database.transaction(scope, in_turn=turn_of(scope), within_s=_STEP_S) as transaction:
             step = _Step(transaction, scope, now_us)
             await step.remove(name)
@@ -69,7 +69,7 @@ class PostgresErasures:
                 await transaction.change(_SQL["count"], *at, json.dumps(counts, sort_keys=True))
 
     async def again(self, scope: Scope, erasure_id: str) -> bool:
-        at = (*_place(scope), erasure_id)
+        at = (*ids_of(scope), erasure_id)
         async with self._database.transaction(scope) as transaction:
             if await transaction.change(_SQL["mark_again"], *at) == 0:
                 return False
@@ -77,7 +77,7 @@ class PostgresErasures:
         return True
 
     async def finish(self, scope: Scope, erasure_id: str, now_us: int) -> None:
-        at = (*_place(scope), erasure_id)
+        at = (*ids_of(scope), erasure_id)
         async with self._database.transaction(scope) as transaction:
             await transaction.change(_SQL["forget_records"], *at)
             await transaction.change(_SQL["finish"], *at, now_us)
@@ -89,7 +89,7 @@ class PostgresErasures:
     async def tombstones(self, scope: Scope, after: Tombstone | None, limit: int) -> tuple[Tombstone, ...]:
         place = ("", b"") if after is None else (after.kind.value, after.digest)
         async with self._database.transaction(scope, reads_only=True) as transaction:
-            rows = await transaction.fetch(_SQL["tombstones"], *_place(scope), *place, limit)
+            rows = await transaction.fetch(_SQL["tombstones"], *ids_of(scope), *place, limit)
         return tuple(Tombstone(SourceKind(row[0]), *row[1:]) for row in rows)
 
     async def put_tombstones(self, scope: Scope, tombstones: Collection[Tombstone]) -> None:
@@ -97,7 +97,7 @@ class PostgresErasures:
             await keep_tombstones(transaction, scope, tombstones)
 
     async def survivors(self, scope: Scope, limit: int) -> tuple[str, ...]:
-        place = _place(scope)
+        place = ids_of(scope)
         async with self._database.transaction(scope, reads_only=True, within_s=_STEP_S) as transaction:
             stored: dict[str, int] = dict([tuple(row) for row in await transaction.fetch(_SQL["stored"], *place)])
             times = await erased(transaction, scope, stored)
@@ -119,7 +119,7 @@ class _Step:
     def __init__(self, transaction: Transaction, scope: Scope, now_us: int) -> None:
         self._transaction = transaction
         self._scope = scope
-        self._place = _place(scope)
+        self._place = ids_of(scope)
         self._now_us = now_us
         self.found: list[str] = []
         self.counts: Counter[str] = Counter()
@@ -238,7 +238,3 @@ class _Step:
 def _erasure(row: Any) -> Erasure:
     erasure_id, began_us, ended_us, counts = row
     return Erasure(erasure_id, began_us, ended_us, json.loads(counts))
-
-
-def _place(scope: Scope) -> tuple[str, str]:
-    return scope.tenant_id, scope.project_id

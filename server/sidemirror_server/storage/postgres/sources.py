@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 
 from sidemirror_server.storage.postgres.database import Transaction
-from sidemirror_server.storage.sql import load_statements
+from sidemirror_server.storage.sql import ids_of, load_statements
 from sidemirror_server.trace.erasure import ERASED, LASTING, Tombstone, digest_of, is_erased
 from sidemirror_server.trace.sources import parsed
 from sidemirror_server.vocabulary.errors import WrongState
@@ -16,7 +16,7 @@ _SQL = load_statements(Path(__file__).with_name("sources.sql"))
 async def note_sources(transaction: Transaction, scope: Scope, record: str, sources: Collection[str]) -> None:
     """Notes the sources of a record (keys of `trace/sources.py`)."""
     if sources:
-        await transaction.change(_SQL["add"], scope.tenant_id, scope.project_id, record, list(sources))
+        await transaction.change(_SQL["add"], *ids_of(scope), record, list(sources))
 
 
 async def erased(transaction: Transaction, scope: Scope, names: Collection[str]) -> Mapping[str, int]:
@@ -25,7 +25,7 @@ async def erased(transaction: Transaction, scope: Scope, names: Collection[str])
     if not digests:
         return {}
     kinds = [parsed(name)[0].value for name in digests.values()]
-    rows = await transaction.fetch(_SQL["erased"], scope.tenant_id, scope.project_id, kinds, list(digests))
+    rows = await transaction.fetch(_SQL["erased"], *ids_of(scope), kinds, list(digests))
     return {digests[digest]: at_us for digest, at_us in rows}
 
 
@@ -47,7 +47,7 @@ async def keep_tombstones(transaction: Transaction, scope: Scope, tombstones: Co
             [one.digest for one in tombstones],
             [one.erased_us for one in tombstones],
         )
-        await transaction.change(_SQL["bury"], scope.tenant_id, scope.project_id, *columns)
+        await transaction.change(_SQL["bury"], *ids_of(scope), *columns)
 
 
 async def refuse_erased(transaction: Transaction, scope: Scope, sources: Collection[str], stored_us: int) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from msgspec.structs import asdict
 
-from sidemirror_server.storage.sql import load_statements
+from sidemirror_server.storage.sql import columns_of, load_statements
 from sidemirror_server.trace.erasure import ERASED, LASTING, Tombstone, digest_of, is_erased
 from sidemirror_server.trace.sources import parsed
 from sidemirror_server.vocabulary.errors import WrongState
@@ -17,15 +17,14 @@ _SQL = load_statements(Path(__file__).with_name("sources.sql"))
 
 def note_sources(connection: sqlite3.Connection, scope: Scope, record: str, sources: Iterable[str]) -> None:
     """Notes the sources of a record (keys of `trace/sources.py`)."""
-    values = {"tenant_id": scope.tenant_id, "project_id": scope.project_id, "record": record}
+    values = {**columns_of(scope), "record": record}
     connection.executemany(_SQL["add"], [{**values, "source": source} for source in sources])
 
 
 def erased_us(connection: sqlite3.Connection, scope: Scope, name: str) -> int | None:
     """The time of a key's tombstone; None without one."""
     wanted = {
-        "tenant_id": scope.tenant_id,
-        "project_id": scope.project_id,
+        **columns_of(scope),
         "kind": parsed(name)[0].value,
         "digest": digest_of(scope, name),
     }
@@ -42,7 +41,7 @@ def bury(connection: sqlite3.Connection, scope: Scope, name: str, now_us: int) -
 
 def bury_digest(connection: sqlite3.Connection, scope: Scope, tombstone: Tombstone) -> None:
     """Keeps a tombstone."""
-    values = {"tenant_id": scope.tenant_id, "project_id": scope.project_id, **asdict(tombstone)}
+    values = {**columns_of(scope), **asdict(tombstone)}
     connection.execute(_SQL["bury"], {**values, "kind": tombstone.kind.value})
 
 
