@@ -1,6 +1,7 @@
 """`sidemirror erase` against a sidecar: it asks first, erases, says what it removed, and lists tombstones."""
 
 import json
+import sys
 from pathlib import Path
 
 import grpc
@@ -9,7 +10,6 @@ import pytest
 from sidemirror.v1 import thinking_pb2 as pb
 from sidemirror.v1.thinking_pb2_grpc import ThinkingServiceStub
 from sidemirror_server.cli import main
-from sidemirror_server.operations import erase as command
 from tests.wire.sidecar import sidecar
 
 
@@ -23,7 +23,7 @@ def answers(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         return said[0]
 
     monkeypatch.setattr("builtins.input", ask)
-    monkeypatch.setattr(command.sys.stdin, "isatty", lambda: bool(said))
+    monkeypatch.setattr(sys.stdin, "isatty", lambda: bool(said))
     return said
 
 

@@ -37,11 +37,8 @@ def _is_meant(options: argparse.Namespace) -> bool:
         print("sidemirror: --yes: without a terminal nobody can be asked", file=sys.stderr)
         return False
     what, name = next(iter(_target(options).items()))
-    print(
-        f"Erase the {what.removesuffix('_id')} {plain(name)}, with all that came of it? It cannot be undone. [y/N] ",
-        end="",
-    )
-    return input().strip().lower() in ("y", "yes")
+    told = f"Erase the {what.removesuffix('_id')} {plain(name)}, with all that came of it? It cannot be undone."
+    return input(f"{told} [y/N] ").strip().lower() in ("y", "yes")
 
 
 def _target(options: argparse.Namespace) -> dict[str, str]:
