@@ -104,6 +104,17 @@ def test_a_full_connection(language: Language, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("language", LANGUAGES, ids=lambda language: language.name)
+def test_more_turns_than_streams(language: Language, tmp_path: Path) -> None:
+    """Of a sidecar that allows two streams on a connection the third turn waits until one of the others is over: gRPC
+    itself holds it back. Nobody is told that the sidecar is away. Seen to fail at the second turn's plan when one stream
+    is allowed."""
+    command = ready(language)
+    with sidecar(tmp_path, SIDEMIRROR_LIMITS__STREAMS_PER_CONNECTION="2") as beside:
+        ran = run_scenario(command, "full.json", beside, language.folder)
+    assert [line for line in ran.lines if line.startswith("told ")] == []
+
+
+@pytest.mark.parametrize("language", LANGUAGES, ids=lambda language: language.name)
 def test_a_thousand_turns_with_the_sidecar_killed(language: Language, beside: Sidecar) -> None:
     """The delay is counted without the time in which the machine did other work, which is no client's doing and has
     taken 100 ms and more: what the client itself takes is the same on a busy machine. The plain delay has a test of its
