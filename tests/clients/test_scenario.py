@@ -106,8 +106,8 @@ def test_a_full_connection(language: Language, tmp_path: Path) -> None:
 @pytest.mark.parametrize("language", LANGUAGES, ids=lambda language: language.name)
 def test_more_turns_than_streams(language: Language, tmp_path: Path) -> None:
     """Of a sidecar that allows two streams on a connection the third turn waits until one of the others is over: gRPC
-    itself holds it back. Nobody is told that the sidecar is away. Seen to fail at the second turn's plan when one stream
-    is allowed."""
+    itself holds it back. Nobody is told that the sidecar is away. Seen to fail at the second turn's plan when one
+    stream is allowed."""
     command = ready(language)
     with sidecar(tmp_path, SIDEMIRROR_LIMITS__STREAMS_PER_CONNECTION="2") as beside:
         ran = run_scenario(command, "full.json", beside, language.folder)
