@@ -32,6 +32,9 @@ _MAY_CUT = frozenset("\n\r\\\"'")
 _SETS = frozenset("=:(")
 # Kinds of secrets that end with their line, because no pattern recognises a continuation.
 _NEVER_CUT = frozenset({"password", "secret", "token", "api_key", "cookie", "card", "private_key"})
+# Of the other named secrets, as `FOLD` has them: names that blanks may follow (authorization, auth, bearer),
+# and marks within a secret or its address (a URL's password, a JWT).
+_NAMES_BEFORE_BLANKS, _MARKS = (b"auth", b"bearer"), (b"://", b"eyk")
 # Chosen here: the longest first line of a split token, in code points, and the most lines of one token.
 _LINE_CHARS, _MOST_LINES = 300, 8
 
@@ -117,27 +120,36 @@ def _joined(text: str, end: int) -> Span | None:
         joint = len(joined)
         if rest is None or not (_DIGIT.search(joined, max(0, joint - 40)) or _DIGIT.search(rest[0])):
             break
-        first_spans, joined = _spans_of(joined), joined + rest[0]
-        spans = [one for one in _spans_of(joined) if joint < one[1]]
+        first, joined = joined, joined + rest[0]
+        spans = [one for one in _spans_about(joined, joint) if joint < one[1]]
         if spans and spans[0][0] >= joint:  # keep only what the first line helps to recognise
             alone = {(joint + begun, joint + ended, kind) for begun, ended, kind in _spans_of(rest[0])}
             spans = [one for one in spans if one not in alone]
         if not spans:
             break
         start, last, kind = spans[0]
-        if any(one[1] == joint for one in first_spans) and (
-            joined[last : last + 1] in _SETS or not patterns.RANDOM.match(joined, joint, last)
+        if (joined[last : last + 1] in _SETS or not patterns.RANDOM.match(joined, joint, last)) and any(
+            one[1] == joint for one in _spans_of(first)
         ):
             break
         end = rest.start() + last - joint
-        first = begin + start if start < joint else rest.start() + start - joint
-        found = (found[0] if found else first), end, kind
+        begun = begin + start if start < joint else rest.start() + start - joint
+        found = (found[0] if found else begun), end, kind
         if last < len(joined):
             break
     return found
 
 
 def _spans_of(text: str) -> list[Span]:
-    plain = text.encode("ascii", "replace")
-    spans = [*tokens(text, plain.translate(RUNS)), *named(text, plain.translate(FOLD))]
+    return _spans_about(text, 0)
+
+
+def _spans_about(text: str, at: int) -> list[Span]:
+    """The secrets that may end after `at`; those that end before may be missing. Only secrets of two kinds of names
+    contain a blank, so that the rest is searched from the word around `at` on."""
+    plain, word = text.encode("ascii", "replace"), text.rfind(" ", 0, at) + 1
+    spans = [*tokens(text, plain.translate(RUNS), at=word)]
+    folded = plain.translate(FOLD)
+    if any(name in folded for name in _NAMES_BEFORE_BLANKS) or any(folded.find(mark, word) >= 0 for mark in _MARKS):
+        spans += named(text, folded)
     return [one for one in spans if one[2] not in _NEVER_CUT]

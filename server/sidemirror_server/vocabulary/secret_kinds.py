@@ -205,11 +205,12 @@ LEADS = tuple(
 
 # Prefixes of base64 tokens. Such a token may have no long run at its beginning, because of an early `+` or `/`.
 _BASE64_PREFIXES = tuple(kind.prefix for kind in KINDS if kind.body is _BODIES["base64"])
+_BASE64_PREFIX = re.compile("|".join(map(re.escape, _BASE64_PREFIXES)))
 
 
 def base64_prefix_in(text: str) -> int:
     """The index of the last base64 token's prefix in a short text; -1 if there is none."""
-    return max(text.rfind(prefix) for prefix in _BASE64_PREFIXES)
+    return max(map(text.rfind, _BASE64_PREFIXES)) if _BASE64_PREFIX.search(text) else -1
 
 
 def kinds_at(text: str, at: int) -> list[Kind]:

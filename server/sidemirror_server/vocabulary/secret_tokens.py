@@ -57,9 +57,10 @@ Span = tuple[int, int, str]
 Cut = Callable[[str, int, int], Span | None]
 
 
-def tokens(text: str, runs: bytes, cut: Cut | None = None) -> Iterator[Span]:
-    """The tokens of a recognisable form, each with a long run. `cut` finds split tokens at runs that are no tokens."""
-    at = runs.find(_LONG_RUN)
+def tokens(text: str, runs: bytes, cut: Cut | None = None, at: int = 0) -> Iterator[Span]:
+    """The tokens of a recognisable form, each with a long run at or after `at`. `cut` finds split tokens at runs that
+    are no tokens."""
+    at = runs.find(_LONG_RUN, at)
     while at >= 0:
         end = _RUN_END.search(runs, at).start()  # type: ignore[union-attr]  # every text has an end
         before = text[at - 1 : at]
