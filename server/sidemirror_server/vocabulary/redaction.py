@@ -32,9 +32,6 @@ _MAY_CUT = frozenset("\n\r\\\"'")
 _SETS = frozenset("=:(")
 # Kinds of secrets that end with their line, because no pattern recognises a continuation.
 _NEVER_CUT = frozenset({"password", "secret", "token", "api_key", "cookie", "card", "private_key"})
-# Of the other named secrets, as `FOLD` has them: names that blanks may follow (authorization, auth, bearer),
-# and marks within a secret or its address (a URL's password, a JWT).
-_NAMES_BEFORE_BLANKS, _MARKS = (b"auth", b"bearer"), (b"://", b"eyk")
 # Chosen here: the longest first line of a split token, in code points, and the most lines of one token.
 _LINE_CHARS, _MOST_LINES = 300, 8
 
@@ -145,11 +142,11 @@ def _spans_of(text: str) -> list[Span]:
 
 
 def _spans_about(text: str, at: int) -> list[Span]:
-    """The secrets that may end after `at`; those that end before may be missing. Only secrets of two kinds of names
-    contain a blank, so that the rest is searched from the word around `at` on."""
+    """The secrets that may end after `at`; those that end before may be missing. Blanks occur only after the names
+    authorization, auth and bearer, so that all else is searched from the word around `at` on: tokens, URLs, JWTs."""
     plain, word = text.encode("ascii", "replace"), text.rfind(" ", 0, at) + 1
     spans = [*tokens(text, plain.translate(RUNS), at=word)]
     folded = plain.translate(FOLD)
-    if any(name in folded for name in _NAMES_BEFORE_BLANKS) or any(folded.find(mark, word) >= 0 for mark in _MARKS):
+    if b"auth" in folded or b"bearer" in folded or folded.find(b"://", word) >= 0 or folded.find(b"eyk", word) >= 0:
         spans += named(text, folded)
     return [one for one in spans if one[2] not in _NEVER_CUT]
