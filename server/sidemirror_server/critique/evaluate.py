@@ -71,7 +71,7 @@ def efficiency(calls: Sequence[ToolCall]) -> Criterion:
 
 def completeness(events: Iterable[Event], checklist: Sequence[str]) -> Criterion:
     """The mean of these checks, each 0 to 1: there is a response; calls have outcomes; failures were recovered from or
-    admitted; the work covers the names in the user's messages, and the items of `checklist`."""
+    admitted; the names in the user's messages and the items of `checklist` are covered."""
     facts = facts_of(events)
     items: list[tuple[str, float]] = [("a response", float(bool(facts.response.strip())))]
     if facts.calls:

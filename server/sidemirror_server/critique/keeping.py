@@ -47,7 +47,7 @@ class Critic:
         *,
         compare_to: str = "",
     ) -> Critique:
-        """The stored critique of this id; if there is none, a new one of the material's response, stored if it is OK.
+        """The stored critique of this id; if there is none, a new critique of the response, stored if it is OK.
 
         `remaining_s`: returns how many seconds a call may take. Raises NotFound for an unknown `compare_to`, and
         what the store raises.

@@ -99,7 +99,7 @@ def critique_prompt(material: CritiqueMaterial) -> str:
 
 
 def comparison_prompt(material: CritiqueMaterial, first: str, second: str) -> str:
-    """The user text of a comparison. It does not say which answer is the earlier one."""
+    """The user text of a comparison. The text does not say which answer is the earlier one."""
     answers = [("First answer", clip(first, _RESPONSE_CHARS)), ("Second answer", clip(second, _RESPONSE_CHARS))]
     return fenced([*_given(material), *answers])
 

@@ -33,7 +33,7 @@ _NEXT_SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[\"'“(\[`]?[A-Z0-9À-ÖØ-Þ])|(
 async def reflect(
     model: ScopedModel, scope: Scope, reflection_id: str, report: GoalReport, clock: Clock, deadline_s: float
 ) -> GoalReflection:
-    """Asks the model for a reflection, dated by its answer. Raises ModelFailed, also for an empty insight."""
+    """Asks the model for a reflection, dated when the model answers. Raises ModelFailed, also for an empty insight."""
     ask = Ask(
         purpose=Purpose.GOAL_REFLECTION,
         system=GOAL_SYSTEM,

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from sidemirror_server.goals.record import GoalReflection
 from sidemirror_server.goals.words import likeness, words_of
 
-# The most goals with shared words that are compared. Chosen here: far more than a block has room for.
+# Limit on the goals with shared words that are compared. Chosen here: far more than a block has room for.
 CANDIDATES = 50
 
 Goals = tuple[tuple[GoalReflection, ...], ...]

@@ -16,10 +16,10 @@ from sidemirror_server.vocabulary.origin import Origin
 SOURCE = "reflection_engine_v2"
 LAYER = "rm"
 STRATEGY_TAG = "strategy"
-# The most digests of episodes that a record keeps. Chosen here: a check for independent support needs two; more of them
-# show how broad the support is.
+# Limit on the digests of episodes that a record keeps. Chosen here: a check for independent support needs two; more of
+# them show how broad the support is.
 MOST_EPISODES = 16
-# The most revision ids that a record keeps, to recognise a retry. Chosen here: a retry follows soon after a crash.
+# Limit on the revision ids that a record keeps, to recognise a retry. Chosen here: a retry soon follows a crash.
 MOST_REVISIONS = 16
 
 
@@ -259,7 +259,7 @@ def strengthened(known: MemoryRecord, draft: MemoryRecord, now_us: int) -> Memor
 
 
 def _is_elsewhere(known: MemoryRecord, draft: MemoryRecord) -> bool:
-    """Whether the draft is from another session, or a session is unknown. Within one, tools repeat the same text."""
+    """Whether the sessions differ, or one is unknown. Within one session, tools repeat the same text."""
     here, there = known.metadata.get("session_id"), draft.metadata.get("session_id")
     return bool(known.episodes) and (not here or not there or here != there)
 

@@ -34,8 +34,8 @@ class Memories(Protocol):
     """Stores memories and their earlier versions.
 
     MS1  `learn` stores the reflection and the strategy of a lesson in one transaction.
-    MS2  A draft strengthens a stored memory of its kind with the same text (`text_key`) or from the same episode, and
-         adds none (`record.strengthened`). A match by text goes before one by episode, the oldest memory first.
+    MS2  A draft adds no memory but strengthens a stored one (`record.strengthened`) of its kind with the same text
+         (`text_key`) or episode. A match by text goes before one by episode, the oldest memory first.
     MS3  `strategy_of` of a stored strategy is the id under which its reflection is stored.
     MS4  `learn` with a lesson_id that was learned less than LESSON_KEPT_US ago changes nothing. It returns the present
          versions of the stored memories, and the draft in place of a deleted memory.

@@ -30,8 +30,8 @@ class Templates:
     """The templates of a folder."""
 
     def __init__(self, folder: Path, known: Mapping[str, Sequence[Variables]]) -> None:
-        """`known`: the prompts that can be replaced, each with samples of its variables, which all have the same names.
-        A template must not render to nothing with the last sample. Raises BadTemplate."""
+        """`known`: the prompts that can be replaced, each with samples of its variables. All samples of a prompt have
+        the same names. With the last sample a template must not render to nothing. Raises BadTemplate."""
         if not folder.is_dir():
             raise BadTemplate(f"{folder} is not a folder")
         self._environment = _environment(folder)

@@ -58,9 +58,9 @@ _FIRST_STEPS = 100
 _LAST_STEPS = 300
 _STEP_CHARS = 600
 _QUESTION_CHARS = 4_000
-# The most errors that wait for a reflection; the oldest are dropped first. Chosen here: a prompt shows only the last.
+# Limit on the errors that wait for a reflection; the oldest are dropped. Chosen here: a prompt shows only the last.
 _MOST_ERRORS = 20
-# Open calls that a turn keeps. Chosen here: no agent runs as many at once.
+# Limit on the open calls that a turn keeps. Chosen here: no agent runs as many at once.
 _MOST_OPEN_CALLS = 1_000
 # How many tool results a turn keeps for a critique of its response; a reflection shows the last three. Chosen here: at
 # most 2,000 code points each, and 40,000 in total.

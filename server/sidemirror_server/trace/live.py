@@ -14,7 +14,7 @@ from sidemirror_server.vocabulary.scope import Scope
 
 _log = logging.getLogger(__name__)
 
-# How many entries a look reads to find their groups. Chosen here: if there are more, it wakes all waiters of the scope.
+# How many entries a look reads to find their groups. Chosen here: if there are more, all waiters of the scope wake.
 _PAGE = 200
 _PAGE_BYTES = 256 * 1024
 

@@ -69,7 +69,7 @@ class TurnCritiques:
         task.add_done_callback(lambda done: self._done(turn, begun, done))
 
     def give_up(self, turn: LiveTurn, reason: str) -> None:
-        """Records every critique without a result as failed. Its task was cancelled, or lost in a crash."""
+        """Records every critique without a result as failed: its task was cancelled, or lost in a crash."""
         for _, begun in tuple(turn.state.claims.values()):
             if begun.critique:
                 self._fail(turn, begun, reason)

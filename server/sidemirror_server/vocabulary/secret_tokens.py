@@ -36,7 +36,7 @@ _IN_BASE64 = frozenset("+/")
 # word, and of a token without a prefix.
 _BASE64_CHARS, _SHORTEST_GLUED, _SHORTEST_ALONE = 100, 20, 35
 _BEHIND = {".": patterns.DISCORD, ":": patterns.BEHIND_COLON}
-# A hint that is cheap to check in the text before a run; the patterns of that text and of the secret's rest; its kind.
+# (hint in the text before a run, pattern of that text, pattern of the secret's rest, kind). The hint is cheap to check.
 _Place = tuple[str, re.Pattern[str], re.Pattern[str], str]
 _SIGNED: tuple[_Place, ...] = tuple(
     (hint, patterns.SIGNED, patterns.SIGNATURE_REST, "signature") for hint in ("sig=", "ature=")

@@ -23,7 +23,7 @@ from sidemirror_server.vocabulary.scope import Scope, Serves
 
 # Chosen here: with the worker's backoff (about 2, 4, 8 and 16 s) an outage of half a minute kills no job.
 MAX_ATTEMPTS = 5
-# The most payload bytes that one `list` reads. Chosen here: a page of ordinary jobs, or a few of the largest.
+# Limit on the payload bytes of one `list`. Chosen here: a page of ordinary jobs, or a few of the largest.
 LIST_BYTES = 8 * 1024 * 1024
 # The `last_error` of a job whose worker vanished during the last attempt (clause WQ8).
 VANISHED = "the worker vanished, and no attempt is left"

@@ -25,8 +25,8 @@ _log = logging.getLogger(__name__)
 
 # The longest stored error, which is for people. Chosen here: enough for a message, too short for a payload.
 _ERROR_CHARACTERS = 1000
-# How long a running job waits for a store that is away, and how often it retries. The job goes on as soon as the store
-# is back, without using up an attempt. Chosen here.
+# How long a running job waits for a store that is away, and how often it retries. The job continues when the store is
+# back, and uses up no attempt. Chosen here.
 PATIENCE_S = 20.0
 _LOOK_AGAIN_S = 0.25
 
@@ -73,8 +73,8 @@ class ClaimedJob:
 
 
 async def patiently(step: Callable[[], Awaitable[_T]], clock: Clock, until_s: float) -> _T:
-    """The result of a handler's step, which is retried while its store is away. Raises NotNow after `until_s` of the
-    monotonic clock. Raises PlaceTaken at once, because other jobs would wait behind this one."""
+    """The result of a handler's step, retried while its store is away. Raises NotNow after `until_s` of the monotonic
+    clock. Raises PlaceTaken at once, because a retry would block other jobs."""
     while True:
         try:
             return await step()

@@ -7,7 +7,7 @@ import msgspec
 from sidemirror_server.memory.kin.clusters import clusters, facts_of
 from sidemirror_server.memory.record import MemoryKind, MemoryRecord, MemoryState
 
-# Memories in one question. Chosen here: as many as a small model reads with attention.
+# Limit on the memories in one question. Chosen here: as many as a small model reads with attention.
 MOST_IN_ONE = 12
 
 

@@ -33,7 +33,7 @@ _KINDS = frozenset(kind.value for kind in MemoryKind)
 _MOST_RECEIPTS = 200
 HEADING = "LESSONS FROM EARLIER WORK"
 DEFAULT_ITEMS = 5
-# Candidates for each item of a block. Chosen here: some may not apply, or may repeat another lesson.
+# How many candidates are read for each item of a block. Chosen here: some may not apply, or may repeat another lesson.
 _CANDIDATES = 4
 # Two lessons say the same if they have this share of their words in common. Chosen here.
 _SAME_RATIO = 0.8

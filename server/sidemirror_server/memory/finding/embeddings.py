@@ -29,7 +29,7 @@ _log = logging.getLogger(__name__)
 
 # In code points. Chosen here: common embedding models accept this much English (8,192 tokens) and Chinese.
 _TEXT_CHARS = 8_000
-# The longest wait of a question for its vector; then words answer it. Chosen here: a person's patience with a search.
+# How long a question waits for its vector, before words answer it. Chosen here: a person's patience with a search.
 _QUESTION_S = 2.0
 _MEMORIES_S = 30.0
 # A refused text is retried with this length: some models accept few tokens, and some scripts take many for a character.
@@ -44,7 +44,7 @@ _QUESTIONS_BYTES = 16 * 1024 * 1024
 # a breaker stays open.
 _PAUSE_S = 30.0
 # Memories written within this time are embedded together: otherwise each would take a call and a commit. Chosen here:
-# less than a call to an embedding model takes.
+# less time than a call to an embedding model takes.
 _GATHER_S = 0.02
 # Memories read at once, then embedded in batches of MOST_TEXTS. Chosen here: as many as 64 writers write at once.
 _AT_ONCE = 64
@@ -62,7 +62,7 @@ _REPLACED_S = 600.0
 _MOST_MADE, _FEWEST_REPLACED = 20_000, 8
 # The longest wait for the release of a lease.
 _LEAVE_S = 1.0
-# The most scopes that wait for vectors. A further scope is added at its next question.
+# Limit on the scopes that wait for vectors. A further scope is added at its next question.
 _MOST_SCOPES = 10_000
 # How many memories with a refused text are remembered, so as not to retry them before a restart. Chosen here: a scope
 # with more of them stays incomplete.
@@ -110,7 +110,7 @@ class MemoryMeanings:
         self._questions: OrderedDict[tuple[Scope, str], array[float]] = OrderedDict()
         self._waiting: OrderedDict[Scope, None] = OrderedDict()
         self._resting: set[Scope] = set()
-        self._whole: dict[Scope, float] = {}  # monotonic seconds since which none waits
+        self._whole: dict[Scope, float] = {}  # since when no memory lacks a vector, in monotonic seconds
         self._refused: dict[Scope, dict[str, str]] = {}
         self._made_before: OrderedDict[int, None] = OrderedDict()  # digests
         self._news = asyncio.Event()

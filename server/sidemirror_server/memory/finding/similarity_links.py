@@ -20,11 +20,11 @@ from sidemirror_server.vocabulary.terms import asked_terms, telling_terms
 
 _log = logging.getLogger(__name__)
 
-# Candidates that a search returns. Chosen here: the best hits are, with few exceptions, the most similar texts.
+# Limit on the candidates of a search. Chosen here: the best hits are, with few exceptions, the most similar texts.
 _CANDIDATES = 12
 # The longest queue; more memories are left out. Chosen here: minutes of writing at a store's full speed.
 _MOST_WAITING = 10_000
-# The most search terms of a long text.
+# Limit on the search terms of a long text.
 _MOST_TERMS = 64
 
 

@@ -14,11 +14,11 @@ from sidemirror_server.memory.record import LinkKind, MemoryRecord
 from sidemirror_server.memory.store import Memories
 from sidemirror_server.vocabulary.scope import Scope
 
-# Links of one kind that are followed from a node, in each direction. Chosen here: a tool or an error must not lead to
-# every memory that mentions it.
+# Limit on the links of one kind that are followed from a node, in each direction. Chosen here: a tool or an error must
+# not lead to every memory that mentions it.
 FAN_OUT = 25
 _READ_AT_ONCE = 100
-# Nodes whose links are read at once. Chosen here: at most 15,000 links, with all kinds and both directions.
+# How many nodes' links are read at once. Chosen here: at most 15,000 links, with all kinds and both directions.
 _FOLLOWED_AT_ONCE = 50
 
 

@@ -11,7 +11,7 @@ from sidemirror_server.memory.kin.links import memory_key, node_of
 from sidemirror_server.memory.record import LinkKind
 from sidemirror_server.vocabulary.scope import Scope
 
-# The longest cycle that is recognised, in links; also the most memories that are followed at one distance. Chosen here:
+# The longest cycle that is recognised, in links; also the limit on the memories followed at one distance. Chosen here:
 # a lesson replaced each month for two years. Memories in a longer cycle hide each other.
 _LONGEST_RING = 24
 _MOST_AT_ONCE = 500

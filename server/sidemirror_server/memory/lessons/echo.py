@@ -20,8 +20,8 @@ from sidemirror_server.vocabulary.scope import Scope
 
 # Replaces a shown lesson in a trace.
 SHOWN = "(a lesson that was shown)"
-# The most texts of one trace that are looked up. Chosen here: more than an agent says in a turn; further tool output
-# stays unchanged.
+# Limit on the texts of one trace that are looked up. Chosen here: more than an agent says in a turn; further tool
+# output stays unchanged.
 _MOST_LINES = 5_000
 _SHORTEST = 12
 # In code points. A shown text has at most 1,000 (`vocabulary/block.py`), and several times as many when escaped.
@@ -34,7 +34,7 @@ _BULLET = re.compile(r"^\s*(?:[•‣⁃∙◦●▪■·*\-]|\d{1,3}[.)])\s*")
 _BULLETS = re.compile(r"^(?:[\s•‣⁃∙◦●▪■·*>#\-\"'`,{}\\]|\d{1,3}[.)])+")
 _LABEL = re.compile(r"^\s*\[[^\]]{1,220}\]\s*")
 _ENDS = " \t\"'`,{}[]*\\"
-# Marks that are removed from an end, one by one. Chosen here: more than nested JSON ends in.
+# Limit on the marks that are removed from an end, one by one. Chosen here: more than nested JSON ends in.
 _MOST_MARKS = 32
 # Delimiters of a text within a line: double quotes, those escaped in nested JSON, single quotes, and tags.
 _AROUND = tuple(

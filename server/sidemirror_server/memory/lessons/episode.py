@@ -220,8 +220,8 @@ class _OpenCalls:
         self._of_tool.setdefault(call.name, {})[key] = None
 
     def answered(self, step: EpisodeStep) -> EvidenceStep | None:
-        """Removes and returns the call that a step answers: by the call's id, else the last open call (of the step's
-        tool if it names one)."""
+        """Removes and returns the call that a step answers. The step's call id decides; without one it is the last open
+        call, of the step's tool if the step names a tool."""
         if step.call_id:
             return self._take(step.call_id)
         among = self._of_tool.get(step.tool_name, {}) if step.tool_name else self._calls

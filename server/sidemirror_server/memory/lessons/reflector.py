@@ -79,8 +79,8 @@ class Reflector:
         self._scorer = scorer
 
     async def reflect(self, scope: Scope, context: ReflectionContext, deadline_s: float, now_us: int) -> Result:
-        """What the episode taught, made within `deadline_s`. Raises ModelUnavailable, ModelTooLate, SpendCapReached,
-        Disabled, and WrongState if an operator's template fails."""
+        """Asks the model what the episode taught, within `deadline_s`. Raises ModelUnavailable, ModelTooLate,
+        SpendCapReached, Disabled, and WrongState if an operator's template fails."""
         told = {"tenant_id": scope.tenant_id, "project_id": scope.project_id}
         more = {"outcome": context.outcome, "event_count": len(context.steps)}
         _log.info("reflection_generation_started", extra={**told, **more})

@@ -15,11 +15,11 @@ _MOST_TERMS = 3
 
 
 class FailedStep(msgspec.Struct, frozen=True):
-    """A step that failed, and its `cause`: its call, else the model's text before it, else the step itself."""
+    """A failed step. `cause` is the call of the step, or else the model's text before it, or else the step itself."""
 
     failed: EvidenceStep
     cause: EvidenceStep
-    # A later call of the same tool by the same agent that worked.
+    # A later, successful call of the same tool by the same agent.
     recovered_by: EvidenceStep | None
 
 

@@ -14,7 +14,7 @@ from sidemirror_server.vocabulary.text import clip
 _QUOTE_CHARS = 160
 _NAME_CHARS = 48
 _READ_CHARS = 4_000
-# The most event ids for one claim; the schema takes 32 in all. Chosen here: more ids add nothing to a claim.
+# Limit on the event ids for one claim; the schema takes 32 in all. Chosen here: more ids add nothing to a claim.
 _MOST_CITED_FOR_ONE = 4
 _QUOTE_MARKS = str.maketrans({"“": "'", "”": "'", '"': "'", "`": "'", "[": "(", "]": ")", "<": "(", ">": ")"})
 
