@@ -12,7 +12,9 @@ from sidemirror_server.assembly.models import ASKED_FOR as ASKED_FOR
 from sidemirror_server.assembly.models import routes_of as routes_of
 from sidemirror_server.assembly.sidecar import Sidecar as Sidecar
 from sidemirror_server.assembly.sidecar import assemble as assemble
+from sidemirror_server.assembly.stores import back_up_store as back_up_store
 from sidemirror_server.assembly.stores import examine_redis as examine_redis
 from sidemirror_server.assembly.stores import examine_shared_store as examine_shared_store
 from sidemirror_server.assembly.stores import examine_store as examine_store
 from sidemirror_server.assembly.stores import migrate_shared as migrate_shared
+from sidemirror_server.assembly.stores import restore_store as restore_store
