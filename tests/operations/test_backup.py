@@ -1,6 +1,7 @@
 """`sidemirror backup` and `sidemirror restore`: what they say, and their exit codes."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,12 @@ import pytest
 from sidemirror.v1 import thinking_pb2 as pb
 from sidemirror_server.cli import main
 from tests.faults.sidecars import running
+
+
+@pytest.fixture(autouse=True)
+def no_nicer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The tests' own process keeps its priority."""
+    monkeypatch.setattr(os, "nice", lambda _: 0)
 
 
 async def test_what_they_say(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
