@@ -117,7 +117,9 @@ def _parser() -> argparse.ArgumentParser:
 
     doctor = commands.add_parser("doctor", help="would `serve` work with these settings? Exit code 0 if so")
     _add_settings(doctor)
-    doctor.add_argument("--ask-models", action="store_true", help="ask the models one question; it may cost something")
+    more = doctor.add_mutually_exclusive_group()
+    more.add_argument("--ask-models", action="store_true", help="ask the models one question; it may cost something")
+    more.add_argument("--egress", action="store_true", help="instead: where texts can go, and which")
     doctor.add_argument("--json", action="store_true", help="print the result as JSON")
     doctor.set_defaults(run=_doctor)
 
@@ -330,6 +332,10 @@ def _watch(options: argparse.Namespace) -> int:
 
 
 def _doctor(options: argparse.Namespace) -> int:
+    if options.egress:
+        from sidemirror_server.operations.egress_report import egress
+
+        return egress(_flags(options), as_json=options.json)
     from sidemirror_server.operations.doctor import doctor
 
     return doctor(_flags(options), ask_models=options.ask_models, as_json=options.json)

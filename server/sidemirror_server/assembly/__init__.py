@@ -9,6 +9,8 @@ keeps the health of the services in step with the stores.
 
 from sidemirror_server.assembly.choices import refused_choices as refused_choices
 from sidemirror_server.assembly.models import ASKED_FOR as ASKED_FOR
+from sidemirror_server.assembly.models import Destination as Destination
+from sidemirror_server.assembly.models import destinations_of as destinations_of
 from sidemirror_server.assembly.models import routes_of as routes_of
 from sidemirror_server.assembly.sidecar import Sidecar as Sidecar
 from sidemirror_server.assembly.sidecar import assemble as assemble
