@@ -11,6 +11,8 @@ from sidemirror.v1.reflective_memory_pb2_grpc import ReflectiveMemoryServiceStub
 from tests.acceptance.documents import blocks
 from tests.acceptance.product import PATIENCE_S, Serving, environment, ran, serving
 
+pytestmark = pytest.mark.slow("it waits as a reader does")
+
 BACKUP, DRILL, RESTORE = (
     block.text.replace("uv run ", "").splitlines() for block in blocks("Backup and restore") if block.language == "sh"
 )

@@ -299,6 +299,7 @@ async def recorders(**targets: str) -> AsyncIterator[dict[str, Recorder]]:
         yield {name: await stack.enter_async_context(Recorder(target)) for name, target in targets.items()}
 
 
+@pytest.mark.slow("a sidecar is started with everything that it can be connected to")
 @pytest.mark.skipif(sys.platform != "linux", reason="a process's connections are read from /proc")
 async def test_what_gets_connections_is_what_is_told(
     databases: Databases, own_server: RedisServer, tmp_path: Path, capsys: pytest.CaptureFixture[str]
