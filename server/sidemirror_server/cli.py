@@ -1,5 +1,5 @@
-"""The command line: parses arguments and calls `operations/`. It uses argparse, because every start of a sidecar pays
-for the import (typer would add half of a bare server's start time)."""
+"""The command line: parses arguments and calls `operations/`. It uses argparse because every start of a sidecar imports
+the parser: typer would make a bare server's start half as long again."""
 
 import argparse
 import sys

@@ -45,6 +45,12 @@ _OF_TYPE = {
     "text[]": "ARRAY['canary-' || tenant || '-n' || n]",
     "real[]": "ARRAY[n, n]::real[]",
 }
+# The project of tables with one row for each. A policy of no project is the tenant's.
+_ONE_A_PROJECT = {
+    "memory_project_envelopes": f"'{PROJECT}' || n",
+    "policies": f"CASE n WHEN 1001 THEN '' WHEN 1002 THEN '{PROJECT}' ELSE '{PROJECT}' || n END",
+    "policy_envelopes": f"CASE n WHEN 1001 THEN '' WHEN 1002 THEN '{PROJECT}' ELSE '{PROJECT}' || n END",
+}
 _TABLES = """
 SELECT tables.relname::text AS name, array_agg(columns.attname::text ORDER BY columns.attnum) AS columns,
        array_agg(format_type(columns.atttypid, NULL) ORDER BY columns.attnum) AS types
@@ -120,7 +126,7 @@ def _value(table: str, column: str, kind: str) -> str:
     if column == "tenant_id":
         return "tenant"
     if column == "project_id":
-        return f"'{PROJECT}' || n" if table == "memory_project_envelopes" else f"'{PROJECT}'"
+        return _ONE_A_PROJECT.get(table, f"'{PROJECT}'")
     return _ALLOWED.get(f"{table}.{column}") or _ALLOWED.get(column) or _OF_TYPE[kind]
 
 

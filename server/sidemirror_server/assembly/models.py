@@ -18,11 +18,12 @@ from sidemirror_server.models.adapters.rules import RulesModel
 from sidemirror_server.models.embedding import PaidEmbedder
 from sidemirror_server.models.gateway import Provider, Route
 from sidemirror_server.models.language_model import BACKGROUND, LanguageModel, Purpose
-from sidemirror_server.models.ledger import NANO, Cap
+from sidemirror_server.models.ledger import NANO
 from sidemirror_server.models.prices import OwnPrice, Prices
 from sidemirror_server.models.profiles import Profile
 from sidemirror_server.models.spending import Caps, Spending
 from sidemirror_server.models.templates import BadTemplate, Templates
+from sidemirror_server.policy.record import Cap
 from sidemirror_server.rpc.sidecar.info import ModelFacts, ServerInfo, StoreFacts
 from sidemirror_server.settings import PREFIX, BadSettings, PurposeSettings, Secret, Settings
 from sidemirror_server.storage.sqlite.memory_vectors import NEEDED as VECTORS_NEED
@@ -34,7 +35,7 @@ from sidemirror_server.vocabulary.store_clock import StoreClock
 # The provider's small model (decision 023). openai_compatible: only at OpenAI's public address, because the models of
 # another server are unknown.
 _SMALL = {"anthropic": "claude-haiku-5-5", "openai_compatible": "gpt-5-mini", "rules": RulesModel.name}
-# Where another package offers a provider: a callable (model name, API key or None, base URL or None) → LanguageModel.
+# Entry points by which packages offer providers: callables (model name, API key or None, URL or None) → LanguageModel.
 _ENTRY_POINTS = "sidemirror.models"
 
 
@@ -98,7 +99,7 @@ def _maker(provider: str) -> Callable[[str, str | None, str | None], LanguageMod
 
 
 def stand_in(model: LanguageModel, clock: Clock) -> dict[Purpose, Route]:
-    """This model for every purpose, at no cost."""
+    """Routes that ask this model for every purpose, at no cost."""
     provider = Provider(model, None, 1, clock)
     return {purpose: Route(provider) for purpose in Purpose}
 

@@ -1,4 +1,4 @@
-"""Sets the health of each service by the availability of the stores that it needs.
+"""Sets the health of each service according to the availability of the stores that it needs.
 
 Called by `assembly/sidecar.py`, which runs the loops while it serves.
 """
@@ -62,7 +62,7 @@ class ServiceHealth:
                 self._recorder.try_again()
 
     async def follow_goals(self) -> None:
-        """Sets the health of goal reflections: do their stores answer, and do they keep acknowledged writes?"""
+        """Sets the health of goal reflections: whether their stores answer, and keep acknowledged writes."""
         able: bool | None = None
         durable: bool | None = None
         while True:
@@ -77,7 +77,7 @@ class ServiceHealth:
             await asyncio.sleep(_LOOK_AT_REFLECTIONS_S)
 
     async def follow_the_clock(self) -> None:
-        """Sets the health `sidemirror.v1.SidecarService/clock`: may old records be removed by the store's clock?"""
+        """Sets the health `sidemirror.v1.SidecarService/clock`: whether the store's clock is free of doubt."""
         able: bool | None = None
         while True:
             if (sure := not self._stores.clock.doubt) != able:

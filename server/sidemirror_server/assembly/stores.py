@@ -19,6 +19,7 @@ from sidemirror_server.memory.kin.graph import MemoryGraph
 from sidemirror_server.memory.store import Memories
 from sidemirror_server.memory.trials.trials import Trials
 from sidemirror_server.models.ledger import Ledger
+from sidemirror_server.policy.store import Policies
 from sidemirror_server.rpc.sidecar.info import StoreFacts
 from sidemirror_server.settings import BadSettings, Settings
 from sidemirror_server.storage.sqlite.critiques import SqliteCritiques
@@ -31,6 +32,7 @@ from sidemirror_server.storage.sqlite.memories import SqliteMemories
 from sidemirror_server.storage.sqlite.memory_graph import SqliteMemoryGraph
 from sidemirror_server.storage.sqlite.memory_process import SearchProcesses
 from sidemirror_server.storage.sqlite.memory_search import SqliteMemorySearch
+from sidemirror_server.storage.sqlite.policies import SqlitePolicies
 from sidemirror_server.storage.sqlite.pruning import SqlitePruning
 from sidemirror_server.storage.sqlite.receipts import SqliteReceipts
 from sidemirror_server.storage.sqlite.requests import SqliteRequests
@@ -80,6 +82,7 @@ class Stores(msgspec.Struct, frozen=True):
     goal_reflections: GoalReflections
     work: Work
     journal: Journal
+    policies: Policies
     # The Redis that has the goal reflections; None when the main store has them.
     redis: "RedisDatabase | None" = None
 
@@ -97,7 +100,7 @@ async def open_stores(settings: Settings, clock: Clock, stack: contextlib.AsyncE
 
 
 async def _embedded(settings: Settings, clock: Clock, stack: contextlib.AsyncExitStack) -> Stores:
-    """Everything in one SQLite file, which this sidecar alone writes."""
+    """Everything in one SQLite file, which only this sidecar writes."""
     database = await SqliteDatabase.open(settings.data_dir, now_us=clock.now_us())
     stack.push_async_callback(database.close)
     searches = SearchProcesses(settings.data_dir / FILE_NAME)
@@ -119,6 +122,7 @@ async def _embedded(settings: Settings, clock: Clock, stack: contextlib.AsyncExi
         memory_graph=SqliteMemoryGraph(database),
         work=SqliteWork(database),
         journal=SqliteJournal(database),
+        policies=SqlitePolicies(database),
         facts=(StoreFacts("sqlite", "everything", lambda: durability, database.answers),),
         is_shared=False,
         changed=asyncio.Event(),
@@ -127,8 +131,8 @@ async def _embedded(settings: Settings, clock: Clock, stack: contextlib.AsyncExi
 
 
 async def _shared(settings: Settings, clock: Clock, stack: contextlib.AsyncExitStack) -> Stores:
-    """Everything in a shared Postgres database, which may be unavailable at first. Raises StoreRefused when it must not
-    be used. The driver is loaded only here."""
+    """Everything in a shared Postgres database, which may be unavailable at first. Raises StoreRefused when the
+    database must not be used. The driver is loaded only here."""
     from sidemirror_server.storage.postgres.critiques import PostgresCritiques
     from sidemirror_server.storage.postgres.database import PostgresDatabase
     from sidemirror_server.storage.postgres.dreams import PostgresDreams
@@ -138,6 +142,7 @@ async def _shared(settings: Settings, clock: Clock, stack: contextlib.AsyncExitS
     from sidemirror_server.storage.postgres.memories import PostgresMemories
     from sidemirror_server.storage.postgres.memory_graph import PostgresMemoryGraph
     from sidemirror_server.storage.postgres.memory_search import PostgresMemorySearch
+    from sidemirror_server.storage.postgres.policies import PostgresPolicies
     from sidemirror_server.storage.postgres.pruning import PostgresPruning
     from sidemirror_server.storage.postgres.receipts import PostgresReceipts
     from sidemirror_server.storage.postgres.requests import PostgresRequests
@@ -173,6 +178,7 @@ async def _shared(settings: Settings, clock: Clock, stack: contextlib.AsyncExitS
         memory_graph=PostgresMemoryGraph(database),
         work=PostgresWork(database),
         journal=PostgresJournal(database),
+        policies=PostgresPolicies(database),
         facts=(StoreFacts("postgres", "everything", lambda: durability, database.is_available),),
         is_shared=True,
         changed=changed,
@@ -199,7 +205,7 @@ async def migrate_shared(
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Brings the schema of a Postgres database up to date, as its owner, lets the roles use it, and binds them to their
     tenants (by role; '*' is every tenant). Returns the migrations applied now, by name, and the roles that see nothing
-    since they are bound to no tenant. Raises StoreUnavailable, saying why."""
+    because they are bound to no tenant. Raises StoreUnavailable, saying why."""
     from sidemirror_server.storage.postgres.migrate import migrate, unbound_roles
 
     applied = await migrate(url, grant_to, SystemClock().now_us(), tenants=tenants)

@@ -21,7 +21,7 @@ _TIMEOUT_S = 30.0
 _LINES_AT_ONCE, _BYTES_AT_ONCE = 500, 2 * 1024 * 1024
 # The pause between progress messages of an import or export. Chosen here: short enough not to look stuck.
 _SAID_EVERY_S = 5.0
-# A file that is not an export fails line by line. This many errors show what is wrong.
+# How many refused lines are printed. Every line of a file that is not an export is refused.
 _REFUSED_SHOWN = 20
 
 

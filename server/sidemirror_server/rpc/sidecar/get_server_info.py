@@ -19,7 +19,7 @@ from sidemirror_server.vocabulary.store_clock import StoreClock
 
 # How many days of spend are reported. Chosen here: a week shows whether today is unusual.
 _DAYS = 7
-# How long the answer waits for the store. Chosen here: the commands wait for 2 s or more, and are told of an outage.
+# How long the answer waits for the store. Chosen here: the commands wait for 2 s or more, so they learn of an outage.
 _SPEND_S = 1.0
 _EPOCH = datetime.date(1970, 1, 1)
 _LEVELS = numbers_of(Level, pb.SpendLevel)
@@ -72,7 +72,7 @@ def _clock_to_wire(clock: StoreClock) -> pb.StoreClock:
 
 
 def _may_see(caller: Token | None, level: Level, scope: Scope) -> bool:
-    """Whether the token is good for everybody whose spending the level counts: what a sum leaves over is others'."""
+    """Whether the token covers every scope that the level counts; else the sum would reveal the spending of others."""
     if caller is None:
         return True
     counted = {Level.PROJECT: scope, Level.TENANT: Scope(scope.tenant_id, ANY)}.get(level, Scope(ANY, ANY))
