@@ -184,6 +184,10 @@ def test_stores_collectors_and_proxies() -> None:
         "http://collector:4317": ("OTEL_EXPORTER_OTLP_METRICS_ENDPOINT", False, "http://proxy:3128"),
     }
     assert "hunter2" not in repr(found)
+    near = {"model__base_url": "http://127.0.0.1:11434/v1", "model__name": "small"}
+    assert [one.leaves_machine for one in told({}, **near).values()] == [False]
+    # Its texts pass another machine. Seen to fail when only the address is looked at.
+    assert [one.leaves_machine for one in told({"http_proxy": "http://proxy:3128"}, **near).values()] == [True]
     sockets = {
         "SIDEMIRROR_DATABASE_URL": "postgresql://role@/name?host=/run/pg",
         "SIDEMIRROR_REDIS_URL": "unix:///run/r",

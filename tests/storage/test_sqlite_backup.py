@@ -18,6 +18,7 @@ from sidemirror_server.storage.sqlite import backup as backups
 from sidemirror_server.storage.sqlite import restore as restores
 from sidemirror_server.storage.sqlite.backup import back_up
 from sidemirror_server.storage.sqlite.database import FILE_NAME, SqliteDatabase
+from sidemirror_server.storage.sqlite.examine import examine
 from sidemirror_server.storage.sqlite.folder import BackupMark
 from sidemirror_server.storage.sqlite.migrate import read_migrations
 from sidemirror_server.storage.sqlite.restore import restore
@@ -219,6 +220,7 @@ async def test_a_store_is_replaced_when_that_is_said(backup: Path, tmp_path: Pat
     made = restore(folder, backup, NOW_US, replace=True)
     assert made.replaced == folder / f"{FILE_NAME}-replaced-20261122T120000Z"
     assert jobs_in(made.replaced) == {"job 10", "job 11", "job 12"}
+    assert examine(folder).size_bytes == made.holds.size_bytes, "the one from before is no part of the store"
     async with store(folder) as work:
         await put(work, 2)
     assert jobs_in(folder / FILE_NAME) == {"job 0", "job 1", "job 2"}

@@ -49,8 +49,9 @@ _ASKED: Mapping[Purpose, tuple[str, str]] = {
 class Exit(msgspec.Struct, frozen=True):
     """An address that the sidecar connects to, without user, password and query.
 
-    `leaves_machine`: whether it is another machine's; True where that is not known. `setting`: what chose it.
-    `has_texts`: whether `sent` has texts of agents. `proxy`: what the connection passes on its way; empty: nothing.
+    `leaves_machine`: whether the address or the proxy is another machine's; True where that is not known. `setting`:
+    what chose the address. `has_texts`: whether `sent` has texts of agents. `proxy`: what the connection passes on its
+    way; empty: nothing.
     """
 
     address: str
@@ -93,9 +94,10 @@ def _models(around: Surroundings) -> Iterator[Exit]:
     for one in destinations_of(around.settings, SystemClock()):
         asked = [_ASKED[purpose] for purpose in one.purposes]
         address = _UNKNOWN if one.address is None else shown(one.address)
+        proxy = "" if one.address is None else proxy_of(one.address, around.environment)
         yield Exit(
             address=address,
-            leaves_machine=_is_elsewhere(address),
+            leaves_machine=_is_elsewhere(address, proxy),
             what=f"model {one.provider} {one.model}",
             setting=around.chose(one.setting, f"{one.provider}'s public address"),
             has_texts=True,
@@ -104,7 +106,7 @@ def _models(around: Surroundings) -> Iterator[Exit]:
             when="; ".join(dict.fromkeys(when for _, when in asked)),
             off=_off(one),
             purposes=tuple(purpose.value for purpose in one.purposes),
-            proxy="" if one.address is None else proxy_of(one.address, around.environment),
+            proxy=proxy,
         )
 
 
@@ -171,9 +173,10 @@ def _telemetry(around: Surroundings) -> Iterator[Exit]:
     ):
         if on:
             endpoint, variable = otlp_endpoint(signal, around.environment)
+            proxy = _grpc_proxy(endpoint, around.environment)
             yield Exit(
                 address=shown(endpoint),
-                leaves_machine=_is_elsewhere(endpoint),
+                leaves_machine=_is_elsewhere(endpoint, proxy),
                 what=f"{signal.lower()} by OTLP",
                 setting=variable or f"{around.chose(name, '')}, at the exporter's default",
                 has_texts=False,
@@ -181,7 +184,7 @@ def _telemetry(around: Surroundings) -> Iterator[Exit]:
                 redacted="",
                 when="every call" if signal == "TRACES" else "once a minute (OTEL_METRIC_EXPORT_INTERVAL)",
                 off=f"SIDEMIRROR_{name.upper()}=false",
-                proxy=_grpc_proxy(endpoint, around.environment),
+                proxy=proxy,
             )
 
 
@@ -248,8 +251,10 @@ def _host(url: str) -> str:
         return ""
 
 
-def _is_elsewhere(address: str) -> bool:
-    """Whether the address is another machine's, or may be."""
+def _is_elsewhere(address: str, proxy: str = "") -> bool:
+    """Whether the address, or the proxy if there is one, is another machine's or may be."""
+    if proxy and _is_elsewhere(proxy):
+        return True
     host = _host(address)
     if address.startswith("unix:") or host == "localhost":
         return False
