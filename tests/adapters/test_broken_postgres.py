@@ -160,6 +160,10 @@ BROKEN: dict[ModuleType, list[tuple[str, str, str, str]]] = {
         ("WQ24", "forget", "('done', 'dead')", "('done')"),
     ],
     critiques: [
+        ("CR11", "old", "but.tenant = tenant_id", "FALSE"),
+        ("CR11", "old", "coalesce(but.project, project_id)", "but.project"),
+        ("CR11", "old", "coalesce(but.project, project_id)", "project_id"),
+        ("CR11", "old", "but.tenant = tenant_id", "TRUE"),
         ("CR10", "old", "tenant_id = $3)", "TRUE)"),
         ("CR10", "old", "project_id = $4)", "TRUE)"),
         ("CR1", "keep", "DO NOTHING", "DO UPDATE SET turn_id = excluded.turn_id"),
@@ -246,6 +250,10 @@ BROKEN: dict[ModuleType, list[tuple[str, str, str, str]]] = {
         ("LT6", "forget", "trial.receipt_id = gone.receipt_id", "trial.receipt_id <> gone.receipt_id"),
     ],
     ledger: [
+        ("LE12", "old", "but.tenant = tenant_id", "FALSE"),
+        ("LE12", "old", "coalesce(but.project, project_id)", "but.project"),
+        ("LE12", "old", "coalesce(but.project, project_id)", "project_id"),
+        ("LE12", "old", "but.tenant = tenant_id", "TRUE"),
         ("LE11", "old", "tenant_id = $3)", "TRUE)"),
         ("LE11", "old", "project_id = $4)", "TRUE)"),
         ("LE11", "forget_sums", "AND NOT EXISTS", "AND EXISTS"),

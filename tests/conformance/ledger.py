@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 
 from sidemirror_server.models.ledger import Amount, Ledger, Level, Refusal, Reservation, Spend
 from sidemirror_server.policy.record import Cap
-from sidemirror_server.vocabulary.scope import SERVES_ALL, Scope
+from sidemirror_server.vocabulary.scope import SERVES_ALL, Scope, Served
 from tests.conformance.served import ACME, REST, SHOP
 
 OpenLedger = Callable[[], Ledger]
@@ -200,3 +200,22 @@ async def le11_what_others_spent_stays(open_ledger: OpenLedger) -> None:
     assert await ledger.forget(ACME, DAY + 9, 9, later_us) == 1
     assert (await days_of(OTHER), await days_of(THIRD)) == ([], [1])
     assert await ledger.forget(REST, DAY + 9, 9, later_us) == 1
+
+
+async def le12_what_is_excepted_stays(open_ledger: OpenLedger) -> None:
+    ledger = open_ledger()
+    for days, scope in enumerate((OTHER, THIRD, ONE)):
+        await reserved(ledger, scope, "a", T0 + days * DAY_US)
+    later_us, before = T0 + 9 * DAY_US, DAY + 9
+
+    async def days_of(scope: Scope) -> list[int]:
+        return [spend.day - DAY for spend in await open_ledger().spent(scope, 0, later_us)]
+
+    # What is excepted is older, and there is no room for it in the limit.
+    assert await ledger.forget(SERVES_ALL, before, 1, later_us, (Served("acme", "blog"), Served("other"))) == 1
+    assert [await days_of(scope) for scope in (ONE, OTHER, THIRD)] == [[], [0], [1]]
+    assert await ledger.forget(ACME, before, 9, later_us, (Served("acme", "blog"),)) == 0
+    assert await ledger.forget(SERVES_ALL, before, 9, later_us, (Served("acme"),)) == 1
+    assert [await days_of(scope) for scope in (OTHER, THIRD)] == [[0], []]
+    assert (await ledger.used(OTHER, "a", DAY))[Level.TENANT].tokens > 0
+    assert await ledger.forget(ACME, before, 9, later_us, (Served("acme", "shop"), Served("other", "blog"))) == 1

@@ -116,7 +116,7 @@ class Sidecar:
         self._clock = clock = stores.clock
         self.serves = serves_of(settings)
         self.policies = policies_of(settings, self.serves, stores)
-        self.retention = KeptFor(settings.retention, self.serves, stores)
+        self.retention = KeptFor(self.policies, self.serves, stores)
         self._socket = socket
         self.port = 0
         self._health_listener: HealthListener | None = None
@@ -230,7 +230,7 @@ class Sidecar:
             _log.info("serves", extra=told)
         else:
             # Safe for a single operator only: every tenant's texts go to this sidecar's models.
-            _log.warning("serves_everybody", extra={**told, "prunes": False, "setting": "serves (SIDEMIRROR_SERVES)"})
+            _log.warning("serves_everybody", extra={**told, "setting": "serves (SIDEMIRROR_SERVES)"})
 
     def _listen(self, address: str) -> None:
         check_free("address", address)

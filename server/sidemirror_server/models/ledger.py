@@ -4,14 +4,14 @@
 between needs no repair: an orphan stays spent (decision 024).
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import Protocol
 
 import msgspec
 
 from sidemirror_server.policy.record import Cap
-from sidemirror_server.vocabulary.scope import Scope, Serves
+from sidemirror_server.vocabulary.scope import Scope, Served, Serves
 
 US_PER_DAY = 86_400_000_000
 NANO = 1_000_000_000
@@ -128,6 +128,7 @@ class Ledger(Protocol):
          forgotten.
     LE11 `forget` keeps the spending of scopes that are not served, and the sums of their days. These entries
          do not count towards `limit`.
+    LE12 It treats scopes of the entries `but` as if they were not served.
     """
 
     async def reserve(
@@ -149,6 +150,6 @@ class Ledger(Protocol):
         """The amount that counts against each level's cap for this scope and purpose. Raises StoreUnavailable."""
         ...
 
-    async def forget(self, serves: Serves, before_day: int, limit: int, now_us: int) -> int:
+    async def forget(self, serves: Serves, before_day: int, limit: int, now_us: int, but: Sequence[Served] = ()) -> int:
         """Removes old entries. Across scopes. Raises StoreUnavailable, StoreFull."""
         ...

@@ -42,6 +42,11 @@ class RetentionPeriods(msgspec.Struct, frozen=True, omit_defaults=True):
         mine, theirs = msgspec.structs.asdict(self), msgspec.structs.asdict(other)
         return RetentionPeriods(**{name: theirs[name] if mine[name] is None else mine[name] for name in mine})
 
+    @property
+    def removes(self) -> bool:
+        """Whether anything is ever removed."""
+        return any((self.spend_days, self.critique_days, self.memory_days, self.memory_count, self.trace_days))
+
 
 # What holds where nobody has decided: everything is kept. The importance has an effect only beside `memory_days`; it is
 # the default of the setting.

@@ -68,6 +68,8 @@ SELECT tenant_id, project_id, day, purpose
 FROM sidemirror.ledger_day_envelopes
 WHERE day < $1
       AND ($3::text IS NULL OR tenant_id = $3) AND ($4::text IS NULL OR project_id = $4)
+      AND NOT EXISTS (SELECT FROM unnest($5::text[], $6::text[]) AS but (tenant, project)
+                      WHERE but.tenant = tenant_id AND coalesce(but.project, project_id) = project_id)
 ORDER BY day
 LIMIT $2
 

@@ -1,7 +1,7 @@
 """The ledger in SQLite: a running total for each level that can have a cap. One transaction updates all of them."""
 
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,9 +9,9 @@ from sidemirror_server.models.ledger import Amount, Level, Refusal, Reservation,
 from sidemirror_server.policy.record import Cap
 from sidemirror_server.storage.sql import load_statements
 from sidemirror_server.storage.sqlite.database import SqliteDatabase
-from sidemirror_server.storage.sqlite.served import remove_served
+from sidemirror_server.storage.sqlite.served import left_out, remove_served
 from sidemirror_server.vocabulary.ids import new_id
-from sidemirror_server.vocabulary.scope import Scope, Serves
+from sidemirror_server.vocabulary.scope import Scope, Served, Serves
 
 _SQL = load_statements(Path(__file__).with_name("ledger.sql"))
 
@@ -64,8 +64,8 @@ class SqliteLedger:
     async def used(self, scope: Scope, purpose: str, day: int) -> Mapping[Level, Amount]:
         return self._database.read(lambda connection: _used(connection, scope, purpose, day))
 
-    async def forget(self, serves: Serves, before_day: int, limit: int, now_us: int) -> int:
-        old = {"before_day": min(before_day, day_of(now_us))}
+    async def forget(self, serves: Serves, before_day: int, limit: int, now_us: int, but: Sequence[Served] = ()) -> int:
+        old = {"before_day": min(before_day, day_of(now_us)), **left_out(but)}
 
         def change(connection: sqlite3.Connection) -> int:
             forgotten = remove_served(serves, limit, _SQL["forget"], old, connection)
