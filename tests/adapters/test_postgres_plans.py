@@ -347,7 +347,7 @@ VALUES: dict[ModuleType, dict[str, tuple[tuple[Any, ...], int]]] = {
         "list": ((*PLACE, LATE, 5), 5),
     },
     ledger: {
-        "used": ((*PLACE, 100, "reflect"), 4),
+        "used": ((*PLACE, 100, "reflect"), 5),
         "take": ((*PLACE, 100, "reflect", 1, 1, "new", 1), 0),
         "strike": ((*PLACE, "000500"), 1),
         "replace": ((*PLACE, 100, "reflect", 1, 1, 1, 1), 4),

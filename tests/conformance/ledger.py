@@ -65,7 +65,7 @@ async def le3_a_refusal_takes_nothing_and_names_the_cap(open_ledger: OpenLedger)
     until_us = (DAY + 1) * DAY_US
     tight = Cap(tokens=1_999, nano_usd=USD // 10)
     for level in reversed(Level):
-        given = await reserve(ledger, {Level.PROJECT: tight, level: tight})
+        given = await reserve(ledger, {Level.PROJECT_PURPOSE: tight, level: tight})
         assert given == Refusal(level, "tokens", 1_999, 1_000, 1_000, until_us)
     given = await reserve(ledger, {Level.TENANT: Cap(2_000, USD // 5 - 1)})
     assert given == Refusal(Level.TENANT, "nano_usd", USD // 5 - 1, USD // 10, USD // 10, until_us)
@@ -80,7 +80,14 @@ async def le4_each_level_counts_what_is_its_own(open_ledger: OpenLedger) -> None
         await reserved(ledger, scope, purpose)
     used = await ledger.used(ONE, "reflect", DAY)
     tokens = {level: used[level].tokens for level in Level}
-    assert tokens == {Level.TOTAL: 5_000, Level.PURPOSE: 3_000, Level.TENANT: 3_000, Level.PROJECT: 2_000}
+    assert tokens == {
+        Level.TOTAL: 5_000,
+        Level.TENANT: 3_000,
+        Level.PROJECT: 2_000,
+        Level.PURPOSE: 3_000,
+        Level.TENANT_PURPOSE: 2_000,
+        Level.PROJECT_PURPOSE: 1_000,
+    }
     for level, limit in tokens.items():
         assert isinstance(await reserve(ledger, {level: Cap(tokens=limit + 999)}), Refusal)
     assert isinstance(await reserve(ledger, {Level.PROJECT: Cap(tokens=3_000)}), Reservation)

@@ -8,17 +8,21 @@ from pathlib import Path
 import msgspec
 
 from sidemirror_server.models.answers import MidTurnAnswer
+from sidemirror_server.models.caps import Caps
 from sidemirror_server.models.gateway import Gateway, Provider, Route
 from sidemirror_server.models.language_model import AnswerT, Ask, Completion, Purpose
 from sidemirror_server.models.ledger import Amount, Ledger, Level, day_of
 from sidemirror_server.models.prices import OwnPrice, Prices
 from sidemirror_server.models.profiles import Profile
-from sidemirror_server.models.spending import Caps, Spending
-from sidemirror_server.policy.record import Cap
+from sidemirror_server.models.spending import Spending
+from sidemirror_server.policy.in_force import PoliciesInForce
+from sidemirror_server.policy.record import Cap, RetentionPeriods
+from sidemirror_server.policy.retention import Proposed
 from sidemirror_server.storage.sqlite.ledger import SqliteLedger
+from sidemirror_server.storage.sqlite.policies import SqlitePolicies
 from sidemirror_server.vocabulary.clock import Clock, SystemClock
 from sidemirror_server.vocabulary.errors import ModelFailed
-from sidemirror_server.vocabulary.scope import Scope
+from sidemirror_server.vocabulary.scope import SERVES_ALL, Scope
 from sidemirror_server.vocabulary.status import ResultStatus, Usage
 from tests.adapters.sqlite_store import sqlite_database
 from tests.conformance.language_model import ask
@@ -76,6 +80,7 @@ class Desk(msgspec.Struct, frozen=True):
     spending: Spending
     ledger: Ledger
     clock: Clock
+    policies: PoliciesInForce
 
     async def used(self) -> Amount:
         """What counts against the caps today, once the ledger knows of every call."""
@@ -100,11 +105,13 @@ async def desk(
         kept = ledger(SqliteLedger(database))
         model = Scripted()
         provider = Provider(model, Prices(model.provider, model.name, None, own_price), slots, clock)
-        spending = Spending(kept, caps or Caps(), clock)
+        nothing = Proposed(RetentionPeriods(), None)
+        policies = PoliciesInForce(SqlitePolicies(database), nothing, SERVES_ALL, clock, 10)
+        spending = Spending(kept, caps or Caps(), clock, policies)
         route = Route(provider, profile or Profile())
         gateway = Gateway(dict.fromkeys(Purpose, route), spending, clock, chance=lambda: 0.0)
         try:
-            yield Desk(gateway, model, provider, spending, kept, clock)
+            yield Desk(gateway, model, provider, spending, kept, clock, policies)
         finally:
             await gateway.close()
 

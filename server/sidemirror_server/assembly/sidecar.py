@@ -123,7 +123,7 @@ class Sidecar:
         bell = Bell()
         self._lookout = Lookout(stores.log, bell, _LOOK_EVERY_S) if stores.is_shared else None
         self.recorder = Recorder(stores.log, bell, limits.backlog_bytes)
-        spending = Spending(stores.ledger, caps_of(settings), clock)
+        spending = Spending(stores.ledger, caps_of(settings, self.serves), clock, self.policies)
         self.gateway = Gateway(routes, spending, clock)
         self.memory = memory = ReflectiveMemory(
             *(settings, stores, embedder_of(settings, spending, clock), clock, self.serves)

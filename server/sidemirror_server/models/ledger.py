@@ -45,8 +45,12 @@ class Level(StrEnum):
     TOTAL = "total"
     # Everything in this ledger for one purpose.
     PURPOSE = "purpose"
+    # All projects of a tenant, and those for one purpose.
     TENANT = "tenant"
+    TENANT_PURPOSE = "tenant_purpose"
+    # One project, and its spending for one purpose.
     PROJECT = "project"
+    PROJECT_PURPOSE = "project_purpose"
 
 
 class Reservation(msgspec.Struct, frozen=True):
@@ -117,7 +121,8 @@ class Ledger(Protocol):
     LE2  Check and reservation are one atomic step: concurrent callers never exceed a cap together.
     LE3  A refusal takes nothing. It names the first cap in the order of `Level`, tokens before USD, and lasts until the
          day ends.
-    LE4  TOTAL counts all scopes, PURPOSE one purpose of all scopes, TENANT all projects of a tenant, PROJECT one.
+    LE4  TOTAL counts all scopes, TENANT all projects of a tenant, PROJECT one; PURPOSE, TENANT_PURPOSE and
+         PROJECT_PURPOSE count the same for one purpose.
     LE5  Settling replaces the reserved amount by the actual one, less or more, on the reservation's day.
     LE6  A reservation is settled once; settling it again, or an unknown one, changes nothing and returns False.
     LE7  An unsettled reservation stays spent. It is reported as orphaned once its lease has expired.

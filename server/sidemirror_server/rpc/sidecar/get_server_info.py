@@ -3,6 +3,7 @@
 import datetime
 
 from sidemirror.v1 import sidecar_pb2 as pb
+from sidemirror_server.models.caps import CapOwner, whose_spending
 from sidemirror_server.models.ledger import NANO, US_PER_DAY, Level, Spend, day_of
 from sidemirror_server.models.spending import CapState, Spending
 from sidemirror_server.rpc.boundary.access import ANY, Token
@@ -18,7 +19,13 @@ from sidemirror_server.vocabulary.scope import Scope
 # How many days of spend are reported. Chosen here: a week shows whether today is unusual.
 _DAYS = 7
 _EPOCH = datetime.date(1970, 1, 1)
-_LEVELS = numbers_of(Level, pb.SpendLevel)
+# Whose spending a cap counts; the purpose is a field of its own, except in the level of all scopes.
+_LEVELS = {
+    **numbers_of((Level.TOTAL, Level.PURPOSE, Level.TENANT, Level.PROJECT), pb.SpendLevel),
+    Level.TENANT_PURPOSE: pb.SPEND_LEVEL_TENANT,
+    Level.PROJECT_PURPOSE: pb.SPEND_LEVEL_PROJECT,
+}
+_OWNERS = numbers_of(CapOwner, pb.SpendCapOwner)
 
 
 async def get_server_info(
@@ -60,8 +67,7 @@ def _may_see(caller: Token | None, level: Level, scope: Scope) -> bool:
     """Whether the token is good for everybody whose spending the level counts: what a sum leaves over is others'."""
     if caller is None:
         return True
-    counted = {Level.PROJECT: scope, Level.TENANT: Scope(scope.tenant_id, ANY)}.get(level, Scope(ANY, ANY))
-    return caller.covers(counted)
+    return caller.covers(Scope(*(*whose_spending(level, scope), ANY, ANY)[:2]))
 
 
 def _spend_to_wire(spend: Spend) -> pb.Spend:
@@ -81,6 +87,7 @@ def _spend_to_wire(spend: Spend) -> pb.Spend:
 def _cap_to_wire(state: CapState, now_us: int) -> pb.SpendCap:
     cap = state.cap
     return pb.SpendCap(
+        owner=_OWNERS[state.owner],
         level=_LEVELS[state.level],
         purpose=state.purpose,
         tokens_per_day=cap.tokens,

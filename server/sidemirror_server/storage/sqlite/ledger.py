@@ -33,7 +33,7 @@ class SqliteLedger:
             exceeded = refusal(used, reservation, caps)
             if exceeded is not None:
                 return exceeded
-            connection.executemany(_SQL["take"], [{**values, **row} for row in _rows(scope, purpose)])
+            connection.executemany(_SQL["take"], [{**values, **row} for row in _levels(scope, purpose).values()])
             connection.execute(_SQL["note"], values)
             return reservation
 
@@ -45,7 +45,7 @@ class SqliteLedger:
         def change(connection: sqlite3.Connection) -> bool:
             if connection.execute(_SQL["strike"], values).rowcount == 0:
                 return False
-            rows = _rows(reservation.scope, reservation.purpose)
+            rows = _levels(reservation.scope, reservation.purpose).values()
             connection.executemany(_SQL["replace"], [{**values, **row} for row in rows])
             return True
 
@@ -89,19 +89,16 @@ def _of(reservation: Reservation) -> dict[str, Any]:
 
 
 def _levels(scope: Scope, purpose: str) -> dict[Level, dict[str, str]]:
-    """The key of each level's total: the row of `ledger_totals` that its cap limits."""
+    """The key of each level's total: the row of `ledger_totals` that its cap limits. A call is counted in all of
+    them."""
     return {
         Level.TOTAL: {"tenant_id": "", "project_id": "", "purpose": ""},
         Level.PURPOSE: {"tenant_id": "", "project_id": "", "purpose": purpose},
         Level.TENANT: {"tenant_id": scope.tenant_id, "project_id": "", "purpose": ""},
+        Level.TENANT_PURPOSE: {"tenant_id": scope.tenant_id, "project_id": "", "purpose": purpose},
         Level.PROJECT: {"tenant_id": scope.tenant_id, "project_id": scope.project_id, "purpose": ""},
+        Level.PROJECT_PURPOSE: {"tenant_id": scope.tenant_id, "project_id": scope.project_id, "purpose": purpose},
     }
-
-
-def _rows(scope: Scope, purpose: str) -> list[dict[str, str]]:
-    """The keys of all totals that include a call."""
-    own = {"tenant_id": scope.tenant_id, "project_id": scope.project_id, "purpose": purpose}
-    return [*_levels(scope, purpose).values(), own]
 
 
 def _used(connection: sqlite3.Connection, scope: Scope, purpose: str, day: int) -> dict[Level, Amount]:
