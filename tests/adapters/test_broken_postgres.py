@@ -259,7 +259,7 @@ BROKEN: dict[ModuleType, list[tuple[str, str, str, str]]] = {
         ("LE11", "forget_sums", "AND NOT EXISTS", "AND EXISTS"),
         ("LE1", "used", "settled_tokens + reserved_tokens", "settled_tokens"),
         ("LE4", "used", "'tenant_purpose', $1, $4", "'tenant_purpose', $1, ''"),
-        ("LE4", "used", "AND day = $3 AND purpose = $4", "AND day = $3 AND $4::text IS NOT NULL"),
+        ("LE4", "used", "'project_purpose', settled_tokens + reserved_tokens", "'project_purpose', settled_tokens"),
         ("LE4", "used", "everybody, $4", "everybody, coalesce('none', $4)"),
         ("LE5", "replace", "reserved_nano_usd - $6", "reserved_nano_usd"),
         ("LE6", "strike", "reservation_id = $3", "reservation_id <> $3"),
