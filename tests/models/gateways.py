@@ -16,16 +16,15 @@ from sidemirror_server.models.prices import OwnPrice, Prices
 from sidemirror_server.models.profiles import Profile
 from sidemirror_server.models.spending import Spending
 from sidemirror_server.policy.in_force import PoliciesInForce
-from sidemirror_server.policy.record import Cap, RetentionPeriods
-from sidemirror_server.policy.retention import Proposed
+from sidemirror_server.policy.record import Cap
 from sidemirror_server.storage.sqlite.ledger import SqliteLedger
-from sidemirror_server.storage.sqlite.policies import SqlitePolicies
 from sidemirror_server.vocabulary.clock import Clock, SystemClock
 from sidemirror_server.vocabulary.errors import ModelFailed
-from sidemirror_server.vocabulary.scope import SERVES_ALL, Scope
+from sidemirror_server.vocabulary.scope import Scope
 from sidemirror_server.vocabulary.status import ResultStatus, Usage
 from tests.adapters.sqlite_store import sqlite_database
 from tests.conformance.language_model import ask
+from tests.policy.made import policies_on
 
 SCOPE = Scope("acme", "shop")
 # A token of the prompt costs a millionth of a USD, one of the answer ten times as much.
@@ -105,8 +104,7 @@ async def desk(
         kept = ledger(SqliteLedger(database))
         model = Scripted()
         provider = Provider(model, Prices(model.provider, model.name, None, own_price), slots, clock)
-        nothing = Proposed(RetentionPeriods(), None)
-        policies = PoliciesInForce(SqlitePolicies(database), nothing, SERVES_ALL, clock, 10)
+        policies = policies_on(database, clock)
         spending = Spending(kept, caps or Caps(), clock, policies)
         route = Route(provider, profile or Profile())
         gateway = Gateway(dict.fromkeys(Purpose, route), spending, clock, chance=lambda: 0.0)

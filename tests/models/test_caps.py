@@ -11,11 +11,11 @@ from sidemirror_server.models.caps import NO_CAP, CapOwner, Caps, in_words, owne
 from sidemirror_server.models.language_model import Purpose
 from sidemirror_server.models.ledger import Level, Refusal
 from sidemirror_server.policy.record import Cap, DataPolicy, PolicyLevel, RetentionPeriods, ScopePolicies, StoredPolicy
-from sidemirror_server.policy.store import PolicyChange
 from sidemirror_server.settings import load
 from sidemirror_server.vocabulary.errors import ModelFailed
 from sidemirror_server.vocabulary.scope import Scope, serves_listed
 from tests.models.gateways import SCOPE, desk, question, usd
+from tests.policy.made import change
 
 REFLECTION, DREAMING = Purpose.MID_TURN_REFLECTION, Purpose.DREAMING
 UNTIL_US = 20_001 * 86_400_000_000
@@ -96,9 +96,8 @@ async def test_caps_of_policies_hold_for_whom_they_are_set(tmp_path: Path, caplo
     caplog.set_level(logging.WARNING)
     once = Cap(tokens=2_500)
     async with desk(tmp_path) as made:
-        await made.policies.set(
-            SCOPE, PolicyChange(PolicyLevel.TENANT, DataPolicy(caps={"": once}), "ops", 0, 10), made.clock.now_us()
-        )
+        of_tenant = change(DataPolicy(caps={"": once}), PolicyLevel.TENANT)
+        await made.policies.set(SCOPE, of_tenant, made.clock.now_us())
         await made.gateway.ask(SCOPE, question(), 10.0)
         for scope in (SCOPE, SIBLING, SCOPE):
             with pytest.raises(ModelFailed, match=f"the cap of tenant {SCOPE.tenant_id} is"):
@@ -120,8 +119,7 @@ async def test_caps_of_policies_hold_for_whom_they_are_set(tmp_path: Path, caplo
 async def test_what_a_policy_says_of_one_purpose(tmp_path: Path) -> None:
     async with desk(tmp_path, caps=Caps(total=usd(5.0))) as made:
         nothing = DataPolicy(RetentionPeriods(), {"dreaming": Cap(nano_usd=0)})
-        change = PolicyChange(PolicyLevel.PROJECT, nothing, "ops", 0, 10)
-        await made.policies.set(SCOPE, change, made.clock.now_us())
+        await made.policies.set(SCOPE, change(nothing), made.clock.now_us())
         await made.gateway.ask(SCOPE, question(), 10.0)
         dream = msgspec.structs.replace(question(), purpose=DREAMING)
         with pytest.raises(
