@@ -77,9 +77,10 @@ def policy_from_wire(wire: pb.Policy) -> DataPolicy:
 
 def policy_to_wire(policy: DataPolicy) -> pb.Policy:
     """A policy. Values that are not set are absent."""
+    off = [_KINDS[kind] for kind in policy.advice.off]
     kept = {name: value for name in _RETENTION if (value := getattr(policy.retention, name)) is not None}
     return pb.Policy(
-        retention=pb.RetentionPolicy(**kept),
+        retention=pb.RetentionPolicy(**kept) if kept else None,
         caps=[
             pb.PolicyCap(
                 purpose=purpose,
@@ -88,7 +89,7 @@ def policy_to_wire(policy: DataPolicy) -> pb.Policy:
             )
             for purpose, cap in sorted(policy.caps.items())
         ],
-        advice=pb.AdvicePolicy(off=[_KINDS[kind] for kind in policy.advice.off], silenced_ids=policy.advice.silenced),
+        advice=pb.AdvicePolicy(off=off, silenced_ids=policy.advice.silenced) if policy.advice != Advice() else None,
     )
 
 
