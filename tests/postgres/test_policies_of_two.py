@@ -93,10 +93,9 @@ async def test_nothing_is_read_without_work(url: str, tmp_path: Path, monkeypatc
 
 async def test_retention_that_is_set_at_one_is_followed_by_the_other(url: str, tmp_path: Path) -> None:
     """By one that serves everybody, and has settings of its own. Seen to fail when these come first."""
-    own = {"retention__critique_days": "1"}
     async with (
         running(tmp_path / "a", database_url=url) as one,
-        running(tmp_path / "b", database_url=url, **own) as other,
+        running(tmp_path / "b", database_url=url, retention__critique_days="1") as other,
         stubs(one.address) as (_, policies),
     ):
         now_us, shop, blog = SystemClock().now_us(), Scope("acme", "shop"), Scope("acme", "blog")

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import grpc
 import pytest
@@ -82,7 +82,7 @@ def test_what_is_in_force(stub: SidecarServiceStub) -> None:
 
 
 def test_a_policy_is_replaced_as_a_whole_and_removed_when_empty(stub: SidecarServiceStub) -> None:
-    scope = {"project_id": "replaced"}
+    scope: dict[str, Any] = {"project_id": "replaced"}
     put(stub, WHOLE, **scope)
     assert put(stub, days(1), **scope).policy == days(1)
     assert refused(stub.SetPolicy, pb.SetPolicyRequest(policy=days(2), if_version=1, **scope)) == WRONG_STATE
@@ -93,7 +93,7 @@ def test_a_policy_is_replaced_as_a_whole_and_removed_when_empty(stub: SidecarSer
 
 
 def test_the_same_request_id(stub: SidecarServiceStub) -> None:
-    scope = {"project_id": "again", "request_id": "r"}
+    scope: dict[str, Any] = {"project_id": "again", "request_id": "r"}
     assert put(stub, days(1), **scope) == put(stub, days(1), **scope)
     assert refused(stub.SetPolicy, pb.SetPolicyRequest(policy=days(2), **scope)) == REUSED
 
@@ -109,8 +109,8 @@ def test_the_same_request_id(stub: SidecarServiceStub) -> None:
         (pb.Policy(caps=[pb.PolicyCap(usd_per_day=1), pb.PolicyCap(usd_per_day=2)]), ["policy.caps[1].purpose"]),
         (pb.Policy(caps=[pb.PolicyCap(purpose="fun", usd_per_day=1)]), ["policy.caps[0].purpose"]),
         (pb.Policy(caps=[pb.PolicyCap(purpose="dreaming")]), ["policy.caps[0]"]),
-        (pb.Policy(advice=pb.AdvicePolicy(off=[0])), ["policy.advice.off[0]"]),
-        (pb.Policy(advice=pb.AdvicePolicy(off=[99])), ["policy.advice.off[0]"]),
+        (pb.Policy(advice=pb.AdvicePolicy(off=[pb.ADVICE_KIND_UNSPECIFIED])), ["policy.advice.off[0]"]),
+        (pb.Policy(advice=pb.AdvicePolicy(off=[cast("Any", 99)])), ["policy.advice.off[0]"]),
         (pb.Policy(advice=pb.AdvicePolicy(silenced_ids=["a", ""])), ["policy.advice.silenced_ids[1]"]),
         (pb.Policy(advice=pb.AdvicePolicy(silenced_ids=["x"] * 101)), ["policy.advice.silenced_ids"]),
     ],
