@@ -1,5 +1,5 @@
-"""The command line: parses arguments and calls `operations/`. It uses argparse, because every start of a sidecar pays
-for the import (typer would add half of a bare server's start time)."""
+"""The command line: parses arguments and calls `operations/`. It uses argparse because every start of a sidecar imports
+the parser: typer would make a bare server's start half as long again."""
 
 import argparse
 import sys
@@ -21,6 +21,13 @@ from sidemirror_server.vocabulary.scope import Served, serves_listed
 
 # sysexits.h: the configuration is wrong.
 EXIT_CONFIGURATION = 78
+
+
+def run() -> int:
+    """Runs the command that the process was started with and returns its exit code, whatever becomes of its output."""
+    from sidemirror_server.operations.output import printing
+
+    return printing(main)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -432,4 +439,4 @@ def _replay(options: argparse.Namespace) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run())

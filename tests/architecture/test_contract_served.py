@@ -50,7 +50,10 @@ async def answers(request: Any, call: Any) -> AsyncIterator[Any]:
 @pytest.mark.parametrize(
     ("rpcs", "told"),
     [
-        ({name: rpc for name, rpc in SIDECAR.rpcs.items() if name != "GetPolicy"}, "GetPolicy is not served"),
+        (
+            {name: how for name, how in SIDECAR.rpcs.items() if name != "GetServerInfo"},
+            "GetServerInfo is not served",
+        ),
         ({**SIDECAR.rpcs, "GetServerInf": SIDECAR.rpcs["GetServerInfo"]}, "GetServerInf is not in the contract"),
         (
             {**SIDECAR.rpcs, "GetServerInfo": services.ServerStream(answers)},

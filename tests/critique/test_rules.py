@@ -10,6 +10,8 @@ from sidemirror_server.critique.record import Verdict
 from sidemirror_server.critique.verdict import verdict_of
 from sidemirror_server.models.adapters.rules.comparison import comparison_answer
 from sidemirror_server.models.adapters.rules.critique import critique_answer
+from sidemirror_server.models.adapters.rules.response import Response
+from sidemirror_server.models.adapters.rules.support import support_of
 
 QUESTION = "Please cancel my order W17 and tell me the refund."
 
@@ -36,7 +38,7 @@ def kinds(verdict: Verdict) -> list[str]:
 def test_an_empty_response() -> None:
     verdict = judged("  \n")
     assert (kinds(verdict), verdict.should_revise) == (["missing_critical_information"], True)
-    assert verdict.confidence == 0.02
+    assert verdict.confidence is None
 
 
 @pytest.mark.parametrize(
@@ -133,16 +135,21 @@ def test_several_answers_where_one_was_asked_for() -> None:
     assert (kinds(verdict), verdict.should_revise) == (["unclear"], False)
 
 
-def test_confidence_falls_with_what_nothing_bears_out() -> None:
-    results = (ok("Mont Blanc is 4,808 m high.", "search"),)
-    question = "How high is Mont Blanc?"
-    borne_out = judged("Mont Blanc is 4,808 m high.", *results, question=question)
-    invented = judged("Mont Blanc is 4,208 m high, said Anna Meier in Bern.", *results, question=question)
-    bare = judged("Mont Blanc is 4,808 m high.", question=question)
-    assert borne_out.confidence is not None
-    assert invented.confidence is not None
-    assert bare.confidence is not None
-    assert borne_out.confidence > bare.confidence > invented.confidence
+def test_support_falls_with_what_nothing_bears_out() -> None:
+    def supported(response: str, *results: ToolEvidence) -> float:
+        material = CritiqueMaterial("How high is Mont Blanc?", response, results)
+        return support_of(Response(evidence_of(material), response), 0)
+
+    found = ok("Mont Blanc is 4,808 m high.", "search")
+    borne_out = supported("Mont Blanc is 4,808 m high.", found)
+    invented = supported("Mont Blanc is 4,208 m high, said Anna Meier in Bern.", found)
+    assert borne_out > supported("Mont Blanc is 4,808 m high.") > invented
+
+
+def test_a_verdict_has_no_confidence() -> None:
+    """A number that is no probability is not told as one (decision 047)."""
+    for response in ("", "The refund is 20 EUR.", "The refund is 25 EUR."):
+        assert judged(response, ok('{"order": "W17", "refund": 20}')).confidence is None
 
 
 def test_orders_in_a_response_or_a_result_are_not_obeyed() -> None:

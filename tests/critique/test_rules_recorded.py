@@ -1,6 +1,6 @@
 """What the verdicts of `rules` are worth on recorded answers: printed, and held to the goal.
 
-Labels are for measuring only. What the weights in `models/adapters/rules/confidence.py` and `comparison.py` were chosen
+Labels are for measuring only. What the weights in `models/adapters/rules/support.py` and `comparison.py` were chosen
 on is the part that is not held back; a question is in one part only.
 """
 
@@ -16,7 +16,9 @@ from sidemirror_server.critique.gate import should_critique
 from sidemirror_server.critique.material import CritiqueMaterial, ToolEvidence, evidence_of
 from sidemirror_server.critique.verdict import verdict_of
 from sidemirror_server.models.adapters.rules.comparison import comparison_answer
-from sidemirror_server.models.adapters.rules.critique import critique_answer
+from sidemirror_server.models.adapters.rules.critique import SIGNIFICANT, critique_answer
+from sidemirror_server.models.adapters.rules.response import Response
+from sidemirror_server.models.adapters.rules.support import support_of
 from tests.recorded import read_rows, recordings
 
 GOAL = 0.65
@@ -35,7 +37,7 @@ def material_of(row: dict[str, Any]) -> CritiqueMaterial:
 
 
 def auc(scored: list[tuple[float, bool]]) -> float:
-    """How often a right answer has more confidence than a wrong one; half for a tie."""
+    """How often a right answer has more support than a wrong one; half for a tie."""
     right = [score for score, correct in scored if correct]
     wrong = [score for score, correct in scored if not correct]
     return sum((one > other) + (one == other) / 2 for one in right for other in wrong) / len(right) / len(wrong)
@@ -46,15 +48,17 @@ def rows_of(name: str, *, held_back: bool) -> Iterator[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("held_back", [False, True])
-def test_confidence_against_what_was_correct(held_back: bool, capsys: pytest.CaptureFixture[str]) -> None:
+def test_support_against_what_was_correct(held_back: bool, capsys: pytest.CaptureFixture[str]) -> None:
     scored: list[tuple[float, bool]] = []
     flagged: defaultdict[tuple[str, bool], int] = defaultdict(int)
     for row in rows_of("outcome_labelled.jsonl.gz", held_back=held_back):
         material = material_of(row)
         verdict = verdict_of(critique_answer(evidence_of(material)), material)
-        assert verdict.confidence is not None
+        assert verdict.confidence is None
         assert verdict.dropped == 0
-        scored.append((verdict.confidence, row["correct"]))
+        response = Response(evidence_of(material), material.response)
+        significant = sum(issue.kind in SIGNIFICANT for issue in verdict.issues)
+        scored.append((support_of(response, significant), row["correct"]))
         flagged["revise", row["correct"]] += verdict.should_revise
         gate = should_critique([result.failed for result in material.results], len(material.response))
         flagged["gate", row["correct"]] += gate.should_critique

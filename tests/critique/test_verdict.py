@@ -5,10 +5,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sidemirror_server.critique.material import CritiqueMaterial, ToolEvidence
-from sidemirror_server.critique.record import IssueKind, QuoteSource
+from sidemirror_server.critique.record import ConfidenceKind, IssueKind, QuoteSource, Verdict
 from sidemirror_server.critique.verdict import verdict_of
 from sidemirror_server.models.answers import CritiqueAnswer, DimensionAnswer, IssueAnswer
-from sidemirror_server.vocabulary.status import ResultStatus
+from sidemirror_server.vocabulary.status import ResultStatus, Usage
 from tests.critique.cast import EVIDENCE, MATERIAL, QUESTION, RESPONSE, critical, issue
 
 KINDS = [kind.value for kind in IssueKind]
@@ -102,11 +102,17 @@ def test_an_issue_comes_once() -> None:
     assert [one.reason for one in verdict_of(twice, MATERIAL).issues] == ["The evidence says 4,808 m."]
 
 
-def test_confidence_is_the_answers_own_else_the_mean_of_its_dimensions_else_absent() -> None:
+def test_confidence_is_the_answers_own_and_never_made_of_its_scores() -> None:
     dimensions = (DimensionAnswer(name="accuracy", score=0.2), DimensionAnswer(name="clarity", score=0.6))
-    assert verdict_of(CritiqueAnswer(dimensions=dimensions, confidence=0.9), MATERIAL).confidence == 0.9
-    assert verdict_of(CritiqueAnswer(dimensions=dimensions), MATERIAL).confidence == pytest.approx(0.4)
-    assert verdict_of(CritiqueAnswer(), MATERIAL).confidence is None
+    said = verdict_of(CritiqueAnswer(dimensions=dimensions, confidence=0.9), MATERIAL)
+    assert (said.confidence, said.confidence_kind) == (0.9, ConfidenceKind.MODEL)
+    silent = verdict_of(CritiqueAnswer(dimensions=dimensions), MATERIAL)
+    assert (silent.confidence, silent.confidence_kind) == (None, None)
+
+
+def test_what_earlier_versions_stored_of_the_rules_is_no_confidence() -> None:
+    stored = Verdict(ResultStatus.OK, confidence=0.62, usage=Usage("rules", "rules-2"))
+    assert stored.confidence_kind is None
 
 
 def test_the_four_dimensions_in_the_seeds_order_each_once() -> None:

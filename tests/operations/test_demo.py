@@ -205,7 +205,6 @@ async def test_one_draft_is_to_be_revised_and_the_other_is_not() -> None:
     careless, careful = await reviews(witness.results)
     assert (careless.critique.should_revise, careful.critique.should_revise) == (True, False)
     assert [issue.quote for issue in careless.critique.issue_details][:1] == ["1854.45 - 625.00 = 1299.45"]
-    assert careless.critique.confidence < careful.critique.confidence
     assert str(right_answer()) in careful.draft
     assert str(right_answer()) not in careless.draft
 

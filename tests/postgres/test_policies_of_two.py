@@ -73,6 +73,7 @@ async def until_lessons(memory: Stub, count: int) -> None:
 
 
 async def test_nothing_is_read_without_work(url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And once for a burst of it. Seen to fail when each call reads."""
     async with running(tmp_path, database_url=url) as served:
         read: list[Scope] = []
         store = served.sidecar.policies._store

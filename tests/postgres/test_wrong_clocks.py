@@ -33,7 +33,7 @@ from tests.conformance.dreams import memory
 from tests.conformance.receipts import receipt
 from tests.conformance.requests import FIRST, METHOD
 from tests.faults.figures import show
-from tests.faults.sidecars import Running, running
+from tests.faults.sidecars import Running, running, server_info, until_health
 from tests.models.endpoint import KEY, LOCAL, Endpoint
 from tests.postgres.databases import Databases
 from tests.wire.calls import MEDIUM, called, failed
@@ -45,6 +45,8 @@ GREEDY = "greedy"
 # A tenant whose policy keeps for five days, and one of whose sidecars was not told whom it serves.
 RULED = "ruled"
 TENANTS = (*HEALTHY, AHEAD, BEHIND, SHORT, RULED)
+# Of whom nothing is old enough to be removed.
+OTHERS = (*HEALTHY, AHEAD, BEHIND)
 # Of these nothing is too old for a sidecar with default settings; most of it is for one that keeps a day.
 AGES_DAYS = (0.003, 2, 10, 25)
 OF = {GREEDY: HEALTHY[0]}
@@ -188,6 +190,45 @@ async def leap(
     assert all(one.sidecar._stores.clock.doubt for one in served.values())
 
 
+async def swept(served: Mapping[str, Running], superuser: str, rounds: int, each: int) -> Kept:
+    """What there was before all have swept: nothing of it is gone that somebody keeps."""
+    await decide(served[UNTOLD], Scope(RULED, "p"), PolicyLevel.TENANT, 5)
+    await decide(served[HEALTHY[0]], Scope(HEALTHY[0], "p"), PolicyLevel.PROJECT, 365)
+    before = await kept(superuser)
+    for _ in range(rounds):
+        await sweep(served)
+    after = await kept(superuser)
+    for tenant_id in OTHERS:
+        assert after.rows[tenant_id] == before.rows[tenant_id], tenant_id
+    assert after.open_turns == before.open_turns == Counter(dict.fromkeys(TENANTS, each))
+    # What is kept for a day, or for five by a policy, did go.
+    for tenant_id, gone in ((SHORT, 3 * each), (RULED, 2 * each)):
+        lost = before.rows[tenant_id] - after.rows[tenant_id]
+        assert {lost[table] for table in ("turns", "memories", "critiques")} == {gone}, tenant_id
+        assert {"log_entries", "ledger_totals"} <= lost.keys()
+        assert not {"requests", "receipts", "lesson_trials", "jobs"} & lost.keys()
+    return before
+
+
+async def wrong_ones_say_so(served: Mapping[str, Running], caplog: pytest.LogCaptureFixture) -> None:
+    """Whoever is wrong has said so, and nobody else."""
+    ahead = {name: round(one.sidecar._stores.clock.ahead_us / US_PER_DAY, 1) for name, one in served.items()}
+    assert ahead == {**dict.fromkeys(served, 0.0), AHEAD: 100.0, BEHIND: -100.0}
+    in_doubt = {name for name, one in served.items() if one.sidecar._stores.clock.doubt}
+    assert in_doubt == {AHEAD, BEHIND}
+    clocks = {name: (await server_info(one.address)).store_clock for name, one in served.items()}
+    skews = {name: round(clock.ahead.ToMicroseconds() / US_PER_DAY, 1) for name, clock in clocks.items()}
+    assert skews == ahead
+    assert {name for name, clock in clocks.items() if "days from the database's" in clock.doubt} == in_doubt
+    for name, one in served.items():
+        expected = "NOT_SERVING" if name in in_doubt else "SERVING"
+        await until_health(one.address, "sidemirror.v1.SidecarService/clock", expected)
+    differ = told(caplog, "clock_differs_from_database")
+    assert sorted(round(one["ahead_s"] / 86_400) for one in differ) == [-100, 100]
+    assert len(told(caplog, "retention_stopped")) == 2
+    assert len(told(caplog, "serves_everybody")) == 1
+
+
 @pytest.mark.parametrize(
     ("each", "rounds"),
     [
@@ -217,41 +258,16 @@ async def test_nobody_removes_what_others_keep(
         async with everybody(databases.cluster.url("sidecar", name), endpoint, tmp_path) as served:
             for tenant_id in TENANTS:
                 await fill(served[HEALTHY[0]], Scope(tenant_id, "p"), each)
-            await decide(served[UNTOLD], Scope(RULED, "p"), PolicyLevel.TENANT, 5)
-            await decide(served[HEALTHY[0]], Scope(HEALTHY[0], "p"), PolicyLevel.PROJECT, 365)
-            before = await kept(superuser)
-            for _ in range(rounds):
-                await sweep(served)
-            after = await kept(superuser)
-            others = [tenant_id for tenant_id in TENANTS if tenant_id not in (SHORT, RULED)]
-            for tenant_id in others:
-                assert after.rows[tenant_id] == before.rows[tenant_id], tenant_id
-            assert after.open_turns == before.open_turns == Counter(dict.fromkeys(TENANTS, each))
-            # What is kept for a day, or for five by a policy, did go.
-            for tenant_id, gone in ((SHORT, 3 * each), (RULED, 2 * each)):
-                lost = before.rows[tenant_id] - after.rows[tenant_id]
-                assert {lost[table] for table in ("turns", "memories", "critiques")} == {gone}, tenant_id
-                assert {"log_entries", "ledger_totals"} <= lost.keys()
-                assert not {"requests", "receipts", "lesson_trials", "jobs"} & lost.keys()
-
+            before = await swept(served, superuser, rounds, each)
             for number, tenant_id in enumerate(TENANTS):
                 await ask(served.get(tenant_id, served[UNTOLD]), tenant_id, number)
             days = (await kept(superuser)).days_of_spend
             old = {today - round(age) for age in AGES_DAYS}
-            assert all(days[tenant_id] == old for tenant_id in others), "spent on a day of its own"
+            assert all(days[tenant_id] == old for tenant_id in OTHERS), "spent on a day of its own"
 
-            # Whoever is wrong has said so, and nobody else.
-            ahead = {name: round(one.sidecar._stores.clock.ahead_us / US_PER_DAY, 1) for name, one in served.items()}
-            assert ahead == {**dict.fromkeys(served, 0.0), AHEAD: 100.0, BEHIND: -100.0}
-            in_doubt = {name for name, one in served.items() if one.sidecar._stores.clock.doubt}
-            assert in_doubt == {AHEAD, BEHIND}
-            differ = told(caplog, "clock_differs_from_database")
-            assert sorted(round(one["ahead_s"] / 86_400) for one in differ) == [-100, 100]
-            assert len(told(caplog, "retention_stopped")) == 2
-            assert len(told(caplog, "serves_everybody")) == 1
-
+            await wrong_ones_say_so(served, caplog)
             await leap(monkeypatch, served, superuser, rounds, old)
             assert len(told(caplog, "database_clock_leapt")) == len(served)
             assert len(told(caplog, "retention_stopped")) == len(served)
-    rows = sum(before.rows[tenant_id].total() for tenant_id in others)
+    rows = sum(before.rows[tenant_id].total() for tenant_id in OTHERS)
     show(f"{len(served)} sidecars, {rounds} sweeps of each, {rows} rows of the others: none removed, before and after")

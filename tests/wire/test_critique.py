@@ -86,6 +86,7 @@ def test_a_verdict(tmp_path: Path) -> None:
     with played(tmp_path, Cast(critique=critical(issue(fix="Say 4,808.")))) as stub:
         critique = stub.Critique(pb.CritiqueRequest(**GIVEN), timeout=TIMEOUT_S).critique
         assert (critique.status, critique.confidence, critique.should_revise) == (OK, 0.3, True)
+        assert critique.confidence_kind == common_pb2.CONFIDENCE_KIND_MODEL
         assert list(critique.issues) == ["The evidence says 4,808 m."]
         assert critique.issue_details[0] == common_pb2.CritiqueIssue(
             kind=common_pb2.ISSUE_KIND_WRONG_FACT,
@@ -119,6 +120,18 @@ def test_what_the_model_is_asked(tmp_path: Path) -> None:
     assert one.prompt.index(QUESTION) < one.prompt.index(EVIDENCE) < one.prompt.index(RESPONSE)
 
 
+def test_the_model_reads_what_a_tool_was_called_with(tmp_path: Path) -> None:
+    cast = Cast(critique=FINE)
+    arguments = '{"query": "height of Mont Blanc", "password": "hunter2"}'
+    result = common_pb2.ToolResult(name="search", arguments=arguments, content=EVIDENCE)
+    with played(tmp_path, cast) as stub:
+        stub.Critique(pb.CritiqueRequest(**{**GIVEN, "tool_results": [result]}), timeout=TIMEOUT_S)
+    (asked,) = cast.asked
+    assert 'search({"query": "height of Mont Blanc"' in asked.prompt
+    assert "hunter2" not in asked.prompt
+    assert [step.kind for step in asked.evidence.steps] == ["tool_call", "tool_result", "response"]
+
+
 @pytest.mark.parametrize(
     "status",
     [
@@ -141,6 +154,7 @@ def test_a_failing_model_gives_the_seeds_default_and_moves_no_figure(tmp_path: P
         critique = stub.Critique(pb.CritiqueRequest(**GIVEN), timeout=TIMEOUT_S).critique
         assert critique.status == common_pb2.ResultStatus.Value(f"RESULT_STATUS_{status.name}")
         assert (critique.confidence, list(critique.issues)) == (0.5, ["Reflection failed"])
+        assert critique.confidence_kind == common_pb2.CONFIDENCE_KIND_UNSPECIFIED
         assert (list(critique.suggestions), critique.should_revise) == ([], False)
         assert (critique.critique_id, list(critique.issue_details), critique.revision_prompt) == ("", [], "")
         assert critique.detail == "as the script says"
@@ -286,8 +300,9 @@ def test_figures_and_outcomes(stub: CritiqueServiceStub) -> None:
     total = found.totals[0]
     assert (total.provider, total.count, total.revision_rate) == ("rules", 3, pytest.approx(1 / 3))  # type: ignore[comparison-overlap]
     assert (total.reported_count, total.agreement) == (3, pytest.approx(2 / 3))  # type: ignore[comparison-overlap]
-    assert total.mean_confidence == pytest.approx(sum(one.confidence for one in made) / 3)
-    assert total.p50_confidence == sorted(one.confidence for one in made)[1]
+    assert {(one.confidence, one.confidence_kind) for one in made} == {(0.5, 0)}, "the rules give no confidence"
+    assert not total.HasField("mean_confidence")
+    assert not total.HasField("p50_confidence")
     assert [bucket.count for bucket in found.buckets] in ([3], [1, 2], [2, 1])
     assert not figures(stub, tenant_id="figures", provider="anthropic").totals
     kept = listed(stub, tenant_id="figures")

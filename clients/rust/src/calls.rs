@@ -282,9 +282,11 @@ service! {
 }
 
 service! {
-    /// SidecarService: what the sidecar says of itself, and policies.
+    /// SidecarService: what the sidecar says of itself, the erasure of what it stores, and policies.
     Sidecar, SidecarServiceClient {
         read get_server_info(GetServerInfoRequest) -> GetServerInfoResponse;
+        write erase(EraseRequest) -> EraseResponse;
+        read list_tombstones(ListTombstonesRequest) -> ListTombstonesResponse;
         read get_policy(GetPolicyRequest) -> GetPolicyResponse;
         write set_policy(SetPolicyRequest) -> SetPolicyResponse;
     }

@@ -31,11 +31,12 @@ from sidemirror_server.storage.sqlite.memory_vectors import NEEDED as VECTORS_NE
 from sidemirror_server.thinking.prompts import templates
 from sidemirror_server.vocabulary.clock import Clock
 from sidemirror_server.vocabulary.scope import Scope, Served, Serves
+from sidemirror_server.vocabulary.store_clock import StoreClock
 
 # The provider's small model (decision 023). openai_compatible: only at OpenAI's public address, because the models of
 # another server are unknown.
 _SMALL = {"anthropic": "claude-haiku-5-5", "openai_compatible": "gpt-5-mini", "rules": RulesModel.name}
-# Where another package offers a provider: a callable (model name, API key or None, base URL or None) → LanguageModel.
+# Entry points by which packages offer providers: callables (model name, API key or None, URL or None) → LanguageModel.
 _ENTRY_POINTS = "sidemirror.models"
 
 
@@ -99,7 +100,7 @@ def _maker(provider: str) -> Callable[[str, str | None, str | None], LanguageMod
 
 
 def stand_in(model: LanguageModel, clock: Clock) -> dict[Purpose, Route]:
-    """This model for every purpose, at no cost."""
+    """Routes that ask this model for every purpose, at no cost."""
     provider = Provider(model, None, 1, clock)
     return {purpose: Route(provider) for purpose in Purpose}
 
@@ -144,7 +145,7 @@ ASKED_FOR = tuple(purpose for purpose in Purpose if purpose is not Purpose.MEMOR
 
 
 def info_of(
-    settings: Settings, own: Scope, stores: Sequence[StoreFacts], routes: Mapping[Purpose, Route]
+    settings: Settings, own: Scope, stores: Sequence[StoreFacts], clock: StoreClock, routes: Mapping[Purpose, Route]
 ) -> ServerInfo:
     """The answer of GetServerInfo."""
     limits = {name: int(value) for name, value in msgspec.structs.asdict(settings.limits).items()}
@@ -154,6 +155,7 @@ def info_of(
         stores=tuple(stores),
         models=tuple(_facts(purpose, routes[purpose].provider) for purpose in ASKED_FOR),
         limits=limits,
+        store_clock=clock,
     )
 
 

@@ -16,8 +16,8 @@ from sidemirror_server.vocabulary.scope import Serves
 _log = logging.getLogger(__name__)
 
 _AT_ONCE = 1_000
-# How long the reports of finished goals are kept (decision 026): they are shown for 7 days, and the rest is a margin
-# for a clock that is ahead for a while.
+# How long the reports of finished goals are kept (decision 026): they are shown for 7 days, and the other 9 days allow
+# for a clock that runs ahead for a while.
 _REPORTS_KEPT_US = 16 * US_PER_DAY
 # How long failed jobs of reports and dreams are kept. Chosen here: nobody retries a job after so long.
 _DEAD_KEPT_US = 90 * US_PER_DAY
@@ -32,8 +32,8 @@ _TURNS_AT_ONCE = 50
 
 
 class KeptFor:
-    """Removes from the served scopes the records that are no longer needed, and those that policies and settings limit
-    (`policy/retention.py`). Nothing is removed while the clock is in doubt."""
+    """Removes the records of the served scopes that are no longer needed, or that exceed the limits of policies and
+    settings (`policy/retention.py`). Nothing is removed while the clock is in doubt."""
 
     def __init__(self, policies: PoliciesInForce, serves: Serves, stores: Stores) -> None:
         self._policies = policies

@@ -181,7 +181,7 @@ class Sidecar:
             ),
             memory.service(self.gateway, own_prompts, turns),
             sidecar_service(
-                info_of(settings, Scope(settings.tenant_id, settings.project_id), stores.facts, routes),
+                info_of(settings, Scope(settings.tenant_id, settings.project_id), stores.facts, clock, routes),
                 spending,
                 self.policies,
             ),
@@ -229,7 +229,7 @@ class Sidecar:
         if self.serves.said or not self._stores.is_shared:
             _log.info("serves", extra=told)
         else:
-            # Safe for a single operator only: every tenant's texts go to this sidecar's models.
+            # This is safe for a single operator only: every tenant's texts go to this sidecar's models.
             _log.warning("serves_everybody", extra={**told, "setting": "serves (SIDEMIRROR_SERVES)"})
 
     def _listen(self, address: str) -> None:
@@ -241,12 +241,12 @@ class Sidecar:
 
     async def serve_until(self, stop: Awaitable[object], ready: Callable[[], None] | None = None) -> None:
         """Serves until `stop` is done, then drains. Raises the error of a background task that fails. `ready` is called
-        when all that models need is loaded."""
+        when everything that models need is loaded."""
         async with asyncio.TaskGroup() as group:
             work = [
                 *(self.recorder.run(), self._sweep(), self._prepare(ready), self._standing.follow_the_store()),
                 *(self._worker.run(), self._republish(), self._standing.follow_goals(), self.memory.alikes.run()),
-                self._identity.follow(),
+                *(self._identity.follow(), self._standing.follow_the_clock()),
             ]
             if self._lookout is not None:
                 work.append(self._lookout.run())
@@ -291,7 +291,7 @@ class Sidecar:
             ready()
 
     async def _republish(self) -> None:
-        """Publishes goal reflections again that Redis has lost."""
+        """Republishes the goal reflections that Redis has lost."""
         stores = self._stores
         if stores.redis is not None:
             republisher = Republisher(
@@ -327,8 +327,8 @@ async def assemble(
 ) -> AsyncIterator[Sidecar]:
     """A server made from these settings; closes it and its stores at the end.
 
-    `model`, `clock`, `turn_limits` and `pace` (of background work) replace the defaults in tests and demonstrations;
-    such a model costs nothing. Raises BadSettings, StoreUnavailable, CannotListen.
+    `model`, `clock`, `turn_limits` and `pace` (of background work) replace the defaults in tests and demonstrations.
+    The use of `model` costs nothing. Raises BadSettings, StoreUnavailable, CannotListen.
     """
     clock = clock or SystemClock()
     limits = turn_limits or TurnLimits(

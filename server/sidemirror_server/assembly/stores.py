@@ -97,7 +97,7 @@ async def open_stores(settings: Settings, clock: Clock, stack: contextlib.AsyncE
 
 
 async def _embedded(settings: Settings, clock: Clock, stack: contextlib.AsyncExitStack) -> Stores:
-    """Everything in one SQLite file, which this sidecar alone writes."""
+    """Everything in one SQLite file, which only this sidecar writes."""
     database = await SqliteDatabase.open(settings.data_dir, now_us=clock.now_us())
     stack.push_async_callback(database.close)
     searches = SearchProcesses(settings.data_dir / FILE_NAME)
@@ -128,8 +128,8 @@ async def _embedded(settings: Settings, clock: Clock, stack: contextlib.AsyncExi
 
 
 async def _shared(settings: Settings, clock: Clock, stack: contextlib.AsyncExitStack) -> Stores:
-    """Everything in a shared Postgres database, which may be unavailable at first. Raises StoreRefused when it must not
-    be used. The driver is loaded only here."""
+    """Everything in a shared Postgres database, which may be unavailable at first. Raises StoreRefused when the
+    database must not be used. The driver is loaded only here."""
     from sidemirror_server.storage.postgres.critiques import PostgresCritiques
     from sidemirror_server.storage.postgres.database import PostgresDatabase
     from sidemirror_server.storage.postgres.dreams import PostgresDreams
@@ -202,7 +202,7 @@ async def migrate_shared(
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Brings the schema of a Postgres database up to date, as its owner, lets the roles use it, and binds them to their
     tenants (by role; '*' is every tenant). Returns the migrations applied now, by name, and the roles that see nothing
-    since they are bound to no tenant. Raises StoreUnavailable, saying why."""
+    because they are bound to no tenant. Raises StoreUnavailable, saying why."""
     from sidemirror_server.storage.postgres.migrate import migrate, unbound_roles
 
     applied = await migrate(url, grant_to, SystemClock().now_us(), tenants=tenants)

@@ -22,12 +22,14 @@ from sidemirror_server.vocabulary.text import clip
 
 # In code points. Chosen here: `rules` can read whole documents, and all results of a turn stay within some megabytes.
 RESULT_CHARS = 32_000
-# Results in one critique; of more, the last ones are kept. A request may have as many.
+ARGUMENTS_CHARS = 2_000
+# Limit on the tool results in one critique, as in one request. If a turn has more, the last ones are kept.
 MOST_RESULTS = 100
 
 
 class ToolEvidence(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The outcome of one tool call. `failed`: the tool reported an error, or the call itself failed."""
+    """The outcome of one tool call. `failed`: the tool reported an error, or the call itself failed. `arguments`: those
+    of the call; empty if unknown."""
 
     tool: str
     text: str
@@ -96,7 +98,10 @@ def _result(what: ToolReturned | ToolFailed, calls: dict[str, ToolCalled], open_
     failed = isinstance(what, ToolFailed) or what.is_error
     text = what.error if isinstance(what, ToolFailed) else what.content
     return ToolEvidence(
-        call.name if call else "", clip(text, RESULT_CHARS), failed, clip(call.arguments, 2_000) if call else ""
+        call.name if call else "",
+        clip(text, RESULT_CHARS),
+        failed,
+        clip(call.arguments, ARGUMENTS_CHARS) if call else "",
     )
 
 

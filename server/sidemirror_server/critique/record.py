@@ -12,6 +12,9 @@ import msgspec
 from sidemirror_server.vocabulary.origin import Origin
 from sidemirror_server.vocabulary.status import ResultStatus, Usage
 
+# The provider of the built-in rules, as stored.
+_RULES = "rules"
+
 
 class IssueKind(StrEnum):
     """What is wrong. Only the first three call for a revision: seed response-critique's "significant problems"."""
@@ -43,6 +46,12 @@ class QuoteSource(StrEnum):
     EVIDENCE = "evidence"
 
 
+class ConfidenceKind(StrEnum):
+    """The kind of a confidence: a language model's own estimate."""
+
+    MODEL = "model"
+
+
 class Issue(msgspec.Struct, frozen=True, omit_defaults=True):
     """One problem, whose quote was found in a text that its kind may quote."""
 
@@ -72,7 +81,7 @@ class Better(StrEnum):
 
 class Comparison(msgspec.Struct, frozen=True, omit_defaults=True):
     """A comparison of a later response with an earlier one, asked in both orders. `better`: None if the status is not
-    OK; the earlier one is then kept. `agreed`: whether both orders gave the same answer; if not, it is a tie."""
+    OK (the earlier one is then kept). `agreed`: both orders gave the same answer; if not, it is a tie."""
 
     status: ResultStatus
     detail: str = ""
@@ -85,7 +94,7 @@ class Comparison(msgspec.Struct, frozen=True, omit_defaults=True):
 
 class Verdict(msgspec.Struct, frozen=True, omit_defaults=True):
     """The judgement of one response. `dropped`: how many issues were dropped, because their quote was not found or
-    because they contain orders to the critic."""
+    because they contain orders to the critic. `confidence`: how likely the response is right and complete, 0 to 1."""
 
     status: ResultStatus
     detail: str = ""
@@ -97,6 +106,14 @@ class Verdict(msgspec.Struct, frozen=True, omit_defaults=True):
     revision_prompt: str = ""
     dropped: int = 0
     usage: Usage | None = None
+
+    @property
+    def confidence_kind(self) -> ConfidenceKind | None:
+        """The kind of the confidence; None without one. Earlier versions stored a confidence of the built-in rules,
+        which was not a probability (decision 047)."""
+        if self.confidence is None or (self.usage is not None and self.usage.provider == _RULES):
+            return None
+        return ConfidenceKind.MODEL
 
 
 class Critique(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -4,7 +4,6 @@
 potential harm. A model cannot set it directly.
 """
 
-import math
 from collections.abc import Iterable, Sequence
 
 from sidemirror_server.critique.material import CritiqueMaterial
@@ -15,7 +14,7 @@ from sidemirror_server.vocabulary.status import ResultStatus, Usage
 
 # Seed response-critique, "Result format": "wrong facts, missing critical info, harmful advice".
 REVISED_FOR = frozenset({IssueKind.WRONG_FACT, IssueKind.MISSING_CRITICAL_INFORMATION, IssueKind.POTENTIAL_HARM})
-# Kinds that may quote the task or the evidence, because missing information cannot be quoted from the response.
+# Issues of these kinds may quote the task or the evidence: the response cannot contain what is missing from it.
 _OF_ABSENCE = frozenset({IssueKind.MISSING_CRITICAL_INFORMATION, IssueKind.MISSING_DETAIL})
 # Seed response-critique, "Evaluation dimensions", in its order.
 DIMENSIONS = ("accuracy", "completeness", "actionability", "clarity")
@@ -27,7 +26,7 @@ def verdict_of(answer: CritiqueAnswer, material: CritiqueMaterial, usage: Usage 
     revise = asks_for_revision(issues)
     return Verdict(
         status=ResultStatus.OK,
-        confidence=_confidence(answer),
+        confidence=answer.confidence,
         issues=issues,
         suggestions=tuple(
             dict.fromkeys(text for text in answer.suggestions if text.strip() and not gives_orders(text))
@@ -89,21 +88,13 @@ _NAMES = {
 
 
 def _source(quote: str, kind: IssueKind, texts: dict[QuoteSource, str]) -> QuoteSource | None:
-    """The text that has the quote, among those that an issue of this kind may quote; None if none has it."""
+    """The text that contains the quote, among the texts that an issue of this kind may quote; None if there is none."""
     places = (
         (QuoteSource.TASK, QuoteSource.EVIDENCE, QuoteSource.RESPONSE)
         if kind in _OF_ABSENCE
         else (QuoteSource.RESPONSE,)
     )
     return next((place for place in places if is_in(quote, texts[place])), None)
-
-
-def _confidence(answer: CritiqueAnswer) -> float | None:
-    """The answer's confidence, else the mean of its dimensions' scores, else None (decision 019)."""
-    if answer.confidence is not None:
-        return answer.confidence
-    scores = [dimension.score for dimension in _dimensions(answer)]
-    return math.fsum(scores) / len(scores) if scores else None
 
 
 def _dimensions(answer: CritiqueAnswer) -> tuple[Dimension, ...]:

@@ -129,7 +129,7 @@ def _credentials(given: AsClient) -> grpc.ChannelCredentials | None:
     if not given.ca:
         return None
     if bool(given.key) != bool(given.certificate):
-        # gRPC would abort the process.
+        # gRPC aborts the process if one of the two is missing.
         lacking = "SIDEMIRROR_CLIENT_KEY_FILE" if given.certificate else "SIDEMIRROR_CLIENT_CERTIFICATE_FILE"
         raise BadSettings(f"{lacking}: a client's certificate and its key are used together")
     key = _read(given.key, "SIDEMIRROR_CLIENT_KEY_FILE") if given.key else None

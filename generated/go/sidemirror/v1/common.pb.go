@@ -300,8 +300,8 @@ const (
 	CritiqueMode_CRITIQUE_MODE_UNSPECIFIED CritiqueMode = 0
 	// No responses. The agent may still call Critique.
 	CritiqueMode_CRITIQUE_MODE_OFF CritiqueMode = 1
-	// Responses that the gate selects: after a tool result with an error or 3 or more tool results, or if they are longer
-	// than 2,000 Unicode code points.
+	// Responses that the gate selects: those after a tool result with an error, those after 3 or more tool results, and
+	// those longer than 2,000 Unicode code points.
 	CritiqueMode_CRITIQUE_MODE_GATED CritiqueMode = 2
 	// Every response.
 	CritiqueMode_CRITIQUE_MODE_ALWAYS CritiqueMode = 3
@@ -493,7 +493,7 @@ func (IssueKind) EnumDescriptor() ([]byte, []int) {
 	return file_sidemirror_v1_common_proto_rawDescGZIP(), []int{6}
 }
 
-// How much an issue matters to the reader. The severity does not decide about a revision.
+// How much an issue matters to the reader. The severity does not affect whether a revision is needed.
 type IssueSeverity int32
 
 const (
@@ -607,6 +607,55 @@ func (QuoteSource) EnumDescriptor() ([]byte, []int) {
 	return file_sidemirror_v1_common_proto_rawDescGZIP(), []int{8}
 }
 
+// What a confidence is.
+type ConfidenceKind int32
+
+const (
+	// Not set: there is no confidence. Sidecars from before this field never set it.
+	ConfidenceKind_CONFIDENCE_KIND_UNSPECIFIED ConfidenceKind = 0
+	// A language model's own estimate, which nothing has compared with outcomes.
+	ConfidenceKind_CONFIDENCE_KIND_MODEL ConfidenceKind = 1
+)
+
+// Enum value maps for ConfidenceKind.
+var (
+	ConfidenceKind_name = map[int32]string{
+		0: "CONFIDENCE_KIND_UNSPECIFIED",
+		1: "CONFIDENCE_KIND_MODEL",
+	}
+	ConfidenceKind_value = map[string]int32{
+		"CONFIDENCE_KIND_UNSPECIFIED": 0,
+		"CONFIDENCE_KIND_MODEL":       1,
+	}
+)
+
+func (x ConfidenceKind) Enum() *ConfidenceKind {
+	p := new(ConfidenceKind)
+	*p = x
+	return p
+}
+
+func (x ConfidenceKind) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (ConfidenceKind) Descriptor() protoreflect.EnumDescriptor {
+	return file_sidemirror_v1_common_proto_enumTypes[9].Descriptor()
+}
+
+func (ConfidenceKind) Type() protoreflect.EnumType {
+	return &file_sidemirror_v1_common_proto_enumTypes[9]
+}
+
+func (x ConfidenceKind) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use ConfidenceKind.Descriptor instead.
+func (ConfidenceKind) EnumDescriptor() ([]byte, []int) {
+	return file_sidemirror_v1_common_proto_rawDescGZIP(), []int{9}
+}
+
 // Which of two responses is better.
 type ComparisonOutcome int32
 
@@ -648,11 +697,11 @@ func (x ComparisonOutcome) String() string {
 }
 
 func (ComparisonOutcome) Descriptor() protoreflect.EnumDescriptor {
-	return file_sidemirror_v1_common_proto_enumTypes[9].Descriptor()
+	return file_sidemirror_v1_common_proto_enumTypes[10].Descriptor()
 }
 
 func (ComparisonOutcome) Type() protoreflect.EnumType {
-	return &file_sidemirror_v1_common_proto_enumTypes[9]
+	return &file_sidemirror_v1_common_proto_enumTypes[10]
 }
 
 func (x ComparisonOutcome) Number() protoreflect.EnumNumber {
@@ -661,7 +710,7 @@ func (x ComparisonOutcome) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use ComparisonOutcome.Descriptor instead.
 func (ComparisonOutcome) EnumDescriptor() ([]byte, []int) {
-	return file_sidemirror_v1_common_proto_rawDescGZIP(), []int{9}
+	return file_sidemirror_v1_common_proto_rawDescGZIP(), []int{10}
 }
 
 // One message of a conversation.
@@ -731,7 +780,9 @@ type ToolResult struct {
 	// What the tool returned. At most 256 KiB.
 	Content string `protobuf:"bytes,4,opt,name=content,proto3" json:"content,omitempty"`
 	// Why the call itself failed; empty when it did not fail. At most 256 KiB.
-	Error         string `protobuf:"bytes,5,opt,name=error,proto3" json:"error,omitempty"`
+	Error string `protobuf:"bytes,5,opt,name=error,proto3" json:"error,omitempty"`
+	// What the tool was called with, which a critique compares with the response; may be empty. At most 256 KiB.
+	Arguments     string `protobuf:"bytes,6,opt,name=arguments,proto3" json:"arguments,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -797,6 +848,13 @@ func (x *ToolResult) GetContent() string {
 func (x *ToolResult) GetError() string {
 	if x != nil {
 		return x.Error
+	}
+	return ""
+}
+
+func (x *ToolResult) GetArguments() string {
+	if x != nil {
+		return x.Arguments
 	}
 	return ""
 }
@@ -1396,7 +1454,8 @@ type CritiqueResult struct {
 	Status ResultStatus `protobuf:"varint,2,opt,name=status,proto3,enum=sidemirror.v1.ResultStatus" json:"status,omitempty"`
 	// Why the status is not OK, for people; empty when it is OK.
 	Detail string `protobuf:"bytes,3,opt,name=detail,proto3" json:"detail,omitempty"`
-	// How likely the response is right and complete, 0 to 1; 0.5 when the model gave no confidence.
+	// How likely the response is right and complete, 0 to 1, if `confidence_kind` is set. Otherwise there is no confidence,
+	// and this is always 0.5.
 	Confidence float64 `protobuf:"fixed64,4,opt,name=confidence,proto3" json:"confidence,omitempty"`
 	// The problems in words: the reasons of `issue_details`, in its order.
 	Issues []string `protobuf:"bytes,5,rep,name=issues,proto3" json:"issues,omitempty"`
@@ -1407,7 +1466,7 @@ type CritiqueResult struct {
 	// Whether a problem is a wrong fact, missing critical information or potential harm. The server computes it from
 	// `issue_details`; style and length never set it.
 	ShouldRevise bool `protobuf:"varint,8,opt,name=should_revise,json=shouldRevise,proto3" json:"should_revise,omitempty"`
-	// The four dimensions, as far as they were judged.
+	// The scores in the four dimensions; those that were not judged are left out.
 	Dimensions []*CritiqueDimension `protobuf:"bytes,9,rep,name=dimensions,proto3" json:"dimensions,omitempty"`
 	// The prompt for a second turn of the agent if `should_revise` is true; else empty.
 	RevisionPrompt string `protobuf:"bytes,10,opt,name=revision_prompt,json=revisionPrompt,proto3" json:"revision_prompt,omitempty"`
@@ -1418,9 +1477,11 @@ type CritiqueResult struct {
 	// Problems that were dropped: their quote was not found, or they repeated instructions hidden in the material.
 	DroppedIssueCount int32 `protobuf:"varint,13,opt,name=dropped_issue_count,json=droppedIssueCount,proto3" json:"dropped_issue_count,omitempty"`
 	// How far the verdict's texts can be trusted.
-	Origin        Origin `protobuf:"varint,14,opt,name=origin,proto3,enum=sidemirror.v1.Origin" json:"origin,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Origin Origin `protobuf:"varint,14,opt,name=origin,proto3,enum=sidemirror.v1.Origin" json:"origin,omitempty"`
+	// What `confidence` is; UNSPECIFIED when there is none, as in every verdict of the built-in rules.
+	ConfidenceKind ConfidenceKind `protobuf:"varint,15,opt,name=confidence_kind,json=confidenceKind,proto3,enum=sidemirror.v1.ConfidenceKind" json:"confidence_kind,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *CritiqueResult) Reset() {
@@ -1551,6 +1612,13 @@ func (x *CritiqueResult) GetOrigin() Origin {
 	return Origin_ORIGIN_UNSPECIFIED
 }
 
+func (x *CritiqueResult) GetConfidenceKind() ConfidenceKind {
+	if x != nil {
+		return x.ConfidenceKind
+	}
+	return ConfidenceKind_CONFIDENCE_KIND_UNSPECIFIED
+}
+
 var File_sidemirror_v1_common_proto protoreflect.FileDescriptor
 
 const file_sidemirror_v1_common_proto_rawDesc = "" +
@@ -1558,14 +1626,15 @@ const file_sidemirror_v1_common_proto_rawDesc = "" +
 	"\x1asidemirror/v1/common.proto\x12\rsidemirror.v1\x1a\x1egoogle/protobuf/duration.proto\"S\n" +
 	"\aMessage\x12.\n" +
 	"\x04role\x18\x01 \x01(\x0e2\x1a.sidemirror.v1.MessageRoleR\x04role\x12\x18\n" +
-	"\acontent\x18\x02 \x01(\tR\acontent\"\x84\x01\n" +
+	"\acontent\x18\x02 \x01(\tR\acontent\"\xa2\x01\n" +
 	"\n" +
 	"ToolResult\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x17\n" +
 	"\acall_id\x18\x02 \x01(\tR\x06callId\x12\x19\n" +
 	"\bis_error\x18\x03 \x01(\bR\aisError\x12\x18\n" +
 	"\acontent\x18\x04 \x01(\tR\acontent\x12\x14\n" +
-	"\x05error\x18\x05 \x01(\tR\x05error\"\xe8\x02\n" +
+	"\x05error\x18\x05 \x01(\tR\x05error\x12\x1c\n" +
+	"\targuments\x18\x06 \x01(\tR\targuments\"\xe8\x02\n" +
 	"\x05Usage\x12\x1a\n" +
 	"\bprovider\x18\x01 \x01(\tR\bprovider\x12\x14\n" +
 	"\x05model\x18\x02 \x01(\tR\x05model\x12D\n" +
@@ -1616,7 +1685,7 @@ const file_sidemirror_v1_common_proto_rawDesc = "" +
 	"\aoutcome\x18\x04 \x01(\x0e2 .sidemirror.v1.ComparisonOutcomeR\aoutcome\x12\x16\n" +
 	"\x06agreed\x18\x05 \x01(\bR\x06agreed\x12\x16\n" +
 	"\x06reason\x18\x06 \x01(\tR\x06reason\x12*\n" +
-	"\x05usage\x18\a \x01(\v2\x14.sidemirror.v1.UsageR\x05usage\"\xf9\x04\n" +
+	"\x05usage\x18\a \x01(\v2\x14.sidemirror.v1.UsageR\x05usage\"\xc1\x05\n" +
 	"\x0eCritiqueResult\x12\x1f\n" +
 	"\vcritique_id\x18\x01 \x01(\tR\n" +
 	"critiqueId\x123\n" +
@@ -1639,7 +1708,8 @@ const file_sidemirror_v1_common_proto_rawDesc = "" +
 	"comparison\x12*\n" +
 	"\x05usage\x18\f \x01(\v2\x14.sidemirror.v1.UsageR\x05usage\x12.\n" +
 	"\x13dropped_issue_count\x18\r \x01(\x05R\x11droppedIssueCount\x12-\n" +
-	"\x06origin\x18\x0e \x01(\x0e2\x15.sidemirror.v1.OriginR\x06origin*\xc6\x02\n" +
+	"\x06origin\x18\x0e \x01(\x0e2\x15.sidemirror.v1.OriginR\x06origin\x12F\n" +
+	"\x0fconfidence_kind\x18\x0f \x01(\x0e2\x1d.sidemirror.v1.ConfidenceKindR\x0econfidenceKind*\xc6\x02\n" +
 	"\fResultStatus\x12\x1d\n" +
 	"\x19RESULT_STATUS_UNSPECIFIED\x10\x00\x12\x14\n" +
 	"\x10RESULT_STATUS_OK\x10\x01\x12 \n" +
@@ -1701,7 +1771,10 @@ const file_sidemirror_v1_common_proto_rawDesc = "" +
 	"\x18QUOTE_SOURCE_UNSPECIFIED\x10\x00\x12\x19\n" +
 	"\x15QUOTE_SOURCE_RESPONSE\x10\x01\x12\x15\n" +
 	"\x11QUOTE_SOURCE_TASK\x10\x02\x12\x19\n" +
-	"\x15QUOTE_SOURCE_EVIDENCE\x10\x03*\x90\x01\n" +
+	"\x15QUOTE_SOURCE_EVIDENCE\x10\x03*L\n" +
+	"\x0eConfidenceKind\x12\x1f\n" +
+	"\x1bCONFIDENCE_KIND_UNSPECIFIED\x10\x00\x12\x19\n" +
+	"\x15CONFIDENCE_KIND_MODEL\x10\x01*\x90\x01\n" +
 	"\x11ComparisonOutcome\x12\"\n" +
 	"\x1eCOMPARISON_OUTCOME_UNSPECIFIED\x10\x00\x12\x1d\n" +
 	"\x19COMPARISON_OUTCOME_BETTER\x10\x01\x12\x1c\n" +
@@ -1721,7 +1794,7 @@ func file_sidemirror_v1_common_proto_rawDescGZIP() []byte {
 	return file_sidemirror_v1_common_proto_rawDescData
 }
 
-var file_sidemirror_v1_common_proto_enumTypes = make([]protoimpl.EnumInfo, 10)
+var file_sidemirror_v1_common_proto_enumTypes = make([]protoimpl.EnumInfo, 11)
 var file_sidemirror_v1_common_proto_msgTypes = make([]protoimpl.MessageInfo, 11)
 var file_sidemirror_v1_common_proto_goTypes = []any{
 	(ResultStatus)(0),           // 0: sidemirror.v1.ResultStatus
@@ -1733,44 +1806,46 @@ var file_sidemirror_v1_common_proto_goTypes = []any{
 	(IssueKind)(0),              // 6: sidemirror.v1.IssueKind
 	(IssueSeverity)(0),          // 7: sidemirror.v1.IssueSeverity
 	(QuoteSource)(0),            // 8: sidemirror.v1.QuoteSource
-	(ComparisonOutcome)(0),      // 9: sidemirror.v1.ComparisonOutcome
-	(*Message)(nil),             // 10: sidemirror.v1.Message
-	(*ToolResult)(nil),          // 11: sidemirror.v1.ToolResult
-	(*Usage)(nil),               // 12: sidemirror.v1.Usage
-	(*ContextBlock)(nil),        // 13: sidemirror.v1.ContextBlock
-	(*ContextItem)(nil),         // 14: sidemirror.v1.ContextItem
-	(*OmittedItem)(nil),         // 15: sidemirror.v1.OmittedItem
-	(*CritiqueIssue)(nil),       // 16: sidemirror.v1.CritiqueIssue
-	(*CritiqueDimension)(nil),   // 17: sidemirror.v1.CritiqueDimension
-	(*CritiqueComparison)(nil),  // 18: sidemirror.v1.CritiqueComparison
-	(*CritiqueResult)(nil),      // 19: sidemirror.v1.CritiqueResult
-	nil,                         // 20: sidemirror.v1.Usage.ParametersEntry
-	(*durationpb.Duration)(nil), // 21: google.protobuf.Duration
+	(ConfidenceKind)(0),         // 9: sidemirror.v1.ConfidenceKind
+	(ComparisonOutcome)(0),      // 10: sidemirror.v1.ComparisonOutcome
+	(*Message)(nil),             // 11: sidemirror.v1.Message
+	(*ToolResult)(nil),          // 12: sidemirror.v1.ToolResult
+	(*Usage)(nil),               // 13: sidemirror.v1.Usage
+	(*ContextBlock)(nil),        // 14: sidemirror.v1.ContextBlock
+	(*ContextItem)(nil),         // 15: sidemirror.v1.ContextItem
+	(*OmittedItem)(nil),         // 16: sidemirror.v1.OmittedItem
+	(*CritiqueIssue)(nil),       // 17: sidemirror.v1.CritiqueIssue
+	(*CritiqueDimension)(nil),   // 18: sidemirror.v1.CritiqueDimension
+	(*CritiqueComparison)(nil),  // 19: sidemirror.v1.CritiqueComparison
+	(*CritiqueResult)(nil),      // 20: sidemirror.v1.CritiqueResult
+	nil,                         // 21: sidemirror.v1.Usage.ParametersEntry
+	(*durationpb.Duration)(nil), // 22: google.protobuf.Duration
 }
 var file_sidemirror_v1_common_proto_depIdxs = []int32{
 	3,  // 0: sidemirror.v1.Message.role:type_name -> sidemirror.v1.MessageRole
-	20, // 1: sidemirror.v1.Usage.parameters:type_name -> sidemirror.v1.Usage.ParametersEntry
-	21, // 2: sidemirror.v1.Usage.latency:type_name -> google.protobuf.Duration
-	14, // 3: sidemirror.v1.ContextBlock.items:type_name -> sidemirror.v1.ContextItem
-	15, // 4: sidemirror.v1.ContextBlock.omitted:type_name -> sidemirror.v1.OmittedItem
+	21, // 1: sidemirror.v1.Usage.parameters:type_name -> sidemirror.v1.Usage.ParametersEntry
+	22, // 2: sidemirror.v1.Usage.latency:type_name -> google.protobuf.Duration
+	15, // 3: sidemirror.v1.ContextBlock.items:type_name -> sidemirror.v1.ContextItem
+	16, // 4: sidemirror.v1.ContextBlock.omitted:type_name -> sidemirror.v1.OmittedItem
 	2,  // 5: sidemirror.v1.ContextItem.origin:type_name -> sidemirror.v1.Origin
 	6,  // 6: sidemirror.v1.CritiqueIssue.kind:type_name -> sidemirror.v1.IssueKind
 	7,  // 7: sidemirror.v1.CritiqueIssue.severity:type_name -> sidemirror.v1.IssueSeverity
 	8,  // 8: sidemirror.v1.CritiqueIssue.quote_source:type_name -> sidemirror.v1.QuoteSource
 	0,  // 9: sidemirror.v1.CritiqueComparison.status:type_name -> sidemirror.v1.ResultStatus
-	9,  // 10: sidemirror.v1.CritiqueComparison.outcome:type_name -> sidemirror.v1.ComparisonOutcome
-	12, // 11: sidemirror.v1.CritiqueComparison.usage:type_name -> sidemirror.v1.Usage
+	10, // 10: sidemirror.v1.CritiqueComparison.outcome:type_name -> sidemirror.v1.ComparisonOutcome
+	13, // 11: sidemirror.v1.CritiqueComparison.usage:type_name -> sidemirror.v1.Usage
 	0,  // 12: sidemirror.v1.CritiqueResult.status:type_name -> sidemirror.v1.ResultStatus
-	16, // 13: sidemirror.v1.CritiqueResult.issue_details:type_name -> sidemirror.v1.CritiqueIssue
-	17, // 14: sidemirror.v1.CritiqueResult.dimensions:type_name -> sidemirror.v1.CritiqueDimension
-	18, // 15: sidemirror.v1.CritiqueResult.comparison:type_name -> sidemirror.v1.CritiqueComparison
-	12, // 16: sidemirror.v1.CritiqueResult.usage:type_name -> sidemirror.v1.Usage
+	17, // 13: sidemirror.v1.CritiqueResult.issue_details:type_name -> sidemirror.v1.CritiqueIssue
+	18, // 14: sidemirror.v1.CritiqueResult.dimensions:type_name -> sidemirror.v1.CritiqueDimension
+	19, // 15: sidemirror.v1.CritiqueResult.comparison:type_name -> sidemirror.v1.CritiqueComparison
+	13, // 16: sidemirror.v1.CritiqueResult.usage:type_name -> sidemirror.v1.Usage
 	2,  // 17: sidemirror.v1.CritiqueResult.origin:type_name -> sidemirror.v1.Origin
-	18, // [18:18] is the sub-list for method output_type
-	18, // [18:18] is the sub-list for method input_type
-	18, // [18:18] is the sub-list for extension type_name
-	18, // [18:18] is the sub-list for extension extendee
-	0,  // [0:18] is the sub-list for field type_name
+	9,  // 18: sidemirror.v1.CritiqueResult.confidence_kind:type_name -> sidemirror.v1.ConfidenceKind
+	19, // [19:19] is the sub-list for method output_type
+	19, // [19:19] is the sub-list for method input_type
+	19, // [19:19] is the sub-list for extension type_name
+	19, // [19:19] is the sub-list for extension extendee
+	0,  // [0:19] is the sub-list for field type_name
 }
 
 func init() { file_sidemirror_v1_common_proto_init() }
@@ -1784,7 +1859,7 @@ func file_sidemirror_v1_common_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_sidemirror_v1_common_proto_rawDesc), len(file_sidemirror_v1_common_proto_rawDesc)),
-			NumEnums:      10,
+			NumEnums:      11,
 			NumMessages:   11,
 			NumExtensions: 0,
 			NumServices:   0,

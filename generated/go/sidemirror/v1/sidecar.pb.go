@@ -9,6 +9,7 @@ package sidemirrorv1
 import (
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
+	durationpb "google.golang.org/protobuf/types/known/durationpb"
 	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
 	reflect "reflect"
 	sync "sync"
@@ -32,7 +33,7 @@ const (
 	SpendLevel_SPEND_LEVEL_TOTAL SpendLevel = 1
 	// Everything in this server's store for one purpose.
 	SpendLevel_SPEND_LEVEL_PURPOSE SpendLevel = 2
-	// One tenant, all its projects.
+	// One tenant with all its projects.
 	SpendLevel_SPEND_LEVEL_TENANT SpendLevel = 3
 	// One project of a tenant.
 	SpendLevel_SPEND_LEVEL_PROJECT SpendLevel = 4
@@ -310,9 +311,9 @@ type GetServerInfoResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The server's version, as in its package.
 	Version string `protobuf:"bytes,1,opt,name=version,proto3" json:"version,omitempty"`
-	// The tenant that an empty `tenant_id` stands for; empty when the caller's token is good for no such tenant.
+	// The tenant that an empty `tenant_id` stands for; empty when the caller's token determines none.
 	TenantId string `protobuf:"bytes,2,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
-	// The project that an empty `project_id` stands for; empty when `tenant_id` is.
+	// The project that an empty `project_id` stands for; empty when `tenant_id` is empty.
 	ProjectId string `protobuf:"bytes,3,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
 	// The stores that hold the records.
 	Stores []*StoreInfo `protobuf:"bytes,4,rep,name=stores,proto3" json:"stores,omitempty"`
@@ -325,11 +326,15 @@ type GetServerInfoResponse struct {
 	// Every limit that this server enforces, by the name of its setting.
 	Limits map[string]int64 `protobuf:"bytes,8,rep,name=limits,proto3" json:"limits,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"varint,2,opt,name=value"`
 	// What models cost the requested tenant and project in the last 7 days, including today. One entry for each day and
-	// purpose with calls, the newest day first, then by purpose. Empty while the store does not answer.
+	// purpose with calls, the newest day first, then by purpose. Empty while the store does not answer (`spend_unknown`).
 	Spend []*Spend `protobuf:"bytes,9,rep,name=spend,proto3" json:"spend,omitempty"`
-	// The caps that are set on a day's spend, and what counts against them today. Empty while the store does not answer.
-	// A cap that counts the spending of others is left out when the caller's token is not good for all of them.
-	SpendCaps     []*SpendCap `protobuf:"bytes,10,rep,name=spend_caps,json=spendCaps,proto3" json:"spend_caps,omitempty"`
+	// The caps that are set on a day's spend, and what counts against them today. Empty while the store does not answer
+	// (`spend_unknown`). A cap is left out if it counts spending in scopes that the caller's token does not cover.
+	SpendCaps []*SpendCap `protobuf:"bytes,10,rep,name=spend_caps,json=spendCaps,proto3" json:"spend_caps,omitempty"`
+	// Whether `spend` and `spend_caps` are unknown because the store did not answer. They are empty then.
+	SpendUnknown bool `protobuf:"varint,11,opt,name=spend_unknown,json=spendUnknown,proto3" json:"spend_unknown,omitempty"`
+	// The difference between this machine's clock and the store's.
+	StoreClock    *StoreClock `protobuf:"bytes,12,opt,name=store_clock,json=storeClock,proto3" json:"store_clock,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -434,6 +439,20 @@ func (x *GetServerInfoResponse) GetSpendCaps() []*SpendCap {
 	return nil
 }
 
+func (x *GetServerInfoResponse) GetSpendUnknown() bool {
+	if x != nil {
+		return x.SpendUnknown
+	}
+	return false
+}
+
+func (x *GetServerInfoResponse) GetStoreClock() *StoreClock {
+	if x != nil {
+		return x.StoreClock
+	}
+	return nil
+}
+
 // One store of records.
 type StoreInfo struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -507,6 +526,62 @@ func (x *StoreInfo) GetAvailable() bool {
 	return false
 }
 
+// The difference between this machine's clock and the store's. Sidecars that share a store use its clock.
+type StoreClock struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// How far this machine's clock is ahead; negative when it is behind. Absent until it is measured, and where the store
+	// uses this machine's clock.
+	Ahead *durationpb.Duration `protobuf:"bytes,1,opt,name=ahead,proto3" json:"ahead,omitempty"`
+	// Why old records are not removed, for people; empty while they are.
+	Doubt         string `protobuf:"bytes,2,opt,name=doubt,proto3" json:"doubt,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *StoreClock) Reset() {
+	*x = StoreClock{}
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *StoreClock) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*StoreClock) ProtoMessage() {}
+
+func (x *StoreClock) ProtoReflect() protoreflect.Message {
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use StoreClock.ProtoReflect.Descriptor instead.
+func (*StoreClock) Descriptor() ([]byte, []int) {
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *StoreClock) GetAhead() *durationpb.Duration {
+	if x != nil {
+		return x.Ahead
+	}
+	return nil
+}
+
+func (x *StoreClock) GetDoubt() string {
+	if x != nil {
+		return x.Doubt
+	}
+	return ""
+}
+
 // The model for one purpose.
 type ModelInfo struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -524,7 +599,7 @@ type ModelInfo struct {
 
 func (x *ModelInfo) Reset() {
 	*x = ModelInfo{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[3]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -536,7 +611,7 @@ func (x *ModelInfo) String() string {
 func (*ModelInfo) ProtoMessage() {}
 
 func (x *ModelInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[3]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -549,7 +624,7 @@ func (x *ModelInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ModelInfo.ProtoReflect.Descriptor instead.
 func (*ModelInfo) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{3}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *ModelInfo) GetPurpose() string {
@@ -608,7 +683,7 @@ type Spend struct {
 
 func (x *Spend) Reset() {
 	*x = Spend{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[4]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -620,7 +695,7 @@ func (x *Spend) String() string {
 func (*Spend) ProtoMessage() {}
 
 func (x *Spend) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[4]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -633,7 +708,7 @@ func (x *Spend) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Spend.ProtoReflect.Descriptor instead.
 func (*Spend) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{4}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *Spend) GetDay() string {
@@ -725,7 +800,7 @@ type SpendCap struct {
 
 func (x *SpendCap) Reset() {
 	*x = SpendCap{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[5]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -737,7 +812,7 @@ func (x *SpendCap) String() string {
 func (*SpendCap) ProtoMessage() {}
 
 func (x *SpendCap) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[5]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -750,7 +825,7 @@ func (x *SpendCap) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SpendCap.ProtoReflect.Descriptor instead.
 func (*SpendCap) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{5}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *SpendCap) GetLevel() SpendLevel {
@@ -826,7 +901,7 @@ type Policy struct {
 
 func (x *Policy) Reset() {
 	*x = Policy{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[6]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -838,7 +913,7 @@ func (x *Policy) String() string {
 func (*Policy) ProtoMessage() {}
 
 func (x *Policy) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[6]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -851,7 +926,7 @@ func (x *Policy) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Policy.ProtoReflect.Descriptor instead.
 func (*Policy) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{6}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *Policy) GetRetention() *RetentionPolicy {
@@ -897,7 +972,7 @@ type RetentionPolicy struct {
 
 func (x *RetentionPolicy) Reset() {
 	*x = RetentionPolicy{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[7]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -909,7 +984,7 @@ func (x *RetentionPolicy) String() string {
 func (*RetentionPolicy) ProtoMessage() {}
 
 func (x *RetentionPolicy) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[7]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -922,7 +997,7 @@ func (x *RetentionPolicy) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RetentionPolicy.ProtoReflect.Descriptor instead.
 func (*RetentionPolicy) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{7}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *RetentionPolicy) GetSpendDays() int32 {
@@ -982,7 +1057,7 @@ type PolicyCap struct {
 
 func (x *PolicyCap) Reset() {
 	*x = PolicyCap{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[8]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -994,7 +1069,7 @@ func (x *PolicyCap) String() string {
 func (*PolicyCap) ProtoMessage() {}
 
 func (x *PolicyCap) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[8]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1007,7 +1082,7 @@ func (x *PolicyCap) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PolicyCap.ProtoReflect.Descriptor instead.
 func (*PolicyCap) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{8}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *PolicyCap) GetPurpose() string {
@@ -1045,7 +1120,7 @@ type AdvicePolicy struct {
 
 func (x *AdvicePolicy) Reset() {
 	*x = AdvicePolicy{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[9]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1057,7 +1132,7 @@ func (x *AdvicePolicy) String() string {
 func (*AdvicePolicy) ProtoMessage() {}
 
 func (x *AdvicePolicy) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[9]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1070,7 +1145,7 @@ func (x *AdvicePolicy) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AdvicePolicy.ProtoReflect.Descriptor instead.
 func (*AdvicePolicy) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{9}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *AdvicePolicy) GetOff() []AdviceKind {
@@ -1104,7 +1179,7 @@ type StoredPolicy struct {
 
 func (x *StoredPolicy) Reset() {
 	*x = StoredPolicy{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[10]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1116,7 +1191,7 @@ func (x *StoredPolicy) String() string {
 func (*StoredPolicy) ProtoMessage() {}
 
 func (x *StoredPolicy) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[10]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1129,7 +1204,7 @@ func (x *StoredPolicy) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StoredPolicy.ProtoReflect.Descriptor instead.
 func (*StoredPolicy) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{10}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *StoredPolicy) GetPolicy() *Policy {
@@ -1173,7 +1248,7 @@ type GetPolicyRequest struct {
 
 func (x *GetPolicyRequest) Reset() {
 	*x = GetPolicyRequest{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[11]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1185,7 +1260,7 @@ func (x *GetPolicyRequest) String() string {
 func (*GetPolicyRequest) ProtoMessage() {}
 
 func (x *GetPolicyRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[11]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1198,7 +1273,7 @@ func (x *GetPolicyRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetPolicyRequest.ProtoReflect.Descriptor instead.
 func (*GetPolicyRequest) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{11}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *GetPolicyRequest) GetTenantId() string {
@@ -1235,7 +1310,7 @@ type GetPolicyResponse struct {
 
 func (x *GetPolicyResponse) Reset() {
 	*x = GetPolicyResponse{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[12]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1247,7 +1322,7 @@ func (x *GetPolicyResponse) String() string {
 func (*GetPolicyResponse) ProtoMessage() {}
 
 func (x *GetPolicyResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[12]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1260,7 +1335,7 @@ func (x *GetPolicyResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetPolicyResponse.ProtoReflect.Descriptor instead.
 func (*GetPolicyResponse) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{12}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *GetPolicyResponse) GetTenantId() string {
@@ -1320,7 +1395,7 @@ type SetPolicyRequest struct {
 
 func (x *SetPolicyRequest) Reset() {
 	*x = SetPolicyRequest{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[13]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1332,7 +1407,7 @@ func (x *SetPolicyRequest) String() string {
 func (*SetPolicyRequest) ProtoMessage() {}
 
 func (x *SetPolicyRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[13]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1345,7 +1420,7 @@ func (x *SetPolicyRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetPolicyRequest.ProtoReflect.Descriptor instead.
 func (*SetPolicyRequest) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{13}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *SetPolicyRequest) GetTenantId() string {
@@ -1401,7 +1476,7 @@ type SetPolicyResponse struct {
 
 func (x *SetPolicyResponse) Reset() {
 	*x = SetPolicyResponse{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[14]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1413,7 +1488,7 @@ func (x *SetPolicyResponse) String() string {
 func (*SetPolicyResponse) ProtoMessage() {}
 
 func (x *SetPolicyResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[14]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1426,7 +1501,7 @@ func (x *SetPolicyResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetPolicyResponse.ProtoReflect.Descriptor instead.
 func (*SetPolicyResponse) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{14}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *SetPolicyResponse) GetStored() *StoredPolicy {
@@ -1436,15 +1511,399 @@ func (x *SetPolicyResponse) GetStored() *StoredPolicy {
 	return nil
 }
 
+// Asks to erase one turn, session or subject.
+type EraseRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+	TenantId string `protobuf:"bytes,1,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
+	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
+	ProjectId string `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
+	// Makes this write repeatable: 1 to 128 printable characters; chosen by the server when empty. For 24 hours the same
+	// id gets the same answer for the same content, and is refused for other content.
+	RequestId string `protobuf:"bytes,3,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
+	// What to erase. Required.
+	//
+	// Types that are valid to be assigned to Target:
+	//
+	//	*EraseRequest_TurnId
+	//	*EraseRequest_SessionId
+	//	*EraseRequest_SubjectId
+	Target        isEraseRequest_Target `protobuf_oneof:"target"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *EraseRequest) Reset() {
+	*x = EraseRequest{}
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[16]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *EraseRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*EraseRequest) ProtoMessage() {}
+
+func (x *EraseRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[16]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use EraseRequest.ProtoReflect.Descriptor instead.
+func (*EraseRequest) Descriptor() ([]byte, []int) {
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{16}
+}
+
+func (x *EraseRequest) GetTenantId() string {
+	if x != nil {
+		return x.TenantId
+	}
+	return ""
+}
+
+func (x *EraseRequest) GetProjectId() string {
+	if x != nil {
+		return x.ProjectId
+	}
+	return ""
+}
+
+func (x *EraseRequest) GetRequestId() string {
+	if x != nil {
+		return x.RequestId
+	}
+	return ""
+}
+
+func (x *EraseRequest) GetTarget() isEraseRequest_Target {
+	if x != nil {
+		return x.Target
+	}
+	return nil
+}
+
+func (x *EraseRequest) GetTurnId() string {
+	if x != nil {
+		if x, ok := x.Target.(*EraseRequest_TurnId); ok {
+			return x.TurnId
+		}
+	}
+	return ""
+}
+
+func (x *EraseRequest) GetSessionId() string {
+	if x != nil {
+		if x, ok := x.Target.(*EraseRequest_SessionId); ok {
+			return x.SessionId
+		}
+	}
+	return ""
+}
+
+func (x *EraseRequest) GetSubjectId() string {
+	if x != nil {
+		if x, ok := x.Target.(*EraseRequest_SubjectId); ok {
+			return x.SubjectId
+		}
+	}
+	return ""
+}
+
+type isEraseRequest_Target interface {
+	isEraseRequest_Target()
+}
+
+type EraseRequest_TurnId struct {
+	// A turn: 1 to 128 printable characters.
+	TurnId string `protobuf:"bytes,4,opt,name=turn_id,json=turnId,proto3,oneof"`
+}
+
+type EraseRequest_SessionId struct {
+	// A session with all its turns: 1 to 128 printable characters.
+	SessionId string `protobuf:"bytes,5,opt,name=session_id,json=sessionId,proto3,oneof"`
+}
+
+type EraseRequest_SubjectId struct {
+	// A subject, with the sessions, turns and texts that name it in `subject_ids`: 1 to 128 printable characters.
+	SubjectId string `protobuf:"bytes,6,opt,name=subject_id,json=subjectId,proto3,oneof"`
+}
+
+func (*EraseRequest_TurnId) isEraseRequest_Target() {}
+
+func (*EraseRequest_SessionId) isEraseRequest_Target() {}
+
+func (*EraseRequest_SubjectId) isEraseRequest_Target() {}
+
+// Everything is erased. If the call's deadline comes first, the erasure still goes on: the same call again waits for its
+// end.
+type EraseResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// How many records were removed, by kind; kinds without one are left out: `sessions`, `turns`, `entries` (events and
+	// directives), `critiques`, `receipts`, `outcomes`, `trials`, `goal_reports`, `goal_reflections`, `memories`,
+	// `memory_versions`, `dreams` (unfinished or kept answers of dreams) and `answers` (of repeatable writes). Memories that
+	// were made anew count as `memories_made_anew`, turns that were shown an erased lesson as `turns_rewritten`. A later
+	// server may count further kinds.
+	Counts map[string]int64 `protobuf:"bytes,1,rep,name=counts,proto3" json:"counts,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"varint,2,opt,name=value"`
+	// When the erasure began. Records that were stored before this time are erased.
+	EraseTime     *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=erase_time,json=eraseTime,proto3" json:"erase_time,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *EraseResponse) Reset() {
+	*x = EraseResponse{}
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[17]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *EraseResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*EraseResponse) ProtoMessage() {}
+
+func (x *EraseResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[17]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use EraseResponse.ProtoReflect.Descriptor instead.
+func (*EraseResponse) Descriptor() ([]byte, []int) {
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{17}
+}
+
+func (x *EraseResponse) GetCounts() map[string]int64 {
+	if x != nil {
+		return x.Counts
+	}
+	return nil
+}
+
+func (x *EraseResponse) GetEraseTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.EraseTime
+	}
+	return nil
+}
+
+// Asks for the tombstones of a project.
+type ListTombstonesRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+	TenantId string `protobuf:"bytes,1,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
+	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
+	ProjectId string `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
+	// How many to return: 0 means 50, and more than 1,000 means 1,000.
+	PageSize int32 `protobuf:"varint,3,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
+	// The `next_page_token` of the previous page; empty for the first page. Valid only for the same query.
+	PageToken     string `protobuf:"bytes,4,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListTombstonesRequest) Reset() {
+	*x = ListTombstonesRequest{}
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[18]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListTombstonesRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListTombstonesRequest) ProtoMessage() {}
+
+func (x *ListTombstonesRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[18]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListTombstonesRequest.ProtoReflect.Descriptor instead.
+func (*ListTombstonesRequest) Descriptor() ([]byte, []int) {
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{18}
+}
+
+func (x *ListTombstonesRequest) GetTenantId() string {
+	if x != nil {
+		return x.TenantId
+	}
+	return ""
+}
+
+func (x *ListTombstonesRequest) GetProjectId() string {
+	if x != nil {
+		return x.ProjectId
+	}
+	return ""
+}
+
+func (x *ListTombstonesRequest) GetPageSize() int32 {
+	if x != nil {
+		return x.PageSize
+	}
+	return 0
+}
+
+func (x *ListTombstonesRequest) GetPageToken() string {
+	if x != nil {
+		return x.PageToken
+	}
+	return ""
+}
+
+// One page of tombstones.
+type ListTombstonesResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Tombstones, by kind and digest.
+	Tombstones []*Tombstone `protobuf:"bytes,1,rep,name=tombstones,proto3" json:"tombstones,omitempty"`
+	// The token of the next page; empty on the last page.
+	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListTombstonesResponse) Reset() {
+	*x = ListTombstonesResponse{}
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[19]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListTombstonesResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListTombstonesResponse) ProtoMessage() {}
+
+func (x *ListTombstonesResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[19]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListTombstonesResponse.ProtoReflect.Descriptor instead.
+func (*ListTombstonesResponse) Descriptor() ([]byte, []int) {
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{19}
+}
+
+func (x *ListTombstonesResponse) GetTombstones() []*Tombstone {
+	if x != nil {
+		return x.Tombstones
+	}
+	return nil
+}
+
+func (x *ListTombstonesResponse) GetNextPageToken() string {
+	if x != nil {
+		return x.NextPageToken
+	}
+	return ""
+}
+
+// The record that something was erased, without its content.
+type Tombstone struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The kind of what was erased: `subject`, `session`, `turn`, `memory`, `critique` or `goal_report`.
+	Kind string `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"`
+	// A hexadecimal digest of the tenant, the project, the kind and the id. A guessed id can be checked against it.
+	Digest string `protobuf:"bytes,2,opt,name=digest,proto3" json:"digest,omitempty"`
+	// When it was erased.
+	EraseTime     *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=erase_time,json=eraseTime,proto3" json:"erase_time,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Tombstone) Reset() {
+	*x = Tombstone{}
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[20]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Tombstone) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Tombstone) ProtoMessage() {}
+
+func (x *Tombstone) ProtoReflect() protoreflect.Message {
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[20]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Tombstone.ProtoReflect.Descriptor instead.
+func (*Tombstone) Descriptor() ([]byte, []int) {
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{20}
+}
+
+func (x *Tombstone) GetKind() string {
+	if x != nil {
+		return x.Kind
+	}
+	return ""
+}
+
+func (x *Tombstone) GetDigest() string {
+	if x != nil {
+		return x.Digest
+	}
+	return ""
+}
+
+func (x *Tombstone) GetEraseTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.EraseTime
+	}
+	return nil
+}
+
 var File_sidemirror_v1_sidecar_proto protoreflect.FileDescriptor
 
 const file_sidemirror_v1_sidecar_proto_rawDesc = "" +
 	"\n" +
-	"\x1bsidemirror/v1/sidecar.proto\x12\rsidemirror.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1csidemirror/v1/thinking.proto\"R\n" +
+	"\x1bsidemirror/v1/sidecar.proto\x12\rsidemirror.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1csidemirror/v1/thinking.proto\"R\n" +
 	"\x14GetServerInfoRequest\x12\x1b\n" +
 	"\ttenant_id\x18\x01 \x01(\tR\btenantId\x12\x1d\n" +
 	"\n" +
-	"project_id\x18\x02 \x01(\tR\tprojectId\"\xc2\x04\n" +
+	"project_id\x18\x02 \x01(\tR\tprojectId\"\xa3\x05\n" +
 	"\x15GetServerInfoResponse\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\tR\aversion\x12\x1b\n" +
 	"\ttenant_id\x18\x02 \x01(\tR\btenantId\x12\x1d\n" +
@@ -1458,7 +1917,10 @@ const file_sidemirror_v1_sidecar_proto_rawDesc = "" +
 	"\x05spend\x18\t \x03(\v2\x14.sidemirror.v1.SpendR\x05spend\x126\n" +
 	"\n" +
 	"spend_caps\x18\n" +
-	" \x03(\v2\x17.sidemirror.v1.SpendCapR\tspendCaps\x1a9\n" +
+	" \x03(\v2\x17.sidemirror.v1.SpendCapR\tspendCaps\x12#\n" +
+	"\rspend_unknown\x18\v \x01(\bR\fspendUnknown\x12:\n" +
+	"\vstore_clock\x18\f \x01(\v2\x19.sidemirror.v1.StoreClockR\n" +
+	"storeClock\x1a9\n" +
 	"\vLimitsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\x03R\x05value:\x028\x01\"s\n" +
@@ -1468,7 +1930,11 @@ const file_sidemirror_v1_sidecar_proto_rawDesc = "" +
 	"\n" +
 	"durability\x18\x03 \x01(\tR\n" +
 	"durability\x12\x1c\n" +
-	"\tavailable\x18\x04 \x01(\bR\tavailable\"u\n" +
+	"\tavailable\x18\x04 \x01(\bR\tavailable\"S\n" +
+	"\n" +
+	"StoreClock\x12/\n" +
+	"\x05ahead\x18\x01 \x01(\v2\x19.google.protobuf.DurationR\x05ahead\x12\x14\n" +
+	"\x05doubt\x18\x02 \x01(\tR\x05doubt\"u\n" +
 	"\tModelInfo\x12\x18\n" +
 	"\apurpose\x18\x01 \x01(\tR\apurpose\x12\x1a\n" +
 	"\bprovider\x18\x02 \x01(\tR\bprovider\x12\x14\n" +
@@ -1553,7 +2019,43 @@ const file_sidemirror_v1_sidecar_proto_rawDesc = "" +
 	"\n" +
 	"if_version\x18\x06 \x01(\x05R\tifVersion\"H\n" +
 	"\x11SetPolicyResponse\x123\n" +
-	"\x06stored\x18\x01 \x01(\v2\x1b.sidemirror.v1.StoredPolicyR\x06stored*\x8a\x01\n" +
+	"\x06stored\x18\x01 \x01(\v2\x1b.sidemirror.v1.StoredPolicyR\x06stored\"\xd0\x01\n" +
+	"\fEraseRequest\x12\x1b\n" +
+	"\ttenant_id\x18\x01 \x01(\tR\btenantId\x12\x1d\n" +
+	"\n" +
+	"project_id\x18\x02 \x01(\tR\tprojectId\x12\x1d\n" +
+	"\n" +
+	"request_id\x18\x03 \x01(\tR\trequestId\x12\x19\n" +
+	"\aturn_id\x18\x04 \x01(\tH\x00R\x06turnId\x12\x1f\n" +
+	"\n" +
+	"session_id\x18\x05 \x01(\tH\x00R\tsessionId\x12\x1f\n" +
+	"\n" +
+	"subject_id\x18\x06 \x01(\tH\x00R\tsubjectIdB\b\n" +
+	"\x06target\"\xc7\x01\n" +
+	"\rEraseResponse\x12@\n" +
+	"\x06counts\x18\x01 \x03(\v2(.sidemirror.v1.EraseResponse.CountsEntryR\x06counts\x129\n" +
+	"\n" +
+	"erase_time\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\teraseTime\x1a9\n" +
+	"\vCountsEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\x03R\x05value:\x028\x01\"\x8f\x01\n" +
+	"\x15ListTombstonesRequest\x12\x1b\n" +
+	"\ttenant_id\x18\x01 \x01(\tR\btenantId\x12\x1d\n" +
+	"\n" +
+	"project_id\x18\x02 \x01(\tR\tprojectId\x12\x1b\n" +
+	"\tpage_size\x18\x03 \x01(\x05R\bpageSize\x12\x1d\n" +
+	"\n" +
+	"page_token\x18\x04 \x01(\tR\tpageToken\"z\n" +
+	"\x16ListTombstonesResponse\x128\n" +
+	"\n" +
+	"tombstones\x18\x01 \x03(\v2\x18.sidemirror.v1.TombstoneR\n" +
+	"tombstones\x12&\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"r\n" +
+	"\tTombstone\x12\x12\n" +
+	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x16\n" +
+	"\x06digest\x18\x02 \x01(\tR\x06digest\x129\n" +
+	"\n" +
+	"erase_time\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\teraseTime*\x8a\x01\n" +
 	"\n" +
 	"SpendLevel\x12\x1b\n" +
 	"\x17SPEND_LEVEL_UNSPECIFIED\x10\x00\x12\x15\n" +
@@ -1575,9 +2077,11 @@ const file_sidemirror_v1_sidecar_proto_rawDesc = "" +
 	"\x17ADVICE_KIND_UNSPECIFIED\x10\x00\x12\x13\n" +
 	"\x0fADVICE_KIND_ALL\x10\x01\x12\x17\n" +
 	"\x13ADVICE_KIND_LESSONS\x10\x02\x12\x1a\n" +
-	"\x16ADVICE_KIND_RECOVERIES\x10\x032\x96\x02\n" +
+	"\x16ADVICE_KIND_RECOVERIES\x10\x032\xbe\x03\n" +
 	"\x0eSidecarService\x12_\n" +
-	"\rGetServerInfo\x12#.sidemirror.v1.GetServerInfoRequest\x1a$.sidemirror.v1.GetServerInfoResponse\"\x03\x90\x02\x01\x12S\n" +
+	"\rGetServerInfo\x12#.sidemirror.v1.GetServerInfoRequest\x1a$.sidemirror.v1.GetServerInfoResponse\"\x03\x90\x02\x01\x12B\n" +
+	"\x05Erase\x12\x1b.sidemirror.v1.EraseRequest\x1a\x1c.sidemirror.v1.EraseResponse\x12b\n" +
+	"\x0eListTombstones\x12$.sidemirror.v1.ListTombstonesRequest\x1a%.sidemirror.v1.ListTombstonesResponse\"\x03\x90\x02\x01\x12S\n" +
 	"\tGetPolicy\x12\x1f.sidemirror.v1.GetPolicyRequest\x1a .sidemirror.v1.GetPolicyResponse\"\x03\x90\x02\x01\x12N\n" +
 	"\tSetPolicy\x12\x1f.sidemirror.v1.SetPolicyRequest\x1a .sidemirror.v1.SetPolicyResponseB\xc0\x01\n" +
 	"\x11com.sidemirror.v1B\fSidecarProtoP\x01ZHgithub.com/sidemirror/sidemirror/generated/go/sidemirror/v1;sidemirrorv1\xa2\x02\x03SXX\xaa\x02\rSidemirror.V1\xca\x02\rSidemirror\\V1\xe2\x02\x19Sidemirror\\V1\\GPBMetadata\xea\x02\x0eSidemirror::V1b\x06proto3"
@@ -1595,66 +2099,84 @@ func file_sidemirror_v1_sidecar_proto_rawDescGZIP() []byte {
 }
 
 var file_sidemirror_v1_sidecar_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
-var file_sidemirror_v1_sidecar_proto_msgTypes = make([]protoimpl.MessageInfo, 16)
+var file_sidemirror_v1_sidecar_proto_msgTypes = make([]protoimpl.MessageInfo, 23)
 var file_sidemirror_v1_sidecar_proto_goTypes = []any{
-	(SpendLevel)(0),               // 0: sidemirror.v1.SpendLevel
-	(SpendCapOwner)(0),            // 1: sidemirror.v1.SpendCapOwner
-	(PolicyLevel)(0),              // 2: sidemirror.v1.PolicyLevel
-	(AdviceKind)(0),               // 3: sidemirror.v1.AdviceKind
-	(*GetServerInfoRequest)(nil),  // 4: sidemirror.v1.GetServerInfoRequest
-	(*GetServerInfoResponse)(nil), // 5: sidemirror.v1.GetServerInfoResponse
-	(*StoreInfo)(nil),             // 6: sidemirror.v1.StoreInfo
-	(*ModelInfo)(nil),             // 7: sidemirror.v1.ModelInfo
-	(*Spend)(nil),                 // 8: sidemirror.v1.Spend
-	(*SpendCap)(nil),              // 9: sidemirror.v1.SpendCap
-	(*Policy)(nil),                // 10: sidemirror.v1.Policy
-	(*RetentionPolicy)(nil),       // 11: sidemirror.v1.RetentionPolicy
-	(*PolicyCap)(nil),             // 12: sidemirror.v1.PolicyCap
-	(*AdvicePolicy)(nil),          // 13: sidemirror.v1.AdvicePolicy
-	(*StoredPolicy)(nil),          // 14: sidemirror.v1.StoredPolicy
-	(*GetPolicyRequest)(nil),      // 15: sidemirror.v1.GetPolicyRequest
-	(*GetPolicyResponse)(nil),     // 16: sidemirror.v1.GetPolicyResponse
-	(*SetPolicyRequest)(nil),      // 17: sidemirror.v1.SetPolicyRequest
-	(*SetPolicyResponse)(nil),     // 18: sidemirror.v1.SetPolicyResponse
-	nil,                           // 19: sidemirror.v1.GetServerInfoResponse.LimitsEntry
-	(*ThinkingConfig)(nil),        // 20: sidemirror.v1.ThinkingConfig
-	(*TurnBudget)(nil),            // 21: sidemirror.v1.TurnBudget
-	(*timestamppb.Timestamp)(nil), // 22: google.protobuf.Timestamp
+	(SpendLevel)(0),                // 0: sidemirror.v1.SpendLevel
+	(SpendCapOwner)(0),             // 1: sidemirror.v1.SpendCapOwner
+	(PolicyLevel)(0),               // 2: sidemirror.v1.PolicyLevel
+	(AdviceKind)(0),                // 3: sidemirror.v1.AdviceKind
+	(*GetServerInfoRequest)(nil),   // 4: sidemirror.v1.GetServerInfoRequest
+	(*GetServerInfoResponse)(nil),  // 5: sidemirror.v1.GetServerInfoResponse
+	(*StoreInfo)(nil),              // 6: sidemirror.v1.StoreInfo
+	(*StoreClock)(nil),             // 7: sidemirror.v1.StoreClock
+	(*ModelInfo)(nil),              // 8: sidemirror.v1.ModelInfo
+	(*Spend)(nil),                  // 9: sidemirror.v1.Spend
+	(*SpendCap)(nil),               // 10: sidemirror.v1.SpendCap
+	(*Policy)(nil),                 // 11: sidemirror.v1.Policy
+	(*RetentionPolicy)(nil),        // 12: sidemirror.v1.RetentionPolicy
+	(*PolicyCap)(nil),              // 13: sidemirror.v1.PolicyCap
+	(*AdvicePolicy)(nil),           // 14: sidemirror.v1.AdvicePolicy
+	(*StoredPolicy)(nil),           // 15: sidemirror.v1.StoredPolicy
+	(*GetPolicyRequest)(nil),       // 16: sidemirror.v1.GetPolicyRequest
+	(*GetPolicyResponse)(nil),      // 17: sidemirror.v1.GetPolicyResponse
+	(*SetPolicyRequest)(nil),       // 18: sidemirror.v1.SetPolicyRequest
+	(*SetPolicyResponse)(nil),      // 19: sidemirror.v1.SetPolicyResponse
+	(*EraseRequest)(nil),           // 20: sidemirror.v1.EraseRequest
+	(*EraseResponse)(nil),          // 21: sidemirror.v1.EraseResponse
+	(*ListTombstonesRequest)(nil),  // 22: sidemirror.v1.ListTombstonesRequest
+	(*ListTombstonesResponse)(nil), // 23: sidemirror.v1.ListTombstonesResponse
+	(*Tombstone)(nil),              // 24: sidemirror.v1.Tombstone
+	nil,                            // 25: sidemirror.v1.GetServerInfoResponse.LimitsEntry
+	nil,                            // 26: sidemirror.v1.EraseResponse.CountsEntry
+	(*ThinkingConfig)(nil),         // 27: sidemirror.v1.ThinkingConfig
+	(*TurnBudget)(nil),             // 28: sidemirror.v1.TurnBudget
+	(*durationpb.Duration)(nil),    // 29: google.protobuf.Duration
+	(*timestamppb.Timestamp)(nil),  // 30: google.protobuf.Timestamp
 }
 var file_sidemirror_v1_sidecar_proto_depIdxs = []int32{
 	6,  // 0: sidemirror.v1.GetServerInfoResponse.stores:type_name -> sidemirror.v1.StoreInfo
-	7,  // 1: sidemirror.v1.GetServerInfoResponse.models:type_name -> sidemirror.v1.ModelInfo
-	20, // 2: sidemirror.v1.GetServerInfoResponse.default_config:type_name -> sidemirror.v1.ThinkingConfig
-	21, // 3: sidemirror.v1.GetServerInfoResponse.default_budget:type_name -> sidemirror.v1.TurnBudget
-	19, // 4: sidemirror.v1.GetServerInfoResponse.limits:type_name -> sidemirror.v1.GetServerInfoResponse.LimitsEntry
-	8,  // 5: sidemirror.v1.GetServerInfoResponse.spend:type_name -> sidemirror.v1.Spend
-	9,  // 6: sidemirror.v1.GetServerInfoResponse.spend_caps:type_name -> sidemirror.v1.SpendCap
-	0,  // 7: sidemirror.v1.SpendCap.level:type_name -> sidemirror.v1.SpendLevel
-	22, // 8: sidemirror.v1.SpendCap.reset_time:type_name -> google.protobuf.Timestamp
-	1,  // 9: sidemirror.v1.SpendCap.owner:type_name -> sidemirror.v1.SpendCapOwner
-	11, // 10: sidemirror.v1.Policy.retention:type_name -> sidemirror.v1.RetentionPolicy
-	12, // 11: sidemirror.v1.Policy.caps:type_name -> sidemirror.v1.PolicyCap
-	13, // 12: sidemirror.v1.Policy.advice:type_name -> sidemirror.v1.AdvicePolicy
-	3,  // 13: sidemirror.v1.AdvicePolicy.off:type_name -> sidemirror.v1.AdviceKind
-	10, // 14: sidemirror.v1.StoredPolicy.policy:type_name -> sidemirror.v1.Policy
-	22, // 15: sidemirror.v1.StoredPolicy.set_time:type_name -> google.protobuf.Timestamp
-	14, // 16: sidemirror.v1.GetPolicyResponse.project:type_name -> sidemirror.v1.StoredPolicy
-	14, // 17: sidemirror.v1.GetPolicyResponse.tenant:type_name -> sidemirror.v1.StoredPolicy
-	10, // 18: sidemirror.v1.GetPolicyResponse.in_force:type_name -> sidemirror.v1.Policy
-	2,  // 19: sidemirror.v1.SetPolicyRequest.level:type_name -> sidemirror.v1.PolicyLevel
-	10, // 20: sidemirror.v1.SetPolicyRequest.policy:type_name -> sidemirror.v1.Policy
-	14, // 21: sidemirror.v1.SetPolicyResponse.stored:type_name -> sidemirror.v1.StoredPolicy
-	4,  // 22: sidemirror.v1.SidecarService.GetServerInfo:input_type -> sidemirror.v1.GetServerInfoRequest
-	15, // 23: sidemirror.v1.SidecarService.GetPolicy:input_type -> sidemirror.v1.GetPolicyRequest
-	17, // 24: sidemirror.v1.SidecarService.SetPolicy:input_type -> sidemirror.v1.SetPolicyRequest
-	5,  // 25: sidemirror.v1.SidecarService.GetServerInfo:output_type -> sidemirror.v1.GetServerInfoResponse
-	16, // 26: sidemirror.v1.SidecarService.GetPolicy:output_type -> sidemirror.v1.GetPolicyResponse
-	18, // 27: sidemirror.v1.SidecarService.SetPolicy:output_type -> sidemirror.v1.SetPolicyResponse
-	25, // [25:28] is the sub-list for method output_type
-	22, // [22:25] is the sub-list for method input_type
-	22, // [22:22] is the sub-list for extension type_name
-	22, // [22:22] is the sub-list for extension extendee
-	0,  // [0:22] is the sub-list for field type_name
+	8,  // 1: sidemirror.v1.GetServerInfoResponse.models:type_name -> sidemirror.v1.ModelInfo
+	27, // 2: sidemirror.v1.GetServerInfoResponse.default_config:type_name -> sidemirror.v1.ThinkingConfig
+	28, // 3: sidemirror.v1.GetServerInfoResponse.default_budget:type_name -> sidemirror.v1.TurnBudget
+	25, // 4: sidemirror.v1.GetServerInfoResponse.limits:type_name -> sidemirror.v1.GetServerInfoResponse.LimitsEntry
+	9,  // 5: sidemirror.v1.GetServerInfoResponse.spend:type_name -> sidemirror.v1.Spend
+	10, // 6: sidemirror.v1.GetServerInfoResponse.spend_caps:type_name -> sidemirror.v1.SpendCap
+	7,  // 7: sidemirror.v1.GetServerInfoResponse.store_clock:type_name -> sidemirror.v1.StoreClock
+	29, // 8: sidemirror.v1.StoreClock.ahead:type_name -> google.protobuf.Duration
+	0,  // 9: sidemirror.v1.SpendCap.level:type_name -> sidemirror.v1.SpendLevel
+	30, // 10: sidemirror.v1.SpendCap.reset_time:type_name -> google.protobuf.Timestamp
+	1,  // 11: sidemirror.v1.SpendCap.owner:type_name -> sidemirror.v1.SpendCapOwner
+	12, // 12: sidemirror.v1.Policy.retention:type_name -> sidemirror.v1.RetentionPolicy
+	13, // 13: sidemirror.v1.Policy.caps:type_name -> sidemirror.v1.PolicyCap
+	14, // 14: sidemirror.v1.Policy.advice:type_name -> sidemirror.v1.AdvicePolicy
+	3,  // 15: sidemirror.v1.AdvicePolicy.off:type_name -> sidemirror.v1.AdviceKind
+	11, // 16: sidemirror.v1.StoredPolicy.policy:type_name -> sidemirror.v1.Policy
+	30, // 17: sidemirror.v1.StoredPolicy.set_time:type_name -> google.protobuf.Timestamp
+	15, // 18: sidemirror.v1.GetPolicyResponse.project:type_name -> sidemirror.v1.StoredPolicy
+	15, // 19: sidemirror.v1.GetPolicyResponse.tenant:type_name -> sidemirror.v1.StoredPolicy
+	11, // 20: sidemirror.v1.GetPolicyResponse.in_force:type_name -> sidemirror.v1.Policy
+	2,  // 21: sidemirror.v1.SetPolicyRequest.level:type_name -> sidemirror.v1.PolicyLevel
+	11, // 22: sidemirror.v1.SetPolicyRequest.policy:type_name -> sidemirror.v1.Policy
+	15, // 23: sidemirror.v1.SetPolicyResponse.stored:type_name -> sidemirror.v1.StoredPolicy
+	26, // 24: sidemirror.v1.EraseResponse.counts:type_name -> sidemirror.v1.EraseResponse.CountsEntry
+	30, // 25: sidemirror.v1.EraseResponse.erase_time:type_name -> google.protobuf.Timestamp
+	24, // 26: sidemirror.v1.ListTombstonesResponse.tombstones:type_name -> sidemirror.v1.Tombstone
+	30, // 27: sidemirror.v1.Tombstone.erase_time:type_name -> google.protobuf.Timestamp
+	4,  // 28: sidemirror.v1.SidecarService.GetServerInfo:input_type -> sidemirror.v1.GetServerInfoRequest
+	20, // 29: sidemirror.v1.SidecarService.Erase:input_type -> sidemirror.v1.EraseRequest
+	22, // 30: sidemirror.v1.SidecarService.ListTombstones:input_type -> sidemirror.v1.ListTombstonesRequest
+	16, // 31: sidemirror.v1.SidecarService.GetPolicy:input_type -> sidemirror.v1.GetPolicyRequest
+	18, // 32: sidemirror.v1.SidecarService.SetPolicy:input_type -> sidemirror.v1.SetPolicyRequest
+	5,  // 33: sidemirror.v1.SidecarService.GetServerInfo:output_type -> sidemirror.v1.GetServerInfoResponse
+	21, // 34: sidemirror.v1.SidecarService.Erase:output_type -> sidemirror.v1.EraseResponse
+	23, // 35: sidemirror.v1.SidecarService.ListTombstones:output_type -> sidemirror.v1.ListTombstonesResponse
+	17, // 36: sidemirror.v1.SidecarService.GetPolicy:output_type -> sidemirror.v1.GetPolicyResponse
+	19, // 37: sidemirror.v1.SidecarService.SetPolicy:output_type -> sidemirror.v1.SetPolicyResponse
+	33, // [33:38] is the sub-list for method output_type
+	28, // [28:33] is the sub-list for method input_type
+	28, // [28:28] is the sub-list for extension type_name
+	28, // [28:28] is the sub-list for extension extendee
+	0,  // [0:28] is the sub-list for field type_name
 }
 
 func init() { file_sidemirror_v1_sidecar_proto_init() }
@@ -1663,16 +2185,21 @@ func file_sidemirror_v1_sidecar_proto_init() {
 		return
 	}
 	file_sidemirror_v1_thinking_proto_init()
-	file_sidemirror_v1_sidecar_proto_msgTypes[5].OneofWrappers = []any{}
-	file_sidemirror_v1_sidecar_proto_msgTypes[7].OneofWrappers = []any{}
+	file_sidemirror_v1_sidecar_proto_msgTypes[6].OneofWrappers = []any{}
 	file_sidemirror_v1_sidecar_proto_msgTypes[8].OneofWrappers = []any{}
+	file_sidemirror_v1_sidecar_proto_msgTypes[9].OneofWrappers = []any{}
+	file_sidemirror_v1_sidecar_proto_msgTypes[16].OneofWrappers = []any{
+		(*EraseRequest_TurnId)(nil),
+		(*EraseRequest_SessionId)(nil),
+		(*EraseRequest_SubjectId)(nil),
+	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_sidemirror_v1_sidecar_proto_rawDesc), len(file_sidemirror_v1_sidecar_proto_rawDesc)),
 			NumEnums:      4,
-			NumMessages:   16,
+			NumMessages:   23,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

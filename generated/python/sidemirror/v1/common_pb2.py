@@ -25,7 +25,7 @@ _sym_db = _symbol_database.Default()
 from google.protobuf import duration_pb2 as google_dot_protobuf_dot_duration__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1asidemirror/v1/common.proto\x12\rsidemirror.v1\x1a\x1egoogle/protobuf/duration.proto\"S\n\x07Message\x12.\n\x04role\x18\x01 \x01(\x0e\x32\x1a.sidemirror.v1.MessageRoleR\x04role\x12\x18\n\x07\x63ontent\x18\x02 \x01(\tR\x07\x63ontent\"\x84\x01\n\nToolResult\x12\x12\n\x04name\x18\x01 \x01(\tR\x04name\x12\x17\n\x07\x63\x61ll_id\x18\x02 \x01(\tR\x06\x63\x61llId\x12\x19\n\x08is_error\x18\x03 \x01(\x08R\x07isError\x12\x18\n\x07\x63ontent\x18\x04 \x01(\tR\x07\x63ontent\x12\x14\n\x05\x65rror\x18\x05 \x01(\tR\x05\x65rror\"\xe8\x02\n\x05Usage\x12\x1a\n\x08provider\x18\x01 \x01(\tR\x08provider\x12\x14\n\x05model\x18\x02 \x01(\tR\x05model\x12\x44\n\nparameters\x18\x03 \x03(\x0b\x32$.sidemirror.v1.Usage.ParametersEntryR\nparameters\x12!\n\x0cinput_tokens\x18\x04 \x01(\x03R\x0binputTokens\x12#\n\routput_tokens\x18\x05 \x01(\x03R\x0coutputTokens\x12\x1e\n\x08\x63ost_usd\x18\x06 \x01(\x01H\x00R\x07\x63ostUsd\x88\x01\x01\x12\x33\n\x07latency\x18\x07 \x01(\x0b\x32\x19.google.protobuf.DurationR\x07latency\x1a=\n\x0fParametersEntry\x12\x10\n\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n\x05value\x18\x02 \x01(\tR\x05value:\x02\x38\x01\x42\x0b\n\t_cost_usd\"\xca\x01\n\x0c\x43ontextBlock\x12\x12\n\x04text\x18\x01 \x01(\tR\x04text\x12\x1d\n\nreceipt_id\x18\x02 \x01(\tR\treceiptId\x12\x1f\n\x0btoken_count\x18\x03 \x01(\x05R\ntokenCount\x12\x30\n\x05items\x18\x04 \x03(\x0b\x32\x1a.sidemirror.v1.ContextItemR\x05items\x12\x34\n\x07omitted\x18\x05 \x03(\x0b\x32\x1a.sidemirror.v1.OmittedItemR\x07omitted\"\xa4\x01\n\x0b\x43ontextItem\x12\x0e\n\x02id\x18\x01 \x01(\tR\x02id\x12\x18\n\x07version\x18\x02 \x01(\x05R\x07version\x12\x12\n\x04kind\x18\x03 \x01(\tR\x04kind\x12\x12\n\x04text\x18\x04 \x01(\tR\x04text\x12\x14\n\x05score\x18\x05 \x01(\x01R\x05score\x12-\n\x06origin\x18\x06 \x01(\x0e\x32\x15.sidemirror.v1.OriginR\x06origin\"5\n\x0bOmittedItem\x12\x0e\n\x02id\x18\x01 \x01(\tR\x02id\x12\x16\n\x06reason\x18\x02 \x01(\tR\x06reason\"\xf6\x01\n\rCritiqueIssue\x12,\n\x04kind\x18\x01 \x01(\x0e\x32\x18.sidemirror.v1.IssueKindR\x04kind\x12\x38\n\x08severity\x18\x02 \x01(\x0e\x32\x1c.sidemirror.v1.IssueSeverityR\x08severity\x12\x14\n\x05quote\x18\x03 \x01(\tR\x05quote\x12=\n\x0cquote_source\x18\x04 \x01(\x0e\x32\x1a.sidemirror.v1.QuoteSourceR\x0bquoteSource\x12\x16\n\x06reason\x18\x05 \x01(\tR\x06reason\x12\x10\n\x03\x66ix\x18\x06 \x01(\tR\x03\x66ix\"U\n\x11\x43ritiqueDimension\x12\x12\n\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n\x05score\x18\x02 \x01(\x01R\x05score\x12\x16\n\x06reason\x18\x03 \x01(\tR\x06reason\"\xa9\x02\n\x12\x43ritiqueComparison\x12\x33\n\x06status\x18\x01 \x01(\x0e\x32\x1b.sidemirror.v1.ResultStatusR\x06status\x12\x16\n\x06\x64\x65tail\x18\x02 \x01(\tR\x06\x64\x65tail\x12.\n\x13\x61gainst_critique_id\x18\x03 \x01(\tR\x11\x61gainstCritiqueId\x12:\n\x07outcome\x18\x04 \x01(\x0e\x32 .sidemirror.v1.ComparisonOutcomeR\x07outcome\x12\x16\n\x06\x61greed\x18\x05 \x01(\x08R\x06\x61greed\x12\x16\n\x06reason\x18\x06 \x01(\tR\x06reason\x12*\n\x05usage\x18\x07 \x01(\x0b\x32\x14.sidemirror.v1.UsageR\x05usage\"\xf9\x04\n\x0e\x43ritiqueResult\x12\x1f\n\x0b\x63ritique_id\x18\x01 \x01(\tR\ncritiqueId\x12\x33\n\x06status\x18\x02 \x01(\x0e\x32\x1b.sidemirror.v1.ResultStatusR\x06status\x12\x16\n\x06\x64\x65tail\x18\x03 \x01(\tR\x06\x64\x65tail\x12\x1e\n\nconfidence\x18\x04 \x01(\x01R\nconfidence\x12\x16\n\x06issues\x18\x05 \x03(\tR\x06issues\x12\x41\n\rissue_details\x18\x06 \x03(\x0b\x32\x1c.sidemirror.v1.CritiqueIssueR\x0cissueDetails\x12 \n\x0bsuggestions\x18\x07 \x03(\tR\x0bsuggestions\x12#\n\rshould_revise\x18\x08 \x01(\x08R\x0cshouldRevise\x12@\n\ndimensions\x18\t \x03(\x0b\x32 .sidemirror.v1.CritiqueDimensionR\ndimensions\x12\'\n\x0frevision_prompt\x18\n \x01(\tR\x0erevisionPrompt\x12\x41\n\ncomparison\x18\x0b \x01(\x0b\x32!.sidemirror.v1.CritiqueComparisonR\ncomparison\x12*\n\x05usage\x18\x0c \x01(\x0b\x32\x14.sidemirror.v1.UsageR\x05usage\x12.\n\x13\x64ropped_issue_count\x18\r \x01(\x05R\x11\x64roppedIssueCount\x12-\n\x06origin\x18\x0e \x01(\x0e\x32\x15.sidemirror.v1.OriginR\x06origin*\xc6\x02\n\x0cResultStatus\x12\x1d\n\x19RESULT_STATUS_UNSPECIFIED\x10\x00\x12\x14\n\x10RESULT_STATUS_OK\x10\x01\x12 \n\x1cRESULT_STATUS_SKIPPED_BUDGET\x10\x02\x12\"\n\x1eRESULT_STATUS_SKIPPED_DEADLINE\x10\x03\x12\x1f\n\x1bRESULT_STATUS_SKIPPED_SPEND\x10\x04\x12\"\n\x1eRESULT_STATUS_SKIPPED_DISABLED\x10\x05\x12\x1e\n\x1aRESULT_STATUS_FAILED_MODEL\x10\x06\x12\x1e\n\x1aRESULT_STATUS_FAILED_PARSE\x10\x07\x12\x1b\n\x17RESULT_STATUS_TRUNCATED\x10\x08\x12\x19\n\x15RESULT_STATUS_REFUSED\x10\t*\xab\x01\n\x0bTaskOutcome\x12\x1c\n\x18TASK_OUTCOME_UNSPECIFIED\x10\x00\x12\x18\n\x14TASK_OUTCOME_SUCCESS\x10\x01\x12\x18\n\x14TASK_OUTCOME_FAILURE\x10\x02\x12\x18\n\x14TASK_OUTCOME_PARTIAL\x10\x03\x12\x18\n\x14TASK_OUTCOME_TIMEOUT\x10\x04\x12\x16\n\x12TASK_OUTCOME_ERROR\x10\x05*i\n\x06Origin\x12\x16\n\x12ORIGIN_UNSPECIFIED\x10\x00\x12\x0f\n\x0bORIGIN_TOOL\x10\x01\x12\x10\n\x0cORIGIN_AGENT\x10\x02\x12\x0f\n\x0bORIGIN_USER\x10\x03\x12\x13\n\x0fORIGIN_OPERATOR\x10\x04*\x8e\x01\n\x0bMessageRole\x12\x1c\n\x18MESSAGE_ROLE_UNSPECIFIED\x10\x00\x12\x15\n\x11MESSAGE_ROLE_USER\x10\x01\x12\x1a\n\x16MESSAGE_ROLE_ASSISTANT\x10\x02\x12\x17\n\x13MESSAGE_ROLE_SYSTEM\x10\x03\x12\x15\n\x11MESSAGE_ROLE_TOOL\x10\x04*w\n\x0c\x43ritiqueMode\x12\x1d\n\x19\x43RITIQUE_MODE_UNSPECIFIED\x10\x00\x12\x15\n\x11\x43RITIQUE_MODE_OFF\x10\x01\x12\x17\n\x13\x43RITIQUE_MODE_GATED\x10\x02\x12\x18\n\x14\x43RITIQUE_MODE_ALWAYS\x10\x03*\xb7\x01\n\x0e\x43ritiqueReason\x12\x1f\n\x1b\x43RITIQUE_REASON_UNSPECIFIED\x10\x00\x12\x1e\n\x1a\x43RITIQUE_REASON_TOOL_ERROR\x10\x01\x12!\n\x1d\x43RITIQUE_REASON_LONG_RESPONSE\x10\x02\x12%\n!CRITIQUE_REASON_MANY_TOOL_RESULTS\x10\x03\x12\x1a\n\x16\x43RITIQUE_REASON_ALWAYS\x10\x04*\xb3\x02\n\tIssueKind\x12\x1a\n\x16ISSUE_KIND_UNSPECIFIED\x10\x00\x12\x19\n\x15ISSUE_KIND_WRONG_FACT\x10\x01\x12+\n\'ISSUE_KIND_MISSING_CRITICAL_INFORMATION\x10\x02\x12\x1d\n\x19ISSUE_KIND_POTENTIAL_HARM\x10\x03\x12\x1d\n\x19ISSUE_KIND_MISSING_DETAIL\x10\x04\x12 \n\x1cISSUE_KIND_UNSUPPORTED_CLAIM\x10\x05\x12\x1d\n\x19ISSUE_KIND_NOT_ACTIONABLE\x10\x06\x12\x16\n\x12ISSUE_KIND_UNCLEAR\x10\x07\x12\x14\n\x10ISSUE_KIND_STYLE\x10\x08\x12\x15\n\x11ISSUE_KIND_LENGTH\x10\t*\x80\x01\n\rIssueSeverity\x12\x1e\n\x1aISSUE_SEVERITY_UNSPECIFIED\x10\x00\x12\x18\n\x14ISSUE_SEVERITY_MINOR\x10\x01\x12\x18\n\x14ISSUE_SEVERITY_MAJOR\x10\x02\x12\x1b\n\x17ISSUE_SEVERITY_CRITICAL\x10\x03*x\n\x0bQuoteSource\x12\x1c\n\x18QUOTE_SOURCE_UNSPECIFIED\x10\x00\x12\x19\n\x15QUOTE_SOURCE_RESPONSE\x10\x01\x12\x15\n\x11QUOTE_SOURCE_TASK\x10\x02\x12\x19\n\x15QUOTE_SOURCE_EVIDENCE\x10\x03*\x90\x01\n\x11\x43omparisonOutcome\x12\"\n\x1e\x43OMPARISON_OUTCOME_UNSPECIFIED\x10\x00\x12\x1d\n\x19\x43OMPARISON_OUTCOME_BETTER\x10\x01\x12\x1c\n\x18\x43OMPARISON_OUTCOME_WORSE\x10\x02\x12\x1a\n\x16\x43OMPARISON_OUTCOME_TIE\x10\x03\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1asidemirror/v1/common.proto\x12\rsidemirror.v1\x1a\x1egoogle/protobuf/duration.proto\"S\n\x07Message\x12.\n\x04role\x18\x01 \x01(\x0e\x32\x1a.sidemirror.v1.MessageRoleR\x04role\x12\x18\n\x07\x63ontent\x18\x02 \x01(\tR\x07\x63ontent\"\xa2\x01\n\nToolResult\x12\x12\n\x04name\x18\x01 \x01(\tR\x04name\x12\x17\n\x07\x63\x61ll_id\x18\x02 \x01(\tR\x06\x63\x61llId\x12\x19\n\x08is_error\x18\x03 \x01(\x08R\x07isError\x12\x18\n\x07\x63ontent\x18\x04 \x01(\tR\x07\x63ontent\x12\x14\n\x05\x65rror\x18\x05 \x01(\tR\x05\x65rror\x12\x1c\n\targuments\x18\x06 \x01(\tR\targuments\"\xe8\x02\n\x05Usage\x12\x1a\n\x08provider\x18\x01 \x01(\tR\x08provider\x12\x14\n\x05model\x18\x02 \x01(\tR\x05model\x12\x44\n\nparameters\x18\x03 \x03(\x0b\x32$.sidemirror.v1.Usage.ParametersEntryR\nparameters\x12!\n\x0cinput_tokens\x18\x04 \x01(\x03R\x0binputTokens\x12#\n\routput_tokens\x18\x05 \x01(\x03R\x0coutputTokens\x12\x1e\n\x08\x63ost_usd\x18\x06 \x01(\x01H\x00R\x07\x63ostUsd\x88\x01\x01\x12\x33\n\x07latency\x18\x07 \x01(\x0b\x32\x19.google.protobuf.DurationR\x07latency\x1a=\n\x0fParametersEntry\x12\x10\n\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n\x05value\x18\x02 \x01(\tR\x05value:\x02\x38\x01\x42\x0b\n\t_cost_usd\"\xca\x01\n\x0c\x43ontextBlock\x12\x12\n\x04text\x18\x01 \x01(\tR\x04text\x12\x1d\n\nreceipt_id\x18\x02 \x01(\tR\treceiptId\x12\x1f\n\x0btoken_count\x18\x03 \x01(\x05R\ntokenCount\x12\x30\n\x05items\x18\x04 \x03(\x0b\x32\x1a.sidemirror.v1.ContextItemR\x05items\x12\x34\n\x07omitted\x18\x05 \x03(\x0b\x32\x1a.sidemirror.v1.OmittedItemR\x07omitted\"\xa4\x01\n\x0b\x43ontextItem\x12\x0e\n\x02id\x18\x01 \x01(\tR\x02id\x12\x18\n\x07version\x18\x02 \x01(\x05R\x07version\x12\x12\n\x04kind\x18\x03 \x01(\tR\x04kind\x12\x12\n\x04text\x18\x04 \x01(\tR\x04text\x12\x14\n\x05score\x18\x05 \x01(\x01R\x05score\x12-\n\x06origin\x18\x06 \x01(\x0e\x32\x15.sidemirror.v1.OriginR\x06origin\"5\n\x0bOmittedItem\x12\x0e\n\x02id\x18\x01 \x01(\tR\x02id\x12\x16\n\x06reason\x18\x02 \x01(\tR\x06reason\"\xf6\x01\n\rCritiqueIssue\x12,\n\x04kind\x18\x01 \x01(\x0e\x32\x18.sidemirror.v1.IssueKindR\x04kind\x12\x38\n\x08severity\x18\x02 \x01(\x0e\x32\x1c.sidemirror.v1.IssueSeverityR\x08severity\x12\x14\n\x05quote\x18\x03 \x01(\tR\x05quote\x12=\n\x0cquote_source\x18\x04 \x01(\x0e\x32\x1a.sidemirror.v1.QuoteSourceR\x0bquoteSource\x12\x16\n\x06reason\x18\x05 \x01(\tR\x06reason\x12\x10\n\x03\x66ix\x18\x06 \x01(\tR\x03\x66ix\"U\n\x11\x43ritiqueDimension\x12\x12\n\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n\x05score\x18\x02 \x01(\x01R\x05score\x12\x16\n\x06reason\x18\x03 \x01(\tR\x06reason\"\xa9\x02\n\x12\x43ritiqueComparison\x12\x33\n\x06status\x18\x01 \x01(\x0e\x32\x1b.sidemirror.v1.ResultStatusR\x06status\x12\x16\n\x06\x64\x65tail\x18\x02 \x01(\tR\x06\x64\x65tail\x12.\n\x13\x61gainst_critique_id\x18\x03 \x01(\tR\x11\x61gainstCritiqueId\x12:\n\x07outcome\x18\x04 \x01(\x0e\x32 .sidemirror.v1.ComparisonOutcomeR\x07outcome\x12\x16\n\x06\x61greed\x18\x05 \x01(\x08R\x06\x61greed\x12\x16\n\x06reason\x18\x06 \x01(\tR\x06reason\x12*\n\x05usage\x18\x07 \x01(\x0b\x32\x14.sidemirror.v1.UsageR\x05usage\"\xc1\x05\n\x0e\x43ritiqueResult\x12\x1f\n\x0b\x63ritique_id\x18\x01 \x01(\tR\ncritiqueId\x12\x33\n\x06status\x18\x02 \x01(\x0e\x32\x1b.sidemirror.v1.ResultStatusR\x06status\x12\x16\n\x06\x64\x65tail\x18\x03 \x01(\tR\x06\x64\x65tail\x12\x1e\n\nconfidence\x18\x04 \x01(\x01R\nconfidence\x12\x16\n\x06issues\x18\x05 \x03(\tR\x06issues\x12\x41\n\rissue_details\x18\x06 \x03(\x0b\x32\x1c.sidemirror.v1.CritiqueIssueR\x0cissueDetails\x12 \n\x0bsuggestions\x18\x07 \x03(\tR\x0bsuggestions\x12#\n\rshould_revise\x18\x08 \x01(\x08R\x0cshouldRevise\x12@\n\ndimensions\x18\t \x03(\x0b\x32 .sidemirror.v1.CritiqueDimensionR\ndimensions\x12\'\n\x0frevision_prompt\x18\n \x01(\tR\x0erevisionPrompt\x12\x41\n\ncomparison\x18\x0b \x01(\x0b\x32!.sidemirror.v1.CritiqueComparisonR\ncomparison\x12*\n\x05usage\x18\x0c \x01(\x0b\x32\x14.sidemirror.v1.UsageR\x05usage\x12.\n\x13\x64ropped_issue_count\x18\r \x01(\x05R\x11\x64roppedIssueCount\x12-\n\x06origin\x18\x0e \x01(\x0e\x32\x15.sidemirror.v1.OriginR\x06origin\x12\x46\n\x0f\x63onfidence_kind\x18\x0f \x01(\x0e\x32\x1d.sidemirror.v1.ConfidenceKindR\x0e\x63onfidenceKind*\xc6\x02\n\x0cResultStatus\x12\x1d\n\x19RESULT_STATUS_UNSPECIFIED\x10\x00\x12\x14\n\x10RESULT_STATUS_OK\x10\x01\x12 \n\x1cRESULT_STATUS_SKIPPED_BUDGET\x10\x02\x12\"\n\x1eRESULT_STATUS_SKIPPED_DEADLINE\x10\x03\x12\x1f\n\x1bRESULT_STATUS_SKIPPED_SPEND\x10\x04\x12\"\n\x1eRESULT_STATUS_SKIPPED_DISABLED\x10\x05\x12\x1e\n\x1aRESULT_STATUS_FAILED_MODEL\x10\x06\x12\x1e\n\x1aRESULT_STATUS_FAILED_PARSE\x10\x07\x12\x1b\n\x17RESULT_STATUS_TRUNCATED\x10\x08\x12\x19\n\x15RESULT_STATUS_REFUSED\x10\t*\xab\x01\n\x0bTaskOutcome\x12\x1c\n\x18TASK_OUTCOME_UNSPECIFIED\x10\x00\x12\x18\n\x14TASK_OUTCOME_SUCCESS\x10\x01\x12\x18\n\x14TASK_OUTCOME_FAILURE\x10\x02\x12\x18\n\x14TASK_OUTCOME_PARTIAL\x10\x03\x12\x18\n\x14TASK_OUTCOME_TIMEOUT\x10\x04\x12\x16\n\x12TASK_OUTCOME_ERROR\x10\x05*i\n\x06Origin\x12\x16\n\x12ORIGIN_UNSPECIFIED\x10\x00\x12\x0f\n\x0bORIGIN_TOOL\x10\x01\x12\x10\n\x0cORIGIN_AGENT\x10\x02\x12\x0f\n\x0bORIGIN_USER\x10\x03\x12\x13\n\x0fORIGIN_OPERATOR\x10\x04*\x8e\x01\n\x0bMessageRole\x12\x1c\n\x18MESSAGE_ROLE_UNSPECIFIED\x10\x00\x12\x15\n\x11MESSAGE_ROLE_USER\x10\x01\x12\x1a\n\x16MESSAGE_ROLE_ASSISTANT\x10\x02\x12\x17\n\x13MESSAGE_ROLE_SYSTEM\x10\x03\x12\x15\n\x11MESSAGE_ROLE_TOOL\x10\x04*w\n\x0c\x43ritiqueMode\x12\x1d\n\x19\x43RITIQUE_MODE_UNSPECIFIED\x10\x00\x12\x15\n\x11\x43RITIQUE_MODE_OFF\x10\x01\x12\x17\n\x13\x43RITIQUE_MODE_GATED\x10\x02\x12\x18\n\x14\x43RITIQUE_MODE_ALWAYS\x10\x03*\xb7\x01\n\x0e\x43ritiqueReason\x12\x1f\n\x1b\x43RITIQUE_REASON_UNSPECIFIED\x10\x00\x12\x1e\n\x1a\x43RITIQUE_REASON_TOOL_ERROR\x10\x01\x12!\n\x1d\x43RITIQUE_REASON_LONG_RESPONSE\x10\x02\x12%\n!CRITIQUE_REASON_MANY_TOOL_RESULTS\x10\x03\x12\x1a\n\x16\x43RITIQUE_REASON_ALWAYS\x10\x04*\xb3\x02\n\tIssueKind\x12\x1a\n\x16ISSUE_KIND_UNSPECIFIED\x10\x00\x12\x19\n\x15ISSUE_KIND_WRONG_FACT\x10\x01\x12+\n\'ISSUE_KIND_MISSING_CRITICAL_INFORMATION\x10\x02\x12\x1d\n\x19ISSUE_KIND_POTENTIAL_HARM\x10\x03\x12\x1d\n\x19ISSUE_KIND_MISSING_DETAIL\x10\x04\x12 \n\x1cISSUE_KIND_UNSUPPORTED_CLAIM\x10\x05\x12\x1d\n\x19ISSUE_KIND_NOT_ACTIONABLE\x10\x06\x12\x16\n\x12ISSUE_KIND_UNCLEAR\x10\x07\x12\x14\n\x10ISSUE_KIND_STYLE\x10\x08\x12\x15\n\x11ISSUE_KIND_LENGTH\x10\t*\x80\x01\n\rIssueSeverity\x12\x1e\n\x1aISSUE_SEVERITY_UNSPECIFIED\x10\x00\x12\x18\n\x14ISSUE_SEVERITY_MINOR\x10\x01\x12\x18\n\x14ISSUE_SEVERITY_MAJOR\x10\x02\x12\x1b\n\x17ISSUE_SEVERITY_CRITICAL\x10\x03*x\n\x0bQuoteSource\x12\x1c\n\x18QUOTE_SOURCE_UNSPECIFIED\x10\x00\x12\x19\n\x15QUOTE_SOURCE_RESPONSE\x10\x01\x12\x15\n\x11QUOTE_SOURCE_TASK\x10\x02\x12\x19\n\x15QUOTE_SOURCE_EVIDENCE\x10\x03*L\n\x0e\x43onfidenceKind\x12\x1f\n\x1b\x43ONFIDENCE_KIND_UNSPECIFIED\x10\x00\x12\x19\n\x15\x43ONFIDENCE_KIND_MODEL\x10\x01*\x90\x01\n\x11\x43omparisonOutcome\x12\"\n\x1e\x43OMPARISON_OUTCOME_UNSPECIFIED\x10\x00\x12\x1d\n\x19\x43OMPARISON_OUTCOME_BETTER\x10\x01\x12\x1c\n\x18\x43OMPARISON_OUTCOME_WORSE\x10\x02\x12\x1a\n\x16\x43OMPARISON_OUTCOME_TIE\x10\x03\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -34,46 +34,48 @@ if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
   _globals['_USAGE_PARAMETERSENTRY']._loaded_options = None
   _globals['_USAGE_PARAMETERSENTRY']._serialized_options = b'8\001'
-  _globals['_RESULTSTATUS']._serialized_start=2360
-  _globals['_RESULTSTATUS']._serialized_end=2686
-  _globals['_TASKOUTCOME']._serialized_start=2689
-  _globals['_TASKOUTCOME']._serialized_end=2860
-  _globals['_ORIGIN']._serialized_start=2862
-  _globals['_ORIGIN']._serialized_end=2967
-  _globals['_MESSAGEROLE']._serialized_start=2970
-  _globals['_MESSAGEROLE']._serialized_end=3112
-  _globals['_CRITIQUEMODE']._serialized_start=3114
-  _globals['_CRITIQUEMODE']._serialized_end=3233
-  _globals['_CRITIQUEREASON']._serialized_start=3236
-  _globals['_CRITIQUEREASON']._serialized_end=3419
-  _globals['_ISSUEKIND']._serialized_start=3422
-  _globals['_ISSUEKIND']._serialized_end=3729
-  _globals['_ISSUESEVERITY']._serialized_start=3732
-  _globals['_ISSUESEVERITY']._serialized_end=3860
-  _globals['_QUOTESOURCE']._serialized_start=3862
-  _globals['_QUOTESOURCE']._serialized_end=3982
-  _globals['_COMPARISONOUTCOME']._serialized_start=3985
-  _globals['_COMPARISONOUTCOME']._serialized_end=4129
+  _globals['_RESULTSTATUS']._serialized_start=2462
+  _globals['_RESULTSTATUS']._serialized_end=2788
+  _globals['_TASKOUTCOME']._serialized_start=2791
+  _globals['_TASKOUTCOME']._serialized_end=2962
+  _globals['_ORIGIN']._serialized_start=2964
+  _globals['_ORIGIN']._serialized_end=3069
+  _globals['_MESSAGEROLE']._serialized_start=3072
+  _globals['_MESSAGEROLE']._serialized_end=3214
+  _globals['_CRITIQUEMODE']._serialized_start=3216
+  _globals['_CRITIQUEMODE']._serialized_end=3335
+  _globals['_CRITIQUEREASON']._serialized_start=3338
+  _globals['_CRITIQUEREASON']._serialized_end=3521
+  _globals['_ISSUEKIND']._serialized_start=3524
+  _globals['_ISSUEKIND']._serialized_end=3831
+  _globals['_ISSUESEVERITY']._serialized_start=3834
+  _globals['_ISSUESEVERITY']._serialized_end=3962
+  _globals['_QUOTESOURCE']._serialized_start=3964
+  _globals['_QUOTESOURCE']._serialized_end=4084
+  _globals['_CONFIDENCEKIND']._serialized_start=4086
+  _globals['_CONFIDENCEKIND']._serialized_end=4162
+  _globals['_COMPARISONOUTCOME']._serialized_start=4165
+  _globals['_COMPARISONOUTCOME']._serialized_end=4309
   _globals['_MESSAGE']._serialized_start=77
   _globals['_MESSAGE']._serialized_end=160
   _globals['_TOOLRESULT']._serialized_start=163
-  _globals['_TOOLRESULT']._serialized_end=295
-  _globals['_USAGE']._serialized_start=298
-  _globals['_USAGE']._serialized_end=658
-  _globals['_USAGE_PARAMETERSENTRY']._serialized_start=584
-  _globals['_USAGE_PARAMETERSENTRY']._serialized_end=645
-  _globals['_CONTEXTBLOCK']._serialized_start=661
-  _globals['_CONTEXTBLOCK']._serialized_end=863
-  _globals['_CONTEXTITEM']._serialized_start=866
-  _globals['_CONTEXTITEM']._serialized_end=1030
-  _globals['_OMITTEDITEM']._serialized_start=1032
-  _globals['_OMITTEDITEM']._serialized_end=1085
-  _globals['_CRITIQUEISSUE']._serialized_start=1088
-  _globals['_CRITIQUEISSUE']._serialized_end=1334
-  _globals['_CRITIQUEDIMENSION']._serialized_start=1336
-  _globals['_CRITIQUEDIMENSION']._serialized_end=1421
-  _globals['_CRITIQUECOMPARISON']._serialized_start=1424
-  _globals['_CRITIQUECOMPARISON']._serialized_end=1721
-  _globals['_CRITIQUERESULT']._serialized_start=1724
-  _globals['_CRITIQUERESULT']._serialized_end=2357
+  _globals['_TOOLRESULT']._serialized_end=325
+  _globals['_USAGE']._serialized_start=328
+  _globals['_USAGE']._serialized_end=688
+  _globals['_USAGE_PARAMETERSENTRY']._serialized_start=614
+  _globals['_USAGE_PARAMETERSENTRY']._serialized_end=675
+  _globals['_CONTEXTBLOCK']._serialized_start=691
+  _globals['_CONTEXTBLOCK']._serialized_end=893
+  _globals['_CONTEXTITEM']._serialized_start=896
+  _globals['_CONTEXTITEM']._serialized_end=1060
+  _globals['_OMITTEDITEM']._serialized_start=1062
+  _globals['_OMITTEDITEM']._serialized_end=1115
+  _globals['_CRITIQUEISSUE']._serialized_start=1118
+  _globals['_CRITIQUEISSUE']._serialized_end=1364
+  _globals['_CRITIQUEDIMENSION']._serialized_start=1366
+  _globals['_CRITIQUEDIMENSION']._serialized_end=1451
+  _globals['_CRITIQUECOMPARISON']._serialized_start=1454
+  _globals['_CRITIQUECOMPARISON']._serialized_end=1751
+  _globals['_CRITIQUERESULT']._serialized_start=1754
+  _globals['_CRITIQUERESULT']._serialized_end=2459
 # @@protoc_insertion_point(module_scope)

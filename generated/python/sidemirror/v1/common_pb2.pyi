@@ -90,6 +90,11 @@ class QuoteSource(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     QUOTE_SOURCE_TASK: _ClassVar[QuoteSource]
     QUOTE_SOURCE_EVIDENCE: _ClassVar[QuoteSource]
 
+class ConfidenceKind(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    CONFIDENCE_KIND_UNSPECIFIED: _ClassVar[ConfidenceKind]
+    CONFIDENCE_KIND_MODEL: _ClassVar[ConfidenceKind]
+
 class ComparisonOutcome(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
     COMPARISON_OUTCOME_UNSPECIFIED: _ClassVar[ComparisonOutcome]
@@ -149,6 +154,8 @@ QUOTE_SOURCE_UNSPECIFIED: QuoteSource
 QUOTE_SOURCE_RESPONSE: QuoteSource
 QUOTE_SOURCE_TASK: QuoteSource
 QUOTE_SOURCE_EVIDENCE: QuoteSource
+CONFIDENCE_KIND_UNSPECIFIED: ConfidenceKind
+CONFIDENCE_KIND_MODEL: ConfidenceKind
 COMPARISON_OUTCOME_UNSPECIFIED: ComparisonOutcome
 COMPARISON_OUTCOME_BETTER: ComparisonOutcome
 COMPARISON_OUTCOME_WORSE: ComparisonOutcome
@@ -163,18 +170,20 @@ class Message(_message.Message):
     def __init__(self, role: _Optional[_Union[MessageRole, str]] = ..., content: _Optional[str] = ...) -> None: ...
 
 class ToolResult(_message.Message):
-    __slots__ = ("name", "call_id", "is_error", "content", "error")
+    __slots__ = ("name", "call_id", "is_error", "content", "error", "arguments")
     NAME_FIELD_NUMBER: _ClassVar[int]
     CALL_ID_FIELD_NUMBER: _ClassVar[int]
     IS_ERROR_FIELD_NUMBER: _ClassVar[int]
     CONTENT_FIELD_NUMBER: _ClassVar[int]
     ERROR_FIELD_NUMBER: _ClassVar[int]
+    ARGUMENTS_FIELD_NUMBER: _ClassVar[int]
     name: str
     call_id: str
     is_error: bool
     content: str
     error: str
-    def __init__(self, name: _Optional[str] = ..., call_id: _Optional[str] = ..., is_error: bool = ..., content: _Optional[str] = ..., error: _Optional[str] = ...) -> None: ...
+    arguments: str
+    def __init__(self, name: _Optional[str] = ..., call_id: _Optional[str] = ..., is_error: bool = ..., content: _Optional[str] = ..., error: _Optional[str] = ..., arguments: _Optional[str] = ...) -> None: ...
 
 class Usage(_message.Message):
     __slots__ = ("provider", "model", "parameters", "input_tokens", "output_tokens", "cost_usd", "latency")
@@ -284,7 +293,7 @@ class CritiqueComparison(_message.Message):
     def __init__(self, status: _Optional[_Union[ResultStatus, str]] = ..., detail: _Optional[str] = ..., against_critique_id: _Optional[str] = ..., outcome: _Optional[_Union[ComparisonOutcome, str]] = ..., agreed: bool = ..., reason: _Optional[str] = ..., usage: _Optional[_Union[Usage, _Mapping]] = ...) -> None: ...
 
 class CritiqueResult(_message.Message):
-    __slots__ = ("critique_id", "status", "detail", "confidence", "issues", "issue_details", "suggestions", "should_revise", "dimensions", "revision_prompt", "comparison", "usage", "dropped_issue_count", "origin")
+    __slots__ = ("critique_id", "status", "detail", "confidence", "issues", "issue_details", "suggestions", "should_revise", "dimensions", "revision_prompt", "comparison", "usage", "dropped_issue_count", "origin", "confidence_kind")
     CRITIQUE_ID_FIELD_NUMBER: _ClassVar[int]
     STATUS_FIELD_NUMBER: _ClassVar[int]
     DETAIL_FIELD_NUMBER: _ClassVar[int]
@@ -299,6 +308,7 @@ class CritiqueResult(_message.Message):
     USAGE_FIELD_NUMBER: _ClassVar[int]
     DROPPED_ISSUE_COUNT_FIELD_NUMBER: _ClassVar[int]
     ORIGIN_FIELD_NUMBER: _ClassVar[int]
+    CONFIDENCE_KIND_FIELD_NUMBER: _ClassVar[int]
     critique_id: str
     status: ResultStatus
     detail: str
@@ -313,4 +323,5 @@ class CritiqueResult(_message.Message):
     usage: Usage
     dropped_issue_count: int
     origin: Origin
-    def __init__(self, critique_id: _Optional[str] = ..., status: _Optional[_Union[ResultStatus, str]] = ..., detail: _Optional[str] = ..., confidence: _Optional[float] = ..., issues: _Optional[_Iterable[str]] = ..., issue_details: _Optional[_Iterable[_Union[CritiqueIssue, _Mapping]]] = ..., suggestions: _Optional[_Iterable[str]] = ..., should_revise: bool = ..., dimensions: _Optional[_Iterable[_Union[CritiqueDimension, _Mapping]]] = ..., revision_prompt: _Optional[str] = ..., comparison: _Optional[_Union[CritiqueComparison, _Mapping]] = ..., usage: _Optional[_Union[Usage, _Mapping]] = ..., dropped_issue_count: _Optional[int] = ..., origin: _Optional[_Union[Origin, str]] = ...) -> None: ...
+    confidence_kind: ConfidenceKind
+    def __init__(self, critique_id: _Optional[str] = ..., status: _Optional[_Union[ResultStatus, str]] = ..., detail: _Optional[str] = ..., confidence: _Optional[float] = ..., issues: _Optional[_Iterable[str]] = ..., issue_details: _Optional[_Iterable[_Union[CritiqueIssue, _Mapping]]] = ..., suggestions: _Optional[_Iterable[str]] = ..., should_revise: bool = ..., dimensions: _Optional[_Iterable[_Union[CritiqueDimension, _Mapping]]] = ..., revision_prompt: _Optional[str] = ..., comparison: _Optional[_Union[CritiqueComparison, _Mapping]] = ..., usage: _Optional[_Union[Usage, _Mapping]] = ..., dropped_issue_count: _Optional[int] = ..., origin: _Optional[_Union[Origin, str]] = ..., confidence_kind: _Optional[_Union[ConfidenceKind, str]] = ...) -> None: ...

@@ -1,5 +1,6 @@
 import datetime
 
+from google.protobuf import duration_pb2 as _duration_pb2
 from google.protobuf import timestamp_pb2 as _timestamp_pb2
 from sidemirror.v1 import thinking_pb2 as _thinking_pb2
 from google.protobuf.internal import containers as _containers
@@ -64,7 +65,7 @@ class GetServerInfoRequest(_message.Message):
     def __init__(self, tenant_id: _Optional[str] = ..., project_id: _Optional[str] = ...) -> None: ...
 
 class GetServerInfoResponse(_message.Message):
-    __slots__ = ("version", "tenant_id", "project_id", "stores", "models", "default_config", "default_budget", "limits", "spend", "spend_caps")
+    __slots__ = ("version", "tenant_id", "project_id", "stores", "models", "default_config", "default_budget", "limits", "spend", "spend_caps", "spend_unknown", "store_clock")
     class LimitsEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -82,6 +83,8 @@ class GetServerInfoResponse(_message.Message):
     LIMITS_FIELD_NUMBER: _ClassVar[int]
     SPEND_FIELD_NUMBER: _ClassVar[int]
     SPEND_CAPS_FIELD_NUMBER: _ClassVar[int]
+    SPEND_UNKNOWN_FIELD_NUMBER: _ClassVar[int]
+    STORE_CLOCK_FIELD_NUMBER: _ClassVar[int]
     version: str
     tenant_id: str
     project_id: str
@@ -92,7 +95,9 @@ class GetServerInfoResponse(_message.Message):
     limits: _containers.ScalarMap[str, int]
     spend: _containers.RepeatedCompositeFieldContainer[Spend]
     spend_caps: _containers.RepeatedCompositeFieldContainer[SpendCap]
-    def __init__(self, version: _Optional[str] = ..., tenant_id: _Optional[str] = ..., project_id: _Optional[str] = ..., stores: _Optional[_Iterable[_Union[StoreInfo, _Mapping]]] = ..., models: _Optional[_Iterable[_Union[ModelInfo, _Mapping]]] = ..., default_config: _Optional[_Union[_thinking_pb2.ThinkingConfig, _Mapping]] = ..., default_budget: _Optional[_Union[_thinking_pb2.TurnBudget, _Mapping]] = ..., limits: _Optional[_Mapping[str, int]] = ..., spend: _Optional[_Iterable[_Union[Spend, _Mapping]]] = ..., spend_caps: _Optional[_Iterable[_Union[SpendCap, _Mapping]]] = ...) -> None: ...
+    spend_unknown: bool
+    store_clock: StoreClock
+    def __init__(self, version: _Optional[str] = ..., tenant_id: _Optional[str] = ..., project_id: _Optional[str] = ..., stores: _Optional[_Iterable[_Union[StoreInfo, _Mapping]]] = ..., models: _Optional[_Iterable[_Union[ModelInfo, _Mapping]]] = ..., default_config: _Optional[_Union[_thinking_pb2.ThinkingConfig, _Mapping]] = ..., default_budget: _Optional[_Union[_thinking_pb2.TurnBudget, _Mapping]] = ..., limits: _Optional[_Mapping[str, int]] = ..., spend: _Optional[_Iterable[_Union[Spend, _Mapping]]] = ..., spend_caps: _Optional[_Iterable[_Union[SpendCap, _Mapping]]] = ..., spend_unknown: bool = ..., store_clock: _Optional[_Union[StoreClock, _Mapping]] = ...) -> None: ...
 
 class StoreInfo(_message.Message):
     __slots__ = ("kind", "holds", "durability", "available")
@@ -105,6 +110,14 @@ class StoreInfo(_message.Message):
     durability: str
     available: bool
     def __init__(self, kind: _Optional[str] = ..., holds: _Optional[str] = ..., durability: _Optional[str] = ..., available: bool = ...) -> None: ...
+
+class StoreClock(_message.Message):
+    __slots__ = ("ahead", "doubt")
+    AHEAD_FIELD_NUMBER: _ClassVar[int]
+    DOUBT_FIELD_NUMBER: _ClassVar[int]
+    ahead: _duration_pb2.Duration
+    doubt: str
+    def __init__(self, ahead: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., doubt: _Optional[str] = ...) -> None: ...
 
 class ModelInfo(_message.Message):
     __slots__ = ("purpose", "provider", "model", "available")
@@ -259,3 +272,64 @@ class SetPolicyResponse(_message.Message):
     STORED_FIELD_NUMBER: _ClassVar[int]
     stored: StoredPolicy
     def __init__(self, stored: _Optional[_Union[StoredPolicy, _Mapping]] = ...) -> None: ...
+
+class EraseRequest(_message.Message):
+    __slots__ = ("tenant_id", "project_id", "request_id", "turn_id", "session_id", "subject_id")
+    TENANT_ID_FIELD_NUMBER: _ClassVar[int]
+    PROJECT_ID_FIELD_NUMBER: _ClassVar[int]
+    REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
+    TURN_ID_FIELD_NUMBER: _ClassVar[int]
+    SESSION_ID_FIELD_NUMBER: _ClassVar[int]
+    SUBJECT_ID_FIELD_NUMBER: _ClassVar[int]
+    tenant_id: str
+    project_id: str
+    request_id: str
+    turn_id: str
+    session_id: str
+    subject_id: str
+    def __init__(self, tenant_id: _Optional[str] = ..., project_id: _Optional[str] = ..., request_id: _Optional[str] = ..., turn_id: _Optional[str] = ..., session_id: _Optional[str] = ..., subject_id: _Optional[str] = ...) -> None: ...
+
+class EraseResponse(_message.Message):
+    __slots__ = ("counts", "erase_time")
+    class CountsEntry(_message.Message):
+        __slots__ = ("key", "value")
+        KEY_FIELD_NUMBER: _ClassVar[int]
+        VALUE_FIELD_NUMBER: _ClassVar[int]
+        key: str
+        value: int
+        def __init__(self, key: _Optional[str] = ..., value: _Optional[int] = ...) -> None: ...
+    COUNTS_FIELD_NUMBER: _ClassVar[int]
+    ERASE_TIME_FIELD_NUMBER: _ClassVar[int]
+    counts: _containers.ScalarMap[str, int]
+    erase_time: _timestamp_pb2.Timestamp
+    def __init__(self, counts: _Optional[_Mapping[str, int]] = ..., erase_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+
+class ListTombstonesRequest(_message.Message):
+    __slots__ = ("tenant_id", "project_id", "page_size", "page_token")
+    TENANT_ID_FIELD_NUMBER: _ClassVar[int]
+    PROJECT_ID_FIELD_NUMBER: _ClassVar[int]
+    PAGE_SIZE_FIELD_NUMBER: _ClassVar[int]
+    PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    tenant_id: str
+    project_id: str
+    page_size: int
+    page_token: str
+    def __init__(self, tenant_id: _Optional[str] = ..., project_id: _Optional[str] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ...) -> None: ...
+
+class ListTombstonesResponse(_message.Message):
+    __slots__ = ("tombstones", "next_page_token")
+    TOMBSTONES_FIELD_NUMBER: _ClassVar[int]
+    NEXT_PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    tombstones: _containers.RepeatedCompositeFieldContainer[Tombstone]
+    next_page_token: str
+    def __init__(self, tombstones: _Optional[_Iterable[_Union[Tombstone, _Mapping]]] = ..., next_page_token: _Optional[str] = ...) -> None: ...
+
+class Tombstone(_message.Message):
+    __slots__ = ("kind", "digest", "erase_time")
+    KIND_FIELD_NUMBER: _ClassVar[int]
+    DIGEST_FIELD_NUMBER: _ClassVar[int]
+    ERASE_TIME_FIELD_NUMBER: _ClassVar[int]
+    kind: str
+    digest: str
+    erase_time: _timestamp_pb2.Timestamp
+    def __init__(self, kind: _Optional[str] = ..., digest: _Optional[str] = ..., erase_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...

@@ -78,6 +78,13 @@ export declare type ToolResult = Message$1<"sidemirror.v1.ToolResult"> & {
    * @generated from field: string error = 5;
    */
   error: string;
+
+  /**
+   * What the tool was called with, which a critique compares with the response; may be empty. At most 256 KiB.
+   *
+   * @generated from field: string arguments = 6;
+   */
+  arguments: string;
 };
 
 /**
@@ -460,7 +467,8 @@ export declare type CritiqueResult = Message$1<"sidemirror.v1.CritiqueResult"> &
   detail: string;
 
   /**
-   * How likely the response is right and complete, 0 to 1; 0.5 when the model gave no confidence.
+   * How likely the response is right and complete, 0 to 1, if `confidence_kind` is set. Otherwise there is no confidence,
+   * and this is always 0.5.
    *
    * @generated from field: double confidence = 4;
    */
@@ -496,7 +504,7 @@ export declare type CritiqueResult = Message$1<"sidemirror.v1.CritiqueResult"> &
   shouldRevise: boolean;
 
   /**
-   * The four dimensions, as far as they were judged.
+   * The scores in the four dimensions; those that were not judged are left out.
    *
    * @generated from field: repeated sidemirror.v1.CritiqueDimension dimensions = 9;
    */
@@ -536,6 +544,13 @@ export declare type CritiqueResult = Message$1<"sidemirror.v1.CritiqueResult"> &
    * @generated from field: sidemirror.v1.Origin origin = 14;
    */
   origin: Origin;
+
+  /**
+   * What `confidence` is; UNSPECIFIED when there is none, as in every verdict of the built-in rules.
+   *
+   * @generated from field: sidemirror.v1.ConfidenceKind confidence_kind = 15;
+   */
+  confidenceKind: ConfidenceKind;
 };
 
 /**
@@ -797,8 +812,8 @@ export enum CritiqueMode {
   OFF = 1,
 
   /**
-   * Responses that the gate selects: after a tool result with an error or 3 or more tool results, or if they are longer
-   * than 2,000 Unicode code points.
+   * Responses that the gate selects: those after a tool result with an error, those after 3 or more tool results, and
+   * those longer than 2,000 Unicode code points.
    *
    * @generated from enum value: CRITIQUE_MODE_GATED = 2;
    */
@@ -948,7 +963,7 @@ export enum IssueKind {
 export declare const IssueKindSchema: GenEnum<IssueKind>;
 
 /**
- * How much an issue matters to the reader. The severity does not decide about a revision.
+ * How much an issue matters to the reader. The severity does not affect whether a revision is needed.
  *
  * @generated from enum sidemirror.v1.IssueSeverity
  */
@@ -1026,6 +1041,32 @@ export enum QuoteSource {
  * Describes the enum sidemirror.v1.QuoteSource.
  */
 export declare const QuoteSourceSchema: GenEnum<QuoteSource>;
+
+/**
+ * What a confidence is.
+ *
+ * @generated from enum sidemirror.v1.ConfidenceKind
+ */
+export enum ConfidenceKind {
+  /**
+   * Not set: there is no confidence. Sidecars from before this field never set it.
+   *
+   * @generated from enum value: CONFIDENCE_KIND_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * A language model's own estimate, which nothing has compared with outcomes.
+   *
+   * @generated from enum value: CONFIDENCE_KIND_MODEL = 1;
+   */
+  MODEL = 1,
+}
+
+/**
+ * Describes the enum sidemirror.v1.ConfidenceKind.
+ */
+export declare const ConfidenceKindSchema: GenEnum<ConfidenceKind>;
 
 /**
  * Which of two responses is better.

@@ -5,7 +5,7 @@
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
 import type { ThinkingConfig, TurnBudget } from "./thinking_pb.js";
-import type { Timestamp } from "@bufbuild/protobuf/wkt";
+import type { Duration, Timestamp } from "@bufbuild/protobuf/wkt";
 
 /**
  * Describes the file sidemirror/v1/sidecar.proto.
@@ -53,14 +53,14 @@ export declare type GetServerInfoResponse = Message<"sidemirror.v1.GetServerInfo
   version: string;
 
   /**
-   * The tenant that an empty `tenant_id` stands for; empty when the caller's token is good for no such tenant.
+   * The tenant that an empty `tenant_id` stands for; empty when the caller's token determines none.
    *
    * @generated from field: string tenant_id = 2;
    */
   tenantId: string;
 
   /**
-   * The project that an empty `project_id` stands for; empty when `tenant_id` is.
+   * The project that an empty `project_id` stands for; empty when `tenant_id` is empty.
    *
    * @generated from field: string project_id = 3;
    */
@@ -103,19 +103,33 @@ export declare type GetServerInfoResponse = Message<"sidemirror.v1.GetServerInfo
 
   /**
    * What models cost the requested tenant and project in the last 7 days, including today. One entry for each day and
-   * purpose with calls, the newest day first, then by purpose. Empty while the store does not answer.
+   * purpose with calls, the newest day first, then by purpose. Empty while the store does not answer (`spend_unknown`).
    *
    * @generated from field: repeated sidemirror.v1.Spend spend = 9;
    */
   spend: Spend[];
 
   /**
-   * The caps that are set on a day's spend, and what counts against them today. Empty while the store does not answer.
-   * A cap that counts the spending of others is left out when the caller's token is not good for all of them.
+   * The caps that are set on a day's spend, and what counts against them today. Empty while the store does not answer
+   * (`spend_unknown`). A cap is left out if it counts spending in scopes that the caller's token does not cover.
    *
    * @generated from field: repeated sidemirror.v1.SpendCap spend_caps = 10;
    */
   spendCaps: SpendCap[];
+
+  /**
+   * Whether `spend` and `spend_caps` are unknown because the store did not answer. They are empty then.
+   *
+   * @generated from field: bool spend_unknown = 11;
+   */
+  spendUnknown: boolean;
+
+  /**
+   * The difference between this machine's clock and the store's.
+   *
+   * @generated from field: sidemirror.v1.StoreClock store_clock = 12;
+   */
+  storeClock?: StoreClock | undefined;
 };
 
 /**
@@ -164,6 +178,34 @@ export declare type StoreInfo = Message<"sidemirror.v1.StoreInfo"> & {
  * Use `create(StoreInfoSchema)` to create a new message.
  */
 export declare const StoreInfoSchema: GenMessage<StoreInfo>;
+
+/**
+ * The difference between this machine's clock and the store's. Sidecars that share a store use its clock.
+ *
+ * @generated from message sidemirror.v1.StoreClock
+ */
+export declare type StoreClock = Message<"sidemirror.v1.StoreClock"> & {
+  /**
+   * How far this machine's clock is ahead; negative when it is behind. Absent until it is measured, and where the store
+   * uses this machine's clock.
+   *
+   * @generated from field: google.protobuf.Duration ahead = 1;
+   */
+  ahead?: Duration | undefined;
+
+  /**
+   * Why old records are not removed, for people; empty while they are.
+   *
+   * @generated from field: string doubt = 2;
+   */
+  doubt: string;
+};
+
+/**
+ * Describes the message sidemirror.v1.StoreClock.
+ * Use `create(StoreClockSchema)` to create a new message.
+ */
+export declare const StoreClockSchema: GenMessage<StoreClock>;
 
 /**
  * The model for one purpose.
@@ -701,6 +743,206 @@ export declare type SetPolicyResponse = Message<"sidemirror.v1.SetPolicyResponse
 export declare const SetPolicyResponseSchema: GenMessage<SetPolicyResponse>;
 
 /**
+ * Asks to erase one turn, session or subject.
+ *
+ * @generated from message sidemirror.v1.EraseRequest
+ */
+export declare type EraseRequest = Message<"sidemirror.v1.EraseRequest"> & {
+  /**
+   * The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+   *
+   * @generated from field: string tenant_id = 1;
+   */
+  tenantId: string;
+
+  /**
+   * The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
+   *
+   * @generated from field: string project_id = 2;
+   */
+  projectId: string;
+
+  /**
+   * Makes this write repeatable: 1 to 128 printable characters; chosen by the server when empty. For 24 hours the same
+   * id gets the same answer for the same content, and is refused for other content.
+   *
+   * @generated from field: string request_id = 3;
+   */
+  requestId: string;
+
+  /**
+   * What to erase. Required.
+   *
+   * @generated from oneof sidemirror.v1.EraseRequest.target
+   */
+  target: {
+    /**
+     * A turn: 1 to 128 printable characters.
+     *
+     * @generated from field: string turn_id = 4;
+     */
+    value: string;
+    case: "turnId";
+  } | {
+    /**
+     * A session with all its turns: 1 to 128 printable characters.
+     *
+     * @generated from field: string session_id = 5;
+     */
+    value: string;
+    case: "sessionId";
+  } | {
+    /**
+     * A subject, with the sessions, turns and texts that name it in `subject_ids`: 1 to 128 printable characters.
+     *
+     * @generated from field: string subject_id = 6;
+     */
+    value: string;
+    case: "subjectId";
+  } | { case: undefined; value?: undefined };
+};
+
+/**
+ * Describes the message sidemirror.v1.EraseRequest.
+ * Use `create(EraseRequestSchema)` to create a new message.
+ */
+export declare const EraseRequestSchema: GenMessage<EraseRequest>;
+
+/**
+ * Everything is erased. If the call's deadline comes first, the erasure still goes on: the same call again waits for its
+ * end.
+ *
+ * @generated from message sidemirror.v1.EraseResponse
+ */
+export declare type EraseResponse = Message<"sidemirror.v1.EraseResponse"> & {
+  /**
+   * How many records were removed, by kind; kinds without one are left out: `sessions`, `turns`, `entries` (events and
+   * directives), `critiques`, `receipts`, `outcomes`, `trials`, `goal_reports`, `goal_reflections`, `memories`,
+   * `memory_versions`, `dreams` (unfinished or kept answers of dreams) and `answers` (of repeatable writes). Memories that
+   * were made anew count as `memories_made_anew`, turns that were shown an erased lesson as `turns_rewritten`. A later
+   * server may count further kinds.
+   *
+   * @generated from field: map<string, int64> counts = 1;
+   */
+  counts: { [key: string]: bigint };
+
+  /**
+   * When the erasure began. Records that were stored before this time are erased.
+   *
+   * @generated from field: google.protobuf.Timestamp erase_time = 2;
+   */
+  eraseTime?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message sidemirror.v1.EraseResponse.
+ * Use `create(EraseResponseSchema)` to create a new message.
+ */
+export declare const EraseResponseSchema: GenMessage<EraseResponse>;
+
+/**
+ * Asks for the tombstones of a project.
+ *
+ * @generated from message sidemirror.v1.ListTombstonesRequest
+ */
+export declare type ListTombstonesRequest = Message<"sidemirror.v1.ListTombstonesRequest"> & {
+  /**
+   * The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+   *
+   * @generated from field: string tenant_id = 1;
+   */
+  tenantId: string;
+
+  /**
+   * The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
+   *
+   * @generated from field: string project_id = 2;
+   */
+  projectId: string;
+
+  /**
+   * How many to return: 0 means 50, and more than 1,000 means 1,000.
+   *
+   * @generated from field: int32 page_size = 3;
+   */
+  pageSize: number;
+
+  /**
+   * The `next_page_token` of the previous page; empty for the first page. Valid only for the same query.
+   *
+   * @generated from field: string page_token = 4;
+   */
+  pageToken: string;
+};
+
+/**
+ * Describes the message sidemirror.v1.ListTombstonesRequest.
+ * Use `create(ListTombstonesRequestSchema)` to create a new message.
+ */
+export declare const ListTombstonesRequestSchema: GenMessage<ListTombstonesRequest>;
+
+/**
+ * One page of tombstones.
+ *
+ * @generated from message sidemirror.v1.ListTombstonesResponse
+ */
+export declare type ListTombstonesResponse = Message<"sidemirror.v1.ListTombstonesResponse"> & {
+  /**
+   * Tombstones, by kind and digest.
+   *
+   * @generated from field: repeated sidemirror.v1.Tombstone tombstones = 1;
+   */
+  tombstones: Tombstone[];
+
+  /**
+   * The token of the next page; empty on the last page.
+   *
+   * @generated from field: string next_page_token = 2;
+   */
+  nextPageToken: string;
+};
+
+/**
+ * Describes the message sidemirror.v1.ListTombstonesResponse.
+ * Use `create(ListTombstonesResponseSchema)` to create a new message.
+ */
+export declare const ListTombstonesResponseSchema: GenMessage<ListTombstonesResponse>;
+
+/**
+ * The record that something was erased, without its content.
+ *
+ * @generated from message sidemirror.v1.Tombstone
+ */
+export declare type Tombstone = Message<"sidemirror.v1.Tombstone"> & {
+  /**
+   * The kind of what was erased: `subject`, `session`, `turn`, `memory`, `critique` or `goal_report`.
+   *
+   * @generated from field: string kind = 1;
+   */
+  kind: string;
+
+  /**
+   * A hexadecimal digest of the tenant, the project, the kind and the id. A guessed id can be checked against it.
+   *
+   * @generated from field: string digest = 2;
+   */
+  digest: string;
+
+  /**
+   * When it was erased.
+   *
+   * @generated from field: google.protobuf.Timestamp erase_time = 3;
+   */
+  eraseTime?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message sidemirror.v1.Tombstone.
+ * Use `create(TombstoneSchema)` to create a new message.
+ */
+export declare const TombstoneSchema: GenMessage<Tombstone>;
+
+/**
  * Whose spending a cap counts. Where `SpendCap.purpose` is not empty, only that purpose counts.
  *
  * @generated from enum sidemirror.v1.SpendLevel
@@ -728,7 +970,7 @@ export enum SpendLevel {
   PURPOSE = 2,
 
   /**
-   * One tenant, all its projects.
+   * One tenant with all its projects.
    *
    * @generated from enum value: SPEND_LEVEL_TENANT = 3;
    */
@@ -861,7 +1103,8 @@ export enum AdviceKind {
 export declare const AdviceKindSchema: GenEnum<AdviceKind>;
 
 /**
- * Facts about this sidecar and its configuration, and the policies of the tenants that it serves.
+ * Facts about this sidecar and its configuration, the erasure of what it stores, and the policies of the tenants that it
+ * serves.
  *
  * @generated from service sidemirror.v1.SidecarService
  */
@@ -875,6 +1118,31 @@ export declare const SidecarService: GenService<{
     methodKind: "unary";
     input: typeof GetServerInfoRequestSchema;
     output: typeof GetServerInfoResponseSchema;
+  },
+  /**
+   * Erases a turn, a session or a subject, with everything that was derived from it: events, directives, critiques,
+   * receipts and their outcomes, goal reports and reflections, memories, and stored answers. A memory that another
+   * source taught in the same words is made anew from that source; every other memory that rests on erased data is
+   * removed. An open turn ends: its further events are refused. The erasure goes on when the caller leaves, and after a
+   * crash. It leaves tombstones without content, so that no import, restored backup or late model answer brings the
+   * data back. Erasing something that does not exist succeeds. A subject may return: later texts about it are stored.
+   *
+   * @generated from rpc sidemirror.v1.SidecarService.Erase
+   */
+  erase: {
+    methodKind: "unary";
+    input: typeof EraseRequestSchema;
+    output: typeof EraseResponseSchema;
+  },
+  /**
+   * The tombstones of the project, in a fixed order. They name what to erase again after an older backup is restored.
+   *
+   * @generated from rpc sidemirror.v1.SidecarService.ListTombstones
+   */
+  listTombstones: {
+    methodKind: "unary";
+    input: typeof ListTombstonesRequestSchema;
+    output: typeof ListTombstonesResponseSchema;
   },
   /**
    * The policy of a project and of its tenant. Where calls carry tokens, the token must be an admin's.

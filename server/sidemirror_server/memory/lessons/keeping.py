@@ -30,7 +30,7 @@ _log = logging.getLogger(__name__)
 # Seed reflection-engine-v2, "Dual Storage": strategies get +10 % importance; capped (decision 029).
 STRATEGY_FACTOR = 1.1
 REPEATS = "it repeats a lesson that the agent had been shown"
-# In code points. Chosen here: how much of its task a record keeps for search.
+# In code points: how much of its task a record keeps. Chosen here: enough for search.
 _TASK_CHARS = 4_000
 
 
@@ -72,10 +72,10 @@ class Keeper:
     async def keep(
         self, scope: Scope, result: Result, ids: Ids, *, is_judged: bool = False, more: dict[str, Any] | None = None
     ) -> Stored:
-        """Stores a result as new memories, or strengthens those that already say so.
+        """Stores a result as new memories, or strengthens known memories that say the same.
 
-        `is_judged`: `judged_by_episode` has just judged it. `more`: the caller's metadata. Raises what the store
-        raises.
+        `is_judged`: `judged_by_episode` has just judged the result. `more`: the caller's metadata. Raises what the
+        store raises.
         """
         if result.repeats:
             return Stored(reason=REPEATS)
@@ -100,16 +100,16 @@ class Keeper:
 
 
 async def judged_by_episode(result: Result, untrusted: Sequence[str], trusted: Sequence[str]) -> Result:
-    """A result with its `steering`, found by what others (`untrusted`) and the agent (`trusted`) said in its
-    episode."""
-    # The largest episodes take most of a second: a thread lets other calls go on.
+    """Fills in the result's `steering`. `untrusted`: what others said in its episode; `trusted`: what the agent
+    said."""
+    # The largest episodes take almost a second: a thread lets other calls go on.
     tried = await asyncio.to_thread(steering, _texts(result), untrusted, trusted)
     return msgspec.structs.replace(result, steering=tried)
 
 
 def lesson_of(result: Result, ids: Ids, trust: Trust, tried: str, more: dict[str, Any], now_us: int) -> Lesson:
-    """The drafts of a result. `tried`: how its text tries to steer, or empty. Both are quarantined if one is, since one
-    answer made them."""
+    """The drafts of a result. `tried`: how its text tries to steer, or empty. If one draft is quarantined, both are,
+    because they come from the same answer."""
     state, quarantine = standing(result.origin, trust, tried)
     task = clip(result.task, _TASK_CHARS)
     known = {

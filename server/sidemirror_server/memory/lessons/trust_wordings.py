@@ -18,7 +18,7 @@ _GUARDED = (
     r"card number|cvv|ssn|social security|internal note|instruction)"
 )
 
-# What a text asks for → its wordings.
+# Description of what a text asks for → pattern of its wordings.
 STEERING: tuple[tuple[str, str], ...] = (
     (
         "asks to ignore instructions",
@@ -171,7 +171,7 @@ STEERING: tuple[tuple[str, str], ...] = (
             r"\b(?:begin|end|start) (?:of )?(?:system|prompt|instructions?|context|data|message|document|user input)\b|"
             r"\bto=functions?\.|</?(?:\w{1,20}:)?(?:function_calls|tool_calls?|tool_results?|transcript|turn|parameter)\b|"
             r"\bend of (?:the )?tool (?:output|result)|"
-            # Two who speak in turn, the second of them the agent.
+            # An imitated dialogue, in which the agent speaks second.
             r"(?:^|\n)[^\w\n]{0,3}(?:human|user|customer|operator|reviewer|q)\s?[:>][^\n]{1,400}\n[^\w\n]{0,3}"
             r"(?:ai|agent|assistant|bot|model|a)\s?[:>]|"
             r"(?:^|\n)[ \t]{0,20}#{1,6} \w|\bim_start\b|\bim_end\b|\"role\"\s*:\s*\""
@@ -179,7 +179,7 @@ STEERING: tuple[tuple[str, str], ...] = (
     ),
 )
 
-# Steering only if the agent did nothing of the kind in the episode: installing, visiting.
+# Requests to install or to visit: steering only if the agent did nothing of the kind in the episode.
 BEYOND: tuple[tuple[str, str, str], ...] = (
     (
         "asks to install something",
@@ -205,7 +205,7 @@ BEYOND: tuple[tuple[str, str, str], ...] = (
     ),
 )
 
-# Links, addresses and commands: steering unless the agent or its user used the very same in the episode.
+# Links, addresses and commands count as steering unless the agent or its user used the same one in the episode.
 _TLD = (
     r"(?:com|net|org|info|biz|xyz|ru|cn|top|site|online|app|dev|ai|co|io|me|cc|tk|ml|link|click|live|shop|"
     r"store|cloud|example|"
@@ -239,7 +239,7 @@ CARRIED: tuple[tuple[str, str], ...] = (
     ),
 )
 
-# "Ignore the instructions" and the like in other languages, as words near each other, without word boundaries.
+# "Ignore the instructions" and similar texts in other languages: words near each other, without word boundaries.
 OTHER_LANGUAGES: tuple[str, ...] = (
     # German
     (

@@ -96,7 +96,8 @@ class Screen:
         critique = review.critique
         self._line(Text(f"draft: {review.draft}", style="bold"))
         verdict = "revise it" if critique.should_revise else "let it go out"
-        self._sidecar("critique", f"{verdict} (confidence {critique.confidence:.2f})")
+        sure = f" (confidence {critique.confidence:.2f})" if critique.confidence_kind else ""
+        self._sidecar("critique", f"{verdict}{sure}")
         for issue in critique.issue_details:
             kind = common_pb2.IssueKind.Name(issue.kind).removeprefix("ISSUE_KIND_")
             self._sidecar("issue", f"{kind}, “{issue.quote}”: {issue.reason}")

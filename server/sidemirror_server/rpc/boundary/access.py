@@ -1,4 +1,4 @@
-"""Who may call, and whose data they may see: the access file.
+"""The access file: who may call, and whose data each caller may see.
 
     {"tokens": [
         {"name": "checkout", "token": "<32 random bytes, in hex or base64>", "expires": "2027-01-01T00:00:00Z",
@@ -67,8 +67,8 @@ class Token(msgspec.Struct, frozen=True):
         return any(grant.covers(scope) for grant in self.grants)
 
     def own_scope(self, sidecars: Scope) -> Scope | None:
-        """The scope of this token's requests that name none: the sidecar's own if the token covers it, else the
-        token's only scope (decision 003). None if the token has no such scope, or several."""
+        """The scope for requests of this token that name no scope: the sidecar's own if the token covers it, else the
+        token's only scope (decision 003). None if the token has no scope of its own, or several."""
         if self.covers(sidecars):
             return sidecars
         if len(self.grants) == 1 and ANY not in (self.grants[0].tenant_id, self.grants[0].project_id):

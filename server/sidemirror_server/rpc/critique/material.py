@@ -1,13 +1,13 @@
-"""The material of a verdict: from the request, and from the turn for what the request leaves out."""
+"""The material of a verdict: taken from the request, with missing parts taken from the turn."""
 
 from sidemirror.v1 import critique_pb2 as pb
-from sidemirror_server.critique.material import CritiqueMaterial, ToolEvidence, material_of
+from sidemirror_server.critique.material import ARGUMENTS_CHARS, CritiqueMaterial, ToolEvidence, material_of
 from sidemirror_server.rpc.boundary.call import Call
 from sidemirror_server.rpc.boundary.recorded_turns import RecordedTurns
 from sidemirror_server.rpc.wire.common import has_failed
 from sidemirror_server.vocabulary.errors import BadInput, NotFound
 from sidemirror_server.vocabulary.origin import Origin
-from sidemirror_server.vocabulary.text import enter
+from sidemirror_server.vocabulary.text import clip, enter, enter_json
 
 
 async def given_material(
@@ -22,7 +22,12 @@ async def given_material(
         question=enter(request.user_message),
         response=enter(request.response),
         results=tuple(
-            ToolEvidence(enter(result.name), enter(result.error or result.content), has_failed(result))
+            ToolEvidence(
+                enter(result.name),
+                enter(result.error or result.content),
+                has_failed(result),
+                clip(enter_json(result.arguments), ARGUMENTS_CHARS),
+            )
             for result in request.tool_results
         ),
         origin=Origin.TOOL if request.tool_results else Origin.AGENT,

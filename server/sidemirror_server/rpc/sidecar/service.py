@@ -5,9 +5,11 @@ from functools import partial
 from sidemirror_server.models.spending import Spending
 from sidemirror_server.policy.in_force import PoliciesInForce
 from sidemirror_server.rpc.boundary.services import SIDECAR, ServiceTable, Unary
+from sidemirror_server.rpc.sidecar.erase import erase
 from sidemirror_server.rpc.sidecar.get_policy import get_policy
 from sidemirror_server.rpc.sidecar.get_server_info import get_server_info
 from sidemirror_server.rpc.sidecar.info import ServerInfo
+from sidemirror_server.rpc.sidecar.list_tombstones import list_tombstones
 from sidemirror_server.rpc.sidecar.set_policy import set_policy
 
 
@@ -16,6 +18,8 @@ def sidecar_service(info: ServerInfo, spending: Spending, policies: PoliciesInFo
     return ServiceTable(
         SIDECAR,
         GetServerInfo=Unary(partial(get_server_info, info, spending)),
+        Erase=Unary(erase),
+        ListTombstones=Unary(list_tombstones),
         GetPolicy=Unary(partial(get_policy, policies)),
         SetPolicy=Unary(partial(set_policy, policies)),
     )

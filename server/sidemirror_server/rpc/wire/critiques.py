@@ -5,7 +5,16 @@ from typing import Any
 
 from sidemirror.v1 import common_pb2
 from sidemirror_server.critique.gate import GateReason
-from sidemirror_server.critique.record import Better, Comparison, Critique, Issue, IssueKind, QuoteSource, Severity
+from sidemirror_server.critique.record import (
+    Better,
+    Comparison,
+    ConfidenceKind,
+    Critique,
+    Issue,
+    IssueKind,
+    QuoteSource,
+    Severity,
+)
 from sidemirror_server.critique.seed_defaults import CONFIDENCE, ISSUES
 from sidemirror_server.rpc.wire.common import ORIGINS, STATUSES, numbers_of, usage_to_wire
 from sidemirror_server.vocabulary.status import ResultStatus
@@ -14,6 +23,7 @@ CRITIQUE_REASONS = numbers_of(GateReason, common_pb2.CritiqueReason)
 _KINDS = numbers_of(IssueKind, common_pb2.IssueKind)
 _SEVERITIES = numbers_of(Severity, common_pb2.IssueSeverity)
 _SOURCES = numbers_of(QuoteSource, common_pb2.QuoteSource)
+_CONFIDENCES = numbers_of(ConfidenceKind, common_pb2.ConfidenceKind)
 _OUTCOMES: dict[Better | None, Any] = {
     None: common_pb2.COMPARISON_OUTCOME_UNSPECIFIED,
     Better.LATER: common_pb2.COMPARISON_OUTCOME_BETTER,
@@ -26,11 +36,13 @@ def critique_to_wire(critique: Critique) -> common_pb2.CritiqueResult:
     """A critique, with the defaults of the seed response-critique unless its status is OK."""
     verdict = critique.verdict
     done = verdict.status is ResultStatus.OK
+    kind = verdict.confidence_kind
     return common_pb2.CritiqueResult(
         critique_id=critique.critique_id,
         status=STATUSES[verdict.status],
         detail=verdict.detail,
-        confidence=CONFIDENCE if verdict.confidence is None else verdict.confidence,
+        confidence=CONFIDENCE if verdict.confidence is None or kind is None else verdict.confidence,
+        confidence_kind=common_pb2.CONFIDENCE_KIND_UNSPECIFIED if kind is None else _CONFIDENCES[kind],
         issues=[issue.reason for issue in verdict.issues] if done else ISSUES,
         issue_details=[issue_to_wire(issue) for issue in verdict.issues],
         suggestions=verdict.suggestions,

@@ -70,7 +70,7 @@ def open_to_others(path: Path) -> tuple[tuple[Path, str], ...]:
     """The database files at `path` that anyone but their owner may access, and their folder if it is open to every
     user; each with its mode in octal. Raises OSError when the folder cannot be read.
 
-    A folder that is open only to its group is not listed: volumes of Kubernetes are, while their files are private.
+    A folder that is open only to its group is not listed: Kubernetes volumes are like that, with private files.
     """
     mode = _mode(path.parent)
     return (*(((path.parent, f"{mode:04o}"),) if mode & 0o007 else ()), *_open_files(path))
@@ -107,7 +107,7 @@ def file_system_of(folder: Path, mountinfo: Path = _MOUNTINFO) -> str:
 
 
 def _file_system(folder: Path, mounts: str) -> str:
-    """The type of the deepest mount that contains the folder. Of several on one mount point the last hides the others.
+    """The type of the deepest mount that contains the folder. Of several mounts on one point the last hides the others.
 
     In a line of mountinfo (proc_pid_mountinfo(5)) the fifth field is the mount point, with blanks and other special
     characters escaped in octal. The type is the first field after the single dash.

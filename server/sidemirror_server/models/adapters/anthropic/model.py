@@ -9,7 +9,7 @@ class AnthropicModel(RemoteModel):
     """Claude."""
 
     def __init__(self, model: str, api_key: str | None, base_url: str | None = None) -> None:
-        """`base_url`: the address of a proxy, which may need no key. None: Anthropic, which needs one."""
+        """`base_url`: the address of a proxy, which may need no key. None: Anthropic, which needs a key."""
 
         def connect(rehearsal_url: str | None) -> Connection:
             from sidemirror_server.models.adapters.anthropic.messages import Messages

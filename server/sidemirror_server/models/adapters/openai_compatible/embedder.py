@@ -25,8 +25,8 @@ class OpenAICompatibleEmbedder:
     def __init__(
         self, model: str, api_key: str | None, base_url: str | None = None, needed: tuple[str, ...] = ()
     ) -> None:
-        """`base_url`: an address up to and including `/v1`, of a server that may need no key. None: OpenAI, which needs
-        one. `needed`: packages that the search by vectors needs; without them no vectors are made."""
+        """`base_url`: a server's address up to and including `/v1`; the server may need no key. None: OpenAI, which
+        needs a key. `needed`: packages that the search by vectors needs; without them no vectors are made."""
         self.name = model
         self._api_key = api_key
         self._needed = needed

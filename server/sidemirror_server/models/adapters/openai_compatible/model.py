@@ -9,7 +9,7 @@ class OpenAICompatibleModel(RemoteModel):
     """A model of OpenAI or of a compatible server."""
 
     def __init__(self, model: str, api_key: str | None, base_url: str | None = None) -> None:
-        """`base_url`: a server's address including `/v1`, which may need no key. None: OpenAI, which needs one."""
+        """`base_url`: a server's address including `/v1`, which may need no key. None: OpenAI, which needs a key."""
 
         def connect(rehearsal_url: str | None) -> Connection:
             from sidemirror_server.models.adapters.openai_compatible.chat import Chat

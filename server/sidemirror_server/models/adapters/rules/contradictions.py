@@ -8,17 +8,17 @@ from collections.abc import Iterator
 from sidemirror_server.models.adapters.rules.arithmetic import NUMBER, number_in
 from sidemirror_server.models.adapters.rules.response import Response
 
-# Only this much of a result is read: longer ones are documents rather than records. In code points.
+# In code points: how much of a result is read. Longer results are documents rather than records.
 _READ_CHARS = 32_000
 _MOST_KEYS = 200
 _FLAT = re.compile(r'"([A-Za-z_]\w{2,40})"\s*:\s*("(?:[^"\\\n]{1,60})"|-?\d+(?:\.\d+)?)')
 
 
 def contradicted(response: Response) -> Iterator[tuple[str, str]]:
-    """(quote of the response, reason) for each field of a tool's record that the response contradicts.
+    """Yields (quote of the response, reason) for each field of a tool's record that the response contradicts.
 
-    A field counts if it has one value in all results. The response contradicts it by another number right after the
-    field's name, unless the material or the question mentions that number.
+    A field counts if it has the same value in all results. The response contradicts a field if another number follows
+    the field's name, unless the material or the question mentions that number.
     """
     values = _fields("\n".join(step.text[:_READ_CHARS] for step in response.worked))
     for name, value in values.items():

@@ -2,7 +2,7 @@
 
 It reports only what it can quote: an answer that is empty or cut, errors that the response does not mention, claims
 that a tool's result contradicts, wrong sums and comparisons, and questions that are not addressed. It has no knowledge
-of the world, so it cannot check other facts.
+of the world, so it cannot check other facts, and gives no confidence.
 """
 
 import re
@@ -10,9 +10,9 @@ from collections.abc import Iterator
 
 from sidemirror_server.models.adapters.rules.advice import telling
 from sidemirror_server.models.adapters.rules.arithmetic import worked_out
-from sidemirror_server.models.adapters.rules.confidence import confidence_of, gives_several
 from sidemirror_server.models.adapters.rules.contradictions import contradicted
 from sidemirror_server.models.adapters.rules.response import Response, words
+from sidemirror_server.models.adapters.rules.support import gives_several
 from sidemirror_server.models.answers import CritiqueAnswer, DimensionAnswer, IssueAnswer
 from sidemirror_server.models.evidence import Evidence, EvidenceStep
 
@@ -25,7 +25,7 @@ _ADMITS = re.compile(
     r"unavailable|sorry|unfortunately|no results?|did(?: not|n['’]t)|timed? out|denied|missing|does(?: not|n['’]t))\b",
     re.IGNORECASE,
 )
-# Matches no text before the verb: a pattern that begins with any run of letters takes quadratic time.
+# Begins at the verb, because a pattern that begins with any run of letters takes quadratic time.
 _CLAIMS_DONE = re.compile(
     r"\b(?:has|have|was|were|is|are|been)\s+(?:been\s+|now\s+|also\s+){0,4}(?:successfully\s+)?"
     r"(?:booked|cancell?ed|changed|completed|confirmed|created|deleted|deployed|exchanged|fixed|installed|modified|"
@@ -34,28 +34,27 @@ _CLAIMS_DONE = re.compile(
 )
 _SENTENCE = re.compile(r"[^.!?\n]*")
 _QUESTION = re.compile(r"[^.?!\n]+\??")
-# The end of a text that is cut off: a comma, a dash, or a word that calls for another. Chosen here.
+# The end of a text that is cut off: a comma, a dash, or a word that cannot end a sentence. Chosen here.
 _CUT = re.compile(
     r"(?:[,;:(\-–—]|\b(?:a|an|and|as|at|because|but|by|for|from|in|is|of|on|or|so|that|the|to|with))$", re.I
 )
 
 
 def critique_answer(evidence: Evidence) -> CritiqueAnswer:
-    """The critique that `evidence` supports, of its last response."""
+    """The critique of the last response in `evidence`."""
     last = next((step.text for step in reversed(evidence.steps) if step.kind == "response"), "")
     response = Response(evidence, last)
-    issues = tuple(_issues(response))[:_MOST_ISSUES]
-    significant = sum(issue.kind in SIGNIFICANT for issue in issues)
-    confidence = confidence_of(response, significant)
+    issues = issues_of(response)
     return CritiqueAnswer(
-        dimensions=(
-            DimensionAnswer(name="accuracy", score=confidence, reason=_accuracy(response)),
-            DimensionAnswer(name="completeness", score=_completeness(issues, response), reason=""),
-        ),
+        dimensions=(DimensionAnswer(name="completeness", score=_completeness(issues, response)),),
         issues=issues,
         suggestions=tuple(dict.fromkeys(issue.fix for issue in issues if issue.fix)),
-        confidence=confidence,
     )
+
+
+def issues_of(response: Response) -> tuple[IssueAnswer, ...]:
+    """The issues of a response, the most significant first."""
+    return tuple(_issues(response))[:_MOST_ISSUES]
 
 
 def _issues(response: Response) -> Iterator[IssueAnswer]:
@@ -109,7 +108,7 @@ def _sentence_around(text: str, found: re.Match[str]) -> str:
 
 
 def _standing(response: Response) -> list[EvidenceStep]:
-    """Failures after which the same tool did not work again."""
+    """Failures that are not followed by a success of the same tool."""
     steps = response.evidence.steps
     worked_at = {
         step.name: place for place, step in enumerate(steps) if step.kind == "tool_result" and not step.is_error
@@ -129,7 +128,7 @@ def _cut(response: Response) -> Iterator[IssueAnswer]:
 
 
 def _unaddressed(response: Response) -> Iterator[IssueAnswer]:
-    """An issue for questions that have no word in common with the response, if it is long enough."""
+    """An issue for questions that share no word with the response, unless the response is short."""
     said = frozenset(words(response.text))
     parts = [part.strip() for part in _QUESTION.findall(response.asked) if part.endswith("?")] or [response.asked]
     asked = [part for part in parts if len(frozenset(words(part))) >= 3]
@@ -145,15 +144,8 @@ def _unaddressed(response: Response) -> Iterator[IssueAnswer]:
         )
 
 
-def _accuracy(response: Response) -> str:
-    if not response.known:
-        return "nothing was given or found that bears the response out"
-    unsupported = len(response.unsupported)
-    return f"{len(response.claimed) - unsupported} of {len(response.claimed)} names and numbers stand in the evidence"
-
-
 def _completeness(issues: tuple[IssueAnswer, ...], response: Response) -> float:
-    """1 if nothing is missing, halved for each thing that is; 0 for an empty response."""
+    """1 if nothing is missing, halved for each missing thing; 0 for an empty response."""
     if not response.text.strip():
         return 0.0
     missing = sum(issue.kind in {"missing_critical_information", "missing_detail"} for issue in issues)

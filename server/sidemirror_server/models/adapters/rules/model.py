@@ -26,8 +26,8 @@ _ANSWERS: dict[Purpose, Callable[[Evidence], msgspec.Struct]] = {
     Purpose.MEMORY_REFLECTION: memory_reflection_answer,
     Purpose.DREAMING: dream_answer,
 }
-# Evidence up to this long is read on the event loop, in at most 5 ms even for texts made to be slow. For short evidence
-# a thread would cost more than the reading. The longest evidence takes half a second. Chosen here.
+# Evidence up to this length is read on the event loop, in at most 5 ms even for texts made to be slow. For short
+# evidence a thread would cost more than the reading. The longest evidence takes half a second. Chosen here.
 _AT_ONCE_CHARS = 8_000
 
 
@@ -36,12 +36,12 @@ class RulesModel:
 
     Long evidence is read in a thread, so that other calls do not wait for it. There is only one thread, because two
     would compete for the interpreter with each other and with the event loop. A running rule cannot be cancelled. Its
-    time is linear in the evidence, whose size the limits of a message bound.
+    time is linear in the size of the evidence, which message limits bound.
     """
 
     provider = "rules"
-    # The number rises when the same evidence gets a new answer, so that stored answers can be told apart.
-    name = "rules-2"
+    # The number rises whenever the answer to the same evidence changes, so that stored answers can be told apart.
+    name = "rules-3"
 
     def __init__(self) -> None:
         self._thread: ThreadPoolExecutor | None = None

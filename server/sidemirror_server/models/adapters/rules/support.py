@@ -1,8 +1,11 @@
-"""The probability that a response is right, from its form and from the evidence for it.
+"""How far the evidence supports a response, from 0 to 1. The value ranks responses to one task.
 
-The weights are chosen by hand on two thirds of the recorded answers with a known outcome
-(`data/critique/outcome_labelled`, split by question), and measured on the rest: `tests/critique/test_rules_recorded.py`
-prints both. They are log odds, where 0 is an even chance.
+The value is not a probability, and is never given as a confidence: on the recorded answers it predicts correctness no
+better than their length does (decision 047).
+
+The weights are log odds, where 0 is an even chance. They were chosen by hand on two thirds of the recorded answers with
+a known outcome (`data/critique/outcome_labelled`, split by question), and measured on the rest;
+`tests/critique/test_rules_recorded.py` prints both results.
 """
 
 import math
@@ -42,8 +45,8 @@ def gives_several(response: Response) -> bool:
     )
 
 
-def confidence_of(response: Response, significant: int) -> float:
-    """From 0 to 1. `significant`: how many issues of the kinds in `critique.py:SIGNIFICANT` were found."""
+def support_of(response: Response, significant: int) -> float:
+    """The support, 0 to 1. `significant`: how many issues of the kinds in `critique.py:SIGNIFICANT` were found."""
     if not response.text.strip():
         return _EMPTY
     odds = _START + _COVERED * response.covered

@@ -1,0 +1,62 @@
+"""The pairs of pointing can be read, and a pair that is not as it should be is named."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.critique.recorded_pairs import KINDS, all_pairs, pairs_in
+
+PAIR = {
+    "id": "example-01",
+    "kind": "count",
+    "request": "How many open tickets are there?",
+    "tools": [{"name": "search_tickets", "arguments": {"state": "open"}, "content": {"count": 41}}],
+    "wrong": "There are 42 open tickets.",
+    "right": "There are 41 open tickets.",
+    "answer_quote": "42 open tickets",
+    "record_quote": '"count": 41',
+}
+
+
+def written(folder: Path, *pairs: dict[str, Any]) -> Path:
+    path = folder / "example.json"
+    path.write_text(json.dumps(pairs))
+    return path
+
+
+def test_every_file_can_be_read() -> None:
+    pairs = all_pairs()
+    assert len({pair.id for pair in pairs}) == len(pairs)
+    assert {pair.kind for pair in pairs} <= set(KINDS)
+
+
+def test_a_tool_that_speaks_json(tmp_path: Path) -> None:
+    (pair,) = pairs_in(written(tmp_path, PAIR))
+    material = pair.material(pair.wrong)
+    assert (material.results[0].arguments, material.results[0].text) == ('{"state": "open"}', '{"count": 41}')
+    assert material.response == PAIR["wrong"]
+
+
+@pytest.mark.parametrize(
+    ("changed", "named"),
+    [
+        ({"id": "other-01"}, "id"),
+        ({"request": " "}, "request"),
+        ({"right": PAIR["wrong"]}, "right"),
+        ({"answer_quote": "43 open"}, "answer_quote"),
+        ({"record_quote": '"count": 4 1'}, "record_quote"),
+        ({"answer_quote": "", "record_quote": ""}, "answer_quote"),
+        ({"kind": "mood"}, "kind"),
+        ({"more": 1}, "more"),
+    ],
+)
+def test_a_pair_that_is_not_as_it_should_be(tmp_path: Path, changed: dict[str, Any], named: str) -> None:
+    with pytest.raises(ValueError, match=named):
+        pairs_in(written(tmp_path, PAIR | changed))
+
+
+def test_an_id_that_stands_twice(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="two pairs"):
+        pairs_in(written(tmp_path, PAIR, PAIR))
