@@ -112,6 +112,7 @@ def test_the_same_request_id(stub: SidecarServiceStub) -> None:
         (pb.Policy(advice=pb.AdvicePolicy(off=[pb.ADVICE_KIND_UNSPECIFIED])), ["policy.advice.off[0]"]),
         (pb.Policy(advice=pb.AdvicePolicy(off=[cast("Any", 99)])), ["policy.advice.off[0]"]),
         (pb.Policy(advice=pb.AdvicePolicy(silenced_ids=["a", ""])), ["policy.advice.silenced_ids[1]"]),
+        (pb.Policy(advice=pb.AdvicePolicy(silenced_ids=["a\x00b"])), ["policy.advice.silenced_ids[0]"]),
         (pb.Policy(advice=pb.AdvicePolicy(silenced_ids=["x"] * 101)), ["policy.advice.silenced_ids"]),
     ],
 )

@@ -225,7 +225,8 @@ class Sidecar:
         self._say_whom_it_serves()
 
     def _say_whom_it_serves(self) -> None:
-        told = {"scopes": str(self.serves)}
+        by_settings = self.policies.proposed.of is not None
+        told = {"scopes": str(self.serves), "retention": "policies, settings" if by_settings else "policies"}
         if self.serves.said or not self._stores.is_shared:
             _log.info("serves", extra=told)
         else:

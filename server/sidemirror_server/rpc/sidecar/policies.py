@@ -60,8 +60,8 @@ def policy_from_wire(wire: pb.Policy) -> DataPolicy:
         if kind not in _KIND_OF:
             wrong.append((f"policy.advice.off[{index}]", "the kind is required"))
     for index, lesson_id in enumerate(wire.advice.silenced_ids):
-        if not lesson_id:
-            wrong.append((f"policy.advice.silenced_ids[{index}]", "1 to 128 characters"))
+        if not lesson_id or not lesson_id.isprintable():
+            wrong.append((f"policy.advice.silenced_ids[{index}]", "1 to 128 printable characters"))
     if wrong:
         raise BadInput(wrong)
     kept = wire.retention
