@@ -12,7 +12,7 @@ from sidemirror.v1 import reflective_memory_pb2 as memory_pb
 from sidemirror.v1 import sidecar_pb2 as pb
 from sidemirror.v1.reflective_memory_pb2_grpc import ReflectiveMemoryServiceStub
 from sidemirror.v1.sidecar_pb2_grpc import SidecarServiceStub
-from sidemirror_server.models.ledger import US_PER_DAY
+from sidemirror_server.models.ledger import US_PER_DAY, Amount
 from sidemirror_server.vocabulary.clock import SystemClock
 from sidemirror_server.vocabulary.scope import Scope
 from tests.conformance.critiques import critique
@@ -44,6 +44,7 @@ async def url(databases: Databases) -> AsyncIterator[str]:
         yield databases.cluster.url("sidecar", name)
 
 
+@pytest.mark.slow("a policy's age has to pass")
 async def test_advice_that_is_off_at_one_is_off_at_the_other(url: str, tmp_path: Path) -> None:
     """Within 10 s while it works, and over a restart. Seen to fail with policies that are used for a minute."""
     async with running(tmp_path / "b", database_url=url) as other, stubs(other.address) as (there, _):
@@ -90,6 +91,24 @@ async def test_nothing_is_read_without_work(url: str, tmp_path: Path, monkeypatc
             for _ in range(20):
                 await lessons(memory)
         assert read == [Scope("default", "default")]
+
+
+async def test_a_teams_cap_counts_no_other_teams_spending(url: str, tmp_path: Path) -> None:
+    """Of sidecars that are pinned to a team each. Seen to fail when the settings count everything in the store."""
+    pinned: list[dict[str, Any]] = [
+        {"database_url": url, "tenant_id": tenant_id, "project_id": "p", "pin_scope": "true"}
+        for tenant_id in ("acme", "globex")
+    ]
+    async with running(tmp_path / "a", **pinned[0]) as one, running(tmp_path / "b", **pinned[1]) as other:
+        now_us, most = SystemClock().now_us(), Amount(1_000, 3_000_000_000)
+        await one.sidecar._stores.ledger.reserve(Scope("acme", "p"), "dreaming", most, {}, 30.0, now_us)
+        found = []
+        for served in (one, other):
+            async with stubs(served.address) as (_, policies):
+                info = await policies.GetServerInfo(pb.GetServerInfoRequest(), timeout=60)
+            found += [(pb.SpendLevel.Name(cap.level), cap.purpose, cap.used_usd) for cap in info.spend_caps]
+    levels = [("SPEND_LEVEL_PROJECT", ""), ("SPEND_LEVEL_PROJECT", "dreaming")]
+    assert found == [(*level, used) for used in (3.0, 0.0) for level in levels]
 
 
 async def test_retention_that_is_set_at_one_is_followed_by_the_other(url: str, tmp_path: Path) -> None:
