@@ -24,8 +24,8 @@ class Proposed(msgspec.Struct, frozen=True):
 
 
 class KeptAlike(msgspec.Struct, frozen=True):
-    """Scopes whose records are kept for the same time. `but`: entries within `serves` that are kept otherwise, and that
-    others of these have."""
+    """Scopes whose records are kept for the same time. `but`: entries within `serves` that are kept for another time;
+    each has a `KeptAlike` of its own, unless its records are kept for ever."""
 
     serves: Serves
     but: tuple[Served, ...]
