@@ -1,0 +1,29 @@
+"""Something is said to be done, and no call did it."""
+
+from collections.abc import Iterator
+
+from sidemirror_server.models.adapters.rules.pointing.actions import Claim, claims, could_do, only_reads
+from sidemirror_server.models.adapters.rules.pointing.point import Point
+from sidemirror_server.models.adapters.rules.pointing.reading import Reading
+
+_FIX = "Do it, or say that it is not done."
+
+
+def done(reading: Reading) -> Iterator[Point]:
+    """Claims of the answer's own doing that no call on record could have done. Without any call on record nothing is
+    said: whoever asks may not have told what was called."""
+    if not reading.record.calls or not any(call.name for call in reading.record.calls):
+        return
+    for claim in claims(reading):
+        if any(could_do(call, claim) for call in reading.record.calls) or _is_recorded(reading, claim):
+            continue
+        if not claim.own and not all(only_reads(call) for call in reading.record.calls):
+            continue
+        yield Point("wrong_fact", claim.quote, "", "No call on record did this.", _FIX)
+
+
+def _is_recorded(reading: Reading, claim: Claim) -> bool:
+    """Whether the record itself says so, in any result or in the request."""
+    if claim.verb in reading.record.request.casefold():
+        return not claim.own
+    return any(claim.verb in call.text.casefold() for call in reading.record.worked)

@@ -1,0 +1,113 @@
+"""Parts of the request that the answer leaves out, and members of a list that was asked for."""
+
+import re
+from collections.abc import Iterator
+
+from sidemirror_server.models.adapters.rules.pointing.point import Point
+from sidemirror_server.models.adapters.rules.pointing.reading import Reading, is_alike
+from sidemirror_server.models.adapters.rules.pointing.record import items_of
+from sidemirror_server.models.adapters.rules.pointing.texts import name_words, words_of
+
+_PART = re.compile(r"[^.?!;\n]+[.?!]?")
+_ASKS = re.compile(
+    r"\b(?:what|which|who|when|where|why|how|tell me|give me|list|show|include|find|check|explain|compare|is|are|does|do|did|has|have|"
+    r"can|could|report|say|name|let me know|state|summari[sz]e|calculate|provide)\b",
+    re.IGNORECASE,
+)
+_JOINED = re.compile(r",? (?:and|as well as|plus|along with)(?: also| then)? |, | & ")
+_EVERY = re.compile(
+    r"\b(?:list|all|every|each|which|what|names? of|who|enumerate)\b(?: (?:of|the|my|our|are|is|all|me|open|current|other)){0,4} (?P<things>[a-z]{3,20}(?: [a-z]{3,20})?)",
+    re.IGNORECASE,
+)
+_SOME = re.compile(
+    r"\b(?:including|such as|for example|e\.g|among|some of|at least|first|top|and more|others?|more|rest|except|excluding|main|"
+    r"only|matching|recommend|best|option|would|could|please|apolog\w{2,5}|cannot|unable|not)\b|\?|n['’]t\b",
+    re.IGNORECASE,
+)
+_DECLINES = re.compile(
+    r"\b(?:unable|cannot|can['’]t|could(?: not|n['’]t)|not (?:able|available|found|sure|known)|sorry|unfortunately|first|next|before|once|please|need|let me|"
+    r"would you|do you|neither|both|none|no)\b|\?",
+    re.IGNORECASE,
+)
+_FILLER_TEXT = (
+    "please tell give list show me find check explain report say name state include provide want need know like would can could what "
+    "which who when where why how much many does do did get look up help thank hi hello hey current exact also then quick quickly short brief "
+    "briefly one two three thing question answer today right new latest just make sure let"
+)
+_FILLER = frozenset(words_of(_FILLER_TEXT)) | frozenset(_FILLER_TEXT.split())
+
+
+def left_out(reading: Reading) -> Iterator[Point]:
+    """A part of the request of which no word is in the answer, where other parts are answered; and what is missing of
+    a list that was asked for as a whole."""
+    yield from _members(reading)
+    if _DECLINES.search(reading.answer) or len(reading.record.request) > 1_500:
+        return
+    said = frozenset(words_of(reading.answer))
+    parts = [part for part in _parts(reading.record.request) if _content(part)]
+    if not 2 <= len(parts) <= 8:
+        return
+    missed = [part for part in parts if not any(is_alike(word, said) for word in _content(part))]
+    if len(missed) == 1 and len(_content(missed[0])) <= 8 and not _is_answered(reading, missed[0]):
+        part = missed[0].strip(" ,.;")
+        yield Point("missing_critical_information", "", part, "The answer leaves this out.", "Answer this too.")
+
+
+def _parts(request: str) -> Iterator[str]:
+    """What the request asks for, each by itself."""
+    for match in _PART.finditer(request):
+        sentence = match[0]
+        if not (_ASKS.search(sentence) or sentence.rstrip().endswith("?")):
+            continue
+        yield from (part for part in _JOINED.split(sentence) if part and part.strip())
+
+
+def _content(part: str) -> list[str]:
+    return [word for word in words_of(part) if word not in _FILLER and len(word) > 2]
+
+
+def _is_answered(reading: Reading, part: str) -> bool:
+    """Whether the answer has the kind of thing that the part asks for, in other words."""
+    folded = part.casefold()
+    if re.search(r"\b(?:how (?:many|much|long|old|far|big)|when|what time|date|price|cost|number|total|amount|percent\w{0,4})\b", folded):
+        return len(re.findall(r"\d[\d.,]*", reading.answer)) > 1
+    return any(
+        str(field.value).casefold() in reading.folded
+        for field in reading.record.fields
+        if isinstance(field.value, str) and len(field.value) > 3 and set(field.name) & set(_content(part))
+    )
+
+
+def _members(reading: Reading) -> Iterator[Point]:
+    """Short texts of a list on record of which the answer names at least half, or one, and leaves out the others."""
+    asked = {word for match in _EVERY.finditer(reading.record.request) for word in words_of(match["things"])}
+    if not asked or _SOME.search(reading.answer):
+        return
+    for call in reading.record.worked[-2:]:
+        lists = [values for item in items_of(call) for key, values in item.lists.items() if asked & {*name_words(key), *call.name_words}]
+        if call.text.lstrip()[:1] not in ("{", "[") and (asked & call.name_words or call.name_words & _LISTS):
+            lines = [line.strip(" -*•\t") for line in call.text.splitlines() if line.strip()]
+            lists.append([line for line in lines if " " not in line])
+        for values in lists:
+            names = [_name(value) for value in values]
+            if not 2 <= len(names) <= 12 or not all(names) or len(set(names)) != len(names):
+                continue
+            there = [name for name in names if name and name.casefold() in reading.folded]
+            missing = [name for name in names if name and name.casefold() not in reading.folded]
+            if there and missing and len(there) >= 1:
+                reason = "The record lists it, and the answer leaves it out."
+                yield Point("missing_critical_information", "", str(missing[0]), reason, "Name them all.")
+                return
+
+
+_LISTS = frozenset({"ls", "bash", "shell", "list", "find", "glob", "grep", "run", "exec", "command", "search"})
+
+
+def _name(value: object) -> str | None:
+    if isinstance(value, str) and 2 < len(value) <= 60:
+        return value
+    if isinstance(value, dict):
+        for key in ("name", "title", "path", "file", "filename", "email", "id", "key", "username"):
+            if isinstance(value.get(key), str) and len(value[key]) > 2:
+                return str(value[key])
+    return None

@@ -1,0 +1,103 @@
+"""Partial success that is told as whole."""
+
+import re
+from collections.abc import Iterator
+
+from sidemirror_server.models.adapters.rules.pointing.point import Point
+from sidemirror_server.models.adapters.rules.pointing.reading import Reading, is_unreal
+from sidemirror_server.models.adapters.rules.pointing.record import Call, items_of
+from sidemirror_server.models.adapters.rules.pointing.texts import Sentence, numbers, stem
+
+_WHOLE = re.compile(
+    r"\b(?:all|every|everything|everyone|each|both|entire|whole|fully|complet(?:e|ed|ely)|successful(?:ly)?|without (?:any )?(?:errors?|"
+    r"issues|problems|failures)|no (?:errors?|issues|failures|problems)|done|finished|100 ?%)\b",
+    re.IGNORECASE,
+)
+_DONE = re.compile(
+    r"\b(?:has|have|was|were|been|are|is|I|we|['’]ve|[a-z]{3,20}ed|sent|done|built|went|ran|put|made|wrote)\b", re.IGNORECASE
+)
+_NOT_DONE_TEXT = (
+    "failed failure failures fail error errors errored skipped skip rejected unprocessed remaining missing invalid bounced "
+    "undelivered unsuccessful unmatched conflict conflicts timeout timeouts dropped unsent denied declined duplicate duplicates"
+)
+_NOT_DONE = frozenset(map(stem, _NOT_DONE_TEXT.split()))
+_NO_VALUES = frozenset(
+    "failed error failure skipped rejected timeout bounced conflict denied declined aborted not_found unavailable invalid "
+    "pending undelivered".split()
+)
+_GOOD_VALUES = frozenset("ok success succeeded done completed sent delivered updated created migrated passed healthy synced imported "
+                         "processed uploaded deleted active deployed".split())  # fmt: skip
+_IN_TEXT = re.compile(
+    r"\b(?P<many>[1-9]\d{0,6}) (?:[a-z]{1,15} ){0,2}(?P<how>failed|failures?|errors?|skipped|rejected|missing|bounced|remaining|could not|not (?:found|"
+    r"processed|updated|sent|imported)|timed out|conflicts?|invalid|unprocessed)\b"
+    r"|\b(?P<part>\d{1,6}) ?(?:/|of|out of) ?(?P<of>\d{1,6})\b"
+    r"|^[^\n]{0,120}?\b(?:FAILED|ERROR|SKIPPED|failed:|skipped:|error:|[✗✘✖❌])[^\n]{0,100}",
+    re.MULTILINE,
+)
+_ADMITS = re.compile(
+    r"\b(?:fail\w{0,4}|errors?|skipp\w{1,3}|except\w{0,3}|apart from|could(?: not|n['’]t)|unable|not|n['’]t|reject\w{0,3}|missing|remain\w{0,3}|bounc\w{1,3}|"
+    r"however|but|unfortunately|only|partial\w{0,2}|conflicts?|timed out|invalid|left|pending|out of)\b|n['’]t\b",
+    re.IGNORECASE,
+)
+_NO_FAILURE = re.compile(r"\b(?:no|without(?: any)?|zero|0) (?:[a-z]{1,15} )?(?:errors?|failures?|issues|problems|conflicts?|failed)\b", re.IGNORECASE)
+
+
+def partial(reading: Reading) -> Iterator[Point]:
+    """Claims that a whole was done, in an answer that says nothing of what the last result has as not done."""
+    against = ""
+    for call in reversed(reading.record.calls):
+        against = _not_done(call)
+        if against or not _is_about_things(call):
+            break
+    if not against or _ADMITS.search(_NO_FAILURE.sub(" ", reading.answer)):
+        return
+    for sentence in reading.sentences:
+        if is_unreal(sentence.text) or not (_WHOLE.search(sentence.text) or _says_the_whole(sentence, against)):
+            continue
+        if _DONE.search(sentence.text):
+            reason = "The record has some that were not done."
+            yield Point("wrong_fact", sentence.plain, against, reason, "Say which were not done.")
+            return
+
+
+def _not_done(call: Call) -> str:
+    """The record's words for what was not done of several; empty if there are none."""
+    items = items_of(call)
+    for item in items:
+        for field in item.fields:
+            if set(field.name) & _NOT_DONE and isinstance(field.value, float) and field.value > 0:
+                return field.quote
+        for key, values in item.lists.items():
+            if values and key and set(map(stem, key.casefold().split("_"))) & _NOT_DONE:
+                found = call.text.find(f'"{key}"')
+                return call.text[found : found + 100] if found >= 0 else key
+    states = [field for item in items for field in item.fields if isinstance(field.value, str) and field.key.casefold() in
+              {"status", "state", "result", "outcome"}]  # fmt: skip
+    bad = [field for field in states if str(field.value).casefold() in _NO_VALUES]
+    if bad and any(str(field.value).casefold() in _GOOD_VALUES for field in states):
+        return bad[0].quote
+    flags = [field for item in items for field in item.fields if isinstance(field.value, bool) and field.key.casefold() in
+             {"success", "ok", "succeeded", "sent", "delivered", "updated", "passed"}]  # fmt: skip
+    if len({field.value for field in flags}) == 2:
+        return next(field.quote for field in flags if field.value is False)
+    if call.text.lstrip()[:1] in ("{", "["):
+        return _in_text(" ".join(str(field.value) for item in items for field in item.fields if isinstance(field.value, str)))
+    return _in_text(call.text)
+
+
+def _in_text(text: str) -> str:
+    for match in _IN_TEXT.finditer(text):
+        if match["of"] is None or 0 < int(match["part"]) < int(match["of"]) and _DONE.search(text[match.start() - 40 : match.end() + 40]):
+            return match[0].strip()
+    return ""
+
+
+def _is_about_things(call: Call) -> bool:
+    """Whether a result is of the kind that would tell of failures; if not, the one before it is looked at."""
+    return len(call.text) > 200
+
+
+def _says_the_whole(sentence: Sentence, against: str) -> bool:
+    """Whether the sentence says as many were done as there are."""
+    whole = re.search(r"(?:/|of) ?(\d{1,6})", against)
+    return whole is not None and any(number.value == float(whole[1]) for number in numbers(sentence.text))

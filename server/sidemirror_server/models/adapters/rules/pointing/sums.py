@@ -1,0 +1,123 @@
+"""Calculations of the answer that do not come out."""
+
+import re
+from collections.abc import Iterator
+
+from sidemirror_server.models.adapters.rules.arithmetic import worked_out
+from sidemirror_server.models.adapters.rules.pointing.point import Point
+from sidemirror_server.models.adapters.rules.pointing.reading import Reading
+from sidemirror_server.models.adapters.rules.pointing.texts import Number, Sentence, numbers, same
+
+_FIX = "Work it out again."
+_CHAIN = re.compile(
+    r"(?<![\w.,/*+-])[$€£]?\d[\d,]{0,12}(?:\.\d{1,6})?(?: ?[+×x*−-] ?[$€£]?\d[\d,]{0,12}(?:\.\d{1,6})?){1,12} ?= ?"
+    r"[$€£]?\d[\d,]{0,14}(?:\.\d{1,6})?(?![\d%])"
+)
+_TERM = re.compile(r"([+×x*−-]?) ?[$€£]?(\d[\d,]*(?:\.\d+)?)")
+_TOTAL = re.compile(
+    r"^[ \t*•|_#>-]{0,8}(?:grand |overall |sub|combined )?(?:total|sum)(?: (?:cost|price|amount|due|spend|spent|paid|expenses|of all))?\b", re.IGNORECASE
+)
+_SHARE = re.compile(
+    r"(?P<share>\d{1,3}(?:\.\d{1,4})?) ?(?:%|percent) of [$€£]?(?P<whole>\d[\d,]{0,14}(?:\.\d{1,4})?) (?:is|=|equals|comes to|"
+    r"gives) [$€£]?(?P<part>\d[\d,]{0,14}(?:\.\d{1,4})?)",
+    re.IGNORECASE,
+)
+_OUT_OF = re.compile(
+    r"(?P<part>\d[\d,]{0,9}) (?:out )?of (?:the |all )?(?P<whole>\d[\d,]{0,9})(?: [a-z]{1,20}){0,3},? ?\(?(?:which is |that is "
+    r"|i\.e\. |or |= ?|≈ ?)?(?:about |roughly |around )?(?P<share>\d{1,3}(?:\.\d{1,4})?) ?(?:%|percent)",
+    re.IGNORECASE,
+)
+_EACH = re.compile(
+    r"(?P<many>\d{1,4})(?: [a-z]{1,15}){0,3} (?:at|for|@|×|x) [$€£]?(?P<each>\d[\d,]{0,9}(?:\.\d{1,4})?) (?:each|apiece|per "
+    r"[a-z]{1,12}),? (?:is|=|for a total of|comes to|totals?|makes|costs?|that is|or) ?[$€£]?(?P<all>\d[\d,]{0,12}(?:\.\d{1,4})?)",
+    re.IGNORECASE,
+)
+_CHANGE = re.compile(
+    r"from [$€£]?(?P<one>\d[\d,]{0,14}(?:\.\d{1,4})?)(?: [a-z]{1,12})? to [$€£]?(?P<two>\d[\d,]{0,14}(?:\.\d{1,4})?)(?: "
+    r"[a-z]{1,12})?,? ?\(?(?:an? |by |which is an? |that is an? )?(?:[a-z]{1,12} (?:of |by )?)?(?P<share>\d{1,4}(?:\.\d{1,4})?) ?"
+    r"(?:%|percent)",
+    re.IGNORECASE,
+)
+
+
+def sums(reading: Reading) -> Iterator[Point]:
+    """Sums, products, shares and changes whose numbers the answer gives, and totals under a list of amounts."""
+    told: set[str] = set()
+    for quote in (*_chains(reading.answer), *_shares(reading.answer)):
+        if quote not in told:
+            told.add(quote)
+            yield Point("wrong_fact", quote, "", "This does not add up.", _FIX)
+    for work in worked_out(reading.answer):
+        if not work.holds and not any(work.quote in quote for quote in told):
+            yield Point("wrong_fact", work.quote, "", "This does not add up.", _FIX)
+    yield from _totals(reading.sentences)
+
+
+def _chains(text: str) -> Iterator[str]:
+    for match in _CHAIN.finditer(text):
+        left, _, right = match[0].rpartition("=")
+        terms = [(sign, float(digits.replace(",", ""))) for sign, digits in _TERM.findall(left)]
+        if len(terms) < 3 or any(sign == "" for sign, _ in terms[1:]):
+            continue
+        said = right.strip().lstrip("$€£").replace(",", "")
+        total, product = 0.0, terms[0][1]
+        for sign, value in terms[1:]:
+            if sign in "×x*":
+                product *= value
+            else:
+                total, product = total + product, value if sign == "+" else -value
+        places = len(said.partition(".")[2])
+        if not same(total + product, float(said), places):
+            yield match[0]
+
+
+def _shares(text: str) -> Iterator[str]:
+    for match in _SHARE.finditer(text):
+        if not _near(_of(match, "whole") * _of(match, "share") / 100, match["part"]):
+            yield match[0]
+    for match in _OUT_OF.finditer(text):
+        if _of(match, "whole") and not _near(_of(match, "part") / _of(match, "whole") * 100, match["share"]):
+            yield match[0]
+    for match in _EACH.finditer(text):
+        if not _near(_of(match, "many") * _of(match, "each"), match["all"]):
+            yield match[0]
+    for match in _CHANGE.finditer(text):
+        one, two = _of(match, "one"), _of(match, "two")
+        if one and not _near(abs(two - one) / one * 100, match["share"]):
+            yield match[0]
+
+
+def _totals(sentences: list[Sentence]) -> Iterator[Point]:
+    """A line with a total after lines that have one amount each."""
+    amounts: list[Number] = []
+    for sentence in sentences:
+        found = [one for one in numbers(sentence.text) if one.money]
+        if _TOTAL.search(sentence.text):
+            total = next((one for one in found if one.start > _TOTAL.search(sentence.text).start()), None)  # type: ignore[union-attr]
+            if total is not None and len(found) == 1 and len(amounts) >= 2 and not _reaches(amounts, total):
+                yield Point("wrong_fact", sentence.plain, "", "The amounts above do not add up to this.", _FIX)
+            amounts = []
+        elif len(found) == 1 and sentence.text.lstrip()[:1] in "-*•0123456789|":
+            amounts.append(found[0])
+        else:
+            amounts = []
+
+
+def _reaches(amounts: list[Number], total: Number) -> bool:
+    values = [amount.value for amount in amounts]
+    signed = sum(-value if "-" in amount.text else value for amount, value in zip(amounts, values, strict=True))
+    return same(sum(values), total.value) or same(signed, total.value) or any(
+        same(sum(values) - 2 * one, total.value) or same(sum(values) - one, total.value) or same(one, total.value)
+        for one in values
+    )
+
+
+def _of(match: re.Match[str], name: str) -> float:
+    return float(match[name].replace(",", ""))
+
+
+def _near(value: float, said: str) -> bool:
+    """Whether `said` is the value, rounded down or up to the places it has."""
+    digits = said.replace(",", "")
+    places = len(digits.partition(".")[2])
+    return abs(value - float(digits)) < 10.0**-places + 1e-9
