@@ -14,7 +14,7 @@ import pytest
 from sidemirror_server.vocabulary.redaction import secret_spans
 
 ROOMS = "sidemirror_server"
-RULES = ("advice", "arithmetic", "comparison", "contradictions", "critique", "findings", "response", "support")
+RULES = ("advice", "arithmetic", "comparison", "critique", "findings", "response", "support")
 MODULES = [f"models.adapters.rules.{name}" for name in RULES] + [
     "trace.failure",
     "memory.kin.signature",

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import msgspec
 
 from sidemirror_server.models.adapters.rules.pointing.reading import Reading
-from sidemirror_server.models.adapters.rules.pointing.record import Call, json_in
+from sidemirror_server.models.adapters.rules.pointing.record import Call, jsons_in
 from sidemirror_server.models.adapters.rules.pointing.texts import name_words, sentences, stem, words_of
 
 # Past participles, and the words of calls that do it, one action a line. Chosen here, by hand.
@@ -121,7 +121,7 @@ def has_failed(call: Call) -> bool:
     """Whether a call failed: as reported, by what it says first, or by a field that says so."""
     if call.failed or _FAILED.match(call.text.strip()[:60]):
         return True
-    data = json_in(call.text)
+    data = next((part for part in jsons_in(call.text) if isinstance(part, dict)), None)
     if not isinstance(data, dict):
         return False
     if any(data.get(key) is False for key in ("success", "ok", "succeeded", "sent", "delivered")):

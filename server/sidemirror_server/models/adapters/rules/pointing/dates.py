@@ -50,6 +50,8 @@ class Day(msgspec.Struct, frozen=True):
 def dates(reading: Reading) -> Iterator[Point]:
     """Days and times of the answer that stand nowhere on record, where the record has one for the same thing."""
     recorded = days(reading.record.text)
+    times = {_minutes(match) for pattern in (_RECORDED_TIME, _HOUR) for match in pattern.finditer(reading.record.text)}
+    has_zone = _ZONE.search(reading.answer) is not None
     years = {day.year for day in recorded if day.year}
     for sentence in reading.sentences:
         said = days(sentence.text)
@@ -60,7 +62,8 @@ def dates(reading: Reading) -> Iterator[Point]:
             meant = _meant(reading, sentence, day)
             if meant is not None:
                 yield _point(day.text, meant)
-        yield from _times(reading, sentence)
+        if not has_zone:
+            yield from _times(reading, sentence, times)
 
 
 def days(text: str) -> list[Day]:
@@ -125,12 +128,10 @@ def _weekday(sentence: Sentence, day: Day, years: set[int | None]) -> Iterator[P
                         "Check the day and its weekday.")  # fmt: skip
 
 
-def _times(reading: Reading, sentence: Sentence) -> Iterator[Point]:
+def _times(reading: Reading, sentence: Sentence, recorded: set[int]) -> Iterator[Point]:
     """A time of day that the record lacks, where the record has one time for the thing that the sentence names."""
-    if is_unreal(sentence.text) or _ZONE.search(reading.answer):
+    if is_unreal(sentence.text):
         return
-    recorded = {_minutes(match) for match in _RECORDED_TIME.finditer(reading.record.text)}
-    recorded |= {_minutes(match) for match in _HOUR.finditer(reading.record.text)}
     for match in (*_TIME.finditer(sentence.text), *_HOUR.finditer(sentence.text)):
         said = _minutes(match)
         if said in recorded or (not match["half"] and (said + 720) % 1440 in recorded):

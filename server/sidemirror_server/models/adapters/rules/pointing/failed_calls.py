@@ -23,5 +23,5 @@ def failed_calls(reading: Reading) -> Iterator[Point]:
         able = [call for call in reading.record.calls if could_do(call, claim)]
         if able and has_failed(able[-1]) and not any(not has_failed(call) for call in able):
             error = telling(able[-1].text) or able[-1].text[:120]
-            reason = "The call that should have done this failed."
+            reason = f"The call that should have done this, {able[-1].spoken}, failed."
             yield Point("wrong_fact", claim.quote, error, reason, "Say what failed, or try again.")

@@ -10,8 +10,8 @@ from sidemirror_server.models.adapters.rules.pointing.texts import name_words, w
 
 _PART = re.compile(r"[^.?!;\n]+[.?!]?")
 _ASKS = re.compile(
-    r"\b(?:what|which|who|when|where|why|how|tell me|give me|list|show|include|find|check|explain|compare|is|are|does|do|did|has|have|"
-    r"can|could|report|say|name|let me know|state|summari[sz]e|calculate|provide)\b",
+    r"\b(?:what(?:['’]s| is| are| was| were)|who(?:['’]s| is| are)|when|where|why|how|tell me|give me|list|show|include|find|explain|"
+    r"report|say|name|let me know|state|summari[sz]e|calculate|provide|need|want)\b",
     re.IGNORECASE,
 )
 _JOINED = re.compile(r",? (?:and|as well as|plus|along with)(?: also| then)? |, | & ")
@@ -29,6 +29,12 @@ _DECLINES = re.compile(
     r"would you|do you|neither|both|none|no)\b|\?",
     re.IGNORECASE,
 )
+# What begins with one of these belongs to the part before it.
+_ATTACHED = re.compile(
+    r"\s{0,3}(?:in|on|at|for|with|by|from|to|of|after|before|since|until|because|so|but|if|when|while|which|that|who|where|as|using|based|only|not|i|we|"
+    r"my|our|it|they|he|she|please|thanks|today|now|or|including|excluding|sorted|ordered|per|without|instead)\b", re.IGNORECASE
+)
+_ONE_QUESTION = re.compile(r"^\s{0,3}(?:is|are|was|were|do|does|did|has|have|had|which|in what|in which)\b|\b(?:both|either|between|same)\b", re.IGNORECASE)
 _FILLER_TEXT = (
     "please tell give list show me find check explain report say name state include provide want need know like would can could what "
     "which who when where why how much many does do did get look up help thank hi hello hey current exact also then quick quickly short brief "
@@ -57,9 +63,13 @@ def _parts(request: str) -> Iterator[str]:
     """What the request asks for, each by itself."""
     for match in _PART.finditer(request):
         sentence = match[0]
-        if not (_ASKS.search(sentence) or sentence.rstrip().endswith("?")):
+        if _ONE_QUESTION.search(sentence):
             continue
-        yield from (part for part in _JOINED.split(sentence) if part and part.strip())
+        asked = False
+        for part in _JOINED.split(sentence):
+            asked = asked or _ASKS.search(part) is not None
+            if asked and part.strip() and not _ATTACHED.match(part):
+                yield part
 
 
 def _content(part: str) -> list[str]:

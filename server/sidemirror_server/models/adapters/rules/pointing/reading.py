@@ -19,6 +19,8 @@ from sidemirror_server.models.evidence import Evidence
 # In code points. What stands before a claim and may name what it is about.
 _ABOUT_CHARS = 300
 _BEFORE, _AFTER = 9, 5
+# Of an answer this much is read, and so many of its sentences: a rule looks at each sentence beside each field.
+_READ_CHARS, _MOST_SENTENCES = 16_000, 200
 # What makes a sentence say something else than that it is so. Chosen here.
 _UNREAL = re.compile(
     r"\b(?:if|would|could|should|might|may|can|cannot|can['’]t|unless|once|before|when|whether|instead|rather|expected|"
@@ -56,7 +58,7 @@ class Reading:
     """One answer and its record."""
 
     def __init__(self, evidence: Evidence, answer: str) -> None:
-        self.answer = answer
+        self.answer = answer[:_READ_CHARS]
         self.record = Record(evidence)
 
     @cached_property
@@ -65,7 +67,7 @@ class Reading:
 
     @cached_property
     def sentences(self) -> list[Sentence]:
-        return [one for one in sentences(self.answer) if "?" not in one.text]
+        return [one for one in sentences(self.answer) if "?" not in one.text][:_MOST_SENTENCES]
 
     @cached_property
     def said(self) -> frozenset[float]:

@@ -12,6 +12,10 @@ from sidemirror_server.models.evidence import Evidence, EvidenceStep
 # Only this much of a result is read, and of all results together: longer ones are documents. In code points.
 READ_CHARS, READ_CHARS_IN_ALL = 32_000, 200_000
 _MOST_ITEMS = 2_000
+_MOST_TRIES = 20
+_DECODER = json.JSONDecoder()
+# Only so many attempts fail: each reads on to where it does.
+_OPENS = re.compile(r"(?:^|[\s:=])(?P<at>[{\[](?=[\s\"{\[\d\]}tfn-]))", re.MULTILINE)
 _NAME_CHARS = 60
 _LINE = re.compile(
     r"^[ \t*•-]{0,8}(?P<key>[A-Za-z][\w ./()%-]{0,40}?)[*\"'` ]{0,3}(?:[:=|]|\t)[ \t*\"'`]{0,4}(?P<value>[^\n|]{1,120}?)"
@@ -35,6 +39,12 @@ class Call:
     @cached_property
     def name_words(self) -> frozenset[str]:
         return frozenset(name_words(self.name))
+
+    @cached_property
+    def spoken(self) -> str:
+        """The name without what no name has."""
+        name = " ".join("".join(letter for letter in self.name if letter.isalnum() or letter in "_- ").split())
+        return name[:48] or "a tool"
 
     @cached_property
     def words(self) -> frozenset[str]:
@@ -120,21 +130,38 @@ class Record:
 
 def items_of(call: Call) -> list[Item]:
     """The items of one result."""
-    if (data := json_in(call.text)) is not None:
-        items: list[Item] = []
-        _walk(data, (), call, None, items)
-        return items
-    return [*_table(call), *_lines(call)]
+    items: list[Item] = []
+    rest = []
+    for part in jsons_in(call.text):
+        if isinstance(part, str):
+            rest.append(part)
+        else:
+            _walk(part, (), call, None, items)
+    for part in rest:
+        items += [*_table(part, call), *_lines(part, call)]
+    return items
 
 
-def json_in(text: str) -> Any:
-    """The JSON object or list that a text is; None if it is none."""
-    if text.lstrip()[:1] not in ("{", "["):
-        return None
-    try:
-        return json.loads(text)
-    except ValueError:
-        return None
+def jsons_in(text: str) -> Iterator[Any]:
+    """The JSON objects and lists of a text, and the texts between them, in its order. One begins where a line does, or
+    after a colon or a space."""
+    begin = at = 0
+    tries = 0
+    while tries < _MOST_TRIES:
+        match = _OPENS.search(text, at)
+        if match is None:
+            break
+        try:
+            data, end = _DECODER.raw_decode(text, match.start("at"))
+        except ValueError:
+            at, tries = match.end(), tries + 1
+            continue
+        if match.start("at") > begin:
+            yield text[begin : match.start("at")]
+        yield data
+        begin = at = end
+    if begin < len(text):
+        yield text[begin:]
 
 
 def _calls(steps: tuple[EvidenceStep, ...]) -> Iterator[Call]:
@@ -184,10 +211,10 @@ def _spelled(text: str, key: str, value: Any) -> str:
     return str(value)
 
 
-def _lines(call: Call) -> Iterator[Item]:
+def _lines(text: str, call: Call) -> Iterator[Item]:
     item = Item((), call, None)
     for pattern in (_LINE, _PAIR):
-        for match in pattern.finditer(call.text):
+        for match in pattern.finditer(text):
             if len(match["key"].split()) <= 5:
                 value = _scalar(match["value"].strip("\"' "))
                 item.fields.append(Field(match["key"].strip(), value, item, match[0].strip(" \t*•-|,")))
@@ -195,10 +222,10 @@ def _lines(call: Call) -> Iterator[Item]:
         yield item
 
 
-def _table(call: Call) -> Iterator[Item]:
+def _table(text: str, call: Call) -> Iterator[Item]:
     """The rows of a table with a header: cells between `|`, commas, tabs, or two and more spaces."""
     rows: list[tuple[str, list[str]]] = []
-    for line in [*call.text.split("\n"), ""]:
+    for line in [*text.split("\n"), ""]:
         cells = _cells(line)
         if _RULE.match(line) and line.strip() and rows:
             continue
