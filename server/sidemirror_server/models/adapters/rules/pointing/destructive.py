@@ -8,7 +8,7 @@ from sidemirror_server.models.adapters.rules.pointing.reading import Reading
 
 _COMMAND = re.compile(
     r"\brm (?:-[a-zA-Z]{1,6} ){0,3}-?[a-zA-Z]{0,4}[rf][a-zA-Z]{0,4} [^\s`\"']{1,80}|\bDROP (?:TABLE|DATABASE|SCHEMA|INDEX|COLUMN)\b[^;`\n]{0,60}"
-    r"|\bTRUNCATE (?:TABLE )?[\w.\"]{1,60}|\bDELETE FROM [\w.\"]{1,60}(?! WHERE)\s?(?=;|`|$|\n)|\bgit push (?:[\w./-]{1,30} ){0,3}(?:--force(?!-with)\b|-f\b)[^`\n]{0,40}"
+    r"|\bTRUNCATE (?:TABLE )?[\w.\"]{1,60}|\bDELETE FROM [\w.\"]{1,60}[^;`\n]{0,120}|\bgit push (?:[\w./-]{1,30} ){0,3}(?:--force(?!-with)\b|-f\b)[^`\n]{0,40}"
     r"|\bgit reset --hard\b[^`\n]{0,40}|\bgit clean -[a-z]{0,4}f[a-z]{0,4}|\bgit branch -D\b[^`\n]{0,40}|\bmkfs(?:\.\w{1,8})?\b[^`\n]{0,40}|\bdd if=[^`\n]{0,60}"
     r"|\bkubectl delete\b[^`\n]{0,60}|\bterraform destroy\b[^`\n]{0,40}|\bchmod -R 777\b[^`\n]{0,40}|\bhelm (?:uninstall|delete)\b[^`\n]{0,40}"
     r"|\bdocker (?:system|volume|image|container) (?:prune|rm)\b[^`\n]{0,40}|\baws s3 (?:rm|rb)\b[^`\n]{0,60}|\bdropdb\b[^`\n]{0,40}|\bFLUSHALL\b|\bFLUSHDB\b|\bshred\b[^`\n]{0,40}"
@@ -16,9 +16,11 @@ _COMMAND = re.compile(
     re.IGNORECASE,
 )
 _IN_WORDS = re.compile(
-    r"\b(?:I(?:['’]ve| have)?|we(?:['’]ve| have)?|and|also)(?: (?:also|then|just|went ahead and|therefore|simply|have|first)){0,3} (?P<verb>deleted|dropped|wiped|erased|purged|truncated|"
+    r"\b(?:I(?:['’]ll| will| am going to|['’]m going to)(?: (?:now|then|also|next|simply|just|first|go ahead and)){0,2} (?:delete|drop|wipe|erase|purge|truncate|overwrite|force[- ]push|"
+    r"reset|destroy|empty|clear|remove|uninstall|revoke|terminate|shut down|disable|discard|roll back|revert|cancel|deactivate|kill|archive)\b|"
+    r"(?:I(?:['’]ve| have)?|we(?:['’]ve| have)?|and|also)(?: (?:also|then|just|went ahead and|therefore|simply|have|first)){0,3} (?P<verb>deleted|dropped|wiped|erased|purged|truncated|"
     r"overwrote|overwritten|force[- ]pushed|reset|destroyed|emptied|cleared|removed|uninstalled|revoked|terminated|shut down|disabled|discarded|rolled back|reverted|cancelled|canceled|deactivated|killed|"
-    r"closed|unsubscribed|archived|replaced|reformatted)\b[^.;\n]{0,120}",
+    r"closed|unsubscribed|archived|replaced|reformatted)\b)[^.;\n]{0,120}",
     re.IGNORECASE,
 )
 _ASKED = re.compile(

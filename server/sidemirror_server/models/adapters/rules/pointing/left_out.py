@@ -1,24 +1,27 @@
 """Parts of the request that the answer leaves out, and members of a list that was asked for."""
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 
 from sidemirror_server.models.adapters.rules.pointing.point import Point
 from sidemirror_server.models.adapters.rules.pointing.reading import Reading, is_alike
-from sidemirror_server.models.adapters.rules.pointing.record import items_of
 from sidemirror_server.models.adapters.rules.pointing.texts import name_words, words_of
 
 _PART = re.compile(r"[^.?!;\n]+[.?!]?")
 _ASKS = re.compile(
-    r"\b(?:what(?:['’]s| is| are| was| were)|who(?:['’]s| is| are)|when|where|why|how|tell me|give me|list|show|include|find|explain|"
+    r"\b(?:what(?:['’]s| is| are| was| were)|who(?:['’]s| is| are)|when|where|why|how|tell me|give me|list|show|include|explain|"
     r"report|say|name|let me know|state|summari[sz]e|calculate|provide|need|want)\b",
     re.IGNORECASE,
 )
-_JOINED = re.compile(r",? (?:and|as well as|plus|along with)(?: also| then)? |, | & ")
+_JOINED = re.compile(r",? (?:and|as well as|plus|along with)(?: also| then)? |, |: | & ")
+_OPENS = re.compile(r"\s{0,3}(?:what|which|how|who|when|where|why|is there|are there|does|do|can|whose)\b", re.IGNORECASE)
+_VERB = re.compile(r"\b(?:is|are|was|were|do|does|did|has|have|can|could|will|would|should|need|want)\b", re.IGNORECASE)
 _EVERY = re.compile(
     r"\b(?:list|all|every|each|which|what|names? of|who|enumerate)\b(?: (?:of|the|my|our|are|is|all|me|open|current|other)){0,4} (?P<things>[a-z]{3,20}(?: [a-z]{3,20})?)",
     re.IGNORECASE,
 )
+_WHOLE = re.compile(r"\b(?:list|all|every|each|enumerate)\b", re.IGNORECASE)
 _SOME = re.compile(
     r"\b(?:including|such as|for example|e\.g|among|some of|at least|first|top|and more|others?|more|rest|except|excluding|main|"
     r"only|matching|recommend|best|option|would|could|please|apolog\w{2,5}|cannot|unable|not)\b|\?|n['’]t\b",
@@ -37,7 +40,7 @@ _ATTACHED = re.compile(
 _ONE_QUESTION = re.compile(r"^\s{0,3}(?:is|are|was|were|do|does|did|has|have|had|which|in what|in which)\b|\b(?:both|either|between|same)\b", re.IGNORECASE)
 _FILLER_TEXT = (
     "please tell give list show me find check explain report say name state include provide want need know like would can could what "
-    "which who when where why how much many does do did get look up help thank hi hello hey current exact also then quick quickly short brief "
+    "which who when where why how much many does do did get look up help thank hi hello hey exact also then quick quickly short brief "
     "briefly one two three thing question answer today right new latest just make sure let"
 )
 _FILLER = frozenset(words_of(_FILLER_TEXT)) | frozenset(_FILLER_TEXT.split())
@@ -53,8 +56,10 @@ def left_out(reading: Reading) -> Iterator[Point]:
     parts = [part for part in _parts(reading.record.request) if _content(part)]
     if not 2 <= len(parts) <= 8:
         return
-    missed = [part for part in parts if not any(is_alike(word, said) for word in _content(part))]
-    if len(missed) == 1 and len(_content(missed[0])) <= 8 and not _is_answered(reading, missed[0]):
+    shared = {word for word, many in Counter(word for part in parts for word in set(_content(part))).items() if many > 1}
+    own = {part: [word for word in _content(part) if word not in shared] for part in parts}
+    missed = [part for part, words in own.items() if words and not any(is_alike(word, said) for word in words)]
+    if len(missed) == 1 and len(own[missed[0]]) <= 8 and not _is_answered(reading, missed[0]):
         part = missed[0].strip(" ,.;")
         yield Point("missing_critical_information", "", part, "The answer leaves this out.", "Answer this too.")
 
@@ -66,9 +71,11 @@ def _parts(request: str) -> Iterator[str]:
         if _ONE_QUESTION.search(sentence):
             continue
         asked = False
-        for part in _JOINED.split(sentence):
-            asked = asked or _ASKS.search(part) is not None
-            if asked and part.strip() and not _ATTACHED.match(part):
+        joined = [part for part in _JOINED.split(sentence) if part and part.strip()]
+        noun_alone = sentence.rstrip().endswith("?") and len(joined) > 2 and not _VERB.search(sentence)
+        for part in joined:
+            asked = asked or noun_alone or _ASKS.search(part) is not None or _OPENS.match(part) is not None
+            if asked and not _ATTACHED.match(part):
                 yield part
 
 
@@ -79,8 +86,10 @@ def _content(part: str) -> list[str]:
 def _is_answered(reading: Reading, part: str) -> bool:
     """Whether the answer has the kind of thing that the part asks for, in other words."""
     folded = part.casefold()
+    if re.search(r"\b(?:why|reason|cause|explain)\b", folded):
+        return True
     if re.search(r"\b(?:how (?:many|much|long|old|far|big)|when|what time|date|price|cost|number|total|amount|percent\w{0,4})\b", folded):
-        return len(re.findall(r"\d[\d.,]*", reading.answer)) > 1
+        return False
     return any(
         str(field.value).casefold() in reading.folded
         for field in reading.record.fields
@@ -94,7 +103,7 @@ def _members(reading: Reading) -> Iterator[Point]:
     if not asked or _SOME.search(reading.answer):
         return
     for call in reading.record.worked[-2:]:
-        lists = [values for item in items_of(call) for key, values in item.lists.items() if asked & {*name_words(key), *call.name_words}]
+        lists = [values for item in call.items for key, values in item.lists.items() if asked & {*name_words(key), *call.name_words}]
         if call.text.lstrip()[:1] not in ("{", "[") and (asked & call.name_words or call.name_words & _LISTS):
             lines = [line.strip(" -*•\t") for line in call.text.splitlines() if line.strip()]
             lists.append([line for line in lines if " " not in line])
@@ -104,7 +113,7 @@ def _members(reading: Reading) -> Iterator[Point]:
                 continue
             there = [name for name in names if name and name.casefold() in reading.folded]
             missing = [name for name in names if name and name.casefold() not in reading.folded]
-            if there and missing and len(there) >= 1:
+            if missing and len(there) >= (1 if _WHOLE.search(reading.record.request) else 2):
                 reason = "The record lists it, and the answer leaves it out."
                 yield Point("missing_critical_information", "", str(missing[0]), reason, "Name them all.")
                 return

@@ -9,6 +9,7 @@ from sidemirror_server.models.adapters.rules.pointing.dates import days
 from sidemirror_server.models.adapters.rules.pointing.point import Point
 from sidemirror_server.models.adapters.rules.pointing.reading import Reading, is_unreal
 from sidemirror_server.models.adapters.rules.pointing.record import Field, Item
+from sidemirror_server.models.adapters.rules.pointing.rows import parts_of
 from sidemirror_server.models.adapters.rules.pointing.texts import Sentence, stem
 
 _PRICE = "price cost fare amount total fee charge"
@@ -121,15 +122,21 @@ def _extreme(reading: Reading, sentence: Sentence, match: re.Match[str], word: _
 def _groups(reading: Reading) -> list[list[Item]]:
     """Items that can be compared: those of one place in one result, two or more."""
     groups: dict[tuple[int, tuple[str, ...]], list[Item]] = {}
+    asked: dict[tuple[str, tuple[str, ...]], list[Item]] = {}
     for item in reading.record.items:
         if item.fields:
-            path = item.path[:-1] if item.parent is not None and item.parent.path == item.path[:-1] and not item.parent.lists else item.path
-            groups.setdefault((item.call.place, path), []).append(item)
-    return [group for group in groups.values() if 2 <= len(group) <= 50]
+            groups.setdefault((item.call.place, item.place), []).append(item)
+            asked.setdefault((item.call.name, item.place), []).append(item)
+    one_a_call = [group for group in asked.values() if len({item.call for item in group}) == len(group) > 1]
+    return one_a_call + [group for group in groups.values() if 2 <= len(group) <= 50]
 
 
 def _named(item: Item, group: list[Item], folded: str) -> bool:
-    return any(name in folded and sum(name in other.names for other in group) == 1 for name in item.names)
+    if any(name in folded and sum(name in other.names for other in group) == 1 for name in item.names):
+        return True
+    others = {part.casefold() for other in group if other is not item for part in parts_of(other)}
+    own = {part.casefold() for part in parts_of(item)} - others
+    return any(re.search(rf"\b{re.escape(part)}\b", folded) for part in own)
 
 
 def _values(items: list[Item], word: _Word, sentence: Sentence) -> list[tuple[float, Field]] | None:
@@ -142,6 +149,7 @@ def _values(items: list[Item], word: _Word, sentence: Sentence) -> list[tuple[fl
     names = {key: frozenset(field.name) for item in items[:1] for key in keys if (field := item.field(key.casefold()))}
     fits = [key for key in keys if names[key] & sentence.words and (not word.keys or names[key] & word.keys)]
     fits = fits or [key for key in keys if names[key] & word.keys]
+    fits = [key for key in fits if key.casefold() in {"total", "price", "amount"}][:1] or fits
     if len(fits) != 1:
         return None
     found = [item.field(fits[0].casefold()) for item in items]

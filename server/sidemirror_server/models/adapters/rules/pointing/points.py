@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping
 
-from sidemirror_server.models.adapters.rules.pointing.counts import counts
+from sidemirror_server.models.adapters.rules.pointing.counts import counts, counts_of_kinds, totals
 from sidemirror_server.models.adapters.rules.pointing.dates import dates
 from sidemirror_server.models.adapters.rules.pointing.destructive import destructive
 from sidemirror_server.models.adapters.rules.pointing.done import done
@@ -14,6 +14,7 @@ from sidemirror_server.models.adapters.rules.pointing.order import order
 from sidemirror_server.models.adapters.rules.pointing.partial import partial
 from sidemirror_server.models.adapters.rules.pointing.point import Point
 from sidemirror_server.models.adapters.rules.pointing.reading import Reading
+from sidemirror_server.models.adapters.rules.pointing.rows import labels, rows
 from sidemirror_server.models.adapters.rules.pointing.states import states
 from sidemirror_server.models.adapters.rules.pointing.sums import sums
 from sidemirror_server.models.adapters.rules.pointing.tests_run import tests_run
@@ -29,7 +30,11 @@ MECHANISMS: Mapping[str, Mechanism] = {
     "units": units,
     "values": values,
     "near_numbers": near_numbers,
+    "rows": rows,
+    "labels": labels,
     "counts": counts,
+    "counts_of_kinds": counts_of_kinds,
+    "totals": totals,
     "dates": dates,
     "order": order,
     "states": states,

@@ -31,12 +31,12 @@ _UNREAL = re.compile(
 _NOT = re.compile(r"\b(?:not|no|never|none|without|neither|nor|cannot|\w{2,7}n['’]t)\b", re.IGNORECASE)
 _ABOUT = re.compile(
     r"(?:about|around|approximately|approx\.?|roughly|nearly|almost|over|more than|at least|at most|up to|less than|fewer "
-    r"than|under|below|above|between|within|or so|some|to|than|every|~|≈|≥|≤|>|<|[-–—])[ \t]*$",
+    r"than|under|below|above|between|within|or so|some|to|than|every|ending in|ending with|ext\.?|extension|#|~|≈|≥|≤|>|<|[-–—])[ \t]*$",
     re.IGNORECASE,
 )
 # Words that name the same in keys and in speech. Chosen here, by hand.
 _ALIKE_TEXT = (
-    "price cost fare amount fee charge charg|total sum overall altogether grand|quantity qty count|percent pct percentage "
+    "price cost fare|fee charge|total sum overall altogether grand|quantity qty count|percent pct percentage "
     "rate|average avg mean|maximum max peak highest|minimum min lowest|temperature temp|duration took elapsed time "
     "runtime last|memory mem ram|number num count|size large big|length long|weight weigh|height high tall|distance far|"
     "age old year|refund refunded|balanc|stock inventory available left remain|user customer member|error err failure"
@@ -74,6 +74,11 @@ class Reading:
         """Every number that the answer has."""
         return frozenset(number.value for number in numbers(self.answer, spelled=True))
 
+    @cached_property
+    def requested(self) -> frozenset[float]:
+        """Every number that the request has."""
+        return frozenset(number.value for number in numbers(self.record.request, spelled=True))
+
     def knows(self, number: Number) -> bool:
         """Whether the number stands on record: as it is, rounded, or in another unit."""
         found = self.record.numbers
@@ -95,7 +100,9 @@ class Reading:
         if any(round(value - one, 2) in have or round(value + one, 2) in have for one in known):
             return True
         for one in known:
-            if one > 1 and (round(value / one, 4) in have or any(same(one / two * 100, value, number.places) for two in known[:60])):
+            if one > 1 and round(value / one, 4) in have:
+                return True
+            if number.unit == "%" and any(same(one / two * 100, value, number.places) for two in known[:60]):
                 return True
         return any(same(total, value) for total in self._sums)
 

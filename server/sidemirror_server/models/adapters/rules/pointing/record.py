@@ -37,6 +37,21 @@ class Call:
         self.place, self.name, self.arguments, self.text, self.failed = place, name, arguments, text, failed
 
     @cached_property
+    def items(self) -> list["Item"]:
+        """What its result has, as items."""
+        return items_of(self)
+
+    @cached_property
+    def asked(self) -> list[str]:
+        """The short texts among its arguments."""
+        data = next((part for part in jsons_in(self.arguments) if isinstance(part, dict)), {})
+        return [value for value in data.values() if _is_name(value)]
+
+    @cached_property
+    def is_json(self) -> bool:
+        return self.text.lstrip()[:1] in ("{", "[")
+
+    @cached_property
     def name_words(self) -> frozenset[str]:
         return frozenset(name_words(self.name))
 
@@ -68,15 +83,28 @@ class Item:
     `path`: the keys that lead to it, without places in lists. `names`: what it may be called by, in lower case.
     """
 
-    def __init__(self, path: tuple[str, ...], call: Call, parent: "Item | None") -> None:
-        self.path, self.call, self.parent = path, call, parent
+    def __init__(self, path: tuple[str, ...], call: Call, parent: "Item | None", *, listed: bool = False) -> None:
+        self.path, self.call, self.parent, self.listed = path, call, parent, listed
         self.fields: list[Field] = []
         self.lists: dict[str, list[Any]] = {}
 
     @cached_property
     def names(self) -> frozenset[str]:
         own = {str(field.value).casefold() for field in self.fields if _is_name(field.value)}
-        return frozenset(own | ({self.path[-1].casefold()} if self.path else set()))
+        if not self.path and not self.listed:
+            own |= {text.casefold() for text in self.call.asked}
+        return frozenset(own | ({self.path[-1].casefold()} if self.path and not self.listed else set()))
+
+    @property
+    def place(self) -> tuple[str, ...]:
+        """The keys that items of one kind share: of objects by name, those of the object that has them."""
+        return self.path if self.listed or not self.path else (*self.path[:-1], "*")
+
+    def value(self, key: str) -> Scalar:
+        return next((field.value for field in self.fields if field.key == key), None)
+
+    def quote(self, key: str) -> str:
+        return next((field.quote for field in self.fields if field.key == key), "")
 
     def field(self, *keys: str) -> Field | None:
         """The first field whose key is one of these, in lower case."""
@@ -121,7 +149,7 @@ class Record:
     @cached_property
     def items(self) -> list[Item]:
         """The items of all results that worked, the oldest call first."""
-        return [item for call in self.worked for item in items_of(call)][:_MOST_ITEMS]
+        return [item for call in self.worked for item in call.items][:_MOST_ITEMS]
 
     @cached_property
     def fields(self) -> list[Field]:
@@ -178,11 +206,13 @@ def _calls(steps: tuple[EvidenceStep, ...]) -> Iterator[Call]:
     yield from reversed(found)
 
 
-def _walk(data: Any, path: tuple[str, ...], call: Call, parent: Item | None, items: list[Item]) -> None:
+def _walk(
+    data: Any, path: tuple[str, ...], call: Call, parent: Item | None, items: list[Item], *, listed: bool = False
+) -> None:
     if len(items) >= _MOST_ITEMS or len(path) > 12:
         return
     if isinstance(data, dict):
-        item = Item(path, call, parent)
+        item = Item(path, call, parent, listed=listed)
         items.append(item)
         for key, value in data.items():
             if isinstance(value, dict | list):
@@ -198,7 +228,7 @@ def _walk(data: Any, path: tuple[str, ...], call: Call, parent: Item | None, ite
             parent.lists[""] = data
             items.append(parent)
         for value in data:
-            _walk(value, path, call, parent, items)
+            _walk(value, path, call, parent, items, listed=True)
 
 
 def _spelled(text: str, key: str, value: Any) -> str:
@@ -241,7 +271,7 @@ def _rows(rows: list[tuple[str, list[str]]], call: Call) -> Iterator[Item]:
     if len(rows) < 2 or not all(cell and not isinstance(_scalar(cell), float) for cell in header):
         return
     for line, cells in rows[1:]:
-        item = Item((), call, None)
+        item = Item((), call, None, listed=True)
         item.fields = [Field(key, _scalar(cell), item, line) for key, cell in zip(header, cells, strict=True)]
         yield item
 
@@ -263,5 +293,5 @@ def _scalar(text: str) -> Scalar:
     return {"true": True, "false": False}.get(text.casefold(), text)
 
 
-def _is_name(value: Scalar) -> bool:
+def _is_name(value: Any) -> bool:
     return isinstance(value, str) and 2 < len(value) <= _NAME_CHARS and any(letter.isalpha() for letter in value)

@@ -48,6 +48,7 @@ _SAID = re.compile(
 _DENIED = re.compile(r"\b(?:not|no longer|never|isn['’]t|aren['’]t|hasn['’]t|haven['’]t|yet to be|wasn['’]t|nor|neither)\b", re.IGNORECASE)
 # What a thing was in the past it still is. Of other states `was` says nothing about now.
 _ENDS = frozenset("delivered merged cancelled canceled rejected approved declined denied published archived paid failed".split())
+_NOT = re.compile(r"n['’]t |\bnot ")
 _YES, _NO = frozenset({"yes", "true", "on"}), frozenset({"no", "false", "off"})
 _FIX = "Say the state that the record has."
 
@@ -122,7 +123,8 @@ def _claim(sentence: Sentence, word: str) -> tuple[str, bool] | None:
         r"(?: [a-z]{1,14}){0,2}? (?P<word>[A-Za-z]{2,20})\b", sentence.text, re.IGNORECASE,
     ):
         if stem(match["word"]) == word:
-            denied = match["not"] or _DENIED.search(match[0]) or re.search(r"\b(?:no|without)\b", match[0])
+            denied = _DENIED.search(sentence.text[max(0, match.start() - 12) : match.start()]) or _NOT.search(sentence.text[max(0, match.start() - 8) : match.start()])
+            denied = denied or match["not"] or _DENIED.search(match[0]) or re.search(r"\b(?:no|without)\b", match[0])
             return match[0], not denied
     return None
 

@@ -1,12 +1,14 @@
 """Calculations of the answer that do not come out."""
 
+import datetime
 import re
 from collections.abc import Iterator
 
 from sidemirror_server.models.adapters.rules.arithmetic import worked_out
+from sidemirror_server.models.adapters.rules.pointing.dates import days
 from sidemirror_server.models.adapters.rules.pointing.point import Point
 from sidemirror_server.models.adapters.rules.pointing.reading import Reading
-from sidemirror_server.models.adapters.rules.pointing.texts import Number, Sentence, numbers, same
+from sidemirror_server.models.adapters.rules.pointing.texts import Number, Sentence, numbers, same, stem
 
 _FIX = "Work it out again."
 _CHAIN = re.compile(
@@ -15,7 +17,7 @@ _CHAIN = re.compile(
 )
 _TERM = re.compile(r"([+×x*−-]?) ?[$€£]?(\d[\d,]*(?:\.\d+)?)")
 _TOTAL = re.compile(
-    r"^[ \t*•|_#>-]{0,8}(?:grand |overall |sub|combined )?(?:total|sum)(?: (?:cost|price|amount|due|spend|spent|paid|expenses|of all))?\b", re.IGNORECASE
+    r"^[ \t*•|_#>-]{0,8}(?:grand |overall |sub|combined )?(?:total|sum)(?: (?:cost|price|amount|due|spend|spent|paid|expenses|of all))?\b(?! difference| additional| saving)", re.IGNORECASE
 )
 _SHARE = re.compile(
     r"(?P<share>\d{1,3}(?:\.\d{1,4})?) ?(?:%|percent) of [$€£]?(?P<whole>\d[\d,]{0,14}(?:\.\d{1,4})?) (?:is|=|equals|comes to|"
@@ -32,6 +34,8 @@ _EACH = re.compile(
     r"[a-z]{1,12}),? (?:is|=|for a total of|comes to|totals?|makes|costs?|that is|or) ?[$€£]?(?P<all>\d[\d,]{0,12}(?:\.\d{1,4})?)",
     re.IGNORECASE,
 )
+_RATE = re.compile(r"[$€£] ?(?P<each>\d[\d,]{0,9}(?:\.\d{1,4})?) (?:a|an|per|each|for each|for every) (?P<unit>[a-z]{3,12})", re.IGNORECASE)
+_COMES_TO = re.compile(r"\b(?:comes? to|totals?|totall?ing|in all|altogether|makes|get|gets|pay|owe|costs?|is|are|sum)\b", re.IGNORECASE)
 _CHANGE = re.compile(
     r"from [$€£]?(?P<one>\d[\d,]{0,14}(?:\.\d{1,4})?)(?: [a-z]{1,12})? to [$€£]?(?P<two>\d[\d,]{0,14}(?:\.\d{1,4})?)(?: "
     r"[a-z]{1,12})?,? ?\(?(?:an? |by |which is an? |that is an? )?(?:[a-z]{1,12} (?:of |by )?)?(?P<share>\d{1,4}(?:\.\d{1,4})?) ?"
@@ -51,6 +55,7 @@ def sums(reading: Reading) -> Iterator[Point]:
         if not work.holds and not any(work.quote in quote for quote in told):
             yield Point("wrong_fact", work.quote, "", "This does not add up.", _FIX)
     yield from _totals(reading.sentences)
+    yield from _rates(reading)
 
 
 def _chains(text: str) -> Iterator[str]:
@@ -101,6 +106,36 @@ def _totals(sentences: list[Sentence]) -> Iterator[Point]:
             amounts.append(found[0])
         else:
             amounts = []
+
+
+def _rates(reading: Reading) -> Iterator[Point]:
+    """So much for each, so many of them, and a total that is something else. Nights are counted from two days that a
+    call was given."""
+    rates = [*_RATE.finditer(reading.answer)]
+    for match in rates if len({rate["each"] for rate in rates}) == 1 else ():
+        each, unit = _of(match, "each"), stem(match["unit"])
+        begin = max(0, match.start() - 160)
+        near = reading.answer[begin : match.end() + 160]
+        many = {one.value for one in numbers(near, spelled=True) if stem(one.unit) == unit and not one.money}
+        if not many and unit in {"night", "day"}:
+            many = set(_spans(reading))
+        for total in numbers(reading.answer[match.end() : match.end() + 120]):
+            if len(many) != 1 or not total.money or reading.knows(total) or not _COMES_TO.search(reading.answer[match.end() : match.end() + total.start]):
+                continue
+            (count,) = many
+            if each and not same(each * count, total.value) and each * count not in reading.said and 0.3 < total.value / (each * count or 1) < 3:
+                against = next((field.quote for field in reading.record.fields if field.value == each), "")
+                yield Point("wrong_fact", total.text, against, f"{match['each']} times {count:g} is {each * count:g}.", _FIX)
+            break
+
+
+def _spans(reading: Reading) -> Iterator[float]:
+    """How many nights there are between the two days of a call's arguments."""
+    for call in reading.record.worked:
+        found = [day for day in days(call.arguments) if day.year]
+        if len(found) == 2:
+            one, two = (datetime.date(day.year or 1, day.month, day.day) for day in found)
+            yield float(abs((two - one).days))
 
 
 def _reaches(amounts: list[Number], total: Number) -> bool:

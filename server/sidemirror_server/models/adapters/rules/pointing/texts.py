@@ -28,9 +28,11 @@ _NO_QUANTITY = re.compile(
     re.IGNORECASE,
 )
 _NUMBER = re.compile(
-    r"(?<![\w.,])(?P<sign>[-−])?(?P<money>[$€£¥])?(?P<digits>\d{1,3}(?:,\d{3}){1,6}(?:\.\d{1,10})?|\d{1,15}(?:\.\d{1,10})?)"
+    r"(?<![\w.,])(?P<sign>[-−])?(?P<money>[$€£¥] ?)?(?P<digits>\d{1,3}(?:,\d{3}){1,6}(?:\.\d{1,10})?|\d{1,15}(?:\.\d{1,10})?)"
     r"(?![\d])(?:[ \u00a0-]?(?P<unit>%|°[CF]|[A-Za-zµ€£$]{1,15})(?![\w]))?"
 )
+# So many digits without a comma or a point are an identifier.
+_IDENTIFIER_DIGITS = 7
 _SPELLED_TEXT = (
     "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
     "eighteen nineteen twenty"
@@ -117,10 +119,12 @@ def numbers(text: str, *, spelled: bool = False) -> Iterator[Number]:
         scale = _SCALES.get(unit, 1.0)
         if scale != 1.0 and len(unit) == 1 and not match["money"]:
             scale = 1.0 if unit in {"m", "b"} else scale
+        if len(digits) >= _IDENTIFIER_DIGITS and digits == match["digits"]:
+            continue
         value = float(digits) * scale * (-1 if match["sign"] else 1)
         places = len(digits.partition(".")[2])
         end = match.end("unit") if match["unit"] in {"%"} or scale != 1.0 else match.end("digits")
-        yield Number(value, text[match.start() : end], match.start(), end, unit, match["money"] or "", places)
+        yield Number(value, text[match.start() : end], match.start(), end, unit, (match["money"] or "").strip(), places)
     if spelled:
         for match in _SPELLED.finditer(plain):
             value = SPELLED[match["digits"].casefold()]
