@@ -15,7 +15,13 @@ from sidemirror_server.vocabulary.redaction import secret_spans
 
 ROOMS = "sidemirror_server"
 RULES = ("advice", "arithmetic", "comparison", "critique", "findings", "response", "support")
-MODULES = [f"models.adapters.rules.{name}" for name in RULES] + [
+POINTING = (
+    *("actions", "counts", "dates", "destructive", "failed_calls", "identities", "left_out", "near_numbers", "order"),
+    *("partial", "reading", "record", "rows", "states", "sums", "tests_run", "texts", "units"),
+)
+MODULES = [
+    *(f"models.adapters.rules.{name}" for name in RULES),
+    *(f"models.adapters.rules.pointing.{name}" for name in POINTING),
     "trace.failure",
     "memory.kin.signature",
     "memory.kin.signature_details",

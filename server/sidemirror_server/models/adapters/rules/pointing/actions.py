@@ -156,7 +156,7 @@ def is_generic(call: Call) -> bool:
 
 _READ_STEMS, _GENERIC_STEMS = frozenset(map(stem, _READS)), frozenset(map(stem, _GENERIC))
 _UNSURE = re.compile(
-    r"\b(?:not|never|n['’]t|if|once|when|after|before|until|unless|could|would|should|can|may|might|must|need|want|will|to be|"
+    r"\b(?:not|never|n['’]t|if|once|when|after|before|until|unless|could|would|should|can|(?-i:may)|might|must|need|want|will|to be|"
     r"like|please|how|whether|that (?:was|were)|which (?:was|were)|previously|earlier|already been)\b|n['’]t\b",
     re.IGNORECASE,
 )
@@ -168,5 +168,5 @@ def _own_before(text: str, end: int) -> bool:
 
 def _end(text: str, end: int) -> int:
     """The end of the clause that goes on at `end`."""
-    found = re.compile(r"[,;.!](?:\s|$)|\n| and (?=I\b|the\b|it\b)").search(text, end)
+    found = re.compile(r"[,;.!](?:\s|$)|\n| and (?=I\b|it\b)").search(text, end)
     return found.start() if found else len(text)

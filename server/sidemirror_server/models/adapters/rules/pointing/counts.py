@@ -155,9 +155,15 @@ def _counted(call: Call) -> Iterator[tuple[frozenset[str], float, str]]:
     """The words for the things that are counted, how many there are, and the record's words for it."""
     asked = call.name_words | frozenset(name_words(call.arguments[:500]))
     for item in call.items[:500]:
-        for field in item.fields:
-            if isinstance(field.value, float) and field.value == int(field.value) and set(field.name) & _COUNTS:
-                yield (frozenset(set(field.name) - _COUNTS) | _about(field)) or asked, field.value, field.quote
+        told = [
+            field
+            for field in item.fields
+            if isinstance(field.value, float) and field.value == int(field.value) and set(field.name) & _COUNTS
+        ]
+        for field in told:
+            yield (frozenset(set(field.name) - _COUNTS) | _about(field)) or asked, field.value, field.quote
+        if told:
+            continue
         for key, values in item.lists.items():
             things = frozenset(name_words(key)) - _COUNTS
             yield things or asked, float(len(values)), f'"{key}":' if key else call.text[:80]

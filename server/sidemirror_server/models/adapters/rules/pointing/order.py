@@ -24,8 +24,10 @@ faster fastest quicker quickest|-|{_TIME}
 slower slowest|+|{_TIME}
 larger largest bigger biggest|+|{_SIZE}
 smaller smallest|-|{_SIZE}
-higher highest greater greatest more most top|+|
+higher highest greater greatest more most|+|
 lower lowest fewer fewest less least|-|
+more-expensive most-expensive|+|{_PRICE}
+less-expensive least-expensive|-|{_PRICE}
 heavier heaviest|+|weight kg mass
 lighter lightest|-|weight kg mass
 taller tallest|+|height
@@ -48,9 +50,9 @@ class _Word(msgspec.Struct, frozen=True):
 _WORDS = {
     word: _Word(sign.startswith("-"), frozenset(map(stem, keys.split())))
     for said, sign, keys in (line.split("|") for line in _WORDS_TEXT.strip().splitlines())
-    for word in said.split()
+    for word in (part.replace("-", " ") for part in said.split())
 }
-_SAID = re.compile(rf"\b({'|'.join(_WORDS)})\b(?P<than>[^.;\n]{{0,60}}? than\b)?", re.IGNORECASE)
+_SAID = re.compile(rf"\b({'|'.join(sorted(_WORDS, key=len, reverse=True))})\b(?P<than>[^.;\n]{{0,60}}? than\b)?", re.IGNORECASE)
 _TREND = re.compile(
     r"\b(?P<way>increased|rose|grew|climbed|went up|gone up|jumped|gained|risen|grown|is up|are up|was up|improved|decreased|fell|dropped|declined|went down|gone down|shrank|fallen|"
     r"reduced|sank|is down|are down|was down)\b(?P<between>[^.;\n\d]{0,60}?\bfrom )[$€£]?(?P<one>\d[\d,]{0,14}(?:\.\d{1,6})?) ?(?P<unit>%|[a-zA-Z]{1,12})? (?:in [A-Za-z0-9 ]{1,20} )?to "
@@ -59,6 +61,7 @@ _TREND = re.compile(
 )
 _UP = re.compile(r"increased|rose|grew|climbed|up|jumped|gained|risen|grown", re.IGNORECASE)
 _LIMITED = re.compile(r"\b(?:that|which|among|within|under|available|one of|second|third|next|nonstop|non-stop|direct|with|for|in|so far|excluding|except)\b", re.IGNORECASE)
+_BOTH_CHARS = 400
 _FIX = "Compare the values on record again."
 
 
@@ -72,7 +75,7 @@ def order(reading: Reading) -> Iterator[Point]:
             word = _WORDS[match[1].casefold()]
             if match["than"]:
                 yield from _compared(reading, sentence, match, word)
-            elif match[1].casefold().endswith("st") or match[1].casefold() == "top":
+            elif match[1].casefold().split()[0].endswith("st"):
                 yield from _extreme(reading, sentence, match, word)
 
 
@@ -87,7 +90,7 @@ def _trends(sentence: Sentence) -> Iterator[Point]:
 
 def _compared(reading: Reading, sentence: Sentence, match: re.Match[str], word: _Word) -> Iterator[Point]:
     begin = max(sentence.text.rfind(mark, 0, match.start()) for mark in ",;(") + 1
-    left, right = sentence.text[begin : match.start()].casefold(), sentence.text[match.end() :].casefold()
+    left, right = sentence.text[begin : match.start()].casefold(), re.split(r"[,:;(]", sentence.text[match.end() :])[0].casefold()
     for group in _groups(reading):
         ones, others = ([item for item in group if _named(item, group, text)] for text in (left, right[:80]))
         if len(ones) != 1 or len(others) != 1 or ones[0] is others[0]:
@@ -98,8 +101,17 @@ def _compared(reading: Reading, sentence: Sentence, match: re.Match[str], word: 
         if (values[0][0] < values[1][0]) is not word.least:
             quote = sentence.text[begin:].strip(" .")
             reason = "The record has it the other way round."
-            yield Point("wrong_fact", quote, values[1][1].quote, reason, _FIX)
+            yield Point("wrong_fact", quote, _both(values[0][1], values[1][1]), reason, _FIX)
             return
+
+
+def _both(one: Field, other: Field) -> str:
+    """The record's words from one field to the other; of two results those of the first alone."""
+    text = one.item.call.text
+    places = sorted((text.find(field.quote), len(field.quote)) for field in (one, other))
+    if one.item.call is not other.item.call or places[0][0] < 0:
+        return one.quote
+    return text[places[0][0] : places[1][0] + places[1][1]][:_BOTH_CHARS]
 
 
 def _extreme(reading: Reading, sentence: Sentence, match: re.Match[str], word: _Word) -> Iterator[Point]:

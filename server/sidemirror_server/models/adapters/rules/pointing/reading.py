@@ -23,7 +23,7 @@ _BEFORE, _AFTER = 9, 5
 _READ_CHARS, _MOST_SENTENCES = 16_000, 200
 # What makes a sentence say something else than that it is so. Chosen here.
 _UNREAL = re.compile(
-    r"\b(?:if|would|could|should|might|may|can|cannot|can['’]t|unless|once|before|when|whether|instead|rather|expected|"
+    r"\b(?:if|would|could|should|might|(?-i:may)|can|cannot|can['’]t|unless|once|before|when|whether|instead|rather|expected|"
     r"estimated|assum\w{1,6}|planned|hypothetical\w{0,2}|suppose|e\.g|for example|such as|target|goal|limit|let me|"
     r"please|would you|do you|shall)\b",
     re.IGNORECASE,
@@ -31,7 +31,7 @@ _UNREAL = re.compile(
 _NOT = re.compile(r"\b(?:not|no|never|none|without|neither|nor|cannot|\w{2,7}n['’]t)\b", re.IGNORECASE)
 _ABOUT = re.compile(
     r"(?:about|around|approximately|approx\.?|roughly|nearly|almost|over|more than|at least|at most|up to|less than|fewer "
-    r"than|under|below|above|between|within|or so|some|to|than|every|ending in|ending with|ext\.?|extension|#|~|≈|≥|≤|>|<|[-–—])[ \t]*$",
+    r"than|under|below|above|between|within|or so|some|\d to|than|every|ending in|ending with|ext\.?|extension|#|~|≈|≥|≤|>|<|[-–—])[ \t]*$",
     re.IGNORECASE,
 )
 # Words that name the same in keys and in speech. Chosen here, by hand.
