@@ -182,7 +182,7 @@ CASES = (
         ("96 contacts were imported, 4 failed.",),
     ),
     Case(
-        "partial",
+        "failed_calls",
         "Refund all lines.",
         (
             ok("refund_line", "line 1 refunded", '{"line": 1}'),

@@ -48,7 +48,7 @@ for _line in _ACTIONS_TEXT.strip().splitlines():
 _PARTICIPLES = "|".join(sorted(_ACTIONS, key=len, reverse=True))
 _SAYS_DONE = re.compile(
     r"\b(?:(?P<own>I(?:['’]ve| have)?|we(?:['’]ve| have)?)(?: (?:just|also|now|already|successfully|then|went ahead and|immediately|"
-    r"manually|automatically|both|since|gone ahead and)){0,3}|(?P<passive>(?:has|have)(?: (?:just|also|now|successfully|both|all|already))? been|was|were)"
+    r"manually|automatically|both|since|gone ahead and)){0,3}|(?P<passive>(?:has|have)(?: (?:just|also|now|successfully|both|all|already))? been|was|were|(?:is|are) now|(?:is|are)(?= (?:saved|stored|sent|merged|deployed|committed|pushed|uploaded|exported|deleted|attached)\b))"
     r"(?: (?:successfully|also|now|just|fully|automatically|already))?|(?P<bare>^|\band|,|[.:;✅-]))"
     r"[ *]{0,3}(?P<verb>" + _PARTICIPLES + r")\b(?! (?:to (?:be|find|see|learn)|by\b|from you))",
     re.IGNORECASE,

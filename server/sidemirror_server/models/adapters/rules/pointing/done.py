@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from sidemirror_server.models.adapters.rules.pointing.actions import Claim, claims, could_do, only_reads
+from sidemirror_server.models.adapters.rules.pointing.actions import Claim, claims, could_do, is_generic, only_reads
 from sidemirror_server.models.adapters.rules.pointing.point import Point
 from sidemirror_server.models.adapters.rules.pointing.reading import Reading
 
@@ -17,7 +17,7 @@ def done(reading: Reading) -> Iterator[Point]:
     for claim in claims(reading):
         if any(could_do(call, claim) for call in reading.record.calls) or _is_recorded(reading, claim):
             continue
-        if not claim.own and not all(only_reads(call) for call in reading.record.calls):
+        if not claim.own and not all(only_reads(call) or (is_generic(call) and call.arguments) for call in reading.record.calls):
             continue
         yield Point("wrong_fact", claim.quote, "", "No call on record did this.", _FIX)
 

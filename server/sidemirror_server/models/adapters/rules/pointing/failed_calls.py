@@ -1,27 +1,61 @@
-"""Something is said to be done, and the call that should have done it failed."""
+"""A call failed, nothing made it good, and the answer speaks of its thing as if it had not."""
 
 import re
 from collections.abc import Iterator
 
 from sidemirror_server.models.adapters.rules.advice import telling
-from sidemirror_server.models.adapters.rules.pointing.actions import claims, could_do, has_failed
+from sidemirror_server.models.adapters.rules.pointing.actions import claims, could_do, has_failed, only_reads
 from sidemirror_server.models.adapters.rules.pointing.point import Point
-from sidemirror_server.models.adapters.rules.pointing.reading import Reading
+from sidemirror_server.models.adapters.rules.pointing.reading import Reading, thing_of
+from sidemirror_server.models.adapters.rules.pointing.record import Call
+from sidemirror_server.models.adapters.rules.pointing.texts import sentences, tokens_of
 
 _ADMITS = re.compile(
-    r"\b(?:errors?|fail\w{0,4}|could(?: not|n['’]t)|unable|cannot|can['’]t|unfortunately|denied|rejected|declined|problem|sorry|"
-    r"did(?: not|n['’]t)|was(?: not|n['’]t)|timed out|however|retr(?:y|ied)|again|instead)\b",
+    r"\b(?:errors?|fail\w{0,4}|could(?: not|n['’]t)|unable|cannot|can['’]t|unfortunately|den(?:ied|ies)|reject\w{0,3}|refus\w{1,3}|declin\w{1,3}|problem|sorry|"
+    r"not|time[d]? ?out|timeouts?|however|though|except|again|instead|retr(?:y|ied)|unavailable|unreachable|locked|conflict|missing|skipped|invalid|blocked|no longer|"
+    r"without|neither|nor|empty|forbidden|stuck|broken?|down|first|then worked)\b|n['’]t\b|\?",
     re.IGNORECASE,
 )
+_FIX = "Say what failed, or try again."
+_LEAST_SHARED = 1
 
 
 def failed_calls(reading: Reading) -> Iterator[Point]:
-    """Claims whose last call failed, in an answer that does not say so."""
+    """The sentence that has the most in common with a call that failed for good, in an answer that says of nothing
+    that it failed."""
     if _ADMITS.search(reading.answer):
         return
-    for claim in claims(reading):
-        able = [call for call in reading.record.calls if could_do(call, claim)]
-        if able and has_failed(able[-1]) and not any(not has_failed(call) for call in able):
-            error = telling(able[-1].text) or able[-1].text[:120]
-            reason = f"The call that should have done this, {able[-1].spoken}, failed."
-            yield Point("wrong_fact", claim.quote, error, reason, "Say what failed, or try again.")
+    for call in _standing(reading.record.calls):
+        error = telling(call.text) or call.text[:120]
+        reason = f"The call of {call.spoken} failed."
+        claim = next((claim for claim in claims(reading) if could_do(call, claim)), None)
+        quote = claim.quote if claim is not None else _sentence_about(reading, call)
+        if quote:
+            yield Point("wrong_fact", quote, error, reason, _FIX)
+            return
+
+
+def _standing(calls: list[Call]) -> Iterator[Call]:
+    """The calls that failed, after which none by that name worked for the same thing; the last first."""
+    for place in range(len(calls) - 1, -1, -1):
+        call = calls[place]
+        if not has_failed(call):
+            continue
+        later = [other for other in calls[place + 1 :] if other.name == call.name and not has_failed(other)]
+        others = [other for other in calls if other.name == call.name and not has_failed(other)]
+        thing = thing_of(call)
+        one_of_several = bool(thing) and any(thing_of(other) not in {"", thing} for other in others)
+        if one_of_several:
+            stands = not any(thing_of(other) == thing for other in others)
+        else:
+            after = calls[place + 1 :]
+            stands = not only_reads(call) and not later and not any(not has_failed(one) and not only_reads(one) for one in after)
+        if stands:
+            yield call
+
+
+def _sentence_about(reading: Reading, call: Call) -> str:
+    about = tokens_of(f"{call.arguments} {call.text[:400]}") - reading.record.request_words
+    named = {word for word in tokens_of(f"{call.arguments} {call.text[:400]}") if any(map(str.isdigit, word)) or "/" in word}
+    best = max(sentences(reading.answer), key=lambda one: 3 * len(named & tokens_of(one.text)) + len(about & tokens_of(one.text)), default=None)
+    return best.plain if best is not None and named & tokens_of(best.text) else ""

@@ -77,6 +77,8 @@ def order(reading: Reading) -> Iterator[Point]:
                 yield from _compared(reading, sentence, match, word)
             elif match[1].casefold().split()[0].endswith("st"):
                 yield from _extreme(reading, sentence, match, word)
+            elif re.search(r"\bthe $", sentence.text[: match.start()]):
+                yield from _extreme(reading, sentence, match, word, most=2)
 
 
 def _trends(sentence: Sentence) -> Iterator[Point]:
@@ -114,10 +116,10 @@ def _both(one: Field, other: Field) -> str:
     return text[places[0][0] : places[1][0] + places[1][1]][:_BOTH_CHARS]
 
 
-def _extreme(reading: Reading, sentence: Sentence, match: re.Match[str], word: _Word) -> Iterator[Point]:
+def _extreme(reading: Reading, sentence: Sentence, match: re.Match[str], word: _Word, most: int = 50) -> Iterator[Point]:
     if _LIMITED.search(sentence.text[match.end() :][:30]) or _LIMITED.search(sentence.text[max(0, match.start() - 16) : match.start()]):
         return
-    for group in _groups(reading):
+    for group in (group for group in _groups(reading) if len(group) <= most):
         named = [item for item in group if _named(item, group, sentence.text.casefold())]
         if len(named) != 1:
             continue

@@ -3,12 +3,10 @@
 import re
 from collections.abc import Iterator
 
-from sidemirror_server.models.adapters.rules.advice import telling
-from sidemirror_server.models.adapters.rules.pointing.actions import claims, could_do, has_failed, only_reads
 from sidemirror_server.models.adapters.rules.pointing.point import Point
 from sidemirror_server.models.adapters.rules.pointing.reading import Reading, is_unreal
-from sidemirror_server.models.adapters.rules.pointing.record import Call, jsons_in
-from sidemirror_server.models.adapters.rules.pointing.texts import Sentence, name_words, numbers, stem
+from sidemirror_server.models.adapters.rules.pointing.record import Call
+from sidemirror_server.models.adapters.rules.pointing.texts import Sentence, numbers, stem
 
 _WHOLE = re.compile(
     r"\b(?:all|every|everything|everyone|each|both|entire|whole|fully|complet(?:e|ed|ely)|successful(?:ly)?|without (?:any )?(?:errors?|"
@@ -29,9 +27,6 @@ _NO_VALUES = frozenset(
 )
 _GOOD_VALUES = frozenset("ok success succeeded done completed sent delivered updated created migrated passed healthy synced imported "
                          "processed uploaded deleted active deployed".split())  # fmt: skip
-_THINGS = frozenset(
-    map(stem, "id line email user name path file item number host to recipient sku code key order account address ticket phone server service table".split())
-)
 _IN_TEXT = re.compile(
     r"\b(?P<many>[1-9]\d{0,6}) (?:[a-z]{1,15} ){0,2}(?P<how>failed|failures?|errors?|skipped|rejected|missing|bounced|remaining|could not|not (?:found|"
     r"processed|updated|sent|imported)|timed out|conflicts?|invalid|unprocessed)\b"
@@ -49,7 +44,6 @@ _NO_FAILURE = re.compile(r"\b(?:no|without(?: any)?|zero|0) (?:[a-z]{1,15} )?(?:
 
 def partial(reading: Reading) -> Iterator[Point]:
     """Claims that a whole was done, in an answer that says nothing of what the last result has as not done."""
-    yield from _one_of_several(reading)
     against = ""
     for call in reversed(reading.record.calls):
         against = _not_done(call)
@@ -64,37 +58,6 @@ def partial(reading: Reading) -> Iterator[Point]:
             reason = "The record has some that were not done."
             yield Point("wrong_fact", sentence.plain, against, reason, "Say which were not done.")
             return
-
-
-def _one_of_several(reading: Reading) -> Iterator[Point]:
-    """A call of several by one name failed, on a thing that no later call of that name was made for, and the answer
-    says nothing of a failure."""
-    if _ADMITS.search(_NO_FAILURE.sub(" ", reading.answer)):
-        return
-    by_name: dict[str, list[Call]] = {}
-    for call in reading.record.calls:
-        by_name.setdefault(call.name, []).append(call)
-    for calls in by_name.values():
-        good = [call for call in calls if not has_failed(call)]
-        for call in calls:
-            if not has_failed(call) or len(good) < 1 or only_reads(call):
-                continue
-            thing = _thing(call)
-            if not thing or any(thing == _thing(other) for other in good) or not any(_thing(other) for other in good):
-                continue
-            for claim in claims(reading):
-                if could_do(call, claim):
-                    error = telling(call.text) or call.text[:120]
-                    yield Point("wrong_fact", claim.quote, error, f"A call of {call.spoken} failed.", "Say which were not done.")
-                    return
-
-
-def _thing(call: Call) -> str:
-    """The thing that a call is about, of its arguments; empty if that is not clear."""
-    data = next((part for part in jsons_in(call.arguments) if isinstance(part, dict)), None)
-    if data is None:
-        return call.arguments.strip()
-    return " ".join(f"{value}" for key, value in data.items() if set(name_words(key)) & _THINGS and isinstance(value, str | int))
 
 
 def _not_done(call: Call) -> str:

@@ -4,10 +4,11 @@ import re
 from collections.abc import Iterable
 from functools import cached_property
 
-from sidemirror_server.models.adapters.rules.pointing.record import Field, Item, Record
+from sidemirror_server.models.adapters.rules.pointing.record import Call, Field, Item, Record, jsons_in
 from sidemirror_server.models.adapters.rules.pointing.texts import (
     Number,
     Sentence,
+    name_words,
     numbers,
     same,
     sentences,
@@ -52,6 +53,12 @@ _FORM_TEXT = (
     "num amount iso utc at on raw formatted int float per unit in total count"
 )
 _FORM = frozenset(stem(word) for word in _FORM_TEXT.split())
+
+
+# Keys of arguments that say what thing a call is about.
+_THINGS = frozenset(
+    map(stem, "id line email user name path file item number host to recipient sku code key order account address ticket phone server service table url link".split())
+)
 
 
 class Reading:
@@ -176,3 +183,11 @@ def is_alike(word: str, among: frozenset[str]) -> bool:
     return bool(_ALIKE.get(word, frozenset({word})) & among) or any(
         len(word) > 4 and len(other) > 4 and word[:5] == other[:5] for other in among
     )
+
+
+def thing_of(call: Call) -> str:
+    """The thing that a call is about, of its arguments; empty if that is not clear."""
+    data = next((part for part in jsons_in(call.arguments) if isinstance(part, dict)), None)
+    if data is None:
+        return call.arguments.strip()
+    return " ".join(str(value) for key, value in data.items() if set(name_words(key)) & _THINGS and isinstance(value, str | int))

@@ -20,7 +20,7 @@ from sidemirror_server.models.adapters.rules.pointing.texts import (
     name_words,
     numbers,
     same,
-    words_of,
+    tokens_of,
 )
 
 _CLAUSE = re.compile(r"[,;:()](?!\d)|\s[-–—]\s|\b(?:and|but|while|whereas)\b", re.IGNORECASE)
@@ -71,13 +71,15 @@ def _meant(
 ) -> Value | None:
     clause = _clause(sentence, number)
     for text in (clause, sentence.text):
-        said = frozenset(words_of(text))
+        said = tokens_of(text)
         row = _best(known, said, weights)
         if row is None:
             continue
         kind = _kind(number)
         fits = [value for value in row.values if value.kind == kind or (not kind or not value.kind) and not value.words]
         named = [value for value in fits if value.words & said] or [value for value in fits if not value.words]
+        if not named and any(one.value == value.value for value in fits for one in numbers(clause, spelled=True)):
+            named = fits
         named = [value for value in named if not any(same(value.value, one) for one in reading.said)]
         if len({value.value for value in named}) == 1 and len(fits) <= 3 and _is_like(number, named[0]):
             return named[0]
@@ -124,7 +126,7 @@ def rows_of(call: Call) -> Iterator[Row]:
     for line in call.text.splitlines():
         if 3 < len(line) <= 300:
             values = [Value(one.value, _kind(one), line.strip()) for one in numbers(line)]
-            yield Row(frozenset(words_of(line)), tuple(values))
+            yield Row(tokens_of(line), tuple(values))
 
 
 def _row_of(item: Item) -> Row:
@@ -135,11 +137,13 @@ def _row_of(item: Item) -> Row:
             kind = "%" if {"percent", "pct", "percentag"} & set(field.name) else ""
             values.append(Value(field.value, kind, field.quote, frozenset(field.name)))
         elif isinstance(field.value, str) and len(field.value) <= 80:
-            words |= set(words_of(field.value.replace("_", " ")))
+            words |= tokens_of(field.value.replace("_", " ")) | tokens_of(field.value)
             found = list(numbers(field.value))
             if len(found) == 1 and len(field.value) < 30:
                 values.append(Value(found[0].value, _kind(found[0]), field.quote, frozenset(field.name)))
     words |= {word for key in item.path[-1:] for word in name_words(key)}
+    if item.parent is not None:
+        words |= {word for field in item.parent.fields if isinstance(field.value, str) for word in tokens_of(field.value[:80])}
     return Row(frozenset(words), tuple(values))
 
 

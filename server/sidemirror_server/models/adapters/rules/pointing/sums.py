@@ -8,7 +8,15 @@ from sidemirror_server.models.adapters.rules.arithmetic import worked_out
 from sidemirror_server.models.adapters.rules.pointing.dates import days
 from sidemirror_server.models.adapters.rules.pointing.point import Point
 from sidemirror_server.models.adapters.rules.pointing.reading import Reading
-from sidemirror_server.models.adapters.rules.pointing.texts import Number, Sentence, numbers, same, stem
+from sidemirror_server.models.adapters.rules.pointing.texts import (
+    Number,
+    Sentence,
+    distance_at_most_one,
+    numbers,
+    same,
+    sentences,
+    stem,
+)
 
 _FIX = "Work it out again."
 _CHAIN = re.compile(
@@ -35,6 +43,9 @@ _EACH = re.compile(
     re.IGNORECASE,
 )
 _RATE = re.compile(r"[$€£] ?(?P<each>\d[\d,]{0,9}(?:\.\d{1,4})?) (?:a|an|per|each|for each|for every) (?P<unit>[a-z]{3,12})", re.IGNORECASE)
+_SUMS_UP = re.compile(
+    r"\b(?:(?P<left>leaves?|left|remain\w{0,4}|still to)|in all|altogether|in total|a total of|totals?|sum|combined|together|adds? up to)\b", re.IGNORECASE
+)
 _COMES_TO = re.compile(r"\b(?:comes? to|totals?|totall?ing|in all|altogether|makes|get|gets|pay|owe|costs?|is|are|sum)\b", re.IGNORECASE)
 _CHANGE = re.compile(
     r"from [$€£]?(?P<one>\d[\d,]{0,14}(?:\.\d{1,4})?)(?: [a-z]{1,12})? to [$€£]?(?P<two>\d[\d,]{0,14}(?:\.\d{1,4})?)(?: "
@@ -56,6 +67,7 @@ def sums(reading: Reading) -> Iterator[Point]:
             yield Point("wrong_fact", work.quote, "", "This does not add up.", _FIX)
     yield from _totals(reading.sentences)
     yield from _rates(reading)
+    yield from _lists(reading)
 
 
 def _chains(text: str) -> Iterator[str]:
@@ -127,6 +139,46 @@ def _rates(reading: Reading) -> Iterator[Point]:
                 against = next((field.quote for field in reading.record.fields if field.value == each), "")
                 yield Point("wrong_fact", total.text, against, f"{match['each']} times {count:g} is {each * count:g}.", _FIX)
             break
+
+
+def _lists(reading: Reading) -> Iterator[Point]:
+    """A sum, or what is left, of the numbers that the sentence before, or the same one, has in the same unit."""
+    before: list[Number] = []
+    for sentence in sentences(reading.answer):
+        found = list(numbers(sentence.text))
+        match = _SUMS_UP.search(sentence.text)
+        if match is not None:
+            result = next((one for one in found if one.start >= match.start()), None)
+            parts = [one for one in (*before, *(one for one in found if one.start < match.start()))]
+            if result is not None and not reading.knows(result):
+                same_kind = [one for one in parts if (one.unit, one.money) == (result.unit, result.money)]
+                values = [one.value for one in same_kind]
+                if match["left"] is not None:
+                    parts = [one.value for one in parts if (one.unit in {result.unit, ""}) and one.money == result.money]
+                    sums = _leftovers(parts)
+                    near = [total for total in sums if distance_at_most_one(f"{total:g}", f"{result.value:g}")]
+                    wrong = len(parts) >= 2 and bool(near) and not any(same(total, result.value) for total in sums)
+                else:
+                    total = sum(values)
+                    wrong = len(values) >= 2 and 0.8 < result.value / (total or 1) < 1.25 and not same(total, result.value, result.places)
+                    wrong = wrong and not any(same(one, result.value, result.places) for one in _subset_sums(values))
+                if wrong and not reading.works_out(result):
+                    quote = sentence.text[result.start : result.end]
+                    against = next((field.quote for field in reading.record.fields if field.value in values), "")
+                    yield Point("wrong_fact", quote, against, "The numbers before it come to another.", _FIX)
+        before = (before + found)[-8:]
+
+
+def _leftovers(values: list[float]) -> set[float]:
+    """What is left of one of the values when some of those after it are taken away."""
+    return {round(values[at] - taken, 4) for at in range(len(values)) for taken in _subset_sums(values[at + 1 :])}
+
+
+def _subset_sums(values: list[float]) -> set[float]:
+    sums = {0.0}
+    for value in values[-8:]:
+        sums |= {round(total + value, 4) for total in sums}
+    return sums - {0.0}
 
 
 def _spans(reading: Reading) -> Iterator[float]:

@@ -9,11 +9,11 @@ from sidemirror_server.models.adapters.rules.pointing.record import Call
 
 _RUN = re.compile(
     r"\b(?:tests?|specs?|suites?|checks?|builds?|compil\w{1,6}|lint\w{0,4}|pipeline|ci|workflow|jobs?|typecheck\w{0,4}|type[- ]check\w{0,4}|mypy|eslint|"
-    r"pytest|jest|assertions?|validation|deployment|migrations?|everything|coverage|formatting|format)\b",
+    r"pytest|jest|assertions?|validation|deployment|migrations?|everything|coverage|formatting|format|rules?|scans?|audit|verification|smoke)\b",
     re.IGNORECASE,
 )
 _GOOD = re.compile(
-    r"\b(?:pass(?:es|ed|ing)?|green|succeed(?:s|ed)?|success(?:ful|fully)?|clean(?:ly)?|works?|no (?:\w{1,15} ){0,2}(?:errors?|failures?|"
+    r"\b(?:pass(?:es|ed|ing)?|green|succeed(?:s|ed)?|success(?:ful|fully)?|clean(?:ly)?|works?|(?:went|go|gone|goes|came|come) (?:right )?(?:through|clean|back clean)|holds?|held|in order|no (?:\w{1,15} ){0,2}(?:errors?|failures?|"
     r"warnings?|issues|problems)|(?:zero|0) (?:\w{1,15} )?(?:errors?|failures?|failed|warnings?)|without (?:any )?(?:\w{1,15} )?(?:errors?|failures?|issues)|"
     r"compiles?|builds? fine|error-free)\b",
     re.IGNORECASE,
@@ -35,7 +35,7 @@ _BAD = re.compile(
     r"\b[1-9]\d{0,6} (?:\w{1,15} )?(?:failed|failures?|failing|errors?|errored)\b|\b(?:failed|failures?|failing|errors?)\"?[:=] ?[1-9]\d{0,6}\b"
     r"|\"(?:success|passed|ok|succeeded)\": ?false|\"(?:status|conclusion|result|state|outcome)\": ?\"(?:fail\w{0,4}|error\w{0,2}|broken|red)\""
     r"|\bexit(?:ed)?(?: with)?(?: code| status)?\"?[:= ]{1,3}[1-9]\d{0,2}\b|\"exit_?code\": ?[1-9]|\breturncode[\"': =]{1,4}[1-9]"
-    r"|\bBUILD FAIL\w{0,4}|\bBuild failed|\b(?:FAILED|FAIL)\b|[✗✘✖❌]|\bnot ok \d|\berror(?:\[\w{1,8}\])?: |\berror TS\d|\bTraceback\b"
+    r"|\bBUILD FAIL\w{0,4}|\bBuild failed|\b(?:FAILED|FAIL)\b|[✗✘✖❌]|\btime[d]? ?out\b|\bnot ok \d|\berror(?:\[\w{1,8}\])?: |\berror TS\d|\bTraceback\b"
     r"|\bAssertionError\b|\bnpm ERR!|\bmake: \*\*\*|\bpanic:|\bSyntaxError\b|\bFAILURE\b|: error\b|\bfatal:",
     re.MULTILINE,
 )

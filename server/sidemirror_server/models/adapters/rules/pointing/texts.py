@@ -31,6 +31,7 @@ _NUMBER = re.compile(
     r"(?<![\w.,])(?P<sign>[-−])?(?P<money>[$€£¥] ?)?(?P<digits>\d{1,3}(?:,\d{3}){1,6}(?:\.\d{1,10})?|\d{1,15}(?:\.\d{1,10})?)"
     r"(?![\d])(?:[ \u00a0-]?(?P<unit>%|°[CF]|[A-Za-zµ€£$]{1,15})(?![\w]))?"
 )
+_TOKEN = re.compile(r"\b\d{1,2}:\d{2}\b|\b\d{4}-\d{2}-\d{2}\b|[\w./@-]{0,60}(?:[A-Za-z][\w./@-]{0,4}\d|\d[\w./@-]{0,4}[A-Za-z])[\w./@-]{0,60}|[\w-]{1,40}(?:/[\w.-]{1,60}){1,8}")
 # So many digits without a comma or a point are an identifier.
 _IDENTIFIER_DIGITS = 7
 _SPELLED_TEXT = (
@@ -86,6 +87,11 @@ def stem(word: str) -> str:
 def words_of(text: str) -> list[str]:
     """The stems of a text's words without stop words, in its order."""
     return [stem(word) for word in _WORD.findall(text) if not word.isdigit() and word.casefold() not in STOP]
+
+
+def tokens_of(text: str) -> frozenset[str]:
+    """The stems of a text, and its times, identifiers and paths as they stand, in lower case."""
+    return frozenset(words_of(text)) | {match[0].casefold().strip(".,:;/\"'") for match in _TOKEN.finditer(text)}
 
 
 def name_words(name: str) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from sidemirror_server.models.adapters.rules.pointing.texts import Number, numbe
 _UNITS_TEXT = """
 ns nanosecond nanoseconds|us µs microsecond microseconds|ms msec millisecond milliseconds|s sec secs second seconds|min mins minute minutes|h hr hrs hour hours|day days d|week weeks|month months|year years yr
 b byte bytes|kb kib kilobyte kilobytes|mb mib megabyte megabytes|gb gib gigabyte gigabytes|tb tib terabyte terabytes|bit bits
-$ usd dollar dollars|€ eur euro euros|£ gbp pound pounds|¥ jpy yen|chf|cent cents|inr rupee rupees
+$ usd dollar dollars|€ eur euro euros|£ gbp pound pounds|¥ jpy yen|chf|cent cents|inr rupee rupees|pln zloty|czk|sek|nok|dkk|cad|aud|cny rmb yuan|krw|brl|mxn|zar|try|huf|sgd|hkd|nzd
 mg milligram milligrams|g gram grams|kg kilogram kilograms kilo kilos|lb lbs pounds-weight|t ton tons tonne tonnes|oz ounce ounces
 mm millimeter millimetre millimeters millimetres|cm centimeter centimetre centimeters centimetres|m meter metre meters metres|km kilometer kilometre kilometers kilometres|mi mile miles|ft foot feet|in inch inches
 °c celsius|°f fahrenheit|kelvin
@@ -28,7 +28,7 @@ _UNITS: dict[str, tuple[int, int]] = {
     for spelling in group.split()
 }
 _KEY = re.compile(r"[\"']?([A-Za-z_]\w{0,40})[\"']?\s{0,2}[:=]\s{0,2}[\"']?$")
-_LEAST = 2.0
+_NUMERIC = re.compile(r"\d{1,12}(?:\.\d{1,6})?")
 
 
 def units(reading: Reading) -> Iterator[Point]:
@@ -37,13 +37,22 @@ def units(reading: Reading) -> Iterator[Point]:
     for text in (reading.record.request, *(call.text for call in reading.record.calls)):
         for number in numbers(text):
             unit, quote = _recorded_unit(text, number)
-            recorded.setdefault(number.value, {}).setdefault(unit or (-1, -1), quote)
+            recorded.setdefault(_unscaled(number), {}).setdefault(unit or (-1, -1), quote)
+    for field in reading.record.fields:
+        beside = field.item.field("currency", "unit", "units", "currency_code", "uom") or (
+            field.item.parent.field("currency", "unit", "units", "currency_code", "uom") if field.item.parent is not None else None
+        )
+        digits = str(field.value).replace(",", "").removesuffix(".0")
+        if beside is not None and _NUMERIC.fullmatch(digits) and str(beside.value).casefold() in _UNITS:
+            unit = _UNITS[str(beside.value).casefold()]
+            recorded.setdefault(float(digits), {})[unit] = beside.quote
+            recorded[float(digits)].pop((-1, -1), None)
     for sentence in reading.sentences:
         for number in numbers(sentence.text):
             said = _unit(number)
             if said is None:
                 continue
-            by_unit = recorded.get(_unscaled(number), {}) or recorded.get(number.value, {})
+            by_unit = recorded.get(_unscaled(number), {})
             known = {unit: quote for unit, quote in by_unit.items() if unit[0] == said[0]}
             if len(known) != 1 or said in known:
                 continue
