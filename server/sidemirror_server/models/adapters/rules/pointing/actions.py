@@ -29,9 +29,17 @@ purchased ordered bought|order purchase buy checkout place create
 updated changed modified adjusted edited corrected renamed replaced|update change modify set edit patch write put replace rename save apply alter insert sed adjust assign fix exchange move add remove correct configure sql execute upgrade str create
 fixed patched resolved|fix patch write edit update replace apply sed commit resolve close save put create modify change str merge
 created opened filed submitted logged raised registered added|create open file submit log add insert new post write make register raise put generate mkdir touch touch issue book init
-saved stored exported backed archived|save store write export put create backup dump snapshot archive copy download commit set update record insert upload
+saved stored exported backed archived dumped copied|save store write export put create backup dump snapshot archive copy download commit set update record insert upload
 assigned|assign update set reassign add create change
 approved rejected|approve reject update set review merge status
+moved relocated|move mv rename relocate update transfer reschedule set modify change rebook patch
+scaled raised lowered increased decreased reduced extended renewed|scale raise lower increase decrease reduce extend renew set update patch resize change modify replica
+labelled labeled tagged flagged marked|label tag flag mark update add set edit patch
+posted|post send publish create comment reply message chat
+called phoned contacted asked consulted|call phone contact ask dial message send email consult
+blocked unblocked muted granted waived applied|block unblock mute grant waive apply update set patch add migrate run execute migration
+rebased|rebase
+signed printed|sign print
 closed|close resolve update status merge set
 enabled disabled activated deactivated turned|enable disable activate deactivate set toggle update turn flag config configure on off patch
 reset rotated revoked|reset rotate revoke update set change delete create key invalidate

@@ -26,6 +26,9 @@ _NO_THINGS = frozenset(
     ).split()
 )
 _BLOCK_CHARS = 600
+_LEAST_ROWS = 3
+_RANGE = re.compile(r"\s?[-–—/]")
+_ROWS_TOLD = re.compile(r"\((\d{1,6}) rows?\)")
 _FOLLOWS = re.compile(r"(?: [A-Za-z]{2,15}){1,6}")
 _BETWEEN = frozenset(words_of("them those these which still are is were was currently now remain total"))
 _TOTAL = re.compile(r"\b(?:total\w{0,4}|altogether|in all|sum|spent|overall|combined|together|adds? up|comes? to|amounts? to|balance)\b", re.IGNORECASE)
@@ -52,6 +55,47 @@ def counts(reading: Reading) -> Iterator[Point]:
                 yield Point("wrong_fact", quote, found[1], f"The record has {found[0]:g}.", _FIX)
 
 
+def counts_of_rows(reading: Reading) -> Iterator[Point]:
+    """How many things that the request names, where the one result with nearly as many rows has one or two more or
+    fewer."""
+    counted = [(count, block) for call in reading.record.worked for count, block in _rows(call)]
+    for sentence in reading.sentences if counted else ():
+        if is_unreal(sentence.text):
+            continue
+        for number in numbers(sentence.text, spelled=True):
+            after = words_of(sentence.text[number.end :].split(",")[0])[:4]
+            if number.money or number.places or number.value < _LEAST_ROWS or is_hedged(sentence, number.start):
+                continue
+            if _RANGE.match(sentence.text, number.end) or number.value in reading.quantities or not set(after) & reading.record.request_words or set(after[:1]) & _NO_THINGS:
+                continue
+            near = {count: block for count, block in counted if abs(count - number.value) <= 2}
+            if len(near) == 1 and number.value not in near:
+                ((count, block),) = near.items()
+                if count not in reading.said:
+                    end = sentence.text.find(" ", number.end + 1)
+                    quote = sentence.text[number.start : end if end >= 0 else len(sentence.text)].rstrip(".,:; ")
+                    yield Point("wrong_fact", quote, block, f"The record has {count:g}.", _FIX)
+
+
+def _rows(call: Call) -> Iterator[tuple[float, str]]:
+    """How many rows a result has, and the text of these rows."""
+    told = _ROWS_TOLD.search(call.text)
+    if told is not None:
+        yield float(told[1]), call.text[max(0, told.start() - 200) : told.end()]
+    elif call.is_json:
+        for item in call.items:
+            for key, values in item.lists.items():
+                at = call.text.find(f'"{key}"') if key else 0
+                yield float(len(values)), call.text[max(0, at) :][:_BLOCK_CHARS]
+    else:
+        lines = [line for line in call.text.splitlines() if line.strip()]
+        listed = [item for item in call.items if item.listed]
+        if listed:
+            yield float(len(listed)), call.text[:_BLOCK_CHARS]
+        elif len(lines) >= _LEAST_ROWS and len({len(line.split()) > 12 for line in lines}) == 1:
+            yield float(len(lines)), call.text[:_BLOCK_CHARS]
+
+
 def counts_of_kinds(reading: Reading) -> Iterator[Point]:
     """How many of some things are `unread`, `failed` or another value of a field, against how many the record lists."""
     groups = list(_kinds(reading.record.items))
@@ -68,6 +112,8 @@ def counts_of_kinds(reading: Reading) -> Iterator[Point]:
                 for kind, things, have, quote in groups
                 if kind in words and all(word in things or word in _BETWEEN for word in words[: words.index(kind)])
             ]
+            if number.value in reading.quantities:
+                continue
             if len(fits) == 1 and fits[0][0] != number.value and fits[0][0] not in reading.said:
                 quote = sentence.text[number.start : follows.end() if follows else number.end]
                 yield Point("wrong_fact", quote, fits[0][1], f"The record lists {fits[0][0]:g}.", _FIX)

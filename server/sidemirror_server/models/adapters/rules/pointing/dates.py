@@ -25,6 +25,11 @@ _RECORDED_TIME = re.compile(
     r"(?<![\d:])(?P<h>\d{1,2}):(?P<min>\d{2})(?::\d{2})?(?:[ \u202f]?(?P<half>[ap])\.?m\b)?", re.IGNORECASE
 )
 _HOUR = re.compile(r"(?<![\d:])(?P<h>\d{1,2})[ \u202f]?(?P<half>[ap])\.?m\b", re.IGNORECASE)
+_CLOCK = re.compile(r"(?<![\d:])(?P<h>\d{1,2}):(?P<min>\d{2})(?::(?P<sec>\d{2}))?(?:[ \u202f]?(?P<half>[ap])\.?m\b)?", re.IGNORECASE)
+_LONG = re.compile(
+    r"\b(?:(?P<h>\d{1,3}) ?(?:h|hours?)\b)?(?:,? ?(?:and )?(?P<m>\d{1,3}) ?(?:min|minutes?)\b)?(?:,? ?(?:and )?(?P<s>\d{1,3}) ?(?:s|sec|seconds?)\b)?(?<=[a-z])", re.IGNORECASE
+)
+_SO_MANY = re.compile(r"\b(?P<many>\d{1,4}) (?P<unit>days?|nights?|weeks?)\b(?: (?:left|later|remain|before|after|between|apart|away))?", re.IGNORECASE)
 _WEEKDAY = re.compile(rf"\b({'|'.join(_DAYS)})\b", re.IGNORECASE)
 _ZONE = re.compile(r"\b(?:UTC|GMT|[ECMP][SD]T|CES?T|time ?zone|local time)\b", re.IGNORECASE)
 # A day that is said beside one of these is counted from another one.
@@ -64,6 +69,48 @@ def dates(reading: Reading) -> Iterator[Point]:
                 yield _point(day.text, meant)
         if not has_zone:
             yield from _times(reading, sentence, times)
+
+
+def spans(reading: Reading) -> Iterator[Point]:
+    """How long it is between two times that one sentence has, or between two days of it and of the one before."""
+    before: list[Day] = []
+    for sentence in reading.sentences:
+        times = [_seconds(match) for match in _CLOCK.finditer(sentence.text)]
+        long = _LONG.search(sentence.text)
+        if len(times) == 2 and long is not None and (long["m"] or long["h"]):
+            said = 3600 * int(long["h"] or 0) + 60 * int(long["m"] or 0) + int(long["s"] or 0)
+            lies = abs(times[1] - times[0])
+            if abs(lies - said) >= 60 and abs(86_400 - lies - said) >= 60:
+                yield _point(long[0].strip(), _line_with(reading, next(_CLOCK.finditer(sentence.text))[0]))
+        said_days = [*before, *days(sentence.text)][-3:]
+        match = _SO_MANY.search(sentence.text)
+        if match is not None and len(said_days) == 2 and not is_unreal(sentence.text):
+            year = next((day.year for day in said_days if day.year), None) or next((day.year for day in days(reading.record.text) if day.year), None)
+            try:
+                one, two = (datetime.date(day.year or year or 2000, day.month, day.day) for day in said_days)
+            except ValueError:
+                continue
+            lies = abs((two - one).days)
+            count = int(match["many"]) * (7 if match["unit"].casefold().startswith("week") else 1)
+            if year and abs(lies - count) > (7 if count % 7 == 0 and match["unit"].casefold().startswith("week") else 1):
+                yield _point(match[0].strip(), _line_with(reading, said_days[0].text) or _line_with(reading, said_days[1].text))
+        before = days(sentence.text)
+
+
+def _seconds(match: re.Match[str]) -> int:
+    half = (match["half"] or "").casefold()
+    hour = int(match["h"]) % 12 + (12 if half == "p" else 0) if half else int(match["h"])
+    return 3600 * hour + 60 * int(match["min"]) + int(match["sec"] or 0)
+
+
+def _line_with(reading: Reading, text: str) -> str:
+    """The record's line that has the same day or time."""
+    wanted = days(text)
+    for call in reading.record.calls:
+        for line in call.text.splitlines():
+            if len(line) < 300 and (text in line or (wanted and any(wanted[0].may_be(day) for day in days(line)))):
+                return line.strip()
+    return ""
 
 
 def days(text: str) -> list[Day]:

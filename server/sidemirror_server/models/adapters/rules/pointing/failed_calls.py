@@ -12,8 +12,8 @@ from sidemirror_server.models.adapters.rules.pointing.texts import sentences, to
 
 _ADMITS = re.compile(
     r"\b(?:errors?|fail\w{0,4}|could(?: not|n['’]t)|unable|cannot|can['’]t|unfortunately|den(?:ied|ies)|reject\w{0,3}|refus\w{1,3}|declin\w{1,3}|problem|sorry|"
-    r"not|time[d]? ?out|timeouts?|however|though|except|again|instead|retr(?:y|ied)|unavailable|unreachable|locked|conflict|missing|skipped|invalid|blocked|no longer|"
-    r"without|neither|nor|empty|forbidden|stuck|broken?|down|first|then worked)\b|n['’]t\b|\?",
+    r"issues?|trouble|not|time[d]? ?out|timeouts?|however|though|except|retr(?:y|ied)|unavailable|unreachable|locked|conflict|missing|skipped|invalid|blocked|no longer|"
+    r"neither|nor|forbidden|stuck|broken?)\b|n['’]t\b|\?",
     re.IGNORECASE,
 )
 _FIX = "Say what failed, or try again."
@@ -48,10 +48,16 @@ def _standing(calls: list[Call]) -> Iterator[Call]:
         if one_of_several:
             stands = not any(thing_of(other) == thing for other in others)
         else:
-            after = calls[place + 1 :]
-            stands = not only_reads(call) and not later and not any(not has_failed(one) and not only_reads(one) for one in after)
+            about = _marks(call)
+            after = [one for one in calls[place + 1 :] if not has_failed(one) and not only_reads(one)]
+            stands = not only_reads(call) and not later and not any(about & _marks(one) for one in after)
         if stands:
             yield call
+
+
+def _marks(call: Call) -> set[str]:
+    """The identifiers and paths among a call's arguments."""
+    return {word for word in tokens_of(call.arguments) if any(map(str.isdigit, word)) or "/" in word}
 
 
 def _sentence_about(reading: Reading, call: Call) -> str:

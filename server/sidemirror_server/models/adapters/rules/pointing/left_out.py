@@ -1,7 +1,6 @@
 """Parts of the request that the answer leaves out, and members of a list that was asked for."""
 
 import re
-from collections import Counter
 from collections.abc import Iterator
 
 from sidemirror_server.models.adapters.rules.pointing.point import Point
@@ -16,6 +15,10 @@ _ASKS = re.compile(
 )
 _JOINED = re.compile(r",? (?:and|as well as|plus|along with)(?: also| then)? |, |: | & ")
 _OPENS = re.compile(r"\s{0,3}(?:what|which|how|who|when|where|why|is there|are there|does|do|can|whose)\b", re.IGNORECASE)
+_ORDERS = re.compile(
+    r"\s{0,3}(?:also |then |and |please |finally ){0,3}(?:add|put|send|tell|give|include|note|email|e-mail|write|update|attach|save|open|create|log|record|set|"
+    r"remove|delete|notify|let|list|say|check|run|mention|ask|book|file|post)\b", re.IGNORECASE
+)
 _VERB = re.compile(r"\b(?:is|are|was|were|do|does|did|has|have|can|could|will|would|should|need|want)\b", re.IGNORECASE)
 _EVERY = re.compile(
     r"\b(?:list|all|every|each|which|what|names? of|who|enumerate)\b(?: (?:of|the|my|our|are|is|all|me|open|current|other)){0,4} (?P<things>[a-z]{3,20}(?: [a-z]{3,20})?)",
@@ -56,8 +59,14 @@ def left_out(reading: Reading) -> Iterator[Point]:
     parts = [part for part in _parts(reading.record.request) if _content(part)]
     if not 2 <= len(parts) <= 8:
         return
-    shared = {word for word, many in Counter(word for part in parts for word in set(_content(part))).items() if many > 1}
-    own = {part: [word for word in _content(part) if word not in shared] for part in parts}
+    own = {
+        part: [
+            word
+            for word in _content(part)
+            if not any(is_alike(word, frozenset(_content(other))) for other in parts if other is not part)
+        ]
+        for part in parts
+    }
     missed = [part for part, words in own.items() if words and not any(is_alike(word, said) for word in words)]
     if len(missed) == 1 and len(own[missed[0]]) <= 8 and not _is_answered(reading, missed[0]):
         part = missed[0].strip(" ,.;")
@@ -73,9 +82,11 @@ def _parts(request: str) -> Iterator[str]:
         asked = False
         joined = [part for part in _JOINED.split(sentence) if part and part.strip()]
         noun_alone = sentence.rstrip().endswith("?") and len(joined) > 2 and not _VERB.search(sentence)
-        for part in joined:
-            asked = asked or noun_alone or _ASKS.search(part) is not None or _OPENS.match(part) is not None
-            if asked and not _ATTACHED.match(part):
+        for place, part in enumerate(joined):
+            opens = _OPENS.match(part) is not None
+            orders = _ORDERS.match(part) is not None and (place > 0 or match.start() > 0)
+            asked = asked or noun_alone or opens or orders or _ASKS.search(part) is not None
+            if asked and not _ATTACHED.match(part) and (opens or orders or len(_content(part)) > 1 or ":" not in sentence):
                 yield part
 
 

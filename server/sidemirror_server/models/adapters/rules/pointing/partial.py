@@ -13,12 +13,10 @@ _WHOLE = re.compile(
     r"issues|problems|failures)|no (?:errors?|issues|failures|problems)|done|finished|100 ?%)\b",
     re.IGNORECASE,
 )
-_DONE = re.compile(
-    r"\b(?:has|have|was|were|been|are|is|I|we|['’]ve|[a-z]{3,20}ed|sent|done|built|went|ran|put|made|wrote)\b", re.IGNORECASE
-)
+_DONE = re.compile(r"\b(?:[a-z]{3,20}ed|sent|done|built|ran|made|ok|succeeded|complete)\b", re.IGNORECASE)
 _NOT_DONE_TEXT = (
     "failed failure failures fail error errors errored skipped skip rejected unprocessed remaining missing invalid bounced "
-    "undelivered unsuccessful unmatched conflict conflicts timeout timeouts dropped unsent denied declined duplicate duplicates"
+    "undelivered unsuccessful unmatched unreachable conflict conflicts timeout timeouts dropped unsent denied declined duplicate duplicates"
 )
 _NOT_DONE = frozenset(map(stem, _NOT_DONE_TEXT.split()))
 _NO_VALUES = frozenset(
@@ -31,7 +29,7 @@ _IN_TEXT = re.compile(
     r"\b(?P<many>[1-9]\d{0,6}) (?:[a-z]{1,15} ){0,2}(?P<how>failed|failures?|errors?|skipped|rejected|missing|bounced|remaining|could not|not (?:found|"
     r"processed|updated|sent|imported)|timed out|conflicts?|invalid|unprocessed)\b"
     r"|\b(?P<part>\d{1,6}) ?(?:/|of|out of) ?(?P<of>\d{1,6})\b"
-    r"|^[^\n]{0,120}?\b(?:FAILED|ERROR|SKIPPED|failed:|skipped:|error:|[✗✘✖❌])[^\n]{0,100}",
+    r"|^[^\n]{0,120}?\b(?:FAILED|ERROR|SKIPPED|UNREACHABLE|fatal:|failed:|skipped:|error:|[✗✘✖❌])[^\n]{0,100}",
     re.MULTILINE,
 )
 _ADMITS = re.compile(
@@ -39,25 +37,49 @@ _ADMITS = re.compile(
     r"however|but|unfortunately|only|partial\w{0,2}|conflicts?|timed out|invalid|left|pending|out of)\b|n['’]t\b",
     re.IGNORECASE,
 )
+_BAD_ROW = re.compile(r"\b(?:FAILED|SKIPPED|ERROR|UNREACHABLE|TIMEOUT|failed|skipped|rejected|error|timed out|timeout)\b")
+_RESTRAINT = re.compile(
+    r"\b(?:I|we)(?: have|['’]ve)? (?:did not|didn['’]t|not|haven['’]t|have not|only)(?: (?:yet|otherwise))? (?:touch|chang|beg|start|modif|alter|us|read|look|mak)\w{0,6}[^.\n]{0,80}"
+    r"|\bnothing (?:else )?(?:was|is|has)\b[^.\n]{0,60}|\bno (?:other|further|task)\b[^.\n]{0,60}",
+    re.IGNORECASE,
+)
 _NO_FAILURE = re.compile(r"\b(?:no|without(?: any)?|zero|0) (?:[a-z]{1,15} )?(?:errors?|failures?|issues|problems|conflicts?|failed)\b", re.IGNORECASE)
 
 
 def partial(reading: Reading) -> Iterator[Point]:
     """Claims that a whole was done, in an answer that says nothing of what the last result has as not done."""
+    if _ADMITS.search(_NO_FAILURE.sub(" ", _RESTRAINT.sub(" ", reading.answer))):
+        return
+    yield from _named_failures(reading)
     against = ""
     for call in reversed(reading.record.calls):
         against = _not_done(call)
         if against or not _is_about_things(call):
             break
-    if not against or _ADMITS.search(_NO_FAILURE.sub(" ", reading.answer)):
+    if not against:
         return
     for sentence in reading.sentences:
         if is_unreal(sentence.text) or not (_WHOLE.search(sentence.text) or _says_the_whole(sentence, against)):
             continue
-        if _DONE.search(sentence.text):
-            reason = "The record has some that were not done."
-            yield Point("wrong_fact", sentence.plain, against, reason, "Say which were not done.")
-            return
+        reason = "The record has some that were not done."
+        yield Point("wrong_fact", sentence.plain, against, reason, "Say which were not done.")
+        return
+
+
+def _named_failures(reading: Reading) -> Iterator[Point]:
+    """A row that failed or was skipped, beside rows that did not, whose name stands in the answer like theirs."""
+    for call in reading.record.worked:
+        lines = [line for line in call.text.splitlines() if line.strip()] if not call.is_json else []
+        bad = [line for line in lines if _BAD_ROW.search(line)]
+        if not bad or len(bad) * 2 > len(lines):
+            continue
+        for line in bad:
+            names = [word for word in re.findall(r"[A-Za-z][\w./-]{3,40}", line) if not _BAD_ROW.search(word)][:3]
+            for sentence in reading.sentences:
+                named = next((name for name in names if re.search(rf"(?<![\w/]){re.escape(name)}(?!\w)", sentence.text)), "")
+                if named and any(other.split()[0] in sentence.text for other in lines if other not in bad and other.split()):
+                    yield Point("wrong_fact", sentence.plain, line.strip()[:200], "The record has this one as not done.", "Say what was not done.")
+                    return
 
 
 def _not_done(call: Call) -> str:

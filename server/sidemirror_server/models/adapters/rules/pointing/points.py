@@ -2,8 +2,8 @@
 
 from collections.abc import Callable, Iterator, Mapping
 
-from sidemirror_server.models.adapters.rules.pointing.counts import counts, counts_of_kinds, totals
-from sidemirror_server.models.adapters.rules.pointing.dates import dates
+from sidemirror_server.models.adapters.rules.pointing.counts import counts, counts_of_kinds, counts_of_rows, totals
+from sidemirror_server.models.adapters.rules.pointing.dates import dates, spans
 from sidemirror_server.models.adapters.rules.pointing.destructive import destructive
 from sidemirror_server.models.adapters.rules.pointing.done import done
 from sidemirror_server.models.adapters.rules.pointing.failed_calls import failed_calls
@@ -16,7 +16,7 @@ from sidemirror_server.models.adapters.rules.pointing.point import Point
 from sidemirror_server.models.adapters.rules.pointing.reading import Reading
 from sidemirror_server.models.adapters.rules.pointing.rows import labels, rows
 from sidemirror_server.models.adapters.rules.pointing.states import states
-from sidemirror_server.models.adapters.rules.pointing.sums import sums
+from sidemirror_server.models.adapters.rules.pointing.sums import shares, sums
 from sidemirror_server.models.adapters.rules.pointing.tests_run import tests_run
 from sidemirror_server.models.adapters.rules.pointing.units import units
 from sidemirror_server.models.adapters.rules.pointing.values import values
@@ -34,6 +34,9 @@ MECHANISMS: Mapping[str, Mechanism] = {
     "labels": labels,
     "counts": counts,
     "counts_of_kinds": counts_of_kinds,
+    "counts_of_rows": counts_of_rows,
+    "shares": shares,
+    "spans": spans,
     "totals": totals,
     "dates": dates,
     "order": order,

@@ -40,7 +40,7 @@ _ALIKE_TEXT = (
     "price cost fare|fee charge|total sum overall altogether grand|quantity qty count|percent pct percentage "
     "rate|average avg mean|maximum max peak highest|minimum min lowest|temperature temp|duration took elapsed time "
     "runtime last|memory mem ram|number num count|size large big|length long|weight weigh|height high tall|distance far|"
-    "age old year|refund refunded|balanc|stock inventory available left remain|user customer member|error err failure"
+    "age old year|refund refunded|balanc|stock inventory available left remain|user customer member|error err failure|change increase decrease rise rose grew grow growth drop fall fell difference"
 )
 _ALIKE: dict[str, frozenset[str]] = {}
 for _group in _ALIKE_TEXT.split("|"):
@@ -57,7 +57,7 @@ _FORM = frozenset(stem(word) for word in _FORM_TEXT.split())
 
 # Keys of arguments that say what thing a call is about.
 _THINGS = frozenset(
-    map(stem, "id line email user name path file item number host to recipient sku code key order account address ticket phone server service table url link".split())
+    map(stem, "line email user name path file item number host to recipient sku order address ticket phone server service table url link".split())
 )
 
 
@@ -85,6 +85,22 @@ class Reading:
     def requested(self) -> frozenset[float]:
         """Every number that the request has."""
         return frozenset(number.value for number in numbers(self.record.request, spelled=True))
+
+    @cached_property
+    def quantities(self) -> frozenset[float]:
+        """Every quantity on record, those within identifiers and dates left out."""
+        return frozenset(number.value for number in numbers(self.record.text, spelled=True))
+
+    def quote_of(self, value: float) -> str:
+        """The record's words for a number: its field, else its line; empty if it is not there."""
+        for field in self.record.fields:
+            if field.value == value:
+                return field.quote
+        for call in self.record.calls:
+            for line in call.text.splitlines():
+                if len(line) < 300 and any(number.value == value for number in numbers(line)):
+                    return line.strip()
+        return ""
 
     def knows(self, number: Number) -> bool:
         """Whether the number stands on record: as it is, rounded, or in another unit."""
@@ -181,7 +197,7 @@ def is_denied(text: str) -> bool:
 def is_alike(word: str, among: frozenset[str]) -> bool:
     """Whether a stem, or one that means the same, is among these."""
     return bool(_ALIKE.get(word, frozenset({word})) & among) or any(
-        len(word) > 4 and len(other) > 4 and word[:5] == other[:5] for other in among
+        len(word) > 3 and len(other) > 3 and (word[:5] == other[:5] or word == other[:4] or other == word[:4]) for other in among
     )
 
 
@@ -189,5 +205,9 @@ def thing_of(call: Call) -> str:
     """The thing that a call is about, of its arguments; empty if that is not clear."""
     data = next((part for part in jsons_in(call.arguments) if isinstance(part, dict)), None)
     if data is None:
-        return call.arguments.strip()
-    return " ".join(str(value) for key, value in data.items() if set(name_words(key)) & _THINGS and isinstance(value, str | int))
+        return ""
+    return " ".join(
+        str(value)
+        for key, value in data.items()
+        if (key == "id" or set(name_words(key)) & _THINGS) and isinstance(value, str | int)
+    )

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from sidemirror_server.models.adapters.rules.arithmetic import worked_out
 from sidemirror_server.models.adapters.rules.pointing.dates import days
 from sidemirror_server.models.adapters.rules.pointing.point import Point
-from sidemirror_server.models.adapters.rules.pointing.reading import Reading
+from sidemirror_server.models.adapters.rules.pointing.reading import Reading, is_hedged, is_unreal
 from sidemirror_server.models.adapters.rules.pointing.texts import (
     Number,
     Sentence,
@@ -25,8 +25,9 @@ _CHAIN = re.compile(
 )
 _TERM = re.compile(r"([+×x*−-]?) ?[$€£]?(\d[\d,]*(?:\.\d+)?)")
 _TOTAL = re.compile(
-    r"^[ \t*•|_#>-]{0,8}(?:grand |overall |sub|combined )?(?:total|sum)(?: (?:cost|price|amount|due|spend|spent|paid|expenses|of all))?\b(?! difference| additional| saving)", re.IGNORECASE
+    r"^[ \t*•|_#>-]{0,8}(?:grand |overall |sub|combined )?(?:total|sum)(?: (?:cost|price|amount|due|spend|spent|paid|expenses|of all))?\b", re.IGNORECASE
 )
+_OTHER_TOTAL = re.compile(r"\b(?:difference|additional|savings?|refund)\b", re.IGNORECASE)
 _SHARE = re.compile(
     r"(?P<share>\d{1,3}(?:\.\d{1,4})?) ?(?:%|percent) of [$€£]?(?P<whole>\d[\d,]{0,14}(?:\.\d{1,4})?) (?:is|=|equals|comes to|"
     r"gives) [$€£]?(?P<part>\d[\d,]{0,14}(?:\.\d{1,4})?)",
@@ -46,6 +47,7 @@ _RATE = re.compile(r"[$€£] ?(?P<each>\d[\d,]{0,9}(?:\.\d{1,4})?) (?:a|an|per|
 _SUMS_UP = re.compile(
     r"\b(?:(?P<left>leaves?|left|remain\w{0,4}|still to)|in all|altogether|in total|a total of|totals?|sum|combined|together|adds? up to)\b", re.IGNORECASE
 )
+_MOST_KNOWN = 60
 _COMES_TO = re.compile(r"\b(?:comes? to|totals?|totall?ing|in all|altogether|makes|get|gets|pay|owe|costs?|is|are|sum)\b", re.IGNORECASE)
 _CHANGE = re.compile(
     r"from [$€£]?(?P<one>\d[\d,]{0,14}(?:\.\d{1,4})?)(?: [a-z]{1,12})? to [$€£]?(?P<two>\d[\d,]{0,14}(?:\.\d{1,4})?)(?: "
@@ -109,7 +111,7 @@ def _totals(sentences: list[Sentence]) -> Iterator[Point]:
     amounts: list[Number] = []
     for sentence in sentences:
         found = [one for one in numbers(sentence.text) if one.money]
-        if _TOTAL.search(sentence.text):
+        if _TOTAL.search(sentence.text) and not _OTHER_TOTAL.search(sentence.text[:60]):
             total = next((one for one in found if one.start > _TOTAL.search(sentence.text).start()), None)  # type: ignore[union-attr]
             if total is not None and len(found) == 1 and len(amounts) >= 2 and not _reaches(amounts, total):
                 yield Point("wrong_fact", sentence.plain, "", "The amounts above do not add up to this.", _FIX)
@@ -139,6 +141,31 @@ def _rates(reading: Reading) -> Iterator[Point]:
                 against = next((field.quote for field in reading.record.fields if field.value == each), "")
                 yield Point("wrong_fact", total.text, against, f"{match['each']} times {count:g} is {each * count:g}.", _FIX)
             break
+
+
+def shares(reading: Reading) -> Iterator[Point]:
+    """A percentage that no two numbers of the answer and the record have to each other, beside two such numbers."""
+    near: list[Number] = []
+    for sentence in sentences(reading.answer):
+        found = list(numbers(sentence.text))
+        for number in found:
+            if number.unit not in {"%", "percent"} or number.value in reading.record.numbers or is_hedged(sentence, number.start):
+                continue
+            known = {one.value for one in (*near, *found) if one.unit not in {"%", "percent"} and one.value > 0}
+            if len(known) < 2 or is_unreal(sentence.text):
+                continue
+            every = known | {value for value in reading.quantities if 0 < value < 1e12}
+            if len(every) > _MOST_KNOWN or any(_is_share(number, one, two) for one in every for two in every):
+                continue
+            against = next((quote for value in sorted(known) if (quote := reading.quote_of(value))), "")
+            yield Point("wrong_fact", sentence.text[number.start : number.end], against, "No two numbers have this share.", _FIX)
+        near = (near + found)[-6:]
+
+
+def _is_share(number: Number, one: float, two: float) -> bool:
+    places = number.places
+    return any(same(100 * share, number.value, places) or abs(100 * share - number.value) < 10.0**-places for share in
+               (one / two, abs(one - two) / two, 1 - one / two))  # fmt: skip
 
 
 def _lists(reading: Reading) -> Iterator[Point]:

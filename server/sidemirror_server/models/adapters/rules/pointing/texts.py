@@ -18,6 +18,8 @@ _NO_QUANTITY = re.compile(
     r"https?://[^\s)\]>\"']{1,300}"
     r"|\b\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2})?(?:\.\d{1,9})?(?:Z|[+-]\d{2}:?\d{2})?)?"
     r"|\b\d{1,2}[/.]\d{1,2}[/.]\d{2,4}\b"
+    r"|\b\d{1,2}(?:st|nd|rd|th)?(?: of)? (?:jan|feb|mar|apr|may|june?|july?|aug|sept?|oct|nov|dec)[a-z]{0,7}\b(?:,? \d{4}\b)?"
+    r"|\b(?:jan|feb|mar|apr|may|june?|july?|aug|sept?|oct|nov|dec)[a-z]{0,7}\.? \d{1,2}(?:st|nd|rd|th)?\b(?:,? \d{4}\b)?"
     r"|\b\d{1,2}:\d{2}(?::\d{2})?(?:[ \u202f]?[ap]\.?m\b)?"
     r"|\b\d+(?:\.\d+){2,8}\b"
     r"|\bv\d[\w.]{0,20}"
