@@ -62,7 +62,7 @@ _SAYS_DONE = re.compile(
     re.IGNORECASE,
 )
 # These write an answer as well as a file: they count only before something that lies outside of the answer.
-_WRITES = frozenset("created added opened filed submitted logged raised registered updated changed modified adjusted edited "
+_WRITES = frozenset("created added opened filed submitted logged registered updated changed modified adjusted edited "
                     "corrected replaced fixed patched resolved saved stored started stopped tested ran executed "
                     "loaded inserted turned informed shipped returned attached ordered closed rolled".split())  # fmt: skip
 _THING = re.compile(
@@ -153,18 +153,18 @@ def could_do(call: Call, claim: Claim) -> bool:
     if claim.verb in _WRITES and call.name_words & set(words_of(claim.quote)):
         return True
     words = call.words | frozenset(map(stem, re.findall(r"[A-Za-z]{2,20}", call.arguments[:2_000])))
-    if call.name_words & _GENERIC_STEMS or not call.name_words:
+    if is_generic(call):
         return not call.arguments or bool(claim.does & words)
     return False
 
 
 def is_generic(call: Call) -> bool:
-    return bool(call.name_words & _GENERIC_STEMS) or not call.name
+    return bool(call.name_words & _GENERIC_STEMS) or not call.name or call.command != ""
 
 
 _READ_STEMS, _GENERIC_STEMS = frozenset(map(stem, _READS)), frozenset(map(stem, _GENERIC))
 _UNSURE = re.compile(
-    r"\b(?:not|never|n['’]t|if|once|when|after|before|until|unless|could|would|should|can|(?-i:may)|might|must|need|want|will|to be|"
+    r"\b(?:not|never|n['’]t|if|once|when|after|before|until|unless|could|would|should|can|(?-i:may)|might|must|need|want|will|to be(?! (?:on|safe|sure))|"
     r"like|please|how|whether|that (?:was|were)|which (?:was|were)|previously|earlier|already been)\b|n['’]t\b",
     re.IGNORECASE,
 )

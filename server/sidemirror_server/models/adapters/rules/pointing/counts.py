@@ -56,9 +56,10 @@ def counts(reading: Reading) -> Iterator[Point]:
 
 
 def counts_of_rows(reading: Reading) -> Iterator[Point]:
-    """How many things that the request names, where the one result with nearly as many rows has one or two more or
+    """How many things that the request names, where the one result with nearly as many rows has one more or
     fewer."""
     counted = [(count, block) for call in reading.record.worked for count, block in _rows(call)]
+    kinds = list(_kinds(reading.record.items))
     for sentence in reading.sentences if counted else ():
         if is_unreal(sentence.text):
             continue
@@ -68,8 +69,8 @@ def counts_of_rows(reading: Reading) -> Iterator[Point]:
                 continue
             if _RANGE.match(sentence.text, number.end) or number.value in reading.quantities or not set(after) & reading.record.request_words or set(after[:1]) & _NO_THINGS:
                 continue
-            near = {count: block for count, block in counted if abs(count - number.value) <= 2}
-            if len(near) == 1 and number.value not in near:
+            near = {count: block for count, block in counted if abs(count - number.value) <= 1}
+            if len(near) == 1 and number.value not in near and not any(have == number.value for _, _, have, _ in kinds):
                 ((count, block),) = near.items()
                 if count not in reading.said:
                     end = sentence.text.find(" ", number.end + 1)

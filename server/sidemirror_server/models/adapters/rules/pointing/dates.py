@@ -17,7 +17,7 @@ _MONTH = "|".join(f"{name[:3]}(?:{name[3:]})?" if name[3:] else name for name in
 _DATE = re.compile(
     rf"\b(?:(?P<y>\d{{4}})-(?P<m>\d{{2}})-(?P<d>\d{{2}})"
     rf"|(?P<d1>\d{{1,2}})(?:st|nd|rd|th)?(?: of)? (?P<m1>{_MONTH})\b\.?(?:,? (?P<y1>\d{{4}}))?"
-    rf"|(?P<m2>{_MONTH})\.? (?P<d2>\d{{1,2}})(?:st|nd|rd|th)?\b(?!:)(?:,? (?P<y2>\d{{4}}))?)",
+    rf"|(?P<m2>{_MONTH})\.? {{1,2}}(?P<d2>\d{{1,2}})(?:st|nd|rd|th)?\b(?!:)(?:,?(?: \d{{2}}:\d{{2}}:\d{{2}})? (?P<y2>\d{{4}}))?)",
     re.IGNORECASE,
 )
 _TIME = re.compile(r"(?<![\d:.T-])(?P<h>\d{1,2}):(?P<min>\d{2})(?::\d{2})?(?:[ \u202f]?(?P<half>[ap])\.?m\b)?", re.IGNORECASE)
@@ -30,6 +30,7 @@ _LONG = re.compile(
     r"\b(?:(?P<h>\d{1,3}) ?(?:h|hours?)\b)?(?:,? ?(?:and )?(?P<m>\d{1,3}) ?(?:min|minutes?)\b)?(?:,? ?(?:and )?(?P<s>\d{1,3}) ?(?:s|sec|seconds?)\b)?(?<=[a-z])", re.IGNORECASE
 )
 _SO_MANY = re.compile(r"\b(?P<many>\d{1,4}) (?P<unit>days?|nights?|weeks?)\b(?: (?:left|later|remain|before|after|between|apart|away))?", re.IGNORECASE)
+_BLOCK_CHARS = 600
 _WEEKDAY = re.compile(rf"\b({'|'.join(_DAYS)})\b", re.IGNORECASE)
 _ZONE = re.compile(r"\b(?:UTC|GMT|[ECMP][SD]T|CES?T|time ?zone|local time)\b", re.IGNORECASE)
 # A day that is said beside one of these is counted from another one.
@@ -76,12 +77,12 @@ def spans(reading: Reading) -> Iterator[Point]:
     before: list[Day] = []
     for sentence in reading.sentences:
         times = [_seconds(match) for match in _CLOCK.finditer(sentence.text)]
-        long = _LONG.search(sentence.text)
-        if len(times) == 2 and long is not None and (long["m"] or long["h"]):
+        long = next((match for match in _LONG.finditer(sentence.text) if match["m"] or match["h"]), None)
+        if len(times) == 2 and long is not None:
             said = 3600 * int(long["h"] or 0) + 60 * int(long["m"] or 0) + int(long["s"] or 0)
             lies = abs(times[1] - times[0])
             if abs(lies - said) >= 60 and abs(86_400 - lies - said) >= 60:
-                yield _point(long[0].strip(), _line_with(reading, next(_CLOCK.finditer(sentence.text))[0]))
+                yield _point(long[0].strip(), _lines_with(reading, *(match[0] for match in _CLOCK.finditer(sentence.text))))
         said_days = [*before, *days(sentence.text)][-3:]
         match = _SO_MANY.search(sentence.text)
         if match is not None and len(said_days) == 2 and not is_unreal(sentence.text):
@@ -93,7 +94,7 @@ def spans(reading: Reading) -> Iterator[Point]:
             lies = abs((two - one).days)
             count = int(match["many"]) * (7 if match["unit"].casefold().startswith("week") else 1)
             if year and abs(lies - count) > (7 if count % 7 == 0 and match["unit"].casefold().startswith("week") else 1):
-                yield _point(match[0].strip(), _line_with(reading, said_days[0].text) or _line_with(reading, said_days[1].text))
+                yield _point(match[0].strip(), _lines_with(reading, said_days[0].text, said_days[1].text))
         before = days(sentence.text)
 
 
@@ -103,14 +104,21 @@ def _seconds(match: re.Match[str]) -> int:
     return 3600 * hour + 60 * int(match["min"]) + int(match["sec"] or 0)
 
 
-def _line_with(reading: Reading, text: str) -> str:
-    """The record's line that has the same day or time."""
-    wanted = days(text)
+def _lines_with(reading: Reading, *texts: str) -> str:
+    """The record's lines from the first that has one of these days or times to the last one, of one result."""
     for call in reading.record.calls:
-        for line in call.text.splitlines():
-            if len(line) < 300 and (text in line or (wanted and any(wanted[0].may_be(day) for day in days(line)))):
-                return line.strip()
+        lines = [line for line in call.text.splitlines() if len(line) < 300]
+        found = [line for line in lines for text in texts if _has(line, text)]
+        if found:
+            begin, end = call.text.find(found[0]), call.text.rfind(found[-1]) + len(found[-1])
+            begin, end = min(begin, call.text.find(found[-1])), max(end, call.text.find(found[0]) + len(found[0]))
+            return call.text[begin:end][:_BLOCK_CHARS]
     return ""
+
+
+def _has(line: str, text: str) -> bool:
+    wanted = days(text)
+    return text in line or (bool(wanted) and any(wanted[0].may_be(day) for day in days(line)))
 
 
 def days(text: str) -> list[Day]:

@@ -6,6 +6,8 @@ from sidemirror_server.models.adapters.rules.pointing.actions import Claim, clai
 from sidemirror_server.models.adapters.rules.pointing.point import Point
 from sidemirror_server.models.adapters.rules.pointing.reading import Reading
 
+# What a command that does it is called like.
+_LEAVES_A_TRACE = frozenset("saved stored sent emailed deployed merged pushed committed uploaded exported deleted dumped copied".split())
 _FIX = "Do it, or say that it is not done."
 
 
@@ -17,7 +19,8 @@ def done(reading: Reading) -> Iterator[Point]:
     for claim in claims(reading):
         if any(could_do(call, claim) for call in reading.record.calls) or _is_recorded(reading, claim):
             continue
-        if not claim.own and not all(only_reads(call) or (is_generic(call) and call.arguments) for call in reading.record.calls):
+        acts = [call for call in reading.record.calls if not only_reads(call)]
+        if not claim.own and acts and not (claim.verb in _LEAVES_A_TRACE and all(is_generic(call) and call.arguments for call in acts)):
             continue
         yield Point("wrong_fact", claim.quote, "", "No call on record did this.", _FIX)
 

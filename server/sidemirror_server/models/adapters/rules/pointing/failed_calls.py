@@ -11,13 +11,13 @@ from sidemirror_server.models.adapters.rules.pointing.record import Call
 from sidemirror_server.models.adapters.rules.pointing.texts import sentences, tokens_of
 
 _ADMITS = re.compile(
-    r"\b(?:errors?|fail\w{0,4}|could(?: not|n['’]t)|unable|cannot|can['’]t|unfortunately|den(?:ied|ies)|reject\w{0,3}|refus\w{1,3}|declin\w{1,3}|problem|sorry|"
-    r"issues?|trouble|not|time[d]? ?out|timeouts?|however|though|except|retr(?:y|ied)|unavailable|unreachable|locked|conflict|missing|skipped|invalid|blocked|no longer|"
+    r"\b(?:errors?|fail\w{0,4}|could(?: not|n['’]t)|unable|cannot|can['’]t|unfortunately|den(?:ied|ies)|reject\w{0,3}|refus\w{1,3}|declin\w{1,3}|problem|"
+    r"issues?|trouble|not|time[d]? ?out|timeouts?|however|though|except|retr(?:y|ied)|unavailable|unreachable|locked|conflict|skipped|invalid|blocked|no longer|"
     r"neither|nor|forbidden|stuck|broken?)\b|n['’]t\b|\?",
     re.IGNORECASE,
 )
 _FIX = "Say what failed, or try again."
-_LEAST_SHARED = 1
+_WHOLE = re.compile(r"\b(?:all|every|each|both)\b", re.IGNORECASE)
 
 
 def failed_calls(reading: Reading) -> Iterator[Point]:
@@ -41,8 +41,8 @@ def _standing(calls: list[Call]) -> Iterator[Call]:
         call = calls[place]
         if not has_failed(call):
             continue
-        later = [other for other in calls[place + 1 :] if other.name == call.name and not has_failed(other)]
-        others = [other for other in calls if other.name == call.name and not has_failed(other)]
+        others = [other for other in calls if _kind(other) == _kind(call) and not has_failed(other)]
+        later = [other for other in calls[place + 1 :] if other in others]
         thing = thing_of(call)
         one_of_several = bool(thing) and any(thing_of(other) not in {"", thing} for other in others)
         if one_of_several:
@@ -55,6 +55,11 @@ def _standing(calls: list[Call]) -> Iterator[Call]:
             yield call
 
 
+def _kind(call: Call) -> tuple[str, ...]:
+    """The tool, and of a command its first two words."""
+    return call.name, *call.command.split()[:2]
+
+
 def _marks(call: Call) -> set[str]:
     """The identifiers and paths among a call's arguments."""
     return {word for word in tokens_of(call.arguments) if any(map(str.isdigit, word)) or "/" in word}
@@ -64,4 +69,7 @@ def _sentence_about(reading: Reading, call: Call) -> str:
     about = tokens_of(f"{call.arguments} {call.text[:400]}") - reading.record.request_words
     named = {word for word in tokens_of(f"{call.arguments} {call.text[:400]}") if any(map(str.isdigit, word)) or "/" in word}
     best = max(sentences(reading.answer), key=lambda one: 3 * len(named & tokens_of(one.text)) + len(about & tokens_of(one.text)), default=None)
-    return best.plain if best is not None and named & tokens_of(best.text) else ""
+    if best is not None and named & tokens_of(best.text):
+        return best.plain
+    whole = next((one for one in reading.sentences if _WHOLE.search(one.text)), None) if thing_of(call) and not only_reads(call) else None
+    return whole.plain if whole is not None else ""

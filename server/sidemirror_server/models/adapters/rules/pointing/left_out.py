@@ -19,6 +19,7 @@ _ORDERS = re.compile(
     r"\s{0,3}(?:also |then |and |please |finally ){0,3}(?:add|put|send|tell|give|include|note|email|e-mail|write|update|attach|save|open|create|log|record|set|"
     r"remove|delete|notify|let|list|say|check|run|mention|ask|book|file|post)\b", re.IGNORECASE
 )
+_FILE = re.compile(r"\b[\w-]{1,40}\.[a-z]{2,5}\b")
 _VERB = re.compile(r"\b(?:is|are|was|were|do|does|did|has|have|can|could|will|would|should|need|want)\b", re.IGNORECASE)
 _EVERY = re.compile(
     r"\b(?:list|all|every|each|which|what|names? of|who|enumerate)\b(?: (?:of|the|my|our|are|is|all|me|open|current|other)){0,4} (?P<things>[a-z]{3,20}(?: [a-z]{3,20})?)",
@@ -44,7 +45,7 @@ _ONE_QUESTION = re.compile(r"^\s{0,3}(?:is|are|was|were|do|does|did|has|have|had
 _FILLER_TEXT = (
     "please tell give list show me find check explain report say name state include provide want need know like would can could what "
     "which who when where why how much many does do did get look up help thank hi hello hey exact also then quick quickly short brief "
-    "briefly one two three thing question answer today right new latest just make sure let"
+    "briefly come out go went left there exactly currently each whole full overall one two three thing question answer today right new latest just make sure let"
 )
 _FILLER = frozenset(words_of(_FILLER_TEXT)) | frozenset(_FILLER_TEXT.split())
 
@@ -57,7 +58,7 @@ def left_out(reading: Reading) -> Iterator[Point]:
         return
     said = frozenset(words_of(reading.answer))
     parts = [part for part in _parts(reading.record.request) if _content(part)]
-    if not 2 <= len(parts) <= 8:
+    if not parts or len(parts) > 8 or len(parts) == 1 and not _FILE.search(parts[0]):
         return
     own = {
         part: [
@@ -86,7 +87,7 @@ def _parts(request: str) -> Iterator[str]:
             opens = _OPENS.match(part) is not None
             orders = _ORDERS.match(part) is not None and (place > 0 or match.start() > 0)
             asked = asked or noun_alone or opens or orders or _ASKS.search(part) is not None
-            if asked and not _ATTACHED.match(part) and (opens or orders or len(_content(part)) > 1 or ":" not in sentence):
+            if asked and (place == 0 or not _ATTACHED.match(part)) and (opens or orders or len(_content(part)) > 1 or ":" not in sentence):
                 yield part
 
 
@@ -115,7 +116,7 @@ def _members(reading: Reading) -> Iterator[Point]:
         return
     for call in reading.record.worked[-2:]:
         lists = [values for item in call.items for key, values in item.lists.items() if asked & {*name_words(key), *call.name_words}]
-        if call.text.lstrip()[:1] not in ("{", "[") and (asked & call.name_words or call.name_words & _LISTS):
+        if not call.is_json and (asked & call.name_words or call.name_words & _LISTS):
             lines = [line.strip(" -*•\t") for line in call.text.splitlines() if line.strip()]
             lists.append([line for line in lines if " " not in line])
         for values in lists:

@@ -74,12 +74,17 @@ def _named_failures(reading: Reading) -> Iterator[Point]:
         if not bad or len(bad) * 2 > len(lines):
             continue
         for line in bad:
-            names = [word for word in re.findall(r"[A-Za-z][\w./-]{3,40}", line) if not _BAD_ROW.search(word)][:3]
+            names = _names(line)
             for sentence in reading.sentences:
                 named = next((name for name in names if re.search(rf"(?<![\w/]){re.escape(name)}(?!\w)", sentence.text)), "")
-                if named and any(other.split()[0] in sentence.text for other in lines if other not in bad and other.split()):
+                if named and any(_names(other)[0] in sentence.text for other in lines if other not in bad and _names(other)):
                     yield Point("wrong_fact", sentence.plain, line.strip()[:200], "The record has this one as not done.", "Say what was not done.")
                     return
+
+
+def _names(line: str) -> list[str]:
+    """What the thing of a row may be called: its first words of four and more letters."""
+    return [word for word in re.findall(r"[A-Za-z][\w./-]{3,40}", line) if not _BAD_ROW.search(word)][:2]
 
 
 def _not_done(call: Call) -> str:
@@ -102,7 +107,7 @@ def _not_done(call: Call) -> str:
              {"success", "ok", "succeeded", "sent", "delivered", "updated", "passed"}]  # fmt: skip
     if len({field.value for field in flags}) == 2:
         return next(field.quote for field in flags if field.value is False)
-    if call.text.lstrip()[:1] in ("{", "["):
+    if call.is_json:
         return _in_text(" ".join(str(field.value) for item in items for field in item.fields if isinstance(field.value, str)))
     return _in_text(call.text)
 

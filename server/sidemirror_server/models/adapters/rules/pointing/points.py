@@ -14,7 +14,7 @@ from sidemirror_server.models.adapters.rules.pointing.order import order
 from sidemirror_server.models.adapters.rules.pointing.partial import partial
 from sidemirror_server.models.adapters.rules.pointing.point import Point
 from sidemirror_server.models.adapters.rules.pointing.reading import Reading
-from sidemirror_server.models.adapters.rules.pointing.rows import labels, rows
+from sidemirror_server.models.adapters.rules.pointing.rows import labels, mixed_rows, rows
 from sidemirror_server.models.adapters.rules.pointing.states import states
 from sidemirror_server.models.adapters.rules.pointing.sums import shares, sums
 from sidemirror_server.models.adapters.rules.pointing.tests_run import tests_run
@@ -31,6 +31,7 @@ MECHANISMS: Mapping[str, Mechanism] = {
     "values": values,
     "near_numbers": near_numbers,
     "rows": rows,
+    "mixed_rows": mixed_rows,
     "labels": labels,
     "counts": counts,
     "counts_of_kinds": counts_of_kinds,

@@ -40,7 +40,7 @@ _ALIKE_TEXT = (
     "price cost fare|fee charge|total sum overall altogether grand|quantity qty count|percent pct percentage "
     "rate|average avg mean|maximum max peak highest|minimum min lowest|temperature temp|duration took elapsed time "
     "runtime last|memory mem ram|number num count|size large big|length long|weight weigh|height high tall|distance far|"
-    "age old year|refund refunded|balanc|stock inventory available left remain|user customer member|error err failure|change increase decrease rise rose grew grow growth drop fall fell difference"
+    "age old year|refund refunded|balanc|stock inventory available left remain|user customer member|error err failure|change increase decrease rise rose grew grow growth drop fall fell difference|reach contact call phone email|peak highest warmest hottest coldest largest"
 )
 _ALIKE: dict[str, frozenset[str]] = {}
 for _group in _ALIKE_TEXT.split("|"):

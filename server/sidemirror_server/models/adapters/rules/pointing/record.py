@@ -12,6 +12,7 @@ from sidemirror_server.models.evidence import Evidence, EvidenceStep
 # Only this much of a result is read, and of all results together: longer ones are documents. In code points.
 READ_CHARS, READ_CHARS_IN_ALL = 32_000, 200_000
 _MOST_ITEMS = 2_000
+_COMMANDS = frozenset({"cmd", "command", "args", "code", "query", "sql", "script", "statement", "input"})
 _MOST_TRIES = 20
 _DECODER = json.JSONDecoder()
 # Only so many attempts fail: each reads on to where it does.
@@ -48,8 +49,16 @@ class Call:
         return [value for value in data.values() if _is_name(value)]
 
     @cached_property
+    def command(self) -> str:
+        """The command or code that it runs; empty if its arguments are of another kind."""
+        data = next((part for part in jsons_in(self.arguments) if isinstance(part, dict)), None)
+        if data is None:
+            return self.arguments.strip()
+        return next((value for key, value in data.items() if key in _COMMANDS and isinstance(value, str)), "")
+
+    @cached_property
     def is_json(self) -> bool:
-        return self.text.lstrip()[:1] in ("{", "[")
+        return any(not isinstance(part, str) for part in jsons_in(self.text))
 
     @cached_property
     def name_words(self) -> frozenset[str]:
@@ -143,7 +152,8 @@ class Record:
     @cached_property
     def numbers(self) -> frozenset[float]:
         """Every number that stands anywhere on record, within identifiers too."""
-        found = re.findall(r"\d[\d,]*(?:\.\d+)?", self.text)
+        found = re.findall(r"\d{1,18}(?:\.\d{1,12})?", self.text)
+        found += re.findall(r"\d{1,3}(?:,\d{3}){1,5}(?:\.\d{1,12})?", self.text)
         return frozenset(float(one.replace(",", "")) for one in found if len(one) < 20)
 
     @cached_property

@@ -33,7 +33,7 @@ _NUMBER = re.compile(
     r"(?<![\w.,])(?P<sign>[-−])?(?P<money>[$€£¥] ?)?(?P<digits>\d{1,3}(?:,\d{3}){1,6}(?:\.\d{1,10})?|\d{1,15}(?:\.\d{1,10})?)"
     r"(?![\d])(?:[ \u00a0-]?(?P<unit>%|°[CF]|[A-Za-zµ€£$]{1,15})(?![\w]))?"
 )
-_TOKEN = re.compile(r"\b\d{1,2}:\d{2}\b|\b\d{4}-\d{2}-\d{2}\b|[\w./@-]{0,60}(?:[A-Za-z][\w./@-]{0,4}\d|\d[\w./@-]{0,4}[A-Za-z])[\w./@-]{0,60}|[\w-]{1,40}(?:/[\w.-]{1,60}){1,8}")
+_TOKEN = re.compile(r"\b\d{1,2}:\d{2}\b|\b\d{4}-\d{2}-\d{2}\b|[\w./@-]{0,60}(?:[A-Za-z][\w./@-]{0,4}\d|\d[\w./@-]{0,4}[A-Za-z])[\w./@-]{0,60}|[\w-]{1,40}(?:/[\w.-]{1,60}){1,8}|\b[\w-]{1,60}\.[a-z]{2,5}\b|\b[a-z]{1,40}(?:_[a-z]{1,40}){1,6}\b")
 # So many digits without a comma or a point are an identifier.
 _IDENTIFIER_DIGITS = 7
 _SPELLED_TEXT = (

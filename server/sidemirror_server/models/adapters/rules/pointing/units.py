@@ -45,7 +45,7 @@ def units(reading: Reading) -> Iterator[Point]:
         digits = str(field.value).replace(",", "").removesuffix(".0")
         if beside is not None and _NUMERIC.fullmatch(digits) and str(beside.value).casefold() in _UNITS:
             unit = _UNITS[str(beside.value).casefold()]
-            recorded.setdefault(float(digits), {})[unit] = beside.quote
+            recorded.setdefault(float(digits), {}).setdefault(unit, _from_to(field.item.call.text, field.quote, beside.quote))
             recorded[float(digits)].pop((-1, -1), None)
     for sentence in reading.sentences:
         for number in numbers(sentence.text):
@@ -61,6 +61,13 @@ def units(reading: Reading) -> Iterator[Point]:
             stop = end + len(number.unit) if 0 <= end - number.end <= 1 else number.end
             reason = "The record has this number in another unit."
             yield Point("wrong_fact", sentence.text[number.start : stop], quote, reason, "Take the unit from the record.")
+
+
+def _from_to(text: str, one: str, other: str) -> str:
+    """The record's words from one quote to the other that stands next to it."""
+    begin = text.find(one)
+    end = text.find(other, begin)
+    return text[begin : end + len(other)] if 0 <= begin < end < begin + 300 else one
 
 
 def _unit(number: Number) -> tuple[int, int] | None:
