@@ -125,7 +125,11 @@ def made_pairs(messages: Sequence[Message]) -> Iterator[Pair]:
     for message in order:
         material = message.materials[-1]
         record = material.evidence_text
-        numbers = [match for match in re.finditer(r"(?<![\w.,#-])\d{3,6}(?:\.\d\d)?(?![\w-])", material.response) if match[0] in record]
+        numbers = [
+            match
+            for match in re.finditer(r"(?<![\w.,#-])\d{3,6}(?:\.\d\d)?(?![\w-])", material.response)
+            if match[0] in record
+        ]
         if not numbers:
             continue
         match = chance.choice(numbers)
@@ -135,7 +139,16 @@ def made_pairs(messages: Sequence[Message]) -> Iterator[Pair]:
             continue
         tools = [_tool(result) for result in material.results]
         made += 1
-        yield Pair(f"made-{made:02}", "number", material.question, tools, wrong, material.response, digit + match[0][1:], match[0])
+        yield Pair(
+            f"made-{made:02}",
+            "number",
+            material.question,
+            tools,
+            wrong,
+            material.response,
+            digit + match[0][1:],
+            match[0],
+        )
         if made == _MADE:
             return
 
@@ -163,7 +176,9 @@ def scores(pairs: Iterable[Pair]) -> list[Score]:
 
 
 def _tell_alarms(told: Alarms, *, show: bool) -> bool:
-    print(f"\nFalse alarms on {told.messages} right messages (at most {MOST_EACH:.1%} each, {MOST_IN_ALL:.1%} in all):\n")
+    print(
+        f"\nFalse alarms on {told.messages} right messages (at most {MOST_EACH:.1%} each, {MOST_IN_ALL:.1%} in all):\n"
+    )
     print("| mechanism | flagged | share |\n|---|---|---|")
     fine = True
     for name in (*MECHANISMS, "all"):
@@ -183,12 +198,16 @@ def _tell_scores(name: str, made: list[Score], *, show: bool) -> None:
     any_point = sum(bool(score.wrong) for score in made)
     flagged = [score for score in made if score.right]
     print(f"\n{name}: {len(made)} pairs, {len(caught)} caught with the right quotes ({_part(len(caught), len(made))}), "
-          f"{any_point} with any; of the right answers {len(flagged)} flagged ({_part(len(flagged), len(made))}).\n")  # fmt: skip
+          f"{any_point} with any; of the right answers {len(flagged)} flagged "
+          f"({_part(len(flagged), len(made))}).\n")  # fmt: skip
     print("| kind | pairs | caught | right flagged |\n|---|---|---|---|")
     for kind in KINDS:
         of_kind = [score for score in made if score.pair.kind == kind]
         if of_kind:
-            print(f"| {kind} | {len(of_kind)} | {sum(one.caught for one in of_kind)} | {sum(bool(one.right) for one in of_kind)} |")
+            print(
+                f"| {kind} | {len(of_kind)} | {sum(one.caught for one in of_kind)} | "
+                f"{sum(bool(one.right) for one in of_kind)} |"
+            )
     by: Counter[str] = Counter()
     wrongly: Counter[str] = Counter()
     for score in made:
@@ -208,7 +227,10 @@ def _show(score: Score) -> None:
     print(f"request: {pair.request}")
     for tool in pair.tools:
         evidence = tool.evidence
-        print(f"  {evidence.tool}({evidence.arguments[:300]}){' FAILED' if evidence.failed else ''}: {evidence.text[:1500]}")
+        print(
+            f"  {evidence.tool}({evidence.arguments[:300]}){' FAILED' if evidence.failed else ''}: "
+            f"{evidence.text[:1500]}"
+        )
     print(f"wrong: {pair.wrong}\nright: {pair.right}\nquotes: {pair.answer_quote!r} | {pair.record_quote!r}")
     for name, points in (("wrong", score.wrong), ("right", score.right)):
         for mechanism, point in points:

@@ -1,13 +1,19 @@
-"""What each mechanism of pointing finds by itself, with the words of both sides, and the right answers it leaves alone."""
+"""What each mechanism of pointing finds by itself, with the words of both sides, and what it leaves alone."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from sidemirror_server.critique.material import CritiqueMaterial, ToolEvidence, evidence_of
+from sidemirror_server.critique.record import Critique, Verdict
+from sidemirror_server.critique.verdict import verdict_of
+from sidemirror_server.models.adapters.rules.critique import critique_answer
 from sidemirror_server.models.adapters.rules.pointing.point import Point
 from sidemirror_server.models.adapters.rules.pointing.points import MECHANISMS, points_of
+from sidemirror_server.rpc.wire.critiques import critique_to_wire
 
 
 class Case(NamedTuple):
@@ -53,7 +59,11 @@ CASES = (
         "The CPU of web-3 is at 78 %.",
         "is at 78 %.",
         '"cpu_percent": 87',
-        ("The CPU of web-3 is at 87 %.", "The CPU of web-3 is at about 90 %.", "If the CPU were at 78 %, it would be fine."),
+        (
+            "The CPU of web-3 is at 87 %.",
+            "The CPU of web-3 is at about 90 %.",
+            "If the CPU were at 78 %, it would be fine.",
+        ),
     ),
     Case(
         "near_numbers",
@@ -76,7 +86,13 @@ CASES = (
     Case(
         "labels",
         "Who comes?",
-        (ok("get_event", '{"who": [{"name": "Salma Idrissi", "response": "accepted"}, {"name": "Ryo Ishii", "response": "declined"}]}'),),
+        (
+            ok(
+                "get_event",
+                '{"who": [{"name": "Salma Idrissi", "response": "accepted"}, {"name": "Ryo Ishii", '
+                '"response": "declined"}]}',
+            ),
+        ),
         "Salma and Ryo have accepted.",
         "Salma and Ryo have accepted.",
         '"response": "declined"',
@@ -94,7 +110,13 @@ CASES = (
     Case(
         "counts_of_kinds",
         "Which messages are unread?",
-        (ok("search_messages", '{"messages": [{"id": "m1", "unread": true}, {"id": "m2", "unread": true}, {"id": "m3", "unread": false}]}'),),
+        (
+            ok(
+                "search_messages",
+                '{"messages": [{"id": "m1", "unread": true}, {"id": "m2", "unread": true}, {"id": "m3", '
+                '"unread": false}]}',
+            ),
+        ),
         "You have messages, and three of them are still unread.",
         "three of them are still unread",
         '"unread": true',
@@ -179,7 +201,11 @@ CASES = (
         "Your order W17 is delivered.",
         "is delivered",
         '"status": "pending"',
-        ("Your order W17 is pending.", "Your order W17 is not delivered yet.", "Once your order is delivered, write to us."),
+        (
+            "Your order W17 is pending.",
+            "Your order W17 is not delivered yet.",
+            "Once your order is delivered, write to us.",
+        ),
     ),
     Case(
         "tests_run",
@@ -256,7 +282,7 @@ CASES = (
         "how long is the warranty?",
         ("The lamp has a price of 40 EUR and a warranty of 24 months.",),
     ),
-)  # fmt: skip
+)
 NAMES = [f"{case.mechanism}-{place}" for place, case in enumerate(CASES)]
 
 
@@ -282,3 +308,39 @@ def test_right_answers_are_left_alone(case: Case) -> None:
 
 def test_every_mechanism_has_a_case() -> None:
     assert {case.mechanism for case in CASES} == set(MECHANISMS)
+
+
+@pytest.mark.parametrize("case", CASES, ids=NAMES)
+def test_a_contradiction_calls_for_a_revision_and_never_has_more_confidence(case: Case) -> None:
+    """As the critique tells it: with a quote that is there, and no more confidence than the answer made right."""
+
+    def judged(answer: str) -> tuple[Verdict, float]:
+        material = CritiqueMaterial(case.request, answer, tuple(case.results))
+        verdict = verdict_of(critique_answer(evidence_of(material)), material)
+        return verdict, critique_to_wire(Critique("c", 0, verdict)).confidence
+
+    (wrong, wrong_confidence), (right, right_confidence) = judged(case.wrong), judged(case.right[0])
+    assert wrong.should_revise
+    assert wrong.dropped == right.dropped == 0
+    assert wrong.confidence_kind is None
+    assert wrong_confidence <= right_confidence
+
+
+@given(st.sampled_from(CASES), st.text(max_size=60), st.text(max_size=200))
+def test_whatever_stands_beside_it_the_wrong_one_has_no_more_confidence(case: Case, before: str, result: str) -> None:
+    """Any text beside the answers and on record: nothing fails, and the order of the two confidences never turns."""
+    told = []
+    for answer in (case.wrong, case.right[0]):
+        material = CritiqueMaterial(case.request, f"{before} {answer}", (*case.results, ToolEvidence("get", result)))
+        verdict = verdict_of(critique_answer(evidence_of(material)), material)
+        told.append(critique_to_wire(Critique("c", 0, verdict)).confidence)
+    assert told[0] <= told[1]
+
+
+@pytest.mark.parametrize("case", CASES, ids=NAMES)
+def test_both_sides_are_told(case: Case) -> None:
+    material = CritiqueMaterial(case.request, case.wrong, tuple(case.results))
+    issues = critique_answer(evidence_of(material)).issues
+    (point,) = pointed(case, case.wrong)
+    (told,) = [issue for issue in issues if issue.quote in {point.quote, point.against}][:1]
+    assert not point.quote or not point.against or point.against[:40] in told.reason

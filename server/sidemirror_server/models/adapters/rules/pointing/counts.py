@@ -12,18 +12,16 @@ from sidemirror_server.models.adapters.rules.pointing.texts import (
     name_words,
     numbers,
     same,
-    stem,
+    stem_set,
     words_of,
 )
 
 # Keys of how many there are, as a whole or as a part of a key.
 _COUNTS = frozenset({"count", "total", "num", "length", "size", "found", "hit", "match", "row", "result", "n"})
-_NO_THINGS = frozenset(
-    stem(word)
-    for word in (
-        "second minute hour day week month year time ms percent dollar euro usd eur gb mb kb degree point item people way "
-        "more other further further star bag passenger piece night adult child step option"
-    ).split()
+_NO_THINGS = stem_set(
+    "second minute hour day week month year time ms percent dollar euro usd eur gb mb kb degree point "
+    "item people way "
+    "more other further further star bag passenger piece night adult child step option"
 )
 _BLOCK_CHARS = 600
 _LEAST_ROWS = 3
@@ -31,9 +29,16 @@ _RANGE = re.compile(r"\s?[-–—/]")
 _ROWS_TOLD = re.compile(r"\((\d{1,6}) rows?\)")
 _FOLLOWS = re.compile(r"(?: [A-Za-z]{2,15}){1,6}")
 _BETWEEN = frozenset(words_of("them those these which still are is were was currently now remain total"))
-_TOTAL = re.compile(r"\b(?:total\w{0,4}|altogether|in all|sum|spent|overall|combined|together|adds? up|comes? to|amounts? to|balance)\b", re.IGNORECASE)
+_TOTAL = re.compile(
+    r"\b(?:total\w{0,4}|altogether|in all|sum|spent|overall|combined|together|adds? up|comes? to|amounts? "
+    r"to|balance)\b",
+    re.IGNORECASE,
+)
 _ENDS_IN_AMOUNT = re.compile(r"[ |\t,][$€£]? ?(-?\d[\d,]{0,12}\.\d{2})\s{0,4}\|?$")
-_NAMED = re.compile(r"\b(?:sizes?|versions?|lines?|steps?|numbers?|no\.?|pages?|items?|rows?|terminal|gate|room|zone|step) $", re.IGNORECASE)
+_NAMED = re.compile(
+    r"\b(?:sizes?|versions?|lines?|steps?|numbers?|no\.?|pages?|items?|rows?|terminal|gate|room|zone|step) $",
+    re.IGNORECASE,
+)
 _FIX = "Count again what the record lists."
 
 
@@ -67,7 +72,12 @@ def counts_of_rows(reading: Reading) -> Iterator[Point]:
             after = words_of(sentence.text[number.end :].split(",")[0])[:4]
             if number.money or number.places or number.value < _LEAST_ROWS or is_hedged(sentence, number.start):
                 continue
-            if _RANGE.match(sentence.text, number.end) or number.value in reading.quantities or not set(after) & reading.record.request_words or set(after[:1]) & _NO_THINGS:
+            if (
+                _RANGE.match(sentence.text, number.end)
+                or number.value in reading.quantities
+                or not set(after) & reading.record.request_words
+                or set(after[:1]) & _NO_THINGS
+            ):
                 continue
             near = {count: block for count, block in counted if abs(count - number.value) <= 1}
             if len(near) == 1 and number.value not in near and not any(have == number.value for _, _, have, _ in kinds):
@@ -104,7 +114,13 @@ def counts_of_kinds(reading: Reading) -> Iterator[Point]:
         if is_unreal(sentence.text):
             continue
         for number in numbers(sentence.text, spelled=True):
-            if number.money or number.places or is_hedged(sentence, number.start) or number.unit == "%" or _NAMED.search(sentence.text[: number.start]):
+            if (
+                number.money
+                or number.places
+                or is_hedged(sentence, number.start)
+                or number.unit == "%"
+                or _NAMED.search(sentence.text[: number.start])
+            ):
                 continue
             follows = _FOLLOWS.match(sentence.text, number.end)
             words = words_of(follows[0]) if follows else []
@@ -157,9 +173,15 @@ def totals(reading: Reading) -> Iterator[Point]:
         for number in numbers(sentence.text):
             if reading.knows(number) or reading.works_out(number) or is_hedged(sentence, number.start):
                 continue
-            near = [(total, block) for total, block in columns if 0.5 < number.value / total < 2 and not same(total, number.value)]
+            near = [
+                (total, block)
+                for total, block in columns
+                if 0.5 < number.value / total < 2 and not same(total, number.value)
+            ]
             if len(near) == 1 and not any(same(near[0][0], said) for said in reading.said):
-                yield Point("wrong_fact", number.text, near[0][1], f"The amounts on record add up to {near[0][0]:.10g}.", _FIX)
+                yield Point(
+                    "wrong_fact", number.text, near[0][1], f"The amounts on record add up to {near[0][0]:.10g}.", _FIX
+                )
 
 
 def _columns(call: Call) -> Iterator[tuple[float, str]]:
@@ -169,13 +191,16 @@ def _columns(call: Call) -> Iterator[tuple[float, str]]:
         for field in item.fields:
             if isinstance(field.value, float):
                 by_key.setdefault((item.place, field.key), []).append((field.value, item))
-    for (_, key), found in by_key.items():
-        if 2 <= len(found) <= 100 and any(value != int(value) for value, _ in found):
-            yield sum(value for value, _ in found) or 1.0, _block([item for _, item in found], key)
+    for (_, key), column in by_key.items():
+        if 2 <= len(column) <= 100 and any(value != int(value) for value, _ in column):
+            yield sum(value for value, _ in column) or 1.0, _block([item for _, item in column], key)
     lines = [line for line in call.text.splitlines() if _ENDS_IN_AMOUNT.search(line)] if not call.is_json else []
     amounts = [float(found[1].replace(",", "")) for line in lines if (found := _ENDS_IN_AMOUNT.search(line))]
     if len(amounts) >= 2 and not any(_TOTAL.search(line) for line in lines):
-        yield sum(amounts) or 1.0, call.text[call.text.find(lines[0]) : call.text.rfind(lines[-1]) + len(lines[-1])][:_BLOCK_CHARS]
+        yield (
+            sum(amounts) or 1.0,
+            call.text[call.text.find(lines[0]) : call.text.rfind(lines[-1]) + len(lines[-1])][:_BLOCK_CHARS],
+        )
 
 
 def _against(
@@ -202,13 +227,11 @@ def _counted(call: Call) -> Iterator[tuple[frozenset[str], float, str]]:
     """The words for the things that are counted, how many there are, and the record's words for it."""
     asked = call.name_words | frozenset(name_words(call.arguments[:500]))
     for item in call.items[:500]:
-        told = [
-            field
-            for field in item.fields
-            if isinstance(field.value, float) and field.value == int(field.value) and set(field.name) & _COUNTS
-        ]
-        for field in told:
-            yield (frozenset(set(field.name) - _COUNTS) | _about(field)) or asked, field.value, field.quote
+        told = False
+        for field in item.fields:
+            if isinstance(field.value, float) and field.value == int(field.value) and set(field.name) & _COUNTS:
+                yield (frozenset(set(field.name) - _COUNTS) | _about(field)) or asked, field.value, field.quote
+                told = True
         if told:
             continue
         for key, values in item.lists.items():

@@ -17,19 +17,29 @@ _MONTH = "|".join(f"{name[:3]}(?:{name[3:]})?" if name[3:] else name for name in
 _DATE = re.compile(
     rf"\b(?:(?P<y>\d{{4}})-(?P<m>\d{{2}})-(?P<d>\d{{2}})"
     rf"|(?P<d1>\d{{1,2}})(?:st|nd|rd|th)?(?: of)? (?P<m1>{_MONTH})\b\.?(?:,? (?P<y1>\d{{4}}))?"
-    rf"|(?P<m2>{_MONTH})\.? {{1,2}}(?P<d2>\d{{1,2}})(?:st|nd|rd|th)?\b(?!:)(?:,?(?: \d{{2}}:\d{{2}}:\d{{2}})? (?P<y2>\d{{4}}))?)",
+    rf"|(?P<m2>{_MONTH})\.? {{1,2}}(?P<d2>\d{{1,2}})(?:st|nd|rd|th)?\b(?!:)(?:,?(?: "
+    rf"\d{{2}}:\d{{2}}:\d{{2}})? (?P<y2>\d{{4}}))?)",
     re.IGNORECASE,
 )
-_TIME = re.compile(r"(?<![\d:.T-])(?P<h>\d{1,2}):(?P<min>\d{2})(?::\d{2})?(?:[ \u202f]?(?P<half>[ap])\.?m\b)?", re.IGNORECASE)
+_TIME = re.compile(
+    r"(?<![\d:.T-])(?P<h>\d{1,2}):(?P<min>\d{2})(?::\d{2})?(?:[ \u202f]?(?P<half>[ap])\.?m\b)?", re.IGNORECASE
+)
 _RECORDED_TIME = re.compile(
     r"(?<![\d:])(?P<h>\d{1,2}):(?P<min>\d{2})(?::\d{2})?(?:[ \u202f]?(?P<half>[ap])\.?m\b)?", re.IGNORECASE
 )
 _HOUR = re.compile(r"(?<![\d:])(?P<h>\d{1,2})[ \u202f]?(?P<half>[ap])\.?m\b", re.IGNORECASE)
-_CLOCK = re.compile(r"(?<![\d:])(?P<h>\d{1,2}):(?P<min>\d{2})(?::(?P<sec>\d{2}))?(?:[ \u202f]?(?P<half>[ap])\.?m\b)?", re.IGNORECASE)
-_LONG = re.compile(
-    r"\b(?:(?P<h>\d{1,3}) ?(?:h|hours?)\b)?(?:,? ?(?:and )?(?P<m>\d{1,3}) ?(?:min|minutes?)\b)?(?:,? ?(?:and )?(?P<s>\d{1,3}) ?(?:s|sec|seconds?)\b)?(?<=[a-z])", re.IGNORECASE
+_CLOCK = re.compile(
+    r"(?<![\d:])(?P<h>\d{1,2}):(?P<min>\d{2})(?::(?P<sec>\d{2}))?(?:[ \u202f]?(?P<half>[ap])\.?m\b)?", re.IGNORECASE
 )
-_SO_MANY = re.compile(r"\b(?P<many>\d{1,4}) (?P<unit>days?|nights?|weeks?)\b(?: (?:left|later|remain|before|after|between|apart|away))?", re.IGNORECASE)
+_LONG = re.compile(
+    r"\b(?:(?P<h>\d{1,3}) ?(?:h|hours?)\b)?(?:,? ?(?:and )?(?P<m>\d{1,3}) ?(?:min|minutes?)\b)?(?:,? "
+    r"?(?:and )?(?P<s>\d{1,3}) ?(?:s|sec|seconds?)\b)?(?<=[a-z])",
+    re.IGNORECASE,
+)
+_SO_MANY = re.compile(
+    r"\b(?P<many>\d{1,4}) (?P<unit>days?|nights?|weeks?)\b(?: (?:left|later|remain|before|after|between|apart|away))?",
+    re.IGNORECASE,
+)
 _BLOCK_CHARS = 600
 _WEEKDAY = re.compile(rf"\b({'|'.join(_DAYS)})\b", re.IGNORECASE)
 _ZONE = re.compile(r"\b(?:UTC|GMT|[ECMP][SD]T|CES?T|time ?zone|local time)\b", re.IGNORECASE)
@@ -82,18 +92,24 @@ def spans(reading: Reading) -> Iterator[Point]:
             said = 3600 * int(long["h"] or 0) + 60 * int(long["m"] or 0) + int(long["s"] or 0)
             lies = abs(times[1] - times[0])
             if abs(lies - said) >= 60 and abs(86_400 - lies - said) >= 60:
-                yield _point(long[0].strip(), _lines_with(reading, *(match[0] for match in _CLOCK.finditer(sentence.text))))
+                yield _point(
+                    long[0].strip(), _lines_with(reading, *(match[0] for match in _CLOCK.finditer(sentence.text)))
+                )
         said_days = [*before, *days(sentence.text)][-3:]
         match = _SO_MANY.search(sentence.text)
         if match is not None and len(said_days) == 2 and not is_unreal(sentence.text):
-            year = next((day.year for day in said_days if day.year), None) or next((day.year for day in days(reading.record.text) if day.year), None)
+            year = next((day.year for day in said_days if day.year), None) or next(
+                (day.year for day in days(reading.record.text) if day.year), None
+            )
             try:
                 one, two = (datetime.date(day.year or year or 2000, day.month, day.day) for day in said_days)
             except ValueError:
                 continue
             lies = abs((two - one).days)
             count = int(match["many"]) * (7 if match["unit"].casefold().startswith("week") else 1)
-            if year and abs(lies - count) > (7 if count % 7 == 0 and match["unit"].casefold().startswith("week") else 1):
+            if year and abs(lies - count) > (
+                7 if count % 7 == 0 and match["unit"].casefold().startswith("week") else 1
+            ):
                 yield _point(match[0].strip(), _lines_with(reading, said_days[0].text, said_days[1].text))
         before = days(sentence.text)
 
@@ -140,9 +156,7 @@ def _meant(reading: Reading, sentence: Sentence, day: Day) -> str | None:
     if near & _COUNTED:
         return None
     context = set(reading.context(sentence, day.start, day.end))
-    fields = [
-        field for field in reading.record.fields if isinstance(field.value, str) and len(days(field.value)) == 1
-    ]
+    fields = [field for field in reading.record.fields if isinstance(field.value, str) and len(days(field.value)) == 1]
     named = [field for field in fields if set(field.name) - _FORM and (set(field.name) - _FORM) & context]
     fields = reading.about(sentence, named) if named else []
     if fields:
@@ -161,7 +175,7 @@ def _meant(reading: Reading, sentence: Sentence, day: Day) -> str | None:
     return None if any(meant.may_be(one) for one in days(sentence.text)) else quote
 
 
-def _weekday(sentence: Sentence, day: Day, years: set[int | None]) -> Iterator[Point]:
+def _weekday(sentence: Sentence, day: Day, years: set[int]) -> Iterator[Point]:
     """A weekday right before or after a day that does not have it. The year is the answer's, else the record's one."""
     year = day.year or (next(iter(years)) if len(years) == 1 else None)
     if year is None:
@@ -176,7 +190,11 @@ def _weekday(sentence: Sentence, day: Day, years: set[int | None]) -> Iterator[P
     except ValueError:
         return
     for match in named:
-        between = sentence.text[match.end() : day.start] if match.end() <= day.start else sentence.text[day.end : match.start()]
+        between = (
+            sentence.text[match.end() : day.start]
+            if match.end() <= day.start
+            else sentence.text[day.end : match.start()]
+        )
         if match[1].casefold() != has and not between.strip(" ,(the"):
             quote = sentence.text[min(match.start(), day.start) : max(match.end(), day.end)]
             yield Point("wrong_fact", quote, "", f"{year}-{day.month:02}-{day.day:02} is a {has.capitalize()}.",

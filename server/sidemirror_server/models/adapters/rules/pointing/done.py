@@ -5,9 +5,12 @@ from collections.abc import Iterator
 from sidemirror_server.models.adapters.rules.pointing.actions import Claim, claims, could_do, is_generic, only_reads
 from sidemirror_server.models.adapters.rules.pointing.point import Point
 from sidemirror_server.models.adapters.rules.pointing.reading import Reading
+from sidemirror_server.models.adapters.rules.pointing.texts import word_set
 
 # What a command that does it is called like.
-_LEAVES_A_TRACE = frozenset("saved stored sent emailed deployed merged pushed committed uploaded exported deleted dumped copied".split())
+_LEAVES_A_TRACE = word_set(
+    "saved stored sent emailed deployed merged pushed committed uploaded exported deleted dumped copied"
+)
 _FIX = "Do it, or say that it is not done."
 
 
@@ -20,7 +23,11 @@ def done(reading: Reading) -> Iterator[Point]:
         if any(could_do(call, claim) for call in reading.record.calls) or _is_recorded(reading, claim):
             continue
         acts = [call for call in reading.record.calls if not only_reads(call)]
-        if not claim.own and acts and not (claim.verb in _LEAVES_A_TRACE and all(is_generic(call) and call.arguments for call in acts)):
+        if (
+            not claim.own
+            and acts
+            and not (claim.verb in _LEAVES_A_TRACE and all(is_generic(call) and call.arguments for call in acts))
+        ):
             continue
         yield Point("wrong_fact", claim.quote, "", "No call on record did this.", _FIX)
 

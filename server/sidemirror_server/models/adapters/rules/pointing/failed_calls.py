@@ -11,8 +11,10 @@ from sidemirror_server.models.adapters.rules.pointing.record import Call
 from sidemirror_server.models.adapters.rules.pointing.texts import sentences, tokens_of
 
 _ADMITS = re.compile(
-    r"\b(?:errors?|fail\w{0,4}|could(?: not|n['’]t)|unable|cannot|can['’]t|unfortunately|den(?:ied|ies)|reject\w{0,3}|refus\w{1,3}|declin\w{1,3}|problem|"
-    r"issues?|trouble|not|time[d]? ?out|timeouts?|however|though|except|retr(?:y|ied)|unavailable|unreachable|locked|conflict|skipped|invalid|blocked|no longer|"
+    r"\b(?:errors?|fail\w{0,4}|could(?: not|n['’]t)|unable|cannot|can['’]t|unfortunately|den(?:ied|ies)|"
+    r"reject\w{0,3}|refus\w{1,3}|declin\w{1,3}|problem|"
+    r"issues?|trouble|not|time[d]? ?out|timeouts?|however|though|except|retr(?:y|ied)|unavailable|"
+    r"unreachable|locked|conflict|skipped|invalid|blocked|no longer|"
     r"neither|nor|forbidden|stuck|broken?)\b|n['’]t\b|\?",
     re.IGNORECASE,
 )
@@ -67,9 +69,19 @@ def _marks(call: Call) -> set[str]:
 
 def _sentence_about(reading: Reading, call: Call) -> str:
     about = tokens_of(f"{call.arguments} {call.text[:400]}") - reading.record.request_words
-    named = {word for word in tokens_of(f"{call.arguments} {call.text[:400]}") if any(map(str.isdigit, word)) or "/" in word}
-    best = max(sentences(reading.answer), key=lambda one: 3 * len(named & tokens_of(one.text)) + len(about & tokens_of(one.text)), default=None)
+    named = {
+        word for word in tokens_of(f"{call.arguments} {call.text[:400]}") if any(map(str.isdigit, word)) or "/" in word
+    }
+    best = max(
+        sentences(reading.answer),
+        key=lambda one: 3 * len(named & tokens_of(one.text)) + len(about & tokens_of(one.text)),
+        default=None,
+    )
     if best is not None and named & tokens_of(best.text):
         return best.plain
-    whole = next((one for one in reading.sentences if _WHOLE.search(one.text)), None) if thing_of(call) and not only_reads(call) else None
+    whole = (
+        next((one for one in reading.sentences if _WHOLE.search(one.text)), None)
+        if thing_of(call) and not only_reads(call)
+        else None
+    )
     return whole.plain if whole is not None else ""

@@ -9,21 +9,32 @@ from sidemirror_server.models.adapters.rules.pointing.record import Field
 from sidemirror_server.models.adapters.rules.pointing.texts import Sentence, distance_at_most_one, stem
 
 _MAIL = re.compile(r"[A-Za-z0-9._%+-]{1,64}@[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63}){1,4}")
-_PATH = re.compile(r"(?<![\w@/])(?:(?:/|\./|~/)(?:[\w.-]{1,60}/){0,12}|(?:[\w.-]{1,60}/){2,12})[\w.-]{1,60}|(?<![\w@/])[\w.-]{1,60}/[\w-]{1,60}\.[a-z]{1,5}\b|\b[\w-]{1,60}\.(?:py|js|ts|tsx|go|rs|java|md|json|ya?ml|toml|txt|csv|sql|sh|html|css|pdf|xlsx|docx|log|ini|cfg|conf|xml|c|h|cpp|rb|kt)\b")
+_PATH = re.compile(
+    r"(?<![\w@/])(?:(?:/|\./|~/)(?:[\w.-]{1,60}/){0,12}|(?:[\w.-]{1,60}/){2,12})[\w.-]{1,60}|"
+    r"(?<![\w@/])[\w.-]{1,60}/[\w-]{1,60}\.[a-z]{1,5}\b|\b[\w-]{1,60}\.(?:py|js|ts|tsx|go|rs|java|md|json|"
+    r"ya?ml|toml|txt|csv|sql|sh|html|css|pdf|xlsx|docx|log|ini|cfg|conf|xml|c|h|cpp|rb|kt)\b"
+)
 _ID = re.compile(r"#?\b(?=[A-Za-z0-9_-]{0,40}\d)[A-Za-z0-9]{1,40}(?:[_-][A-Za-z0-9]{1,40}){0,6}\b")
-_PERSON = re.compile(r"\b[A-Z][a-zà-öø-ÿ'’-]{1,20}(?: (?:[A-Z]\.|de|van|von|da|al|bin)){0,2}(?: [A-Z][a-zà-öø-ÿA-Z'’-]{1,20}){0,2}")
+_PERSON = re.compile(
+    r"\b[A-Z][a-zà-öø-ÿ'’-]{1,20}(?: (?:[A-Z]\.|de|van|von|da|al|bin)){0,2}(?: [A-Z][a-zà-öø-ÿA-Z'’-]{1,20}){0,2}"
+)
 _LAST_FOUR = re.compile(r"\bending (?:in|with) [*`]{0,2}(\d{2,4})\b", re.IGNORECASE)
 _ROLES_TEXT = (
-    "assignee assigned owner owned author manager managed approver approved reviewer reviewed customer name contact reporter reported creator "
-    "created sender sent recipient lead maintainer supervisor director ceo president founder doctor physician host organizer requester manufacturer "
-    "city country capital airline carrier vendor supplier branch region seller winner teacher instructor tenant landlord destination origin"
+    "assignee assigned owner owned author manager managed approver approved reviewer reviewed customer "
+    "name contact reporter reported creator "
+    "created sender sent recipient lead maintainer supervisor director ceo president founder doctor "
+    "physician host organizer requester manufacturer "
+    "city country capital airline carrier vendor supplier branch region seller winner teacher instructor "
+    "tenant landlord destination origin"
 )
 _ROLES = frozenset(map(stem, _ROLES_TEXT.split()))
 _ROLE_SAID = re.compile(
-    r"\b(?P<role>[a-z]{3,20})(?: [a-z]{2,12}){0,4}? (?:is|are|was|to|by|from|as|named|called|:)[ *_`\"]{1,4}(?P<who>[A-Z][\w'’.-]{1,24}(?: [A-Z][\w'’.-]{1,24}){0,3})",
+    r"\b(?P<role>[a-z]{3,20})(?: [a-z]{2,12}){0,4}? (?:is|are|was|to|by|from|as|named|called|:)[ "
+    r"*_`\"]{1,4}(?P<who>[A-Z][\w'’.-]{1,24}(?: [A-Z][\w'’.-]{1,24}){0,3})",
 )
 _NOT_A_NAME_TEXT = (
-    "I The This That Your You We It There Here Please Monday Tuesday Wednesday Thursday Friday Saturday Sunday January February March April May "
+    "I The This That Your You We It There Here Please Monday Tuesday Wednesday Thursday Friday Saturday "
+    "Sunday January February March April May "
     "June July August September October November December USD EUR UTC AM PM OK Yes No"
 )
 _NOT_A_NAME = frozenset(_NOT_A_NAME_TEXT.split())
@@ -75,7 +86,11 @@ def _shape(text: str) -> str:
 
 
 def _last_four(reading: Reading) -> Iterator[Point]:
-    recorded = [field for field in reading.record.fields if "last" in field.key.casefold() and re.fullmatch(r"\d{2,4}", str(field.value).removesuffix(".0"))]
+    recorded = [
+        field
+        for field in reading.record.fields
+        if "last" in field.key.casefold() and re.fullmatch(r"\d{2,4}", str(field.value).removesuffix(".0"))
+    ]
     for match in _LAST_FOUR.finditer(reading.answer):
         if recorded and match[1] not in reading.record.text:
             field = recorded[0]
@@ -94,8 +109,12 @@ def _persons(reading: Reading) -> Iterator[Point]:
             found = [
                 other
                 for other in recorded
-                if len(other.split()) == 2 and any(distance_at_most_one(one, two) and other.replace(two, one) == match[0]
-                    for one, two in zip(said, other.split(), strict=True) if len(one) > 3)
+                if len(other.split()) == 2
+                and any(
+                    distance_at_most_one(one, two) and other.replace(two, one) == match[0]
+                    for one, two in zip(said, other.split(), strict=True)
+                    if len(one) > 3
+                )
             ]
             if len(found) == 1 and found[0].casefold() not in reading.folded:
                 yield Point("wrong_fact", match[0], found[0], _REASON, _FIX)
@@ -129,7 +148,13 @@ def _is_a_name(field: Field) -> bool:
 
 def _makes(sentence: Sentence, start: int) -> bool:
     """Whether what follows is a proposal of the answer's own: `save it as`, `for example`."""
-    return re.search(r"\b(?:as|e\.g\.|example|like|create|named|called|new|add)[ :*`\"]{1,3}$", sentence.text[max(0, start - 14) : start]) is not None
+    return (
+        re.search(
+            r"\b(?:as|e\.g\.|example|like|create|named|called|new|add)[ :*`\"]{1,3}$",
+            sentence.text[max(0, start - 14) : start],
+        )
+        is not None
+    )
 
 
 def _trimmed(text: str) -> str:

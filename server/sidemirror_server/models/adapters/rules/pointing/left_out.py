@@ -9,43 +9,59 @@ from sidemirror_server.models.adapters.rules.pointing.texts import name_words, w
 
 _PART = re.compile(r"[^.?!;\n]+[.?!]?")
 _ASKS = re.compile(
-    r"\b(?:what(?:['’]s| is| are| was| were)|who(?:['’]s| is| are)|when|where|why|how|tell me|give me|list|show|include|explain|"
+    r"\b(?:what(?:['’]s| is| are| was| were)|who(?:['’]s| is| are)|when|where|why|how|tell me|give me|list|"
+    r"show|include|explain|"
     r"report|say|name|let me know|state|summari[sz]e|calculate|provide|need|want)\b",
     re.IGNORECASE,
 )
 _JOINED = re.compile(r",? (?:and|as well as|plus|along with)(?: also| then)? |, |: | & ")
-_OPENS = re.compile(r"\s{0,3}(?:what|which|how|who|when|where|why|is there|are there|does|do|can|whose)\b", re.IGNORECASE)
+_OPENS = re.compile(
+    r"\s{0,3}(?:what|which|how|who|when|where|why|is there|are there|does|do|can|whose)\b", re.IGNORECASE
+)
 _ORDERS = re.compile(
-    r"\s{0,3}(?:also |then |and |please |finally ){0,3}(?:add|put|send|tell|give|include|note|email|e-mail|write|update|attach|save|open|create|log|record|set|"
-    r"remove|delete|notify|let|list|say|check|run|mention|ask|book|file|post)\b", re.IGNORECASE
+    r"\s{0,3}(?:also |then |and |please |finally ){0,3}(?:add|put|send|tell|give|include|note|email|e-mail|"
+    r"write|update|attach|save|open|create|log|record|set|"
+    r"remove|delete|notify|let|list|say|check|run|mention|ask|book|file|post)\b",
+    re.IGNORECASE,
 )
 _FILE = re.compile(r"\b[\w-]{1,40}\.[a-z]{2,5}\b")
 _VERB = re.compile(r"\b(?:is|are|was|were|do|does|did|has|have|can|could|will|would|should|need|want)\b", re.IGNORECASE)
 _EVERY = re.compile(
-    r"\b(?:list|all|every|each|which|what|names? of|who|enumerate)\b(?: (?:of|the|my|our|are|is|all|me|open|current|other)){0,4} (?P<things>[a-z]{3,20}(?: [a-z]{3,20})?)",
+    r"\b(?:list|all|every|each|which|what|names? of|who|enumerate)\b(?: (?:of|the|my|our|are|is|all|me|"
+    r"open|current|other)){0,4} (?P<things>[a-z]{3,20}(?: [a-z]{3,20})?)",
     re.IGNORECASE,
 )
 _WHOLE = re.compile(r"\b(?:list|all|every|each|enumerate)\b", re.IGNORECASE)
 _SOME = re.compile(
-    r"\b(?:including|such as|for example|e\.g|among|some of|at least|first|top|and more|others?|more|rest|except|excluding|main|"
+    r"\b(?:including|such as|for example|e\.g|among|some of|at least|first|top|and more|others?|more|rest|"
+    r"except|excluding|main|"
     r"only|matching|recommend|best|option|would|could|please|apolog\w{2,5}|cannot|unable|not)\b|\?|n['’]t\b",
     re.IGNORECASE,
 )
 _DECLINES = re.compile(
-    r"\b(?:unable|cannot|can['’]t|could(?: not|n['’]t)|not (?:able|available|found|sure|known)|sorry|unfortunately|first|next|before|once|please|need|let me|"
+    r"\b(?:unable|cannot|can['’]t|could(?: not|n['’]t)|not (?:able|available|found|sure|known)|sorry|"
+    r"unfortunately|first|next|before|once|please|need|let me|"
     r"would you|do you|neither|both|none|no)\b|\?",
     re.IGNORECASE,
 )
 # What begins with one of these belongs to the part before it.
 _ATTACHED = re.compile(
-    r"\s{0,3}(?:in|on|at|for|with|by|from|to|of|after|before|since|until|because|so|but|if|when|while|which|that|who|where|as|using|based|only|not|i|we|"
-    r"my|our|it|they|he|she|please|thanks|today|now|or|including|excluding|sorted|ordered|per|without|instead)\b", re.IGNORECASE
+    r"\s{0,3}(?:in|on|at|for|with|by|from|to|of|after|before|since|until|because|so|but|if|when|while|"
+    r"which|that|who|where|as|using|based|only|not|i|we|"
+    r"my|our|it|they|he|she|please|thanks|today|now|or|including|excluding|sorted|ordered|per|without|instead)\b",
+    re.IGNORECASE,
 )
-_ONE_QUESTION = re.compile(r"^\s{0,3}(?:is|are|was|were|do|does|did|has|have|had|which|in what|in which)\b|\b(?:both|either|between|same)\b", re.IGNORECASE)
+_ONE_QUESTION = re.compile(
+    r"^\s{0,3}(?:is|are|was|were|do|does|did|has|have|had|which|in what|in which)\b|\b(?:both|either|between|same)\b",
+    re.IGNORECASE,
+)
 _FILLER_TEXT = (
-    "please tell give list show me find check explain report say name state include provide want need know like would can could what "
-    "which who when where why how much many does do did get look up help thank hi hello hey exact also then quick quickly short brief "
-    "briefly come out go went left there exactly currently each whole full overall one two three thing question answer today right new latest just make sure let"
+    "please tell give list show me find check explain report say name state include provide want need "
+    "know like would can could what "
+    "which who when where why how much many does do did get look up help thank hi hello hey exact also "
+    "then quick quickly short brief "
+    "briefly come out go went left there exactly currently each whole full overall one two three thing "
+    "question answer today right new latest just make sure let"
 )
 _FILLER = frozenset(words_of(_FILLER_TEXT)) | frozenset(_FILLER_TEXT.split())
 
@@ -58,7 +74,7 @@ def left_out(reading: Reading) -> Iterator[Point]:
         return
     said = frozenset(words_of(reading.answer))
     parts = [part for part in _parts(reading.record.request) if _content(part)]
-    if not parts or len(parts) > 8 or len(parts) == 1 and not _FILE.search(parts[0]):
+    if not parts or len(parts) > 8 or (len(parts) == 1 and not _FILE.search(parts[0])):
         return
     own = {
         part: [
@@ -87,7 +103,11 @@ def _parts(request: str) -> Iterator[str]:
             opens = _OPENS.match(part) is not None
             orders = _ORDERS.match(part) is not None and (place > 0 or match.start() > 0)
             asked = asked or noun_alone or opens or orders or _ASKS.search(part) is not None
-            if asked and (place == 0 or not _ATTACHED.match(part)) and (opens or orders or len(_content(part)) > 1 or ":" not in sentence):
+            if (
+                asked
+                and (place == 0 or not _ATTACHED.match(part))
+                and (opens or orders or len(_content(part)) > 1 or ":" not in sentence)
+            ):
                 yield part
 
 
@@ -100,7 +120,10 @@ def _is_answered(reading: Reading, part: str) -> bool:
     folded = part.casefold()
     if re.search(r"\b(?:why|reason|cause|explain)\b", folded):
         return True
-    if re.search(r"\b(?:how (?:many|much|long|old|far|big)|when|what time|date|price|cost|number|total|amount|percent\w{0,4})\b", folded):
+    if re.search(
+        r"\b(?:how (?:many|much|long|old|far|big)|when|what time|date|price|cost|number|total|amount|percent\w{0,4})\b",
+        folded,
+    ):
         return False
     return any(
         str(field.value).casefold() in reading.folded
@@ -115,7 +138,12 @@ def _members(reading: Reading) -> Iterator[Point]:
     if not asked or _SOME.search(reading.answer):
         return
     for call in reading.record.worked[-2:]:
-        lists = [values for item in call.items for key, values in item.lists.items() if asked & {*name_words(key), *call.name_words}]
+        lists = [
+            values
+            for item in call.items
+            for key, values in item.lists.items()
+            if asked & {*name_words(key), *call.name_words}
+        ]
         if not call.is_json and (asked & call.name_words or call.name_words & _LISTS):
             lines = [line.strip(" -*•\t") for line in call.text.splitlines() if line.strip()]
             lists.append([line for line in lines if " " not in line])

@@ -52,15 +52,23 @@ _WORDS = {
     for said, sign, keys in (line.split("|") for line in _WORDS_TEXT.strip().splitlines())
     for word in (part.replace("-", " ") for part in said.split())
 }
-_SAID = re.compile(rf"\b({'|'.join(sorted(_WORDS, key=len, reverse=True))})\b(?P<than>[^.;\n]{{0,60}}? than\b)?", re.IGNORECASE)
+_SAID = re.compile(
+    rf"\b({'|'.join(sorted(_WORDS, key=len, reverse=True))})\b(?P<than>[^.;\n]{{0,60}}? than\b)?", re.IGNORECASE
+)
 _TREND = re.compile(
-    r"\b(?P<way>increased|rose|grew|climbed|went up|gone up|jumped|gained|risen|grown|is up|are up|was up|improved|decreased|fell|dropped|declined|went down|gone down|shrank|fallen|"
-    r"reduced|sank|is down|are down|was down)\b(?P<between>[^.;\n\d]{0,60}?\bfrom )[$€£]?(?P<one>\d[\d,]{0,14}(?:\.\d{1,6})?) ?(?P<unit>%|[a-zA-Z]{1,12})? (?:in [A-Za-z0-9 ]{1,20} )?to "
+    r"\b(?P<way>increased|rose|grew|climbed|went up|gone up|jumped|gained|risen|grown|is up|are up|was up|"
+    r"improved|decreased|fell|dropped|declined|went down|gone down|shrank|fallen|"
+    r"reduced|sank|is down|are down|was down)\b(?P<between>[^.;\n\d]{0,60}?\bfrom "
+    r")[$€£]?(?P<one>\d[\d,]{0,14}(?:\.\d{1,6})?) ?(?P<unit>%|[a-zA-Z]{1,12})? (?:in [A-Za-z0-9 ]{1,20} )?to "
     r"[$€£]?(?P<two>\d[\d,]{0,14}(?:\.\d{1,6})?) ?(?P<unit2>%|[a-zA-Z]{1,12})?",
     re.IGNORECASE,
 )
 _UP = re.compile(r"increased|rose|grew|climbed|up|jumped|gained|risen|grown", re.IGNORECASE)
-_LIMITED = re.compile(r"\b(?:that|which|among|within|under|available|one of|second|third|next|nonstop|non-stop|direct|with|for|in|so far|excluding|except)\b", re.IGNORECASE)
+_LIMITED = re.compile(
+    r"\b(?:that|which|among|within|under|available|one of|second|third|next|nonstop|non-stop|direct|with|"
+    r"for|in|so far|excluding|except)\b",
+    re.IGNORECASE,
+)
 _BOTH_CHARS = 400
 _FIX = "Compare the values on record again."
 
@@ -83,7 +91,7 @@ def order(reading: Reading) -> Iterator[Point]:
 
 def _trends(sentence: Sentence) -> Iterator[Point]:
     for match in _TREND.finditer(sentence.text):
-        if match["way"] == "improved" or (match["unit"] or "") != (match["unit2"] or "") and match["unit"]:
+        if match["way"] == "improved" or ((match["unit"] or "") != (match["unit2"] or "") and match["unit"]):
             continue
         one, two = (float(match[name].replace(",", "")) for name in ("one", "two"))
         if one != two and (two > one) is not bool(_UP.search(match["way"])):
@@ -92,7 +100,10 @@ def _trends(sentence: Sentence) -> Iterator[Point]:
 
 def _compared(reading: Reading, sentence: Sentence, match: re.Match[str], word: _Word) -> Iterator[Point]:
     begin = max(sentence.text.rfind(mark, 0, match.start()) for mark in ",;(") + 1
-    left, right = sentence.text[begin : match.start()].casefold(), re.split(r"[,:;(]", sentence.text[match.end() :])[0].casefold()
+    left, right = (
+        sentence.text[begin : match.start()].casefold(),
+        re.split(r"[,:;(]", sentence.text[match.end() :])[0].casefold(),
+    )
     for group in _groups(reading):
         ones, others = ([item for item in group if _named(item, group, text)] for text in (left, right[:80]))
         if len(ones) != 1 or len(others) != 1 or ones[0] is others[0]:
@@ -116,8 +127,12 @@ def _both(one: Field, other: Field) -> str:
     return text[places[0][0] : places[1][0] + places[1][1]][:_BOTH_CHARS]
 
 
-def _extreme(reading: Reading, sentence: Sentence, match: re.Match[str], word: _Word, most: int = 50) -> Iterator[Point]:
-    if _LIMITED.search(sentence.text[match.end() :][:30]) or _LIMITED.search(sentence.text[max(0, match.start() - 16) : match.start()]):
+def _extreme(
+    reading: Reading, sentence: Sentence, match: re.Match[str], word: _Word, most: int = 50
+) -> Iterator[Point]:
+    if _LIMITED.search(sentence.text[match.end() :][:30]) or _LIMITED.search(
+        sentence.text[max(0, match.start() - 16) : match.start()]
+    ):
         return
     for group in (group for group in _groups(reading) if len(group) <= most):
         named = [item for item in group if _named(item, group, sentence.text.casefold())]

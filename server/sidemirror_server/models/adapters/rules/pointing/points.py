@@ -52,7 +52,9 @@ MECHANISMS: Mapping[str, Mechanism] = {
 }
 
 
-def points_of(evidence: Evidence, answer: str, mechanisms: Mapping[str, Mechanism] = MECHANISMS) -> list[tuple[str, Point]]:
+def points_of(
+    evidence: Evidence, answer: str, mechanisms: Mapping[str, Mechanism] = MECHANISMS
+) -> list[tuple[str, Point]]:
     """The contradictions between an answer and the rest of the evidence, each with the name of its mechanism. Of
     those with the same quotes the first is kept."""
     reading = Reading(evidence, answer)

@@ -13,6 +13,7 @@ from sidemirror_server.models.adapters.rules.pointing.texts import (
     same,
     sentences,
     stem,
+    stem_set,
     words_of,
 )
 from sidemirror_server.models.evidence import Evidence
@@ -21,26 +22,32 @@ from sidemirror_server.models.evidence import Evidence
 _ABOUT_CHARS = 300
 _BEFORE, _AFTER = 9, 5
 # Of an answer this much is read, and so many of its sentences: a rule looks at each sentence beside each field.
-_READ_CHARS, _MOST_SENTENCES = 16_000, 200
+_READ_CHARS, _MOST_SENTENCES = 16_000, 60
 # What makes a sentence say something else than that it is so. Chosen here.
 _UNREAL = re.compile(
-    r"\b(?:if|would|could|should|might|(?-i:may)|can|cannot|can['’]t|unless|once|before|when|whether|instead|rather|expected|"
+    r"\b(?:if|would|could|should|might|(?-i:may)|can|cannot|can['’]t|unless|once|before|when|whether|"
+    r"instead|rather|expected|"
     r"estimated|assum\w{1,6}|planned|hypothetical\w{0,2}|suppose|e\.g|for example|such as|target|goal|limit|let me|"
     r"please|would you|do you|shall)\b",
     re.IGNORECASE,
 )
 _NOT = re.compile(r"\b(?:not|no|never|none|without|neither|nor|cannot|\w{2,7}n['’]t)\b", re.IGNORECASE)
 _ABOUT = re.compile(
-    r"(?:about|around|approximately|approx\.?|roughly|nearly|almost|over|more than|at least|at most|up to|less than|fewer "
-    r"than|under|below|above|between|within|or so|some|\d to|than|every|ending in|ending with|ext\.?|extension|#|~|≈|≥|≤|>|<|[-–—])[ \t]*$",
+    r"(?:about|around|approximately|approx\.?|roughly|nearly|almost|over|more than|at least|at most|up to|"
+    r"less than|fewer "
+    r"than|under|below|above|between|within|or so|some|\d to|than|every|ending in|ending with|ext\.?|"
+    r"extension|#|~|≈|≥|≤|>|<|[-–—])[ \t]*$",
     re.IGNORECASE,
 )
 # Words that name the same in keys and in speech. Chosen here, by hand.
 _ALIKE_TEXT = (
     "price cost fare|fee charge|total sum overall altogether grand|quantity qty count|percent pct percentage "
     "rate|average avg mean|maximum max peak highest|minimum min lowest|temperature temp|duration took elapsed time "
-    "runtime last|memory mem ram|number num count|size large big|length long|weight weigh|height high tall|distance far|"
-    "age old year|refund refunded|balanc|stock inventory available left remain|user customer member|error err failure|change increase decrease rise rose grew grow growth drop fall fell difference|reach contact call phone email|peak highest warmest hottest coldest largest"
+    "runtime last|memory mem ram|number num count|size large big|length long|weight weigh|height high "
+    "tall|distance far|"
+    "age old year|refund refunded|balanc|stock inventory available left remain|user customer member|error "
+    "err failure|change increase decrease rise rose grew grow growth drop fall fell difference|reach contact "
+    "call phone email|peak highest warmest hottest coldest largest"
 )
 _ALIKE: dict[str, frozenset[str]] = {}
 for _group in _ALIKE_TEXT.split("|"):
@@ -49,15 +56,17 @@ for _group in _ALIKE_TEXT.split("|"):
         _ALIKE[_word] = _ALIKE.get(_word, frozenset()) | _stems
 # Parts of a key that say the unit or the form of its value, and nothing about what it is.
 _FORM_TEXT = (
-    "usd eur gbp dollar euro ms sec second minute min hour day byte kb mb gb mib gib kg km cm mm percent pct value number "
+    "usd eur gbp dollar euro ms sec second minute min hour day byte kb mb gb mib gib kg km cm mm percent "
+    "pct value number "
     "num amount iso utc at on raw formatted int float per unit in total count"
 )
 _FORM = frozenset(stem(word) for word in _FORM_TEXT.split())
 
 
 # Keys of arguments that say what thing a call is about.
-_THINGS = frozenset(
-    map(stem, "line email user name path file item number host to recipient sku order address ticket phone server service table url link".split())
+_THINGS = stem_set(
+    "line email user name path file item number host to recipient sku order address ticket phone "
+    "server service table url link"
 )
 
 
@@ -191,13 +200,15 @@ def is_unreal(text: str) -> bool:
 
 
 def is_denied(text: str) -> bool:
+    """Whether a text denies something."""
     return _NOT.search(text) is not None
 
 
 def is_alike(word: str, among: frozenset[str]) -> bool:
     """Whether a stem, or one that means the same, is among these."""
     return bool(_ALIKE.get(word, frozenset({word})) & among) or any(
-        len(word) > 3 and len(other) > 3 and (word[:5] == other[:5] or word == other[:4] or other == word[:4]) for other in among
+        len(word) > 3 and len(other) > 3 and (word[:5] == other[:5] or word == other[:4] or other == word[:4])
+        for other in among
     )
 
 

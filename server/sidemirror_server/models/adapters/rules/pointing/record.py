@@ -10,8 +10,8 @@ from sidemirror_server.models.adapters.rules.pointing.texts import name_words, w
 from sidemirror_server.models.evidence import Evidence, EvidenceStep
 
 # Only this much of a result is read, and of all results together: longer ones are documents. In code points.
-READ_CHARS, READ_CHARS_IN_ALL = 32_000, 200_000
-_MOST_ITEMS = 2_000
+READ_CHARS, READ_CHARS_IN_ALL = 32_000, 100_000
+_MOST_ITEMS = 600
 _COMMANDS = frozenset({"cmd", "command", "args", "code", "query", "sql", "script", "statement", "input"})
 _MOST_TRIES = 20
 _DECODER = json.JSONDecoder()
@@ -19,7 +19,8 @@ _DECODER = json.JSONDecoder()
 _OPENS = re.compile(r"(?:^|[\s:=])(?P<at>[{\[](?=[\s\"{\[\d\]}tfn-]))", re.MULTILINE)
 _NAME_CHARS = 60
 _LINE = re.compile(
-    r"^[ \t*•-]{0,8}(?P<key>[A-Za-z][\w ./()%-]{0,40}?)[*\"'` ]{0,3}(?:[:=|]|\t)[ \t*\"'`]{0,4}(?P<value>[^\n|]{1,120}?)"
+    r"^[ \t*•-]{0,8}(?P<key>[A-Za-z][\w ./()%-]{0,40}?)[*\"'` ]{0,3}(?:[:=|]|\t)[ "
+    r"\t*\"'`]{0,4}(?P<value>[^\n|]{1,120}?)"
     r"[\"'`*, |]{0,4}$",
     re.MULTILINE,
 )

@@ -22,6 +22,7 @@ from sidemirror_server.models.adapters.rules.pointing.texts import (
     numbers,
     same,
     tokens_of,
+    word_set,
 )
 
 _CLAUSE = re.compile(r"[,;:()](?!\d)|\s[-–—]\s|\b(?:and|but|while|whereas)\b", re.IGNORECASE)
@@ -42,6 +43,8 @@ class Value(msgspec.Struct, frozen=True):
 
 
 class Row(msgspec.Struct, frozen=True):
+    """The words and the numbers of one row."""
+
     words: frozenset[str]
     values: tuple[Value, ...]
 
@@ -49,6 +52,8 @@ class Row(msgspec.Struct, frozen=True):
 def rows(reading: Reading) -> Iterator[Point]:
     """Numbers of the answer that stand nowhere on record, beside words of one row whose only number of that kind the
     answer does not have."""
+    if not any(map(str.isdigit, reading.answer)):
+        return
     known = [row for call in reading.record.worked for row in rows_of(call)][:_MOST_ROWS]
     weights = _weights(known)
     for sentence in reading.sentences if known else ():
@@ -64,7 +69,13 @@ def rows(reading: Reading) -> Iterator[Point]:
             else:
                 value = _meant(reading, sentence, number, known, weights)
             if value is not None:
-                yield Point("wrong_fact", _words_around(sentence, number), value.quote, "The record has another value here.", _FIX)
+                yield Point(
+                    "wrong_fact",
+                    _words_around(sentence, number),
+                    value.quote,
+                    "The record has another value here.",
+                    _FIX,
+                )
 
 
 def _meant(
@@ -77,7 +88,9 @@ def _meant(
         if row is None:
             continue
         kind = _kind(number)
-        fits = [value for value in row.values if value.kind == kind or (not kind or not value.kind) and not value.words]
+        fits = [
+            value for value in row.values if value.kind == kind or ((not kind or not value.kind) and not value.words)
+        ]
         named = [value for value in fits if value.words & said] or [value for value in fits if not value.words]
         if not named and any(one.value == value.value for value in fits for one in numbers(clause, spelled=True)):
             named = fits
@@ -92,7 +105,7 @@ def _instead(
 ) -> Value | None:
     """The value of the row that the sentence speaks of, where the number is that of another row of its kind."""
     kind = _kind(number)
-    if not kind and not number.places or number.value in reading.requested:
+    if (not kind and not number.places) or number.value in reading.requested:
         return None
     theirs = [row for row in known if any(same(value.value, number.value) for value in row.values)]
     said = sentence.words
@@ -103,14 +116,20 @@ def _instead(
     if any(2 * sum(weights[word] for word in other.words & said) > mine for other in theirs):
         return None
     fits = [value for value in row.values if value.kind == kind and not value.words]
-    if len(fits) != 1 or len(list(numbers(sentence.text))) != 1 or any(same(fits[0].value, one) for one in reading.said):
+    if (
+        len(fits) != 1
+        or len(list(numbers(sentence.text))) != 1
+        or any(same(fits[0].value, one) for one in reading.said)
+    ):
         return None
     return fits[0]
 
 
 def _best(known: Sequence[Row], said: frozenset[str], weights: dict[str, float]) -> Row | None:
     """The row that shares the most with these words; None if another shares nearly as much."""
-    scores = sorted(((sum(weights[word] for word in row.words & said), place) for place, row in enumerate(known)), reverse=True)
+    scores = sorted(
+        ((sum(weights[word] for word in row.words & said), place) for place, row in enumerate(known)), reverse=True
+    )
     if not scores or scores[0][0] < _LEAST:
         return None
     if len(scores) > 1 and scores[1][0] * _MARGIN > scores[0][0]:
@@ -148,7 +167,9 @@ def _row_of(item: Item) -> Row:
                 values.append(Value(found[0].value, _kind(found[0]), field.quote, frozenset(field.name)))
     words |= {word for key in item.path[-1:] for word in name_words(key)}
     if item.parent is not None:
-        words |= {word for field in item.parent.fields if isinstance(field.value, str) for word in tokens_of(field.value[:80])}
+        words |= {
+            word for field in item.parent.fields if isinstance(field.value, str) for word in tokens_of(field.value[:80])
+        }
     return Row(frozenset(words), tuple(values))
 
 
@@ -163,7 +184,7 @@ def _kind(number: Number) -> str:
     return number.unit if number.unit in _KINDS else ""
 
 
-_KINDS = frozenset("% gb mb kb tb ms s sec min h km m kg g l mbps kwh mi ft lbs °c °f".split())
+_KINDS = word_set("% gb mb kb tb ms s sec min h km m kg g l mbps kwh mi ft lbs °c °f")
 
 
 def _is_like(number: Number, value: Value) -> bool:
@@ -186,7 +207,7 @@ def _words_around(sentence: Sentence, number: Number) -> str:
 def mixed_rows(reading: Reading) -> Iterator[Point]:
     """A day or a time beside the identifier of one row, where it stands in another row of the same result
     and nowhere else on record."""
-    for call in reading.record.worked:
+    for call in reading.record.worked if _facts(reading.answer)[1] else ():
         found = [_Facts(line, *_facts(line)) for line in _lines_of(call)][:_MOST_ROWS]
         names = Counter(name for row in found for name in row.names)
         facts = Counter(fact for row in found for fact in row.facts)
@@ -203,7 +224,9 @@ def mixed_rows(reading: Reading) -> Iterator[Point]:
                     continue
                 other = [row for row in found if fact in row.facts]
                 if facts[fact] == 1 and other and not _stands_elsewhere(reading, call, fact):
-                    yield Point("wrong_fact", sentence.plain, other[0].text[:300], "The record has this in another row.", _FIX)
+                    yield Point(
+                        "wrong_fact", sentence.plain, other[0].text[:300], "The record has this in another row.", _FIX
+                    )
                     return
 
 
@@ -222,7 +245,9 @@ def _lines_of(call: Call) -> list[str]:
 def _facts(text: str) -> tuple[frozenset[str], frozenset[str]]:
     """The identifiers of a text, with the last parts of paths, and its days and times."""
     told = {f"{day.month}-{day.day}" for day in days(text)} | {match[0] for match in _TIME.finditer(text)}
-    named = {word for word in tokens_of(text) if any(map(str.isdigit, word)) or "/" in word or "_" in word or "." in word}
+    named = {
+        word for word in tokens_of(text) if any(map(str.isdigit, word)) or "/" in word or "_" in word or "." in word
+    }
     named |= {word.rpartition("/")[2] for word in named}
     return frozenset(word for word in named if len(word) > 3 and not _DATE_LIKE.match(word)), frozenset(told)
 
@@ -232,7 +257,11 @@ def _kind_of(fact: str) -> str:
 
 
 def _stands_elsewhere(reading: Reading, call: Call, fact: str) -> bool:
-    texts = [reading.record.request, *(one.text for one in reading.record.calls if one is not call), *(one.arguments for one in reading.record.calls)]
+    texts = [
+        reading.record.request,
+        *(one.text for one in reading.record.calls if one is not call),
+        *(one.arguments for one in reading.record.calls),
+    ]
     return any(fact in _facts(text)[1] for text in texts)
 
 
@@ -275,9 +304,10 @@ def _alike(items: Sequence[Item]) -> Iterator[tuple[str, list[Item]]]:
             yield key, group
 
 
-_LABEL_KEYS = frozenset(
-    "status state response result outcome stage phase decision conclusion health priority severity type role plan tier level category answer vote "
-    "approval availability condition review verdict rsvp".split()
+_LABEL_KEYS = word_set(
+    "status state response result outcome stage phase decision conclusion health priority severity type "
+    "role plan tier level category answer vote "
+    "approval availability condition review verdict rsvp"
 )
 
 
@@ -295,7 +325,7 @@ def parts_of(item: Item, key: str = "") -> set[str]:
     parts: set[str] = set()
     for field in item.fields:
         if isinstance(field.value, str) and field.key != key and len(field.value) <= 60:
-            parts |= {word for word in re.findall(r"[A-Z][\w'’-]{2,}|[\w-]*\d[\w-]{2,}", field.value)}
+            parts |= set(re.findall(r"[A-Z][\w'’-]{2,}|[\w-]*\d[\w-]{2,}", field.value))
             if field.key.casefold() in {"name", "id", "title", "key", "host", "service", "email"}:
                 parts.add(field.value)
     if item.path and not item.listed:

@@ -6,12 +6,22 @@ from collections.abc import Iterator
 from sidemirror_server.models.adapters.rules.pointing.point import Point
 from sidemirror_server.models.adapters.rules.pointing.reading import Reading, is_unreal
 from sidemirror_server.models.adapters.rules.pointing.record import Field
-from sidemirror_server.models.adapters.rules.pointing.texts import Sentence, name_words, stem, words_of
+from sidemirror_server.models.adapters.rules.pointing.texts import (
+    Sentence,
+    name_words,
+    stem,
+    stem_set,
+    word_set,
+    words_of,
+)
 
 # One family a line, one state a group of words for it; a thing is in one state of a family. Chosen here.
 _FAMILIES_TEXT = """
-pending,processing,in progress,awaiting,queued,preparing,waiting|shipped,in transit,dispatched,on its way,out for delivery|delivered,arrived|cancelled,canceled|returned|on hold,held
-queued,scheduled,waiting,not started,todo,to do,backlog,planned|in progress,running,processing|failed,errored,failing,error,failure|succeeded,successful,completed,complete,finished,done,success,passed,passing|blocked|paused|aborted
+pending,processing,in progress,awaiting,queued,preparing,waiting|shipped,in transit,dispatched,on its way,out \
+for delivery|delivered,arrived|cancelled,canceled|returned|on hold,held
+queued,scheduled,waiting,not started,todo,to do,backlog,planned|in \
+progress,running,processing|failed,errored,failing,error,failure|succeeded,successful,completed,complete,\
+finished,done,success,passed,passing|blocked|paused|aborted
 open,reopened,unresolved|closed,resolved,fixed|merged|draft|in progress,in review|blocked|triage
 healthy,up,operational,online,available,reachable|unhealthy,down,degraded,offline,unavailable,unreachable
 enabled,active,activated,on,activate|disabled,inactive,deactivated,off,suspended,deactivate|paused|expired
@@ -37,17 +47,22 @@ for _family, _groups in enumerate(_FAMILIES):
     for _state, _words in enumerate(_groups):
         for _word in _words:
             _STATES.setdefault(_word, []).append((_family, _state))
-_KEYS = frozenset("status state stage phase condition result outcome conclusion health availability stock visibility".split())
+_KEYS = word_set("status state stage phase condition result outcome conclusion health availability stock visibility")
 _WORDS = "|".join(sorted((re.escape(word) for word in _STATES), key=len, reverse=True))
 _SAID = re.compile(
     r"\b(?:is|are|['’]s|has been|have been|was|were|as|status(?: is|:| of)?|state(?: is|:| of)?|shows(?: as)?|"
-    r"remains|stands at|got|[a-z]{2,20}:)[ *_`\"'“]{1,4}(?:now |already |currently |still |also |both |all |successfully |fully |"
+    r"remains|stands at|got|[a-z]{2,20}:)[ *_`\"'“]{1,4}(?:now |already |currently |still |also |both |all "
+    r"|successfully |fully |"
     r"actually |marked (?:as )?|listed as |in |an? ){0,3}[*_`\"'“]{0,3}(?P<state>" + _WORDS + r")\b(?![-/])",
     re.IGNORECASE,
 )
-_DENIED = re.compile(r"\b(?:not|no longer|never|isn['’]t|aren['’]t|hasn['’]t|haven['’]t|yet to be|wasn['’]t|nor|neither)\b", re.IGNORECASE)
+_DENIED = re.compile(
+    r"\b(?:not|no longer|never|isn['’]t|aren['’]t|hasn['’]t|haven['’]t|yet to be|wasn['’]t|nor|neither)\b",
+    re.IGNORECASE,
+)
 # What a thing was in the past it still is. Of other states `was` says nothing about now.
-_ENDS = frozenset("delivered merged cancelled canceled rejected approved declined denied published archived paid failed".split())
+_ENDS = word_set("delivered merged cancelled canceled rejected approved declined denied published archived paid failed")
+_NONE = re.compile(r"\b(?:no|without)\b", re.IGNORECASE)
 _NOT = re.compile(r"n['’]t |\bnot ")
 _YES, _NO = frozenset({"yes", "true", "on"}), frozenset({"no", "false", "off"})
 _FIX = "Say the state that the record has."
@@ -76,7 +91,8 @@ def _other_state(reading: Reading, sentence: Sentence, match: re.Match[str], wor
     fields = [
         field
         for field in reading.record.fields
-        if isinstance(field.value, str) and (set(field.key.casefold().split("_")) & _KEYS or field.key.casefold() in _KEYS)
+        if isinstance(field.value, str)
+        and (set(field.key.casefold().split("_")) & _KEYS or field.key.casefold() in _KEYS)
     ]
     known = [(field, _STATES.get(_plain(str(field.value)), [])) for field in fields]
     fields = reading.about(sentence, [field for field, places in known if any(family in said for family, _ in places)])
@@ -120,12 +136,20 @@ def _claim(sentence: Sentence, word: str) -> tuple[str, bool] | None:
     """Words of the sentence that claim or deny the state that `word` names, and which of the two; None if none do."""
     for match in re.finditer(
         r"\b(?:is|are|['’]s|has been|have been|was|were|has|have|does|supports?|includes?)\b(?P<not> not|n['’]t|no)?"
-        r"(?: [a-z]{1,14}){0,2}? (?P<word>[A-Za-z]{2,20})\b", sentence.text, re.IGNORECASE,
+        r"(?: [a-z]{1,14}){0,2}? (?P<word>[A-Za-z]{2,20})\b",
+        sentence.text,
+        re.IGNORECASE,
     ):
         if stem(match["word"]) == word:
-            denied = _DENIED.search(sentence.text[max(0, match.start() - 12) : match.start()]) or _NOT.search(sentence.text[max(0, match.start() - 8) : match.start()])
-            denied = denied or match["not"] or _DENIED.search(match[0]) or re.search(r"\b(?:no|without)\b", match[0])
-            return match[0], not denied
+            before = sentence.text[max(0, match.start() - 12) : match.start()]
+            parts = (
+                _DENIED.search(before),
+                _NOT.search(before[-8:]),
+                match["not"],
+                _DENIED.search(match[0]),
+                _NONE.search(match[0]),
+            )
+            return match[0], not any(parts)
     return None
 
 
@@ -147,7 +171,9 @@ def _is_its_subject(sentence: Sentence, match: re.Match[str], field: Field, fiel
     begin = max(sentence.text.rfind(mark, 0, match.start()) for mark in (",", ";", ":", "(", " and ", " but ")) + 1
     subject = set(words_of(sentence.text[begin : match.start()])[-6:])
     item = field.item
-    known = {word for name in item.names for word in words_of(name)} | {word for key in item.path for word in name_words(key)}
+    known = {word for name in item.names for word in words_of(name)} | {
+        word for key in item.path for word in name_words(key)
+    }
     known |= item.call.name_words - _READING
     known |= set(field.name) - {stem(key) for key in _KEYS}
     if subject:
@@ -155,7 +181,7 @@ def _is_its_subject(sentence: Sentence, match: re.Match[str], field: Field, fiel
     return len({one.item for one in fields}) == 1
 
 
-_READING = frozenset(map(stem, "get find search list read fetch query lookup check view show details info status all by id".split()))
+_READING = stem_set("get find search list read fetch query lookup check view show details info status all by id")
 
 
 def _named(field: Field, sentence: Sentence) -> bool:
@@ -170,5 +196,3 @@ def _was_made(reading: Reading, word: str) -> bool:
 
 def _plain(value: str) -> str:
     return " ".join(value.casefold().replace("_", " ").replace("-", " ").split())
-
-

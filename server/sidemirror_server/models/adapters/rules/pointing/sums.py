@@ -25,33 +25,48 @@ _CHAIN = re.compile(
 )
 _TERM = re.compile(r"([+×x*−-]?) ?[$€£]?(\d[\d,]*(?:\.\d+)?)")
 _TOTAL = re.compile(
-    r"^[ \t*•|_#>-]{0,8}(?:grand |overall |sub|combined )?(?:total|sum)(?: (?:cost|price|amount|due|spend|spent|paid|expenses|of all))?\b", re.IGNORECASE
+    r"^[ \t*•|_#>-]{0,8}(?:grand |overall |sub|combined )?(?:total|sum)(?: (?:cost|price|amount|due|spend|"
+    r"spent|paid|expenses|of all))?\b",
+    re.IGNORECASE,
 )
 _OTHER_TOTAL = re.compile(r"\b(?:difference|additional|savings?|refund)\b", re.IGNORECASE)
 _SHARE = re.compile(
-    r"(?P<share>\d{1,3}(?:\.\d{1,4})?) ?(?:%|percent) of [$€£]?(?P<whole>\d[\d,]{0,14}(?:\.\d{1,4})?) (?:is|=|equals|comes to|"
+    r"(?P<share>\d{1,3}(?:\.\d{1,4})?) ?(?:%|percent) of [$€£]?(?P<whole>\d[\d,]{0,14}(?:\.\d{1,4})?) "
+    r"(?:is|=|equals|comes to|"
     r"gives) [$€£]?(?P<part>\d[\d,]{0,14}(?:\.\d{1,4})?)",
     re.IGNORECASE,
 )
 _OUT_OF = re.compile(
-    r"(?P<part>\d[\d,]{0,9}) (?:out )?of (?:the |all )?(?P<whole>\d[\d,]{0,9})(?: [a-z]{1,20}){0,3},? ?\(?(?:which is |that is "
+    r"(?P<part>\d[\d,]{0,9}) (?:out )?of (?:the |all )?(?P<whole>\d[\d,]{0,9})(?: [a-z]{1,20}){0,3},? "
+    r"?\(?(?:which is |that is "
     r"|i\.e\. |or |= ?|≈ ?)?(?:about |roughly |around )?(?P<share>\d{1,3}(?:\.\d{1,4})?) ?(?:%|percent)",
     re.IGNORECASE,
 )
 _EACH = re.compile(
-    r"(?P<many>\d{1,4})(?: [a-z]{1,15}){0,3} (?:at|for|@|×|x) [$€£]?(?P<each>\d[\d,]{0,9}(?:\.\d{1,4})?) (?:each|apiece|per "
-    r"[a-z]{1,12}),? (?:is|=|for a total of|comes to|totals?|makes|costs?|that is|or) ?[$€£]?(?P<all>\d[\d,]{0,12}(?:\.\d{1,4})?)",
+    r"(?P<many>\d{1,4})(?: [a-z]{1,15}){0,3} (?:at|for|@|×|x) [$€£]?(?P<each>\d[\d,]{0,9}(?:\.\d{1,4})?) "
+    r"(?:each|apiece|per "
+    r"[a-z]{1,12}),? (?:is|=|for a total of|comes to|totals?|makes|costs?|that is|or) "
+    r"?[$€£]?(?P<all>\d[\d,]{0,12}(?:\.\d{1,4})?)",
     re.IGNORECASE,
 )
-_RATE = re.compile(r"[$€£] ?(?P<each>\d[\d,]{0,9}(?:\.\d{1,4})?) (?:a|an|per|each|for each|for every) (?P<unit>[a-z]{3,12})", re.IGNORECASE)
+_RATE = re.compile(
+    r"[$€£] ?(?P<each>\d[\d,]{0,9}(?:\.\d{1,4})?) (?:a|an|per|each|for each|for every) (?P<unit>[a-z]{3,12})",
+    re.IGNORECASE,
+)
 _SUMS_UP = re.compile(
-    r"\b(?:(?P<left>leaves?|left|remain\w{0,4}|still to)|in all|altogether|in total|a total of|totals?|sum|combined|together|adds? up to)\b", re.IGNORECASE
+    r"\b(?:(?P<left>leaves?|left|remain\w{0,4}|still to)|in all|altogether|in total|a total of|totals?|sum|"
+    r"combined|together|adds? up to)\b",
+    re.IGNORECASE,
 )
 _MOST_KNOWN = 60
-_COMES_TO = re.compile(r"\b(?:comes? to|totals?|totall?ing|in all|altogether|makes|get|gets|pay|owe|costs?|is|are|sum)\b", re.IGNORECASE)
+_COMES_TO = re.compile(
+    r"\b(?:comes? to|totals?|totall?ing|in all|altogether|makes|get|gets|pay|owe|costs?|is|are|sum)\b", re.IGNORECASE
+)
 _CHANGE = re.compile(
-    r"from [$€£]?(?P<one>\d[\d,]{0,14}(?:\.\d{1,4})?)(?: [a-z]{1,12})? to [$€£]?(?P<two>\d[\d,]{0,14}(?:\.\d{1,4})?)(?: "
-    r"[a-z]{1,12})?,? ?\(?(?:an? |by |which is an? |that is an? )?(?:[a-z]{1,12} (?:of |by )?)?(?P<share>\d{1,4}(?:\.\d{1,4})?) ?"
+    r"from [$€£]?(?P<one>\d[\d,]{0,14}(?:\.\d{1,4})?)(?: [a-z]{1,12})? to "
+    r"[$€£]?(?P<two>\d[\d,]{0,14}(?:\.\d{1,4})?)(?: "
+    r"[a-z]{1,12})?,? ?\(?(?:an? |by |which is an? |that is an? )?(?:[a-z]{1,12} (?:of |by "
+    r")?)?(?P<share>\d{1,4}(?:\.\d{1,4})?) ?"
     r"(?:%|percent)",
     re.IGNORECASE,
 )
@@ -64,7 +79,9 @@ def sums(reading: Reading) -> Iterator[Point]:
         if quote not in told:
             told.add(quote)
             yield Point("wrong_fact", quote, "", "This does not add up.", _FIX)
-    for work in worked_out(_CHAIN.sub(lambda found: " " * len(found[0]) if len(_TERM.findall(found[0])) > 3 else found[0], reading.answer)):
+    for work in worked_out(
+        _CHAIN.sub(lambda found: " " * len(found[0]) if len(_TERM.findall(found[0])) > 3 else found[0], reading.answer)
+    ):
         if not work.holds and not any(work.quote in quote for quote in told):
             yield Point("wrong_fact", work.quote, "", "This does not add up.", _FIX)
     yield from _totals(reading.sentences)
@@ -134,12 +151,24 @@ def _rates(reading: Reading) -> Iterator[Point]:
         if not many and unit in {"night", "day"}:
             many = set(_spans(reading))
         for total in numbers(reading.answer[match.end() : match.end() + 120]):
-            if len(many) != 1 or not total.money or reading.knows(total) or not _COMES_TO.search(reading.answer[match.end() : match.end() + total.start]):
+            if (
+                len(many) != 1
+                or not total.money
+                or reading.knows(total)
+                or not _COMES_TO.search(reading.answer[match.end() : match.end() + total.start])
+            ):
                 continue
             (count,) = many
-            if each and not same(each * count, total.value) and each * count not in reading.said and 0.3 < total.value / (each * count or 1) < 3:
+            if (
+                each
+                and not same(each * count, total.value)
+                and each * count not in reading.said
+                and 0.3 < total.value / (each * count or 1) < 3
+            ):
                 against = next((field.quote for field in reading.record.fields if field.value == each), "")
-                yield Point("wrong_fact", total.text, against, f"{match['each']} times {count:g} is {each * count:g}.", _FIX)
+                yield Point(
+                    "wrong_fact", total.text, against, f"{match['each']} times {count:g} is {each * count:g}.", _FIX
+                )
             break
 
 
@@ -149,7 +178,11 @@ def shares(reading: Reading) -> Iterator[Point]:
     for sentence in sentences(reading.answer):
         found = list(numbers(sentence.text))
         for number in found:
-            if number.unit not in {"%", "percent"} or number.value in reading.record.numbers or is_hedged(sentence, number.start):
+            if (
+                number.unit not in {"%", "percent"}
+                or number.value in reading.record.numbers
+                or is_hedged(sentence, number.start)
+            ):
                 continue
             known = {one.value for one in (*near, *found) if one.unit not in {"%", "percent"} and one.value > 0}
             if len(known) < 2 or is_unreal(sentence.text):
@@ -158,7 +191,9 @@ def shares(reading: Reading) -> Iterator[Point]:
             if len(every) > _MOST_KNOWN or any(_is_share(number, one, two) for one in every for two in every):
                 continue
             against = next((quote for value in sorted(known) if (quote := reading.quote_of(value))), "")
-            yield Point("wrong_fact", sentence.text[number.start : number.end], against, "No two numbers have this share.", _FIX)
+            yield Point(
+                "wrong_fact", sentence.text[number.start : number.end], against, "No two numbers have this share.", _FIX
+            )
         near = (near + found)[-6:]
 
 
@@ -176,24 +211,27 @@ def _lists(reading: Reading) -> Iterator[Point]:
         match = _SUMS_UP.search(sentence.text)
         if match is not None:
             result = next((one for one in found if one.start >= match.start()), None)
-            parts = [one for one in (*before, *(one for one in found if one.start < match.start()))]
-            if result is not None and not reading.knows(result):
-                same_kind = [one for one in parts if (one.unit, one.money) == (result.unit, result.money)]
-                values = [one.value for one in same_kind]
-                if match["left"] is not None:
-                    parts = [one.value for one in parts if (one.unit in {result.unit, ""}) and one.money == result.money]
-                    sums = _leftovers(parts)
-                    near = [total for total in sums if distance_at_most_one(f"{total:g}", f"{result.value:g}")]
-                    wrong = len(parts) >= 2 and bool(near) and not any(same(total, result.value) for total in sums)
-                else:
-                    total = sum(values)
-                    wrong = len(values) >= 2 and 0.8 < result.value / (total or 1) < 1.25 and not same(total, result.value, result.places)
-                    wrong = wrong and not any(same(one, result.value, result.places) for one in _subset_sums(values))
-                if wrong and not reading.works_out(result):
-                    quote = sentence.text[result.start : result.end]
+            parts = [*before, *(one for one in found if one.start < match.start())]
+            if result is not None and not reading.knows(result) and _is_off(result, parts, match["left"] is not None):
+                if not reading.works_out(result):
+                    values = {one.value for one in parts}
                     against = next((field.quote for field in reading.record.fields if field.value in values), "")
-                    yield Point("wrong_fact", quote, against, "The numbers before it come to another.", _FIX)
+                    reason = "The numbers before it come to another."
+                    yield Point("wrong_fact", sentence.text[result.start : result.end], against, reason, _FIX)
         before = (before + found)[-8:]
+
+
+def _is_off(result: Number, parts: list[Number], is_left: bool) -> bool:
+    """Whether the numbers before a result come to nearly it, and not to it: as a sum within a fifth, or as what is
+    left in all digits but one."""
+    if is_left:
+        like = [one.value for one in parts if one.unit in {result.unit, ""} and one.money == result.money]
+        rests = _leftovers(like)
+        near = any(distance_at_most_one(f"{rest:g}", f"{result.value:g}") for rest in rests)
+        return len(like) >= 2 and near and not any(same(rest, result.value) for rest in rests)
+    values = [one.value for one in parts if (one.unit, one.money) == (result.unit, result.money)]
+    near = 0.8 < result.value / (sum(values) or 1) < 1.25
+    return len(values) >= 2 and near and not any(same(one, result.value, result.places) for one in _subset_sums(values))
 
 
 def _leftovers(values: list[float]) -> set[float]:
@@ -220,9 +258,13 @@ def _spans(reading: Reading) -> Iterator[float]:
 def _reaches(amounts: list[Number], total: Number) -> bool:
     values = [amount.value for amount in amounts]
     signed = sum(-value if "-" in amount.text else value for amount, value in zip(amounts, values, strict=True))
-    return same(sum(values), total.value) or same(signed, total.value) or any(
-        same(sum(values) - 2 * one, total.value) or same(sum(values) - one, total.value) or same(one, total.value)
-        for one in values
+    return (
+        same(sum(values), total.value)
+        or same(signed, total.value)
+        or any(
+            same(sum(values) - 2 * one, total.value) or same(sum(values) - one, total.value) or same(one, total.value)
+            for one in values
+        )
     )
 
 

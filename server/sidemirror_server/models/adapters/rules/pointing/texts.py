@@ -1,5 +1,6 @@
 """The answer as sentences with the numbers and words in them. Offsets are those of the whole text."""
 
+import functools
 import re
 from collections.abc import Iterator
 
@@ -8,7 +9,8 @@ import msgspec
 _SENTENCE_END = re.compile(r"(?<=[.!?;])\s|\n| [|•] ")
 _WORD = re.compile(r"[^\W_]+")
 _STOP_TEXT = (
-    "a an and are as at be been by for from has have had he her his i if in into is it its me my not of on or our she so "
+    "a an and are as at be been by for from has have had he her his i if in into is it its me my not of "
+    "on or our she so "
     "that the their them then there these they this to was we were will with you your all any also now just each per"
 )
 STOP = frozenset(_STOP_TEXT.split())
@@ -18,8 +20,10 @@ _NO_QUANTITY = re.compile(
     r"https?://[^\s)\]>\"']{1,300}"
     r"|\b\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2})?(?:\.\d{1,9})?(?:Z|[+-]\d{2}:?\d{2})?)?"
     r"|\b\d{1,2}[/.]\d{1,2}[/.]\d{2,4}\b"
-    r"|\b\d{1,2}(?:st|nd|rd|th)?(?: of)? (?:jan|feb|mar|apr|may|june?|july?|aug|sept?|oct|nov|dec)[a-z]{0,7}\b(?:,? \d{4}\b)?"
-    r"|\b(?:jan|feb|mar|apr|may|june?|july?|aug|sept?|oct|nov|dec)[a-z]{0,7}\.? \d{1,2}(?:st|nd|rd|th)?\b(?:,? \d{4}\b)?"
+    r"|\b\d{1,2}(?:st|nd|rd|th)?(?: of)? (?:jan|feb|mar|apr|may|june?|july?|aug|sept?|oct|nov|"
+    r"dec)[a-z]{0,7}\b(?:,? \d{4}\b)?"
+    r"|\b(?:jan|feb|mar|apr|may|june?|july?|aug|sept?|oct|nov|dec)[a-z]{0,7}\.? \d{1,2}(?:st|nd|rd|"
+    r"th)?\b(?:,? \d{4}\b)?"
     r"|\b\d{1,2}:\d{2}(?::\d{2})?(?:[ \u202f]?[ap]\.?m\b)?"
     r"|\b\d+(?:\.\d+){2,8}\b"
     r"|\bv\d[\w.]{0,20}"
@@ -30,10 +34,15 @@ _NO_QUANTITY = re.compile(
     re.IGNORECASE,
 )
 _NUMBER = re.compile(
-    r"(?<![\w.,])(?P<sign>[-−])?(?P<money>[$€£¥] ?)?(?P<digits>\d{1,3}(?:,\d{3}){1,6}(?:\.\d{1,10})?|\d{1,15}(?:\.\d{1,10})?)"
+    r"(?<![\w.,])(?P<sign>[-−])?(?P<money>[$€£¥] ?)?(?P<digits>\d{1,3}(?:,\d{3}){1,6}(?:\.\d{1,10})?|"
+    r"\d{1,15}(?:\.\d{1,10})?)"
     r"(?![\d])(?:[ \u00a0-]?(?P<unit>%|°[CF]|[A-Za-zµ€£$]{1,15})(?![\w]))?"
 )
-_TOKEN = re.compile(r"\b\d{1,2}:\d{2}\b|\b\d{4}-\d{2}-\d{2}\b|[\w./@-]{0,60}(?:[A-Za-z][\w./@-]{0,4}\d|\d[\w./@-]{0,4}[A-Za-z])[\w./@-]{0,60}|[\w-]{1,40}(?:/[\w.-]{1,60}){1,8}|\b[\w-]{1,60}\.[a-z]{2,5}\b|\b[a-z]{1,40}(?:_[a-z]{1,40}){1,6}\b")
+_TOKEN = re.compile(
+    r"\b\d{1,2}:\d{2}\b|\b\d{4}-\d{2}-\d{2}\b|[\w./@-]{0,60}(?:[A-Za-z][\w./@-]{0,4}\d|"
+    r"\d[\w./@-]{0,4}[A-Za-z])[\w./@-]{0,60}|[\w-]{1,40}(?:/[\w.-]{1,60}){1,8}|\b[\w-]{1,60}\.[a-z]{2,5}\b|"
+    r"\b[a-z]{1,40}(?:_[a-z]{1,40}){1,6}\b"
+)
 # So many digits without a comma or a point are an identifier.
 _IDENTIFIER_DIGITS = 7
 _SPELLED_TEXT = (
@@ -71,6 +80,7 @@ class Sentence(msgspec.Struct, frozen=True):
         return self.text.strip(" \t-*•>#|")
 
 
+@functools.lru_cache(maxsize=16_384)
 def stem(word: str) -> str:
     """A word without plural, tense and case: enough to compare names of fields with words."""
     word = word.casefold()
@@ -84,6 +94,16 @@ def stem(word: str) -> str:
     if len(word) > 3 and word[-1] == word[-2] and word[-1] not in "sl":
         word = word[:-1]
     return word
+
+
+def word_set(text: str) -> frozenset[str]:
+    """The words of a list that is written as one text."""
+    return frozenset(text.split())
+
+
+def stem_set(text: str) -> frozenset[str]:
+    """Their stems."""
+    return frozenset(map(stem, text.split()))
 
 
 def words_of(text: str) -> list[str]:

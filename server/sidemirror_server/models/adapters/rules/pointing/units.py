@@ -9,11 +9,16 @@ from sidemirror_server.models.adapters.rules.pointing.texts import Number, numbe
 
 # What can be mistaken for each other: one dimension a line, one unit a group of spellings.
 _UNITS_TEXT = """
-ns nanosecond nanoseconds|us µs microsecond microseconds|ms msec millisecond milliseconds|s sec secs second seconds|min mins minute minutes|h hr hrs hour hours|day days d|week weeks|month months|year years yr
-b byte bytes|kb kib kilobyte kilobytes|mb mib megabyte megabytes|gb gib gigabyte gigabytes|tb tib terabyte terabytes|bit bits
-$ usd dollar dollars|€ eur euro euros|£ gbp pound pounds|¥ jpy yen|chf|cent cents|inr rupee rupees|pln zloty|czk|sek|nok|dkk|cad|aud|cny rmb yuan|krw|brl|mxn|zar|try|huf|sgd|hkd|nzd
-mg milligram milligrams|g gram grams|kg kilogram kilograms kilo kilos|lb lbs pounds-weight|t ton tons tonne tonnes|oz ounce ounces
-mm millimeter millimetre millimeters millimetres|cm centimeter centimetre centimeters centimetres|m meter metre meters metres|km kilometer kilometre kilometers kilometres|mi mile miles|ft foot feet|in inch inches
+ns nanosecond nanoseconds|us µs microsecond microseconds|ms msec millisecond milliseconds|s sec secs second \
+seconds|min mins minute minutes|h hr hrs hour hours|day days d|week weeks|month months|year years yr
+b byte bytes|kb kib kilobyte kilobytes|mb mib megabyte megabytes|gb gib gigabyte gigabytes|tb tib terabyte \
+terabytes|bit bits
+$ usd dollar dollars|€ eur euro euros|£ gbp pound pounds|¥ jpy yen|chf|cent cents|inr rupee rupees|pln \
+zloty|czk|sek|nok|dkk|cad|aud|cny rmb yuan|krw|brl|mxn|zar|try|huf|sgd|hkd|nzd
+mg milligram milligrams|g gram grams|kg kilogram kilograms kilo kilos|lb lbs pounds-weight|t ton tons tonne \
+tonnes|oz ounce ounces
+mm millimeter millimetre millimeters millimetres|cm centimeter centimetre centimeters centimetres|m meter metre \
+meters metres|km kilometer kilometre kilometers kilometres|mi mile miles|ft foot feet|in inch inches
 °c celsius|°f fahrenheit|kelvin
 ml milliliter millilitre|l liter litre liters litres|gallon gallons
 kw kilowatt kilowatts|mw megawatt megawatts|w watt watts|kwh|mwh
@@ -33,6 +38,8 @@ _NUMERIC = re.compile(r"\d{1,12}(?:\.\d{1,6})?")
 
 def units(reading: Reading) -> Iterator[Point]:
     """Numbers that the record has with one unit only, and that the answer gives another unit of the same dimension."""
+    if not any(_unit(number) for sentence in reading.sentences for number in numbers(sentence.text)):
+        return
     recorded: dict[float, dict[tuple[int, int], str]] = {}
     for text in (reading.record.request, *(call.text for call in reading.record.calls)):
         for number in numbers(text):
@@ -40,12 +47,16 @@ def units(reading: Reading) -> Iterator[Point]:
             recorded.setdefault(_unscaled(number), {}).setdefault(unit or (-1, -1), quote)
     for field in reading.record.fields:
         beside = field.item.field("currency", "unit", "units", "currency_code", "uom") or (
-            field.item.parent.field("currency", "unit", "units", "currency_code", "uom") if field.item.parent is not None else None
+            field.item.parent.field("currency", "unit", "units", "currency_code", "uom")
+            if field.item.parent is not None
+            else None
         )
         digits = str(field.value).replace(",", "").removesuffix(".0")
         if beside is not None and _NUMERIC.fullmatch(digits) and str(beside.value).casefold() in _UNITS:
             unit = _UNITS[str(beside.value).casefold()]
-            recorded.setdefault(float(digits), {}).setdefault(unit, _from_to(field.item.call.text, field.quote, beside.quote))
+            recorded.setdefault(float(digits), {}).setdefault(
+                unit, _from_to(field.item.call.text, field.quote, beside.quote)
+            )
             recorded[float(digits)].pop((-1, -1), None)
     for sentence in reading.sentences:
         for number in numbers(sentence.text):
@@ -60,7 +71,9 @@ def units(reading: Reading) -> Iterator[Point]:
             end = sentence.text.find(number.unit, number.end) if number.unit else -1
             stop = end + len(number.unit) if 0 <= end - number.end <= 1 else number.end
             reason = "The record has this number in another unit."
-            yield Point("wrong_fact", sentence.text[number.start : stop], quote, reason, "Take the unit from the record.")
+            yield Point(
+                "wrong_fact", sentence.text[number.start : stop], quote, reason, "Take the unit from the record."
+            )
 
 
 def _from_to(text: str, one: str, other: str) -> str:
