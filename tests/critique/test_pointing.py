@@ -343,4 +343,4 @@ def test_both_sides_are_told(case: Case) -> None:
     issues = critique_answer(evidence_of(material)).issues
     (point,) = pointed(case, case.wrong)
     (told,) = [issue for issue in issues if issue.quote in {point.quote, point.against}][:1]
-    assert not point.quote or not point.against or point.against[:40] in told.reason
+    assert not point.quote or not point.against or " ".join(point.against.split())[:40] in told.reason

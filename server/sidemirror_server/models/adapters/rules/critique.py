@@ -82,7 +82,8 @@ def _issues(response: Response) -> Iterator[IssueAnswer]:
 
 def _pointed(point: Point) -> IssueAnswer:
     """A contradiction as an issue: it quotes the answer, or what the answer leaves out, and its reason the record."""
-    beside = f" On record: “{_clipped(point.against)}”." if point.quote and point.against else ""
+    record = _clipped(" ".join(point.against.split()))
+    beside = f" On record: “{record}”." if point.quote and record else ""
     return _issue(point.kind, point.quote or point.against, point.reason + beside, point.fix)
 
 

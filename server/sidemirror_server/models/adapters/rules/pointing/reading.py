@@ -138,6 +138,10 @@ class Reading:
                 return True
         return any(same(total, value) for total in self._sums)
 
+    def can_be(self, number: Number) -> bool:
+        """Whether the number stands on record, or two numbers come to it."""
+        return self.knows(number) or self.works_out(number)
+
     @cached_property
     def _sums(self) -> list[float]:
         by_key: dict[tuple[tuple[str, ...], str], float] = {}

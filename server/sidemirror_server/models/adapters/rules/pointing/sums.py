@@ -212,12 +212,11 @@ def _lists(reading: Reading) -> Iterator[Point]:
         if match is not None:
             result = next((one for one in found if one.start >= match.start()), None)
             parts = [*before, *(one for one in found if one.start < match.start())]
-            if result is not None and not reading.knows(result) and _is_off(result, parts, match["left"] is not None):
-                if not reading.works_out(result):
-                    values = {one.value for one in parts}
-                    against = next((field.quote for field in reading.record.fields if field.value in values), "")
-                    reason = "The numbers before it come to another."
-                    yield Point("wrong_fact", sentence.text[result.start : result.end], against, reason, _FIX)
+            if result is not None and _is_off(result, parts, match["left"] is not None) and not reading.can_be(result):
+                values = {one.value for one in parts}
+                against = next((field.quote for field in reading.record.fields if field.value in values), "")
+                reason = "The numbers before it come to another."
+                yield Point("wrong_fact", sentence.text[result.start : result.end], against, reason, _FIX)
         before = (before + found)[-8:]
 
 
