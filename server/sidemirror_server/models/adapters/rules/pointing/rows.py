@@ -249,7 +249,7 @@ def _facts(text: str) -> tuple[frozenset[str], frozenset[str]]:
         word for word in tokens_of(text) if any(map(str.isdigit, word)) or "/" in word or "_" in word or "." in word
     }
     named |= {word.rpartition("/")[2] for word in named}
-    return frozenset(word for word in named if len(word) > 3 and not _DATE_LIKE.match(word)), frozenset(told)
+    return frozenset(word for word in named if len(word) > 3 and not _DATE_LIKE.fullmatch(word)), frozenset(told)
 
 
 def _kind_of(fact: str) -> str:
@@ -266,7 +266,7 @@ def _stands_elsewhere(reading: Reading, call: Call, fact: str) -> bool:
 
 
 _TIME = re.compile(r"(?<![\d:])\d{2}:\d{2}(?![\d:])")
-_DATE_LIKE = re.compile(r"[\d:.,/t+z-]+$")
+_DATE_LIKE = re.compile(r"[\d:.,/t+z-]+")
 
 
 def labels(reading: Reading) -> Iterator[Point]:
