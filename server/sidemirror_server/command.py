@@ -1,60 +1,13 @@
-"""The entry point of `sidemirror`: runs the command line, and handles interrupts and failures of its output.
+"""The entry point of `sidemirror`: loads the command line and runs it. Ctrl-C while it is loaded is handled here."""
 
-Imports the rest of the package inside `main`, so that Ctrl-C during these imports is handled too.
-"""
-
-import errno
-import io
-import os
-import sys
-
-EXIT_USAGE = 2  # argparse's
-EXIT_OUTPUT = 74  # sysexits.h: an error while doing I/O
 EXIT_INTERRUPTED = 130
-_NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
 
 
 def main() -> int:
-    """Runs the command that the process was started with; returns its exit code.
-
-    A reader that closes the pipe early (`| head`) is no failure.
-    """
+    """Runs the command that the process was started with; returns its exit code."""
     try:
-        if isinstance(sys.stdout, io.TextIOWrapper):
-            # A terminal may lack a text's characters: a `?` is better than no line.
-            sys.stdout.reconfigure(errors="replace")
-        code = _run()
-        if sys.stdout is not None:
-            sys.stdout.flush()
+        from sidemirror_server.cli import run
+
+        return run()
     except KeyboardInterrupt:
         return EXIT_INTERRUPTED
-    except UnicodeEncodeError as error:
-        print(f"sidemirror: an argument is not UTF-8: {error.object!r:.200}", file=sys.stderr)
-        return EXIT_USAGE
-    except BrokenPipeError:
-        _print_no_more()
-        return 0
-    except OSError as error:
-        if error.errno not in _NO_ROOM:
-            raise
-        _print_no_more()
-        print(f"sidemirror: what it says cannot be written: {error.strerror}", file=sys.stderr)
-        return EXIT_OUTPUT
-    return code
-
-
-def _run() -> int:
-    from sidemirror_server.cli import main as run
-
-    try:
-        return run()
-    except SystemExit as end:
-        if isinstance(end.__context__, OSError):
-            # rich turns a broken pipe into SystemExit with a failure.
-            raise end.__context__ from None
-        return end.code if isinstance(end.code, int) else 0
-
-
-def _print_no_more() -> None:
-    """Discards the rest of the buffer: Python would report the failure again when it exits."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -77,7 +77,7 @@ def _check_apart(taken: list[tuple[str, str]]) -> None:
 
 
 def answers_reflection(settings: Settings) -> bool:
-    """Whether server reflection is on. Default: where only this machine reaches the server."""
+    """Whether server reflection is on. Default: on where only this machine can reach the server."""
     return is_local(settings.address) if settings.reflection is None else settings.reflection
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from sidemirror_server.storage.sql import json_of
 from sidemirror_server.storage.sqlite import work as adapter
 from sidemirror_server.storage.sqlite.served import fetch_served
 from sidemirror_server.storage.sqlite.work import SqliteWork
@@ -103,7 +104,7 @@ class ClaimInTwoSteps(SqliteWork):
     async def claim(
         self, serves: Serves, kinds: Collection[str], limit: int, lease_s: float, now_us: int, worker: str
     ) -> tuple[Job, ...]:
-        due = {"kinds": adapter._array(kinds), "now_us": now_us}
+        due = {"kinds": json_of(kinds), "now_us": now_us}
         rows = self._database.read(partial(fetch_served, serves, limit, adapter._SQL["due"], due))
         await asyncio.sleep(0)
         positions = "[" + ",".join(str(position) for _, position in rows) + "]"

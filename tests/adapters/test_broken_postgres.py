@@ -16,12 +16,15 @@ import pytest
 from msgspec.structs import replace
 
 from sidemirror_server.memory.record import Learned, Lesson, MemoryHistory, MemoryRecord, Revision
-from sidemirror_server.models.ledger import Amount, Cap, Level, Refusal, Reservation, refusal
+from sidemirror_server.models.ledger import Amount, Level, Refusal, Reservation, refusal
+from sidemirror_server.policy.record import Cap, StoredPolicy
+from sidemirror_server.policy.store import PolicyChange
 from sidemirror_server.storage.postgres import (
     critiques,
     journal,
     ledger,
     memories,
+    policies,
     receipts,
     requests,
     sessions,
@@ -34,6 +37,7 @@ from sidemirror_server.storage.postgres.database import PostgresDatabase
 from sidemirror_server.storage.postgres.journal import PostgresJournal
 from sidemirror_server.storage.postgres.ledger import PostgresLedger
 from sidemirror_server.storage.postgres.memories import PostgresMemories
+from sidemirror_server.storage.postgres.policies import PostgresPolicies
 from sidemirror_server.storage.postgres.receipts import PostgresReceipts
 from sidemirror_server.storage.postgres.requests import PostgresRequests
 from sidemirror_server.storage.postgres.sessions import PostgresSessions
@@ -49,6 +53,7 @@ from tests.conformance import critiques as critiques_suite
 from tests.conformance import journal as journal_suite
 from tests.conformance import ledger as ledger_suite
 from tests.conformance import memories as memories_suite
+from tests.conformance import policies as policies_suite
 from tests.conformance import receipts as receipts_suite
 from tests.conformance import requests as requests_suite
 from tests.conformance import sessions as sessions_suite
@@ -64,7 +69,7 @@ CLAUSES = {
     for suite in (
         *(turn_log_suite, sessions_suite, requests_suite, work_suite, ledger_suite, critiques_suite),
         *(receipts_suite, memories_suite, trials_suite),
-        journal_suite,
+        *(journal_suite, policies_suite),
     )
     for clause, test in clauses_of(suite).items()
 }
@@ -177,6 +182,18 @@ BROKEN: dict[ModuleType, list[tuple[str, str, str, str]]] = {
         ("JO5", "remove", "topic = $3", "$3::text IS NOT NULL"),
         ("JO6", "mark", "'UTF8')::bigint >", "'UTF8')::bigint <>"),
         ("JO6", "gone_up_to", "topic = $3 || '/gone'", "$3::text IS NOT NULL"),
+    ],
+    policies: [
+        ("PO1", "get", "project_id = ''", "FALSE"),
+        ("PO2", "put", "version = excluded.version, ", ""),
+        ("PO2", "put", ", body = excluded.body", ""),
+        ("PO3", "remove", "project_id = $2", "$2::text IS NOT NULL"),
+        ("PO6", "others", "tenant_id = $1", "$1::text IS NOT NULL"),
+        ("PO6", "others", "project_id <> ''", "TRUE"),
+        ("PO7", "retained", "tenant_id = $1)", "TRUE)"),
+        ("PO7", "retained", "project_id IN ('', $2)", "project_id = $2"),
+        ("PO7", "retained", "project_id IN ('', $2))", "TRUE)"),
+        ("PO7", "retained", "retains AND ", ""),
     ],
     receipts: [
         ("RC8", "oldest", "tenant_id = $3)", "TRUE)"),
@@ -382,6 +399,11 @@ def of_one_project(adapter: type[Any]) -> type[Any]:
     return type(f"{adapter.__name__}OfOneProject", (adapter,), {name: merged(verb) for name, verb in verbs})
 
 
+class SetsAnyVersion(PostgresPolicies):
+    async def set(self, scope: Scope, change: PolicyChange, now_us: int) -> StoredPolicy | None:
+        return await super().set(scope, replace(change, if_version=0), now_us)
+
+
 class ByTime(PostgresJournal):
     async def tail(
         self, scope: Scope, topic: str, group: str | None, after: int, limit: int, max_bytes: int
@@ -454,6 +476,8 @@ BROKEN_VERBS: list[tuple[str, type[Any]]] = [
     ("LE4", of_one_project(PostgresLedger)),
     ("CR8", of_one_project(PostgresCritiques)),
     ("JO2", ByTime),
+    ("PO4", SetsAnyVersion),
+    ("PO5", of_one_project(PostgresPolicies)),
     ("RC6", of_one_project(PostgresReceipts)),
     ("MS1", KeepsTheReflectionAnyway),
     ("MS3", NamesTheDraft),
@@ -505,6 +529,7 @@ def adapter_for(clause: str, database: PostgresDatabase, broken: type[Any] | Non
         "RQ": PostgresRequests,
         "LE": PostgresLedger,
         "CR": PostgresCritiques,
+        "PO": PostgresPolicies,
         "RC": PostgresReceipts,
         "MS": PostgresMemories,
         "LT": PostgresTrials,

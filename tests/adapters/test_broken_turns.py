@@ -8,6 +8,7 @@ from types import ModuleType
 import msgspec
 import pytest
 
+from sidemirror_server.storage.sql import columns_of
 from sidemirror_server.storage.sqlite import requests, sessions, turn_log
 from sidemirror_server.storage.sqlite.requests import SqliteRequests
 from sidemirror_server.storage.sqlite.sessions import SqliteSessions
@@ -178,7 +179,7 @@ class EachBatchByItself(SqliteTurnLog):
 class ChecksNothing(SqliteTurnLog):
     async def append(self, scope: Scope, batches: tuple[Batch, ...]) -> None:
         def change(connection: sqlite3.Connection) -> None:
-            place = turn_log._place(scope)
+            place = columns_of(scope)
             turn_log._put_heads(connection, place, [one.head for one in batches], {})
             turn_log._put_entries(connection, place, [(one.head, draft) for one in batches for draft in one.drafts])
 
@@ -204,7 +205,7 @@ class PutsAgainWhatItHas(SqliteTurnLog):
                 await self._database.write(statement("DELETE FROM log_entries WHERE key = ? AND sequence = ?", gone))
         await self._database.write(
             lambda connection: turn_log._put_entries(
-                connection, turn_log._place(scope), [(one.head, draft) for one in batches for draft in one.drafts]
+                connection, columns_of(scope), [(one.head, draft) for one in batches for draft in one.drafts]
             )
         )
         await super().append(scope, batches)

@@ -9,6 +9,7 @@ from sidemirror_server.storage.postgres.journal import PostgresJournal
 from sidemirror_server.storage.postgres.ledger import PostgresLedger
 from sidemirror_server.storage.postgres.memories import PostgresMemories
 from sidemirror_server.storage.postgres.memory_graph import PostgresMemoryGraph
+from sidemirror_server.storage.postgres.policies import PostgresPolicies
 from sidemirror_server.storage.postgres.pruning import PostgresPruning
 from sidemirror_server.storage.postgres.receipts import PostgresReceipts
 from sidemirror_server.storage.postgres.requests import PostgresRequests
@@ -24,6 +25,7 @@ from tests.conformance import (
     ledger,
     memories,
     memory_graph,
+    policies,
     pruning,
     receipts,
     requests,
@@ -48,6 +50,7 @@ PRUNING = clauses_of(pruning)
 TRIALS = clauses_of(trials)
 MEMORY_GRAPH = clauses_of(memory_graph)
 LEDGER = clauses_of(ledger)
+POLICIES = clauses_of(policies)
 WORK = clauses_of(work)
 
 
@@ -104,6 +107,12 @@ async def test_trials(clause: str, databases: Databases) -> None:
 async def test_receipts(clause: str, databases: Databases) -> None:
     async with databases.opened() as database:
         await RECEIPTS[clause](lambda: PostgresReceipts(database))
+
+
+@pytest.mark.parametrize("clause", POLICIES)
+async def test_policies(clause: str, databases: Databases) -> None:
+    async with databases.opened() as database:
+        await POLICIES[clause](lambda: PostgresPolicies(database))
 
 
 @pytest.mark.parametrize("clause", GOAL_REFLECTIONS)

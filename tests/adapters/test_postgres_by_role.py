@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from sidemirror_server.models.ledger import Amount, Cap, Level, Refusal, Reservation
+from sidemirror_server.models.ledger import Amount, Level, Refusal, Reservation
+from sidemirror_server.policy.record import Cap
 from sidemirror_server.storage.postgres.critiques import PostgresCritiques
 from sidemirror_server.storage.postgres.database import PostgresDatabase
 from sidemirror_server.storage.postgres.dreams import PostgresDreams
@@ -17,6 +18,7 @@ from sidemirror_server.storage.postgres.ledger import PostgresLedger
 from sidemirror_server.storage.postgres.memories import PostgresMemories
 from sidemirror_server.storage.postgres.memory_graph import PostgresMemoryGraph
 from sidemirror_server.storage.postgres.migrate import migrate
+from sidemirror_server.storage.postgres.policies import PostgresPolicies
 from sidemirror_server.storage.postgres.pruning import PostgresPruning
 from sidemirror_server.storage.postgres.receipts import PostgresReceipts
 from sidemirror_server.storage.postgres.requests import PostgresRequests
@@ -36,6 +38,7 @@ from tests.conformance import (
     ledger,
     memories,
     memory_graph,
+    policies,
     pruning,
     receipts,
     requests,
@@ -62,6 +65,7 @@ SUITES: list[tuple[dict[str, Clause], Callable[[PostgresDatabase], Any]]] = [
     (clauses_of(critiques), PostgresCritiques),
     (clauses_of(memories), PostgresMemories),
     (clauses_of(trials), PostgresTrials),
+    (clauses_of(policies), PostgresPolicies),
     (clauses_of(receipts), PostgresReceipts),
     (clauses_of(goal_reflections), PostgresGoalReflections),
     (clauses_of(journal), PostgresJournal),

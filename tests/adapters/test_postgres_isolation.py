@@ -15,11 +15,14 @@ import pytest
 from sidemirror_server.critique.store import CritiqueRecord
 from sidemirror_server.goals.record import GoalReflection, GoalState
 from sidemirror_server.models.ledger import Amount
+from sidemirror_server.policy.record import Advice, DataPolicy, PolicyLevel, RetentionPeriods, ScopePolicies
+from sidemirror_server.policy.store import PolicyChange
 from sidemirror_server.storage.postgres import (
     critiques,
     goal_reflections,
     journal,
     ledger,
+    policies,
     receipts,
     requests,
     sessions,
@@ -31,6 +34,7 @@ from sidemirror_server.storage.postgres.database import PostgresDatabase
 from sidemirror_server.storage.postgres.goal_reflections import PostgresGoalReflections
 from sidemirror_server.storage.postgres.journal import PostgresJournal
 from sidemirror_server.storage.postgres.ledger import PostgresLedger
+from sidemirror_server.storage.postgres.policies import PostgresPolicies
 from sidemirror_server.storage.postgres.receipts import PostgresReceipts
 from sidemirror_server.storage.postgres.requests import PostgresRequests
 from sidemirror_server.storage.postgres.sessions import PostgresSessions
@@ -49,7 +53,7 @@ from tests.conformance.turn_log import EVERYTHING, T0, batch, head, start
 from tests.postgres.databases import Databases
 
 MINE, SIBLING, FOREIGN = Scope("acme", "shop"), Scope("acme", "blog"), Scope("other", "shop")
-ADAPTERS = (critiques, goal_reflections, journal, ledger, receipts, requests, sessions, turn_log, work)
+ADAPTERS = (critiques, goal_reflections, journal, ledger, policies, receipts, requests, sessions, turn_log, work)
 DAY = T0 // 86_400_000_000
 S1, T1, J1, R1 = SessionId("s1"), TurnId("t1"), JobId("j1"), RequestId("r1")
 
@@ -101,6 +105,8 @@ async def fill(database: PostgresDatabase, scope: Scope, body: bytes) -> None:
     await PostgresGoalReflections(database).put(scope, lesson, T0)
     await PostgresJournal(database).add(scope, "noted", Note("k", "g", T0, body), T0)
     await PostgresLedger(database).reserve(scope, "reflect", Amount(1, 1), {}, 30.0, T0)
+    silenced = DataPolicy(advice=Advice(silenced=(body.decode(),)))
+    await PostgresPolicies(database).set(scope, PolicyChange(PolicyLevel.PROJECT, silenced, "ops", 0, 10), T0)
 
 
 # Reads, each of which must answer MINE's alone. (number of things of its own, the call)
@@ -151,6 +157,8 @@ async def test_look_ups_show_their_scope_alone(database: PostgresDatabase) -> No
     (figures,) = await PostgresCritiques(database).figures(MINE, T0, T0 + 1, None, None)
     assert figures.count == 1
     log = PostgresTurnLog(database)
+    found = await PostgresPolicies(database).get(MINE)
+    assert (found.advice.silenced, found.tenant) == (('{"of":0}',), None)
     assert await log.last_position(MINE) == (await log.tail(MINE, "noted", None, 0, 10, EVERYTHING))[-1].position
 
 
@@ -168,6 +176,7 @@ async def test_nobody_sees_nothing(database: PostgresDatabase) -> None:
     assert await PostgresTurnLog(database).last_position(nobody) == 0
     assert await PostgresRequests(database).recall(nobody, "M", R1, T0) is None
     assert await PostgresWork(database).get(nobody, J1) is None
+    assert await PostgresPolicies(database).get(nobody) == ScopePolicies()
 
 
 async def test_changes_touch_their_scope_alone(database: PostgresDatabase) -> None:
@@ -178,6 +187,9 @@ async def test_changes_touch_their_scope_alone(database: PostgresDatabase) -> No
         others[scope] = await everything(database, scope)
     await work_.finish(MINE, J1, job.token, b"r", T0)
     await PostgresSessions(database).update(MINE, S1, b'{"of":9}', T0)
+    for level in PolicyLevel:
+        for policy in (DataPolicy(RetentionPeriods(trace_days=1)), DataPolicy()):
+            await PostgresPolicies(database).set(MINE, PolicyChange(level, policy, "ops", 0, 10), T0)
     with pytest.raises(SidemirrorError):  # its turn is open
         await PostgresSessions(database).delete(MINE, S1)
     nobody = Scope("nobody", "shop")
@@ -207,6 +219,7 @@ async def everything(database: PostgresDatabase, scope: Scope) -> tuple[Any, ...
         await PostgresWork(database).list(scope, "goal", (), None, EVERYTHING),
         await PostgresRequests(database).recall(scope, "M", R1, T0),
         await PostgresLedger(database).spent(scope, 0, T0),
+        (await PostgresPolicies(database).get(scope)).project,
     )
 
 
@@ -249,6 +262,7 @@ async def test_without_a_scope_nothing_is_seen_and_nothing_is_kept(database: Pos
         "receipt_items",
         "ledger_totals",
         "ledger_reservations",
+        "policies",
     )
     for table in payloads:
         async with database.transaction(None) as transaction:
@@ -327,7 +341,7 @@ async def test_envelopes_hold_ids_times_and_marks_only(databases: Databases) -> 
     assert {table for table, _ in columns} == {
         *("open_turn_envelopes", "request_envelopes", "job_envelopes", "ledger_envelopes"),
         *("receipt_envelopes", "ledger_day_envelopes", "critique_envelopes"),
-        "lesson_trial_envelopes",
+        *("lesson_trial_envelopes", "policy_envelopes"),
         *("memory_project_envelopes", "dream_unread_envelopes", "ended_turn_envelopes"),
     }
     assert {column for _, column, kind in rows if kind == "text"} == {

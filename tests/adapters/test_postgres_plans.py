@@ -24,6 +24,7 @@ from sidemirror_server.storage.postgres import (
     memories,
     memory_graph,
     memory_search,
+    policies,
     pruning,
     receipts,
     requests,
@@ -97,6 +98,13 @@ INSERT INTO sidemirror.goal_reflections
 SELECT tenant_id, project_id, 'g' || r / 20, r, id, 'o', 'i', 0.5, 'failed', 1 FROM n;
 INSERT INTO sidemirror.goal_words SELECT tenant_id, project_id, 'w' || r % 100, id, r FROM n;
 INSERT INTO sidemirror.goal_deletions SELECT tenant_id, project_id, id, r FROM n;
+INSERT INTO sidemirror.policies
+SELECT tenant_id, 'q' || id, 1,
+       CASE WHEN r % 100 = 0 THEN '{{"policy":{{"retention":{{"trace_days":1}}}}}}' ELSE '{{}}' END::bytea
+FROM n;
+INSERT INTO sidemirror.policies
+SELECT DISTINCT tenant_id, of, 1, '{{"policy":{{"retention":{{"trace_days":1}}}}}}'::bytea
+FROM n, LATERAL (VALUES (''), (project_id)) AS own (of);
 INSERT INTO sidemirror.receipts
 SELECT tenant_id, project_id, id, CASE WHEN r % 2 = 0 THEN 'goal' ELSE 'turn' END, r, 'k' || r / 20, '', '', 'x' FROM n;
 INSERT INTO sidemirror.receipt_items SELECT tenant_id, project_id, id::bytea, id FROM n;
@@ -204,6 +212,16 @@ VALUES: dict[ModuleType, dict[str, tuple[tuple[Any, ...], int]]] = {
         "remove": ((*PLACE, "goal", "s000050"), 20),
         "mark": ((*PLACE, "goal", 1, 7), 0),
         "gone_up_to": ((*PLACE, "goal"), 1),
+    },
+    policies: {
+        "get": (PLACE, 2),
+        "row": (PLACE, 1),
+        # Those of the tenant, when one of them is set.
+        "others": (("t1",), ROWS + 2),
+        "put": ((*PLACE, 2, b"{}"), 0),
+        "remove": (PLACE, 1),
+        # All that set a retention.
+        "retained": (EVERYTHING, SCOPES * (ROWS // 100 + 2)),
     },
     receipts: {
         "issue": ((*PLACE, "new", "goal", 1, "", "", "", b"x"), 0),
@@ -350,6 +368,8 @@ SERVED: dict[tuple[ModuleType, str], int] = {
     (work, "done"): 5,
     (work, "scopes"): ROWS,
     (receipts, "oldest"): 5,
+    # A tenant's policies are those of its projects, too.
+    (policies, "retained"): ROWS // 100 + 2,
     (trials, "old"): 5,
     (critiques, "old"): 5,
     # What the project has spent by day and purpose.
@@ -365,7 +385,7 @@ ACROSS = {(turn_log, "idle"), (requests, "expired"), (work, "used_up"), (work, "
 ACROSS |= {(work, "dead")}
 ACROSS |= {(critiques, "old"), (ledger, "old"), (ledger, "forget_sums")}
 ACROSS |= {(receipts, "oldest"), (pruning, "projects"), (pruning, "projects_after"), (pruning, "old_turns")}
-ACROSS |= {(trials, "old"), (dreams, "waiting")}
+ACROSS |= {(trials, "old"), (dreams, "waiting"), (policies, "retained")}
 ACROSS |= {(ledger, "used"), (ledger, "take"), (ledger, "replace")}
 
 
@@ -438,7 +458,7 @@ async def test_what_others_have_is_not_read(
 
 
 def test_everything_that_takes_what_is_served_is_looked_at() -> None:
-    taking = {(adapter, name) for adapter, name in STATEMENTS if "text IS NULL OR project_id = " in adapter._SQL[name]}
+    taking = {(adapter, name) for adapter, name in STATEMENTS if "text IS NULL OR project_id" in adapter._SQL[name]}
     assert taking == SERVED.keys()
 
 

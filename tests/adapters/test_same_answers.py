@@ -19,7 +19,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_sta
 
 from sidemirror_server.critique.record import CritiqueOutcome
 from sidemirror_server.critique.store import CritiqueKey, CritiqueRecord, Critiques
-from sidemirror_server.models.ledger import Amount, Cap, Ledger, Level, Refusal, Reservation
+from sidemirror_server.models.ledger import Amount, Ledger, Level, Refusal, Reservation
+from sidemirror_server.policy.record import Cap
 from sidemirror_server.storage.postgres.critiques import PostgresCritiques
 from sidemirror_server.storage.postgres.database import PostgresDatabase
 from sidemirror_server.storage.postgres.ledger import PostgresLedger

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from sidemirror_server.models.ledger import Amount, Cap, Level, Refusal, Reservation, Spend, refusal
+from sidemirror_server.models.ledger import Amount, Level, Refusal, Reservation, Spend, refusal
+from sidemirror_server.policy.record import Cap
 from sidemirror_server.storage.sqlite import ledger as adapter
 from sidemirror_server.storage.sqlite.ledger import SqliteLedger
 from sidemirror_server.vocabulary.scope import Scope

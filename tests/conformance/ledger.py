@@ -6,7 +6,8 @@ Each test is given a function that opens the port on one empty store; called aga
 import asyncio
 from collections.abc import Callable, Mapping
 
-from sidemirror_server.models.ledger import Amount, Cap, Ledger, Level, Refusal, Reservation, Spend
+from sidemirror_server.models.ledger import Amount, Ledger, Level, Refusal, Reservation, Spend
+from sidemirror_server.policy.record import Cap
 from sidemirror_server.vocabulary.scope import SERVES_ALL, Scope
 from tests.conformance.served import ACME, REST, SHOP
 

@@ -8,7 +8,9 @@ from typing import Any, NamedTuple
 
 import grpc
 import pytest
+from grpc_health.v1 import health_pb2, health_pb2_grpc
 
+from sidemirror.v1 import sidecar_pb2, sidecar_pb2_grpc
 from sidemirror.v1 import thinking_pb2_grpc as pb_grpc
 from sidemirror_server import assembly
 from sidemirror_server.assembly import stores as opened
@@ -68,6 +70,30 @@ async def connected(address: str) -> AsyncIterator[Stub]:
 def stub_on(connection: grpc.aio.Channel) -> Stub:
     """The thinking service's stub on this connection."""
     return pb_grpc.ThinkingServiceStub(connection)
+
+
+async def server_info(address: str) -> sidecar_pb2.GetServerInfoResponse:
+    """What the sidecar says of itself."""
+    async with channel(address) as connection:
+        stub = sidecar_pb2_grpc.SidecarServiceStub(connection)
+        answer: sidecar_pb2.GetServerInfoResponse = await stub.GetServerInfo(
+            sidecar_pb2.GetServerInfoRequest(), timeout=60
+        )
+    return answer
+
+
+async def health_of(address: str, service: str) -> str:
+    """The health of a service ("" is the whole server)."""
+    async with channel(address) as connection:
+        check = health_pb2_grpc.HealthStub(connection).Check  # type: ignore[attr-defined]
+        answer = await check(health_pb2.HealthCheckRequest(service=service), timeout=60)
+    return health_pb2.HealthCheckResponse.ServingStatus.Name(answer.status)
+
+
+async def until_health(address: str, service: str, wanted: str) -> None:
+    async with asyncio.timeout(60):
+        while await health_of(address, service) != wanted:  # noqa: ASYNC110 - asked over the wire, as a probe does
+            await asyncio.sleep(0.05)
 
 
 def channel(address: str) -> grpc.aio.Channel:

@@ -10,10 +10,11 @@ import msgspec
 from sidemirror_server.models.answers import MidTurnAnswer
 from sidemirror_server.models.gateway import Gateway, Provider, Route
 from sidemirror_server.models.language_model import AnswerT, Ask, Completion, Purpose
-from sidemirror_server.models.ledger import Amount, Cap, Ledger, Level, day_of
+from sidemirror_server.models.ledger import Amount, Ledger, Level, day_of
 from sidemirror_server.models.prices import OwnPrice, Prices
 from sidemirror_server.models.profiles import Profile
 from sidemirror_server.models.spending import Caps, Spending
+from sidemirror_server.policy.record import Cap
 from sidemirror_server.storage.sqlite.ledger import SqliteLedger
 from sidemirror_server.vocabulary.clock import Clock, SystemClock
 from sidemirror_server.vocabulary.errors import ModelFailed

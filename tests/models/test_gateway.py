@@ -12,9 +12,10 @@ import pytest
 from sidemirror_server.models.answers import MidTurnAnswer
 from sidemirror_server.models.gateway import Gateway
 from sidemirror_server.models.language_model import Ask, Purpose
-from sidemirror_server.models.ledger import Amount, Cap, Ledger, Level, Refusal, Reservation
+from sidemirror_server.models.ledger import Amount, Ledger, Level, Refusal, Reservation
 from sidemirror_server.models.profiles import Profile, Within, most_input_tokens
 from sidemirror_server.models.spending import Caps, Spending
+from sidemirror_server.policy.record import Cap
 from sidemirror_server.storage.sqlite.ledger import SqliteLedger
 from sidemirror_server.vocabulary.clock import SystemClock
 from sidemirror_server.vocabulary.errors import ModelFailed, StoreUnavailable

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 COMMAND = (sys.executable, "-c", "import sys; from sidemirror_server.command import main; sys.exit(main())")
+MODULE = (sys.executable, "-m", "sidemirror_server.cli")
 INTERRUPTED = """
 import sys
 
@@ -29,12 +30,14 @@ sys.exit(main())
 SPEAKING = (["--version"], ["doctor"])
 
 
-def run(arguments: Sequence[str | bytes], folder: Path, **more: object) -> "subprocess.CompletedProcess[str]":
+def run(
+    arguments: Sequence[str | bytes], folder: Path, command: Sequence[str] = COMMAND, **more: object
+) -> "subprocess.CompletedProcess[str]":
     given = {"stdout": subprocess.PIPE, **more}
     ours = {"SIDEMIRROR_DATA_DIR": str(folder / "data"), "SIDEMIRROR_ADDRESS": f"unix:{folder / 's'}"}
     environment = {**os.environ, **ours, **given.pop("env", {})}  # type: ignore[dict-item]
     return subprocess.run(  # type: ignore[call-overload,no-any-return]
-        [*COMMAND, *arguments], stderr=subprocess.PIPE, text=True, timeout=60, env=environment, check=False, **given
+        [*command, *arguments], stderr=subprocess.PIPE, text=True, timeout=60, env=environment, check=False, **given
     )
 
 
@@ -50,13 +53,14 @@ def test_interrupted_while_it_is_loaded() -> None:
     assert (done.returncode, done.stderr) == (130, "")
 
 
+@pytest.mark.parametrize("command", [COMMAND, MODULE], ids=["installed", "module"])
 @pytest.mark.parametrize("arguments", SPEAKING)
-def test_nobody_reads(arguments: list[str], tmp_path: Path) -> None:
+def test_nobody_reads(arguments: list[str], command: Sequence[str], tmp_path: Path) -> None:
     """Seen to fail with `cli.main`: a traceback, Python's complaint at its end, or rich's exit code 1."""
     read, write = os.pipe()
     os.close(read)
     try:
-        done = run(arguments, tmp_path, stdout=write)
+        done = run(arguments, tmp_path, command, stdout=write)
     finally:
         os.close(write)
     assert (done.returncode, done.stderr) == (0, "")

@@ -1,8 +1,11 @@
 """Does the chosen model answer, what did that cost, and what was clamped?"""
 
+import asyncio
+
 import pytest
 
 from sidemirror_server.assembly import ASKED_FOR
+from sidemirror_server.operations.doctor import _models
 from sidemirror_server.operations.model_check import ModelCheck, check_models
 from sidemirror_server.settings import Settings, load
 from sidemirror_server.vocabulary.status import ResultStatus
@@ -48,6 +51,17 @@ async def test_a_price_that_nobody_knows() -> None:
         assert check.price_known
         assert check.usage is not None
         assert check.usage.cost_usd == 0.0
+
+
+async def test_doctor_says_that_nobody_knows_the_price() -> None:
+    async with Endpoint() as endpoint:
+        told = {"model__base_url": endpoint.openai_url, "model__name": LOCAL, "model__api_key": KEY}
+        found = await asyncio.to_thread(lambda: list(_models(load(told, {}))))
+        (unknown,) = [finding for finding in found if "no price list has it" in finding.found]
+        assert (unknown.ok, unknown.advice) == (True, "set model__input_usd_per_mtok and model__output_usd_per_mtok")
+        own = {"model__input_usd_per_mtok": "0", "model__output_usd_per_mtok": "0"}
+        (answers,) = await asyncio.to_thread(lambda: list(_models(load({**told, **own}, {}))))
+        assert answers.found.endswith("answers, 0.000000 USD")
 
 
 async def test_what_the_model_does_not_take() -> None:

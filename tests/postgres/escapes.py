@@ -14,6 +14,7 @@ from tests.postgres.cluster import binaries
 from tests.postgres.databases import Databases
 
 _ATTEMPTS = Path(__file__).with_name("escape_attempts.sql")
+UNSEEN = Path(__file__).with_name("escape_attempts_unseen.sql")
 # How many rows each tenant has in each table: numbers that nothing else comes to, since those in rows begin at 1001.
 ROWS = {"acme": 179, "globex": 211, "initech": 307}
 PROJECT = "shop"
@@ -44,6 +45,12 @@ _OF_TYPE = {
     "double precision": "n",
     "text[]": "ARRAY['canary-' || tenant || '-n' || n]",
     "real[]": "ARRAY[n, n]::real[]",
+}
+# The project of tables with one row for each. A policy of no project is the tenant's.
+_ONE_A_PROJECT = {
+    "memory_project_envelopes": f"'{PROJECT}' || n",
+    "policies": f"CASE n WHEN 1001 THEN '' WHEN 1002 THEN '{PROJECT}' ELSE '{PROJECT}' || n END",
+    "policy_envelopes": f"CASE n WHEN 1001 THEN '' WHEN 1002 THEN '{PROJECT}' ELSE '{PROJECT}' || n END",
 }
 _TABLES = """
 SELECT tables.relname::text AS name, array_agg(columns.attname::text ORDER BY columns.attnum) AS columns,
@@ -120,11 +127,11 @@ def _value(table: str, column: str, kind: str) -> str:
     if column == "tenant_id":
         return "tenant"
     if column == "project_id":
-        return f"'{PROJECT}' || n" if table == "memory_project_envelopes" else f"'{PROJECT}'"
+        return _ONE_A_PROJECT.get(table, f"'{PROJECT}'")
     return _ALLOWED.get(f"{table}.{column}") or _ALLOWED.get(column) or _OF_TYPE[kind]
 
 
-def attempts(tables: list[str], own: str, foreign: str) -> Iterator[Attempt]:
+def attempts(tables: list[str], own: str, foreign: str, path: Path = _ATTEMPTS) -> Iterator[Attempt]:
     """All of the file, by `own`, at `foreign`."""
     kinds = {
         "table": tables,
@@ -141,7 +148,7 @@ def attempts(tables: list[str], own: str, foreign: str) -> Iterator[Attempt]:
         "project_hex": PROJECT.encode().hex(),
     }
     family, each = "", ""
-    for part in re.split(r"^(?=-- (?:family|each|attempt): )", _ATTEMPTS.read_text(encoding="utf-8"), flags=re.M)[1:]:
+    for part in re.split(r"^(?=-- (?:family|each|attempt): )", path.read_text(encoding="utf-8"), flags=re.M)[1:]:
         head, _, body = part.partition("\n")
         kind, _, value = head.removeprefix("-- ").partition(": ")
         if kind == "family":

@@ -17,6 +17,7 @@ from sidemirror_server.storage.postgres.ledger import PostgresLedger
 from sidemirror_server.storage.postgres.memories import PostgresMemories
 from sidemirror_server.storage.postgres.memory_graph import PostgresMemoryGraph
 from sidemirror_server.storage.postgres.memory_search import PostgresMemorySearch
+from sidemirror_server.storage.postgres.policies import PostgresPolicies
 from sidemirror_server.storage.postgres.pruning import PostgresPruning
 from sidemirror_server.storage.postgres.receipts import PostgresReceipts
 from sidemirror_server.storage.postgres.requests import PostgresRequests
@@ -37,6 +38,7 @@ from tests.conformance import (
     memories,
     memory_graph,
     memory_search,
+    policies,
     pruning,
     receipts,
     requests,
@@ -68,6 +70,7 @@ OTHERS = {
     **clauses_of(critiques),
     **clauses_of(memories),
     **clauses_of(trials),
+    **clauses_of(policies),
     **clauses_of(receipts),
     **clauses_of(goal_reflections),
     **clauses_of(journal),
@@ -79,6 +82,7 @@ PORTS = {
     "CR": PostgresCritiques,
     "MS": PostgresMemories,
     "LT": PostgresTrials,
+    "PO": PostgresPolicies,
     "RC": PostgresReceipts,
     "GR": PostgresGoalReflections,
     "JO": PostgresJournal,

@@ -18,6 +18,7 @@ from sidemirror_server.storage.postgres import turn_log
 from sidemirror_server.storage.postgres.database import PostgresDatabase
 from sidemirror_server.storage.postgres.turn_log import PostgresTurnLog, turn_of
 from sidemirror_server.storage.postgres.work import PostgresWork
+from sidemirror_server.storage.sql import ids_of
 from sidemirror_server.trace.log import TURN_TOPIC, Entry
 from sidemirror_server.vocabulary.clock import SystemClock
 from sidemirror_server.vocabulary.ids import JobId
@@ -106,7 +107,7 @@ async def slow_append(database: PostgresDatabase, at_the_end: asyncio.Event, wro
     async with database.transaction(ONE, in_turn=turn_log.turn_of(ONE)) as transaction:
         values = (*turn_log._sessions([]), *turn_log._heads([kept.head]), TURN_TOPIC)
         entries = turn_log._entries([(kept.head, kept.drafts[0])])
-        await transaction.change(statements["put"], *turn_log._place(ONE), *values, *entries)
+        await transaction.change(statements["put"], *ids_of(ONE), *values, *entries)
         wrote.set()
         await at_the_end.wait()
 

@@ -11,7 +11,8 @@ import grpc
 import pytest
 
 from sidemirror.v1 import thinking_pb2 as pb
-from sidemirror_server.storage.postgres.turn_log import PostgresTurnLog
+from sidemirror_server.storage.postgres import turn_log
+from sidemirror_server.storage.postgres.database import PostgresDatabase
 from tests.faults.figures import show
 from tests.faults.sidecars import channel, running, stub_on
 from tests.faults.waiting import until
@@ -47,13 +48,15 @@ async def watches(address: str, count: int, of_sessions: int) -> AsyncIterator[l
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The statements that read the log, as sidecars of this process send them."""
     found: list[str] = []
-    fetch = PostgresTurnLog._fetch
+    fetch = PostgresDatabase.fetch
+    names = {statement: name for name, statement in turn_log._SQL.items()}
 
-    async def noted(log: PostgresTurnLog, scope: Any, statement: str, *wanted: Any) -> Any:
-        found.append(statement)
-        return await fetch(log, scope, statement, *wanted)
+    async def noted(database: PostgresDatabase, scope: Any, statement: str, *values: Any) -> Any:
+        if statement in names:
+            found.append(names[statement])
+        return await fetch(database, scope, statement, *values)
 
-    monkeypatch.setattr(PostgresTurnLog, "_fetch", noted)
+    monkeypatch.setattr(PostgresDatabase, "fetch", noted)
     return found
 
 

@@ -29,8 +29,9 @@ from tests.conformance.critiques import critique
 from tests.conformance.dreams import memory
 from tests.conformance.receipts import receipt
 from tests.conformance.requests import FIRST, METHOD
+from tests.faults.clocks import Shifted
 from tests.faults.figures import show
-from tests.faults.sidecars import Running, running
+from tests.faults.sidecars import Running, running, server_info, until_health
 from tests.models.endpoint import KEY, LOCAL, Endpoint
 from tests.postgres.databases import Databases
 from tests.wire.calls import MEDIUM, called, failed
@@ -41,16 +42,6 @@ TENANTS = (*HEALTHY, AHEAD, BEHIND, SHORT)
 # Of these nothing is too old for a sidecar with default settings; most of it is for one that keeps a day.
 AGES_DAYS = (0.003, 2, 10, 25)
 DAY_KEPT = {f"retention__{name}_days": "1" for name in ("spend", "critique", "memory", "trace")}
-
-
-class Shifted(SystemClock):
-    """A machine whose clock is wrong."""
-
-    def __init__(self, days: int) -> None:
-        self._us = days * US_PER_DAY
-
-    def now_us(self) -> int:
-        return super().now_us() + self._us
 
 
 class Kept(NamedTuple):
@@ -224,6 +215,13 @@ async def test_nobody_removes_what_others_keep(
             assert ahead == {**dict.fromkeys(served, 0.0), AHEAD: 100.0, BEHIND: -100.0}
             in_doubt = {name for name, one in served.items() if one.sidecar._stores.clock.doubt}
             assert in_doubt == {AHEAD, BEHIND}
+            clocks = {name: (await server_info(one.address)).store_clock for name, one in served.items()}
+            skews = {name: round(clock.ahead.ToMicroseconds() / US_PER_DAY, 1) for name, clock in clocks.items()}
+            assert skews == ahead
+            assert {name for name, clock in clocks.items() if "days from the database's" in clock.doubt} == in_doubt
+            for name, one in served.items():
+                expected = "NOT_SERVING" if name in in_doubt else "SERVING"
+                await until_health(one.address, "sidemirror.v1.SidecarService/clock", expected)
             differ = told(caplog, "clock_differs_from_database")
             assert sorted(round(one["ahead_s"] / 86_400) for one in differ) == [-100, 100]
             assert len(told(caplog, "retention_stopped")) == 2

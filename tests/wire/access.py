@@ -19,18 +19,18 @@ def bearer(token: str) -> tuple[tuple[str, str], ...]:
     return (("authorization", f"Bearer {token}"),)
 
 
-def entry(name: str, token: str, *grants: tuple[str, str], **more: str) -> dict[str, Any]:
+def entry(name: str, token: str, *grants: tuple[str, str], **more: str | bool) -> dict[str, Any]:
     """A token of the file; without grants it is good for the tenant of its name."""
     scopes = [{"tenant_id": tenant, "project_id": project} for tenant, project in grants or ((name, "*"),)]
     return {"name": name, "token": token, "grants": scopes, **more}
 
 
 def write_access(path: Path, entries: Sequence[dict[str, Any]] | None = None, mode: int = 0o600) -> Path:
-    """The file, written anew as a whole."""
+    """The file, written anew as a whole. Without entries the intruder is an admin, of its own tenant."""
     if entries is None:
         entries = [
             entry("acme", ACME),
-            entry("intruder", INTRUDER),
+            entry("intruder", INTRUDER, admin=True),
             entry("old", EXPIRED, expires="2026-01-01T00:00:00Z"),
         ]
     new = path.with_suffix(".new")

@@ -1,42 +1,24 @@
 """A sidecar with a Redis: what it says of it at start and to whoever asks."""
 
-import asyncio
 import json
 from pathlib import Path
 
 import pytest
-from grpc_health.v1 import health_pb2, health_pb2_grpc
 
-from sidemirror.v1 import sidecar_pb2, sidecar_pb2_grpc
+from sidemirror.v1 import sidecar_pb2
 from sidemirror_server.assembly import assemble
 from sidemirror_server.settings import load
 from sidemirror_server.vocabulary.errors import StoreRefused
 from tests.faults.process import Process
-from tests.faults.sidecars import channel, running
+from tests.faults.sidecars import health_of, running, server_info, until_health
 from tests.faults.waiting import until
 from tests.redis.server import RedisServer
 
 GOALS = "sidemirror.v1.GoalReflectionService"
 
 
-async def health_of(address: str, service: str) -> str:
-    async with channel(address) as connection:
-        check = health_pb2_grpc.HealthStub(connection).Check  # type: ignore[attr-defined]
-        answer = await check(health_pb2.HealthCheckRequest(service=service), timeout=60)
-    return health_pb2.HealthCheckResponse.ServingStatus.Name(answer.status)
-
-
-async def until_health(address: str, service: str, wanted: str) -> None:
-    async with asyncio.timeout(60):
-        while await health_of(address, service) != wanted:  # noqa: ASYNC110 - asked over the wire, as a probe does
-            await asyncio.sleep(0.05)
-
-
 async def stores_of(address: str) -> list[sidecar_pb2.StoreInfo]:
-    async with channel(address) as connection:
-        stub = sidecar_pb2_grpc.SidecarServiceStub(connection)
-        answer = await stub.GetServerInfo(sidecar_pb2.GetServerInfoRequest(), timeout=60)
-        return list(answer.stores)
+    return list((await server_info(address)).stores)
 
 
 async def test_a_redis_that_may_forget_says_so(tmp_path: Path) -> None:

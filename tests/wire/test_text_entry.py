@@ -22,7 +22,7 @@ from tests.wire.sidecar import sidecar, thinking
 CANARY = "Qq7Zr2Wk9Xv4Tt1Yp8Lm3Nb6"
 SECRET = f"sk-ant-api03-{CANARY}"
 # What an agent sees in its own request, or what the contract calls no text.
-NOT_TEXTS = {"page_token", "cursor", "paths"}
+NOT_TEXTS = {"page_token", "cursor", "paths", "subject_ids"}
 METHODS = pb.DESCRIPTOR.services_by_name["ThinkingService"].methods
 
 

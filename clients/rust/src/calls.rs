@@ -282,8 +282,12 @@ service! {
 }
 
 service! {
-    /// SidecarService: what the sidecar says of itself.
+    /// SidecarService: what the sidecar says of itself, the erasure of what it stores, and policies.
     Sidecar, SidecarServiceClient {
         read get_server_info(GetServerInfoRequest) -> GetServerInfoResponse;
+        write erase(EraseRequest) -> EraseResponse;
+        read list_tombstones(ListTombstonesRequest) -> ListTombstonesResponse;
+        read get_policy(GetPolicyRequest) -> GetPolicyResponse;
+        write set_policy(SetPolicyRequest) -> SetPolicyResponse;
     }
 }

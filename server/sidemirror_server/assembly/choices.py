@@ -7,7 +7,7 @@ from sidemirror_server.vocabulary.clock import Clock
 
 
 def refused_choices(settings: Settings, clock: Clock) -> tuple[str, ...]:
-    """The reasons why a server would not start with these models, prompts and scorer; empty if it would."""
+    """The reasons why a server would not start with these models, prompts and scorer; empty if it would start."""
     refused = []
     for choose in (
         lambda: routes_of(settings, clock),

@@ -33,7 +33,7 @@ from sidemirror_server.vocabulary.clock import Clock
 from sidemirror_server.vocabulary.scope import Serves
 from sidemirror_server.work.worker import Handler
 
-# Where another package offers a scorer of memories: a callable `memory.scoring.Scored` → `memory.scoring.Scores`.
+# Entry points by which packages offer scorers of memories: callables `memory.scoring.Scored` → `memory.scoring.Scores`.
 _SCORERS = "sidemirror.scorers"
 
 

@@ -18,22 +18,24 @@ from sidemirror_server.models.adapters.rules import RulesModel
 from sidemirror_server.models.embedding import PaidEmbedder
 from sidemirror_server.models.gateway import Provider, Route
 from sidemirror_server.models.language_model import BACKGROUND, LanguageModel, Purpose
-from sidemirror_server.models.ledger import NANO, Cap
+from sidemirror_server.models.ledger import NANO
 from sidemirror_server.models.prices import OwnPrice, Prices
 from sidemirror_server.models.profiles import Profile
 from sidemirror_server.models.spending import Caps, Spending
 from sidemirror_server.models.templates import BadTemplate, Templates
+from sidemirror_server.policy.record import Cap
 from sidemirror_server.rpc.sidecar.info import ModelFacts, ServerInfo, StoreFacts
 from sidemirror_server.settings import PREFIX, BadSettings, PurposeSettings, Secret, Settings
 from sidemirror_server.storage.sqlite.memory_vectors import NEEDED as VECTORS_NEED
 from sidemirror_server.thinking.prompts import templates
 from sidemirror_server.vocabulary.clock import Clock
 from sidemirror_server.vocabulary.scope import Scope
+from sidemirror_server.vocabulary.store_clock import StoreClock
 
 # The provider's small model (decision 023). openai_compatible: only at OpenAI's public address, because the models of
 # another server are unknown.
 _SMALL = {"anthropic": "claude-haiku-5-5", "openai_compatible": "gpt-5-mini", "rules": RulesModel.name}
-# Where another package offers a provider: a callable (model name, API key or None, base URL or None) → LanguageModel.
+# Entry points by which packages offer providers: callables (model name, API key or None, URL or None) → LanguageModel.
 _ENTRY_POINTS = "sidemirror.models"
 
 
@@ -97,7 +99,7 @@ def _maker(provider: str) -> Callable[[str, str | None, str | None], LanguageMod
 
 
 def stand_in(model: LanguageModel, clock: Clock) -> dict[Purpose, Route]:
-    """This model for every purpose, at no cost."""
+    """Routes that ask this model for every purpose, at no cost."""
     provider = Provider(model, None, 1, clock)
     return {purpose: Route(provider) for purpose in Purpose}
 
@@ -138,7 +140,7 @@ ASKED_FOR = tuple(purpose for purpose in Purpose if purpose is not Purpose.MEMOR
 
 
 def info_of(
-    settings: Settings, own: Scope, stores: Sequence[StoreFacts], routes: Mapping[Purpose, Route]
+    settings: Settings, own: Scope, stores: Sequence[StoreFacts], clock: StoreClock, routes: Mapping[Purpose, Route]
 ) -> ServerInfo:
     """The answer of GetServerInfo."""
     limits = {name: int(value) for name, value in msgspec.structs.asdict(settings.limits).items()}
@@ -148,6 +150,7 @@ def info_of(
         stores=tuple(stores),
         models=tuple(_facts(purpose, routes[purpose].provider) for purpose in ASKED_FOR),
         limits=limits,
+        store_clock=clock,
     )
 
 
@@ -159,6 +162,33 @@ def _facts(purpose: Purpose, provider: Provider) -> ModelFacts:
     )
 
 
+class Destination(msgspec.Struct, frozen=True):
+    """Where a model's questions go. `address`: a URL; None for a model of another package, which does not say it.
+    `setting`: the name of the setting that chooses the address."""
+
+    provider: str
+    model: str
+    address: str | None
+    purposes: tuple[Purpose, ...]
+    setting: str
+
+
+def destinations_of(settings: Settings, clock: Clock) -> tuple[Destination, ...]:
+    """Where the questions of each purpose go; models that answer in this process go nowhere. Raises BadSettings."""
+    found = []
+    routes = {purpose: route for purpose, route in routes_of(settings, clock).items() if purpose in ASKED_FOR}
+    for provider in dict.fromkeys(route.provider for route in routes.values()):
+        model = provider.model
+        if not isinstance(model, RulesModel):
+            purposes = tuple(purpose for purpose, route in routes.items() if route.provider is provider)
+            address = getattr(model, "address", None)
+            found.append(Destination(model.provider, model.name, address, purposes, "model__base_url"))
+    if (embedder := _embedder(settings)) is not None:
+        embeds = (Purpose.MEMORY_EMBEDDING,)
+        found.append(Destination(embedder.provider, embedder.name, embedder.address, embeds, "embedding__base_url"))
+    return tuple(found)
+
+
 def check_embedding(settings: Settings) -> None:
     """Raises BadSettings when the settings name an embedding model and lack its key or address."""
     if settings.embedding.name:
@@ -167,11 +197,17 @@ def check_embedding(settings: Settings) -> None:
 
 def embedder_of(settings: Settings, spending: Spending, clock: Clock) -> PaidEmbedder | None:
     """The embedder that the settings name; None when they name none."""
+    chosen, embedder = settings.embedding, _embedder(settings)
+    if embedder is None:
+        return None
+    own = None if chosen.usd_per_mtok is None else OwnPrice(chosen.usd_per_mtok, 0.0)
+    prices = Prices("openai_compatible", chosen.name, chosen.base_url or None, own)
+    return PaidEmbedder(embedder, prices, chosen.concurrency, spending, clock)
+
+
+def _embedder(settings: Settings) -> OpenAICompatibleEmbedder | None:
     chosen = settings.embedding
     if not chosen.name:
         return None
     needed = () if settings.database_url else VECTORS_NEED
-    embedder = OpenAICompatibleEmbedder(chosen.name, chosen.api_key.reveal() or None, chosen.base_url or None, needed)
-    own = None if chosen.usd_per_mtok is None else OwnPrice(chosen.usd_per_mtok, 0.0)
-    prices = Prices("openai_compatible", chosen.name, chosen.base_url or None, own)
-    return PaidEmbedder(embedder, prices, chosen.concurrency, spending, clock)
+    return OpenAICompatibleEmbedder(chosen.name, chosen.api_key.reveal() or None, chosen.base_url or None, needed)

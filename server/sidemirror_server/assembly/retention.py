@@ -14,8 +14,8 @@ from sidemirror_server.vocabulary.scope import Serves
 _log = logging.getLogger(__name__)
 
 _AT_ONCE = 1_000
-# How long the reports of finished goals are kept (decision 026): they are shown for 7 days, and the rest is a margin
-# for a clock that is ahead for a while.
+# How long the reports of finished goals are kept (decision 026): they are shown for 7 days, and the other 9 days allow
+# for a clock that runs ahead for a while.
 _REPORTS_KEPT_US = 16 * US_PER_DAY
 # How long failed jobs of reports and dreams are kept. Chosen here: nobody retries a job after so long.
 _DEAD_KEPT_US = 90 * US_PER_DAY
@@ -30,7 +30,7 @@ _TURNS_AT_ONCE = 50
 
 
 class KeptFor:
-    """Removes from the served scopes the records that are no longer needed, and those that the settings limit.
+    """Removes the records of the served scopes that are no longer needed or that exceed the limits in the settings.
 
     The settings apply to an embedded store. They apply to a shared store only when `serves` or `pin_scope` is set:
     otherwise this sidecar would remove records that other sidecars keep for longer. Nothing is removed while the
@@ -77,7 +77,7 @@ class KeptFor:
         return bool(doubt)
 
     async def _as_chosen(self, now_us: int) -> dict[str, int]:
-        """Removes the records that the settings limit; returns the numbers by kind."""
+        """Removes the records that exceed the limits in the settings; returns the numbers by kind."""
         stores, kept, serves, counts = self._stores, self._kept, self._serves, dict[str, int]()
         if kept.spend_days is not None:
             first_day = day_of(now_us) - kept.spend_days

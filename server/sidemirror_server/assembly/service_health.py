@@ -1,13 +1,13 @@
-"""Sets the health of each service by the availability of the stores that it needs.
+"""Sets the health of each service according to the availability of the stores that it needs.
 
-Called by `assembly/sidecar.py`, which runs both loops while it serves.
+Called by `assembly/sidecar.py`, which runs the loops while it serves.
 """
 
 import asyncio
 import contextlib
 
 from sidemirror_server.assembly.stores import Stores
-from sidemirror_server.rpc.boundary.services import CRITIQUE, GOALS, MEMORY
+from sidemirror_server.rpc.boundary.services import CRITIQUE, GOALS, MEMORY, SIDECAR
 from sidemirror_server.rpc.listening.server import Server
 from sidemirror_server.turns.recorder import Recorder
 
@@ -62,7 +62,7 @@ class ServiceHealth:
                 self._recorder.try_again()
 
     async def follow_goals(self) -> None:
-        """Sets the health of goal reflections: do their stores answer, and do they keep acknowledged writes?"""
+        """Sets the health of goal reflections: whether their stores answer, and keep acknowledged writes."""
         able: bool | None = None
         durable: bool | None = None
         while True:
@@ -75,3 +75,12 @@ class ServiceHealth:
                 able = answers
                 await self._server.set_able(GOALS.full_name, able=able)
             await asyncio.sleep(_LOOK_AT_REFLECTIONS_S)
+
+    async def follow_the_clock(self) -> None:
+        """Sets the health `sidemirror.v1.SidecarService/clock`: whether the store's clock is free of doubt."""
+        able: bool | None = None
+        while True:
+            if (sure := not self._stores.clock.doubt) != able:
+                able = sure
+                await self._server.set_able(f"{SIDECAR.full_name}/clock", able=able)
+            await asyncio.sleep(_LOOK_AT_STORE_S)

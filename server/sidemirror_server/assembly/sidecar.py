@@ -19,6 +19,7 @@ from sidemirror_server.assembly.models import (
     stand_in,
     templates_of,
 )
+from sidemirror_server.assembly.policies import policies_of
 from sidemirror_server.assembly.retention import KeptFor
 from sidemirror_server.assembly.service_health import ServiceHealth
 from sidemirror_server.assembly.stores import PORTS, Stores, open_stores
@@ -114,6 +115,7 @@ class Sidecar:
         # The store's clock, for everything that other sidecars see.
         self._clock = clock = stores.clock
         self.serves = serves_of(settings)
+        self.policies = policies_of(settings, self.serves, stores)
         self.retention = KeptFor(settings.retention, self.serves, stores)
         self._socket = socket
         self.port = 0
@@ -136,8 +138,10 @@ class Sidecar:
         self.conductor = Conductor(
             stores.log, stores.sessions, self.recorder, reflections, critiques, lessons, clock, turn_limits
         )
-        publisher = Publisher(self.gateway, stores.goal_reflections, stores.journal, bell, clock)
-        handlers = {GOAL_REPORT: publisher.handle, **memory.handlers(self.gateway, own_prompts)}
+        handlers = {
+            GOAL_REPORT: Publisher(self.gateway, stores.goal_reflections, stores.journal, bell, clock).handle,
+            **memory.handlers(self.gateway, own_prompts),
+        }
         self._worker = Worker(
             *(stores.work, handlers, clock, random.Random(), new_id(clock.now_us()), pace, self.serves)
         )
@@ -177,7 +181,9 @@ class Sidecar:
             ),
             memory.service(self.gateway, own_prompts, turns),
             sidecar_service(
-                info_of(settings, Scope(settings.tenant_id, settings.project_id), stores.facts, routes), spending
+                info_of(settings, Scope(settings.tenant_id, settings.project_id), stores.facts, clock, routes),
+                spending,
+                self.policies,
             ),
         )
         self._credentials = credentials_of(settings, own_clock)
@@ -223,7 +229,7 @@ class Sidecar:
         if self.serves.said or not self._stores.is_shared:
             _log.info("serves", extra=told)
         else:
-            # Safe for a single operator only: every tenant's texts go to this sidecar's models.
+            # This is safe for a single operator only: every tenant's texts go to this sidecar's models.
             _log.warning("serves_everybody", extra={**told, "prunes": False, "setting": "serves (SIDEMIRROR_SERVES)"})
 
     def _listen(self, address: str) -> None:
@@ -235,12 +241,12 @@ class Sidecar:
 
     async def serve_until(self, stop: Awaitable[object], ready: Callable[[], None] | None = None) -> None:
         """Serves until `stop` is done, then drains. Raises the error of a background task that fails. `ready` is called
-        when all that models need is loaded."""
+        when everything that models need is loaded."""
         async with asyncio.TaskGroup() as group:
             work = [
                 *(self.recorder.run(), self._sweep(), self._prepare(ready), self._standing.follow_the_store()),
                 *(self._worker.run(), self._republish(), self._standing.follow_goals(), self.memory.alikes.run()),
-                self._identity.follow(),
+                *(self._identity.follow(), self._standing.follow_the_clock()),
             ]
             if self._lookout is not None:
                 work.append(self._lookout.run())
@@ -285,7 +291,7 @@ class Sidecar:
             ready()
 
     async def _republish(self) -> None:
-        """Publishes goal reflections again that Redis has lost."""
+        """Republishes the goal reflections that Redis has lost."""
         stores = self._stores
         if stores.redis is not None:
             republisher = Republisher(
@@ -321,8 +327,8 @@ async def assemble(
 ) -> AsyncIterator[Sidecar]:
     """A server made from these settings; closes it and its stores at the end.
 
-    `model`, `clock`, `turn_limits` and `pace` (of background work) replace the defaults in tests and demonstrations;
-    such a model costs nothing. Raises BadSettings, StoreUnavailable, CannotListen.
+    `model`, `clock`, `turn_limits` and `pace` (of background work) replace the defaults in tests and demonstrations.
+    The use of `model` costs nothing. Raises BadSettings, StoreUnavailable, CannotListen.
     """
     clock = clock or SystemClock()
     limits = turn_limits or TurnLimits(

@@ -6,6 +6,7 @@ Called by `assembly/sidecar.py`, and by commands that examine or migrate a store
 import asyncio
 import contextlib
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -18,8 +19,9 @@ from sidemirror_server.memory.kin.graph import MemoryGraph
 from sidemirror_server.memory.store import Memories
 from sidemirror_server.memory.trials.trials import Trials
 from sidemirror_server.models.ledger import Ledger
+from sidemirror_server.policy.store import Policies
 from sidemirror_server.rpc.sidecar.info import StoreFacts
-from sidemirror_server.settings import Settings
+from sidemirror_server.settings import BadSettings, Settings
 from sidemirror_server.storage.sqlite.critiques import SqliteCritiques
 from sidemirror_server.storage.sqlite.database import FILE_NAME, SqliteDatabase
 from sidemirror_server.storage.sqlite.dreams import SqliteDreams
@@ -30,6 +32,7 @@ from sidemirror_server.storage.sqlite.memories import SqliteMemories
 from sidemirror_server.storage.sqlite.memory_graph import SqliteMemoryGraph
 from sidemirror_server.storage.sqlite.memory_process import SearchProcesses
 from sidemirror_server.storage.sqlite.memory_search import SqliteMemorySearch
+from sidemirror_server.storage.sqlite.policies import SqlitePolicies
 from sidemirror_server.storage.sqlite.pruning import SqlitePruning
 from sidemirror_server.storage.sqlite.receipts import SqliteReceipts
 from sidemirror_server.storage.sqlite.requests import SqliteRequests
@@ -50,7 +53,9 @@ from sidemirror_server.work.queue import Work
 if TYPE_CHECKING:
     from sidemirror_server.storage.postgres.examine import ExaminedShared
     from sidemirror_server.storage.redis.database import RedisDatabase
+    from sidemirror_server.storage.sqlite.backup import BackedUp
     from sidemirror_server.storage.sqlite.examine import Examined
+    from sidemirror_server.storage.sqlite.restore import Restored
 
 
 class Stores(msgspec.Struct, frozen=True):
@@ -77,6 +82,7 @@ class Stores(msgspec.Struct, frozen=True):
     goal_reflections: GoalReflections
     work: Work
     journal: Journal
+    policies: Policies
     # The Redis that has the goal reflections; None when the main store has them.
     redis: "RedisDatabase | None" = None
 
@@ -94,7 +100,7 @@ async def open_stores(settings: Settings, clock: Clock, stack: contextlib.AsyncE
 
 
 async def _embedded(settings: Settings, clock: Clock, stack: contextlib.AsyncExitStack) -> Stores:
-    """Everything in one SQLite file, which this sidecar alone writes."""
+    """Everything in one SQLite file, which only this sidecar writes."""
     database = await SqliteDatabase.open(settings.data_dir, now_us=clock.now_us())
     stack.push_async_callback(database.close)
     searches = SearchProcesses(settings.data_dir / FILE_NAME)
@@ -116,6 +122,7 @@ async def _embedded(settings: Settings, clock: Clock, stack: contextlib.AsyncExi
         memory_graph=SqliteMemoryGraph(database),
         work=SqliteWork(database),
         journal=SqliteJournal(database),
+        policies=SqlitePolicies(database),
         facts=(StoreFacts("sqlite", "everything", lambda: durability, database.answers),),
         is_shared=False,
         changed=asyncio.Event(),
@@ -124,8 +131,8 @@ async def _embedded(settings: Settings, clock: Clock, stack: contextlib.AsyncExi
 
 
 async def _shared(settings: Settings, clock: Clock, stack: contextlib.AsyncExitStack) -> Stores:
-    """Everything in a shared Postgres database, which may be unavailable at first. Raises StoreRefused when it must not
-    be used. The driver is loaded only here."""
+    """Everything in a shared Postgres database, which may be unavailable at first. Raises StoreRefused when the
+    database must not be used. The driver is loaded only here."""
     from sidemirror_server.storage.postgres.critiques import PostgresCritiques
     from sidemirror_server.storage.postgres.database import PostgresDatabase
     from sidemirror_server.storage.postgres.dreams import PostgresDreams
@@ -135,6 +142,7 @@ async def _shared(settings: Settings, clock: Clock, stack: contextlib.AsyncExitS
     from sidemirror_server.storage.postgres.memories import PostgresMemories
     from sidemirror_server.storage.postgres.memory_graph import PostgresMemoryGraph
     from sidemirror_server.storage.postgres.memory_search import PostgresMemorySearch
+    from sidemirror_server.storage.postgres.policies import PostgresPolicies
     from sidemirror_server.storage.postgres.pruning import PostgresPruning
     from sidemirror_server.storage.postgres.receipts import PostgresReceipts
     from sidemirror_server.storage.postgres.requests import PostgresRequests
@@ -170,6 +178,7 @@ async def _shared(settings: Settings, clock: Clock, stack: contextlib.AsyncExitS
         memory_graph=PostgresMemoryGraph(database),
         work=PostgresWork(database),
         journal=PostgresJournal(database),
+        policies=PostgresPolicies(database),
         facts=(StoreFacts("postgres", "everything", lambda: durability, database.is_available),),
         is_shared=True,
         changed=changed,
@@ -196,7 +205,7 @@ async def migrate_shared(
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Brings the schema of a Postgres database up to date, as its owner, lets the roles use it, and binds them to their
     tenants (by role; '*' is every tenant). Returns the migrations applied now, by name, and the roles that see nothing
-    since they are bound to no tenant. Raises StoreUnavailable, saying why."""
+    because they are bound to no tenant. Raises StoreUnavailable, saying why."""
     from sidemirror_server.storage.postgres.migrate import migrate, unbound_roles
 
     applied = await migrate(url, grant_to, SystemClock().now_us(), tenants=tenants)
@@ -208,6 +217,32 @@ def examine_store(settings: Settings) -> "Examined":
     from sidemirror_server.storage.sqlite.examine import examine
 
     return examine(settings.data_dir)
+
+
+def back_up_store(settings: Settings, file: Path) -> "BackedUp":
+    """Copies the embedded store of these settings to a new file, also while a sidecar serves. Raises BadSettings when
+    they have another store, else the errors of `storage/sqlite/backup.py`."""
+    from sidemirror_server.storage.sqlite.backup import back_up
+
+    _check_embedded(settings)
+    return back_up(settings.data_dir, file, SystemClock().now_us)
+
+
+def restore_store(settings: Settings, file: Path, *, replace: bool) -> "Restored":
+    """Makes a backup the embedded store of these settings. Raises BadSettings when they have another store, else the
+    errors of `storage/sqlite/restore.py`."""
+    from sidemirror_server.storage.sqlite.restore import restore
+
+    _check_embedded(settings)
+    return restore(settings.data_dir, file, SystemClock().now_us(), replace=replace)
+
+
+def _check_embedded(settings: Settings) -> None:
+    if settings.database_url:
+        raise BadSettings(
+            "database_url (SIDEMIRROR_DATABASE_URL): the store is in Postgres, whose own commands are for backup and "
+            "restore (docs/postgres-tenants.md)"
+        )
 
 
 async def examine_shared_store(settings: Settings, now_us: int) -> "ExaminedShared":

@@ -1,6 +1,6 @@
-"""Is the later of two responses better? Asks twice, with the order swapped; only an agreed answer counts.
+"""Asks a model which of two responses is better, once in each order. Only an answer given in both orders counts.
 
-One question decides nothing, because judges often prefer the first of two answers for no reason (decision 020).
+A single question is not reliable, because judges often prefer the first of two answers for no reason (decision 020).
 """
 
 import asyncio
@@ -20,8 +20,8 @@ _TEMPERATURE = 0.1  # decision 021
 
 
 def agreed(forward: str, backward: str) -> tuple[Better, bool]:
-    """Combines the answers for (earlier, later), `forward`, and (later, earlier), `backward`; each is first, second or
-    tie. Returns the preference and whether both agree; if they disagree, the preference is a tie."""
+    """Combines two answers, each first, second or tie: `forward` is for the order (earlier, later), `backward` for
+    (later, earlier). Returns the preference and whether both agree. If they disagree, the preference is a tie."""
     said = {"first": Better.EARLIER, "second": Better.LATER, "tie": Better.TIE}[forward]
     again = {"first": Better.LATER, "second": Better.EARLIER, "tie": Better.TIE}[backward]
     return (said, True) if said is again else (Better.TIE, False)
@@ -56,7 +56,7 @@ async def compare(
 async def _both(
     model: ScopedModel, scope: Scope, material: CritiqueMaterial, earlier: str, later: str, deadline_s: float
 ) -> tuple[Completion[ComparisonAnswer], Completion[ComparisonAnswer]]:
-    """Asks both orders at once. The first failure, or cancellation, ends both."""
+    """Asks in both orders at once. The first failure, or cancellation, ends both calls."""
     forward = asyncio.create_task(model.ask(scope, _ask(material, earlier, later), deadline_s))
     backward = asyncio.create_task(model.ask(scope, _ask(material, later, earlier), deadline_s))
     try:

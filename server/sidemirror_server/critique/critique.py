@@ -26,10 +26,10 @@ from sidemirror_server.vocabulary.telemetry import CRITIQUES, SPAN_CRITIQUE
 
 _tracer = trace.get_tracer("sidemirror.critique")
 
-# Seed response-critique, "Inference parameters"; thinking comes on top (decision 021).
+# Seed response-critique, "Inference parameters". MAX_TOKENS does not include thinking tokens (decision 021).
 TEMPERATURE = 0.1
 MAX_TOKENS = 300
-# An assessment that was cut off is asked for once more with this ceiling (decision 021).
+# A truncated assessment is requested once more with this limit (decision 021).
 MORE_TOKENS = 1_200
 
 
@@ -63,7 +63,7 @@ async def judged(
     deadline_s: float,
     within: Within = NO_CAPS,
 ) -> Verdict:
-    """The verdict from an ask; a failure is its status. A truncated answer is asked for once more, with more room."""
+    """The model's verdict, or a failed one. A truncated answer is requested once more with MORE_TOKENS."""
     ends_s = asyncio.get_running_loop().time() + deadline_s
     took = None
     try:
@@ -81,7 +81,7 @@ async def judged(
 
 
 def _less(within: Within, took: Usage | None) -> Within:
-    """The caps `within`, less the usage of an earlier call."""
+    """The caps `within` minus the usage of an earlier call."""
     if took is None:
         return within
     tokens = None if within.tokens is None else max(0, within.tokens - took.input_tokens - took.output_tokens)

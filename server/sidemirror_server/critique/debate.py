@@ -1,7 +1,7 @@
 """Several critics with different briefs, then a judge. Only a caller starts a debate, never the sidecar.
 
-The first round is blind. A second one, in which critics see each other's arguments, is held only if they disagree. A
-critic's side follows from its issues that survive the verdict's rules, not from its claims.
+The first round is blind. If the critics disagree, they see each other's arguments in a second round. A critic's side is
+computed from the issues that survive the verdict's rules, not from its claims.
 """
 
 import asyncio
@@ -25,7 +25,7 @@ from sidemirror_server.vocabulary.status import ResultStatus, Usage
 # Decision 020.
 FEWEST_CRITICS, DEFAULT_CRITICS = 2, 3
 MOST_ROUNDS = 2
-# Chosen here: room for an argument of some sentences and its issues.
+# Chosen here: enough for an argument of a few sentences and its issues.
 _ARGUMENT_TOKENS = 1_024
 
 
@@ -44,7 +44,7 @@ class Argument(msgspec.Struct, frozen=True):
 
 
 class Judged(msgspec.Struct, frozen=True):
-    """The end of a debate. `agreed`: whether all critics that answered in the last round took one side."""
+    """The end of a debate. `agreed`: whether all critics that answered in the last round took the same side."""
 
     verdict: Verdict
     rounds: int
@@ -52,7 +52,7 @@ class Judged(msgspec.Struct, frozen=True):
 
 
 def agreement(arguments: Sequence[Argument]) -> bool:
-    """Whether at least two critics answered in this round, and all of them took one side."""
+    """Whether at least two critics answered in this round, and all of them took the same side."""
     sides = [argument.revise for argument in arguments if argument.status is ResultStatus.OK]
     return len(sides) >= FEWEST_CRITICS and len(set(sides)) == 1
 
@@ -149,7 +149,7 @@ async def _argument(
 async def _verdict(
     model: ScopedModel, scope: Scope, material: CritiqueMaterial, last: Sequence[Argument], deadline_s: float
 ) -> Verdict:
-    """The judge's verdict, by the usual rules; a failed one if fewer than two critics answered."""
+    """The judge's verdict, by the rules of `verdict.py`. It is a failed verdict if fewer than two critics answered."""
     heard = sorted((one for one in last if one.status is ResultStatus.OK), key=lambda one: one.critic)
     if len(heard) < FEWEST_CRITICS:
         failed = next(one for one in last if one.status is not ResultStatus.OK)

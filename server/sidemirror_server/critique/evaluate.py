@@ -1,7 +1,7 @@
 """EvaluateTrace: five criteria, 0 to 1, of an agent's work (seed reflection-engine-v2, "Evaluator").
 
-Efficiency and completeness are computed from the trace. A model is asked for the other three, which have no score if it
-does not answer (decision 019).
+Efficiency and completeness are computed from the trace. A model scores the other three; if it does not answer, they
+have no score (decision 019).
 """
 
 from collections.abc import Iterable, Sequence
@@ -26,8 +26,8 @@ _tracer = trace.get_tracer("sidemirror.critique")
 _MAX_TOKENS = 1_024
 _TEMPERATURE = 0.1
 _STEP_CHARS = 500
-# An item counts as done if the trace has at least this share of its words. Chosen here: a paraphrase keeps names and
-# numbers, and loses some verbs.
+# An item counts as done if the trace contains at least this share of the item's words. Chosen here: a paraphrase keeps
+# names and numbers, and loses some verbs.
 _MET_FROM = 0.6
 _ADMITS = ("error", "fail", "could not", "couldn't", "unable", "cannot", "can't", "not found", "unavailable", "sorry")
 
@@ -42,7 +42,7 @@ class Criterion(msgspec.Struct, frozen=True):
 
 
 class Evaluation(msgspec.Struct, frozen=True):
-    """The five criteria in the order of seed reflection-engine-v2. `status`: of the question to the model."""
+    """The five criteria in the order of seed reflection-engine-v2. `status`: how the call to the model ended."""
 
     status: ResultStatus
     criteria: tuple[Criterion, ...]
@@ -70,8 +70,8 @@ def efficiency(calls: Sequence[ToolCall]) -> Criterion:
 
 
 def completeness(events: Iterable[Event], checklist: Sequence[str]) -> Criterion:
-    """The mean of checks, each 0 to 1: a response, an outcome for every call, every failure recovered from or admitted,
-    what the user named, and the items of `checklist`."""
+    """The mean of these checks, each 0 to 1: there is a response; calls have outcomes; failures were recovered from or
+    admitted; the names in the user's messages and the items of `checklist` are covered."""
     facts = facts_of(events)
     items: list[tuple[str, float]] = [("a response", float(bool(facts.response.strip())))]
     if facts.calls:
@@ -101,7 +101,7 @@ def completeness(events: Iterable[Event], checklist: Sequence[str]) -> Criterion
 async def evaluate(
     model: ScopedModel, scope: Scope, events: Sequence[Event], checklist: Sequence[str], deadline_s: float
 ) -> Evaluation:
-    """All five criteria. Raises nothing but cancellation."""
+    """Evaluates all five criteria. Raises nothing but cancellation."""
     facts = facts_of(events)
     computed = (completeness(events, checklist), efficiency(facts.calls))
     material = material_of(events)

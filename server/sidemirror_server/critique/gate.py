@@ -1,4 +1,4 @@
-"""Is a response worth a critique? Pure: the conditions of seed response-critique (decision 018)."""
+"""Decides whether a response deserves a critique, by the conditions of seed response-critique (decision 018). Pure."""
 
 from collections.abc import Iterable
 from enum import StrEnum
@@ -17,7 +17,7 @@ class GateReason(StrEnum):
     TOOL_ERROR = "tool_error"
     LONG_RESPONSE = "long_response"
     MANY_TOOL_RESULTS = "many_tool_results"
-    # Not a condition of the gate: the turn has every response critiqued, or a caller asked for this critique.
+    # Not a condition of the gate: the turn requests a critique of every response, or a caller requested this one.
     ALWAYS = "always"
 
 
@@ -29,7 +29,7 @@ class GateDecision(msgspec.Struct, frozen=True):
 
 
 def should_critique(results_failed: Iterable[bool], response_length: int) -> GateDecision:
-    """The gate. `results_failed`: for each tool result, whether it has an error; `response_length`: code points."""
+    """Applies the gate. `results_failed`: whether each tool result has an error; `response_length`: code points."""
     failed = tuple(results_failed)
     reasons = []
     if any(failed):

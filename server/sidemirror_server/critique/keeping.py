@@ -47,7 +47,7 @@ class Critic:
         *,
         compare_to: str = "",
     ) -> Critique:
-        """The stored critique of this id; if there is none, a new one of the material's response, stored if it is OK.
+        """The stored critique of this id; if there is none, a new critique of the response, stored if it is OK.
 
         `remaining_s`: returns how many seconds a call may take. Raises NotFound for an unknown `compare_to`, and
         what the store raises.
@@ -77,7 +77,7 @@ class Critic:
         about: About,
         comparison: Comparison | None = None,
     ) -> Critique:
-        """The verdict as a critique: stored if its status is OK, else without an id. Raises what the store raises."""
+        """A critique of this verdict: stored if its status is OK, else without an id. Raises what the store raises."""
         is_kept = verdict.status is ResultStatus.OK
         made = self.made(critique_id if is_kept else "", material, verdict, about, comparison)
         if is_kept:
@@ -93,7 +93,7 @@ class Critic:
         about: About,
         comparison: Comparison | None = None,
     ) -> Critique:
-        """The verdict as a critique that is made now. `critique_id`: empty if it is not stored."""
+        """A new critique with this verdict and the present time. `critique_id`: empty if it is not stored."""
         return Critique(
             critique_id=critique_id,
             created_us=self._clock.now_us(),

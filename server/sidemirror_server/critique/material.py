@@ -23,13 +23,13 @@ from sidemirror_server.vocabulary.text import clip
 # In code points. Chosen here: `rules` can read whole documents, and all results of a turn stay within some megabytes.
 RESULT_CHARS = 32_000
 ARGUMENTS_CHARS = 2_000
-# Results in one critique; of more, the last ones are kept. A request may have as many.
+# Limit on the tool results in one critique, as in one request. If a turn has more, the last ones are kept.
 MOST_RESULTS = 100
 
 
 class ToolEvidence(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The outcome of one tool call. `failed`: the tool reported an error, or the call itself failed. `arguments`: what
-    the tool was called with; empty if that is not known."""
+    """The outcome of one tool call. `failed`: the tool reported an error, or the call itself failed. `arguments`: those
+    of the call; empty if unknown."""
 
     tool: str
     text: str

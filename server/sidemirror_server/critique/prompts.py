@@ -99,7 +99,7 @@ def critique_prompt(material: CritiqueMaterial) -> str:
 
 
 def comparison_prompt(material: CritiqueMaterial, first: str, second: str) -> str:
-    """The user text of a comparison. It does not say which answer is the earlier one."""
+    """The user text of a comparison. The text does not say which answer is the earlier one."""
     answers = [("First answer", clip(first, _RESPONSE_CHARS)), ("Second answer", clip(second, _RESPONSE_CHARS))]
     return fenced([*_given(material), *answers])
 
@@ -117,8 +117,8 @@ def evaluation_prompt(task: str, steps: Sequence[str], response: str) -> str:
 
 
 def debate_prompt(material: CritiqueMaterial, arguments: Sequence[str]) -> str:
-    """The user text of a critic in one round, and of the judge. `arguments`: those of the other critics in the round
-    before, empty in a blind round; for the judge all of the last round."""
+    """The user text of a critic in one round, and of the judge. `arguments`: for a critic, the others' from the
+    previous round (empty in a blind round); for the judge, all of the last round."""
     argued = [(f"Argument of reviewer {number}", text) for number, text in enumerate(arguments, start=1)]
     return fenced([*_given(material), ("The answer", clip(material.response, _RESPONSE_CHARS)), *argued])
 

@@ -1,7 +1,7 @@
-"""Is a quote really there? Pure.
+"""Whether a quote occurs in a text. Pure.
 
 An issue counts only if its quote is in the judged texts (decision 019). Differences that no reader sees are ignored:
-case, spaces, kinds of quotation marks, composed letters.
+case, spaces, kinds of quotation marks, composed characters.
 """
 
 import re
@@ -16,11 +16,11 @@ _EMPTY_WORDS_TEXT = (
 )
 _EMPTY_WORDS = frozenset(_EMPTY_WORDS_TEXT.split())
 _WORD = re.compile(r"\w+")
-# A text cut at `|` in the middle of a word or a number. Latin letters only: a quote in Chinese may begin anywhere.
+# Matches a word or a number with a `|` inside it. Latin letters only: a quote in Chinese may begin anywhere.
 _ONE_WORD = re.compile(r"[a-z0-9]\|[a-z0-9]|\d[.,]\|\d|\d\|[.,]\d")
 
-# Orders to the judge, which material may contain: about fields of the verdict, or to ignore instructions. Chosen here
-# against prompt injection (decision 019).
+# Orders to the judge that hostile material may contain: they mention fields of the verdict, or say to ignore
+# instructions. Chosen here against prompt injection (decision 019).
 _ORDER = re.compile(
     r"should[_ ]?revise|revision[_ ]prompt|issue_details|quote_source"
     r"|\b(?:ignore|disregard|forget|override)\b.{0,40}\b(?:instruction|rubric|prompt|rule|above|previous|prior)"
@@ -34,7 +34,7 @@ _ORDER = re.compile(
 
 
 def normal(text: str) -> str:
-    """`text` in the form in which texts are compared."""
+    """Normalises a text for comparison."""
     folded = unicodedata.normalize("NFKC", text.translate(_MARKS)).casefold()
     return " ".join(folded.split())
 
@@ -45,7 +45,7 @@ def says_something(quote: str) -> bool:
 
 
 def is_in(quote: str, normal_text: str) -> bool:
-    """Whether `quote` is in a text, which `normal` has returned, and begins and ends between words."""
+    """Whether `quote` occurs in `normal_text` (returned by `normal`), and begins and ends at word boundaries."""
     wanted = normal(quote).strip(_EDGES)
     if not wanted or not says_something(wanted):
         return False

@@ -47,7 +47,7 @@ class QuoteSource(StrEnum):
 
 
 class ConfidenceKind(StrEnum):
-    """What a confidence is: a language model's own estimate."""
+    """The kind of a confidence: a language model's own estimate."""
 
     MODEL = "model"
 
@@ -81,7 +81,7 @@ class Better(StrEnum):
 
 class Comparison(msgspec.Struct, frozen=True, omit_defaults=True):
     """A comparison of a later response with an earlier one, asked in both orders. `better`: None if the status is not
-    OK; the earlier one is then kept. `agreed`: whether both orders gave the same answer; if not, it is a tie."""
+    OK (the earlier one is then kept). `agreed`: both orders gave the same answer; if not, it is a tie."""
 
     status: ResultStatus
     detail: str = ""
@@ -109,8 +109,8 @@ class Verdict(msgspec.Struct, frozen=True, omit_defaults=True):
 
     @property
     def confidence_kind(self) -> ConfidenceKind | None:
-        """What the confidence is; None if there is none. Earlier versions stored one of the built-in rules, which was
-        no probability (decision 047)."""
+        """The kind of the confidence; None without one. Earlier versions stored a confidence of the built-in rules,
+        which was not a probability (decision 047)."""
         if self.confidence is None or (self.usage is not None and self.usage.provider == _RULES):
             return None
         return ConfidenceKind.MODEL

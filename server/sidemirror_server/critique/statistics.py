@@ -1,7 +1,7 @@
 """Definitions of the figures over stored critiques. Every store computes them itself.
 
-Confidences are in millionths (ppm), so that sums are exact and equal on every store. A percentile is the nearest
-rank: the smallest value with at least that share of all values at or below it.
+Confidences are in millionths (ppm), so that sums are exact and equal on every store. Percentiles are by nearest rank:
+percentile p is the smallest value that at least p % of all values do not exceed.
 """
 
 import msgspec
@@ -12,10 +12,10 @@ DAY_US = 24 * HOUR_US
 
 
 class Figures(msgspec.Struct, frozen=True):
-    """Figures of one provider over one span of time. `confident`: the critiques with a confidence.
+    """Figures of one provider over one span of time. `confident`: how many critiques have a confidence.
 
-    `agreed`: how many of the `reported` outcomes fit the verdict: a success without a call for revision, or another
-    outcome with one. `start_us`: the start of the hour or the day (UTC), or of the whole span.
+    `agreed`: how many of the `reported` outcomes fit the verdict. A success fits a verdict that calls for no revision;
+    any other outcome fits one that does. `start_us`: the start of the hour or the day (UTC), or of the whole span.
     """
 
     start_us: int

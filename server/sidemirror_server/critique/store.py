@@ -12,7 +12,7 @@ from sidemirror_server.vocabulary.scope import Scope, Serves
 class CritiqueRecord(msgspec.Struct, frozen=True):
     """A critique as stored: the fields that lists and figures use, and its JSON (`record.critique_body`).
 
-    `provider`: of the model that answered. `confidence_ppm`: in millionths, None if the critique has none.
+    `provider`: the answering model's. `confidence_ppm`: in millionths, None if the critique has none.
     """
 
     critique_id: str
@@ -27,7 +27,7 @@ class CritiqueRecord(msgspec.Struct, frozen=True):
 
 
 def critique_of(*row: Any) -> CritiqueRecord:
-    """A critique from a row: its fields in order, then those of its outcome, all NULL if there is none."""
+    """A critique from a row: its fields in order, then those of its outcome (all NULL if there is no outcome)."""
     critique_id, created_us, provider, confidence_ppm, revise, turn_id, session_id, body, *reported = row
     return CritiqueRecord(
         critique_id=critique_id,
@@ -55,17 +55,17 @@ FIRST_CRITIQUE = CritiqueKey(2**63 - 1, "")  # before every possible critique
 class Critiques(Protocol):
     """Stores critiques. Only critiques whose status is OK are passed to it.
 
-    CR1  `keep` stores a critique and returns the stored one; of several with one id the first stays.
+    CR1  `keep` stores a critique, unless its id is taken, and returns the critique stored under the id.
     CR2  `get` returns None for an id that the scope does not have.
-    CR3  `list` returns at most `limit` after `after`, newest first; adding critiques does not change the order.
+    CR3  `list` returns at most `limit` after the cursor `after`, newest first. New ones do not change the order.
     CR4  `list` filters by turn and by session, where they are given.
     CR5  `report` stores an outcome with its critique, replacing an earlier one; an unknown id is refused (NotFound).
-    CR6  `figures` returns the `statistics.Figures` of critiques made from `start_us` on and before `end_us`, ordered by
-         bucket and provider; without a bucket, one for each provider, at `start_us`.
-    CR7  `figures` of one provider leave the others out.
-    CR8  Scopes never meet.
-    CR9  `forget` removes critiques of the scopes served made before `before_us`, the oldest first, at most `limit`,
-         with their outcomes, and returns how many.
+    CR6  `figures` returns `statistics.Figures` for critiques made at or after `start_us` and before `end_us`, ordered
+         by bucket and provider. Without a bucket there is one for each provider, at `start_us`.
+    CR7  `figures` of one provider count no others.
+    CR8  Scopes are isolated.
+    CR9  `forget` removes at most `limit` critiques made before `before_us` in the scopes served, the oldest first. It
+         removes their outcomes too, and returns how many critiques it removed.
     CR10 `forget` leaves critiques of scopes that are not served; they do not count towards `limit`.
     Raises StoreUnavailable, StoreFull.
     """

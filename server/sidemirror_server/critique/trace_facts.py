@@ -19,7 +19,7 @@ from sidemirror_server.trace.event import (
 
 
 class ToolCall(msgspec.Struct):
-    """One tool call. `ended`: it has a result or an error. `made_good`: the same tool worked later."""
+    """One tool call. `ended`: it has a result or an error. `made_good`: a later call of the same tool succeeded."""
 
     agent: str
     name: str
@@ -32,8 +32,7 @@ class ToolCall(msgspec.Struct):
 
 
 class TraceFacts(msgspec.Struct, frozen=True):
-    """`named`: words of the user's messages that have a digit or an underscore, or a capital in the middle of a
-    sentence."""
+    """`named`: words of the user's messages with a digit or an underscore, and capitalised words within a sentence."""
 
     calls: tuple[ToolCall, ...]
     response: str

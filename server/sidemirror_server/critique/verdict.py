@@ -14,7 +14,7 @@ from sidemirror_server.vocabulary.status import ResultStatus, Usage
 
 # Seed response-critique, "Result format": "wrong facts, missing critical info, harmful advice".
 REVISED_FOR = frozenset({IssueKind.WRONG_FACT, IssueKind.MISSING_CRITICAL_INFORMATION, IssueKind.POTENTIAL_HARM})
-# Kinds that may quote the task or the evidence, because missing information cannot be quoted from the response.
+# Issues of these kinds may quote the task or the evidence: the response cannot contain what is missing from it.
 _OF_ABSENCE = frozenset({IssueKind.MISSING_CRITICAL_INFORMATION, IssueKind.MISSING_DETAIL})
 # Seed response-critique, "Evaluation dimensions", in its order.
 DIMENSIONS = ("accuracy", "completeness", "actionability", "clarity")
@@ -88,7 +88,7 @@ _NAMES = {
 
 
 def _source(quote: str, kind: IssueKind, texts: dict[QuoteSource, str]) -> QuoteSource | None:
-    """The text that has the quote, among those that an issue of this kind may quote; None if none has it."""
+    """The text that contains the quote, among the texts that an issue of this kind may quote; None if there is none."""
     places = (
         (QuoteSource.TASK, QuoteSource.EVIDENCE, QuoteSource.RESPONSE)
         if kind in _OF_ABSENCE

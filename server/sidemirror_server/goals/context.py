@@ -15,14 +15,14 @@ from sidemirror_server.vocabulary.scope import Scope
 HEADING = "PAST REFLECTIONS"
 MAX_ITEMS = 2
 ITEM_KIND = "goal_reflection"
-# How many similar goals are considered. Chosen here: their reflections are more than a block has room for.
+# How many similar goals are considered. Chosen here: a block has no room for more of their reflections.
 _SIMILAR_GOALS = 5
-# How many words a similar goal must share. Chosen here: one shared word says little, unless the goal has no other.
+# How many words a similar goal must share. Chosen here: one shared word says little, unless the goal has only one.
 _SHARED_WORDS = 2
 
 
 class GoalLessons(msgspec.Struct, frozen=True):
-    """Lessons for a block, the best first. `own`: of the goal itself; `alike`: of similar or recent goals."""
+    """Lessons for a block, the best first. `own`: the goal's; `alike`: those of similar or recent goals."""
 
     own: tuple[BlockLesson, ...] = ()
     alike: tuple[BlockLesson, ...] = ()
@@ -38,7 +38,7 @@ class GoalContexts:
     async def build(
         self, scope: Scope, goal_id: str, task: str, max_items: int, receipt_id: str, now_us: int
     ) -> ContextBlock:
-        """The block for a goal or a task, or for the recent goals when both are empty. `max_items` 0 means 2. Raises
+        """The block for a goal or a task, or for the recent goals if both are empty. `max_items` 0 means 2. Raises
         StoreUnavailable, StoreFull."""
         found = await self.lessons(scope, goal_id, task, now_us)
         block = render(HEADING, (*found.own, *found.alike), max_items or MAX_ITEMS, receipt_id=receipt_id)
@@ -48,7 +48,7 @@ class GoalContexts:
         return block
 
     async def lessons(self, scope: Scope, goal_id: str, task: str, now_us: int) -> GoalLessons:
-        """The lessons that `build` shows, for a block with other parts too. Raises StoreUnavailable, StoreFull."""
+        """The lessons that `build` shows, for a block with other lessons too. Raises StoreUnavailable, StoreFull."""
         own: list[BlockLesson] = []
         alike: list[BlockLesson] = []
         if goal_id:
@@ -72,7 +72,7 @@ class GoalContexts:
 
 
 def by_importance(reflections: Iterable[GoalReflection]) -> list[GoalReflection]:
-    """The most important first, then the newest."""
+    """The reflections, the most important first, then the newest."""
     return sorted(reflections, key=lambda one: (one.importance, one.created_us, one.reflection_id), reverse=True)
 
 

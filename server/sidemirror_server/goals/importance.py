@@ -8,6 +8,6 @@ ERROR_BONUS = 0.2
 
 
 def importance(state: GoalState, *, task_error: bool) -> float:
-    """From 0 to 1. `task_error`: whether any task has its `error` field set; a text about an error does not count."""
+    """The importance, 0 to 1. `task_error`: any task has its `error` set; a text about an error does not count."""
     base = FAILED if state is GoalState.FAILED else COMPLETED
     return min(1.0, round(base + (ERROR_BONUS if task_error else 0.0), 2))

@@ -4,11 +4,8 @@ A job may run again after a crash at any moment. The model's answer is noted wit
 announcing may then be repeated without effect, because the reflection's id is derived from its report.
 """
 
-import asyncio
 import contextlib
 import logging
-from collections.abc import Awaitable, Callable
-from typing import TypeVar
 
 from sidemirror_server.goals.record import GoalReflection
 from sidemirror_server.goals.reflect import reflect
@@ -19,24 +16,18 @@ from sidemirror_server.trace.live import Bell
 from sidemirror_server.trace.log import Journal, Note
 from sidemirror_server.vocabulary.budget import LONGEST_MODEL_CALL_S
 from sidemirror_server.vocabulary.clock import Clock
-from sidemirror_server.vocabulary.errors import ModelFailed, NotFound, PlaceTaken, StoreUnavailable, WrongState
+from sidemirror_server.vocabulary.errors import ModelFailed, NotFound, WrongState
 from sidemirror_server.vocabulary.ids import derived_id
 from sidemirror_server.vocabulary.scope import Scope
 from sidemirror_server.vocabulary.status import ResultStatus
 from sidemirror_server.work.queue import Job, JobKey, JobState, Work
-from sidemirror_server.work.worker import ClaimedJob, Hopeless, NotNow
+from sidemirror_server.work.worker import PATIENCE_S, ClaimedJob, Hopeless, patiently
 
 _log = logging.getLogger(__name__)
 
 # The log topic that watches read. Stored; never changes.
 TOPIC = "goal_reflection"
-# How long a running job waits for a store that is away, and how often it retries. The job goes on as soon as the store
-# is back, without using up an attempt. Chosen here.
-_PATIENCE_S = 20.0
-_LOOK_AGAIN_S = 0.25
 _PAGE = 100
-
-_T = TypeVar("_T")
 
 
 class Publisher:
@@ -55,27 +46,14 @@ class Publisher:
         """The worker's handler; its result is the reflection. Raises ModelFailed, Hopeless, NotNow and what the stores
         raise."""
         job = task.job
-        until_s = self._clock.monotonic_s() + _PATIENCE_S + LONGEST_MODEL_CALL_S
+        until_s = self._clock.monotonic_s() + PATIENCE_S + LONGEST_MODEL_CALL_S
         notes = job.checkpoint
         if notes is None:
-            made = await self._patiently(lambda: self._reflect(job), until_s)
+            made = await patiently(lambda: self._reflect(job), self._clock, until_s)
             notes = reflection_body(made)
-            await self._patiently(lambda: task.checkpoint(notes), until_s)
-        await self._patiently(lambda: self._publish(job.scope, reflection_in(notes)), until_s)
+            await patiently(lambda: task.checkpoint(notes), self._clock, until_s)
+        await patiently(lambda: self._publish(job.scope, reflection_in(notes)), self._clock, until_s)
         return notes
-
-    async def _patiently(self, step: Callable[[], Awaitable[_T]], until_s: float) -> _T:
-        """The result of `step`, which is retried while its store is away. Raises NotNow after `until_s`. Raises
-        PlaceTaken at once, because other jobs would wait behind this one."""
-        while True:
-            try:
-                return await step()
-            except PlaceTaken:
-                raise
-            except StoreUnavailable as error:
-                if self._clock.monotonic_s() >= until_s:
-                    raise NotNow(str(error)) from error
-                await asyncio.sleep(_LOOK_AGAIN_S)
 
     async def _reflect(self, job: Job) -> GoalReflection:
         facts = {"report_id": job.job_id, "attempts": job.attempts}
@@ -94,7 +72,7 @@ class Publisher:
         return made
 
     async def _publish(self, scope: Scope, reflection: GoalReflection) -> None:
-        """Stores and announces the reflection, as far as an earlier attempt has not."""
+        """Stores and announces the reflection; skips what an earlier attempt has done."""
         now_us = self._clock.now_us()
         is_new = await self._reflections.put(scope, reflection, now_us)
         if not is_new and not await self._may_be_told(scope, reflection, now_us):
@@ -105,8 +83,8 @@ class Publisher:
             self._bell.ring(scope, {reflection.goal_id})
 
     async def _may_be_told(self, scope: Scope, reflection: GoalReflection, now_us: int) -> bool:
-        """Whether to announce a reflection that `put` refused: yes if it is stored already, or if newer ones have
-        replaced it; no if it was deleted."""
+        """Whether to announce a reflection that `put` refused. A reflection that is already stored, or that newer ones
+        replaced, is announced; a deleted one is not."""
         kept = await self._reflections.of_goal(scope, reflection.goal_id, now_us)
         is_kept = any(one.reflection_id == reflection.reflection_id for one in kept)
         return is_kept or (len(kept) == MOST_PER_GOAL and all(one.created_us >= reflection.created_us for one in kept))
@@ -121,8 +99,8 @@ class GoalRecords:
         self._journal = journal
 
     async def delete(self, scope: Scope, goal_id: str, now_us: int) -> int:
-        """Deletes the goal's reflections, journal entries and ended reports; returns how many reflections there were. A
-        repeated call goes on where an interrupted one stopped. Raises what the stores raise."""
+        """Deletes the goal's reflections, journal entries and ended reports; returns the number of deleted reflections.
+        A repeated call continues an interrupted one. Raises what the stores raise."""
         deleted = await self._reflections.delete(scope, goal_id, now_us)
         await self._journal.remove(scope, TOPIC, goal_id)
         after: JobKey | None = None
@@ -131,13 +109,13 @@ class GoalRecords:
             after = JobKey(jobs[-1].created_us, jobs[-1].job_id)
             for job in jobs:
                 if report_in(job.payload).goal_id == goal_id:
-                    # Another call has deleted the job meanwhile, or revived it, so that it has not ended.
+                    # Another call may have deleted the job meanwhile, or revived it.
                     with contextlib.suppress(NotFound, WrongState):
                         await self._work.forget(scope, job.job_id)
         return deleted
 
 
 def is_shown(job: Job, now_us: int) -> bool:
-    """Whether a report is listed: until it is done, and then as long as its reflection is shown."""
+    """Whether to list a report: always before it is done, and then for as long as its reflection is shown."""
     reflection = reflection_of(job)
     return reflection is None or reflection.created_us + KEPT_FOR_US > now_us

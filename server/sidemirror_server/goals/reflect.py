@@ -22,19 +22,18 @@ from sidemirror_server.vocabulary.text import enter
 
 _tracer = trace.get_tracer("sidemirror.goals")
 
-# Chosen here: three sentences, and the JSON around them.
+# Chosen here: enough for three sentences and the JSON around them.
 MAX_TOKENS = 400
 # Seed goal-reflection, "Flow": "1-3 sentence insight".
 MOST_SENTENCES = 3
-# A sentence ends before white space and the beginning of another; no white space is needed after 。！？.
+# The gap between two sentences: white space before the next sentence, or nothing after 。！？.
 _NEXT_SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[\"'“(\[`]?[A-Z0-9À-ÖØ-Þ])|(?<=[。！？])\s*(?=\S)")
 
 
 async def reflect(
     model: ScopedModel, scope: Scope, reflection_id: str, report: GoalReport, clock: Clock, deadline_s: float
 ) -> GoalReflection:
-    """Makes the model's reflection on the report, with the time of its answer. Raises ModelFailed, also for an empty
-    insight."""
+    """Asks the model for a reflection, dated when the model answers. Raises ModelFailed, also for an empty insight."""
     ask = Ask(
         purpose=Purpose.GOAL_REFLECTION,
         system=GOAL_SYSTEM,

@@ -11,15 +11,15 @@ from sidemirror_server.work.queue import Job, JobState
 
 # The kind of the jobs. Stored; never changes.
 KIND = "goal_report"
-# Chosen here: with the worker's backoff (at most 5 minutes) a provider may be away for an hour, and the crashes of a
-# bad day do not use up the attempts.
+# Chosen here: with the worker's backoff (at most 5 minutes) the attempts last through a provider's outage of an hour,
+# and through several crashes.
 MAX_ATTEMPTS = 20
-# In code points. Chosen here: a sentence or two, which fit an entry and a line of a block.
+# In code points. Chosen here: one or two sentences, which fit into an entry and into a line of a block.
 OBJECTIVE_CHARS = 1_000
 
 
 class GoalTask(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One task of the goal. `error` is empty when it did not fail."""
+    """One task of the goal. `error` is empty if the task did not fail."""
 
     name: str = ""
     output_summary: str = ""
@@ -27,8 +27,8 @@ class GoalTask(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class GoalReport(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What was reported, and the payload of its job: field names are part of the stored format. It has no time, so that
-    a repeated request makes the same job."""
+    """A report of a finished goal, stored as the payload of its job: field names are part of the stored format. It has
+    no time field, so that a repeated request makes the same job."""
 
     goal_id: str
     objective: str
@@ -43,23 +43,23 @@ class GoalReport(msgspec.Struct, frozen=True, omit_defaults=True):
 
     @property
     def origin(self) -> Origin:
-        """TOOL if there is an error, because tools write errors; otherwise AGENT, who wrote the report."""
+        """TOOL if there is an error, because tools write errors; otherwise AGENT, the author of the report."""
         return Origin.TOOL if self.error or self.has_task_error else Origin.AGENT
 
     @property
     def short_objective(self) -> str:
-        """The objective, cut for a reflection."""
+        """The objective, shortened for a reflection."""
         return clip(self.objective, OBJECTIVE_CHARS)
 
 
-# A report as JSON, and from its JSON.
+# Encodes a report as JSON, and decodes it.
 report_body: Callable[[GoalReport], bytes] = msgspec.json.Encoder().encode
 report_in: Callable[[bytes], GoalReport] = msgspec.json.Decoder(GoalReport).decode
-# A reflection as JSON, for a job's notes, its result and the journal, and from its JSON.
+# Encodes a reflection as JSON, for a job's notes, its result and the journal, and decodes it.
 reflection_body: Callable[[GoalReflection], bytes] = msgspec.json.Encoder().encode
 reflection_in: Callable[[bytes], GoalReflection] = msgspec.json.Decoder(GoalReflection).decode
 
 
 def reflection_of(job: Job) -> GoalReflection | None:
-    """The reflection of a report, None until its job is done."""
+    """The reflection that a report's job made; None until the job is done."""
     return reflection_in(job.result) if job.state is JobState.DONE and job.result else None

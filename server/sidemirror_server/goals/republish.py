@@ -1,8 +1,8 @@
 """Publishes again the reflections that Redis has lost, from the finished reports of the last 7 days (decision 028).
 
-`assembly` runs it when goal reflections are kept apart from their reports. Such a store may evict, be emptied or lose
-entries at a restart, and signals when that may have happened. Everything is put again on a signal and every hour, by
-every sidecar that serves the scope: a `put` of a reflection that is there, was deleted or is too old changes nothing.
+`assembly` runs this if goal reflections and their reports are in different stores. Redis may evict entries, or lose
+them when it restarts or is emptied; a signal says when that may have happened. On a signal and every hour, every
+sidecar that serves the scope puts all reflections again. A `put` of a present, deleted or too old one changes nothing.
 """
 
 import asyncio
@@ -18,7 +18,7 @@ from sidemirror_server.work.queue import Job, JobKey, JobState, Work
 
 _log = logging.getLogger(__name__)
 
-# Chosen here. For losses without a signal, such as a key that somebody deleted.
+# Chosen here. Covers losses without a signal, such as a key that somebody deleted.
 _LOOK_EVERY_S = 3600.0
 _RETRY_S = 1.0
 _PAGE = 100
@@ -36,8 +36,8 @@ class Republisher:
         clock: Clock,
         serves: Serves = SERVES_ALL,
     ) -> None:
-        """`kind`: of the jobs that make reflections; `reflection_of`: a job's reflection, if it has made one;
-        `serves`: whose."""
+        """`kind`: the kind of the jobs that make reflections. `reflection_of`: returns a job's reflection, or None.
+        `serves`: the scopes whose reflections are put."""
         self._work = work
         self._kind = kind
         self._reflection_of = reflection_of
@@ -71,7 +71,7 @@ class Republisher:
         """
         count = 0
         for scope in await self._work.scopes(self._serves, (self._kind,)):
-            # By goal: creation times of its newest reflections. A retry can make an early report's one the newest.
+            # By goal: creation times of its newest reflections. After a retry an early report may have the newest one.
             newest: dict[str, list[int]] = {}
             async for reflection in self._finished(scope):
                 of_goal = newest.setdefault(reflection.goal_id, [])
@@ -93,7 +93,7 @@ class Republisher:
             return False
 
     async def _finished(self, scope: Scope) -> AsyncIterator[GoalReflection]:
-        """The reflections of the scope's finished reports that are young enough to show, latest report first."""
+        """The reflections of finished reports that are young enough to show, the latest report first."""
         after: JobKey | None = None
         while jobs := await self._work.list(scope, self._kind, (JobState.DONE,), after, _PAGE):
             after = JobKey(jobs[-1].created_us, jobs[-1].job_id)

@@ -1,11 +1,11 @@
-"""Rules for goals that a store has found, shared by all stores so that each answers the same."""
+"""Rules for goals that a store has found. All stores use them, so that each gives the same answer."""
 
 from collections.abc import Iterable, Sequence
 
 from sidemirror_server.goals.record import GoalReflection
 from sidemirror_server.goals.words import likeness, words_of
 
-# How many goals that share words are compared. Chosen here: far more than a block has room for.
+# Limit on the goals with shared words that are compared. Chosen here: far more than a block has room for.
 CANDIDATES = 50
 
 Goals = tuple[tuple[GoalReflection, ...], ...]

@@ -7,13 +7,13 @@ from sidemirror_server.trace.failure import category_of
 from sidemirror_server.vocabulary.ids import EventId
 from sidemirror_server.vocabulary.text import clip
 
-# In code points. Chosen here: as much as a rule can use.
+# In code points. Chosen here: a rule can use no more.
 _TEXT_CHARS = 4_000
 
 
 def evidence_of(report: GoalReport) -> Evidence:
-    """The goal as steps: for each task its result, or its failure if it has an error, and last a `goal_end` with the
-    name of the goal's state."""
+    """The goal as steps: one for each task, with its result or its error, and last a `goal_end` with the name of the
+    goal's state."""
     steps = []
     for number, task in enumerate(report.tasks, start=1):
         step = EvidenceStep(

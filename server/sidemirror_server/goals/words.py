@@ -7,7 +7,7 @@ from collections.abc import Set
 # Chosen here: an objective is a sentence or two.
 MOST_WORDS = 32
 _WORD = re.compile(r"\w+")
-# Words of nearly every objective, which tell nothing about any.
+# Words that occur in nearly every objective, and so do not distinguish goals.
 _COMMON = frozenset(
     re.findall(
         r"\w+",
@@ -38,6 +38,6 @@ def _singular(word: str) -> str:
 
 
 def likeness(asked: Set[str], words: Set[str]) -> float:
-    """The Jaccard index of two sets of words: 0 with nothing in common, 1 for the same words."""
+    """The Jaccard index of two sets of words: 0 if they share none, 1 if they are equal."""
     either = asked | words
     return len(asked & words) / len(either) if either else 0.0

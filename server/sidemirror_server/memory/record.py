@@ -16,10 +16,10 @@ from sidemirror_server.vocabulary.origin import Origin
 SOURCE = "reflection_engine_v2"
 LAYER = "rm"
 STRATEGY_TAG = "strategy"
-# Digests of episodes that a record keeps. Chosen here: a check for independent support needs two; the others show how
-# broad the support is.
+# Limit on the digests of episodes that a record keeps. Chosen here: a check for independent support needs two; more of
+# them show how broad the support is.
 MOST_EPISODES = 16
-# Revision ids that a record keeps, to recognise a retry. Chosen here: a retry soon follows the crash that caused it.
+# Limit on the revision ids that a record keeps, to recognise a retry. Chosen here: a retry soon follows a crash.
 MOST_REVISIONS = 16
 
 
@@ -138,8 +138,8 @@ class NewLink(msgspec.Struct, frozen=True):
 class Lesson(msgspec.Struct, frozen=True):
     """What one episode taught: a reflection and, if there is one, its strategy. Both are drafts, with version 1.
 
-    `lesson_id`: equal for retries of one write; empty if no retry will come. `links`: of the reflection, in addition to
-    those that follow from the memories' fields.
+    `lesson_id`: equal for retries of one write; empty if no retry will come. `links`: more links of the reflection,
+    besides those that follow from the memories' fields.
     """
 
     reflection: MemoryRecord
@@ -210,17 +210,17 @@ def memory_in(body: bytes, content: str, task_text: str) -> MemoryRecord:
 
 
 def known_by(record: MemoryRecord) -> tuple[str, ...]:
-    """The keys that recognise a memory when it is learned again: its text, then its episodes. A dreamt memory has only
-    its text: its episodes strengthen the memories that it rests on."""
+    """The keys that recognise a memory when it is learned again: its text, then its episodes. A dreamt memory is known
+    only by its text, because its episodes strengthen the memories that it rests on."""
     if record.derived_from:
         return (f"t:{record.text_key}",)
     return (f"t:{record.text_key}", *(f"e:{episode}" for episode in record.episodes))
 
 
 def strengthened(known: MemoryRecord, draft: MemoryRecord, now_us: int) -> MemoryRecord:
-    """A known memory after it was learned again. It counts the repetition and takes the lower trust of the two.
+    """A known memory after it was learned again. The result counts the repetition and has the lower trust of the two.
 
-    The text changes, as a new version, only if both are active, the draft repeats known episodes, and its confidence is
+    The text changes (in a new version) only if both are active, the draft repeats known episodes, and its confidence is
     higher. A second episode releases a memory that is UNCORROBORATED.
     """
     is_replay = bool(draft.episodes) and set(draft.episodes) <= set(known.episodes)
@@ -259,19 +259,19 @@ def strengthened(known: MemoryRecord, draft: MemoryRecord, now_us: int) -> Memor
 
 
 def _is_elsewhere(known: MemoryRecord, draft: MemoryRecord) -> bool:
-    """The draft comes from another session, or a session is unknown. Within a session, tools repeat the same text."""
+    """Whether the sessions differ, or one is unknown. Within one session, tools repeat the same text."""
     here, there = known.metadata.get("session_id"), draft.metadata.get("session_id")
     return bool(known.episodes) and (not here or not there or here != there)
 
 
 def is_repeated(known: MemoryRecord, revision: Revision) -> bool:
-    """The memory already has this revision."""
+    """Whether the memory already has this revision."""
     return revision.revision_id in known.revision_ids
 
 
 def revised(known: MemoryRecord, revision: Revision, now_us: int) -> MemoryRecord:
-    """The next version of a memory, after a revision. A state other than QUARANTINED ends a quarantine. A new text
-    starts its evidence anew, and so does the return of a retired lesson."""
+    """The next version of a memory, after a revision. A state other than QUARANTINED ends a quarantine. The evidence
+    starts anew with a new text, and when a retired lesson returns."""
     given = {name: value for name in _REVISABLE if (value := getattr(revision, name)) is not None}
     if revision.state is not None:
         given["quarantine"] = revision.quarantine if revision.state is MemoryState.QUARANTINED else None

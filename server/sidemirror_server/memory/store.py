@@ -19,7 +19,7 @@ from sidemirror_server.memory.record import (
 )
 from sidemirror_server.vocabulary.scope import Scope
 
-# A request may be repeated for 24 hours (decision 004). Doubled, so that differing clocks do not matter.
+# Twice the 24 hours in which a request may be repeated (decision 004), so that differing clocks do not matter.
 LESSON_KEPT_US = 48 * 3600 * 1_000_000
 
 
@@ -34,25 +34,25 @@ class Memories(Protocol):
     """Stores memories and their earlier versions.
 
     MS1  `learn` stores the reflection and the strategy of a lesson in one transaction.
-    MS2  A draft strengthens a stored memory of its kind with the same text (`text_key`) or from the same episode, and
-         adds none (`record.strengthened`). The text goes before the episode, and the oldest memory first.
-    MS3  A stored strategy names in `strategy_of` the stored memory of its reflection.
+    MS2  A draft adds no memory but strengthens a stored one (`record.strengthened`) of its kind with the same text
+         (`text_key`) or episode. A match by text goes before one by episode, the oldest memory first.
+    MS3  `strategy_of` of a stored strategy is the id under which its reflection is stored.
     MS4  `learn` with a lesson_id that was learned less than LESSON_KEPT_US ago changes nothing. It returns the present
-         versions of those memories, and the draft in place of a deleted one.
+         versions of the stored memories, and the draft in place of a deleted memory.
     MS5  Concurrent `learn` calls lose no lesson and store no memory twice.
     MS6  `get` returns the memories of these ids that the scope has, in the order of the ids.
-    MS7  `list` returns at most `limit` memories after `after`, the newest created first, of one kind and state if
-         given. New memories do not change the order of the others.
+    MS7  `list` returns at most `limit` memories after the cursor `after`, the newest created first, of one kind and
+         state if given. New memories do not change the order of the others.
     MS8  `revise` makes the next version (`record.revised`) and keeps the previous one. It refuses an unknown id
          (NotFound) and, with `if_version`, a memory with another version (WrongState).
     MS9  `versions` returns a memory's versions below `before`, the newest first, including the present one; nothing for
          an unknown id.
     MS10 `delete` removes a memory with its versions and the keys that recognise it, so that it can be learned anew. It
          refuses an unknown id (NotFound).
-    MS11 `put` stores a memory unchanged, with its earlier versions, unless the scope already has the id, and returns
-         whether it did. `learn` recognises such a memory too.
+    MS11 `put` stores a memory unchanged, with its earlier versions, and returns True. If the scope already has the id,
+         it returns False. `learn` recognises such a memory too.
     MS12 `report` stores the outcome of a receipt and replaces an earlier one. `outcome` returns it, or None.
-    MS13 Texts come back unchanged, to the code point; scores too.
+    MS13 Texts are returned unchanged, to the code point; so are scores.
     MS14 Scopes are isolated.
     MS15 `revise` with the `revision_id` of one of the memory's last revisions (`record.is_repeated`) changes nothing
          and returns the present version, whatever `if_version` is.

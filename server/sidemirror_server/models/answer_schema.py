@@ -1,7 +1,7 @@
 """The schema of an answer, in the strict dialect of JSON Schema that all providers share.
 
-Providers check shapes, not ranges: Anthropic and OpenAI refuse a schema with a length or a bound, and a local server
-makes a slow grammar of one. The description states the ranges instead, and `untrusted.py` checks them. Sources:
+Providers check shapes, not ranges. Anthropic and OpenAI refuse a schema with a length or a bound, and a local server
+makes a slow grammar of it. The description states the ranges instead, and `untrusted.py` checks them. Sources:
 Anthropic's and OpenAI's structured output pages (decision 022).
 """
 

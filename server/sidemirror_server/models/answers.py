@@ -1,6 +1,6 @@
 """The types of models' answers, one per purpose. Types are also the schemas; models see the classes' docstrings.
 
-They are beside the port, because the rooms that ask and the adapters that answer both need them.
+This module is beside the port, because both the rooms that ask and the adapters that answer need it.
 """
 
 from typing import Annotated, Literal
@@ -164,31 +164,29 @@ class AppliesWhenAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
     ) = None
 
 
+_Strategy = Annotated[
+    str, Meta(max_length=2_000, description="A specific actionable strategy or rule, 1-2 sentences; null if none.")
+]
+_Importance = Annotated[float, Meta(ge=0.0, le=1.0, description="How much the lesson matters: 1.0 is critical.")]
+_Tags = Annotated[
+    tuple[Annotated[str, Meta(max_length=64)], ...],
+    Meta(max_length=16, description='Relevant tags in lower case, such as "sql" or "timeout".'),
+]
+
+
 class MemoryReflectionAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
     """What an episode taught."""
 
     reflection: Annotated[
-        str,
-        Meta(min_length=1, max_length=4_000, description="What happened and why, clearly, in 2-3 sentences."),
+        str, Meta(min_length=1, max_length=4_000, description="What happened and why, clearly, in 2-3 sentences.")
     ]
-    strategy: (
-        Annotated[
-            str,
-            Meta(max_length=2_000, description="A specific actionable strategy or rule, 1-2 sentences; null if none."),
-        ]
-        | None
-    ) = None
-    importance: (
-        Annotated[float, Meta(ge=0.0, le=1.0, description="How much the lesson matters: 1.0 is critical.")] | None
-    ) = None
+    strategy: _Strategy | None = None
+    importance: _Importance | None = None
     confidence: (
         Annotated[float, Meta(ge=0.0, le=1.0, description="How sure this analysis is: 0 is a guess, 1 is certain.")]
         | None
     ) = None
-    tags: Annotated[
-        tuple[Annotated[str, Meta(max_length=64)], ...],
-        Meta(max_length=16, description='Relevant tags in lower case, such as "sql" or "timeout".'),
-    ] = ()
+    tags: _Tags = ()
     applies_when: AppliesWhenAnswer | None = None
     cited_event_ids: Annotated[
         tuple[str, ...],
@@ -200,26 +198,14 @@ class DreamAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
     """What several memories teach together, if anything."""
 
     lesson: Annotated[
-        str,
-        Meta(max_length=4_000, description="What they have in common and why, in 2-3 sentences; empty if nothing."),
+        str, Meta(max_length=4_000, description="What they have in common and why, in 2-3 sentences; empty if nothing.")
     ]
-    strategy: (
-        Annotated[
-            str,
-            Meta(max_length=2_000, description="A specific actionable strategy or rule, 1-2 sentences; null if none."),
-        ]
-        | None
-    ) = None
-    importance: (
-        Annotated[float, Meta(ge=0.0, le=1.0, description="How much the lesson matters: 1.0 is critical.")] | None
-    ) = None
+    strategy: _Strategy | None = None
+    importance: _Importance | None = None
     confidence: (
         Annotated[float, Meta(ge=0.0, le=1.0, description="How sure it is: 0 is a guess, 1 is certain.")] | None
     ) = None
-    tags: Annotated[
-        tuple[Annotated[str, Meta(max_length=64)], ...],
-        Meta(max_length=16, description='Relevant tags in lower case, such as "sql" or "timeout".'),
-    ] = ()
+    tags: _Tags = ()
     applies_when: AppliesWhenAnswer | None = None
     supporting_memory_ids: Annotated[
         tuple[Annotated[str, Meta(max_length=128)], ...],

@@ -10,9 +10,9 @@ from sidemirror_server.vocabulary.status import ResultStatus, Usage
 
 
 def did_its_part(failure: ModelFailed, ran_out: bool, given_s: float) -> bool | None:
-    """False counts against the provider in the breaker, True for it; None: the failure says nothing about the provider.
+    """The failure's meaning for the breaker: True is good for the provider, False is bad, None says nothing about it.
 
-    A caller with too little time must not be able to close a provider to all others.
+    A caller with too little time must not be able to make the breaker block all others.
     """
     if failure.status.name.startswith("SKIPPED"):
         return None
@@ -20,7 +20,7 @@ def did_its_part(failure: ModelFailed, ran_out: bool, given_s: float) -> bool | 
         return True
     if ran_out:
         return False if given_s >= SHORTEST_MODEL_CALL_S else None
-    # A failure that would repeat is caused by the question or the key.
+    # A failure that a retry would repeat is caused by the question or the key.
     return False if failure.retryable else None
 
 

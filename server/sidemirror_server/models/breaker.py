@@ -7,12 +7,12 @@ from sidemirror_server.vocabulary.clock import Clock
 
 # Chosen here: more than one question's three attempts, so that a single question does not stop all others.
 FAILURES = 5
-# Chosen here: as long as the longest model call, the time that an agent would otherwise lose on a failing call.
+# Chosen here: the time limit of the longest model call, which an agent would otherwise lose on a failing call.
 REST_S = 30.0
 
 
 class Breaker:
-    """Counts failures in a row. Closed: all calls pass. Open: none, for `rest_s`. Half open: one, which decides."""
+    """Counts failures in a row. Closed: all calls pass. Open: none pass for `rest_s`. Half open: one call decides."""
 
     def __init__(self, clock: Clock, failures: int = FAILURES, rest_s: float = REST_S) -> None:
         self._clock = clock
@@ -35,7 +35,7 @@ class Breaker:
         return self._failed
 
     def enter(self) -> float | None:
-        """Returns None if a call may go; `leave` must follow. Otherwise returns the seconds until a retry is useful."""
+        """Returns None if a call may go; `leave` must follow. Otherwise returns the seconds until a useful retry."""
         if self._opens_at_s is None:
             return None
         left_s = self._opens_at_s - self._clock.monotonic_s()
@@ -59,8 +59,8 @@ class Breaker:
 
 
 class Breakers:
-    """Two breakers for one provider: failures of background work never stop the calls that agents wait for. One
-    project's data may make its background work fail for hours (decision 023)."""
+    """Two breakers for one provider, because failures of background work must never stop the calls that agents wait
+    for. One project's data may make its background work fail for hours (decision 023)."""
 
     def __init__(self, clock: Clock) -> None:
         self.waited_for = Breaker(clock)

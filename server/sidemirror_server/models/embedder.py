@@ -4,14 +4,14 @@ from typing import Protocol
 
 import msgspec
 
-# An answer is read up to a megabyte (models/untrusted.py), which holds this many vectors of 3,072 numbers.
+# At most a megabyte of an answer is read (models/untrusted.py); it holds this many vectors of 3,072 numbers.
 MOST_TEXTS = 8
-# Providers add this much around each text.
+# Providers add this many tokens around each text.
 _ADDED_TOKENS = 16
 
 
 def most_tokens(texts: tuple[str, ...]) -> int:
-    """An upper bound on the texts' tokens: no tokeniser makes two tokens of one byte."""
+    """An upper bound on the texts' tokens: every token covers at least one byte."""
     return sum(len(text.encode()) + _ADDED_TOKENS for text in texts)
 
 
@@ -25,12 +25,12 @@ class Embeddings(msgspec.Struct, frozen=True):
 class Embedder(Protocol):
     """A model that turns texts into vectors.
 
-    EM1  Each text of at most MOST_TEXTS gets one vector, in the order of the texts: of length 1, of finite numbers, all
-         of the same dimensions; anything else is a failure.
+    EM1  Each of at most MOST_TEXTS texts gets one vector, in the order of the texts. Vectors have length 1, finite
+         numbers and the same dimensions; anything else is a failure.
     EM2  The call ends within `deadline_s`; a longer call is a failure.
     EM3  Every failure is a `ModelFailed` whose status is not OK, and whose detail quotes no text and no secret.
     EM4  Equal texts get equal vectors, whatever else is in the call.
-    EM5  A failed call is not tried again: the caller decides.
+    EM5  A failed call is not retried: the caller decides.
     """
 
     @property

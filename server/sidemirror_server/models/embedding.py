@@ -1,5 +1,5 @@
-"""The one way to an embedding model: breaker, reservation, call, settlement. There are no retries: a stored text waits
-for its vector, and a question falls back to its words."""
+"""The one way to an embedding model: breaker, reservation, call, settlement. There are no retries: a stored text can
+wait for its vector, and a question is answered by its words instead."""
 
 import asyncio
 import logging
@@ -19,9 +19,9 @@ from sidemirror_server.vocabulary.status import ResultStatus, Usage
 
 _log = logging.getLogger(__name__)
 
-# The call ends this much before the caller's time limit, so that the failure names what was late.
+# The call ends this much before the caller's time limit, so that the failure can name the late model.
 _GRACE_S = 0.05
-# A timeout counts against the model only if it had at least this long. Chosen here: half of a question's time limit.
+# A timeout counts against the model only if it had this much time. Chosen here: half of a question's time limit.
 _FAIR_S = 1.0
 
 
@@ -107,7 +107,7 @@ class PaidEmbedder:
 
 
 def _says_nothing(failure: ModelFailed) -> bool:
-    """Whether the failure is caused by spending, time or this request, so that other calls may succeed."""
+    """Whether the failure is due to spending, time or this request, and so says nothing about other calls."""
     if failure.status in {ResultStatus.SKIPPED_SPEND, ResultStatus.SKIPPED_DEADLINE}:
         return True
     return failure.usage is not None and not failure.retryable

@@ -1,7 +1,7 @@
 """Recorded steps as typed data, for models that do not read prompts.
 
-A room makes `Evidence` from its records, clips the texts, and sends it with the prompt. It has no prose of ours. Its
-texts are data, because a tool's result may contain an order.
+A room makes `Evidence` from its records, clips the texts, and sends it with the prompt. `Evidence` has no prose of
+ours. Its texts are data, because a tool's result may contain an order.
 """
 
 import msgspec
@@ -13,7 +13,7 @@ class EvidenceStep(msgspec.Struct, frozen=True, omit_defaults=True):
     """One recorded step.
 
     `kind`: user_message, model_text, tool_call, tool_result, tool_failure, uncertainty, reflection, response, or
-    goal_end, whose name is how the goal ended (completed, failed) and whose text is why it failed.
+    goal_end. The name of a goal_end says how the goal ended (completed, failed), its text why the goal failed.
     `name`: the tool's; empty for the other kinds. `text`: a message, a call's arguments, its result or its error.
     `category`: of a failed step, the value of an error category, such as `not_found`.
     `answers`: the event id of the call that a result or failure belongs to.
@@ -34,8 +34,8 @@ class EvidenceStep(msgspec.Struct, frozen=True, omit_defaults=True):
 class Evidence(msgspec.Struct, frozen=True, omit_defaults=True):
     """The steps of a turn, oldest first, and the turn's task.
 
-    `question`: the user's last message. `steps`: a long turn's may have a gap in the middle, never in the last 100.
-    `outcome`: success, failure, partial, timeout or error; empty until the turn has ended.
+    `question`: the user's last message. `steps`: may have a gap in the middle if the turn is long, but never within the
+    last 100. `outcome`: success, failure, partial, timeout or error; empty until the turn has ended.
     """
 
     task: str = ""

@@ -1,8 +1,8 @@
 """The one way to a language model: profile, shared calls, slot, breaker, reservation, call, settlement, retries.
 
 Rooms call `Gateway.ask` with the scope that pays for the question. Every failure is a `ModelFailed` with a status.
-`rules` and stand-ins cost nothing and need no ledger, but are called in the same way. A failed model is never replaced
-by another.
+`rules` and test models cost nothing and need no ledger, but are called in the same way. A failed model is never
+replaced by another.
 """
 
 import asyncio
@@ -32,13 +32,13 @@ _log = logging.getLogger(__name__)
 
 # Decision 023: at most three attempts.
 ATTEMPTS = 3
-# The longest pause after the first attempt; it doubles after the second. A pause that the provider names is used
-# instead. Chosen here: an overload lasts seconds, and a call has thirty.
+# The longest pause after the first attempt; it doubles after the second. A pause that the provider requests is used
+# instead. Chosen here: an overload lasts seconds, and a call may take thirty.
 _PAUSE_S = 0.5
-# There is no further attempt with less time left than this, or than the last attempt took. Chosen here: a call that
+# No further attempt is made if less time is left than this, or than the last attempt took. Chosen here: a call that
 # cannot return in time still costs money.
 _LEAST_ATTEMPT_S = 0.2
-# Callers wait this much longer than the call, so that they receive its own error.
+# Callers wait this much longer than the call, so that they receive the call's own error.
 _GRACE_S = 0.05
 # The margin for a provider's count of a prompt (Anthropic calls its count an estimate).
 _COUNT_RATIO, _COUNT_MORE = 1.1, 64
@@ -109,8 +109,8 @@ class Gateway:
     ) -> Completion[AnswerT]:
         """The answer within `deadline_s` seconds. A paid call also stays `within` the caller's remaining budget.
 
-        The usage counts every attempt. Raises `ModelFailed`, whose usage counts the attempts that are known to have
-        cost.
+        The usage counts every attempt. Raises `ModelFailed`; its usage counts the attempts that are known to have cost
+        something.
         """
         route = self._routes.get(ask.purpose)
         if route is None:

@@ -39,9 +39,9 @@ class Ask(msgspec.Struct, Generic[AnswerT], frozen=True, kw_only=True):
     """One question to a model.
 
     `answer_type`: a Struct that is also the schema; `msgspec.Meta` describes and constrains its fields.
-    `max_tokens`: of the visible answer; `thinking_tokens` come on top of it (0: none are asked for).
-    `temperature`: None takes the profile's. `effort`: None derives it from `thinking_tokens`, where 0 is the least
-    effort. The completion's usage says which of these the provider took.
+    `max_tokens`: limits the visible answer; `thinking_tokens` are added to it (0: no thinking is requested).
+    `temperature`: None means the profile's. `effort`: None derives it from `thinking_tokens`, where 0 is the least
+    effort. The completion's usage says which of these the provider used.
     """
 
     purpose: Purpose
@@ -65,12 +65,12 @@ class Completion(msgspec.Struct, Generic[AnswerT], frozen=True):
 class LanguageModel(Protocol):
     """A model that can be asked.
 
-    LM1  The answer is of the ask's `answer_type` and keeps to its constraints; anything else is a failure.
+    LM1  The answer has the ask's `answer_type` and meets its constraints; anything else is a failure.
     LM2  The call ends within `deadline_s`; a longer call is a failure.
     LM3  Every failure is a `ModelFailed` whose status is not OK, and whose detail quotes no prompt and no secret.
     LM4  The usage names this model's `provider` and `name`, and the parameters that applied.
     LM5  Concurrent calls do not wait for each other, and cancelling one ends only that one.
-    LM6  A failed call is not tried again: retries belong to the gateway.
+    LM6  A failed call is not retried: retries are the gateway's.
     """
 
     @property

@@ -1,7 +1,7 @@
-"""The port to the ledger: what was spent on models, and what may still be spent today.
+"""The port to the ledger, which records what was spent on models and limits what may be spent today.
 
-`spending.py` reserves before a call and settles after it. A reservation counts as spent from the start, so a crash in
-between needs no repair: an orphan stays spent (decision 024).
+`spending.py` reserves an amount before a call and settles it after the call. A reservation counts as spent at once, so
+a crash in between needs no repair: the orphaned amount stays spent (decision 024).
 """
 
 from collections.abc import Mapping
@@ -10,6 +10,7 @@ from typing import Protocol
 
 import msgspec
 
+from sidemirror_server.policy.record import Cap
 from sidemirror_server.vocabulary.scope import Scope, Serves
 
 US_PER_DAY = 86_400_000_000
@@ -28,7 +29,7 @@ class Amount(msgspec.Struct, frozen=True):
     nano_usd: int = 0
 
     def at_most(self, most: "Amount") -> "Amount":
-        """This amount, with tokens and price each limited to those of `most`."""
+        """This amount, with its tokens and its price each limited to those of `most`."""
         return Amount(min(self.tokens, most.tokens), min(self.nano_usd, most.nano_usd))
 
     @property
@@ -42,17 +43,10 @@ class Level(StrEnum):
 
     # Everything in this ledger.
     TOTAL = "total"
-    # Everything in this ledger for one purpose.
+    # All spending in this ledger for one purpose.
     PURPOSE = "purpose"
     TENANT = "tenant"
     PROJECT = "project"
-
-
-class Cap(msgspec.Struct, frozen=True):
-    """The most that may be spent in a day. None: no cap."""
-
-    tokens: int | None = None
-    nano_usd: int | None = None
 
 
 class Reservation(msgspec.Struct, frozen=True):
@@ -110,7 +104,7 @@ def spend_of(
     day: int, purpose: str, calls: int, tokens: int, nano_usd: int, reserved_tokens: int, reserved_nano_usd: int,
     orphaned_tokens: int, orphaned_nano_usd: int,
 ) -> Spend:  # fmt: skip
-    """A day's spending from a row, whose reserved amount includes the orphaned one."""
+    """A day's spending from a row. The row's reserved amount includes the orphaned amount."""
     in_flight = Amount(reserved_tokens - orphaned_tokens, reserved_nano_usd - orphaned_nano_usd)
     orphaned = Amount(orphaned_tokens, orphaned_nano_usd)
     return Spend(day, purpose, calls, Amount(tokens, nano_usd), in_flight, orphaned)
@@ -124,7 +118,7 @@ class Ledger(Protocol):
     LE3  A refusal takes nothing. It names the first cap in the order of `Level`, tokens before USD, and lasts until the
          day ends.
     LE4  TOTAL counts all scopes, PURPOSE one purpose of all scopes, TENANT all projects of a tenant, PROJECT one.
-    LE5  Settling replaces the reserved amount by the actual one, less or more, on the reservation's day.
+    LE5  Settling replaces the reserved amount by the actual amount, lower or higher, on the reservation's day.
     LE6  A reservation is settled once; settling it again, or an unknown one, changes nothing and returns False.
     LE7  An unsettled reservation stays spent. It is reported as orphaned once its lease has expired.
     LE8  A day ends at 00:00 UTC of `now_us`: earlier spending does not count against later caps.
@@ -156,5 +150,5 @@ class Ledger(Protocol):
         ...
 
     async def forget(self, serves: Serves, before_day: int, limit: int, now_us: int) -> int:
-        """Removes old entries. Across scopes. Raises StoreUnavailable, StoreFull."""
+        """Removes old entries across scopes. Raises StoreUnavailable, StoreFull."""
         ...

@@ -1,7 +1,7 @@
 """The price of a call, from the price list of the package genai-prices, which is bundled and never fetched.
 
-A model without a known price costs the dearest known one; a price of 0 would switch every cap off (decision 024). The
-package takes a quarter of a second to import, so it is loaded when a model that costs something is first used.
+A model without a known price is charged the highest known price; a price of 0 would disable every cap (decision 024).
+The package takes a quarter of a second to import, so it is loaded when a model that costs something is first used.
 """
 
 import asyncio
@@ -17,7 +17,7 @@ from sidemirror_server.models.ledger import NANO, Amount
 from sidemirror_server.vocabulary.status import Usage
 
 _MTOK = 1_000_000
-# Our providers that have the same name in the list.
+# Our providers whose name in the price list is the same.
 _LISTED = frozenset({"anthropic"})
 
 
@@ -29,13 +29,13 @@ class OwnPrice(msgspec.Struct, frozen=True):
 
 
 class Cost(msgspec.Struct, frozen=True):
-    """The price of a call. `assumed`: it is the dearest known one, because the model's price is not known."""
+    """The price of a call. `assumed`: the model's price is unknown, so the highest known price was used."""
 
     nano_usd: int
     assumed: bool = False
 
 
-# (input tokens, of these from the cache, of these into the cache, output tokens) → USD
+# (input tokens, those read from the cache, those written to the cache, output tokens) → USD
 _Price = Callable[[int, int, int, int], Decimal]
 
 
@@ -51,7 +51,7 @@ class Prices:
 
     @property
     def assumed(self) -> bool:
-        """Whether the price is the dearest known one. Call `load` first."""
+        """Whether the model's price is unknown, so that the highest known price is used. Call `load` first."""
         return self._assumed
 
     async def load(self) -> None:
@@ -86,11 +86,11 @@ def _own(price: OwnPrice) -> _Price:
 
 
 def _listed(provider: str, model: str, base_url: str | None) -> tuple[_Price, bool]:
-    """The model's price, and False; or the dearest known price, and True."""
+    """The model's price, and False; or the highest known price, and True."""
     places: list[dict[str, Any]] = [{"provider_id": provider}] if provider in _LISTED else []
     if base_url:
         places.append({"provider_api_url": base_url})
-    # Another provider's price for the same model is a better estimate than the dearest of all models.
+    # Another provider's price for the same model is a better estimate than the highest price of all models.
     places.append({})
     for where in places:
         price = partial(_look_up, model, where)

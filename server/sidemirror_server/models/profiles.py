@@ -13,8 +13,8 @@ from sidemirror_server.models.prices import Prices
 from sidemirror_server.vocabulary.errors import ModelFailed
 from sidemirror_server.vocabulary.status import ResultStatus, Usage
 
-# Tokens that a provider adds to a prompt for an answer by schema. Chosen here: twice what Anthropic documents for
-# tools, the largest documented number.
+# Tokens that a provider adds to a prompt for an answer by schema. Chosen here: twice Anthropic's number for tools, the
+# largest documented number.
 _ADDED_TOKENS = 800
 # A limit below this would cut answers off. Chosen here: a paragraph in JSON.
 LEAST_ANSWER_TOKENS = 256
@@ -30,7 +30,7 @@ class Profile(msgspec.Struct, frozen=True):
     max_tokens: int | None = None
 
     def applied_to(self, ask: Ask[AnswerT]) -> Ask[AnswerT]:
-        """The question with the profile's values where it has none. The answer's limit is the smaller of both."""
+        """The question, completed with the profile's values. The smaller of both answer limits applies."""
         longest = ask.max_tokens if self.max_tokens is None else min(ask.max_tokens, self.max_tokens)
         return msgspec.structs.replace(
             ask,
@@ -57,7 +57,7 @@ def sent_bytes(ask: Ask[AnswerT]) -> int:
 
 
 def most_input_tokens(ask: Ask[AnswerT]) -> int:
-    """An upper bound on the prompt's tokens: no tokeniser makes two tokens of one byte."""
+    """An upper bound on the prompt's tokens: every token covers at least one byte."""
     return sent_bytes(ask) + _ADDED_TOKENS
 
 
@@ -69,7 +69,7 @@ def most_output_tokens(ask: Ask[AnswerT]) -> int:
 def fitted(ask: Ask[AnswerT], input_tokens: int, within: Within, prices: Prices, nothing: Usage) -> Ask[AnswerT]:
     """The question with its answer limited to what `within` can pay for.
 
-    Raises `ModelFailed` (SKIPPED_BUDGET) if that is too short for an answer; `nothing`: the usage of that error.
+    Raises `ModelFailed` (SKIPPED_BUDGET), with the usage `nothing`, if that is too short for an answer.
     """
     output = most_output_tokens(ask)
     room = [output]

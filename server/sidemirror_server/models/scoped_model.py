@@ -1,4 +1,4 @@
-"""The interface that the rooms ask: a language model on a scope's account. `Gateway` implements it."""
+"""The interface that rooms use: a language model whose calls are charged to a scope. `Gateway` implements it."""
 
 from typing import Protocol
 
@@ -8,7 +8,7 @@ from sidemirror_server.vocabulary.scope import Scope
 
 
 class ScopedModel(Protocol):
-    """Answers questions on a scope's account."""
+    """Answers questions, charged to a scope."""
 
     async def ask(
         self, scope: Scope, ask: Ask[AnswerT], deadline_s: float, within: Within = NO_CAPS

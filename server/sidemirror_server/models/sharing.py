@@ -9,7 +9,7 @@ from sidemirror_server.vocabulary.clock import Clock
 
 T = TypeVar("T")
 
-# A caller joins a call in flight only if its deadline is at most this much later than the call's.
+# A caller joins a call in flight only if the caller's deadline is at most this much later than the call's.
 _SAME_DEADLINE_S = 1.0
 
 

@@ -12,7 +12,8 @@ from collections.abc import Mapping
 import msgspec
 
 from sidemirror_server.models.language_model import Purpose
-from sidemirror_server.models.ledger import Amount, Cap, Ledger, Level, Refusal, Reservation, Spend, day_of
+from sidemirror_server.models.ledger import Amount, Ledger, Level, Refusal, Reservation, Spend, day_of
+from sidemirror_server.policy.record import Cap
 from sidemirror_server.vocabulary.clock import Clock
 from sidemirror_server.vocabulary.errors import ModelFailed, StoreFull, StoreUnavailable
 from sidemirror_server.vocabulary.scope import Scope
@@ -134,7 +135,7 @@ class Spending:
 
 
 def in_words(refusal: Refusal, scope: Scope, purpose: Purpose) -> str:
-    """Describes the cap that refuses, its use, and when it is reset."""
+    """Describes the cap that refuses: how much of it is used, and when it is reset."""
     whose = {
         Level.TOTAL: "of this sidecar",
         Level.PURPOSE: f"for {purpose.value}",

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 SUFFIX = ".jinja"
-# Errors that rendering a template may raise, beside Jinja's errors.
+# Errors that rendering a template may raise, besides Jinja's errors.
 _OWN = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 
 Variables = Mapping[str, Any]
@@ -30,8 +30,8 @@ class Templates:
     """The templates of a folder."""
 
     def __init__(self, folder: Path, known: Mapping[str, Sequence[Variables]]) -> None:
-        """`known`: the prompts that can be replaced, each with samples of its variables, which all have the same
-        names. With the last sample a template must not be empty. Raises BadTemplate."""
+        """`known`: the prompts that can be replaced, each with samples of its variables. All samples of a prompt have
+        the same names. With the last sample a template must not render to nothing. Raises BadTemplate."""
         if not folder.is_dir():
             raise BadTemplate(f"{folder} is not a folder")
         self._environment = _environment(folder)
@@ -84,6 +84,17 @@ class Templates:
             raise BadTemplate(f"{path}, line {_line_of(error)}: {error}") from error
         if not made[-1].strip():
             raise BadTemplate(f"{path}: it makes an empty text")
+
+
+class Prompts:
+    """Prompts that an operator's templates can replace."""
+
+    def __init__(self, templates: Templates | None = None) -> None:
+        self._templates = templates
+
+    def _or_own(self, built_in: str, name: str, variables: Variables) -> str:
+        """The operator's prompt of this name, else the built-in one. Raises WrongState if the template fails."""
+        return (self._templates and self._templates.render(name, variables)) or built_in
 
 
 def _environment(folder: Path) -> "Environment":

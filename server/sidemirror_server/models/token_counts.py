@@ -16,9 +16,9 @@ RecordT = TypeVar("RecordT", bound=msgspec.Struct)
 
 # More than any model accepts; a larger number is not a count.
 _MOST_COUNT = 100_000_000
-# The most bytes per token. Chosen here: twice the ratio of English, which is the highest.
+# The most bytes per token. Chosen here: twice the ratio of English, the language with the highest one.
 _BYTES_A_TOKEN_AT_MOST = 8
-# Missing counts are estimated with this. The estimate is high: English has 4 bytes per token, Chinese 3, JSON 3.
+# The ratio for missing counts. It gives a high estimate: English has 4 bytes per token, Chinese 3, JSON 3.
 _BYTES_A_TOKEN = 3
 
 
@@ -36,18 +36,18 @@ def count_in(value: object) -> int:
 
 
 def with_reasoning(answer_tokens: int, reasoning_tokens: int) -> int:
-    """All output tokens. Providers include reasoning in the answer's count. If the reasoning exceeds the answer, a
-    proxy has counted them separately."""
+    """All output tokens. Providers include reasoning in the answer's count. A reasoning count above the answer's means
+    that a proxy has counted them separately."""
     return answer_tokens if reasoning_tokens <= answer_tokens else answer_tokens + reasoning_tokens
 
 
 def believed(said: int, read_bytes: int, estimated: int, most: int) -> int:
-    """`said` if a text of `read_bytes` can have that count, else `estimated`; at most `most`."""
+    """`said` if a text of `read_bytes` bytes can have that many tokens, else `estimated`; at most `most`."""
     return min(said if said > 0 and said >= read_bytes // _BYTES_A_TOKEN_AT_MOST else estimated, most)
 
 
 def estimate(text_bytes: int) -> int:
-    """An estimate of the tokens of a text of this length, rather high than low."""
+    """An estimate of the tokens of a text of this length, high rather than low."""
     return 1 + text_bytes // _BYTES_A_TOKEN
 
 
@@ -57,10 +57,10 @@ def can_be_count(tokens: int, ask: Ask[AnswerT]) -> bool:
 
 
 def credible(usage: Usage, ask: Ask[AnswerT], received: str) -> Usage:
-    """The usage with counts that are possible for this question and for the `received` answer and visible reasoning.
-    The parameter `tokens` marks counts that are not the provider's.
+    """The usage, with counts that are possible for this question and for the `received` answer with its visible
+    reasoning. The parameter `tokens` marks counts that are not the provider's.
 
-    Reasoning that was requested but not counted is charged with its whole budget.
+    If reasoning was requested but not counted, its whole budget is charged.
     """
     # A provider's text may contain unpaired surrogates.
     received_bytes = len(received.encode("utf-8", "replace"))
@@ -82,5 +82,5 @@ def credible(usage: Usage, ask: Ask[AnswerT], received: str) -> Usage:
 
 
 def _told_bytes(ask: Ask[AnswerT]) -> int:
-    """The bytes that every provider counts; some do not count a schema."""
+    """The prompt's bytes without the schema, which some providers do not count."""
     return len(ask.system.encode()) + len(ask.prompt.encode())

@@ -1,7 +1,7 @@
-"""Checks answers from models: an answer is data from outside, and is not used before it has passed here.
+"""Checks answers from models: an answer is data from outside, and must pass these checks before it is used.
 
-Adapters turn a provider's answer into a `ModelReply`; `accepted` checks it against the question. Details of failures
-are worded here, because the words of a provider or a model may repeat the prompt.
+Adapters turn a provider's answer into a `ModelReply`; `accepted` checks it against the question. This module words the
+details of failures, because a provider's or a model's words may repeat the prompt.
 """
 
 import json
@@ -17,12 +17,12 @@ from sidemirror_server.vocabulary.errors import ModelFailed
 from sidemirror_server.vocabulary.status import ResultStatus, Usage
 from sidemirror_server.vocabulary.text import redact_json
 
-# An answer of 2,048 tokens is 10 KB, and the longest that any purpose asks for stays under 100 KB. The rest is room for
+# An answer of 2,048 tokens is 10 KB, and the longest one of any purpose stays under 100 KB. The rest is room for
 # thinking and for padding by proxies. Reading stops at this size, before a larger body fills the memory (decision 022).
 MAX_BODY_BYTES = 1024 * 1024
 
-# An answer that has this many first characters of the system text or the prompt repeats it, and is refused. Chosen
-# here: about one of our sentences. Evidence, which an answer may quote, comes later in every prompt.
+# An answer that contains this many first characters of the system text or of the prompt is refused as a repetition.
+# Chosen here: about one of our sentences. Evidence, which an answer may quote, comes later in every prompt.
 _ECHO_CHARS = 64
 
 _PLACE = re.compile(r" - at `(\$[\w.\[\]]*)`$")
@@ -31,8 +31,8 @@ _PLACE = re.compile(r" - at `(\$[\w.\[\]]*)`$")
 class ModelReply(msgspec.Struct, frozen=True):
     """A model's answer, in a form that is the same for all providers.
 
-    `ending`: `done`, `cut` (by a limit of tokens) or `refused`. Anything else is the provider's word for it, "" if it
-    gave none.
+    `ending`: `done`, `cut` (by a limit of tokens) or `refused`. Anything else is the provider's word for it; "" if
+    there is none.
     """
 
     text: str

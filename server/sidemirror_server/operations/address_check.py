@@ -1,4 +1,4 @@
-"""The part of `sidemirror doctor` that checks whether the addresses to listen on are free, and who has them otherwise.
+"""The part of `sidemirror doctor` that checks whether the addresses to listen on are free, and if not, who uses them.
 Binds a port for a moment only, and creates nothing."""
 
 import errno
@@ -23,7 +23,7 @@ from sidemirror_server.rpc.listening.addresses import (
 )
 from sidemirror_server.settings import BadSettings, Settings, as_client
 
-# A sidecar of this machine answers within milliseconds.
+# A sidecar on this machine answers within milliseconds.
 _ANSWER_S = 2.0
 
 _SHOW_CA = "set SIDEMIRROR_CA_FILE to the authorities of its certificate, to ask what is there"
@@ -36,7 +36,7 @@ class AddressAnswer(Finding, frozen=True, omit_defaults=True):
 
 
 def answers(settings: Settings) -> list[AddressAnswer]:
-    """What listens at the addresses for calls. Skips invalid addresses, which `check_listeners` reports."""
+    """The state of each address for calls. Skips invalid addresses, which `check_listeners` reports."""
     listeners = [settings.address, *([f"{UNIX}{path}"] if (path := _socket_of(settings)) else [])]
     return [_answer_at(address, settings) for address in dict.fromkeys(listeners) if _is_one(address)]
 
@@ -56,7 +56,7 @@ def _socket_of(settings: Settings) -> Path | None:
 
 
 def check_places(settings: Settings, *, served: bool) -> Iterator[Finding]:
-    """Checks the other addresses and the socket. `served`: a sidemirror answers at one of the addresses for calls."""
+    """Checks the other addresses and the socket. `served`: whether a sidemirror answers at an address for calls."""
     for setting, address in (
         ("health_address", settings.health_address),
         ("metrics_address", settings.metrics_address),
@@ -128,7 +128,7 @@ def _answer_at(address: str, settings: Settings) -> AddressAnswer:
             stub = pb_grpc.SidecarServiceStub(channel)
             info = stub.GetServerInfo(pb.GetServerInfoRequest(), timeout=_ANSWER_S)
     except BadSettings as error:
-        # This command cannot use a file for clients, such as SIDEMIRROR_CA_FILE; `serve` does not read these.
+        # A file for clients, such as SIDEMIRROR_CA_FILE, cannot be used. `serve` does not read such files.
         found = f"{address} is taken, and cannot be asked: {error}"
         return AddressAnswer(
             subject, ok=False, found=found, advice="mend that file, or unset the variable", served=None

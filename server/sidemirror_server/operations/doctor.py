@@ -30,9 +30,9 @@ _MIB = 1024 * 1024
 _LITTLE_ROOM_BYTES = 256 * _MIB
 # 2026-01-01T00:00:00Z: an earlier clock is wrong, because this release is younger.
 _EARLIEST_US = 1_767_225_600_000_000
-# How far the newest record may be ahead of the clock: more than synchronised clocks differ by.
+# How far the newest record may be ahead of the clock. Synchronised clocks differ by less.
 _AHEAD_US = 5_000_000
-# At this difference of clocks a sidecar removes nothing (vocabulary/store_clock.py).
+# If clocks differ by this much, a sidecar removes no records (vocabulary/store_clock.py).
 _DAY_US = 24 * 3600 * 1_000_000
 
 
@@ -52,13 +52,9 @@ def doctor(flags: Mapping[str, str], *, ask_models: bool, as_json: bool) -> int:
 
 
 def examine(
-    flags: Mapping[str, str],
-    clock: Clock,
-    environment: Mapping[str, str] | None = None,
-    *,
-    ask_models: bool = False,
+    flags: Mapping[str, str], clock: Clock, environment: Mapping[str, str] | None = None, *, ask_models: bool = False
 ) -> Examination:
-    """Examines settings, store, address and clock. `environment`: that of the process when None."""
+    """Examines settings, store, address and clock. `environment`: None means the environment of the process."""
     findings = [_unknown(name) for name in unknown_names(environment)]
     settings: tuple[Source, ...] = ()
     try:
@@ -88,6 +84,10 @@ def _models(settings: Settings) -> Iterable[Finding]:
             continue
         cost = "" if check.usage is None or check.usage.cost_usd is None else f", {check.usage.cost_usd:.6f} USD"
         yield Finding("model", ok=True, found=f"{found}answers{cost}")
+        if not check.price_known:
+            advice = "set model__input_usd_per_mtok and model__output_usd_per_mtok"
+            unknown = f"{found}no price list has it, so the dearest known price is counted"
+            yield Finding("model", ok=True, found=unknown, advice=advice)
         yield from (Finding("model", ok=True, found=f"{found}{clamped}") for clamped in check.clamped)
 
 
@@ -148,7 +148,7 @@ def _shared(settings: Settings, clock: Clock) -> Iterable[Finding]:
 
 
 def _shared_advice(problem: str) -> str:
-    """What to change; some problems say it after their last colon."""
+    """What to change. Some problems name the change after their last colon."""
     if "superuser" in problem or "BYPASSRLS" in problem:
         return "CREATE ROLE another, with LOGIN and nothing else, and `sidemirror migrate --grant-to` it"
     if "is bound to no tenant" in problem:

@@ -71,7 +71,7 @@ class BadEpisode(msgspec.Struct, frozen=True):
 
 
 class RecordedTurn(msgspec.Struct, frozen=True):
-    """A turn as the events to report. After each of its `parts` is a decision point, where the agent reads directives.
+    """A turn as the events to report. Each of its `parts` ends at a decision point, where the agent reads directives.
 
     `left_out`: the number of events that are not reported, because the agent did not see them.
     """

@@ -6,8 +6,8 @@ from sidemirror_server.settings import Source
 
 
 class Finding(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One checked thing: whether it is ok, what was found, and what to change. With `ok`, a server starts
-    without the change."""
+    """One checked thing: whether it is ok, what was found, and what to change. If `ok`, a server starts even without
+    the change."""
 
     subject: str
     ok: bool

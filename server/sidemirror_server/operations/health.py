@@ -32,7 +32,7 @@ def health(address: str, service: str) -> int:
 
 
 def _told_apart() -> str:
-    """The health_address of the environment, as this machine reaches it; empty when unset. Raises BadSettings."""
+    """The environment's health_address, a wildcard host as localhost; empty when unset. Raises BadSettings."""
     address = load().health_address
     host, _, port = address.rpartition(":")
     return f"localhost:{port}" if host in ("0.0.0.0", "[::]", "::") else address

@@ -21,7 +21,7 @@ _TIMEOUT_S = 30.0
 _LINES_AT_ONCE, _BYTES_AT_ONCE = 500, 2 * 1024 * 1024
 # The pause between progress messages of an import or export. Chosen here: short enough not to look stuck.
 _SAID_EVERY_S = 5.0
-# A file that is not an export fails line by line. This many errors show what is wrong.
+# How many refused lines are printed. Every line of a file that is not an export is refused.
 _REFUSED_SHOWN = 20
 
 
@@ -42,7 +42,7 @@ def memory(options: argparse.Namespace) -> int:
             options.address, lambda channel: verbs[options.verb](ReflectiveMemoryServiceStub(channel), options)
         )
     except BrokenPipeError:
-        raise  # the output is closed: `command.py` handles it
+        raise  # the output is closed: `output.py` handles it
     except OSError as error:
         named = f"{error.filename}: " if error.filename else ""
         print(f"sidemirror: {named}{error.strerror}", file=sys.stderr)
@@ -194,9 +194,20 @@ def _read(file: str) -> TextIO:
 
 @contextlib.contextmanager
 def _written(file: str) -> Iterator[Callable[[str], object]]:
+    """Writes to a file, or to standard output. A file gets its name once it is whole: an export that fails leaves what
+    was there."""
+    path = Path(file).resolve()
     if file == "-":
         # The encoding is UTF-8, whatever the terminal uses.
         yield lambda line: sys.stdout.buffer.write(line.encode())
-    else:
-        with Path(file).open("w", encoding="utf-8", newline="\n") as opened:
+    elif path.exists() and not path.is_file():  # such as a pipe
+        with path.open("w", encoding="utf-8", newline="\n") as opened:
             yield opened.write
+    else:
+        part = path.with_name(f"{path.name}.part")
+        try:
+            with part.open("w", encoding="utf-8", newline="\n") as opened:
+                yield opened.write
+            part.replace(path)
+        finally:
+            part.unlink(missing_ok=True)

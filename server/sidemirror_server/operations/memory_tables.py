@@ -131,7 +131,7 @@ def _successes(arm: pb.LessonArm) -> str:
 
 
 def _returned(lesson: pb.LessonStatistics) -> str:
-    """Where the lesson was shown or held back, as far as known."""
+    """How often the lesson's error came back with and without the lesson, among tasks where that is known."""
     shown = lesson.shown.returned_count + lesson.outside.returned_count
     with_it = shown + lesson.shown.stayed_away_count + lesson.outside.stayed_away_count
     without = lesson.held_back.returned_count + lesson.held_back.stayed_away_count

@@ -12,8 +12,8 @@ EXIT_FAILED = 1
 
 
 def migrate(url: str, grant_to: Mapping[str, str | None]) -> int:
-    """Applies what is missing and says what it did. `grant_to`: roles, with the tenant that each is bound to, None to
-    leave that as it is. Returns the exit code. Raises BadSettings without a URL."""
+    """Applies what is missing and says what it did. `grant_to`: roles, each with the tenant to bind it to, or None to
+    keep its binding. Returns the exit code. Raises BadSettings without a URL."""
     if not url:
         raise BadSettings("database_url (SIDEMIRROR_DATABASE_URL, or --database-url): the owner's URL is expected")
     tenants = {role: tenant_id for role, tenant_id in grant_to.items() if tenant_id is not None}

@@ -47,8 +47,8 @@ class ModelCheck(msgspec.Struct, frozen=True):
 
 
 async def check_models(settings: Settings) -> tuple[ModelCheck, ...]:
-    """Asks each model that the settings choose, one after the other. Raises BadSettings. The check of a model that
-    fails holds the error."""
+    """Asks each model that the settings choose, one after the other. Raises BadSettings. If a model fails, its check
+    holds the error."""
     routes = {purpose: route for purpose, route in routes_of(settings, SystemClock()).items() if purpose in ASKED_FOR}
     found = []
     for provider in dict.fromkeys(route.provider for route in routes.values()):
@@ -76,7 +76,7 @@ async def _check(purposes: tuple[Purpose, ...], route: Route) -> ModelCheck:
         except ModelFailed as failure:
             usage = None if failure.usage is None else _priced(provider, failure.usage)
             check = msgspec.structs.replace(check, status=failure.status, detail=failure.detail, usage=usage)
-            # A person waits: only a parameter that is now left out is worth another attempt.
+            # A person is waiting, so only a failure whose parameter is now left out gets another attempt.
             if attempt == _ATTEMPTS or not failure.retryable or failure.retry_after_s != 0.0:
                 return check
         else:

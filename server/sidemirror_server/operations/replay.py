@@ -49,7 +49,7 @@ def replay(options: argparse.Namespace) -> int:
 async def play(
     path: Path, lines: list[Episode | BadEpisode], config: pb.ThinkingConfig, address: str, *, quiet: bool
 ) -> ReplayReport:
-    """Plays the episodes against the sidecar at `address`, or if that is empty against a new one."""
+    """Plays the episodes against the sidecar at `address`; starts a new sidecar if `address` is empty."""
     episodes = [line for line in lines if isinstance(line, Episode)]
     bad = tuple(line for line in lines if isinstance(line, BadEpisode))
     ran = uuid.uuid4().hex[:8]

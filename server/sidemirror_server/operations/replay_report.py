@@ -86,7 +86,7 @@ class ReplayReport(msgspec.Struct, frozen=True):
 
 
 def show_report(report: ReplayReport, *, as_json: bool) -> None:
-    """Prints the result on stdout, and with the table also the problems on stderr."""
+    """Prints the result on stdout. If it is a table, also prints the problems on stderr."""
     if as_json:
         sys.stdout.write(msgspec.json.format(msgspec.json.encode(_plain(report)), indent=2).decode() + "\n")
         return

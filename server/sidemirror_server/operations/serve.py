@@ -26,7 +26,7 @@ from sidemirror_server.settings import (
 from sidemirror_server.vocabulary.errors import SidemirrorError, StoreRefused
 
 EXIT_FAILED = 1
-# The setting that names a store by its kind; data_dir names the embedded store.
+# Kind of store → the setting that names it; data_dir names the embedded store.
 _NAMED_BY = {"postgres": "database_url", "redis": "redis_url"}
 
 
@@ -39,7 +39,7 @@ def serve(flags: Mapping[str, str]) -> int:
         print(f"sidemirror: {name} is no setting of this server{meant}", file=sys.stderr)
     for name, needed in without_effect(settings, flags):
         print(f"sidemirror: {name} does nothing without {needed}", file=sys.stderr)
-    # Before metrics are served, because it checks their address too.
+    # Called before metrics are served, because it also checks the address of the metrics.
     check_listeners(settings)
     try:
         with _traced(settings), _measured(settings):

@@ -60,10 +60,11 @@ def metrics_exported(version: str, *, otlp: bool, address: str) -> Iterator[None
 
 
 def _resource(version: str) -> "Resource":
-    from opentelemetry.sdk.resources import Resource
+    from opentelemetry.sdk.resources import OTELResourceDetector, Resource
 
-    # The SDK reads OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES, and adds other attributes to these.
-    return Resource.create({"service.name": "sidemirror", "service.version": version})
+    # OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES. The SDK would prefer what it is given here to what they say.
+    said = OTELResourceDetector().detect().attributes
+    return Resource.create({"service.name": "sidemirror", "service.version": version, **said})
 
 
 def _sent() -> "MetricReader":

@@ -10,7 +10,7 @@ import grpc
 from sidemirror.v1 import thinking_pb2 as pb
 from sidemirror.v1 import thinking_pb2_grpc as pb_grpc
 
-# Far longer than a local sidecar takes to answer; after that it is gone or stuck.
+# How long to wait for an answer. A local sidecar that takes longer is gone or stuck.
 _PATIENCE_S = 60.0
 # A request holds at most 4 MiB, an event at most 1 MiB (`rpc/boundary/limit_table.py`). Chosen here: few enough events
 # that directives arrive between messages.

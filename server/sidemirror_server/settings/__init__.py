@@ -1,6 +1,6 @@
 """Every setting of the server, with its unit, its default and the reason for it. The only reader of the environment.
 
-A flag of `sidemirror serve` (`--data-dir`) wins over the environment (`SIDEMIRROR_DATA_DIR`), and that over the
+A flag of `sidemirror serve` (`--data-dir`) overrides the environment (`SIDEMIRROR_DATA_DIR`), which overrides the
 default. Nested settings have two underscores: `SIDEMIRROR_LIMITS__MESSAGE_BYTES`.
 
 msgspec checks the values, because the process loads it anyway. pydantic-settings would add 186 ms to the start, and

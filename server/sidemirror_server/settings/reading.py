@@ -25,7 +25,7 @@ class BadSettings(Exception):
 
 class Source(msgspec.Struct, frozen=True, omit_defaults=True):
     """A setting's value and its source: `flag`, `environment` or `default`. `variable`: the environment variable that
-    gave it, where that is not `SIDEMIRROR_` and the setting's name."""
+    gave it, if not the one named after the setting."""
 
     name: str
     value: object
@@ -258,7 +258,7 @@ _PLAINLY = {
     "`str` of length >= 1": "1 to 128 characters",
     "`str` of length <= 128": "1 to 128 characters",
 }
-# What the pattern of a text demands, by the last part of the setting's name.
+# The form that a text's pattern requires, by the last part of the setting's name.
 _FORMS = {
     "log_level": "debug, info, warning or error",
     "socket_mode": "a mode in octal, such as 0660",

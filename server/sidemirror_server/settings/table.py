@@ -78,6 +78,9 @@ class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     # Jobs of one kind (goal reports) that wait or run in one project of a tenant. Chosen here: hours of work for a
     # model that takes a second for each, and some 100 MiB at most.
     queued_jobs: Annotated[int, Meta(ge=1)] = 10_000
+    # Projects of a tenant that have a policy of their own (`sidemirror policy set`). Chosen here: retention reads them
+    # all twice a minute, and more projects than that are better served by the tenant's policy.
+    project_policies: Annotated[int, Meta(ge=0)] = 1_000
     # Concurrent streams and calls on one connection. Keeps one client from starving the others (decision 006).
     streams_per_connection: Annotated[int, Meta(ge=1, le=_LARGEST_C_INT)] = 100
     # Seconds without a message from the client after which its stream (RunTurn, ImportReflections) ends.
@@ -108,14 +111,14 @@ class ModelSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     # Concurrent calls to one model; further calls wait. Chosen here: the limit of the smallest paid tiers.
     concurrency: Annotated[int, Meta(ge=1)] = 8
     # USD per million tokens of input and of output. Needed for a model that no price list has (0 and 0 for a model you
-    # run): an unknown price counts as the dearest known.
+    # run): else the highest known price is assumed.
     input_usd_per_mtok: Usd | None = None
     output_usd_per_mtok: Usd | None = None
 
 
 class Embedding(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The embedding model behind `/v1/embeddings` by which memories are found by meaning. Needs the extra `embeddings`.
-    A change of model makes all vectors again in the background; until then search is by words alone."""
+    Changing the model recomputes all vectors in the background; until then searches use words alone."""
 
     # The model's name, such as text-embedding-3-small or nomic-embed-text; no embeddings when empty.
     name: str = ""
@@ -125,8 +128,8 @@ class Embedding(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     api_key: Secret = Secret()
     # Concurrent calls; further calls wait. Chosen here: one for new memories, one for queries, and two to spare.
     concurrency: Annotated[int, Meta(ge=1)] = 4
-    # USD per million tokens. Needed for a model that no price list has (0 for a model you run): an unknown price counts
-    # as the dearest known.
+    # USD per million tokens. Needed for a model that no price list has (0 for a model you run): else the highest known
+    # price is assumed.
     usd_per_mtok: Usd | None = None
 
 
@@ -153,7 +156,7 @@ class PurposeSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     effort: Literal["low", "medium", "high"] | None = None
     # For providers that accept one; null: the provider's default.
     temperature: Annotated[float, Meta(ge=0, le=2)] | None = None
-    # The longest answer, in tokens; null: what the purpose needs.
+    # The longest answer, in tokens; null: enough for the purpose.
     max_tokens: Annotated[int, Meta(ge=1)] | None = None
     # The most that this purpose may cost in a day, in all scopes together; null adds no cap.
     usd_per_day: Usd | None = None
@@ -249,13 +252,13 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     # `sidemirror migrate` creates the schema as its owner; this role owns nothing. None when empty.
     database_url: Secret = Secret()
     # The size of the connection pool; one connection stays open when idle. Chosen here: the calls of one agent rarely
-    # need more, and 200 sidecars share a server of 400.
+    # need more, and 200 sidecars share a server's 400 connections.
     database_connections: Annotated[int, Meta(ge=1, le=100)] = 4
     # A Redis (redis://, rediss:// or unix://, no Cluster) for goal reflections, which other programs can read there.
-    # Goal reports stay in the main store, and what Redis loses is published again from them. When empty, the main store
-    # keeps the reflections too.
+    # Goal reports stay in the main store, and reflections that Redis loses are restored from them. When empty, the main
+    # store keeps the reflections too.
     redis_url: Secret = Secret()
-    # The scope of calls that name none.
+    # The scope of calls that name no scope.
     tenant_id: ScopeName = "default"
     project_id: ScopeName = "default"
     # Refuse calls of every other scope, and do no background work for it.
@@ -264,7 +267,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     # `acme/*, globex/shop`; `*` is every scope. Empty is every scope too, but then `retention` does not prune a shared
     # store, because other sidecars may keep records for longer.
     serves: str = ""
-    # Answer server reflection (grpcurl, buf curl). null: where only this machine reaches the server.
+    # Answer server reflection (grpcurl, buf curl). null: on where only this machine can reach the server.
     reflection: bool | None = None
     # Send a span for each call to OTEL_EXPORTER_OTLP_ENDPOINT. Needs the extra `telemetry`.
     tracing: bool = False

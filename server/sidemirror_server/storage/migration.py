@@ -5,7 +5,7 @@ The number of a new file is the UTC minute in which it was begun, `date -u +%Y%m
     migrations/202611221530_name.sql
 
 The first files are numbered from 0001 without gaps; no more are added to them. A merged file never changes. A store
-gets every migration that it lacks, also one with a lower number than those it has, because branches add migrations in
+gets every migration that it lacks, even one with a lower number than those it has, because branches add migrations in
 parallel. So a migration must not depend on one that another branch may merge later.
 """
 
@@ -52,7 +52,7 @@ def read_files(folder: Path) -> tuple[Migration, ...]:
     """The files of the folder, in the order of their numbers. Raises ValueError for an invalid file name, for a number
     that two files have, and for a gap among the four-digit numbers."""
     found: dict[int, Migration] = {}
-    # Numbers of four digits sort before the minutes, which begin with 20, while there are fewer than 2,000 of them.
+    # Four-digit numbers sort before the minutes, which begin with 20, as long as the numbers stay below 2000.
     for place, path in enumerate(sorted(folder.glob("*.sql")), start=1):
         match = _FILE_NAME.fullmatch(path.name)
         if match is None:

@@ -1,4 +1,4 @@
-"""Reads the `.sql` files of the adapters, which hold named and described statements.
+"""Reads the `.sql` files of the adapters, which hold named and described statements; makes their parameters.
 
 The text before the first name describes the file:
 
@@ -8,8 +8,13 @@ The text before the first name describes the file:
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from sidemirror_server.vocabulary.scope import Scope
 
 _NAME = re.compile(r"^-- name: *(.*)$", re.MULTILINE)
 _IDENTIFIER = re.compile(r"[a-z][a-z0-9_]*")
@@ -38,3 +43,18 @@ def load_statements(path: Path) -> Mapping[str, str]:
             raise ValueError(f"{path.name}: {name} is empty")
         statements[name] = statement
     return statements
+
+
+def ids_of(scope: Scope) -> tuple[str, str]:
+    """A scope's ids, in the order of every key's first two columns: positional parameters."""
+    return scope.tenant_id, scope.project_id
+
+
+def columns_of(scope: Scope) -> dict[str, Any]:
+    """A scope's ids by the names of their columns: named parameters."""
+    return {"tenant_id": scope.tenant_id, "project_id": scope.project_id}
+
+
+def json_of(values: Iterable[Any]) -> str:
+    """A JSON list, for a parameter that `json_each` reads."""
+    return msgspec.json.encode(tuple(values)).decode()

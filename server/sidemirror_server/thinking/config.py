@@ -8,11 +8,11 @@ from sidemirror_server.thinking.levels import ThinkLevel
 
 
 class PeriodicScope(Enum):
-    """How often the periodic rule holds within a turn that it matches."""
+    """How often the periodic rule applies within a turn that it matches."""
 
-    # Until a periodic reflection has run in the turn. The default, because STEP would spend the turn's whole budget.
+    # The rule applies until a periodic reflection has run in the turn. The default: STEP would spend the whole budget.
     TURN = "turn"
-    # At every step of the turn, as in seed thinking-manager.
+    # The rule applies at every step of the turn, as in seed thinking-manager.
     STEP = "step"
 
 
@@ -20,7 +20,7 @@ class ThinkingConfig(msgspec.Struct, frozen=True):
     """The fields of seed thinking-manager, "ThinkingConfig"; `periodic_scope` is added here (decision 014)."""
 
     level: ThinkLevel = ThinkLevel.OFF
-    # In turns: N reflects in every Nth turn of the session, 0 never.
+    # In turns: N means a reflection in every Nth turn of the session, 0 none.
     reflect_every: int = 0
     reflect_on_tool_error: bool = True
     reflect_on_uncertainty: bool = True

@@ -1,10 +1,10 @@
-"""Is the agent going in circles? Four patterns in its tool calls, found without a model.
+"""Detects that an agent goes in circles, by four patterns in its tool calls and without a model.
 
 `turn.py` keeps one `Window` for each agent and advances it at each tool outcome. `advance` costs a few microseconds,
 whatever the length of the turn.
 
-Calls marked as polling are ignored: they neither count nor break a streak. Waiting for a job thus never raises an
-alarm, and does not hide a loop around it (decision 016).
+Calls marked as polling are ignored: they neither count nor break a streak. So waiting for a job never raises an alarm,
+and does not hide a loop around the waiting (decision 016).
 """
 
 from enum import Enum
@@ -17,13 +17,13 @@ import msgspec
 REPEATS = 3
 FAILURES = 3
 STEPS_WITHOUT_NEWS = 6
-# In A-B-A-B, the third and the fourth step each equal the step two before.
+# In A-B-A-B two steps (the third and the fourth) equal the step two places earlier.
 _SWAPS = 2
 
-# Calls and results of this many last steps count as known. Chosen here: twice STEPS_WITHOUT_NEWS, so that loops of up
-# to twelve calls are found. The cost does not grow with the turn.
+# The calls and results of the last steps, up to this number, count as known. Chosen here: twice STEPS_WITHOUT_NEWS, so
+# that loops of up to twelve calls are found. The cost does not grow with the turn.
 _MEMORY_STEPS = 2 * STEPS_WITHOUT_NEWS
-# Longer arguments, such as a file's content, are compared as text. Chosen here: parsing them costs too much.
+# Longer arguments, such as a file's content, are compared as text. Chosen here: parsing longer ones costs too much.
 _LONGEST_PARSED_ARGUMENTS = 16_384
 _LONGEST_NAME = 64
 
@@ -53,7 +53,7 @@ class ToolStep(msgspec.Struct, frozen=True, gc=False):
 
 
 class Detection(msgspec.Struct, frozen=True):
-    """A pattern, the events that show it (oldest first; at most the last six steps), and the message to the agent."""
+    """A pattern, the events that show it (of the last six steps, oldest first), and the message to the agent."""
 
     pattern: Pattern
     event_ids: tuple[str, ...]
@@ -65,7 +65,7 @@ class Window(msgspec.Struct, frozen=True):
 
     # The last steps, oldest first.
     steps: tuple[ToolStep, ...] = ()
-    # Keys of the last calls and results, oldest first. A step with a key that is not among them brings something new.
+    # Keys of the last calls and results, oldest first. A step with a key that is not among these brings something new.
     known: tuple[str, ...] = ()
     # Lengths of the streaks up to the last step: equal calls, alternating calls, failures, steps with nothing new.
     repeats: int = 0
@@ -79,8 +79,8 @@ class Window(msgspec.Struct, frozen=True):
 def advance(window: Window, step: ToolStep) -> tuple[Window, Detection | None]:
     """The window after `step`, and the finding to report, if any.
 
-    If several patterns hold, only the most significant is reported, and once for each streak. So three equal failing
-    calls make one finding; if other failing calls follow, the error streak makes a second.
+    If several patterns hold, only the most significant one is reported, once for each streak. For example, three equal
+    failing calls make one finding; if other failing calls follow, the error streak makes a second one.
     """
     if step.polling:
         return window, None
@@ -107,7 +107,7 @@ def advance(window: Window, step: ToolStep) -> tuple[Window, Detection | None]:
 
 def call_key(name: str, arguments: str) -> str:
     """A short hash of a call: equal for the same tool with the same arguments. JSON is compared by value, ignoring the
-    order of keys and spaces; other text is compared without outer space."""
+    order of keys and spaces; other text is compared without leading and trailing space."""
     return _key(name, _canonical(arguments))
 
 

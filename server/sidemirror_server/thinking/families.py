@@ -1,7 +1,7 @@
-"""The table of models and how each thinks, as the providers and servers document it in November 2026.
+"""The table of models and how each thinks, as documented by the providers and servers in November 2026.
 
 Sources: the providers' pages named below (decision 013). A new model is a new row, and the first row that matches
-decides. A model in no row is unknown on purpose: a parameter that a model does not take is an error 400.
+decides. A model without a row counts as unknown, because a parameter that a model does not take causes an error 400.
 """
 
 from collections.abc import Mapping
@@ -34,8 +34,8 @@ Dial = Mapping[ThinkLevel, Setting]
 class Family(msgspec.Struct, frozen=True):
     """Models with one behaviour. `pattern`: a shell pattern for the id that `id_in_table` returns.
 
-    `dial`: None for models that do not think natively. `is_known`: False for models that are unknown, although a later
-    row would match them.
+    `dial`: None for models that do not think natively. `is_known`: False for models that count as unknown although a
+    later row would match them.
     """
 
     pattern: str
@@ -48,7 +48,7 @@ class Family(msgspec.Struct, frozen=True):
 
 def id_in_table(provider: str, model: str) -> str:
     """A model id as the table spells it: in lower case, without a path or gateway prefix (`Qwen/`, `openai/`). For
-    anthropic also without everything up to "claude-", and with dashes for dots."""
+    anthropic also without the text before "claude-", and with dashes for dots."""
     wanted = model.strip().lower().rpartition("/")[2]
     if provider == "anthropic":
         wanted = wanted.rpartition("claude-")[2].replace(".", "-")

@@ -42,7 +42,7 @@ _BY_NAME = {level.value: level for level in ThinkLevel}
 
 
 def level_named(text: str) -> ThinkLevel:
-    """The level named `text`, ignoring case and outer space; OFF for other text, as in seed thinking-manager."""
+    """The level named `text`, ignoring case and surrounding space; OFF for other text, as in seed thinking-manager."""
     return _BY_NAME.get(text.strip().lower(), ThinkLevel.OFF)
 
 

@@ -1,4 +1,4 @@
-"""A turn's plan: its configuration, prompt and budget, and warnings where they differ from the request. Pure."""
+"""A turn's plan: its configuration, prompt and budget, and warnings where these differ from the request. Pure."""
 
 import msgspec
 

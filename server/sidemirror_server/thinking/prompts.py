@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from sidemirror_server.models.fence import fence
-from sidemirror_server.models.templates import Templates
+from sidemirror_server.models.templates import Prompts
 from sidemirror_server.vocabulary.text import clip
 
 # Seed reflection-engine, "Reflection System Prompt", word for word.
@@ -56,7 +56,7 @@ def reflection_prompt(question: str, tool_results: Sequence[ToolOutcome], recent
 
 
 def data_block(question: str, tool_results: Sequence[ToolOutcome], recent_error: str = "") -> str:
-    """The rule that recorded texts are data, then these texts, clipped and fenced; empty if there are none."""
+    """A sentence that the recorded texts are data, then the texts, clipped and fenced; empty if there are none."""
     parts = []
     if question:
         parts.append(("The user's question", clip(question, _QUESTION_CHARS)))
@@ -82,22 +82,17 @@ def data_block(question: str, tool_results: Sequence[ToolOutcome], recent_error:
 SYSTEM_TEMPLATE, PROMPT_TEMPLATE = "mid_turn_reflection.system", "mid_turn_reflection"
 
 
-class ReflectionPrompts:
+class ReflectionPrompts(Prompts):
     """The system text and the prompt of a reflection: built-in, or from the operator's templates."""
-
-    def __init__(self, templates: Templates | None = None) -> None:
-        self._templates = templates
 
     def system(self) -> str:
         """The system text, always the same, so that providers can cache it."""
-        own = self._templates and self._templates.render(SYSTEM_TEMPLATE, {})
-        return own or REFLECTION_SYSTEM
+        return self._or_own(REFLECTION_SYSTEM, SYSTEM_TEMPLATE, {})
 
     def prompt(self, question: str, tool_results: Sequence[ToolOutcome], recent_error: str = "") -> str:
         """The user text. Raises WrongState if the operator's template fails."""
         variables = _variables(question, tool_results, recent_error)
-        own = self._templates and self._templates.render(PROMPT_TEMPLATE, variables)
-        return own or reflection_prompt(question, tool_results, recent_error)
+        return self._or_own(reflection_prompt(question, tool_results, recent_error), PROMPT_TEMPLATE, variables)
 
 
 def _variables(question: str, tool_results: Sequence[ToolOutcome], recent_error: str) -> dict[str, Any]:
@@ -113,8 +108,8 @@ def _variables(question: str, tool_results: Sequence[ToolOutcome], recent_error:
 
 
 def templates() -> Mapping[str, Sequence[Mapping[str, Any]]]:
-    """The prompts that templates can replace, with sample variables to try a template: of a turn without events, and of
-    one with events."""
+    """The prompts that templates can replace, with two samples of variables to try a template: a turn without events,
+    and a turn with events."""
     failed = ToolOutcome("fetch", "gone", failed=True)
     nothing = _variables("", (), "")
     something = _variables("Where is it?", (ToolOutcome("search", "nothing"), failed), "gone")

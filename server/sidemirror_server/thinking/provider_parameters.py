@@ -1,7 +1,7 @@
-"""How a model is made to think at a level: by parameters if it thinks natively, else by a text in the prompt.
+"""Makes a model think at a level: by request parameters if the model thinks natively, else by a text in the prompt.
 
-A plan has one or the other, never both. For a model that thinks natively, the `<think>` text is useless or even refused
-(Anthropic has a refusal category for it, `reasoning_extraction`). `families.py` is the table of models.
+A plan has either parameters or the text, never both. For a model that thinks natively, the `<think>` text is useless or
+even refused (Anthropic has a refusal category for it, `reasoning_extraction`). `families.py` is the table of models.
 """
 
 from collections.abc import Mapping
@@ -25,8 +25,8 @@ _ALIASES: Mapping[str, str] = {
 class ThinkingPlan(msgspec.Struct, frozen=True):
     """How an agent makes its model think at `level`.
 
-    `prompt`: the system prompt to use. `token_budget`: tokens meant for thinking, 0 at OFF; the number sent to a
-    provider that takes one, else the level's. `provider_parameters`: JSON-like, to merge into the body of the model
+    `prompt`: the system prompt to use. `token_budget`: tokens for thinking, 0 at OFF; the number sent to the provider
+    if it takes a number, else the level's. `provider_parameters`: JSON-like, to merge into the body of the model
     request (for the OpenAI SDK and a local server: into `extra_body`); empty if the prompt has the instruction.
     `clamps`: messages for people, where the plan differs from the request.
 
@@ -59,7 +59,7 @@ def plan_thinking(base_prompt: str, level: ThinkLevel, provider: str = "", model
 
 @lru_cache(maxsize=256)
 def _dial(provider: str, model: str) -> tuple[Dial | None, str]:
-    """The model's dial; without one, None and the reason (empty if no dial was expected)."""
+    """The model's dial and ""; or None and the reason why there is no dial (empty if none was expected)."""
     name = provider.strip().lower()
     name = _ALIASES.get(name, name)
     if name in UNKNOWN_SERVER:

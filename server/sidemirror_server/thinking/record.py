@@ -28,8 +28,8 @@ class SeenError(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Reflection(msgspec.Struct, frozen=True, omit_defaults=True, tag="reflection"):
-    """One mid-turn reflection with its status. Texts and confidence are None if the model gave none. `lessons`: of
-    earlier work, about the turn's failures; None if there are none."""
+    """One mid-turn reflection with its status. Texts and confidence are None if the model gave none. `lessons`: lessons
+    from earlier work about the turn's failures, or None."""
 
     status: ResultStatus
     detail: str = ""
@@ -51,7 +51,7 @@ class Carry(msgspec.Struct, frozen=True, omit_defaults=True):
 
 class TurnPlan(msgspec.Struct, frozen=True, omit_defaults=True, tag="turn_plan"):
     """How a turn runs; the second entry of every turn. `reflection_mode`: auto or on_request. `critique_mode`: off,
-    gated or always. `context`: None if the turn asked for none, or if it could not be read."""
+    gated or always. `context`: None if the turn did not ask for it, or if it could not be read."""
 
     turn_id: TurnId
     session_id: SessionId
@@ -86,7 +86,7 @@ class Critiqued(msgspec.Struct, frozen=True, omit_defaults=True, tag="critique")
 
 
 class TurnSummary(msgspec.Struct, frozen=True, omit_defaults=True, tag="turn_summary"):
-    """A turn's outcome and counts; its last entry. `reflections` and `critiques` count by status."""
+    """A turn's outcome and counts; the turn's last entry. `reflections` and `critiques` count by status."""
 
     outcome: str
     score: float | None
@@ -115,8 +115,8 @@ class Directive(msgspec.Struct, frozen=True, omit_defaults=True, tag="directive"
 
 
 class SlotClaim(msgspec.Struct, frozen=True, omit_defaults=True, tag="claim"):
-    """Claims a slot of the budget for the reflection `directive_id`. With `critique`, it records instead that a
-    critique has begun, which takes no slot; `critique_reasons`: conditions of the critique gate."""
+    """Claims a slot of the budget for the reflection `directive_id`. With `critique`, it only records that a critique
+    has begun, which takes no slot; `critique_reasons`: conditions of the critique gate."""
 
     directive_id: DirectiveId
     at_us: int
@@ -138,7 +138,7 @@ def draft(sequence: int, at_us: int, recorded: Recorded) -> Draft:
 
 
 def recorded_in(entry: Entry) -> Recorded:
-    """What a turn's log entry records. Raises StoreUnavailable if this server cannot read it."""
+    """The content of a turn's log entry. Raises StoreUnavailable if this server cannot read it."""
     try:
         recorded: Recorded = _decode(entry.body)
     except msgspec.MsgspecError as error:

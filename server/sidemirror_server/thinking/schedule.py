@@ -1,6 +1,6 @@
-"""Should the agent reflect at this decision point? The rules only; `vocabulary/budget.py:claim` checks the turn budget.
+"""Decides whether the agent should reflect at a decision point. `vocabulary/budget.py:claim` checks the turn's budget.
 
-A decision point is reached when the last open tool call of a turn has returned or failed, before the next model call.
+A decision point is the time after the last open tool call of a turn has ended, and before the next model call.
 """
 
 from enum import Enum
@@ -27,9 +27,9 @@ class Reason(Enum):
 class ScheduleFacts(msgspec.Struct, frozen=True):
     """The facts that the rules read, from the turn's state."""
 
-    # Turns started in this session, the present one included; 0 before the first.
+    # Turns started in this session, including the present turn; 0 before the first.
     turn_count: int
-    # Tool errors that no successful reflection has dealt with; they survive the start of a turn.
+    # Tool errors that no successful reflection has dealt with; the next turn inherits them.
     tool_errors: int = 0
     # A periodic reflection has run in this turn.
     periodic_done: bool = False

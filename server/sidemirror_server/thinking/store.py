@@ -11,8 +11,8 @@ from sidemirror_server.vocabulary.scope import Scope
 class SessionRecord(msgspec.Struct, frozen=True):
     """A session as stored. `body`: the JSON of its `ThinkingConfig`.
 
-    `turn_count` and `newest_head` are computed from its turns and never written: how many were started, and the head
-    body of the newest (None without turns).
+    `turn_count` and `newest_head` are computed from the session's turns and never written: how many were started, and
+    the head body of the newest turn (None without turns).
     """
 
     session_id: SessionId
@@ -40,10 +40,10 @@ class Sessions(Protocol):
     SE2  `get` returns None for an id that the scope does not have.
     SE3  `get` and `list` return the session's number of turns and its newest turn's head.
     SE4  `update` replaces the body and `updated_us`; an unknown id is refused (NotFound).
-    SE5  `list` returns at most `limit` after `after`, newest first; creating sessions does not change the order.
+    SE5  `list` returns at most `limit` after the cursor `after`, newest first. New ones do not change the order.
     SE6  `delete` removes the session with its turns and their entries; an unknown id is refused (NotFound).
     SE7  `delete` is refused (WrongState) while a turn of the session is open.
-    SE8  Scopes never meet.
+    SE8  Scopes are isolated.
     Raises StoreUnavailable, StoreFull.
     """
 

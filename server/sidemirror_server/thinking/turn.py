@@ -51,19 +51,19 @@ from sidemirror_server.vocabulary.text import clip
 # An uncertainty of at least this score calls for a reflection (decision 014).
 UNCERTAIN_FROM = 0.5
 
-# Steps that a turn keeps as evidence: the first ones, where failures begin, and the last ones, where the turn is now.
-# Chosen here: a step has at most 600 code points, and up to 600 last steps are kept before they are cut back to 300. A
-# turn thus keeps at most about 420,000 code points.
+# A turn keeps its first steps as evidence, where failures begin, and its last steps, where the turn is now. Chosen
+# here: a step has at most 600 code points, and up to 600 last steps are kept before they are cut back to 300. So a turn
+# keeps at most about 420,000 code points.
 _FIRST_STEPS = 100
 _LAST_STEPS = 300
 _STEP_CHARS = 600
 _QUESTION_CHARS = 4_000
-# Errors that wait for a reflection; the oldest are dropped first. Chosen here: a prompt shows only the last one.
+# Limit on the errors that wait for a reflection; the oldest are dropped. Chosen here: a prompt shows only the last.
 _MOST_ERRORS = 20
-# Open calls that a turn keeps. Chosen here: no agent runs as many at once.
+# Limit on the open calls that a turn keeps. Chosen here: no agent runs as many at once.
 _MOST_OPEN_CALLS = 1_000
-# Tool results that a turn keeps for a critique of its response; a reflection shows the last three. Chosen here: at most
-# 2,000 code points each, 40,000 in all.
+# How many tool results a turn keeps for a critique of its response; a reflection shows the last three. Chosen here: at
+# most 2,000 code points each, and 40,000 in total.
 _KEPT_RESULTS = 20
 _FRESH = Window()
 
@@ -82,7 +82,7 @@ def apply(state: TurnState, sequence: int, at_us: int, recorded: Recorded) -> No
 
 
 def decision(state: TurnState) -> Decision:
-    """The schedule's decision now, whether or not the turn is at a decision point."""
+    """The schedule's present decision, whether or not the turn is at a decision point."""
     return decide(
         state.config,
         ScheduleFacts(
@@ -112,7 +112,7 @@ def reflecting(state: TurnState) -> bool:
 
 
 def left(state: TurnState, now_us: int) -> BudgetLeft:
-    """What is left of the turn's budget at `now_us`."""
+    """The remaining budget of the turn at `now_us`."""
     elapsed = 0.0 if state.budget.time_limit_s is None else elapsed_s(state, now_us)
     return budget_left(state.budget, state.spent, elapsed)
 
@@ -123,8 +123,8 @@ def elapsed_s(state: TurnState, now_us: int) -> float:
 
 
 def carry(state: TurnState) -> Carry:
-    """What the session's next turn starts with: the tool errors, which survive a turn (decision 014), and the last
-    reflection without its lessons."""
+    """The state that the session's next turn inherits: the tool errors (decision 014), and the last reflection without
+    its lessons."""
     last = state.last_reflection
     return Carry(
         tuple(msgspec.structs.replace(error, sequence=0) for error in state.tool_errors),
@@ -195,7 +195,7 @@ def _apply_reflection(state: TurnState, directive: Directive, reflection: Reflec
     state.reflections[status.value] = state.reflections.get(status.value, 0) + 1
     claimed = state.claims.pop(directive.directive_id, None)
     if claimed is None:
-        # No model was asked, because the budget did not allow it. The agent is told once for each reason.
+        # The budget did not allow a model call. The agent is told once for each reason.
         state.skips_told = (*state.skips_told, status)
         return
     _spend(state, reflection.usage)
@@ -216,7 +216,7 @@ def _spend(state: TurnState, usage: Usage | None) -> None:
 
 
 def _clear_until(state: TurnState, sequence: int, *, periodic: bool) -> None:
-    """Clears what a reflection that began at `sequence` has dealt with: all that came before it, and nothing later."""
+    """Clears the errors and signals up to `sequence`, at which the reflection began, and nothing later."""
     state.tool_errors = tuple(error for error in state.tool_errors if error.sequence > sequence)
     if state.uncertain_at < sequence:
         state.uncertain_at = 0
@@ -313,7 +313,7 @@ def _call_ended(
 
 
 def _take_call(state: TurnState, call_id: str, agent: str) -> OpenCall | None:
-    """Removes and returns the call that ended: the one named, or without a name the agent's last open call, if any."""
+    """Removes and returns the call that ended: the named one, or if none is named the agent's last open call."""
     if call_id:
         return state.open_calls.pop(call_id, None)
     for candidate in reversed(state.open_calls.values()):
@@ -364,7 +364,7 @@ def _remember(
     polling: bool = False,
     answers: EventId | None = None,
 ) -> None:
-    """Keeps an event as a step of the evidence, whose fields the arguments are."""
+    """Keeps an event as a step of the evidence; the arguments are the step's fields."""
     text = clip(text, _STEP_CHARS)
     step = EvidenceStep(event.event_id, kind, event.agent, tool, text, is_error, category, call_id, polling, answers)
     state.origin = min(state.origin, event.origin)

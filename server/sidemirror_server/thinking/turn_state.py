@@ -15,7 +15,7 @@ from sidemirror_server.vocabulary.status import ResultStatus
 
 
 class OpenCall(msgspec.Struct, frozen=True):
-    """A tool call without a result. A `stale` one no longer delays a decision: its agent's model was called again."""
+    """A tool call without a result. A `stale` call no longer delays a decision: its agent's model was called again."""
 
     call_id: str
     event_id: EventId

@@ -1,4 +1,4 @@
-"""The rule of `TurnLog.append` for the entries that it accepts (clauses TL2, TL3, TL4, TL6 and TL12). Pure.
+"""Decides which entries `TurnLog.append` accepts (clauses TL2, TL3, TL4, TL6 and TL12). Pure.
 
 The log's adapters call it inside the transaction that reads the kept entries and writes the accepted ones.
 """
@@ -26,8 +26,8 @@ class Accepted(NamedTuple):
 def accept(batches: Iterable[Batch], kept: Mapping[TurnId, tuple[SessionId, int]]) -> Accepted:
     """Sorts the drafts of an append. `kept`: the session and the last sequence of each turn that the store has.
 
-    Raises WrongState for a turn of another session. Raises it also for a hole: a draft that skips sequences, or a head
-    whose `last_sequence` does not fit its turn's last entry.
+    Raises WrongState for a turn of another session, and for a hole: a draft that skips sequences, or a head whose
+    `last_sequence` does not fit its turn's last entry.
     """
     ends = dict(kept)
     heads: dict[TurnId, TurnHead] = {}
@@ -56,8 +56,8 @@ def accept(batches: Iterable[Batch], kept: Mapping[TurnId, tuple[SessionId, int]
 
 
 def check_repeated(repeated: Iterable[Placed], bodies: Mapping[tuple[str, int], bytes]) -> None:
-    """Raises WrongState when a sequence is taken by another body. `bodies`: the bodies at the repeated sequences, by
-    turn and sequence, from the store or from the same append."""
+    """Raises WrongState if a sequence has another body already. `bodies`: the bodies at the repeated sequences, by turn
+    and sequence, from the store or from the same append."""
     for head, draft in repeated:
         if bodies.get((head.turn_id, draft.sequence)) != draft.body:
             raise WrongState("turn", head.turn_id, f"entry {draft.sequence} is another one")

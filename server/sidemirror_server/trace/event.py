@@ -1,7 +1,7 @@
-"""What happened in a turn: one `Event` type, with a payload for each kind.
+"""The events of a turn: one `Event` type, with a payload for each kind.
 
 `rpc/` makes events from the wire, `thinking/turn.py` folds them into the turn's state, and the log keeps them as JSON.
-Texts have passed `vocabulary.text.enter` once; field names are part of the stored format.
+All texts have passed `vocabulary.text.enter`; field names are part of the stored format.
 """
 
 from typing import assert_never
@@ -35,8 +35,8 @@ class ThinkingWish(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class ContextWish(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Which lessons from earlier work the turn's plan should contain. `task`: the turn's task when empty; `max_items`:
-    the default number when 0; `tools`: the turn's tools."""
+    """Which lessons from earlier work the turn's plan should contain. `task`: empty means the turn's task; `max_items`:
+    0 means the default; `tools`: the turn's tools."""
 
     goal_id: str = ""
     task: str = ""
@@ -160,7 +160,7 @@ class Event(msgspec.Struct, frozen=True, omit_defaults=True, tag="event"):
 
 
 def origin_of(what: What) -> Origin:
-    """How far an event's texts can be trusted: the origin of the least trusted one (decision 032)."""
+    """How far an event's texts can be trusted: the origin of the least trusted text (decision 032)."""
     match what:
         case ToolReturned() | ToolFailed():
             return Origin.TOOL

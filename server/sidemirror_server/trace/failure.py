@@ -1,8 +1,8 @@
-"""Classifies error texts. Whether two failures are the same is decided by `memory/kin/signature.py`.
+"""Classifies error texts. `memory/kin/signature.py` decides whether two failures are the same.
 
 The categories are those of seed reflection-engine-v2, "ErrorCategory" (decision 029). The wordings are those of HTTP,
-POSIX shells and tools, Python, JavaScript, Java, Go and SQL databases. A text is judged first by its telling line (a
-traceback's last one), then as a whole. Each is judged by its HTTP status, else by the first match in
+POSIX shells and tools, Python, JavaScript, Java, Go and SQL databases. A text is classified by its telling line (the
+last line of a traceback), else as a whole. Either is classified by its HTTP status, else by the first match in
 `failure_wordings.py`.
 """
 
@@ -71,9 +71,9 @@ _READ_CHARS = 2_000
 
 
 def category_of(error_text: str, tool_name: str = "") -> ErrorCategory:
-    """The category of a failed call of `tool_name` by its error text; UNKNOWN when the text does not tell.
+    """The category of a failed call of `tool_name` by its error text; UNKNOWN if the text does not show one.
 
-    If the text names no category, a tool whose name says that it is a model fails as MODEL.
+    MODEL if the text shows no category and the tool's name is a model's.
     """
     text = ends(error_text)
     whole = text.lower()
@@ -92,7 +92,7 @@ def category_of(error_text: str, tool_name: str = "") -> ErrorCategory:
 
 
 def telling_line(error_text: str) -> str:
-    """The line that says what went wrong: the last exception, else the first line with an error word, else the first
+    """The line that states the error: the last exception, else the first line with an error word, else the first
     non-empty line."""
     exceptions = _EXCEPTION_LINE.findall(error_text)
     if exceptions:
@@ -132,7 +132,7 @@ def masked(said: str) -> str:
 
 
 def ends(text: str) -> str:
-    """The beginning and the end of a long text, where errors are named; a shorter text unchanged."""
+    """The beginning and the end of a long text, where errors are named. A shorter text is returned unchanged."""
     return text if len(text) <= 2 * _READ_CHARS else f"{text[:_READ_CHARS]}\n{text[-_READ_CHARS:]}"
 
 

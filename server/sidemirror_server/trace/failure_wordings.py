@@ -2,7 +2,7 @@
 
 # The first match wins: "quota exceeded, permission denied" is a rate limit, "connection timed out" a timeout. LOGIC
 # comes twice: its first row has exceptions that are bugs in the code that ran, whatever their message says. RESOURCE
-# comes twice because a disk has a quota too, and waiting does not help there.
+# comes twice: its first row is for disk quotas, where waiting does not help.
 WORDINGS = (
     ("resource", "disk quota|quota exceeded on disk|edquot"),
     (

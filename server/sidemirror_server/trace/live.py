@@ -1,4 +1,4 @@
-"""Waiting for the log to grow. A follower reads the log and then waits for more, without an event bus (decision 011).
+"""Waits for the log to grow. A follower reads the log and then waits for more, without an event bus (decision 011).
 
 Code that appends in this process rings the bell. One lookout finds the entries of other processes: it asks the store
 once per interval and scope, however many followers wait.
@@ -14,7 +14,7 @@ from sidemirror_server.vocabulary.scope import Scope
 
 _log = logging.getLogger(__name__)
 
-# How much a look reads to find the groups of new entries. Chosen here: for more, it wakes every waiter of the scope.
+# How many entries a look reads to find their groups. Chosen here: if there are more, all waiters of the scope wake.
 _PAGE = 200
 _PAGE_BYTES = 256 * 1024
 
@@ -27,13 +27,13 @@ class Bell:
         self._anyone = asyncio.Event()
 
     def ring(self, scope: Scope, groups: Collection[str] | None = None) -> None:
-        """Wakes the scope's waiters for one of `groups` and those for all groups; None wakes all its waiters."""
+        """Wakes the scope's waiters for one of `groups` and its waiters for all groups; None wakes all its waiters."""
         for waiter in self._waiters.get(scope, ()):
             if groups is None or waiter.group is None or waiter.group in groups:
                 waiter.ring()
 
     def waiter(self, scope: Scope, group: str | None) -> "Waiter":
-        """A new waiter for one group, or for all when None. Close it when done."""
+        """A new waiter for one group, or for all groups if None. Close it when done."""
         waiter = Waiter(self, scope, group)
         self._waiters.setdefault(scope, set()).add(waiter)
         self._anyone.set()
@@ -74,7 +74,7 @@ class Waiter:
         return rung
 
     def ring(self) -> None:
-        """The log may have grown."""
+        """Reports that the log may have grown."""
         self._rung = True
         self._woken.set()
 
@@ -94,14 +94,14 @@ class Lookout:
     """Rings the bell for entries that other processes append."""
 
     def __init__(self, log: Log, bell: Bell, every_s: float) -> None:
-        """`every_s`: the pause between two rounds, so about how long an entry may go unnoticed."""
+        """`every_s`: the pause between two looks, and so about the longest time that an entry goes unnoticed."""
         self._log = log
         self._bell = bell
         self._every_s = every_s
         self._seen: dict[Scope, int] = {}
 
     async def run(self) -> None:
-        """Looks until cancelled, but only while there are waiters. A store that does not answer is asked again."""
+        """Looks until cancelled, only while there are waiters. A store that does not answer is asked again."""
         while True:
             await self._bell.anyone()
             scopes = frozenset(self._bell.scopes())
@@ -116,13 +116,13 @@ class Lookout:
             seen = self._seen.get(scope)
             if seen == position:
                 return
-            # At the first look, some waiters may have read the log before its newest entries, so all are woken.
+            # The first look wakes all waiters, because some may have read the log before its newest entries came.
             self._bell.ring(scope, None if seen is None else await self._grown(scope, seen, position))
             self._seen[scope] = position
         except SidemirrorError as failure:
             _log.debug("look_failed", extra={"reason": type(failure).__name__})
 
     async def _grown(self, scope: Scope, seen: int, position: int) -> frozenset[str] | None:
-        """The groups of the entries after `seen`; None if they fill more than a page or not all are of turns."""
+        """The groups of the entries after `seen`; None if these exceed a page, or some do not belong to turns."""
         page = await self._log.tail(scope, TURN_TOPIC, None, seen, _PAGE, _PAGE_BYTES)
         return frozenset(entry.group for entry in page) if page and page[-1].position >= position else None

@@ -1,9 +1,9 @@
-"""The log: numbered entries of what happened and what was said, which are only ever appended.
+"""The log: numbered entries of events and messages, which are appended and never changed.
 
 `turns/recorder.py` writes `TurnLog` and `turns/` reads it; rooms with stand-alone entries write `Journal`; the watches
 of all services read `Log`. An entry's body is JSON that the store never parses. An entry has two numbers. Its
-`position` is unique and rises within the scope over all topics; a watch uses it as its cursor. Its `sequence` counts
-within its key (a turn), from 1 without holes. Adapters: `storage/*/turn_log.py`, `storage/*/journal.py`.
+`position` is unique in the scope and rises over all topics; a watch uses it as a cursor. Its `sequence` counts the
+entries of its key (a turn), from 1 without holes. Adapters: `storage/*/turn_log.py`, `storage/*/journal.py`.
 """
 
 import enum
@@ -16,7 +16,7 @@ from sidemirror_server.vocabulary.scope import Scope, Serves
 
 
 class Entry(msgspec.Struct, frozen=True):
-    """One stored entry. A watch can filter by `group`: for a turn, its session."""
+    """One stored entry. A watch can filter by `group`: for a turn's entry, the session."""
 
     position: int
     key: str
@@ -43,7 +43,7 @@ class TurnStanding(enum.StrEnum):
 
 
 class TurnHead(msgspec.Struct, frozen=True):
-    """Where a turn stands, known without reading its entries. `body`: JSON that the store does not parse."""
+    """The state of a turn, for lists that do not read entries. `body`: JSON that the store does not parse."""
 
     turn_id: TurnId
     session_id: SessionId
@@ -82,12 +82,12 @@ FIRST_HEAD = HeadKey(2**63 - 1, TurnId(""))  # sorts before every head
 
 
 class Log(Protocol):
-    """Reads a scope's numbered log, whichever room wrote it.
+    """Reads a scope's numbered log, with the entries of all rooms.
 
-    LG1  `tail` returns entries of the topic with a position above `after`, in rising order, at most `limit`.
+    LG1  `tail` returns at most `limit` entries of the topic with a position above `after`, in rising order.
     LG2  `tail` with a group returns that group's entries only.
-    LG3  `tail` shows an entry only when each lower position is visible already or will never be.
-    LG4  `last_position` is the highest position of the scope, 0 when it is empty.
+    LG3  `tail` shows an entry only if every lower position is already visible or will never be visible.
+    LG4  `last_position` is the scope's highest position, 0 if there is none.
     LG5  `tail` stops once its entries' bodies add up to `max_bytes`, but returns at least one entry if there is one.
     LG6  Entries of another scope are never shown.
     Raises StoreUnavailable.
@@ -101,7 +101,7 @@ class Log(Protocol):
 
 
 class Note(msgspec.Struct, frozen=True):
-    """A stand-alone entry: the only one of its key. `body`: a JSON object."""
+    """A stand-alone entry: the only entry of its key. `body`: a JSON object."""
 
     key: str
     group: str
@@ -109,7 +109,7 @@ class Note(msgspec.Struct, frozen=True):
     body: bytes
 
 
-# How many old notes one `add` forgets (JO4). Chosen here: enough to keep up, too few to notice.
+# How many old notes one `add` forgets (JO4). Chosen here: enough to keep up, too few to slow `add` down.
 FORGET_AT_ONCE = 20
 
 
@@ -127,7 +127,7 @@ class Journal(Log, Protocol):
     JO3  `remove` removes the notes of a group in a topic, and returns how many; they may be added again.
     JO4  `add` also forgets notes of its topic and scope, a few at a time, that are older than the added note by
          `kept_us` × 4 or more. Younger notes stay.
-    JO5  Scopes and topics never meet: the same key in two of them is two notes.
+    JO5  Scopes and topics are isolated: the same key in two of them is two notes.
     JO6  `gone_up_to` is the highest position of a topic that JO4 has forgotten, 0 if none. Notes that `remove` removed
          do not count.
     Raises StoreUnavailable (the call may or may not have taken effect), StoreFull (it has not).
@@ -146,21 +146,21 @@ TURN_TOPIC = "turn"
 class TurnLog(Log, Protocol):
     """Appends turns' entries and reads them back.
 
-    TL1  `append` is one transaction: it keeps every batch of the call, or none. They are durable when it returns.
-         Bodies come back byte for byte, empty ones too.
+    TL1  `append` is one transaction: it keeps every batch of the call, or none. All are durable when it returns. Bodies
+         are returned byte for byte, empty ones too.
     TL2  A draft takes exactly the sequence it names; `append` refuses (WrongState) a batch that would leave a hole.
     TL3  Appending an entry again, with the same sequence and body, changes nothing and succeeds.
     TL4  Appending another body at a taken sequence is refused (WrongState) and changes nothing.
-    TL5  A batch with `session_body` makes the session when it is missing and leaves an existing one alone.
-    TL6  The batch's head replaces the kept one, unless that has a higher `last_sequence`.
+    TL5  A batch with `session_body` creates a missing session, and does not change an existing one.
+    TL6  The batch's head replaces the stored head, unless the stored one has a higher `last_sequence`.
     TL7  `read` returns a turn's entries after a sequence, in order, at most `limit`. It stops once their bodies add up
          to `max_bytes`, but returns at least one if there is one.
     TL8  `head` returns None for a turn that the scope does not have.
-    TL9  `heads` returns heads after `after`, latest start first, of one session or all, in one standing or any.
-    TL10 `newest` returns the head with the highest turn_count of the session, None when it has none.
-    TL11 `idle` returns heads that are open and were not updated since `before_us`, oldest first, of the scopes served.
+    TL9  `heads` returns heads after cursor `after`, latest start first, of one session or all, in one standing or any.
+    TL10 `newest` returns the head with the highest turn_count of the session; None if the session has no turns.
+    TL11 `idle` returns open heads of the scopes served that were not updated since `before_us`, oldest first.
     TL12 A turn_id belongs to one session: a batch that names another is refused (WrongState).
-    TL13 Scopes never meet: the same turn_id in two scopes is two turns.
+    TL13 Scopes are isolated: the same turn_id in two scopes is two turns.
     TL14 `idle` leaves out turns of scopes that are not served; they do not count towards `limit`.
     Raises StoreUnavailable when the store does not answer (the append may or may not have happened: append again),
     StoreFull when it has no room (nothing was appended).

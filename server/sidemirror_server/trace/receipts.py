@@ -1,7 +1,7 @@
-"""Which lessons were shown to whom: a receipt for every context block that is not empty.
+"""Records which lessons were shown to whom: one receipt for every context block that is not empty.
 
-Rooms issue a receipt when they hand out a block. It joins a task's outcome to the lessons that the agent saw, and
-identifies a text that we showed when the text comes back in a trace. Adapters: `storage/*/receipts.py`.
+Rooms issue a receipt when they hand out a block. The receipt joins a task's outcome to the lessons that the agent saw.
+It also identifies our own texts when they come back in a trace. Adapters: `storage/*/receipts.py`.
 """
 
 import enum
@@ -13,7 +13,7 @@ import msgspec
 from sidemirror_server.vocabulary.block import BlockItem, text_hash
 from sidemirror_server.vocabulary.scope import Scope, Serves
 
-# How long a receipt is kept. Chosen here: an outcome that is unknown after a month is not expected any more.
+# How long a receipt is kept. Chosen here: after a month no outcome is expected any more.
 KEPT_FOR_US = 30 * 24 * 3600 * 1_000_000
 
 
@@ -35,8 +35,8 @@ class ReceiptItem(msgspec.Struct, frozen=True):
 
 
 class Receipt(msgspec.Struct, frozen=True):
-    """The items of one block, in order. `held_back`: ids of items that fitted and were left out on purpose, to learn
-    what happens without them. `turn_id`, `session_id`, `goal_id`: what the block was for; empty where there is none."""
+    """The items of one block, in order. `held_back`: ids of fitting items that were left out on purpose, to learn what
+    happens without them. `turn_id`, `session_id`, `goal_id`: those that the block was made for, or empty."""
 
     receipt_id: str
     kind: ReceiptKind
@@ -61,14 +61,14 @@ FIRST_RECEIPT = ReceiptKey(2**63 - 1, "")  # sorts before every receipt
 class Receipts(Protocol):
     """Keeps receipts. Each verb is one transaction, durable when it returns.
 
-    RC1  `issue` keeps a receipt; of several with the same id it keeps the first. It returns the kept one.
+    RC1  `issue` stores a receipt, unless the id has one already. It returns the stored receipt.
     RC2  `get` returns None for an id that the scope does not have.
-    RC3  `shown` returns the `hashes` that belong to an item of a receipt in the scope; `held_back` does not count.
-    RC4  `list` returns receipts after `after`, newest first, of one kind or all, at most `limit`. Pages stay consistent
-         while receipts are issued.
-    RC5  `forget` removes receipts from before `before_us`, of the scopes served, oldest first, at most `limit`, and
+    RC3  `shown` returns those of the `hashes` that an item of a receipt in the scope has; `held_back` does not count.
+    RC4  `list` returns receipts after the cursor `after`, newest first, of one kind or all, at most `limit`. Pages stay
+         consistent while receipts are issued.
+    RC5  `forget` removes at most `limit` receipts of the scopes served from before `before_us`, oldest first, and
          returns how many. Their items no longer count as shown, unless a later receipt has them too.
-    RC6  Scopes never meet: the same id in two scopes is two receipts.
+    RC6  Scopes are isolated: the same id in two scopes is two receipts.
     RC7  `of_turn` returns a turn's receipts, the oldest first, at most `limit`; none for an empty id.
     RC8  `forget` leaves receipts of scopes that are not served; they do not count towards `limit`.
     Raises StoreUnavailable, StoreFull.

@@ -1,7 +1,7 @@
 """Answers by request_id, so that a repeated request gets the same answer.
 
-`rpc/boundary/requests.py` looks here before a write and keeps the answer after it. A failed write is never kept, so it
-does not bind its id. Adapters: `storage/*/requests.py`.
+`rpc/boundary/requests.py` looks here before a write and keeps the answer after it. The result of a failed write is not
+kept, so a retry with its id runs the write again. Adapters: `storage/*/requests.py`.
 """
 
 from typing import Protocol
@@ -25,9 +25,9 @@ class Answered(msgspec.Struct, frozen=True):
 class Requests(Protocol):
     """Remembers answers by scope, method and request_id.
 
-    RQ1  `recall` returns the remembered answer, None when there is none or it has expired at `now_us`.
-    RQ2  `remember` keeps the first answer and returns the kept one, which may be an earlier one.
-    RQ3  An expired answer counts as absent: another may take its place.
+    RQ1  `recall` returns the remembered answer; None if there is none, or if it has expired at `now_us`.
+    RQ2  `remember` keeps only the first answer for an id, and returns the kept answer.
+    RQ3  An expired answer counts as absent: another answer may take its place.
     RQ4  `forget` removes answers that have expired at `now_us`, at most `limit`, and returns how many.
     RQ5  The same request_id under another scope or another method is another request.
     RQ6  `forget` leaves the answers of scopes that are not served; they do not count towards `limit`.

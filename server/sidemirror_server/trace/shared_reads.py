@@ -1,4 +1,4 @@
-"""Log reads for watches: a few at once, and watches that read from the same place share one."""
+"""Log reads for watches: few run at once, and watches that read from the same position share one."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -7,11 +7,11 @@ from typing import Any
 from sidemirror_server.trace.log import Entry, Log
 from sidemirror_server.vocabulary.scope import Scope
 
-# Entries and bytes of one read: bounds what the server holds for a slow reader.
+# Limits of one read, in entries and bytes: they bound the memory that a slow reader takes.
 _PAGE = 200
 _PAGE_BYTES = 1024 * 1024
-# Concurrent reads. Chosen here: half of a sidecar's connections to its store, so that thousands of watches that are
-# woken together neither wait in vain for a connection nor keep other calls from one.
+# Concurrent reads. Chosen here: half of a sidecar's connections to its store. So thousands of watches that wake
+# together all get a connection in time, and other calls do too.
 _READERS = 2
 
 
@@ -22,7 +22,7 @@ class SharedReads:
         self._log = log
         self._topic = topic
         self._reading = asyncio.Semaphore(_READERS)
-        # Reads that have not begun. One that has begun may miss the entry that woke a watch, so no watch joins it.
+        # Reads that have not begun. A read in progress may miss the entry that woke a watch, so no watch joins it.
         self._ahead: dict[object, _Look] = {}
 
     async def page(self, scope: Scope, group: str | None, after: int) -> tuple[Entry, ...]:

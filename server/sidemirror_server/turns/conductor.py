@@ -1,7 +1,7 @@
-"""Conducts turns: takes events into the log and the fold, and starts the reflections and critiques that are due.
+"""Conducts turns: records events, applies them to turns, and starts the reflections and critiques that are due.
 
-Only this module decides which turns are in memory. Every verb answers from memory: `recorder.py` writes to the disk,
-and models are only asked beside the stream (decision 012).
+Only this module decides which turns are in memory. All verbs answer from memory: `recorder.py` writes to the disk, and
+models are asked in other tasks (decision 012).
 """
 
 import asyncio
@@ -47,7 +47,7 @@ from sidemirror_server.vocabulary.scope import SERVES_ALL, Scope, Serves
 
 _log = logging.getLogger(__name__)
 
-# Entries and bytes of one read when a turn is loaded from the log.
+# Limits of one read, in entries and bytes, when a turn is loaded from the log.
 _PAGE = 500
 _PAGE_BYTES = 4 * 1024 * 1024
 # How long the start of a turn waits until its session's recent entries are durable. Chosen here: many times what a
@@ -68,17 +68,17 @@ class TurnLimits(msgspec.Struct, frozen=True):
     abandon_after_s: float = 1800.0
     # An open turn without listeners leaves memory after this long; the next call about it loads it again.
     evict_after_s: float = 300.0
-    # With more turns or recorded bytes in memory than this, such a turn leaves after `crowded_evict_after_s` already.
-    # Turns that never end thus do not fill the memory. Chosen here: many times the turns that an agent has open; a
-    # sidecar's usual memory; longer than an agent is busy between two events.
+    # With more turns or recorded bytes in memory than this, an open turn without listeners leaves memory after
+    # `crowded_evict_after_s`. So turns that never end do not fill the memory. Chosen here: many times the turns that an
+    # agent has open; a sidecar's usual memory; longer than an agent is busy between two events.
     turns_at_hand: int = 10_000
     bytes_at_hand: int = 256 * 1024 * 1024
     crowded_evict_after_s: float = 5.0
     # How long the end of a turn waits for reflections in progress. Chosen here: enough for `rules`, and too short for
-    # an agent to notice; a slower model would advise on a turn that is over.
+    # an agent to notice. A slower model's advice would come too late.
     finish_grace_s: float = 0.25
-    # If a finished turn has no summary after this long, a crash prevented the summary. Before that, another server may
-    # be about to record it. 0 where there is no other server.
+    # If a finished turn has no summary after this long, a crash prevented it. Until then, another server may be about
+    # to record the summary. 0 if there is no other server.
     summary_due_s: float = 0.0
 
 
@@ -110,11 +110,11 @@ class Conductor:
     async def start(
         self, scope: Scope, turn_id: TurnId, event: Event, started: TurnStarted, *, is_new: bool, wait_for_store: bool
     ) -> LiveTurn:
-        """Starts a turn with `event` and records its plan. For an event that was taken before, returns its turn.
+        """Starts a turn with `event` and records its plan. A repeated event returns the turn that it started.
 
-        `is_new`: the id was made just now, so the store is not asked for it. `wait_for_store`: when false and the store
-        is away, the turn starts without the store, with a warning in its plan. Raises AlreadyExists for a taken id,
-        BadInput for a turn of another session, StoreUnavailable.
+        `is_new`: the turn's id was made just now, so the store is not asked for it. `wait_for_store`: if false and the
+        store is away, the turn starts without the store, with a warning in its plan. Raises AlreadyExists for a taken
+        id, BadInput for a turn of another session, StoreUnavailable.
         """
         session_id = SessionId(started.session_id)
         async with self._held.turn_lock(scope, turn_id), self._held.session_lock(scope, session_id):
@@ -139,7 +139,7 @@ class Conductor:
             return turn
 
     def check_start(self, turn_id: TurnId, events: int) -> None:
-        """Raises LimitReached when a turn may not begin with this many events, before any of them is kept."""
+        """Raises LimitReached if a turn may not begin with this many events. No event has been recorded by then."""
         if events > self._limits.events_per_turn:
             raise LimitReached("events_per_turn", self._limits.events_per_turn, turn_id)
         self._recorder.check_room()
@@ -156,8 +156,8 @@ class Conductor:
         return turn
 
     async def completed(self, scope: Scope, turn_id: TurnId) -> LiveTurn | None:
-        """Loads a finished turn whose summary a crash prevented, and records the summary. None for every other turn.
-        Raises StoreUnavailable."""
+        """Records the missing summary of a finished turn after a crash, and returns the turn. None for every other
+        turn. Raises StoreUnavailable."""
         head = await self._log.head(scope, turn_id)
         if head is None or head.standing is not TurnStanding.FINISHED:
             return None
@@ -194,8 +194,8 @@ class Conductor:
             hot.config = config
 
     def report(self, turn: LiveTurn, events: Sequence[Event]) -> list[int]:
-        """Takes events into an open turn, all or none, and starts what they make due. Returns the sequence of each
-        event in the turn: the earlier one for an event that the turn already has.
+        """Records events in an open turn, all or none, and starts the reflections and critiques that are due. Returns
+        each event's sequence in the turn, also for events that the turn already has.
 
         `turn_finished` may only come last. Raises WrongState when the turn is over, LimitReached.
         """
@@ -224,7 +224,7 @@ class Conductor:
         if not turn.accepts:
             raise WrongState("turn", turn.state.turn_id, turn.state.standing.value)
         most = self._limits.events_per_turn
-        # `turn_finished`, which comes last, is always taken, so that a turn at a limit can still be finished.
+        # `turn_finished`, which comes last, is always accepted, so that a turn at a limit can still be finished.
         ends = isinstance(next(reversed(fresh.values())).what, TurnFinished)
         if turn.state.event_count + len(fresh) - ends > most:
             raise LimitReached("events_per_turn", most, turn.state.turn_id)
@@ -233,7 +233,7 @@ class Conductor:
         self._recorder.check_room()
 
     def _react(self, turn: LiveTurn, event: Event, now_us: int) -> None:
-        """Records nudges, and starts what the event makes due."""
+        """Records nudges, and starts the reflection or critique that the event makes due."""
         state = turn.state
         for finding in state.findings:
             caused_by = tuple(EventId(caused) for caused in finding.event_ids)
@@ -246,8 +246,8 @@ class Conductor:
             self._endings.finish(turn)
 
     def reflect(self, turn: LiveTurn, directive_id: DirectiveId, extra: Extra, rpc_remaining_s: float | None) -> Claim:
-        """Starts a reflection that the agent asks for, regardless of the schedule; its directive gets `directive_id`. A
-        claim that is not OK says why the budget forbids it. Raises WrongState when the turn is over."""
+        """Starts a reflection that the agent asks for, whatever the schedule says; its directive gets `directive_id`.
+        If the claim is not OK, it says why the budget forbids it. Raises WrongState when the turn is over."""
         if not turn.accepts:
             raise WrongState("turn", turn.state.turn_id, turn.state.standing.value)
         decided = decision(turn.state)
@@ -260,8 +260,8 @@ class Conductor:
         return claimed
 
     async def sweep(self, serves: Serves = SERVES_ALL) -> None:
-        """Evicts turns that need no memory, and abandons open turns that have been silent for too long: of other
-        processes, those of the scopes served."""
+        """Evicts turns that need not be in memory, and abandons open turns that have been silent for too long. Of other
+        processes' turns it abandons those of the scopes served."""
         now_s = self._clock.monotonic_s()
         for turn in self._held:
             silent_s = now_s - turn.heard_s
@@ -277,7 +277,7 @@ class Conductor:
                 await self._abandon_unheard(scope, head.turn_id)
 
     def _make_room(self) -> None:
-        """Evicts a few turns without listeners if memory is crowded; the log has all of them."""
+        """Evicts a few turns without listeners if memory is crowded. Their entries are in the log."""
         held, limits = self._held, self._limits
         if len(held) <= limits.turns_at_hand and held.recorded_bytes <= limits.bytes_at_hand:
             return
@@ -287,7 +287,7 @@ class Conductor:
                 held.forget(turn)
 
     async def _abandon_unheard(self, scope: Scope, turn_id: TurnId) -> None:
-        """Abandons an open turn that is not in memory. A turn that cannot be read does not hold up the others."""
+        """Abandons an open turn that is not in memory. If it cannot be read, the other turns are still handled."""
         try:
             turn = await self.take_up(scope, turn_id)
         except SidemirrorError as error:
@@ -303,8 +303,8 @@ class Conductor:
                 await self._recorder.wait_durable(turn, turn.state.last_sequence)
 
     async def delete_session(self, scope: Scope, session_id: SessionId) -> None:
-        """Deletes the session and its turns, in memory too. No turn of it starts meanwhile. Raises NotFound, WrongState
-        while one of its turns is open, and what the store raises."""
+        """Deletes the session and its turns, in memory too. No turn of the session starts meanwhile. Raises NotFound,
+        WrongState while one of its turns is open, and what the store raises."""
         async with self._held.session_lock(scope, session_id):
             turns = self._held.of_session(scope, session_id)
             if ends := [turn.finishing for turn in turns if turn.finishing is not None]:
@@ -317,7 +317,7 @@ class Conductor:
                 self._held.forget(turn)
 
     def give_up_all(self) -> None:
-        """Ends what is in progress for all turns, because the server shuts down."""
+        """Ends the work in progress for all turns, because the server shuts down."""
         for turn in self._held:
             self._endings.shut_down(turn)
 
@@ -349,7 +349,7 @@ class Conductor:
         return turn
 
     async def _past(self, scope: Scope, session_id: SessionId) -> SessionPast:
-        """What the session's next turn inherits, from memory or from the store."""
+        """The state that the session's next turn inherits, from memory or from the store."""
         hot = self._held.hot(scope, session_id)
         if hot is not None and hot.is_known:
             return SessionPast(hot.config, hot.turn_count, carry(hot.newest.state))
@@ -390,7 +390,7 @@ class Conductor:
 
 
 def _again(turn: LiveTurn, event: Event, started: TurnStarted) -> LiveTurn:
-    """The turn, if `event` started it before. Raises BadInput for another session, AlreadyExists for another event."""
+    """The turn, if `event` started it. Raises BadInput for another session, AlreadyExists for another event."""
     if turn.state.session_id != started.session_id:
         raise BadInput([("session_id", "the turn belongs to another session")])
     if turn.seen.get(event.event_id) != 1:

@@ -6,7 +6,7 @@ from sidemirror_server.vocabulary.telemetry import EVENTS, NUDGES, REFLECTIONS, 
 
 
 def count(recorded: Recorded) -> None:
-    """Counts an entry that a turn has taken."""
+    """Counts an entry that a turn has recorded."""
     if isinstance(recorded, Event):
         EVENTS.add(1)
         if isinstance(recorded.what, TurnStarted):

@@ -1,4 +1,4 @@
-"""Critiques of a turn's drafts: asks for a verdict beside the stream, and records it as a directive.
+"""Critiques of a turn's drafts: asks for a verdict in a task of its own, and records the verdict as a directive.
 
 Called by `conductor.py` for each drafted response. As for a reflection, a claim is recorded before the model is asked.
 A critique takes no reflection slot, but stays within the turn's remaining time, tokens and USD.
@@ -32,7 +32,7 @@ _STORE_PATIENCE_S = 1.0
 
 
 class TurnCritiques:
-    """Starts and gives up the critiques of all turns."""
+    """Starts and cancels the critiques of all turns."""
 
     def __init__(self, critic: Critic, recorder: Recorder, clock: Clock) -> None:
         self._critic = critic
@@ -69,7 +69,7 @@ class TurnCritiques:
         task.add_done_callback(lambda done: self._done(turn, begun, done))
 
     def give_up(self, turn: LiveTurn, reason: str) -> None:
-        """Records every critique without a result as failed. Their tasks were cancelled before, or lost in a crash."""
+        """Records every critique without a result as failed: its task was cancelled, or lost in a crash."""
         for _, begun in tuple(turn.state.claims.values()):
             if begun.critique:
                 self._fail(turn, begun, reason)
@@ -91,7 +91,7 @@ class TurnCritiques:
     def _done(self, turn: LiveTurn, begun: SlotClaim, task: asyncio.Task[None]) -> None:
         turn.tasks.pop(begun.directive_id, None)
         if not task.cancelled() and task.exception() is not None:
-            # A bug: a failing model gives a status. The failure is recorded, so that the turn does not wait forever.
+            # A bug (a failing model gives a status). The failure is recorded, so that the turn does not wait forever.
             _log.error("critique_failed", exc_info=task.exception())
             if begun.directive_id in turn.state.claims:
                 self._fail(turn, begun, "the server failed to make this critique")
@@ -113,10 +113,10 @@ class TurnCritiques:
 
 
 def wanted(state: TurnState, response: str) -> tuple[str, ...]:
-    """Why the turn's mode wants a critique of this response; empty when it wants none."""
+    """The reasons for a critique of this response, by the turn's mode; empty if the mode wants none."""
     if state.critique_mode == "off":
         return ()
-    # The gate needs the number of results and of failures, not which ones failed.
+    # The gate only needs the numbers of results and failures, not their order.
     failed = state.tool_error_count
     gate = should_critique((place < failed for place in range(state.steps_done)), len(response))
     always = (GateReason.ALWAYS,) if state.critique_mode == "always" else ()

@@ -1,4 +1,4 @@
-"""Ends turns: finished, abandoned, or given up at shutdown. A turn's summary is its last entry."""
+"""Ends turns that were finished, abandoned, or given up at shutdown. A turn's summary is its last entry."""
 
 import asyncio
 
@@ -31,7 +31,7 @@ class Endings:
         self._finish_grace_s = finish_grace_s
 
     def finish(self, turn: LiveTurn) -> None:
-        """Records the summary of a turn that the agent has finished, once nothing is in progress or the grace is
+        """Records the summary of a turn that the agent has finished, when nothing is in progress or the grace period is
         over."""
         if turn.tasks:
             turn.finishing = asyncio.create_task(self._finish_later(turn))
@@ -44,14 +44,14 @@ class Endings:
         self._summarise(turn, abandoned=True)
 
     def restarted(self, turn: LiveTurn) -> None:
-        """Ends what was in progress when the earlier process stopped, and records the summary of a finished turn."""
+        """Ends the tasks that the earlier process had in progress, and records the summary of a finished turn."""
         self._give_up(turn, "the sidecar was restarted before the model answered")
         if not turn.accepts:
             self._summarise(turn, abandoned=False)
 
     def shut_down(self, turn: LiveTurn) -> None:
-        """Fails what is in progress for an open turn, because the server shuts down. A finished turn that still waits
-        for reflections or critiques ends now."""
+        """Records an open turn's reflections and critiques in progress as failed, because the server shuts down. A
+        finished turn that still waits for reflections or critiques ends now."""
         if turn.accepts:
             self._give_up(turn, "given up: the server was shut down")
         elif turn.finishing is not None:
@@ -70,7 +70,7 @@ class Endings:
         turn.finishing = None
 
     def _give_up(self, turn: LiveTurn, reason: str) -> None:
-        """Ends what is in progress for the turn, as failed."""
+        """Records the turn's reflections and critiques in progress as failed."""
         self._reflections.give_up(turn, reason)
         self._critiques.give_up(turn, reason)
 

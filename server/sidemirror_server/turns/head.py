@@ -1,4 +1,4 @@
-"""The JSON in the log's `TurnHead.body`: what lists show of a turn, and what the session's next turn inherits."""
+"""The JSON in the log's `TurnHead.body`: what lists show of a turn, and what the next turn inherits from it."""
 
 from collections.abc import Callable
 

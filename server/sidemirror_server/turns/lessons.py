@@ -1,5 +1,5 @@
-"""Blocks of lessons for a turn: from goals and reflective memory for its plan, from reflective memory for its failed
-calls. Each block has one receipt."""
+"""Blocks of lessons for a turn. The plan's block has lessons of goals and of reflective memory. The block for failed
+calls has only the latter. Each block has one receipt."""
 
 import asyncio
 from collections.abc import Awaitable, Collection, Iterator, Sequence
@@ -22,19 +22,19 @@ from sidemirror_server.vocabulary.errors import StoreFull, StoreUnavailable
 from sidemirror_server.vocabulary.ids import DirectiveId, TurnId, derived_id
 from sidemirror_server.vocabulary.scope import Scope
 
-# How many lessons in a plan are of goals, unless the turn sets `max_items`. Seed goal-reflection, "Limits".
+# How many lessons in a plan come from goals, unless the turn sets `max_items`. Seed goal-reflection, "Limits".
 GOAL_ITEMS = 2
 # How long the start of a turn waits for the lessons of goals and memory, read concurrently, and then for the receipt.
 # Chosen here: many times what a healthy store takes, including a sidecar's first search.
 _READ_S = 1.0
 _KEEP_S = 0.5
-# How much of _READ_S the task's embedding may take; words find lessons without it. Chosen here: half of it.
+# How much of _READ_S the task's embedding may take; without it, lessons are found by words. Chosen here: half.
 _MEANING_S = 0.5
 
-# How many lessons a reflection brings for failed calls. Chosen here: what to do, and at most one more.
+# How many lessons a reflection brings for failed calls. Chosen here: the best one, and at most one more.
 FAILED_ITEMS = 2
 FAILED_HEADING = "LESSONS ABOUT THIS FAILURE"
-# How many of a turn's last failures get lessons. Chosen here: as many as a reflection is about.
+# For how many of a turn's last failures lessons are looked up. Chosen here: as many as a reflection is about.
 _MOST_FAILURES = 3
 
 _T = TypeVar("_T")
@@ -58,8 +58,8 @@ class Lessons:
         self, scope: Scope, turn_id: TurnId, started: TurnStarted, failed: Sequence[SeenError] = ()
     ) -> tuple[ContextBlock | None, tuple[str, ...]]:
         """The block that the turn asked for, and warnings for its plan. The block is None if the turn asked for none,
-        or if nothing could be read in time. `failed`: failures that the session's last turn left. Raises nothing but
-        cancellation."""
+        or if nothing could be read in time. `failed`: failures left over from the session's last turn. Raises nothing
+        but cancellation."""
         wish = started.context
         if wish is None:
             return None, ()
@@ -126,7 +126,7 @@ class Lessons:
         return await _in_time(self._not_held_back(self._memory, scope, task, wish.max_items or DEFAULT_ITEMS))
 
     async def _not_held_back(self, memory: MemoryContext, scope: Scope, task: ContextTask, max_items: int) -> Fitting:
-        """What fits the task, without the lessons that earlier blocks of the turn held back."""
+        """The lessons that fit the task, without those that earlier blocks of the turn held back."""
         found = await memory.fitting(scope, task, max_items, meaning_s=_MEANING_S)
         if not found.lessons:
             return found
@@ -154,8 +154,8 @@ async def _in_time(reading: Awaitable[_T]) -> _T | None:
 
 
 def _joined(goals: GoalLessons, memory: Fitting, max_items: int, receipt_id: str) -> ContextBlock:
-    """One block of goals' and memory's lessons. The goal's own come first, because they always apply; then memory's and
-    those of similar goals alternate."""
+    """One block of goals' and memory's lessons. The goal's own lessons come first, because they always apply. Then
+    lessons of memory and of similar goals alternate."""
     own, alike, left = goals.own, goals.alike, tuple[Omitted, ...]()
     if not max_items:
         own, alike = own[:GOAL_ITEMS], alike[: max(0, GOAL_ITEMS - len(own))]

@@ -18,8 +18,8 @@ from sidemirror_server.vocabulary.errors import SidemirrorError, WrongState
 from sidemirror_server.vocabulary.ids import DirectiveId, EventId
 from sidemirror_server.vocabulary.scope import Scope
 
-# How many directives a turn keeps in memory for slow streams; older ones are in the log, and a stream that needs them
-# is told of a gap. Chosen here: far more than a stream that keeps up ever misses.
+# How many directives a turn keeps in memory for slow streams. Older ones are in the log; a stream that needs them is
+# told of a gap. Chosen here: far more than a stream with a normal delay needs.
 KEPT_DIRECTIVES = 1_000
 
 
@@ -34,7 +34,7 @@ class LiveTurn:
     """A turn that still takes events, or whose end is not durable yet."""
 
     def __init__(self, scope: Scope, session_body: bytes | None = None) -> None:
-        """`session_body`: the first batch makes a missing session with it; None for a turn from the log."""
+        """`session_body`: used by the first batch to create a missing session; None for a turn from the log."""
         self.scope = scope
         self.state = TurnState()
         self.seen: dict[EventId, int] = {}
@@ -74,7 +74,7 @@ class LiveTurn:
         return sequence
 
     def restore(self, sequence: int, at_us: int, recorded: Recorded, size_bytes: int = 0) -> None:
-        """Takes in an entry from the log. `size_bytes`: the size of its body."""
+        """Applies an entry from the log. `size_bytes`: the size of its body."""
         self.recorded_bytes += size_bytes
         apply(self.state, sequence, at_us, recorded)
         self.durable = self._read_up_to = sequence
@@ -90,13 +90,13 @@ class LiveTurn:
 
     @property
     def plan(self) -> TurnPlan:
-        """How to run the turn. Every turn has a plan from its second entry on."""
+        """How to run the turn. The plan is the second entry of every turn."""
         if self._plan is None:
             raise WrongState("turn", self.state.turn_id, "without a plan")
         return self._plan
 
     def take_batch(self) -> Batch | None:
-        """The entries that are not durable yet, for one append; None without any. They stay pending until `settle`."""
+        """The entries that are not durable yet, for one append; None if none. They stay pending until `settle`."""
         if not self._pending:
             return None
         state = self.state
@@ -135,7 +135,7 @@ class LiveTurn:
 
     @property
     def over(self) -> bool:
-        """Whether the turn has its summary, so that nothing more is recorded."""
+        """Whether the turn has its summary, after which nothing is recorded."""
         return self.state.summary is not None
 
     @property
@@ -155,10 +155,10 @@ class LiveTurn:
         return listener
 
     def resume_after(self, seen: int) -> int:
-        """The sequence after which a stream resumes that has seen the directives up to `seen`.
+        """The sequence after which a stream must resume if it has seen the directives up to `seen`.
 
-        A stream gets directives before they are durable. If a crash loses some, their sequences are used again for
-        other entries. So a stream resumes no later than the end of the log that this process loaded.
+        A stream gets directives before they are durable. If a crash loses some, other entries get their sequences. So a
+        stream resumes no later than the end of the log that this process loaded.
         """
         return min(seen, self.state.last_sequence if self._read_up_to is None else self._read_up_to)
 
@@ -172,7 +172,7 @@ class LiveTurn:
 
 
 class Listener:
-    """One follower of a turn's directives. A slow one delays nobody: the turn keeps what it has not taken."""
+    """One follower of a turn's directives. A slow follower delays nobody: the turn keeps the directives for it."""
 
     def __init__(self, turn: LiveTurn, after_sequence: int) -> None:
         self._turn = turn
@@ -180,7 +180,7 @@ class Listener:
         self._woken = asyncio.Event()
 
     def take(self) -> tuple[tuple[int, int] | None, list[Said]]:
-        """The sequences (first, last) that were missed, None if none were, and the directives since the last call."""
+        """The missed sequences as (first, last), or None, and the directives since the last call."""
         turn, after = self._turn, self._after
         self._woken.clear()
         missed = None
@@ -202,7 +202,7 @@ class Listener:
         self._woken.set()
 
     async def wait(self) -> None:
-        """Returns once something may have changed since the last `take`."""
+        """Returns as soon as something may have changed since the last `take`."""
         await self._woken.wait()
 
     def close(self) -> None:

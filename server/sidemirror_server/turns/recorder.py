@@ -1,4 +1,4 @@
-"""Appends the entries of turns to the log, in order, while the agents go on.
+"""Appends the entries of turns to the log, in order, while the agents continue.
 
 One loop serves all turns of the process: entries that are pending when an append returns go into the next one, so that
 a hundred turns cost one commit. A failed append is retried until the store answers. Meanwhile turns go on in memory,
@@ -21,8 +21,8 @@ _log = logging.getLogger(__name__)
 # the store's return (decision 010), so the longest wait stays well below that.
 FIRST_RETRY_S = 0.05
 LAST_RETRY_S = 2.0
-# How long events that nobody waits for are gathered into one append. An append holds the loop longer than an event
-# does, so an agent that sends one event after the other would wait for the append of the previous one. Chosen here: a
+# Events that nobody waits for are gathered for this time into one append. An append occupies the event loop longer than
+# an event does, so without the delay an agent would often wait for the append of its previous event. Chosen here: a
 # fifth of the 50 ms in which an acknowledgement is promised (decision 012).
 LINGER_S = 0.01
 
@@ -31,7 +31,7 @@ class Recorder:
     """Takes entries from memory to the log."""
 
     def __init__(self, log: TurnLog, bell: Bell, backlog_bytes: int) -> None:
-        """`backlog_bytes`: how much may be pending over all turns while the store is away."""
+        """`backlog_bytes`: the limit on the pending entries of all turns while the store is away."""
         self._log = log
         self._bell = bell
         self._backlog_bytes = backlog_bytes
@@ -46,8 +46,8 @@ class Recorder:
         self._idle.set()
 
     def submit(self, turn: LiveTurn, *, gather: bool = False) -> None:
-        """Schedules an append of the turn's pending entries: at once, or with `gather` after LINGER_S, unless a caller
-        waits for them sooner."""
+        """Schedules an append of the turn's pending entries: at once, or with `gather` after LINGER_S at the latest. A
+        caller that waits makes the append start at once."""
         self._dirty[turn] = None
         self._count(turn)
         self._idle.clear()
@@ -73,7 +73,7 @@ class Recorder:
         return self._waiting_bytes
 
     def lag_s(self, now_s: float) -> float:
-        """The longest time for which any turn has had pending entries; 0 when none has. `now_s`: the loop's clock."""
+        """The longest time for which any turn has had pending entries; 0 without any. `now_s`: the loop's clock."""
         # A copy, because the caller may be on another thread.
         return max((now_s - since_s for since_s in tuple(self._waiting_since_s.values())), default=0.0)
 
@@ -83,8 +83,8 @@ class Recorder:
             raise LimitReached("backlog_bytes", self._backlog_bytes, "events waiting for the store", passes=True)
 
     async def wait_durable(self, turn: LiveTurn, sequence: int) -> None:
-        """Returns when the turn's entries up to `sequence` are durable. If an append of them fails, raises what the
-        store raised; the entries stay in memory and are retried."""
+        """Returns when the turn's entries up to `sequence` are durable. If their append fails, raises what the store
+        raised; the entries stay in memory and are retried."""
         if turn.durable >= sequence:
             return
         turn.failure = None
@@ -102,7 +102,7 @@ class Recorder:
             listener.close()
 
     def try_again(self) -> None:
-        """Retries failed appends at once, because the store is known to answer again."""
+        """Retries failed appends at once. Called when the store answers again."""
         self._again.set()
 
     async def run(self) -> None:
@@ -169,7 +169,7 @@ class Recorder:
         return True
 
     async def _append_singly(self, scope: Scope, items: list[tuple[LiveTurn, Batch]], refused: WrongState) -> bool:
-        """Appends each turn alone, so that only the one that another server has taken over is lost."""
+        """Appends each turn by itself, so that only a turn that another server has taken over is lost."""
         if len(items) > 1:
             return all([await self._append(scope, [item]) for item in items])
         turn = items[0][0]
@@ -177,7 +177,7 @@ class Recorder:
         if turn.durable:
             why = "another server has gone on with this turn"
         else:
-            # The turn was started here while the store could not be asked whether the id is taken.
+            # The turn was started while the store was away and could not say whether the id is taken.
             why = "the store has another turn under this id: take it up again"
         turn.lose(StoreUnavailable(turn_id=turn.state.turn_id, reason=why))
         self._count(turn)

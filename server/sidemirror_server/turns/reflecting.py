@@ -1,7 +1,7 @@
-"""Reflections of a turn: claims a slot, asks the model beside the stream, and records the result.
+"""Reflections of a turn: claims a slot, asks the model in a task of its own, and records the result.
 
 Called by `conductor.py` at a decision point or when the agent asks. The claim is recorded before the model is asked.
-After a crash, the turn is read back with a claim without a result, which counts as failed (decision 011).
+After a crash, a claim without a result counts as a failed reflection (decision 011).
 """
 
 import asyncio
@@ -34,7 +34,7 @@ _LESSONS_S = 1.0
 
 class _Asked(msgspec.Struct, frozen=True):
     """A reflection's inputs at the time of its claim. `brought`: ids of the lessons that the turn has.
-    `wanted_at_s`: when the caller needs it, on the monotonic clock; None when nobody waits for it."""
+    `wanted_at_s`: when the caller needs the reflection, on the monotonic clock; None if nobody waits."""
 
     material: ReflectionMaterial
     timeout_s: float
@@ -45,7 +45,7 @@ class _Asked(msgspec.Struct, frozen=True):
 
 
 class Reflections:
-    """Starts and gives up the reflections of all turns."""
+    """Starts and cancels the reflections of all turns."""
 
     def __init__(
         self, gateway: Gateway, prompts: ReflectionPrompts, recorder: Recorder, lessons: Lessons, clock: Clock
@@ -79,11 +79,11 @@ class Reflections:
         extra: Extra = NOTHING_MORE,
         rpc_remaining_s: float | None = None,
     ) -> tuple[Claim, DirectiveId | None]:
-        """Claims a slot and starts a reflection on the turn's state. Else the claim says why, and the id is None.
+        """Claims a slot and starts a reflection on the turn's state. A refused claim says why, and the id is None.
 
-        Nothing is awaited between the check of the budget and the record of the claim, so that concurrent callers never
-        exceed the cap. `extra`: what the agent adds to the turn's state. `rpc_remaining_s`: what is left of the waiting
-        call's time; the reflection is ready before it ends.
+        No `await` comes between the budget check and the record of the claim, so that concurrent callers never exceed
+        the cap. `extra`: the agent's additions to the turn's state. `rpc_remaining_s`: the waiting call's remaining
+        time; the reflection is ready before the call's end.
         """
         now_us = self._clock.now_us()
         ran_s = elapsed_s(turn.state, now_us)
@@ -109,7 +109,7 @@ class Reflections:
     def _skip(
         self, turn: LiveTurn, claimed: Claim, reasons: tuple[Reason, ...], caused_by: tuple[EventId, ...]
     ) -> None:
-        """Tells the agent why a due reflection was skipped, once in a turn for each status."""
+        """Tells the agent why a due reflection was skipped; once per turn and status."""
         if claimed.status not in turn.state.skips_told:
             reflection = Reflection(claimed.status, claimed.detail)
             self._record(turn, DirectiveId(new_id(self._clock.now_us())), reflection, reasons, caused_by)
@@ -147,11 +147,11 @@ class Reflections:
         finally:
             lessons.cancel()
         self._record(turn, directive_id, reflection, reasons, caused_by)
-        # A call that failed while the model was thinking could not start a reflection, so this looks again.
+        # A call that failed while the model was thinking could not start a reflection, so the schedule is asked again.
         self.look(turn)
 
     def _patience_s(self, wanted_at_s: float | None) -> float:
-        """How long a reflection that is made waits for its lessons."""
+        """How long a finished reflection waits for its lessons."""
         if wanted_at_s is None:
             return _LESSONS_S
         return max(0.0, min(_LESSONS_S, wanted_at_s - self._clock.monotonic_s()))
@@ -159,7 +159,7 @@ class Reflections:
     def _done(self, turn: LiveTurn, directive_id: DirectiveId, task: asyncio.Task[None]) -> None:
         turn.tasks.pop(directive_id, None)
         if not task.cancelled() and task.exception() is not None:
-            # A bug: a failing model gives a status. The failure is recorded, so that the turn does not wait forever.
+            # A bug (a failing model gives a status). The failure is recorded, so that the turn does not wait forever.
             _log.error("reflection_failed", exc_info=task.exception())
             claimed = turn.state.claims.get(directive_id)
             if claimed is not None:
@@ -182,7 +182,7 @@ class Reflections:
 
 
 def _failures(turn: LiveTurn, extra: Extra) -> tuple[FailedCall, ...]:
-    """The failed calls that the turn knows, then those that the agent adds; the newest last."""
+    """The failed calls in the turn's state, then those that the agent adds; the newest last."""
     known = [FailedCall(error.tool, error.text) for error in turn.state.tool_errors]
     return (*known, *(FailedCall(result.tool, result.text) for result in extra.results if result.failed))
 

@@ -7,7 +7,7 @@ from sidemirror_server.thinking.record import Carry
 
 
 class SessionPast(msgspec.Struct, frozen=True):
-    """What a turn inherits from its session; the defaults are for an unknown session."""
+    """The state that a turn inherits from its session. The defaults are for an unknown session."""
 
     config: ThinkingConfig = ThinkingConfig()
     turn_count: int = 0

@@ -14,7 +14,7 @@ from sidemirror_server.vocabulary.scope import Scope
 
 
 class Hot(msgspec.Struct):
-    """A session with a turn in memory: what its next turn needs, without a look-up in the store.
+    """A session with a turn in memory. It has all that the next turn needs, which saves a look-up in the store.
 
     `is_known`: false if the newest turn started while the store was away, so that the session's earlier state is
     unknown.
@@ -27,10 +27,10 @@ class Hot(msgspec.Struct):
 
 
 class TurnCache:
-    """The turns of this process in memory, and its locks on turns and sessions."""
+    """The turns that this process has in memory, and its locks on turns and sessions."""
 
     def __init__(self) -> None:
-        # In the order in which `eldest` yields them.
+        # Ordered as `eldest` yields the turns.
         self._turns: OrderedDict[tuple[Scope, TurnId], LiveTurn] = OrderedDict()
         self.recorded_bytes = 0
         self._by_session: dict[tuple[Scope, SessionId], dict[TurnId, LiveTurn]] = {}
@@ -41,14 +41,14 @@ class TurnCache:
         return len(self._turns)
 
     def __iter__(self) -> Iterator[LiveTurn]:
-        """Iterates over a copy, because turns come and go meanwhile."""
+        """Iterates over a copy, because turns are added and removed meanwhile."""
         return iter(tuple(self._turns.values()))
 
     def __contains__(self, key: tuple[Scope, TurnId]) -> bool:
         return key in self._turns
 
     def get(self, scope: Scope, turn_id: TurnId) -> LiveTurn | None:
-        """The turn, or None. A turn that another server has taken over is dropped, because the log is ahead of it."""
+        """The turn, or None. Drops a turn that another server has taken over, because the log is ahead of this one."""
         turn = self._turns.get((scope, turn_id))
         if turn is None or turn.lost is None:
             return turn
@@ -94,14 +94,14 @@ class TurnCache:
         return self._hot.get((scope, session_id))
 
     def warm(self, turn: LiveTurn, config: ThinkingConfig, turn_count: int, *, is_known: bool) -> None:
-        """Notes that `turn`, which is held, is its session's newest."""
+        """Notes that `turn`, which is in memory, is its session's newest."""
         self._hot[turn.scope, turn.state.session_id] = Hot(config, turn_count, turn, is_known)
 
     def turn_lock(self, scope: Scope, turn_id: TurnId) -> asyncio.Lock:
         return self._lock(scope, f"turn/{turn_id}")
 
     def session_lock(self, scope: Scope, session_id: SessionId) -> asyncio.Lock:
-        """Take it after a turn's lock, never before."""
+        """The lock of a session. Take it after a turn's lock, never before."""
         return self._lock(scope, f"session/{session_id}")
 
     def _lock(self, scope: Scope, name: str) -> asyncio.Lock:

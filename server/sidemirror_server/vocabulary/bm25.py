@@ -1,6 +1,6 @@
-"""BM25 (Robertson, Zaragoza 2009): how well a text's words answer a query, the same in every store.
+"""BM25 (Robertson, Zaragoza 2009): scores how well a text's words answer a query, equally in every store.
 
-Stores keep the counts and add up the parts of a score; their conformance tests compare the sums with this module.
+Stores keep the counts and add up the parts of a score. Conformance tests compare the sums with this module.
 """
 
 import math
@@ -9,22 +9,22 @@ from collections.abc import Callable, Mapping
 
 import msgspec
 
-# BM25's k1 and b, with their usual values: how soon repetitions stop adding, and the weight of a text's length.
+# BM25's k1 and b, with their usual values: how soon repetitions stop counting, and the weight of a text's length.
 SATURATION = 1.2
 LENGTH_WEIGHT = 0.75
-# A query looks up only its most informative terms. Chosen here: on the recorded retrieval sets 64 terms find what all
-# terms find, and each term costs one index look-up.
+# A query looks up only its most informative terms. Chosen here: on the recorded retrieval sets 64 terms find the same
+# texts as all terms, and each term costs a look-up.
 MOST_ASKED = 64
-# A term in more than COMMON texts is left out if the chosen terms would then lead to more than MOST_LED_TO texts.
-# Chosen here: this bounds a search at some milliseconds, and omits only a large store's commonest words.
+# A term in more than COMMON texts is left out if it would make the chosen terms match more than MOST_LED_TO texts.
+# Chosen here: this limits a search to some milliseconds, and omits only the commonest words of a large store.
 COMMON = 2_000
 MOST_LED_TO = 6_000
-# Up to this many terms, searching a text for each takes less time than counting all of the text's terms.
+# Up to this many terms, it is faster to search a text for each term than to count all terms of the text.
 _FEW = 8
 
 
 class Field(msgspec.Struct, frozen=True):
-    """Counts of one field over a scope's memories: the memories that have it, and its terms over all of them."""
+    """Counts of one field in a scope: the memories that have the field, and all terms of the field."""
 
     memories: int
     terms: int
@@ -40,7 +40,7 @@ def telling(memories: int, having: int) -> float:
 
 
 def part(weight: float, tells: float, times: int, terms: int, mean_terms: float) -> float:
-    """What a term adds to a score: it occurs `times` among a text's `terms` terms; `tells` is its `telling` value."""
+    """A term's part of a score. `times`: its occurrences among a text's `terms` terms; `tells`: its `telling` value."""
     length = 1 - LENGTH_WEIGHT + LENGTH_WEIGHT * terms / mean_terms
     return weight * tells * times * (SATURATION + 1) / (times + SATURATION * length)
 
@@ -49,8 +49,8 @@ def chosen(asked: Mapping[str, float], having: Mapping[str, int], memories: int)
     """The terms of a query to look up, the most informative first, without terms that no text has.
 
     `having`: how many texts contain each term, contents and tasks together. At most MOST_ASKED terms are considered. A
-    common term is left out if more than half of the memories contain it, or if the chosen terms would pass MOST_LED_TO;
-    the first term never is.
+    common term is left out if more than half of the memories contain it, or if it would take the chosen terms over
+    MOST_LED_TO. The first term is always chosen.
     """
     known = [term for term in asked if having.get(term, 0) > 0]
     known.sort(key=lambda term: (-asked[term] * telling(memories, min(memories, having[term])), term))

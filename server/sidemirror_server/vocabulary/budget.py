@@ -1,4 +1,4 @@
-"""What one turn may spend on reflections, and the rule for a claim. Pure: the log holds the claims.
+"""The budget of one turn for reflections, and the rule for a claim. Pure: the log contains the claims.
 
 The claims of a turn are made one after the other, so that concurrent callers never get more slots than the cap
 (decision 015).
@@ -11,8 +11,8 @@ from sidemirror_server.vocabulary.status import ResultStatus
 # Seed reflection-engine, "LLM Call": timeout_s = min(30, max(5, int(budget.remaining_s()))).
 LONGEST_MODEL_CALL_S = 30.0
 SHORTEST_MODEL_CALL_S = 5.0
-# What is left of a call's time when its model has had the rest: for the answer. Chosen here: the gateway's own grace
-# and a write to the store, several times over.
+# The part of a call's time that its model does not get; it is for the answer. Chosen here: several times the gateway's
+# grace period and a write to the store.
 ANSWER_S = 0.2
 
 
@@ -27,7 +27,7 @@ class TurnBudget(msgspec.Struct, frozen=True):
 
 
 class Spent(msgspec.Struct, frozen=True):
-    """What a turn has used: claimed slots (answered or not), input and output tokens, and their cost."""
+    """The used budget of a turn: claimed slots (answered or not), input and output tokens, and their cost."""
 
     reflections: int = 0
     tokens: int = 0
@@ -35,7 +35,7 @@ class Spent(msgspec.Struct, frozen=True):
 
 
 class BudgetLeft(msgspec.Struct, frozen=True):
-    """What the turn may still use; never below zero, None where there is no cap."""
+    """The remaining budget of a turn; never below zero, None where there is no cap."""
 
     reflections: int
     time_s: float | None
@@ -55,7 +55,7 @@ _GRANTED = Claim(ResultStatus.OK)
 
 
 def budget_left(budget: TurnBudget, spent: Spent, elapsed_s: float) -> BudgetLeft:
-    """What is left of `budget` when the turn has run for `elapsed_s` seconds."""
+    """The rest of `budget` when the turn has run for `elapsed_s` seconds."""
     return BudgetLeft(
         reflections=max(0, budget.max_reflections - spent.reflections),
         time_s=None if budget.time_limit_s is None else max(0.0, budget.time_limit_s - elapsed_s),
@@ -65,8 +65,8 @@ def budget_left(budget: TurnBudget, spent: Spent, elapsed_s: float) -> BudgetLef
 
 
 def claim(budget: TurnBudget, spent: Spent, elapsed_s: float) -> Claim:
-    """Whether one more reflection may start now. The deadline is checked first, so that an expired one takes no slot
-    (decision 015; seed reflection-engine claims first)."""
+    """Whether one more reflection may start now. The deadline is checked first, so that a turn past its deadline takes
+    no slot (decision 015; seed reflection-engine claims first)."""
     left = budget_left(budget, spent, elapsed_s)
     if left.time_s is not None and left.time_s <= 0:
         return Claim(ResultStatus.SKIPPED_DEADLINE, f"time_limit: the turn's {budget.time_limit_s:g} s are over")

@@ -1,4 +1,4 @@
-"""Time as an argument: rooms get a clock, stores get `now_us`. Only this module reads the machine's clocks."""
+"""Clocks are arguments: rooms get a clock, stores get `now_us`. Only this module reads the machine's clocks."""
 
 import time
 from typing import Protocol
@@ -22,5 +22,5 @@ class SystemClock:
     def now_us(self) -> int:
         return time.time_ns() // 1000
 
-    # Without a wrapper, because each call reads it several times.
+    # Not wrapped in a method, because each call reads this clock several times.
     monotonic_s = staticmethod(time.monotonic)

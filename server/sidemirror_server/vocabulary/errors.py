@@ -145,6 +145,11 @@ class ModelFailed(SidemirrorError):
         self.usage = usage
         super().__init__(status=status.value, detail=detail)
 
+    @property
+    def is_not_taken(self) -> bool:
+        """Whether the provider refused the request unprocessed and would refuse it again, perhaps for its text."""
+        return self.status is ResultStatus.FAILED_MODEL and self.usage is not None and not self.retryable
+
 
 class ModelUnavailable(SidemirrorError):
     """No model gave a usable answer."""

@@ -1,8 +1,8 @@
 """Ids: typed names for strings, and how the server makes one.
 
-An id from a client is 1 to 128 printable characters. The server makes UUIDv7s, which sort by time. For a record that a
-client's `request_id` asks for, it derives a UUIDv5 from that request, so that a repeated request makes no second
-record, even after a crash.
+An id from a client is 1 to 128 printable characters. The server makes UUIDv7s, which sort by time. If a client's
+request with a `request_id` makes a record, the record's id is a UUIDv5 derived from the request. So a repeated request
+makes no second record, even after a crash.
 """
 
 import os
@@ -23,7 +23,7 @@ JobId = NewType("JobId", str)
 _NAMESPACE = uuid.UUID("6f1cdd44-0f2b-5f0e-9d0b-7a8d3f5e2c11")
 
 
-# Random bytes are fetched for many ids at once, because a system call for each would double an id's cost. Chosen here:
+# Random bytes are fetched for many ids at once, because a system call for each id would double its cost. Chosen here:
 # about a page of memory.
 _RANDOM_BYTES = 10
 _IDS_AT_ONCE = 400
@@ -45,5 +45,5 @@ def new_id(now_us: int) -> str:
 
 
 def derived_id(scope: Scope, method: str, request_id: str) -> str:
-    """The id of the one record that a request of this scope makes: a UUIDv5, equal for equal arguments."""
+    """The id of the record that a request of this scope makes: a UUIDv5, equal for equal arguments."""
     return str(uuid.uuid5(_NAMESPACE, "\x00".join((scope.tenant_id, scope.project_id, method, request_id))))

@@ -18,5 +18,5 @@ class Origin(IntEnum):
 
 
 def least(origins: Iterable[Origin]) -> Origin:
-    """The origin of a text made from texts of these origins; TOOL without any, because nothing vouches for it."""
+    """The origin of a text made from texts of these origins; TOOL without any, because nothing vouches for the text."""
     return min(origins, default=Origin.TOOL)

@@ -1,12 +1,12 @@
-"""Finds the secrets in a text. Called by `vocabulary/text.py` alone, on every text that enters.
+"""Finds the secrets in a text. Only `vocabulary/text.py` calls this module, for every text that enters.
 
-Most texts hold no secret, and every event pays for the search. The search therefore folds the text to bytes and looks
-for a few triggers: names before a secret (`secret_names.py`) and runs long enough for a token (`secret_tokens.py`).
-Each rule is bounded or possessive, and each run is read once, so the search is linear in the text. This module combines
-both searches and finds tokens that a line break splits.
+Every text is searched, and most contain no secret. To be fast, the search folds the text to bytes and looks for a few
+triggers: names before a secret (`secret_names.py`) and runs long enough for a token (`secret_tokens.py`). Each rule is
+bounded or possessive, and each run is read once, so the search time is linear in the text. This module combines both
+searches and finds tokens that a line break splits.
 
-Emails and phone numbers are not secrets, because customer service agents constantly work with them. Card numbers are,
-if their issuer digits, length and check digit are valid.
+Emails and phone numbers are not secrets, because customer service agents constantly work with them. Card numbers are
+secrets if their issuer digits, length and check digit are valid.
 """
 
 import re
@@ -17,22 +17,22 @@ from sidemirror_server.vocabulary import secret_patterns as patterns
 from sidemirror_server.vocabulary.secret_names import FOLD, named
 from sidemirror_server.vocabulary.secret_tokens import RUNS, Span, tokens
 
-# The end of a line that may split a token whose parts are all shorter than a long run. Chosen here: a third of the
+# The end of a line that may split a token all of whose parts are shorter than a long run. Chosen here: a third of the
 # shortest token.
 _CUT_RUNS = (b"a" * 6 + b"\n", b"a" * 6 + b'"\n')
 
 _DIGIT = re.compile(r"[0-9]")
-# Characters between a line's beginning and the rest of a token, and characters before those.
+# Characters between the beginning of a line and the rest of a token; below, characters before such a rest.
 _MARGIN = " \t>|#*+\"'"
 _MAY_GO_ON = frozenset(("\n", "\\", *_MARGIN))
 _LINE_ENDS = frozenset("\nn")
 # Characters after a token that a line break may have split.
 _MAY_CUT = frozenset("\n\r\\\"'")
-# Characters after a name that is set. Such a name is not a token that a line break has split.
+# Characters after a name that gets a value. Such a name is not a token that a line break has split.
 _SETS = frozenset("=:(")
-# Kinds that end with their line, because no pattern recognises the rest.
+# Kinds of secrets that end with their line, because no pattern recognises a continuation.
 _NEVER_CUT = frozenset({"password", "secret", "token", "api_key", "cookie", "card", "private_key"})
-# Chosen here: the longest line that a token is split from, in code points, and the most lines of one token.
+# Chosen here: the longest first line of a split token, in code points, and the most lines of one token.
 _LINE_CHARS, _MOST_LINES = 300, 8
 
 # The shortest match of any pattern is `://:p@`. Names of agents and tools are often shorter.
@@ -75,7 +75,7 @@ def _cut(text: str, runs: bytes, cut: bytes) -> Iterator[Span]:
 
 
 def _going_on(text: str, start: int, end: int) -> Span | None:
-    """A token with a short part on each line, which begins at the run or continues there from the line before."""
+    """A token with a short part on each line. It begins at the run, or continues there from the previous line."""
     span = _begun(text, start) if text[start : start + 2] in kinds.BEGINNINGS else None
     return span or (_begun_before(text, start, end) if text[start - 1 : start] in _MAY_GO_ON else None)
 
@@ -104,8 +104,8 @@ def _begun_before(text: str, start: int, end: int) -> Span | None:
 
 
 def _joined(text: str, end: int) -> Span | None:
-    """The token that continues over the line break at `end`, found by joining the lines. If the first line has a whole
-    token already, the next line must begin with a part that does not look like a word."""
+    """The token that continues over the line break at `end`, found by joining the lines. If the first line already has
+    a whole token, the next line must begin with a part that does not look like a word."""
     if not _DIGIT.search(text, max(0, end - 40), end + 80):
         return None
     begin = max(0, end - _LINE_CHARS)

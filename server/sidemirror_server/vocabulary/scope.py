@@ -1,5 +1,5 @@
-"""The tenant and project of a call, and the scopes that a sidecar works for. Every key and every port verb starts with
-a scope; a verb across scopes starts with the scopes that the sidecar serves."""
+"""The tenant and project of a call, and the scopes that a sidecar serves. Every key and every port verb takes a scope
+first; a verb across scopes takes the scopes served instead."""
 
 import msgspec
 
@@ -15,13 +15,13 @@ DEFAULT_SCOPE = Scope("default", "default")
 
 
 class Served(msgspec.Struct, frozen=True):
-    """One entry of a sidecar's scopes. None as `project_id`: every project; None as both: every tenant."""
+    """One entry of a sidecar's scopes. `project_id` None: every project; both None: every tenant."""
 
     tenant_id: str | None = None
     project_id: str | None = None
 
     def covers(self, other: "Served | Scope") -> bool:
-        """Whether the entry includes all of the other."""
+        """Whether the entry includes all scopes of the other entry."""
         return self.tenant_id in (None, other.tenant_id) and self.project_id in (None, other.project_id)
 
     def __str__(self) -> str:
@@ -30,14 +30,20 @@ class Served(msgspec.Struct, frozen=True):
 
 class Serves(msgspec.Struct, frozen=True):
     """The scopes that a sidecar may serve, in calls and in the background. Entries are sorted by scope and do not
-    overlap, so that a walk over them meets each scope once. `said`: the operator chose them, by a pinned scope or a
-    list."""
+    overlap, so that a walk over them meets each scope once. `said`: whether the operator chose them, by a pinned scope
+    or a list."""
 
     entries: tuple[Served, ...] = (Served(),)
     said: bool = False
 
-    def covers(self, scope: Scope) -> bool:
-        """Whether the sidecar serves this scope."""
+    @property
+    def only(self) -> Served | None:
+        """The one project that the sidecar serves; None if it serves several scopes."""
+        alone = self.entries[0] if len(self.entries) == 1 else Served()
+        return alone if alone.project_id is not None else None
+
+    def covers(self, scope: Served | Scope) -> bool:
+        """Whether the sidecar serves this scope, or all scopes of this entry."""
         return any(entry.covers(scope) for entry in self.entries)
 
     def __str__(self) -> str:

@@ -1,24 +1,24 @@
 """Tokens with a vendor's prefix: the prefix, the body after it, and the vendor's page.
 
 `redaction.py` finds runs of letters and digits that are long enough for a token, and calls `kinds_at` for the kinds
-that may begin there. The rules are written for this project from the vendors' public pages, which each row names.
-Tokens that look like ordinary ids (Datadog, Cohere, Mistral) are left out; they are redacted after a name that says
+that may begin at the run. The rules are written for this project from the vendors' public pages, which each row names.
+Tokens that look like ordinary ids (Datadog, Cohere, Mistral) are left out; they are redacted only after a name for a
 secret. The rules were compared with those of gitleaks (MIT, github.com/gitleaks/gitleaks, July 2026); none is copied.
 
-No package has these rules: detect-secrets (Apache-2.0) has some 25 kinds and needs requests and PyYAML; the others are
-programs.
+No package has these rules: detect-secrets (Apache-2.0) has some 25 kinds and needs requests and PyYAML; the other tools
+are programs.
 """
 
 import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-# The body after a prefix. Punctuation that ends a sentence is not a part of it.
+# The body after a prefix. Punctuation at the end of a sentence is no part of the body.
 _BODIES = {
     "letters": re.compile(r"[A-Za-z0-9]*+"),
     "small": re.compile(r"[a-z0-9]*+(?![A-Z])"),
     "words": re.compile(r"[A-Za-z0-9_-]*+"),
-    # A body that could be a hyphenated name needs a part as long as a key, or letters of both cases.
+    # A body that could be a hyphenated name needs one part as long as a key, or upper and lower case.
     "key": re.compile(r"[A-Za-z0-9_]{16,}+[A-Za-z0-9_-]*+|(?=[a-z0-9_-]*+[A-Z])(?=[A-Z0-9_-]*+[a-z])[A-Za-z0-9_-]*+"),
     "dotted": re.compile(r"[A-Za-z0-9_-]*+(?:[.~=%]{1,3}+[A-Za-z0-9_-]++)*+"),
     "base64": re.compile(r"[A-Za-z0-9+/_-]*+={0,2}"),
@@ -27,8 +27,8 @@ _BODIES = {
 
 
 class Kind(NamedTuple):
-    """A token of `prefix` and at least `least` characters of `body`, which include a digit if `has_digit`: a prefix of
-    two or three letters may begin a word."""
+    """A token: `prefix`, then at least `least` characters of `body`. `has_digit`: the body must include a digit,
+    because a prefix of two or three letters may begin a word."""
 
     name: str
     prefix: str
@@ -197,13 +197,13 @@ BEGINNINGS: dict[str, list[Kind]] = {}
 for _kind in sorted(KINDS, key=lambda kind: -len(kind.prefix)):
     BEGINNINGS.setdefault(_kind.prefix[:2], []).append(_kind)
 
-# The parts of prefixes that precede the run of the body: `SG.`, `dp.pt.`, `1//`, `sha256~`.
+# The parts of prefixes before the run of the body, such as `SG.`, `dp.pt.`, `1//`, `sha256~`.
 LEADS = tuple(
     sorted({kind.prefix[: last + 1] for kind in KINDS if (last := max(map(kind.prefix.rfind, "./~"))) >= 0}, key=len)
 )
 
 
-# Prefixes of base64 tokens. An early `+` or `/` may leave these without a long run at their beginning.
+# Prefixes of base64 tokens. Such a token may have no long run at its beginning, because of an early `+` or `/`.
 _BASE64_PREFIXES = tuple(kind.prefix for kind in KINDS if kind.body is _BODIES["base64"])
 
 

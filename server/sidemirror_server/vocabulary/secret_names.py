@@ -1,8 +1,8 @@
-"""Secrets that a name reveals, whatever their form (password, token, api key, authorization, a command's option), and
-signed tokens, private keys and cards. Called by `redaction.py`.
+"""Finds secrets of any form by the name before them (password, token, api key, authorization, a command's option), and
+also signed tokens, private keys and cards. Called by `redaction.py`.
 
 A text is folded to bytes, one byte per code point (lower case, every digit `0`, the rare letters j, x and z as `k`),
-and searched for a few fixed triggers. Only at a trigger is a rule tried on the text itself.
+and searched for a few fixed triggers. A rule is tried on the text itself only at a trigger.
 """
 
 import re
@@ -16,8 +16,8 @@ FOLD = bytes(
     for b in range(256)
 )
 
-# One pass for every trigger with a k, j, x or z: key, token, cookie, eyJ, authorization. (The search skips alternatives
-# that start with a literal at once; the alternative with only a lookbehind is last.)
+# One search for all triggers with a k, j, x or z: key, token, cookie, eyJ, authorization. (Alternatives that start with
+# a literal are skipped fast; the alternative with only a lookbehind comes last.)
 _RARE_LETTER = re.compile(
     rb"k(?:(?P<key>ey(?:(?<=[isehgntrpdky]key)|(?<=[isehgntrpdky][_ -]key)))|(?P<token>en(?<=token))"
     rb"|(?P<cookie>ie(?<=cookie))|(?P<header>ation(?<=authorikation))|(?P<jwt>(?<=eyk)))"
@@ -57,7 +57,7 @@ def _each(folded: bytes, needle: bytes, rule: Rule, text: str) -> Iterator[Span]
 
 
 def _token(pattern: re.Pattern[str], text: str, start: int) -> Iterator[Span]:
-    """The secret is the one named group of `pattern` that matched at `start`; the group's name is its kind."""
+    """The secret is the named group of `pattern` that matched at `start`; the group's name is the kind."""
     found = pattern.match(text, start) if start >= 0 else None
     if found is not None:
         kind = found.lastgroup or ""
@@ -70,7 +70,7 @@ def _at(pattern: re.Pattern[str], lead: int = 0) -> Rule:
 
 
 def _assigned(pattern: re.Pattern[str], kind: str, min_chars: int) -> Rule:
-    """A value that is assigned to a name that says secret. With `min_chars` above 4 it needs a letter and a digit."""
+    """A value that is assigned to the name of a secret. With `min_chars` above 4 it needs a letter and a digit."""
 
     def rule(text: str, at: int) -> Iterator[Span]:
         found = pattern.match(text, at)
@@ -137,7 +137,7 @@ def _checks_out(card: str) -> bool:
 
 
 def _option(text: str, at: int) -> Iterator[Span]:
-    """The secret after a command's option that takes one: `curl -u me:…`."""
+    """The secret after a command's option that takes a secret, such as `curl -u me:…`."""
     for pattern, command in patterns.OPTIONS.get(text[at + 2 : at + 3], ()):
         found = pattern.match(text, at + 1)
         if found is None:

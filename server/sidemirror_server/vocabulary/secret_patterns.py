@@ -1,12 +1,12 @@
-"""The shapes of secrets that no prefix tells (`secret_kinds.py` has those), tried by `redaction.py` where one of its
-triggers stands.
+"""Patterns of secrets without a vendor's prefix (`secret_kinds.py` has those with one). `redaction.py` tries a pattern
+at a trigger.
 
-A pattern is matched at a place, never searched for. The one named group that matched is the secret; its name is the
-kind that the reader sees. Repetitions are bounded or possessive, and the left edge of a token excludes the characters
-of its body, so that no text can be made to take more than linear time.
+A pattern is matched at one index, never searched for. The named group that matched is the secret; its name is the kind
+that the reader sees. Repetitions are bounded or possessive, and the character before a token cannot be one of its body,
+so that no text takes more than linear time.
 
-Written from the vendors' published token shapes; lengths are the published ones or a little less, because a shape with
-a prefix of its own is not met by accident.
+The patterns are written from the vendors' published token formats. Lengths are as published or a little less, because a
+format with a prefix of its own rarely occurs by accident.
 """
 
 import re
@@ -18,20 +18,20 @@ JWT = re.compile(
     rf"eyJ(?P<jwt>{_RUN}{{8,}}+\.(?:eyJ{_RUN}{{4,}}+(?:\.{_RUN}*+)?|{_RUN}{{8,}}+\.{_RUN}{{16,}}+)(?:\.{_RUN}*+){{0,2}})"
 )
 
-# What an escape leaves before a token: the n of `\n`, the 3D of `%3D`, the u003d of `\u003d`, the 32m of a colour.
+# The rest of an escape before a token: the n of `\n`, the 3D of `%3D`, the u003d of `\u003d`, the 32m of a colour.
 ESCAPE = re.compile(r"(?<=\\)(?:[nrtfb]|u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2})|(?<=%)[0-9a-fA-F]{2}|(?<=[\[;])[0-9]{1,3}m")
 ESCAPED = re.compile(r"(?:\\[nrtfb]|%[0-9a-fA-F]{2}|[\[;][0-9]{1,3}m)\Z")
-# A line's end within a token, as it is or escaped, with what goes on with a line: a backslash, quotes that are joined,
-# the mark of a quotation or of a diff.
+# A line break within a token, plain or escaped, with the marks of a continued line: a backslash, joined quotes, the
+# mark of a quotation or of a diff.
 WRAP = re.compile(
     r"(?:\\{0,2}\r?\n|(?:\\{1,3}r)?\\{1,3}n|[\"']\s?[+.]?\s?\\?\r?\n[ \t]{0,16}[\"'])[ \t]{0,16}(?:[>|#*+][ \t]?)?"
 )
-# What of a line can go on with a token, or with an address that is one.
+# The part of a line that can continue a token, or an address that is a secret.
 GOES_ON = re.compile(r"[\w.~=%+/:$@?&-]{1,400}", re.ASCII)
-# What a line begins with when it goes on with a token: letters and digits, or letters that change their size.
+# The beginning of a line that continues a token: letters and digits, or letters that change case.
 RANDOM = re.compile(r"(?=[^0-9\s]*+[0-9])(?=[^A-Za-z\s]*+[A-Za-z])\S{6,}|[A-Z_-]*+(?:[a-z]++[A-Z_-]++){2}", re.ASCII)
 
-# Tokens that are told by their middle, or by what stands before them; tried at the beginning of a long run.
+# Tokens recognised by their middle, or by the text before them; tried at the beginning of a long run.
 # docs.discord.com/developers/reference
 DISCORD = re.compile(
     r"(?:(?<=[MNO][\w-]{23}\.[\w-]{6}\.)|(?<=[MNO][\w-]{25}\.[\w-]{6}\.))(?P<discord>[\w-]{27,}+)", re.ASCII
@@ -52,20 +52,20 @@ ALONE = re.compile(
     r"|(?P<maxmind>[A-Za-z0-9]{6}_[A-Za-z0-9]{29}_mmk(?![\w-]))"
     # learn.microsoft.com/azure/devops, personal access tokens: AZDO; github.com/microsoft/security-utilities: JQQJ99
     r"|(?P<azure>[A-Za-z0-9]{76}AZDO[A-Za-z0-9]{4}|[A-Za-z0-9]{52}JQQJ99[A-Za-z0-9]{20,}+)"
-    # docs.x.com/fundamentals/authentication/oauth-2-0/bearer-tokens: in base64 data no escape follows
+    # docs.x.com/fundamentals/authentication/oauth-2-0/bearer-tokens: base64 data contains no escape
     r"|(?P<twitter>A{19,26}[A-Za-z0-9]{8,}+%[\w%]{16,}+)",
     re.ASCII,
 )
 # learn.microsoft.com/entra/identity-platform, client secrets: three characters, a digit, `Q~`.
 AZURE = re.compile(r"(?P<lead>[0-9]Q~)[\w.~-]{0,40}\Z", re.ASCII)
 AZURE_REST = re.compile(r"[\w.~-]*+", re.ASCII)
-# What opens the address that it is in: SAS and presigned requests. learn.microsoft.com/azure/storage/common/
+# A signature that gives access to its URL: SAS and presigned requests. learn.microsoft.com/azure/storage/common/
 # storage-sas-overview; docs.aws.amazon.com/AmazonS3/latest/API/sigv4-query-string-auth.html
 SIGNED = re.compile(r"(?<![A-Za-z])(?P<lead>sig(?:nature)?=)[\w%+/=~.-]{0,100}\Z", re.IGNORECASE | re.ASCII)
 SIGNATURE_REST = re.compile(r"(?=[A-Za-z%+/=_~-]*+[0-9])[\w%+/=~-]*+", re.ASCII)
-# A text that may be part of base64 data, with nothing before it.
+# Characters of base64 data.
 BASE64 = re.compile(r"[A-Za-z0-9+/_-]*+")
-# Whoever has the address may post: docs.slack.dev/messaging/sending-messages-using-incoming-webhooks,
+# Webhook addresses, which let anyone post: docs.slack.dev/messaging/sending-messages-using-incoming-webhooks,
 # docs.discord.com/developers/resources/webhook, learn.microsoft.com/microsoftteams/platform/webhooks-and-connectors
 POST_TO = re.compile(
     r"(?P<lead>hooks\.slack\.com/|discord(?:app)?\.com/api/webhooks/|\.webhook\.office\.com/)(?=[^\s\"'<>]{0,160}\Z)"
@@ -74,9 +74,9 @@ ADDRESS_REST = re.compile(r"[^\s\"'`<>()\\]*+")
 # developer.paypal.com/braintree/docs, access tokens
 BRAINTREE = re.compile(r"(?P<lead>access_token\$(?:production|sandbox)\$[0-9a-z]{16}\$)\Z")
 
-# Options of commands that take a secret, by the option's first letter, with the commands that they are of.
+# Options of commands that take a secret, by the option's first letter, each with the commands that have it.
 # curl.se/docs/manpage.html, dev.mysql.com/doc/refman (connection options), redis.io/docs (redis-cli),
-# docs.docker.com/reference/cli/docker/login, and the manual of sshpass. `find` has options that begin with -p too.
+# docs.docker.com/reference/cli/docker/login, and the manual of sshpass. `find` options that begin with -p are excluded.
 _OPTION_VALUE = r"(?P<q>\\?[\"'])?(?P<password>(?![$<{*]|\[redacted:)(?(q)[^\"'\r\n]{1,200}|[^\s\"'`|;&]{3,200}+))"
 _USER = (
     re.compile(rf"-(?:u|U|-user|-proxy-user)[ =]{{0,2}}\\?[\"']?[^\s:\"'$]{{1,100}}:{_OPTION_VALUE}"),
@@ -108,7 +108,7 @@ HEADER = re.compile(
     r"(?P<authorization>(?!\[redacted:)[^\s\"'`,;\\<${]{8,4096}+)",
     re.IGNORECASE,
 )
-# The account at a registry: docs.docker.com/reference/cli/docker/login, docs.npmjs.com/cli/configuring-npm/npmrc
+# Credentials for a registry: docs.docker.com/reference/cli/docker/login, docs.npmjs.com/cli/configuring-npm/npmrc
 ACCOUNT = re.compile(
     r"auth\\{0,3}[\"']?\s{0,3}[:=]\s{0,3}\\{0,3}[\"']?(?=[^A-Z\s]*+[A-Z])(?=[^a-z\s]*+[a-z])(?=[^0-9\s]*+[0-9])"
     r"(?P<authorization>[A-Za-z0-9+/]{16,}+={0,2})"
@@ -137,7 +137,7 @@ _VALUE = (
 )
 _SET = r"\\{0,7}[\"'`]?\s{0,3}(?::=|=>|[:=](?!=))(?:\s{0,3}|[ \t][|>][+-]?\r?\n[ \t]{1,16})"
 _IS = r"(?:\s{1,3}(?:for|of|to)(?:\s{1,3}[^\s:=]{1,64}+){1,4}?)?\s{1,3}(?P<is>is|was|will\sbe|set\sto)\s{0,2}:?\s{1,3}"
-# `--password x`, and in a netrc `login me password x`: only where an option or a netrc stands.
+# The blank in `--password x`, or in a netrc's `login me password x`. `secret_names.py` checks that it is one of these.
 _OPTION = r"(?P<option>[ \t]{1,4}(?:\\\r?\n[ \t]{0,16})?)"
 _HAS = rf"(?:{_SET}|{_IS}|{_OPTION}){_VALUE}"
 PASSWORD = re.compile(rf"pass(?:w(?:or)?d|phrase|code){_HAS}", re.IGNORECASE)
@@ -149,7 +149,7 @@ TOKEN = re.compile(
     rf"{_HAS}",
     re.IGNORECASE,
 )
-# What stands before `key` when it is one that opens something.
+# Words before `key` that make it the name of a secret.
 KEY_NAMES = (
     *("api", "access", "private", "auth", "signing", "encryption", "account", "master", "app", "application", "client"),
     *("shared", "service", "storage", "subscription", "webhook", "license", "licence", "deploy", "session", "server"),
@@ -163,7 +163,7 @@ NO_VALUE = re.compile(
     r"incorrect|invalid|wrong|password|passwd|secret|token|hidden|masked|empty|missing|unset|optional\[.*)[,.)}\]]*",
     re.IGNORECASE | re.DOTALL,
 )
-# Code that names where the value comes from, not the value: os.environ["X"], args.password, get_password(), new_token.
+# Code that names the source of a value, not the value: os.environ["X"], args.password, get_password(), new_token.
 REFERENCE = re.compile(
     r"[A-Za-z_][\w.]*[(\[]|[A-Za-z_]+(?:\.[A-Za-z_]\w*)+$|[A-Za-z_]*(?:pass|pwd|secret|token|key|input|user)[A-Za-z_]*$",
     re.IGNORECASE | re.ASCII,
@@ -178,6 +178,6 @@ SECRET_NAME = re.compile(
     re.IGNORECASE,
 )
 
-# One of these is in every secret's name. Looking for each in turn takes a tenth of what the pattern takes.
+# Every secret's name contains one of these. Searching for each in turn takes a tenth of the pattern's time.
 NAME_PARTS = ("pass", "pwd", "secret", "token", "key", "authorization", "credential", "cookie", "cvv", "cvc", "ssn")
 MAYBE_NAME = re.compile("|".join(NAME_PARTS), re.IGNORECASE)

@@ -1,4 +1,4 @@
-"""Tokens with a recognisable form, found by their long run of letters, digits, `_` and `-`.
+"""Finds tokens of a recognisable form by their long run of letters, digits, `_` and `-`.
 
 Called by `redaction.py`. A text is folded to bytes in which every character of a run is the same letter, so that one
 search shows whether there is a run. Each run is compared with the table of prefixes (`secret_kinds.py`), then with the
@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from sidemirror_server.vocabulary import secret_kinds as kinds
 from sidemirror_server.vocabulary import secret_patterns as patterns
 
-# Token characters become one letter, characters that may end a line stay, all others become blanks.
+# All token characters become one letter, characters that may end a line stay, all others become blanks.
 RUNS = bytes(
     ord("a")
     if chr(b).isalnum() or b in b"_-"
@@ -28,15 +28,15 @@ _RUN_END = re.compile(rb"[^a]|\Z")
 _LONG_RUN = b"a" * 16
 _DIGIT = re.compile(r"[0-9]")
 _MARK = re.compile(r"[_-]")
-# The character before a run: the end of a prefix, the end of an escape, or base64.
+# Characters before a run: at the end of a prefix, at the end of an escape, or in base64 data.
 _LEAD_ENDS = frozenset("./~")
 _ESCAPE_ENDS = frozenset("\\%[;")
 _IN_BASE64 = frozenset("+/")
-# Chosen here: the length of base64 after which a prefix is ignored; and the least length of a token glued to a word, of
-# such a token's prefix, and of a token without a prefix.
+# Chosen here: the length of base64 data after which a prefix is ignored; and the least length of a token glued to a
+# word, of such a token's prefix, and of a token without a prefix.
 _BASE64_CHARS, _SHORTEST_GLUED, _TELLING_PREFIX, _SHORTEST_ALONE = 100, 20, 4, 35
 _BEHIND = {".": patterns.DISCORD, ":": patterns.BEHIND_COLON}
-# A cheap hint in the text before a run, the pattern of that text, the pattern of the secret's rest, and its kind.
+# (hint in the text before a run, pattern of that text, pattern of the secret's rest, kind). The hint is cheap to check.
 _Place = tuple[str, re.Pattern[str], re.Pattern[str], str]
 _SIGNED: tuple[_Place, ...] = tuple(
     (hint, patterns.SIGNED, patterns.SIGNATURE_REST, "signature") for hint in ("sig=", "ature=")
@@ -53,12 +53,12 @@ _PLACES: dict[str, tuple[_Place, ...]] = {
 
 # (start, end, kind), in code points.
 Span = tuple[int, int, str]
-# A text and the bounds of a run that is no token alone → the split token that begins or continues there.
+# (text, start and end of a run that is no token by itself) → the split token that begins or continues there.
 Cut = Callable[[str, int, int], Span | None]
 
 
 def tokens(text: str, runs: bytes, cut: Cut | None = None) -> Iterator[Span]:
-    """The tokens with a recognisable form: each is, or has, a long run. `cut` finds split tokens at other runs."""
+    """The tokens of a recognisable form, each with a long run. `cut` finds split tokens at runs that are no tokens."""
     at = runs.find(_LONG_RUN)
     while at >= 0:
         end = _RUN_END.search(runs, at).start()  # type: ignore[union-attr]  # every text has an end
@@ -79,7 +79,7 @@ def tokens(text: str, runs: bytes, cut: Cut | None = None) -> Iterator[Span]:
 
 
 def _is_within_base64(text: str, at: int) -> bool:
-    """Whether so much base64 precedes `at` that a prefix is a coincidence, as in an image or a certificate."""
+    """Whether so much base64 data precedes `at` that a prefix is a coincidence, as in an image or a certificate."""
     passed = text[max(0, at - _BASE64_CHARS) : at]
     return "+" in passed and len(passed) == _BASE64_CHARS and patterns.BASE64.fullmatch(passed) is not None
 

@@ -20,10 +20,10 @@ class ResultStatus(StrEnum):
 
 
 class Usage(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The model that answered, and what its calls used. `parameters`: those that applied, not those sent.
+    """The answering model, and the usage of its calls. `parameters`: those that took effect, not those sent.
 
-    `input_tokens` counts the whole prompt: `cache_read_tokens` of it came from the provider's cache (cheaper), and
-    `cache_write_tokens` went into the cache (dearer). `output_tokens` counts the answer with its thinking.
+    `input_tokens` counts the whole prompt: `cache_read_tokens` of them were read from the provider's cache (cheaper),
+    `cache_write_tokens` were written to it (dearer). `output_tokens` counts the answer with its thinking.
     """
 
     provider: str
@@ -39,7 +39,7 @@ class Usage(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 def added(one: Usage | None, other: Usage | None) -> Usage | None:
-    """The sum of two usages, under the first one's names. If one cost is unknown, so is the sum's."""
+    """The sum of two usages, with the names of the first. If either cost is unknown, so is the sum."""
     if one is None or other is None:
         return one or other
     cost = None if one.cost_usd is None or other.cost_usd is None else one.cost_usd + other.cost_usd

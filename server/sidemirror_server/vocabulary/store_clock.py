@@ -1,4 +1,4 @@
-"""The clock for a store's records. The store makes it for all code whose decisions other sidecars share.
+"""The clock for a store's records, made by the store. It is for decisions that several sidecars share.
 
 Sidecars that share a database must agree on which records are due, expired or old, even if their machines' clocks
 differ. They therefore use the database's clock. An embedded store uses this machine's clock.
@@ -13,9 +13,9 @@ _log = logging.getLogger(__name__)
 # Seconds between two measurements of the database's time, while it is used. Chosen here: unsynchronised clocks drift
 # apart by some milliseconds in that time.
 _MEASURE_EVERY_S = 60.0
-# A slower answer is too inaccurate and is ignored; the next one comes soon. Chosen here: half of `_TOLD_US`.
+# A slower answer is too inaccurate: it is ignored, and the next comes soon. Chosen here: half of `_TOLD_US`.
 _LONGEST_S = 0.5
-# A change of the difference is logged from this size. Chosen here: a smaller one affects no decision.
+# A change of the clocks' difference is logged from this size on. Chosen here: a smaller change affects no decision.
 _TOLD_US = 1_000_000
 _DAY_US = 24 * 3600 * 1_000_000
 
@@ -35,7 +35,7 @@ class StoreClock:
         self._first: tuple[int, float] | None = None
         self._last: tuple[int, float] | None = None
         self._leapt_us = 0
-        # This machine's clock minus the store's: now, and when a measurement was last accepted.
+        # This machine's clock minus the store's: now, and at the last accepted measurement.
         self._ahead_us = 0
         self._followed_ahead_us = 0
         self._told_us = 0
@@ -88,7 +88,7 @@ class StoreClock:
 
     @property
     def doubt(self) -> str:
-        """Why records must not be removed by this clock; empty if they may be."""
+        """The reason why no records may be removed by this clock; empty if they may be."""
         if self._leapt_us:
             days = self._leapt_us / _DAY_US
             return (

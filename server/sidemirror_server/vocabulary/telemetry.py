@@ -1,6 +1,6 @@
-"""The names of spans and events, and the instruments, in one place, so that dashboards and tests can rely on them.
+"""Names of spans and events, and all instruments, in one place, so that dashboards and tests can rely on them.
 
-Without an SDK the instruments do nothing. Gauges are in `observing.py`. No attribute holds an id, or a text that an
+Without an SDK the instruments do nothing. Gauges are in `observing.py`. No attribute contains an id, or a text that an
 agent or a user wrote.
 """
 
@@ -19,7 +19,7 @@ EVENT_EVALUATION_RESULT = "gen_ai.evaluation.result"
 METER = "sidemirror"
 _meter = metrics.get_meter(METER)
 
-# Seconds. Chosen here: around the call times behind decision 041, and up to the longest model call.
+# In seconds. Chosen here: fine around the call times of decision 041, and up to the longest model call.
 _CALL_S = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
 
 TURNS_STARTED = _meter.create_counter("sidemirror.turns.started", unit="{turn}", description="Turns that began.")

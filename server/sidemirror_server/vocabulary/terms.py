@@ -1,9 +1,9 @@
 """Tokenises texts into index terms. Each memory is stored with its terms, so that every store searches the same words.
 
 Chosen here, by general practice in text retrieval: case is folded, and English plurals and common endings are stemmed,
-so that "queries" finds "query". A name in code gives a term for the whole and one for each part. Text without blanks
-(Chinese, Japanese, Thai) gives pairs of characters. Function words stay in the index, because a memory may be about
-them, and weigh less in a query.
+so that "queries" finds "query". A name in code becomes a term for the whole name and one for each part. Text without
+blanks (Chinese, Japanese, Thai) becomes pairs of characters. Function words are indexed, because a memory may be about
+them, but weigh less in a query.
 """
 
 import re
@@ -12,7 +12,7 @@ from collections import Counter
 from functools import lru_cache
 from itertools import chain, islice
 
-# Chosen here: the first pages of a lesson say what it is about. It also bounds what one memory adds to an index.
+# Chosen here: the first pages of a lesson show its subject. This limit also bounds a memory's size in the index.
 MOST_TERMS = 4000
 # Longer terms are data, not words, and are cut.
 _LONGEST_TERM = 64
@@ -27,7 +27,7 @@ _LAST_LETTERS = "gdyes"  # a word that ends otherwise is its stem
 # BM25's k3 (Robertson and others, TREC-3): each repetition of a word in a query adds less than the one before.
 _ASKED_SATURATION = 1.2
 _FUNCTION_WORD_WEIGHT = 0.6
-# Function words count as 0.6 of a word: they say little, yet "not found" is not "found". Chosen here.
+# Function words count as 0.6 of a word: they mean little, but "not found" differs from "found". Chosen here.
 _FUNCTION_WORDS = """
 a about above after again all also am an and any are as at be because been before being below between both but by can
 could did do does doing down during each few for from further get had has have having he hello help her here hers hey hi
@@ -65,7 +65,7 @@ def _importance(term: str) -> float:
 
 
 def _terms(text: str) -> list[str]:
-    # The cut bounds the cost of NFKC, which lengthens a text a few times at most; later terms would be dropped anyway.
+    # The cut bounds the time of NFKC, which lengthens a text at most a few times. Later terms would be dropped anyway.
     words = _WORD.findall(unicodedata.normalize("NFKC", text[: MOST_TERMS * 64]))
     return list(islice(chain.from_iterable(map(_terms_of_word, words)), MOST_TERMS))
 
@@ -88,7 +88,7 @@ def _names(word: str) -> list[str]:
 
 
 def _stem(word: str) -> str:
-    """The stem of a word, equal for word forms that differ in a common ending; it need not be a word."""
+    """The stem of a word: equal for word forms that differ in a common ending, and not always a word itself."""
     word = word.casefold()[:_LONGEST_TERM]
     if len(word) <= 3 or word[-1] not in _LAST_LETTERS or not word.isascii():
         return word

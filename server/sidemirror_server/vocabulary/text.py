@@ -1,7 +1,7 @@
-"""Prepares texts when they enter: characters that cannot be stored are replaced, secrets are redacted.
+"""Prepares texts that enter the server: characters that cannot be stored are replaced, secrets are redacted.
 
-`rpc` calls `enter` once on each text of a request, before model, store, log and telemetry see it (decision 036). `clip`
-makes an entered text fit a prompt.
+`rpc` calls `enter` once on each text of a request, before models, stores, logs and telemetry get it (decision 036).
+`clip` makes an entered text fit a prompt.
 """
 
 from typing import Any
@@ -16,7 +16,7 @@ _MAX_PASSES = 4
 
 
 def enter(text: str) -> str:
-    """`text` in the form to keep: NUL and unpaired surrogates become U+FFFD, a secret becomes `[redacted:<kind>]`.
+    """`text` as it may be stored: NUL and unpaired surrogates become U+FFFD, a secret becomes `[redacted:<kind>]`.
 
     A recognisable public prefix stays before the marker (`sk-ant-[redacted:anthropic]`). A second call changes nothing.
     A text without any trigger is returned unchanged.
@@ -36,7 +36,7 @@ def enter(text: str) -> str:
 
 
 def enter_json(text: str) -> str:
-    """`enter` for a JSON text, such as a call's arguments: members whose name says secret are redacted too.
+    """`enter` for a JSON text, such as a call's arguments: members with the name of a secret are redacted too.
 
     A text that is not JSON is entered as plain text. The formatting changes only if a value was redacted.
     """
@@ -55,8 +55,8 @@ def redact_json(value: Any) -> Any:
     """A copy of decoded JSON (or of a Struct as a dict) with every string and every member's name entered, and every
     secret member redacted.
 
-    A member whose name says secret (password, token, api_key, authorization, …) is redacted whatever its value. Null,
-    booleans and empty values stay, and a nested object is searched instead.
+    A member with the name of a secret (password, token, api_key, authorization, …) is redacted whatever its value.
+    Null, booleans and empty values stay; a nested object is searched instead.
     """
     if isinstance(value, str):
         return enter(value)

@@ -1,4 +1,4 @@
-"""The port `Jobs` with a bound on the waiting jobs of each tenant and project, so that nobody's jobs fill the store.
+"""The port `Jobs` with a limit on the waiting jobs of each scope, so that no tenant's jobs fill the store.
 
 `assembly/` gives it to rooms that put jobs; the worker uses the unbounded queue.
 """
@@ -12,10 +12,10 @@ from sidemirror_server.vocabulary.ids import JobId
 from sidemirror_server.vocabulary.scope import Scope
 from sidemirror_server.work.queue import Job, JobKey, JobState, NewJob, Work
 
-# How many seconds a count is valid; jobs put meanwhile are added to it. Chosen here: a count is a query to the store,
-# and a second's surplus of jobs does no harm.
+# How long a count is valid, in seconds; jobs put meanwhile are added to it. Chosen here: a count is a query to the
+# store, and the jobs put within a second over the limit do no harm.
 _COUNT_AGAIN_S = 1.0
-# How many counts are kept; the one that was used least recently is dropped.
+# How many counts are kept; the least recently used one is dropped.
 _SCOPES = 1_000
 
 
@@ -32,14 +32,14 @@ class Bounded:
 
     @property
     def waiting(self) -> dict[str, int]:
-        """How many jobs wait, by kind, at the last count; only of scopes that have put jobs here."""
+        """How many jobs waited at the last count, by kind; only for scopes that have put jobs here."""
         found: dict[str, int] = {}
         for (_, kind), (count, _) in tuple(self._counts.items()):
             found[kind] = found.get(kind, 0) + count
         return found
 
     async def put(self, scope: Scope, job: NewJob, now_us: int) -> Job:
-        """As the queue's `put`. Raises LimitReached at the bound, unless the scope has this job already."""
+        """Like the queue's `put`, but raises LimitReached at the limit, unless the scope has this job already."""
         count = await self._count(scope, job.kind)
         if count >= self._most and await self._work.get(scope, job.job_id) is None:
             whose = f"{job.kind} of tenant {scope.tenant_id}, project {scope.project_id}"

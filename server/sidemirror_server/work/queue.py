@@ -1,4 +1,4 @@
-"""Durable background work: a job that was put is done, or dead and listed, whatever crashes in between.
+"""Durable background work: every job that was put ends as done, or as dead and listed, whatever crashes in between.
 
 Rooms put jobs; `work/worker.py` claims and runs them. Adapters: `storage/*/work.py`.
 
@@ -23,7 +23,7 @@ from sidemirror_server.vocabulary.scope import Scope, Serves
 
 # Chosen here: with the worker's backoff (about 2, 4, 8 and 16 s) an outage of half a minute kills no job.
 MAX_ATTEMPTS = 5
-# Payload bytes that one `list` reads. Chosen here: a page of ordinary jobs, or a few of the largest.
+# Limit on the payload bytes of one `list`. Chosen here: a page of ordinary jobs, or a few of the largest.
 LIST_BYTES = 8 * 1024 * 1024
 # The `last_error` of a job whose worker vanished during the last attempt (clause WQ8).
 VANISHED = "the worker vanished, and no attempt is left"
@@ -109,7 +109,7 @@ FIRST_JOB = JobKey(2**63 - 1, JobId(""))  # sorts before every job
 
 
 class Jobs(Protocol):
-    """The part of a queue for callers, which put jobs, read them and revive them. `Work` has the clauses."""
+    """The part of a queue for callers that put, read and revive jobs. `Work` has the clauses."""
 
     async def put(self, scope: Scope, job: NewJob, now_us: int) -> Job: ...
 
@@ -123,16 +123,16 @@ class Jobs(Protocol):
 
 
 class Work(Jobs, Protocol):
-    """Keeps jobs and hands each to one worker at a time. Each verb is one transaction, durable when it returns.
+    """Stores jobs and hands each job to one worker at a time. Each verb is one transaction, durable when it returns.
 
-    WQ1  `put` keeps a job: QUEUED, no attempts, token 0, due at `run_at_us` or at once. Its payload comes back byte for
-         byte.
+    WQ1  `put` stores a job: QUEUED, no attempts, token 0, due at `run_at_us` or at once. Its payload is returned byte
+         for byte.
     WQ2  `put` with an id that the scope has, and with the same kind and payload, makes no second job. It returns the
-         first one, whatever its state.
-    WQ3  `put` with such an id, but another kind or payload, is refused (AlreadyExists) and changes nothing.
-    WQ4  Scopes never meet: the same id in two scopes is two jobs; `get`, `list` and `count` show their scope only, and
+         existing job, whatever its state.
+    WQ3  `put` with an id that the scope has, but another kind or payload, changes nothing and raises AlreadyExists.
+    WQ4  Scopes are isolated: the same id in two scopes is two jobs; `get`, `list` and `count` show only their scope.
          `get` of an id that the scope does not have returns None.
-    WQ5  `claim` takes due jobs of the given kinds, of the scopes served, the longest due first, at most `limit`. Each
+    WQ5  `claim` takes at most `limit` due jobs of the given kinds in the scopes served, the longest due first. Each
          becomes RUNNING, with one more attempt, a higher token, and a lease until `now_us` plus `lease_s`.
     WQ6  A claimed job is not claimed again while its lease lasts; concurrent claims never get the same job.
     WQ7  A job whose lease has ended can be claimed again: one more attempt, a higher token, its checkpoint kept.
@@ -143,28 +143,28 @@ class Work(Jobs, Protocol):
     WQ11 `finish` makes the job DONE and keeps the result.
     WQ12 `fail` with a time makes the job RETRYING, due at that time, and keeps the error.
     WQ13 `fail` without a time, or with the attempts used up, makes the job DEAD and keeps the error.
-    WQ14 `release` gives a claim back: QUEUED, due at once, and the attempt not used up.
+    WQ14 `release` returns a claimed job: it is QUEUED, due at once, and the attempt is not used up.
     WQ15 `extend`, `checkpoint`, `finish`, `fail` and `release` raise LostClaim and change nothing if the token is not
          that of the job's present claim, or if the job is no longer RUNNING.
-    WQ16 A claim whose lease has ended still counts until another claim takes the job.
+    WQ16 A claim whose lease has ended stays valid until another claim takes the job.
     WQ17 `extend`, `checkpoint`, `finish`, `fail`, `release` and `revive` of an unknown job raise NotFound.
     WQ18 `revive` makes a DEAD job QUEUED, due at once, with all its attempts again and its checkpoint; a job in another
          state is refused (WrongState).
-    WQ19 `list` returns jobs of a kind in one of `states` (any when empty), latest put first, after `after`, at most
-         `limit`. Pages stay consistent while jobs are put, changed and purged. A page ends once its payloads add up to
-         LIST_BYTES, so another page may follow a short one, but none follows an empty one.
+    WQ19 `list` returns jobs of a kind in one of `states` (any if empty), latest put first, after the cursor `after`, at
+         most `limit`. Pages stay consistent while jobs are put, changed and purged. A page ends once its payloads add
+         up to LIST_BYTES, so another page may follow a short one, but none follows an empty one.
     WQ20 `count` returns how many jobs of a kind are in each state, for every state.
-    WQ21 `purge` removes jobs of the given kinds, of the scopes served, that became DONE before
-         `done_before_us`, at most `limit`, and returns how many. It never removes a job in another state.
-    WQ22 A `put` or `revive` of this object that makes a job due sets `arrived`; the caller that waits for it clears it.
-    WQ23 `scopes` returns every scope served with DONE jobs of the given kinds, each once, in order.
+    WQ21 `purge` removes at most `limit` jobs of the given kinds in the scopes served that became DONE before
+         `done_before_us`, and returns how many. It never removes a job in another state.
+    WQ22 A `put` or `revive` of this object that makes a job due sets the event `arrived`; the waiting caller clears it.
+    WQ23 `scopes` returns every served scope that has DONE jobs of the given kinds, each once, in order.
     WQ24 `forget` removes a DONE or DEAD job; a job in another state is refused (WrongState), and so is an unknown one
          (NotFound).
     WQ25 `waiting` returns how many jobs of a kind are QUEUED, RUNNING or RETRYING, without reading jobs that have
          ended.
-    WQ26 `purge_dead` removes jobs of the given kinds, of the scopes served, that became DEAD before
-         `dead_before_us`, at most `limit`, and returns how many. It never removes a job in another state.
-    WQ27 `claim` neither claims nor buries jobs of a scope that is not served; they do not count towards `limit`.
+    WQ26 `purge_dead` removes at most `limit` jobs of the given kinds in the scopes served that became DEAD before
+         `dead_before_us`, and returns how many. It never removes a job in another state.
+    WQ27 `claim` skips jobs of a scope that is not served; they do not become DEAD, and do not count towards `limit`.
     WQ28 `purge`, `purge_dead` and `scopes` skip jobs of a scope that is not served.
     Raises StoreUnavailable (the call may or may not have taken effect), StoreFull (it has not).
     """

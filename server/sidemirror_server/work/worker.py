@@ -10,11 +10,12 @@ import logging
 import random
 import traceback
 from collections.abc import Awaitable, Callable, Mapping
+from typing import TypeVar
 
 import msgspec
 
 from sidemirror_server.vocabulary.clock import Clock
-from sidemirror_server.vocabulary.errors import LostClaim, NotFound, SidemirrorError
+from sidemirror_server.vocabulary.errors import LostClaim, NotFound, PlaceTaken, SidemirrorError, StoreUnavailable
 from sidemirror_server.vocabulary.scope import SERVES_ALL, Serves
 from sidemirror_server.vocabulary.telemetry import JOBS
 from sidemirror_server.vocabulary.text import enter
@@ -22,8 +23,14 @@ from sidemirror_server.work.queue import Job, Work
 
 _log = logging.getLogger(__name__)
 
-# The length of a stored error, for people. Chosen here: enough for a message, too little for a payload.
+# The longest stored error, which is for people. Chosen here: enough for a message, too short for a payload.
 _ERROR_CHARACTERS = 1000
+# How long a running job waits for a store that is away, and how often it retries. The job continues when the store is
+# back, and uses up no attempt. Chosen here.
+PATIENCE_S = 20.0
+_LOOK_AGAIN_S = 0.25
+
+_T = TypeVar("_T")
 
 
 class Hopeless(Exception):
@@ -37,9 +44,9 @@ class NotNow(Exception):
 class Pace(msgspec.Struct, frozen=True):
     """A worker's concurrency and intervals.
 
-    `concurrency`: jobs at once. Chosen here: jobs wait for models, and the gateway has the limit that counts.
-    `lease_s`: how long a crashed worker's job waits for another worker. The lease is extended every third of it.
-    `poll_s`: how long a job that another process put, or a retry that falls due, may go unnoticed.
+    `concurrency`: jobs at once. Chosen here: jobs wait for models, whose calls the gateway limits. `lease_s`: how long
+    a crashed worker's job waits for another worker. The lease is extended after each third of this time. `poll_s`: how
+    long it may take to notice a job that another process put, or a retry that falls due.
     `retry_s`, `longest_retry_s`: the backoff after the n-th attempt is `retry_s` × 2^n, at most `longest_retry_s`,
     times a random 0.5 to 1, so that jobs that failed together do not return together.
     """
@@ -65,11 +72,25 @@ class ClaimedJob:
         await self._work.checkpoint(job.scope, job.job_id, job.token, notes, self._clock.now_us())
 
 
+async def patiently(step: Callable[[], Awaitable[_T]], clock: Clock, until_s: float) -> _T:
+    """The result of a handler's step, retried while its store is away. Raises NotNow after `until_s` of the monotonic
+    clock. Raises PlaceTaken at once, because a retry would block other jobs."""
+    while True:
+        try:
+            return await step()
+        except PlaceTaken:
+            raise
+        except StoreUnavailable as error:
+            if clock.monotonic_s() >= until_s:
+                raise NotNow(str(error)) from error
+            await asyncio.sleep(_LOOK_AGAIN_S)
+
+
 Handler = Callable[[ClaimedJob], Awaitable[bytes | None]]
 
 
 class Worker:
-    """Runs jobs of the kinds it has handlers for, until it is cancelled."""
+    """Runs the jobs for which it has handlers, until it is cancelled."""
 
     def __init__(
         self,
@@ -81,7 +102,7 @@ class Worker:
         pace: Pace = Pace(),  # noqa: B008 - frozen
         serves: Serves = SERVES_ALL,
     ) -> None:
-        """`chance` spreads the retries. `name` is kept with claimed jobs, for people. `serves`: whose jobs."""
+        """`chance` spreads the retries. `name` is stored with claimed jobs, for people. `serves`: whose jobs run."""
         self._work = work
         self._handlers = dict(handlers)
         self._clock = clock
@@ -92,7 +113,7 @@ class Worker:
         self._in_hand: set[asyncio.Task[None]] = set()
 
     async def run(self) -> None:
-        """Works until cancelled; then releases the jobs in hand without using up their attempts."""
+        """Runs jobs until cancelled; then releases the claimed jobs without using up their attempts."""
         try:
             while True:
                 self._work.arrived.clear()
@@ -123,7 +144,7 @@ class Worker:
             pass
 
     async def _claim(self, limit: int) -> tuple[Job, ...]:
-        """Claims jobs. When cancelled meanwhile, it releases the jobs that the store has handed out already."""
+        """Claims jobs. If cancelled, it releases the jobs that the store has already handed out."""
         claiming = asyncio.ensure_future(
             self._work.claim(
                 *(self._serves, tuple(self._handlers), limit),
@@ -177,7 +198,7 @@ class Worker:
         await asyncio.gather(task, return_exceptions=True)
 
     async def _hold_lease(self, job: Job) -> None:
-        """Extends the lease, and returns once it is lost. A store that does not answer is asked again."""
+        """Extends the lease, and returns when the lease is lost. A store that does not answer is asked again."""
         held_until_s = self._clock.monotonic_s() + self._pace.lease_s
         while self._clock.monotonic_s() < held_until_s:
             await asyncio.sleep(self._pace.lease_s / 3)

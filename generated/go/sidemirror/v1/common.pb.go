@@ -300,8 +300,8 @@ const (
 	CritiqueMode_CRITIQUE_MODE_UNSPECIFIED CritiqueMode = 0
 	// No responses. The agent may still call Critique.
 	CritiqueMode_CRITIQUE_MODE_OFF CritiqueMode = 1
-	// Responses that the gate selects: after a tool result with an error or 3 or more tool results, or if they are longer
-	// than 2,000 Unicode code points.
+	// Responses that the gate selects: those after a tool result with an error, those after 3 or more tool results, and
+	// those longer than 2,000 Unicode code points.
 	CritiqueMode_CRITIQUE_MODE_GATED CritiqueMode = 2
 	// Every response.
 	CritiqueMode_CRITIQUE_MODE_ALWAYS CritiqueMode = 3
@@ -493,7 +493,7 @@ func (IssueKind) EnumDescriptor() ([]byte, []int) {
 	return file_sidemirror_v1_common_proto_rawDescGZIP(), []int{6}
 }
 
-// How much an issue matters to the reader. The severity does not decide about a revision.
+// How much an issue matters to the reader. The severity does not affect whether a revision is needed.
 type IssueSeverity int32
 
 const (
@@ -1466,7 +1466,7 @@ type CritiqueResult struct {
 	// Whether a problem is a wrong fact, missing critical information or potential harm. The server computes it from
 	// `issue_details`; style and length never set it.
 	ShouldRevise bool `protobuf:"varint,8,opt,name=should_revise,json=shouldRevise,proto3" json:"should_revise,omitempty"`
-	// The four dimensions, as far as they were judged.
+	// The scores in the four dimensions; those that were not judged are left out.
 	Dimensions []*CritiqueDimension `protobuf:"bytes,9,rep,name=dimensions,proto3" json:"dimensions,omitempty"`
 	// The prompt for a second turn of the agent if `should_revise` is true; else empty.
 	RevisionPrompt string `protobuf:"bytes,10,opt,name=revision_prompt,json=revisionPrompt,proto3" json:"revision_prompt,omitempty"`

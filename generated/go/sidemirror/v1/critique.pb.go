@@ -232,9 +232,12 @@ type CritiqueRequest struct {
 	TurnId string `protobuf:"bytes,7,opt,name=turn_id,json=turnId,proto3" json:"turn_id,omitempty"`
 	// The session of the response: 1 to 128 printable characters; may be empty.
 	SessionId string `protobuf:"bytes,8,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
-	// An earlier critique, whose response this one is compared with. 1 to 128 printable characters; empty for no
-	// comparison.
-	CompareTo     string `protobuf:"bytes,9,opt,name=compare_to,json=compareTo,proto3" json:"compare_to,omitempty"`
+	// An earlier critique: this response is compared with the one that it judged. 1 to 128 printable characters; empty
+	// for no comparison.
+	CompareTo string `protobuf:"bytes,9,opt,name=compare_to,json=compareTo,proto3" json:"compare_to,omitempty"`
+	// The subjects that the texts are about: ids of the caller's own choice, by which Erase finds the critique. At most
+	// 16. Each has 1 to 128 printable characters.
+	SubjectIds    []string `protobuf:"bytes,10,rep,name=subject_ids,json=subjectIds,proto3" json:"subject_ids,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -332,6 +335,13 @@ func (x *CritiqueRequest) GetCompareTo() string {
 	return ""
 }
 
+func (x *CritiqueRequest) GetSubjectIds() []string {
+	if x != nil {
+		return x.SubjectIds
+	}
+	return nil
+}
+
 // The verdict.
 type CritiqueResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -398,8 +408,11 @@ type ReviseRequest struct {
 	TurnId string `protobuf:"bytes,7,opt,name=turn_id,json=turnId,proto3" json:"turn_id,omitempty"`
 	// The session of the response: 1 to 128 printable characters; may be empty.
 	SessionId string `protobuf:"bytes,8,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
-	// The most revisions: 0 to 3, where 0 means 1. A further revision follows only one that was found better.
-	MaxRevisions  int32 `protobuf:"varint,9,opt,name=max_revisions,json=maxRevisions,proto3" json:"max_revisions,omitempty"`
+	// The most revisions: 0 to 3, where 0 means 1. Another revision is made only if the last one was found better.
+	MaxRevisions int32 `protobuf:"varint,9,opt,name=max_revisions,json=maxRevisions,proto3" json:"max_revisions,omitempty"`
+	// The subjects that the texts are about: ids of the caller's own choice, by which Erase finds the critique. At most
+	// 16. Each has 1 to 128 printable characters.
+	SubjectIds    []string `protobuf:"bytes,10,rep,name=subject_ids,json=subjectIds,proto3" json:"subject_ids,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -495,6 +508,13 @@ func (x *ReviseRequest) GetMaxRevisions() int32 {
 		return x.MaxRevisions
 	}
 	return 0
+}
+
+func (x *ReviseRequest) GetSubjectIds() []string {
+	if x != nil {
+		return x.SubjectIds
+	}
+	return nil
 }
 
 // One step of a revision.
@@ -903,7 +923,7 @@ type EvaluateTraceRequest struct {
 	TurnId string `protobuf:"bytes,3,opt,name=turn_id,json=turnId,proto3" json:"turn_id,omitempty"`
 	// The events, oldest first. At most 1,000.
 	Events []*TurnEvent `protobuf:"bytes,4,rep,name=events,proto3" json:"events,omitempty"`
-	// Further things that had to be done, which count for completeness. At most 50. Each has at most 1,000 characters.
+	// Further required steps, which count for completeness. At most 50. Each has at most 1,000 characters.
 	Checklist     []string `protobuf:"bytes,5,rep,name=checklist,proto3" json:"checklist,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1099,7 +1119,7 @@ type TraceCriterion struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// `correctness`, `helpfulness`, `safety`, `completeness` or `efficiency`.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	// 0 is not at all, 1 is fully; absent when no model answered.
+	// From 0 (not at all) to 1 (fully); absent when no model answered.
 	Score *float64 `protobuf:"fixed64,2,opt,name=score,proto3,oneof" json:"score,omitempty"`
 	// The reason for the score.
 	Reason string `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`
@@ -1190,7 +1210,10 @@ type DebateRequest struct {
 	// How many critics: 0 to 5, where 0 means 3; 1 is refused.
 	Critics int32 `protobuf:"varint,9,opt,name=critics,proto3" json:"critics,omitempty"`
 	// The most rounds: 0 to 2, where 0 means 2.
-	MaxRounds     int32 `protobuf:"varint,10,opt,name=max_rounds,json=maxRounds,proto3" json:"max_rounds,omitempty"`
+	MaxRounds int32 `protobuf:"varint,10,opt,name=max_rounds,json=maxRounds,proto3" json:"max_rounds,omitempty"`
+	// The subjects that the texts are about: ids of the caller's own choice, by which Erase finds the critique. At most
+	// 16. Each has 1 to 128 printable characters.
+	SubjectIds    []string `protobuf:"bytes,11,rep,name=subject_ids,json=subjectIds,proto3" json:"subject_ids,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1293,6 +1316,13 @@ func (x *DebateRequest) GetMaxRounds() int32 {
 		return x.MaxRounds
 	}
 	return 0
+}
+
+func (x *DebateRequest) GetSubjectIds() []string {
+	if x != nil {
+		return x.SubjectIds
+	}
+	return nil
 }
 
 // One part of a debate.
@@ -1837,7 +1867,7 @@ type GetCritiqueStatisticsRequest struct {
 	ProjectId string `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
 	// The start; when absent, 30 days before the end, or 2 days before it for hours.
 	StartTime *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=start_time,json=startTime,proto3" json:"start_time,omitempty"`
-	// The end, not included; now when absent. At most 1,100 days after the start, or 92 days for hours.
+	// The exclusive end; now when absent. At most 1,100 days after the start, or 92 days for hours.
 	EndTime *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=end_time,json=endTime,proto3" json:"end_time,omitempty"`
 	// The length of the spans.
 	Interval StatisticsInterval `protobuf:"varint,5,opt,name=interval,proto3,enum=sidemirror.v1.StatisticsInterval" json:"interval,omitempty"`
@@ -1995,8 +2025,8 @@ type CritiqueFigures struct {
 	RevisionRate float64 `protobuf:"fixed64,8,opt,name=revision_rate,json=revisionRate,proto3" json:"revision_rate,omitempty"`
 	// How many critiques have a reported outcome.
 	ReportedCount int64 `protobuf:"varint,9,opt,name=reported_count,json=reportedCount,proto3" json:"reported_count,omitempty"`
-	// The share of critiques with an outcome whose verdict was right: a success without a call for a revision, or another
-	// outcome with one. Absent when no outcome was reported.
+	// Among critiques with a reported outcome, the share whose verdict was right: it called for a revision exactly when
+	// the outcome was not a success. Absent when no outcome was reported.
 	Agreement     *float64 `protobuf:"fixed64,10,opt,name=agreement,proto3,oneof" json:"agreement,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2245,7 +2275,7 @@ const file_sidemirror_v1_critique_proto_rawDesc = "" +
 	"\x0fresponse_length\x18\x05 \x01(\x03R\x0eresponseLength\"z\n" +
 	"\x16ShouldCritiqueResponse\x12'\n" +
 	"\x0fshould_critique\x18\x01 \x01(\bR\x0eshouldCritique\x127\n" +
-	"\areasons\x18\x02 \x03(\x0e2\x1d.sidemirror.v1.CritiqueReasonR\areasons\"\xc0\x02\n" +
+	"\areasons\x18\x02 \x03(\x0e2\x1d.sidemirror.v1.CritiqueReasonR\areasons\"\xe1\x02\n" +
 	"\x0fCritiqueRequest\x12\x1b\n" +
 	"\ttenant_id\x18\x01 \x01(\tR\btenantId\x12\x1d\n" +
 	"\n" +
@@ -2259,9 +2289,12 @@ const file_sidemirror_v1_critique_proto_rawDesc = "" +
 	"\n" +
 	"session_id\x18\b \x01(\tR\tsessionId\x12\x1d\n" +
 	"\n" +
-	"compare_to\x18\t \x01(\tR\tcompareTo\"M\n" +
+	"compare_to\x18\t \x01(\tR\tcompareTo\x12\x1f\n" +
+	"\vsubject_ids\x18\n" +
+	" \x03(\tR\n" +
+	"subjectIds\"M\n" +
 	"\x10CritiqueResponse\x129\n" +
-	"\bcritique\x18\x01 \x01(\v2\x1d.sidemirror.v1.CritiqueResultR\bcritique\"\xc4\x02\n" +
+	"\bcritique\x18\x01 \x01(\v2\x1d.sidemirror.v1.CritiqueResultR\bcritique\"\xe5\x02\n" +
 	"\rReviseRequest\x12\x1b\n" +
 	"\ttenant_id\x18\x01 \x01(\tR\btenantId\x12\x1d\n" +
 	"\n" +
@@ -2274,7 +2307,10 @@ const file_sidemirror_v1_critique_proto_rawDesc = "" +
 	"\aturn_id\x18\a \x01(\tR\x06turnId\x12\x1d\n" +
 	"\n" +
 	"session_id\x18\b \x01(\tR\tsessionId\x12#\n" +
-	"\rmax_revisions\x18\t \x01(\x05R\fmaxRevisions\"\x86\x02\n" +
+	"\rmax_revisions\x18\t \x01(\x05R\fmaxRevisions\x12\x1f\n" +
+	"\vsubject_ids\x18\n" +
+	" \x03(\tR\n" +
+	"subjectIds\"\x86\x02\n" +
 	"\x0eReviseResponse\x12;\n" +
 	"\bcritique\x18\x01 \x01(\v2\x1d.sidemirror.v1.ReviseCritiqueH\x00R\bcritique\x125\n" +
 	"\brevision\x18\x02 \x01(\v2\x17.sidemirror.v1.RevisionH\x00R\brevision\x12A\n" +
@@ -2325,7 +2361,7 @@ const file_sidemirror_v1_critique_proto_rawDesc = "" +
 	"\x05score\x18\x02 \x01(\x01H\x00R\x05score\x88\x01\x01\x12\x16\n" +
 	"\x06reason\x18\x03 \x01(\tR\x06reason\x12\x1a\n" +
 	"\bcomputed\x18\x04 \x01(\bR\bcomputedB\b\n" +
-	"\x06_score\"\xd8\x02\n" +
+	"\x06_score\"\xf9\x02\n" +
 	"\rDebateRequest\x12\x1b\n" +
 	"\ttenant_id\x18\x01 \x01(\tR\btenantId\x12\x1d\n" +
 	"\n" +
@@ -2341,7 +2377,9 @@ const file_sidemirror_v1_critique_proto_rawDesc = "" +
 	"\acritics\x18\t \x01(\x05R\acritics\x12\x1d\n" +
 	"\n" +
 	"max_rounds\x18\n" +
-	" \x01(\x05R\tmaxRounds\"\x8f\x01\n" +
+	" \x01(\x05R\tmaxRounds\x12\x1f\n" +
+	"\vsubject_ids\x18\v \x03(\tR\n" +
+	"subjectIds\"\x8f\x01\n" +
 	"\x0eDebateResponse\x12;\n" +
 	"\bargument\x18\x01 \x01(\v2\x1d.sidemirror.v1.DebateArgumentH\x00R\bargument\x128\n" +
 	"\averdict\x18\x02 \x01(\v2\x1c.sidemirror.v1.DebateVerdictH\x00R\averdictB\x06\n" +

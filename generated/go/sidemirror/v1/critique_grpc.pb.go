@@ -37,7 +37,7 @@ const (
 //
 // A critique never blocks a response: when no model answers, these calls return OK with a status and a default that
 // lets the response through. The server computes whether a revision is needed, whatever a model asks for. It counts
-// only problems that it found in the response, the task or the evidence.
+// only problems whose quotes it found in the response, the task or the evidence.
 type CritiqueServiceClient interface {
 	// Whether a response is worth a critique: a tool result with an error, more than 2,000 code points, or 3 or more tool
 	// results. Asks no model and stores nothing.
@@ -51,16 +51,16 @@ type CritiqueServiceClient interface {
 	// Scores correctness, helpfulness, safety, completeness and efficiency of a recorded turn or of given events.
 	// Completeness and efficiency are computed without a model. Stores nothing.
 	EvaluateTrace(ctx context.Context, in *EvaluateTraceRequest, opts ...grpc.CallOption) (*EvaluateTraceResponse, error)
-	// Lets several critics with different briefs argue, and then a judge decide. In the first round no critic sees the
-	// others' arguments; a second round is held only when they disagree. Streams each argument as it is made, the verdict
-	// last. The verdict is stored when its status is OK.
+	// Lets several critics with different briefs argue, and then lets a judge decide. In the first round no critic sees
+	// the others' arguments; a second round is held only when they disagree. Streams each argument as it is made, the
+	// verdict last. The verdict is stored when its status is OK.
 	Debate(ctx context.Context, in *DebateRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[DebateResponse], error)
 	// Stored critiques, the newest first.
 	ListCritiques(ctx context.Context, in *ListCritiquesRequest, opts ...grpc.CallOption) (*ListCritiquesResponse, error)
 	// Confidence, revision rate and agreement with reported outcomes, over time and by provider. Critiques whose status
 	// is not OK do not count.
 	GetCritiqueStatistics(ctx context.Context, in *GetCritiqueStatisticsRequest, opts ...grpc.CallOption) (*GetCritiqueStatisticsResponse, error)
-	// Reports the outcome of a response, in the form in which it was critiqued.
+	// Reports the outcome of the response that a critique judged.
 	ReportCritiqueOutcome(ctx context.Context, in *ReportCritiqueOutcomeRequest, opts ...grpc.CallOption) (*ReportCritiqueOutcomeResponse, error)
 }
 
@@ -178,7 +178,7 @@ func (c *critiqueServiceClient) ReportCritiqueOutcome(ctx context.Context, in *R
 //
 // A critique never blocks a response: when no model answers, these calls return OK with a status and a default that
 // lets the response through. The server computes whether a revision is needed, whatever a model asks for. It counts
-// only problems that it found in the response, the task or the evidence.
+// only problems whose quotes it found in the response, the task or the evidence.
 type CritiqueServiceServer interface {
 	// Whether a response is worth a critique: a tool result with an error, more than 2,000 code points, or 3 or more tool
 	// results. Asks no model and stores nothing.
@@ -192,16 +192,16 @@ type CritiqueServiceServer interface {
 	// Scores correctness, helpfulness, safety, completeness and efficiency of a recorded turn or of given events.
 	// Completeness and efficiency are computed without a model. Stores nothing.
 	EvaluateTrace(context.Context, *EvaluateTraceRequest) (*EvaluateTraceResponse, error)
-	// Lets several critics with different briefs argue, and then a judge decide. In the first round no critic sees the
-	// others' arguments; a second round is held only when they disagree. Streams each argument as it is made, the verdict
-	// last. The verdict is stored when its status is OK.
+	// Lets several critics with different briefs argue, and then lets a judge decide. In the first round no critic sees
+	// the others' arguments; a second round is held only when they disagree. Streams each argument as it is made, the
+	// verdict last. The verdict is stored when its status is OK.
 	Debate(*DebateRequest, grpc.ServerStreamingServer[DebateResponse]) error
 	// Stored critiques, the newest first.
 	ListCritiques(context.Context, *ListCritiquesRequest) (*ListCritiquesResponse, error)
 	// Confidence, revision rate and agreement with reported outcomes, over time and by provider. Critiques whose status
 	// is not OK do not count.
 	GetCritiqueStatistics(context.Context, *GetCritiqueStatisticsRequest) (*GetCritiqueStatisticsResponse, error)
-	// Reports the outcome of a response, in the form in which it was critiqued.
+	// Reports the outcome of the response that a critique judged.
 	ReportCritiqueOutcome(context.Context, *ReportCritiqueOutcomeRequest) (*ReportCritiqueOutcomeResponse, error)
 	mustEmbedUnimplementedCritiqueServiceServer()
 }

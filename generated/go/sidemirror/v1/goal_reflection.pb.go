@@ -79,7 +79,7 @@ func (GoalState) EnumDescriptor() ([]byte, []int) {
 type GoalReportState int32
 
 const (
-	// Never sent; means any state in a request for a list.
+	// Never sent; in a list request it means any state.
 	GoalReportState_GOAL_REPORT_STATE_UNSPECIFIED GoalReportState = 0
 	// The report waits for a worker.
 	GoalReportState_GOAL_REPORT_STATE_QUEUED GoalReportState = 1
@@ -470,7 +470,10 @@ type ReportGoalRequest struct {
 	// The goal's tasks, in order. At most 100.
 	Tasks []*GoalTask `protobuf:"bytes,7,rep,name=tasks,proto3" json:"tasks,omitempty"`
 	// Why the goal failed; may be empty. At most 256 KiB.
-	Error         string `protobuf:"bytes,8,opt,name=error,proto3" json:"error,omitempty"`
+	Error string `protobuf:"bytes,8,opt,name=error,proto3" json:"error,omitempty"`
+	// The subjects that the report is about: ids of the caller's own choice, by which Erase finds the report and its
+	// reflection. At most 16. Each has 1 to 128 printable characters.
+	SubjectIds    []string `protobuf:"bytes,9,rep,name=subject_ids,json=subjectIds,proto3" json:"subject_ids,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -561,6 +564,13 @@ func (x *ReportGoalRequest) GetError() string {
 	return ""
 }
 
+func (x *ReportGoalRequest) GetSubjectIds() []string {
+	if x != nil {
+		return x.SubjectIds
+	}
+	return nil
+}
+
 // The report is durable.
 type ReportGoalResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -625,7 +635,7 @@ type ListGoalReportsRequest struct {
 	ProjectId string `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
 	// Only reports in this state; all when unspecified.
 	ReportState GoalReportState `protobuf:"varint,3,opt,name=report_state,json=reportState,proto3,enum=sidemirror.v1.GoalReportState" json:"report_state,omitempty"`
-	// How many to return: 50 when 0, at most 1,000. A page may hold fewer although another one follows.
+	// How many to return: 50 when 0, at most 1,000. A page may hold fewer even if another page follows.
 	PageSize int32 `protobuf:"varint,4,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
 	// The `next_page_token` of the previous page; empty for the first page. At most 1,024 characters.
 	PageToken     string `protobuf:"bytes,5,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
@@ -1416,13 +1426,13 @@ type WatchGoalReflectionsRequest struct {
 	// Only reflections of this goal: 1 to 128 printable characters; all when empty. `recent_goals` is refused.
 	GoalId string `protobuf:"bytes,3,opt,name=goal_id,json=goalId,proto3" json:"goal_id,omitempty"`
 	// The cursor of the last reflection seen; empty starts at the oldest stored one. At most 1,024 characters. Valid only
-	// for the same tenant and project. A gap comes first when reflections after the cursor, of any goal, are too old to
-	// be sent.
+	// for the same tenant and project. If reflections of any goal after the cursor are too old to be sent, a gap is sent
+	// first.
 	Cursor string `protobuf:"bytes,4,opt,name=cursor,proto3" json:"cursor,omitempty"`
 	// Whether to wait for new reflections; false ends at the present. Default true.
 	Follow *bool `protobuf:"varint,5,opt,name=follow,proto3,oneof" json:"follow,omitempty"`
-	// Whether to start at the present, without reflections that are already stored. A heartbeat with the present's cursor
-	// comes first. Not together with a cursor.
+	// Whether to skip reflections that are already stored. A heartbeat with the current cursor is sent first. Cannot be
+	// combined with a cursor.
 	NewOnly       bool `protobuf:"varint,6,opt,name=new_only,json=newOnly,proto3" json:"new_only,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1618,7 +1628,7 @@ type WatchGoalReflectionsResponse_Closing struct {
 }
 
 type WatchGoalReflectionsResponse_Gap struct {
-	// Reflections after the requested cursor are missing, because they are too old. Without sequence numbers.
+	// Reflections after the requested cursor are missing, because they are too old. The sequence numbers are 0.
 	Gap *Gap `protobuf:"bytes,5,opt,name=gap,proto3,oneof"`
 }
 
@@ -1671,7 +1681,7 @@ const file_sidemirror_v1_goal_reflection_proto_rawDesc = "" +
 	" \x01(\v2\x1a.google.protobuf.TimestampR\tretryTime\x12=\n" +
 	"\n" +
 	"reflection\x18\v \x01(\v2\x1d.sidemirror.v1.GoalReflectionR\n" +
-	"reflection\"\x9a\x02\n" +
+	"reflection\"\xbb\x02\n" +
 	"\x11ReportGoalRequest\x12\x1b\n" +
 	"\ttenant_id\x18\x01 \x01(\tR\btenantId\x12\x1d\n" +
 	"\n" +
@@ -1682,7 +1692,9 @@ const file_sidemirror_v1_goal_reflection_proto_rawDesc = "" +
 	"\tobjective\x18\x05 \x01(\tR\tobjective\x12.\n" +
 	"\x05state\x18\x06 \x01(\x0e2\x18.sidemirror.v1.GoalStateR\x05state\x12-\n" +
 	"\x05tasks\x18\a \x03(\v2\x17.sidemirror.v1.GoalTaskR\x05tasks\x12\x14\n" +
-	"\x05error\x18\b \x01(\tR\x05error\"t\n" +
+	"\x05error\x18\b \x01(\tR\x05error\x12\x1f\n" +
+	"\vsubject_ids\x18\t \x03(\tR\n" +
+	"subjectIds\"t\n" +
 	"\x12ReportGoalResponse\x12\x1b\n" +
 	"\treport_id\x18\x01 \x01(\tR\breportId\x12A\n" +
 	"\freport_state\x18\x02 \x01(\x0e2\x1e.sidemirror.v1.GoalReportStateR\vreportState\"\xd3\x01\n" +

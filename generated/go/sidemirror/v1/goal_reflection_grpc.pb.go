@@ -51,7 +51,7 @@ type GoalReflectionServiceClient interface {
 	// Deletes a goal's reflections and its ended reports. A report in progress may still add a reflection afterwards.
 	DeleteGoalReflections(ctx context.Context, in *DeleteGoalReflectionsRequest, opts ...grpc.CallOption) (*DeleteGoalReflectionsResponse, error)
 	// Builds the `[PAST REFLECTIONS]` block. With a goal, it holds that goal's reflections and, while there is room,
-	// those of goals similar to the task. With a task alone it holds those of similar goals, and with neither the recent
+	// those of goals similar to the task. With only a task, it holds those of similar goals; with neither, the recent
 	// ones. The most important come first, then the newest.
 	BuildGoalContext(ctx context.Context, in *BuildGoalContextRequest, opts ...grpc.CallOption) (*BuildGoalContextResponse, error)
 	// Streams each reflection once, as it is stored, whichever sidecar made it.
@@ -177,7 +177,7 @@ type GoalReflectionServiceServer interface {
 	// Deletes a goal's reflections and its ended reports. A report in progress may still add a reflection afterwards.
 	DeleteGoalReflections(context.Context, *DeleteGoalReflectionsRequest) (*DeleteGoalReflectionsResponse, error)
 	// Builds the `[PAST REFLECTIONS]` block. With a goal, it holds that goal's reflections and, while there is room,
-	// those of goals similar to the task. With a task alone it holds those of similar goals, and with neither the recent
+	// those of goals similar to the task. With only a task, it holds those of similar goals; with neither, the recent
 	// ones. The most important come first, then the newest.
 	BuildGoalContext(context.Context, *BuildGoalContextRequest) (*BuildGoalContextResponse, error)
 	// Streams each reflection once, as it is stored, whichever sidecar made it.

@@ -417,7 +417,7 @@ type LinkKind int32
 const (
 	// Not set.
 	LinkKind_LINK_KIND_UNSPECIFIED LinkKind = 0
-	// The source says what to do next time, the target why.
+	// The source says what to do next time, and the target says why.
 	LinkKind_LINK_KIND_STRATEGY_OF LinkKind = 1
 	// The source was derived from the target.
 	LinkKind_LINK_KIND_DERIVED_FROM LinkKind = 2
@@ -1107,7 +1107,7 @@ type Memory struct {
 	AppliesWhen *AppliesWhen `protobuf:"bytes,19,opt,name=applies_when,json=appliesWhen,proto3" json:"applies_when,omitempty"`
 	// How often the memory was learned.
 	Strength int32 `protobuf:"varint,20,opt,name=strength,proto3" json:"strength,omitempty"`
-	// How many distinct episodes taught the memory, as far as it records them: at most 16.
+	// How many distinct episodes taught the memory. It records at most 16.
 	EpisodeCount int32 `protobuf:"varint,21,opt,name=episode_count,json=episodeCount,proto3" json:"episode_count,omitempty"`
 	// Why the memory is in quarantine: `steering`, `uncorroborated` or `reviewed`; else empty.
 	Quarantine string `protobuf:"bytes,22,opt,name=quarantine,proto3" json:"quarantine,omitempty"`
@@ -1122,7 +1122,9 @@ type Memory struct {
 	// The failure that the memory is about, as `tool|category|cause`; empty for none.
 	ErrorSignature string `protobuf:"bytes,27,opt,name=error_signature,json=errorSignature,proto3" json:"error_signature,omitempty"`
 	// The memories that this one rests on, if a dream made it. At most 12.
-	DerivedFrom   []string `protobuf:"bytes,28,rep,name=derived_from,json=derivedFrom,proto3" json:"derived_from,omitempty"`
+	DerivedFrom []string `protobuf:"bytes,28,rep,name=derived_from,json=derivedFrom,proto3" json:"derived_from,omitempty"`
+	// The subjects that the memory is about, as far as they are known.
+	SubjectIds    []string `protobuf:"bytes,29,rep,name=subject_ids,json=subjectIds,proto3" json:"subject_ids,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1353,6 +1355,13 @@ func (x *Memory) GetDerivedFrom() []string {
 	return nil
 }
 
+func (x *Memory) GetSubjectIds() []string {
+	if x != nil {
+		return x.SubjectIds
+	}
+	return nil
+}
+
 // Asks for a reflection on exactly one of `events`, `turn_id` and `session_id`. With `events`, `session_id` may be set
 // too, as a label.
 type GenerateReflectionRequest struct {
@@ -1368,8 +1377,8 @@ type GenerateReflectionRequest struct {
 	Events []*ReflectionEvent `protobuf:"bytes,4,rep,name=events,proto3" json:"events,omitempty"`
 	// A recorded turn: 1 to 128 printable characters.
 	TurnId string `protobuf:"bytes,5,opt,name=turn_id,json=turnId,proto3" json:"turn_id,omitempty"`
-	// A recorded session, whose last 8 turns count; with `events`, the session of the events. 1 to 128 printable
-	// characters.
+	// A recorded session, of which the last 8 turns are used; with `events`, the session of the events. 1 to 128
+	// printable characters.
 	SessionId string `protobuf:"bytes,6,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
 	// How the task ended. When not set, the recorded turn's outcome is used; required for events.
 	Outcome TaskOutcome `protobuf:"varint,7,opt,name=outcome,proto3,enum=sidemirror.v1.TaskOutcome" json:"outcome,omitempty"`
@@ -1381,11 +1390,14 @@ type GenerateReflectionRequest struct {
 	TaskGoal string `protobuf:"bytes,10,opt,name=task_goal,json=taskGoal,proto3" json:"task_goal,omitempty"`
 	// Related memories. At most 100. Each has at most 128 characters.
 	RelatedMemoryIds []string `protobuf:"bytes,11,rep,name=related_memory_ids,json=relatedMemoryIds,proto3" json:"related_memory_ids,omitempty"`
-	// Receipts of the blocks that the agent was shown. Blocks are recognised in the trace without them too. At most 32.
-	// Each has at most 128 characters.
+	// Receipts of the blocks that the agent was shown. Blocks in the trace are recognised even without receipts. At most
+	// 32. Each has at most 128 characters.
 	ReceiptIds []string `protobuf:"bytes,12,rep,name=receipt_ids,json=receiptIds,proto3" json:"receipt_ids,omitempty"`
 	// Whether to store the result.
-	Store         bool `protobuf:"varint,13,opt,name=store,proto3" json:"store,omitempty"`
+	Store bool `protobuf:"varint,13,opt,name=store,proto3" json:"store,omitempty"`
+	// The subjects that the texts are about: ids of the caller's own choice, by which Erase finds the memory. Those of a
+	// recorded turn or session count too. At most 16. Each has 1 to 128 printable characters.
+	SubjectIds    []string `protobuf:"bytes,14,rep,name=subject_ids,json=subjectIds,proto3" json:"subject_ids,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1511,6 +1523,13 @@ func (x *GenerateReflectionRequest) GetStore() bool {
 	return false
 }
 
+func (x *GenerateReflectionRequest) GetSubjectIds() []string {
+	if x != nil {
+		return x.SubjectIds
+	}
+	return nil
+}
+
 // The reflection.
 type GenerateReflectionResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1598,7 +1617,10 @@ type StoreReflectionRequest struct {
 	// The result to store; required.
 	Result *ReflectionResult `protobuf:"bytes,4,opt,name=result,proto3" json:"result,omitempty"`
 	// The session that the result comes from: 1 to 128 printable characters; may be empty.
-	SessionId     string `protobuf:"bytes,5,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
+	SessionId string `protobuf:"bytes,5,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
+	// The subjects that the result is about: ids of the caller's own choice, by which Erase finds the memory. At most 16.
+	// Each has 1 to 128 printable characters.
+	SubjectIds    []string `protobuf:"bytes,6,rep,name=subject_ids,json=subjectIds,proto3" json:"subject_ids,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1666,6 +1688,13 @@ func (x *StoreReflectionRequest) GetSessionId() string {
 		return x.SessionId
 	}
 	return ""
+}
+
+func (x *StoreReflectionRequest) GetSubjectIds() []string {
+	if x != nil {
+		return x.SubjectIds
+	}
+	return nil
 }
 
 // The stored memories, or why there are none.
@@ -2003,13 +2032,16 @@ type UpdateReflectionRequest struct {
 	ReflectionId string `protobuf:"bytes,4,opt,name=reflection_id,json=reflectionId,proto3" json:"reflection_id,omitempty"`
 	// The new values; required.
 	Changes *MemoryChanges `protobuf:"bytes,5,opt,name=changes,proto3" json:"changes,omitempty"`
-	// The fields of `changes` to apply, by their names. At most 20. When empty, those that are set. A named field that is
-	// not set is cleared: `confidence` becomes absent.
+	// The fields of `changes` to apply, by their names. At most 20. When empty, the fields that are set are applied. A
+	// named field that is not set is cleared: `confidence` becomes absent.
 	UpdateMask *fieldmaskpb.FieldMask `protobuf:"bytes,6,opt,name=update_mask,json=updateMask,proto3" json:"update_mask,omitempty"`
 	// The version that the memory must have, else FAILED_PRECONDITION: 0 to 2,147,483,647, where 0 means any.
 	IfVersion int32 `protobuf:"varint,7,opt,name=if_version,json=ifVersion,proto3" json:"if_version,omitempty"`
 	// The reason, for people. At most 1,000 characters.
-	Reason        string `protobuf:"bytes,8,opt,name=reason,proto3" json:"reason,omitempty"`
+	Reason string `protobuf:"bytes,8,opt,name=reason,proto3" json:"reason,omitempty"`
+	// The subjects that the new text is about, in addition to those of the memory: ids of the caller's own choice, by
+	// which Erase finds the memory. At most 16. Each has 1 to 128 printable characters.
+	SubjectIds    []string `protobuf:"bytes,9,rep,name=subject_ids,json=subjectIds,proto3" json:"subject_ids,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2098,6 +2130,13 @@ func (x *UpdateReflectionRequest) GetReason() string {
 		return x.Reason
 	}
 	return ""
+}
+
+func (x *UpdateReflectionRequest) GetSubjectIds() []string {
+	if x != nil {
+		return x.SubjectIds
+	}
+	return nil
 }
 
 // New values of a memory.
@@ -3117,8 +3156,8 @@ type BuildMemoryContextRequest struct {
 	// means none. Each lesson is drawn separately, but a reflection and its strategy together. The same request_id gives
 	// the same draw. A held-back lesson is named in `omitted`, and nothing takes its place. Within a turn (`turn_id`) the
 	// first block with a lesson decides: if it held the lesson back, no later block, plan or reflection of the turn shows
-	// it. A lesson that the turn was shown is not drawn again. The price is that fraction of tasks without a lesson that
-	// may help. Use the same fraction for all tasks, and report all outcomes.
+	// it. A lesson that the turn was shown is not drawn again. The price: in that fraction of tasks, a lesson that may
+	// help is missing. Use the same fraction for all tasks, and report all outcomes.
 	HoldoutFraction float64 `protobuf:"fixed64,11,opt,name=holdout_fraction,json=holdoutFraction,proto3" json:"holdout_fraction,omitempty"`
 	unknownFields   protoimpl.UnknownFields
 	sizeCache       protoimpl.SizeCache
@@ -4061,11 +4100,11 @@ func (x *ExportReflectionsResponse) GetLines() []string {
 // A part of an import.
 type ImportReflectionsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The tenant that will own the data: 1 to 128 printable characters; empty means the sidecar's configured tenant. The
-	// first message decides; a later one names it or none.
+	// The tenant that will own the data: 1 to 128 printable characters; empty means the sidecar's configured tenant. Set
+	// by the first message; later ones repeat it or leave it empty.
 	TenantId string `protobuf:"bytes,1,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
-	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project. The first
-	// message decides; a later one names it or none.
+	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project. Set by the first
+	// message; later ones repeat it or leave it empty.
 	ProjectId string `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
 	// Lines of an export. At most 1,000. Empty lines are counted but ignored.
 	Lines         []string `protobuf:"bytes,3,rep,name=lines,proto3" json:"lines,omitempty"`
@@ -4134,7 +4173,9 @@ type ImportReflectionsResponse struct {
 	// Invalid lines.
 	RefusedCount int64 `protobuf:"varint,3,opt,name=refused_count,json=refusedCount,proto3" json:"refused_count,omitempty"`
 	// The first 1,000 invalid lines.
-	Refused       []*RefusedLine `protobuf:"bytes,4,rep,name=refused,proto3" json:"refused,omitempty"`
+	Refused []*RefusedLine `protobuf:"bytes,4,rep,name=refused,proto3" json:"refused,omitempty"`
+	// Memories that were erased (Erase), or all of whose sources were erased; they are not stored.
+	ErasedCount   int64 `protobuf:"varint,5,opt,name=erased_count,json=erasedCount,proto3" json:"erased_count,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -4197,12 +4238,19 @@ func (x *ImportReflectionsResponse) GetRefused() []*RefusedLine {
 	return nil
 }
 
+func (x *ImportReflectionsResponse) GetErasedCount() int64 {
+	if x != nil {
+		return x.ErasedCount
+	}
+	return 0
+}
+
 // An invalid line.
 type RefusedLine struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The line's number, from 1, over the whole stream.
 	Number int64 `protobuf:"varint,1,opt,name=number,proto3" json:"number,omitempty"`
-	// Why the line is invalid, for people; without a quotation of the line.
+	// Why the line is invalid, for people; never quotes the line.
 	Reason        string `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -4259,7 +4307,7 @@ type ListClustersRequest struct {
 	TenantId string `protobuf:"bytes,1,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
 	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
 	ProjectId string `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
-	// Only clusters of this kind, which then also group memories from clusters of other kinds.
+	// Only clusters of this kind. They then include memories that would otherwise be in clusters of another kind.
 	Kind ClusterKind `protobuf:"varint,3,opt,name=kind,proto3,enum=sidemirror.v1.ClusterKind" json:"kind,omitempty"`
 	// How many to return: 50 when 0, at most 1,000. A page holds about 2 MiB at most.
 	PageSize int32 `protobuf:"varint,4,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
@@ -4392,7 +4440,7 @@ func (x *ListClustersResponse) GetNextPageToken() string {
 // Memories with something in common, from at least two lessons.
 type MemoryCluster struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The cluster's id; it stays the same as long as the oldest memory does.
+	// The cluster's id, which stays the same while its oldest memory is the same.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	// What the memories have in common.
 	Kind ClusterKind `protobuf:"varint,2,opt,name=kind,proto3,enum=sidemirror.v1.ClusterKind" json:"kind,omitempty"`
@@ -4402,7 +4450,7 @@ type MemoryCluster struct {
 	Terms []string `protobuf:"bytes,4,rep,name=terms,proto3" json:"terms,omitempty"`
 	// The memories, the oldest first.
 	MemoryIds []string `protobuf:"bytes,5,rep,name=memory_ids,json=memoryIds,proto3" json:"memory_ids,omitempty"`
-	// How many distinct episodes taught the memories, as far as these record them.
+	// How many distinct episodes the memories record as their sources.
 	EpisodeCount int32 `protobuf:"varint,6,opt,name=episode_count,json=episodeCount,proto3" json:"episode_count,omitempty"`
 	// The importance of the most important memory, 0 to 1.
 	Importance    float64 `protobuf:"fixed64,7,opt,name=importance,proto3" json:"importance,omitempty"`
@@ -5731,10 +5779,10 @@ type Pruning struct {
 	// When they were removed.
 	PruneTime *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=prune_time,json=pruneTime,proto3" json:"prune_time,omitempty"`
 	// The removed data had no activity after this time (`retention.memory_days`, `retention.trace_days`). It is
-	// `prune_time` if the project had too many.
+	// `prune_time` if the project had too many memories.
 	BeforeTime *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=before_time,json=beforeTime,proto3" json:"before_time,omitempty"`
 	// The removed memories had an importance below this (`retention.memory_importance`), or at most this if the project
-	// had too many (`retention.memory_count`). 0 for turns.
+	// had too many memories (`retention.memory_count`). 0 for turns.
 	ImportanceBelow float64 `protobuf:"fixed64,5,opt,name=importance_below,json=importanceBelow,proto3" json:"importance_below,omitempty"`
 	unknownFields   protoimpl.UnknownFields
 	sizeCache       protoimpl.SizeCache
@@ -5849,7 +5897,7 @@ const file_sidemirror_v1_reflective_memory_proto_rawDesc = "" +
 	"\x05usage\x18\x0e \x01(\v2\x14.sidemirror.v1.UsageR\x05usage\x12'\n" +
 	"\x0ferror_signature\x18\x0f \x01(\tR\x0eerrorSignatureB\r\n" +
 	"\v_importanceB\r\n" +
-	"\v_confidence\"\xb7\b\n" +
+	"\v_confidence\"\xd8\b\n" +
 	"\x06Memory\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12-\n" +
 	"\x04kind\x18\x02 \x01(\x0e2\x19.sidemirror.v1.MemoryKindR\x04kind\x12\x18\n" +
@@ -5889,8 +5937,10 @@ const file_sidemirror_v1_reflective_memory_proto_rawDesc = "" +
 	"\n" +
 	"project_id\x18\x1a \x01(\tR\tprojectId\x12'\n" +
 	"\x0ferror_signature\x18\x1b \x01(\tR\x0eerrorSignature\x12!\n" +
-	"\fderived_from\x18\x1c \x03(\tR\vderivedFromB\r\n" +
-	"\v_confidence\"\xf9\x03\n" +
+	"\fderived_from\x18\x1c \x03(\tR\vderivedFrom\x12\x1f\n" +
+	"\vsubject_ids\x18\x1d \x03(\tR\n" +
+	"subjectIdsB\r\n" +
+	"\v_confidence\"\x9a\x04\n" +
 	"\x19GenerateReflectionRequest\x12\x1b\n" +
 	"\ttenant_id\x18\x01 \x01(\tR\btenantId\x12\x1d\n" +
 	"\n" +
@@ -5909,13 +5959,15 @@ const file_sidemirror_v1_reflective_memory_proto_rawDesc = "" +
 	"\x12related_memory_ids\x18\v \x03(\tR\x10relatedMemoryIds\x12\x1f\n" +
 	"\vreceipt_ids\x18\f \x03(\tR\n" +
 	"receiptIds\x12\x14\n" +
-	"\x05store\x18\r \x01(\bR\x05store\"\xc7\x01\n" +
+	"\x05store\x18\r \x01(\bR\x05store\x12\x1f\n" +
+	"\vsubject_ids\x18\x0e \x03(\tR\n" +
+	"subjectIds\"\xc7\x01\n" +
 	"\x1aGenerateReflectionResponse\x127\n" +
 	"\x06result\x18\x01 \x01(\v2\x1f.sidemirror.v1.ReflectionResultR\x06result\x12#\n" +
 	"\rreflection_id\x18\x02 \x01(\tR\freflectionId\x12\x1f\n" +
 	"\vstrategy_id\x18\x03 \x01(\tR\n" +
 	"strategyId\x12*\n" +
-	"\x11not_stored_reason\x18\x04 \x01(\tR\x0fnotStoredReason\"\xcb\x01\n" +
+	"\x11not_stored_reason\x18\x04 \x01(\tR\x0fnotStoredReason\"\xec\x01\n" +
 	"\x16StoreReflectionRequest\x12\x1b\n" +
 	"\ttenant_id\x18\x01 \x01(\tR\btenantId\x12\x1d\n" +
 	"\n" +
@@ -5924,7 +5976,9 @@ const file_sidemirror_v1_reflective_memory_proto_rawDesc = "" +
 	"request_id\x18\x03 \x01(\tR\trequestId\x127\n" +
 	"\x06result\x18\x04 \x01(\v2\x1f.sidemirror.v1.ReflectionResultR\x06result\x12\x1d\n" +
 	"\n" +
-	"session_id\x18\x05 \x01(\tR\tsessionId\"\x8b\x01\n" +
+	"session_id\x18\x05 \x01(\tR\tsessionId\x12\x1f\n" +
+	"\vsubject_ids\x18\x06 \x03(\tR\n" +
+	"subjectIds\"\x8b\x01\n" +
 	"\x17StoreReflectionResponse\x12#\n" +
 	"\rreflection_id\x18\x01 \x01(\tR\freflectionId\x12\x1f\n" +
 	"\vstrategy_id\x18\x02 \x01(\tR\n" +
@@ -5948,7 +6002,7 @@ const file_sidemirror_v1_reflective_memory_proto_rawDesc = "" +
 	"page_token\x18\x06 \x01(\tR\tpageToken\"t\n" +
 	"\x17ListReflectionsResponse\x121\n" +
 	"\bmemories\x18\x01 \x03(\v2\x15.sidemirror.v1.MemoryR\bmemories\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xc5\x02\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xe6\x02\n" +
 	"\x17UpdateReflectionRequest\x12\x1b\n" +
 	"\ttenant_id\x18\x01 \x01(\tR\btenantId\x12\x1d\n" +
 	"\n" +
@@ -5961,7 +6015,9 @@ const file_sidemirror_v1_reflective_memory_proto_rawDesc = "" +
 	"updateMask\x12\x1d\n" +
 	"\n" +
 	"if_version\x18\a \x01(\x05R\tifVersion\x12\x16\n" +
-	"\x06reason\x18\b \x01(\tR\x06reason\"\xf8\x02\n" +
+	"\x06reason\x18\b \x01(\tR\x06reason\x12\x1f\n" +
+	"\vsubject_ids\x18\t \x03(\tR\n" +
+	"subjectIds\"\xf8\x02\n" +
 	"\rMemoryChanges\x12\x18\n" +
 	"\acontent\x18\x01 \x01(\tR\acontent\x12\x1e\n" +
 	"\n" +
@@ -6131,13 +6187,14 @@ const file_sidemirror_v1_reflective_memory_proto_rawDesc = "" +
 	"\ttenant_id\x18\x01 \x01(\tR\btenantId\x12\x1d\n" +
 	"\n" +
 	"project_id\x18\x02 \x01(\tR\tprojectId\x12\x14\n" +
-	"\x05lines\x18\x03 \x03(\tR\x05lines\"\xbe\x01\n" +
+	"\x05lines\x18\x03 \x03(\tR\x05lines\"\xe1\x01\n" +
 	"\x19ImportReflectionsResponse\x12%\n" +
 	"\x0eimported_count\x18\x01 \x01(\x03R\rimportedCount\x12\x1f\n" +
 	"\vknown_count\x18\x02 \x01(\x03R\n" +
 	"knownCount\x12#\n" +
 	"\rrefused_count\x18\x03 \x01(\x03R\frefusedCount\x124\n" +
-	"\arefused\x18\x04 \x03(\v2\x1a.sidemirror.v1.RefusedLineR\arefused\"=\n" +
+	"\arefused\x18\x04 \x03(\v2\x1a.sidemirror.v1.RefusedLineR\arefused\x12!\n" +
+	"\ferased_count\x18\x05 \x01(\x03R\verasedCount\"=\n" +
 	"\vRefusedLine\x12\x16\n" +
 	"\x06number\x18\x01 \x01(\x03R\x06number\x12\x16\n" +
 	"\x06reason\x18\x02 \x01(\tR\x06reason\"\xbd\x01\n" +

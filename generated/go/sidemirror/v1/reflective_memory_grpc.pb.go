@@ -47,9 +47,9 @@ const (
 //
 // Lessons from earlier work: made from traces, stored, and found again for a task.
 //
-// A reflection says what happened and why, a strategy what to do next time. Both are stored with an origin that says
-// how far their text can be trusted, and are found by their text and by where they apply. A text that tries to steer
-// its reader is quarantined, and is not recalled unless a person releases it.
+// A reflection says what happened and why; a strategy says what to do next time. Both are stored with an origin that
+// says how far their text can be trusted, and are found by their text and by where they apply. A text that tries to
+// steer its reader is quarantined, and is not recalled unless a person releases it.
 //
 // Unlike other calls, GenerateReflection fails when no model answers: UNAVAILABLE, DEADLINE_EXCEEDED or
 // RESOURCE_EXHAUSTED, with an ErrorInfo. With REFLECTIVE_MEMORY_ENABLED=false every call is FAILED_PRECONDITION.
@@ -57,8 +57,8 @@ type ReflectiveMemoryServiceClient interface {
 	// Reflects on a trace: given events, a recorded turn, or the turns of a session. Stores the result when `store` is
 	// true.
 	GenerateReflection(ctx context.Context, in *GenerateReflectionRequest, opts ...grpc.CallOption) (*GenerateReflectionResponse, error)
-	// Stores a reflection and its strategy, if there is one, in one transaction. A memory that is known already, word for
-	// word or from the same episode, is strengthened instead of stored twice; the ids are then those of the known one.
+	// Stores a reflection and its strategy, if there is one, in one transaction. A memory that is already known, word for
+	// word or from the same episode, is strengthened instead of stored again; the answer then has the known memory's ids.
 	StoreReflection(ctx context.Context, in *StoreReflectionRequest, opts ...grpc.CallOption) (*StoreReflectionResponse, error)
 	// One memory, whatever its state.
 	GetReflection(ctx context.Context, in *GetReflectionRequest, opts ...grpc.CallOption) (*GetReflectionResponse, error)
@@ -80,8 +80,8 @@ type ReflectiveMemoryServiceClient interface {
 	// Reports the outcome of the task that a block was built for. A lesson that proves harmful is then retired: its next
 	// version says so and why, and ReviewReflection reverses it.
 	ReportOutcome(ctx context.Context, in *ReportOutcomeRequest, opts ...grpc.CallOption) (*ReportOutcomeResponse, error)
-	// Whether lessons help: the outcomes of tasks that they were shown for, compared with tasks that they were held back
-	// from.
+	// Whether lessons help: compares the outcomes of tasks that were shown a lesson with those of tasks from which it was
+	// held back.
 	GetLessonStatistics(ctx context.Context, in *GetLessonStatisticsRequest, opts ...grpc.CallOption) (*GetLessonStatisticsResponse, error)
 	// Starts a dream: a pass that groups the project's new memories with similar ones, asks a model what each group
 	// teaches, and stores lessons that at least two distinct episodes support. A dream deletes nothing and rewrites no
@@ -350,9 +350,9 @@ func (c *reflectiveMemoryServiceClient) ExploreGraph(ctx context.Context, in *Ex
 //
 // Lessons from earlier work: made from traces, stored, and found again for a task.
 //
-// A reflection says what happened and why, a strategy what to do next time. Both are stored with an origin that says
-// how far their text can be trusted, and are found by their text and by where they apply. A text that tries to steer
-// its reader is quarantined, and is not recalled unless a person releases it.
+// A reflection says what happened and why; a strategy says what to do next time. Both are stored with an origin that
+// says how far their text can be trusted, and are found by their text and by where they apply. A text that tries to
+// steer its reader is quarantined, and is not recalled unless a person releases it.
 //
 // Unlike other calls, GenerateReflection fails when no model answers: UNAVAILABLE, DEADLINE_EXCEEDED or
 // RESOURCE_EXHAUSTED, with an ErrorInfo. With REFLECTIVE_MEMORY_ENABLED=false every call is FAILED_PRECONDITION.
@@ -360,8 +360,8 @@ type ReflectiveMemoryServiceServer interface {
 	// Reflects on a trace: given events, a recorded turn, or the turns of a session. Stores the result when `store` is
 	// true.
 	GenerateReflection(context.Context, *GenerateReflectionRequest) (*GenerateReflectionResponse, error)
-	// Stores a reflection and its strategy, if there is one, in one transaction. A memory that is known already, word for
-	// word or from the same episode, is strengthened instead of stored twice; the ids are then those of the known one.
+	// Stores a reflection and its strategy, if there is one, in one transaction. A memory that is already known, word for
+	// word or from the same episode, is strengthened instead of stored again; the answer then has the known memory's ids.
 	StoreReflection(context.Context, *StoreReflectionRequest) (*StoreReflectionResponse, error)
 	// One memory, whatever its state.
 	GetReflection(context.Context, *GetReflectionRequest) (*GetReflectionResponse, error)
@@ -383,8 +383,8 @@ type ReflectiveMemoryServiceServer interface {
 	// Reports the outcome of the task that a block was built for. A lesson that proves harmful is then retired: its next
 	// version says so and why, and ReviewReflection reverses it.
 	ReportOutcome(context.Context, *ReportOutcomeRequest) (*ReportOutcomeResponse, error)
-	// Whether lessons help: the outcomes of tasks that they were shown for, compared with tasks that they were held back
-	// from.
+	// Whether lessons help: compares the outcomes of tasks that were shown a lesson with those of tasks from which it was
+	// held back.
 	GetLessonStatistics(context.Context, *GetLessonStatisticsRequest) (*GetLessonStatisticsResponse, error)
 	// Starts a dream: a pass that groups the project's new memories with similar ones, asks a model what each group
 	// teaches, and stores lessons that at least two distinct episodes support. A dream deletes nothing and rewrites no

@@ -9,6 +9,7 @@ package sidemirrorv1
 import (
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
+	durationpb "google.golang.org/protobuf/types/known/durationpb"
 	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
 	reflect "reflect"
 	sync "sync"
@@ -22,7 +23,7 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// Whose spending a cap counts.
+// Whose spending a cap counts. Where `SpendCap.purpose` is not empty, only that purpose counts.
 type SpendLevel int32
 
 const (
@@ -32,7 +33,7 @@ const (
 	SpendLevel_SPEND_LEVEL_TOTAL SpendLevel = 1
 	// Everything in this server's store for one purpose.
 	SpendLevel_SPEND_LEVEL_PURPOSE SpendLevel = 2
-	// One tenant, all its projects.
+	// One tenant with all its projects.
 	SpendLevel_SPEND_LEVEL_TENANT SpendLevel = 3
 	// One project of a tenant.
 	SpendLevel_SPEND_LEVEL_PROJECT SpendLevel = 4
@@ -81,6 +82,173 @@ func (x SpendLevel) Number() protoreflect.EnumNumber {
 // Deprecated: Use SpendLevel.Descriptor instead.
 func (SpendLevel) EnumDescriptor() ([]byte, []int) {
 	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{0}
+}
+
+// Whom a cap belongs to: who can raise it.
+type SpendCapOwner int32
+
+const (
+	// Never sent.
+	SpendCapOwner_SPEND_CAP_OWNER_UNSPECIFIED SpendCapOwner = 0
+	// This sidecar: a setting.
+	SpendCapOwner_SPEND_CAP_OWNER_SIDECAR SpendCapOwner = 1
+	// The tenant: its policy.
+	SpendCapOwner_SPEND_CAP_OWNER_TENANT SpendCapOwner = 2
+	// The project: its policy.
+	SpendCapOwner_SPEND_CAP_OWNER_PROJECT SpendCapOwner = 3
+)
+
+// Enum value maps for SpendCapOwner.
+var (
+	SpendCapOwner_name = map[int32]string{
+		0: "SPEND_CAP_OWNER_UNSPECIFIED",
+		1: "SPEND_CAP_OWNER_SIDECAR",
+		2: "SPEND_CAP_OWNER_TENANT",
+		3: "SPEND_CAP_OWNER_PROJECT",
+	}
+	SpendCapOwner_value = map[string]int32{
+		"SPEND_CAP_OWNER_UNSPECIFIED": 0,
+		"SPEND_CAP_OWNER_SIDECAR":     1,
+		"SPEND_CAP_OWNER_TENANT":      2,
+		"SPEND_CAP_OWNER_PROJECT":     3,
+	}
+)
+
+func (x SpendCapOwner) Enum() *SpendCapOwner {
+	p := new(SpendCapOwner)
+	*p = x
+	return p
+}
+
+func (x SpendCapOwner) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (SpendCapOwner) Descriptor() protoreflect.EnumDescriptor {
+	return file_sidemirror_v1_sidecar_proto_enumTypes[1].Descriptor()
+}
+
+func (SpendCapOwner) Type() protoreflect.EnumType {
+	return &file_sidemirror_v1_sidecar_proto_enumTypes[1]
+}
+
+func (x SpendCapOwner) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use SpendCapOwner.Descriptor instead.
+func (SpendCapOwner) EnumDescriptor() ([]byte, []int) {
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{1}
+}
+
+// Whom a policy is for.
+type PolicyLevel int32
+
+const (
+	// Not set; treated as POLICY_LEVEL_PROJECT.
+	PolicyLevel_POLICY_LEVEL_UNSPECIFIED PolicyLevel = 0
+	// One project of a tenant.
+	PolicyLevel_POLICY_LEVEL_PROJECT PolicyLevel = 1
+	// A tenant with all its projects.
+	PolicyLevel_POLICY_LEVEL_TENANT PolicyLevel = 2
+)
+
+// Enum value maps for PolicyLevel.
+var (
+	PolicyLevel_name = map[int32]string{
+		0: "POLICY_LEVEL_UNSPECIFIED",
+		1: "POLICY_LEVEL_PROJECT",
+		2: "POLICY_LEVEL_TENANT",
+	}
+	PolicyLevel_value = map[string]int32{
+		"POLICY_LEVEL_UNSPECIFIED": 0,
+		"POLICY_LEVEL_PROJECT":     1,
+		"POLICY_LEVEL_TENANT":      2,
+	}
+)
+
+func (x PolicyLevel) Enum() *PolicyLevel {
+	p := new(PolicyLevel)
+	*p = x
+	return p
+}
+
+func (x PolicyLevel) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (PolicyLevel) Descriptor() protoreflect.EnumDescriptor {
+	return file_sidemirror_v1_sidecar_proto_enumTypes[2].Descriptor()
+}
+
+func (PolicyLevel) Type() protoreflect.EnumType {
+	return &file_sidemirror_v1_sidecar_proto_enumTypes[2]
+}
+
+func (x PolicyLevel) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use PolicyLevel.Descriptor instead.
+func (PolicyLevel) EnumDescriptor() ([]byte, []int) {
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{2}
+}
+
+// What a policy can turn off.
+type AdviceKind int32
+
+const (
+	// Not set; refused.
+	AdviceKind_ADVICE_KIND_UNSPECIFIED AdviceKind = 0
+	// All of it, including kinds that are added later.
+	AdviceKind_ADVICE_KIND_ALL AdviceKind = 1
+	// Lessons of goals and of reflective memory: in plans, in mid-turn reflections, and in blocks of context.
+	AdviceKind_ADVICE_KIND_LESSONS AdviceKind = 2
+	// What repaired a failure before.
+	AdviceKind_ADVICE_KIND_RECOVERIES AdviceKind = 3
+)
+
+// Enum value maps for AdviceKind.
+var (
+	AdviceKind_name = map[int32]string{
+		0: "ADVICE_KIND_UNSPECIFIED",
+		1: "ADVICE_KIND_ALL",
+		2: "ADVICE_KIND_LESSONS",
+		3: "ADVICE_KIND_RECOVERIES",
+	}
+	AdviceKind_value = map[string]int32{
+		"ADVICE_KIND_UNSPECIFIED": 0,
+		"ADVICE_KIND_ALL":         1,
+		"ADVICE_KIND_LESSONS":     2,
+		"ADVICE_KIND_RECOVERIES":  3,
+	}
+)
+
+func (x AdviceKind) Enum() *AdviceKind {
+	p := new(AdviceKind)
+	*p = x
+	return p
+}
+
+func (x AdviceKind) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (AdviceKind) Descriptor() protoreflect.EnumDescriptor {
+	return file_sidemirror_v1_sidecar_proto_enumTypes[3].Descriptor()
+}
+
+func (AdviceKind) Type() protoreflect.EnumType {
+	return &file_sidemirror_v1_sidecar_proto_enumTypes[3]
+}
+
+func (x AdviceKind) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use AdviceKind.Descriptor instead.
+func (AdviceKind) EnumDescriptor() ([]byte, []int) {
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{3}
 }
 
 // Asks for facts about the server.
@@ -143,9 +311,9 @@ type GetServerInfoResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The server's version, as in its package.
 	Version string `protobuf:"bytes,1,opt,name=version,proto3" json:"version,omitempty"`
-	// The tenant that an empty `tenant_id` stands for; empty when the caller's token is good for no such tenant.
+	// The tenant that an empty `tenant_id` stands for; empty when the caller's token determines none.
 	TenantId string `protobuf:"bytes,2,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
-	// The project that an empty `project_id` stands for; empty when `tenant_id` is.
+	// The project that an empty `project_id` stands for; empty when `tenant_id` is empty.
 	ProjectId string `protobuf:"bytes,3,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
 	// The stores that hold the records.
 	Stores []*StoreInfo `protobuf:"bytes,4,rep,name=stores,proto3" json:"stores,omitempty"`
@@ -158,11 +326,15 @@ type GetServerInfoResponse struct {
 	// Every limit that this server enforces, by the name of its setting.
 	Limits map[string]int64 `protobuf:"bytes,8,rep,name=limits,proto3" json:"limits,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"varint,2,opt,name=value"`
 	// What models cost the requested tenant and project in the last 7 days, including today. One entry for each day and
-	// purpose with calls, the newest day first, then by purpose. Empty while the store does not answer.
+	// purpose with calls, the newest day first, then by purpose. Empty while the store does not answer (`spend_unknown`).
 	Spend []*Spend `protobuf:"bytes,9,rep,name=spend,proto3" json:"spend,omitempty"`
-	// The caps that are set on a day's spend, and what counts against them today. Empty while the store does not answer.
-	// A cap that counts the spending of others is left out when the caller's token is not good for all of them.
-	SpendCaps     []*SpendCap `protobuf:"bytes,10,rep,name=spend_caps,json=spendCaps,proto3" json:"spend_caps,omitempty"`
+	// The caps that are set on a day's spend, and what counts against them today. Empty while the store does not answer
+	// (`spend_unknown`). A cap is left out if it counts spending in scopes that the caller's token does not cover.
+	SpendCaps []*SpendCap `protobuf:"bytes,10,rep,name=spend_caps,json=spendCaps,proto3" json:"spend_caps,omitempty"`
+	// Whether `spend` and `spend_caps` are unknown because the store did not answer. They are empty then.
+	SpendUnknown bool `protobuf:"varint,11,opt,name=spend_unknown,json=spendUnknown,proto3" json:"spend_unknown,omitempty"`
+	// The difference between this machine's clock and the store's.
+	StoreClock    *StoreClock `protobuf:"bytes,12,opt,name=store_clock,json=storeClock,proto3" json:"store_clock,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -267,6 +439,20 @@ func (x *GetServerInfoResponse) GetSpendCaps() []*SpendCap {
 	return nil
 }
 
+func (x *GetServerInfoResponse) GetSpendUnknown() bool {
+	if x != nil {
+		return x.SpendUnknown
+	}
+	return false
+}
+
+func (x *GetServerInfoResponse) GetStoreClock() *StoreClock {
+	if x != nil {
+		return x.StoreClock
+	}
+	return nil
+}
+
 // One store of records.
 type StoreInfo struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -340,6 +526,62 @@ func (x *StoreInfo) GetAvailable() bool {
 	return false
 }
 
+// The difference between this machine's clock and the store's. Sidecars that share a store use its clock.
+type StoreClock struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// How far this machine's clock is ahead; negative when it is behind. Absent until it is measured, and where the store
+	// uses this machine's clock.
+	Ahead *durationpb.Duration `protobuf:"bytes,1,opt,name=ahead,proto3" json:"ahead,omitempty"`
+	// Why old records are not removed, for people; empty while they are.
+	Doubt         string `protobuf:"bytes,2,opt,name=doubt,proto3" json:"doubt,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *StoreClock) Reset() {
+	*x = StoreClock{}
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *StoreClock) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*StoreClock) ProtoMessage() {}
+
+func (x *StoreClock) ProtoReflect() protoreflect.Message {
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use StoreClock.ProtoReflect.Descriptor instead.
+func (*StoreClock) Descriptor() ([]byte, []int) {
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *StoreClock) GetAhead() *durationpb.Duration {
+	if x != nil {
+		return x.Ahead
+	}
+	return nil
+}
+
+func (x *StoreClock) GetDoubt() string {
+	if x != nil {
+		return x.Doubt
+	}
+	return ""
+}
+
 // The model for one purpose.
 type ModelInfo struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -357,7 +599,7 @@ type ModelInfo struct {
 
 func (x *ModelInfo) Reset() {
 	*x = ModelInfo{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[3]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -369,7 +611,7 @@ func (x *ModelInfo) String() string {
 func (*ModelInfo) ProtoMessage() {}
 
 func (x *ModelInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[3]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -382,7 +624,7 @@ func (x *ModelInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ModelInfo.ProtoReflect.Descriptor instead.
 func (*ModelInfo) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{3}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *ModelInfo) GetPurpose() string {
@@ -441,7 +683,7 @@ type Spend struct {
 
 func (x *Spend) Reset() {
 	*x = Spend{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[4]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -453,7 +695,7 @@ func (x *Spend) String() string {
 func (*Spend) ProtoMessage() {}
 
 func (x *Spend) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[4]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -466,7 +708,7 @@ func (x *Spend) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Spend.ProtoReflect.Descriptor instead.
 func (*Spend) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{4}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *Spend) GetDay() string {
@@ -537,7 +779,8 @@ type SpendCap struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Whose spending the cap counts.
 	Level SpendLevel `protobuf:"varint,1,opt,name=level,proto3,enum=sidemirror.v1.SpendLevel" json:"level,omitempty"`
-	// The purpose that the cap counts; empty unless `level` is SPEND_LEVEL_PURPOSE.
+	// The purpose that the cap counts; empty when it counts every purpose. Never empty when `level` is
+	// SPEND_LEVEL_PURPOSE.
 	Purpose string `protobuf:"bytes,2,opt,name=purpose,proto3" json:"purpose,omitempty"`
 	// The most input and output tokens; absent when there is no such cap.
 	TokensPerDay *int64 `protobuf:"varint,3,opt,name=tokens_per_day,json=tokensPerDay,proto3,oneof" json:"tokens_per_day,omitempty"`
@@ -548,14 +791,16 @@ type SpendCap struct {
 	// USD that count against the cap today, including reserved ones.
 	UsedUsd float64 `protobuf:"fixed64,6,opt,name=used_usd,json=usedUsd,proto3" json:"used_usd,omitempty"`
 	// When the count starts again: the next midnight, UTC.
-	ResetTime     *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=reset_time,json=resetTime,proto3" json:"reset_time,omitempty"`
+	ResetTime *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=reset_time,json=resetTime,proto3" json:"reset_time,omitempty"`
+	// Whom the cap belongs to.
+	Owner         SpendCapOwner `protobuf:"varint,8,opt,name=owner,proto3,enum=sidemirror.v1.SpendCapOwner" json:"owner,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *SpendCap) Reset() {
 	*x = SpendCap{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[5]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -567,7 +812,7 @@ func (x *SpendCap) String() string {
 func (*SpendCap) ProtoMessage() {}
 
 func (x *SpendCap) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[5]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -580,7 +825,7 @@ func (x *SpendCap) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SpendCap.ProtoReflect.Descriptor instead.
 func (*SpendCap) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{5}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *SpendCap) GetLevel() SpendLevel {
@@ -632,15 +877,1033 @@ func (x *SpendCap) GetResetTime() *timestamppb.Timestamp {
 	return nil
 }
 
+func (x *SpendCap) GetOwner() SpendCapOwner {
+	if x != nil {
+		return x.Owner
+	}
+	return SpendCapOwner_SPEND_CAP_OWNER_UNSPECIFIED
+}
+
+// What is decided for a tenant or one of its projects. It is stored with the data, and holds for every sidecar.
+type Policy struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// How long records are kept. For each value, the project's goes before the tenant's. Where neither is set, a sidecar's
+	// own setting holds for an embedded store and for the one scope that the sidecar serves; else records are kept.
+	Retention *RetentionPolicy `protobuf:"bytes,1,opt,name=retention,proto3" json:"retention,omitempty"`
+	// What a day may cost. All caps hold: of the project, of the tenant, and of the sidecar. One for each purpose. At
+	// most 20.
+	Caps []*PolicyCap `protobuf:"bytes,2,rep,name=caps,proto3" json:"caps,omitempty"`
+	// Which advice is not given. What the tenant's policy turns off is off in all its projects.
+	Advice        *AdvicePolicy `protobuf:"bytes,3,opt,name=advice,proto3" json:"advice,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Policy) Reset() {
+	*x = Policy{}
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Policy) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Policy) ProtoMessage() {}
+
+func (x *Policy) ProtoReflect() protoreflect.Message {
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Policy.ProtoReflect.Descriptor instead.
+func (*Policy) Descriptor() ([]byte, []int) {
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{7}
+}
+
+func (x *Policy) GetRetention() *RetentionPolicy {
+	if x != nil {
+		return x.Retention
+	}
+	return nil
+}
+
+func (x *Policy) GetCaps() []*PolicyCap {
+	if x != nil {
+		return x.Caps
+	}
+	return nil
+}
+
+func (x *Policy) GetAdvice() *AdvicePolicy {
+	if x != nil {
+		return x.Advice
+	}
+	return nil
+}
+
+// How long records are kept, in days, and how many memories. An absent value is not set at this level; 0 keeps records
+// for ever.
+type RetentionPolicy struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// What models cost, by day and purpose: 0 to 36,500.
+	SpendDays *int32 `protobuf:"varint,1,opt,name=spend_days,json=spendDays,proto3,oneof" json:"spend_days,omitempty"`
+	// Critiques: 0 to 36,500.
+	CritiqueDays *int32 `protobuf:"varint,2,opt,name=critique_days,json=critiqueDays,proto3,oneof" json:"critique_days,omitempty"`
+	// Memories below `memory_importance` that nobody changed or learned again: 0 to 36,500.
+	MemoryDays *int32 `protobuf:"varint,3,opt,name=memory_days,json=memoryDays,proto3,oneof" json:"memory_days,omitempty"`
+	// The importance from which memories are kept whatever their age: 0 to 1.
+	MemoryImportance *float64 `protobuf:"fixed64,4,opt,name=memory_importance,json=memoryImportance,proto3,oneof" json:"memory_importance,omitempty"`
+	// The most memories of a project: 0 to 1,000,000,000, where 0 means any number.
+	MemoryCount *int64 `protobuf:"varint,5,opt,name=memory_count,json=memoryCount,proto3,oneof" json:"memory_count,omitempty"`
+	// Ended turns with their events and directives: 0 to 36,500.
+	TraceDays     *int32 `protobuf:"varint,6,opt,name=trace_days,json=traceDays,proto3,oneof" json:"trace_days,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RetentionPolicy) Reset() {
+	*x = RetentionPolicy{}
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RetentionPolicy) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RetentionPolicy) ProtoMessage() {}
+
+func (x *RetentionPolicy) ProtoReflect() protoreflect.Message {
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RetentionPolicy.ProtoReflect.Descriptor instead.
+func (*RetentionPolicy) Descriptor() ([]byte, []int) {
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *RetentionPolicy) GetSpendDays() int32 {
+	if x != nil && x.SpendDays != nil {
+		return *x.SpendDays
+	}
+	return 0
+}
+
+func (x *RetentionPolicy) GetCritiqueDays() int32 {
+	if x != nil && x.CritiqueDays != nil {
+		return *x.CritiqueDays
+	}
+	return 0
+}
+
+func (x *RetentionPolicy) GetMemoryDays() int32 {
+	if x != nil && x.MemoryDays != nil {
+		return *x.MemoryDays
+	}
+	return 0
+}
+
+func (x *RetentionPolicy) GetMemoryImportance() float64 {
+	if x != nil && x.MemoryImportance != nil {
+		return *x.MemoryImportance
+	}
+	return 0
+}
+
+func (x *RetentionPolicy) GetMemoryCount() int64 {
+	if x != nil && x.MemoryCount != nil {
+		return *x.MemoryCount
+	}
+	return 0
+}
+
+func (x *RetentionPolicy) GetTraceDays() int32 {
+	if x != nil && x.TraceDays != nil {
+		return *x.TraceDays
+	}
+	return 0
+}
+
+// A cap on what a tenant or a project spends in a day (UTC). 0 allows no call that costs anything.
+type PolicyCap struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The purpose that the cap counts, such as `dreaming`; empty: all purposes together. At most 256 characters.
+	Purpose string `protobuf:"bytes,1,opt,name=purpose,proto3" json:"purpose,omitempty"`
+	// The most input and output tokens: 0 to 1,000,000,000,000. Absent when there is no such cap.
+	TokensPerDay *int64 `protobuf:"varint,2,opt,name=tokens_per_day,json=tokensPerDay,proto3,oneof" json:"tokens_per_day,omitempty"`
+	// The most USD: 0 to 1,000,000. Absent when there is no such cap.
+	UsdPerDay     *float64 `protobuf:"fixed64,3,opt,name=usd_per_day,json=usdPerDay,proto3,oneof" json:"usd_per_day,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PolicyCap) Reset() {
+	*x = PolicyCap{}
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PolicyCap) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PolicyCap) ProtoMessage() {}
+
+func (x *PolicyCap) ProtoReflect() protoreflect.Message {
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PolicyCap.ProtoReflect.Descriptor instead.
+func (*PolicyCap) Descriptor() ([]byte, []int) {
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *PolicyCap) GetPurpose() string {
+	if x != nil {
+		return x.Purpose
+	}
+	return ""
+}
+
+func (x *PolicyCap) GetTokensPerDay() int64 {
+	if x != nil && x.TokensPerDay != nil {
+		return *x.TokensPerDay
+	}
+	return 0
+}
+
+func (x *PolicyCap) GetUsdPerDay() float64 {
+	if x != nil && x.UsdPerDay != nil {
+		return *x.UsdPerDay
+	}
+	return 0
+}
+
+// Which advice is not given.
+type AdvicePolicy struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The kinds that are turned off. At most 3.
+	Off []AdviceKind `protobuf:"varint,1,rep,packed,name=off,proto3,enum=sidemirror.v1.AdviceKind" json:"off,omitempty"`
+	// The ids of lessons that are not shown: reflections with their strategies, strategies, and reflections of goals. At
+	// most 100. Each has 1 to 128 characters.
+	SilencedIds   []string `protobuf:"bytes,2,rep,name=silenced_ids,json=silencedIds,proto3" json:"silenced_ids,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AdvicePolicy) Reset() {
+	*x = AdvicePolicy{}
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AdvicePolicy) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AdvicePolicy) ProtoMessage() {}
+
+func (x *AdvicePolicy) ProtoReflect() protoreflect.Message {
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AdvicePolicy.ProtoReflect.Descriptor instead.
+func (*AdvicePolicy) Descriptor() ([]byte, []int) {
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *AdvicePolicy) GetOff() []AdviceKind {
+	if x != nil {
+		return x.Off
+	}
+	return nil
+}
+
+func (x *AdvicePolicy) GetSilencedIds() []string {
+	if x != nil {
+		return x.SilencedIds
+	}
+	return nil
+}
+
+// A policy as it is stored.
+type StoredPolicy struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The policy.
+	Policy *Policy `protobuf:"bytes,1,opt,name=policy,proto3" json:"policy,omitempty"`
+	// Counts the changes, from 1.
+	Version int32 `protobuf:"varint,2,opt,name=version,proto3" json:"version,omitempty"`
+	// The name of the token that set it; empty where calls carry no token.
+	SetBy string `protobuf:"bytes,3,opt,name=set_by,json=setBy,proto3" json:"set_by,omitempty"`
+	// When it was set, by the store's clock.
+	SetTime       *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=set_time,json=setTime,proto3" json:"set_time,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *StoredPolicy) Reset() {
+	*x = StoredPolicy{}
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *StoredPolicy) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*StoredPolicy) ProtoMessage() {}
+
+func (x *StoredPolicy) ProtoReflect() protoreflect.Message {
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use StoredPolicy.ProtoReflect.Descriptor instead.
+func (*StoredPolicy) Descriptor() ([]byte, []int) {
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{11}
+}
+
+func (x *StoredPolicy) GetPolicy() *Policy {
+	if x != nil {
+		return x.Policy
+	}
+	return nil
+}
+
+func (x *StoredPolicy) GetVersion() int32 {
+	if x != nil {
+		return x.Version
+	}
+	return 0
+}
+
+func (x *StoredPolicy) GetSetBy() string {
+	if x != nil {
+		return x.SetBy
+	}
+	return ""
+}
+
+func (x *StoredPolicy) GetSetTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.SetTime
+	}
+	return nil
+}
+
+// Asks for the policy of a scope.
+type GetPolicyRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+	TenantId string `protobuf:"bytes,1,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
+	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
+	ProjectId     string `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetPolicyRequest) Reset() {
+	*x = GetPolicyRequest{}
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[12]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetPolicyRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetPolicyRequest) ProtoMessage() {}
+
+func (x *GetPolicyRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[12]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetPolicyRequest.ProtoReflect.Descriptor instead.
+func (*GetPolicyRequest) Descriptor() ([]byte, []int) {
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{12}
+}
+
+func (x *GetPolicyRequest) GetTenantId() string {
+	if x != nil {
+		return x.TenantId
+	}
+	return ""
+}
+
+func (x *GetPolicyRequest) GetProjectId() string {
+	if x != nil {
+		return x.ProjectId
+	}
+	return ""
+}
+
+// The policy of a scope.
+type GetPolicyResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The tenant that the answer is about.
+	TenantId string `protobuf:"bytes,1,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
+	// The project that the answer is about.
+	ProjectId string `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
+	// The project's own policy; absent when none is set.
+	Project *StoredPolicy `protobuf:"bytes,3,opt,name=project,proto3" json:"project,omitempty"`
+	// The tenant's policy; absent when none is set, or when the token is not good for all of the tenant's projects.
+	Tenant *StoredPolicy `protobuf:"bytes,4,opt,name=tenant,proto3" json:"tenant,omitempty"`
+	// What is in force for the project at this sidecar: every value of `retention`, and all advice that is not given. Its
+	// `caps` are empty: `GetServerInfoResponse.spend_caps` has those in force.
+	InForce       *Policy `protobuf:"bytes,5,opt,name=in_force,json=inForce,proto3" json:"in_force,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetPolicyResponse) Reset() {
+	*x = GetPolicyResponse{}
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[13]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetPolicyResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetPolicyResponse) ProtoMessage() {}
+
+func (x *GetPolicyResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[13]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetPolicyResponse.ProtoReflect.Descriptor instead.
+func (*GetPolicyResponse) Descriptor() ([]byte, []int) {
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{13}
+}
+
+func (x *GetPolicyResponse) GetTenantId() string {
+	if x != nil {
+		return x.TenantId
+	}
+	return ""
+}
+
+func (x *GetPolicyResponse) GetProjectId() string {
+	if x != nil {
+		return x.ProjectId
+	}
+	return ""
+}
+
+func (x *GetPolicyResponse) GetProject() *StoredPolicy {
+	if x != nil {
+		return x.Project
+	}
+	return nil
+}
+
+func (x *GetPolicyResponse) GetTenant() *StoredPolicy {
+	if x != nil {
+		return x.Tenant
+	}
+	return nil
+}
+
+func (x *GetPolicyResponse) GetInForce() *Policy {
+	if x != nil {
+		return x.InForce
+	}
+	return nil
+}
+
+// Replaces a policy.
+type SetPolicyRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+	TenantId string `protobuf:"bytes,1,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
+	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
+	ProjectId string `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
+	// Makes this write repeatable: 1 to 128 printable characters; chosen by the server when empty. For 24 hours the same
+	// id gets the same answer for the same content, and is refused for other content.
+	RequestId string `protobuf:"bytes,3,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
+	// Whom the policy is for.
+	Level PolicyLevel `protobuf:"varint,4,opt,name=level,proto3,enum=sidemirror.v1.PolicyLevel" json:"level,omitempty"`
+	// The whole policy; one without any value removes what was set. Required.
+	Policy *Policy `protobuf:"bytes,5,opt,name=policy,proto3" json:"policy,omitempty"`
+	// The version that the stored policy must have, else FAILED_PRECONDITION: 0 to 2,147,483,647, where 0 means any.
+	IfVersion     int32 `protobuf:"varint,6,opt,name=if_version,json=ifVersion,proto3" json:"if_version,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SetPolicyRequest) Reset() {
+	*x = SetPolicyRequest{}
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SetPolicyRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SetPolicyRequest) ProtoMessage() {}
+
+func (x *SetPolicyRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SetPolicyRequest.ProtoReflect.Descriptor instead.
+func (*SetPolicyRequest) Descriptor() ([]byte, []int) {
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *SetPolicyRequest) GetTenantId() string {
+	if x != nil {
+		return x.TenantId
+	}
+	return ""
+}
+
+func (x *SetPolicyRequest) GetProjectId() string {
+	if x != nil {
+		return x.ProjectId
+	}
+	return ""
+}
+
+func (x *SetPolicyRequest) GetRequestId() string {
+	if x != nil {
+		return x.RequestId
+	}
+	return ""
+}
+
+func (x *SetPolicyRequest) GetLevel() PolicyLevel {
+	if x != nil {
+		return x.Level
+	}
+	return PolicyLevel_POLICY_LEVEL_UNSPECIFIED
+}
+
+func (x *SetPolicyRequest) GetPolicy() *Policy {
+	if x != nil {
+		return x.Policy
+	}
+	return nil
+}
+
+func (x *SetPolicyRequest) GetIfVersion() int32 {
+	if x != nil {
+		return x.IfVersion
+	}
+	return 0
+}
+
+// The policy as it is stored now.
+type SetPolicyResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The policy; absent when it was removed.
+	Stored        *StoredPolicy `protobuf:"bytes,1,opt,name=stored,proto3" json:"stored,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SetPolicyResponse) Reset() {
+	*x = SetPolicyResponse{}
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SetPolicyResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SetPolicyResponse) ProtoMessage() {}
+
+func (x *SetPolicyResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SetPolicyResponse.ProtoReflect.Descriptor instead.
+func (*SetPolicyResponse) Descriptor() ([]byte, []int) {
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{15}
+}
+
+func (x *SetPolicyResponse) GetStored() *StoredPolicy {
+	if x != nil {
+		return x.Stored
+	}
+	return nil
+}
+
+// Asks to erase one turn, session or subject.
+type EraseRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+	TenantId string `protobuf:"bytes,1,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
+	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
+	ProjectId string `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
+	// Makes this write repeatable: 1 to 128 printable characters; chosen by the server when empty. For 24 hours the same
+	// id gets the same answer for the same content, and is refused for other content.
+	RequestId string `protobuf:"bytes,3,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
+	// What to erase. Required.
+	//
+	// Types that are valid to be assigned to Target:
+	//
+	//	*EraseRequest_TurnId
+	//	*EraseRequest_SessionId
+	//	*EraseRequest_SubjectId
+	Target        isEraseRequest_Target `protobuf_oneof:"target"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *EraseRequest) Reset() {
+	*x = EraseRequest{}
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[16]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *EraseRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*EraseRequest) ProtoMessage() {}
+
+func (x *EraseRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[16]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use EraseRequest.ProtoReflect.Descriptor instead.
+func (*EraseRequest) Descriptor() ([]byte, []int) {
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{16}
+}
+
+func (x *EraseRequest) GetTenantId() string {
+	if x != nil {
+		return x.TenantId
+	}
+	return ""
+}
+
+func (x *EraseRequest) GetProjectId() string {
+	if x != nil {
+		return x.ProjectId
+	}
+	return ""
+}
+
+func (x *EraseRequest) GetRequestId() string {
+	if x != nil {
+		return x.RequestId
+	}
+	return ""
+}
+
+func (x *EraseRequest) GetTarget() isEraseRequest_Target {
+	if x != nil {
+		return x.Target
+	}
+	return nil
+}
+
+func (x *EraseRequest) GetTurnId() string {
+	if x != nil {
+		if x, ok := x.Target.(*EraseRequest_TurnId); ok {
+			return x.TurnId
+		}
+	}
+	return ""
+}
+
+func (x *EraseRequest) GetSessionId() string {
+	if x != nil {
+		if x, ok := x.Target.(*EraseRequest_SessionId); ok {
+			return x.SessionId
+		}
+	}
+	return ""
+}
+
+func (x *EraseRequest) GetSubjectId() string {
+	if x != nil {
+		if x, ok := x.Target.(*EraseRequest_SubjectId); ok {
+			return x.SubjectId
+		}
+	}
+	return ""
+}
+
+type isEraseRequest_Target interface {
+	isEraseRequest_Target()
+}
+
+type EraseRequest_TurnId struct {
+	// A turn: 1 to 128 printable characters.
+	TurnId string `protobuf:"bytes,4,opt,name=turn_id,json=turnId,proto3,oneof"`
+}
+
+type EraseRequest_SessionId struct {
+	// A session with all its turns: 1 to 128 printable characters.
+	SessionId string `protobuf:"bytes,5,opt,name=session_id,json=sessionId,proto3,oneof"`
+}
+
+type EraseRequest_SubjectId struct {
+	// A subject, with the sessions, turns and texts that name it in `subject_ids`: 1 to 128 printable characters.
+	SubjectId string `protobuf:"bytes,6,opt,name=subject_id,json=subjectId,proto3,oneof"`
+}
+
+func (*EraseRequest_TurnId) isEraseRequest_Target() {}
+
+func (*EraseRequest_SessionId) isEraseRequest_Target() {}
+
+func (*EraseRequest_SubjectId) isEraseRequest_Target() {}
+
+// Everything is erased. If the call's deadline comes first, the erasure still goes on: the same call again waits for its
+// end.
+type EraseResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// How many records were removed, by kind; kinds without one are left out: `sessions`, `turns`, `entries` (events and
+	// directives), `critiques`, `receipts`, `outcomes`, `trials`, `goal_reports`, `goal_reflections`, `memories`,
+	// `memory_versions`, `dreams` (unfinished or kept answers of dreams) and `answers` (of repeatable writes). Memories that
+	// were made anew count as `memories_made_anew`, turns that were shown an erased lesson as `turns_rewritten`. A later
+	// server may count further kinds.
+	Counts map[string]int64 `protobuf:"bytes,1,rep,name=counts,proto3" json:"counts,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"varint,2,opt,name=value"`
+	// When the erasure began. Records that were stored before this time are erased.
+	EraseTime     *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=erase_time,json=eraseTime,proto3" json:"erase_time,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *EraseResponse) Reset() {
+	*x = EraseResponse{}
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[17]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *EraseResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*EraseResponse) ProtoMessage() {}
+
+func (x *EraseResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[17]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use EraseResponse.ProtoReflect.Descriptor instead.
+func (*EraseResponse) Descriptor() ([]byte, []int) {
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{17}
+}
+
+func (x *EraseResponse) GetCounts() map[string]int64 {
+	if x != nil {
+		return x.Counts
+	}
+	return nil
+}
+
+func (x *EraseResponse) GetEraseTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.EraseTime
+	}
+	return nil
+}
+
+// Asks for the tombstones of a project.
+type ListTombstonesRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+	TenantId string `protobuf:"bytes,1,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
+	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
+	ProjectId string `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
+	// How many to return: 0 means 50, and more than 1,000 means 1,000.
+	PageSize int32 `protobuf:"varint,3,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
+	// The `next_page_token` of the previous page; empty for the first page. Valid only for the same query.
+	PageToken     string `protobuf:"bytes,4,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListTombstonesRequest) Reset() {
+	*x = ListTombstonesRequest{}
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[18]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListTombstonesRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListTombstonesRequest) ProtoMessage() {}
+
+func (x *ListTombstonesRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[18]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListTombstonesRequest.ProtoReflect.Descriptor instead.
+func (*ListTombstonesRequest) Descriptor() ([]byte, []int) {
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{18}
+}
+
+func (x *ListTombstonesRequest) GetTenantId() string {
+	if x != nil {
+		return x.TenantId
+	}
+	return ""
+}
+
+func (x *ListTombstonesRequest) GetProjectId() string {
+	if x != nil {
+		return x.ProjectId
+	}
+	return ""
+}
+
+func (x *ListTombstonesRequest) GetPageSize() int32 {
+	if x != nil {
+		return x.PageSize
+	}
+	return 0
+}
+
+func (x *ListTombstonesRequest) GetPageToken() string {
+	if x != nil {
+		return x.PageToken
+	}
+	return ""
+}
+
+// One page of tombstones.
+type ListTombstonesResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Tombstones, by kind and digest.
+	Tombstones []*Tombstone `protobuf:"bytes,1,rep,name=tombstones,proto3" json:"tombstones,omitempty"`
+	// The token of the next page; empty on the last page.
+	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListTombstonesResponse) Reset() {
+	*x = ListTombstonesResponse{}
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[19]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListTombstonesResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListTombstonesResponse) ProtoMessage() {}
+
+func (x *ListTombstonesResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[19]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListTombstonesResponse.ProtoReflect.Descriptor instead.
+func (*ListTombstonesResponse) Descriptor() ([]byte, []int) {
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{19}
+}
+
+func (x *ListTombstonesResponse) GetTombstones() []*Tombstone {
+	if x != nil {
+		return x.Tombstones
+	}
+	return nil
+}
+
+func (x *ListTombstonesResponse) GetNextPageToken() string {
+	if x != nil {
+		return x.NextPageToken
+	}
+	return ""
+}
+
+// The record that something was erased, without its content.
+type Tombstone struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The kind of what was erased: `subject`, `session`, `turn`, `memory`, `critique` or `goal_report`.
+	Kind string `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"`
+	// A hexadecimal digest of the tenant, the project, the kind and the id. A guessed id can be checked against it.
+	Digest string `protobuf:"bytes,2,opt,name=digest,proto3" json:"digest,omitempty"`
+	// When it was erased.
+	EraseTime     *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=erase_time,json=eraseTime,proto3" json:"erase_time,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Tombstone) Reset() {
+	*x = Tombstone{}
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[20]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Tombstone) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Tombstone) ProtoMessage() {}
+
+func (x *Tombstone) ProtoReflect() protoreflect.Message {
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[20]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Tombstone.ProtoReflect.Descriptor instead.
+func (*Tombstone) Descriptor() ([]byte, []int) {
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{20}
+}
+
+func (x *Tombstone) GetKind() string {
+	if x != nil {
+		return x.Kind
+	}
+	return ""
+}
+
+func (x *Tombstone) GetDigest() string {
+	if x != nil {
+		return x.Digest
+	}
+	return ""
+}
+
+func (x *Tombstone) GetEraseTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.EraseTime
+	}
+	return nil
+}
+
 var File_sidemirror_v1_sidecar_proto protoreflect.FileDescriptor
 
 const file_sidemirror_v1_sidecar_proto_rawDesc = "" +
 	"\n" +
-	"\x1bsidemirror/v1/sidecar.proto\x12\rsidemirror.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1csidemirror/v1/thinking.proto\"R\n" +
+	"\x1bsidemirror/v1/sidecar.proto\x12\rsidemirror.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1csidemirror/v1/thinking.proto\"R\n" +
 	"\x14GetServerInfoRequest\x12\x1b\n" +
 	"\ttenant_id\x18\x01 \x01(\tR\btenantId\x12\x1d\n" +
 	"\n" +
-	"project_id\x18\x02 \x01(\tR\tprojectId\"\xc2\x04\n" +
+	"project_id\x18\x02 \x01(\tR\tprojectId\"\xa3\x05\n" +
 	"\x15GetServerInfoResponse\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\tR\aversion\x12\x1b\n" +
 	"\ttenant_id\x18\x02 \x01(\tR\btenantId\x12\x1d\n" +
@@ -654,7 +1917,10 @@ const file_sidemirror_v1_sidecar_proto_rawDesc = "" +
 	"\x05spend\x18\t \x03(\v2\x14.sidemirror.v1.SpendR\x05spend\x126\n" +
 	"\n" +
 	"spend_caps\x18\n" +
-	" \x03(\v2\x17.sidemirror.v1.SpendCapR\tspendCaps\x1a9\n" +
+	" \x03(\v2\x17.sidemirror.v1.SpendCapR\tspendCaps\x12#\n" +
+	"\rspend_unknown\x18\v \x01(\bR\fspendUnknown\x12:\n" +
+	"\vstore_clock\x18\f \x01(\v2\x19.sidemirror.v1.StoreClockR\n" +
+	"storeClock\x1a9\n" +
 	"\vLimitsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\x03R\x05value:\x028\x01\"s\n" +
@@ -664,7 +1930,11 @@ const file_sidemirror_v1_sidecar_proto_rawDesc = "" +
 	"\n" +
 	"durability\x18\x03 \x01(\tR\n" +
 	"durability\x12\x1c\n" +
-	"\tavailable\x18\x04 \x01(\bR\tavailable\"u\n" +
+	"\tavailable\x18\x04 \x01(\bR\tavailable\"S\n" +
+	"\n" +
+	"StoreClock\x12/\n" +
+	"\x05ahead\x18\x01 \x01(\v2\x19.google.protobuf.DurationR\x05ahead\x12\x14\n" +
+	"\x05doubt\x18\x02 \x01(\tR\x05doubt\"u\n" +
 	"\tModelInfo\x12\x18\n" +
 	"\apurpose\x18\x01 \x01(\tR\apurpose\x12\x1a\n" +
 	"\bprovider\x18\x02 \x01(\tR\bprovider\x12\x14\n" +
@@ -679,7 +1949,7 @@ const file_sidemirror_v1_sidecar_proto_rawDesc = "" +
 	"\x0freserved_tokens\x18\x06 \x01(\x03R\x0ereservedTokens\x12!\n" +
 	"\freserved_usd\x18\a \x01(\x01R\vreservedUsd\x12'\n" +
 	"\x0forphaned_tokens\x18\b \x01(\x03R\x0eorphanedTokens\x12!\n" +
-	"\forphaned_usd\x18\t \x01(\x01R\vorphanedUsd\"\xbf\x02\n" +
+	"\forphaned_usd\x18\t \x01(\x01R\vorphanedUsd\"\xf3\x02\n" +
 	"\bSpendCap\x12/\n" +
 	"\x05level\x18\x01 \x01(\x0e2\x19.sidemirror.v1.SpendLevelR\x05level\x12\x18\n" +
 	"\apurpose\x18\x02 \x01(\tR\apurpose\x12)\n" +
@@ -689,18 +1959,131 @@ const file_sidemirror_v1_sidecar_proto_rawDesc = "" +
 	"usedTokens\x12\x19\n" +
 	"\bused_usd\x18\x06 \x01(\x01R\ausedUsd\x129\n" +
 	"\n" +
-	"reset_time\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\tresetTimeB\x11\n" +
+	"reset_time\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\tresetTime\x122\n" +
+	"\x05owner\x18\b \x01(\x0e2\x1c.sidemirror.v1.SpendCapOwnerR\x05ownerB\x11\n" +
 	"\x0f_tokens_per_dayB\x0e\n" +
-	"\f_usd_per_day*\x8a\x01\n" +
+	"\f_usd_per_day\"\xa9\x01\n" +
+	"\x06Policy\x12<\n" +
+	"\tretention\x18\x01 \x01(\v2\x1e.sidemirror.v1.RetentionPolicyR\tretention\x12,\n" +
+	"\x04caps\x18\x02 \x03(\v2\x18.sidemirror.v1.PolicyCapR\x04caps\x123\n" +
+	"\x06advice\x18\x03 \x01(\v2\x1b.sidemirror.v1.AdvicePolicyR\x06advice\"\xea\x02\n" +
+	"\x0fRetentionPolicy\x12\"\n" +
+	"\n" +
+	"spend_days\x18\x01 \x01(\x05H\x00R\tspendDays\x88\x01\x01\x12(\n" +
+	"\rcritique_days\x18\x02 \x01(\x05H\x01R\fcritiqueDays\x88\x01\x01\x12$\n" +
+	"\vmemory_days\x18\x03 \x01(\x05H\x02R\n" +
+	"memoryDays\x88\x01\x01\x120\n" +
+	"\x11memory_importance\x18\x04 \x01(\x01H\x03R\x10memoryImportance\x88\x01\x01\x12&\n" +
+	"\fmemory_count\x18\x05 \x01(\x03H\x04R\vmemoryCount\x88\x01\x01\x12\"\n" +
+	"\n" +
+	"trace_days\x18\x06 \x01(\x05H\x05R\ttraceDays\x88\x01\x01B\r\n" +
+	"\v_spend_daysB\x10\n" +
+	"\x0e_critique_daysB\x0e\n" +
+	"\f_memory_daysB\x14\n" +
+	"\x12_memory_importanceB\x0f\n" +
+	"\r_memory_countB\r\n" +
+	"\v_trace_days\"\x98\x01\n" +
+	"\tPolicyCap\x12\x18\n" +
+	"\apurpose\x18\x01 \x01(\tR\apurpose\x12)\n" +
+	"\x0etokens_per_day\x18\x02 \x01(\x03H\x00R\ftokensPerDay\x88\x01\x01\x12#\n" +
+	"\vusd_per_day\x18\x03 \x01(\x01H\x01R\tusdPerDay\x88\x01\x01B\x11\n" +
+	"\x0f_tokens_per_dayB\x0e\n" +
+	"\f_usd_per_day\"^\n" +
+	"\fAdvicePolicy\x12+\n" +
+	"\x03off\x18\x01 \x03(\x0e2\x19.sidemirror.v1.AdviceKindR\x03off\x12!\n" +
+	"\fsilenced_ids\x18\x02 \x03(\tR\vsilencedIds\"\xa5\x01\n" +
+	"\fStoredPolicy\x12-\n" +
+	"\x06policy\x18\x01 \x01(\v2\x15.sidemirror.v1.PolicyR\x06policy\x12\x18\n" +
+	"\aversion\x18\x02 \x01(\x05R\aversion\x12\x15\n" +
+	"\x06set_by\x18\x03 \x01(\tR\x05setBy\x125\n" +
+	"\bset_time\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\asetTime\"N\n" +
+	"\x10GetPolicyRequest\x12\x1b\n" +
+	"\ttenant_id\x18\x01 \x01(\tR\btenantId\x12\x1d\n" +
+	"\n" +
+	"project_id\x18\x02 \x01(\tR\tprojectId\"\xed\x01\n" +
+	"\x11GetPolicyResponse\x12\x1b\n" +
+	"\ttenant_id\x18\x01 \x01(\tR\btenantId\x12\x1d\n" +
+	"\n" +
+	"project_id\x18\x02 \x01(\tR\tprojectId\x125\n" +
+	"\aproject\x18\x03 \x01(\v2\x1b.sidemirror.v1.StoredPolicyR\aproject\x123\n" +
+	"\x06tenant\x18\x04 \x01(\v2\x1b.sidemirror.v1.StoredPolicyR\x06tenant\x120\n" +
+	"\bin_force\x18\x05 \x01(\v2\x15.sidemirror.v1.PolicyR\ainForce\"\xed\x01\n" +
+	"\x10SetPolicyRequest\x12\x1b\n" +
+	"\ttenant_id\x18\x01 \x01(\tR\btenantId\x12\x1d\n" +
+	"\n" +
+	"project_id\x18\x02 \x01(\tR\tprojectId\x12\x1d\n" +
+	"\n" +
+	"request_id\x18\x03 \x01(\tR\trequestId\x120\n" +
+	"\x05level\x18\x04 \x01(\x0e2\x1a.sidemirror.v1.PolicyLevelR\x05level\x12-\n" +
+	"\x06policy\x18\x05 \x01(\v2\x15.sidemirror.v1.PolicyR\x06policy\x12\x1d\n" +
+	"\n" +
+	"if_version\x18\x06 \x01(\x05R\tifVersion\"H\n" +
+	"\x11SetPolicyResponse\x123\n" +
+	"\x06stored\x18\x01 \x01(\v2\x1b.sidemirror.v1.StoredPolicyR\x06stored\"\xd0\x01\n" +
+	"\fEraseRequest\x12\x1b\n" +
+	"\ttenant_id\x18\x01 \x01(\tR\btenantId\x12\x1d\n" +
+	"\n" +
+	"project_id\x18\x02 \x01(\tR\tprojectId\x12\x1d\n" +
+	"\n" +
+	"request_id\x18\x03 \x01(\tR\trequestId\x12\x19\n" +
+	"\aturn_id\x18\x04 \x01(\tH\x00R\x06turnId\x12\x1f\n" +
+	"\n" +
+	"session_id\x18\x05 \x01(\tH\x00R\tsessionId\x12\x1f\n" +
+	"\n" +
+	"subject_id\x18\x06 \x01(\tH\x00R\tsubjectIdB\b\n" +
+	"\x06target\"\xc7\x01\n" +
+	"\rEraseResponse\x12@\n" +
+	"\x06counts\x18\x01 \x03(\v2(.sidemirror.v1.EraseResponse.CountsEntryR\x06counts\x129\n" +
+	"\n" +
+	"erase_time\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\teraseTime\x1a9\n" +
+	"\vCountsEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\x03R\x05value:\x028\x01\"\x8f\x01\n" +
+	"\x15ListTombstonesRequest\x12\x1b\n" +
+	"\ttenant_id\x18\x01 \x01(\tR\btenantId\x12\x1d\n" +
+	"\n" +
+	"project_id\x18\x02 \x01(\tR\tprojectId\x12\x1b\n" +
+	"\tpage_size\x18\x03 \x01(\x05R\bpageSize\x12\x1d\n" +
+	"\n" +
+	"page_token\x18\x04 \x01(\tR\tpageToken\"z\n" +
+	"\x16ListTombstonesResponse\x128\n" +
+	"\n" +
+	"tombstones\x18\x01 \x03(\v2\x18.sidemirror.v1.TombstoneR\n" +
+	"tombstones\x12&\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"r\n" +
+	"\tTombstone\x12\x12\n" +
+	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x16\n" +
+	"\x06digest\x18\x02 \x01(\tR\x06digest\x129\n" +
+	"\n" +
+	"erase_time\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\teraseTime*\x8a\x01\n" +
 	"\n" +
 	"SpendLevel\x12\x1b\n" +
 	"\x17SPEND_LEVEL_UNSPECIFIED\x10\x00\x12\x15\n" +
 	"\x11SPEND_LEVEL_TOTAL\x10\x01\x12\x17\n" +
 	"\x13SPEND_LEVEL_PURPOSE\x10\x02\x12\x16\n" +
 	"\x12SPEND_LEVEL_TENANT\x10\x03\x12\x17\n" +
-	"\x13SPEND_LEVEL_PROJECT\x10\x042q\n" +
+	"\x13SPEND_LEVEL_PROJECT\x10\x04*\x86\x01\n" +
+	"\rSpendCapOwner\x12\x1f\n" +
+	"\x1bSPEND_CAP_OWNER_UNSPECIFIED\x10\x00\x12\x1b\n" +
+	"\x17SPEND_CAP_OWNER_SIDECAR\x10\x01\x12\x1a\n" +
+	"\x16SPEND_CAP_OWNER_TENANT\x10\x02\x12\x1b\n" +
+	"\x17SPEND_CAP_OWNER_PROJECT\x10\x03*^\n" +
+	"\vPolicyLevel\x12\x1c\n" +
+	"\x18POLICY_LEVEL_UNSPECIFIED\x10\x00\x12\x18\n" +
+	"\x14POLICY_LEVEL_PROJECT\x10\x01\x12\x17\n" +
+	"\x13POLICY_LEVEL_TENANT\x10\x02*s\n" +
+	"\n" +
+	"AdviceKind\x12\x1b\n" +
+	"\x17ADVICE_KIND_UNSPECIFIED\x10\x00\x12\x13\n" +
+	"\x0fADVICE_KIND_ALL\x10\x01\x12\x17\n" +
+	"\x13ADVICE_KIND_LESSONS\x10\x02\x12\x1a\n" +
+	"\x16ADVICE_KIND_RECOVERIES\x10\x032\xbe\x03\n" +
 	"\x0eSidecarService\x12_\n" +
-	"\rGetServerInfo\x12#.sidemirror.v1.GetServerInfoRequest\x1a$.sidemirror.v1.GetServerInfoResponse\"\x03\x90\x02\x01B\xc0\x01\n" +
+	"\rGetServerInfo\x12#.sidemirror.v1.GetServerInfoRequest\x1a$.sidemirror.v1.GetServerInfoResponse\"\x03\x90\x02\x01\x12B\n" +
+	"\x05Erase\x12\x1b.sidemirror.v1.EraseRequest\x1a\x1c.sidemirror.v1.EraseResponse\x12b\n" +
+	"\x0eListTombstones\x12$.sidemirror.v1.ListTombstonesRequest\x1a%.sidemirror.v1.ListTombstonesResponse\"\x03\x90\x02\x01\x12S\n" +
+	"\tGetPolicy\x12\x1f.sidemirror.v1.GetPolicyRequest\x1a .sidemirror.v1.GetPolicyResponse\"\x03\x90\x02\x01\x12N\n" +
+	"\tSetPolicy\x12\x1f.sidemirror.v1.SetPolicyRequest\x1a .sidemirror.v1.SetPolicyResponseB\xc0\x01\n" +
 	"\x11com.sidemirror.v1B\fSidecarProtoP\x01ZHgithub.com/sidemirror/sidemirror/generated/go/sidemirror/v1;sidemirrorv1\xa2\x02\x03SXX\xaa\x02\rSidemirror.V1\xca\x02\rSidemirror\\V1\xe2\x02\x19Sidemirror\\V1\\GPBMetadata\xea\x02\x0eSidemirror::V1b\x06proto3"
 
 var (
@@ -715,38 +2098,85 @@ func file_sidemirror_v1_sidecar_proto_rawDescGZIP() []byte {
 	return file_sidemirror_v1_sidecar_proto_rawDescData
 }
 
-var file_sidemirror_v1_sidecar_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_sidemirror_v1_sidecar_proto_msgTypes = make([]protoimpl.MessageInfo, 7)
+var file_sidemirror_v1_sidecar_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
+var file_sidemirror_v1_sidecar_proto_msgTypes = make([]protoimpl.MessageInfo, 23)
 var file_sidemirror_v1_sidecar_proto_goTypes = []any{
-	(SpendLevel)(0),               // 0: sidemirror.v1.SpendLevel
-	(*GetServerInfoRequest)(nil),  // 1: sidemirror.v1.GetServerInfoRequest
-	(*GetServerInfoResponse)(nil), // 2: sidemirror.v1.GetServerInfoResponse
-	(*StoreInfo)(nil),             // 3: sidemirror.v1.StoreInfo
-	(*ModelInfo)(nil),             // 4: sidemirror.v1.ModelInfo
-	(*Spend)(nil),                 // 5: sidemirror.v1.Spend
-	(*SpendCap)(nil),              // 6: sidemirror.v1.SpendCap
-	nil,                           // 7: sidemirror.v1.GetServerInfoResponse.LimitsEntry
-	(*ThinkingConfig)(nil),        // 8: sidemirror.v1.ThinkingConfig
-	(*TurnBudget)(nil),            // 9: sidemirror.v1.TurnBudget
-	(*timestamppb.Timestamp)(nil), // 10: google.protobuf.Timestamp
+	(SpendLevel)(0),                // 0: sidemirror.v1.SpendLevel
+	(SpendCapOwner)(0),             // 1: sidemirror.v1.SpendCapOwner
+	(PolicyLevel)(0),               // 2: sidemirror.v1.PolicyLevel
+	(AdviceKind)(0),                // 3: sidemirror.v1.AdviceKind
+	(*GetServerInfoRequest)(nil),   // 4: sidemirror.v1.GetServerInfoRequest
+	(*GetServerInfoResponse)(nil),  // 5: sidemirror.v1.GetServerInfoResponse
+	(*StoreInfo)(nil),              // 6: sidemirror.v1.StoreInfo
+	(*StoreClock)(nil),             // 7: sidemirror.v1.StoreClock
+	(*ModelInfo)(nil),              // 8: sidemirror.v1.ModelInfo
+	(*Spend)(nil),                  // 9: sidemirror.v1.Spend
+	(*SpendCap)(nil),               // 10: sidemirror.v1.SpendCap
+	(*Policy)(nil),                 // 11: sidemirror.v1.Policy
+	(*RetentionPolicy)(nil),        // 12: sidemirror.v1.RetentionPolicy
+	(*PolicyCap)(nil),              // 13: sidemirror.v1.PolicyCap
+	(*AdvicePolicy)(nil),           // 14: sidemirror.v1.AdvicePolicy
+	(*StoredPolicy)(nil),           // 15: sidemirror.v1.StoredPolicy
+	(*GetPolicyRequest)(nil),       // 16: sidemirror.v1.GetPolicyRequest
+	(*GetPolicyResponse)(nil),      // 17: sidemirror.v1.GetPolicyResponse
+	(*SetPolicyRequest)(nil),       // 18: sidemirror.v1.SetPolicyRequest
+	(*SetPolicyResponse)(nil),      // 19: sidemirror.v1.SetPolicyResponse
+	(*EraseRequest)(nil),           // 20: sidemirror.v1.EraseRequest
+	(*EraseResponse)(nil),          // 21: sidemirror.v1.EraseResponse
+	(*ListTombstonesRequest)(nil),  // 22: sidemirror.v1.ListTombstonesRequest
+	(*ListTombstonesResponse)(nil), // 23: sidemirror.v1.ListTombstonesResponse
+	(*Tombstone)(nil),              // 24: sidemirror.v1.Tombstone
+	nil,                            // 25: sidemirror.v1.GetServerInfoResponse.LimitsEntry
+	nil,                            // 26: sidemirror.v1.EraseResponse.CountsEntry
+	(*ThinkingConfig)(nil),         // 27: sidemirror.v1.ThinkingConfig
+	(*TurnBudget)(nil),             // 28: sidemirror.v1.TurnBudget
+	(*durationpb.Duration)(nil),    // 29: google.protobuf.Duration
+	(*timestamppb.Timestamp)(nil),  // 30: google.protobuf.Timestamp
 }
 var file_sidemirror_v1_sidecar_proto_depIdxs = []int32{
-	3,  // 0: sidemirror.v1.GetServerInfoResponse.stores:type_name -> sidemirror.v1.StoreInfo
-	4,  // 1: sidemirror.v1.GetServerInfoResponse.models:type_name -> sidemirror.v1.ModelInfo
-	8,  // 2: sidemirror.v1.GetServerInfoResponse.default_config:type_name -> sidemirror.v1.ThinkingConfig
-	9,  // 3: sidemirror.v1.GetServerInfoResponse.default_budget:type_name -> sidemirror.v1.TurnBudget
-	7,  // 4: sidemirror.v1.GetServerInfoResponse.limits:type_name -> sidemirror.v1.GetServerInfoResponse.LimitsEntry
-	5,  // 5: sidemirror.v1.GetServerInfoResponse.spend:type_name -> sidemirror.v1.Spend
-	6,  // 6: sidemirror.v1.GetServerInfoResponse.spend_caps:type_name -> sidemirror.v1.SpendCap
-	0,  // 7: sidemirror.v1.SpendCap.level:type_name -> sidemirror.v1.SpendLevel
-	10, // 8: sidemirror.v1.SpendCap.reset_time:type_name -> google.protobuf.Timestamp
-	1,  // 9: sidemirror.v1.SidecarService.GetServerInfo:input_type -> sidemirror.v1.GetServerInfoRequest
-	2,  // 10: sidemirror.v1.SidecarService.GetServerInfo:output_type -> sidemirror.v1.GetServerInfoResponse
-	10, // [10:11] is the sub-list for method output_type
-	9,  // [9:10] is the sub-list for method input_type
-	9,  // [9:9] is the sub-list for extension type_name
-	9,  // [9:9] is the sub-list for extension extendee
-	0,  // [0:9] is the sub-list for field type_name
+	6,  // 0: sidemirror.v1.GetServerInfoResponse.stores:type_name -> sidemirror.v1.StoreInfo
+	8,  // 1: sidemirror.v1.GetServerInfoResponse.models:type_name -> sidemirror.v1.ModelInfo
+	27, // 2: sidemirror.v1.GetServerInfoResponse.default_config:type_name -> sidemirror.v1.ThinkingConfig
+	28, // 3: sidemirror.v1.GetServerInfoResponse.default_budget:type_name -> sidemirror.v1.TurnBudget
+	25, // 4: sidemirror.v1.GetServerInfoResponse.limits:type_name -> sidemirror.v1.GetServerInfoResponse.LimitsEntry
+	9,  // 5: sidemirror.v1.GetServerInfoResponse.spend:type_name -> sidemirror.v1.Spend
+	10, // 6: sidemirror.v1.GetServerInfoResponse.spend_caps:type_name -> sidemirror.v1.SpendCap
+	7,  // 7: sidemirror.v1.GetServerInfoResponse.store_clock:type_name -> sidemirror.v1.StoreClock
+	29, // 8: sidemirror.v1.StoreClock.ahead:type_name -> google.protobuf.Duration
+	0,  // 9: sidemirror.v1.SpendCap.level:type_name -> sidemirror.v1.SpendLevel
+	30, // 10: sidemirror.v1.SpendCap.reset_time:type_name -> google.protobuf.Timestamp
+	1,  // 11: sidemirror.v1.SpendCap.owner:type_name -> sidemirror.v1.SpendCapOwner
+	12, // 12: sidemirror.v1.Policy.retention:type_name -> sidemirror.v1.RetentionPolicy
+	13, // 13: sidemirror.v1.Policy.caps:type_name -> sidemirror.v1.PolicyCap
+	14, // 14: sidemirror.v1.Policy.advice:type_name -> sidemirror.v1.AdvicePolicy
+	3,  // 15: sidemirror.v1.AdvicePolicy.off:type_name -> sidemirror.v1.AdviceKind
+	11, // 16: sidemirror.v1.StoredPolicy.policy:type_name -> sidemirror.v1.Policy
+	30, // 17: sidemirror.v1.StoredPolicy.set_time:type_name -> google.protobuf.Timestamp
+	15, // 18: sidemirror.v1.GetPolicyResponse.project:type_name -> sidemirror.v1.StoredPolicy
+	15, // 19: sidemirror.v1.GetPolicyResponse.tenant:type_name -> sidemirror.v1.StoredPolicy
+	11, // 20: sidemirror.v1.GetPolicyResponse.in_force:type_name -> sidemirror.v1.Policy
+	2,  // 21: sidemirror.v1.SetPolicyRequest.level:type_name -> sidemirror.v1.PolicyLevel
+	11, // 22: sidemirror.v1.SetPolicyRequest.policy:type_name -> sidemirror.v1.Policy
+	15, // 23: sidemirror.v1.SetPolicyResponse.stored:type_name -> sidemirror.v1.StoredPolicy
+	26, // 24: sidemirror.v1.EraseResponse.counts:type_name -> sidemirror.v1.EraseResponse.CountsEntry
+	30, // 25: sidemirror.v1.EraseResponse.erase_time:type_name -> google.protobuf.Timestamp
+	24, // 26: sidemirror.v1.ListTombstonesResponse.tombstones:type_name -> sidemirror.v1.Tombstone
+	30, // 27: sidemirror.v1.Tombstone.erase_time:type_name -> google.protobuf.Timestamp
+	4,  // 28: sidemirror.v1.SidecarService.GetServerInfo:input_type -> sidemirror.v1.GetServerInfoRequest
+	20, // 29: sidemirror.v1.SidecarService.Erase:input_type -> sidemirror.v1.EraseRequest
+	22, // 30: sidemirror.v1.SidecarService.ListTombstones:input_type -> sidemirror.v1.ListTombstonesRequest
+	16, // 31: sidemirror.v1.SidecarService.GetPolicy:input_type -> sidemirror.v1.GetPolicyRequest
+	18, // 32: sidemirror.v1.SidecarService.SetPolicy:input_type -> sidemirror.v1.SetPolicyRequest
+	5,  // 33: sidemirror.v1.SidecarService.GetServerInfo:output_type -> sidemirror.v1.GetServerInfoResponse
+	21, // 34: sidemirror.v1.SidecarService.Erase:output_type -> sidemirror.v1.EraseResponse
+	23, // 35: sidemirror.v1.SidecarService.ListTombstones:output_type -> sidemirror.v1.ListTombstonesResponse
+	17, // 36: sidemirror.v1.SidecarService.GetPolicy:output_type -> sidemirror.v1.GetPolicyResponse
+	19, // 37: sidemirror.v1.SidecarService.SetPolicy:output_type -> sidemirror.v1.SetPolicyResponse
+	33, // [33:38] is the sub-list for method output_type
+	28, // [28:33] is the sub-list for method input_type
+	28, // [28:28] is the sub-list for extension type_name
+	28, // [28:28] is the sub-list for extension extendee
+	0,  // [0:28] is the sub-list for field type_name
 }
 
 func init() { file_sidemirror_v1_sidecar_proto_init() }
@@ -755,14 +2185,21 @@ func file_sidemirror_v1_sidecar_proto_init() {
 		return
 	}
 	file_sidemirror_v1_thinking_proto_init()
-	file_sidemirror_v1_sidecar_proto_msgTypes[5].OneofWrappers = []any{}
+	file_sidemirror_v1_sidecar_proto_msgTypes[6].OneofWrappers = []any{}
+	file_sidemirror_v1_sidecar_proto_msgTypes[8].OneofWrappers = []any{}
+	file_sidemirror_v1_sidecar_proto_msgTypes[9].OneofWrappers = []any{}
+	file_sidemirror_v1_sidecar_proto_msgTypes[16].OneofWrappers = []any{
+		(*EraseRequest_TurnId)(nil),
+		(*EraseRequest_SessionId)(nil),
+		(*EraseRequest_SubjectId)(nil),
+	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_sidemirror_v1_sidecar_proto_rawDesc), len(file_sidemirror_v1_sidecar_proto_rawDesc)),
-			NumEnums:      1,
-			NumMessages:   7,
+			NumEnums:      4,
+			NumMessages:   23,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

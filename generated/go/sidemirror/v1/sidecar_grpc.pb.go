@@ -19,17 +19,37 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	SidecarService_GetServerInfo_FullMethodName = "/sidemirror.v1.SidecarService/GetServerInfo"
+	SidecarService_GetServerInfo_FullMethodName  = "/sidemirror.v1.SidecarService/GetServerInfo"
+	SidecarService_Erase_FullMethodName          = "/sidemirror.v1.SidecarService/Erase"
+	SidecarService_ListTombstones_FullMethodName = "/sidemirror.v1.SidecarService/ListTombstones"
+	SidecarService_GetPolicy_FullMethodName      = "/sidemirror.v1.SidecarService/GetPolicy"
+	SidecarService_SetPolicy_FullMethodName      = "/sidemirror.v1.SidecarService/SetPolicy"
 )
 
 // SidecarServiceClient is the client API for SidecarService service.
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// Facts about this sidecar and its configuration.
+// Facts about this sidecar and its configuration, the erasure of what it stores, and the policies of the tenants that it
+// serves.
 type SidecarServiceClient interface {
 	// Version, stores, models, defaults, limits and spend of this server.
 	GetServerInfo(ctx context.Context, in *GetServerInfoRequest, opts ...grpc.CallOption) (*GetServerInfoResponse, error)
+	// Erases a turn, a session or a subject, with everything that was derived from it: events, directives, critiques,
+	// receipts and their outcomes, goal reports and reflections, memories, and stored answers. A memory that another
+	// source taught in the same words is made anew from that source; every other memory that rests on erased data is
+	// removed. An open turn ends: its further events are refused. The erasure goes on when the caller leaves, and after a
+	// crash. It leaves tombstones without content, so that no import, restored backup or late model answer brings the
+	// data back. Erasing something that does not exist succeeds. A subject may return: later texts about it are stored.
+	Erase(ctx context.Context, in *EraseRequest, opts ...grpc.CallOption) (*EraseResponse, error)
+	// The tombstones of the project, in a fixed order. They name what to erase again after an older backup is restored.
+	ListTombstones(ctx context.Context, in *ListTombstonesRequest, opts ...grpc.CallOption) (*ListTombstonesResponse, error)
+	// The policy of a project and of its tenant. Where calls carry tokens, the token must be an admin's.
+	GetPolicy(ctx context.Context, in *GetPolicyRequest, opts ...grpc.CallOption) (*GetPolicyResponse, error)
+	// Replaces the policy of a project or of its tenant. Every sidecar on the same store follows it within 10 seconds.
+	// Where calls carry tokens, the token must be an admin's, and for a tenant's policy good for all of the tenant's
+	// projects.
+	SetPolicy(ctx context.Context, in *SetPolicyRequest, opts ...grpc.CallOption) (*SetPolicyResponse, error)
 }
 
 type sidecarServiceClient struct {
@@ -50,14 +70,70 @@ func (c *sidecarServiceClient) GetServerInfo(ctx context.Context, in *GetServerI
 	return out, nil
 }
 
+func (c *sidecarServiceClient) Erase(ctx context.Context, in *EraseRequest, opts ...grpc.CallOption) (*EraseResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(EraseResponse)
+	err := c.cc.Invoke(ctx, SidecarService_Erase_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *sidecarServiceClient) ListTombstones(ctx context.Context, in *ListTombstonesRequest, opts ...grpc.CallOption) (*ListTombstonesResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListTombstonesResponse)
+	err := c.cc.Invoke(ctx, SidecarService_ListTombstones_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *sidecarServiceClient) GetPolicy(ctx context.Context, in *GetPolicyRequest, opts ...grpc.CallOption) (*GetPolicyResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(GetPolicyResponse)
+	err := c.cc.Invoke(ctx, SidecarService_GetPolicy_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *sidecarServiceClient) SetPolicy(ctx context.Context, in *SetPolicyRequest, opts ...grpc.CallOption) (*SetPolicyResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(SetPolicyResponse)
+	err := c.cc.Invoke(ctx, SidecarService_SetPolicy_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // SidecarServiceServer is the server API for SidecarService service.
 // All implementations must embed UnimplementedSidecarServiceServer
 // for forward compatibility.
 //
-// Facts about this sidecar and its configuration.
+// Facts about this sidecar and its configuration, the erasure of what it stores, and the policies of the tenants that it
+// serves.
 type SidecarServiceServer interface {
 	// Version, stores, models, defaults, limits and spend of this server.
 	GetServerInfo(context.Context, *GetServerInfoRequest) (*GetServerInfoResponse, error)
+	// Erases a turn, a session or a subject, with everything that was derived from it: events, directives, critiques,
+	// receipts and their outcomes, goal reports and reflections, memories, and stored answers. A memory that another
+	// source taught in the same words is made anew from that source; every other memory that rests on erased data is
+	// removed. An open turn ends: its further events are refused. The erasure goes on when the caller leaves, and after a
+	// crash. It leaves tombstones without content, so that no import, restored backup or late model answer brings the
+	// data back. Erasing something that does not exist succeeds. A subject may return: later texts about it are stored.
+	Erase(context.Context, *EraseRequest) (*EraseResponse, error)
+	// The tombstones of the project, in a fixed order. They name what to erase again after an older backup is restored.
+	ListTombstones(context.Context, *ListTombstonesRequest) (*ListTombstonesResponse, error)
+	// The policy of a project and of its tenant. Where calls carry tokens, the token must be an admin's.
+	GetPolicy(context.Context, *GetPolicyRequest) (*GetPolicyResponse, error)
+	// Replaces the policy of a project or of its tenant. Every sidecar on the same store follows it within 10 seconds.
+	// Where calls carry tokens, the token must be an admin's, and for a tenant's policy good for all of the tenant's
+	// projects.
+	SetPolicy(context.Context, *SetPolicyRequest) (*SetPolicyResponse, error)
 	mustEmbedUnimplementedSidecarServiceServer()
 }
 
@@ -70,6 +146,18 @@ type UnimplementedSidecarServiceServer struct{}
 
 func (UnimplementedSidecarServiceServer) GetServerInfo(context.Context, *GetServerInfoRequest) (*GetServerInfoResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method GetServerInfo not implemented")
+}
+func (UnimplementedSidecarServiceServer) Erase(context.Context, *EraseRequest) (*EraseResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method Erase not implemented")
+}
+func (UnimplementedSidecarServiceServer) ListTombstones(context.Context, *ListTombstonesRequest) (*ListTombstonesResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListTombstones not implemented")
+}
+func (UnimplementedSidecarServiceServer) GetPolicy(context.Context, *GetPolicyRequest) (*GetPolicyResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetPolicy not implemented")
+}
+func (UnimplementedSidecarServiceServer) SetPolicy(context.Context, *SetPolicyRequest) (*SetPolicyResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method SetPolicy not implemented")
 }
 func (UnimplementedSidecarServiceServer) mustEmbedUnimplementedSidecarServiceServer() {}
 func (UnimplementedSidecarServiceServer) testEmbeddedByValue()                        {}
@@ -110,6 +198,78 @@ func _SidecarService_GetServerInfo_Handler(srv interface{}, ctx context.Context,
 	return interceptor(ctx, in, info, handler)
 }
 
+func _SidecarService_Erase_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(EraseRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(SidecarServiceServer).Erase(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: SidecarService_Erase_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(SidecarServiceServer).Erase(ctx, req.(*EraseRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _SidecarService_ListTombstones_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListTombstonesRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(SidecarServiceServer).ListTombstones(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: SidecarService_ListTombstones_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(SidecarServiceServer).ListTombstones(ctx, req.(*ListTombstonesRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _SidecarService_GetPolicy_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetPolicyRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(SidecarServiceServer).GetPolicy(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: SidecarService_GetPolicy_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(SidecarServiceServer).GetPolicy(ctx, req.(*GetPolicyRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _SidecarService_SetPolicy_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(SetPolicyRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(SidecarServiceServer).SetPolicy(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: SidecarService_SetPolicy_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(SidecarServiceServer).SetPolicy(ctx, req.(*SetPolicyRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // SidecarService_ServiceDesc is the grpc.ServiceDesc for SidecarService service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -120,6 +280,22 @@ var SidecarService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "GetServerInfo",
 			Handler:    _SidecarService_GetServerInfo_Handler,
+		},
+		{
+			MethodName: "Erase",
+			Handler:    _SidecarService_Erase_Handler,
+		},
+		{
+			MethodName: "ListTombstones",
+			Handler:    _SidecarService_ListTombstones_Handler,
+		},
+		{
+			MethodName: "GetPolicy",
+			Handler:    _SidecarService_GetPolicy_Handler,
+		},
+		{
+			MethodName: "SetPolicy",
+			Handler:    _SidecarService_SetPolicy_Handler,
 		},
 	},
 	Streams:  []grpc.StreamDesc{},

@@ -86,7 +86,7 @@ func (ThinkLevel) EnumDescriptor() ([]byte, []int) {
 	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{0}
 }
 
-// How often the periodic rule holds within a turn whose number it matches.
+// How often the periodic rule applies within a turn whose number it matches.
 type PeriodicScope int32
 
 const (
@@ -394,7 +394,7 @@ type ThinkingConfig struct {
 	ReflectOnToolError *bool `protobuf:"varint,3,opt,name=reflect_on_tool_error,json=reflectOnToolError,proto3,oneof" json:"reflect_on_tool_error,omitempty"`
 	// Reflect when the agent is uncertain or stuck. Default true.
 	ReflectOnUncertainty *bool `protobuf:"varint,4,opt,name=reflect_on_uncertainty,json=reflectOnUncertainty,proto3,oneof" json:"reflect_on_uncertainty,omitempty"`
-	// How often the periodic rule holds within a turn.
+	// How often the periodic rule applies within a turn.
 	PeriodicScope PeriodicScope `protobuf:"varint,5,opt,name=periodic_scope,json=periodicScope,proto3,enum=sidemirror.v1.PeriodicScope" json:"periodic_scope,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -616,7 +616,7 @@ type MidTurnReflection struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Whether the reflection was made, or why not.
 	Status ResultStatus `protobuf:"varint,1,opt,name=status,proto3,enum=sidemirror.v1.ResultStatus" json:"status,omitempty"`
-	// More about the status, for people: which cap, until when.
+	// More about the status, for people, such as which cap was reached and when it resets.
 	Detail string `protobuf:"bytes,2,opt,name=detail,proto3" json:"detail,omitempty"`
 	// The assessment, as text. `[budget exhausted]`, `[deadline expired]` or `[reflection failed]` if there is none.
 	Reflection string `protobuf:"bytes,3,opt,name=reflection,proto3" json:"reflection,omitempty"`
@@ -745,7 +745,7 @@ type Session struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The session's id.
 	SessionId string `protobuf:"bytes,1,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
-	// The session's configuration, every field set.
+	// The session's configuration, with every field set.
 	Config *ThinkingConfig `protobuf:"bytes,2,opt,name=config,proto3" json:"config,omitempty"`
 	// How many turns were started in the session.
 	TurnCount int32 `protobuf:"varint,3,opt,name=turn_count,json=turnCount,proto3" json:"turn_count,omitempty"`
@@ -754,7 +754,9 @@ type Session struct {
 	// When the session was created.
 	CreateTime *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=create_time,json=createTime,proto3" json:"create_time,omitempty"`
 	// When the session was created, or its configuration last changed.
-	UpdateTime    *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=update_time,json=updateTime,proto3" json:"update_time,omitempty"`
+	UpdateTime *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=update_time,json=updateTime,proto3" json:"update_time,omitempty"`
+	// The subjects that the session is about, as given at its creation.
+	SubjectIds    []string `protobuf:"bytes,7,rep,name=subject_ids,json=subjectIds,proto3" json:"subject_ids,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -831,6 +833,13 @@ func (x *Session) GetUpdateTime() *timestamppb.Timestamp {
 	return nil
 }
 
+func (x *Session) GetSubjectIds() []string {
+	if x != nil {
+		return x.SubjectIds
+	}
+	return nil
+}
+
 // One event of a turn. At most 1 MiB in all. Texts are normalised and their secrets redacted before they are stored.
 type TurnEvent struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -858,7 +867,10 @@ type TurnEvent struct {
 	//	*TurnEvent_ReflectionRecorded
 	//	*TurnEvent_ResponseDrafted
 	//	*TurnEvent_TurnFinished
-	Kind          isTurnEvent_Kind `protobuf_oneof:"kind"`
+	Kind isTurnEvent_Kind `protobuf_oneof:"kind"`
+	// The subjects that the event is about: ids of the caller's own choice, by which Erase finds the turn. A turn is
+	// erased whole when one of its events is about the subject. At most 16. Each has 1 to 128 printable characters.
+	SubjectIds    []string `protobuf:"bytes,16,rep,name=subject_ids,json=subjectIds,proto3" json:"subject_ids,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1023,6 +1035,13 @@ func (x *TurnEvent) GetTurnFinished() *TurnFinished {
 		if x, ok := x.Kind.(*TurnEvent_TurnFinished); ok {
 			return x.TurnFinished
 		}
+	}
+	return nil
+}
+
+func (x *TurnEvent) GetSubjectIds() []string {
+	if x != nil {
+		return x.SubjectIds
 	}
 	return nil
 }
@@ -1263,10 +1282,10 @@ type ContextWish struct {
 	GoalId string `protobuf:"bytes,1,opt,name=goal_id,json=goalId,proto3" json:"goal_id,omitempty"`
 	// The task that lessons should fit, if it is not the turn's task. At most 256 KiB.
 	Task string `protobuf:"bytes,2,opt,name=task,proto3" json:"task,omitempty"`
-	// The most lessons: 0 to 10, where 0 means 5 with at most 2 of goals.
+	// The most lessons: 0 to 10, where 0 means 5, of which at most 2 come from goals.
 	MaxItems int32 `protobuf:"varint,3,opt,name=max_items,json=maxItems,proto3" json:"max_items,omitempty"`
-	// The turn's tools. Lessons for these come first, and lessons for other tools only are left out. At most 100. Each
-	// has at most 256 characters.
+	// The turn's tools. Lessons for these tools come first, and lessons that are only for other tools are left out. At
+	// most 100. Each has at most 256 characters.
 	Tools         []string `protobuf:"bytes,4,rep,name=tools,proto3" json:"tools,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1498,8 +1517,8 @@ func (x *ModelReturned) GetOutputTokens() int64 {
 // A tool was called.
 type ToolCalled struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The agent's id of the call, by which its result refers to it; may be empty when calls do not overlap. At most 128
-	// printable characters.
+	// The agent's id of the call, which its result repeats; may be empty when calls do not overlap. At most 128 printable
+	// characters.
 	CallId string `protobuf:"bytes,1,opt,name=call_id,json=callId,proto3" json:"call_id,omitempty"`
 	// The tool. 1 to 256 characters.
 	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
@@ -1691,7 +1710,7 @@ func (x *ToolFailed) GetError() string {
 // The agent is uncertain.
 type Uncertainty struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// How uncertain the agent is, 0 (sure) to 1; from 0.5 on it asks for a reflection.
+	// How uncertain the agent is, 0 (sure) to 1; a score of 0.5 or more asks for a reflection.
 	Score float64 `protobuf:"fixed64,1,opt,name=score,proto3" json:"score,omitempty"`
 	// What the agent is uncertain about; may be empty. At most 256 KiB.
 	Detail        string `protobuf:"bytes,2,opt,name=detail,proto3" json:"detail,omitempty"`
@@ -2198,7 +2217,7 @@ type TurnPlan struct {
 	Context *ContextBlock `protobuf:"bytes,7,opt,name=context,proto3" json:"context,omitempty"`
 	// Differences from the request, for people: clamps, and consequences such as "level OFF: no reflections".
 	Warnings []string `protobuf:"bytes,8,rep,name=warnings,proto3" json:"warnings,omitempty"`
-	// The configuration that applies, every field set.
+	// The configuration that applies, with every field set.
 	Config *ThinkingConfig `protobuf:"bytes,9,opt,name=config,proto3" json:"config,omitempty"`
 	// Who decides when the turn reflects.
 	ReflectionMode ReflectionMode `protobuf:"varint,10,opt,name=reflection_mode,json=reflectionMode,proto3,enum=sidemirror.v1.ReflectionMode" json:"reflection_mode,omitempty"`
@@ -2454,7 +2473,7 @@ func (x *Nudge) GetMessage() string {
 }
 
 // Entries of the turn that the server could not deliver on this stream. GetTurn returns those that are still stored. In
-// a watch: turns after its cursor, of any session, that were removed because of their age and are stored no more.
+// a watch: entries after its cursor, from turns of any session, that were removed because of their age.
 type Gap struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The first missing sequence number; 0 in a watch.
@@ -2518,7 +2537,7 @@ func (x *Gap) GetReason() string {
 	return ""
 }
 
-// Sent while nothing else is, so that clients notice a broken stream.
+// Sent when nothing else is sent, so that clients notice a broken stream.
 type Heartbeat struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -3177,7 +3196,10 @@ type CreateSessionRequest struct {
 	// The session's id: 1 to 128 printable characters; chosen by the server when empty.
 	SessionId string `protobuf:"bytes,4,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
 	// The session's configuration.
-	Config        *ThinkingConfig `protobuf:"bytes,5,opt,name=config,proto3" json:"config,omitempty"`
+	Config *ThinkingConfig `protobuf:"bytes,5,opt,name=config,proto3" json:"config,omitempty"`
+	// The subjects that the session is about, such as its user: ids of the caller's own choice, by which Erase finds the
+	// session with all its turns. At most 16. Each has 1 to 128 printable characters.
+	SubjectIds    []string `protobuf:"bytes,6,rep,name=subject_ids,json=subjectIds,proto3" json:"subject_ids,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3243,6 +3265,13 @@ func (x *CreateSessionRequest) GetSessionId() string {
 func (x *CreateSessionRequest) GetConfig() *ThinkingConfig {
 	if x != nil {
 		return x.Config
+	}
+	return nil
+}
+
+func (x *CreateSessionRequest) GetSubjectIds() []string {
+	if x != nil {
+		return x.SubjectIds
 	}
 	return nil
 }
@@ -3970,8 +3999,8 @@ type RunTurnRequest struct {
 	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
 	ProjectId string `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
 	// The id of this batch of events: 1 to 128 printable characters; may be empty. Events without an id get one derived
-	// from it and the batch's content. So a batch that is sent twice is recorded once, and another batch under the same
-	// id is recorded too.
+	// from it and the batch's content. So a batch that is sent twice is recorded once, and a different batch with the
+	// same id is also recorded.
 	RequestId string `protobuf:"bytes,3,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
 	// The events, in their order. At most 1,000 events.
 	Events []*TurnEvent `protobuf:"bytes,4,rep,name=events,proto3" json:"events,omitempty"`
@@ -4125,7 +4154,10 @@ type StartTurnRequest struct {
 	// Whether a drafted response is critiqued.
 	CritiqueMode CritiqueMode `protobuf:"varint,14,opt,name=critique_mode,json=critiqueMode,proto3,enum=sidemirror.v1.CritiqueMode" json:"critique_mode,omitempty"`
 	// The lessons from earlier work that the plan should bring; none when absent.
-	Context       *ContextWish `protobuf:"bytes,15,opt,name=context,proto3" json:"context,omitempty"`
+	Context *ContextWish `protobuf:"bytes,15,opt,name=context,proto3" json:"context,omitempty"`
+	// The subjects that the turn is about: ids of the caller's own choice, by which Erase finds the turn. At most 16.
+	// Each has 1 to 128 printable characters.
+	SubjectIds    []string `protobuf:"bytes,16,rep,name=subject_ids,json=subjectIds,proto3" json:"subject_ids,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -4265,6 +4297,13 @@ func (x *StartTurnRequest) GetContext() *ContextWish {
 	return nil
 }
 
+func (x *StartTurnRequest) GetSubjectIds() []string {
+	if x != nil {
+		return x.SubjectIds
+	}
+	return nil
+}
+
 // The turn is started.
 type StartTurnResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -4326,7 +4365,7 @@ type ReportEventsRequest struct {
 	// The events, in their order. At most 1,000 events. Without events, the call waits for directives that are already in
 	// progress.
 	Events []*TurnEvent `protobuf:"bytes,5,rep,name=events,proto3" json:"events,omitempty"`
-	// How long to wait for the directives that the events cause, once they are durable; absent means no wait. Up to 60
+	// How long to wait, once the events are durable, for the directives that they cause; absent means no wait. Up to 60
 	// seconds, and never beyond the call's deadline.
 	Wait          *durationpb.Duration `protobuf:"bytes,6,opt,name=wait,proto3" json:"wait,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -4763,12 +4802,12 @@ type WatchTurnsRequest struct {
 	// Only this session; empty means all. 1 to 128 printable characters.
 	SessionId string `protobuf:"bytes,3,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
 	// The cursor of the last entry seen; empty starts at the oldest stored entry. Valid only for the same tenant and
-	// project. A gap comes first when entries after the cursor have been removed because of their age.
+	// project. If entries after the cursor have been removed because of their age, a gap is sent first.
 	Cursor string `protobuf:"bytes,4,opt,name=cursor,proto3" json:"cursor,omitempty"`
 	// Whether to wait for new entries; false ends at the present. Default true.
 	Follow *bool `protobuf:"varint,5,opt,name=follow,proto3,oneof" json:"follow,omitempty"`
-	// Whether to start at the present, without entries that are already recorded. A heartbeat with the present's cursor
-	// comes first. Not together with a cursor.
+	// Whether to skip entries that are already recorded. A heartbeat with the current cursor is sent first. Cannot be
+	// combined with a cursor.
 	NewOnly       bool `protobuf:"varint,6,opt,name=new_only,json=newOnly,proto3" json:"new_only,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -4849,7 +4888,7 @@ func (x *WatchTurnsRequest) GetNewOnly() bool {
 // One entry of the record, or a notice about the stream.
 type WatchTurnsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The entry. Heartbeats, a gap and the closing come as directives, with the cursor of the watch's position.
+	// The entry. Heartbeats, gaps and the closing notice are sent as directives, with the watch's current cursor.
 	Entry         *TurnEntry `protobuf:"bytes,1,opt,name=entry,proto3" json:"entry,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -5558,7 +5597,7 @@ const file_sidemirror_v1_thinking_proto_rawDesc = "" +
 	"\x06origin\x18\t \x01(\x0e2\x15.sidemirror.v1.OriginR\x06origin\x125\n" +
 	"\alessons\x18\n" +
 	" \x01(\v2\x1b.sidemirror.v1.ContextBlockR\alessonsB\x13\n" +
-	"\x11_suggested_action\"\xc3\x02\n" +
+	"\x11_suggested_action\"\xe4\x02\n" +
 	"\aSession\x12\x1d\n" +
 	"\n" +
 	"session_id\x18\x01 \x01(\tR\tsessionId\x125\n" +
@@ -5569,7 +5608,9 @@ const file_sidemirror_v1_thinking_proto_rawDesc = "" +
 	"\vcreate_time\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
 	"createTime\x12;\n" +
 	"\vupdate_time\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
-	"updateTime\"\x81\a\n" +
+	"updateTime\x12\x1f\n" +
+	"\vsubject_ids\x18\a \x03(\tR\n" +
+	"subjectIds\"\xa2\a\n" +
 	"\tTurnEvent\x12\x19\n" +
 	"\bevent_id\x18\x01 \x01(\tR\aeventId\x12\x17\n" +
 	"\aturn_id\x18\x02 \x01(\tR\x06turnId\x12.\n" +
@@ -5588,7 +5629,9 @@ const file_sidemirror_v1_thinking_proto_rawDesc = "" +
 	"\vuncertainty\x18\f \x01(\v2\x1a.sidemirror.v1.UncertaintyH\x00R\vuncertainty\x12T\n" +
 	"\x13reflection_recorded\x18\r \x01(\v2!.sidemirror.v1.ReflectionRecordedH\x00R\x12reflectionRecorded\x12K\n" +
 	"\x10response_drafted\x18\x0e \x01(\v2\x1e.sidemirror.v1.ResponseDraftedH\x00R\x0fresponseDrafted\x12B\n" +
-	"\rturn_finished\x18\x0f \x01(\v2\x1b.sidemirror.v1.TurnFinishedH\x00R\fturnFinishedB\x06\n" +
+	"\rturn_finished\x18\x0f \x01(\v2\x1b.sidemirror.v1.TurnFinishedH\x00R\fturnFinished\x12\x1f\n" +
+	"\vsubject_ids\x18\x10 \x03(\tR\n" +
+	"subjectIdsB\x06\n" +
 	"\x04kind\"\xa9\x04\n" +
 	"\vTurnStarted\x12\x1d\n" +
 	"\n" +
@@ -5770,7 +5813,7 @@ const file_sidemirror_v1_thinking_proto_rawDesc = "" +
 	"\n" +
 	"TurnResume\x12\x17\n" +
 	"\aturn_id\x18\x01 \x01(\tR\x06turnId\x12%\n" +
-	"\x0eafter_sequence\x18\x02 \x01(\x04R\rafterSequence\"\xc7\x01\n" +
+	"\x0eafter_sequence\x18\x02 \x01(\x04R\rafterSequence\"\xe8\x01\n" +
 	"\x14CreateSessionRequest\x12\x1b\n" +
 	"\ttenant_id\x18\x01 \x01(\tR\btenantId\x12\x1d\n" +
 	"\n" +
@@ -5779,7 +5822,9 @@ const file_sidemirror_v1_thinking_proto_rawDesc = "" +
 	"request_id\x18\x03 \x01(\tR\trequestId\x12\x1d\n" +
 	"\n" +
 	"session_id\x18\x04 \x01(\tR\tsessionId\x125\n" +
-	"\x06config\x18\x05 \x01(\v2\x1d.sidemirror.v1.ThinkingConfigR\x06config\"I\n" +
+	"\x06config\x18\x05 \x01(\v2\x1d.sidemirror.v1.ThinkingConfigR\x06config\x12\x1f\n" +
+	"\vsubject_ids\x18\x06 \x03(\tR\n" +
+	"subjectIds\"I\n" +
 	"\x15CreateSessionResponse\x120\n" +
 	"\asession\x18\x01 \x01(\v2\x16.sidemirror.v1.SessionR\asession\"n\n" +
 	"\x11GetSessionRequest\x12\x1b\n" +
@@ -5849,7 +5894,7 @@ const file_sidemirror_v1_thinking_proto_rawDesc = "" +
 	"\x0fRunTurnResponse\x12<\n" +
 	"\n" +
 	"directives\x18\x01 \x03(\v2\x1c.sidemirror.v1.TurnDirectiveR\n" +
-	"directives\"\xd9\x04\n" +
+	"directives\"\xfa\x04\n" +
 	"\x10StartTurnRequest\x12\x1b\n" +
 	"\ttenant_id\x18\x01 \x01(\tR\btenantId\x12\x1d\n" +
 	"\n" +
@@ -5870,7 +5915,9 @@ const file_sidemirror_v1_thinking_proto_rawDesc = "" +
 	"\x06budget\x18\f \x01(\v2\x19.sidemirror.v1.TurnBudgetR\x06budget\x12F\n" +
 	"\x0freflection_mode\x18\r \x01(\x0e2\x1d.sidemirror.v1.ReflectionModeR\x0ereflectionMode\x12@\n" +
 	"\rcritique_mode\x18\x0e \x01(\x0e2\x1b.sidemirror.v1.CritiqueModeR\fcritiqueMode\x124\n" +
-	"\acontext\x18\x0f \x01(\v2\x1a.sidemirror.v1.ContextWishR\acontext\"@\n" +
+	"\acontext\x18\x0f \x01(\v2\x1a.sidemirror.v1.ContextWishR\acontext\x12\x1f\n" +
+	"\vsubject_ids\x18\x10 \x03(\tR\n" +
+	"subjectIds\"@\n" +
 	"\x11StartTurnResponse\x12+\n" +
 	"\x04plan\x18\x01 \x01(\v2\x17.sidemirror.v1.TurnPlanR\x04plan\"\xea\x01\n" +
 	"\x13ReportEventsRequest\x12\x1b\n" +

@@ -73,8 +73,8 @@ type ThinkingServiceClient interface {
 	FinishTurn(ctx context.Context, in *FinishTurnRequest, opts ...grpc.CallOption) (*FinishTurnResponse, error)
 	// A turn's state, and its recorded entries from a sequence number on.
 	GetTurn(ctx context.Context, in *GetTurnRequest, opts ...grpc.CallOption) (*GetTurnResponse, error)
-	// Streams events and directives as they are recorded, of one session or of all. It sends durable entries only, in
-	// their order and once each. A watch that is resumed with its last cursor goes on where it ended.
+	// Streams the events and directives of one session or of all, as they are recorded. It sends only durable entries, in
+	// order and once each. A watch that is resumed with its last cursor continues where it ended.
 	WatchTurns(ctx context.Context, in *WatchTurnsRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[WatchTurnsResponse], error)
 	// Turns, the newest first.
 	ListTurns(ctx context.Context, in *ListTurnsRequest, opts ...grpc.CallOption) (*ListTurnsResponse, error)
@@ -302,8 +302,8 @@ type ThinkingServiceServer interface {
 	FinishTurn(context.Context, *FinishTurnRequest) (*FinishTurnResponse, error)
 	// A turn's state, and its recorded entries from a sequence number on.
 	GetTurn(context.Context, *GetTurnRequest) (*GetTurnResponse, error)
-	// Streams events and directives as they are recorded, of one session or of all. It sends durable entries only, in
-	// their order and once each. A watch that is resumed with its last cursor goes on where it ended.
+	// Streams the events and directives of one session or of all, as they are recorded. It sends only durable entries, in
+	// order and once each. A watch that is resumed with its last cursor continues where it ended.
 	WatchTurns(*WatchTurnsRequest, grpc.ServerStreamingServer[WatchTurnsResponse]) error
 	// Turns, the newest first.
 	ListTurns(context.Context, *ListTurnsRequest) (*ListTurnsResponse, error)

@@ -44,7 +44,7 @@ class ShouldCritiqueResponse(_message.Message):
     def __init__(self, should_critique: bool = ..., reasons: _Optional[_Iterable[_Union[_common_pb2.CritiqueReason, str]]] = ...) -> None: ...
 
 class CritiqueRequest(_message.Message):
-    __slots__ = ("tenant_id", "project_id", "request_id", "user_message", "response", "tool_results", "turn_id", "session_id", "compare_to")
+    __slots__ = ("tenant_id", "project_id", "request_id", "user_message", "response", "tool_results", "turn_id", "session_id", "compare_to", "subject_ids")
     TENANT_ID_FIELD_NUMBER: _ClassVar[int]
     PROJECT_ID_FIELD_NUMBER: _ClassVar[int]
     REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
@@ -54,6 +54,7 @@ class CritiqueRequest(_message.Message):
     TURN_ID_FIELD_NUMBER: _ClassVar[int]
     SESSION_ID_FIELD_NUMBER: _ClassVar[int]
     COMPARE_TO_FIELD_NUMBER: _ClassVar[int]
+    SUBJECT_IDS_FIELD_NUMBER: _ClassVar[int]
     tenant_id: str
     project_id: str
     request_id: str
@@ -63,7 +64,8 @@ class CritiqueRequest(_message.Message):
     turn_id: str
     session_id: str
     compare_to: str
-    def __init__(self, tenant_id: _Optional[str] = ..., project_id: _Optional[str] = ..., request_id: _Optional[str] = ..., user_message: _Optional[str] = ..., response: _Optional[str] = ..., tool_results: _Optional[_Iterable[_Union[_common_pb2.ToolResult, _Mapping]]] = ..., turn_id: _Optional[str] = ..., session_id: _Optional[str] = ..., compare_to: _Optional[str] = ...) -> None: ...
+    subject_ids: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, tenant_id: _Optional[str] = ..., project_id: _Optional[str] = ..., request_id: _Optional[str] = ..., user_message: _Optional[str] = ..., response: _Optional[str] = ..., tool_results: _Optional[_Iterable[_Union[_common_pb2.ToolResult, _Mapping]]] = ..., turn_id: _Optional[str] = ..., session_id: _Optional[str] = ..., compare_to: _Optional[str] = ..., subject_ids: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class CritiqueResponse(_message.Message):
     __slots__ = ("critique",)
@@ -72,7 +74,7 @@ class CritiqueResponse(_message.Message):
     def __init__(self, critique: _Optional[_Union[_common_pb2.CritiqueResult, _Mapping]] = ...) -> None: ...
 
 class ReviseRequest(_message.Message):
-    __slots__ = ("tenant_id", "project_id", "request_id", "user_message", "response", "tool_results", "turn_id", "session_id", "max_revisions")
+    __slots__ = ("tenant_id", "project_id", "request_id", "user_message", "response", "tool_results", "turn_id", "session_id", "max_revisions", "subject_ids")
     TENANT_ID_FIELD_NUMBER: _ClassVar[int]
     PROJECT_ID_FIELD_NUMBER: _ClassVar[int]
     REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
@@ -82,6 +84,7 @@ class ReviseRequest(_message.Message):
     TURN_ID_FIELD_NUMBER: _ClassVar[int]
     SESSION_ID_FIELD_NUMBER: _ClassVar[int]
     MAX_REVISIONS_FIELD_NUMBER: _ClassVar[int]
+    SUBJECT_IDS_FIELD_NUMBER: _ClassVar[int]
     tenant_id: str
     project_id: str
     request_id: str
@@ -91,7 +94,8 @@ class ReviseRequest(_message.Message):
     turn_id: str
     session_id: str
     max_revisions: int
-    def __init__(self, tenant_id: _Optional[str] = ..., project_id: _Optional[str] = ..., request_id: _Optional[str] = ..., user_message: _Optional[str] = ..., response: _Optional[str] = ..., tool_results: _Optional[_Iterable[_Union[_common_pb2.ToolResult, _Mapping]]] = ..., turn_id: _Optional[str] = ..., session_id: _Optional[str] = ..., max_revisions: _Optional[int] = ...) -> None: ...
+    subject_ids: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, tenant_id: _Optional[str] = ..., project_id: _Optional[str] = ..., request_id: _Optional[str] = ..., user_message: _Optional[str] = ..., response: _Optional[str] = ..., tool_results: _Optional[_Iterable[_Union[_common_pb2.ToolResult, _Mapping]]] = ..., turn_id: _Optional[str] = ..., session_id: _Optional[str] = ..., max_revisions: _Optional[int] = ..., subject_ids: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class ReviseResponse(_message.Message):
     __slots__ = ("critique", "revision", "comparison", "result")
@@ -194,7 +198,7 @@ class TraceCriterion(_message.Message):
     def __init__(self, name: _Optional[str] = ..., score: _Optional[float] = ..., reason: _Optional[str] = ..., computed: bool = ...) -> None: ...
 
 class DebateRequest(_message.Message):
-    __slots__ = ("tenant_id", "project_id", "request_id", "user_message", "response", "tool_results", "turn_id", "session_id", "critics", "max_rounds")
+    __slots__ = ("tenant_id", "project_id", "request_id", "user_message", "response", "tool_results", "turn_id", "session_id", "critics", "max_rounds", "subject_ids")
     TENANT_ID_FIELD_NUMBER: _ClassVar[int]
     PROJECT_ID_FIELD_NUMBER: _ClassVar[int]
     REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
@@ -205,6 +209,7 @@ class DebateRequest(_message.Message):
     SESSION_ID_FIELD_NUMBER: _ClassVar[int]
     CRITICS_FIELD_NUMBER: _ClassVar[int]
     MAX_ROUNDS_FIELD_NUMBER: _ClassVar[int]
+    SUBJECT_IDS_FIELD_NUMBER: _ClassVar[int]
     tenant_id: str
     project_id: str
     request_id: str
@@ -215,7 +220,8 @@ class DebateRequest(_message.Message):
     session_id: str
     critics: int
     max_rounds: int
-    def __init__(self, tenant_id: _Optional[str] = ..., project_id: _Optional[str] = ..., request_id: _Optional[str] = ..., user_message: _Optional[str] = ..., response: _Optional[str] = ..., tool_results: _Optional[_Iterable[_Union[_common_pb2.ToolResult, _Mapping]]] = ..., turn_id: _Optional[str] = ..., session_id: _Optional[str] = ..., critics: _Optional[int] = ..., max_rounds: _Optional[int] = ...) -> None: ...
+    subject_ids: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, tenant_id: _Optional[str] = ..., project_id: _Optional[str] = ..., request_id: _Optional[str] = ..., user_message: _Optional[str] = ..., response: _Optional[str] = ..., tool_results: _Optional[_Iterable[_Union[_common_pb2.ToolResult, _Mapping]]] = ..., turn_id: _Optional[str] = ..., session_id: _Optional[str] = ..., critics: _Optional[int] = ..., max_rounds: _Optional[int] = ..., subject_ids: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class DebateResponse(_message.Message):
     __slots__ = ("argument", "verdict")

@@ -30,7 +30,7 @@ class CritiqueServiceStub(object):
 
     A critique never blocks a response: when no model answers, these calls return OK with a status and a default that
     lets the response through. The server computes whether a revision is needed, whatever a model asks for. It counts
-    only problems that it found in the response, the task or the evidence.
+    only problems whose quotes it found in the response, the task or the evidence.
     """
 
     def __init__(self, channel):
@@ -86,7 +86,7 @@ class CritiqueServiceServicer(object):
 
     A critique never blocks a response: when no model answers, these calls return OK with a status and a default that
     lets the response through. The server computes whether a revision is needed, whatever a model asks for. It counts
-    only problems that it found in the response, the task or the evidence.
+    only problems whose quotes it found in the response, the task or the evidence.
     """
 
     def ShouldCritique(self, request, context):
@@ -122,9 +122,9 @@ class CritiqueServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def Debate(self, request, context):
-        """Lets several critics with different briefs argue, and then a judge decide. In the first round no critic sees the
-        others' arguments; a second round is held only when they disagree. Streams each argument as it is made, the verdict
-        last. The verdict is stored when its status is OK.
+        """Lets several critics with different briefs argue, and then lets a judge decide. In the first round no critic sees
+        the others' arguments; a second round is held only when they disagree. Streams each argument as it is made, the
+        verdict last. The verdict is stored when its status is OK.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -146,7 +146,7 @@ class CritiqueServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def ReportCritiqueOutcome(self, request, context):
-        """Reports the outcome of a response, in the form in which it was critiqued.
+        """Reports the outcome of the response that a critique judged.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -208,7 +208,7 @@ class CritiqueService(object):
 
     A critique never blocks a response: when no model answers, these calls return OK with a status and a default that
     lets the response through. The server computes whether a revision is needed, whatever a model asks for. It counts
-    only problems that it found in the response, the task or the evidence.
+    only problems whose quotes it found in the response, the task or the evidence.
     """
 
     @staticmethod

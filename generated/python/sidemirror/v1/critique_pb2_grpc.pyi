@@ -31,7 +31,7 @@ class CritiqueServiceStub:
 
     A critique never blocks a response: when no model answers, these calls return OK with a status and a default that
     lets the response through. The server computes whether a revision is needed, whatever a model asks for. It counts
-    only problems that it found in the response, the task or the evidence.
+    only problems whose quotes it found in the response, the task or the evidence.
     """
 
     @_typing.overload
@@ -54,9 +54,9 @@ class CritiqueServiceStub:
     Completeness and efficiency are computed without a model. Stores nothing.
     """
     Debate: _grpc.UnaryStreamMultiCallable[_critique_pb2.DebateRequest, _critique_pb2.DebateResponse]
-    """Lets several critics with different briefs argue, and then a judge decide. In the first round no critic sees the
-    others' arguments; a second round is held only when they disagree. Streams each argument as it is made, the verdict
-    last. The verdict is stored when its status is OK.
+    """Lets several critics with different briefs argue, and then lets a judge decide. In the first round no critic sees
+    the others' arguments; a second round is held only when they disagree. Streams each argument as it is made, the
+    verdict last. The verdict is stored when its status is OK.
     """
     ListCritiques: _grpc.UnaryUnaryMultiCallable[_critique_pb2.ListCritiquesRequest, _critique_pb2.ListCritiquesResponse]
     """Stored critiques, the newest first."""
@@ -65,7 +65,7 @@ class CritiqueServiceStub:
     is not OK do not count.
     """
     ReportCritiqueOutcome: _grpc.UnaryUnaryMultiCallable[_critique_pb2.ReportCritiqueOutcomeRequest, _critique_pb2.ReportCritiqueOutcomeResponse]
-    """Reports the outcome of a response, in the form in which it was critiqued."""
+    """Reports the outcome of the response that a critique judged."""
 
 @_typing.type_check_only
 class CritiqueServiceAsyncStub(CritiqueServiceStub):
@@ -73,7 +73,7 @@ class CritiqueServiceAsyncStub(CritiqueServiceStub):
 
     A critique never blocks a response: when no model answers, these calls return OK with a status and a default that
     lets the response through. The server computes whether a revision is needed, whatever a model asks for. It counts
-    only problems that it found in the response, the task or the evidence.
+    only problems whose quotes it found in the response, the task or the evidence.
     """
 
     def __init__(self, channel: _aio.Channel) -> None: ...
@@ -93,9 +93,9 @@ class CritiqueServiceAsyncStub(CritiqueServiceStub):
     Completeness and efficiency are computed without a model. Stores nothing.
     """
     Debate: _aio.UnaryStreamMultiCallable[_critique_pb2.DebateRequest, _critique_pb2.DebateResponse]  # type: ignore[assignment]
-    """Lets several critics with different briefs argue, and then a judge decide. In the first round no critic sees the
-    others' arguments; a second round is held only when they disagree. Streams each argument as it is made, the verdict
-    last. The verdict is stored when its status is OK.
+    """Lets several critics with different briefs argue, and then lets a judge decide. In the first round no critic sees
+    the others' arguments; a second round is held only when they disagree. Streams each argument as it is made, the
+    verdict last. The verdict is stored when its status is OK.
     """
     ListCritiques: _aio.UnaryUnaryMultiCallable[_critique_pb2.ListCritiquesRequest, _critique_pb2.ListCritiquesResponse]  # type: ignore[assignment]
     """Stored critiques, the newest first."""
@@ -104,14 +104,14 @@ class CritiqueServiceAsyncStub(CritiqueServiceStub):
     is not OK do not count.
     """
     ReportCritiqueOutcome: _aio.UnaryUnaryMultiCallable[_critique_pb2.ReportCritiqueOutcomeRequest, _critique_pb2.ReportCritiqueOutcomeResponse]  # type: ignore[assignment]
-    """Reports the outcome of a response, in the form in which it was critiqued."""
+    """Reports the outcome of the response that a critique judged."""
 
 class CritiqueServiceServicer(metaclass=_abc_1.ABCMeta):
     """Judges responses before they are sent.
 
     A critique never blocks a response: when no model answers, these calls return OK with a status and a default that
     lets the response through. The server computes whether a revision is needed, whatever a model asks for. It counts
-    only problems that it found in the response, the task or the evidence.
+    only problems whose quotes it found in the response, the task or the evidence.
     """
 
     @_abc_1.abstractmethod
@@ -159,9 +159,9 @@ class CritiqueServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _critique_pb2.DebateRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_abc.Iterator[_critique_pb2.DebateResponse], _abc.AsyncIterator[_critique_pb2.DebateResponse]]:
-        """Lets several critics with different briefs argue, and then a judge decide. In the first round no critic sees the
-        others' arguments; a second round is held only when they disagree. Streams each argument as it is made, the verdict
-        last. The verdict is stored when its status is OK.
+        """Lets several critics with different briefs argue, and then lets a judge decide. In the first round no critic sees
+        the others' arguments; a second round is held only when they disagree. Streams each argument as it is made, the
+        verdict last. The verdict is stored when its status is OK.
         """
 
     @_abc_1.abstractmethod
@@ -188,6 +188,6 @@ class CritiqueServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _critique_pb2.ReportCritiqueOutcomeRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_critique_pb2.ReportCritiqueOutcomeResponse, _abc.Awaitable[_critique_pb2.ReportCritiqueOutcomeResponse]]:
-        """Reports the outcome of a response, in the form in which it was critiqued."""
+        """Reports the outcome of the response that a critique judged."""
 
 def add_CritiqueServiceServicer_to_server(servicer: CritiqueServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

@@ -130,7 +130,7 @@ class GoalReflectionServiceServicer(object):
 
     def BuildGoalContext(self, request, context):
         """Builds the `[PAST REFLECTIONS]` block. With a goal, it holds that goal's reflections and, while there is room,
-        those of goals similar to the task. With a task alone it holds those of similar goals, and with neither the recent
+        those of goals similar to the task. With only a task, it holds those of similar goals; with neither, the recent
         ones. The most important come first, then the newest.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)

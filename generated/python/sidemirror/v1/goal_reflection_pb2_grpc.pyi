@@ -52,7 +52,7 @@ class GoalReflectionServiceStub:
     """Deletes a goal's reflections and its ended reports. A report in progress may still add a reflection afterwards."""
     BuildGoalContext: _grpc.UnaryUnaryMultiCallable[_goal_reflection_pb2.BuildGoalContextRequest, _goal_reflection_pb2.BuildGoalContextResponse]
     """Builds the `[PAST REFLECTIONS]` block. With a goal, it holds that goal's reflections and, while there is room,
-    those of goals similar to the task. With a task alone it holds those of similar goals, and with neither the recent
+    those of goals similar to the task. With only a task, it holds those of similar goals; with neither, the recent
     ones. The most important come first, then the newest.
     """
     WatchGoalReflections: _grpc.UnaryStreamMultiCallable[_goal_reflection_pb2.WatchGoalReflectionsRequest, _goal_reflection_pb2.WatchGoalReflectionsResponse]
@@ -82,7 +82,7 @@ class GoalReflectionServiceAsyncStub(GoalReflectionServiceStub):
     """Deletes a goal's reflections and its ended reports. A report in progress may still add a reflection afterwards."""
     BuildGoalContext: _aio.UnaryUnaryMultiCallable[_goal_reflection_pb2.BuildGoalContextRequest, _goal_reflection_pb2.BuildGoalContextResponse]  # type: ignore[assignment]
     """Builds the `[PAST REFLECTIONS]` block. With a goal, it holds that goal's reflections and, while there is room,
-    those of goals similar to the task. With a task alone it holds those of similar goals, and with neither the recent
+    those of goals similar to the task. With only a task, it holds those of similar goals; with neither, the recent
     ones. The most important come first, then the newest.
     """
     WatchGoalReflections: _aio.UnaryStreamMultiCallable[_goal_reflection_pb2.WatchGoalReflectionsRequest, _goal_reflection_pb2.WatchGoalReflectionsResponse]  # type: ignore[assignment]
@@ -151,7 +151,7 @@ class GoalReflectionServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_goal_reflection_pb2.BuildGoalContextResponse, _abc.Awaitable[_goal_reflection_pb2.BuildGoalContextResponse]]:
         """Builds the `[PAST REFLECTIONS]` block. With a goal, it holds that goal's reflections and, while there is room,
-        those of goals similar to the task. With a task alone it holds those of similar goals, and with neither the recent
+        those of goals similar to the task. With only a task, it holds those of similar goals; with neither, the recent
         ones. The most important come first, then the newest.
         """
 

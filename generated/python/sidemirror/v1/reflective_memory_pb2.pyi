@@ -228,7 +228,7 @@ class ReflectionResult(_message.Message):
     def __init__(self, status: _Optional[_Union[_common_pb2.ResultStatus, str]] = ..., reflection_text: _Optional[str] = ..., strategy_text: _Optional[str] = ..., importance: _Optional[float] = ..., confidence: _Optional[float] = ..., tags: _Optional[_Iterable[str]] = ..., error_category: _Optional[_Union[ErrorCategory, str]] = ..., source_event_ids: _Optional[_Iterable[str]] = ..., related_memory_ids: _Optional[_Iterable[str]] = ..., metadata: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., generated_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., applies_when: _Optional[_Union[AppliesWhen, _Mapping]] = ..., origin: _Optional[_Union[_common_pb2.Origin, str]] = ..., usage: _Optional[_Union[_common_pb2.Usage, _Mapping]] = ..., error_signature: _Optional[str] = ...) -> None: ...
 
 class Memory(_message.Message):
-    __slots__ = ("id", "kind", "content", "source", "importance", "layer", "tags", "metadata", "confidence", "error_category", "source_event_ids", "origin", "state", "version", "create_time", "update_time", "related_memory_ids", "strategy_of", "applies_when", "strength", "episode_count", "quarantine", "change", "reason", "tenant_id", "project_id", "error_signature", "derived_from")
+    __slots__ = ("id", "kind", "content", "source", "importance", "layer", "tags", "metadata", "confidence", "error_category", "source_event_ids", "origin", "state", "version", "create_time", "update_time", "related_memory_ids", "strategy_of", "applies_when", "strength", "episode_count", "quarantine", "change", "reason", "tenant_id", "project_id", "error_signature", "derived_from", "subject_ids")
     ID_FIELD_NUMBER: _ClassVar[int]
     KIND_FIELD_NUMBER: _ClassVar[int]
     CONTENT_FIELD_NUMBER: _ClassVar[int]
@@ -257,6 +257,7 @@ class Memory(_message.Message):
     PROJECT_ID_FIELD_NUMBER: _ClassVar[int]
     ERROR_SIGNATURE_FIELD_NUMBER: _ClassVar[int]
     DERIVED_FROM_FIELD_NUMBER: _ClassVar[int]
+    SUBJECT_IDS_FIELD_NUMBER: _ClassVar[int]
     id: str
     kind: MemoryKind
     content: str
@@ -285,10 +286,11 @@ class Memory(_message.Message):
     project_id: str
     error_signature: str
     derived_from: _containers.RepeatedScalarFieldContainer[str]
-    def __init__(self, id: _Optional[str] = ..., kind: _Optional[_Union[MemoryKind, str]] = ..., content: _Optional[str] = ..., source: _Optional[str] = ..., importance: _Optional[float] = ..., layer: _Optional[str] = ..., tags: _Optional[_Iterable[str]] = ..., metadata: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., confidence: _Optional[float] = ..., error_category: _Optional[_Union[ErrorCategory, str]] = ..., source_event_ids: _Optional[_Iterable[str]] = ..., origin: _Optional[_Union[_common_pb2.Origin, str]] = ..., state: _Optional[_Union[MemoryState, str]] = ..., version: _Optional[int] = ..., create_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., update_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., related_memory_ids: _Optional[_Iterable[str]] = ..., strategy_of: _Optional[str] = ..., applies_when: _Optional[_Union[AppliesWhen, _Mapping]] = ..., strength: _Optional[int] = ..., episode_count: _Optional[int] = ..., quarantine: _Optional[str] = ..., change: _Optional[str] = ..., reason: _Optional[str] = ..., tenant_id: _Optional[str] = ..., project_id: _Optional[str] = ..., error_signature: _Optional[str] = ..., derived_from: _Optional[_Iterable[str]] = ...) -> None: ...
+    subject_ids: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, id: _Optional[str] = ..., kind: _Optional[_Union[MemoryKind, str]] = ..., content: _Optional[str] = ..., source: _Optional[str] = ..., importance: _Optional[float] = ..., layer: _Optional[str] = ..., tags: _Optional[_Iterable[str]] = ..., metadata: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., confidence: _Optional[float] = ..., error_category: _Optional[_Union[ErrorCategory, str]] = ..., source_event_ids: _Optional[_Iterable[str]] = ..., origin: _Optional[_Union[_common_pb2.Origin, str]] = ..., state: _Optional[_Union[MemoryState, str]] = ..., version: _Optional[int] = ..., create_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., update_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., related_memory_ids: _Optional[_Iterable[str]] = ..., strategy_of: _Optional[str] = ..., applies_when: _Optional[_Union[AppliesWhen, _Mapping]] = ..., strength: _Optional[int] = ..., episode_count: _Optional[int] = ..., quarantine: _Optional[str] = ..., change: _Optional[str] = ..., reason: _Optional[str] = ..., tenant_id: _Optional[str] = ..., project_id: _Optional[str] = ..., error_signature: _Optional[str] = ..., derived_from: _Optional[_Iterable[str]] = ..., subject_ids: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class GenerateReflectionRequest(_message.Message):
-    __slots__ = ("tenant_id", "project_id", "request_id", "events", "turn_id", "session_id", "outcome", "error", "task_description", "task_goal", "related_memory_ids", "receipt_ids", "store")
+    __slots__ = ("tenant_id", "project_id", "request_id", "events", "turn_id", "session_id", "outcome", "error", "task_description", "task_goal", "related_memory_ids", "receipt_ids", "store", "subject_ids")
     TENANT_ID_FIELD_NUMBER: _ClassVar[int]
     PROJECT_ID_FIELD_NUMBER: _ClassVar[int]
     REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
@@ -302,6 +304,7 @@ class GenerateReflectionRequest(_message.Message):
     RELATED_MEMORY_IDS_FIELD_NUMBER: _ClassVar[int]
     RECEIPT_IDS_FIELD_NUMBER: _ClassVar[int]
     STORE_FIELD_NUMBER: _ClassVar[int]
+    SUBJECT_IDS_FIELD_NUMBER: _ClassVar[int]
     tenant_id: str
     project_id: str
     request_id: str
@@ -315,7 +318,8 @@ class GenerateReflectionRequest(_message.Message):
     related_memory_ids: _containers.RepeatedScalarFieldContainer[str]
     receipt_ids: _containers.RepeatedScalarFieldContainer[str]
     store: bool
-    def __init__(self, tenant_id: _Optional[str] = ..., project_id: _Optional[str] = ..., request_id: _Optional[str] = ..., events: _Optional[_Iterable[_Union[ReflectionEvent, _Mapping]]] = ..., turn_id: _Optional[str] = ..., session_id: _Optional[str] = ..., outcome: _Optional[_Union[_common_pb2.TaskOutcome, str]] = ..., error: _Optional[_Union[TaskError, _Mapping]] = ..., task_description: _Optional[str] = ..., task_goal: _Optional[str] = ..., related_memory_ids: _Optional[_Iterable[str]] = ..., receipt_ids: _Optional[_Iterable[str]] = ..., store: bool = ...) -> None: ...
+    subject_ids: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, tenant_id: _Optional[str] = ..., project_id: _Optional[str] = ..., request_id: _Optional[str] = ..., events: _Optional[_Iterable[_Union[ReflectionEvent, _Mapping]]] = ..., turn_id: _Optional[str] = ..., session_id: _Optional[str] = ..., outcome: _Optional[_Union[_common_pb2.TaskOutcome, str]] = ..., error: _Optional[_Union[TaskError, _Mapping]] = ..., task_description: _Optional[str] = ..., task_goal: _Optional[str] = ..., related_memory_ids: _Optional[_Iterable[str]] = ..., receipt_ids: _Optional[_Iterable[str]] = ..., store: bool = ..., subject_ids: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class GenerateReflectionResponse(_message.Message):
     __slots__ = ("result", "reflection_id", "strategy_id", "not_stored_reason")
@@ -330,18 +334,20 @@ class GenerateReflectionResponse(_message.Message):
     def __init__(self, result: _Optional[_Union[ReflectionResult, _Mapping]] = ..., reflection_id: _Optional[str] = ..., strategy_id: _Optional[str] = ..., not_stored_reason: _Optional[str] = ...) -> None: ...
 
 class StoreReflectionRequest(_message.Message):
-    __slots__ = ("tenant_id", "project_id", "request_id", "result", "session_id")
+    __slots__ = ("tenant_id", "project_id", "request_id", "result", "session_id", "subject_ids")
     TENANT_ID_FIELD_NUMBER: _ClassVar[int]
     PROJECT_ID_FIELD_NUMBER: _ClassVar[int]
     REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
     RESULT_FIELD_NUMBER: _ClassVar[int]
     SESSION_ID_FIELD_NUMBER: _ClassVar[int]
+    SUBJECT_IDS_FIELD_NUMBER: _ClassVar[int]
     tenant_id: str
     project_id: str
     request_id: str
     result: ReflectionResult
     session_id: str
-    def __init__(self, tenant_id: _Optional[str] = ..., project_id: _Optional[str] = ..., request_id: _Optional[str] = ..., result: _Optional[_Union[ReflectionResult, _Mapping]] = ..., session_id: _Optional[str] = ...) -> None: ...
+    subject_ids: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, tenant_id: _Optional[str] = ..., project_id: _Optional[str] = ..., request_id: _Optional[str] = ..., result: _Optional[_Union[ReflectionResult, _Mapping]] = ..., session_id: _Optional[str] = ..., subject_ids: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class StoreReflectionResponse(_message.Message):
     __slots__ = ("reflection_id", "strategy_id", "not_stored_reason")
@@ -394,7 +400,7 @@ class ListReflectionsResponse(_message.Message):
     def __init__(self, memories: _Optional[_Iterable[_Union[Memory, _Mapping]]] = ..., next_page_token: _Optional[str] = ...) -> None: ...
 
 class UpdateReflectionRequest(_message.Message):
-    __slots__ = ("tenant_id", "project_id", "request_id", "reflection_id", "changes", "update_mask", "if_version", "reason")
+    __slots__ = ("tenant_id", "project_id", "request_id", "reflection_id", "changes", "update_mask", "if_version", "reason", "subject_ids")
     TENANT_ID_FIELD_NUMBER: _ClassVar[int]
     PROJECT_ID_FIELD_NUMBER: _ClassVar[int]
     REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
@@ -403,6 +409,7 @@ class UpdateReflectionRequest(_message.Message):
     UPDATE_MASK_FIELD_NUMBER: _ClassVar[int]
     IF_VERSION_FIELD_NUMBER: _ClassVar[int]
     REASON_FIELD_NUMBER: _ClassVar[int]
+    SUBJECT_IDS_FIELD_NUMBER: _ClassVar[int]
     tenant_id: str
     project_id: str
     request_id: str
@@ -411,7 +418,8 @@ class UpdateReflectionRequest(_message.Message):
     update_mask: _field_mask_pb2.FieldMask
     if_version: int
     reason: str
-    def __init__(self, tenant_id: _Optional[str] = ..., project_id: _Optional[str] = ..., request_id: _Optional[str] = ..., reflection_id: _Optional[str] = ..., changes: _Optional[_Union[MemoryChanges, _Mapping]] = ..., update_mask: _Optional[_Union[_field_mask_pb2.FieldMask, _Mapping]] = ..., if_version: _Optional[int] = ..., reason: _Optional[str] = ...) -> None: ...
+    subject_ids: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, tenant_id: _Optional[str] = ..., project_id: _Optional[str] = ..., request_id: _Optional[str] = ..., reflection_id: _Optional[str] = ..., changes: _Optional[_Union[MemoryChanges, _Mapping]] = ..., update_mask: _Optional[_Union[_field_mask_pb2.FieldMask, _Mapping]] = ..., if_version: _Optional[int] = ..., reason: _Optional[str] = ..., subject_ids: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class MemoryChanges(_message.Message):
     __slots__ = ("content", "importance", "confidence", "tags", "error_category", "metadata", "applies_when", "related_memory_ids")
@@ -742,16 +750,18 @@ class ImportReflectionsRequest(_message.Message):
     def __init__(self, tenant_id: _Optional[str] = ..., project_id: _Optional[str] = ..., lines: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class ImportReflectionsResponse(_message.Message):
-    __slots__ = ("imported_count", "known_count", "refused_count", "refused")
+    __slots__ = ("imported_count", "known_count", "refused_count", "refused", "erased_count")
     IMPORTED_COUNT_FIELD_NUMBER: _ClassVar[int]
     KNOWN_COUNT_FIELD_NUMBER: _ClassVar[int]
     REFUSED_COUNT_FIELD_NUMBER: _ClassVar[int]
     REFUSED_FIELD_NUMBER: _ClassVar[int]
+    ERASED_COUNT_FIELD_NUMBER: _ClassVar[int]
     imported_count: int
     known_count: int
     refused_count: int
     refused: _containers.RepeatedCompositeFieldContainer[RefusedLine]
-    def __init__(self, imported_count: _Optional[int] = ..., known_count: _Optional[int] = ..., refused_count: _Optional[int] = ..., refused: _Optional[_Iterable[_Union[RefusedLine, _Mapping]]] = ...) -> None: ...
+    erased_count: int
+    def __init__(self, imported_count: _Optional[int] = ..., known_count: _Optional[int] = ..., refused_count: _Optional[int] = ..., refused: _Optional[_Iterable[_Union[RefusedLine, _Mapping]]] = ..., erased_count: _Optional[int] = ...) -> None: ...
 
 class RefusedLine(_message.Message):
     __slots__ = ("number", "reason")

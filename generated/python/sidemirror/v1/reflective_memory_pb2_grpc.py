@@ -28,9 +28,9 @@ if _version_not_supported:
 class ReflectiveMemoryServiceStub(object):
     """Lessons from earlier work: made from traces, stored, and found again for a task.
 
-    A reflection says what happened and why, a strategy what to do next time. Both are stored with an origin that says
-    how far their text can be trusted, and are found by their text and by where they apply. A text that tries to steer
-    its reader is quarantined, and is not recalled unless a person releases it.
+    A reflection says what happened and why; a strategy says what to do next time. Both are stored with an origin that
+    says how far their text can be trusted, and are found by their text and by where they apply. A text that tries to
+    steer its reader is quarantined, and is not recalled unless a person releases it.
 
     Unlike other calls, GenerateReflection fails when no model answers: UNAVAILABLE, DEADLINE_EXCEEDED or
     RESOURCE_EXHAUSTED, with an ErrorInfo. With REFLECTIVE_MEMORY_ENABLED=false every call is FAILED_PRECONDITION.
@@ -147,9 +147,9 @@ class ReflectiveMemoryServiceStub(object):
 class ReflectiveMemoryServiceServicer(object):
     """Lessons from earlier work: made from traces, stored, and found again for a task.
 
-    A reflection says what happened and why, a strategy what to do next time. Both are stored with an origin that says
-    how far their text can be trusted, and are found by their text and by where they apply. A text that tries to steer
-    its reader is quarantined, and is not recalled unless a person releases it.
+    A reflection says what happened and why; a strategy says what to do next time. Both are stored with an origin that
+    says how far their text can be trusted, and are found by their text and by where they apply. A text that tries to
+    steer its reader is quarantined, and is not recalled unless a person releases it.
 
     Unlike other calls, GenerateReflection fails when no model answers: UNAVAILABLE, DEADLINE_EXCEEDED or
     RESOURCE_EXHAUSTED, with an ErrorInfo. With REFLECTIVE_MEMORY_ENABLED=false every call is FAILED_PRECONDITION.
@@ -164,8 +164,8 @@ class ReflectiveMemoryServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def StoreReflection(self, request, context):
-        """Stores a reflection and its strategy, if there is one, in one transaction. A memory that is known already, word for
-        word or from the same episode, is strengthened instead of stored twice; the ids are then those of the known one.
+        """Stores a reflection and its strategy, if there is one, in one transaction. A memory that is already known, word for
+        word or from the same episode, is strengthened instead of stored again; the answer then has the known memory's ids.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -237,8 +237,8 @@ class ReflectiveMemoryServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def GetLessonStatistics(self, request, context):
-        """Whether lessons help: the outcomes of tasks that they were shown for, compared with tasks that they were held back
-        from.
+        """Whether lessons help: compares the outcomes of tasks that were shown a lesson with those of tasks from which it was
+        held back.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -428,9 +428,9 @@ def add_ReflectiveMemoryServiceServicer_to_server(servicer, server):
 class ReflectiveMemoryService(object):
     """Lessons from earlier work: made from traces, stored, and found again for a task.
 
-    A reflection says what happened and why, a strategy what to do next time. Both are stored with an origin that says
-    how far their text can be trusted, and are found by their text and by where they apply. A text that tries to steer
-    its reader is quarantined, and is not recalled unless a person releases it.
+    A reflection says what happened and why; a strategy says what to do next time. Both are stored with an origin that
+    says how far their text can be trusted, and are found by their text and by where they apply. A text that tries to
+    steer its reader is quarantined, and is not recalled unless a person releases it.
 
     Unlike other calls, GenerateReflection fails when no model answers: UNAVAILABLE, DEADLINE_EXCEEDED or
     RESOURCE_EXHAUSTED, with an ErrorInfo. With REFLECTIVE_MEMORY_ENABLED=false every call is FAILED_PRECONDITION.

@@ -29,9 +29,9 @@ GRPC_VERSION: str
 class ReflectiveMemoryServiceStub:
     """Lessons from earlier work: made from traces, stored, and found again for a task.
 
-    A reflection says what happened and why, a strategy what to do next time. Both are stored with an origin that says
-    how far their text can be trusted, and are found by their text and by where they apply. A text that tries to steer
-    its reader is quarantined, and is not recalled unless a person releases it.
+    A reflection says what happened and why; a strategy says what to do next time. Both are stored with an origin that
+    says how far their text can be trusted, and are found by their text and by where they apply. A text that tries to
+    steer its reader is quarantined, and is not recalled unless a person releases it.
 
     Unlike other calls, GenerateReflection fails when no model answers: UNAVAILABLE, DEADLINE_EXCEEDED or
     RESOURCE_EXHAUSTED, with an ErrorInfo. With REFLECTIVE_MEMORY_ENABLED=false every call is FAILED_PRECONDITION.
@@ -46,8 +46,8 @@ class ReflectiveMemoryServiceStub:
     true.
     """
     StoreReflection: _grpc.UnaryUnaryMultiCallable[_reflective_memory_pb2.StoreReflectionRequest, _reflective_memory_pb2.StoreReflectionResponse]
-    """Stores a reflection and its strategy, if there is one, in one transaction. A memory that is known already, word for
-    word or from the same episode, is strengthened instead of stored twice; the ids are then those of the known one.
+    """Stores a reflection and its strategy, if there is one, in one transaction. A memory that is already known, word for
+    word or from the same episode, is strengthened instead of stored again; the answer then has the known memory's ids.
     """
     GetReflection: _grpc.UnaryUnaryMultiCallable[_reflective_memory_pb2.GetReflectionRequest, _reflective_memory_pb2.GetReflectionResponse]
     """One memory, whatever its state."""
@@ -72,8 +72,8 @@ class ReflectiveMemoryServiceStub:
     version says so and why, and ReviewReflection reverses it.
     """
     GetLessonStatistics: _grpc.UnaryUnaryMultiCallable[_reflective_memory_pb2.GetLessonStatisticsRequest, _reflective_memory_pb2.GetLessonStatisticsResponse]
-    """Whether lessons help: the outcomes of tasks that they were shown for, compared with tasks that they were held back
-    from.
+    """Whether lessons help: compares the outcomes of tasks that were shown a lesson with those of tasks from which it was
+    held back.
     """
     Dream: _grpc.UnaryStreamMultiCallable[_reflective_memory_pb2.DreamRequest, _reflective_memory_pb2.DreamResponse]
     """Starts a dream: a pass that groups the project's new memories with similar ones, asks a model what each group
@@ -116,9 +116,9 @@ class ReflectiveMemoryServiceStub:
 class ReflectiveMemoryServiceAsyncStub(ReflectiveMemoryServiceStub):
     """Lessons from earlier work: made from traces, stored, and found again for a task.
 
-    A reflection says what happened and why, a strategy what to do next time. Both are stored with an origin that says
-    how far their text can be trusted, and are found by their text and by where they apply. A text that tries to steer
-    its reader is quarantined, and is not recalled unless a person releases it.
+    A reflection says what happened and why; a strategy says what to do next time. Both are stored with an origin that
+    says how far their text can be trusted, and are found by their text and by where they apply. A text that tries to
+    steer its reader is quarantined, and is not recalled unless a person releases it.
 
     Unlike other calls, GenerateReflection fails when no model answers: UNAVAILABLE, DEADLINE_EXCEEDED or
     RESOURCE_EXHAUSTED, with an ErrorInfo. With REFLECTIVE_MEMORY_ENABLED=false every call is FAILED_PRECONDITION.
@@ -130,8 +130,8 @@ class ReflectiveMemoryServiceAsyncStub(ReflectiveMemoryServiceStub):
     true.
     """
     StoreReflection: _aio.UnaryUnaryMultiCallable[_reflective_memory_pb2.StoreReflectionRequest, _reflective_memory_pb2.StoreReflectionResponse]  # type: ignore[assignment]
-    """Stores a reflection and its strategy, if there is one, in one transaction. A memory that is known already, word for
-    word or from the same episode, is strengthened instead of stored twice; the ids are then those of the known one.
+    """Stores a reflection and its strategy, if there is one, in one transaction. A memory that is already known, word for
+    word or from the same episode, is strengthened instead of stored again; the answer then has the known memory's ids.
     """
     GetReflection: _aio.UnaryUnaryMultiCallable[_reflective_memory_pb2.GetReflectionRequest, _reflective_memory_pb2.GetReflectionResponse]  # type: ignore[assignment]
     """One memory, whatever its state."""
@@ -156,8 +156,8 @@ class ReflectiveMemoryServiceAsyncStub(ReflectiveMemoryServiceStub):
     version says so and why, and ReviewReflection reverses it.
     """
     GetLessonStatistics: _aio.UnaryUnaryMultiCallable[_reflective_memory_pb2.GetLessonStatisticsRequest, _reflective_memory_pb2.GetLessonStatisticsResponse]  # type: ignore[assignment]
-    """Whether lessons help: the outcomes of tasks that they were shown for, compared with tasks that they were held back
-    from.
+    """Whether lessons help: compares the outcomes of tasks that were shown a lesson with those of tasks from which it was
+    held back.
     """
     Dream: _aio.UnaryStreamMultiCallable[_reflective_memory_pb2.DreamRequest, _reflective_memory_pb2.DreamResponse]  # type: ignore[assignment]
     """Starts a dream: a pass that groups the project's new memories with similar ones, asks a model what each group
@@ -199,9 +199,9 @@ class ReflectiveMemoryServiceAsyncStub(ReflectiveMemoryServiceStub):
 class ReflectiveMemoryServiceServicer(metaclass=_abc_1.ABCMeta):
     """Lessons from earlier work: made from traces, stored, and found again for a task.
 
-    A reflection says what happened and why, a strategy what to do next time. Both are stored with an origin that says
-    how far their text can be trusted, and are found by their text and by where they apply. A text that tries to steer
-    its reader is quarantined, and is not recalled unless a person releases it.
+    A reflection says what happened and why; a strategy says what to do next time. Both are stored with an origin that
+    says how far their text can be trusted, and are found by their text and by where they apply. A text that tries to
+    steer its reader is quarantined, and is not recalled unless a person releases it.
 
     Unlike other calls, GenerateReflection fails when no model answers: UNAVAILABLE, DEADLINE_EXCEEDED or
     RESOURCE_EXHAUSTED, with an ErrorInfo. With REFLECTIVE_MEMORY_ENABLED=false every call is FAILED_PRECONDITION.
@@ -223,8 +223,8 @@ class ReflectiveMemoryServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _reflective_memory_pb2.StoreReflectionRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_reflective_memory_pb2.StoreReflectionResponse, _abc.Awaitable[_reflective_memory_pb2.StoreReflectionResponse]]:
-        """Stores a reflection and its strategy, if there is one, in one transaction. A memory that is known already, word for
-        word or from the same episode, is strengthened instead of stored twice; the ids are then those of the known one.
+        """Stores a reflection and its strategy, if there is one, in one transaction. A memory that is already known, word for
+        word or from the same episode, is strengthened instead of stored again; the answer then has the known memory's ids.
         """
 
     @_abc_1.abstractmethod
@@ -309,8 +309,8 @@ class ReflectiveMemoryServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _reflective_memory_pb2.GetLessonStatisticsRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_reflective_memory_pb2.GetLessonStatisticsResponse, _abc.Awaitable[_reflective_memory_pb2.GetLessonStatisticsResponse]]:
-        """Whether lessons help: the outcomes of tasks that they were shown for, compared with tasks that they were held back
-        from.
+        """Whether lessons help: compares the outcomes of tasks that were shown a lesson with those of tasks from which it was
+        held back.
         """
 
     @_abc_1.abstractmethod

@@ -22,11 +22,12 @@ _runtime_version.ValidateProtobufRuntimeVersion(
 _sym_db = _symbol_database.Default()
 
 
+from google.protobuf import duration_pb2 as google_dot_protobuf_dot_duration__pb2
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 from sidemirror.v1 import thinking_pb2 as sidemirror_dot_v1_dot_thinking__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1bsidemirror/v1/sidecar.proto\x12\rsidemirror.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1csidemirror/v1/thinking.proto\"R\n\x14GetServerInfoRequest\x12\x1b\n\ttenant_id\x18\x01 \x01(\tR\x08tenantId\x12\x1d\n\nproject_id\x18\x02 \x01(\tR\tprojectId\"\xc2\x04\n\x15GetServerInfoResponse\x12\x18\n\x07version\x18\x01 \x01(\tR\x07version\x12\x1b\n\ttenant_id\x18\x02 \x01(\tR\x08tenantId\x12\x1d\n\nproject_id\x18\x03 \x01(\tR\tprojectId\x12\x30\n\x06stores\x18\x04 \x03(\x0b\x32\x18.sidemirror.v1.StoreInfoR\x06stores\x12\x30\n\x06models\x18\x05 \x03(\x0b\x32\x18.sidemirror.v1.ModelInfoR\x06models\x12\x44\n\x0e\x64\x65\x66\x61ult_config\x18\x06 \x01(\x0b\x32\x1d.sidemirror.v1.ThinkingConfigR\rdefaultConfig\x12@\n\x0e\x64\x65\x66\x61ult_budget\x18\x07 \x01(\x0b\x32\x19.sidemirror.v1.TurnBudgetR\rdefaultBudget\x12H\n\x06limits\x18\x08 \x03(\x0b\x32\x30.sidemirror.v1.GetServerInfoResponse.LimitsEntryR\x06limits\x12*\n\x05spend\x18\t \x03(\x0b\x32\x14.sidemirror.v1.SpendR\x05spend\x12\x36\n\nspend_caps\x18\n \x03(\x0b\x32\x17.sidemirror.v1.SpendCapR\tspendCaps\x1a\x39\n\x0bLimitsEntry\x12\x10\n\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n\x05value\x18\x02 \x01(\x03R\x05value:\x02\x38\x01\"s\n\tStoreInfo\x12\x12\n\x04kind\x18\x01 \x01(\tR\x04kind\x12\x14\n\x05holds\x18\x02 \x01(\tR\x05holds\x12\x1e\n\ndurability\x18\x03 \x01(\tR\ndurability\x12\x1c\n\tavailable\x18\x04 \x01(\x08R\tavailable\"u\n\tModelInfo\x12\x18\n\x07purpose\x18\x01 \x01(\tR\x07purpose\x12\x1a\n\x08provider\x18\x02 \x01(\tR\x08provider\x12\x14\n\x05model\x18\x03 \x01(\tR\x05model\x12\x1c\n\tavailable\x18\x04 \x01(\x08R\tavailable\"\x8b\x02\n\x05Spend\x12\x10\n\x03\x64\x61y\x18\x01 \x01(\tR\x03\x64\x61y\x12\x18\n\x07purpose\x18\x02 \x01(\tR\x07purpose\x12\x14\n\x05\x63\x61lls\x18\x03 \x01(\x03R\x05\x63\x61lls\x12\x16\n\x06tokens\x18\x04 \x01(\x03R\x06tokens\x12\x10\n\x03usd\x18\x05 \x01(\x01R\x03usd\x12\'\n\x0freserved_tokens\x18\x06 \x01(\x03R\x0ereservedTokens\x12!\n\x0creserved_usd\x18\x07 \x01(\x01R\x0breservedUsd\x12\'\n\x0forphaned_tokens\x18\x08 \x01(\x03R\x0eorphanedTokens\x12!\n\x0corphaned_usd\x18\t \x01(\x01R\x0borphanedUsd\"\xbf\x02\n\x08SpendCap\x12/\n\x05level\x18\x01 \x01(\x0e\x32\x19.sidemirror.v1.SpendLevelR\x05level\x12\x18\n\x07purpose\x18\x02 \x01(\tR\x07purpose\x12)\n\x0etokens_per_day\x18\x03 \x01(\x03H\x00R\x0ctokensPerDay\x88\x01\x01\x12#\n\x0busd_per_day\x18\x04 \x01(\x01H\x01R\tusdPerDay\x88\x01\x01\x12\x1f\n\x0bused_tokens\x18\x05 \x01(\x03R\nusedTokens\x12\x19\n\x08used_usd\x18\x06 \x01(\x01R\x07usedUsd\x12\x39\n\nreset_time\x18\x07 \x01(\x0b\x32\x1a.google.protobuf.TimestampR\tresetTimeB\x11\n\x0f_tokens_per_dayB\x0e\n\x0c_usd_per_day*\x8a\x01\n\nSpendLevel\x12\x1b\n\x17SPEND_LEVEL_UNSPECIFIED\x10\x00\x12\x15\n\x11SPEND_LEVEL_TOTAL\x10\x01\x12\x17\n\x13SPEND_LEVEL_PURPOSE\x10\x02\x12\x16\n\x12SPEND_LEVEL_TENANT\x10\x03\x12\x17\n\x13SPEND_LEVEL_PROJECT\x10\x04\x32q\n\x0eSidecarService\x12_\n\rGetServerInfo\x12#.sidemirror.v1.GetServerInfoRequest\x1a$.sidemirror.v1.GetServerInfoResponse\"\x03\x90\x02\x01\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1bsidemirror/v1/sidecar.proto\x12\rsidemirror.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1csidemirror/v1/thinking.proto\"R\n\x14GetServerInfoRequest\x12\x1b\n\ttenant_id\x18\x01 \x01(\tR\x08tenantId\x12\x1d\n\nproject_id\x18\x02 \x01(\tR\tprojectId\"\xa3\x05\n\x15GetServerInfoResponse\x12\x18\n\x07version\x18\x01 \x01(\tR\x07version\x12\x1b\n\ttenant_id\x18\x02 \x01(\tR\x08tenantId\x12\x1d\n\nproject_id\x18\x03 \x01(\tR\tprojectId\x12\x30\n\x06stores\x18\x04 \x03(\x0b\x32\x18.sidemirror.v1.StoreInfoR\x06stores\x12\x30\n\x06models\x18\x05 \x03(\x0b\x32\x18.sidemirror.v1.ModelInfoR\x06models\x12\x44\n\x0e\x64\x65\x66\x61ult_config\x18\x06 \x01(\x0b\x32\x1d.sidemirror.v1.ThinkingConfigR\rdefaultConfig\x12@\n\x0e\x64\x65\x66\x61ult_budget\x18\x07 \x01(\x0b\x32\x19.sidemirror.v1.TurnBudgetR\rdefaultBudget\x12H\n\x06limits\x18\x08 \x03(\x0b\x32\x30.sidemirror.v1.GetServerInfoResponse.LimitsEntryR\x06limits\x12*\n\x05spend\x18\t \x03(\x0b\x32\x14.sidemirror.v1.SpendR\x05spend\x12\x36\n\nspend_caps\x18\n \x03(\x0b\x32\x17.sidemirror.v1.SpendCapR\tspendCaps\x12#\n\rspend_unknown\x18\x0b \x01(\x08R\x0cspendUnknown\x12:\n\x0bstore_clock\x18\x0c \x01(\x0b\x32\x19.sidemirror.v1.StoreClockR\nstoreClock\x1a\x39\n\x0bLimitsEntry\x12\x10\n\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n\x05value\x18\x02 \x01(\x03R\x05value:\x02\x38\x01\"s\n\tStoreInfo\x12\x12\n\x04kind\x18\x01 \x01(\tR\x04kind\x12\x14\n\x05holds\x18\x02 \x01(\tR\x05holds\x12\x1e\n\ndurability\x18\x03 \x01(\tR\ndurability\x12\x1c\n\tavailable\x18\x04 \x01(\x08R\tavailable\"S\n\nStoreClock\x12/\n\x05\x61head\x18\x01 \x01(\x0b\x32\x19.google.protobuf.DurationR\x05\x61head\x12\x14\n\x05\x64oubt\x18\x02 \x01(\tR\x05\x64oubt\"u\n\tModelInfo\x12\x18\n\x07purpose\x18\x01 \x01(\tR\x07purpose\x12\x1a\n\x08provider\x18\x02 \x01(\tR\x08provider\x12\x14\n\x05model\x18\x03 \x01(\tR\x05model\x12\x1c\n\tavailable\x18\x04 \x01(\x08R\tavailable\"\x8b\x02\n\x05Spend\x12\x10\n\x03\x64\x61y\x18\x01 \x01(\tR\x03\x64\x61y\x12\x18\n\x07purpose\x18\x02 \x01(\tR\x07purpose\x12\x14\n\x05\x63\x61lls\x18\x03 \x01(\x03R\x05\x63\x61lls\x12\x16\n\x06tokens\x18\x04 \x01(\x03R\x06tokens\x12\x10\n\x03usd\x18\x05 \x01(\x01R\x03usd\x12\'\n\x0freserved_tokens\x18\x06 \x01(\x03R\x0ereservedTokens\x12!\n\x0creserved_usd\x18\x07 \x01(\x01R\x0breservedUsd\x12\'\n\x0forphaned_tokens\x18\x08 \x01(\x03R\x0eorphanedTokens\x12!\n\x0corphaned_usd\x18\t \x01(\x01R\x0borphanedUsd\"\xf3\x02\n\x08SpendCap\x12/\n\x05level\x18\x01 \x01(\x0e\x32\x19.sidemirror.v1.SpendLevelR\x05level\x12\x18\n\x07purpose\x18\x02 \x01(\tR\x07purpose\x12)\n\x0etokens_per_day\x18\x03 \x01(\x03H\x00R\x0ctokensPerDay\x88\x01\x01\x12#\n\x0busd_per_day\x18\x04 \x01(\x01H\x01R\tusdPerDay\x88\x01\x01\x12\x1f\n\x0bused_tokens\x18\x05 \x01(\x03R\nusedTokens\x12\x19\n\x08used_usd\x18\x06 \x01(\x01R\x07usedUsd\x12\x39\n\nreset_time\x18\x07 \x01(\x0b\x32\x1a.google.protobuf.TimestampR\tresetTime\x12\x32\n\x05owner\x18\x08 \x01(\x0e\x32\x1c.sidemirror.v1.SpendCapOwnerR\x05ownerB\x11\n\x0f_tokens_per_dayB\x0e\n\x0c_usd_per_day\"\xa9\x01\n\x06Policy\x12<\n\tretention\x18\x01 \x01(\x0b\x32\x1e.sidemirror.v1.RetentionPolicyR\tretention\x12,\n\x04\x63\x61ps\x18\x02 \x03(\x0b\x32\x18.sidemirror.v1.PolicyCapR\x04\x63\x61ps\x12\x33\n\x06\x61\x64vice\x18\x03 \x01(\x0b\x32\x1b.sidemirror.v1.AdvicePolicyR\x06\x61\x64vice\"\xea\x02\n\x0fRetentionPolicy\x12\"\n\nspend_days\x18\x01 \x01(\x05H\x00R\tspendDays\x88\x01\x01\x12(\n\rcritique_days\x18\x02 \x01(\x05H\x01R\x0c\x63ritiqueDays\x88\x01\x01\x12$\n\x0bmemory_days\x18\x03 \x01(\x05H\x02R\nmemoryDays\x88\x01\x01\x12\x30\n\x11memory_importance\x18\x04 \x01(\x01H\x03R\x10memoryImportance\x88\x01\x01\x12&\n\x0cmemory_count\x18\x05 \x01(\x03H\x04R\x0bmemoryCount\x88\x01\x01\x12\"\n\ntrace_days\x18\x06 \x01(\x05H\x05R\ttraceDays\x88\x01\x01\x42\r\n\x0b_spend_daysB\x10\n\x0e_critique_daysB\x0e\n\x0c_memory_daysB\x14\n\x12_memory_importanceB\x0f\n\r_memory_countB\r\n\x0b_trace_days\"\x98\x01\n\tPolicyCap\x12\x18\n\x07purpose\x18\x01 \x01(\tR\x07purpose\x12)\n\x0etokens_per_day\x18\x02 \x01(\x03H\x00R\x0ctokensPerDay\x88\x01\x01\x12#\n\x0busd_per_day\x18\x03 \x01(\x01H\x01R\tusdPerDay\x88\x01\x01\x42\x11\n\x0f_tokens_per_dayB\x0e\n\x0c_usd_per_day\"^\n\x0c\x41\x64vicePolicy\x12+\n\x03off\x18\x01 \x03(\x0e\x32\x19.sidemirror.v1.AdviceKindR\x03off\x12!\n\x0csilenced_ids\x18\x02 \x03(\tR\x0bsilencedIds\"\xa5\x01\n\x0cStoredPolicy\x12-\n\x06policy\x18\x01 \x01(\x0b\x32\x15.sidemirror.v1.PolicyR\x06policy\x12\x18\n\x07version\x18\x02 \x01(\x05R\x07version\x12\x15\n\x06set_by\x18\x03 \x01(\tR\x05setBy\x12\x35\n\x08set_time\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.TimestampR\x07setTime\"N\n\x10GetPolicyRequest\x12\x1b\n\ttenant_id\x18\x01 \x01(\tR\x08tenantId\x12\x1d\n\nproject_id\x18\x02 \x01(\tR\tprojectId\"\xed\x01\n\x11GetPolicyResponse\x12\x1b\n\ttenant_id\x18\x01 \x01(\tR\x08tenantId\x12\x1d\n\nproject_id\x18\x02 \x01(\tR\tprojectId\x12\x35\n\x07project\x18\x03 \x01(\x0b\x32\x1b.sidemirror.v1.StoredPolicyR\x07project\x12\x33\n\x06tenant\x18\x04 \x01(\x0b\x32\x1b.sidemirror.v1.StoredPolicyR\x06tenant\x12\x30\n\x08in_force\x18\x05 \x01(\x0b\x32\x15.sidemirror.v1.PolicyR\x07inForce\"\xed\x01\n\x10SetPolicyRequest\x12\x1b\n\ttenant_id\x18\x01 \x01(\tR\x08tenantId\x12\x1d\n\nproject_id\x18\x02 \x01(\tR\tprojectId\x12\x1d\n\nrequest_id\x18\x03 \x01(\tR\trequestId\x12\x30\n\x05level\x18\x04 \x01(\x0e\x32\x1a.sidemirror.v1.PolicyLevelR\x05level\x12-\n\x06policy\x18\x05 \x01(\x0b\x32\x15.sidemirror.v1.PolicyR\x06policy\x12\x1d\n\nif_version\x18\x06 \x01(\x05R\tifVersion\"H\n\x11SetPolicyResponse\x12\x33\n\x06stored\x18\x01 \x01(\x0b\x32\x1b.sidemirror.v1.StoredPolicyR\x06stored\"\xd0\x01\n\x0c\x45raseRequest\x12\x1b\n\ttenant_id\x18\x01 \x01(\tR\x08tenantId\x12\x1d\n\nproject_id\x18\x02 \x01(\tR\tprojectId\x12\x1d\n\nrequest_id\x18\x03 \x01(\tR\trequestId\x12\x19\n\x07turn_id\x18\x04 \x01(\tH\x00R\x06turnId\x12\x1f\n\nsession_id\x18\x05 \x01(\tH\x00R\tsessionId\x12\x1f\n\nsubject_id\x18\x06 \x01(\tH\x00R\tsubjectIdB\x08\n\x06target\"\xc7\x01\n\rEraseResponse\x12@\n\x06\x63ounts\x18\x01 \x03(\x0b\x32(.sidemirror.v1.EraseResponse.CountsEntryR\x06\x63ounts\x12\x39\n\nerase_time\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.TimestampR\teraseTime\x1a\x39\n\x0b\x43ountsEntry\x12\x10\n\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n\x05value\x18\x02 \x01(\x03R\x05value:\x02\x38\x01\"\x8f\x01\n\x15ListTombstonesRequest\x12\x1b\n\ttenant_id\x18\x01 \x01(\tR\x08tenantId\x12\x1d\n\nproject_id\x18\x02 \x01(\tR\tprojectId\x12\x1b\n\tpage_size\x18\x03 \x01(\x05R\x08pageSize\x12\x1d\n\npage_token\x18\x04 \x01(\tR\tpageToken\"z\n\x16ListTombstonesResponse\x12\x38\n\ntombstones\x18\x01 \x03(\x0b\x32\x18.sidemirror.v1.TombstoneR\ntombstones\x12&\n\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"r\n\tTombstone\x12\x12\n\x04kind\x18\x01 \x01(\tR\x04kind\x12\x16\n\x06\x64igest\x18\x02 \x01(\tR\x06\x64igest\x12\x39\n\nerase_time\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.TimestampR\teraseTime*\x8a\x01\n\nSpendLevel\x12\x1b\n\x17SPEND_LEVEL_UNSPECIFIED\x10\x00\x12\x15\n\x11SPEND_LEVEL_TOTAL\x10\x01\x12\x17\n\x13SPEND_LEVEL_PURPOSE\x10\x02\x12\x16\n\x12SPEND_LEVEL_TENANT\x10\x03\x12\x17\n\x13SPEND_LEVEL_PROJECT\x10\x04*\x86\x01\n\rSpendCapOwner\x12\x1f\n\x1bSPEND_CAP_OWNER_UNSPECIFIED\x10\x00\x12\x1b\n\x17SPEND_CAP_OWNER_SIDECAR\x10\x01\x12\x1a\n\x16SPEND_CAP_OWNER_TENANT\x10\x02\x12\x1b\n\x17SPEND_CAP_OWNER_PROJECT\x10\x03*^\n\x0bPolicyLevel\x12\x1c\n\x18POLICY_LEVEL_UNSPECIFIED\x10\x00\x12\x18\n\x14POLICY_LEVEL_PROJECT\x10\x01\x12\x17\n\x13POLICY_LEVEL_TENANT\x10\x02*s\n\nAdviceKind\x12\x1b\n\x17\x41\x44VICE_KIND_UNSPECIFIED\x10\x00\x12\x13\n\x0f\x41\x44VICE_KIND_ALL\x10\x01\x12\x17\n\x13\x41\x44VICE_KIND_LESSONS\x10\x02\x12\x1a\n\x16\x41\x44VICE_KIND_RECOVERIES\x10\x03\x32\xbe\x03\n\x0eSidecarService\x12_\n\rGetServerInfo\x12#.sidemirror.v1.GetServerInfoRequest\x1a$.sidemirror.v1.GetServerInfoResponse\"\x03\x90\x02\x01\x12\x42\n\x05\x45rase\x12\x1b.sidemirror.v1.EraseRequest\x1a\x1c.sidemirror.v1.EraseResponse\x12\x62\n\x0eListTombstones\x12$.sidemirror.v1.ListTombstonesRequest\x1a%.sidemirror.v1.ListTombstonesResponse\"\x03\x90\x02\x01\x12S\n\tGetPolicy\x12\x1f.sidemirror.v1.GetPolicyRequest\x1a .sidemirror.v1.GetPolicyResponse\"\x03\x90\x02\x01\x12N\n\tSetPolicy\x12\x1f.sidemirror.v1.SetPolicyRequest\x1a .sidemirror.v1.SetPolicyResponseb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -35,24 +36,68 @@ if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
   _globals['_GETSERVERINFORESPONSE_LIMITSENTRY']._loaded_options = None
   _globals['_GETSERVERINFORESPONSE_LIMITSENTRY']._serialized_options = b'8\001'
+  _globals['_ERASERESPONSE_COUNTSENTRY']._loaded_options = None
+  _globals['_ERASERESPONSE_COUNTSENTRY']._serialized_options = b'8\001'
   _globals['_SIDECARSERVICE'].methods_by_name['GetServerInfo']._loaded_options = None
   _globals['_SIDECARSERVICE'].methods_by_name['GetServerInfo']._serialized_options = b'\220\002\001'
-  _globals['_SPENDLEVEL']._serialized_start=1603
-  _globals['_SPENDLEVEL']._serialized_end=1741
-  _globals['_GETSERVERINFOREQUEST']._serialized_start=109
-  _globals['_GETSERVERINFOREQUEST']._serialized_end=191
-  _globals['_GETSERVERINFORESPONSE']._serialized_start=194
-  _globals['_GETSERVERINFORESPONSE']._serialized_end=772
-  _globals['_GETSERVERINFORESPONSE_LIMITSENTRY']._serialized_start=715
-  _globals['_GETSERVERINFORESPONSE_LIMITSENTRY']._serialized_end=772
-  _globals['_STOREINFO']._serialized_start=774
-  _globals['_STOREINFO']._serialized_end=889
-  _globals['_MODELINFO']._serialized_start=891
-  _globals['_MODELINFO']._serialized_end=1008
-  _globals['_SPEND']._serialized_start=1011
-  _globals['_SPEND']._serialized_end=1278
-  _globals['_SPENDCAP']._serialized_start=1281
-  _globals['_SPENDCAP']._serialized_end=1600
-  _globals['_SIDECARSERVICE']._serialized_start=1743
-  _globals['_SIDECARSERVICE']._serialized_end=1856
+  _globals['_SIDECARSERVICE'].methods_by_name['ListTombstones']._loaded_options = None
+  _globals['_SIDECARSERVICE'].methods_by_name['ListTombstones']._serialized_options = b'\220\002\001'
+  _globals['_SIDECARSERVICE'].methods_by_name['GetPolicy']._loaded_options = None
+  _globals['_SIDECARSERVICE'].methods_by_name['GetPolicy']._serialized_options = b'\220\002\001'
+  _globals['_SPENDLEVEL']._serialized_start=4258
+  _globals['_SPENDLEVEL']._serialized_end=4396
+  _globals['_SPENDCAPOWNER']._serialized_start=4399
+  _globals['_SPENDCAPOWNER']._serialized_end=4533
+  _globals['_POLICYLEVEL']._serialized_start=4535
+  _globals['_POLICYLEVEL']._serialized_end=4629
+  _globals['_ADVICEKIND']._serialized_start=4631
+  _globals['_ADVICEKIND']._serialized_end=4746
+  _globals['_GETSERVERINFOREQUEST']._serialized_start=141
+  _globals['_GETSERVERINFOREQUEST']._serialized_end=223
+  _globals['_GETSERVERINFORESPONSE']._serialized_start=226
+  _globals['_GETSERVERINFORESPONSE']._serialized_end=901
+  _globals['_GETSERVERINFORESPONSE_LIMITSENTRY']._serialized_start=844
+  _globals['_GETSERVERINFORESPONSE_LIMITSENTRY']._serialized_end=901
+  _globals['_STOREINFO']._serialized_start=903
+  _globals['_STOREINFO']._serialized_end=1018
+  _globals['_STORECLOCK']._serialized_start=1020
+  _globals['_STORECLOCK']._serialized_end=1103
+  _globals['_MODELINFO']._serialized_start=1105
+  _globals['_MODELINFO']._serialized_end=1222
+  _globals['_SPEND']._serialized_start=1225
+  _globals['_SPEND']._serialized_end=1492
+  _globals['_SPENDCAP']._serialized_start=1495
+  _globals['_SPENDCAP']._serialized_end=1866
+  _globals['_POLICY']._serialized_start=1869
+  _globals['_POLICY']._serialized_end=2038
+  _globals['_RETENTIONPOLICY']._serialized_start=2041
+  _globals['_RETENTIONPOLICY']._serialized_end=2403
+  _globals['_POLICYCAP']._serialized_start=2406
+  _globals['_POLICYCAP']._serialized_end=2558
+  _globals['_ADVICEPOLICY']._serialized_start=2560
+  _globals['_ADVICEPOLICY']._serialized_end=2654
+  _globals['_STOREDPOLICY']._serialized_start=2657
+  _globals['_STOREDPOLICY']._serialized_end=2822
+  _globals['_GETPOLICYREQUEST']._serialized_start=2824
+  _globals['_GETPOLICYREQUEST']._serialized_end=2902
+  _globals['_GETPOLICYRESPONSE']._serialized_start=2905
+  _globals['_GETPOLICYRESPONSE']._serialized_end=3142
+  _globals['_SETPOLICYREQUEST']._serialized_start=3145
+  _globals['_SETPOLICYREQUEST']._serialized_end=3382
+  _globals['_SETPOLICYRESPONSE']._serialized_start=3384
+  _globals['_SETPOLICYRESPONSE']._serialized_end=3456
+  _globals['_ERASEREQUEST']._serialized_start=3459
+  _globals['_ERASEREQUEST']._serialized_end=3667
+  _globals['_ERASERESPONSE']._serialized_start=3670
+  _globals['_ERASERESPONSE']._serialized_end=3869
+  _globals['_ERASERESPONSE_COUNTSENTRY']._serialized_start=3812
+  _globals['_ERASERESPONSE_COUNTSENTRY']._serialized_end=3869
+  _globals['_LISTTOMBSTONESREQUEST']._serialized_start=3872
+  _globals['_LISTTOMBSTONESREQUEST']._serialized_end=4015
+  _globals['_LISTTOMBSTONESRESPONSE']._serialized_start=4017
+  _globals['_LISTTOMBSTONESRESPONSE']._serialized_end=4139
+  _globals['_TOMBSTONE']._serialized_start=4141
+  _globals['_TOMBSTONE']._serialized_end=4255
+  _globals['_SIDECARSERVICE']._serialized_start=4749
+  _globals['_SIDECARSERVICE']._serialized_end=5195
 # @@protoc_insertion_point(module_scope)

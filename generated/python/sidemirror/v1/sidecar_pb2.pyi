@@ -1,5 +1,6 @@
 import datetime
 
+from google.protobuf import duration_pb2 as _duration_pb2
 from google.protobuf import timestamp_pb2 as _timestamp_pb2
 from sidemirror.v1 import thinking_pb2 as _thinking_pb2
 from google.protobuf.internal import containers as _containers
@@ -18,11 +19,42 @@ class SpendLevel(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     SPEND_LEVEL_PURPOSE: _ClassVar[SpendLevel]
     SPEND_LEVEL_TENANT: _ClassVar[SpendLevel]
     SPEND_LEVEL_PROJECT: _ClassVar[SpendLevel]
+
+class SpendCapOwner(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    SPEND_CAP_OWNER_UNSPECIFIED: _ClassVar[SpendCapOwner]
+    SPEND_CAP_OWNER_SIDECAR: _ClassVar[SpendCapOwner]
+    SPEND_CAP_OWNER_TENANT: _ClassVar[SpendCapOwner]
+    SPEND_CAP_OWNER_PROJECT: _ClassVar[SpendCapOwner]
+
+class PolicyLevel(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    POLICY_LEVEL_UNSPECIFIED: _ClassVar[PolicyLevel]
+    POLICY_LEVEL_PROJECT: _ClassVar[PolicyLevel]
+    POLICY_LEVEL_TENANT: _ClassVar[PolicyLevel]
+
+class AdviceKind(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    ADVICE_KIND_UNSPECIFIED: _ClassVar[AdviceKind]
+    ADVICE_KIND_ALL: _ClassVar[AdviceKind]
+    ADVICE_KIND_LESSONS: _ClassVar[AdviceKind]
+    ADVICE_KIND_RECOVERIES: _ClassVar[AdviceKind]
 SPEND_LEVEL_UNSPECIFIED: SpendLevel
 SPEND_LEVEL_TOTAL: SpendLevel
 SPEND_LEVEL_PURPOSE: SpendLevel
 SPEND_LEVEL_TENANT: SpendLevel
 SPEND_LEVEL_PROJECT: SpendLevel
+SPEND_CAP_OWNER_UNSPECIFIED: SpendCapOwner
+SPEND_CAP_OWNER_SIDECAR: SpendCapOwner
+SPEND_CAP_OWNER_TENANT: SpendCapOwner
+SPEND_CAP_OWNER_PROJECT: SpendCapOwner
+POLICY_LEVEL_UNSPECIFIED: PolicyLevel
+POLICY_LEVEL_PROJECT: PolicyLevel
+POLICY_LEVEL_TENANT: PolicyLevel
+ADVICE_KIND_UNSPECIFIED: AdviceKind
+ADVICE_KIND_ALL: AdviceKind
+ADVICE_KIND_LESSONS: AdviceKind
+ADVICE_KIND_RECOVERIES: AdviceKind
 
 class GetServerInfoRequest(_message.Message):
     __slots__ = ("tenant_id", "project_id")
@@ -33,7 +65,7 @@ class GetServerInfoRequest(_message.Message):
     def __init__(self, tenant_id: _Optional[str] = ..., project_id: _Optional[str] = ...) -> None: ...
 
 class GetServerInfoResponse(_message.Message):
-    __slots__ = ("version", "tenant_id", "project_id", "stores", "models", "default_config", "default_budget", "limits", "spend", "spend_caps")
+    __slots__ = ("version", "tenant_id", "project_id", "stores", "models", "default_config", "default_budget", "limits", "spend", "spend_caps", "spend_unknown", "store_clock")
     class LimitsEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -51,6 +83,8 @@ class GetServerInfoResponse(_message.Message):
     LIMITS_FIELD_NUMBER: _ClassVar[int]
     SPEND_FIELD_NUMBER: _ClassVar[int]
     SPEND_CAPS_FIELD_NUMBER: _ClassVar[int]
+    SPEND_UNKNOWN_FIELD_NUMBER: _ClassVar[int]
+    STORE_CLOCK_FIELD_NUMBER: _ClassVar[int]
     version: str
     tenant_id: str
     project_id: str
@@ -61,7 +95,9 @@ class GetServerInfoResponse(_message.Message):
     limits: _containers.ScalarMap[str, int]
     spend: _containers.RepeatedCompositeFieldContainer[Spend]
     spend_caps: _containers.RepeatedCompositeFieldContainer[SpendCap]
-    def __init__(self, version: _Optional[str] = ..., tenant_id: _Optional[str] = ..., project_id: _Optional[str] = ..., stores: _Optional[_Iterable[_Union[StoreInfo, _Mapping]]] = ..., models: _Optional[_Iterable[_Union[ModelInfo, _Mapping]]] = ..., default_config: _Optional[_Union[_thinking_pb2.ThinkingConfig, _Mapping]] = ..., default_budget: _Optional[_Union[_thinking_pb2.TurnBudget, _Mapping]] = ..., limits: _Optional[_Mapping[str, int]] = ..., spend: _Optional[_Iterable[_Union[Spend, _Mapping]]] = ..., spend_caps: _Optional[_Iterable[_Union[SpendCap, _Mapping]]] = ...) -> None: ...
+    spend_unknown: bool
+    store_clock: StoreClock
+    def __init__(self, version: _Optional[str] = ..., tenant_id: _Optional[str] = ..., project_id: _Optional[str] = ..., stores: _Optional[_Iterable[_Union[StoreInfo, _Mapping]]] = ..., models: _Optional[_Iterable[_Union[ModelInfo, _Mapping]]] = ..., default_config: _Optional[_Union[_thinking_pb2.ThinkingConfig, _Mapping]] = ..., default_budget: _Optional[_Union[_thinking_pb2.TurnBudget, _Mapping]] = ..., limits: _Optional[_Mapping[str, int]] = ..., spend: _Optional[_Iterable[_Union[Spend, _Mapping]]] = ..., spend_caps: _Optional[_Iterable[_Union[SpendCap, _Mapping]]] = ..., spend_unknown: bool = ..., store_clock: _Optional[_Union[StoreClock, _Mapping]] = ...) -> None: ...
 
 class StoreInfo(_message.Message):
     __slots__ = ("kind", "holds", "durability", "available")
@@ -74,6 +110,14 @@ class StoreInfo(_message.Message):
     durability: str
     available: bool
     def __init__(self, kind: _Optional[str] = ..., holds: _Optional[str] = ..., durability: _Optional[str] = ..., available: bool = ...) -> None: ...
+
+class StoreClock(_message.Message):
+    __slots__ = ("ahead", "doubt")
+    AHEAD_FIELD_NUMBER: _ClassVar[int]
+    DOUBT_FIELD_NUMBER: _ClassVar[int]
+    ahead: _duration_pb2.Duration
+    doubt: str
+    def __init__(self, ahead: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., doubt: _Optional[str] = ...) -> None: ...
 
 class ModelInfo(_message.Message):
     __slots__ = ("purpose", "provider", "model", "available")
@@ -110,7 +154,7 @@ class Spend(_message.Message):
     def __init__(self, day: _Optional[str] = ..., purpose: _Optional[str] = ..., calls: _Optional[int] = ..., tokens: _Optional[int] = ..., usd: _Optional[float] = ..., reserved_tokens: _Optional[int] = ..., reserved_usd: _Optional[float] = ..., orphaned_tokens: _Optional[int] = ..., orphaned_usd: _Optional[float] = ...) -> None: ...
 
 class SpendCap(_message.Message):
-    __slots__ = ("level", "purpose", "tokens_per_day", "usd_per_day", "used_tokens", "used_usd", "reset_time")
+    __slots__ = ("level", "purpose", "tokens_per_day", "usd_per_day", "used_tokens", "used_usd", "reset_time", "owner")
     LEVEL_FIELD_NUMBER: _ClassVar[int]
     PURPOSE_FIELD_NUMBER: _ClassVar[int]
     TOKENS_PER_DAY_FIELD_NUMBER: _ClassVar[int]
@@ -118,6 +162,7 @@ class SpendCap(_message.Message):
     USED_TOKENS_FIELD_NUMBER: _ClassVar[int]
     USED_USD_FIELD_NUMBER: _ClassVar[int]
     RESET_TIME_FIELD_NUMBER: _ClassVar[int]
+    OWNER_FIELD_NUMBER: _ClassVar[int]
     level: SpendLevel
     purpose: str
     tokens_per_day: int
@@ -125,4 +170,166 @@ class SpendCap(_message.Message):
     used_tokens: int
     used_usd: float
     reset_time: _timestamp_pb2.Timestamp
-    def __init__(self, level: _Optional[_Union[SpendLevel, str]] = ..., purpose: _Optional[str] = ..., tokens_per_day: _Optional[int] = ..., usd_per_day: _Optional[float] = ..., used_tokens: _Optional[int] = ..., used_usd: _Optional[float] = ..., reset_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+    owner: SpendCapOwner
+    def __init__(self, level: _Optional[_Union[SpendLevel, str]] = ..., purpose: _Optional[str] = ..., tokens_per_day: _Optional[int] = ..., usd_per_day: _Optional[float] = ..., used_tokens: _Optional[int] = ..., used_usd: _Optional[float] = ..., reset_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., owner: _Optional[_Union[SpendCapOwner, str]] = ...) -> None: ...
+
+class Policy(_message.Message):
+    __slots__ = ("retention", "caps", "advice")
+    RETENTION_FIELD_NUMBER: _ClassVar[int]
+    CAPS_FIELD_NUMBER: _ClassVar[int]
+    ADVICE_FIELD_NUMBER: _ClassVar[int]
+    retention: RetentionPolicy
+    caps: _containers.RepeatedCompositeFieldContainer[PolicyCap]
+    advice: AdvicePolicy
+    def __init__(self, retention: _Optional[_Union[RetentionPolicy, _Mapping]] = ..., caps: _Optional[_Iterable[_Union[PolicyCap, _Mapping]]] = ..., advice: _Optional[_Union[AdvicePolicy, _Mapping]] = ...) -> None: ...
+
+class RetentionPolicy(_message.Message):
+    __slots__ = ("spend_days", "critique_days", "memory_days", "memory_importance", "memory_count", "trace_days")
+    SPEND_DAYS_FIELD_NUMBER: _ClassVar[int]
+    CRITIQUE_DAYS_FIELD_NUMBER: _ClassVar[int]
+    MEMORY_DAYS_FIELD_NUMBER: _ClassVar[int]
+    MEMORY_IMPORTANCE_FIELD_NUMBER: _ClassVar[int]
+    MEMORY_COUNT_FIELD_NUMBER: _ClassVar[int]
+    TRACE_DAYS_FIELD_NUMBER: _ClassVar[int]
+    spend_days: int
+    critique_days: int
+    memory_days: int
+    memory_importance: float
+    memory_count: int
+    trace_days: int
+    def __init__(self, spend_days: _Optional[int] = ..., critique_days: _Optional[int] = ..., memory_days: _Optional[int] = ..., memory_importance: _Optional[float] = ..., memory_count: _Optional[int] = ..., trace_days: _Optional[int] = ...) -> None: ...
+
+class PolicyCap(_message.Message):
+    __slots__ = ("purpose", "tokens_per_day", "usd_per_day")
+    PURPOSE_FIELD_NUMBER: _ClassVar[int]
+    TOKENS_PER_DAY_FIELD_NUMBER: _ClassVar[int]
+    USD_PER_DAY_FIELD_NUMBER: _ClassVar[int]
+    purpose: str
+    tokens_per_day: int
+    usd_per_day: float
+    def __init__(self, purpose: _Optional[str] = ..., tokens_per_day: _Optional[int] = ..., usd_per_day: _Optional[float] = ...) -> None: ...
+
+class AdvicePolicy(_message.Message):
+    __slots__ = ("off", "silenced_ids")
+    OFF_FIELD_NUMBER: _ClassVar[int]
+    SILENCED_IDS_FIELD_NUMBER: _ClassVar[int]
+    off: _containers.RepeatedScalarFieldContainer[AdviceKind]
+    silenced_ids: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, off: _Optional[_Iterable[_Union[AdviceKind, str]]] = ..., silenced_ids: _Optional[_Iterable[str]] = ...) -> None: ...
+
+class StoredPolicy(_message.Message):
+    __slots__ = ("policy", "version", "set_by", "set_time")
+    POLICY_FIELD_NUMBER: _ClassVar[int]
+    VERSION_FIELD_NUMBER: _ClassVar[int]
+    SET_BY_FIELD_NUMBER: _ClassVar[int]
+    SET_TIME_FIELD_NUMBER: _ClassVar[int]
+    policy: Policy
+    version: int
+    set_by: str
+    set_time: _timestamp_pb2.Timestamp
+    def __init__(self, policy: _Optional[_Union[Policy, _Mapping]] = ..., version: _Optional[int] = ..., set_by: _Optional[str] = ..., set_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+
+class GetPolicyRequest(_message.Message):
+    __slots__ = ("tenant_id", "project_id")
+    TENANT_ID_FIELD_NUMBER: _ClassVar[int]
+    PROJECT_ID_FIELD_NUMBER: _ClassVar[int]
+    tenant_id: str
+    project_id: str
+    def __init__(self, tenant_id: _Optional[str] = ..., project_id: _Optional[str] = ...) -> None: ...
+
+class GetPolicyResponse(_message.Message):
+    __slots__ = ("tenant_id", "project_id", "project", "tenant", "in_force")
+    TENANT_ID_FIELD_NUMBER: _ClassVar[int]
+    PROJECT_ID_FIELD_NUMBER: _ClassVar[int]
+    PROJECT_FIELD_NUMBER: _ClassVar[int]
+    TENANT_FIELD_NUMBER: _ClassVar[int]
+    IN_FORCE_FIELD_NUMBER: _ClassVar[int]
+    tenant_id: str
+    project_id: str
+    project: StoredPolicy
+    tenant: StoredPolicy
+    in_force: Policy
+    def __init__(self, tenant_id: _Optional[str] = ..., project_id: _Optional[str] = ..., project: _Optional[_Union[StoredPolicy, _Mapping]] = ..., tenant: _Optional[_Union[StoredPolicy, _Mapping]] = ..., in_force: _Optional[_Union[Policy, _Mapping]] = ...) -> None: ...
+
+class SetPolicyRequest(_message.Message):
+    __slots__ = ("tenant_id", "project_id", "request_id", "level", "policy", "if_version")
+    TENANT_ID_FIELD_NUMBER: _ClassVar[int]
+    PROJECT_ID_FIELD_NUMBER: _ClassVar[int]
+    REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
+    LEVEL_FIELD_NUMBER: _ClassVar[int]
+    POLICY_FIELD_NUMBER: _ClassVar[int]
+    IF_VERSION_FIELD_NUMBER: _ClassVar[int]
+    tenant_id: str
+    project_id: str
+    request_id: str
+    level: PolicyLevel
+    policy: Policy
+    if_version: int
+    def __init__(self, tenant_id: _Optional[str] = ..., project_id: _Optional[str] = ..., request_id: _Optional[str] = ..., level: _Optional[_Union[PolicyLevel, str]] = ..., policy: _Optional[_Union[Policy, _Mapping]] = ..., if_version: _Optional[int] = ...) -> None: ...
+
+class SetPolicyResponse(_message.Message):
+    __slots__ = ("stored",)
+    STORED_FIELD_NUMBER: _ClassVar[int]
+    stored: StoredPolicy
+    def __init__(self, stored: _Optional[_Union[StoredPolicy, _Mapping]] = ...) -> None: ...
+
+class EraseRequest(_message.Message):
+    __slots__ = ("tenant_id", "project_id", "request_id", "turn_id", "session_id", "subject_id")
+    TENANT_ID_FIELD_NUMBER: _ClassVar[int]
+    PROJECT_ID_FIELD_NUMBER: _ClassVar[int]
+    REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
+    TURN_ID_FIELD_NUMBER: _ClassVar[int]
+    SESSION_ID_FIELD_NUMBER: _ClassVar[int]
+    SUBJECT_ID_FIELD_NUMBER: _ClassVar[int]
+    tenant_id: str
+    project_id: str
+    request_id: str
+    turn_id: str
+    session_id: str
+    subject_id: str
+    def __init__(self, tenant_id: _Optional[str] = ..., project_id: _Optional[str] = ..., request_id: _Optional[str] = ..., turn_id: _Optional[str] = ..., session_id: _Optional[str] = ..., subject_id: _Optional[str] = ...) -> None: ...
+
+class EraseResponse(_message.Message):
+    __slots__ = ("counts", "erase_time")
+    class CountsEntry(_message.Message):
+        __slots__ = ("key", "value")
+        KEY_FIELD_NUMBER: _ClassVar[int]
+        VALUE_FIELD_NUMBER: _ClassVar[int]
+        key: str
+        value: int
+        def __init__(self, key: _Optional[str] = ..., value: _Optional[int] = ...) -> None: ...
+    COUNTS_FIELD_NUMBER: _ClassVar[int]
+    ERASE_TIME_FIELD_NUMBER: _ClassVar[int]
+    counts: _containers.ScalarMap[str, int]
+    erase_time: _timestamp_pb2.Timestamp
+    def __init__(self, counts: _Optional[_Mapping[str, int]] = ..., erase_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+
+class ListTombstonesRequest(_message.Message):
+    __slots__ = ("tenant_id", "project_id", "page_size", "page_token")
+    TENANT_ID_FIELD_NUMBER: _ClassVar[int]
+    PROJECT_ID_FIELD_NUMBER: _ClassVar[int]
+    PAGE_SIZE_FIELD_NUMBER: _ClassVar[int]
+    PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    tenant_id: str
+    project_id: str
+    page_size: int
+    page_token: str
+    def __init__(self, tenant_id: _Optional[str] = ..., project_id: _Optional[str] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ...) -> None: ...
+
+class ListTombstonesResponse(_message.Message):
+    __slots__ = ("tombstones", "next_page_token")
+    TOMBSTONES_FIELD_NUMBER: _ClassVar[int]
+    NEXT_PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    tombstones: _containers.RepeatedCompositeFieldContainer[Tombstone]
+    next_page_token: str
+    def __init__(self, tombstones: _Optional[_Iterable[_Union[Tombstone, _Mapping]]] = ..., next_page_token: _Optional[str] = ...) -> None: ...
+
+class Tombstone(_message.Message):
+    __slots__ = ("kind", "digest", "erase_time")
+    KIND_FIELD_NUMBER: _ClassVar[int]
+    DIGEST_FIELD_NUMBER: _ClassVar[int]
+    ERASE_TIME_FIELD_NUMBER: _ClassVar[int]
+    kind: str
+    digest: str
+    erase_time: _timestamp_pb2.Timestamp
+    def __init__(self, kind: _Optional[str] = ..., digest: _Optional[str] = ..., erase_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...

@@ -26,7 +26,8 @@ if _version_not_supported:
 
 
 class SidecarServiceStub(object):
-    """Facts about this sidecar and its configuration.
+    """Facts about this sidecar and its configuration, the erasure of what it stores, and the policies of the tenants that it
+    serves.
     """
 
     def __init__(self, channel):
@@ -40,14 +41,70 @@ class SidecarServiceStub(object):
                 request_serializer=sidemirror_dot_v1_dot_sidecar__pb2.GetServerInfoRequest.SerializeToString,
                 response_deserializer=sidemirror_dot_v1_dot_sidecar__pb2.GetServerInfoResponse.FromString,
                 _registered_method=True)
+        self.Erase = channel.unary_unary(
+                '/sidemirror.v1.SidecarService/Erase',
+                request_serializer=sidemirror_dot_v1_dot_sidecar__pb2.EraseRequest.SerializeToString,
+                response_deserializer=sidemirror_dot_v1_dot_sidecar__pb2.EraseResponse.FromString,
+                _registered_method=True)
+        self.ListTombstones = channel.unary_unary(
+                '/sidemirror.v1.SidecarService/ListTombstones',
+                request_serializer=sidemirror_dot_v1_dot_sidecar__pb2.ListTombstonesRequest.SerializeToString,
+                response_deserializer=sidemirror_dot_v1_dot_sidecar__pb2.ListTombstonesResponse.FromString,
+                _registered_method=True)
+        self.GetPolicy = channel.unary_unary(
+                '/sidemirror.v1.SidecarService/GetPolicy',
+                request_serializer=sidemirror_dot_v1_dot_sidecar__pb2.GetPolicyRequest.SerializeToString,
+                response_deserializer=sidemirror_dot_v1_dot_sidecar__pb2.GetPolicyResponse.FromString,
+                _registered_method=True)
+        self.SetPolicy = channel.unary_unary(
+                '/sidemirror.v1.SidecarService/SetPolicy',
+                request_serializer=sidemirror_dot_v1_dot_sidecar__pb2.SetPolicyRequest.SerializeToString,
+                response_deserializer=sidemirror_dot_v1_dot_sidecar__pb2.SetPolicyResponse.FromString,
+                _registered_method=True)
 
 
 class SidecarServiceServicer(object):
-    """Facts about this sidecar and its configuration.
+    """Facts about this sidecar and its configuration, the erasure of what it stores, and the policies of the tenants that it
+    serves.
     """
 
     def GetServerInfo(self, request, context):
         """Version, stores, models, defaults, limits and spend of this server.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def Erase(self, request, context):
+        """Erases a turn, a session or a subject, with everything that was derived from it: events, directives, critiques,
+        receipts and their outcomes, goal reports and reflections, memories, and stored answers. A memory that another
+        source taught in the same words is made anew from that source; every other memory that rests on erased data is
+        removed. An open turn ends: its further events are refused. The erasure goes on when the caller leaves, and after a
+        crash. It leaves tombstones without content, so that no import, restored backup or late model answer brings the
+        data back. Erasing something that does not exist succeeds. A subject may return: later texts about it are stored.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListTombstones(self, request, context):
+        """The tombstones of the project, in a fixed order. They name what to erase again after an older backup is restored.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def GetPolicy(self, request, context):
+        """The policy of a project and of its tenant. Where calls carry tokens, the token must be an admin's.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def SetPolicy(self, request, context):
+        """Replaces the policy of a project or of its tenant. Every sidecar on the same store follows it within 10 seconds.
+        Where calls carry tokens, the token must be an admin's, and for a tenant's policy good for all of the tenant's
+        projects.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -61,6 +118,26 @@ def add_SidecarServiceServicer_to_server(servicer, server):
                     request_deserializer=sidemirror_dot_v1_dot_sidecar__pb2.GetServerInfoRequest.FromString,
                     response_serializer=sidemirror_dot_v1_dot_sidecar__pb2.GetServerInfoResponse.SerializeToString,
             ),
+            'Erase': grpc.unary_unary_rpc_method_handler(
+                    servicer.Erase,
+                    request_deserializer=sidemirror_dot_v1_dot_sidecar__pb2.EraseRequest.FromString,
+                    response_serializer=sidemirror_dot_v1_dot_sidecar__pb2.EraseResponse.SerializeToString,
+            ),
+            'ListTombstones': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListTombstones,
+                    request_deserializer=sidemirror_dot_v1_dot_sidecar__pb2.ListTombstonesRequest.FromString,
+                    response_serializer=sidemirror_dot_v1_dot_sidecar__pb2.ListTombstonesResponse.SerializeToString,
+            ),
+            'GetPolicy': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetPolicy,
+                    request_deserializer=sidemirror_dot_v1_dot_sidecar__pb2.GetPolicyRequest.FromString,
+                    response_serializer=sidemirror_dot_v1_dot_sidecar__pb2.GetPolicyResponse.SerializeToString,
+            ),
+            'SetPolicy': grpc.unary_unary_rpc_method_handler(
+                    servicer.SetPolicy,
+                    request_deserializer=sidemirror_dot_v1_dot_sidecar__pb2.SetPolicyRequest.FromString,
+                    response_serializer=sidemirror_dot_v1_dot_sidecar__pb2.SetPolicyResponse.SerializeToString,
+            ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
             'sidemirror.v1.SidecarService', rpc_method_handlers)
@@ -70,7 +147,8 @@ def add_SidecarServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class SidecarService(object):
-    """Facts about this sidecar and its configuration.
+    """Facts about this sidecar and its configuration, the erasure of what it stores, and the policies of the tenants that it
+    serves.
     """
 
     @staticmethod
@@ -90,6 +168,114 @@ class SidecarService(object):
             '/sidemirror.v1.SidecarService/GetServerInfo',
             sidemirror_dot_v1_dot_sidecar__pb2.GetServerInfoRequest.SerializeToString,
             sidemirror_dot_v1_dot_sidecar__pb2.GetServerInfoResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def Erase(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/sidemirror.v1.SidecarService/Erase',
+            sidemirror_dot_v1_dot_sidecar__pb2.EraseRequest.SerializeToString,
+            sidemirror_dot_v1_dot_sidecar__pb2.EraseResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListTombstones(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/sidemirror.v1.SidecarService/ListTombstones',
+            sidemirror_dot_v1_dot_sidecar__pb2.ListTombstonesRequest.SerializeToString,
+            sidemirror_dot_v1_dot_sidecar__pb2.ListTombstonesResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetPolicy(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/sidemirror.v1.SidecarService/GetPolicy',
+            sidemirror_dot_v1_dot_sidecar__pb2.GetPolicyRequest.SerializeToString,
+            sidemirror_dot_v1_dot_sidecar__pb2.GetPolicyResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def SetPolicy(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/sidemirror.v1.SidecarService/SetPolicy',
+            sidemirror_dot_v1_dot_sidecar__pb2.SetPolicyRequest.SerializeToString,
+            sidemirror_dot_v1_dot_sidecar__pb2.SetPolicyResponse.FromString,
             options,
             channel_credentials,
             insecure,

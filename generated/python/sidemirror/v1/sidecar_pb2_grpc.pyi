@@ -27,7 +27,9 @@ GRPC_GENERATED_VERSION: str
 GRPC_VERSION: str
 
 class SidecarServiceStub:
-    """Facts about this sidecar and its configuration."""
+    """Facts about this sidecar and its configuration, the erasure of what it stores, and the policies of the tenants that it
+    serves.
+    """
 
     @_typing.overload
     def __new__(cls, channel: _grpc.Channel) -> _Self: ...
@@ -35,17 +37,55 @@ class SidecarServiceStub:
     def __new__(cls, channel: _aio.Channel) -> SidecarServiceAsyncStub: ...
     GetServerInfo: _grpc.UnaryUnaryMultiCallable[_sidecar_pb2.GetServerInfoRequest, _sidecar_pb2.GetServerInfoResponse]
     """Version, stores, models, defaults, limits and spend of this server."""
+    Erase: _grpc.UnaryUnaryMultiCallable[_sidecar_pb2.EraseRequest, _sidecar_pb2.EraseResponse]
+    """Erases a turn, a session or a subject, with everything that was derived from it: events, directives, critiques,
+    receipts and their outcomes, goal reports and reflections, memories, and stored answers. A memory that another
+    source taught in the same words is made anew from that source; every other memory that rests on erased data is
+    removed. An open turn ends: its further events are refused. The erasure goes on when the caller leaves, and after a
+    crash. It leaves tombstones without content, so that no import, restored backup or late model answer brings the
+    data back. Erasing something that does not exist succeeds. A subject may return: later texts about it are stored.
+    """
+    ListTombstones: _grpc.UnaryUnaryMultiCallable[_sidecar_pb2.ListTombstonesRequest, _sidecar_pb2.ListTombstonesResponse]
+    """The tombstones of the project, in a fixed order. They name what to erase again after an older backup is restored."""
+    GetPolicy: _grpc.UnaryUnaryMultiCallable[_sidecar_pb2.GetPolicyRequest, _sidecar_pb2.GetPolicyResponse]
+    """The policy of a project and of its tenant. Where calls carry tokens, the token must be an admin's."""
+    SetPolicy: _grpc.UnaryUnaryMultiCallable[_sidecar_pb2.SetPolicyRequest, _sidecar_pb2.SetPolicyResponse]
+    """Replaces the policy of a project or of its tenant. Every sidecar on the same store follows it within 10 seconds.
+    Where calls carry tokens, the token must be an admin's, and for a tenant's policy good for all of the tenant's
+    projects.
+    """
 
 @_typing.type_check_only
 class SidecarServiceAsyncStub(SidecarServiceStub):
-    """Facts about this sidecar and its configuration."""
+    """Facts about this sidecar and its configuration, the erasure of what it stores, and the policies of the tenants that it
+    serves.
+    """
 
     def __init__(self, channel: _aio.Channel) -> None: ...
     GetServerInfo: _aio.UnaryUnaryMultiCallable[_sidecar_pb2.GetServerInfoRequest, _sidecar_pb2.GetServerInfoResponse]  # type: ignore[assignment]
     """Version, stores, models, defaults, limits and spend of this server."""
+    Erase: _aio.UnaryUnaryMultiCallable[_sidecar_pb2.EraseRequest, _sidecar_pb2.EraseResponse]  # type: ignore[assignment]
+    """Erases a turn, a session or a subject, with everything that was derived from it: events, directives, critiques,
+    receipts and their outcomes, goal reports and reflections, memories, and stored answers. A memory that another
+    source taught in the same words is made anew from that source; every other memory that rests on erased data is
+    removed. An open turn ends: its further events are refused. The erasure goes on when the caller leaves, and after a
+    crash. It leaves tombstones without content, so that no import, restored backup or late model answer brings the
+    data back. Erasing something that does not exist succeeds. A subject may return: later texts about it are stored.
+    """
+    ListTombstones: _aio.UnaryUnaryMultiCallable[_sidecar_pb2.ListTombstonesRequest, _sidecar_pb2.ListTombstonesResponse]  # type: ignore[assignment]
+    """The tombstones of the project, in a fixed order. They name what to erase again after an older backup is restored."""
+    GetPolicy: _aio.UnaryUnaryMultiCallable[_sidecar_pb2.GetPolicyRequest, _sidecar_pb2.GetPolicyResponse]  # type: ignore[assignment]
+    """The policy of a project and of its tenant. Where calls carry tokens, the token must be an admin's."""
+    SetPolicy: _aio.UnaryUnaryMultiCallable[_sidecar_pb2.SetPolicyRequest, _sidecar_pb2.SetPolicyResponse]  # type: ignore[assignment]
+    """Replaces the policy of a project or of its tenant. Every sidecar on the same store follows it within 10 seconds.
+    Where calls carry tokens, the token must be an admin's, and for a tenant's policy good for all of the tenant's
+    projects.
+    """
 
 class SidecarServiceServicer(metaclass=_abc_1.ABCMeta):
-    """Facts about this sidecar and its configuration."""
+    """Facts about this sidecar and its configuration, the erasure of what it stores, and the policies of the tenants that it
+    serves.
+    """
 
     @_abc_1.abstractmethod
     def GetServerInfo(
@@ -54,5 +94,46 @@ class SidecarServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_sidecar_pb2.GetServerInfoResponse, _abc.Awaitable[_sidecar_pb2.GetServerInfoResponse]]:
         """Version, stores, models, defaults, limits and spend of this server."""
+
+    @_abc_1.abstractmethod
+    def Erase(
+        self,
+        request: _sidecar_pb2.EraseRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_sidecar_pb2.EraseResponse, _abc.Awaitable[_sidecar_pb2.EraseResponse]]:
+        """Erases a turn, a session or a subject, with everything that was derived from it: events, directives, critiques,
+        receipts and their outcomes, goal reports and reflections, memories, and stored answers. A memory that another
+        source taught in the same words is made anew from that source; every other memory that rests on erased data is
+        removed. An open turn ends: its further events are refused. The erasure goes on when the caller leaves, and after a
+        crash. It leaves tombstones without content, so that no import, restored backup or late model answer brings the
+        data back. Erasing something that does not exist succeeds. A subject may return: later texts about it are stored.
+        """
+
+    @_abc_1.abstractmethod
+    def ListTombstones(
+        self,
+        request: _sidecar_pb2.ListTombstonesRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_sidecar_pb2.ListTombstonesResponse, _abc.Awaitable[_sidecar_pb2.ListTombstonesResponse]]:
+        """The tombstones of the project, in a fixed order. They name what to erase again after an older backup is restored."""
+
+    @_abc_1.abstractmethod
+    def GetPolicy(
+        self,
+        request: _sidecar_pb2.GetPolicyRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_sidecar_pb2.GetPolicyResponse, _abc.Awaitable[_sidecar_pb2.GetPolicyResponse]]:
+        """The policy of a project and of its tenant. Where calls carry tokens, the token must be an admin's."""
+
+    @_abc_1.abstractmethod
+    def SetPolicy(
+        self,
+        request: _sidecar_pb2.SetPolicyRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_sidecar_pb2.SetPolicyResponse, _abc.Awaitable[_sidecar_pb2.SetPolicyResponse]]:
+        """Replaces the policy of a project or of its tenant. Every sidecar on the same store follows it within 10 seconds.
+        Where calls carry tokens, the token must be an admin's, and for a tenant's policy good for all of the tenant's
+        projects.
+        """
 
 def add_SidecarServiceServicer_to_server(servicer: SidecarServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

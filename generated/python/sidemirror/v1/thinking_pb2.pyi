@@ -151,23 +151,25 @@ class MidTurnReflection(_message.Message):
     def __init__(self, status: _Optional[_Union[_common_pb2.ResultStatus, str]] = ..., detail: _Optional[str] = ..., reflection: _Optional[str] = ..., should_continue: bool = ..., suggested_action: _Optional[str] = ..., confidence: _Optional[float] = ..., usage: _Optional[_Union[_common_pb2.Usage, _Mapping]] = ..., cited_event_ids: _Optional[_Iterable[str]] = ..., origin: _Optional[_Union[_common_pb2.Origin, str]] = ..., lessons: _Optional[_Union[_common_pb2.ContextBlock, _Mapping]] = ...) -> None: ...
 
 class Session(_message.Message):
-    __slots__ = ("session_id", "config", "turn_count", "last_reflection", "create_time", "update_time")
+    __slots__ = ("session_id", "config", "turn_count", "last_reflection", "create_time", "update_time", "subject_ids")
     SESSION_ID_FIELD_NUMBER: _ClassVar[int]
     CONFIG_FIELD_NUMBER: _ClassVar[int]
     TURN_COUNT_FIELD_NUMBER: _ClassVar[int]
     LAST_REFLECTION_FIELD_NUMBER: _ClassVar[int]
     CREATE_TIME_FIELD_NUMBER: _ClassVar[int]
     UPDATE_TIME_FIELD_NUMBER: _ClassVar[int]
+    SUBJECT_IDS_FIELD_NUMBER: _ClassVar[int]
     session_id: str
     config: ThinkingConfig
     turn_count: int
     last_reflection: MidTurnReflection
     create_time: _timestamp_pb2.Timestamp
     update_time: _timestamp_pb2.Timestamp
-    def __init__(self, session_id: _Optional[str] = ..., config: _Optional[_Union[ThinkingConfig, _Mapping]] = ..., turn_count: _Optional[int] = ..., last_reflection: _Optional[_Union[MidTurnReflection, _Mapping]] = ..., create_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., update_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+    subject_ids: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, session_id: _Optional[str] = ..., config: _Optional[_Union[ThinkingConfig, _Mapping]] = ..., turn_count: _Optional[int] = ..., last_reflection: _Optional[_Union[MidTurnReflection, _Mapping]] = ..., create_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., update_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., subject_ids: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class TurnEvent(_message.Message):
-    __slots__ = ("event_id", "turn_id", "time", "agent", "turn_started", "user_message", "model_started", "model_returned", "tool_called", "tool_returned", "tool_failed", "uncertainty", "reflection_recorded", "response_drafted", "turn_finished")
+    __slots__ = ("event_id", "turn_id", "time", "agent", "turn_started", "user_message", "model_started", "model_returned", "tool_called", "tool_returned", "tool_failed", "uncertainty", "reflection_recorded", "response_drafted", "turn_finished", "subject_ids")
     EVENT_ID_FIELD_NUMBER: _ClassVar[int]
     TURN_ID_FIELD_NUMBER: _ClassVar[int]
     TIME_FIELD_NUMBER: _ClassVar[int]
@@ -183,6 +185,7 @@ class TurnEvent(_message.Message):
     REFLECTION_RECORDED_FIELD_NUMBER: _ClassVar[int]
     RESPONSE_DRAFTED_FIELD_NUMBER: _ClassVar[int]
     TURN_FINISHED_FIELD_NUMBER: _ClassVar[int]
+    SUBJECT_IDS_FIELD_NUMBER: _ClassVar[int]
     event_id: str
     turn_id: str
     time: _timestamp_pb2.Timestamp
@@ -198,7 +201,8 @@ class TurnEvent(_message.Message):
     reflection_recorded: ReflectionRecorded
     response_drafted: ResponseDrafted
     turn_finished: TurnFinished
-    def __init__(self, event_id: _Optional[str] = ..., turn_id: _Optional[str] = ..., time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., agent: _Optional[str] = ..., turn_started: _Optional[_Union[TurnStarted, _Mapping]] = ..., user_message: _Optional[_Union[UserMessage, _Mapping]] = ..., model_started: _Optional[_Union[ModelStarted, _Mapping]] = ..., model_returned: _Optional[_Union[ModelReturned, _Mapping]] = ..., tool_called: _Optional[_Union[ToolCalled, _Mapping]] = ..., tool_returned: _Optional[_Union[ToolReturned, _Mapping]] = ..., tool_failed: _Optional[_Union[ToolFailed, _Mapping]] = ..., uncertainty: _Optional[_Union[Uncertainty, _Mapping]] = ..., reflection_recorded: _Optional[_Union[ReflectionRecorded, _Mapping]] = ..., response_drafted: _Optional[_Union[ResponseDrafted, _Mapping]] = ..., turn_finished: _Optional[_Union[TurnFinished, _Mapping]] = ...) -> None: ...
+    subject_ids: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, event_id: _Optional[str] = ..., turn_id: _Optional[str] = ..., time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., agent: _Optional[str] = ..., turn_started: _Optional[_Union[TurnStarted, _Mapping]] = ..., user_message: _Optional[_Union[UserMessage, _Mapping]] = ..., model_started: _Optional[_Union[ModelStarted, _Mapping]] = ..., model_returned: _Optional[_Union[ModelReturned, _Mapping]] = ..., tool_called: _Optional[_Union[ToolCalled, _Mapping]] = ..., tool_returned: _Optional[_Union[ToolReturned, _Mapping]] = ..., tool_failed: _Optional[_Union[ToolFailed, _Mapping]] = ..., uncertainty: _Optional[_Union[Uncertainty, _Mapping]] = ..., reflection_recorded: _Optional[_Union[ReflectionRecorded, _Mapping]] = ..., response_drafted: _Optional[_Union[ResponseDrafted, _Mapping]] = ..., turn_finished: _Optional[_Union[TurnFinished, _Mapping]] = ..., subject_ids: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class TurnStarted(_message.Message):
     __slots__ = ("session_id", "task", "messages", "base_prompt", "provider", "model", "config", "budget", "deadline", "reflection_mode", "critique_mode", "context")
@@ -539,18 +543,20 @@ class TurnResume(_message.Message):
     def __init__(self, turn_id: _Optional[str] = ..., after_sequence: _Optional[int] = ...) -> None: ...
 
 class CreateSessionRequest(_message.Message):
-    __slots__ = ("tenant_id", "project_id", "request_id", "session_id", "config")
+    __slots__ = ("tenant_id", "project_id", "request_id", "session_id", "config", "subject_ids")
     TENANT_ID_FIELD_NUMBER: _ClassVar[int]
     PROJECT_ID_FIELD_NUMBER: _ClassVar[int]
     REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
     SESSION_ID_FIELD_NUMBER: _ClassVar[int]
     CONFIG_FIELD_NUMBER: _ClassVar[int]
+    SUBJECT_IDS_FIELD_NUMBER: _ClassVar[int]
     tenant_id: str
     project_id: str
     request_id: str
     session_id: str
     config: ThinkingConfig
-    def __init__(self, tenant_id: _Optional[str] = ..., project_id: _Optional[str] = ..., request_id: _Optional[str] = ..., session_id: _Optional[str] = ..., config: _Optional[_Union[ThinkingConfig, _Mapping]] = ...) -> None: ...
+    subject_ids: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, tenant_id: _Optional[str] = ..., project_id: _Optional[str] = ..., request_id: _Optional[str] = ..., session_id: _Optional[str] = ..., config: _Optional[_Union[ThinkingConfig, _Mapping]] = ..., subject_ids: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class CreateSessionResponse(_message.Message):
     __slots__ = ("session",)
@@ -685,7 +691,7 @@ class RunTurnResponse(_message.Message):
     def __init__(self, directives: _Optional[_Iterable[_Union[TurnDirective, _Mapping]]] = ...) -> None: ...
 
 class StartTurnRequest(_message.Message):
-    __slots__ = ("tenant_id", "project_id", "request_id", "session_id", "turn_id", "task", "base_prompt", "user_message", "provider", "model", "config", "budget", "reflection_mode", "critique_mode", "context")
+    __slots__ = ("tenant_id", "project_id", "request_id", "session_id", "turn_id", "task", "base_prompt", "user_message", "provider", "model", "config", "budget", "reflection_mode", "critique_mode", "context", "subject_ids")
     TENANT_ID_FIELD_NUMBER: _ClassVar[int]
     PROJECT_ID_FIELD_NUMBER: _ClassVar[int]
     REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
@@ -701,6 +707,7 @@ class StartTurnRequest(_message.Message):
     REFLECTION_MODE_FIELD_NUMBER: _ClassVar[int]
     CRITIQUE_MODE_FIELD_NUMBER: _ClassVar[int]
     CONTEXT_FIELD_NUMBER: _ClassVar[int]
+    SUBJECT_IDS_FIELD_NUMBER: _ClassVar[int]
     tenant_id: str
     project_id: str
     request_id: str
@@ -716,7 +723,8 @@ class StartTurnRequest(_message.Message):
     reflection_mode: ReflectionMode
     critique_mode: _common_pb2.CritiqueMode
     context: ContextWish
-    def __init__(self, tenant_id: _Optional[str] = ..., project_id: _Optional[str] = ..., request_id: _Optional[str] = ..., session_id: _Optional[str] = ..., turn_id: _Optional[str] = ..., task: _Optional[str] = ..., base_prompt: _Optional[str] = ..., user_message: _Optional[str] = ..., provider: _Optional[str] = ..., model: _Optional[str] = ..., config: _Optional[_Union[ThinkingConfig, _Mapping]] = ..., budget: _Optional[_Union[TurnBudget, _Mapping]] = ..., reflection_mode: _Optional[_Union[ReflectionMode, str]] = ..., critique_mode: _Optional[_Union[_common_pb2.CritiqueMode, str]] = ..., context: _Optional[_Union[ContextWish, _Mapping]] = ...) -> None: ...
+    subject_ids: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, tenant_id: _Optional[str] = ..., project_id: _Optional[str] = ..., request_id: _Optional[str] = ..., session_id: _Optional[str] = ..., turn_id: _Optional[str] = ..., task: _Optional[str] = ..., base_prompt: _Optional[str] = ..., user_message: _Optional[str] = ..., provider: _Optional[str] = ..., model: _Optional[str] = ..., config: _Optional[_Union[ThinkingConfig, _Mapping]] = ..., budget: _Optional[_Union[TurnBudget, _Mapping]] = ..., reflection_mode: _Optional[_Union[ReflectionMode, str]] = ..., critique_mode: _Optional[_Union[_common_pb2.CritiqueMode, str]] = ..., context: _Optional[_Union[ContextWish, _Mapping]] = ..., subject_ids: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class StartTurnResponse(_message.Message):
     __slots__ = ("plan",)

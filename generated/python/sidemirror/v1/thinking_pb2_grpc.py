@@ -211,8 +211,8 @@ class ThinkingServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def WatchTurns(self, request, context):
-        """Streams events and directives as they are recorded, of one session or of all. It sends durable entries only, in
-        their order and once each. A watch that is resumed with its last cursor goes on where it ended.
+        """Streams the events and directives of one session or of all, as they are recorded. It sends only durable entries, in
+        order and once each. A watch that is resumed with its last cursor continues where it ended.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -66,8 +66,8 @@ class ThinkingServiceStub:
     GetTurn: _grpc.UnaryUnaryMultiCallable[_thinking_pb2.GetTurnRequest, _thinking_pb2.GetTurnResponse]
     """A turn's state, and its recorded entries from a sequence number on."""
     WatchTurns: _grpc.UnaryStreamMultiCallable[_thinking_pb2.WatchTurnsRequest, _thinking_pb2.WatchTurnsResponse]
-    """Streams events and directives as they are recorded, of one session or of all. It sends durable entries only, in
-    their order and once each. A watch that is resumed with its last cursor goes on where it ended.
+    """Streams the events and directives of one session or of all, as they are recorded. It sends only durable entries, in
+    order and once each. A watch that is resumed with its last cursor continues where it ended.
     """
     ListTurns: _grpc.UnaryUnaryMultiCallable[_thinking_pb2.ListTurnsRequest, _thinking_pb2.ListTurnsResponse]
     """Turns, the newest first."""
@@ -116,8 +116,8 @@ class ThinkingServiceAsyncStub(ThinkingServiceStub):
     GetTurn: _aio.UnaryUnaryMultiCallable[_thinking_pb2.GetTurnRequest, _thinking_pb2.GetTurnResponse]  # type: ignore[assignment]
     """A turn's state, and its recorded entries from a sequence number on."""
     WatchTurns: _aio.UnaryStreamMultiCallable[_thinking_pb2.WatchTurnsRequest, _thinking_pb2.WatchTurnsResponse]  # type: ignore[assignment]
-    """Streams events and directives as they are recorded, of one session or of all. It sends durable entries only, in
-    their order and once each. A watch that is resumed with its last cursor goes on where it ended.
+    """Streams the events and directives of one session or of all, as they are recorded. It sends only durable entries, in
+    order and once each. A watch that is resumed with its last cursor continues where it ended.
     """
     ListTurns: _aio.UnaryUnaryMultiCallable[_thinking_pb2.ListTurnsRequest, _thinking_pb2.ListTurnsResponse]  # type: ignore[assignment]
     """Turns, the newest first."""
@@ -235,8 +235,8 @@ class ThinkingServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _thinking_pb2.WatchTurnsRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_abc.Iterator[_thinking_pb2.WatchTurnsResponse], _abc.AsyncIterator[_thinking_pb2.WatchTurnsResponse]]:
-        """Streams events and directives as they are recorded, of one session or of all. It sends durable entries only, in
-        their order and once each. A watch that is resumed with its last cursor goes on where it ended.
+        """Streams the events and directives of one session or of all, as they are recorded. It sends only durable entries, in
+        order and once each. A watch that is resumed with its last cursor continues where it ended.
         """
 
     @_abc_1.abstractmethod

@@ -504,7 +504,7 @@ export declare type CritiqueResult = Message$1<"sidemirror.v1.CritiqueResult"> &
   shouldRevise: boolean;
 
   /**
-   * The four dimensions, as far as they were judged.
+   * The scores in the four dimensions; those that were not judged are left out.
    *
    * @generated from field: repeated sidemirror.v1.CritiqueDimension dimensions = 9;
    */
@@ -812,8 +812,8 @@ export enum CritiqueMode {
   OFF = 1,
 
   /**
-   * Responses that the gate selects: after a tool result with an error or 3 or more tool results, or if they are longer
-   * than 2,000 Unicode code points.
+   * Responses that the gate selects: those after a tool result with an error, those after 3 or more tool results, and
+   * those longer than 2,000 Unicode code points.
    *
    * @generated from enum value: CRITIQUE_MODE_GATED = 2;
    */
@@ -963,7 +963,7 @@ export enum IssueKind {
 export declare const IssueKindSchema: GenEnum<IssueKind>;
 
 /**
- * How much an issue matters to the reader. The severity does not decide about a revision.
+ * How much an issue matters to the reader. The severity does not affect whether a revision is needed.
  *
  * @generated from enum sidemirror.v1.IssueSeverity
  */

@@ -189,7 +189,7 @@ export const IssueSeveritySchema = /*@__PURE__*/
   enumDesc(file_sidemirror_v1_common, 7);
 
 /**
- * How much an issue matters to the reader. The severity does not decide about a revision.
+ * How much an issue matters to the reader. The severity does not affect whether a revision is needed.
  *
  * @generated from enum sidemirror.v1.IssueSeverity
  */

@@ -152,12 +152,20 @@ export declare type CritiqueRequest = Message<"sidemirror.v1.CritiqueRequest"> &
   sessionId: string;
 
   /**
-   * An earlier critique, whose response this one is compared with. 1 to 128 printable characters; empty for no
-   * comparison.
+   * An earlier critique: this response is compared with the one that it judged. 1 to 128 printable characters; empty
+   * for no comparison.
    *
    * @generated from field: string compare_to = 9;
    */
   compareTo: string;
+
+  /**
+   * The subjects that the texts are about: ids of the caller's own choice, by which Erase finds the critique. At most
+   * 16. Each has 1 to 128 printable characters.
+   *
+   * @generated from field: repeated string subject_ids = 10;
+   */
+  subjectIds: string[];
 };
 
 /**
@@ -250,11 +258,19 @@ export declare type ReviseRequest = Message<"sidemirror.v1.ReviseRequest"> & {
   sessionId: string;
 
   /**
-   * The most revisions: 0 to 3, where 0 means 1. A further revision follows only one that was found better.
+   * The most revisions: 0 to 3, where 0 means 1. Another revision is made only if the last one was found better.
    *
    * @generated from field: int32 max_revisions = 9;
    */
   maxRevisions: number;
+
+  /**
+   * The subjects that the texts are about: ids of the caller's own choice, by which Erase finds the critique. At most
+   * 16. Each has 1 to 128 printable characters.
+   *
+   * @generated from field: repeated string subject_ids = 10;
+   */
+  subjectIds: string[];
 };
 
 /**
@@ -500,7 +516,7 @@ export declare type EvaluateTraceRequest = Message<"sidemirror.v1.EvaluateTraceR
   events: TurnEvent[];
 
   /**
-   * Further things that had to be done, which count for completeness. At most 50. Each has at most 1,000 characters.
+   * Further required steps, which count for completeness. At most 50. Each has at most 1,000 characters.
    *
    * @generated from field: repeated string checklist = 5;
    */
@@ -589,7 +605,7 @@ export declare type TraceCriterion = Message<"sidemirror.v1.TraceCriterion"> & {
   name: string;
 
   /**
-   * 0 is not at all, 1 is fully; absent when no model answered.
+   * From 0 (not at all) to 1 (fully); absent when no model answered.
    *
    * @generated from field: optional double score = 2;
    */
@@ -692,6 +708,14 @@ export declare type DebateRequest = Message<"sidemirror.v1.DebateRequest"> & {
    * @generated from field: int32 max_rounds = 10;
    */
   maxRounds: number;
+
+  /**
+   * The subjects that the texts are about: ids of the caller's own choice, by which Erase finds the critique. At most
+   * 16. Each has 1 to 128 printable characters.
+   *
+   * @generated from field: repeated string subject_ids = 11;
+   */
+  subjectIds: string[];
 };
 
 /**
@@ -1032,7 +1056,7 @@ export declare type GetCritiqueStatisticsRequest = Message<"sidemirror.v1.GetCri
   startTime?: Timestamp | undefined;
 
   /**
-   * The end, not included; now when absent. At most 1,100 days after the start, or 92 days for hours.
+   * The exclusive end; now when absent. At most 1,100 days after the start, or 92 days for hours.
    *
    * @generated from field: google.protobuf.Timestamp end_time = 4;
    */
@@ -1156,8 +1180,8 @@ export declare type CritiqueFigures = Message<"sidemirror.v1.CritiqueFigures"> &
   reportedCount: bigint;
 
   /**
-   * The share of critiques with an outcome whose verdict was right: a success without a call for a revision, or another
-   * outcome with one. Absent when no outcome was reported.
+   * Among critiques with a reported outcome, the share whose verdict was right: it called for a revision exactly when
+   * the outcome was not a success. Absent when no outcome was reported.
    *
    * @generated from field: optional double agreement = 10;
    */
@@ -1278,7 +1302,7 @@ export declare const StatisticsIntervalSchema: GenEnum<StatisticsInterval>;
  *
  * A critique never blocks a response: when no model answers, these calls return OK with a status and a default that
  * lets the response through. The server computes whether a revision is needed, whatever a model asks for. It counts
- * only problems that it found in the response, the task or the evidence.
+ * only problems whose quotes it found in the response, the task or the evidence.
  *
  * @generated from service sidemirror.v1.CritiqueService
  */
@@ -1328,9 +1352,9 @@ export declare const CritiqueService: GenService<{
     output: typeof EvaluateTraceResponseSchema;
   },
   /**
-   * Lets several critics with different briefs argue, and then a judge decide. In the first round no critic sees the
-   * others' arguments; a second round is held only when they disagree. Streams each argument as it is made, the verdict
-   * last. The verdict is stored when its status is OK.
+   * Lets several critics with different briefs argue, and then lets a judge decide. In the first round no critic sees
+   * the others' arguments; a second round is held only when they disagree. Streams each argument as it is made, the
+   * verdict last. The verdict is stored when its status is OK.
    *
    * @generated from rpc sidemirror.v1.CritiqueService.Debate
    */
@@ -1361,7 +1385,7 @@ export declare const CritiqueService: GenService<{
     output: typeof GetCritiqueStatisticsResponseSchema;
   },
   /**
-   * Reports the outcome of a response, in the form in which it was critiqued.
+   * Reports the outcome of the response that a critique judged.
    *
    * @generated from rpc sidemirror.v1.CritiqueService.ReportCritiqueOutcome
    */

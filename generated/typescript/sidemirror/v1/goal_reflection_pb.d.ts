@@ -270,6 +270,14 @@ export declare type ReportGoalRequest = Message<"sidemirror.v1.ReportGoalRequest
    * @generated from field: string error = 8;
    */
   error: string;
+
+  /**
+   * The subjects that the report is about: ids of the caller's own choice, by which Erase finds the report and its
+   * reflection. At most 16. Each has 1 to 128 printable characters.
+   *
+   * @generated from field: repeated string subject_ids = 9;
+   */
+  subjectIds: string[];
 };
 
 /**
@@ -333,7 +341,7 @@ export declare type ListGoalReportsRequest = Message<"sidemirror.v1.ListGoalRepo
   reportState: GoalReportState;
 
   /**
-   * How many to return: 50 when 0, at most 1,000. A page may hold fewer although another one follows.
+   * How many to return: 50 when 0, at most 1,000. A page may hold fewer even if another page follows.
    *
    * @generated from field: int32 page_size = 4;
    */
@@ -744,8 +752,8 @@ export declare type WatchGoalReflectionsRequest = Message<"sidemirror.v1.WatchGo
 
   /**
    * The cursor of the last reflection seen; empty starts at the oldest stored one. At most 1,024 characters. Valid only
-   * for the same tenant and project. A gap comes first when reflections after the cursor, of any goal, are too old to
-   * be sent.
+   * for the same tenant and project. If reflections of any goal after the cursor are too old to be sent, a gap is sent
+   * first.
    *
    * @generated from field: string cursor = 4;
    */
@@ -759,8 +767,8 @@ export declare type WatchGoalReflectionsRequest = Message<"sidemirror.v1.WatchGo
   follow?: boolean | undefined;
 
   /**
-   * Whether to start at the present, without reflections that are already stored. A heartbeat with the present's cursor
-   * comes first. Not together with a cursor.
+   * Whether to skip reflections that are already stored. A heartbeat with the current cursor is sent first. Cannot be
+   * combined with a cursor.
    *
    * @generated from field: bool new_only = 6;
    */
@@ -817,7 +825,7 @@ export declare type WatchGoalReflectionsResponse = Message<"sidemirror.v1.WatchG
     case: "closing";
   } | {
     /**
-     * Reflections after the requested cursor are missing, because they are too old. Without sequence numbers.
+     * Reflections after the requested cursor are missing, because they are too old. The sequence numbers are 0.
      *
      * @generated from field: sidemirror.v1.Gap gap = 5;
      */
@@ -872,7 +880,7 @@ export declare const GoalStateSchema: GenEnum<GoalState>;
  */
 export enum GoalReportState {
   /**
-   * Never sent; means any state in a request for a list.
+   * Never sent; in a list request it means any state.
    *
    * @generated from enum value: GOAL_REPORT_STATE_UNSPECIFIED = 0;
    */
@@ -990,7 +998,7 @@ export declare const GoalReflectionService: GenService<{
   },
   /**
    * Builds the `[PAST REFLECTIONS]` block. With a goal, it holds that goal's reflections and, while there is room,
-   * those of goals similar to the task. With a task alone it holds those of similar goals, and with neither the recent
+   * those of goals similar to the task. With only a task, it holds those of similar goals; with neither, the recent
    * ones. The most important come first, then the newest.
    *
    * @generated from rpc sidemirror.v1.GoalReflectionService.BuildGoalContext

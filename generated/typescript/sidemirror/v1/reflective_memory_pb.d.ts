@@ -412,7 +412,7 @@ export declare type Memory = Message<"sidemirror.v1.Memory"> & {
   strength: number;
 
   /**
-   * How many distinct episodes taught the memory, as far as it records them: at most 16.
+   * How many distinct episodes taught the memory. It records at most 16.
    *
    * @generated from field: int32 episode_count = 21;
    */
@@ -466,6 +466,13 @@ export declare type Memory = Message<"sidemirror.v1.Memory"> & {
    * @generated from field: repeated string derived_from = 28;
    */
   derivedFrom: string[];
+
+  /**
+   * The subjects that the memory is about, as far as they are known.
+   *
+   * @generated from field: repeated string subject_ids = 29;
+   */
+  subjectIds: string[];
 };
 
 /**
@@ -518,8 +525,8 @@ export declare type GenerateReflectionRequest = Message<"sidemirror.v1.GenerateR
   turnId: string;
 
   /**
-   * A recorded session, whose last 8 turns count; with `events`, the session of the events. 1 to 128 printable
-   * characters.
+   * A recorded session, of which the last 8 turns are used; with `events`, the session of the events. 1 to 128
+   * printable characters.
    *
    * @generated from field: string session_id = 6;
    */
@@ -561,8 +568,8 @@ export declare type GenerateReflectionRequest = Message<"sidemirror.v1.GenerateR
   relatedMemoryIds: string[];
 
   /**
-   * Receipts of the blocks that the agent was shown. Blocks are recognised in the trace without them too. At most 32.
-   * Each has at most 128 characters.
+   * Receipts of the blocks that the agent was shown. Blocks in the trace are recognised even without receipts. At most
+   * 32. Each has at most 128 characters.
    *
    * @generated from field: repeated string receipt_ids = 12;
    */
@@ -574,6 +581,14 @@ export declare type GenerateReflectionRequest = Message<"sidemirror.v1.GenerateR
    * @generated from field: bool store = 13;
    */
   store: boolean;
+
+  /**
+   * The subjects that the texts are about: ids of the caller's own choice, by which Erase finds the memory. Those of a
+   * recorded turn or session count too. At most 16. Each has 1 to 128 printable characters.
+   *
+   * @generated from field: repeated string subject_ids = 14;
+   */
+  subjectIds: string[];
 };
 
 /**
@@ -665,6 +680,14 @@ export declare type StoreReflectionRequest = Message<"sidemirror.v1.StoreReflect
    * @generated from field: string session_id = 5;
    */
   sessionId: string;
+
+  /**
+   * The subjects that the result is about: ids of the caller's own choice, by which Erase finds the memory. At most 16.
+   * Each has 1 to 128 printable characters.
+   *
+   * @generated from field: repeated string subject_ids = 6;
+   */
+  subjectIds: string[];
 };
 
 /**
@@ -887,8 +910,8 @@ export declare type UpdateReflectionRequest = Message<"sidemirror.v1.UpdateRefle
   changes?: MemoryChanges | undefined;
 
   /**
-   * The fields of `changes` to apply, by their names. At most 20. When empty, those that are set. A named field that is
-   * not set is cleared: `confidence` becomes absent.
+   * The fields of `changes` to apply, by their names. At most 20. When empty, the fields that are set are applied. A
+   * named field that is not set is cleared: `confidence` becomes absent.
    *
    * @generated from field: google.protobuf.FieldMask update_mask = 6;
    */
@@ -907,6 +930,14 @@ export declare type UpdateReflectionRequest = Message<"sidemirror.v1.UpdateRefle
    * @generated from field: string reason = 8;
    */
   reason: string;
+
+  /**
+   * The subjects that the new text is about, in addition to those of the memory: ids of the caller's own choice, by
+   * which Erase finds the memory. At most 16. Each has 1 to 128 printable characters.
+   *
+   * @generated from field: repeated string subject_ids = 9;
+   */
+  subjectIds: string[];
 };
 
 /**
@@ -1547,8 +1578,8 @@ export declare type BuildMemoryContextRequest = Message<"sidemirror.v1.BuildMemo
    * means none. Each lesson is drawn separately, but a reflection and its strategy together. The same request_id gives
    * the same draw. A held-back lesson is named in `omitted`, and nothing takes its place. Within a turn (`turn_id`) the
    * first block with a lesson decides: if it held the lesson back, no later block, plan or reflection of the turn shows
-   * it. A lesson that the turn was shown is not drawn again. The price is that fraction of tasks without a lesson that
-   * may help. Use the same fraction for all tasks, and report all outcomes.
+   * it. A lesson that the turn was shown is not drawn again. The price: in that fraction of tasks, a lesson that may
+   * help is missing. Use the same fraction for all tasks, and report all outcomes.
    *
    * @generated from field: double holdout_fraction = 11;
    */
@@ -2024,16 +2055,16 @@ export declare const ExportReflectionsResponseSchema: GenMessage<ExportReflectio
  */
 export declare type ImportReflectionsRequest = Message<"sidemirror.v1.ImportReflectionsRequest"> & {
   /**
-   * The tenant that will own the data: 1 to 128 printable characters; empty means the sidecar's configured tenant. The
-   * first message decides; a later one names it or none.
+   * The tenant that will own the data: 1 to 128 printable characters; empty means the sidecar's configured tenant. Set
+   * by the first message; later ones repeat it or leave it empty.
    *
    * @generated from field: string tenant_id = 1;
    */
   tenantId: string;
 
   /**
-   * The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project. The first
-   * message decides; a later one names it or none.
+   * The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project. Set by the first
+   * message; later ones repeat it or leave it empty.
    *
    * @generated from field: string project_id = 2;
    */
@@ -2086,6 +2117,13 @@ export declare type ImportReflectionsResponse = Message<"sidemirror.v1.ImportRef
    * @generated from field: repeated sidemirror.v1.RefusedLine refused = 4;
    */
   refused: RefusedLine[];
+
+  /**
+   * Memories that were erased (Erase), or all of whose sources were erased; they are not stored.
+   *
+   * @generated from field: int64 erased_count = 5;
+   */
+  erasedCount: bigint;
 };
 
 /**
@@ -2108,7 +2146,7 @@ export declare type RefusedLine = Message<"sidemirror.v1.RefusedLine"> & {
   number: bigint;
 
   /**
-   * Why the line is invalid, for people; without a quotation of the line.
+   * Why the line is invalid, for people; never quotes the line.
    *
    * @generated from field: string reason = 2;
    */
@@ -2142,7 +2180,7 @@ export declare type ListClustersRequest = Message<"sidemirror.v1.ListClustersReq
   projectId: string;
 
   /**
-   * Only clusters of this kind, which then also group memories from clusters of other kinds.
+   * Only clusters of this kind. They then include memories that would otherwise be in clusters of another kind.
    *
    * @generated from field: sidemirror.v1.ClusterKind kind = 3;
    */
@@ -2203,7 +2241,7 @@ export declare const ListClustersResponseSchema: GenMessage<ListClustersResponse
  */
 export declare type MemoryCluster = Message<"sidemirror.v1.MemoryCluster"> & {
   /**
-   * The cluster's id; it stays the same as long as the oldest memory does.
+   * The cluster's id, which stays the same while its oldest memory is the same.
    *
    * @generated from field: string id = 1;
    */
@@ -2238,7 +2276,7 @@ export declare type MemoryCluster = Message<"sidemirror.v1.MemoryCluster"> & {
   memoryIds: string[];
 
   /**
-   * How many distinct episodes taught the memories, as far as these record them.
+   * How many distinct episodes the memories record as their sources.
    *
    * @generated from field: int32 episode_count = 6;
    */
@@ -2978,7 +3016,7 @@ export declare type Pruning = Message<"sidemirror.v1.Pruning"> & {
 
   /**
    * The removed data had no activity after this time (`retention.memory_days`, `retention.trace_days`). It is
-   * `prune_time` if the project had too many.
+   * `prune_time` if the project had too many memories.
    *
    * @generated from field: google.protobuf.Timestamp before_time = 4;
    */
@@ -2986,7 +3024,7 @@ export declare type Pruning = Message<"sidemirror.v1.Pruning"> & {
 
   /**
    * The removed memories had an importance below this (`retention.memory_importance`), or at most this if the project
-   * had too many (`retention.memory_count`). 0 for turns.
+   * had too many memories (`retention.memory_count`). 0 for turns.
    *
    * @generated from field: double importance_below = 5;
    */
@@ -3331,7 +3369,7 @@ export enum LinkKind {
   UNSPECIFIED = 0,
 
   /**
-   * The source says what to do next time, the target why.
+   * The source says what to do next time, and the target says why.
    *
    * @generated from enum value: LINK_KIND_STRATEGY_OF = 1;
    */
@@ -3515,9 +3553,9 @@ export declare const LessonVerdictSchema: GenEnum<LessonVerdict>;
 /**
  * Lessons from earlier work: made from traces, stored, and found again for a task.
  *
- * A reflection says what happened and why, a strategy what to do next time. Both are stored with an origin that says
- * how far their text can be trusted, and are found by their text and by where they apply. A text that tries to steer
- * its reader is quarantined, and is not recalled unless a person releases it.
+ * A reflection says what happened and why; a strategy says what to do next time. Both are stored with an origin that
+ * says how far their text can be trusted, and are found by their text and by where they apply. A text that tries to
+ * steer its reader is quarantined, and is not recalled unless a person releases it.
  *
  * Unlike other calls, GenerateReflection fails when no model answers: UNAVAILABLE, DEADLINE_EXCEEDED or
  * RESOURCE_EXHAUSTED, with an ErrorInfo. With REFLECTIVE_MEMORY_ENABLED=false every call is FAILED_PRECONDITION.
@@ -3537,8 +3575,8 @@ export declare const ReflectiveMemoryService: GenService<{
     output: typeof GenerateReflectionResponseSchema;
   },
   /**
-   * Stores a reflection and its strategy, if there is one, in one transaction. A memory that is known already, word for
-   * word or from the same episode, is strengthened instead of stored twice; the ids are then those of the known one.
+   * Stores a reflection and its strategy, if there is one, in one transaction. A memory that is already known, word for
+   * word or from the same episode, is strengthened instead of stored again; the answer then has the known memory's ids.
    *
    * @generated from rpc sidemirror.v1.ReflectiveMemoryService.StoreReflection
    */
@@ -3640,8 +3678,8 @@ export declare const ReflectiveMemoryService: GenService<{
     output: typeof ReportOutcomeResponseSchema;
   },
   /**
-   * Whether lessons help: the outcomes of tasks that they were shown for, compared with tasks that they were held back
-   * from.
+   * Whether lessons help: compares the outcomes of tasks that were shown a lesson with those of tasks from which it was
+   * held back.
    *
    * @generated from rpc sidemirror.v1.ReflectiveMemoryService.GetLessonStatistics
    */

@@ -5,7 +5,7 @@
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
 import type { ThinkingConfig, TurnBudget } from "./thinking_pb.js";
-import type { Timestamp } from "@bufbuild/protobuf/wkt";
+import type { Duration, Timestamp } from "@bufbuild/protobuf/wkt";
 
 /**
  * Describes the file sidemirror/v1/sidecar.proto.
@@ -53,14 +53,14 @@ export declare type GetServerInfoResponse = Message<"sidemirror.v1.GetServerInfo
   version: string;
 
   /**
-   * The tenant that an empty `tenant_id` stands for; empty when the caller's token is good for no such tenant.
+   * The tenant that an empty `tenant_id` stands for; empty when the caller's token determines none.
    *
    * @generated from field: string tenant_id = 2;
    */
   tenantId: string;
 
   /**
-   * The project that an empty `project_id` stands for; empty when `tenant_id` is.
+   * The project that an empty `project_id` stands for; empty when `tenant_id` is empty.
    *
    * @generated from field: string project_id = 3;
    */
@@ -103,19 +103,33 @@ export declare type GetServerInfoResponse = Message<"sidemirror.v1.GetServerInfo
 
   /**
    * What models cost the requested tenant and project in the last 7 days, including today. One entry for each day and
-   * purpose with calls, the newest day first, then by purpose. Empty while the store does not answer.
+   * purpose with calls, the newest day first, then by purpose. Empty while the store does not answer (`spend_unknown`).
    *
    * @generated from field: repeated sidemirror.v1.Spend spend = 9;
    */
   spend: Spend[];
 
   /**
-   * The caps that are set on a day's spend, and what counts against them today. Empty while the store does not answer.
-   * A cap that counts the spending of others is left out when the caller's token is not good for all of them.
+   * The caps that are set on a day's spend, and what counts against them today. Empty while the store does not answer
+   * (`spend_unknown`). A cap is left out if it counts spending in scopes that the caller's token does not cover.
    *
    * @generated from field: repeated sidemirror.v1.SpendCap spend_caps = 10;
    */
   spendCaps: SpendCap[];
+
+  /**
+   * Whether `spend` and `spend_caps` are unknown because the store did not answer. They are empty then.
+   *
+   * @generated from field: bool spend_unknown = 11;
+   */
+  spendUnknown: boolean;
+
+  /**
+   * The difference between this machine's clock and the store's.
+   *
+   * @generated from field: sidemirror.v1.StoreClock store_clock = 12;
+   */
+  storeClock?: StoreClock | undefined;
 };
 
 /**
@@ -164,6 +178,34 @@ export declare type StoreInfo = Message<"sidemirror.v1.StoreInfo"> & {
  * Use `create(StoreInfoSchema)` to create a new message.
  */
 export declare const StoreInfoSchema: GenMessage<StoreInfo>;
+
+/**
+ * The difference between this machine's clock and the store's. Sidecars that share a store use its clock.
+ *
+ * @generated from message sidemirror.v1.StoreClock
+ */
+export declare type StoreClock = Message<"sidemirror.v1.StoreClock"> & {
+  /**
+   * How far this machine's clock is ahead; negative when it is behind. Absent until it is measured, and where the store
+   * uses this machine's clock.
+   *
+   * @generated from field: google.protobuf.Duration ahead = 1;
+   */
+  ahead?: Duration | undefined;
+
+  /**
+   * Why old records are not removed, for people; empty while they are.
+   *
+   * @generated from field: string doubt = 2;
+   */
+  doubt: string;
+};
+
+/**
+ * Describes the message sidemirror.v1.StoreClock.
+ * Use `create(StoreClockSchema)` to create a new message.
+ */
+export declare const StoreClockSchema: GenMessage<StoreClock>;
 
 /**
  * The model for one purpose.
@@ -297,7 +339,8 @@ export declare type SpendCap = Message<"sidemirror.v1.SpendCap"> & {
   level: SpendLevel;
 
   /**
-   * The purpose that the cap counts; empty unless `level` is SPEND_LEVEL_PURPOSE.
+   * The purpose that the cap counts; empty when it counts every purpose. Never empty when `level` is
+   * SPEND_LEVEL_PURPOSE.
    *
    * @generated from field: string purpose = 2;
    */
@@ -337,6 +380,13 @@ export declare type SpendCap = Message<"sidemirror.v1.SpendCap"> & {
    * @generated from field: google.protobuf.Timestamp reset_time = 7;
    */
   resetTime?: Timestamp | undefined;
+
+  /**
+   * Whom the cap belongs to.
+   *
+   * @generated from field: sidemirror.v1.SpendCapOwner owner = 8;
+   */
+  owner: SpendCapOwner;
 };
 
 /**
@@ -346,7 +396,554 @@ export declare type SpendCap = Message<"sidemirror.v1.SpendCap"> & {
 export declare const SpendCapSchema: GenMessage<SpendCap>;
 
 /**
- * Whose spending a cap counts.
+ * What is decided for a tenant or one of its projects. It is stored with the data, and holds for every sidecar.
+ *
+ * @generated from message sidemirror.v1.Policy
+ */
+export declare type Policy = Message<"sidemirror.v1.Policy"> & {
+  /**
+   * How long records are kept. For each value, the project's goes before the tenant's. Where neither is set, a sidecar's
+   * own setting holds for an embedded store and for the one scope that the sidecar serves; else records are kept.
+   *
+   * @generated from field: sidemirror.v1.RetentionPolicy retention = 1;
+   */
+  retention?: RetentionPolicy | undefined;
+
+  /**
+   * What a day may cost. All caps hold: of the project, of the tenant, and of the sidecar. One for each purpose. At
+   * most 20.
+   *
+   * @generated from field: repeated sidemirror.v1.PolicyCap caps = 2;
+   */
+  caps: PolicyCap[];
+
+  /**
+   * Which advice is not given. What the tenant's policy turns off is off in all its projects.
+   *
+   * @generated from field: sidemirror.v1.AdvicePolicy advice = 3;
+   */
+  advice?: AdvicePolicy | undefined;
+};
+
+/**
+ * Describes the message sidemirror.v1.Policy.
+ * Use `create(PolicySchema)` to create a new message.
+ */
+export declare const PolicySchema: GenMessage<Policy>;
+
+/**
+ * How long records are kept, in days, and how many memories. An absent value is not set at this level; 0 keeps records
+ * for ever.
+ *
+ * @generated from message sidemirror.v1.RetentionPolicy
+ */
+export declare type RetentionPolicy = Message<"sidemirror.v1.RetentionPolicy"> & {
+  /**
+   * What models cost, by day and purpose: 0 to 36,500.
+   *
+   * @generated from field: optional int32 spend_days = 1;
+   */
+  spendDays?: number | undefined;
+
+  /**
+   * Critiques: 0 to 36,500.
+   *
+   * @generated from field: optional int32 critique_days = 2;
+   */
+  critiqueDays?: number | undefined;
+
+  /**
+   * Memories below `memory_importance` that nobody changed or learned again: 0 to 36,500.
+   *
+   * @generated from field: optional int32 memory_days = 3;
+   */
+  memoryDays?: number | undefined;
+
+  /**
+   * The importance from which memories are kept whatever their age: 0 to 1.
+   *
+   * @generated from field: optional double memory_importance = 4;
+   */
+  memoryImportance?: number | undefined;
+
+  /**
+   * The most memories of a project: 0 to 1,000,000,000, where 0 means any number.
+   *
+   * @generated from field: optional int64 memory_count = 5;
+   */
+  memoryCount?: bigint | undefined;
+
+  /**
+   * Ended turns with their events and directives: 0 to 36,500.
+   *
+   * @generated from field: optional int32 trace_days = 6;
+   */
+  traceDays?: number | undefined;
+};
+
+/**
+ * Describes the message sidemirror.v1.RetentionPolicy.
+ * Use `create(RetentionPolicySchema)` to create a new message.
+ */
+export declare const RetentionPolicySchema: GenMessage<RetentionPolicy>;
+
+/**
+ * A cap on what a tenant or a project spends in a day (UTC). 0 allows no call that costs anything.
+ *
+ * @generated from message sidemirror.v1.PolicyCap
+ */
+export declare type PolicyCap = Message<"sidemirror.v1.PolicyCap"> & {
+  /**
+   * The purpose that the cap counts, such as `dreaming`; empty: all purposes together. At most 256 characters.
+   *
+   * @generated from field: string purpose = 1;
+   */
+  purpose: string;
+
+  /**
+   * The most input and output tokens: 0 to 1,000,000,000,000. Absent when there is no such cap.
+   *
+   * @generated from field: optional int64 tokens_per_day = 2;
+   */
+  tokensPerDay?: bigint | undefined;
+
+  /**
+   * The most USD: 0 to 1,000,000. Absent when there is no such cap.
+   *
+   * @generated from field: optional double usd_per_day = 3;
+   */
+  usdPerDay?: number | undefined;
+};
+
+/**
+ * Describes the message sidemirror.v1.PolicyCap.
+ * Use `create(PolicyCapSchema)` to create a new message.
+ */
+export declare const PolicyCapSchema: GenMessage<PolicyCap>;
+
+/**
+ * Which advice is not given.
+ *
+ * @generated from message sidemirror.v1.AdvicePolicy
+ */
+export declare type AdvicePolicy = Message<"sidemirror.v1.AdvicePolicy"> & {
+  /**
+   * The kinds that are turned off. At most 3.
+   *
+   * @generated from field: repeated sidemirror.v1.AdviceKind off = 1;
+   */
+  off: AdviceKind[];
+
+  /**
+   * The ids of lessons that are not shown: reflections with their strategies, strategies, and reflections of goals. At
+   * most 100. Each has 1 to 128 characters.
+   *
+   * @generated from field: repeated string silenced_ids = 2;
+   */
+  silencedIds: string[];
+};
+
+/**
+ * Describes the message sidemirror.v1.AdvicePolicy.
+ * Use `create(AdvicePolicySchema)` to create a new message.
+ */
+export declare const AdvicePolicySchema: GenMessage<AdvicePolicy>;
+
+/**
+ * A policy as it is stored.
+ *
+ * @generated from message sidemirror.v1.StoredPolicy
+ */
+export declare type StoredPolicy = Message<"sidemirror.v1.StoredPolicy"> & {
+  /**
+   * The policy.
+   *
+   * @generated from field: sidemirror.v1.Policy policy = 1;
+   */
+  policy?: Policy | undefined;
+
+  /**
+   * Counts the changes, from 1.
+   *
+   * @generated from field: int32 version = 2;
+   */
+  version: number;
+
+  /**
+   * The name of the token that set it; empty where calls carry no token.
+   *
+   * @generated from field: string set_by = 3;
+   */
+  setBy: string;
+
+  /**
+   * When it was set, by the store's clock.
+   *
+   * @generated from field: google.protobuf.Timestamp set_time = 4;
+   */
+  setTime?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message sidemirror.v1.StoredPolicy.
+ * Use `create(StoredPolicySchema)` to create a new message.
+ */
+export declare const StoredPolicySchema: GenMessage<StoredPolicy>;
+
+/**
+ * Asks for the policy of a scope.
+ *
+ * @generated from message sidemirror.v1.GetPolicyRequest
+ */
+export declare type GetPolicyRequest = Message<"sidemirror.v1.GetPolicyRequest"> & {
+  /**
+   * The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+   *
+   * @generated from field: string tenant_id = 1;
+   */
+  tenantId: string;
+
+  /**
+   * The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
+   *
+   * @generated from field: string project_id = 2;
+   */
+  projectId: string;
+};
+
+/**
+ * Describes the message sidemirror.v1.GetPolicyRequest.
+ * Use `create(GetPolicyRequestSchema)` to create a new message.
+ */
+export declare const GetPolicyRequestSchema: GenMessage<GetPolicyRequest>;
+
+/**
+ * The policy of a scope.
+ *
+ * @generated from message sidemirror.v1.GetPolicyResponse
+ */
+export declare type GetPolicyResponse = Message<"sidemirror.v1.GetPolicyResponse"> & {
+  /**
+   * The tenant that the answer is about.
+   *
+   * @generated from field: string tenant_id = 1;
+   */
+  tenantId: string;
+
+  /**
+   * The project that the answer is about.
+   *
+   * @generated from field: string project_id = 2;
+   */
+  projectId: string;
+
+  /**
+   * The project's own policy; absent when none is set.
+   *
+   * @generated from field: sidemirror.v1.StoredPolicy project = 3;
+   */
+  project?: StoredPolicy | undefined;
+
+  /**
+   * The tenant's policy; absent when none is set, or when the token is not good for all of the tenant's projects.
+   *
+   * @generated from field: sidemirror.v1.StoredPolicy tenant = 4;
+   */
+  tenant?: StoredPolicy | undefined;
+
+  /**
+   * What is in force for the project at this sidecar: every value of `retention`, and all advice that is not given. Its
+   * `caps` are empty: `GetServerInfoResponse.spend_caps` has those in force.
+   *
+   * @generated from field: sidemirror.v1.Policy in_force = 5;
+   */
+  inForce?: Policy | undefined;
+};
+
+/**
+ * Describes the message sidemirror.v1.GetPolicyResponse.
+ * Use `create(GetPolicyResponseSchema)` to create a new message.
+ */
+export declare const GetPolicyResponseSchema: GenMessage<GetPolicyResponse>;
+
+/**
+ * Replaces a policy.
+ *
+ * @generated from message sidemirror.v1.SetPolicyRequest
+ */
+export declare type SetPolicyRequest = Message<"sidemirror.v1.SetPolicyRequest"> & {
+  /**
+   * The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+   *
+   * @generated from field: string tenant_id = 1;
+   */
+  tenantId: string;
+
+  /**
+   * The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
+   *
+   * @generated from field: string project_id = 2;
+   */
+  projectId: string;
+
+  /**
+   * Makes this write repeatable: 1 to 128 printable characters; chosen by the server when empty. For 24 hours the same
+   * id gets the same answer for the same content, and is refused for other content.
+   *
+   * @generated from field: string request_id = 3;
+   */
+  requestId: string;
+
+  /**
+   * Whom the policy is for.
+   *
+   * @generated from field: sidemirror.v1.PolicyLevel level = 4;
+   */
+  level: PolicyLevel;
+
+  /**
+   * The whole policy; one without any value removes what was set. Required.
+   *
+   * @generated from field: sidemirror.v1.Policy policy = 5;
+   */
+  policy?: Policy | undefined;
+
+  /**
+   * The version that the stored policy must have, else FAILED_PRECONDITION: 0 to 2,147,483,647, where 0 means any.
+   *
+   * @generated from field: int32 if_version = 6;
+   */
+  ifVersion: number;
+};
+
+/**
+ * Describes the message sidemirror.v1.SetPolicyRequest.
+ * Use `create(SetPolicyRequestSchema)` to create a new message.
+ */
+export declare const SetPolicyRequestSchema: GenMessage<SetPolicyRequest>;
+
+/**
+ * The policy as it is stored now.
+ *
+ * @generated from message sidemirror.v1.SetPolicyResponse
+ */
+export declare type SetPolicyResponse = Message<"sidemirror.v1.SetPolicyResponse"> & {
+  /**
+   * The policy; absent when it was removed.
+   *
+   * @generated from field: sidemirror.v1.StoredPolicy stored = 1;
+   */
+  stored?: StoredPolicy | undefined;
+};
+
+/**
+ * Describes the message sidemirror.v1.SetPolicyResponse.
+ * Use `create(SetPolicyResponseSchema)` to create a new message.
+ */
+export declare const SetPolicyResponseSchema: GenMessage<SetPolicyResponse>;
+
+/**
+ * Asks to erase one turn, session or subject.
+ *
+ * @generated from message sidemirror.v1.EraseRequest
+ */
+export declare type EraseRequest = Message<"sidemirror.v1.EraseRequest"> & {
+  /**
+   * The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+   *
+   * @generated from field: string tenant_id = 1;
+   */
+  tenantId: string;
+
+  /**
+   * The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
+   *
+   * @generated from field: string project_id = 2;
+   */
+  projectId: string;
+
+  /**
+   * Makes this write repeatable: 1 to 128 printable characters; chosen by the server when empty. For 24 hours the same
+   * id gets the same answer for the same content, and is refused for other content.
+   *
+   * @generated from field: string request_id = 3;
+   */
+  requestId: string;
+
+  /**
+   * What to erase. Required.
+   *
+   * @generated from oneof sidemirror.v1.EraseRequest.target
+   */
+  target: {
+    /**
+     * A turn: 1 to 128 printable characters.
+     *
+     * @generated from field: string turn_id = 4;
+     */
+    value: string;
+    case: "turnId";
+  } | {
+    /**
+     * A session with all its turns: 1 to 128 printable characters.
+     *
+     * @generated from field: string session_id = 5;
+     */
+    value: string;
+    case: "sessionId";
+  } | {
+    /**
+     * A subject, with the sessions, turns and texts that name it in `subject_ids`: 1 to 128 printable characters.
+     *
+     * @generated from field: string subject_id = 6;
+     */
+    value: string;
+    case: "subjectId";
+  } | { case: undefined; value?: undefined };
+};
+
+/**
+ * Describes the message sidemirror.v1.EraseRequest.
+ * Use `create(EraseRequestSchema)` to create a new message.
+ */
+export declare const EraseRequestSchema: GenMessage<EraseRequest>;
+
+/**
+ * Everything is erased. If the call's deadline comes first, the erasure still goes on: the same call again waits for its
+ * end.
+ *
+ * @generated from message sidemirror.v1.EraseResponse
+ */
+export declare type EraseResponse = Message<"sidemirror.v1.EraseResponse"> & {
+  /**
+   * How many records were removed, by kind; kinds without one are left out: `sessions`, `turns`, `entries` (events and
+   * directives), `critiques`, `receipts`, `outcomes`, `trials`, `goal_reports`, `goal_reflections`, `memories`,
+   * `memory_versions`, `dreams` (unfinished or kept answers of dreams) and `answers` (of repeatable writes). Memories that
+   * were made anew count as `memories_made_anew`, turns that were shown an erased lesson as `turns_rewritten`. A later
+   * server may count further kinds.
+   *
+   * @generated from field: map<string, int64> counts = 1;
+   */
+  counts: { [key: string]: bigint };
+
+  /**
+   * When the erasure began. Records that were stored before this time are erased.
+   *
+   * @generated from field: google.protobuf.Timestamp erase_time = 2;
+   */
+  eraseTime?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message sidemirror.v1.EraseResponse.
+ * Use `create(EraseResponseSchema)` to create a new message.
+ */
+export declare const EraseResponseSchema: GenMessage<EraseResponse>;
+
+/**
+ * Asks for the tombstones of a project.
+ *
+ * @generated from message sidemirror.v1.ListTombstonesRequest
+ */
+export declare type ListTombstonesRequest = Message<"sidemirror.v1.ListTombstonesRequest"> & {
+  /**
+   * The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+   *
+   * @generated from field: string tenant_id = 1;
+   */
+  tenantId: string;
+
+  /**
+   * The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
+   *
+   * @generated from field: string project_id = 2;
+   */
+  projectId: string;
+
+  /**
+   * How many to return: 0 means 50, and more than 1,000 means 1,000.
+   *
+   * @generated from field: int32 page_size = 3;
+   */
+  pageSize: number;
+
+  /**
+   * The `next_page_token` of the previous page; empty for the first page. Valid only for the same query.
+   *
+   * @generated from field: string page_token = 4;
+   */
+  pageToken: string;
+};
+
+/**
+ * Describes the message sidemirror.v1.ListTombstonesRequest.
+ * Use `create(ListTombstonesRequestSchema)` to create a new message.
+ */
+export declare const ListTombstonesRequestSchema: GenMessage<ListTombstonesRequest>;
+
+/**
+ * One page of tombstones.
+ *
+ * @generated from message sidemirror.v1.ListTombstonesResponse
+ */
+export declare type ListTombstonesResponse = Message<"sidemirror.v1.ListTombstonesResponse"> & {
+  /**
+   * Tombstones, by kind and digest.
+   *
+   * @generated from field: repeated sidemirror.v1.Tombstone tombstones = 1;
+   */
+  tombstones: Tombstone[];
+
+  /**
+   * The token of the next page; empty on the last page.
+   *
+   * @generated from field: string next_page_token = 2;
+   */
+  nextPageToken: string;
+};
+
+/**
+ * Describes the message sidemirror.v1.ListTombstonesResponse.
+ * Use `create(ListTombstonesResponseSchema)` to create a new message.
+ */
+export declare const ListTombstonesResponseSchema: GenMessage<ListTombstonesResponse>;
+
+/**
+ * The record that something was erased, without its content.
+ *
+ * @generated from message sidemirror.v1.Tombstone
+ */
+export declare type Tombstone = Message<"sidemirror.v1.Tombstone"> & {
+  /**
+   * The kind of what was erased: `subject`, `session`, `turn`, `memory`, `critique` or `goal_report`.
+   *
+   * @generated from field: string kind = 1;
+   */
+  kind: string;
+
+  /**
+   * A hexadecimal digest of the tenant, the project, the kind and the id. A guessed id can be checked against it.
+   *
+   * @generated from field: string digest = 2;
+   */
+  digest: string;
+
+  /**
+   * When it was erased.
+   *
+   * @generated from field: google.protobuf.Timestamp erase_time = 3;
+   */
+  eraseTime?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message sidemirror.v1.Tombstone.
+ * Use `create(TombstoneSchema)` to create a new message.
+ */
+export declare const TombstoneSchema: GenMessage<Tombstone>;
+
+/**
+ * Whose spending a cap counts. Where `SpendCap.purpose` is not empty, only that purpose counts.
  *
  * @generated from enum sidemirror.v1.SpendLevel
  */
@@ -373,7 +970,7 @@ export enum SpendLevel {
   PURPOSE = 2,
 
   /**
-   * One tenant, all its projects.
+   * One tenant with all its projects.
    *
    * @generated from enum value: SPEND_LEVEL_TENANT = 3;
    */
@@ -393,7 +990,121 @@ export enum SpendLevel {
 export declare const SpendLevelSchema: GenEnum<SpendLevel>;
 
 /**
- * Facts about this sidecar and its configuration.
+ * Whom a cap belongs to: who can raise it.
+ *
+ * @generated from enum sidemirror.v1.SpendCapOwner
+ */
+export enum SpendCapOwner {
+  /**
+   * Never sent.
+   *
+   * @generated from enum value: SPEND_CAP_OWNER_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * This sidecar: a setting.
+   *
+   * @generated from enum value: SPEND_CAP_OWNER_SIDECAR = 1;
+   */
+  SIDECAR = 1,
+
+  /**
+   * The tenant: its policy.
+   *
+   * @generated from enum value: SPEND_CAP_OWNER_TENANT = 2;
+   */
+  TENANT = 2,
+
+  /**
+   * The project: its policy.
+   *
+   * @generated from enum value: SPEND_CAP_OWNER_PROJECT = 3;
+   */
+  PROJECT = 3,
+}
+
+/**
+ * Describes the enum sidemirror.v1.SpendCapOwner.
+ */
+export declare const SpendCapOwnerSchema: GenEnum<SpendCapOwner>;
+
+/**
+ * Whom a policy is for.
+ *
+ * @generated from enum sidemirror.v1.PolicyLevel
+ */
+export enum PolicyLevel {
+  /**
+   * Not set; treated as POLICY_LEVEL_PROJECT.
+   *
+   * @generated from enum value: POLICY_LEVEL_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * One project of a tenant.
+   *
+   * @generated from enum value: POLICY_LEVEL_PROJECT = 1;
+   */
+  PROJECT = 1,
+
+  /**
+   * A tenant with all its projects.
+   *
+   * @generated from enum value: POLICY_LEVEL_TENANT = 2;
+   */
+  TENANT = 2,
+}
+
+/**
+ * Describes the enum sidemirror.v1.PolicyLevel.
+ */
+export declare const PolicyLevelSchema: GenEnum<PolicyLevel>;
+
+/**
+ * What a policy can turn off.
+ *
+ * @generated from enum sidemirror.v1.AdviceKind
+ */
+export enum AdviceKind {
+  /**
+   * Not set; refused.
+   *
+   * @generated from enum value: ADVICE_KIND_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * All of it, including kinds that are added later.
+   *
+   * @generated from enum value: ADVICE_KIND_ALL = 1;
+   */
+  ALL = 1,
+
+  /**
+   * Lessons of goals and of reflective memory: in plans, in mid-turn reflections, and in blocks of context.
+   *
+   * @generated from enum value: ADVICE_KIND_LESSONS = 2;
+   */
+  LESSONS = 2,
+
+  /**
+   * What repaired a failure before.
+   *
+   * @generated from enum value: ADVICE_KIND_RECOVERIES = 3;
+   */
+  RECOVERIES = 3,
+}
+
+/**
+ * Describes the enum sidemirror.v1.AdviceKind.
+ */
+export declare const AdviceKindSchema: GenEnum<AdviceKind>;
+
+/**
+ * Facts about this sidecar and its configuration, the erasure of what it stores, and the policies of the tenants that it
+ * serves.
  *
  * @generated from service sidemirror.v1.SidecarService
  */
@@ -407,6 +1118,53 @@ export declare const SidecarService: GenService<{
     methodKind: "unary";
     input: typeof GetServerInfoRequestSchema;
     output: typeof GetServerInfoResponseSchema;
+  },
+  /**
+   * Erases a turn, a session or a subject, with everything that was derived from it: events, directives, critiques,
+   * receipts and their outcomes, goal reports and reflections, memories, and stored answers. A memory that another
+   * source taught in the same words is made anew from that source; every other memory that rests on erased data is
+   * removed. An open turn ends: its further events are refused. The erasure goes on when the caller leaves, and after a
+   * crash. It leaves tombstones without content, so that no import, restored backup or late model answer brings the
+   * data back. Erasing something that does not exist succeeds. A subject may return: later texts about it are stored.
+   *
+   * @generated from rpc sidemirror.v1.SidecarService.Erase
+   */
+  erase: {
+    methodKind: "unary";
+    input: typeof EraseRequestSchema;
+    output: typeof EraseResponseSchema;
+  },
+  /**
+   * The tombstones of the project, in a fixed order. They name what to erase again after an older backup is restored.
+   *
+   * @generated from rpc sidemirror.v1.SidecarService.ListTombstones
+   */
+  listTombstones: {
+    methodKind: "unary";
+    input: typeof ListTombstonesRequestSchema;
+    output: typeof ListTombstonesResponseSchema;
+  },
+  /**
+   * The policy of a project and of its tenant. Where calls carry tokens, the token must be an admin's.
+   *
+   * @generated from rpc sidemirror.v1.SidecarService.GetPolicy
+   */
+  getPolicy: {
+    methodKind: "unary";
+    input: typeof GetPolicyRequestSchema;
+    output: typeof GetPolicyResponseSchema;
+  },
+  /**
+   * Replaces the policy of a project or of its tenant. Every sidecar on the same store follows it within 10 seconds.
+   * Where calls carry tokens, the token must be an admin's, and for a tenant's policy good for all of the tenant's
+   * projects.
+   *
+   * @generated from rpc sidemirror.v1.SidecarService.SetPolicy
+   */
+  setPolicy: {
+    methodKind: "unary";
+    input: typeof SetPolicyRequestSchema;
+    output: typeof SetPolicyResponseSchema;
   },
 }>;
 

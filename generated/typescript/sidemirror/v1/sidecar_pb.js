@@ -3,14 +3,14 @@
 /* eslint-disable */
 
 import { enumDesc, fileDesc, messageDesc, serviceDesc, tsEnum } from "@bufbuild/protobuf/codegenv2";
-import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
+import { file_google_protobuf_duration, file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import { file_sidemirror_v1_thinking } from "./thinking_pb.js";
 
 /**
  * Describes the file sidemirror/v1/sidecar.proto.
  */
 export const file_sidemirror_v1_sidecar = /*@__PURE__*/
-  fileDesc("ChtzaWRlbWlycm9yL3YxL3NpZGVjYXIucHJvdG8SDXNpZGVtaXJyb3IudjEiPQoUR2V0U2VydmVySW5mb1JlcXVlc3QSEQoJdGVuYW50X2lkGAEgASgJEhIKCnByb2plY3RfaWQYAiABKAki0AMKFUdldFNlcnZlckluZm9SZXNwb25zZRIPCgd2ZXJzaW9uGAEgASgJEhEKCXRlbmFudF9pZBgCIAEoCRISCgpwcm9qZWN0X2lkGAMgASgJEigKBnN0b3JlcxgEIAMoCzIYLnNpZGVtaXJyb3IudjEuU3RvcmVJbmZvEigKBm1vZGVscxgFIAMoCzIYLnNpZGVtaXJyb3IudjEuTW9kZWxJbmZvEjUKDmRlZmF1bHRfY29uZmlnGAYgASgLMh0uc2lkZW1pcnJvci52MS5UaGlua2luZ0NvbmZpZxIxCg5kZWZhdWx0X2J1ZGdldBgHIAEoCzIZLnNpZGVtaXJyb3IudjEuVHVybkJ1ZGdldBJACgZsaW1pdHMYCCADKAsyMC5zaWRlbWlycm9yLnYxLkdldFNlcnZlckluZm9SZXNwb25zZS5MaW1pdHNFbnRyeRIjCgVzcGVuZBgJIAMoCzIULnNpZGVtaXJyb3IudjEuU3BlbmQSKwoKc3BlbmRfY2FwcxgKIAMoCzIXLnNpZGVtaXJyb3IudjEuU3BlbmRDYXAaLQoLTGltaXRzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgDOgI4ASJPCglTdG9yZUluZm8SDAoEa2luZBgBIAEoCRINCgVob2xkcxgCIAEoCRISCgpkdXJhYmlsaXR5GAMgASgJEhEKCWF2YWlsYWJsZRgEIAEoCCJQCglNb2RlbEluZm8SDwoHcHVycG9zZRgBIAEoCRIQCghwcm92aWRlchgCIAEoCRINCgVtb2RlbBgDIAEoCRIRCglhdmFpbGFibGUYBCABKAgirwEKBVNwZW5kEgsKA2RheRgBIAEoCRIPCgdwdXJwb3NlGAIgASgJEg0KBWNhbGxzGAMgASgDEg4KBnRva2VucxgEIAEoAxILCgN1c2QYBSABKAESFwoPcmVzZXJ2ZWRfdG9rZW5zGAYgASgDEhQKDHJlc2VydmVkX3VzZBgHIAEoARIXCg9vcnBoYW5lZF90b2tlbnMYCCABKAMSFAoMb3JwaGFuZWRfdXNkGAkgASgBIvYBCghTcGVuZENhcBIoCgVsZXZlbBgBIAEoDjIZLnNpZGVtaXJyb3IudjEuU3BlbmRMZXZlbBIPCgdwdXJwb3NlGAIgASgJEhsKDnRva2Vuc19wZXJfZGF5GAMgASgDSACIAQESGAoLdXNkX3Blcl9kYXkYBCABKAFIAYgBARITCgt1c2VkX3Rva2VucxgFIAEoAxIQCgh1c2VkX3VzZBgGIAEoARIuCgpyZXNldF90aW1lGAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIRCg9fdG9rZW5zX3Blcl9kYXlCDgoMX3VzZF9wZXJfZGF5KooBCgpTcGVuZExldmVsEhsKF1NQRU5EX0xFVkVMX1VOU1BFQ0lGSUVEEAASFQoRU1BFTkRfTEVWRUxfVE9UQUwQARIXChNTUEVORF9MRVZFTF9QVVJQT1NFEAISFgoSU1BFTkRfTEVWRUxfVEVOQU5UEAMSFwoTU1BFTkRfTEVWRUxfUFJPSkVDVBAEMnEKDlNpZGVjYXJTZXJ2aWNlEl8KDUdldFNlcnZlckluZm8SIy5zaWRlbWlycm9yLnYxLkdldFNlcnZlckluZm9SZXF1ZXN0GiQuc2lkZW1pcnJvci52MS5HZXRTZXJ2ZXJJbmZvUmVzcG9uc2UiA5ACAWIGcHJvdG8z", [file_google_protobuf_timestamp, file_sidemirror_v1_thinking]);
+  fileDesc("ChtzaWRlbWlycm9yL3YxL3NpZGVjYXIucHJvdG8SDXNpZGVtaXJyb3IudjEiPQoUR2V0U2VydmVySW5mb1JlcXVlc3QSEQoJdGVuYW50X2lkGAEgASgJEhIKCnByb2plY3RfaWQYAiABKAkilwQKFUdldFNlcnZlckluZm9SZXNwb25zZRIPCgd2ZXJzaW9uGAEgASgJEhEKCXRlbmFudF9pZBgCIAEoCRISCgpwcm9qZWN0X2lkGAMgASgJEigKBnN0b3JlcxgEIAMoCzIYLnNpZGVtaXJyb3IudjEuU3RvcmVJbmZvEigKBm1vZGVscxgFIAMoCzIYLnNpZGVtaXJyb3IudjEuTW9kZWxJbmZvEjUKDmRlZmF1bHRfY29uZmlnGAYgASgLMh0uc2lkZW1pcnJvci52MS5UaGlua2luZ0NvbmZpZxIxCg5kZWZhdWx0X2J1ZGdldBgHIAEoCzIZLnNpZGVtaXJyb3IudjEuVHVybkJ1ZGdldBJACgZsaW1pdHMYCCADKAsyMC5zaWRlbWlycm9yLnYxLkdldFNlcnZlckluZm9SZXNwb25zZS5MaW1pdHNFbnRyeRIjCgVzcGVuZBgJIAMoCzIULnNpZGVtaXJyb3IudjEuU3BlbmQSKwoKc3BlbmRfY2FwcxgKIAMoCzIXLnNpZGVtaXJyb3IudjEuU3BlbmRDYXASFQoNc3BlbmRfdW5rbm93bhgLIAEoCBIuCgtzdG9yZV9jbG9jaxgMIAEoCzIZLnNpZGVtaXJyb3IudjEuU3RvcmVDbG9jaxotCgtMaW1pdHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAM6AjgBIk8KCVN0b3JlSW5mbxIMCgRraW5kGAEgASgJEg0KBWhvbGRzGAIgASgJEhIKCmR1cmFiaWxpdHkYAyABKAkSEQoJYXZhaWxhYmxlGAQgASgIIkUKClN0b3JlQ2xvY2sSKAoFYWhlYWQYASABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SDQoFZG91YnQYAiABKAkiUAoJTW9kZWxJbmZvEg8KB3B1cnBvc2UYASABKAkSEAoIcHJvdmlkZXIYAiABKAkSDQoFbW9kZWwYAyABKAkSEQoJYXZhaWxhYmxlGAQgASgIIq8BCgVTcGVuZBILCgNkYXkYASABKAkSDwoHcHVycG9zZRgCIAEoCRINCgVjYWxscxgDIAEoAxIOCgZ0b2tlbnMYBCABKAMSCwoDdXNkGAUgASgBEhcKD3Jlc2VydmVkX3Rva2VucxgGIAEoAxIUCgxyZXNlcnZlZF91c2QYByABKAESFwoPb3JwaGFuZWRfdG9rZW5zGAggASgDEhQKDG9ycGhhbmVkX3VzZBgJIAEoASKjAgoIU3BlbmRDYXASKAoFbGV2ZWwYASABKA4yGS5zaWRlbWlycm9yLnYxLlNwZW5kTGV2ZWwSDwoHcHVycG9zZRgCIAEoCRIbCg50b2tlbnNfcGVyX2RheRgDIAEoA0gAiAEBEhgKC3VzZF9wZXJfZGF5GAQgASgBSAGIAQESEwoLdXNlZF90b2tlbnMYBSABKAMSEAoIdXNlZF91c2QYBiABKAESLgoKcmVzZXRfdGltZRgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASKwoFb3duZXIYCCABKA4yHC5zaWRlbWlycm9yLnYxLlNwZW5kQ2FwT3duZXJCEQoPX3Rva2Vuc19wZXJfZGF5Qg4KDF91c2RfcGVyX2RheSKQAQoGUG9saWN5EjEKCXJldGVudGlvbhgBIAEoCzIeLnNpZGVtaXJyb3IudjEuUmV0ZW50aW9uUG9saWN5EiYKBGNhcHMYAiADKAsyGC5zaWRlbWlycm9yLnYxLlBvbGljeUNhcBIrCgZhZHZpY2UYAyABKAsyGy5zaWRlbWlycm9yLnYxLkFkdmljZVBvbGljeSKbAgoPUmV0ZW50aW9uUG9saWN5EhcKCnNwZW5kX2RheXMYASABKAVIAIgBARIaCg1jcml0aXF1ZV9kYXlzGAIgASgFSAGIAQESGAoLbWVtb3J5X2RheXMYAyABKAVIAogBARIeChFtZW1vcnlfaW1wb3J0YW5jZRgEIAEoAUgDiAEBEhkKDG1lbW9yeV9jb3VudBgFIAEoA0gEiAEBEhcKCnRyYWNlX2RheXMYBiABKAVIBYgBAUINCgtfc3BlbmRfZGF5c0IQCg5fY3JpdGlxdWVfZGF5c0IOCgxfbWVtb3J5X2RheXNCFAoSX21lbW9yeV9pbXBvcnRhbmNlQg8KDV9tZW1vcnlfY291bnRCDQoLX3RyYWNlX2RheXMidgoJUG9saWN5Q2FwEg8KB3B1cnBvc2UYASABKAkSGwoOdG9rZW5zX3Blcl9kYXkYAiABKANIAIgBARIYCgt1c2RfcGVyX2RheRgDIAEoAUgBiAEBQhEKD190b2tlbnNfcGVyX2RheUIOCgxfdXNkX3Blcl9kYXkiTAoMQWR2aWNlUG9saWN5EiYKA29mZhgBIAMoDjIZLnNpZGVtaXJyb3IudjEuQWR2aWNlS2luZBIUCgxzaWxlbmNlZF9pZHMYAiADKAkihAEKDFN0b3JlZFBvbGljeRIlCgZwb2xpY3kYASABKAsyFS5zaWRlbWlycm9yLnYxLlBvbGljeRIPCgd2ZXJzaW9uGAIgASgFEg4KBnNldF9ieRgDIAEoCRIsCghzZXRfdGltZRgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiOQoQR2V0UG9saWN5UmVxdWVzdBIRCgl0ZW5hbnRfaWQYASABKAkSEgoKcHJvamVjdF9pZBgCIAEoCSK+AQoRR2V0UG9saWN5UmVzcG9uc2USEQoJdGVuYW50X2lkGAEgASgJEhIKCnByb2plY3RfaWQYAiABKAkSLAoHcHJvamVjdBgDIAEoCzIbLnNpZGVtaXJyb3IudjEuU3RvcmVkUG9saWN5EisKBnRlbmFudBgEIAEoCzIbLnNpZGVtaXJyb3IudjEuU3RvcmVkUG9saWN5EicKCGluX2ZvcmNlGAUgASgLMhUuc2lkZW1pcnJvci52MS5Qb2xpY3kiswEKEFNldFBvbGljeVJlcXVlc3QSEQoJdGVuYW50X2lkGAEgASgJEhIKCnByb2plY3RfaWQYAiABKAkSEgoKcmVxdWVzdF9pZBgDIAEoCRIpCgVsZXZlbBgEIAEoDjIaLnNpZGVtaXJyb3IudjEuUG9saWN5TGV2ZWwSJQoGcG9saWN5GAUgASgLMhUuc2lkZW1pcnJvci52MS5Qb2xpY3kSEgoKaWZfdmVyc2lvbhgGIAEoBSJAChFTZXRQb2xpY3lSZXNwb25zZRIrCgZzdG9yZWQYASABKAsyGy5zaWRlbWlycm9yLnYxLlN0b3JlZFBvbGljeSKSAQoMRXJhc2VSZXF1ZXN0EhEKCXRlbmFudF9pZBgBIAEoCRISCgpwcm9qZWN0X2lkGAIgASgJEhIKCnJlcXVlc3RfaWQYAyABKAkSEQoHdHVybl9pZBgEIAEoCUgAEhQKCnNlc3Npb25faWQYBSABKAlIABIUCgpzdWJqZWN0X2lkGAYgASgJSABCCAoGdGFyZ2V0IqgBCg1FcmFzZVJlc3BvbnNlEjgKBmNvdW50cxgBIAMoCzIoLnNpZGVtaXJyb3IudjEuRXJhc2VSZXNwb25zZS5Db3VudHNFbnRyeRIuCgplcmFzZV90aW1lGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBotCgtDb3VudHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAM6AjgBImUKFUxpc3RUb21ic3RvbmVzUmVxdWVzdBIRCgl0ZW5hbnRfaWQYASABKAkSEgoKcHJvamVjdF9pZBgCIAEoCRIRCglwYWdlX3NpemUYAyABKAUSEgoKcGFnZV90b2tlbhgEIAEoCSJfChZMaXN0VG9tYnN0b25lc1Jlc3BvbnNlEiwKCnRvbWJzdG9uZXMYASADKAsyGC5zaWRlbWlycm9yLnYxLlRvbWJzdG9uZRIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiWQoJVG9tYnN0b25lEgwKBGtpbmQYASABKAkSDgoGZGlnZXN0GAIgASgJEi4KCmVyYXNlX3RpbWUYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wKooBCgpTcGVuZExldmVsEhsKF1NQRU5EX0xFVkVMX1VOU1BFQ0lGSUVEEAASFQoRU1BFTkRfTEVWRUxfVE9UQUwQARIXChNTUEVORF9MRVZFTF9QVVJQT1NFEAISFgoSU1BFTkRfTEVWRUxfVEVOQU5UEAMSFwoTU1BFTkRfTEVWRUxfUFJPSkVDVBAEKoYBCg1TcGVuZENhcE93bmVyEh8KG1NQRU5EX0NBUF9PV05FUl9VTlNQRUNJRklFRBAAEhsKF1NQRU5EX0NBUF9PV05FUl9TSURFQ0FSEAESGgoWU1BFTkRfQ0FQX09XTkVSX1RFTkFOVBACEhsKF1NQRU5EX0NBUF9PV05FUl9QUk9KRUNUEAMqXgoLUG9saWN5TGV2ZWwSHAoYUE9MSUNZX0xFVkVMX1VOU1BFQ0lGSUVEEAASGAoUUE9MSUNZX0xFVkVMX1BST0pFQ1QQARIXChNQT0xJQ1lfTEVWRUxfVEVOQU5UEAIqcwoKQWR2aWNlS2luZBIbChdBRFZJQ0VfS0lORF9VTlNQRUNJRklFRBAAEhMKD0FEVklDRV9LSU5EX0FMTBABEhcKE0FEVklDRV9LSU5EX0xFU1NPTlMQAhIaChZBRFZJQ0VfS0lORF9SRUNPVkVSSUVTEAMyvgMKDlNpZGVjYXJTZXJ2aWNlEl8KDUdldFNlcnZlckluZm8SIy5zaWRlbWlycm9yLnYxLkdldFNlcnZlckluZm9SZXF1ZXN0GiQuc2lkZW1pcnJvci52MS5HZXRTZXJ2ZXJJbmZvUmVzcG9uc2UiA5ACARJCCgVFcmFzZRIbLnNpZGVtaXJyb3IudjEuRXJhc2VSZXF1ZXN0Ghwuc2lkZW1pcnJvci52MS5FcmFzZVJlc3BvbnNlEmIKDkxpc3RUb21ic3RvbmVzEiQuc2lkZW1pcnJvci52MS5MaXN0VG9tYnN0b25lc1JlcXVlc3QaJS5zaWRlbWlycm9yLnYxLkxpc3RUb21ic3RvbmVzUmVzcG9uc2UiA5ACARJTCglHZXRQb2xpY3kSHy5zaWRlbWlycm9yLnYxLkdldFBvbGljeVJlcXVlc3QaIC5zaWRlbWlycm9yLnYxLkdldFBvbGljeVJlc3BvbnNlIgOQAgESTgoJU2V0UG9saWN5Eh8uc2lkZW1pcnJvci52MS5TZXRQb2xpY3lSZXF1ZXN0GiAuc2lkZW1pcnJvci52MS5TZXRQb2xpY3lSZXNwb25zZWIGcHJvdG8z", [file_google_protobuf_duration, file_google_protobuf_timestamp, file_sidemirror_v1_thinking]);
 
 /**
  * Describes the message sidemirror.v1.GetServerInfoRequest.
@@ -34,25 +34,130 @@ export const StoreInfoSchema = /*@__PURE__*/
   messageDesc(file_sidemirror_v1_sidecar, 2);
 
 /**
+ * Describes the message sidemirror.v1.StoreClock.
+ * Use `create(StoreClockSchema)` to create a new message.
+ */
+export const StoreClockSchema = /*@__PURE__*/
+  messageDesc(file_sidemirror_v1_sidecar, 3);
+
+/**
  * Describes the message sidemirror.v1.ModelInfo.
  * Use `create(ModelInfoSchema)` to create a new message.
  */
 export const ModelInfoSchema = /*@__PURE__*/
-  messageDesc(file_sidemirror_v1_sidecar, 3);
+  messageDesc(file_sidemirror_v1_sidecar, 4);
 
 /**
  * Describes the message sidemirror.v1.Spend.
  * Use `create(SpendSchema)` to create a new message.
  */
 export const SpendSchema = /*@__PURE__*/
-  messageDesc(file_sidemirror_v1_sidecar, 4);
+  messageDesc(file_sidemirror_v1_sidecar, 5);
 
 /**
  * Describes the message sidemirror.v1.SpendCap.
  * Use `create(SpendCapSchema)` to create a new message.
  */
 export const SpendCapSchema = /*@__PURE__*/
-  messageDesc(file_sidemirror_v1_sidecar, 5);
+  messageDesc(file_sidemirror_v1_sidecar, 6);
+
+/**
+ * Describes the message sidemirror.v1.Policy.
+ * Use `create(PolicySchema)` to create a new message.
+ */
+export const PolicySchema = /*@__PURE__*/
+  messageDesc(file_sidemirror_v1_sidecar, 7);
+
+/**
+ * Describes the message sidemirror.v1.RetentionPolicy.
+ * Use `create(RetentionPolicySchema)` to create a new message.
+ */
+export const RetentionPolicySchema = /*@__PURE__*/
+  messageDesc(file_sidemirror_v1_sidecar, 8);
+
+/**
+ * Describes the message sidemirror.v1.PolicyCap.
+ * Use `create(PolicyCapSchema)` to create a new message.
+ */
+export const PolicyCapSchema = /*@__PURE__*/
+  messageDesc(file_sidemirror_v1_sidecar, 9);
+
+/**
+ * Describes the message sidemirror.v1.AdvicePolicy.
+ * Use `create(AdvicePolicySchema)` to create a new message.
+ */
+export const AdvicePolicySchema = /*@__PURE__*/
+  messageDesc(file_sidemirror_v1_sidecar, 10);
+
+/**
+ * Describes the message sidemirror.v1.StoredPolicy.
+ * Use `create(StoredPolicySchema)` to create a new message.
+ */
+export const StoredPolicySchema = /*@__PURE__*/
+  messageDesc(file_sidemirror_v1_sidecar, 11);
+
+/**
+ * Describes the message sidemirror.v1.GetPolicyRequest.
+ * Use `create(GetPolicyRequestSchema)` to create a new message.
+ */
+export const GetPolicyRequestSchema = /*@__PURE__*/
+  messageDesc(file_sidemirror_v1_sidecar, 12);
+
+/**
+ * Describes the message sidemirror.v1.GetPolicyResponse.
+ * Use `create(GetPolicyResponseSchema)` to create a new message.
+ */
+export const GetPolicyResponseSchema = /*@__PURE__*/
+  messageDesc(file_sidemirror_v1_sidecar, 13);
+
+/**
+ * Describes the message sidemirror.v1.SetPolicyRequest.
+ * Use `create(SetPolicyRequestSchema)` to create a new message.
+ */
+export const SetPolicyRequestSchema = /*@__PURE__*/
+  messageDesc(file_sidemirror_v1_sidecar, 14);
+
+/**
+ * Describes the message sidemirror.v1.SetPolicyResponse.
+ * Use `create(SetPolicyResponseSchema)` to create a new message.
+ */
+export const SetPolicyResponseSchema = /*@__PURE__*/
+  messageDesc(file_sidemirror_v1_sidecar, 15);
+
+/**
+ * Describes the message sidemirror.v1.EraseRequest.
+ * Use `create(EraseRequestSchema)` to create a new message.
+ */
+export const EraseRequestSchema = /*@__PURE__*/
+  messageDesc(file_sidemirror_v1_sidecar, 16);
+
+/**
+ * Describes the message sidemirror.v1.EraseResponse.
+ * Use `create(EraseResponseSchema)` to create a new message.
+ */
+export const EraseResponseSchema = /*@__PURE__*/
+  messageDesc(file_sidemirror_v1_sidecar, 17);
+
+/**
+ * Describes the message sidemirror.v1.ListTombstonesRequest.
+ * Use `create(ListTombstonesRequestSchema)` to create a new message.
+ */
+export const ListTombstonesRequestSchema = /*@__PURE__*/
+  messageDesc(file_sidemirror_v1_sidecar, 18);
+
+/**
+ * Describes the message sidemirror.v1.ListTombstonesResponse.
+ * Use `create(ListTombstonesResponseSchema)` to create a new message.
+ */
+export const ListTombstonesResponseSchema = /*@__PURE__*/
+  messageDesc(file_sidemirror_v1_sidecar, 19);
+
+/**
+ * Describes the message sidemirror.v1.Tombstone.
+ * Use `create(TombstoneSchema)` to create a new message.
+ */
+export const TombstoneSchema = /*@__PURE__*/
+  messageDesc(file_sidemirror_v1_sidecar, 20);
 
 /**
  * Describes the enum sidemirror.v1.SpendLevel.
@@ -61,7 +166,7 @@ export const SpendLevelSchema = /*@__PURE__*/
   enumDesc(file_sidemirror_v1_sidecar, 0);
 
 /**
- * Whose spending a cap counts.
+ * Whose spending a cap counts. Where `SpendCap.purpose` is not empty, only that purpose counts.
  *
  * @generated from enum sidemirror.v1.SpendLevel
  */
@@ -69,7 +174,50 @@ export const SpendLevel = /*@__PURE__*/
   tsEnum(SpendLevelSchema);
 
 /**
- * Facts about this sidecar and its configuration.
+ * Describes the enum sidemirror.v1.SpendCapOwner.
+ */
+export const SpendCapOwnerSchema = /*@__PURE__*/
+  enumDesc(file_sidemirror_v1_sidecar, 1);
+
+/**
+ * Whom a cap belongs to: who can raise it.
+ *
+ * @generated from enum sidemirror.v1.SpendCapOwner
+ */
+export const SpendCapOwner = /*@__PURE__*/
+  tsEnum(SpendCapOwnerSchema);
+
+/**
+ * Describes the enum sidemirror.v1.PolicyLevel.
+ */
+export const PolicyLevelSchema = /*@__PURE__*/
+  enumDesc(file_sidemirror_v1_sidecar, 2);
+
+/**
+ * Whom a policy is for.
+ *
+ * @generated from enum sidemirror.v1.PolicyLevel
+ */
+export const PolicyLevel = /*@__PURE__*/
+  tsEnum(PolicyLevelSchema);
+
+/**
+ * Describes the enum sidemirror.v1.AdviceKind.
+ */
+export const AdviceKindSchema = /*@__PURE__*/
+  enumDesc(file_sidemirror_v1_sidecar, 3);
+
+/**
+ * What a policy can turn off.
+ *
+ * @generated from enum sidemirror.v1.AdviceKind
+ */
+export const AdviceKind = /*@__PURE__*/
+  tsEnum(AdviceKindSchema);
+
+/**
+ * Facts about this sidecar and its configuration, the erasure of what it stores, and the policies of the tenants that it
+ * serves.
  *
  * @generated from service sidemirror.v1.SidecarService
  */

@@ -47,7 +47,7 @@ export declare type ThinkingConfig = Message<"sidemirror.v1.ThinkingConfig"> & {
   reflectOnUncertainty?: boolean | undefined;
 
   /**
-   * How often the periodic rule holds within a turn.
+   * How often the periodic rule applies within a turn.
    *
    * @generated from field: sidemirror.v1.PeriodicScope periodic_scope = 5;
    */
@@ -156,7 +156,7 @@ export declare type MidTurnReflection = Message<"sidemirror.v1.MidTurnReflection
   status: ResultStatus;
 
   /**
-   * More about the status, for people: which cap, until when.
+   * More about the status, for people, such as which cap was reached and when it resets.
    *
    * @generated from field: string detail = 2;
    */
@@ -241,7 +241,7 @@ export declare type Session = Message<"sidemirror.v1.Session"> & {
   sessionId: string;
 
   /**
-   * The session's configuration, every field set.
+   * The session's configuration, with every field set.
    *
    * @generated from field: sidemirror.v1.ThinkingConfig config = 2;
    */
@@ -274,6 +274,13 @@ export declare type Session = Message<"sidemirror.v1.Session"> & {
    * @generated from field: google.protobuf.Timestamp update_time = 6;
    */
   updateTime?: Timestamp | undefined;
+
+  /**
+   * The subjects that the session is about, as given at its creation.
+   *
+   * @generated from field: repeated string subject_ids = 7;
+   */
+  subjectIds: string[];
 };
 
 /**
@@ -411,6 +418,14 @@ export declare type TurnEvent = Message<"sidemirror.v1.TurnEvent"> & {
     value: TurnFinished;
     case: "turnFinished";
   } | { case: undefined; value?: undefined };
+
+  /**
+   * The subjects that the event is about: ids of the caller's own choice, by which Erase finds the turn. A turn is
+   * erased whole when one of its events is about the subject. At most 16. Each has 1 to 128 printable characters.
+   *
+   * @generated from field: repeated string subject_ids = 16;
+   */
+  subjectIds: string[];
 };
 
 /**
@@ -540,15 +555,15 @@ export declare type ContextWish = Message<"sidemirror.v1.ContextWish"> & {
   task: string;
 
   /**
-   * The most lessons: 0 to 10, where 0 means 5 with at most 2 of goals.
+   * The most lessons: 0 to 10, where 0 means 5, of which at most 2 come from goals.
    *
    * @generated from field: int32 max_items = 3;
    */
   maxItems: number;
 
   /**
-   * The turn's tools. Lessons for these come first, and lessons for other tools only are left out. At most 100. Each
-   * has at most 256 characters.
+   * The turn's tools. Lessons for these tools come first, and lessons that are only for other tools are left out. At
+   * most 100. Each has at most 256 characters.
    *
    * @generated from field: repeated string tools = 4;
    */
@@ -649,8 +664,8 @@ export declare const ModelReturnedSchema: GenMessage<ModelReturned>;
  */
 export declare type ToolCalled = Message<"sidemirror.v1.ToolCalled"> & {
   /**
-   * The agent's id of the call, by which its result refers to it; may be empty when calls do not overlap. At most 128
-   * printable characters.
+   * The agent's id of the call, which its result repeats; may be empty when calls do not overlap. At most 128 printable
+   * characters.
    *
    * @generated from field: string call_id = 1;
    */
@@ -752,7 +767,7 @@ export declare const ToolFailedSchema: GenMessage<ToolFailed>;
  */
 export declare type Uncertainty = Message<"sidemirror.v1.Uncertainty"> & {
   /**
-   * How uncertain the agent is, 0 (sure) to 1; from 0.5 on it asks for a reflection.
+   * How uncertain the agent is, 0 (sure) to 1; a score of 0.5 or more asks for a reflection.
    *
    * @generated from field: double score = 1;
    */
@@ -1059,7 +1074,7 @@ export declare type TurnPlan = Message<"sidemirror.v1.TurnPlan"> & {
   warnings: string[];
 
   /**
-   * The configuration that applies, every field set.
+   * The configuration that applies, with every field set.
    *
    * @generated from field: sidemirror.v1.ThinkingConfig config = 9;
    */
@@ -1164,7 +1179,7 @@ export declare const NudgeSchema: GenMessage<Nudge>;
 
 /**
  * Entries of the turn that the server could not deliver on this stream. GetTurn returns those that are still stored. In
- * a watch: turns after its cursor, of any session, that were removed because of their age and are stored no more.
+ * a watch: entries after its cursor, from turns of any session, that were removed because of their age.
  *
  * @generated from message sidemirror.v1.Gap
  */
@@ -1198,7 +1213,7 @@ export declare type Gap = Message<"sidemirror.v1.Gap"> & {
 export declare const GapSchema: GenMessage<Gap>;
 
 /**
- * Sent while nothing else is, so that clients notice a broken stream.
+ * Sent when nothing else is sent, so that clients notice a broken stream.
  *
  * @generated from message sidemirror.v1.Heartbeat
  */
@@ -1611,6 +1626,14 @@ export declare type CreateSessionRequest = Message<"sidemirror.v1.CreateSessionR
    * @generated from field: sidemirror.v1.ThinkingConfig config = 5;
    */
   config?: ThinkingConfig | undefined;
+
+  /**
+   * The subjects that the session is about, such as its user: ids of the caller's own choice, by which Erase finds the
+   * session with all its turns. At most 16. Each has 1 to 128 printable characters.
+   *
+   * @generated from field: repeated string subject_ids = 6;
+   */
+  subjectIds: string[];
 };
 
 /**
@@ -2025,8 +2048,8 @@ export declare type RunTurnRequest = Message<"sidemirror.v1.RunTurnRequest"> & {
 
   /**
    * The id of this batch of events: 1 to 128 printable characters; may be empty. Events without an id get one derived
-   * from it and the batch's content. So a batch that is sent twice is recorded once, and another batch under the same
-   * id is recorded too.
+   * from it and the batch's content. So a batch that is sent twice is recorded once, and a different batch with the
+   * same id is also recorded.
    *
    * @generated from field: string request_id = 3;
    */
@@ -2184,6 +2207,14 @@ export declare type StartTurnRequest = Message<"sidemirror.v1.StartTurnRequest">
    * @generated from field: sidemirror.v1.ContextWish context = 15;
    */
   context?: ContextWish | undefined;
+
+  /**
+   * The subjects that the turn is about: ids of the caller's own choice, by which Erase finds the turn. At most 16.
+   * Each has 1 to 128 printable characters.
+   *
+   * @generated from field: repeated string subject_ids = 16;
+   */
+  subjectIds: string[];
 };
 
 /**
@@ -2256,7 +2287,7 @@ export declare type ReportEventsRequest = Message<"sidemirror.v1.ReportEventsReq
   events: TurnEvent[];
 
   /**
-   * How long to wait for the directives that the events cause, once they are durable; absent means no wait. Up to 60
+   * How long to wait, once the events are durable, for the directives that they cause; absent means no wait. Up to 60
    * seconds, and never beyond the call's deadline.
    *
    * @generated from field: google.protobuf.Duration wait = 6;
@@ -2491,7 +2522,7 @@ export declare type WatchTurnsRequest = Message<"sidemirror.v1.WatchTurnsRequest
 
   /**
    * The cursor of the last entry seen; empty starts at the oldest stored entry. Valid only for the same tenant and
-   * project. A gap comes first when entries after the cursor have been removed because of their age.
+   * project. If entries after the cursor have been removed because of their age, a gap is sent first.
    *
    * @generated from field: string cursor = 4;
    */
@@ -2505,8 +2536,8 @@ export declare type WatchTurnsRequest = Message<"sidemirror.v1.WatchTurnsRequest
   follow?: boolean | undefined;
 
   /**
-   * Whether to start at the present, without entries that are already recorded. A heartbeat with the present's cursor
-   * comes first. Not together with a cursor.
+   * Whether to skip entries that are already recorded. A heartbeat with the current cursor is sent first. Cannot be
+   * combined with a cursor.
    *
    * @generated from field: bool new_only = 6;
    */
@@ -2526,7 +2557,7 @@ export declare const WatchTurnsRequestSchema: GenMessage<WatchTurnsRequest>;
  */
 export declare type WatchTurnsResponse = Message<"sidemirror.v1.WatchTurnsResponse"> & {
   /**
-   * The entry. Heartbeats, a gap and the closing come as directives, with the cursor of the watch's position.
+   * The entry. Heartbeats, gaps and the closing notice are sent as directives, with the watch's current cursor.
    *
    * @generated from field: sidemirror.v1.TurnEntry entry = 1;
    */
@@ -2925,7 +2956,7 @@ export enum ThinkLevel {
 export declare const ThinkLevelSchema: GenEnum<ThinkLevel>;
 
 /**
- * How often the periodic rule holds within a turn whose number it matches.
+ * How often the periodic rule applies within a turn whose number it matches.
  *
  * @generated from enum sidemirror.v1.PeriodicScope
  */
@@ -3270,8 +3301,8 @@ export declare const ThinkingService: GenService<{
     output: typeof GetTurnResponseSchema;
   },
   /**
-   * Streams events and directives as they are recorded, of one session or of all. It sends durable entries only, in
-   * their order and once each. A watch that is resumed with its last cursor goes on where it ended.
+   * Streams the events and directives of one session or of all, as they are recorded. It sends only durable entries, in
+   * order and once each. A watch that is resumed with its last cursor continues where it ended.
    *
    * @generated from rpc sidemirror.v1.ThinkingService.WatchTurns
    */

@@ -10,18 +10,11 @@ job resumes where it stopped. A job that lost its claim ends at its next checkpo
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Collection, Sequence
-from typing import TypeVar
+from collections.abc import Callable, Collection, Sequence
 
 import msgspec
 
-from sidemirror_server.memory.dreams.dreams import (
-    Dream,
-    Dreams,
-    DreamtLesson,
-    dream_body,
-    rest_until,
-)
+from sidemirror_server.memory.dreams.dreams import Dream, Dreams, DreamtLesson, dream_body, rest_until
 from sidemirror_server.memory.dreams.groups import Group, episodes_of, gathered, in_turn
 from sidemirror_server.memory.dreams.lesson import lesson_of_dream
 from sidemirror_server.memory.dreams.prompts import DreamPrompts, evidence_of
@@ -35,28 +28,26 @@ from sidemirror_server.models.language_model import Ask, Purpose
 from sidemirror_server.models.scoped_model import ScopedModel
 from sidemirror_server.vocabulary.budget import LONGEST_MODEL_CALL_S
 from sidemirror_server.vocabulary.clock import Clock
-from sidemirror_server.vocabulary.errors import ModelFailed, StoreUnavailable, WrongState
+from sidemirror_server.vocabulary.errors import ModelFailed, WrongState
 from sidemirror_server.vocabulary.ids import derived_id
 from sidemirror_server.vocabulary.scope import Scope
 from sidemirror_server.vocabulary.status import ResultStatus, Usage
 from sidemirror_server.work.queue import Job, JobState
-from sidemirror_server.work.worker import ClaimedJob, NotNow
+from sidemirror_server.work.worker import PATIENCE_S, ClaimedJob, patiently
 
 _log = logging.getLogger(__name__)
 
-# New memories that one pass reads, and recent ones that they are compared with. Chosen here: a day of a busy agent,
-# clustered within a second.
+# How many new memories one pass reads, and with how many recent ones it compares them. Chosen here: a day of a busy
+# agent, clustered within a second.
 MOST_READ, MOST_RECENT = 500, 1_000
-# Questions of one pass. Chosen here: with a small model's prices a pass stays below a tenth of the day's cap.
+# Questions of one pass. Chosen here: at a small model's prices a pass costs less than a tenth of the day's cap.
 MOST_ASKED = 20
-# Of the visible answer, as for a reflection on an episode.
+# Limits the visible answer, as for a reflection on an episode.
 _MAX_TOKENS = 800
 _TEMPERATURE = 0.1
-# Memories read at once on the event loop; MOST_RECENT is a multiple.
+# Memories read at once on the event loop; MOST_RECENT is a multiple of this.
 _AT_ONCE = 50
 _MOST_LEFT = 10_000
-_PATIENCE_S = 20.0
-_LOOK_AGAIN_S = 0.25
 
 # No model was asked.
 _NOT_ASKED = frozenset(
@@ -67,20 +58,18 @@ _NOT_ASKED = frozenset(
         ResultStatus.SKIPPED_BUDGET,
     )
 )
-# These statuses end the pass and leave the other clusters to the next one. Other failures concern one question, which
-# would fail again at the same price. A refused request (`_Answered.is_not_taken`) may concern its text or all requests:
-# the next question shows which.
+# These statuses end the pass and leave the other clusters to the next one. Other failures concern one question, and a
+# retry would cost as much and fail again. A refusal (`_Answered.is_not_taken`) may be due to one text or to all
+# requests: the next question shows which.
 _ENDS_THE_PASS = frozenset((*_NOT_ASKED, ResultStatus.FAILED_MODEL))
 
 # A pass gives up after this many failures in a row. Chosen here: a model that gave three answers in a wrong form will
 # not get the fourth right, and each takes three attempts.
 _GIVES_UP_AFTER = 3
 
-_T = TypeVar("_T")
-
 
 class _Answered(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The result for one cluster. `lesson`: None if there is none to store. `supporting_ids`: the memories that it
+    """The result for one cluster. `lesson`: None if nothing is to be stored. `supporting_ids`: the memories that it
     rests on; `episodes`: how many episodes taught them. `is_not_taken`: the provider refused the request unprocessed,
     or a template failed; a retry would fail too."""
 
@@ -94,9 +83,9 @@ class _Answered(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class _Notes(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A pass's checkpoint. `new_ids`: the memories read as new. `found`: how many clusters there are; `known`: how many
-    of them need no question. `left`: how many unread memories were not read. `groups`: the clusters to ask about;
-    `answered`: the first results. `left_ids`: new memories of clusters beyond MOST_ASKED. `refused_ids`: see
+    """A pass's checkpoint. `new_ids`: the memories read as new. `found`: the number of clusters; `known`: the number of
+    them that need no question. `left`: the number of unread memories that were not read. `groups`: the clusters to ask
+    about; `answered`: the results so far. `left_ids`: new memories of clusters beyond MOST_ASKED. `refused_ids`: see
     `Dream`."""
 
     started_us: int
@@ -114,7 +103,7 @@ _decode_notes = msgspec.json.Decoder(_Notes).decode
 
 
 class Progress(msgspec.Struct, frozen=True):
-    """How far a pass is. `is_waiting`: no worker has started it."""
+    """The progress of a pass. `is_waiting`: no worker has started the pass."""
 
     dream_id: str
     is_waiting: bool
@@ -125,7 +114,7 @@ class Progress(msgspec.Struct, frozen=True):
 
 
 def progress_of(job: Job) -> Progress:
-    """The progress of a job's pass, whichever sidecar runs it."""
+    """The progress of the pass that this job runs, on any sidecar."""
     if job.checkpoint is None:
         return Progress(job.job_id, job.state is not JobState.RUNNING)
     notes = _decode_notes(job.checkpoint)
@@ -134,7 +123,7 @@ def progress_of(job: Job) -> Progress:
 
 
 class Dreamer:
-    """Runs passes: the worker's handler."""
+    """Runs passes; `handle` is the worker's handler."""
 
     def __init__(
         self,
@@ -160,12 +149,12 @@ class Dreamer:
     async def handle(self, task: ClaimedJob) -> bytes:
         """Runs one pass and returns its log entry. Raises NotNow, LostClaim and what the stores raise."""
         scope, number = task.job.scope, number_of(task.job)
-        until_s = self._clock.monotonic_s() + _PATIENCE_S
-        kept = await self._patiently(lambda: self._dreams.list(scope, number + 1, 1), until_s)
+        until_s = self._clock.monotonic_s() + PATIENCE_S
+        kept = await patiently(lambda: self._dreams.list(scope, number + 1, 1), self._clock, until_s)
         if kept and kept[0].number == number:
             return dream_body(kept[0])
         if task.job.checkpoint is None:
-            notes = await self._patiently(lambda: self._begin(scope), until_s)
+            notes = await patiently(lambda: self._begin(scope), self._clock, until_s)
             await self._note(task, notes)
         else:
             notes = _decode_notes(task.job.checkpoint)
@@ -181,18 +170,8 @@ class Dreamer:
         return dream_body(await self._close(task.job, number, notes, tuple(lessons)))
 
     async def _note(self, task: ClaimedJob, notes: _Notes) -> None:
-        until_s = self._clock.monotonic_s() + _PATIENCE_S
-        await self._patiently(lambda: task.checkpoint(msgspec.json.encode(notes)), until_s)
-
-    async def _patiently(self, step: Callable[[], Awaitable[_T]], until_s: float) -> _T:
-        """The result of `step`, retried while its store is away. Raises NotNow after `until_s`."""
-        while True:
-            try:
-                return await step()
-            except StoreUnavailable as error:
-                if self._clock.monotonic_s() >= until_s:
-                    raise NotNow(str(error)) from error
-                await asyncio.sleep(_LOOK_AGAIN_S)
+        until_s = self._clock.monotonic_s() + PATIENCE_S
+        await patiently(lambda: task.checkpoint(msgspec.json.encode(notes)), self._clock, until_s)
 
     async def _begin(self, scope: Scope) -> _Notes:
         """Reads new memories and clusters them with recent ones."""
@@ -231,7 +210,7 @@ class Dreamer:
         return found
 
     async def _ask(self, scope: Scope, memory_ids: tuple[str, ...], named: str) -> _Answered:
-        """A model's answer about a cluster. A failure is a result too: it is saved and stores nothing."""
+        """Asks a model about a cluster. A failure is saved as a result too, but stores no lesson."""
         members = [memory for memory in await self._get(scope, memory_ids) if memory.state is MemoryState.ACTIVE]
         if episodes_of(members) < 2:
             return _Answered()  # its memories were deleted or retired meanwhile
@@ -242,7 +221,7 @@ class Dreamer:
             return _Answered(ResultStatus.FAILED_MODEL, str(failure), is_not_taken=True)
         except ModelFailed as failure:
             _log.warning("dream_not_answered", extra={**_of(scope), "status": failure.status.value})
-            return _Answered(failure.status, failure.detail, _is_not_taken(failure), usage=failure.usage)
+            return _Answered(failure.status, failure.detail, failure.is_not_taken, usage=failure.usage)
         answer, usage = completion.answer, completion.usage
         cited = [memory for memory in members if memory.memory_id in answer.supporting_memory_ids]
         if not answer.lesson.strip() or episodes_of(cited) < 2:
@@ -276,8 +255,8 @@ class Dreamer:
         lesson = answered.lesson
         if lesson is None:
             return []
-        until_s = self._clock.monotonic_s() + _PATIENCE_S
-        learned = await self._patiently(lambda: self._memories.learn(scope, lesson, self._clock.now_us()), until_s)
+        clock, until_s = self._clock, self._clock.monotonic_s() + PATIENCE_S
+        learned = await patiently(lambda: self._memories.learn(scope, lesson, clock.now_us()), clock, until_s)
         kept_id = learned.reflection.memory_id
         self._learned(scope, kept_id)
         strategy_id = learned.strategy.memory_id if learned.strategy else ""
@@ -310,10 +289,10 @@ class Dreamer:
             usage=_total(notes.answered),
             refused_ids=_refused(notes, left_ids),
         )
-        until_s = self._clock.monotonic_s() + _PATIENCE_S
-        standing = await self._patiently(lambda: self._dreams.standing(job.scope), until_s)
+        until_s = self._clock.monotonic_s() + PATIENCE_S
+        standing = await patiently(lambda: self._dreams.standing(job.scope), self._clock, until_s)
         rest_us = rest_until(standing, dream)
-        closed = await self._patiently(lambda: self._dreams.close(job.scope, dream, read_ids, rest_us), until_s)
+        closed = await patiently(lambda: self._dreams.close(job.scope, dream, read_ids, rest_us), self._clock, until_s)
         counts = {"read": closed.read, "asked": closed.asked, "lessons": len(closed.lessons), "left": closed.left}
         _log.info("dream_ended", extra={**_of(job.scope), "status": closed.status.value, **counts})
         return closed
@@ -323,23 +302,19 @@ def _was_asked(answered: _Answered) -> bool:
     return answered.status not in _NOT_ASKED and not (answered.is_not_taken and answered.usage is None)
 
 
-def _is_not_taken(failure: ModelFailed) -> bool:
-    return failure.status is ResultStatus.FAILED_MODEL and failure.usage is not None and not failure.retryable
-
-
 def _ends(answered: _Answered) -> bool:
     return answered.status in _ENDS_THE_PASS and not answered.is_not_taken
 
 
 def _is_over(answered: Sequence[_Answered]) -> bool:
-    """The pass asks no further question: the last failure ends it, or too many failed in a row."""
+    """Whether the pass stops asking: the last failure ends it, or too many questions failed in a row."""
     failed = [one.status is not ResultStatus.OK for one in answered[-_GIVES_UP_AFTER:]]
     return _ends(answered[-1]) or (len(failed) == _GIVES_UP_AFTER and all(failed))
 
 
 def _waiting(notes: _Notes) -> tuple[Group, ...]:
-    """Failed clusters that the next pass asks about again. A refused request is left out if its text seems to be the
-    reason: the model answered a later question, or it answered any and an earlier pass was refused too."""
+    """Failed clusters that the next pass asks about again. A refused cluster is left out if its text seems to be the
+    reason: a later question was answered, or any was and the cluster was refused before."""
     left: list[Group] = []
     answers = any(one.status not in _ENDS_THE_PASS for one in notes.answered)
     works = False

@@ -7,7 +7,7 @@ import msgspec
 from sidemirror_server.memory.kin.clusters import clusters, facts_of
 from sidemirror_server.memory.record import MemoryKind, MemoryRecord, MemoryState
 
-# Memories in one question. Chosen here: what a small model reads with attention.
+# Limit on the memories in one question. Chosen here: as many as a small model reads with attention.
 MOST_IN_ONE = 12
 
 
@@ -19,8 +19,8 @@ class Group(msgspec.Struct, frozen=True):
 
 
 class Gathered(msgspec.Struct, frozen=True):
-    """Clusters with a new memory and at least two episodes. `count`: all of them. `known`: those not worth a question,
-    because a lesson covers them or they have grown little. `groups`: the others."""
+    """Clusters with a new memory and at least two episodes. `count`: how many there are. `known`: how many are not
+    worth a question, because a lesson covers them or they have grown little. `groups`: the others."""
 
     count: int
     known: int
@@ -28,8 +28,8 @@ class Gathered(msgspec.Struct, frozen=True):
 
 
 def gathered(new: Sequence[MemoryRecord], recent: Sequence[MemoryRecord]) -> Gathered:
-    """The clusters of these memories. Dreamt memories join them to show what is already known. Neither these nor
-    memories that are not active count as evidence."""
+    """The clusters of these memories. Dreamt memories join the clusters to show what is already known. Dreamt and
+    inactive memories are no evidence."""
     dreamt = {memory.memory_id: memory for memory in recent if memory.derived_from}
     records = {
         memory.memory_id: memory
@@ -52,27 +52,27 @@ def gathered(new: Sequence[MemoryRecord], recent: Sequence[MemoryRecord]) -> Gat
 
 
 def in_turn(groups: Sequence[Group], refused_ids: Sequence[str]) -> tuple[Group, ...]:
-    """The same groups, the refused ones last, the latest refusal at the end. A pass gives up after a few failures in a
-    row, and the other groups must get their turn. `refused_ids`: see `Dream.refused_ids`."""
+    """Orders the groups: refused ones come last, the latest refusal at the very end. A pass gives up after a few
+    failures in a row, so groups without a refusal go first. `refused_ids`: see `Dream.refused_ids`."""
     place = {memory_id: number for number, memory_id in enumerate(refused_ids, start=1)}
     return tuple(sorted(groups, key=lambda group: max((place.get(one, 0) for one in group.new_ids), default=0)))
 
 
 def _has_grown(ids: Collection[str], new_ids: Collection[str]) -> bool:
-    """The size has passed a power of two. A cluster that grows by one a day is asked about less and less often. Chosen
-    here."""
+    """Whether the size has passed a power of two: a cluster that grows steadily is asked about less and less often.
+    Chosen here."""
     earlier = sum(memory_id not in new_ids for memory_id in ids)
     return len(ids).bit_length() > max(1, earlier).bit_length()
 
 
 def _is_said(ids: Collection[str], beside: Sequence[MemoryRecord], dreamt: Iterable[MemoryRecord]) -> bool:
-    """A dreamt lesson that was made from some of these memories, or is in their cluster, rests on over half as many."""
+    """Whether a dreamt lesson from these memories or in their cluster rests on over half as many memories."""
     made = [*beside, *(memory for memory in dreamt if set(ids) & set(memory.derived_from))]
     return any(2 * max(len(memory.derived_from), len(memory.episodes)) > len(ids) for memory in made)
 
 
 def _sample(members: Iterable[MemoryRecord]) -> tuple[str, ...]:
-    """The most important memories of a cluster, the newest first among equals. Those that add an episode come first."""
+    """At most MOST_IN_ONE memories: those that add an episode first; then by importance, then the newest."""
     ordered = sorted(members, key=lambda one: (-one.importance, -one.created_us))
     seen: set[str] = set()
     first: list[str] = []
@@ -84,5 +84,5 @@ def _sample(members: Iterable[MemoryRecord]) -> tuple[str, ...]:
 
 
 def episodes_of(memories: Sequence[MemoryRecord]) -> int:
-    """How many distinct episodes taught these memories; 0 for a single memory."""
+    """The number of distinct episodes that taught these memories; 0 for a single memory."""
     return len({episode for memory in memories for episode in memory.episodes}) if len(memories) > 1 else 0

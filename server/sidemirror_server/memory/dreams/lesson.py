@@ -8,14 +8,7 @@ from sidemirror_server.memory.lessons.keeping import Ids, Trust, lesson_of
 from sidemirror_server.memory.lessons.reflector import Result
 from sidemirror_server.memory.lessons.scoring import Scored, Scorer, scores_of
 from sidemirror_server.memory.lessons.trust import steering
-from sidemirror_server.memory.record import (
-    MOST_EPISODES,
-    AppliesWhen,
-    Lesson,
-    MemoryRecord,
-    MemoryState,
-    Quarantine,
-)
+from sidemirror_server.memory.record import MOST_EPISODES, AppliesWhen, Lesson, MemoryRecord, MemoryState, Quarantine
 from sidemirror_server.models.answers import DreamAnswer
 from sidemirror_server.vocabulary.origin import Origin, least
 
@@ -26,18 +19,13 @@ _MOST_TAGS = 16
 
 
 def lesson_of_dream(
-    answer: DreamAnswer,
-    cited: Sequence[MemoryRecord],
-    ids: tuple[str, str],
-    trust: Trust,
-    scorer: Scorer,
-    now_us: int,
+    answer: DreamAnswer, cited: Sequence[MemoryRecord], ids: tuple[str, str], trust: Trust, scorer: Scorer, now_us: int
 ) -> Lesson:
-    """The drafts of a lesson. `cited`: at least two active memories; `ids`: of the reflection and of the strategy, if
+    """The drafts of a lesson. `cited`: at least two active memories; `ids`: for the reflection and for the strategy, if
     they are new.
 
     The lesson gets the lowest trust of the cited memories and applies at most to the tools that they name. Its text is
-    judged like any that enters, but may carry their links and commands. It waits for no further episode.
+    judged like any new text, but may contain the cited memories' links and commands. It needs no second episode.
     """
     result = _result(answer, cited, scorer, now_us)
     texts = (result.reflection, result.strategy, " ".join(result.tags), result.applies_when.not_when)
@@ -92,7 +80,7 @@ def _resting_on(cited: Sequence[MemoryRecord], draft: MemoryRecord) -> MemoryRec
     return msgspec.structs.replace(
         draft,
         derived_from=tuple(memory.memory_id for memory in cited),
-        # Each memory's first episode comes first, so that none is left out.
+        # The first episodes of all memories come first, so that the limit on episodes drops no memory.
         episodes=_spread(cited, episodes),
         state=MemoryState.ACTIVE if waits else draft.state,
         quarantine=None if waits else draft.quarantine,
@@ -105,13 +93,13 @@ def _spread(cited: Sequence[MemoryRecord], episodes: tuple[str, ...]) -> tuple[s
 
 
 def _common(values: Sequence[str]) -> str:
-    """The value that all have; empty if they differ."""
+    """The value that all memories have in common; empty if they differ."""
     return values[0] if len(set(values)) == 1 else ""
 
 
 def _applies(answer: DreamAnswer, cited: Sequence[MemoryRecord]) -> AppliesWhen:
     """When the lesson applies. Tools that no cited memory names are dropped as invented. If the answer has no
-    conditions, those that all cited memories share remain: a lesson must not lose its conditions."""
+    conditions, the lesson keeps those that all cited memories share."""
     known = {tool.casefold(): tool for memory in cited for tool in memory.applies_when.tools}
     said = answer.applies_when
     tools = [known.get(tool.strip().casefold(), "") for tool in said.tools] if said else []

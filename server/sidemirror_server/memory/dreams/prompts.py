@@ -1,4 +1,4 @@
-"""The prompt of a dream: what several memories teach together. Memories are fenced as data."""
+"""The prompt of a dream, which asks what several memories teach together. Memories are fenced as data."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 from sidemirror_server.memory.record import MemoryRecord
 from sidemirror_server.models.evidence import Evidence, EvidenceStep
 from sidemirror_server.models.fence import fence
-from sidemirror_server.models.templates import Templates
+from sidemirror_server.models.templates import Prompts
 from sidemirror_server.vocabulary.ids import EventId
 from sidemirror_server.vocabulary.text import clip
 
@@ -43,29 +43,24 @@ Provide your analysis as a structured JSON with:
 # The names of the prompts in a folder of templates.
 SYSTEM_TEMPLATE, PROMPT_TEMPLATE = "dreaming.system", "dreaming.prompt"
 
-# For each memory: texts in code points, and the number of tools. Chosen here: twelve memories with their tasks are
-# about 3,000 tokens, and at most 9,000 after any import. A prompt larger than the daily cap would end every pass.
+# Limits for a memory: its texts in code points, and its number of tools. Chosen here: twelve memories with their tasks
+# are about 3,000 tokens, and at most 9,000 after any import. A prompt larger than the daily cap would end every pass.
 _CONTENT_CHARS, _TASK_CHARS, _NOT_WHEN_CHARS, _MOST_TOOLS = 600, 200, 300, 16
 
 
-class DreamPrompts:
+class DreamPrompts(Prompts):
     """The system text and the prompt of a dream: the built-in ones, or the operator's templates."""
-
-    def __init__(self, templates: Templates | None = None) -> None:
-        self._templates = templates
 
     def system(self) -> str:
         """The system text: fixed, so that a provider can cache it."""
-        own = self._templates and self._templates.render(SYSTEM_TEMPLATE, {})
-        return own or SYSTEM
+        return self._or_own(SYSTEM, SYSTEM_TEMPLATE, {})
 
     def prompt(self, memories: Sequence[MemoryRecord]) -> str:
         """The prompt about these memories. Raises WrongState if an operator's template fails."""
         listed = "\n".join(_line(memory) for memory in memories)
         tag = fence([listed])
         fenced = f"<{tag}>\n{listed}\n</{tag}>"
-        own = self._templates and self._templates.render(PROMPT_TEMPLATE, {"memories": fenced})
-        return own or PROMPT.replace("{memories}", fenced, 1)
+        return self._or_own(PROMPT.replace("{memories}", fenced, 1), PROMPT_TEMPLATE, {"memories": fenced})
 
 
 def templates() -> Mapping[str, Sequence[Mapping[str, Any]]]:

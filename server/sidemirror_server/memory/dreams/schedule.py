@@ -29,7 +29,7 @@ _LOOK_EVERY_S = 60.0
 
 
 class _Pass(msgspec.Struct, frozen=True):
-    """The payload of a job: the pass's number among those of its project."""
+    """The payload of a job: the number of the pass within its project."""
 
     number: int
 
@@ -38,7 +38,7 @@ _decode = msgspec.json.Decoder(_Pass).decode
 
 
 def number_of(job: Job) -> int:
-    """The number of a job's pass among those of its project."""
+    """The number, within its project, of the pass that this job runs."""
     return _decode(job.payload).number
 
 
@@ -55,7 +55,7 @@ class DreamSchedule:
         self._failed: dict[Scope, int] = {}
 
     async def start(self, scope: Scope) -> JobId:
-        """Starts the project's next pass, or finds the one under way. A dead pass is tried again. Raises what the
+        """Starts the project's next pass, or returns the pass in progress. A dead pass is tried again. Raises what the
         stores raise."""
         job = await self._put(scope)
         if job.state is JobState.DEAD:

@@ -1,4 +1,4 @@
-"""The lessons that fit a task, as a block with a receipt, and those that fit a failing call.
+"""Finds the lessons that fit a task, as a block with a receipt, and the lessons that fit a failed call.
 
 Lessons about a failure of the task come first, by its signature. Lessons for a tool or a kind of error of the task
 follow, then similar ones. A lesson is left out if it applies to other tools or errors only, if its `not_when` describes
@@ -29,26 +29,26 @@ from sidemirror_server.vocabulary.scope import Scope
 from sidemirror_server.vocabulary.terms import telling_terms, terms_of
 
 _KINDS = frozenset(kind.value for kind in MemoryKind)
-# Receipts of a turn that are read, the first ones. Chosen here: more blocks than a turn requests.
+# How many of a turn's receipts are read, from the first on. Chosen here: more blocks than a turn requests.
 _MOST_RECEIPTS = 200
 HEADING = "LESSONS FROM EARLIER WORK"
 DEFAULT_ITEMS = 5
-# Candidates for each item of a block. Chosen here: several may apply elsewhere, or repeat another.
+# How many candidates are read for each item of a block. Chosen here: some may not apply, or may repeat another lesson.
 _CANDIDATES = 4
 # Two lessons say the same if they have this share of their words in common. Chosen here.
 _SAME_RATIO = 0.8
 _FEWEST_TERMS = 4
-# `not_when` excludes a task that has this share of its telling words. Chosen here: two of three.
+# `not_when` excludes a task that contains this share of its distinctive words. Chosen here: two of three.
 _NOT_WHEN_RATIO = 0.66
-# A lesson for no named tool or error fits if its score and the telling words that it shares with the task are this
-# high, or its similarity by vector is. Chosen here: showing a lesson that does not fit costs more than leaving one out.
+# A lesson that names no tool or error fits if it has this score and shares this many distinctive words with the task,
+# or has this vector similarity. Chosen here: showing a lesson that does not fit costs more than leaving one out.
 _FITS_SCORE = 0.25
 _FITS_WORDS = 2
 _FITS_SIMILARITY = 0.5
 
 
 class ContextTask(msgspec.Struct, frozen=True):
-    """The task of a block. `signatures`: of failures that came up (`kin/signature.py`); they exclude no lesson."""
+    """The task of a block. `signatures`: those of its failures (`kin/signature.py`); they exclude no lesson."""
 
     task: str
     tools: tuple[str, ...] = ()
@@ -69,17 +69,17 @@ class Applies(IntEnum):
     """How closely the conditions of a lesson match, whatever its text says."""
 
     NOT_NAMED = 0
-    # It names a tool or a kind of error of the task.
+    # The lesson names a tool or a kind of error of the task.
     IN_PART = 1
-    # It is for this kind of error of this tool.
+    # The lesson is for this kind of error of this tool.
     TO_THE_CALL = 2
-    # It is about this very failure.
+    # The lesson is about this very failure.
     TO_THE_FAILURE = 3
 
 
 class Fitting(msgspec.Struct, frozen=True):
-    """Lessons that fit a task, the best first, and those that were found and left out. `strategy_of`: the ids of the
-    strategies among them, each with its reflection's."""
+    """Lessons that fit a task, the best first, and lessons that were found and left out. `strategy_of`: by the id of
+    each strategy among them, the id of its reflection."""
 
     lessons: tuple[BlockLesson, ...] = ()
     omitted: tuple[Omitted, ...] = ()
@@ -87,7 +87,7 @@ class Fitting(msgspec.Struct, frozen=True):
 
 
 class _Candidate(msgspec.Struct, frozen=True):
-    """`newer`: the id of the memory that supersedes it, or empty."""
+    """`newer`: the id of the memory that supersedes this one, or empty."""
 
     memory: MemoryRecord
     score: float
@@ -124,9 +124,9 @@ class MemoryContext:
         max_tokens: int,
         holdout_fraction: float = 0.0,
     ) -> ContextBlock:
-        """The block, whose receipt is durable; an empty one, without a receipt, if nothing fits. Each lesson of the
-        finished block is held back for `holdout_fraction` of the receipts, and nothing takes its place, so that both
-        arms compare. The first receipt of a turn decides for all of it. Raises what the store raises."""
+        """The block, with a durable receipt; an empty block without a receipt if nothing fits. Each lesson of the
+        finished block is held back for `holdout_fraction` of the receipts. Nothing takes its place, so that both arms
+        are comparable. A turn's first receipt decides for the whole turn. Raises what the store raises."""
         found = await self.fitting(scope, task, max_items)
         block = render(HEADING, found.lessons, max_items, max_tokens, receipt_id)
         before = await self.decided(scope, task.turn_id, receipt_id) if block.items else NOTHING_DECIDED
@@ -152,16 +152,16 @@ class MemoryContext:
         return shown
 
     async def fitting(self, scope: Scope, task: ContextTask, max_items: int, meaning_s: float | None = None) -> Fitting:
-        """The lessons that could be shown, also for a block with other parts. `meaning_s`: how long to wait for the
-        vector of the task, in place of the default. Raises what the store raises."""
+        """The lessons that could be shown, here or in a caller's own block. `meaning_s`: how long to wait for the
+        task's vector, in place of the default. Raises what the store raises."""
         candidates = await self._candidates(scope, task, max_items * _CANDIDATES, meaning_s)
         kept, omitted = _chosen(candidates, task)
         of = {one.memory.memory_id: one.memory.strategy_of for one in kept if one.memory.strategy_of}
         return Fitting(tuple(_lesson(one) for one in kept), omitted, of)
 
     async def decided(self, scope: Scope, turn_id: str, but: str = "") -> Decided:
-        """The lessons that this turn's blocks held back and showed so far, without the receipt `but`. Raises what the
-        store raises."""
+        """The lessons that this turn's blocks have held back or shown so far, ignoring the receipt `but`. Raises what
+        the store raises."""
         receipts = await self._receipts.of_turn(scope, turn_id, _MOST_RECEIPTS) if turn_id else ()
         others = [receipt for receipt in receipts if receipt.receipt_id != but]
         held = {memory_id for receipt in others for memory_id in receipt.held_back}
@@ -174,8 +174,8 @@ class MemoryContext:
     async def answering(
         self, scope: Scope, failures: Sequence[FailedCall], task: str, turn_id: str = "", but: Collection[str] = ()
     ) -> tuple[BlockLesson, ...]:
-        """The lessons for failed calls of a turn, the best first: about the very failure, or for this kind of error of
-        this tool. The memories `but` are left out, and those that the turn holds back. Raises what the store raises."""
+        """The lessons for a turn's failed calls, the best first: about the same failure, or this kind of error of this
+        tool. Leaves out the memories `but` and those that the turn holds back. Raises what the store raises."""
         if await self._recall.has_none(scope):
             return ()
         signed = [(failure, error_signature(failure.tool, failure.text)) for failure in failures]
@@ -219,7 +219,7 @@ class MemoryContext:
         return [node_of(key).name for key in (*(link.source for link in strategies), *reflections)]
 
     async def _superseded(self, scope: Scope, records: Mapping[str, MemoryRecord]) -> dict[str, str]:
-        """Those of these memories that an active one supersedes, and which one."""
+        """The memories that an active memory supersedes: by the superseded id, the id of the active one."""
         newer = await newer_than(self._graph, scope, records) if records else {}
         if not newer:
             return {}
@@ -230,7 +230,7 @@ class MemoryContext:
     async def _candidates(
         self, scope: Scope, task: ContextTask, limit: int, meaning_s: float | None
     ) -> list[_Candidate]:
-        """The memories that apply, then the similar ones; the best first in both."""
+        """The memories that apply, then the similar ones; both best first."""
         if await self._recall.has_none(scope):
             return []  # saves the start of a search process
         wanted = Filter()

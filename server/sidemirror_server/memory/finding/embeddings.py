@@ -1,9 +1,9 @@
 """Vectors of memories and of questions. No write waits for a vector.
 
 A write wakes `run`, which embeds all memories without a vector of the present model: new ones, those with a changed
-text, and, after a change of model, all. Until most memories of a scope have vectors, the scope is searched by words.
-Vectors with other dimensions count as another model's: a server may change the model behind a name. Of the sidecars
-that share a store, one at a time embeds a scope, since each vector costs money.
+text, and after a change of model all memories. Until most memories of a scope have vectors, the scope is searched by
+words. Vectors with other dimensions count as another model's, because a server may change the model behind a name.
+Among sidecars that share a store, only one at a time embeds a scope, since each vector costs money.
 """
 
 import asyncio
@@ -29,43 +29,43 @@ _log = logging.getLogger(__name__)
 
 # In code points. Chosen here: common embedding models accept this much English (8,192 tokens) and Chinese.
 _TEXT_CHARS = 8_000
-# The longest wait of a question for its vector; then words answer it. Chosen here: a person's patience with a search.
+# How long a question waits for its vector, before words answer it. Chosen here: a person's patience with a search.
 _QUESTION_S = 2.0
 _MEMORIES_S = 30.0
 # A refused text is retried with this length: some models accept few tokens, and some scripts take many for a character.
 _SHORT_TEXT_CHARS = 500
 # A text that every model accepts. It shows the dimensions of its vectors, and whether it answers at all.
 _PLAIN_TEXT = "memory"
-# The cache of question vectors: its entries and its bytes. Chosen here: 512 vectors with the 3,072 numbers of large
-# embedding models fit; of longer vectors it holds fewer.
+# The limits of the cache of question vectors: entries and bytes. Chosen here: 512 vectors with the 3,072 numbers of
+# large embedding models fit, and fewer longer ones.
 _QUESTIONS = 512
 _QUESTIONS_BYTES = 16 * 1024 * 1024
-# How long to pause after a failure, and to leave a scope alone that has reached a spend cap. Chosen here: as long as a
-# breaker stays open.
+# How long to pause after a failure, and how long to skip a scope that has reached a spend cap. Chosen here: as long as
+# a breaker stays open.
 _PAUSE_S = 30.0
 # Memories written within this time are embedded together: otherwise each would take a call and a commit. Chosen here:
-# less than a call to an embedding model takes.
+# less time than a call to an embedding model takes.
 _GATHER_S = 0.02
-# Memories read at once, then embedded in batches of MOST_TEXTS. Chosen here: what 64 writers write together.
+# Memories read at once, then embedded in batches of MOST_TEXTS. Chosen here: as many as 64 writers write at once.
 _AT_ONCE = 64
 # When another sidecar embeds a scope, the scope is checked again after this time: its latest memories may lack vectors.
 # Chosen here: a question in between is answered, and mostly by vectors.
 _ELSEWHERE_S = 5.0
-# A question triggers a check for memories without vectors, unless one found none within this time: in Postgres the
+# A question triggers a check for memories without vectors, unless a check within this time found none: in Postgres the
 # check scans the whole scope. Chosen here: as long as `_ELSEWHERE_S`.
 _LOOK_AGAIN_S = _ELSEWHERE_S
 # Two sidecars with different models would replace each other's vectors for ever, and pay each time. A sidecar whose
 # vectors are replaced leaves the scope alone for this time. Chosen here: longer than most rolling upgrades.
 _REPLACED_S = 600.0
-# To recognise replaced vectors: how many embedded texts are remembered, and how many of them must lack a vector at
-# once. A few may have been changed back, or deleted and imported.
+# To detect replaced vectors: how many embedded texts are remembered, and how many of them must lack a vector at once.
+# If fewer lack one, the texts may have been changed back, or deleted and imported.
 _MOST_MADE, _FEWEST_REPLACED = 20_000, 8
 # The longest wait for the release of a lease.
 _LEAVE_S = 1.0
-# Scopes that wait for vectors; a further scope waits for its next question.
+# Limit on the scopes that wait for vectors. A further scope is added at its next question.
 _MOST_SCOPES = 10_000
-# Memories whose text the model refuses; they are not tried again before a restart. Chosen here: a scope with more of
-# them stays incomplete.
+# How many memories with a refused text are remembered, so as not to retry them before a restart. Chosen here: a scope
+# with more of them stays incomplete.
 _MOST_REFUSED = 1_000
 
 Sleep = Callable[[float], Coroutine[Any, Any, None]]
@@ -80,7 +80,7 @@ class _InTheWay(Enum):
     FAILURE = "failure"
 
 
-# How long the scope then rests.
+# How long the scope rests for each reason.
 _REST_S = {_InTheWay.MONEY: _PAUSE_S, _InTheWay.ANOTHER: _ELSEWHERE_S, _InTheWay.REPLACED: _REPLACED_S}
 
 
@@ -110,7 +110,7 @@ class MemoryMeanings:
         self._questions: OrderedDict[tuple[Scope, str], array[float]] = OrderedDict()
         self._waiting: OrderedDict[Scope, None] = OrderedDict()
         self._resting: set[Scope] = set()
-        self._whole: dict[Scope, float] = {}  # monotonic seconds since which none waits
+        self._whole: dict[Scope, float] = {}  # since when no memory lacks a vector, in monotonic seconds
         self._refused: dict[Scope, dict[str, str]] = {}
         self._made_before: OrderedDict[int, None] = OrderedDict()  # digests
         self._news = asyncio.Event()
@@ -122,7 +122,7 @@ class MemoryMeanings:
 
     async def of_question(self, scope: Scope, text: str, wait_s: float | None = None) -> tuple[float, ...] | None:
         """The vector of a question by the present `model`; None if there is none within `wait_s` (None: 2 s)."""
-        # Another sidecar may have written to the scope, or this one before a restart.
+        # Another sidecar, or this one before a restart, may have written to the scope.
         if self._clock.monotonic_s() - self._whole.get(scope, -_LOOK_AGAIN_S) >= _LOOK_AGAIN_S:
             self.wake(scope)
         asked = clip(text, _TEXT_CHARS)
@@ -143,13 +143,13 @@ class MemoryMeanings:
         return made.vectors[0]
 
     def wake(self, scope: Scope) -> None:
-        """Memories of this scope may lack a vector."""
+        """Reports that memories of this scope may lack a vector."""
         if len(self._waiting) < _MOST_SCOPES and scope not in self._resting and self._serves.covers(scope):
             self._waiting[scope] = None
             self._news.set()
 
     async def prepare(self) -> None:
-        """Loads what a first vector would otherwise wait for."""
+        """Loads the SDK and the prices before the first vector."""
         await self._embedder.prepare()
 
     async def close(self) -> None:
@@ -230,7 +230,7 @@ class MemoryMeanings:
     async def _made_some(
         self, scope: Scope, waiting: tuple[Unembedded, ...], keeping: list[asyncio.Task[None]]
     ) -> _InTheWay | None:
-        """Makes vectors of these memories, and adds the tasks that store them to `keeping`. Returns as `_all_of`."""
+        """Makes these memories' vectors; adds the tasks that store them to `keeping`. Returns the same as `_all_of`."""
         for first in range(0, len(waiting), MOST_TEXTS):
             if not await self._take(scope):  # the last batch outlasted the lease
                 return _InTheWay.ANOTHER
@@ -254,7 +254,7 @@ class MemoryMeanings:
         try:
             return await self._of(scope, waiting, _TEXT_CHARS)
         except ModelFailed as failure:
-            if not _may_be_the_text(failure):
+            if not failure.is_not_taken:
                 raise
         made: list[Embedded] = []
         for one in waiting:
@@ -263,7 +263,7 @@ class MemoryMeanings:
                     made += await self._of(scope, (one,), most_chars)
                     break
                 except ModelFailed as failure:
-                    if not _may_be_the_text(failure):
+                    if not failure.is_not_taken:
                         raise
         if not made:  # raises if the model refuses all texts; else these texts are the reason
             await self._embedder.embed(scope, (_PLAIN_TEXT,), _MEMORIES_S, background=True)
@@ -286,7 +286,7 @@ class MemoryMeanings:
         return tuple(Embedded(one.memory_id, one.content, vector) for one, vector in vectors)
 
     def _has_dimensions_of(self, made: Embeddings) -> None:
-        """Takes the dimensions of these vectors as those of the model. A change clears what belongs to the old ones."""
+        """Takes the dimensions of these vectors as the model's. A change clears the state of the old dimensions."""
         dimensions = len(made.vectors[0])
         if dimensions != self._dimensions:
             self._dimensions = dimensions
@@ -300,11 +300,6 @@ async def _all_done(tasks: list[asyncio.Task[None]]) -> None:
     for outcome in await asyncio.gather(*tasks, return_exceptions=True):
         if outcome is not None:
             raise outcome
-
-
-def _may_be_the_text(failure: ModelFailed) -> bool:
-    """The provider refused the request unprocessed, and would refuse it again."""
-    return failure.status is ResultStatus.FAILED_MODEL and failure.usage is not None and not failure.retryable
 
 
 def _text(one: Unembedded, most_chars: int) -> str:

@@ -1,7 +1,7 @@
 """Ranks the memories that answer a question. Pure.
 
-Words and vectors are fused by rank (reciprocal rank fusion: Cormack, Clarke, Büttcher 2009). Without vectors the score
-by words counts. Importance, recency and confidence then decide among memories that fit about equally well.
+The rankings by words and by vectors are fused (reciprocal rank fusion: Cormack, Clarke, Büttcher 2009). Without vectors
+the score by words counts. Importance, recency and confidence then decide among memories that fit about equally well.
 """
 
 from collections.abc import Sequence
@@ -10,15 +10,15 @@ import msgspec
 
 from sidemirror_server.memory.finding.search import MemoryFacts, TextHit, VectorHit
 
-# The authors' constant: the first places differ little, so that both lists count.
+# The constant of Cormack et al.: it keeps the first places close together, so that both lists count.
 _RANK_CONSTANT = 60
-# The largest share of its score that a memory can lose by low merit. Chosen here: it moves past some neighbours in a
-# list, never past a memory that fits twice as well.
+# The largest share of its score that a memory can lose by low merit. Chosen here: the memory can fall behind neighbours
+# in the list, but never behind one that fits half as well.
 _MERIT_SPAN = 0.1
 _IMPORTANCE_WEIGHT, _RECENCY_WEIGHT, _CONFIDENCE_WEIGHT = 0.5, 0.3, 0.2
 # Chosen here: a lesson of last month has half the recency of one of today.
 _HALF_LIFE_US = 30 * 24 * 3600 * 1_000_000
-# A memory counts as found by its task if its task scores at least this share of its content. Chosen here: if all
+# A memory counts as found by its task if the task's score is at least this share of the content's. Chosen here: if all
 # memories of a project name one task, the words of that task score nothing.
 _BY_TASK_RATIO = 0.5
 # With `newest_first`, a memory fits if it has at least this share of the best score by words. Chosen here.
@@ -26,7 +26,7 @@ _FITS_RATIO = 0.5
 
 
 class Part(msgspec.Struct, frozen=True):
-    """One part of a score. `rank`: the place by this part, from 1; 0 if it gives none."""
+    """One part of a score. `rank`: the place by this part, from 1; 0 if there is none."""
 
     name: str
     value: float
@@ -34,8 +34,8 @@ class Part(msgspec.Struct, frozen=True):
 
 
 class Ranked(msgspec.Struct, frozen=True):
-    """A memory in the ranking. `score` and `recency`: 0 to 1. `words`: its score by words, and `similarity`: by vector,
-    each with its place from 1. `fused`: both places fused. A part that does not count is None, and its place 0."""
+    """A memory in the ranking. `score` and `recency`: 0 to 1. `words`, `similarity`: its scores by words and by vector,
+    with ranks from 1. `fused`: the score of both ranks. A part that does not count is None, with rank 0."""
 
     facts: MemoryFacts
     score: float
@@ -63,13 +63,12 @@ class Ranked(msgspec.Struct, frozen=True):
 
 
 def rank_filtered(found: Sequence[MemoryFacts], now_us: int) -> tuple[Ranked, ...]:
-    """The ranking without a question: the order as given, and the importance as the score."""
+    """The ranking without a question: it keeps the given order, and the importance is the score."""
     return tuple(Ranked(facts, facts.importance, _recency(facts, now_us)) for facts in found)
 
 
 def rank(texts: Sequence[TextHit], vectors: Sequence[VectorHit] | None, now_us: int) -> tuple[Ranked, ...]:
-    """The ranked memories, the best first. Both lists come with their best first; `vectors` None: there are none to
-    use.
+    """The ranked memories, the best first. Both arguments are ordered best first; `vectors`: None if there are none.
 
     Memories found by the same task keep their places as a group, with the newest of them first.
     """
@@ -111,7 +110,7 @@ def _recency(facts: MemoryFacts, now_us: int) -> float:
 
 
 def _merit(facts: MemoryFacts, recency: float) -> float:
-    """0 to 1; a missing confidence has no effect."""
+    """The merit, 0 to 1; a missing confidence has no effect."""
     merit = _IMPORTANCE_WEIGHT * facts.importance + _RECENCY_WEIGHT * recency
     if facts.confidence is None:
         return merit / (_IMPORTANCE_WEIGHT + _RECENCY_WEIGHT)
@@ -119,7 +118,7 @@ def _merit(facts: MemoryFacts, recency: float) -> float:
 
 
 def _newest_of_a_task_first(scored: list[tuple[TextHit | None, Ranked]]) -> tuple[Ranked, ...]:
-    """Memories of the same task are recognised by their scores for it, which are equal to the last digit."""
+    """Memories of the same task have exactly equal task scores, by which they are recognised."""
     places: dict[float, list[int]] = {}
     for place, (text, _) in enumerate(scored):
         if text is not None and text.task_score > 0 and text.task_score >= _BY_TASK_RATIO * text.content_score:

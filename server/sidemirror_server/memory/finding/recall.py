@@ -15,8 +15,8 @@ from sidemirror_server.vocabulary.clock import Clock
 from sidemirror_server.vocabulary.scope import Scope
 from sidemirror_server.vocabulary.terms import asked_terms
 
-# Candidates of each lookup, for each requested hit, and at least. Chosen here: a memory far down in one list may come
-# first in the other.
+# Candidates of each lookup: a number for each requested hit, and a minimum. Chosen here: a memory far down in one list
+# may come first in the other.
 _CANDIDATES, _CANDIDATES_AT_LEAST = 2, 50
 # Vectors are used once this share of the memories has one. Chosen here: memories without one would come last for no
 # good reason.
@@ -34,8 +34,8 @@ class SearchMode(StrEnum):
 
 
 class Question(msgspec.Struct, frozen=True):
-    """A question. Without a `text` the filter alone selects, and importance gives the order. `meaning_s`: how long to
-    wait for its vector, in place of the default."""
+    """A question. Without a `text` the filter alone selects memories, ordered by importance. `meaning_s`: how long to
+    wait for the text's vector, in place of the default."""
 
     text: str
     k: int
@@ -119,7 +119,7 @@ class Recall:
         return SearchAnswer(tuple(hits), found.mode, misses)
 
     async def has_none(self, scope: Scope) -> bool:
-        """The scope has no memory at all."""
+        """Whether the scope has no memory at all."""
         return not await self._memories.list(scope, None, None, None, 1)
 
     async def ranked(self, scope: Scope, question: Question) -> tuple[Ranked, ...]:
@@ -127,7 +127,7 @@ class Recall:
         return (await self._found(scope, question)).ranked
 
     async def records(self, scope: Scope, memory_ids: Sequence[str]) -> dict[str, MemoryRecord]:
-        """The memories of these ids that the scope has, by id."""
+        """The memories with these ids that the scope has, by id."""
         found: dict[str, MemoryRecord] = {}
         for at in range(0, len(memory_ids), _READ_AT_ONCE):
             some = await self._memories.get(scope, tuple(memory_ids[at : at + _READ_AT_ONCE]))

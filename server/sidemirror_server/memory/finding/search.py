@@ -1,6 +1,6 @@
 """The port of memory search. Adapters: `storage/sqlite/memory_search.py`, `storage/postgres/memory_search.py`.
 
-`memory/finding/recall.py` ranks what they find.
+`memory/finding/recall.py` ranks the memories that they find.
 """
 
 from collections.abc import Mapping
@@ -11,13 +11,13 @@ import msgspec
 from sidemirror_server.memory.record import MemoryKind, MemoryState
 from sidemirror_server.vocabulary.scope import Scope
 
-# The lease on embedding a scope, unless it is renewed. Chosen here: four times the limit of an embedding call. After a
-# crash other sidecars wait this long.
+# The duration of a lease on embedding a scope, if it is not renewed. Chosen here: four times the limit of an embedding
+# call. After a crash other sidecars wait this long.
 EMBEDDING_LEASE_US = 120 * 1_000_000
 
 
 class Filter(msgspec.Struct, frozen=True):
-    """Which memories count. `tags`: any of these; empty means no condition. `kind`: None means any."""
+    """Selects memories. `tags`: any of these; empty means no condition. `kind`: None means any."""
 
     min_importance: float = 0.0
     tags: tuple[str, ...] = ()
@@ -57,7 +57,7 @@ class VectorHit(msgspec.Struct, frozen=True):
 
 
 class VectorHits(msgspec.Struct, frozen=True):
-    """The hits by vector, the most similar first. `embedded` of the scope's `memories` have a vector of the model."""
+    """The hits by vector, the most similar first. `embedded`: how many of the scope's `memories` have a vector."""
 
     hits: tuple[VectorHit, ...]
     embedded: int
@@ -84,7 +84,7 @@ class MemorySearch(Protocol):
     """Finds stored memories. A stored memory can be found by its words at once.
 
     FM1  `by_text` returns at most `limit` memories, the best first, whose content or task has one of the question's
-         terms that `bm25.chosen` keeps. It scores both texts by `bm25.score`, with the statistics of the scope's
+         terms (those that `bm25.chosen` keeps). `bm25.score` scores both texts, with the statistics of the scope's
          memories in all states.
     FM2  A changed text is found by its new words only, and a deleted memory by none.
     FM3  All searches apply the filter: importance, any of the tags, kind, states.
@@ -95,8 +95,8 @@ class MemorySearch(Protocol):
     FM6  `by_vector` compares only vectors of the named model with the question's dimensions. It returns at most `limit`
          memories, the most similar first, and how many of the scope's memories have a vector of the model.
     FM7  `unembedded` returns at most `limit` memories without a vector of the model.
-    FM8  `embed` stores vectors, each in place of an earlier one of any model, unless the memory has other content by
-         now or is gone. A memory has at most one vector; a changed text has none.
+    FM8  `embed` stores vectors, and skips memories that have changed or are gone. A memory has at most one vector: a
+         new one replaces that of any model, and a changed text has none.
     FM9  `terms_in` returns the searchable terms of each memory's content and task.
     FM10 Scopes are isolated; memories of other scopes do not change a score.
     FM11 `take` gives the holder a lease on embedding a scope with a model, until `now_us` plus EMBEDDING_LEASE_US, and

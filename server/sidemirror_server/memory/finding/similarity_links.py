@@ -1,7 +1,7 @@
 """Links memories with nearly the same words, in the background.
 
-New memories wait in a queue, and no call waits for their links. A crash loses the queue: its memories get their links
-when they are learned again, and their clusters (`clusters.py`) are found without them.
+New memories wait in a queue, and no call waits for their links. A crash loses the queue. Its memories get links when
+they are learned again; clusters (`clusters.py`) do not need these links.
 """
 
 import asyncio
@@ -20,11 +20,11 @@ from sidemirror_server.vocabulary.terms import asked_terms, telling_terms
 
 _log = logging.getLogger(__name__)
 
-# Candidates that a search returns. Chosen here: with few exceptions its best hits are the most similar texts.
+# Limit on the candidates of a search. Chosen here: the best hits are, with few exceptions, the most similar texts.
 _CANDIDATES = 12
 # The longest queue; more memories are left out. Chosen here: minutes of writing at a store's full speed.
 _MOST_WAITING = 10_000
-# Search terms of a long text.
+# Limit on the search terms of a long text.
 _MOST_TERMS = 64
 
 
@@ -39,7 +39,7 @@ class Alikes:
         self._news = asyncio.Event()
 
     def wake(self, scope: Scope, memory_id: str) -> None:
-        """This memory may be similar to others."""
+        """Queues a memory that may be similar to others."""
         if len(self._waiting) < _MOST_WAITING:
             self._waiting[scope, memory_id] = None
             self._news.set()

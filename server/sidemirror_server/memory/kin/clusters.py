@@ -22,17 +22,17 @@ from sidemirror_server.memory.record import MemoryKind, MemoryRecord
 from sidemirror_server.vocabulary.terms import telling_terms
 
 # The least similarity within a cluster (Dice 1945: twice the shared terms, divided by the terms of both). Chosen here:
-# of the pairs that 0.5 joins among 2,277 recorded reflections, 84 % are about the same task. At 0.35 it is 60 %, and
-# the common tool makes up for the difference.
+# among 2,277 recorded reflections, 84 % of the pairs joined at 0.5 are about the same task. At 0.35 it is 60 %, and the
+# common tool makes up for the difference.
 SAME_TOOL_RATIO = 0.35
 ALIKE_RATIO = 0.5
 # A text with fewer terms resembles others by chance.
 _FEWEST_TERMS = 4
-# Common terms are not compared. Chosen here: among more than 50 memories, terms that more than a quarter has.
+# Common terms are not compared. Chosen here: among more than 50 memories, a term is common if over a quarter have it.
 _COMMON_RATIO, _COMMON_FROM = 0.25, 50
 _LABEL_TERMS = 5
-# For a long memory: the code points that are read, and the terms that are compared. Chosen here: a lesson fits whole,
-# and 2,000 texts written to be slow to compare take seconds.
+# Limits for a long memory: the code points that are read, and the terms that are compared. Chosen here: a whole lesson
+# fits, and even 2,000 texts written to be slow take only seconds.
 _READ_CHARS, _MOST_TERMS = 4_000, 128
 
 
@@ -45,8 +45,8 @@ class ClusterKind(StrEnum):
 
 
 class ClusterFacts(msgspec.Struct, frozen=True):
-    """The facts by which a memory is grouped. `signature`: empty without a failure, or without a cause. `tools`: those
-    it applies to, else the tool that failed. `terms`: telling terms of its content. `lesson_id`: the id of its
+    """The facts by which a memory is grouped. `signature`: empty without a failure or a cause. `tools`: those it
+    applies to, else the tool that failed. `terms`: distinctive terms of its content. `lesson_id`: the id of the
     reflection, also for a strategy."""
 
     memory_id: str
@@ -123,8 +123,8 @@ def likeness(one: frozenset[str], other: frozenset[str]) -> float:
 
 
 def _some(terms: frozenset[str]) -> frozenset[str]:
-    """At most _MOST_TERMS of a text's terms: those with the lowest hashes, which keeps similarities about the same
-    (Broder 1997)."""
+    """At most _MOST_TERMS of a text's terms: those with the lowest hashes, which preserves similarities (Broder
+    1997)."""
     if len(terms) <= _MOST_TERMS:
         return terms
     return frozenset(sorted(terms, key=lambda term: (_hash(term), term))[:_MOST_TERMS])
@@ -147,7 +147,7 @@ def _by_signature(facts: Sequence[ClusterFacts]) -> Iterator[tuple[str, list[Clu
 
 
 def _by_tool(facts: Sequence[ClusterFacts]) -> Iterator[tuple[str, list[ClusterFacts]]]:
-    """A memory with several tools belongs to the first of them by name."""
+    """Groups memories by tool; a memory with several tools belongs to the first of them by name."""
     grouped: dict[str, list[ClusterFacts]] = defaultdict(list)
     for one in facts:
         if one.tools:
@@ -168,7 +168,7 @@ _RULES = {
 
 
 def _alike(facts: Sequence[ClusterFacts], ratio: float) -> list[list[ClusterFacts]]:
-    """Groups whose members resemble their first one. In the order of `facts`, each joins the most similar group."""
+    """Groups memories that resemble the group's first. In the order of `facts`, each joins the most similar group."""
     common = _common(facts)
     groups: list[list[ClusterFacts]] = []
     sizes: list[int] = []

@@ -14,11 +14,11 @@ from sidemirror_server.memory.record import LinkKind, MemoryRecord
 from sidemirror_server.memory.store import Memories
 from sidemirror_server.vocabulary.scope import Scope
 
-# Links of one kind that are followed from a node, in each direction. Chosen here: a tool or an error that many memories
-# mention does not lead to all of them.
+# Limit on the links of one kind that are followed from a node, in each direction. Chosen here: a tool or an error must
+# not lead to every memory that mentions it.
 FAN_OUT = 25
 _READ_AT_ONCE = 100
-# Nodes whose links are read at once. Chosen here: at most 15,000 links, with all kinds and both directions.
+# How many nodes' links are read at once. Chosen here: at most 15,000 links, with all kinds and both directions.
 _FOLLOWED_AT_ONCE = 50
 
 
@@ -29,11 +29,11 @@ class MemoryGraph(Protocol):
          at either end of a link, it stores none of them (NotFound).
     MG2  `unlink` removes links and returns how many existed.
     MG3  `around` returns the links of these kinds from and to the nodes, each once, in the order of `links.in_order`.
-         For each node and kind these are at most `limit` from it, with the highest target keys, and the `limit` newest
-         to it.
+         For each node and kind it returns at most `limit` links from the node, those with the highest target keys, and
+         the `limit` newest links to the node.
     MG4  `Memories.learn` and `Memories.put` store the links of `links.links_of` and those given with the memory; for a
          reflection also `same_error` links to the newest MOST_SAME_ERROR others with its signature. A strengthened
-         memory keeps its links and gets the draft's.
+         memory keeps its links and gets those of the draft.
     MG5  Deleting a memory removes all its links.
     MG6  Links of a stored memory may lead to memories that the scope does not have (yet).
     MG7  `of_memories` returns the links that begin at these memories, in the same order.
@@ -53,7 +53,7 @@ class MemoryGraph(Protocol):
 
 
 class Reached(msgspec.Struct, frozen=True):
-    """A node, its distance in links, and its memory if it is one."""
+    """A node, its distance in links, and its memory if the node is a memory."""
 
     node: Node
     distance: int
@@ -106,8 +106,8 @@ class Explorer:
     async def _there(
         self, scope: Scope, keys: Sequence[str], room: int, records: dict[str, MemoryRecord]
     ) -> tuple[list[str], bool]:
-        """The first `room` of these nodes that exist, and whether there are more. Adds their memories to `records` and
-        reads no more nodes than it needs."""
+        """The first `room` existing nodes of these, and whether there are more. Adds their memories to `records`, and
+        reads no more nodes than needed."""
         there: list[str] = []
         for at in range(0, len(keys), _READ_AT_ONCE):
             if len(there) > room:
@@ -139,7 +139,7 @@ def _memory(key: str, records: Mapping[str, MemoryRecord]) -> MemoryRecord | Non
 
 
 def _is_cut(found: Sequence[Link], frontier: Sequence[str]) -> bool:
-    """A node reached the limit of links of one kind in one direction, so it may have more."""
+    """Whether a node reached the limit of links of one kind in one direction, so that it may have more."""
     counted: dict[tuple[str, str, LinkKind], int] = {}
     asked = set(frontier)
     for link in found:

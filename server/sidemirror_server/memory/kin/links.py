@@ -1,13 +1,13 @@
 """The links from memories to each other, and to what they mention. Field names and enum values are part of the stored
 format. Pure.
 
-When each kind is made:
+When each kind of link from a memory is made:
 
 - `strategy_of`: from a strategy to its reflection, when it is learned; also to a later reflection that teaches it again
 - `derived_from`: to the memories that it was made with (`related_ids`), when it is learned
-- `same_error`: from a reflection to the newest others with its error signature, when it is learned
+- `same_error`: from a reflection to the newest others with its error signature, when the reflection is learned
 - `mentions`: to its tools, error categories, error signature and the names in its text, when it is learned
-- `similar_to`: to older ones with nearly the same words, soon after it is learned (`finding/similarity_links.py`)
+- `similar_to`: to older memories with nearly the same words, soon after it is learned (`finding/similarity_links.py`)
 - `supersedes`: by LinkReflections or an import
 """
 
@@ -52,7 +52,7 @@ class Node(msgspec.Struct, frozen=True):
 
     @property
     def key(self) -> str:
-        """The form that stores keep."""
+        """The form in which stores keep the node."""
         return f"{self.kind.value[0]}:{self.name}"
 
 
@@ -76,7 +76,7 @@ def node_of(key: str) -> Node:
 
 
 def is_key(text: str) -> bool:
-    """The text is a node's key."""
+    """Whether the text is a node's key."""
     return len(text) > 2 and text[1] == ":" and text[0] in _KINDS
 
 
@@ -106,7 +106,7 @@ def links_of(memory: MemoryRecord) -> tuple[NewLink, ...]:
 
 
 def signature_key(memory: MemoryRecord) -> str:
-    """The key of a reflection's error signature, by which others of that failure are found; empty if there is none."""
+    """The key of a reflection's error signature, which other reflections on that failure share; empty if none."""
     told = memory.error_signature if memory.kind is MemoryKind.REFLECTION else ""
     return Node(NodeKind.SIGNATURE, told).key if told else ""
 
@@ -124,7 +124,7 @@ def _mentioned(memory: MemoryRecord) -> Iterator[Node]:
 
 _WORD = re.compile(r"[A-Za-z_][\w]{0,60}(?:[./-][\w]{1,60}){0,6}")
 _INNER = re.compile(r"[a-z0-9][A-Z]|_|[a-z]\.[a-z]|/")
-# Text before a word that begins a sentence: such a word may be capitalised without being a name.
+# The text before the first word of a sentence, which may be capitalised without being a name.
 _SENTENCE = re.compile(r"(?:^|[.!?:;\n\"“(*\-•]\s{0,3})\Z")
 
 

@@ -1,9 +1,9 @@
-"""Error signatures: two failures have the same signature when one lesson would answer both. Pure.
+"""Error signatures: two failures have the same signature if one lesson would help with both. Pure.
 
 A signature is `tool|category|cause`. It groups lessons, finds the lesson for a failing call, and recognises a failure
-that returns after its lesson was shown. The missing file, the table and the line do not count; a missing command does,
-and so does the program that refused its options. Chosen here; `tests/memory/test_recurrence.py` has the precision on
-recorded failures.
+that returns after its lesson was shown. The name of a missing file or table and the line number do not count. A missing
+command does, and so does the program that refused its options. Chosen here; `tests/memory/test_recurrence.py` has the
+precision on recorded failures.
 
 Signatures are stored: their rules may be extended, never changed (`signature_wordings.py`).
 """
@@ -15,12 +15,12 @@ from sidemirror_server.memory.kin.signature_wordings import CAUSES, NAMED_CAUSES
 from sidemirror_server.trace.failure import ErrorCategory, category_of, ends, masked, telling_line
 from sidemirror_server.vocabulary.terms import telling_terms
 
-# In code points: the tool and the cause.
+# In code points: the limits of the tool and of the cause.
 _TOOL_CHARS = 100
 _CAUSE_CHARS = 120
-# The longest signature: both, the longest category, and two bars.
+# The longest signature: the longest tool, cause and category, and two bars.
 MOST_SIGNATURE_CHARS = _TOOL_CHARS + _CAUSE_CHARS + 16
-# In code points of a line. Chosen here: longer lines are data.
+# In code points: how much of a line is read. Chosen here: longer lines are data.
 _LINE_CHARS = 1_000
 
 _WORDED = tuple((cause, category, tuple(words.split("|"))) for cause, category, words in CAUSES)
@@ -29,17 +29,23 @@ _PATTERNS = tuple((re.compile(pattern), cause, category) for cause, category, pa
 *_NAMED, _SYNTAX = _PATTERNS
 _SAME = tuple((re.compile(pattern), f" {words} ", category) for words, category, pattern in SAME_WORDINGS)
 
-# A masked detail, and words that say only that something failed.
+# Masked details, and words that only say that something failed, are no part of a cause.
 _MASKED = re.compile(r"<[a-z]{1,6}>")
 _SAYS_NOTHING = telling_terms(
     "error exception failed failure fatal warning exit code status execution exitcode output id var please try again"
+)
+# Words of stock errors, such as "An error occurred while running the tool": a text of these alone names no cause.
+_STOCK = _SAYS_NOTHING | telling_terms(
+    "occurred occurring happened encountered went wrong something somehow while during running executing calling "
+    "processing performing completing tool function command request operation action task call "
+    "unexpected unspecified generic sorry retry later contact support unable could cannot"
 )
 _MOST_TERMS = 12
 _CATEGORIES = tuple(category.value for category in ErrorCategory)
 
 
 def error_signature(tool: str, error_text: str) -> str:
-    """The signature of a failed call of `tool`; empty for a text without a cause, which could be any failure."""
+    """The signature of a failed call of `tool`; empty if the text gives no cause, because it could be any failure."""
     text = ends(error_text)
     line = telling_line(text).lower()[:_LINE_CHARS]
     if not line:
@@ -49,7 +55,7 @@ def error_signature(tool: str, error_text: str) -> str:
 
 
 def is_signature(text: str) -> bool:
-    """The text has the form of a signature."""
+    """Whether the text has the form of a signature."""
     return len(text) <= MOST_SIGNATURE_CHARS and _category_at(text) >= 0
 
 
@@ -58,8 +64,14 @@ def tool_of(signature: str) -> str:
     return signature[: max(0, _category_at(signature))]
 
 
+def category_in(signature: str) -> str:
+    """The category of a signature, a value of `ErrorCategory`; empty if the text is not one."""
+    at = _category_at(signature)
+    return signature[at + 1 :].split("|", 1)[0] if at >= 0 else ""
+
+
 def _category_at(signature: str) -> int:
-    """Where `|category|` begins; -1 if it is missing. A tool may have a bar in its name, and a cause may be one."""
+    """Where `|category|` begins; -1 if it is missing. A tool's name may contain a bar, and a cause may be a bar."""
     return max(signature.rfind(f"|{category}|") for category in _CATEGORIES)
 
 
@@ -85,7 +97,7 @@ def _line_at(text: str, place: int) -> str:
 
 
 def _told(line: str, category: str) -> tuple[str, str]:
-    """The category of a line, and as its cause its telling terms, sorted and without details. A wording may replace the
+    """The category of a line; the cause is its distinctive terms, sorted and without details. A wording may replace the
     category UNKNOWN."""
     said = masked(line)
     for pattern, words, means in _SAME:
@@ -93,4 +105,4 @@ def _told(line: str, category: str) -> tuple[str, str]:
         if times and category == ErrorCategory.UNKNOWN:
             category = means
     terms = telling_terms(_MASKED.sub(" ", said)) - _SAYS_NOTHING
-    return category, " ".join(sorted(terms)[:_MOST_TERMS])
+    return category, "" if terms <= _STOCK else " ".join(sorted(terms)[:_MOST_TERMS])

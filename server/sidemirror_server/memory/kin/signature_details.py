@@ -1,8 +1,8 @@
 """Details that distinguish failures of one cause, for `signature.py`: the program, the command or the module, and the
 kind of an unexpected token. Pure.
 
-Prose, output or a placeholder used as a command, a file or a query fails in the same words as a typing error, but needs
-another lesson.
+If prose, output or a placeholder is used as a command, a file or a query, the message is the same as for a typing
+error, but the lesson differs.
 """
 
 import re
@@ -20,7 +20,7 @@ _MISSING_COMMAND = re.compile(
     r"exec: \"([^\"\n]{1,60})\": executable|spawn ([^\s]{1,60}) enoent"
 )
 _COMMAND_NAME = re.compile(r"[a-z][\w.+-]{0,40}\Z")
-# Commands that are also common English words; other such words are prose used as a command.
+# English words that are also commands. Any other common English word is prose used as a command.
 _ENGLISH_COMMANDS = frozenset(("which", "who", "more", "at", "same"))
 _PROSE = re.compile(r"[a-z]{2}|\bi\b")
 _SIGNS = re.compile(r"[\\\[\]{}^$|=/]")
@@ -29,7 +29,7 @@ _PACKAGE = re.compile(r"(?:locate package|distribution found for|no such package
 
 _FILE_AFTER = re.compile(r"no such file or directory[:,] {0,2}(?:[a-z]{2,10} )?['\"]([^'\"\n]{1,200})")
 _PATH_LIKE = re.compile(r"[\w-][./\\]|[./\\][\w-]")
-# A file's name stands before _NO_FILE, perhaps with one of _NOT_DONE between.
+# A file's name precedes _NO_FILE, perhaps with one of _NOT_DONE between them.
 _NO_FILE = ("no such file", "file exists")
 _NOT_DONE = ("cannot open", "cannot stat", "cannot access")
 _BEFORE_CHARS = 240
@@ -80,7 +80,7 @@ def _command(text: str) -> str:
 
 
 def _kind_of_file(text: str) -> str:
-    """`<word>` or `<piece>` for a name that hardly means a file; empty for a file."""
+    """`<word>` or `<piece>` for a name that is probably not a file's; empty for a file."""
     after = _FILE_AFTER.search(text)
     name = after[1] if after else _named_before(text)
     if not name or _PATH_LIKE.search(name) or (len(name) == 1 and name.isalpha()):

@@ -7,7 +7,7 @@ wins, and a match in the telling line goes before one in the whole text.
 
 # cause, category, wordings.
 CAUSES = (
-    # Before `rate_limited`: a disk has a quota too.
+    # Precedes `rate_limited`, because disks have quotas too.
     ("disk_full", "resource", "no space left|disk full|enospc|disk quota"),
     ("rate_limited", "rate_limit", "too many requests|rate limit|rate_limit|ratelimit|throttl|quota exceeded"),
     ("context_too_long", "model", "context length|context_length|context window|maximum context|prompt is too long"),
@@ -49,11 +49,7 @@ CAUSES = (
         ),
     ),
     ("read_only", "permission", "read-only file|erofs"),
-    (
-        "missing_command",
-        "not_found",
-        "command not found|is not recognized as an internal|executable file not found",
-    ),
+    ("missing_command", "not_found", "command not found|is not recognized as an internal|executable file not found"),
     ("missing_module", "not_found", "no module named|cannot find module|module not found|modulenotfounderror"),
     (
         "missing_package",

@@ -11,8 +11,8 @@ from sidemirror_server.memory.kin.links import memory_key, node_of
 from sidemirror_server.memory.record import LinkKind
 from sidemirror_server.vocabulary.scope import Scope
 
-# The longest cycle that is recognised, in links, and how many memories are followed at one distance. Chosen here: a
-# lesson replaced each month for two years. Memories in a longer cycle hide each other.
+# The longest cycle that is recognised, in links; also the limit on the memories followed at one distance. Chosen here:
+# a lesson replaced each month for two years. Memories in a longer cycle hide each other.
 _LONGEST_RING = 24
 _MOST_AT_ONCE = 500
 
@@ -37,7 +37,7 @@ async def newer_than(graph: MemoryGraph, scope: Scope, memory_ids: Collection[st
 
 
 def hidden(memory_ids: Iterable[str], newer: Newer, active: Collection[str]) -> dict[str, str]:
-    """Those of these memories that an `active` one hides, and which one. Pure."""
+    """The memories that an `active` one hides: by the hidden id, the id of the active one. Pure."""
     found: dict[str, str] = {}
     for memory_id in memory_ids:
         holds = [one for one in sorted(newer.get(memory_id, ())) if one in active and not _leads(one, memory_id, newer)]
@@ -47,7 +47,7 @@ def hidden(memory_ids: Iterable[str], newer: Newer, active: Collection[str]) -> 
 
 
 def _leads(memory_id: str, to: str, newer: Newer) -> bool:
-    """`to` supersedes this memory, directly or through others."""
+    """Whether `to` supersedes this memory, directly or through others."""
     seen: set[str] = set()
     waiting = [memory_id]
     while waiting:

@@ -1,6 +1,6 @@
-"""Removes lessons that we showed from a trace, so that they are not learned again (decision 033).
+"""Removes from a trace the lessons that we showed, so that they are not learned again (decision 033).
 
-Agents repeat what they were told. A memory that learned from its own blocks would soon hold little else.
+Agents repeat what they were told. If the memory learned from its own blocks, it would soon contain little else.
 """
 
 import asyncio
@@ -20,21 +20,21 @@ from sidemirror_server.vocabulary.scope import Scope
 
 # Replaces a shown lesson in a trace.
 SHOWN = "(a lesson that was shown)"
-# Texts of one trace that are looked up. Chosen here: more than an agent says in a turn; further tool output stays
-# unchanged.
+# Limit on the texts of one trace that are looked up. Chosen here: more than an agent says in a turn; further tool
+# output stays unchanged.
 _MOST_LINES = 5_000
 _SHORTEST = 12
 # In code points. A shown text has at most 1,000 (`vocabulary/block.py`), and several times as many when escaped.
 _LONGEST = 8_000
 # JSON writes line ends as `\n`, and JSON within JSON as `\\n`.
 _LINE_END = re.compile(r"\r\n|\r|\n|\\{1,3}r\\{1,3}n|\\{1,3}n|\u2028|\u2029")
-# A line of a block begins with a bullet, ours or another. Before it may be a quotation mark or another bullet, after it
-# a label in brackets.
+# A line of a block begins with a bullet, ours or another. A quotation mark or another bullet may precede it, and a
+# label in brackets may follow.
 _BULLET = re.compile(r"^\s*(?:[•‣⁃∙◦●▪■·*\-]|\d{1,3}[.)])\s*")
 _BULLETS = re.compile(r"^(?:[\s•‣⁃∙◦●▪■·*>#\-\"'`,{}\\]|\d{1,3}[.)])+")
 _LABEL = re.compile(r"^\s*\[[^\]]{1,220}\]\s*")
 _ENDS = " \t\"'`,{}[]*\\"
-# Marks that are removed from an end, one by one. Chosen here: more than nested JSON ends in.
+# Limit on the marks that are removed from an end, one by one. Chosen here: more than nested JSON ends in.
 _MOST_MARKS = 32
 # Delimiters of a text within a line: double quotes, those escaped in nested JSON, single quotes, and tags.
 _AROUND = tuple(
@@ -54,7 +54,7 @@ class TraceWithoutEcho(msgspec.Struct, frozen=True):
     shown: frozenset[bytes]
 
     def repeats(self, text: str) -> bool:
-        """A text made from the trace is one of these lessons."""
+        """Whether a text made from the trace is one of the shown lessons."""
         return text_hash(one_line(text)) in self.shown
 
 
@@ -76,7 +76,7 @@ async def without_echo(
 
 
 def _lines(context: ReflectionContext) -> list[bytes]:
-    """The hashes of what a trace may quote: first whole lines, then pieces of lines, at most _MOST_LINES."""
+    """The hashes of texts that may be quoted lessons: first whole lines, then pieces of lines, at most _MOST_LINES."""
     said = (line for text in _texts(context) for line in _LINE_END.split(text) if len(line) >= _SHORTEST)
     lines = list(dict.fromkeys(said))
     told = chain(map(_candidates, lines), (_candidates(piece) for line in lines for piece in _pieces(line)))
@@ -140,7 +140,7 @@ def _pieces(line: str) -> Iterator[str]:
 
 
 def _candidates(text: str) -> Iterator[str]:
-    """The lessons that a text may quote: the text with ever more marks removed, since a lesson may end in a mark."""
+    """The lessons that a text may quote. Marks are cut from its end one by one, since a lesson may end in one."""
     if not _SHORTEST <= len(text) <= _LONGEST:
         return
     for said in _readings(text):

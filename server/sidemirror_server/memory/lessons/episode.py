@@ -1,6 +1,6 @@
 """Episodes, the input of a reflection: from a request or from recorded turns. Pure.
 
-Each step carries the origin of its texts. The reflection gets the least trusted one (decision 032).
+Each step has the origin of its texts. The reflection gets the least trusted origin (decision 032).
 """
 
 from collections.abc import Collection, Iterable
@@ -92,12 +92,12 @@ class ReflectionContext(msgspec.Struct, frozen=True, omit_defaults=True):
 
     @property
     def origin(self) -> Origin:
-        """The origin of a reflection on the episode: a model writes it, and repeats what it read."""
+        """The origin of a reflection on the episode: AGENT, as a model writes it, or that of a less trusted text."""
         reported = (Origin.TOOL,) if self.error is not None and (self.error.message or self.error.context) else ()
         return least((Origin.AGENT, *reported, *(step.origin for step in self.steps)))
 
     def texts(self, *, trusted: bool) -> tuple[str, ...]:
-        """The texts of the agent and its user if `trusted`, else those that anybody else may have written."""
+        """If `trusted`, the texts of the agent and its user; else the texts that anybody else may have written."""
         found: list[str] = [self.task_description, self.task_goal] if trusted else []
         for step in self.steps:
             if (step.origin >= Origin.AGENT) == trusted:
@@ -220,8 +220,8 @@ class _OpenCalls:
         self._of_tool.setdefault(call.name, {})[key] = None
 
     def answered(self, step: EpisodeStep) -> EvidenceStep | None:
-        """Removes and returns the call that a step answers: by its id, else the last one (of its tool if it names
-        one)."""
+        """Removes and returns the call that a step answers. The step's call id decides; without one it is the last open
+        call, of the step's tool if the step names a tool."""
         if step.call_id:
             return self._take(step.call_id)
         among = self._of_tool.get(step.tool_name, {}) if step.tool_name else self._calls
@@ -235,7 +235,7 @@ class _OpenCalls:
 
 
 def failure_of(context: ReflectionContext) -> TaskError | None:
-    """Why the task failed: the reported error, completed from the last failed step; for a success, as reported."""
+    """Why the task failed: the reported error, completed from the last failed step unless the task succeeded."""
     if context.outcome == "success":
         return context.error
     known = context.error or TaskError()
@@ -251,8 +251,8 @@ def failure_of(context: ReflectionContext) -> TaskError | None:
 
 
 def signature_of(context: ReflectionContext, cited: Collection[str]) -> str:
-    """The signature of the failure that a lesson is about: the last failed step that it cites. Otherwise, unless the
-    task succeeded, the last failed step or the reported error. Empty if there is no failure or no known cause."""
+    """The signature of the failure that a lesson is about: the last failed step that it cites. If it cites none and the
+    task did not succeed: the last failed step, else the reported error. Empty without a failure or a known cause."""
     failed = [step for step in evidence_of(context).steps if step.is_error]
     about = [step for step in failed if step.event_id in cited]
     if not about and context.outcome != "success":

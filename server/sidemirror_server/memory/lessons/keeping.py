@@ -9,7 +9,7 @@ import msgspec
 
 from sidemirror_server.memory.lessons.keys import text_key
 from sidemirror_server.memory.lessons.reflector import Result
-from sidemirror_server.memory.lessons.trust import steering
+from sidemirror_server.memory.lessons.trust import steering, steering_of_own
 from sidemirror_server.memory.record import (
     STRATEGY_TAG,
     Lesson,
@@ -30,7 +30,7 @@ _log = logging.getLogger(__name__)
 # Seed reflection-engine-v2, "Dual Storage": strategies get +10 % importance; capped (decision 029).
 STRATEGY_FACTOR = 1.1
 REPEATS = "it repeats a lesson that the agent had been shown"
-# In code points. Chosen here: how much of its task a record keeps for search.
+# In code points: how much of its task a record keeps. Chosen here: enough for search.
 _TASK_CHARS = 4_000
 
 
@@ -72,10 +72,10 @@ class Keeper:
     async def keep(
         self, scope: Scope, result: Result, ids: Ids, *, is_judged: bool = False, more: dict[str, Any] | None = None
     ) -> Stored:
-        """Stores a result as new memories, or strengthens those that already say so.
+        """Stores a result as new memories, or strengthens known memories that say the same.
 
-        `is_judged`: `judged_by_episode` has just judged it. `more`: the caller's metadata. Raises what the store
-        raises.
+        `is_judged`: `judged_by_episode` has just judged the result. `more`: the caller's metadata. Raises what the
+        store raises.
         """
         if result.repeats:
             return Stored(reason=REPEATS)
@@ -84,7 +84,7 @@ class Keeper:
         now_us = self._clock.now_us()
         tried = result.steering
         if not tried and not is_judged:
-            tried = await asyncio.to_thread(steering, _texts(result))
+            tried = await asyncio.to_thread(steering_of_own, _texts(result))
         lesson = lesson_of(result, ids, self._trust, tried, more or {}, now_us)
         learned = await self._store.learn(scope, lesson, now_us)
         strategy_id = learned.strategy.memory_id if learned.strategy else ""
@@ -100,16 +100,16 @@ class Keeper:
 
 
 async def judged_by_episode(result: Result, untrusted: Sequence[str], trusted: Sequence[str]) -> Result:
-    """A result with its `steering`, found by what others (`untrusted`) and the agent (`trusted`) said in its
-    episode."""
-    # The largest episodes take most of a second: a thread lets other calls go on.
+    """Fills in the result's `steering`. `untrusted`: what others said in its episode; `trusted`: what the agent
+    said."""
+    # The largest episodes take almost a second: a thread lets other calls go on.
     tried = await asyncio.to_thread(steering, _texts(result), untrusted, trusted)
     return msgspec.structs.replace(result, steering=tried)
 
 
 def lesson_of(result: Result, ids: Ids, trust: Trust, tried: str, more: dict[str, Any], now_us: int) -> Lesson:
-    """The drafts of a result. `tried`: how its text tries to steer, or empty. Both are quarantined if one is, since one
-    answer made them."""
+    """The drafts of a result. `tried`: how its text tries to steer, or empty. If one draft is quarantined, both are,
+    because they come from the same answer."""
     state, quarantine = standing(result.origin, trust, tried)
     task = clip(result.task, _TASK_CHARS)
     known = {
@@ -165,7 +165,7 @@ def judged(revision: Revision, known: MemoryRecord) -> Revision:
     revision = msgspec.structs.replace(revision, origin=Origin.AGENT)
     if revision.content is not None:
         revision = msgspec.structs.replace(revision, text_key=text_key(revision.content))
-    tried = steering(texts)
+    tried = steering_of_own(texts)
     if not tried or known.state is MemoryState.RETIRED:
         return revision
     return msgspec.structs.replace(

@@ -1,6 +1,6 @@
 """Keys that recognise equal texts and equal episodes. Pure.
 
-These digests are stored: what they are made of may never change.
+These digests are stored, so their inputs must never change.
 """
 
 import re
@@ -21,13 +21,13 @@ def plain(text: str) -> str:
 
 
 def text_key(text: str) -> str:
-    """Equal for texts with the same words. Case, spaces, punctuation and invisible characters do not count. A text
-    without words equals only itself."""
+    """A key that is equal for texts with the same words. Case, spaces, punctuation and invisible characters do not
+    count. A text without words equals only itself."""
     return _digest([" ".join(_WORD.findall(plain(text))) or text])
 
 
 def episode_key(task: str, outcome: str, steps: Iterable[EpisodeStep]) -> str:
-    """Equal for an episode and its replay: the task, the outcome and the steps in order, without ids and times."""
+    """A key that is equal for an episode and its replay: of task, outcome and ordered steps, without ids and times."""
     parts = [task, outcome]
     for step in steps:
         parts += (step.event_type, step.tool_name, step.content, step.error)
@@ -35,8 +35,8 @@ def episode_key(task: str, outcome: str, steps: Iterable[EpisodeStep]) -> str:
 
 
 def named_episode(episode: str, session_id: str, event_ids: Iterable[str]) -> str:
-    """The digest of an episode that a request only names: the given digest if it is one, else of its session and
-    events; empty if nothing names it."""
+    """The digest of an episode that a request only names: `digest` if it is valid, else a digest of the session and
+    events; empty if nothing names the episode."""
     if len(episode) == 2 * _DIGEST_BYTES and set(episode) <= set("0123456789abcdef"):
         return episode
     named = [session_id, *event_ids]

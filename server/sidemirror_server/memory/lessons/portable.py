@@ -2,7 +2,7 @@
 
 A line: {"sidemirror": 1, "memory": {…}, "earlier": [{…}, …], "left_out": 0, "links": [{"kind": …, "target": …}, …]}.
 The fields of a memory are those of `record.MemoryRecord`. `earlier`: its earlier versions, oldest first. `links`: those
-that do not follow from its fields, to the keys of nodes (`links.py`).
+that do not follow from the memory's fields; a target is the key of a node (`links.py`).
 """
 
 from collections.abc import Iterable
@@ -146,7 +146,7 @@ def _check_bounds(memory: MemoryRecord) -> None:
 
 
 def _judged(memory: MemoryRecord, earlier: Iterable[MemoryRecord], trust: Trust) -> MemoryRecord:
-    """The memory, quarantined if a new lesson like it would be and nothing has corroborated it."""
+    """The memory. It is quarantined if a new lesson like it would be, unless something has corroborated it."""
     if memory.state is not MemoryState.ACTIVE:
         return memory
     applies = memory.applies_when

@@ -1,6 +1,6 @@
 """The prompts about an episode. All recorded texts are fenced as data: a tool's output may try to give orders.
 
-The fence is derived from what it encloses: no recorded text can close it, and equal requests have equal prompts.
+The fence has a hash of the enclosed texts: no recorded text can close it, and equal requests have equal prompts.
 """
 
 from collections.abc import Mapping, Sequence
@@ -8,7 +8,7 @@ from typing import Any
 
 from sidemirror_server.memory.lessons.episode import EpisodeStep, ReflectionContext, failure_of
 from sidemirror_server.models.fence import fence
-from sidemirror_server.models.templates import Templates
+from sidemirror_server.models.templates import Prompts
 from sidemirror_server.vocabulary.text import clip
 
 # Written for this project: seed reflection-engine-v2 has no system text and ignores hostile traces.
@@ -85,24 +85,19 @@ _STEP_CHARS, _TEXT_CHARS = 600, 4_000
 _NOT_SAID = "(not said)"
 
 
-class MemoryPrompts:
+class MemoryPrompts(Prompts):
     """The system text and the prompts of a reflection on an episode: the built-in ones, or the operator's templates."""
-
-    def __init__(self, templates: Templates | None = None) -> None:
-        self._templates = templates
 
     def system(self) -> str:
         """The system text: fixed, so that a provider can cache it."""
-        own = self._templates and self._templates.render(SYSTEM_TEMPLATE, {})
-        return own or SYSTEM
+        return self._or_own(SYSTEM, SYSTEM_TEMPLATE, {})
 
     def prompt(self, context: ReflectionContext) -> str:
         """The success prompt for a success, else the failure prompt (decision 029). Raises WrongState if an operator's
         template fails."""
         name, built_in = (SUCCESS_TEMPLATE, SUCCESS) if context.outcome == "success" else (FAILURE_TEMPLATE, FAILURE)
         variables = _variables(context)
-        own = self._templates and self._templates.render(name, variables)
-        return own or _filled(built_in, variables)
+        return self._or_own(_filled(built_in, variables), name, variables)
 
 
 def templates() -> Mapping[str, Sequence[Mapping[str, Any]]]:

@@ -1,6 +1,6 @@
 """Asks a model what an episode taught. Called by `rpc/memory/generate_reflection.py`.
 
-Unlike the other rooms it raises when no model answers (seed reflection-engine-v2, "Error Handling": "Errors during
+Unlike other rooms, this module raises if no model answers (seed reflection-engine-v2, "Error Handling": "Errors during
 reflection generation are logged and raised").
 """
 
@@ -36,17 +36,17 @@ from sidemirror_server.vocabulary.telemetry import SPAN_GENERATE_REFLECTION
 _log = logging.getLogger(__name__)
 _tracer = trace.get_tracer("sidemirror.memory")
 
-# Of the visible answer. Chosen here: three times the length that the prompts ask for, in JSON.
+# Limits the visible answer. Chosen here: three times the length that the prompts ask for, as JSON.
 _MAX_TOKENS = 800
-# Sent only where the provider takes one (decision 021).
+# Sent only to models that take a temperature (decision 021).
 _TEMPERATURE = 0.1
 _MOST_TAGS = 16
 
 
 class Result(msgspec.Struct, frozen=True):
     """What an episode taught (seed reflection-engine-v2, "ReflectionResult"). `episode`: its digest. `steering`: how
-    the text tries to steer its reader, for people, or empty (`trust.steering`). `repeats`: it repeats a shown lesson.
-    `error_signature`: of the failure that it is about, or empty."""
+    the text tries to steer its reader, for people, or empty (`trust.steering`). `repeats`: the lesson repeats a shown
+    one. `error_signature`: of the failure that it is about, or empty."""
 
     reflection: str
     strategy: str
@@ -79,8 +79,8 @@ class Reflector:
         self._scorer = scorer
 
     async def reflect(self, scope: Scope, context: ReflectionContext, deadline_s: float, now_us: int) -> Result:
-        """What the episode taught, made within `deadline_s`. Raises ModelUnavailable, ModelTooLate, SpendCapReached,
-        Disabled, and WrongState if an operator's template fails."""
+        """Asks the model what the episode taught, within `deadline_s`. Raises ModelUnavailable, ModelTooLate,
+        SpendCapReached, Disabled, and WrongState if an operator's template fails."""
         told = {"tenant_id": scope.tenant_id, "project_id": scope.project_id}
         more = {"outcome": context.outcome, "event_count": len(context.steps)}
         _log.info("reflection_generation_started", extra={**told, **more})
@@ -97,7 +97,7 @@ class Reflector:
 
     async def _result(self, scope: Scope, context: ReflectionContext, deadline_s: float, now_us: int) -> Result:
         began_s = time.monotonic()
-        # The largest episodes take half a second here and again below: threads let other calls go on.
+        # For the largest episodes this takes half a second, and so does the step below: threads let other calls go on.
         ask = await asyncio.to_thread(self._question, context)
         try:
             completion = await self._model.ask(scope, ask, deadline_s - (time.monotonic() - began_s))

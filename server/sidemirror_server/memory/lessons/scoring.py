@@ -41,7 +41,7 @@ class Scores(msgspec.Struct, frozen=True):
             raise ValueError("scores are numbers from 0 to 1")
 
 
-# The result of a foreign package is checked before it is used.
+# A scorer may come from another package, so its result is checked before use.
 Scorer: TypeAlias = Callable[[Scored], object]
 
 

@@ -1,10 +1,9 @@
 """Finds lessons that try to steer their reader (decision 032). Pure.
 
-These rules are not what keeps a hostile text from being an instruction: recall returns every text as data, with its
-origin. They keep out what no lesson needs to say. A text is quarantined if it asks for something beyond the task, hides
-characters, or repeats a tool's words. So is one with a link, an address or a command that neither the agent nor its
-user used in the episode. The rule about repetition also finds wordings that no list has; it assumes a model that copies
-whatever it reads.
+The main protection against hostile texts is elsewhere: recall returns every text as data, with its origin. These rules
+quarantine a text that asks for something beyond the task, hides characters, or repeats a tool's words. They also
+quarantine a text with a link, an address or a command that neither the agent nor its user used in the episode. The rule
+on repetition covers wordings that no list has; it assumes a model that copies whatever it reads.
 """
 
 import base64
@@ -17,15 +16,16 @@ import urllib.parse
 from collections.abc import Iterable, Iterator, Sequence
 
 from sidemirror_server.memory.lessons.keys import plain
-from sidemirror_server.memory.lessons.trust_wordings import BEYOND, CARRIED, OTHER_LANGUAGES, STEERING
+from sidemirror_server.memory.lessons.trust_wordings import BEYOND, CARRIED, DESTRUCTIVE, OTHER_LANGUAGES, STEERING
 from sidemirror_server.trace.failure import ErrorCategory, category_of, ends, telling_line
 
 _STEERING = tuple((what, re.compile(pattern, re.S)) for what, pattern in STEERING)
 _BEYOND = tuple((what, re.compile(asks, re.S), re.compile(did)) for what, asks, did in BEYOND)
 _CARRIED = tuple((what, re.compile(pattern)) for what, pattern in CARRIED)
+_DESTRUCTIVE = tuple((what, re.compile(pattern)) for what, pattern in DESTRUCTIVE)
 _ELSEWHERE = re.compile("|".join(OTHER_LANGUAGES), re.S)
 
-# Characters that are invisible or change the order of a text, and text that a terminal conceals; its colours are
+# Characters that are invisible or change the order of a text, and text that a terminal conceals. Terminal colours are
 # allowed, as in tool output. Joiners and direction marks that scripts need are allowed, but not between Latin letters.
 # One variation selector after a character is allowed, two in a row are not.
 _HIDDEN = re.compile(
@@ -50,26 +50,36 @@ _DECIMAL = re.compile(r"(?:\b\d{2,3}[ ,]+){8,}\d{2,3}\b")
 _SENTENCE_END = re.compile(r"[.;!?](?=\s)")
 # A text of at most this many words may well occur in a tool's output. Chosen here.
 _FEW_WORDS = 4
-# A run of this many words that a tool said too is a copy.
+# This many consecutive words that also occur in a tool's text are a copy.
 _RUN_WORDS = 5
-# The share of a text that may be copied. Chosen here.
+# A text with this share of copied words, or more, is quarantined. Chosen here.
 _COPIED_RATIO = 0.5
-# A short lesson may quote more of an error: up to this share, if the quotation is the error's first sentence and has at
-# most this many words. Chosen here: a third says what it means, and ten words plant little beside it.
+# A short lesson may quote up to this share from an error. The quotation must be the error's first sentence, with at
+# most this many words. Chosen here: a third is left for the lesson's own words, and ten words can hide little.
 _QUOTED_RATIO, _QUOTED_WORDS = 0.66, 10
 # In code points: how much of each text is compared.
 _READ_CHARS = 64_000
 
 
 def steering(texts: Sequence[str], untrusted: Sequence[str] = (), trusted: Sequence[str] = ()) -> str:
-    """How one of a lesson's texts tries to steer, for people; empty for a plain lesson.
+    """Describes, for people, how one of a lesson's texts tries to steer; empty if none does.
 
-    `untrusted`: what tools and errors of its episode said; `trusted`: what the agent and its user did and said.
+    `untrusted`: texts of tools and errors in its episode; `trusted`: texts and calls of the agent and its user.
     """
     own = "\n".join(plain(text[:_READ_CHARS]) for text in trusted)
     heard = _Heard(untrusted)
     for text in texts:
         found = _hides(text) or _asks(text, own) or _copies(text, heard)
+        if found:
+            return found
+    return ""
+
+
+def steering_of_own(texts: Sequence[str]) -> str:
+    """Like `steering`, for texts that the agent tells by itself. No episode says which links and commands it used, so
+    only the commands in `DESTRUCTIVE` count."""
+    for text in texts:
+        found = _hides(text) or _steers(text) or _carries(text, _DESTRUCTIVE, "")
         if found:
             return found
     return ""
@@ -85,6 +95,16 @@ def _hides(text: str) -> str:
 
 
 def _asks(text: str, own: str) -> str:
+    if found := _steers(text):
+        return found
+    folded = plain(text[:_READ_CHARS])
+    for what, asks, did in _BEYOND:
+        if asks.search(folded) and not did.search(own):
+            return what
+    return _carries(text, _CARRIED, own)
+
+
+def _steers(text: str) -> str:
     for reading in _readings(text[:_READ_CHARS]):
         folded = plain(reading)
         for what, pattern in _STEERING:
@@ -92,11 +112,12 @@ def _asks(text: str, own: str) -> str:
                 return what
         if _ELSEWHERE.search(folded):
             return "asks to ignore instructions or to reveal secrets"
+    return ""
+
+
+def _carries(text: str, patterns: Sequence[tuple[str, re.Pattern[str]]], own: str) -> str:
     folded = plain(text[:_READ_CHARS])
-    for what, asks, did in _BEYOND:
-        if asks.search(folded) and not did.search(own):
-            return what
-    for what, pattern in _CARRIED:
+    for what, pattern in patterns:
         if any(found.group().rstrip(".,;:!?") not in own for found in pattern.finditer(folded)):
             return what
     return ""
@@ -113,7 +134,7 @@ def _readings(text: str) -> Iterator[str]:
     yield from _decoded(text)
     joined = _SPACED.sub(lambda found: re.sub(r"[ .\-_*·|/]", "", found.group()), text)
     if joined != text:
-        # Joined letters have lost the word boundaries.
+        # Joining the letters loses the word boundaries, so known words are split off again.
         yield joined
         yield re.sub(r"(ignore|disregard|forget|reveal|send|previous|all|your|the)", r" \1 ", plain(joined))
     if any(c in text for c in "0134@$"):
@@ -150,7 +171,7 @@ def _decoded(text: str) -> Iterator[str]:
 
 
 class _Heard:
-    """The words of what tools and errors of an episode said, and those of them that a lesson may quote."""
+    """The words of an episode's tool and error texts, and the words among them that a lesson may quote."""
 
     def __init__(self, texts: Iterable[str]) -> None:
         kept = list(texts)
@@ -167,7 +188,7 @@ class _Heard:
 
 
 def _failure(text: str) -> list[str]:
-    """The words of an error's first sentence; none if the error is not a known one, or the sentence is long."""
+    """The words of an error's first sentence; none if the kind of error is unknown or the sentence is long."""
     line = telling_line(ends(text))
     if category_of(line) is ErrorCategory.UNKNOWN:
         return []

@@ -1,13 +1,13 @@
-"""Whether a lesson helps: compares tasks that it was shown for with tasks from which it was held back at random.
+"""Whether a lesson helps: compares tasks for which it was shown with tasks from which it was held back at random.
 
 Pure rules; `memory/trials/outcomes.py` supplies the counts and acts on the verdict.
 
 - A random draw puts each task of a lesson into one of two arms (`is_held_back`), so that the arms differ by the lesson
-  alone. A task with the outcome `success` succeeded; one with another outcome failed. Tasks without an outcome are
-  counted per arm and otherwise left out.
-- The lift is the difference of the two success rates. Tasks are compared within each fraction, then weighted as in
-  Cochran (1954) and Mantel and Haenszel (1959): a fraction that rose while tasks were hard must not look like an
-  effect.
+  alone. A task with the outcome `success` succeeded; one with another outcome failed. Tasks without an outcome are only
+  counted, for each arm.
+- The lift is the difference of the two success rates. Tasks are compared within each fraction, and the differences are
+  weighted as in Cochran (1954) and Mantel and Haenszel (1959): a fraction that rose while tasks were hard must not look
+  like an effect.
 - The interval of the lift is Newcombe's (1998, method 10). It combines Wilson's score intervals of both rates, and
   several fractions, by the method of variance estimates recovery (Zou and Donner 2008). It covers the true lift in
   95 % of the cases, at one look that was planned beforehand.
@@ -56,7 +56,7 @@ class LessonVerdict(StrEnum):
 
 class ArmTally(msgspec.Struct, frozen=True):
     """Counts of the tasks of one arm and one fraction. `fraction` 0: shown without a draw, and so not compared.
-    `returned`, `stayed_away`: tasks in which the lesson's error came up again, or did not, as far as known."""
+    `returned`, `stayed_away`: in how many tasks the lesson's error is known to have come up again, or not."""
 
     arm: Arm
     fraction: float
@@ -95,9 +95,9 @@ class Interval(msgspec.Struct, frozen=True):
 
 
 class LessonEvidence(msgspec.Struct, frozen=True):
-    """The evidence about a lesson. `outside`: tasks that it was shown for without a draw. `lift`: the success rate with
-    it minus the rate without it. `interval`: of the lift, valid at one look. `at_any_look`: of the lift, valid at all
-    looks; the verdict rests on it. All three are None until a fraction has outcomes in both arms."""
+    """The evidence about a lesson. `outside`: tasks for which it was shown without a draw. `lift`: the success rate
+    with the lesson minus the rate without it. `interval`: of the lift, valid at one look. `at_any_look`: of the lift,
+    valid at all looks; the verdict rests on it. All three are None until a fraction has outcomes in both arms."""
 
     shown: Counts = Counts()
     held_back: Counts = Counts()
@@ -109,10 +109,19 @@ class LessonEvidence(msgspec.Struct, frozen=True):
 
 
 def is_held_back(receipt_id: str, memory_id: str, fraction: float) -> bool:
-    """Whether a fitting lesson is held back from this receipt's block: for `fraction` of the receipts, whatever else is
-    in the block, and always the same for one receipt."""
+    """Whether a fitting lesson is held back from this receipt's block. True for `fraction` of the receipts,
+    independently of the rest of the block; the result for one receipt never changes."""
     drawn = blake2b(f"{receipt_id}\0{memory_id}".encode(), digest_size=8, person=b"holdout").digest()
     return int.from_bytes(drawn, "big") < fraction * 2**64
+
+
+def wilson(succeeded: int, trials: int) -> Interval:
+    """Wilson's score interval (1927) of a rate, at 95 %. `trials`: at least 1."""
+    rate = succeeded / trials
+    middle = rate + _Z**2 / (2 * trials)
+    reach = _Z * math.sqrt(rate * (1 - rate) / trials + _Z**2 / (4 * trials**2))
+    scale = 1 + _Z**2 / trials
+    return Interval((middle - reach) / scale, (middle + reach) / scale)
 
 
 def evidence_of(tallies: Iterable[ArmTally]) -> LessonEvidence:
@@ -141,7 +150,7 @@ def evidence_of(tallies: Iterable[ArmTally]) -> LessonEvidence:
 
 
 def explained(evidence: LessonEvidence) -> str:
-    """The reason for the verdict, and what to be careful about, for people."""
+    """The reason for the verdict, with caveats, for people."""
     shown, held = evidence.shown, evidence.held_back
     if not shown.assigned and not held.assigned:
         return "no task was compared: a comparison needs a holdout_fraction"
@@ -210,11 +219,11 @@ def _interval(lift: float, strata: Sequence[_Stratum]) -> Interval:
     total = sum(one.weight for one in strata)
     below = above = 0.0
     for one in strata:
-        (shown_low, shown_high), (held_low, held_high) = _wilson(one.shown), _wilson(one.held_back)
+        with_it, without = (wilson(arm.succeeded, arm.reported) for arm in (one.shown, one.held_back))
         shown, held = _rate(one.shown), _rate(one.held_back)
         share = (one.weight / total) ** 2
-        below += share * ((shown - shown_low) ** 2 + (held_high - held) ** 2)
-        above += share * ((shown_high - shown) ** 2 + (held - held_low) ** 2)
+        below += share * ((shown - with_it.low) ** 2 + (without.high - held) ** 2)
+        above += share * ((with_it.high - shown) ** 2 + (held - without.low) ** 2)
     return Interval(lift - math.sqrt(below), lift + math.sqrt(above))
 
 
@@ -235,15 +244,6 @@ def _added(counts: Counts) -> tuple[float, float]:
     trials = counts.reported + 2
     rate = (counts.succeeded + 1) / trials
     return rate, rate * (1 - rate) / trials
-
-
-def _wilson(counts: Counts) -> tuple[float, float]:
-    """Wilson's score interval (1927) of a rate."""
-    trials, rate = counts.reported, _rate(counts)
-    middle = rate + _Z**2 / (2 * trials)
-    reach = _Z * math.sqrt(rate * (1 - rate) / trials + _Z**2 / (4 * trials**2))
-    scale = 1 + _Z**2 / trials
-    return (middle - reach) / scale, (middle + reach) / scale
 
 
 def _rate(counts: Counts) -> float:

@@ -2,7 +2,7 @@
 
 Called by `finding/context.py` after it has chosen the lessons of a block. A turn is one task, even with several blocks.
 A lesson held back once stays out of the whole turn, and a lesson shown once is not drawn again. Otherwise an agent
-could see a lesson in a task that counts as one without it.
+could see a lesson in a task that counts as a task without it.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -17,8 +17,8 @@ HELD_BACK = "it is held back this time, to learn what happens without it"
 
 
 class Decided(msgspec.Struct, frozen=True):
-    """The lessons that earlier blocks of a turn held back or showed. A lesson is named by its memory id and by its
-    reflection's."""
+    """The lessons that earlier blocks of a turn held back or showed. A lesson is named by its own memory id and by that
+    of its reflection."""
 
     held_back: frozenset[str] = frozenset()
     shown: frozenset[str] = frozenset()
@@ -37,7 +37,7 @@ def _with_lessons(memory_ids: Collection[str], strategy_of: Mapping[str, str]) -
 
 
 def held_of(memory_ids: Iterable[str], strategy_of: Mapping[str, str], before: Decided) -> tuple[str, ...]:
-    """Those of these memories that the turn already holds back."""
+    """The memories among these that the turn already holds back."""
     return tuple(one for one in memory_ids if not before.held_back.isdisjoint((one, strategy_of.get(one, one))))
 
 
@@ -48,9 +48,9 @@ def drawn(
     fraction: float,
     before: Decided = NOTHING_DECIDED,
 ) -> tuple[Trial, ...]:
-    """A trial for each item of a block, shown or held back. None if `fraction` is 0, nor for a lesson that the turn
-    decided `before`. A reflection and its strategy share one draw: they say much the same, so that one would hide the
-    other's effect. `strategy_of`: the ids of strategies, each with its reflection's."""
+    """Draws a trial for each item of a block: shown or held back. There is none if `fraction` is 0, or for a lesson
+    decided `before` in the turn. A reflection and its strategy share one draw, because each would mask the other's
+    effect. `strategy_of`: by the id of a strategy, the id of its reflection."""
     if not fraction:
         return ()
     known = before.held_back | before.shown
@@ -68,7 +68,7 @@ def drawn(
 def without(
     block: ContextBlock, heading: str, lessons: Sequence[BlockLesson], held: Collection[str], receipt_id: str
 ) -> ContextBlock:
-    """The block made of `lessons`, rendered again without the `held` ones. It has its receipt even when nothing is
+    """The block made of `lessons`, rendered again without the `held` ones. It has a receipt even if no lesson is
     left."""
     left = {item.id for item in block.items} - set(held)
     rest = render(heading, [one for one in lessons if one.item.id in left], len(left), block.token_count, receipt_id)

@@ -68,8 +68,8 @@ class Outcomes:
         return await self._judged(scope, [found[memory_id] for memory_id in memory_ids])
 
     async def page(self, scope: Scope, before: str | None, limit: int) -> tuple[tuple[JudgedLesson, ...], str | None]:
-        """The evidence about at most `limit` lessons with trials, by descending id below `before`; and the `before` of
-        the next page, None at the end. Deleted lessons are left out."""
+        """The evidence about at most `limit` lessons with trials, by descending id, starting below `before`; and the
+        next page's `before`, None at the end. Deleted lessons are left out."""
         ids = await self._trials.lessons(scope, before, limit + 1)
         found = await self._lessons(scope, ids[:limit])
         judged = await self._judged(scope, list(found.values()))
@@ -93,7 +93,7 @@ class Outcomes:
 
     async def _retire(self, scope: Scope, judged: JudgedLesson) -> None:
         memory, why = judged.memory, explained(judged.evidence)
-        # All sidecars use this id, so that one revision is made. The version protects a concurrent change.
+        # All sidecars use this id, so that only one revision is made. The version check protects a concurrent change.
         once = f"judged from version {memory.evidence_from}"
         revision = Revision(Change.JUDGED, why, state=MemoryState.RETIRED, revision_id=once)
         try:

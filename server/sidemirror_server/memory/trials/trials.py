@@ -1,4 +1,4 @@
-"""The port of trials: the tasks that each lesson was shown for or held back from, and their outcomes.
+"""The port of trials: the tasks for which each lesson was shown or held back, and the outcomes of these tasks.
 
 Adapters: `storage/sqlite/trials.py`, `storage/postgres/trials.py`.
 """
@@ -11,14 +11,14 @@ import msgspec
 from sidemirror_server.memory.trials.evidence import Arm, ArmTally
 from sidemirror_server.vocabulary.scope import Scope, Serves
 
-# How long a trial counts. Chosen here: older evidence says little about the present agent. Outcomes need a receipt,
-# which is kept for a month.
+# How long a trial counts. Chosen here: older evidence says little about the present agent. An outcome needs its
+# receipt, which is kept for a month.
 KEPT_FOR_US = 365 * 24 * 3600 * 1_000_000
 
 
 class Trial(msgspec.Struct, frozen=True):
-    """One lesson and one receipt. `version`: of the memory that was shown or held back. `fraction`: the share of tasks
-    from which it was to be held back; 0 if it was shown without a draw."""
+    """One lesson and one receipt. `version`: the version of the memory that was shown or held back. `fraction`: the
+    share of tasks from which it was to be held back; 0 if it was shown without a draw."""
 
     memory_id: str
     version: int
@@ -37,10 +37,10 @@ class Settled(msgspec.Struct, frozen=True):
 class Trials(Protocol):
     """Stores trials. Each verb is one transaction, durable when it returns.
 
-    LT1  `assign` stores the trials of a receipt; of several for one lesson and one receipt the first stays.
+    LT1  `assign` stores the trials of a receipt; for one lesson and one receipt only the first is kept.
     LT2  `of_receipt` returns the trials of a receipt, in the order of their ids; none for an unknown receipt.
-    LT3  `settle` stores the outcomes of trials and replaces earlier ones. It keeps an existing assignment, and assigns
-         a trial that has none, at `now_us`.
+    LT3  `settle` stores the outcomes of trials and replaces earlier ones. It keeps an existing assignment; a trial
+         without one is assigned at `now_us`.
     LT4  `tallies` counts each lesson's trials from a version on, by fraction and arm; nothing for an unknown lesson.
     LT5  `lessons` returns at most `limit` ids of lessons with trials, descending, below `before`.
     LT6  `forget` removes at most `limit` trials of the scopes served that were assigned before `before_us`, the oldest

@@ -1,4 +1,4 @@
-"""What the HTTP adapters share: a client that limits the size of answers, and the meaning of its failures.
+"""Shared by the HTTP adapters: a client that limits the size of answers, and the meaning of its failures.
 
 Imports the HTTP library of both SDKs, so an adapter imports this module on its first call.
 """
@@ -33,7 +33,7 @@ _RETRYABLE_BELOW_500 = frozenset({408, 409, 425, 429})
 _NEVER_RETRYABLE = frozenset({501, 505})
 # Codes of a 429 that a retry cannot cure (OpenAI's error codes page).
 _OUT_OF_MONEY = frozenset({"insufficient_quota", "billing_hard_limit_reached"})
-# After these statuses, a proxy may have given up on a call that the model still answered, so its cost is unknown.
+# With these statuses, a proxy may have given up on a call that the model answered all the same, so the cost is unknown.
 _MAY_HAVE_COST = frozenset({500, 502, 504})
 
 # All root classes of httpx2's exceptions; a test checks that there are no others.
@@ -76,7 +76,7 @@ async def _bound(response: httpx2.Response) -> None:
 
 
 def timeout_until(ends_s: float) -> httpx2.Timeout:
-    """The HTTP library's timeouts for each read, which are late enough for the caller to end the call first."""
+    """The HTTP library's timeouts for each read. They are late enough for the caller to end the call first."""
     return httpx2.Timeout(max(0.0, ends_s - time.monotonic()) + 1.0)
 
 
@@ -96,7 +96,7 @@ async def body_of(
 ) -> bytes:
     """The body of a raw response. Raises ModelFailed for any error of the SDK or the HTTP library.
 
-    `nothing`: the usage of a call that is known to have cost nothing.
+    `nothing`: the usage to report if the call is known to have cost nothing.
     """
     try:
         response = await call
@@ -106,7 +106,7 @@ async def body_of(
     except (sdk_error, *_HTTP_ERRORS, BodyTooLarge, BodyPacked) as error:
         raise connection_failure(error, nothing) from error
     except (OSError, ValueError, TypeError, LookupError, AttributeError, RuntimeError, ExceptionGroup) as error:
-        # Python's own errors: a body that is not JSON, a text that is not Unicode, a failed connection.
+        # Python's own errors, for a body that is not JSON, a text that is not Unicode, or a failed connection.
         why = f"the request could not be made or its answer not read ({type(error).__name__})"
         raise ModelFailed(ResultStatus.FAILED_MODEL, why) from error
     return content
@@ -158,7 +158,7 @@ def error_names(body: object) -> list[str]:
 
 
 def named_in(body: object, names: Collection[str]) -> str | None:
-    """The one of `names` that the error is about: its `param`, or without one the first that its message mentions."""
+    """The element of `names` that the error is about: its `param`, or else the first that its message mentions."""
     error = body.get("error", body) if isinstance(body, Mapping) else None
     if not isinstance(error, Mapping):
         return None

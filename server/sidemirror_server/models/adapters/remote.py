@@ -16,7 +16,7 @@ from sidemirror_server.vocabulary.status import ResultStatus, Usage
 
 
 def what_is_missing(service: str, api_key: str | None, base_url: str | None) -> str:
-    """Why no connection is possible with these values, "" if one is. Does not reveal the key."""
+    """Why no connection is possible with these values; "" if one is possible. Does not reveal the key."""
     if not api_key and not base_url:
         return f"there is no API key for {service}"
     if api_key and not (api_key.isascii() and api_key.isprintable() and " " not in api_key):
@@ -30,9 +30,9 @@ def what_is_missing(service: str, api_key: str | None, base_url: str | None) -> 
 
 
 def rehearse(call: Callable[[str], Coroutine[Any, Any, object]]) -> None:
-    """Makes a first call, given the address to call, and returns when it has failed. Run it in a thread.
+    """Makes a first call with `call`, which gets an address that refuses it. Run this function in a thread.
 
-    An SDK's imports and set-up for a first call take up to 0.2 s of CPU, for which the first caller would wait. This
+    Without a rehearsal the first caller waits for an SDK's imports and set-up, which take up to 0.2 s of CPU. This
     function binds the address without listening, so that the call is refused before anything is sent.
     """
     with socket.socket() as held:
@@ -70,25 +70,28 @@ class Connection(Protocol):
 
 
 class RemoteModel:
-    """A model that its first call loads, or `prepare` before that. The constructor neither imports nor connects.
+    """A model whose SDK is loaded by `prepare` or the first call. The constructor neither imports nor connects.
 
     A call is one request without streaming, because answers are short and a partial one is useless.
     """
 
-    def __init__(self, provider: str, name: str, missing: str, connect: Callable[[str | None], Connection]) -> None:
-        """`missing`: why no connection is possible, "" if one is. `connect` imports the SDK. It is called in a thread
-        and raises ImportError if the SDK is not installed. Its argument is None, or the address of a rehearsal, which
-        uses neither proxy nor key."""
+    def __init__(
+        self, provider: str, name: str, address: str, missing: str, connect: Callable[[str | None], Connection]
+    ) -> None:
+        """`address`: the URL that every question goes to. `missing`: why no connection is possible, or "".
+        `connect` imports the SDK. It is called in a thread, and raises ImportError if the SDK is not installed. Its
+        argument is None, or the address of a rehearsal, which uses neither proxy nor key."""
         self.provider = provider
         self.name = name
+        self.address = address
         self._missing = missing
         self._connect = connect
         self._connection: Connection | None = None
         self._connecting = asyncio.Lock()
 
     async def prepare(self) -> None:
-        """Imports the SDK (a second or two) and rehearses a call, in a thread. Calls wait only for the import. Raises
-        ModelFailed if the SDK is not installed."""
+        """Imports the SDK (a second or two) and rehearses a call, in a thread. Other calls wait only for the import.
+        Raises ModelFailed if the SDK is not installed."""
         await self._connected()
         await asyncio.to_thread(rehearse, self._rehearsal)
 
@@ -107,7 +110,7 @@ class RemoteModel:
             raise ModelFailed(ResultStatus.FAILED_MODEL, why) from error
 
     async def count_tokens(self, ask: Ask[AnswerT], deadline_s: float) -> int | None:
-        """The provider's count of the ask's input tokens; None if there is none in time."""
+        """The provider's count of the ask's input tokens; None if it does not come in time."""
         try:
             async with asyncio.timeout(deadline_s):
                 connection = await self._connected()

@@ -1,12 +1,13 @@
-"""Who may call, and whose data they may see: the access file.
+"""The access file: who may call, and whose data each caller may see.
 
     {"tokens": [
         {"name": "checkout", "token": "<32 random bytes, in hex or base64>", "expires": "2027-01-01T00:00:00Z",
          "grants": [{"tenant_id": "acme", "project_id": "shop"}]},
-        {"name": "platform", "sha256": "<of the token, in hex>", "grants": [{"tenant_id": "*"}]}
+        {"name": "platform", "sha256": "<of the token, in hex>", "grants": [{"tenant_id": "*"}], "admin": true}
     ]}
 
-Several tokens may have the same grants, so that tokens can be rotated. `serve` and `doctor` read the file.
+An admin's token may also see and set the policies of what it is granted. Several tokens may have the same grants, so
+that tokens can be rotated. `serve` and `doctor` read the file.
 """
 
 import datetime
@@ -44,6 +45,7 @@ class _Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     token: Annotated[str, Meta(min_length=20, max_length=1024, pattern=r"^[\x21-\x7e]+$")] = ""
     sha256: Annotated[str, Meta(pattern="^([0-9a-f]{64})?$")] = ""
     expires: Annotated[datetime.datetime, Meta(tz=True)] | None = None
+    admin: bool = False
 
 
 class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -51,20 +53,22 @@ class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Token(msgspec.Struct, frozen=True):
-    """A known token. `digest`: its SHA-256; `name`: for people and logs; `expires_us` None: never expires."""
+    """A known token. `digest`: its SHA-256; `name`: for people and logs; `expires_us` None: never expires. `admin`:
+    whether it may see and set policies."""
 
     name: str
     digest: bytes
     grants: tuple[Grant, ...]
     expires_us: int | None
+    admin: bool = False
 
     def covers(self, scope: Scope) -> bool:
         """Whether one of the token's grants includes this scope."""
         return any(grant.covers(scope) for grant in self.grants)
 
     def own_scope(self, sidecars: Scope) -> Scope | None:
-        """The scope of this token's requests that name none: the sidecar's own if the token covers it, else the
-        token's only scope (decision 003). None if the token has no such scope, or several."""
+        """The scope for requests of this token that name no scope: the sidecar's own if the token covers it, else the
+        token's only scope (decision 003). None if the token has no scope of its own, or several."""
         if self.covers(sidecars):
             return sidecars
         if len(self.grants) == 1 and ANY not in (self.grants[0].tenant_id, self.grants[0].project_id):
@@ -120,7 +124,7 @@ def _token(path: Path, entry: _Entry) -> Token:
         raise CannotUse(f"{path}: {entry.name}: either `token` or `sha256` is expected")
     digest = bytes.fromhex(entry.sha256) if entry.sha256 else digest_of(entry.token)
     expires_us = None if entry.expires is None else int(entry.expires.timestamp() * 1_000_000)
-    return Token(entry.name, digest, entry.grants, expires_us)
+    return Token(entry.name, digest, entry.grants, expires_us, entry.admin)
 
 
 def digest_of(token: str) -> bytes:

@@ -16,7 +16,7 @@ _TENANTS = 10_000
 
 
 class CallLimits(msgspec.Struct, frozen=True):
-    """The limits, named like their settings, which hold the defaults. `requests_per_second` 0: no limit."""
+    """The limits, each named like its setting. The settings hold the defaults. `requests_per_second` 0: no limit."""
 
     concurrent_calls: int
     open_streams: int

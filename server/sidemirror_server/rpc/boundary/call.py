@@ -1,4 +1,4 @@
-"""What a handler knows of its call besides the request: scope, request id, deadline and clock."""
+"""The facts that a handler gets about its call besides the request: scope, request id, deadline and clock."""
 
 from collections.abc import Callable
 from typing import Any, TypeAlias
@@ -30,11 +30,11 @@ class Call(Struct, frozen=True):
     # Without an access file there is nothing to check, and the field is None.
     barred: Callable[[], SidemirrorError | None] | None = None
 
-    # Whose call it is; None without an access file, when everybody may see everything.
+    # The caller's token; None without an access file: then every caller may see everything.
     caller: Token | None = None
 
     def check_scope(self, tenant_id: str, project_id: str) -> None:
-        """Checks what a later request of the client's stream names: nothing, or what the first one did. Raises
+        """Checks that a later request of the client's stream names no scope, or the scope of the first request. Raises
         BadInput."""
         named = (("tenant_id", tenant_id, self.scope.tenant_id), ("project_id", project_id, self.scope.project_id))
         for field, given, begun in named:
@@ -56,8 +56,8 @@ class Call(Struct, frozen=True):
 
     def make_id(self, given: str = "", part: str = "") -> str:
         """The id of a record that the call creates: `given` if the client chose one, else derived from request_id and
-        content, else new. The content counts because a request_id becomes free again after a day. `part` tells apart
-        the records of one call."""
+        content, else new. It derives from the content too, because a request_id may be reused after a day. `part` tells
+        apart the records of one call."""
         if given:
             return given
         if self.request_id:

@@ -1,4 +1,4 @@
-"""Cheap spans for calls, with only what the SDK's processors and exporters read.
+"""Cheap spans for calls, with only the fields that the SDK's processors and exporters read.
 
 The SDK's own span allocates locks, a bounded dictionary and two bounded lists, and is copied when it ends. A call's
 span needs none of these: it ends, and sometimes has an error code. So its start makes only the ids and the sampler's
@@ -40,7 +40,7 @@ _UNSET = Status(StatusCode.UNSET)
 _SAMPLED = 0x01
 # The W3C's flag for a random trace id; the API names it since 1.40.
 _RANDOM = 0x02
-# The SDK's processor classes, and their methods that do nothing before a span has ended.
+# The SDK's processor classes, whose own methods do nothing before a span has ended.
 _IDLE = (sdk.SpanProcessor, BatchSpanProcessor, SimpleSpanProcessor)
 _UNUSED_STARTS = tuple(kind.on_start for kind in _IDLE)
 _UNUSED_ENDINGS = tuple(getattr(kind, "_on_ending", None) for kind in _IDLE)
@@ -145,7 +145,7 @@ class CallSpan(Span):
             return
         self._has_ended = True
         made_by = self._made_by
-        # Positional, in the SDK's order since 1.11: keywords take two to four times as long.
+        # Positional arguments, in the SDK's order since 1.11: keyword arguments take two to four times as long.
         made_by.on_end(
             sdk.ReadableSpan(
                 self._name,

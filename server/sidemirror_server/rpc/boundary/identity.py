@@ -1,4 +1,4 @@
-"""The caller and scope of each call: from the call's token, or without an access file from the settings alone."""
+"""The caller and scope of each call: from the call's token, or from the settings if there is no access file."""
 
 import asyncio
 import hmac
@@ -106,8 +106,8 @@ class Identity:
         return token.expires_us is not None and self._clock is not None and self._clock.now_us() >= token.expires_us
 
     def _token_of(self, digest: bytes) -> Token | None:
-        """The token with this digest. The comparison takes constant time. The look-up does not, but its timing helps no
-        attacker, who cannot choose a single byte of a digest."""
+        """The token with this digest. The comparison takes constant time. The timing of the look-up varies, but helps
+        no attacker: nobody can choose a byte of a digest."""
         listed = () if self._tokens is None else self._tokens()
         if listed is not self._listed:
             self._listed, self._known = listed, {token.digest: token for token in listed}

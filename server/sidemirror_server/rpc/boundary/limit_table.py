@@ -51,6 +51,8 @@ LONG = Text(bytes=LONGEST_TEXT_BYTES)
 NAME = Text(chars=256)
 TOKENS = Number(0, 1_000_000_000)
 SCORE = Number(0, 1)
+# A century at most, as in settings: stores can represent the resulting time.
+DAYS = Number(0, 36_500)
 MESSAGES = Count(100)
 # A goal of this id would share its key in Redis with the list of recent goals (decision 028).
 TAKEN_GOAL_IDS = ("recent_goals",)
@@ -98,6 +100,10 @@ TABLE: dict[str, Rule] = {
     "ToolResult.name": NAME,
     "TurnEvent.kind": Required(),
     "ShouldReflectRequest.target": Required(),
+    "EraseRequest.target": Required(),
+    "EraseRequest.turn_id": Id(required=True),
+    "EraseRequest.session_id": Id(required=True),
+    "EraseRequest.subject_id": Id(required=True),
     "RunTurnRequest.events": EVENTS,
     "ReportEventsRequest.events": EVENTS,
     "ReportEventsRequest.turn_id": Id(required=True),
@@ -126,6 +132,7 @@ TABLE: dict[str, Rule] = {
     "reflection_id": Id(required=True),
     "related_memory_ids": Count(100, chars=128),
     "receipt_ids": Count(32, chars=128),
+    "subject_ids": Count(16, chars=128),
     "source_event_ids": Count(100, chars=128),
     "tags": Count(32, chars=64),
     "error_categories": Count(32),
@@ -175,6 +182,19 @@ TABLE: dict[str, Rule] = {
     "objective": Text(bytes=256 * 1024, not_blank=True),
     "output_summary": LONG,
     "max_items": Number(0, 10),
+    "RetentionPolicy.spend_days": DAYS,
+    "RetentionPolicy.critique_days": DAYS,
+    "RetentionPolicy.memory_days": DAYS,
+    "RetentionPolicy.memory_importance": SCORE,
+    "RetentionPolicy.memory_count": Number(0, 1_000_000_000),
+    "RetentionPolicy.trace_days": DAYS,
+    "Policy.caps": Count(20),
+    "PolicyCap.purpose": NAME,
+    "PolicyCap.tokens_per_day": Number(0, 1_000_000_000_000),
+    "PolicyCap.usd_per_day": Number(0, 1_000_000),
+    "AdvicePolicy.off": Count(3),
+    "AdvicePolicy.silenced_ids": Count(100, chars=128),
+    "SetPolicyRequest.policy": Required(),
     "GoalTask.name": NAME,
     "ReportGoalRequest.goal_id": GOAL,
     "ReportGoalRequest.tasks": Count(100),

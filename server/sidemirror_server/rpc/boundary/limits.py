@@ -112,7 +112,7 @@ _Plain = tuple[str, int, int, bool, Check]
 
 
 def _plain(field: FieldDescriptor, made: _Made) -> _Plain | None:
-    """The field as `_texts` takes it, if it is a single text without reserved ids or a test for blanks; else None."""
+    """The field in the form for `_texts`; None unless it is a single text without reserved ids or a test for blanks."""
     if field.is_repeated or field.cpp_type != FieldDescriptor.CPPTYPE_STRING:
         return None
     rule = _rule(field, made)
@@ -132,8 +132,8 @@ def _plain(field: FieldDescriptor, made: _Made) -> _Plain | None:
 
 
 def _texts(fields: tuple[_Plain, ...]) -> Check:
-    """Checks text fields together. Events are mostly text, and nearly all of it passes by its length: a function call
-    for each field would cost several times that test."""
+    """Checks text fields together. Nearly all texts of events pass by their length alone, and a function call for each
+    field would cost several times as much as that test."""
 
     def check(message: Message, prefix: str, found: list[Violation]) -> None:
         for name, least, most, printable, whole in fields:
@@ -212,7 +212,7 @@ def _field(field: FieldDescriptor, made: _Made) -> list[Check]:
 
 
 def _rule(field: FieldDescriptor, made: _Made) -> Rule | None:
-    """The field's rule in the table; the server's own limit replaces a higher one of long texts."""
+    """The field's rule in the table; a lower limit of the server's own replaces the limit of a long text."""
     rule = TABLE.get(f"{_owner(field)}.{field.name}", TABLE.get(field.name))
     return Text(bytes=min(LONGEST_TEXT_BYTES, made.text_bytes)) if rule == LONG else rule
 

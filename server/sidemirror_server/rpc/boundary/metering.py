@@ -8,7 +8,7 @@ from sidemirror_server.vocabulary.telemetry import CALLS
 
 
 class Metering:
-    """Wraps handlers if it is on, else returns them unchanged."""
+    """Wraps handlers if metrics are on, else returns them unchanged."""
 
     def __init__(self, *, on: bool) -> None:
         self._on = on

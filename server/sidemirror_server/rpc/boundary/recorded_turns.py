@@ -1,6 +1,6 @@
 """Reads recorded turns, after a short wait for the newest entries to become durable.
 
-Streams do not wait for the disk. The wait lets an agent read what it was told a moment ago.
+Streams do not wait for the disk. The wait lets an agent read entries that it received a moment ago.
 """
 
 import asyncio

@@ -26,7 +26,7 @@ def digest_of(content: bytes) -> bytes:
     return blake2b(content, digest_size=16).digest()
 
 
-# An answer, and whether it binds its request_id. An attempt without a result, such as a failed model call, does not.
+# An answer, and whether it binds its request_id. A failed model call or another attempt without a result binds none.
 Served: TypeAlias = tuple[bytes, bool]
 
 

@@ -16,8 +16,8 @@ _FORBIDDEN = 0o037
 # Seconds between two checks of a file, at least. Chosen here: a check costs a few µs, and a rotation takes longer.
 LOOK_EVERY_S = 1.0
 # Seconds for which files must be empty or gone before that counts. Chosen here: a file that is rewritten or replaced is
-# gone for less. With a check a second and a stream's check of its token every 5 s (`rpc/boundary/streams.py`), a
-# revocation takes less than 10 s.
+# missing for less time. With a check a second and a stream's check of its token every 5 s (`rpc/boundary/streams.py`),
+# a revocation takes less than 10 s.
 EMPTY_FOR_S = 2.0
 
 # Changes with the state of the files (`signature_of`).
@@ -34,13 +34,13 @@ class Emptied(CannotUse):
 
 
 def read_secret(path: Path) -> bytes:
-    """The file's content. Raises Emptied when it is missing; CannotUse when others than its owner and group may
-    read it, or others than its owner may write it."""
+    """The file's content. Raises Emptied when it is missing; CannotUse when users other than its owner and group may
+    read it, or users other than its owner may write it."""
     return _read(path, is_secret=True)
 
 
 def read_public(path: Path) -> bytes:
-    """The file's content, without a check of who may read it. Raises Emptied when it is missing, CannotUse."""
+    """The file's content, without a check of who may read it. Raises Emptied when it is missing, and CannotUse."""
     return _read(path, is_secret=False)
 
 
@@ -97,14 +97,14 @@ class Reread(Generic[T]):
         when_empty: T | None = None,
     ) -> None:
         """`make` raises CannotUse, which only the constructor passes on. `told` is called after each change: with that
-        error, or with None when the new value is in use; for Emptied only once it has lasted EMPTY_FOR_S. `when_empty`:
-        the value from then on; None: the old value stays."""
+        error, or with None when the new value is in use. Emptied is reported only after EMPTY_FOR_S. `when_empty`: the
+        value from then on; None: the old value stays."""
         self._paths = paths
         self._make = make
         self._clock = clock
         self._told = told
         self._when_empty = when_empty
-        # The start of the files' emptiness, and the error; None if they are not empty, or `told` was called.
+        # When the files became empty, and the error; None if they are not empty or `told` has been called.
         self._empty: tuple[float, Emptied] | None = None
         self._signature = signature_of(paths)
         self._looked_s = clock.monotonic_s()
@@ -126,7 +126,7 @@ class Reread(Generic[T]):
         try:
             self._made = self._make()
         except Emptied as error:
-            # The time counts from the first look, also when an emptied file is removed later.
+            # The time runs from the first check, even if an emptied file is removed later.
             self._empty = (self._empty[0] if self._empty else now_s, error)
         except CannotUse as error:
             self._empty = None

@@ -29,8 +29,8 @@ Begin: TypeAlias = Callable[[Any], Call]
 
 
 class Unary(msgspec.Struct, frozen=True):
-    """One request, one answer. `complete` adds what must not be stored with an answer. `binds` says whether an answer
-    binds its request_id; without it every answer does."""
+    """One request, one answer. `complete` adds the parts that must not be stored with an answer. `binds` says whether
+    an answer binds its request_id; None: every answer does."""
 
     serve: Callable[[Any, Call], Awaitable[Message]]
     complete: Complete | None = None

@@ -15,8 +15,8 @@ _SOONEST_S = 0.05
 # Seconds between two checks of a stream's token, unless heartbeats come sooner. Chosen here: a removed token stops
 # working within seconds, and thousands of streams cost little.
 _LOOK_AT_TOKEN_S = 5.0
-# Seconds in which an ending stream must send `closing`. After that its call is cancelled, because a client that reads
-# nothing would hold it for ever. Chosen here: the store may be down, and the agent's events become durable first.
+# Seconds in which an ending stream must send `closing`. Then its call is cancelled, because a client that reads nothing
+# would hold it for ever. Chosen here: the agent's events must be durable first, and the store may be down.
 _STAYS_S = 60.0
 
 
@@ -25,7 +25,7 @@ class StreamLimits(msgspec.Struct, frozen=True):
 
     # The interval of heartbeats on a stream that sends nothing else.
     heartbeat_s: float = 20.0
-    # A stream ends when the agent sends nothing for this long. Watches do not: their agents have nothing to send.
+    # A stream ends when the agent sends nothing for this long. This does not apply to watches, which only receive.
     idle_s: float = 600.0
     # Any stream ends at this age; 0: never.
     age_s: float = 86_400.0
@@ -191,9 +191,9 @@ class StreamTimes:
 
 
 class Lasting:
-    """Ends a stream that cannot send `closing` itself, or has not begun, by cancelling its task. It does so when the
-    stream is over (`StreamTimes.over`), and on shutdown if the client streams or the stream only `follows`. Enter and
-    leave it in the serving task."""
+    """Cancels the task of a stream that cannot send `closing` itself or has not begun. This happens when the stream is
+    over (`StreamTimes.over`), and on shutdown if the client streams or the stream only `follows`. Enter and leave it in
+    the serving task."""
 
     def __init__(self, streams: Streams, clock: Clock, *, takes_stream: bool, follows: bool = False) -> None:
         """`takes_stream`: the client streams, and must not be idle. `follows`: the stream reports work that goes on
@@ -229,7 +229,7 @@ class Lasting:
             self._times.heard()
 
     def hand_over(self) -> None:
-        """Stops watching the times: the handler does so from now on."""
+        """Stops enforcing the time limits, because the handler now enforces them."""
         if self._times is not None:
             self._times.close()
             self._times = None

@@ -1,4 +1,4 @@
-"""The watches of one topic, which follow its log as it grows. They read the log alone, so nothing they show can be
+"""The watches of one topic, which follow its log as it grows. They read only the log, so nothing they show can be
 lost."""
 
 from collections.abc import AsyncGenerator, Awaitable, Callable
@@ -22,7 +22,7 @@ WatchRequest: TypeAlias = pb.WatchTurnsRequest | goal_reflection_pb2.WatchGoalRe
 
 
 class Watches:
-    """What the watches of one topic share."""
+    """The parts that all watches of one topic share."""
 
     def __init__(self, log: Log, topic: str, bell: Bell, streams: Streams) -> None:
         self.looks = SharedReads(log, topic)

@@ -1,4 +1,4 @@
-"""The material of a verdict: from the request, and from the turn for what the request leaves out."""
+"""The material of a verdict: taken from the request, with missing parts taken from the turn."""
 
 from sidemirror.v1 import critique_pb2 as pb
 from sidemirror_server.critique.material import ARGUMENTS_CHARS, CritiqueMaterial, ToolEvidence, material_of

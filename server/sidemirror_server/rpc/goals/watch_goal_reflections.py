@@ -26,7 +26,7 @@ def watch_goal_reflections(
         return entry.at_us + KEPT_FOR_US > call.clock.now_us()
 
     async def past_gap(after: int) -> int | None:
-        # In this order: an entry that is pruned between the two reads is either in the page or counted in `gone`.
+        # The page is read first: an entry pruned between the two reads is either in the page or counted in `gone`.
         page = await watches.looks.page(call.scope, None, after)
         gone: int = await watches.looks.shared((call.scope, "gone"), lambda: journal.gone_up_to(call.scope, TOPIC))
         kept = [entry.position for entry in page if is_told(entry)]

@@ -57,7 +57,7 @@ def check_free(setting: str, address: str) -> None:
     """Checks that the setting's host:port can be bound at one of the host's addresses. Raises CannotListen with the
     reason, which gRPC would only log.
 
-    Of two servers that check at the same time, one always succeeds: only a listening socket is in the way, and a failed
+    If two servers check at the same time, one always succeeds: only a listening socket makes a check fail, and a failed
     check does not listen.
     """
     host, _, port = address.rpartition(":")
@@ -69,7 +69,7 @@ def check_free(setting: str, address: str) -> None:
     for family, kind, protocol, _, place in found:
         try:
             with socket.socket(family, kind, protocol) as own:
-                # As gRPC does: the sockets of closed connections are not in the way.
+                # gRPC sets this too: the sockets of closed connections then do not block the address.
                 own.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
                 own.bind(place)
                 own.listen(1)
@@ -84,7 +84,7 @@ def check_free(setting: str, address: str) -> None:
 
 @contextlib.contextmanager
 def held_socket(path: Path, group: str = "") -> Iterator[str]:
-    """The address of a Unix socket that only this process may bind: gRPC itself would take it from a running server.
+    """The address of a Unix socket that this process holds: gRPC alone would take the socket from a running server.
 
     Creates the folder with mode 0750 if it is missing, for `group` if one is named. Removes the socket of a server that
     died. Raises CannotListen.

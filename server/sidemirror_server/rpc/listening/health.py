@@ -6,13 +6,13 @@ from grpc_health.v1.health import aio as health_aio
 
 from sidemirror_server.rpc.listening.addresses import CannotListen, check_free
 
-# No token is needed, so one client can use little. Chosen here: the kubelet has one or two calls open.
+# Callers need no token, so the limit is low. Chosen here: the kubelet has one or two calls open.
 _CALLS_AT_ONCE = 50
 _LONGEST_REQUEST_BYTES = 4_096
 
 
 class HealthListener:
-    """A server with the health service alone. It answers until the main server has stopped."""
+    """A server with only the health service. It answers until the main server has stopped."""
 
     def __init__(self, health: health_aio.HealthServicer, address: str) -> None:
         """Listens at once, and serves after `start`. Raises CannotListen when the address is in use."""

@@ -61,7 +61,7 @@ def _handler(boundary: Boundary, method: MethodDescriptor, rpc: Rpc) -> Handler:
 class _Unregistered:
     """A server to which generated code adds its handlers by name only.
 
-    For each registered handler grpc.aio keeps a task that waits for its next call, and asks all these tasks at every
+    For each registered handler grpc.aio keeps a task that waits for its next call, and checks all these tasks at every
     call. With our 50 methods that costs at least a tenth of a small call's CPU. A look-up by name takes a few
     microseconds.
     """

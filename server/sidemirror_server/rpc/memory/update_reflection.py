@@ -44,7 +44,7 @@ async def update_reflection(
 
 
 def _revision(request: pb.UpdateReflectionRequest, revision_id: str) -> Revision:
-    """The revision of a request: the fields of its mask, or without a mask those that are set. Raises BadInput."""
+    """The revision of a request: the fields in its mask; without a mask, all that are set. Raises BadInput."""
     changes = request.changes
     are_set = {field.name for field, _ in changes.ListFields()}
     paths = list(request.update_mask.paths) or [name for name in _READERS if name in are_set]

@@ -1,5 +1,6 @@
 """GetServerInfo: what this server is, and what it has spent."""
 
+import asyncio
 import datetime
 
 from sidemirror.v1 import sidecar_pb2 as pb
@@ -14,9 +15,12 @@ from sidemirror_server.thinking.config import ThinkingConfig
 from sidemirror_server.vocabulary.budget import TurnBudget
 from sidemirror_server.vocabulary.errors import StoreUnavailable
 from sidemirror_server.vocabulary.scope import Scope
+from sidemirror_server.vocabulary.store_clock import StoreClock
 
 # How many days of spend are reported. Chosen here: a week shows whether today is unusual.
 _DAYS = 7
+# How long the answer waits for the store. Chosen here: the commands wait for 2 s or more, so they learn of an outage.
+_SPEND_S = 1.0
 _EPOCH = datetime.date(1970, 1, 1)
 _LEVELS = numbers_of(Level, pb.SpendLevel)
 
@@ -26,11 +30,13 @@ async def get_server_info(
 ) -> pb.GetServerInfoResponse:
     spend: tuple[Spend, ...] = ()
     caps: tuple[CapState, ...] = ()
+    spend_unknown = False
     try:
-        spend = await spending.spent(call.scope, _DAYS)
-        caps = tuple(cap for cap in await spending.caps(call.scope) if _may_see(call.caller, cap.level, call.scope))
-    except StoreUnavailable:
-        pass  # the answer's `stores` reports the outage
+        async with asyncio.timeout(_SPEND_S):
+            spend = await spending.spent(call.scope, _DAYS)
+            caps = tuple(cap for cap in await spending.caps(call.scope) if _may_see(call.caller, cap.level, call.scope))
+    except (StoreUnavailable, TimeoutError):
+        spend, spend_unknown = (), True
     own = info.own_scope if call.caller is None else call.caller.own_scope(info.own_scope)
     return pb.GetServerInfoResponse(
         version=info.version,
@@ -53,11 +59,20 @@ async def get_server_info(
         limits=info.limits,
         spend=[_spend_to_wire(one) for one in spend],
         spend_caps=[_cap_to_wire(cap, call.clock.now_us()) for cap in caps],
+        spend_unknown=spend_unknown,
+        store_clock=_clock_to_wire(info.store_clock),
     )
 
 
+def _clock_to_wire(clock: StoreClock) -> pb.StoreClock:
+    wire = pb.StoreClock(doubt=clock.doubt)
+    if clock.is_measured:
+        wire.ahead.FromMicroseconds(clock.ahead_us)
+    return wire
+
+
 def _may_see(caller: Token | None, level: Level, scope: Scope) -> bool:
-    """Whether the token is good for everybody whose spending the level counts: what a sum leaves over is others'."""
+    """Whether the token covers every scope that the level counts; else the sum would reveal the spending of others."""
     if caller is None:
         return True
     counted = {Level.PROJECT: scope, Level.TENANT: Scope(scope.tenant_id, ANY)}.get(level, Scope(ANY, ANY))

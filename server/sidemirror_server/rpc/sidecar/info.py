@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 import msgspec
 
 from sidemirror_server.vocabulary.scope import Scope
+from sidemirror_server.vocabulary.store_clock import StoreClock
 
 
 class StoreFacts(msgspec.Struct, frozen=True):
@@ -34,3 +35,4 @@ class ServerInfo(msgspec.Struct, frozen=True):
     stores: tuple[StoreFacts, ...]
     models: tuple[ModelFacts, ...]
     limits: Mapping[str, int]
+    store_clock: StoreClock

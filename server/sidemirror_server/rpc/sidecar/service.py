@@ -1,13 +1,25 @@
-"""SidecarService: the table of its RPC."""
+"""SidecarService: the table of its RPCs."""
 
 from functools import partial
 
 from sidemirror_server.models.spending import Spending
+from sidemirror_server.policy.in_force import PoliciesInForce
 from sidemirror_server.rpc.boundary.services import SIDECAR, ServiceTable, Unary
+from sidemirror_server.rpc.sidecar.erase import erase
+from sidemirror_server.rpc.sidecar.get_policy import get_policy
 from sidemirror_server.rpc.sidecar.get_server_info import get_server_info
 from sidemirror_server.rpc.sidecar.info import ServerInfo
+from sidemirror_server.rpc.sidecar.list_tombstones import list_tombstones
+from sidemirror_server.rpc.sidecar.set_policy import set_policy
 
 
-def sidecar_service(info: ServerInfo, spending: Spending) -> ServiceTable:
+def sidecar_service(info: ServerInfo, spending: Spending, policies: PoliciesInForce) -> ServiceTable:
     """The table of SidecarService."""
-    return ServiceTable(SIDECAR, GetServerInfo=Unary(partial(get_server_info, info, spending)))
+    return ServiceTable(
+        SIDECAR,
+        GetServerInfo=Unary(partial(get_server_info, info, spending)),
+        Erase=Unary(erase),
+        ListTombstones=Unary(list_tombstones),
+        GetPolicy=Unary(partial(get_policy, policies)),
+        SetPolicy=Unary(partial(set_policy, policies)),
+    )

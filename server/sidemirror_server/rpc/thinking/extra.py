@@ -1,4 +1,4 @@
-"""Converter for what a reflection's request adds to its turn."""
+"""Converter for the messages and tool results that a request for a reflection adds to its turn."""
 
 from sidemirror.v1 import thinking_pb2 as pb
 from sidemirror_server.rpc.wire.common import has_failed

@@ -44,7 +44,7 @@ def _said(turn: LiveTurn, directive_id: DirectiveId) -> tuple[Reflection, int] |
 
 
 def _made(turn: LiveTurn, directive_id: DirectiveId) -> tuple[Reflection, int] | None:
-    """As `_said`; raises the turn's error if the turn is lost, because nothing makes the reflection then."""
+    """Like `_said`, but raises the turn's error if the turn is lost, because the reflection is then never made."""
     said = _said(turn, directive_id)
     if said is None and turn.lost is not None:
         raise turn.lost

@@ -136,7 +136,7 @@ class _TurnStream:
         places = self._conductor.report(self._turn, events_of(wires, self._turn.state.turn_id, call, first))
         self._places.extend(places)
         self._received += len(places)
-        # Counted here too, not only in `compose`: they would pile up if the agent reads nothing.
+        # Also counted here, not only in `compose`: places would pile up while the agent reads nothing.
         self._count_durable()
         # Events that the turn already has wake no other listener, but are acknowledged too.
         self._listener.wake()
@@ -222,8 +222,8 @@ class _TurnStream:
             raise self._times.end()
 
     def read_ended(self, reader: "asyncio.Task[None]") -> None:
-        """The reader has ended. Retrieves its exception: a cancelled stream does not, and asyncio would log the
-        exception as never retrieved."""
+        """The reader has ended. Retrieves its exception, because a cancelled stream leaves it unread and asyncio would
+        log it as never retrieved."""
         if not reader.cancelled():
             reader.exception()
         self._listener.wake()
@@ -242,8 +242,7 @@ class _TurnStream:
         return directive_to_wire(directive, self._turn.state.turn_id, said.sequence)
 
     def _unrecorded(self, response: pb.RunTurnResponse) -> pb.TurnDirective:
-        """Adds a directive to the response that is not in the turn's record. It is filled in place, which saves a
-        copy."""
+        """Adds an unrecorded directive to the response. The directive is filled in place, which saves a copy."""
         wire = response.directives.add(turn_id=self._turn.state.turn_id)
         write_time(wire.time, self._call.clock.now_us())
         return wire

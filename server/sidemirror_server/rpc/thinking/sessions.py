@@ -15,7 +15,7 @@ from sidemirror_server.vocabulary.ids import SessionId
 
 
 async def read_session(sessions: Sessions, conductor: Conductor, call: Call, session_id: str) -> SessionRecord:
-    """The session, after a short wait for what its turns have just recorded. Raises NotFound."""
+    """The session, after a short wait for entries that its turns have just recorded. Raises NotFound."""
     await given_a_moment(conductor.settle_session(call.scope, SessionId(session_id)))
     record = await sessions.get(call.scope, SessionId(session_id))
     if record is None:

@@ -35,7 +35,7 @@ async def should_reflect(
 async def _between_turns(
     sessions: Sessions, conductor: Conductor, session_id: str, call: Call
 ) -> pb.ShouldReflectResponse:
-    """The decision for a session without an open turn: by its configuration, turn count and tool errors left over."""
+    """The decision for a session without an open turn, from its configuration, turn count and left-over tool errors."""
     await conductor.settle_session(call.scope, SessionId(session_id))
     record = await sessions.get(call.scope, SessionId(session_id))
     if record is None:

@@ -31,8 +31,8 @@ async def update_session(
 
 
 def _masked(wish: ThinkingWish, request: pb.UpdateSessionRequest) -> ThinkingWish:
-    """The fields that the request changes: without a mask those that are set, else those that the mask names. A named
-    field that is not set gets its default. Raises BadInput."""
+    """The fields that the request changes: those that the mask names, or those that are set if there is no mask. A
+    named field that is not set gets its default. Raises BadInput."""
     if not request.HasField("update_mask"):
         return wish
     named: set[str] = set()

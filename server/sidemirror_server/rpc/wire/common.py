@@ -17,8 +17,8 @@ K = TypeVar("K", bound=Enum | str)
 
 
 def numbers_of(kinds: Iterable[K], wire: Any) -> dict[K, Any]:
-    """Each member of our enum, or each name → its number in the wire enum, whose names have the enum's name as prefix
-    (buf's rule). Raises ValueError for one that the wire enum lacks."""
+    """Each member of our enum, or each name → its number in the wire enum, in which every name has the enum's name as
+    its prefix (buf's rule). Raises ValueError for a name that the wire enum lacks."""
     prefix = re.sub(r"(?<!^)(?=[A-Z])", "_", wire.DESCRIPTOR.name)
     names = {kind: kind.name if isinstance(kind, Enum) else kind for kind in kinds}
     return {kind: wire.Value(f"{prefix}_{name}".upper()) for kind, name in names.items()}

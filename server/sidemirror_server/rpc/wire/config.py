@@ -38,7 +38,7 @@ def budget_of(budget: pb.TurnBudget) -> TurnBudget:
 
 
 def config_to_wire(config: ThinkingConfig) -> pb.ThinkingConfig:
-    """A configuration, every field set."""
+    """A configuration with every field set."""
     return pb.ThinkingConfig(
         level=LEVEL_NUMBERS[config.level.value],
         reflect_every=config.reflect_every,

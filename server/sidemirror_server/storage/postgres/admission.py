@@ -58,7 +58,7 @@ async def admit(connection: asyncpg.Connection, known: Sequence[PostgresMigratio
 
 
 async def look(connection: asyncpg.Connection) -> tuple[PostgresFacts, tuple[str, ...]]:
-    """The facts about the server, and the reasons why the connection may not be used, the gravest first. Does not check
+    """The facts about the server, and the reasons why the connection may not be used, the worst first. Does not check
     the schema's version. Runs in the caller's transaction."""
     found = await connection.fetchrow(_SQL["role"])
     standing = PostgresFacts(commit_waits=found["synchronous_commit"] != "off", is_durable=found["fsync"] == "on")

@@ -26,7 +26,7 @@ class Connections:
         self, connect: Callable[[], Awaitable[asyncpg.Connection]], most: int, wait_s: float, idle_s: float
     ) -> None:
         """`most`: connections at once. `wait_s`: the time limit for a free place, and again for a new connection. Idle
-        connections are closed after `idle_s` seconds, except the last used."""
+        connections are closed after `idle_s` seconds, except the one used last."""
         self._connect = connect
         self._most = most
         self._wait_s = wait_s

@@ -6,7 +6,7 @@ from sidemirror_server.critique.record import CritiqueOutcome
 from sidemirror_server.critique.statistics import Figures
 from sidemirror_server.critique.store import FIRST_CRITIQUE, CritiqueKey, CritiqueRecord, critique_of
 from sidemirror_server.storage.postgres.database import PostgresDatabase
-from sidemirror_server.storage.sql import load_statements
+from sidemirror_server.storage.sql import ids_of, load_statements
 from sidemirror_server.vocabulary.errors import NotFound
 from sidemirror_server.vocabulary.scope import Scope, Serves
 
@@ -20,7 +20,7 @@ class PostgresCritiques:
         self._database = database
 
     async def keep(self, scope: Scope, critique: CritiqueRecord) -> CritiqueRecord:
-        key = (scope.tenant_id, scope.project_id, critique.critique_id)
+        key = (*ids_of(scope), critique.critique_id)
         values = (
             *(critique.created_us, critique.provider, critique.confidence_ppm, critique.revise),
             *(critique.turn_id, critique.session_id, critique.body),
@@ -31,45 +31,37 @@ class PostgresCritiques:
         return critique_of(*row)
 
     async def get(self, scope: Scope, critique_id: str) -> CritiqueRecord | None:
-        async with self._database.transaction(scope, reads_only=True) as transaction:
-            row = await transaction.first(_SQL["get"], scope.tenant_id, scope.project_id, critique_id)
+        row = await self._database.first(scope, _SQL["get"], critique_id)
         return None if row is None else critique_of(*row)
 
     async def list(
         self, scope: Scope, turn_id: str | None, session_id: str | None, after: CritiqueKey | None, limit: int
     ) -> tuple[CritiqueRecord, ...]:
         place = after or FIRST_CRITIQUE
-        wanted = (scope.tenant_id, scope.project_id, place.created_us, place.critique_id, limit)
-        async with self._database.transaction(scope, reads_only=True) as transaction:
-            if turn_id is not None:
-                rows = await transaction.fetch(_SQL["list_of_turn"], *wanted, turn_id, session_id)
-            elif session_id is not None:
-                rows = await transaction.fetch(_SQL["list_of_session"], *wanted, session_id)
-            else:
-                rows = await transaction.fetch(_SQL["list"], *wanted)
+        wanted = (place.created_us, place.critique_id, limit)
+        if turn_id is not None:
+            rows = await self._database.fetch(scope, _SQL["list_of_turn"], *wanted, turn_id, session_id)
+        elif session_id is not None:
+            rows = await self._database.fetch(scope, _SQL["list_of_session"], *wanted, session_id)
+        else:
+            rows = await self._database.fetch(scope, _SQL["list"], *wanted)
         return tuple(critique_of(*row) for row in rows)
 
     async def report(self, scope: Scope, critique_id: str, outcome: CritiqueOutcome) -> None:
         values = (outcome.outcome, outcome.score, outcome.reported_us)
-        async with self._database.transaction(scope) as transaction:
-            key = (scope.tenant_id, scope.project_id, critique_id)
-            if await transaction.change(_SQL["report"], *key, *values) == 0:
-                raise NotFound("critique", critique_id)
+        if await self._database.change(scope, _SQL["report"], critique_id, *values) == 0:
+            raise NotFound("critique", critique_id)
 
     async def figures(
         self, scope: Scope, start_us: int, end_us: int, bucket_us: int | None, provider: str | None
     ) -> tuple[Figures, ...]:
-        wanted = (scope.tenant_id, scope.project_id, start_us, end_us, bucket_us, provider)
-        async with self._database.transaction(scope, reads_only=True) as transaction:
-            rows = await transaction.fetch(_SQL["figures"], *wanted)
+        rows = await self._database.fetch(scope, _SQL["figures"], start_us, end_us, bucket_us, provider)
         return tuple(Figures(*row) for row in rows)
 
     async def forget(self, serves: Serves, before_us: int, limit: int) -> int:
         forgotten = 0
         async with self._database.transaction(None) as transaction:
             rows = await transaction.fetch_served(serves, limit, _SQL["old"], before_us)
-            for scope in dict.fromkeys(Scope(row[0], row[1]) for row in rows):
-                await transaction.enter(scope)
-                ids = [row[2] for row in rows if Scope(row[0], row[1]) == scope]
-                forgotten += await transaction.change(_SQL["forget"], scope.tenant_id, scope.project_id, ids)
+            async for scope, (ids,) in transaction.by_scope(rows):
+                forgotten += await transaction.change(_SQL["forget"], *ids_of(scope), ids)
         return forgotten

@@ -15,7 +15,7 @@ FROM sidemirror.critiques
 WHERE tenant_id = $1 AND project_id = $2 AND critique_id = $3
 
 -- name: list
--- The critiques of a scope, newest first, from a cursor on.
+-- The critiques of a scope, newest first, after a cursor.
 SELECT critique_id, created_us, provider, confidence_ppm, revise, turn_id, session_id, body, outcome, score, reported_us
 FROM sidemirror.critiques
 WHERE tenant_id = $1 AND project_id = $2 AND (created_us, critique_id) < ($3, $4)
@@ -23,7 +23,7 @@ ORDER BY created_us DESC, critique_id DESC
 LIMIT $5
 
 -- name: list_of_turn
--- As `list`, of one turn. With $7, only critiques of that session.
+-- Like `list`, for one turn. With $7, only critiques of that session.
 SELECT critique_id, created_us, provider, confidence_ppm, revise, turn_id, session_id, body, outcome, score, reported_us
 FROM sidemirror.critiques
 WHERE tenant_id = $1 AND project_id = $2 AND turn_id = $6 AND turn_id <> ''
@@ -32,7 +32,7 @@ ORDER BY created_us DESC, critique_id DESC
 LIMIT $5
 
 -- name: list_of_session
--- As `list`, of one session.
+-- Like `list`, for one session.
 SELECT critique_id, created_us, provider, confidence_ppm, revise, turn_id, session_id, body, outcome, score, reported_us
 FROM sidemirror.critiques
 WHERE tenant_id = $1 AND project_id = $2 AND session_id = $6 AND session_id <> ''
@@ -47,9 +47,9 @@ SET outcome = $4, score = $5, reported_us = $6
 WHERE tenant_id = $1 AND project_id = $2 AND critique_id = $3
 
 -- name: figures
--- Figures from $3 on and before $4, by bucket ($5 long; NULL: one bucket) and provider ($6; NULL: all). They are sorted
--- by both, in the order of the fields of Figures. A percentile is the nearest rank of n confidences: place ceil(p * n /
--- 100) in ascending order, at least the first.
+-- Figures from $3 on and before $4, by bucket ($5 long; NULL: one bucket) and provider ($6; NULL: all). Sorted by both.
+-- Columns: the fields of Figures, in order. A percentile is the nearest rank of n confidences: place ceil(p * n / 100)
+-- in ascending order, at least the first.
 WITH counted AS (
     SELECT CASE WHEN $5::bigint IS NULL THEN $3 ELSE created_us / $5 * $5 END AS bucket_us,
            provider, confidence_ppm, revise, outcome = 'success' AS succeeded
@@ -79,7 +79,7 @@ GROUP BY bucket_us, provider
 ORDER BY bucket_us, provider
 
 -- name: old
--- Across scopes: critiques that were created before $1, oldest first, at most $2, of one entry of `Serves` ($3, $4;
+-- Across scopes: critiques that were created before $1, oldest first, at most $2, for one entry of `Serves` ($3, $4;
 -- NULL for all). Rows that another sidecar has locked are skipped.
 SELECT tenant_id, project_id, critique_id
 FROM sidemirror.critique_envelopes

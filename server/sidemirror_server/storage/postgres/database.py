@@ -5,11 +5,11 @@ An adapter uses only transactions:
     async with database.transaction(scope) as transaction:
         rows = await transaction.fetch(statement, *values)
 
-Row level security limits it to rows of that scope, whatever its statements say. A login that is bound to no tenant
-takes the tenant's role for the length of the transaction (docs/postgres-tenants.md). Session settings are local to the
-transaction (SET LOCAL) and set in the round trip that begins it. The next transaction on a connection may belong to
-another scope, and a pooler such as PgBouncer may run each transaction on another connection. For the same reason no
-statement stays prepared.
+Row level security limits the transaction to rows of that scope, whatever its statements say. A login that is bound to
+no tenant takes the tenant's role for the length of the transaction (docs/postgres-tenants.md). Session settings are
+local to the transaction (SET LOCAL) and set in the round trip that begins it. The next transaction on a connection may
+belong to another scope, and a pooler such as PgBouncer may run each transaction on another connection. For the same
+reason no statement stays prepared.
 
 A background task probes a store that is away every half second. Calls are refused at once until the store answers. A
 server can start while the store is away, and uses it once it answers.
@@ -18,7 +18,7 @@ server can start while the store is away, and uses it once it answers.
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from hashlib import blake2b
 from typing import Any, Self
 
@@ -35,6 +35,7 @@ from sidemirror_server.storage.postgres.failures import (
     store_failure,
 )
 from sidemirror_server.storage.postgres.migrate import DRIVER_ERRORS, PostgresMigration, connect, read_migrations
+from sidemirror_server.storage.sql import ids_of
 from sidemirror_server.vocabulary.clock import SystemClock
 from sidemirror_server.vocabulary.errors import SidemirrorError, StoreRefused, StoreUnavailable
 from sidemirror_server.vocabulary.scope import Scope, Serves
@@ -45,7 +46,7 @@ _log = logging.getLogger(__name__)
 # Chosen here: small, because hundreds of sidecars share a server. The calls of one agent rarely need more at once, and
 # one append of the recorder carries the waiting entries of all turns.
 CONNECTIONS = 4
-# 200 idle sidecars must fit into 400 connections (decision 038): idle connections but one are closed after this time.
+# All idle connections but one close after this time: 200 idle sidecars must fit into 400 connections (decision 038).
 _IDLE_S = 30.0
 # Chosen here. _TAKE_S: the wait for a free connection, and for a new one. TRANSACTION_S: from BEGIN to COMMIT.
 _TAKE_S = 2.0
@@ -56,7 +57,7 @@ _CONNECT_S = 0.9 * _TAKE_S
 # that was stopped answers the pending probe when it continues, and a lost packet is sent again within 2 s.
 _PROBE_EVERY_S = 0.5
 _PROBE_S = 4.0
-# One failure may be the connection's; two in a row mean that the server is away.
+# A single failure may concern one connection; two in a row mean that the server is away.
 _AWAY_AFTER = 2
 
 
@@ -71,6 +72,16 @@ class Transaction:
         """Limits the statements that follow to rows of this scope."""
         await self._connection.execute("; ".join(_scope_settings(scope, self._reach)))
 
+    async def by_scope(self, rows: Iterable[asyncpg.Record]) -> AsyncIterator[tuple[Scope, list[list[Any]]]]:
+        """Enters the scopes of these rows one by one; the first two values of a row are its scope's ids. Yields each
+        scope with the other columns of its rows."""
+        found: dict[Scope, list[Sequence[Any]]] = {}
+        for tenant_id, project_id, *values in rows:
+            found.setdefault(Scope(tenant_id, project_id), []).append(values)
+        for scope, own in found.items():
+            await self.enter(scope)
+            yield scope, [list(column) for column in zip(*own, strict=True)]
+
     async def leave(self) -> None:
         """Ends `enter`: the statements that follow see envelopes of every scope."""
         if self._reach.roles:
@@ -82,8 +93,8 @@ class Transaction:
         return rows
 
     async def fetch_served(self, serves: Serves, limit: int, statement: str, *values: Any) -> list[asyncpg.Record]:
-        """At most `limit` rows of the scopes served. Runs the statement for each entry of `serves`; its last values are
-        the number of rows, the tenant and the project (NULL for all)."""
+        """At most `limit` rows of the scopes served. Runs the statement for each entry of `serves`. The last bound
+        values are the number of rows, the tenant and the project (NULL for all)."""
         rows: list[asyncpg.Record] = []
         for entry in serves.entries:
             if len(rows) < limit:
@@ -95,7 +106,7 @@ class Transaction:
         return await self._connection.fetchrow(statement, *values)
 
     async def change(self, statement: str, *values: Any) -> int:
-        """The number of rows that the statement changed."""
+        """Runs the statement; returns the number of rows that it changed."""
         told: str = await self._connection.execute(statement, *values)
         return int(told.rpartition(" ")[2])
 
@@ -187,9 +198,9 @@ class PostgresDatabase:
     ) -> AsyncIterator[Transaction]:
         """A transaction on the rows of `scope`; with None on envelopes, until it enters a scope.
 
-        The transaction is committed and durable when the block ends; an error rolls it back. Transactions with the
-        same `in_turn` run one after another, each until it is durable. Raises StoreUnavailable (the commit may have
-        succeeded), StoreFull, NotPermitted for a tenant that the role is not bound to, and the errors of the block.
+        The transaction is committed and durable when the block ends; an error rolls it back. Transactions with the same
+        `in_turn` wait until the one before is durable. Raises StoreUnavailable (the commit may have succeeded),
+        StoreFull, NotPermitted for a tenant that the role is not bound to, and the errors of the block.
         """
         if self._closed or self._is_away():
             why = "it cannot be used as it is; the log says why" if self._refused else "it did not answer"
@@ -203,6 +214,22 @@ class PostgresDatabase:
             if await connection.execute("COMMIT") != "COMMIT":
                 raise StoreUnavailable(store="postgres", reason="it was rolled back")
         self._failures = 0
+
+    async def fetch(self, scope: Scope, statement: str, *values: Any) -> list[asyncpg.Record]:
+        """All rows of a statement that reads. It runs in a transaction of its own. Its first two values are the scope's
+        ids."""
+        async with self.transaction(scope, reads_only=True) as transaction:
+            return await transaction.fetch(statement, *ids_of(scope), *values)
+
+    async def first(self, scope: Scope, statement: str, *values: Any) -> asyncpg.Record | None:
+        """The first row of a statement that reads; None if there is none."""
+        async with self.transaction(scope, reads_only=True) as transaction:
+            return await transaction.first(statement, *ids_of(scope), *values)
+
+    async def change(self, scope: Scope, statement: str, *values: Any) -> int:
+        """Runs a statement in a transaction of its own; returns the number of rows that it changed."""
+        async with self.transaction(scope) as transaction:
+            return await transaction.change(statement, *ids_of(scope), *values)
 
     async def _facts_for(self, scope: Scope | None, connection: asyncpg.Connection) -> PostgresFacts:
         """The facts about the server. They are read again for an unknown tenant, which may be newly bound. Raises

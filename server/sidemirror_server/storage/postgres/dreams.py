@@ -6,7 +6,7 @@ from msgspec.structs import astuple
 
 from sidemirror_server.memory.dreams.dreams import Dream, DreamHistory, Waiting, dream_body, dream_in
 from sidemirror_server.storage.postgres.database import PostgresDatabase
-from sidemirror_server.storage.sql import load_statements
+from sidemirror_server.storage.sql import ids_of, load_statements
 from sidemirror_server.vocabulary.errors import WrongState
 from sidemirror_server.vocabulary.scope import Scope, Serves
 
@@ -21,28 +21,26 @@ class PostgresDreams:
         self._database = database
 
     async def unread(self, scope: Scope, limit: int) -> tuple[str, ...]:
-        async with self._database.transaction(scope, reads_only=True) as transaction:
-            rows = await transaction.fetch(_SQL["unread"], *_scope(scope), limit)
+        rows = await self._database.fetch(scope, _SQL["unread"], limit)
         return tuple(row[0] for row in rows)
 
     async def close(self, scope: Scope, dream: Dream, read_ids: tuple[str, ...], rest_until_us: int) -> Dream:
         async with self._database.transaction(scope) as transaction:
-            await transaction.change(_SQL["make"], *_scope(scope))
-            (standing,) = await transaction.fetch(_SQL["hold"], *_scope(scope))
-            kept = await transaction.first(_SQL["kept"], *_scope(scope), dream.number)
+            await transaction.change(_SQL["make"], *ids_of(scope))
+            (standing,) = await transaction.fetch(_SQL["hold"], *ids_of(scope))
+            kept = await transaction.first(_SQL["kept"], *ids_of(scope), dream.number)
             if kept is not None:
                 return dream_in(kept[0])
             if dream.number != standing[0] + 1:
                 raise WrongState("dream", dream.dream_id, "another pass has its place")
-            await transaction.change(_SQL["add"], *_scope(scope), dream.number, dream.dream_id, dream_body(dream))
+            await transaction.change(_SQL["add"], *ids_of(scope), dream.number, dream.dream_id, dream_body(dream))
             counted = (dream.number, dream.changed, int(dream.was_idle), dream.ended_us, rest_until_us)
-            await transaction.change(_SQL["count"], *_scope(scope), *counted)
-            await transaction.change(_SQL["read"], *_scope(scope), list(read_ids))
+            await transaction.change(_SQL["count"], *ids_of(scope), *counted)
+            await transaction.change(_SQL["read"], *ids_of(scope), list(read_ids))
         return dream
 
     async def standing(self, scope: Scope) -> DreamHistory:
-        async with self._database.transaction(scope, reads_only=True) as transaction:
-            row = await transaction.first(_SQL["standing"], *_scope(scope))
+        row = await self._database.first(scope, _SQL["standing"])
         return DreamHistory() if row is None else DreamHistory(*row)
 
     async def waiting(self, serves: Serves, now_us: int, limit: int) -> tuple[Waiting, ...]:
@@ -54,12 +52,6 @@ class PostgresDreams:
         return tuple(sorted(found, key=lambda waiting: (waiting.first_us, waiting.scope))[:limit])
 
     async def list(self, scope: Scope, before: int | None, limit: int) -> tuple[Dream, ...]:
-        async with self._database.transaction(scope, reads_only=True) as transaction:
-            rows = await transaction.fetch(
-                _SQL["list"], *_scope(scope), _LAST_NUMBER if before is None else before, limit
-            )
+        below = _LAST_NUMBER if before is None else before
+        rows = await self._database.fetch(scope, _SQL["list"], below, limit)
         return tuple(dream_in(row[0]) for row in rows)
-
-
-def _scope(scope: Scope) -> tuple[str, str]:
-    return (scope.tenant_id, scope.project_id)

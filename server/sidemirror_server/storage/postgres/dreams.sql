@@ -15,7 +15,7 @@ FROM sidemirror.dream_log
 WHERE tenant_id = $1 AND project_id = $2 AND number = $3
 
 -- name: standing
--- The passes of a project, in the order of the fields of DreamHistory.
+-- The history of a project's passes. Columns: the fields of DreamHistory, in order.
 SELECT dreams, idle_dreams, ended_us, rest_until_us
 FROM sidemirror.memory_project_envelopes
 WHERE tenant_id = $1 AND project_id = $2
@@ -27,7 +27,7 @@ VALUES ($1, $2)
 ON CONFLICT (tenant_id, project_id) DO NOTHING
 
 -- name: hold
--- As `standing`, locked until the transaction ends, so that no other pass of the project is recorded.
+-- Like `standing`, locked until the transaction ends, so that no other pass of the project is recorded.
 SELECT dreams, idle_dreams, ended_us, rest_until_us
 FROM sidemirror.memory_project_envelopes
 WHERE tenant_id = $1 AND project_id = $2
@@ -53,7 +53,7 @@ WHERE memories.tenant_id = $1 AND memories.project_id = $2 AND memories.memory_i
   AND unread.created_us = memories.created_us AND unread.memory_id = memories.memory_id
 
 -- name: waiting
--- Across scopes: projects with unread memories whose rest has ended, the longest waiting first, of one entry of
+-- Across scopes: projects with unread memories whose rest has ended, the longest waiting first, for one entry of
 -- `Serves` ($3, $4; NULL for all). Columns: the scope, those of DreamHistory, and when the first and the last unread
 -- memory were created. Only these two rows of each project are read, by the index.
 WITH RECURSIVE oldest AS (

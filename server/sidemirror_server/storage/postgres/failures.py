@@ -30,7 +30,7 @@ class PostgresFailureKind(Enum):
     DEFECT = "defect"
 
 
-# By class, then by code where a code differs from its class.
+# Causes by class, then by code where a code differs from its class.
 _CLASSES = {
     "08": PostgresFailureKind.AWAY,  # connection exception
     "28": PostgresFailureKind.AWAY,  # invalid authorization

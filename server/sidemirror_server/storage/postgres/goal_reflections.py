@@ -1,5 +1,5 @@
-"""Goal reflections in Postgres. Changes of one goal's reflections take turns: two concurrent puts would not see each
-other's reflection, and so exceed the limit for a goal."""
+"""Goal reflections in Postgres. Changes to one goal's reflections are serialised: two concurrent puts would not see
+each other's reflection, and could exceed the limit for a goal."""
 
 from pathlib import Path
 
@@ -15,7 +15,7 @@ from sidemirror_server.goals.store import (
 )
 from sidemirror_server.goals.words import words_of
 from sidemirror_server.storage.postgres.database import PostgresDatabase, Transaction
-from sidemirror_server.storage.sql import load_statements
+from sidemirror_server.storage.sql import ids_of, load_statements
 from sidemirror_server.vocabulary.scope import Scope
 
 _SQL = load_statements(Path(__file__).with_name("goal_reflections.sql"))
@@ -29,7 +29,7 @@ class PostgresGoalReflections:
         self._database = database
 
     async def put(self, scope: Scope, reflection: GoalReflection, now_us: int) -> bool:
-        place = (*_place(scope), reflection.goal_id)
+        place = (*ids_of(scope), reflection.goal_id)
         created_us = reflection.created_us
         values = (
             *(created_us, reflection.reflection_id, reflection.objective, reflection.insight, reflection.importance),
@@ -57,20 +57,20 @@ class PostgresGoalReflections:
         # A goal has at most MOST_PER_GOAL reflections, so this many reflections cover enough goals.
         wanted = (now_us - KEPT_FOR_US, MOST_PER_GOAL * MOST_RECENT_GOALS)
         async with self._database.transaction(scope, reads_only=True) as transaction:
-            newest = dict.fromkeys(row[0] for row in await transaction.fetch(_SQL["newest"], *_place(scope), *wanted))
+            newest = dict.fromkeys(row[0] for row in await transaction.fetch(_SQL["newest"], *ids_of(scope), *wanted))
             return await _of_goals(transaction, scope, list(newest)[:MOST_RECENT_GOALS], now_us)
 
     async def similar(self, scope: Scope, words: frozenset[str], limit: int, now_us: int) -> Goals:
         async with self._database.transaction(scope, reads_only=True) as transaction:
-            rows = await transaction.fetch(_SQL["with_words"], *_place(scope), sorted(words), CANDIDATES)
+            rows = await transaction.fetch(_SQL["with_words"], *ids_of(scope), sorted(words), CANDIDATES)
             found = await _of_goals(transaction, scope, [row[0] for row in rows], now_us)
         return most_alike(words, found, limit)
 
     async def delete(self, scope: Scope, goal_id: str, now_us: int) -> int:
-        place = (*_place(scope), goal_id)
+        place = (*ids_of(scope), goal_id)
         async with self._database.transaction(scope, in_turn=_turn(scope, goal_id)) as transaction:
             old = (now_us - FORGOTTEN_AFTER_US, FORGOTTEN_AT_ONCE)
-            await transaction.change(_SQL["forget_deletions"], *_place(scope), *old)
+            await transaction.change(_SQL["forget_deletions"], *ids_of(scope), *old)
             await transaction.change(_SQL["deleted"], *place, now_us)
             await transaction.change(_SQL["delete_words"], *place)
             return await transaction.change(_SQL["delete"], *place)
@@ -78,21 +78,17 @@ class PostgresGoalReflections:
 
 async def _forget(transaction: Transaction, scope: Scope, before_us: int) -> None:
     """Removes some of the expired reflections."""
-    for row in await transaction.fetch(_SQL["oldest"], *_place(scope), before_us, FORGOTTEN_AT_ONCE):
-        place = (*_place(scope), row[0])
+    for row in await transaction.fetch(_SQL["oldest"], *ids_of(scope), before_us, FORGOTTEN_AT_ONCE):
+        place = (*ids_of(scope), row[0])
         await transaction.change(_SQL["forget"], *place, before_us)
-        if not await transaction.fetch(_SQL["of_goals"], *_place(scope), [row[0]], _EVER):
+        if not await transaction.fetch(_SQL["of_goals"], *ids_of(scope), [row[0]], _EVER):
             await transaction.change(_SQL["delete_words"], *place)
 
 
 async def _of_goals(transaction: Transaction, scope: Scope, goal_ids: list[str], now_us: int) -> Goals:
-    rows = await transaction.fetch(_SQL["of_goals"], *_place(scope), goal_ids, now_us - KEPT_FOR_US)
+    rows = await transaction.fetch(_SQL["of_goals"], *ids_of(scope), goal_ids, now_us - KEPT_FOR_US)
     return by_goal(goal_ids, (reflection_of(*row) for row in rows))
 
 
-def _place(scope: Scope) -> tuple[str, str]:
-    return scope.tenant_id, scope.project_id
-
-
 def _turn(scope: Scope, goal_id: str) -> tuple[str, ...]:
-    return ("goal", scope.tenant_id, scope.project_id, goal_id)
+    return ("goal", *ids_of(scope), goal_id)

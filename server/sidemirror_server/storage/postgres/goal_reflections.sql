@@ -1,4 +1,4 @@
--- The statements of storage/postgres/goal_reflections.py. $1 and $2 are the tenant and the project, $3 mostly the goal.
+-- The statements of storage/postgres/goal_reflections.py. $1, $2: the tenant and the project. $3: usually the goal.
 
 -- name: refused
 -- One row if the goal was deleted recently, at or after the reflection's creation.
@@ -54,7 +54,7 @@ ORDER BY created_us DESC, goal_id DESC
 LIMIT $4
 
 -- name: with_words
--- The goals that share words, most words first, then the newest.
+-- The goals whose objectives have some of the words $3: most words first, then newest first.
 SELECT goal_id
 FROM sidemirror.goal_words
 WHERE tenant_id = $1 AND project_id = $2 AND word = ANY ($3::text[])

@@ -2,9 +2,8 @@
 
 from pathlib import Path
 
-from sidemirror_server.storage.postgres.database import PostgresDatabase
 from sidemirror_server.storage.postgres.turn_log import PostgresTurnLog, turn_of
-from sidemirror_server.storage.sql import load_statements
+from sidemirror_server.storage.sql import ids_of, load_statements
 from sidemirror_server.trace.log import FORGET_AT_ONCE, Note, forgotten_before_us
 from sidemirror_server.vocabulary.scope import Scope
 
@@ -12,16 +11,12 @@ _SQL = load_statements(Path(__file__).with_name("journal.sql"))
 
 
 class PostgresJournal(PostgresTurnLog):
-    """The port `Journal` on the shared store. It reads as the log of turns does. Its appends take turns with those of
+    """The port `Journal` on the shared store. It reads like the log of turns. Its appends are serialised with those of
     the log, so that a scope's entries become visible in the order of their positions."""
 
-    def __init__(self, database: PostgresDatabase) -> None:
-        super().__init__(database)
-        self._notes = database
-
     async def add(self, scope: Scope, topic: str, note: Note, kept_us: int) -> bool:
-        place = (scope.tenant_id, scope.project_id, topic)
-        async with self._notes.transaction(scope, in_turn=turn_of(scope)) as transaction:
+        place = (*ids_of(scope), topic)
+        async with self._database.transaction(scope, in_turn=turn_of(scope)) as transaction:
             added = await transaction.change(_SQL["add"], *place, note.key, note.group, note.at_us, note.body)
             gone = await transaction.fetch(_SQL["forget"], *place, forgotten_before_us(note, kept_us), FORGET_AT_ONCE)
             if gone:
@@ -29,10 +24,9 @@ class PostgresJournal(PostgresTurnLog):
         return added == 1
 
     async def remove(self, scope: Scope, topic: str, group: str) -> int:
-        async with self._notes.transaction(scope, in_turn=turn_of(scope)) as transaction:
-            return await transaction.change(_SQL["remove"], scope.tenant_id, scope.project_id, topic, group)
+        async with self._database.transaction(scope, in_turn=turn_of(scope)) as transaction:
+            return await transaction.change(_SQL["remove"], *ids_of(scope), topic, group)
 
     async def gone_up_to(self, scope: Scope, topic: str) -> int:
-        async with self._notes.transaction(scope) as transaction:
-            found = await transaction.fetch(_SQL["gone_up_to"], scope.tenant_id, scope.project_id, topic)
-        return int(found[0][0]) if found else 0
+        found = await self._database.first(scope, _SQL["gone_up_to"], topic)
+        return int(found[0]) if found else 0

@@ -7,7 +7,7 @@ VALUES ($1, $2, $3, $4, $5, 1, $6, $7)
 ON CONFLICT (tenant_id, project_id, topic, key, sequence) DO NOTHING
 
 -- name: forget
--- Removes the expired ones of the first $5 notes of a topic; returns their positions.
+-- Among a topic's first $5 notes, removes the expired ones; returns their positions.
 DELETE FROM sidemirror.log_entries
 WHERE tenant_id = $1 AND project_id = $2 AND topic = $3 AND at_us <= $4
       AND position IN (

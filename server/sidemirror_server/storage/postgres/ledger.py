@@ -1,6 +1,6 @@
 """The ledger in Postgres: a running total for each possible cap, all changed in one transaction.
 
-A cap over all scopes requires that reservations of all scopes take turns. They always do so here, which also avoids
+A cap over all scopes requires that reservations of all scopes are serialised. They always are, which also avoids
 deadlocks. The wait is short compared with a call to a model.
 """
 
@@ -8,9 +8,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from sidemirror_server.models.ledger import Amount, Cap, Level, Refusal, Reservation, Spend, day_of, refusal, spend_of
+from sidemirror_server.models.ledger import Amount, Level, Refusal, Reservation, Spend, day_of, refusal, spend_of
+from sidemirror_server.policy.record import Cap
 from sidemirror_server.storage.postgres.database import PostgresDatabase, Transaction
-from sidemirror_server.storage.sql import load_statements
+from sidemirror_server.storage.sql import ids_of, load_statements
 from sidemirror_server.vocabulary.ids import new_id
 from sidemirror_server.vocabulary.scope import Scope, Serves
 
@@ -40,15 +41,14 @@ class PostgresLedger:
     async def settle(self, reservation: Reservation, actual: Amount) -> bool:
         scope = reservation.scope
         async with self._database.transaction(scope, in_turn=_IN_TURN) as transaction:
-            own = (scope.tenant_id, scope.project_id, reservation.reservation_id)
+            own = (*ids_of(scope), reservation.reservation_id)
             if await transaction.change(_SQL["strike"], *own) == 0:
                 return False
             await transaction.change(_SQL["replace"], *_of(reservation), actual.tokens, actual.nano_usd)
             return True
 
     async def spent(self, scope: Scope, first_day: int, now_us: int) -> tuple[Spend, ...]:
-        async with self._database.transaction(scope, reads_only=True) as transaction:
-            rows = await transaction.fetch(_SQL["spent"], scope.tenant_id, scope.project_id, first_day, now_us)
+        rows = await self._database.fetch(scope, _SQL["spent"], first_day, now_us)
         return tuple(spend_of(*row) for row in rows)
 
     async def used(self, scope: Scope, purpose: str, day: int) -> Mapping[Level, Amount]:
@@ -60,12 +60,9 @@ class PostgresLedger:
         # `in_turn` avoids deadlocks between two sidecars that remove rows at once.
         async with self._database.transaction(None, in_turn=_IN_TURN) as transaction:
             rows = await transaction.fetch_served(serves, limit, _SQL["old"], before_day)
-            for scope in dict.fromkeys(Scope(row[0], row[1]) for row in rows):
-                await transaction.enter(scope)
-                own = [(row[2], row[3]) for row in rows if Scope(row[0], row[1]) == scope]
-                wanted = (scope.tenant_id, scope.project_id, [day for day, _ in own], [purpose for _, purpose in own])
-                forgotten += await transaction.change(_SQL["forget"], *wanted)
-                await transaction.change(_SQL["forget_reservations"], *wanted)
+            async for scope, days_and_purposes in transaction.by_scope(rows):
+                forgotten += await transaction.change(_SQL["forget"], *ids_of(scope), *days_and_purposes)
+                await transaction.change(_SQL["forget_reservations"], *ids_of(scope), *days_and_purposes)
             await transaction.leave()
             for tenant_id in {entry.tenant_id for entry in serves.entries}:
                 await transaction.change(_SQL["forget_sums"], before_day, tenant_id)
@@ -75,11 +72,11 @@ class PostgresLedger:
 def _of(reservation: Reservation) -> tuple[Any, ...]:
     scope, most = reservation.scope, reservation.most
     return (
-        *(scope.tenant_id, scope.project_id, reservation.day, reservation.purpose),
+        *(*ids_of(scope), reservation.day, reservation.purpose),
         *(most.tokens, most.nano_usd),
     )
 
 
 async def _used(transaction: Transaction, scope: Scope, purpose: str, day: int) -> dict[Level, Amount]:
-    rows = await transaction.fetch(_SQL["used"], scope.tenant_id, scope.project_id, day, purpose)
+    rows = await transaction.fetch(_SQL["used"], *ids_of(scope), day, purpose)
     return {**dict.fromkeys(Level, Amount()), **{Level(level): Amount(*used) for level, *used in rows}}

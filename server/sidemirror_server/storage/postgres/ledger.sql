@@ -2,7 +2,7 @@
 
 -- name: used
 -- The amounts that count against each cap, settled and reserved. A level without amounts has no row. The operator's
--- role counts the total and the purpose over all tenants, a tenant's role for its own tenant only.
+-- role counts the total and the purpose over all tenants; a tenant's role counts only its own tenant.
 SELECT level, tokens, nano_usd
 FROM (SELECT CASE WHEN sidemirror.is_operator() THEN '' ELSE $1 END AS everybody) AS counted,
      LATERAL (VALUES ('total', everybody, ''), ('purpose', everybody, $4), ('tenant', $1, '')) AS wanted (level, of, purpose)
@@ -50,8 +50,8 @@ SET settled_tokens = settled_tokens + $7,
 WHERE tenant_id = $1 AND project_id = $2 AND day = $3 AND purpose = $4
 
 -- name: spent
--- The totals of a scope by day (from $3 on) and purpose, newest day first. Each has the part in reservations whose
--- lease has run out at $4.
+-- The totals of a scope by day (from $3 on) and purpose, newest day first. Each row also has the part reserved under
+-- leases that have run out at $4.
 SELECT day, purpose, calls, settled_tokens, settled_nano_usd, reserved_tokens, reserved_nano_usd,
        orphaned.tokens, orphaned.nano_usd
 FROM sidemirror.ledger_totals AS totals,
@@ -63,7 +63,7 @@ WHERE totals.tenant_id = $1 AND totals.project_id = $2 AND day >= $3
 ORDER BY day DESC, purpose
 
 -- name: old
--- Across scopes: totals of days before $1, oldest first, at most $2, of one entry of `Serves` ($3, $4; NULL for all).
+-- Across scopes: totals of days before $1, oldest first, at most $2, for one entry of `Serves` ($3, $4; NULL for all).
 SELECT tenant_id, project_id, day, purpose
 FROM sidemirror.ledger_day_envelopes
 WHERE day < $1
@@ -82,7 +82,7 @@ DELETE FROM sidemirror.ledger_reservations
 WHERE tenant_id = $1 AND project_id = $2 AND (day, purpose) IN (SELECT * FROM unnest($3::bigint[], $4::text[]))
 
 -- name: forget_sums
--- Across scopes: removes sums of days before $1 that have no totals of projects any more. $2: only the sums of this
+-- Across scopes: removes sums of days before $1 that no longer have totals of projects. $2: only the sums of this
 -- tenant and of all tenants together; NULL: all sums.
 DELETE FROM sidemirror.ledger_envelopes AS sums
 WHERE day < $1 AND ($2::text IS NULL OR tenant_id IN ('', $2))

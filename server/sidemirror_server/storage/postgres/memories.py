@@ -2,7 +2,6 @@
 
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any
 
 from msgspec.structs import replace
 
@@ -27,7 +26,7 @@ from sidemirror_server.memory.record import (
 from sidemirror_server.memory.store import LESSON_KEPT_US, MemoryKey
 from sidemirror_server.storage.postgres.database import PostgresDatabase, Transaction
 from sidemirror_server.storage.postgres.memory_graph import keep_links
-from sidemirror_server.storage.sql import load_statements
+from sidemirror_server.storage.sql import ids_of, load_statements
 from sidemirror_server.vocabulary.errors import NotFound, WrongState
 from sidemirror_server.vocabulary.scope import Scope
 from sidemirror_server.vocabulary.terms import terms_of
@@ -49,8 +48,7 @@ class PostgresMemories:
             return await _learn(transaction, scope, lesson, now_us)
 
     async def get(self, scope: Scope, memory_ids: tuple[str, ...]) -> tuple[MemoryRecord, ...]:
-        async with self._database.transaction(scope, reads_only=True) as transaction:
-            rows = await transaction.fetch(_SQL["get"], *_scope(scope), list(memory_ids))
+        rows = await self._database.fetch(scope, _SQL["get"], list(memory_ids))
         found = {row[0]: memory_in(*row[1:]) for row in rows}
         return tuple(found[memory_id] for memory_id in memory_ids if memory_id in found)
 
@@ -58,19 +56,18 @@ class PostgresMemories:
         self, scope: Scope, kind: MemoryKind | None, state: MemoryState | None, after: MemoryKey | None, limit: int
     ) -> tuple[MemoryRecord, ...]:
         place = after or _FIRST_KEY
-        wanted = (*_scope(scope), place.created_us, place.memory_id, limit, kind)
-        async with self._database.transaction(scope, reads_only=True) as transaction:
-            if state is None:
-                rows = await transaction.fetch(_SQL["list"], *wanted)
-            else:
-                rows = await transaction.fetch(_SQL["list_in_state"], *wanted, state)
+        wanted = (place.created_us, place.memory_id, limit, kind)
+        if state is None:
+            rows = await self._database.fetch(scope, _SQL["list"], *wanted)
+        else:
+            rows = await self._database.fetch(scope, _SQL["list_in_state"], *wanted, state)
         return tuple(memory_in(*row) for row in rows)
 
     async def revise(
         self, scope: Scope, memory_id: str, revision: Revision, now_us: int, if_version: int | None = None
     ) -> MemoryRecord:
         async with self._database.transaction(scope) as transaction:
-            row = await transaction.first(_SQL["hold"], *_scope(scope), memory_id)
+            row = await transaction.first(_SQL["hold"], *ids_of(scope), memory_id)
             if row is None:
                 raise NotFound("reflection", memory_id)
             known = memory_in(*row)
@@ -85,13 +82,13 @@ class PostgresMemories:
     async def versions(self, scope: Scope, memory_id: str, before: int | None, limit: int) -> tuple[MemoryRecord, ...]:
         below = _LAST_VERSION if before is None else before
         async with self._database.transaction(scope, reads_only=True) as transaction:
-            now = await transaction.fetch(_SQL["get"], *_scope(scope), [memory_id])
+            now = await transaction.fetch(_SQL["get"], *ids_of(scope), [memory_id])
             if not now:
                 return ()
             present = memory_in(*now[0][1:])
             # A newer version may be stored between the two reads. The list below the version just read is complete.
             older = min(below, present.version)
-            rows = await transaction.fetch(_SQL["versions"], *_scope(scope), memory_id, older, limit)
+            rows = await transaction.fetch(_SQL["versions"], *ids_of(scope), memory_id, older, limit)
         memories = (present, *(memory_in(*row) for row in rows))
         return tuple(memory for memory in memories if memory.version < below)[:limit]
 
@@ -111,31 +108,29 @@ class PostgresMemories:
 
     async def report(self, scope: Scope, outcome: TaskOutcome) -> None:
         values = (outcome.outcome, outcome.reported_us, outcome.score, outcome.error_category)
-        async with self._database.transaction(scope) as transaction:
-            await transaction.change(_SQL["report"], *_scope(scope), outcome.receipt_id, *values)
+        await self._database.change(scope, _SQL["report"], outcome.receipt_id, *values)
 
     async def outcome(self, scope: Scope, receipt_id: str) -> TaskOutcome | None:
-        async with self._database.transaction(scope, reads_only=True) as transaction:
-            row = await transaction.first(_SQL["outcome"], *_scope(scope), receipt_id)
+        row = await self._database.first(scope, _SQL["outcome"], receipt_id)
         return None if row is None else TaskOutcome(*row)
 
 
 async def remove(transaction: Transaction, scope: Scope, memory_id: str) -> bool:
     """Removes a memory and all its rows; returns whether it existed."""
-    if await transaction.change(_SQL["delete"], *_scope(scope), memory_id) == 0:
+    if await transaction.change(_SQL["delete"], *ids_of(scope), memory_id) == 0:
         return False
-    await transaction.change(_SQL["delete_versions"], *_scope(scope), memory_id)
-    await transaction.change(_SQL["delete_keys"], *_scope(scope), memory_id)
+    await transaction.change(_SQL["delete_versions"], *ids_of(scope), memory_id)
+    await transaction.change(_SQL["delete_keys"], *ids_of(scope), memory_id)
     return True
 
 
 async def _learn(transaction: Transaction, scope: Scope, lesson: Lesson, now_us: int) -> Learned:
     if lesson.lesson_id:
-        named = (*_scope(scope), lesson.lesson_id)
+        named = (*ids_of(scope), lesson.lesson_id)
         row = await transaction.first(_SQL["learned"], *named, now_us - LESSON_KEPT_US)
         if row is not None:
             return await _as_learned(transaction, scope, lesson, *row)
-        await transaction.change(_SQL["forget_lessons"], *_scope(scope), now_us - LESSON_KEPT_US)
+        await transaction.change(_SQL["forget_lessons"], *ids_of(scope), now_us - LESSON_KEPT_US)
     reflection = await _settle(transaction, scope, lesson.reflection, now_us)
     await keep_links(transaction, scope, replace(lesson.reflection, memory_id=reflection.memory_id), lesson.links)
     strategy = None
@@ -145,7 +140,7 @@ async def _learn(transaction: Transaction, scope: Scope, lesson: Lesson, now_us:
         await keep_links(transaction, scope, replace(draft, memory_id=strategy.memory_id))
     if lesson.lesson_id:
         came_to = (reflection.memory_id, strategy.memory_id if strategy else "", now_us)
-        await transaction.change(_SQL["keep_lesson"], *_scope(scope), lesson.lesson_id, *came_to)
+        await transaction.change(_SQL["keep_lesson"], *ids_of(scope), lesson.lesson_id, *came_to)
     return Learned(reflection, strategy)
 
 
@@ -153,7 +148,7 @@ async def _as_learned(
     transaction: Transaction, scope: Scope, lesson: Lesson, reflection_id: str, strategy_id: str
 ) -> Learned:
     """The current state of the memories that were learned from a lesson."""
-    rows = await transaction.fetch(_SQL["get"], *_scope(scope), [reflection_id, strategy_id])
+    rows = await transaction.fetch(_SQL["get"], *ids_of(scope), [reflection_id, strategy_id])
     found = {row[0]: memory_in(*row[1:]) for row in rows}
     reflection = found.get(reflection_id) or replace(lesson.reflection, memory_id=reflection_id)
     strategy = None
@@ -166,7 +161,7 @@ async def _as_learned(
 async def _settle(transaction: Transaction, scope: Scope, draft: MemoryRecord, now_us: int) -> MemoryRecord:
     """Strengthens an existing memory that says the same as the draft, or adds the draft."""
     keys = list(known_by(draft))
-    row = await transaction.first(_SQL["known"], *_scope(scope), draft.kind, keys)
+    row = await transaction.first(_SQL["known"], *ids_of(scope), draft.kind, keys)
     if row is None:
         if not await _add(transaction, scope, draft):
             raise WrongState("reflection", draft.memory_id, "the id is taken")
@@ -175,12 +170,12 @@ async def _settle(transaction: Transaction, scope: Scope, draft: MemoryRecord, n
     stronger = strengthened(known, draft, now_us)
     await _replace(transaction, scope, known, stronger)
     if new := [key for key in keys if key not in known_by(known)]:
-        await transaction.change(_SQL["know"], *_scope(scope), known.memory_id, draft.kind, new)
+        await transaction.change(_SQL["know"], *ids_of(scope), known.memory_id, draft.kind, new)
     return stronger
 
 
 async def _add(transaction: Transaction, scope: Scope, memory: MemoryRecord) -> bool:
-    at = (*_scope(scope), memory.memory_id)
+    at = (*ids_of(scope), memory.memory_id)
     values = (
         *(memory.kind, memory.state, SOURCE, LAYER, memory.importance, memory.confidence, int(memory.origin)),
         *(memory.error_category, list(memory.tags), memory.version, memory.strength, memory.created_us),
@@ -195,7 +190,7 @@ async def _add(transaction: Transaction, scope: Scope, memory: MemoryRecord) -> 
 
 async def _replace(transaction: Transaction, scope: Scope, known: MemoryRecord, now: MemoryRecord) -> None:
     """Replaces a memory. Keeps the earlier one if its version differs."""
-    at = (*_scope(scope), now.memory_id)
+    at = (*ids_of(scope), now.memory_id)
     values = (
         *(now.state, now.importance, now.confidence, int(now.origin), now.error_category, list(now.tags)),
         *(now.version, now.strength, now.updated_us, memory_body(now)),
@@ -211,7 +206,7 @@ async def _replace(transaction: Transaction, scope: Scope, known: MemoryRecord, 
 
 async def _keep_version(transaction: Transaction, scope: Scope, earlier: MemoryRecord) -> None:
     values = (earlier.memory_id, earlier.version, earlier.content, earlier.task_text, memory_body(earlier))
-    await transaction.change(_SQL["keep_version"], *_scope(scope), *values)
+    await transaction.change(_SQL["keep_version"], *ids_of(scope), *values)
 
 
 def _locks(scope: Scope, lesson: Lesson) -> list[int]:
@@ -220,12 +215,8 @@ def _locks(scope: Scope, lesson: Lesson) -> list[int]:
     names = [f"{draft.kind}\0{key}" for draft in drafts for key in known_by(draft)]
     if lesson.lesson_id:
         names.append(f"lesson\0{lesson.lesson_id}")
-    return sorted({_number("\0".join(("sidemirror memory", *_scope(scope), name))) for name in names})
+    return sorted({_number("\0".join(("sidemirror memory", *ids_of(scope), name))) for name in names})
 
 
 def _number(name: str) -> int:
     return int.from_bytes(blake2b(name.encode(), digest_size=8).digest(), "big", signed=True)
-
-
-def _scope(scope: Scope) -> tuple[Any, ...]:
-    return (scope.tenant_id, scope.project_id)

@@ -1,4 +1,4 @@
--- The statements of storage/postgres/memories.py. $1 and $2 are the tenant and the project, $3 mostly the memory.
+-- The statements of storage/postgres/memories.py. $1 and $2 are the tenant and the project, $3 usually the memory.
 -- Memories are returned as (body, content, task_text).
 
 -- name: lock
@@ -42,7 +42,7 @@ WHERE tenant_id = $1 AND project_id = $2 AND memory_id = $3
 FOR UPDATE
 
 -- name: known
--- The memory of kind $3 with one of the keys $4: with the first if possible, then the oldest.
+-- One memory of kind $3 with one of the keys $4: preferably with the first key, else the oldest.
 SELECT memories.body, memories.content, memories.task_text
 FROM sidemirror.memory_keys AS key
 JOIN sidemirror.memories
@@ -59,7 +59,7 @@ SELECT $1, $2, $3, $4, unnest($5::text[])
 ON CONFLICT DO NOTHING
 
 -- name: list
--- The memories of a scope, newest first, from a cursor on. $6 NULL: any kind.
+-- The memories of a scope, newest first, after a cursor. $6 NULL: any kind.
 SELECT body, content, task_text
 FROM sidemirror.memories
 WHERE tenant_id = $1 AND project_id = $2 AND (created_us, memory_id) < ($3, $4) AND ($6::text IS NULL OR kind = $6)
@@ -67,7 +67,7 @@ ORDER BY created_us DESC, memory_id DESC
 LIMIT $5
 
 -- name: list_in_state
--- As `list`, in one state.
+-- Like `list`, in one state.
 SELECT body, content, task_text
 FROM sidemirror.memories
 WHERE tenant_id = $1 AND project_id = $2 AND state = $7 AND (created_us, memory_id) < ($3, $4)
@@ -138,7 +138,7 @@ DO UPDATE SET outcome = excluded.outcome, reported_us = excluded.reported_us, sc
               error_category = excluded.error_category
 
 -- name: outcome
--- The outcome reported for a receipt, in the order of the fields of TaskOutcome.
+-- The outcome reported for a receipt. Columns: the fields of TaskOutcome, in order.
 SELECT receipt_id, outcome, reported_us, score, error_category
 FROM sidemirror.memory_outcomes
 WHERE tenant_id = $1 AND project_id = $2 AND receipt_id = $3

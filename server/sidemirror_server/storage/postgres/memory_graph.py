@@ -16,7 +16,7 @@ from sidemirror_server.memory.kin.links import (
 )
 from sidemirror_server.memory.record import LinkKind, MemoryRecord, NewLink
 from sidemirror_server.storage.postgres.database import PostgresDatabase, Transaction
-from sidemirror_server.storage.sql import load_statements
+from sidemirror_server.storage.sql import ids_of, load_statements
 from sidemirror_server.vocabulary.errors import NotFound
 from sidemirror_server.vocabulary.scope import Scope
 
@@ -33,21 +33,20 @@ class PostgresMemoryGraph:
         ends = (node_of(key) for link in links for key in (link.source, link.target))
         memory_ids = [node.name for node in ends if node.kind is NodeKind.MEMORY]
         async with self._database.transaction(scope) as transaction:
-            rows = await transaction.fetch(_SQL["hold_memories"], *_scope(scope), memory_ids)
+            rows = await transaction.fetch(_SQL["hold_memories"], *ids_of(scope), memory_ids)
             there = {row[0] for row in rows}
             for memory_id in memory_ids:
                 if memory_id not in there:
                     raise NotFound("reflection", memory_id)
-            return await transaction.change(_SQL["link"], *_scope(scope), *_columns(links))
+            return await transaction.change(_SQL["link"], *ids_of(scope), *_columns(links))
 
     async def unlink(self, scope: Scope, links: tuple[Link, ...]) -> int:
-        async with self._database.transaction(scope) as transaction:
-            return await transaction.change(_SQL["unlink"], *_scope(scope), *_columns(links)[:3])
+        return await self._database.change(scope, _SQL["unlink"], *_columns(links)[:3])
 
     async def around(
         self, scope: Scope, nodes: tuple[str, ...], kinds: tuple[LinkKind, ...], limit: int
     ) -> tuple[Link, ...]:
-        wanted = (*_scope(scope), list(nodes), list(kinds), limit)
+        wanted = (*ids_of(scope), list(nodes), list(kinds), limit)
         async with self._database.transaction(scope, reads_only=True) as transaction:
             rows = await transaction.fetch(_SQL["from_nodes"], *wanted)
             rows = [*rows, *await transaction.fetch(_SQL["to_nodes"], *wanted)]
@@ -55,8 +54,7 @@ class PostgresMemoryGraph:
 
     async def of_memories(self, scope: Scope, memory_ids: tuple[str, ...]) -> tuple[Link, ...]:
         keys = [memory_key(one) for one in memory_ids]
-        async with self._database.transaction(scope, reads_only=True) as transaction:
-            return _links(await transaction.fetch(_SQL["of_memories"], *_scope(scope), keys))
+        return _links(await self._database.fetch(scope, _SQL["of_memories"], keys))
 
 
 async def keep_links(
@@ -66,10 +64,10 @@ async def keep_links(
     source = memory_key(memory.memory_id)
     new = [Link(source, one.kind, one.target, memory.created_us) for one in (*links_of(memory), *more)]
     if new:
-        await transaction.change(_SQL["link"], *_scope(scope), *_columns(new))
+        await transaction.change(_SQL["link"], *ids_of(scope), *_columns(new))
     if signature := signature_key(memory):
         same = (signature, source, memory.created_us, MOST_SAME_ERROR)
-        await transaction.change(_SQL["link_same_error"], *_scope(scope), *same)
+        await transaction.change(_SQL["link_same_error"], *ids_of(scope), *same)
 
 
 def _links(rows: Iterable[Any]) -> tuple[Link, ...]:
@@ -85,7 +83,3 @@ def _columns(links: Iterable[Link]) -> tuple[list[Any], ...]:
         [link.target for link in each],
         [link.created_us for link in each],
     )
-
-
-def _scope(scope: Scope) -> tuple[Any, ...]:
-    return (scope.tenant_id, scope.project_id)

@@ -37,7 +37,7 @@ WHERE tenant_id = $1 AND project_id = $2 AND memory_id = ANY($3::text[])
 FOR KEY SHARE
 
 -- name: from_nodes
--- Links from the nodes $3: for each node and kind ($4), the $5 with the last targets.
+-- Links from the nodes $3: for each node and kind ($4), the first $5 by descending target.
 SELECT link.source, link.kind, link.target, link.created_us
 FROM unnest($3::text[]) AS node
 CROSS JOIN unnest($4::text[]) AS wanted

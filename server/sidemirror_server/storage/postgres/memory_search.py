@@ -16,7 +16,7 @@ from sidemirror_server.memory.finding.search import (
     VectorHits,
 )
 from sidemirror_server.storage.postgres.database import PostgresDatabase, Transaction
-from sidemirror_server.storage.sql import load_statements
+from sidemirror_server.storage.sql import ids_of, load_statements
 from sidemirror_server.vocabulary.bm25 import LENGTH_WEIGHT, SATURATION, Field, chosen, telling
 from sidemirror_server.vocabulary.scope import Scope
 
@@ -40,7 +40,7 @@ class PostgresMemorySearch:
         self._exact_rows = exact_rows
 
     async def by_text(self, scope: Scope, asked: Mapping[str, float], wanted: Filter, limit: int) -> TextHits:
-        of = _scope(scope)
+        of = ids_of(scope)
         async with self._database.transaction(scope, reads_only=True, within_s=_SEARCH_S) as transaction:
             row = await transaction.first(_SQL["figures"], *of)
             memories, content_terms, tasks, task_terms = row or (0, 0, 0, 0)
@@ -66,24 +66,21 @@ class PostgresMemorySearch:
     async def best(
         self, scope: Scope, wanted: Filter, limit: int, *, newest_first: bool = False
     ) -> tuple[MemoryFacts, ...]:
-        async with self._database.transaction(scope, reads_only=True) as transaction:
-            rows = await transaction.fetch(
-                _SQL["newest" if newest_first else "best"], *_scope(scope), limit, *_filter(wanted)
-            )
+        statement = _SQL["newest" if newest_first else "best"]
+        rows = await self._database.fetch(scope, statement, limit, *_filter(wanted))
         return tuple(MemoryFacts(*row) for row in rows)
 
     async def labelled(
         self, scope: Scope, tools: tuple[str, ...], error_categories: tuple[str, ...], wanted: Filter, limit: int
     ) -> tuple[MemoryFacts, ...]:
         labels = [f"t:{tool}" for tool in tools] + [f"c:{category}" for category in error_categories]
-        async with self._database.transaction(scope, reads_only=True) as transaction:
-            rows = await transaction.fetch(_SQL["labelled"], *_scope(scope), limit, *_filter(wanted), labels)
+        rows = await self._database.fetch(scope, _SQL["labelled"], limit, *_filter(wanted), labels)
         return tuple(MemoryFacts(*row) for row in rows)
 
     async def by_vector(
         self, scope: Scope, model: str, vector: tuple[float, ...], wanted: Filter, limit: int
     ) -> VectorHits:
-        of = _scope(scope)
+        of = ids_of(scope)
         async with self._database.transaction(scope, reads_only=True, within_s=_SEARCH_S) as transaction:
             figures = await transaction.first(_SQL["figures"], *of)
             counted = await transaction.first(_SQL["embedded"], *of, model)
@@ -106,34 +103,26 @@ class PostgresMemorySearch:
         return _SQL[f"nearest_{dimensions}"]
 
     async def unembedded(self, scope: Scope, model: str, limit: int) -> tuple[Unembedded, ...]:
-        async with self._database.transaction(scope, reads_only=True) as transaction:
-            rows = await transaction.fetch(_SQL["unembedded"], *_scope(scope), model, limit)
+        rows = await self._database.fetch(scope, _SQL["unembedded"], model, limit)
         return tuple(Unembedded(*row) for row in rows)
 
     async def embed(self, scope: Scope, model: str, embedded: tuple[Embedded, ...]) -> None:
         vectors = [_written(one.vector) for one in embedded]
         of_memories = [one.memory_id for one in embedded]
         contents = [one.content for one in embedded]
-        async with self._database.transaction(scope) as transaction:
-            await transaction.change(_SQL["embed"], *_scope(scope), model, vectors, of_memories, contents)
+        await self._database.change(scope, _SQL["embed"], model, vectors, of_memories, contents)
 
     async def terms_in(self, scope: Scope, memory_ids: tuple[str, ...]) -> Mapping[str, frozenset[str]]:
-        async with self._database.transaction(scope, reads_only=True) as transaction:
-            rows = await transaction.fetch(_SQL["terms_in"], *_scope(scope), list(memory_ids))
+        rows = await self._database.fetch(scope, _SQL["terms_in"], list(memory_ids))
         return {memory_id: frozenset(f"{content} {task}".split()) for memory_id, content, task in rows}
 
     async def take(self, scope: Scope, model: str, holder: str, now_us: int) -> bool:
-        values = (*_scope(scope), model, holder, now_us, now_us + EMBEDDING_LEASE_US)
+        values = (*ids_of(scope), model, holder, now_us, now_us + EMBEDDING_LEASE_US)
         async with self._database.transaction(scope) as transaction:
             return await transaction.first(_SQL["take"], *values) is not None
 
     async def leave(self, scope: Scope, model: str, holder: str) -> None:
-        async with self._database.transaction(scope) as transaction:
-            await transaction.change(_SQL["leave"], *_scope(scope), model, holder)
-
-
-def _scope(scope: Scope) -> tuple[str, str]:
-    return (scope.tenant_id, scope.project_id)
+        await self._database.change(scope, _SQL["leave"], model, holder)
 
 
 def _filter(wanted: Filter) -> tuple[Any, ...]:

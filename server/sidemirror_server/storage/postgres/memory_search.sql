@@ -10,7 +10,7 @@ FROM sidemirror.memory_figures
 WHERE tenant_id = $1 AND project_id = $2
 
 -- name: having
--- The number of contents and the number of tasks with each of the terms $3; counts stop at $4.
+-- For each of the terms $3, the number of contents and the number of tasks that have it; counts stop at $4.
 SELECT asked.term, side.in_task, counted.many
 FROM unnest($3::text[]) AS asked (term)
 CROSS JOIN (VALUES (false), (true)) AS side (in_task)
@@ -27,9 +27,9 @@ CROSS JOIN LATERAL (
 WHERE counted.many > 0
 
 -- name: by_text
--- The best matches by words: facts, score of the content, score of the task. $3, $4, $5: terms, whether of a task, and
--- weights. $6, $7: mean lengths of contents and tasks. $8, $9: bm25.SATURATION and LENGTH_WEIGHT. $10: limit. $11 to
--- $14: a filter.
+-- The best matches by words: facts, score of the content, score of the task. $3, $4, $5: terms, whether each is of a
+-- task, and weights. $6, $7: mean lengths of contents and tasks. $8, $9: bm25.SATURATION and LENGTH_WEIGHT. $10: limit.
+-- $11 to $14: a filter.
 WITH scored AS MATERIALIZED (
     SELECT known.memory_id,
            coalesce(sum(part.score) FILTER (WHERE NOT known.in_task), 0) AS content_score,
@@ -103,7 +103,7 @@ ORDER BY memory.created_us DESC, memory.memory_id DESC
 LIMIT $3
 
 -- name: labelled
--- As `best`, of the memories with one of the labels $8.
+-- Like `best`, for the memories with one of the labels $8.
 SELECT memory.memory_id, memory.importance, memory.confidence, memory.created_us
 FROM sidemirror.memories AS memory
 WHERE memory.tenant_id = $1 AND memory.project_id = $2
@@ -154,7 +154,7 @@ ORDER BY known.embedding::vector <#> $4::real[]::vector, memory.created_us DESC,
 LIMIT $5
 
 -- name: nearest_plainly
--- As `nearest_exactly`, without pgvector.
+-- Like `nearest_exactly`, without pgvector.
 SELECT memory.memory_id, memory.importance, memory.confidence, memory.created_us, sidemirror.inner_product(known.embedding, $4)
 FROM sidemirror.memory_vectors AS known
 JOIN sidemirror.memories AS memory
@@ -172,7 +172,7 @@ ORDER BY 5 DESC, memory.created_us DESC, memory.memory_id
 LIMIT $5
 
 -- name: nearest_256
--- As `nearest_exactly`, for 256 dimensions, by the index.
+-- Like `nearest_exactly`, for 256 dimensions, by the index.
 SELECT memory.memory_id, memory.importance, memory.confidence, memory.created_us,
        -(known.embedding::vector(256) <#> $4::real[]::vector(256))
 FROM sidemirror.memory_vectors AS known
@@ -190,7 +190,7 @@ ORDER BY known.embedding::vector(256) <#> $4::real[]::vector(256)
 LIMIT $5
 
 -- name: nearest_384
--- As `nearest_exactly`, for 384 dimensions, by the index.
+-- Like `nearest_exactly`, for 384 dimensions, by the index.
 SELECT memory.memory_id, memory.importance, memory.confidence, memory.created_us,
        -(known.embedding::vector(384) <#> $4::real[]::vector(384))
 FROM sidemirror.memory_vectors AS known
@@ -208,7 +208,7 @@ ORDER BY known.embedding::vector(384) <#> $4::real[]::vector(384)
 LIMIT $5
 
 -- name: nearest_512
--- As `nearest_exactly`, for 512 dimensions, by the index.
+-- Like `nearest_exactly`, for 512 dimensions, by the index.
 SELECT memory.memory_id, memory.importance, memory.confidence, memory.created_us,
        -(known.embedding::vector(512) <#> $4::real[]::vector(512))
 FROM sidemirror.memory_vectors AS known
@@ -226,7 +226,7 @@ ORDER BY known.embedding::vector(512) <#> $4::real[]::vector(512)
 LIMIT $5
 
 -- name: nearest_768
--- As `nearest_exactly`, for 768 dimensions, by the index.
+-- Like `nearest_exactly`, for 768 dimensions, by the index.
 SELECT memory.memory_id, memory.importance, memory.confidence, memory.created_us,
        -(known.embedding::vector(768) <#> $4::real[]::vector(768))
 FROM sidemirror.memory_vectors AS known
@@ -244,7 +244,7 @@ ORDER BY known.embedding::vector(768) <#> $4::real[]::vector(768)
 LIMIT $5
 
 -- name: nearest_1024
--- As `nearest_exactly`, for 1024 dimensions, by the index.
+-- Like `nearest_exactly`, for 1024 dimensions, by the index.
 SELECT memory.memory_id, memory.importance, memory.confidence, memory.created_us,
        -(known.embedding::vector(1024) <#> $4::real[]::vector(1024))
 FROM sidemirror.memory_vectors AS known
@@ -262,7 +262,7 @@ ORDER BY known.embedding::vector(1024) <#> $4::real[]::vector(1024)
 LIMIT $5
 
 -- name: nearest_1536
--- As `nearest_exactly`, for 1536 dimensions, by the index.
+-- Like `nearest_exactly`, for 1536 dimensions, by the index.
 SELECT memory.memory_id, memory.importance, memory.confidence, memory.created_us,
        -(known.embedding::vector(1536) <#> $4::real[]::vector(1536))
 FROM sidemirror.memory_vectors AS known

@@ -4,7 +4,7 @@ The first line of a migration says whether servers that do not know it can still
 
     -- compatible: yes
 
-The database records each migration with its checksum and that answer. `serve` only compares; it never migrates.
+The database records each migration with its checksum and this line. `serve` only compares; it never migrates.
 """
 
 import contextlib
@@ -22,7 +22,7 @@ from sidemirror_server.vocabulary.errors import StoreRefused
 MIGRATIONS = Path(__file__).with_name("migrations")
 
 _COMPATIBLE = re.compile(r"-- compatible: (yes|no)\n")
-# The advisory lock that makes concurrent migrations take turns; any fixed number that nothing else uses.
+# The advisory lock that serialises concurrent migrations: any fixed number that nothing else uses.
 _LOCK = 0x5349_4445_4D49_5252
 _TABLE = """
 CREATE SCHEMA IF NOT EXISTS sidemirror;
@@ -38,7 +38,7 @@ CREATE TABLE IF NOT EXISTS sidemirror.schema_migrations (
 DRIVER_ERRORS = (asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError, OSError, EOFError)
 _RECORDED = "SELECT number, name, checksum, compatible FROM sidemirror.schema_migrations ORDER BY number"
 _RECORD = "INSERT INTO sidemirror.schema_migrations VALUES ($1, $2, $3, $4, $5)"
-# Includes future tables, so that a later migration works without the roles' names.
+# The grants include future tables, so that a later migration works without the roles' names.
 _GRANTS = (
     "GRANT USAGE ON SCHEMA sidemirror TO %I",
     "GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA sidemirror TO %I",
@@ -58,7 +58,7 @@ _UNBIND = """
 DELETE FROM sidemirror.role_tenants
 WHERE role::oid NOT IN (SELECT oid FROM pg_catalog.pg_roles)
 """
-# Runs at each migration, because a restored database has lost it.
+# Hides the statistics again at each migration, because restoring a database undoes that.
 _HIDE = """
 SELECT sidemirror.hide_statistics()
 WHERE EXISTS (SELECT FROM sidemirror.role_tenants WHERE tenant_id <> '*')
@@ -85,7 +85,7 @@ class PostgresMigration(Migration, frozen=True):
 
 
 class PostgresApplied(Applied, frozen=True):
-    """A migration in a database. `compatible`: the answer of its file when it was applied."""
+    """A migration in a database. `compatible`: what its file said when it was applied."""
 
     compatible: bool
 

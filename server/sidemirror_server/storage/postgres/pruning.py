@@ -6,7 +6,7 @@ from msgspec.structs import astuple
 
 from sidemirror_server.storage.postgres.database import PostgresDatabase, Transaction
 from sidemirror_server.storage.postgres.memories import remove
-from sidemirror_server.storage.sql import load_statements
+from sidemirror_server.storage.sql import ids_of, load_statements
 from sidemirror_server.trace.pruning import Pruned, PrunedKind
 from sidemirror_server.vocabulary.scope import Scope, Serves
 
@@ -38,11 +38,11 @@ class PostgresPruning:
                 await transaction.enter(scope)
                 wanted = (below, before_us, limit - removed)
                 count = 0
-                for row in await transaction.fetch(_SQL["old_memories"], *_scope(scope), *wanted):
+                for row in await transaction.fetch(_SQL["old_memories"], *ids_of(scope), *wanted):
                     count += await remove(transaction, scope, row[0])
                 removed += count
                 if removed < limit:
-                    await transaction.change(_SQL["looked_through"], *_scope(scope), now_us)
+                    await transaction.change(_SQL["looked_through"], *ids_of(scope), now_us)
                 await _note(transaction, scope, PrunedKind.MEMORIES, count, (now_us, before_us, below, None))
         return removed
 
@@ -53,13 +53,13 @@ class PostgresPruning:
             scopes = [Scope(*row) for row in rows]
             for scope in scopes:
                 await transaction.enter(scope)
-                ((total,),) = await transaction.fetch(_SQL["count"], *_scope(scope))
+                ((total,),) = await transaction.fetch(_SQL["count"], *ids_of(scope))
                 surplus = min(total - most, limit - removed)
                 if surplus > 0:
                     removed += await _remove_surplus(transaction, scope, surplus, now_us)
                 if total - most > surplus:
                     break  # the next sweep continues with this project
-                self._counted = _scope(scope)
+                self._counted = ids_of(scope)
             else:
                 if len(scopes) < _PROJECTS:
                     self._counted = ("", "")
@@ -69,31 +69,27 @@ class PostgresPruning:
         removed = 0
         async with self._database.transaction(None) as transaction:
             rows = await transaction.fetch_served(serves, limit, _SQL["old_turns"], before_us)
-            for scope in dict.fromkeys(Scope(row[0], row[1]) for row in rows):
-                await transaction.enter(scope)
-                turn_ids = [row[2] for row in rows if Scope(row[0], row[1]) == scope]
-                ((last,),) = await transaction.fetch(_SQL["forget_entries"], *_scope(scope), turn_ids)
-                gone = await transaction.fetch(_SQL["forget_turns"], *_scope(scope), turn_ids)
+            async for scope, (turn_ids,) in transaction.by_scope(rows):
+                ((last,),) = await transaction.fetch(_SQL["forget_entries"], *ids_of(scope), turn_ids)
+                gone = await transaction.fetch(_SQL["forget_turns"], *ids_of(scope), turn_ids)
                 sessions = list({row[0] for row in gone})
-                await transaction.change(_SQL["forget_sessions"], *_scope(scope), sessions, before_us)
+                await transaction.change(_SQL["forget_sessions"], *ids_of(scope), sessions, before_us)
                 removed += len(gone)
                 await _note(transaction, scope, PrunedKind.TURNS, len(gone), (now_us, before_us, None, last))
         return removed
 
     async def turns_gone_up_to(self, scope: Scope) -> int:
-        async with self._database.transaction(scope, reads_only=True) as transaction:
-            ((position,),) = await transaction.fetch(_SQL["gone_up_to"], *_scope(scope))
+        ((position,),) = await self._database.fetch(scope, _SQL["gone_up_to"])
         return int(position)
 
     async def list(self, scope: Scope, before: int | None, limit: int) -> tuple[Pruned, ...]:
         below = _LAST_NUMBER if before is None else before
-        async with self._database.transaction(scope, reads_only=True) as transaction:
-            rows = await transaction.fetch(_SQL["list"], *_scope(scope), below, limit)
+        rows = await self._database.fetch(scope, _SQL["list"], below, limit)
         return tuple(Pruned(row[0], PrunedKind(row[1]), *row[2:]) for row in rows)
 
 
 async def _remove_surplus(transaction: Transaction, scope: Scope, count: int, now_us: int) -> int:
-    rows = await transaction.fetch(_SQL["surplus"], *_scope(scope), count)
+    rows = await transaction.fetch(_SQL["surplus"], *ids_of(scope), count)
     removed = 0
     for row in rows:
         removed += await remove(transaction, scope, row[0])
@@ -108,8 +104,4 @@ async def _note(
     """Records in the scope's log how many rows were removed, if any. `how`: the columns
     pruned_us, before_us, importance_below and last_position of the entry."""
     if count:
-        await transaction.change(_SQL["note"], *_scope(scope), kind, count, *how)
-
-
-def _scope(scope: Scope) -> tuple[str, str]:
-    return (scope.tenant_id, scope.project_id)
+        await transaction.change(_SQL["note"], *ids_of(scope), kind, count, *how)

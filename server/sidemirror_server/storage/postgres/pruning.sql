@@ -38,7 +38,7 @@ LIMIT $5
 FOR UPDATE SKIP LOCKED
 
 -- name: projects_after
--- Across scopes: the $3 projects after this one. Rows that another sidecar has locked are skipped.
+-- Across scopes: the $3 projects after project ($1, $2). Rows that another sidecar has locked are skipped.
 SELECT tenant_id, project_id
 FROM sidemirror.memory_project_envelopes
 WHERE (tenant_id, project_id) > ($1, $2)
@@ -54,8 +54,8 @@ FROM sidemirror.memories
 WHERE tenant_id = $1 AND project_id = $2
 
 -- name: surplus
--- The least important memories of a project as (memory_id, importance), least recently updated first, at most $3,
--- without retired ones. Memories that another transaction has locked are skipped.
+-- At most $3 memories of a project as (memory_id, importance), least important first, then least recently updated.
+-- Retired ones and those that another transaction has locked are skipped.
 SELECT memory_id, importance
 FROM sidemirror.memories
 WHERE tenant_id = $1 AND project_id = $2 AND state <> 'retired'
@@ -110,7 +110,7 @@ FROM sidemirror.pruning_log
 WHERE tenant_id = $1 AND project_id = $2 AND last_position IS NOT NULL
 
 -- name: list
--- The pruning log of a scope, newest first, below a number, in the order of the fields of Pruned.
+-- The pruning log of a scope, newest first, below a number. Columns: the fields of Pruned, in order.
 SELECT pruning_no, kind, count, pruned_us, before_us, importance_below
 FROM sidemirror.pruning_log
 WHERE tenant_id = $1 AND project_id = $2 AND pruning_no < $3

@@ -4,7 +4,7 @@ from collections.abc import Collection
 from pathlib import Path
 
 from sidemirror_server.storage.postgres.database import PostgresDatabase
-from sidemirror_server.storage.sql import load_statements
+from sidemirror_server.storage.sql import ids_of, load_statements
 from sidemirror_server.trace.receipts import FIRST_RECEIPT, Receipt, ReceiptKey, ReceiptKind, receipt_body, receipt_of
 from sidemirror_server.vocabulary.scope import Scope, Serves
 
@@ -18,7 +18,7 @@ class PostgresReceipts:
         self._database = database
 
     async def issue(self, scope: Scope, receipt: Receipt) -> Receipt:
-        key = (scope.tenant_id, scope.project_id, receipt.receipt_id)
+        key = (*ids_of(scope), receipt.receipt_id)
         values = (
             *(receipt.kind.value, receipt.time_us, receipt.turn_id),
             *(receipt.session_id, receipt.goal_id, receipt_body(receipt)),
@@ -30,40 +30,33 @@ class PostgresReceipts:
         return receipt_of(*row)
 
     async def get(self, scope: Scope, receipt_id: str) -> Receipt | None:
-        async with self._database.transaction(scope, reads_only=True) as transaction:
-            row = await transaction.first(_SQL["get"], scope.tenant_id, scope.project_id, receipt_id)
+        row = await self._database.first(scope, _SQL["get"], receipt_id)
         return None if row is None else receipt_of(*row)
 
     async def shown(self, scope: Scope, hashes: Collection[bytes]) -> frozenset[bytes]:
-        async with self._database.transaction(scope, reads_only=True) as transaction:
-            rows = await transaction.fetch(_SQL["shown"], scope.tenant_id, scope.project_id, list(hashes))
+        rows = await self._database.fetch(scope, _SQL["shown"], list(hashes))
         return frozenset(row[0] for row in rows)
 
     async def list(
         self, scope: Scope, kind: ReceiptKind | None, after: ReceiptKey | None, limit: int
     ) -> tuple[Receipt, ...]:
         place = after or FIRST_RECEIPT
-        wanted = (scope.tenant_id, scope.project_id, place.time_us, place.receipt_id, limit)
-        async with self._database.transaction(scope, reads_only=True) as transaction:
-            if kind is None:
-                rows = await transaction.fetch(_SQL["list"], *wanted)
-            else:
-                rows = await transaction.fetch(_SQL["list_of_kind"], *wanted, kind.value)
+        wanted = (place.time_us, place.receipt_id, limit)
+        if kind is None:
+            rows = await self._database.fetch(scope, _SQL["list"], *wanted)
+        else:
+            rows = await self._database.fetch(scope, _SQL["list_of_kind"], *wanted, kind.value)
         return tuple(receipt_of(*row) for row in rows)
 
     async def of_turn(self, scope: Scope, turn_id: str, limit: int) -> tuple[Receipt, ...]:
-        async with self._database.transaction(scope, reads_only=True) as transaction:
-            rows = await transaction.fetch(_SQL["of_turn"], scope.tenant_id, scope.project_id, turn_id, limit)
+        rows = await self._database.fetch(scope, _SQL["of_turn"], turn_id, limit)
         return tuple(receipt_of(*row) for row in rows)
 
     async def forget(self, serves: Serves, before_us: int, limit: int) -> int:
         forgotten = 0
         async with self._database.transaction(None) as transaction:
             rows = await transaction.fetch_served(serves, limit, _SQL["oldest"], before_us)
-            for scope in dict.fromkeys(Scope(row[0], row[1]) for row in rows):
-                await transaction.enter(scope)
-                ids = [row[2] for row in rows if Scope(row[0], row[1]) == scope]
-                place = (scope.tenant_id, scope.project_id, ids)
-                await transaction.change(_SQL["forget_items"], *place)
-                forgotten += await transaction.change(_SQL["forget"], *place)
+            async for scope, (ids,) in transaction.by_scope(rows):
+                await transaction.change(_SQL["forget_items"], *ids_of(scope), ids)
+                forgotten += await transaction.change(_SQL["forget"], *ids_of(scope), ids)
         return forgotten

@@ -1,4 +1,4 @@
--- The statements of storage/postgres/receipts.py. $1 and $2 are the tenant and the project. Columns in the order of the
+-- The statements of storage/postgres/receipts.py. $1 and $2 are the tenant and the project. Columns follow the
 -- arguments of `trace.receipts.receipt_of`.
 
 -- name: issue
@@ -26,7 +26,7 @@ FROM sidemirror.receipt_items
 WHERE tenant_id = $1 AND project_id = $2 AND text_hash = ANY ($3::bytea[])
 
 -- name: list
--- The receipts of a scope, newest first, from a cursor on.
+-- The receipts of a scope, newest first, after a cursor.
 SELECT receipt_id, kind, time_us, turn_id, session_id, goal_id, body
 FROM sidemirror.receipts
 WHERE tenant_id = $1 AND project_id = $2 AND (time_us, receipt_id) < ($3, $4)
@@ -34,7 +34,7 @@ ORDER BY time_us DESC, receipt_id DESC
 LIMIT $5
 
 -- name: list_of_kind
--- As `list`, of one kind.
+-- Like `list`, for one kind.
 SELECT receipt_id, kind, time_us, turn_id, session_id, goal_id, body
 FROM sidemirror.receipts
 WHERE tenant_id = $1 AND project_id = $2 AND (time_us, receipt_id) < ($3, $4) AND kind = $6
@@ -50,7 +50,7 @@ ORDER BY time_us, receipt_id
 LIMIT $4
 
 -- name: oldest
--- Across scopes: receipts from before a time, oldest first, of one entry of `Serves` ($3, $4; NULL for all). Rows that
+-- Across scopes: receipts from before a time, oldest first, for one entry of `Serves` ($3, $4; NULL for all). Rows that
 -- another sidecar has locked are skipped.
 SELECT tenant_id, project_id, receipt_id
 FROM sidemirror.receipt_envelopes

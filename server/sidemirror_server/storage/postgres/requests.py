@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from sidemirror_server.storage.postgres.database import PostgresDatabase
-from sidemirror_server.storage.sql import load_statements
+from sidemirror_server.storage.sql import ids_of, load_statements
 from sidemirror_server.trace.requests import Answered
 from sidemirror_server.vocabulary.ids import RequestId
 from sidemirror_server.vocabulary.scope import Scope, Serves
@@ -18,14 +18,13 @@ class PostgresRequests:
         self._database = database
 
     async def recall(self, scope: Scope, method: str, request_id: RequestId, now_us: int) -> Answered | None:
-        async with self._database.transaction(scope, reads_only=True) as transaction:
-            row = await transaction.first(_SQL["recall"], *_key(scope, method, request_id), now_us)
+        row = await self._database.first(scope, _SQL["recall"], method, request_id, now_us)
         return None if row is None else Answered(*row)
 
     async def remember(
         self, scope: Scope, method: str, request_id: RequestId, answered: Answered, now_us: int, expires_us: int
     ) -> Answered:
-        key = _key(scope, method, request_id)
+        key = (*ids_of(scope), method, request_id)
         async with self._database.transaction(scope) as transaction:
             values = (now_us, expires_us, answered.digest, answered.answer)
             if await transaction.change(_SQL["remember"], *key, *values) == 1:
@@ -38,14 +37,6 @@ class PostgresRequests:
         forgotten = 0
         async with self._database.transaction(None) as transaction:
             rows = await transaction.fetch_served(serves, limit, _SQL["expired"], now_us)
-            for scope in dict.fromkeys(Scope(row[0], row[1]) for row in rows):
-                await transaction.enter(scope)
-                keys = [(row[2], row[3]) for row in rows if Scope(row[0], row[1]) == scope]
-                methods, request_ids = [method for method, _ in keys], [request_id for _, request_id in keys]
-                place = (scope.tenant_id, scope.project_id)
-                forgotten += await transaction.change(_SQL["forget"], *place, now_us, methods, request_ids)
+            async for scope, (methods, request_ids) in transaction.by_scope(rows):
+                forgotten += await transaction.change(_SQL["forget"], *ids_of(scope), now_us, methods, request_ids)
         return forgotten
-
-
-def _key(scope: Scope, method: str, request_id: RequestId) -> tuple[str, str, str, RequestId]:
-    return scope.tenant_id, scope.project_id, method, request_id

@@ -1,5 +1,5 @@
--- The statements of storage/postgres/requests.py. $1 and $2 are the tenant and the project. An answer is expired from
--- expires_us on.
+-- The statements of storage/postgres/requests.py. $1 and $2 are the tenant and the project. An answer expires at
+-- expires_us.
 
 -- name: recall
 -- The stored answer, unless it has expired.
@@ -22,7 +22,7 @@ FROM sidemirror.requests
 WHERE tenant_id = $1 AND project_id = $2 AND method = $3 AND request_id = $4
 
 -- name: expired
--- Across scopes: expired answers, the oldest first, of one entry of `Serves` ($3, $4; NULL for all). Rows that another
+-- Across scopes: expired answers, the oldest first, for one entry of `Serves` ($3, $4; NULL for all). Rows that another
 -- sidecar has locked are skipped.
 SELECT tenant_id, project_id, method, request_id
 FROM sidemirror.request_envelopes

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from sidemirror_server.storage.postgres.database import PostgresDatabase
 from sidemirror_server.storage.postgres.turn_log import turn_of
-from sidemirror_server.storage.sql import load_statements
+from sidemirror_server.storage.sql import ids_of, load_statements
 from sidemirror_server.thinking.store import FIRST_SESSION, SessionKey, SessionRecord
 from sidemirror_server.trace.log import TURN_TOPIC
 from sidemirror_server.vocabulary.errors import AlreadyExists, NotFound, WrongState
@@ -22,30 +22,25 @@ class PostgresSessions:
 
     async def create(self, scope: Scope, session: SessionRecord) -> None:
         values = (session.created_us, session.updated_us, session.body)
-        async with self._database.transaction(scope) as transaction:
-            if await transaction.change(_SQL["create"], *_key(scope, session.session_id), *values) == 0:
-                raise AlreadyExists("session", session.session_id)
+        if await self._database.change(scope, _SQL["create"], session.session_id, *values) == 0:
+            raise AlreadyExists("session", session.session_id)
 
     async def get(self, scope: Scope, session_id: SessionId) -> SessionRecord | None:
-        async with self._database.transaction(scope, reads_only=True) as transaction:
-            row = await transaction.first(_SQL["get"], *_key(scope, session_id))
+        row = await self._database.first(scope, _SQL["get"], session_id)
         return None if row is None else SessionRecord(*row)
 
     async def update(self, scope: Scope, session_id: SessionId, body: bytes, now_us: int) -> None:
-        async with self._database.transaction(scope) as transaction:
-            if await transaction.change(_SQL["update"], *_key(scope, session_id), body, now_us) == 0:
-                raise NotFound("session", session_id)
+        if await self._database.change(scope, _SQL["update"], session_id, body, now_us) == 0:
+            raise NotFound("session", session_id)
 
     async def list(self, scope: Scope, after: SessionKey | None, limit: int) -> tuple[SessionRecord, ...]:
         place = after or FIRST_SESSION
-        wanted = (scope.tenant_id, scope.project_id, place.created_us, place.session_id, limit)
-        async with self._database.transaction(scope, reads_only=True) as transaction:
-            rows = await transaction.fetch(_SQL["list"], *wanted)
+        rows = await self._database.fetch(scope, _SQL["list"], place.created_us, place.session_id, limit)
         return tuple(SessionRecord(*row) for row in rows)
 
     async def delete(self, scope: Scope, session_id: SessionId) -> None:
-        key = _key(scope, session_id)
-        # Takes turns with the scope's appends, so that no turn opens between the check and the deletion.
+        key = (*ids_of(scope), session_id)
+        # Serialised with the scope's appends, so that no turn opens between the check and the deletion.
         async with self._database.transaction(scope, in_turn=turn_of(scope)) as transaction:
             if await transaction.first(_SQL["any_open"], *key) is not None:
                 raise WrongState("session", session_id, "a turn is open")
@@ -53,7 +48,3 @@ class PostgresSessions:
                 raise NotFound("session", session_id)
             await transaction.change(_SQL["delete_entries"], *key, TURN_TOPIC)
             await transaction.change(_SQL["delete_turns"], *key)
-
-
-def _key(scope: Scope, session_id: SessionId) -> tuple[str, str, SessionId]:
-    return scope.tenant_id, scope.project_id, session_id

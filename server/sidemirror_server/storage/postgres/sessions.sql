@@ -8,7 +8,7 @@ VALUES ($1, $2, $3, $4, $5, $6)
 ON CONFLICT (tenant_id, project_id, session_id) DO NOTHING
 
 -- name: get
--- One session, in the order of the fields of SessionRecord.
+-- One session. Columns: the fields of SessionRecord, in order.
 SELECT session_id, body, created_us, updated_us,
        (SELECT count(*) FROM sidemirror.turns WHERE tenant_id = $1 AND project_id = $2 AND session_id = $3),
        (SELECT turns.body
@@ -20,7 +20,7 @@ FROM sidemirror.sessions
 WHERE tenant_id = $1 AND project_id = $2 AND session_id = $3
 
 -- name: list
--- The sessions of a scope, newest first, from a cursor on, with the columns of `get`.
+-- The sessions of a scope, newest first, after a cursor, with the columns of `get`.
 SELECT session_id, body, created_us, updated_us,
        (SELECT count(*)
         FROM sidemirror.turns

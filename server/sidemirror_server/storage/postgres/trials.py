@@ -7,7 +7,7 @@ from typing import Any
 from sidemirror_server.memory.trials.evidence import Arm, ArmTally
 from sidemirror_server.memory.trials.trials import Settled, Trial
 from sidemirror_server.storage.postgres.database import PostgresDatabase
-from sidemirror_server.storage.sql import load_statements
+from sidemirror_server.storage.sql import ids_of, load_statements
 from sidemirror_server.vocabulary.scope import Scope, Serves
 
 _SQL = load_statements(Path(__file__).with_name("trials.sql"))
@@ -20,48 +20,36 @@ class PostgresTrials:
         self._database = database
 
     async def assign(self, scope: Scope, receipt_id: str, trials: Sequence[Trial], now_us: int) -> None:
-        async with self._database.transaction(scope) as transaction:
-            await transaction.change(_SQL["assign"], *_scope(scope), receipt_id, *_columns(trials), now_us)
+        await self._database.change(scope, _SQL["assign"], receipt_id, *_columns(trials), now_us)
 
     async def of_receipt(self, scope: Scope, receipt_id: str) -> tuple[Trial, ...]:
-        async with self._database.transaction(scope, reads_only=True) as transaction:
-            rows = await transaction.fetch(_SQL["of_receipt"], *_scope(scope), receipt_id)
+        rows = await self._database.fetch(scope, _SQL["of_receipt"], receipt_id)
         return tuple(Trial(memory_id, version, Arm(arm), fraction) for memory_id, version, arm, fraction in rows)
 
     async def settle(self, scope: Scope, receipt_id: str, settled: Sequence[Settled], now_us: int) -> None:
         columns = _columns([one.trial for one in settled])
         came_of_it = ([one.succeeded for one in settled], [one.returned for one in settled])
-        async with self._database.transaction(scope) as transaction:
-            await transaction.change(_SQL["settle"], *_scope(scope), receipt_id, *columns, now_us, *came_of_it)
+        await self._database.change(scope, _SQL["settle"], receipt_id, *columns, now_us, *came_of_it)
 
     async def tallies(self, scope: Scope, lessons: Collection[tuple[str, int]]) -> dict[str, tuple[ArmTally, ...]]:
         asked = ([memory_id for memory_id, _ in lessons], [from_version for _, from_version in lessons])
-        async with self._database.transaction(scope, reads_only=True) as transaction:
-            rows = await transaction.fetch(_SQL["tallies"], *_scope(scope), *asked)
+        rows = await self._database.fetch(scope, _SQL["tallies"], *asked)
         found: dict[str, tuple[ArmTally, ...]] = {}
         for memory_id, arm, *counts in rows:
             found[memory_id] = (*found.get(memory_id, ()), ArmTally(Arm(arm), *counts))
         return found
 
     async def lessons(self, scope: Scope, before: str | None, limit: int) -> tuple[str, ...]:
-        async with self._database.transaction(scope, reads_only=True) as transaction:
-            rows = await transaction.fetch(_SQL["lessons"], *_scope(scope), before, limit)
+        rows = await self._database.fetch(scope, _SQL["lessons"], before, limit)
         return tuple(row[0] for row in rows)
 
     async def forget(self, serves: Serves, before_us: int, limit: int) -> int:
         forgotten = 0
         async with self._database.transaction(None) as transaction:
             rows = await transaction.fetch_served(serves, limit, _SQL["old"], before_us)
-            for scope in dict.fromkeys(Scope(row[0], row[1]) for row in rows):
-                await transaction.enter(scope)
-                old = [row for row in rows if Scope(row[0], row[1]) == scope]
-                gone = ([row[2] for row in old], [row[3] for row in old])
-                forgotten += await transaction.change(_SQL["forget"], *_scope(scope), *gone)
+            async for scope, receipts_and_memories in transaction.by_scope(rows):
+                forgotten += await transaction.change(_SQL["forget"], *ids_of(scope), *receipts_and_memories)
         return forgotten
-
-
-def _scope(scope: Scope) -> tuple[str, str]:
-    return (scope.tenant_id, scope.project_id)
 
 
 def _columns(trials: Sequence[Trial]) -> tuple[list[Any], ...]:

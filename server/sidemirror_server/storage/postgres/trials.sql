@@ -1,4 +1,4 @@
--- The statements of storage/postgres/trials.py. $1 and $2 are the tenant and the project, $3 mostly the receipt.
+-- The statements of storage/postgres/trials.py. $1 and $2 are the tenant and the project, $3 usually the receipt.
 
 -- name: assign
 -- Adds trials ($4 to $7: lessons, versions, arms, fractions) at $8. A lesson that already has a trial of the receipt is
@@ -10,7 +10,7 @@ ORDER BY trial.memory_id COLLATE "C"
 ON CONFLICT (tenant_id, project_id, receipt_id, memory_id) DO NOTHING
 
 -- name: of_receipt
--- The trials of a receipt, in the order of the fields of Trial.
+-- The trials of a receipt. Columns: the fields of Trial, in order.
 SELECT memory_id, version, arm, fraction
 FROM sidemirror.lesson_trials
 WHERE tenant_id = $1 AND project_id = $2 AND receipt_id = $3
@@ -66,7 +66,7 @@ WITH RECURSIVE lesson (memory_id) AS (
 SELECT memory_id FROM lesson LIMIT $4
 
 -- name: old
--- Across scopes: trials that were assigned before $1, oldest first, at most $2, of one entry of `Serves` ($3, $4; NULL
+-- Across scopes: trials that were assigned before $1, oldest first, at most $2, for one entry of `Serves` ($3, $4; NULL
 -- for all). Rows that another sidecar has locked are skipped.
 SELECT tenant_id, project_id, receipt_id, memory_id
 FROM sidemirror.lesson_trial_envelopes

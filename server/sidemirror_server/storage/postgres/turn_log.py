@@ -1,11 +1,11 @@
 """The log of turns and of other numbered entries in Postgres.
 
-Positions rise in the order in which entries become visible (clause LG3), because the appends of a scope take turns:
+Positions rise in the order in which entries become visible (clause LG3), because the appends of a scope are serialised:
 each holds the scope's lock from before it takes positions until its commit is durable. The alternative numbers entries
 freely and shows only those older than every running transaction. It was rejected: one forgotten transaction in the
 cluster would block every watch, a writer could not read its append, and a restored dump would count from the start
 again. The cost is that a scope has one append at a time. On two cores shared with Postgres, 16 sidecars made 800
-appends/s in one shared scope, and 1,500 in a scope each (tests/postgres/test_two_sidecars.py). An append carries
+appends/s in one shared scope, and 1,500 with a scope for each (tests/postgres/test_two_sidecars.py). An append carries
 the waiting entries of all turns of a sidecar.
 """
 
@@ -16,7 +16,7 @@ from typing import Any
 import asyncpg
 
 from sidemirror_server.storage.postgres.database import TRANSACTION_S, PostgresDatabase, Transaction
-from sidemirror_server.storage.sql import load_statements
+from sidemirror_server.storage.sql import ids_of, load_statements
 from sidemirror_server.trace.acceptance import Placed, accept, check_repeated
 from sidemirror_server.trace.log import FIRST_HEAD, TURN_TOPIC, Batch, Entry, HeadKey, TurnHead, TurnStanding, head_of
 from sidemirror_server.vocabulary.ids import SessionId, TurnId
@@ -40,37 +40,37 @@ class PostgresTurnLog:
         within_s = TRANSACTION_S + size / _BYTES_PER_S
         async with self._database.transaction(scope, in_turn=turn_of(scope), within_s=within_s) as transaction:
             turn_ids = list({batch.head.turn_id for batch in batches})
-            rows = await transaction.fetch(_SQL["kept"], *_place(scope), turn_ids)
+            rows = await transaction.fetch(_SQL["kept"], *ids_of(scope), turn_ids)
             kept = {turn_id: (session_id, last_sequence) for turn_id, session_id, last_sequence in rows}
             heads, fresh, repeated = accept(batches, kept)
             check_repeated(repeated, await _kept_bodies(transaction, scope, fresh, repeated))
             missing = [batch for batch in batches if batch.session_body is not None]
             await transaction.change(
-                _SQL["put"], *_place(scope), *_sessions(missing), *_heads(heads), TURN_TOPIC, *_entries(fresh)
+                _SQL["put"], *ids_of(scope), *_sessions(missing), *_heads(heads), TURN_TOPIC, *_entries(fresh)
             )
 
     async def read(
         self, scope: Scope, turn_id: TurnId, after_sequence: int, limit: int, max_bytes: int
     ) -> tuple[Entry, ...]:
-        wanted = (*_place(scope), TURN_TOPIC, turn_id, after_sequence, limit, max_bytes)
-        return tuple(Entry(*row) for row in await self._fetch(scope, "read", *wanted))
+        wanted = (TURN_TOPIC, turn_id, after_sequence, limit, max_bytes)
+        return tuple(Entry(*row) for row in await self._database.fetch(scope, _SQL["read"], *wanted))
 
     async def tail(
         self, scope: Scope, topic: str, group: str | None, after: int, limit: int, max_bytes: int
     ) -> tuple[Entry, ...]:
-        wanted = (*_place(scope), topic, after, limit, max_bytes)
+        wanted = (topic, after, limit, max_bytes)
         if group is None:
-            rows = await self._fetch(scope, "tail", *wanted)
+            rows = await self._database.fetch(scope, _SQL["tail"], *wanted)
         else:
-            rows = await self._fetch(scope, "tail_of_group", *wanted, group)
+            rows = await self._database.fetch(scope, _SQL["tail_of_group"], *wanted, group)
         return tuple(Entry(*row) for row in rows)
 
     async def last_position(self, scope: Scope) -> int:
-        ((position,),) = await self._fetch(scope, "last_position", *_place(scope))
+        ((position,),) = await self._database.fetch(scope, _SQL["last_position"])
         return int(position)
 
     async def head(self, scope: Scope, turn_id: TurnId) -> TurnHead | None:
-        return _only(await self._fetch(scope, "head", *_place(scope), turn_id))
+        return _only(await self._database.fetch(scope, _SQL["head"], turn_id))
 
     async def heads(
         self,
@@ -81,48 +81,42 @@ class PostgresTurnLog:
         limit: int,
     ) -> tuple[TurnHead, ...]:
         key = after or FIRST_HEAD
-        wanted = (*_place(scope), key.started_us, key.turn_id, limit)
+        wanted = (key.started_us, key.turn_id, limit)
         if session_id is not None:
-            rows = await self._fetch(scope, "heads_of_session", *wanted, standing, session_id)
+            rows = await self._database.fetch(scope, _SQL["heads_of_session"], *wanted, standing, session_id)
         elif standing is not None:
-            rows = await self._fetch(scope, "heads_standing", *wanted, standing)
+            rows = await self._database.fetch(scope, _SQL["heads_standing"], *wanted, standing)
         else:
-            rows = await self._fetch(scope, "heads", *wanted)
+            rows = await self._database.fetch(scope, _SQL["heads"], *wanted)
         return tuple(head_of(*row) for row in rows)
 
     async def newest(self, scope: Scope, session_id: SessionId) -> TurnHead | None:
-        return _only(await self._fetch(scope, "newest", *_place(scope), session_id))
+        return _only(await self._database.fetch(scope, _SQL["newest"], session_id))
 
     async def idle(self, serves: Serves, before_us: int, limit: int) -> tuple[tuple[Scope, TurnHead], ...]:
         found: dict[tuple[Scope, str], TurnHead] = {}
         async with self._database.transaction(None, reads_only=True) as transaction:
             rows = await transaction.fetch_served(serves, limit, _SQL["idle"], before_us)
-            places = [(Scope(tenant_id, project_id), turn_id) for tenant_id, project_id, turn_id in rows]
-            for scope in dict.fromkeys(scope for scope, _ in places):
-                await transaction.enter(scope)
-                turn_ids = [turn_id for place, turn_id in places if place == scope]
-                for row in await transaction.fetch(_SQL["open_heads"], *_place(scope), turn_ids):
+            async for scope, (turn_ids,) in transaction.by_scope(rows):
+                for row in await transaction.fetch(_SQL["open_heads"], *ids_of(scope), turn_ids):
                     found[scope, row[0]] = head_of(*row)
+        places = ((Scope(tenant_id, project_id), turn_id) for tenant_id, project_id, turn_id in rows)
         return tuple((place[0], found[place]) for place in places if place in found)
-
-    async def _fetch(self, scope: Scope, statement: str, *wanted: Any) -> list[asyncpg.Record]:
-        async with self._database.transaction(scope, reads_only=True) as transaction:
-            return await transaction.fetch(_SQL[statement], *wanted)
 
 
 def turn_of(scope: Scope) -> tuple[str, ...]:
     """The `in_turn` names for changes of a scope's log."""
-    return ("log", scope.tenant_id, scope.project_id)
+    return ("log", *ids_of(scope))
 
 
 async def _kept_bodies(
     transaction: Transaction, scope: Scope, fresh: Iterable[Placed], repeated: Sequence[Placed]
 ) -> dict[tuple[str, int], bytes]:
-    """The bodies at the places of the repeated drafts by (key, sequence): stored ones and those of the same append."""
+    """By (key, sequence), the bodies that these drafts repeat: stored ones, and those that this append adds."""
     if not repeated:
         return {}
     places = [[head.turn_id for head, _ in repeated], [draft.sequence for _, draft in repeated]]
-    rows = await transaction.fetch(_SQL["bodies"], *_place(scope), TURN_TOPIC, *places)
+    rows = await transaction.fetch(_SQL["bodies"], *ids_of(scope), TURN_TOPIC, *places)
     bodies = {(key, sequence): body for key, sequence, body in rows}
     bodies.update({(head.turn_id, draft.sequence): draft.body for head, draft in fresh})
     return bodies
@@ -161,7 +155,3 @@ def _entries(placed: Sequence[Placed]) -> tuple[list[Any], ...]:
 
 def _only(rows: list[asyncpg.Record]) -> TurnHead | None:
     return head_of(*rows[0]) if rows else None
-
-
-def _place(scope: Scope) -> tuple[str, str]:
-    return scope.tenant_id, scope.project_id

@@ -65,7 +65,7 @@ WHERE bytes_before < $6
 ORDER BY position
 
 -- name: tail_of_group
--- As `tail`, of one group ($7).
+-- Like `tail`, for one group ($7).
 SELECT position, key, group_id, sequence, at_us, body
 FROM (SELECT *, sum(octet_length(body)) OVER (ORDER BY position) - octet_length(body) AS bytes_before
       FROM (SELECT position, key, group_id, sequence, at_us, body
@@ -95,13 +95,13 @@ SELECT coalesce(max((SELECT max(position)
 FROM topics
 
 -- name: head
--- One head, in the order of the fields of TurnHead.
+-- One head. Columns: the fields of TurnHead, in order.
 SELECT turn_id, session_id, turn_count, standing, last_sequence, started_us, updated_us, body
 FROM sidemirror.turns
 WHERE tenant_id = $1 AND project_id = $2 AND turn_id = $3
 
 -- name: heads
--- The heads of a scope by start time, latest first, from a cursor on.
+-- The heads of a scope by start time, latest first, after a cursor.
 SELECT turn_id, session_id, turn_count, standing, last_sequence, started_us, updated_us, body
 FROM sidemirror.turns
 WHERE tenant_id = $1 AND project_id = $2 AND (started_us, turn_id) < ($3, $4)
@@ -109,7 +109,7 @@ ORDER BY started_us DESC, turn_id DESC
 LIMIT $5
 
 -- name: heads_standing
--- As `heads`, with one standing.
+-- Like `heads`, with one standing.
 SELECT turn_id, session_id, turn_count, standing, last_sequence, started_us, updated_us, body
 FROM sidemirror.turns
 WHERE tenant_id = $1 AND project_id = $2 AND standing = $6 AND (started_us, turn_id) < ($3, $4)
@@ -117,7 +117,7 @@ ORDER BY started_us DESC, turn_id DESC
 LIMIT $5
 
 -- name: heads_of_session
--- As `heads`, of one session. Standing NULL: any.
+-- Like `heads`, for one session. Standing NULL: any.
 SELECT turn_id, session_id, turn_count, standing, last_sequence, started_us, updated_us, body
 FROM sidemirror.turns
 WHERE tenant_id = $1 AND project_id = $2 AND session_id = $7 AND (started_us, turn_id) < ($3, $4)
@@ -134,7 +134,7 @@ ORDER BY turn_count DESC, started_us DESC, turn_id DESC
 LIMIT 1
 
 -- name: idle
--- Across scopes: open turns without an update since a time, the longest idle first, of one entry of `Serves` ($3, $4;
+-- Across scopes: open turns without an update since a time, the longest idle first, for one entry of `Serves` ($3, $4;
 -- NULL for all).
 SELECT tenant_id, project_id, turn_id
 FROM sidemirror.open_turn_envelopes
@@ -144,7 +144,7 @@ ORDER BY updated_us, tenant_id, project_id, turn_id
 LIMIT $2
 
 -- name: open_heads
--- The heads of the given turns that are open.
+-- The heads of those given turns that are open.
 SELECT turn_id, session_id, turn_count, standing, last_sequence, started_us, updated_us, body
 FROM sidemirror.turns
 WHERE tenant_id = $1 AND project_id = $2 AND turn_id = ANY ($3::text[]) AND standing = 'open'

@@ -9,7 +9,7 @@ import asyncpg
 from msgspec.structs import astuple
 
 from sidemirror_server.storage.postgres.database import PostgresDatabase, Transaction
-from sidemirror_server.storage.sql import load_statements
+from sidemirror_server.storage.sql import ids_of, load_statements
 from sidemirror_server.vocabulary.ids import JobId
 from sidemirror_server.vocabulary.scope import Scope, Serves
 from sidemirror_server.work.queue import (
@@ -45,7 +45,7 @@ class PostgresWork:
         run_at_us = now_us if job.run_at_us is None else job.run_at_us
         values = (job.kind, job.payload, job.max_attempts, run_at_us, now_us)
         async with self._database.transaction(scope) as transaction:
-            await transaction.change(_SQL["put"], *_place(scope), job.job_id, *values)
+            await transaction.change(_SQL["put"], *ids_of(scope), job.job_id, *values)
             kept = same_job(job, await _get(transaction, scope, job.job_id))
         self._arrived.set()
         return kept
@@ -63,16 +63,15 @@ class PostgresWork:
                 return ()
             found = []
             for entry in map(astuple, serves.entries):
-                for scope, job_ids in _by_scope(await transaction.fetch(_SQL["used_up"], *due, *entry)):
-                    await transaction.enter(scope)
-                    await transaction.change(_SQL["bury"], *_place(scope), job_ids, now_us, VANISHED)
+                used_up = await transaction.fetch(_SQL["used_up"], *due, *entry)
+                async for scope, (job_ids,) in transaction.by_scope(used_up):
+                    await transaction.change(_SQL["bury"], *ids_of(scope), job_ids, now_us, VANISHED)
                 await transaction.leave()
                 found += await transaction.fetch(_SQL["due"], *due, limit, *entry)
             found = sorted(found, key=lambda row: (row["due_us"], row["position"]))[:limit]
-            for scope, job_ids in _by_scope(found):
-                await transaction.enter(scope)
+            async for scope, (job_ids, *_) in transaction.by_scope(found):
                 values = (job_ids, now_us, lease_until_us(now_us, lease_s), worker)
-                for job in _jobs(await transaction.fetch(_SQL["claim"], *_place(scope), *values)):
+                for job in _jobs(await transaction.fetch(_SQL["claim"], *ids_of(scope), *values)):
                     claimed[scope, job.job_id] = job
         order = [(Scope(tenant_id, project_id), JobId(job_id)) for tenant_id, project_id, job_id, *_ in found]
         return tuple(claimed[place] for place in order if place in claimed)
@@ -96,7 +95,7 @@ class PostgresWork:
 
     async def revive(self, scope: Scope, job_id: JobId, now_us: int) -> None:
         async with self._database.transaction(scope) as transaction:
-            if await transaction.change(_SQL["revive"], *_place(scope), job_id, now_us) == 0:
+            if await transaction.change(_SQL["revive"], *ids_of(scope), job_id, now_us) == 0:
                 raise wrong_state(job_id, await _get(transaction, scope, job_id))
         self._arrived.set()
 
@@ -109,17 +108,14 @@ class PostgresWork:
     ) -> tuple[Job, ...]:
         place = after or FIRST_JOB
         wanted = (kind, place.created_us, place.job_id, [state.value for state in states] or None, limit, LIST_BYTES)
-        async with self._database.transaction(scope, reads_only=True) as transaction:
-            return _jobs(await transaction.fetch(_SQL["list"], *_place(scope), *wanted))
+        return _jobs(await self._database.fetch(scope, _SQL["list"], *wanted))
 
     async def count(self, scope: Scope, kind: str) -> Mapping[JobState, int]:
-        async with self._database.transaction(scope, reads_only=True) as transaction:
-            found = dict([tuple(row) for row in await transaction.fetch(_SQL["count"], *_place(scope), kind)])
+        found = dict([tuple(row) for row in await self._database.fetch(scope, _SQL["count"], kind)])
         return {state: found.get(state.value, 0) for state in JobState}
 
     async def waiting(self, scope: Scope, kind: str) -> int:
-        async with self._database.transaction(scope, reads_only=True) as transaction:
-            found = await transaction.fetch(_SQL["waiting"], *_place(scope), kind)
+        found = await self._database.fetch(scope, _SQL["waiting"], kind)
         return int(found[0][0])
 
     async def purge(self, serves: Serves, kinds: Collection[str], done_before_us: int, limit: int) -> int:
@@ -131,13 +127,12 @@ class PostgresWork:
     async def _purge(
         self, ended: str, purge: str, serves: Serves, kinds: Collection[str], before_us: int, limit: int
     ) -> int:
-        """`ended` names the statement that finds jobs across scopes, `purge` the one that removes jobs of one scope."""
+        """The statement `ended` finds jobs across scopes; the statement `purge` removes jobs of one scope."""
         purged = 0
         async with self._database.transaction(None) as transaction:
             found = await transaction.fetch_served(serves, limit, _SQL[ended], before_us, list(kinds))
-            for scope, job_ids in _by_scope(found):
-                await transaction.enter(scope)
-                purged += await transaction.change(_SQL[purge], *_place(scope), job_ids, before_us)
+            async for scope, (job_ids,) in transaction.by_scope(found):
+                purged += await transaction.change(_SQL[purge], *ids_of(scope), job_ids, before_us)
         return purged
 
     async def scopes(self, serves: Serves, kinds: Collection[str]) -> tuple[Scope, ...]:
@@ -151,7 +146,7 @@ class PostgresWork:
 
     async def forget(self, scope: Scope, job_id: JobId) -> None:
         async with self._database.transaction(scope) as transaction:
-            if await transaction.change(_SQL["forget"], *_place(scope), job_id) == 0:
+            if await transaction.change(_SQL["forget"], *ids_of(scope), job_id) == 0:
                 raise wrong_state(job_id, await _get(transaction, scope, job_id))
 
     async def _as_claimant(self, verb: str, scope: Scope, job_id: JobId, token: int, now_us: int, *values: Any) -> None:
@@ -162,12 +157,12 @@ class PostgresWork:
 async def _change_claimed(
     transaction: Transaction, verb: str, scope: Scope, job_id: JobId, token: int, *values: Any
 ) -> None:
-    if await transaction.change(_SQL[verb], *_place(scope), job_id, token, *values) == 0:
+    if await transaction.change(_SQL[verb], *ids_of(scope), job_id, token, *values) == 0:
         raise not_claimed(job_id, token, await _get(transaction, scope, job_id))
 
 
 async def _get(transaction: Transaction, scope: Scope, job_id: JobId) -> Job | None:
-    jobs = _jobs(await transaction.fetch(_SQL["get"], *_place(scope), job_id))
+    jobs = _jobs(await transaction.fetch(_SQL["get"], *ids_of(scope), job_id))
     return jobs[0] if jobs else None
 
 
@@ -178,15 +173,3 @@ def _jobs(rows: Iterable[asyncpg.Record]) -> tuple[Job, ...]:
 def _tenants(serves: Serves) -> list[str]:
     """The tenants with served scopes; empty if all tenants are served."""
     return sorted({entry.tenant_id for entry in serves.entries if entry.tenant_id is not None})
-
-
-def _by_scope(rows: Iterable[asyncpg.Record]) -> Iterable[tuple[Scope, list[JobId]]]:
-    """The job ids of envelopes, grouped by scope."""
-    found: dict[Scope, list[JobId]] = {}
-    for tenant_id, project_id, job_id, *_ in rows:
-        found.setdefault(Scope(tenant_id, project_id), []).append(JobId(job_id))
-    return found.items()
-
-
-def _place(scope: Scope) -> tuple[str, str]:
-    return scope.tenant_id, scope.project_id

@@ -1,6 +1,6 @@
 -- The statements of storage/postgres/work.py. $1 and $2 are the tenant and the project. A statement across scopes reads
--- envelopes only. Its last two values are one entry of `Serves`: a tenant and a project, NULL for all. The planner
--- knows which values are NULL, so each form uses its index.
+-- envelopes only. Its last two values are one entry of `Serves`: a tenant and a project, NULL for all. The planner sees
+-- which values are NULL, so it uses the right index for each case.
 --
 -- A change of a job locks the job's row, and then its envelope by the trigger. A claim locks them in the opposite
 -- order, so it never waits: it skips locked rows.
@@ -13,7 +13,7 @@ VALUES ($1, $2, $3, $4, $5, 'queued', $7, 0, $6, $7, 0, $8, $8)
 ON CONFLICT (tenant_id, project_id, job_id) DO NOTHING
 
 -- name: get
--- One job, in the order of the fields of Job.
+-- One job. Columns: the fields of Job, in order.
 SELECT tenant_id, project_id, job_id, kind, payload, state, attempts, max_attempts, run_at_us, lease_until_us, token,
        worker, checkpoint, last_error, result, created_us, updated_us
 FROM sidemirror.jobs
@@ -40,7 +40,7 @@ WHERE due_us <= $1 AND kind = ANY ($2::text[]) AND used_up
 FOR UPDATE SKIP LOCKED
 
 -- name: bury
--- Marks the given jobs as dead whose lease ran out during their last attempt.
+-- Marks the given jobs as dead if their lease ran out during their last attempt.
 UPDATE sidemirror.jobs
 SET state = 'dead', due_us = NULL, lease_until_us = NULL, last_error = $5, updated_us = $4
 WHERE tenant_id = $1 AND project_id = $2
@@ -93,7 +93,7 @@ SET state = 'done', result = $6, due_us = NULL, lease_until_us = NULL, updated_u
 WHERE tenant_id = $1 AND project_id = $2 AND job_id = $3 AND token = $4 AND state = 'running'
 
 -- name: fail
--- For the claim with this token: a retry if a time ($7) is given and an attempt is left, else the job is dead.
+-- For the claim with this token: plans a retry if a time ($7) is given and an attempt is left, else buries the job.
 UPDATE sidemirror.jobs
 SET state = CASE WHEN $7::bigint IS NULL OR attempts >= max_attempts THEN 'dead' ELSE 'retrying' END,
     due_us = CASE WHEN attempts >= max_attempts THEN NULL ELSE $7 END,
@@ -114,7 +114,7 @@ SET state = 'queued', attempts = 0, due_us = $4, run_at_us = $4, updated_us = $4
 WHERE tenant_id = $1 AND project_id = $2 AND job_id = $3 AND state = 'dead'
 
 -- name: list
--- The jobs of a kind, newest first, from a cursor on. The page ends once its payloads add up to $8 bytes. States NULL:
+-- The jobs of a kind, newest first, after a cursor. The page ends once its payloads add up to $8 bytes. States NULL:
 -- jobs in any state.
 SELECT tenant_id, project_id, job_id, kind, payload, state, attempts, max_attempts, run_at_us, lease_until_us, token,
        worker, checkpoint, last_error, result, created_us, updated_us

@@ -47,7 +47,7 @@ _MARKER_BYTES = 16
 # The shortest time between two reports of evictions. Chosen here: a full Redis evicts all the time, and restoring the
 # lost entries makes it evict more.
 _EVICTED_EVERY_S = 60.0
-# A single connection may break for reasons of its own; two failures in a row mean that the server is away.
+# A single failure may concern one connection; two in a row mean that the server is away.
 _AWAY_AFTER = 2
 
 _AnyConnection = Connection | SSLConnection | UnixDomainSocketConnection
@@ -72,7 +72,7 @@ class Scripts:
 
 
 class RedisDatabase:
-    """One Redis server. To be used from one event loop."""
+    """One Redis server. Use it from one event loop only."""
 
     def __init__(self, kind: type[_AnyConnection], options: Mapping[str, Any], scripts: Scripts) -> None:
         """Use `open`."""
@@ -152,7 +152,7 @@ class RedisDatabase:
         return "it has not been reached yet" if self.standing is None else self.standing.durability
 
     def risks(self) -> tuple[str, ...]:
-        """How acknowledged writes may be lost, as sentences; empty when none may, or before the first answer."""
+        """How acknowledged writes may be lost, as sentences; empty if they cannot, or before the first answer."""
         return () if self.standing is None else self.standing.risks
 
     async def ask(self, *command: str | bytes | int) -> Any:

@@ -1,7 +1,7 @@
 """Goal reflections in Redis, in the layout of seed goal-reflection, "Storage" (decision 028). The seed's inspection
 commands and agents written for it can read them. Scripts are in `goal_reflections.lua`, key names in `keys.py`.
 
-Entries expire by Redis' own clock: it is given a time to live, never a date from a sidecar's clock.
+Entries expire by Redis' own clock: they are stored with a time to live, never with a date from a sidecar's clock.
 """
 
 import datetime

@@ -33,7 +33,7 @@ class RedisFacts(msgspec.Struct, frozen=True):
 
     @property
     def risks(self) -> tuple[str, ...]:
-        """How acknowledged writes may be lost, as sentences; empty when none may."""
+        """How acknowledged writes may be lost, as sentences; empty if they cannot."""
         return (*self._of_memory(), *self._of_persistence())
 
     def _of_memory(self) -> tuple[str, ...]:
@@ -47,7 +47,7 @@ class RedisFacts(msgspec.Struct, frozen=True):
         if self.is_logging is None:
             return ("whether it keeps anything over a restart is not known",)
         if self.is_logging:
-            # With everysec and no, only a crash of the machine loses writes; `durability` reports that.
+            # With fsync everysec or no, only a crash of the machine loses writes; `durability` reports that.
             return ()
         if self.has_snapshots is None:
             return ("what it keeps over a restart is not known (appendonly no)",)

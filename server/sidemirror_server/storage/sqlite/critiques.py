@@ -8,7 +8,7 @@ from typing import Any
 from sidemirror_server.critique.record import CritiqueOutcome
 from sidemirror_server.critique.statistics import Figures
 from sidemirror_server.critique.store import FIRST_CRITIQUE, CritiqueKey, CritiqueRecord, critique_of
-from sidemirror_server.storage.sql import load_statements
+from sidemirror_server.storage.sql import columns_of, load_statements
 from sidemirror_server.storage.sqlite.database import SqliteDatabase
 from sidemirror_server.storage.sqlite.served import remove_served
 from sidemirror_server.vocabulary.errors import NotFound
@@ -76,8 +76,7 @@ class SqliteCritiques:
         self, scope: Scope, start_us: int, end_us: int, bucket_us: int | None, provider: str | None
     ) -> tuple[Figures, ...]:
         wanted = {
-            "tenant_id": scope.tenant_id,
-            "project_id": scope.project_id,
+            **columns_of(scope),
             "start_us": start_us,
             "end_us": end_us,
             "bucket_us": bucket_us,
@@ -92,4 +91,4 @@ class SqliteCritiques:
 
 
 def _key(scope: Scope, critique_id: str) -> dict[str, Any]:
-    return {"tenant_id": scope.tenant_id, "project_id": scope.project_id, "critique_id": critique_id}
+    return {**columns_of(scope), "critique_id": critique_id}

@@ -15,7 +15,7 @@ FROM critiques
 WHERE tenant_id = :tenant_id AND project_id = :project_id AND critique_id = :critique_id
 
 -- name: list
--- The critiques of a scope, newest first, from a cursor on.
+-- The critiques of a scope, newest first, after a cursor.
 SELECT critique_id, created_us, provider, confidence_ppm, revise, turn_id, session_id, body, outcome, score, reported_us
 FROM critiques INDEXED BY critiques_newest
 WHERE tenant_id = :tenant_id AND project_id = :project_id
@@ -24,7 +24,7 @@ ORDER BY created_us DESC, critique_id DESC
 LIMIT :limit
 
 -- name: list_of_turn
--- As `list`, of one turn. With :session_id, only critiques of that session.
+-- Like `list`, for one turn. With :session_id, only critiques of that session.
 SELECT critique_id, created_us, provider, confidence_ppm, revise, turn_id, session_id, body, outcome, score, reported_us
 FROM critiques INDEXED BY critiques_of_turn
 WHERE tenant_id = :tenant_id AND project_id = :project_id AND turn_id = :turn_id AND turn_id <> ''
@@ -34,7 +34,7 @@ ORDER BY created_us DESC, critique_id DESC
 LIMIT :limit
 
 -- name: list_of_session
--- As `list`, of one session.
+-- Like `list`, for one session.
 SELECT critique_id, created_us, provider, confidence_ppm, revise, turn_id, session_id, body, outcome, score, reported_us
 FROM critiques INDEXED BY critiques_of_session
 WHERE tenant_id = :tenant_id AND project_id = :project_id AND session_id = :session_id AND session_id <> ''
@@ -49,7 +49,7 @@ SET outcome = :outcome, succeeded = (:outcome = 'success'), score = :score, repo
 WHERE tenant_id = :tenant_id AND project_id = :project_id AND critique_id = :critique_id
 
 -- name: figures
--- Figures by bucket and provider, sorted by both, in the order of the fields of Figures. A percentile is the nearest
+-- Figures by bucket and provider, sorted by both. Columns: the fields of Figures, in order. A percentile is the nearest
 -- rank of n confidences: place ceil(p * n / 100) in ascending order, at least the first.
 WITH counted AS (
     SELECT iif(:bucket_us IS NULL, :start_us, created_us / :bucket_us * :bucket_us) AS bucket_us,

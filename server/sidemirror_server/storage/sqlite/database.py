@@ -23,7 +23,7 @@ from typing import Self, TypeVar
 from sidemirror_server.storage.migration import Migration
 from sidemirror_server.storage.sqlite.checkpoints import Checkpoints
 from sidemirror_server.storage.sqlite.failures import store_failure
-from sidemirror_server.storage.sqlite.folder import FolderLock, keep_private, refuse_unsafe_file_system
+from sidemirror_server.storage.sqlite.folder import BackupMark, FolderLock, keep_private, refuse_unsafe_file_system
 from sidemirror_server.storage.sqlite.group import Alike
 from sidemirror_server.storage.sqlite.migrate import migrate, read_migrations
 from sidemirror_server.storage.sqlite.writer import GroupWriter
@@ -36,12 +36,12 @@ _Item = TypeVar("_Item")
 FILE_NAME = "sidemirror.db"
 # The bound of the WAL (decision 037). Chosen here: it holds a burst of some seconds, and is copied in under a second.
 WAL_LIMIT_BYTES = 64 * 1024 * 1024
-# How long a reader waits for a lock. Chosen here: enough to recover the WAL of a killed process, the only such lock.
+# How long a reader waits for a lock. Chosen here: enough for the only such wait, the recovery of a killed process' WAL.
 _READ_PATIENCE_S = 0.25
 
 
 class SqliteDatabase:
-    """One SQLite file in a data folder that only this process may use. To be used from one event loop."""
+    """One SQLite file in a data folder that only this process may use. Use it from one event loop only."""
 
     def __init__(
         self, folder: Path, lock: FolderLock, known: tuple[Migration, ...], now_us: int, wal_bytes: int
@@ -65,7 +65,11 @@ class SqliteDatabase:
         self._connect_reader = partial(_connect, path, patience_s=_READ_PATIENCE_S, reads_only=True)
         self._checkpoints = Checkpoints(partial(_connect, path))
         self._writer = GroupWriter(
-            partial(_connect, path), path.with_name(f"{FILE_NAME}-wal"), wal_bytes, self._checkpoints.committed
+            partial(_connect, path),
+            path.with_name(f"{FILE_NAME}-wal"),
+            wal_bytes,
+            self._checkpoints.committed,
+            BackupMark(folder).is_set,
         )
         self._reader = self._connect_reader()
         self._searcher: sqlite3.Connection | None = None
@@ -130,7 +134,7 @@ class SqliteDatabase:
         return await self._writer.submit(change, long=long)
 
     async def write_alike(self, make: Callable[[sqlite3.Connection, Sequence[_Item]], Sequence[_T]], item: _Item) -> _T:
-        """As `write`, for frequent small changes: consecutive items with the same `make` share one call of it. `make`
+        """Like `write`, for frequent small changes: consecutive items with the same `make` share one call of it. `make`
         takes the items in order, makes all changes or raises, and returns one result per item. If it raises, it is
         called again for each item alone, so that an error reaches only the caller whose item caused it."""
         result: _T = await self._writer.submit_alike(Alike(make, item))

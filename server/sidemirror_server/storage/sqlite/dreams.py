@@ -3,12 +3,11 @@
 import sqlite3
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
 from sidemirror_server.memory.dreams.dreams import Dream, DreamHistory, Waiting, dream_body, dream_in
-from sidemirror_server.storage.sql import load_statements
+from sidemirror_server.storage.sql import columns_of, load_statements
 from sidemirror_server.storage.sqlite.database import SqliteDatabase
 from sidemirror_server.storage.sqlite.served import fetch_served
 from sidemirror_server.vocabulary.errors import WrongState
@@ -25,13 +24,13 @@ class SqliteDreams:
         self._database = database
 
     async def unread(self, scope: Scope, limit: int) -> tuple[str, ...]:
-        wanted = {**_scope(scope), "limit": limit}
+        wanted = {**columns_of(scope), "limit": limit}
         rows = await self._database.search(lambda connection: connection.execute(_SQL["unread"], wanted).fetchall())
         return tuple(row[0] for row in rows)
 
     async def close(self, scope: Scope, dream: Dream, read_ids: tuple[str, ...], rest_until_us: int) -> Dream:
         values = {
-            **_scope(scope),
+            **columns_of(scope),
             "number": dream.number,
             "dream_id": dream.dream_id,
             "body": dream_body(dream),
@@ -59,22 +58,18 @@ class SqliteDreams:
         return self._database.read(lambda connection: _standing(connection, scope))
 
     async def waiting(self, serves: Serves, now_us: int, limit: int) -> tuple[Waiting, ...]:
-        # `limit` projects of each entry, then the longest waiting of all entries.
+        # Fetches up to `limit` projects of each entry, and keeps the longest waiting of them all.
         most = limit * len(serves.entries)
         rows = await self._database.search(partial(fetch_served, serves, most, _SQL["waiting"], {"now_us": now_us}))
         found = [Waiting(Scope(*row[:2]), DreamHistory(*row[2:6]), *row[6:]) for row in rows]
         return tuple(sorted(found, key=lambda waiting: (waiting.first_us, waiting.scope))[:limit])
 
     async def list(self, scope: Scope, before: int | None, limit: int) -> tuple[Dream, ...]:
-        wanted = {**_scope(scope), "before": _LAST_NUMBER if before is None else before, "limit": limit}
+        wanted = {**columns_of(scope), "before": _LAST_NUMBER if before is None else before, "limit": limit}
         rows = await self._database.search(lambda connection: connection.execute(_SQL["list"], wanted).fetchall())
         return tuple(dream_in(row[0]) for row in rows)
 
 
 def _standing(connection: sqlite3.Connection, scope: Scope) -> DreamHistory:
-    row = connection.execute(_SQL["standing"], _scope(scope)).fetchone()
+    row = connection.execute(_SQL["standing"], columns_of(scope)).fetchone()
     return DreamHistory() if row is None else DreamHistory(*row)
-
-
-def _scope(scope: Scope) -> dict[str, Any]:
-    return {"tenant_id": scope.tenant_id, "project_id": scope.project_id}

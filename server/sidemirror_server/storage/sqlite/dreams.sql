@@ -15,7 +15,7 @@ FROM dream_log
 WHERE tenant_id = :tenant_id AND project_id = :project_id AND number = :number
 
 -- name: standing
--- The passes of a project, in the order of the fields of DreamHistory.
+-- The history of a project's passes. Columns: the fields of DreamHistory, in order.
 SELECT dreams, idle_dreams, ended_us, rest_until_us
 FROM memory_projects
 WHERE tenant_id = :tenant_id AND project_id = :project_id

@@ -6,6 +6,7 @@ import logging
 import os
 import re
 import stat
+from collections.abc import Iterator
 from pathlib import Path
 
 from sidemirror_server.vocabulary.errors import StoreRefused
@@ -46,6 +47,47 @@ class FolderLock:
         os.close(self._file)
 
 
+class BackupMark:
+    """Says that a backup reads the store: its writer then does not wait until the WAL can be emptied, and no restore
+    begins. It ends with the process of the backup, however that ends."""
+
+    def __init__(self, folder: Path) -> None:
+        self._path = folder / "backup.lock"
+
+    @contextlib.contextmanager
+    def held(self) -> Iterator[None]:
+        """Sets it within the block. Raises OSError when this user may not write the folder."""
+        file = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            give_to_owner(self._path.parent, self._path)
+            fcntl.flock(file, fcntl.LOCK_SH)
+            yield
+        finally:
+            os.close(file)
+
+    def is_set(self) -> bool:
+        """Whether any process has set it."""
+        try:
+            file = os.open(self._path, os.O_RDWR)
+        except OSError:
+            return False
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            return True
+        finally:
+            os.close(file)
+        return False
+
+
+def give_to_owner(folder: Path, *paths: Path) -> None:
+    """Gives what root has made in the folder to the folder's owner, as whom the sidecar runs."""
+    if os.geteuid() == 0:
+        owner = folder.stat()
+        for path in paths:
+            os.chown(path, owner.st_uid, owner.st_gid)
+
+
 def keep_private(path: Path) -> None:
     """Creates the database file if it is missing. Sets it and the files whose names begin with its name (`-wal`,
     `-shm`, backups) to mode 0600.
@@ -70,7 +112,7 @@ def open_to_others(path: Path) -> tuple[tuple[Path, str], ...]:
     """The database files at `path` that anyone but their owner may access, and their folder if it is open to every
     user; each with its mode in octal. Raises OSError when the folder cannot be read.
 
-    A folder that is open only to its group is not listed: volumes of Kubernetes are, while their files are private.
+    A folder that is open only to its group is not listed: Kubernetes volumes are like that, with private files.
     """
     mode = _mode(path.parent)
     return (*(((path.parent, f"{mode:04o}"),) if mode & 0o007 else ()), *_open_files(path))
@@ -107,7 +149,7 @@ def file_system_of(folder: Path, mountinfo: Path = _MOUNTINFO) -> str:
 
 
 def _file_system(folder: Path, mounts: str) -> str:
-    """The type of the deepest mount that contains the folder. Of several on one mount point the last hides the others.
+    """The type of the deepest mount that contains the folder. Of several mounts on one point the last hides the others.
 
     In a line of mountinfo (proc_pid_mountinfo(5)) the fifth field is the mount point, with blanks and other special
     characters escaped in octal. The type is the first field after the single dash.

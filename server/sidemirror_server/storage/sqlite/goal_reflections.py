@@ -1,6 +1,5 @@
 """Goal reflections in SQLite."""
 
-import json
 import sqlite3
 from collections.abc import Iterable
 from pathlib import Path
@@ -17,7 +16,7 @@ from sidemirror_server.goals.store import (
     REFUSED_FOR_US,
 )
 from sidemirror_server.goals.words import words_of
-from sidemirror_server.storage.sql import load_statements
+from sidemirror_server.storage.sql import columns_of, json_of, load_statements
 from sidemirror_server.storage.sqlite.database import SqliteDatabase
 from sidemirror_server.vocabulary.scope import Scope
 
@@ -32,7 +31,7 @@ class SqliteGoalReflections:
 
     async def put(self, scope: Scope, reflection: GoalReflection, now_us: int) -> bool:
         values = {
-            **_place(scope),
+            **columns_of(scope),
             "goal_id": reflection.goal_id,
             "created_us": reflection.created_us,
             "reflection_id": reflection.reflection_id,
@@ -41,7 +40,7 @@ class SqliteGoalReflections:
             "importance": reflection.importance,
             "goal_state": reflection.goal_state.value,
             "origin": reflection.origin.value,
-            "words": _array(words_of(reflection.objective)),
+            "words": json_of(words_of(reflection.objective)),
             "most": MOST_PER_GOAL,
             "refused_since_us": now_us - REFUSED_FOR_US,
         }
@@ -61,13 +60,13 @@ class SqliteGoalReflections:
         return await self._database.write(change)
 
     async def of_goal(self, scope: Scope, goal_id: str, now_us: int) -> tuple[GoalReflection, ...]:
-        wanted = {**_place(scope), "goal_id": goal_id, "since_us": now_us - KEPT_FOR_US}
+        wanted = {**columns_of(scope), "goal_id": goal_id, "since_us": now_us - KEPT_FOR_US}
         return self._database.read(lambda connection: _reflections(connection.execute(_SQL["of_goal"], wanted)))
 
     async def recent(self, scope: Scope, now_us: int) -> Goals:
         # A goal has at most MOST_PER_GOAL reflections, so this many rows contain enough goals.
         limit = MOST_PER_GOAL * MOST_RECENT_GOALS
-        wanted = {**_place(scope), "since_us": now_us - KEPT_FOR_US, "limit": limit}
+        wanted = {**columns_of(scope), "since_us": now_us - KEPT_FOR_US, "limit": limit}
 
         def look(connection: sqlite3.Connection) -> Goals:
             newest = dict.fromkeys(goal_id for (goal_id,) in connection.execute(_SQL["newest"], wanted))
@@ -76,7 +75,12 @@ class SqliteGoalReflections:
         return self._database.read(look)
 
     async def similar(self, scope: Scope, words: frozenset[str], limit: int, now_us: int) -> Goals:
-        wanted = {**_place(scope), "since_us": now_us - KEPT_FOR_US, "words": _array(words), "limit": CANDIDATES}
+        wanted = {
+            **columns_of(scope),
+            "since_us": now_us - KEPT_FOR_US,
+            "words": json_of(words),
+            "limit": CANDIDATES,
+        }
 
         def look(connection: sqlite3.Connection) -> Goals:
             found = [goal_id for (goal_id,) in connection.execute(_SQL["with_words"], wanted)]
@@ -85,7 +89,7 @@ class SqliteGoalReflections:
         return await self._database.search(look)
 
     async def delete(self, scope: Scope, goal_id: str, now_us: int) -> int:
-        values = {**_place(scope), "goal_id": goal_id, "now_us": now_us}
+        values = {**columns_of(scope), "goal_id": goal_id, "now_us": now_us}
 
         def change(connection: sqlite3.Connection) -> int:
             before_us = now_us - FORGOTTEN_AFTER_US
@@ -99,7 +103,7 @@ class SqliteGoalReflections:
 
 def _forget(connection: sqlite3.Connection, scope: Scope, before_us: int) -> None:
     """Removes some reflections that are too old to be shown, and the words of goals that have none left."""
-    wanted = {**_place(scope), "before_us": before_us, "limit": FORGOTTEN_AT_ONCE}
+    wanted = {**columns_of(scope), "before_us": before_us, "limit": FORGOTTEN_AT_ONCE}
     for (goal_id,) in connection.execute(_SQL["oldest"], wanted).fetchall():
         values = {**wanted, "goal_id": goal_id, "since_us": -(2**63)}
         connection.execute(_SQL["forget"], values)
@@ -116,11 +120,3 @@ def _of_goals(connection: sqlite3.Connection, wanted: dict[str, Any], goal_ids: 
 
 def _reflections(rows: Iterable[tuple[Any, ...]]) -> tuple[GoalReflection, ...]:
     return tuple(reflection_of(*row) for row in rows)
-
-
-def _place(scope: Scope) -> dict[str, Any]:
-    return {"tenant_id": scope.tenant_id, "project_id": scope.project_id}
-
-
-def _array(words: frozenset[str]) -> str:
-    return json.dumps(sorted(words))

@@ -55,7 +55,7 @@ ORDER BY created_us DESC, goal_id DESC
 LIMIT :limit
 
 -- name: with_words
--- The goals that share words, most words first, then the newest.
+-- The goals whose objectives have some of the :words: most words first, then newest first.
 SELECT goal_id
 FROM goal_words
 WHERE tenant_id = :tenant_id AND project_id = :project_id AND word IN (SELECT value FROM json_each(:words))

@@ -30,7 +30,7 @@ class WriteCall(NamedTuple):
     alike: Alike | None = None
 
     def is_like(self, other: "WriteCall") -> bool:
-        """Whether both may share their statements."""
+        """Whether this call and `other` may share statements."""
         return self.alike is not None and other.alike is not None and self.alike.make is other.alike.make
 
 
@@ -85,7 +85,7 @@ def run_together(connection: sqlite3.Connection, calls: list[WriteCall]) -> list
 
 
 def run_in_savepoint(connection: sqlite3.Connection, call: WriteCall) -> WriteOutcome:
-    """As `run`, but the changes of a failed call are undone here."""
+    """Like `run`, but undoes the changes of a failed call."""
     connection.execute("SAVEPOINT call")
     try:
         outcome = run(connection, call)

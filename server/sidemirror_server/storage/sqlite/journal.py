@@ -3,8 +3,7 @@
 import sqlite3
 from pathlib import Path
 
-from sidemirror_server.storage.sql import load_statements
-from sidemirror_server.storage.sqlite.database import SqliteDatabase
+from sidemirror_server.storage.sql import columns_of, load_statements
 from sidemirror_server.storage.sqlite.turn_log import SqliteTurnLog
 from sidemirror_server.trace.log import FORGET_AT_ONCE, Note, forgotten_before_us
 from sidemirror_server.vocabulary.scope import Scope
@@ -15,14 +14,9 @@ _SQL = load_statements(Path(__file__).with_name("journal.sql"))
 class SqliteJournal(SqliteTurnLog):
     """The port `Journal` on the embedded store. It inherits reading from the log of turns."""
 
-    def __init__(self, database: SqliteDatabase) -> None:
-        super().__init__(database)
-        self._notes = database
-
     async def add(self, scope: Scope, topic: str, note: Note, kept_us: int) -> bool:
         values = {
-            "tenant_id": scope.tenant_id,
-            "project_id": scope.project_id,
+            **columns_of(scope),
             "topic": topic,
             "key": note.key,
             "group_id": note.group,
@@ -39,13 +33,13 @@ class SqliteJournal(SqliteTurnLog):
                 connection.execute(_SQL["mark"], {**values, "gone_up_to": str(max(gone))})
             return is_new
 
-        return await self._notes.write(change)
+        return await self._database.write(change)
 
     async def remove(self, scope: Scope, topic: str, group: str) -> int:
-        values = {"tenant_id": scope.tenant_id, "project_id": scope.project_id, "topic": topic, "group_id": group}
-        return await self._notes.write(lambda connection: connection.execute(_SQL["remove"], values).rowcount)
+        values = {**columns_of(scope), "topic": topic, "group_id": group}
+        return await self._database.write(lambda connection: connection.execute(_SQL["remove"], values).rowcount)
 
     async def gone_up_to(self, scope: Scope, topic: str) -> int:
-        values = {"tenant_id": scope.tenant_id, "project_id": scope.project_id, "topic": topic}
-        row = self._notes.read(lambda connection: connection.execute(_SQL["gone_up_to"], values).fetchone())
+        values = {**columns_of(scope), "topic": topic}
+        row = self._database.read(lambda connection: connection.execute(_SQL["gone_up_to"], values).fetchone())
         return int(row[0]) if row else 0

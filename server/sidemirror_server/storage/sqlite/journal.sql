@@ -7,7 +7,7 @@ VALUES (:tenant_id, :project_id, :topic, :key, :group_id, 1, :at_us, :body)
 ON CONFLICT (tenant_id, project_id, topic, key, sequence) DO NOTHING
 
 -- name: forget
--- Removes the expired ones of the first :limit notes of a topic; returns their positions.
+-- Among a topic's first :limit notes, removes the expired ones; returns their positions.
 DELETE FROM log_entries
 WHERE position IN (
         SELECT position FROM log_entries

@@ -5,8 +5,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from sidemirror_server.models.ledger import Amount, Cap, Level, Refusal, Reservation, Spend, day_of, refusal, spend_of
-from sidemirror_server.storage.sql import load_statements
+from sidemirror_server.models.ledger import Amount, Level, Refusal, Reservation, Spend, day_of, refusal, spend_of
+from sidemirror_server.policy.record import Cap
+from sidemirror_server.storage.sql import columns_of, load_statements
 from sidemirror_server.storage.sqlite.database import SqliteDatabase
 from sidemirror_server.storage.sqlite.served import remove_served
 from sidemirror_server.vocabulary.ids import new_id
@@ -52,8 +53,7 @@ class SqliteLedger:
 
     async def spent(self, scope: Scope, first_day: int, now_us: int) -> tuple[Spend, ...]:
         wanted = {
-            "tenant_id": scope.tenant_id,
-            "project_id": scope.project_id,
+            **columns_of(scope),
             "first_day": first_day,
             "now_us": now_us,
         }
@@ -77,8 +77,7 @@ class SqliteLedger:
 
 def _of(reservation: Reservation) -> dict[str, Any]:
     return {
-        "tenant_id": reservation.scope.tenant_id,
-        "project_id": reservation.scope.project_id,
+        **columns_of(reservation.scope),
         "reservation_id": reservation.reservation_id,
         "day": reservation.day,
         "purpose": reservation.purpose,
@@ -93,13 +92,13 @@ def _levels(scope: Scope, purpose: str) -> dict[Level, dict[str, str]]:
         Level.TOTAL: {"tenant_id": "", "project_id": "", "purpose": ""},
         Level.PURPOSE: {"tenant_id": "", "project_id": "", "purpose": purpose},
         Level.TENANT: {"tenant_id": scope.tenant_id, "project_id": "", "purpose": ""},
-        Level.PROJECT: {"tenant_id": scope.tenant_id, "project_id": scope.project_id, "purpose": ""},
+        Level.PROJECT: {**columns_of(scope), "purpose": ""},
     }
 
 
 def _rows(scope: Scope, purpose: str) -> list[dict[str, str]]:
     """The keys of all totals that include a call."""
-    own = {"tenant_id": scope.tenant_id, "project_id": scope.project_id, "purpose": purpose}
+    own = {**columns_of(scope), "purpose": purpose}
     return [*_levels(scope, purpose).values(), own]
 
 

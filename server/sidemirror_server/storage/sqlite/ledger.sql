@@ -34,7 +34,7 @@ SET settled_tokens = settled_tokens + :actual_tokens,
 WHERE tenant_id = :tenant_id AND project_id = :project_id AND day = :day AND purpose = :purpose
 
 -- name: spent
--- The totals of a scope by day and purpose, each with the part in open reservations whose lease has run out.
+-- The totals of a scope by day and purpose. Each row also has the part reserved under leases that have run out.
 SELECT day, purpose, calls, settled_tokens, settled_nano_usd, reserved_tokens, reserved_nano_usd,
        (SELECT coalesce(sum(tokens), 0) FROM ledger_reservations AS open
         WHERE open.tenant_id = :tenant_id AND open.project_id = :project_id AND open.day = totals.day
@@ -54,14 +54,14 @@ WHERE rowid IN (SELECT rowid FROM ledger_totals
                 ORDER BY day LIMIT :limit)
 
 -- name: forget_sums
--- Removes the sums of days that have no totals of projects any more.
+-- Removes the sums of days that no longer have totals of projects.
 DELETE FROM ledger_totals
 WHERE (project_id = '' OR purpose = '') AND day < :before_day
   AND NOT EXISTS (SELECT 1 FROM ledger_totals AS own
                   WHERE own.project_id > '' AND own.purpose > '' AND own.day = ledger_totals.day)
 
 -- name: forget_reservations
--- Removes open reservations of days that have no totals of projects any more.
+-- Removes open reservations of days that no longer have totals of projects.
 DELETE FROM ledger_reservations
 WHERE day < :before_day
   AND NOT EXISTS (SELECT 1 FROM ledger_totals AS own

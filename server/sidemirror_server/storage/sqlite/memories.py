@@ -24,10 +24,10 @@ from sidemirror_server.memory.record import (
     strengthened,
 )
 from sidemirror_server.memory.store import LESSON_KEPT_US, MemoryKey
-from sidemirror_server.storage.sql import load_statements
+from sidemirror_server.storage.sql import columns_of, json_of, load_statements
 from sidemirror_server.storage.sqlite.database import SqliteDatabase
 from sidemirror_server.storage.sqlite.memory_graph import add_links, keep_links
-from sidemirror_server.storage.sqlite.memory_rows import New, add_new, json_of, new_row, place_of, texts_of, values_of
+from sidemirror_server.storage.sqlite.memory_rows import New, add_new, new_row, texts_of, values_of
 from sidemirror_server.vocabulary.errors import NotFound, WrongState
 from sidemirror_server.vocabulary.scope import Scope
 
@@ -118,11 +118,11 @@ class SqliteMemories:
         return await self._database.write(change)
 
     async def report(self, scope: Scope, outcome: TaskOutcome) -> None:
-        values = {**place_of(scope), **msgspec.structs.asdict(outcome)}
+        values = {**columns_of(scope), **msgspec.structs.asdict(outcome)}
         await self._database.write(lambda connection: connection.execute(_SQL["report"], values).rowcount)
 
     async def outcome(self, scope: Scope, receipt_id: str) -> TaskOutcome | None:
-        wanted = {**place_of(scope), "receipt_id": receipt_id}
+        wanted = {**columns_of(scope), "receipt_id": receipt_id}
         row = self._database.read(lambda connection: connection.execute(_SQL["outcome"], wanted).fetchone())
         return None if row is None else TaskOutcome(*row)
 
@@ -145,7 +145,7 @@ class _Write(NamedTuple):
     new: tuple[New, ...]
 
     def known_by(self) -> set[tuple[str, str]]:
-        """What identifies the lesson and its memories: the lesson's id, and the memories' ids and keys."""
+        """The identifiers of the lesson and its memories: the lesson's id, and the memories' ids and keys."""
         ids = {("lesson", self.lesson.lesson_id)} if self.lesson.lesson_id else set()
         return ids.union(*({("memory", row.memory.memory_id), *_keys_of(row)} for row in self.new))
 
@@ -195,9 +195,9 @@ def _which_are_new(connection: sqlite3.Connection, writes: Sequence[_Write]) -> 
 def _known_of(connection: sqlite3.Connection, scope: Scope, writes: Sequence[_Write]) -> set[tuple[str, str]]:
     """The lesson ids and memory keys of these lessons that the scope has already. Memory ids are not looked up."""
     keys = {key for write in writes for row in write.new for key in row.keys}
-    known = set(connection.execute(_SQL["known_among"], {**place_of(scope), "known_by": json_of(keys)}).fetchall())
+    known = set(connection.execute(_SQL["known_among"], {**columns_of(scope), "known_by": json_of(keys)}).fetchall())
     if lesson_ids := {write.lesson.lesson_id for write in writes} - {""}:
-        wanted = {**place_of(scope), "lesson_ids": json_of(lesson_ids)}
+        wanted = {**columns_of(scope), "lesson_ids": json_of(lesson_ids)}
         known |= {("lesson", lesson_id) for (lesson_id,) in connection.execute(_SQL["learned_among"], wanted)}
     return known
 
@@ -222,10 +222,10 @@ def _add_lessons(connection: sqlite3.Connection, writes: Sequence[_Write]) -> No
 
 
 def _learn(connection: sqlite3.Connection, scope: Scope, lesson: Lesson, now_us: int) -> Learned:
-    """Learns a lesson that the scope may have already, or that has memories of it."""
+    """Learns a lesson, unless the scope already has it; memories that the scope already has are strengthened."""
     after_us = now_us - LESSON_KEPT_US
     if lesson.lesson_id:
-        named = {**place_of(scope), "lesson_id": lesson.lesson_id, "after_us": after_us}
+        named = {**columns_of(scope), "lesson_id": lesson.lesson_id, "after_us": after_us}
         row = connection.execute(_SQL["learned"], named).fetchone()
         if row is not None:
             return _as_learned(connection, scope, lesson, *row)
@@ -245,7 +245,7 @@ def _learn(connection: sqlite3.Connection, scope: Scope, lesson: Lesson, now_us:
 
 def _came_to(scope: Scope, lesson: Lesson, learned: Learned, now_us: int) -> dict[str, Any]:
     return {
-        **place_of(scope),
+        **columns_of(scope),
         "lesson_id": lesson.lesson_id,
         "reflection_id": learned.reflection.memory_id,
         "strategy_id": learned.strategy.memory_id if learned.strategy else "",
@@ -254,8 +254,8 @@ def _came_to(scope: Scope, lesson: Lesson, learned: Learned, now_us: int) -> dic
 
 
 def _forget_lessons(connection: sqlite3.Connection, scope: Scope, after_us: int, written: int) -> None:
-    """Removes some expired lesson ids, more than are written."""
-    of = {**place_of(scope), "after_us": after_us, "most": written + _FORGOTTEN}
+    """Removes expired lesson ids: at most the number `written` and _FORGOTTEN more."""
+    of = {**columns_of(scope), "after_us": after_us, "most": written + _FORGOTTEN}
     connection.execute(_SQL["forget_lessons"], of)
 
 
@@ -273,7 +273,7 @@ def _as_learned(
 
 def _settle(connection: sqlite3.Connection, scope: Scope, draft: MemoryRecord, now_us: int) -> MemoryRecord:
     """Strengthens the memory that says the same as the draft, or stores the draft if there is none."""
-    wanted = {**place_of(scope), "kind": draft.kind, "known_by": json_of(known_by(draft))}
+    wanted = {**columns_of(scope), "kind": draft.kind, "known_by": json_of(known_by(draft))}
     row = connection.execute(_SQL["known"], wanted).fetchone()
     if row is None:
         if not _add(connection, scope, draft):
@@ -318,4 +318,4 @@ def _get(connection: sqlite3.Connection, scope: Scope, memory_id: str) -> Memory
 
 
 def _key(scope: Scope, memory_id: str) -> dict[str, Any]:
-    return {**place_of(scope), "memory_id": memory_id}
+    return {**columns_of(scope), "memory_id": memory_id}

@@ -37,8 +37,8 @@ VALUES (:row_id, :scope_no, :memory_id, :kind, :state, :importance, :confidence,
 INSERT INTO memory_labels (scope_no, label, row_id) VALUES (:scope_no, :label, :row_id)
 
 -- name: add_words
--- Adds a new memory's terms, each with its scope's number, to the full text index. Plain VALUES: FTS5 buffers the terms
--- of many such statements, but flushes its buffer before a statement that may be rolled back alone.
+-- Adds a new memory's terms, each with its scope's number, to the full text index. Uses plain VALUES, because FTS5
+-- flushes its buffer of terms before a statement that may be rolled back alone.
 INSERT INTO memory_words (rowid, content, task) VALUES (:row_id, :content, :task)
 
 -- name: replace
@@ -62,7 +62,7 @@ FROM memories
 WHERE tenant_id = :tenant_id AND project_id = :project_id AND memory_id = :memory_id
 
 -- name: known
--- The memory of a kind with one of these keys: with the first if possible, then the oldest. :known_by: a JSON list.
+-- One memory of a kind with one of these keys: preferably with the first key, else the oldest. :known_by: a JSON list.
 SELECT memories.body, memories.content, memories.task_text
 FROM json_each(:known_by) AS wanted
 CROSS JOIN memory_keys AS key
@@ -79,7 +79,7 @@ VALUES (:tenant_id, :project_id, :kind, :known_by, :memory_id)
 ON CONFLICT DO NOTHING
 
 -- name: known_among
--- The keys of this list that memories of the scope have, as (kind, known_by). :known_by: a JSON list.
+-- Those of these keys that a memory of the scope has, as (kind, known_by). :known_by: a JSON list.
 SELECT key.kind, key.known_by
 FROM json_each(:known_by) AS wanted
 CROSS JOIN memory_keys AS key
@@ -87,7 +87,7 @@ CROSS JOIN memory_keys AS key
    AND key.known_by = wanted.value
 
 -- name: list
--- The memories of a scope, newest first, from a cursor on. :kind NULL: any kind.
+-- The memories of a scope, newest first, after a cursor. :kind NULL: any kind.
 SELECT body, content, task_text
 FROM memories INDEXED BY memories_newest
 WHERE tenant_id = :tenant_id AND project_id = :project_id AND (created_us, memory_id) < (:created_us, :memory_id)
@@ -96,7 +96,7 @@ ORDER BY created_us DESC, memory_id DESC
 LIMIT :limit
 
 -- name: list_in_state
--- As `list`, in one state.
+-- Like `list`, in one state.
 SELECT body, content, task_text
 FROM memories INDEXED BY memories_in_state
 WHERE tenant_id = :tenant_id AND project_id = :project_id AND state = :state
@@ -172,7 +172,7 @@ DO UPDATE SET outcome = excluded.outcome, reported_us = excluded.reported_us, sc
               error_category = excluded.error_category
 
 -- name: outcome
--- The outcome reported for a receipt, in the order of the fields of TaskOutcome.
+-- The outcome reported for a receipt. Columns: the fields of TaskOutcome, in order.
 SELECT receipt_id, outcome, reported_us, score, error_category
 FROM memory_outcomes
 WHERE tenant_id = :tenant_id AND project_id = :project_id AND receipt_id = :receipt_id

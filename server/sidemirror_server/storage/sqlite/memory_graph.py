@@ -18,7 +18,7 @@ from sidemirror_server.memory.kin.links import (
     signature_key,
 )
 from sidemirror_server.memory.record import LinkKind, MemoryRecord, NewLink
-from sidemirror_server.storage.sql import load_statements
+from sidemirror_server.storage.sql import columns_of, json_of, load_statements
 from sidemirror_server.storage.sqlite.database import SqliteDatabase
 from sidemirror_server.vocabulary.errors import NotFound
 from sidemirror_server.vocabulary.scope import Scope
@@ -37,21 +37,22 @@ class SqliteMemoryGraph:
         memory_ids = [node.name for node in ends if node.kind is NodeKind.MEMORY]
 
         def change(connection: sqlite3.Connection) -> int:
-            missing = connection.execute(_SQL["missing"], {**_scope(scope), "memory_ids": _json(memory_ids)}).fetchone()
+            named = {**columns_of(scope), "memory_ids": json_of(memory_ids)}
+            missing = connection.execute(_SQL["missing"], named).fetchone()
             if missing is not None:
                 raise NotFound("reflection", missing[0])
-            return connection.execute(_SQL["link"], {**_scope(scope), "links": _rows(links)}).rowcount
+            return connection.execute(_SQL["link"], {**columns_of(scope), "links": _rows(links)}).rowcount
 
         return await self._database.write(change)
 
     async def unlink(self, scope: Scope, links: tuple[Link, ...]) -> int:
-        wanted = {**_scope(scope), "links": _rows(links)}
+        wanted = {**columns_of(scope), "links": _rows(links)}
         return await self._database.write(lambda connection: connection.execute(_SQL["unlink"], wanted).rowcount)
 
     async def around(
         self, scope: Scope, nodes: tuple[str, ...], kinds: tuple[LinkKind, ...], limit: int
     ) -> tuple[Link, ...]:
-        wanted = {**_scope(scope), "nodes": _json(nodes), "kinds": _json(kinds), "limit": limit}
+        wanted = {**columns_of(scope), "nodes": json_of(nodes), "kinds": json_of(kinds), "limit": limit}
 
         def look_up(connection: sqlite3.Connection) -> list[Any]:
             found = connection.execute(_SQL["from_nodes"], wanted).fetchall()
@@ -60,7 +61,7 @@ class SqliteMemoryGraph:
         return _links(await self._database.search(look_up))
 
     async def of_memories(self, scope: Scope, memory_ids: tuple[str, ...]) -> tuple[Link, ...]:
-        wanted = {**_scope(scope), "nodes": _json([memory_key(one) for one in memory_ids])}
+        wanted = {**columns_of(scope), "nodes": json_of([memory_key(one) for one in memory_ids])}
         return _links(
             await self._database.search(lambda connection: connection.execute(_SQL["of_memories"], wanted).fetchall())
         )
@@ -78,10 +79,10 @@ def add_links(connection: sqlite3.Connection, scope: Scope, memory: MemoryRecord
     source = memory_key(memory.memory_id)
     new = [Link(source, one.kind, one.target, memory.created_us) for one in links]
     if new:
-        connection.execute(_SQL["link"], {**_scope(scope), "links": _rows(new)})
+        connection.execute(_SQL["link"], {**columns_of(scope), "links": _rows(new)})
     if signature := signature_key(memory):
         same = {"signature": signature, "source": source, "created_us": memory.created_us, "limit": MOST_SAME_ERROR}
-        connection.execute(_SQL["link_same_error"], {**_scope(scope), **same})
+        connection.execute(_SQL["link_same_error"], {**columns_of(scope), **same})
 
 
 def _links(rows: Iterable[Any]) -> tuple[Link, ...]:
@@ -90,11 +91,3 @@ def _links(rows: Iterable[Any]) -> tuple[Link, ...]:
 
 def _rows(links: Iterable[Link]) -> str:
     return msgspec.json.encode([msgspec.structs.astuple(link) for link in links]).decode()
-
-
-def _json(values: Iterable[str]) -> str:
-    return msgspec.json.encode(tuple(values)).decode()
-
-
-def _scope(scope: Scope) -> dict[str, Any]:
-    return {"tenant_id": scope.tenant_id, "project_id": scope.project_id}

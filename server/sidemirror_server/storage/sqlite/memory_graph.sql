@@ -43,7 +43,7 @@ WHERE NOT EXISTS (
 LIMIT 1
 
 -- name: from_nodes
--- Links from these nodes: for each node and kind, the :limit with the last targets. :nodes, :kinds: JSON lists.
+-- Links from these nodes: for each node and kind, the first :limit by descending target. :nodes, :kinds: JSON lists.
 SELECT link.source, link.kind, link.target, link.created_us
 FROM json_each(:nodes) AS node
 CROSS JOIN json_each(:kinds) AS wanted

@@ -14,21 +14,21 @@ from typing import Any
 import msgspec
 
 from sidemirror_server.memory.finding.search import Filter, MemoryFacts, TextHit, TextHits, VectorHit, VectorHits
-from sidemirror_server.storage.sql import load_statements
+from sidemirror_server.storage.sql import columns_of, json_of, load_statements
 from sidemirror_server.storage.sqlite.memory_vectors import Vectors
 from sidemirror_server.vocabulary.bm25 import MOST_LED_TO, Field, chosen, scorer
 from sidemirror_server.vocabulary.scope import Scope
 
 SQL = load_statements(Path(__file__).with_name("memory_search.sql"))
 
-# Candidates that are scored: this many for each hit wanted, and a minimum. Chosen here: the index ranks content and
-# task as one text, so that its order of the first few differs from that of the scores.
+# How many candidates are scored: this many for each hit wanted, but not fewer than the minimum. Chosen here: the index
+# ranks content and task as one text, so its order of the first few differs from that of the scores.
 _RESCORED = 2
 _RESCORED_AT_LEAST = 100
 # Index rows read for each of these candidates. Their rank is then corrected by text length, which the index lacks.
 _WEIGHED = 4
 # How many terms have cached frequencies, and the growth of a scope that invalidates them. A large scope may grow more:
-# there a tenth more memories changes a term's weight by only a fiftieth.
+# there 10 % more memories change a term's weight by only 2 %.
 _REMEMBERED = 50_000
 _GROWTH_RATIO, _GROWTH_RATIO_OF_LARGE = 1.02, 1.1
 _LARGE = 1_000
@@ -57,7 +57,7 @@ class Lookup:
     def by_text(
         self, connection: sqlite3.Connection, scope: Scope, asked: Mapping[str, float], wanted: Filter, limit: int
     ) -> TextHits:
-        """As `MemorySearch.by_text`."""
+        """Like `MemorySearch.by_text`."""
         known = _scope(connection, scope)
         if known is None or not asked:
             return TextHits(())
@@ -76,7 +76,7 @@ class Lookup:
         return TextHits(tuple(TextHit(MemoryFacts(*facts), *scores) for *scores, facts in best), terms)
 
     def _term(self, connection: sqlite3.Connection, known: _Scope, term: str) -> _Having:
-        """How often a term occurs in a scope. The time to count it grows with that number, so it is cached."""
+        """How often a term occurs in a scope. Cached, because the time to count it grows with the number."""
         key = (known.scope_no, term)
         remembered = self._having.get(key)
         if remembered is not None and _is_near(remembered.memories, known.memories):
@@ -92,17 +92,17 @@ class Lookup:
     def best(
         self, connection: sqlite3.Connection, scope: Scope, wanted: Filter, limit: int, *, newest_first: bool
     ) -> tuple[MemoryFacts, ...]:
-        """As `MemorySearch.best`."""
+        """Like `MemorySearch.best`."""
         known = _scope(connection, scope)
         if known is None:
             return ()
         if wanted.tags:
             labels = [f"g:{tag}" for tag in wanted.tags]
-            values = {**_filter(known, wanted), "labels": _json(labels), "tags": "[]", "limit": limit}
+            values = {**_filter(known, wanted), "labels": json_of(labels), "tags": "[]", "limit": limit}
             name = "labelled_newest" if newest_first else "labelled"
             return tuple(MemoryFacts(*row) for row in connection.execute(SQL[name], values))
         found: list[MemoryFacts] = []
-        place = {"tenant_id": scope.tenant_id, "project_id": scope.project_id}
+        place = columns_of(scope)
         for state in wanted.states:
             values = {**_filter(known, wanted), **place, "state": state, "limit": limit}
             found += [
@@ -121,13 +121,13 @@ class Lookup:
         wanted: Filter,
         limit: int,
     ) -> tuple[MemoryFacts, ...]:
-        """As `MemorySearch.labelled`."""
+        """Like `MemorySearch.labelled`."""
         known = _scope(connection, scope)
         labels = [f"t:{tool}" for tool in tools] + [f"c:{category}" for category in error_categories]
         if known is None or not labels:
             return ()
-        tags = _json([f"g:{tag}" for tag in wanted.tags])
-        values = {**_filter(known, wanted), "labels": _json(labels), "tags": tags, "limit": limit}
+        tags = json_of([f"g:{tag}" for tag in wanted.tags])
+        values = {**_filter(known, wanted), "labels": json_of(labels), "tags": tags, "limit": limit}
         found = [MemoryFacts(*row) for row in connection.execute(SQL["labelled"], values)]
         return tuple(sorted(found, key=_by_importance))
 
@@ -140,7 +140,7 @@ class Lookup:
         wanted: Filter,
         limit: int,
     ) -> VectorHits:
-        """As `MemorySearch.by_vector`."""
+        """Like `MemorySearch.by_vector`."""
         known = _scope(connection, scope)
         model_no = model_number(connection, model)
         if known is None or model_no is None:
@@ -152,7 +152,7 @@ class Lookup:
 
         def read(rows: list[int], *, with_vectors: bool) -> list[tuple[Any, ...]]:
             statement = SQL["vectors_of" if with_vectors else "facts_of"]
-            return connection.execute(statement, {**passing, "rows": _json(rows)}).fetchall()
+            return connection.execute(statement, {**passing, "rows": json_of(rows)}).fetchall()
 
         found: list[tuple[float, tuple[Any, ...]]] = []
         for nearest in self._vectors.nearest(connection, known.scope_no, model_no, vector, limit, read):
@@ -178,8 +178,7 @@ def scope_number(connection: sqlite3.Connection, scope: Scope) -> int | None:
 
 
 def _scope(connection: sqlite3.Connection, scope: Scope) -> _Scope | None:
-    wanted = {"tenant_id": scope.tenant_id, "project_id": scope.project_id}
-    row = connection.execute(SQL["scope"], wanted).fetchone()
+    row = connection.execute(SQL["scope"], columns_of(scope)).fetchone()
     if row is None:
         return None
     scope_no, memories, content_terms, tasks, task_terms = row
@@ -197,8 +196,8 @@ def _best_by_words(
 ) -> list[tuple[Any, ...]]:
     """Terms and facts of the best candidates that pass the filter: `enough`, or fewer if there are no more.
 
-    `led_to`: an upper bound of the memories with one of the terms. If the filter leaves too few candidates, all of
-    these memories are checked, up to MOST_LED_TO.
+    `led_to`: an upper bound for the number of memories with one of the terms. If the filter leaves too few candidates,
+    all of these memories are checked, up to MOST_LED_TO.
     """
     values = {
         **_passing(known, wanted),
@@ -215,7 +214,7 @@ def _best_by_words(
 
 
 def _passing(known: _Scope, wanted: Filter) -> dict[str, Any]:
-    return {**_filter(known, wanted), "labels": _json([f"g:{tag}" for tag in wanted.tags])}
+    return {**_filter(known, wanted), "labels": json_of([f"g:{tag}" for tag in wanted.tags])}
 
 
 def _filter(known: _Scope, wanted: Filter) -> dict[str, Any]:
@@ -223,13 +222,9 @@ def _filter(known: _Scope, wanted: Filter) -> dict[str, Any]:
         "scope_no": known.scope_no,
         "min_importance": wanted.min_importance,
         "kind": wanted.kind,
-        "states": _json(wanted.states),
+        "states": json_of(wanted.states),
     }
 
 
 def _by_importance(facts: MemoryFacts) -> tuple[float, int, str]:
     return (-facts.importance, -facts.created_us, facts.memory_id)
-
-
-def _json(values: Iterable[Any]) -> str:
-    return msgspec.json.encode(list(values)).decode()

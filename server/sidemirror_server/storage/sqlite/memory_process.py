@@ -42,7 +42,7 @@ _read_answer = msgspec.msgpack.Decoder(Answer).decode
 
 
 class SearchProcess:
-    """One search process. It answers questions in their order. To be used from one event loop."""
+    """One search process. It answers questions in their order. Use it from one event loop only."""
 
     def __init__(self, file: Path) -> None:
         self._file = file
@@ -52,7 +52,7 @@ class SearchProcess:
         self._closed = False
 
     async def ask(self, question: Asked) -> Found:
-        """The answer. Raises StoreUnavailable, also when the process ends before it has answered."""
+        """The answer. Raises StoreUnavailable, even if the process ends before it has answered."""
         if len(self._waiting) >= _MOST_WAITING:
             raise StoreUnavailable(store="sqlite", reason="too many searches wait")
         searcher = await self._started()
@@ -108,7 +108,7 @@ class SearchProcess:
         except (asyncio.IncompleteReadError, ConnectionError):
             pass
         finally:
-            # Before any await: the old questions must be gone when the next question starts another process.
+            # Done before any await: the old questions must be gone when the next question starts another process.
             if not self._closed:
                 self._begun = None
             while self._waiting:
@@ -124,15 +124,15 @@ class SearchProcess:
 
 
 class SearchProcesses:
-    """Two search processes: one for vectors, one for all other questions. These do not wait while vectors are compared
-    or loaded for the first time, which takes seconds for a million."""
+    """Two search processes: one for vectors, one for all other questions. The other questions need not wait while
+    vectors are compared, or loaded for the first time (seconds for a million)."""
 
     def __init__(self, file: Path) -> None:
         self.words = SearchProcess(file)
         self.vectors = SearchProcess(file)
 
     async def ask(self, question: Asked) -> Found:
-        """As `SearchProcess.ask`."""
+        """Like `SearchProcess.ask`."""
         return await (self.vectors if isinstance(question, ByVector) else self.words).ask(question)
 
     async def close(self) -> None:

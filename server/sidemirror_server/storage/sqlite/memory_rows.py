@@ -9,11 +9,9 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import msgspec
-
 from sidemirror_server.memory.kin.links import links_of
 from sidemirror_server.memory.record import LAYER, SOURCE, MemoryRecord, NewLink, known_by, memory_body
-from sidemirror_server.storage.sql import load_statements
+from sidemirror_server.storage.sql import columns_of, json_of, load_statements
 from sidemirror_server.vocabulary.scope import Scope
 from sidemirror_server.vocabulary.terms import terms_of
 
@@ -39,7 +37,7 @@ def new_row(scope: Scope, memory: MemoryRecord) -> New:
 
 def add_new(connection: sqlite3.Connection, rows: Sequence[New]) -> str:
     """Inserts new memories without their links. Returns an empty text, or the first memory id that is taken. In that
-    case the caller must roll back, except for a single memory, of which nothing was inserted."""
+    case the caller must roll back, except for a single memory: then nothing was inserted."""
     (first,) = connection.execute(_SQL["next_row"]).fetchone()
     values = [{**row.values, "row_id": row_id} for row_id, row in enumerate(rows, first)]
     if connection.executemany(_SQL["add"], values).rowcount != len(rows):
@@ -75,7 +73,7 @@ def _counted(connection: sqlite3.Connection, rows: Iterable[New], scope: Scope) 
     """Adds new memories to the counts of their scope; returns the scope's number."""
     texts = [row.values for row in rows if row.scope == scope]
     counted = {
-        **place_of(scope),
+        **columns_of(scope),
         "memories": len(texts),
         "tasks": sum(one["task_terms"] != "" for one in texts),
         "content_terms": sum(_count(one["content_terms"]) for one in texts),
@@ -88,7 +86,7 @@ def _counted(connection: sqlite3.Connection, rows: Iterable[New], scope: Scope) 
 def values_of(scope: Scope, memory: MemoryRecord) -> dict[str, Any]:
     """The values of a memory's row in table `memories`, without its texts."""
     return {
-        **place_of(scope),
+        **columns_of(scope),
         "memory_id": memory.memory_id,
         "kind": memory.kind,
         "state": memory.state,
@@ -114,16 +112,6 @@ def texts_of(memory: MemoryRecord) -> dict[str, str]:
         "task_text": memory.task_text,
         "content_terms": terms_of(memory.content),
     }
-
-
-def place_of(scope: Scope) -> dict[str, Any]:
-    """A scope as parameters of a statement."""
-    return {"tenant_id": scope.tenant_id, "project_id": scope.project_id}
-
-
-def json_of(values: Iterable[str]) -> str:
-    """A JSON list."""
-    return msgspec.json.encode(tuple(values)).decode()
 
 
 def _labels_of(memory: MemoryRecord) -> frozenset[str]:

@@ -5,7 +5,6 @@ import struct
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import msgspec
 from msgspec.structs import astuple
 
 from sidemirror_server.memory.finding.search import (
@@ -17,6 +16,7 @@ from sidemirror_server.memory.finding.search import (
     Unembedded,
     VectorHits,
 )
+from sidemirror_server.storage.sql import columns_of, json_of
 from sidemirror_server.storage.sqlite.database import SqliteDatabase
 from sidemirror_server.storage.sqlite.memory_lookup import SQL, Lookup, model_number, scope_number
 from sidemirror_server.storage.sqlite.memory_process import SearchProcess, SearchProcesses
@@ -87,7 +87,7 @@ class SqliteMemorySearch:
         await self._database.write_alike(_embed_together, (scope, model, embedded, vectors))
 
     async def terms_in(self, scope: Scope, memory_ids: tuple[str, ...]) -> Mapping[str, frozenset[str]]:
-        wanted = {**_scope(scope), "memory_ids": msgspec.json.encode(memory_ids).decode()}
+        wanted = {**columns_of(scope), "memory_ids": json_of(memory_ids)}
         rows = self._database.read(lambda connection: connection.execute(SQL["terms_in"], wanted).fetchall())
         return {memory_id: frozenset(f"{content} {task}".split()) for memory_id, content, task in rows}
 
@@ -116,7 +116,7 @@ def _embed_together(connection: sqlite3.Connection, writes: Sequence[_Embedding]
         if of is None:
             connection.execute(SQL["add_model"], {"name": model})
             of = {
-                **_scope(scope),
+                **columns_of(scope),
                 "model_no": model_number(connection, model),
                 "scope_no": scope_number(connection, scope),
             }
@@ -128,7 +128,3 @@ def _embed_together(connection: sqlite3.Connection, writes: Sequence[_Embedding]
     connection.executemany(SQL["keep_vector"], rows)
     connection.executemany(SQL["mark_embedded"], rows)
     return [None] * len(writes)
-
-
-def _scope(scope: Scope) -> dict[str, Any]:
-    return {"tenant_id": scope.tenant_id, "project_id": scope.project_id}

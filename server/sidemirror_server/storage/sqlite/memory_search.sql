@@ -14,9 +14,9 @@ FROM memory_vocabulary
 WHERE term = :term
 
 -- name: best_by_words
--- Terms and facts of the best matches, best first. Of the newest :most memories with one of the words, the :few best by
--- bm25 are corrected by text length and filtered. :words is an FTS5 query; :mean_terms is the mean length of a memory's
--- texts. :states and :labels are JSON lists; an empty :labels does not filter.
+-- Terms and facts of the best matches, best first. Takes the newest :most memories with one of the words, corrects the
+-- :few best by bm25 for text length, and filters them. :words is an FTS5 query; :mean_terms is the mean length of a
+-- memory's texts. :states and :labels are JSON lists; an empty :labels does not filter.
 SELECT memories.content_terms, memories.task_terms,
        best.memory_id, best.importance, best.confidence, best.created_us
 FROM (
@@ -50,7 +50,7 @@ FROM (
 CROSS JOIN memories ON memories.row_id = best.row_id
 
 -- name: facts_of
--- Facts of these rows that have a vector of the model and pass the filter. Filter: as in `best_by_words`.
+-- The facts of each of these rows that has a vector of the model and passes the filter (as in `best_by_words`).
 SELECT facts.row_id, facts.memory_id, facts.importance, facts.confidence, facts.created_us
 FROM json_each(:rows) AS wanted
 CROSS JOIN memory_facts AS facts ON facts.row_id = wanted.value
@@ -65,7 +65,7 @@ WHERE facts.embedded_by = :model_no AND facts.scope_no = :scope_no AND facts.imp
   ))
 
 -- name: vectors_of
--- Current vectors and facts of these rows that have a vector of the model and pass the filter, as in `best_by_words`.
+-- Like `facts_of`, with the current vector before the facts of each row.
 SELECT vectors.vector, facts.memory_id, facts.importance, facts.confidence, facts.created_us
 FROM json_each(:rows) AS wanted
 CROSS JOIN memory_facts AS facts ON facts.row_id = wanted.value
@@ -150,7 +150,7 @@ SELECT model_no FROM memory_models WHERE name = :name
 INSERT INTO memory_models (name) VALUES (:name) ON CONFLICT (name) DO NOTHING
 
 -- name: without_vector
--- The number of a scope's memories without a vector of the model. Counted directly, because they are mostly few.
+-- The number of a scope's memories without a vector of the model. Counted directly, because there are usually few.
 SELECT (SELECT count(*) FROM memory_facts INDEXED BY memory_facts_embedded
         WHERE scope_no = :scope_no AND embedded_by < :model_no)
      + (SELECT count(*) FROM memory_facts INDEXED BY memory_facts_embedded
@@ -180,7 +180,7 @@ FROM memories
 WHERE tenant_id = :tenant_id AND project_id = :project_id AND memory_id = :memory_id AND content = :content
 
 -- name: mark_embedded
--- Records that a memory which still has this content has a vector of the model.
+-- Records that a memory has a vector of the model, if it still has this content.
 UPDATE memory_facts SET embedded_by = :model_no
 WHERE row_id = (
     SELECT row_id

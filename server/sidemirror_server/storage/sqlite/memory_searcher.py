@@ -2,7 +2,7 @@
 
 A thread would hold the GIL while it scores, and delay every call of the server (decision 031). Measured: a p99 of 5.9
 times the idle one. The process reads questions from standard input and answers them in order on standard output. It
-ends when its input ends, which happens in any case when the server is gone.
+ends when its input ends, and so always when the server ends.
 """
 
 import os
@@ -21,7 +21,7 @@ LENGTH_BYTES = 4
 # The part of the file that is memory-mapped: SQLite's limit. A question reads hundreds of vectors on separate pages.
 # An I/O error in mapped memory kills this process only, and the next question starts another.
 _MAPPED_BYTES = 0x7FFF0000
-# Searches have a lower priority than the server: on few cores its calls would wait for a core.
+# Searches have a lower priority than the server, whose calls would otherwise wait for a core on a small machine.
 _NICENESS = 5
 
 

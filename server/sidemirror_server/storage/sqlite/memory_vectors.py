@@ -39,8 +39,8 @@ _LARGEST_CODE = 127
 HELD_BYTES = 512 * 1024 * 1024
 # Spare capacity of an array, as a fraction of its rows, so that an append rarely copies the array.
 _SPARE_RATIO = 0.25
-# To find the lowest of many numbers, a sample of this size gives a threshold; the factor and the minimum keep more
-# numbers below it than are wanted. Chosen here: too few remain only once in thousands of questions.
+# A threshold from a sample of this size selects the lowest of many numbers. The factor and the minimum raise it, so
+# that more numbers than are wanted remain. Chosen here: too few remain only once in thousands of questions.
 _SAMPLE, _SAMPLED_RATIO, _SAMPLED_AT_LEAST = 8_192, 3, 8
 # Replaces the row number of a vector that is out of date.
 _GONE = -1
@@ -152,7 +152,7 @@ class _Held:
             self._add(rows, stored)
 
     def _forget(self, rows: "Numbers") -> None:
-        """Marks the cached vectors of these rows as out of date. They are removed once they are more than half."""
+        """Marks the cached vectors of these rows as out of date. Removes marked ones once they are the majority."""
         import numpy as np
 
         held = self._rows[: self.count]
@@ -193,7 +193,7 @@ class _Held:
         self, places: "Numbers", asked: "Floats", first: int, read: Read
     ) -> Iterator[list[tuple[float, tuple[Any, ...]]]]:
         """Yields (similarity by floats, facts from `read`) of the candidates at `places`. If the floats are cached, the
-        `first` best come as a separate list, because they are mostly enough."""
+        `first` best come as a separate list, because they are usually enough."""
         import numpy as np
 
         rows = self._rows[places]

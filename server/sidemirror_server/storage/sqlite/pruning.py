@@ -8,7 +8,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from sidemirror_server.storage.sql import load_statements
+from sidemirror_server.storage.sql import columns_of, load_statements
 from sidemirror_server.storage.sqlite.database import SqliteDatabase
 from sidemirror_server.storage.sqlite.memories import remove
 from sidemirror_server.storage.sqlite.served import fetch_served
@@ -51,7 +51,7 @@ class SqlitePruning:
 
     async def _remove_surplus(self, scope: Scope, count: int, now_us: int) -> int:
         def change(connection: sqlite3.Connection) -> int:
-            least = connection.execute(_SQL["surplus"], {**_scope(scope), "limit": count}).fetchall()
+            least = connection.execute(_SQL["surplus"], {**columns_of(scope), "limit": count}).fetchall()
             removed = Counter({scope: sum(remove(connection, scope, memory_id) for memory_id, _ in least)})
             if not least:
                 return 0
@@ -70,7 +70,7 @@ class SqlitePruning:
                 *(serves, limit, _SQL["old_turns"], old, connection)
             ):
                 scope = Scope(tenant_id, project_id)
-                turn = {**_scope(scope), "turn_id": turn_id, "session_id": session_id, "before_us": before_us}
+                turn = {**columns_of(scope), "turn_id": turn_id, "session_id": session_id, "before_us": before_us}
                 (position,) = connection.execute(_SQL["last_entry"], turn).fetchone()
                 last[scope] = max(last.get(scope, 0), position or 0)
                 connection.execute(_SQL["forget_entries"], turn)
@@ -81,11 +81,12 @@ class SqlitePruning:
         return await self._database.write(change, long=True)
 
     async def turns_gone_up_to(self, scope: Scope) -> int:
-        row = self._database.read(lambda connection: connection.execute(_SQL["gone_up_to"], _scope(scope)).fetchone())
+        of = columns_of(scope)
+        row = self._database.read(lambda connection: connection.execute(_SQL["gone_up_to"], of).fetchone())
         return int(row[0])
 
     async def list(self, scope: Scope, before: int | None, limit: int) -> tuple[Pruned, ...]:
-        wanted = {**_scope(scope), "before": _LAST_NUMBER if before is None else before, "limit": limit}
+        wanted = {**columns_of(scope), "before": _LAST_NUMBER if before is None else before, "limit": limit}
         rows = await self._database.search(lambda connection: connection.execute(_SQL["list"], wanted).fetchall())
         return tuple(Pruned(row[0], PrunedKind(row[1]), *row[2:]) for row in rows)
 
@@ -100,10 +101,6 @@ def _noted(
     """Adds a log entry to each scope; returns the number of removals in all scopes. `last`: for each scope the highest
     position among the removed log entries."""
     for scope, count in removed.items():
-        noted = {**_scope(scope), **old, "kind": kind, "count": count, "last_position": last.get(scope)}
+        noted = {**columns_of(scope), **old, "kind": kind, "count": count, "last_position": last.get(scope)}
         connection.execute(_SQL["note"], noted)
     return removed.total()
-
-
-def _scope(scope: Scope) -> dict[str, Any]:
-    return {"tenant_id": scope.tenant_id, "project_id": scope.project_id}

@@ -22,7 +22,7 @@ ORDER BY updated_us
 LIMIT :limit
 
 -- name: crowded
--- Across scopes: projects with more than :most memories, and how many they have above it.
+-- Across scopes: projects with more than :most memories, and by how many they exceed it.
 WITH counted AS MATERIALIZED (
     SELECT tenant_id, project_id,
            (SELECT count(*) FROM memories INDEXED BY memories_newest
@@ -35,8 +35,8 @@ FROM counted
 WHERE total > :most
 
 -- name: surplus
--- The least important memories of a project as (memory_id, importance), least recently updated first, without retired
--- ones. Uses an index over all scopes, because a crowded project has most rows in it.
+-- The memories of a project as (memory_id, importance), least important first, then least recently updated, without
+-- retired ones. Uses an index over all scopes, because a crowded project has most rows in it.
 SELECT memory_id, importance
 FROM memories INDEXED BY memories_unimportant
 WHERE tenant_id = :tenant_id AND project_id = :project_id AND state <> 'retired'
@@ -88,7 +88,7 @@ FROM pruning_log INDEXED BY pruning_log_positions
 WHERE tenant_id = :tenant_id AND project_id = :project_id AND last_position IS NOT NULL
 
 -- name: list
--- The pruning log of a scope, newest first, below a number, in the order of the fields of Pruned.
+-- The pruning log of a scope, newest first, below a number. Columns: the fields of Pruned, in order.
 SELECT pruning_no, kind, count, pruned_us, before_us, importance_below
 FROM pruning_log INDEXED BY pruning_log_newest
 WHERE tenant_id = :tenant_id AND project_id = :project_id AND pruning_no < :before

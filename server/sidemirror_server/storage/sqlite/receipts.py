@@ -5,7 +5,7 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
-from sidemirror_server.storage.sql import load_statements
+from sidemirror_server.storage.sql import columns_of, load_statements
 from sidemirror_server.storage.sqlite.database import SqliteDatabase
 from sidemirror_server.storage.sqlite.served import fetch_served
 from sidemirror_server.trace.receipts import FIRST_RECEIPT, Receipt, ReceiptKey, ReceiptKind, receipt_body, receipt_of
@@ -46,7 +46,7 @@ class SqliteReceipts:
         return None if row is None else receipt_of(*row)
 
     async def shown(self, scope: Scope, hashes: Collection[bytes]) -> frozenset[bytes]:
-        place = {"tenant_id": scope.tenant_id, "project_id": scope.project_id}
+        place = columns_of(scope)
 
         def look_up(connection: sqlite3.Connection) -> frozenset[bytes]:
             return frozenset(
@@ -65,7 +65,7 @@ class SqliteReceipts:
         return tuple(receipt_of(*row) for row in rows)
 
     async def of_turn(self, scope: Scope, turn_id: str, limit: int) -> tuple[Receipt, ...]:
-        wanted = {"tenant_id": scope.tenant_id, "project_id": scope.project_id, "turn_id": turn_id, "limit": limit}
+        wanted = {**columns_of(scope), "turn_id": turn_id, "limit": limit}
         rows = self._database.read(lambda connection: connection.execute(_SQL["of_turn"], wanted).fetchall())
         return tuple(receipt_of(*row) for row in rows)
 
@@ -81,4 +81,4 @@ class SqliteReceipts:
 
 
 def _key(scope: Scope, receipt_id: str) -> dict[str, Any]:
-    return {"tenant_id": scope.tenant_id, "project_id": scope.project_id, "receipt_id": receipt_id}
+    return {**columns_of(scope), "receipt_id": receipt_id}

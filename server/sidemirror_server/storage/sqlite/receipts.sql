@@ -1,4 +1,4 @@
--- The statements of storage/sqlite/receipts.py. Columns in the order of the arguments of `trace.receipts.receipt_of`.
+-- The statements of storage/sqlite/receipts.py. Columns follow the arguments of `trace.receipts.receipt_of`.
 
 -- name: issue
 -- Adds a receipt. No change if the scope already has the id.
@@ -26,7 +26,7 @@ WHERE tenant_id = :tenant_id AND project_id = :project_id AND text_hash = :text_
 LIMIT 1
 
 -- name: list
--- The receipts of a scope, newest first, from a cursor on.
+-- The receipts of a scope, newest first, after a cursor.
 SELECT receipt_id, kind, time_us, turn_id, session_id, goal_id, body
 FROM receipts INDEXED BY receipts_newest
 WHERE tenant_id = :tenant_id AND project_id = :project_id AND (time_us, receipt_id) < (:time_us, :receipt_id)
@@ -34,7 +34,7 @@ ORDER BY time_us DESC, receipt_id DESC
 LIMIT :limit
 
 -- name: list_of_kind
--- As `list`, of one kind.
+-- Like `list`, for one kind.
 SELECT receipt_id, kind, time_us, turn_id, session_id, goal_id, body
 FROM receipts INDEXED BY receipts_of_kind
 WHERE tenant_id = :tenant_id AND project_id = :project_id AND kind = :kind

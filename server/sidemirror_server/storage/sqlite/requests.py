@@ -5,7 +5,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from sidemirror_server.storage.sql import load_statements
+from sidemirror_server.storage.sql import columns_of, load_statements
 from sidemirror_server.storage.sqlite.database import SqliteDatabase
 from sidemirror_server.storage.sqlite.served import remove_served
 from sidemirror_server.trace.requests import Answered
@@ -50,8 +50,7 @@ class SqliteRequests:
 
 def _key(scope: Scope, method: str, request_id: RequestId) -> dict[str, Any]:
     return {
-        "tenant_id": scope.tenant_id,
-        "project_id": scope.project_id,
+        **columns_of(scope),
         "method": method,
         "request_id": request_id,
     }

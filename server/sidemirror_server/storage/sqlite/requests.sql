@@ -1,4 +1,4 @@
--- The statements of storage/sqlite/requests.py. An answer is expired from expires_us on.
+-- The statements of storage/sqlite/requests.py. An answer expires at expires_us.
 
 -- name: recall
 -- The stored answer, unless it has expired.

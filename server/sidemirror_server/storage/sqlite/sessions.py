@@ -4,7 +4,7 @@ import sqlite3
 from pathlib import Path
 from typing import Any
 
-from sidemirror_server.storage.sql import load_statements
+from sidemirror_server.storage.sql import columns_of, load_statements
 from sidemirror_server.storage.sqlite.database import SqliteDatabase
 from sidemirror_server.thinking.store import FIRST_SESSION, SessionKey, SessionRecord
 from sidemirror_server.trace.log import TURN_TOPIC
@@ -63,4 +63,4 @@ class SqliteSessions:
 
 
 def _key(scope: Scope, session_id: SessionId) -> dict[str, Any]:
-    return {"tenant_id": scope.tenant_id, "project_id": scope.project_id, "session_id": session_id}
+    return {**columns_of(scope), "session_id": session_id}

@@ -7,7 +7,7 @@ VALUES (:tenant_id, :project_id, :session_id, :created_us, :updated_us, :body)
 ON CONFLICT (tenant_id, project_id, session_id) DO NOTHING
 
 -- name: get
--- One session, in the order of the fields of SessionRecord.
+-- One session. Columns: the fields of SessionRecord, in order.
 SELECT session_id, body, created_us, updated_us,
        (SELECT count(*)
         FROM turns INDEXED BY turns_counted
@@ -21,7 +21,7 @@ FROM sessions
 WHERE tenant_id = :tenant_id AND project_id = :project_id AND session_id = :session_id
 
 -- name: list
--- The sessions of a scope, newest first, from a cursor on, with the columns of `get`.
+-- The sessions of a scope, newest first, after a cursor, with the columns of `get`.
 SELECT session_id, body, created_us, updated_us,
        (SELECT count(*)
         FROM turns INDEXED BY turns_counted

@@ -8,7 +8,7 @@ from typing import Any
 
 from sidemirror_server.memory.trials.evidence import Arm, ArmTally
 from sidemirror_server.memory.trials.trials import Settled, Trial
-from sidemirror_server.storage.sql import load_statements
+from sidemirror_server.storage.sql import columns_of, load_statements
 from sidemirror_server.storage.sqlite.database import SqliteDatabase
 from sidemirror_server.storage.sqlite.served import remove_served
 from sidemirror_server.vocabulary.scope import Scope, Serves
@@ -28,7 +28,7 @@ class SqliteTrials:
         await self._database.write(lambda connection: connection.executemany(_SQL["assign"], rows).rowcount)
 
     async def of_receipt(self, scope: Scope, receipt_id: str) -> tuple[Trial, ...]:
-        wanted = {**_scope(scope), "receipt_id": receipt_id}
+        wanted = {**columns_of(scope), "receipt_id": receipt_id}
         rows = self._database.read(lambda connection: connection.execute(_SQL["of_receipt"], wanted).fetchall())
         return tuple(Trial(memory_id, version, Arm(arm), fraction) for memory_id, version, arm, fraction in rows)
 
@@ -47,7 +47,7 @@ class SqliteTrials:
         def look_up(connection: sqlite3.Connection) -> dict[str, tuple[ArmTally, ...]]:
             found = {}
             for memory_id, from_version in lessons:
-                wanted = {**_scope(scope), "memory_id": memory_id, "from_version": from_version}
+                wanted = {**columns_of(scope), "memory_id": memory_id, "from_version": from_version}
                 rows = connection.execute(_SQL["tally"], wanted).fetchall()
                 if rows:
                     found[memory_id] = tuple(ArmTally(Arm(arm), *counts) for arm, *counts in rows)
@@ -57,7 +57,7 @@ class SqliteTrials:
         return await self._database.search(look_up)
 
     async def lessons(self, scope: Scope, before: str | None, limit: int) -> tuple[str, ...]:
-        wanted = {**_scope(scope), "before": _FIRST if before is None else before, "limit": limit}
+        wanted = {**columns_of(scope), "before": _FIRST if before is None else before, "limit": limit}
         rows = await self._database.search(lambda connection: connection.execute(_SQL["lessons"], wanted).fetchall())
         return tuple(memory_id for (memory_id,) in rows)
 
@@ -66,13 +66,9 @@ class SqliteTrials:
         return await self._database.write(forget, long=True)
 
 
-def _scope(scope: Scope) -> dict[str, Any]:
-    return {"tenant_id": scope.tenant_id, "project_id": scope.project_id}
-
-
 def _values(scope: Scope, receipt_id: str, trial: Trial, now_us: int) -> dict[str, Any]:
     return {
-        **_scope(scope),
+        **columns_of(scope),
         "receipt_id": receipt_id,
         "memory_id": trial.memory_id,
         "version": trial.version,

@@ -7,7 +7,7 @@ VALUES (:tenant_id, :project_id, :receipt_id, :memory_id, :version, :arm, :fract
 ON CONFLICT (tenant_id, project_id, receipt_id, memory_id) DO NOTHING
 
 -- name: of_receipt
--- The trials of a receipt, in the order of the fields of Trial.
+-- The trials of a receipt. Columns: the fields of Trial, in order.
 SELECT memory_id, version, arm, fraction
 FROM lesson_trials
 WHERE tenant_id = :tenant_id AND project_id = :project_id AND receipt_id = :receipt_id
@@ -22,7 +22,7 @@ ON CONFLICT (tenant_id, project_id, receipt_id, memory_id)
 DO UPDATE SET succeeded = excluded.succeeded, returned = excluded.returned
 
 -- name: tally
--- Counts of a lesson's trials from a version on, in the order of the fields of ArmTally.
+-- Counts of a lesson's trials from a version on. Columns: the fields of ArmTally, in order.
 SELECT arm, fraction, count(*), count(*) FILTER (WHERE succeeded), count(*) FILTER (WHERE NOT succeeded),
        count(*) FILTER (WHERE returned), count(*) FILTER (WHERE NOT returned)
 FROM lesson_trials INDEXED BY lesson_trials_of_lesson

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from sidemirror_server.storage.sql import load_statements
+from sidemirror_server.storage.sql import columns_of, load_statements
 from sidemirror_server.storage.sqlite.database import SqliteDatabase
 from sidemirror_server.storage.sqlite.served import fetch_served
 from sidemirror_server.trace.acceptance import Placed, accept, check_repeated
@@ -21,7 +21,7 @@ from sidemirror_server.vocabulary.ids import SessionId, TurnId
 from sidemirror_server.vocabulary.scope import Scope, Serves
 
 _SQL = load_statements(Path(__file__).with_name("turn_log.sql"))
-# A larger append runs on the writer's thread. Chosen here: each limit occupies the loop for some 2 to 5 ms.
+# A larger append runs on the writer's thread. Chosen here: an append of this size occupies the loop for 2 to 5 ms.
 _LONG_ENTRIES = 1000
 _LONG_BYTES = 8 * 1024 * 1024
 # An append up to this size shares its statements with others. Chosen here: 64 of them stay below the limits above.
@@ -48,21 +48,21 @@ class SqliteTurnLog:
     async def read(
         self, scope: Scope, turn_id: TurnId, after_sequence: int, limit: int, max_bytes: int
     ) -> tuple[Entry, ...]:
-        wanted = {**_place(scope), "topic": TURN_TOPIC, "key": turn_id, "after": after_sequence, "limit": limit}
+        wanted = {**columns_of(scope), "topic": TURN_TOPIC, "key": turn_id, "after": after_sequence, "limit": limit}
         return self._database.read(lambda connection: _up_to(max_bytes, connection.execute(_SQL["read"], wanted)))
 
     async def tail(
         self, scope: Scope, topic: str, group: str | None, after: int, limit: int, max_bytes: int
     ) -> tuple[Entry, ...]:
         statement = _SQL["tail" if group is None else "tail_of_group"]
-        wanted = {**_place(scope), "topic": topic, "group_id": group, "after": after, "limit": limit}
+        wanted = {**columns_of(scope), "topic": topic, "group_id": group, "after": after, "limit": limit}
         return self._database.read(lambda connection: _up_to(max_bytes, connection.execute(statement, wanted)))
 
     async def last_position(self, scope: Scope) -> int:
-        return self._number("last_position", _place(scope))
+        return self._number("last_position", columns_of(scope))
 
     async def head(self, scope: Scope, turn_id: TurnId) -> TurnHead | None:
-        return self._one_head("head", {**_place(scope), "turn_id": turn_id})
+        return self._one_head("head", {**columns_of(scope), "turn_id": turn_id})
 
     async def heads(
         self,
@@ -78,7 +78,7 @@ class SqliteTurnLog:
             statement = _SQL["heads" if standing is None else "heads_standing"]
         key = after or FIRST_HEAD
         wanted = {
-            **_place(scope),
+            **columns_of(scope),
             "session_id": session_id,
             "standing": standing,
             "started_us": key.started_us,
@@ -90,7 +90,7 @@ class SqliteTurnLog:
         )
 
     async def newest(self, scope: Scope, session_id: SessionId) -> TurnHead | None:
-        return self._one_head("newest", {**_place(scope), "session_id": session_id})
+        return self._one_head("newest", {**columns_of(scope), "session_id": session_id})
 
     async def idle(self, serves: Serves, before_us: int, limit: int) -> tuple[tuple[Scope, TurnHead], ...]:
         rows = self._database.read(partial(fetch_served, serves, limit, _SQL["idle"], {"before_us": before_us}))
@@ -135,7 +135,7 @@ def _append_many(connection: sqlite3.Connection, appends: Sequence[tuple[Scope, 
 
 
 def _append(connection: sqlite3.Connection, scope: Scope, batches: Sequence[Batch]) -> None:
-    place = _place(scope)
+    place = columns_of(scope)
     kept = _kept(connection, place, batches)
     ends = {turn_id: (known.session_id, known.last_sequence) for turn_id, known in kept.items()}
     heads, fresh, repeated = accept(batches, ends)
@@ -148,7 +148,7 @@ def _append(connection: sqlite3.Connection, scope: Scope, batches: Sequence[Batc
 def _kept_bodies(
     connection: sqlite3.Connection, place: Mapping[str, Any], repeated: Iterable[Placed]
 ) -> dict[tuple[str, int], bytes]:
-    """The stored bodies of these drafts by turn and sequence, including those that this append has just stored."""
+    """By turn and sequence, the bodies that these drafts repeat, including those that this append has just stored."""
     bodies: dict[tuple[str, int], bytes] = {}
     for head, draft in repeated:
         wanted = {**place, "topic": TURN_TOPIC, "key": head.turn_id, "sequence": draft.sequence}
@@ -241,7 +241,3 @@ def _up_to(max_bytes: int, rows: sqlite3.Cursor) -> tuple[Entry, ...]:
             break
     rows.close()
     return tuple(entries)
-
-
-def _place(scope: Scope) -> dict[str, Any]:
-    return {"tenant_id": scope.tenant_id, "project_id": scope.project_id}

@@ -103,13 +103,13 @@ SELECT coalesce(max((SELECT max(position)
 FROM topics
 
 -- name: head
--- One head, in the order of the fields of TurnHead.
+-- One head. Columns: the fields of TurnHead, in order.
 SELECT turn_id, session_id, turn_count, standing, last_sequence, started_us, updated_us, body
 FROM turns
 WHERE tenant_id = :tenant_id AND project_id = :project_id AND turn_id = :turn_id
 
 -- name: heads
--- The heads of a scope by start time, latest first, from a cursor on.
+-- The heads of a scope by start time, latest first, after a cursor.
 SELECT turn_id, session_id, turn_count, standing, last_sequence, started_us, updated_us, body
 FROM turns
 WHERE tenant_id = :tenant_id AND project_id = :project_id AND (started_us, turn_id) < (:started_us, :turn_id)
@@ -117,7 +117,7 @@ ORDER BY started_us DESC, turn_id DESC
 LIMIT :limit
 
 -- name: heads_standing
--- As `heads`, with one standing.
+-- Like `heads`, with one standing.
 SELECT turn_id, session_id, turn_count, standing, last_sequence, started_us, updated_us, body
 FROM turns
 WHERE tenant_id = :tenant_id AND project_id = :project_id AND standing = :standing
@@ -126,7 +126,7 @@ ORDER BY started_us DESC, turn_id DESC
 LIMIT :limit
 
 -- name: heads_of_session
--- As `heads`, of one session. :standing NULL: any.
+-- Like `heads`, for one session. :standing NULL: any.
 SELECT turn_id, session_id, turn_count, standing, last_sequence, started_us, updated_us, body
 FROM turns INDEXED BY turns_of_session
 WHERE tenant_id = :tenant_id AND project_id = :project_id AND session_id = :session_id

@@ -1,7 +1,6 @@
 """Jobs in SQLite."""
 
 import asyncio
-import json
 import sqlite3
 from collections.abc import Collection, Mapping
 from functools import partial
@@ -10,7 +9,7 @@ from typing import Any
 
 from msgspec.structs import asdict
 
-from sidemirror_server.storage.sql import load_statements
+from sidemirror_server.storage.sql import columns_of, json_of, load_statements
 from sidemirror_server.storage.sqlite.database import SqliteDatabase
 from sidemirror_server.storage.sqlite.served import fetch_served, remove_served
 from sidemirror_server.vocabulary.ids import JobId
@@ -52,7 +51,7 @@ class SqliteWork:
     async def claim(
         self, serves: Serves, kinds: Collection[str], limit: int, lease_s: float, now_us: int, worker: str
     ) -> tuple[Job, ...]:
-        due = {"kinds": _array(kinds), "now_us": now_us}
+        due = {"kinds": json_of(kinds), "now_us": now_us}
         if limit < 1 or not self._database.read(partial(fetch_served, serves, 1, _SQL["any_due"], due)):
             return ()  # an idle worker must not write to the disk
 
@@ -62,7 +61,7 @@ class SqliteWork:
                 wanted = {**due, **asdict(entry), "error": VANISHED, "limit": limit}
                 connection.execute(_SQL["bury"], wanted)
                 rows += connection.execute(_SQL["due"], wanted).fetchall()
-            positions = json.dumps([position for _, position in sorted(rows)[:limit]])
+            positions = json_of(position for _, position in sorted(rows)[:limit])
             lease = {"lease_until_us": lease_until_us(now_us, lease_s), "worker": worker, "now_us": now_us}
             connection.execute(_SQL["claim"], {**lease, "positions": positions})
             return _jobs(connection.execute(_SQL["claimed"], {"positions": positions}))
@@ -105,33 +104,33 @@ class SqliteWork:
             **_key(scope, place.job_id),
             "kind": kind,
             "created_us": place.created_us,
-            "states": _array(states) if states else None,
+            "states": json_of(states) if states else None,
             "limit": limit,
         }
         return await self._database.search(lambda connection: _page(connection.execute(_SQL["list"], wanted)))
 
     async def count(self, scope: Scope, kind: str) -> Mapping[JobState, int]:
-        wanted = {"tenant_id": scope.tenant_id, "project_id": scope.project_id, "kind": kind}
+        wanted = {**columns_of(scope), "kind": kind}
         found = await self._database.search(
             lambda connection: dict(connection.execute(_SQL["count"], wanted).fetchall())
         )
         return {state: found.get(state.value, 0) for state in JobState}
 
     async def waiting(self, scope: Scope, kind: str) -> int:
-        wanted = {"tenant_id": scope.tenant_id, "project_id": scope.project_id, "kind": kind}
+        wanted = {**columns_of(scope), "kind": kind}
         found = self._database.read(lambda connection: connection.execute(_SQL["waiting"], wanted).fetchone())
         return int(found[0])
 
     async def purge(self, serves: Serves, kinds: Collection[str], done_before_us: int, limit: int) -> int:
-        old = {"kinds": _array(kinds), "done_before_us": done_before_us}
+        old = {"kinds": json_of(kinds), "done_before_us": done_before_us}
         return await self._database.write(partial(remove_served, serves, limit, _SQL["purge"], old), long=True)
 
     async def purge_dead(self, serves: Serves, kinds: Collection[str], dead_before_us: int, limit: int) -> int:
-        old = {"kinds": _array(kinds), "dead_before_us": dead_before_us}
+        old = {"kinds": json_of(kinds), "dead_before_us": dead_before_us}
         return await self._database.write(partial(remove_served, serves, limit, _SQL["purge_dead"], old), long=True)
 
     async def scopes(self, serves: Serves, kinds: Collection[str]) -> tuple[Scope, ...]:
-        wanted = {"kinds": _array(kinds)}
+        wanted = {"kinds": json_of(kinds)}
         found = await self._database.search(partial(fetch_served, serves, 2**31, _SQL["scopes"], wanted))
         return tuple(Scope(tenant_id, project_id) for tenant_id, project_id in found)
 
@@ -196,8 +195,4 @@ def _page(rows: sqlite3.Cursor) -> tuple[Job, ...]:
 
 
 def _key(scope: Scope, job_id: JobId) -> dict[str, Any]:
-    return {"tenant_id": scope.tenant_id, "project_id": scope.project_id, "job_id": job_id}
-
-
-def _array(values: Collection[str]) -> str:
-    return json.dumps(list(values))
+    return {**columns_of(scope), "job_id": job_id}

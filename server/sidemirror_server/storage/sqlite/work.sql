@@ -10,7 +10,7 @@ VALUES (:tenant_id, :project_id, :job_id, :kind, :payload, 'queued', :run_at_us,
 ON CONFLICT (tenant_id, project_id, job_id) DO NOTHING
 
 -- name: get
--- One job, in the order of the fields of Job.
+-- One job. Columns: the fields of Job, in order.
 SELECT tenant_id, project_id, job_id, kind, payload, state, attempts, max_attempts, run_at_us, lease_until_us, token,
        worker, checkpoint, last_error, result, created_us, updated_us
 FROM jobs
@@ -25,7 +25,7 @@ WHERE due_us <= :now_us AND kind IN (SELECT value FROM json_each(:kinds))
 LIMIT 1
 
 -- name: bury
--- Marks jobs as dead whose lease ran out during their last attempt.
+-- Marks jobs as dead if their lease ran out during their last attempt.
 UPDATE jobs
 SET state = 'dead', due_us = NULL, lease_until_us = NULL, last_error = :error, updated_us = :now_us
 WHERE due_us <= :now_us AND kind IN (SELECT value FROM json_each(:kinds))
@@ -74,7 +74,7 @@ SET state = 'done', result = :result, due_us = NULL, lease_until_us = NULL, upda
 WHERE tenant_id = :tenant_id AND project_id = :project_id AND job_id = :job_id AND token = :token AND state = 'running'
 
 -- name: fail
--- For the claim with this token: a retry if :retry_at_us is given and an attempt is left, else the job is dead.
+-- For the claim with this token: plans a retry if :retry_at_us is given and an attempt is left, else buries the job.
 UPDATE jobs
 SET state = iif(:retry_at_us IS NULL OR attempts >= max_attempts, 'dead', 'retrying'),
     due_us = iif(attempts >= max_attempts, NULL, :retry_at_us),
@@ -96,7 +96,7 @@ SET state = 'queued', attempts = 0, due_us = :now_us, run_at_us = :now_us, updat
 WHERE tenant_id = :tenant_id AND project_id = :project_id AND job_id = :job_id AND state = 'dead'
 
 -- name: list
--- The jobs of a kind, newest first, from a cursor on. :states NULL: jobs in any state.
+-- The jobs of a kind, newest first, after a cursor. :states NULL: jobs in any state.
 SELECT tenant_id, project_id, job_id, kind, payload, state, attempts, max_attempts, run_at_us, lease_until_us, token,
        worker, checkpoint, last_error, result, created_us, updated_us
 FROM jobs

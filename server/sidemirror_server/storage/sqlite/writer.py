@@ -3,9 +3,9 @@
 `SqliteDatabase.write` queues the calls here. The statements of a group run on the event loop. Only COMMIT, which waits
 for the disk, runs on the writer thread; the callers get their results when it has returned.
 The reason is that sqlite3 releases the GIL around every statement, and a thread beside a busy loop waits long to get it
-back; this way a group waits only twice. Measured with 64 callers that store memories and a loop that is never idle:
-2,700 writes/s with the statements on the thread, 7,000 to 9,000 with them on the loop. Without the pauses of the loop
-(`_let_thread_run`) the thread starved for seconds in both variants.
+back. With only COMMIT on the thread, a group waits just twice. Measured with 64 callers that store memories and a loop
+that is never idle: 2,700 writes/s with the statements on the thread, 7,000 to 9,000 with them on the loop. Without the
+pauses of the loop (`_let_thread_run`) the thread starved for seconds in both variants.
 
 A failing call must undo only its changes. Most calls fail before they change anything, so there is nothing to undo.
 For the others the group is rolled back and run again with a savepoint for each call. Savepoints in the first run would
@@ -57,7 +57,7 @@ _PAUSE_S = 0.0001
 class GroupWriter:
     """The one writer of a database file: its connection, its thread, and the calls that wait for them.
 
-    To be used from one event loop. The connection is used by the loop or by the thread, never by both at once.
+    Use it from one event loop only. The connection is used by the loop or by the thread, never by both at once.
     """
 
     def __init__(
@@ -66,15 +66,18 @@ class GroupWriter:
         wal: Path,
         wal_limit_bytes: int,
         committed: Callable[[int], None],
+        is_backed_up: Callable[[], bool],
     ) -> None:
         """`connect` opens a writable connection without a busy timeout. `committed` is called with the WAL's size in
-        bytes after each group. A WAL of `wal_limit_bytes` or more is emptied before the next group begins."""
+        bytes after each group. A WAL of `wal_limit_bytes` or more is emptied before the next group begins, but for the
+        pages that a backup needs (`is_backed_up`: one is under way)."""
         self._connect = connect
         self._connection: sqlite3.Connection | None = connect()
         self._wal = wal
         self._wal_limit_bytes = wal_limit_bytes
         self._empty_wal_at_bytes = wal_limit_bytes
         self._committed = committed
+        self._is_backed_up = is_backed_up
         self._loop = asyncio.get_running_loop()
         self._waiting: deque[WriteCall] = deque()
         self._busy = False  # a group is running or scheduled, and owns the connection
@@ -91,7 +94,7 @@ class GroupWriter:
         return self._queue(WriteCall(change, self._loop.create_future(), long))
 
     def submit_alike(self, alike: Alike) -> asyncio.Future[Any]:
-        """As `submit`, for a change that shares its statements with others of its kind in the group."""
+        """Like `submit`, for a change that shares its statements with others of its kind in the group."""
         return self._queue(WriteCall(alike.alone, self._loop.create_future(), long=False, alike=alike))
 
     def _queue(self, call: WriteCall) -> asyncio.Future[Any]:
@@ -211,7 +214,7 @@ class GroupWriter:
         self._hand_over(partial(_discard, broken), lambda _: self._next_group(), lambda _: self._next_group())
 
     def _wal_emptied(self, left_bytes: int) -> None:
-        """If a reader kept part of the WAL, the next attempt comes when it has grown by a quarter of the limit."""
+        """If a reader kept part of the WAL, the next attempt comes when the WAL has grown by a quarter of the limit."""
         self._empty_wal_at_bytes = left_bytes + self._wal_limit_bytes // 4 if left_bytes else self._wal_limit_bytes
         self._committed(left_bytes)
         self._loop.call_soon(self._next_group)
@@ -269,9 +272,10 @@ class GroupWriter:
         connection = self._connection
         assert connection is not None
         # Many short attempts: a long one waits for a reader's slot, which newer readers may take over again and again.
-        until = time.perf_counter() + _PATIENCE_MS / 1000
-        busy = 1
+        # A backup keeps its slot to its end, so that one attempt is enough.
+        until = time.perf_counter() + (0 if self._is_backed_up() else _PATIENCE_MS / 1000)
         connection.execute(f"PRAGMA busy_timeout = {_TRY_MS}")
+        busy, _, _ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
         while busy and time.perf_counter() < until:
             busy, _, _ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
         connection.execute("PRAGMA busy_timeout = 0")

@@ -1911,5 +1911,100 @@ pub mod sidecar_service_client {
                 );
             self.inner.unary(req, path, codec).await
         }
+        pub async fn erase(
+            &mut self,
+            request: impl tonic::IntoRequest<super::EraseRequest>,
+        ) -> std::result::Result<tonic::Response<super::EraseResponse>, tonic::Status> {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/sidemirror.v1.SidecarService/Erase",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(GrpcMethod::new("sidemirror.v1.SidecarService", "Erase"));
+            self.inner.unary(req, path, codec).await
+        }
+        pub async fn list_tombstones(
+            &mut self,
+            request: impl tonic::IntoRequest<super::ListTombstonesRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::ListTombstonesResponse>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/sidemirror.v1.SidecarService/ListTombstones",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(
+                    GrpcMethod::new("sidemirror.v1.SidecarService", "ListTombstones"),
+                );
+            self.inner.unary(req, path, codec).await
+        }
+        pub async fn get_policy(
+            &mut self,
+            request: impl tonic::IntoRequest<super::GetPolicyRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::GetPolicyResponse>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/sidemirror.v1.SidecarService/GetPolicy",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(GrpcMethod::new("sidemirror.v1.SidecarService", "GetPolicy"));
+            self.inner.unary(req, path, codec).await
+        }
+        pub async fn set_policy(
+            &mut self,
+            request: impl tonic::IntoRequest<super::SetPolicyRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::SetPolicyResponse>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/sidemirror.v1.SidecarService/SetPolicy",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(GrpcMethod::new("sidemirror.v1.SidecarService", "SetPolicy"));
+            self.inner.unary(req, path, codec).await
+        }
     }
 }

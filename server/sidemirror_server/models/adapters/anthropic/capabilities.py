@@ -1,7 +1,7 @@
-"""The parameters that a Claude model takes, from `GET /v1/models/{id}`, and the request for a question.
+"""Reads which parameters a Claude model takes (`GET /v1/models/{id}`), and makes the request for a question.
 
 Models differ in whether thinking can be turned off, turned on or given a budget. A parameter that a model does not take
-causes an error 400. The provider is asked, because a release would make a table of names out of date (decision 013).
+causes an error 400. The provider is asked, because a release would make a table of models out of date (decision 013).
 """
 
 from typing import Any
@@ -13,7 +13,7 @@ from sidemirror_server.models.language_model import Ask
 
 # anthropic SDK, ThinkingConfigEnabledParam: budget_tokens must be at least this.
 _LEAST_BUDGET_TOKENS = 1024
-# Decision 013: LOW stands for 500 tokens of thinking, MEDIUM for 2000, HIGH for 5000.
+# Thinking tokens → effort. Decision 013: LOW stands for 500 tokens of thinking, MEDIUM for 2000, HIGH for 5000.
 _EFFORTS_FROM_TOKENS = ((5000, "high"), (2000, "medium"), (0, "low"))
 
 
@@ -66,7 +66,7 @@ class DescribedModel(msgspec.Struct, frozen=True):
 
 class MessagesRequest(msgspec.Struct, frozen=True):
     """`body`: arguments of `messages.create`. `applied`: the parameters that were sent, for the usage. `sent`: the
-    names of those that can be left out if the provider refuses them."""
+    names of the sent parameters that can be left out if the provider refuses them."""
 
     body: dict[str, Any]
     applied: dict[str, str]
@@ -74,7 +74,7 @@ class MessagesRequest(msgspec.Struct, frozen=True):
 
 
 def request_of(ask: Ask[Any], name: str, model: DescribedModel, left_out: frozenset[str]) -> MessagesRequest:
-    """The request that puts the ask to this model. `left_out`: parameters that it has refused before."""
+    """The request that puts the ask to this model. `left_out`: parameters that the model has refused before."""
     known = model.capabilities or Capabilities()
     out = set(left_out)
     if ask.temperature is not None:

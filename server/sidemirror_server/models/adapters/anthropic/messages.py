@@ -1,4 +1,4 @@
-"""One question over the Messages API. Imports the SDK: only `model.py` imports this, when it is first used."""
+"""One question over the Messages API. Imports the SDK, so only `model.py` imports this module, on first use."""
 
 import asyncio
 import time
@@ -15,8 +15,8 @@ from sidemirror_server.models.untrusted import ModelReply, NotJson, accepted, js
 from sidemirror_server.vocabulary.errors import ModelFailed
 from sidemirror_server.vocabulary.status import ResultStatus, Usage
 
-# The look-up of a model's capabilities gets a part of the call's time, at most two seconds. If it fails, calls go
-# without it for a while.
+# The look-up of a model's capabilities takes part of the call's time, at most two seconds. If it fails, calls do
+# without the capabilities for a while.
 _LOOKUP_S = 2.0
 _LOOKUP_PART = 0.25
 _LOOK_AGAIN_S = 60.0
@@ -28,7 +28,7 @@ _ENDINGS = {
     "model_context_window_exceeded": "cut",
     "refusal": "refused",
 }
-# Errors that arrive in a body with status 200, for example an overload during the answer, and are retryable.
+# Retryable errors that arrive in a body with status 200, for example an overload during the answer.
 _PASSING = frozenset({"overloaded_error", "api_error", "rate_limit_error", "timeout_error"})
 
 RecordT = TypeVar("RecordT", bound=msgspec.Struct)
@@ -70,7 +70,7 @@ class Messages:
         """`direct`: ignores the environment's proxies."""
         self._name = model
         self._nothing = Usage("anthropic", model)
-        # The SDK's own retries wait as long as a provider asks, and its spans would send our trace ids to the provider.
+        # Disables the SDK's retries, which wait as long as a provider asks, and its spans, which send our trace ids.
         self._client = anthropic.AsyncAnthropic(
             api_key=api_key,
             base_url=base_url,

@@ -1,4 +1,4 @@
-"""One question over Chat Completions. Imports the SDK: only `model.py` imports this, when it is first used."""
+"""One question over Chat Completions. Imports the SDK, so only `model.py` imports this module, on first use."""
 
 import time
 from collections.abc import Awaitable
@@ -34,7 +34,7 @@ class _Took(msgspec.Struct, frozen=True):
     completion_tokens_details: Any = None
 
     def written(self) -> int:
-        """The tokens of the answer and all reasoning. Some servers count reasoning only in the total."""
+        """The tokens of the answer with all reasoning. Some servers count reasoning only in the total."""
         answer, total = count_in(self.completion_tokens), count_in(self.total_tokens)
         details = told(self.completion_tokens_details, _Details)
         beside = total - count_in(self.prompt_tokens) if count_in(self.prompt_tokens) else 0
@@ -68,7 +68,7 @@ class Chat:
         self._name = model
         self._nothing = Usage("openai_compatible", model)
         self._server = server_at(base_url)
-        # The SDK's own retries would wait as long as a server asks.
+        # Disables the SDK's retries, which wait as long as a server asks.
         self._client = openai.AsyncOpenAI(
             api_key=api_key,
             base_url=base_url,

@@ -25,12 +25,13 @@ class OpenAICompatibleEmbedder:
     def __init__(
         self, model: str, api_key: str | None, base_url: str | None = None, needed: tuple[str, ...] = ()
     ) -> None:
-        """`base_url`: an address up to and including `/v1`, of a server that may need no key. None: OpenAI, which needs
-        one. `needed`: packages that the search by vectors needs; without them no vectors are made."""
+        """`base_url`: a server's address up to and including `/v1`; the server may need no key. None: OpenAI, which
+        needs a key. `needed`: packages that the search by vectors needs; without them no vectors are made."""
         self.name = model
         self._api_key = api_key
         self._needed = needed
         self._base_url = base_url
+        self.address = base_url or _OFFICIAL_URL
         self._connection: EmbeddingsEndpoint | None = None
         self._connecting = asyncio.Lock()
 
@@ -82,7 +83,7 @@ class OpenAICompatibleEmbedder:
 
         if rehearsal_url is not None:
             return EmbeddingsEndpoint(self.name, "none", rehearsal_url, direct=True)
-        return EmbeddingsEndpoint(self.name, self._api_key or "none", self._base_url or _OFFICIAL_URL)
+        return EmbeddingsEndpoint(self.name, self._api_key or "none", self.address)
 
     async def _rehearsal(self, address: str) -> None:
         connection = self._load(address)

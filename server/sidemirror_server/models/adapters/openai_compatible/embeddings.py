@@ -1,4 +1,4 @@
-"""Vectors over `/v1/embeddings`. Imports the SDK: only `embedder.py` imports this, when it is first used."""
+"""Vectors over `/v1/embeddings`. Imports the SDK, so only `embedder.py` imports this module, on first use."""
 
 import math
 from typing import Annotated, Any

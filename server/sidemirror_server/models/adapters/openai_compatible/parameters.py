@@ -1,7 +1,7 @@
 """The request for a question to a server with Chat Completions.
 
-OpenAI's models differ by generation; a small table has the differences. Other servers are unknown beforehand: if one
-refuses a parameter with an error 400, `chat.py` leaves the parameter out from then on.
+OpenAI's models differ by generation, as a small table says. Other servers are unknown beforehand: if a server refuses a
+parameter with an error 400, `chat.py` leaves the parameter out from then on.
 """
 
 from collections.abc import Mapping
@@ -18,8 +18,8 @@ from sidemirror_server.models.language_model import Ask
 Form = Literal["json_schema", "json_object", "text"]
 _WEAKER: Mapping[Form, Form] = {"json_schema": "json_object", "json_object": "text", "text": "text"}
 
-# OpenAI's models → the least effort that they take; "": they do not reason. The first row that matches decides. The
-# last row is for new models, which reason. Source: OpenAI's reasoning guide (decision 013).
+# OpenAI's models → the least effort that they take; "" if they do not reason. The first matching row decides. The last
+# row is for new models, all of which reason. Source: OpenAI's reasoning guide (decision 013).
 _LEAST_EFFORTS = (
     ("gpt-5*chat*", ""),
     ("gpt-5.[1-9]*", "none"),
@@ -30,7 +30,7 @@ _LEAST_EFFORTS = (
     ("chatgpt-*", ""),
     ("*", "low"),
 )
-# Decision 013: LOW stands for 500 tokens of thinking, MEDIUM for 2000, HIGH for 5000.
+# Thinking tokens → effort. Decision 013: LOW stands for 500 tokens of thinking, MEDIUM for 2000, HIGH for 5000.
 _EFFORTS_FROM_TOKENS = ((5000, "high"), (2000, "medium"), (1, "low"))
 
 
@@ -50,7 +50,7 @@ class CompatibleServer(msgspec.Struct, frozen=True):
 
 class ChatRequest(msgspec.Struct, frozen=True):
     """`body`: arguments of `chat.completions.create`. `applied`: the parameters that were sent, for the usage. `sent`:
-    the names of those that can be left out if the server refuses them."""
+    the names of the sent parameters that can be left out if the server refuses them."""
 
     body: dict[str, Any]
     applied: dict[str, str]
@@ -65,7 +65,7 @@ def server_at(base_url: str) -> CompatibleServer:
 def request_of(ask: Ask[Any], model: str, server: CompatibleServer) -> ChatRequest:
     """The request that puts the ask to this server."""
     least = _least_effort(model) if server.is_openai else "none"
-    # Ollama and llama.cpp turn thinking off at "none". With thinking on, a small model uses up its tokens by thinking.
+    # "none" turns thinking off in Ollama and llama.cpp. Otherwise a small model uses up its tokens by thinking.
     effort = "" if not least else _effort(ask, least)
     temperature = None if server.is_openai and least else ask.temperature
     wanted: dict[str, Any] = {"reasoning_effort": effort or None, "temperature": temperature}

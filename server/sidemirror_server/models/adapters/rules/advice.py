@@ -1,4 +1,4 @@
-"""What to do next, by category of the failure. The wordings are written for this project.
+"""Says what to do next, by the category of a failure. The wordings are written for this project.
 
 Keys are the values of `trace.failure.ErrorCategory`, passed to this adapter as plain text.
 """

@@ -1,4 +1,4 @@
-"""Sums and comparisons of two numbers in a text, and whether they are right."""
+"""Finds sums and comparisons of two numbers in a text, and checks whether they are right."""
 
 import re
 from collections.abc import Iterator
@@ -6,16 +6,16 @@ from collections.abc import Iterator
 import msgspec
 
 NUMBER = r"-?\d[\d,]*(?:\.\d+)?"
-# A match starts only where a number starts: starting at each digit would take quadratic time for a long number.
+# A match starts only at the start of a number: starting at every digit of a long number would take quadratic time.
 _FROM_ITS_BEGINNING = r"(?:(?=-)|(?<!\d)(?<!\d,)(?<!,,))"
 _COMPARED = re.compile(rf"{_FROM_ITS_BEGINNING}({NUMBER})(?: ?\([^)\n]{{0,40}}\))? ?(<=|>=|<|>) ?({NUMBER})")
 _SUM = re.compile(rf"(?<![\d.,/*+-])({NUMBER}) ?([+*×x/-]) ?({NUMBER}) ?= ?\$?({NUMBER})(?![\d%])")
-# A rounded result counts as right, within one of these differences.
+# A result within one of these differences (absolute, relative) counts as rounded, and so as right.
 _ROUNDED, _ROUNDED_RATIO = 0.01, 0.005
 
 
 class Worked(msgspec.Struct, frozen=True):
-    """One sum or comparison, as written in the text. `result`: of a sum, as written; empty for a comparison."""
+    """One sum or comparison, as written in the text. `result`: a sum's result as written; empty for a comparison."""
 
     quote: str
     holds: bool

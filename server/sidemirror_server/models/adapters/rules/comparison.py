@@ -1,4 +1,4 @@
-"""Which of two responses serves better, by rule: the one that addresses more of the task with fewer problems."""
+"""Compares two responses by rule: the better one addresses more of the task with fewer problems."""
 
 from sidemirror_server.models.adapters.rules.critique import SIGNIFICANT, issues_of
 from sidemirror_server.models.adapters.rules.response import Response, words
@@ -6,7 +6,7 @@ from sidemirror_server.models.adapters.rules.support import support_of
 from sidemirror_server.models.answers import ComparisonAnswer
 from sidemirror_server.models.evidence import Evidence, EvidenceStep
 
-# From this many words on, more words do not raise the score. Chosen here, on two thirds of the recorded pairs
+# Words beyond this number do not raise the score. Chosen here, on two thirds of the recorded pairs
 # (`data/critique/human_pairs`): without this limit the longer response wins by its length alone.
 _ENOUGH_WORDS = 40
 _LENGTH = 0.5

@@ -25,7 +25,7 @@ _ADMITS = re.compile(
     r"unavailable|sorry|unfortunately|no results?|did(?: not|n['’]t)|timed? out|denied|missing|does(?: not|n['’]t))\b",
     re.IGNORECASE,
 )
-# Matches no text before the verb: a pattern that begins with any run of letters takes quadratic time.
+# Begins at the verb, because a pattern that begins with any run of letters takes quadratic time.
 _CLAIMS_DONE = re.compile(
     r"\b(?:has|have|was|were|is|are|been)\s+(?:been\s+|now\s+|also\s+){0,4}(?:successfully\s+)?"
     r"(?:booked|cancell?ed|changed|completed|confirmed|created|deleted|deployed|exchanged|fixed|installed|modified|"
@@ -34,14 +34,14 @@ _CLAIMS_DONE = re.compile(
 )
 _SENTENCE = re.compile(r"[^.!?\n]*")
 _QUESTION = re.compile(r"[^.?!\n]+\??")
-# The end of a text that is cut off: a comma, a dash, or a word that calls for another. Chosen here.
+# The end of a text that is cut off: a comma, a dash, or a word that cannot end a sentence. Chosen here.
 _CUT = re.compile(
     r"(?:[,;:(\-–—]|\b(?:a|an|and|as|at|because|but|by|for|from|in|is|of|on|or|so|that|the|to|with))$", re.I
 )
 
 
 def critique_answer(evidence: Evidence) -> CritiqueAnswer:
-    """The critique that `evidence` supports, of its last response."""
+    """The critique of the last response in `evidence`."""
     last = next((step.text for step in reversed(evidence.steps) if step.kind == "response"), "")
     response = Response(evidence, last)
     issues = issues_of(response)
@@ -114,7 +114,7 @@ def _sentence_around(text: str, found: re.Match[str]) -> str:
 
 
 def _standing(response: Response) -> list[EvidenceStep]:
-    """Failures after which the same tool did not work again."""
+    """Failures that are not followed by a success of the same tool."""
     steps = response.evidence.steps
     worked_at = {
         step.name: place for place, step in enumerate(steps) if step.kind == "tool_result" and not step.is_error
@@ -134,7 +134,7 @@ def _cut(response: Response) -> Iterator[IssueAnswer]:
 
 
 def _unaddressed(response: Response) -> Iterator[IssueAnswer]:
-    """An issue for questions that have no word in common with the response, if it is long enough."""
+    """An issue for questions that share no word with the response, unless the response is short."""
     said = frozenset(words(response.text))
     parts = [part.strip() for part in _QUESTION.findall(response.asked) if part.endswith("?")] or [response.asked]
     asked = [part for part in parts if len(frozenset(words(part))) >= 3]
@@ -151,7 +151,7 @@ def _unaddressed(response: Response) -> Iterator[IssueAnswer]:
 
 
 def _completeness(issues: tuple[IssueAnswer, ...], response: Response) -> float:
-    """1 if nothing is missing, halved for each thing that is; 0 for an empty response."""
+    """1 if nothing is missing, halved for each missing thing; 0 for an empty response."""
     if not response.text.strip():
         return 0.0
     missing = sum(issue.kind in {"missing_critical_information", "missing_detail"} for issue in issues)

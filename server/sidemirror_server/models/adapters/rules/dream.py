@@ -1,4 +1,4 @@
-"""A lesson from several memories, by rule: the same kind of failure came back, and what to do about it.
+"""A lesson from several memories, by rule: it names a kind of failure that came back, and what to do about it.
 
 Memories without a common kind of error give no lesson here, because a rule cannot compare their prose.
 """
@@ -17,7 +17,7 @@ _NOTHING = DreamAnswer(lesson="")
 
 
 def dream_answer(evidence: Evidence) -> DreamAnswer:
-    """The lesson of memories with the same kind of error, with a quote of the newest. Empty for other memories."""
+    """The lesson of memories with the same kind of error; it quotes the newest one. Empty for other memories."""
     category = _common(evidence.steps)
     if category is None:
         return _NOTHING

@@ -7,7 +7,7 @@ import msgspec
 
 from sidemirror_server.models.evidence import Evidence, EvidenceStep
 
-# The same call this often is a loop (decision 016).
+# A call repeated this often is a loop (decision 016).
 REPEATED_FROM = 3
 # A long turn's evidence has a gap in its middle; only its last 100 steps are sure to have both a call and its result.
 _WHOLE_STEPS = 100
@@ -15,11 +15,11 @@ _MOST_TERMS = 3
 
 
 class FailedStep(msgspec.Struct, frozen=True):
-    """A step that failed, and what led to it: its call, else the model's text before it, else the step itself."""
+    """A failed step. `cause` is the call of the step, or else the model's text before it, or else the step itself."""
 
     failed: EvidenceStep
     cause: EvidenceStep
-    # A later call of the same tool by the same agent that worked.
+    # A later, successful call of the same tool by the same agent.
     recovered_by: EvidenceStep | None
 
 
@@ -29,8 +29,8 @@ class Findings(msgspec.Struct, frozen=True):
     `repeated`: the calls of the last loop of equal, non-polling calls. `alternating`: the last four calls, if they are
     A-B-A-B. `unanswered`: calls without a result after which the agent went on. `unmentioned`: names, numbers and
     quotations of the question that no call and no result mentions. `basis`: the first good result if its call is known,
-    else the model's text before it. `claim`: the second text, because agents plan in the first; the first if it is the
-    only one. `drafted`: the last response, if any.
+    else the model's text before that result. `claim`: the agent's second text, because agents plan in the first; the
+    first text if there is no second. `drafted`: the last response, if any.
     """
 
     calls: tuple[EvidenceStep, ...]
@@ -138,7 +138,7 @@ def _unanswered(steps: Sequence[EvidenceStep]) -> tuple[EvidenceStep, ...]:
 _TERM = re.compile(
     r"[\"“]([^\s\"“”][^\"“”\n]{1,40}[^\s\"“”])[\"”]|\b(\w*[0-9_]\w*)\b|(?<=[a-z,;] )([A-Z]\w+(?: [A-Z]\w+){0,3})"
 )
-# A longer question is a specification, in which a name that has not come up yet says little.
+# A longer question is a specification. A name in it that no call or result mentions yet says little.
 _QUESTION_CHARS = 600
 
 

@@ -1,4 +1,4 @@
-"""The lesson of a finished goal, from its tasks and their errors: one to three sentences that name them.
+"""The lesson of a finished goal: one to three sentences that name its tasks and their errors.
 
 The wordings are written for this project. Recorded texts are quoted on one line and clipped. Quotation marks inside
 them are replaced.

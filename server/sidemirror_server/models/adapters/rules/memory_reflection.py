@@ -1,6 +1,6 @@
-"""The lesson of an episode, from findings: what decided the episode, and what to do next time.
+"""The lesson of an episode, made from findings: it names what decided the episode, and what to do next time.
 
-Its sentences are those of a mid-turn reflection, about an episode that has ended.
+Its sentences are worded like those of a mid-turn reflection, but about an episode that has ended.
 """
 
 from sidemirror_server.models.adapters.rules.advice import advice, named, telling

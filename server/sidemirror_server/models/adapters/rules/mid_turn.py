@@ -10,11 +10,11 @@ from sidemirror_server.models.answers import MidTurnAnswer
 from sidemirror_server.models.evidence import Evidence, EvidenceStep
 from sidemirror_server.vocabulary.text import clip
 
-# In code points. Chosen here: room for an error's exception line, but not for an elaborate order hidden in it.
+# In code points. Chosen here: enough for an exception's line, too short for an elaborate order hidden in it.
 _QUOTE_CHARS = 160
 _NAME_CHARS = 48
 _READ_CHARS = 4_000
-# Event ids for one claim; the schema takes 32 in all. Chosen here: more ids add nothing to a claim.
+# Limit on the event ids for one claim; the schema takes 32 in all. Chosen here: more ids add nothing to a claim.
 _MOST_CITED_FOR_ONE = 4
 _QUOTE_MARKS = str.maketrans({"“": "'", "”": "'", '"': "'", "`": "'", "[": "(", "]": ")", "<": "(", ">": ")"})
 
@@ -129,7 +129,7 @@ def _next(found: Findings, failure: FailedStep | None) -> str:
 
 
 def confidence_of(found: Findings, failure: FailedStep | None) -> float:
-    """0.2 without outcomes, rising towards 0.7 with their number (half of the rise at 4). 0.2 more if the failure's
+    """0.2 without outcomes; rises towards 0.7 with their number (half of the rise at 4). 0.2 is added if the failure's
     error names its kind, or if there is a loop. At most 0.9, because a rule sees form and not meaning."""
     outcomes = len(found.worked) + len(found.failures)
     seen = 0.2 + 0.5 * outcomes / (outcomes + 4)

@@ -26,7 +26,7 @@ _ANSWERS: dict[Purpose, Callable[[Evidence], msgspec.Struct]] = {
     Purpose.MEMORY_REFLECTION: memory_reflection_answer,
     Purpose.DREAMING: dream_answer,
 }
-# Evidence up to this long is read on the event loop, in about 5 ms. For short evidence a thread would cost more than
+# Evidence up to this length is read on the event loop, in about 5 ms. For short evidence a thread would cost more than
 # the reading. A critique compares an answer with all that is on record, and takes longer. Chosen here.
 _AT_ONCE_CHARS = 8_000
 _CRITIQUE_AT_ONCE_CHARS = 1_000
@@ -38,11 +38,11 @@ class RulesModel:
 
     Long evidence is read in a thread, so that other calls do not wait for it. There is only one thread, because two
     would compete for the interpreter with each other and with the event loop. A running rule cannot be cancelled. Its
-    time is linear in the evidence, whose size the limits of a message bound.
+    time is linear in the size of the evidence, which message limits bound.
     """
 
     provider = "rules"
-    # The number rises when the same evidence gets a new answer, so that stored answers can be told apart.
+    # The number rises whenever the answer to the same evidence changes, so that stored answers can be told apart.
     name = "rules-3"
 
     def __init__(self) -> None:

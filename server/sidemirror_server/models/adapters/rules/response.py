@@ -11,7 +11,7 @@ _WORD = re.compile(r"\d+(?:[.,]\d+)+|[^\W_]+")
 _PROPER = re.compile(r"\b(?:\d+(?:[.,]\d+)+|[A-Z0-9][\w'’-]+)")
 _FINAL = re.compile(r"^[ \t>*_#]*(?:the )?(?:final )?answer[ \t*_]*[:：][ \t*_]*(\S.*)$", re.IGNORECASE | re.MULTILINE)
 _LABEL = re.compile(r"^\s*(?:question|task|query|user|q)\s*[:：]\s*", re.IGNORECASE)
-# Stop words: they carry no claim.
+# Stop words, which contain no claim.
 _COMMON_TEXT = (
     "a an and are as at be been because but by can context could did do does for from had has have he her his how i if "
     "in into is it its know let me my no not of on or our she so step than that the their them then there therefore "
@@ -19,7 +19,7 @@ _COMMON_TEXT = (
     "your answer question asking"
 )
 _COMMON = frozenset(_COMMON_TEXT.split())
-# A question longer than this has a text to work on, with the actual question at its end.
+# A question longer than this contains a text to work on, with the actual question at the end.
 _LONG_QUESTION_WORDS = 60
 
 
@@ -54,7 +54,7 @@ class Response:
 
     @cached_property
     def material(self) -> str:
-        """The material for the response: what the user gave, and what tools returned, including errors."""
+        """The material for the response: texts that the user gave, and tool results including errors."""
         texts = [step.text for step in self.evidence.steps if step.kind in {"tool_result", "tool_failure"}]
         return "\n".join((self.given, *texts))
 
@@ -100,8 +100,8 @@ class Response:
 
 
 def _split(question: str) -> tuple[str, str]:
-    """What the user gave to work with, and what was asked: in a long message the last line with a question mark, else
-    the last line. A short message is all question, unless a label marks its last line as the question."""
+    """Splits a message into material and question. In a long message the question is the last line with a question
+    mark, else the last line. A short message is all question, unless a label marks its last line as the question."""
     lines = [line for line in question.strip().splitlines() if line.strip()]
     if len(lines) < 2 or len(question.split()) <= _LONG_QUESTION_WORDS:
         if lines and len(lines) > 1 and _LABEL.match(lines[-1]):

@@ -1,11 +1,11 @@
-"""How far the evidence supports a response, from 0 to 1: it puts responses to one task in an order.
+"""How far the evidence supports a response, from 0 to 1. The value ranks responses to one task.
 
-It is not a probability, and is never told as a confidence: it knows the recorded answers no better than their length
-does (decision 047).
+The value is not a probability, and is never given as a confidence: on the recorded answers it predicts correctness no
+better than their length does (decision 047).
 
-The weights are chosen by hand on two thirds of the recorded answers with a known outcome
-(`data/critique/outcome_labelled`, split by question), and measured on the rest: `tests/critique/test_rules_recorded.py`
-prints both. They are log odds, where 0 is an even chance.
+The weights are log odds, where 0 is an even chance. They were chosen by hand on two thirds of the recorded answers with
+a known outcome (`data/critique/outcome_labelled`, split by question), and measured on the rest;
+`tests/critique/test_rules_recorded.py` prints both results.
 """
 
 import math
@@ -46,7 +46,7 @@ def gives_several(response: Response) -> bool:
 
 
 def support_of(response: Response, significant: int) -> float:
-    """From 0 to 1. `significant`: how many issues of the kinds in `critique.py:SIGNIFICANT` were found."""
+    """The support, 0 to 1. `significant`: how many issues of the kinds in `critique.py:SIGNIFICANT` were found."""
     if not response.text.strip():
         return _EMPTY
     odds = _START + _COVERED * response.covered

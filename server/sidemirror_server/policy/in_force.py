@@ -1,0 +1,88 @@
+"""The policies in force: read from the store when work needs them, and used for a few seconds.
+
+What is set at one sidecar holds at every other one before its next answer, 10 s later at most. Nothing is read while
+there is no work.
+"""
+
+import asyncio
+
+import msgspec
+
+from sidemirror_server.policy.record import Advice, RetentionPeriods, ScopePolicies, StoredPolicy
+from sidemirror_server.policy.store import Policies, PolicyChange
+from sidemirror_server.vocabulary.clock import Clock
+from sidemirror_server.vocabulary.scope import Scope, Served, Serves
+
+# How long policies are used after they were read. Chosen here: half of the promised 10 s, so that a slow store does not
+# break the promise.
+FRESH_S = 5.0
+# The most scopes whose policies are held. Chosen here: some MiB; beyond it they are read again.
+_MOST_SCOPES = 10_000
+
+
+class Proposed(msgspec.Struct, frozen=True):
+    """What the settings of a sidecar say of retention. `of`: the scopes for which that counts, which are those of an
+    embedded store, or the only one that the sidecar serves; None: it counts for none."""
+
+    retention: RetentionPeriods
+    of: Served | None
+
+    def counts_for(self, scope: Scope | Served) -> bool:
+        """Whether the settings count for this scope, or for all scopes of this entry."""
+        return self.of is not None and self.of.covers(scope)
+
+    def retention_of(self, scope: Scope | Served) -> RetentionPeriods:
+        """The proposed retention; an empty one where the settings do not count."""
+        return self.retention if self.counts_for(scope) else RetentionPeriods()
+
+
+class PoliciesInForce:
+    """Reads, holds and sets policies."""
+
+    def __init__(self, store: Policies, proposed: Proposed, serves: Serves, clock: Clock, most: int) -> None:
+        """`most`: how many projects of a tenant may have a policy of their own."""
+        self._store = store
+        self.proposed = proposed
+        self.serves = serves
+        self._clock = clock
+        self.most = most
+        self._held: dict[Scope, tuple[float, asyncio.Future[ScopePolicies]]] = {}
+
+    async def of(self, scope: Scope) -> ScopePolicies:
+        """The scope's policies, at most `FRESH_S` old. Callers at the same time share one read. Raises
+        StoreUnavailable."""
+        now_s = self._clock.monotonic_s()
+        read_s, reading = self._held.get(scope, (0.0, None))
+        if reading is None or now_s - read_s > FRESH_S or _has_failed(reading):
+            if len(self._held) >= _MOST_SCOPES:
+                self._held.clear()
+            reading = asyncio.ensure_future(self._store.get(scope))
+            # Its error reaches whoever waits; nobody may.
+            reading.add_done_callback(_has_failed)
+            self._held[scope] = (now_s, reading)
+        return await asyncio.shield(reading)
+
+    async def advice(self, scope: Scope) -> Advice:
+        """The advice that the scope is not given. Raises StoreUnavailable."""
+        return (await self.of(scope)).advice
+
+    async def retention(self, scope: Scope) -> RetentionPeriods:
+        """How long the scope's records are kept at this sidecar. Raises StoreUnavailable."""
+        return (await self.of(scope)).retention(self.proposed.retention_of(scope))
+
+    async def stored(self, scope: Scope) -> ScopePolicies:
+        """The scope's policies as they are in the store now. Raises StoreUnavailable."""
+        return await self._store.get(scope)
+
+    async def set(self, scope: Scope, change: PolicyChange, now_us: int) -> StoredPolicy | None:
+        """Stores a policy, which this sidecar follows at once. Raises WrongState, LimitReached, StoreUnavailable,
+        StoreFull."""
+        try:
+            return await self._store.set(scope, change, now_us)
+        finally:
+            # The tenant's policy is every project's; and a write whose answer was lost may have succeeded.
+            self._held.clear()
+
+
+def _has_failed(reading: "asyncio.Future[ScopePolicies]") -> bool:
+    return reading.done() and (reading.cancelled() or reading.exception() is not None)

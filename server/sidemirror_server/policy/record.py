@@ -1,0 +1,142 @@
+"""What is decided for a tenant or one of its projects: retention, caps and advice. Values and the precedence between
+them (decision 047).
+
+A policy is a row beside the data, so that every sidecar on a store follows the same one.
+"""
+
+from collections.abc import Mapping
+from enum import StrEnum
+
+import msgspec
+
+
+class PolicyLevel(StrEnum):
+    """Whom a policy is for. The values are stored and never change."""
+
+    PROJECT = "project"
+    TENANT = "tenant"
+
+
+class AdviceKind(StrEnum):
+    """What a policy can turn off. The values are stored and never change."""
+
+    # Every kind, including later ones.
+    ALL = "all"
+    LESSONS = "lessons"
+    RECOVERIES = "recoveries"
+
+
+class RetentionPeriods(msgspec.Struct, frozen=True, omit_defaults=True):
+    """How long records are kept, in days, and how many memories of a project. 0 keeps them for ever; None is not set.
+    `memory_importance`: from 0 to 1; memories of at least this importance do not become too old."""
+
+    spend_days: int | None = None
+    critique_days: int | None = None
+    memory_days: int | None = None
+    memory_importance: float | None = None
+    memory_count: int | None = None
+    trace_days: int | None = None
+
+    def over(self, other: "RetentionPeriods") -> "RetentionPeriods":
+        """These values, and where one is not set, the other's."""
+        mine, theirs = msgspec.structs.asdict(self), msgspec.structs.asdict(other)
+        return RetentionPeriods(**{name: theirs[name] if mine[name] is None else mine[name] for name in mine})
+
+
+# What holds where nobody has decided: everything is kept. The importance has an effect only beside `memory_days`; it is
+# the default of the setting.
+KEPT_FOR_EVER = RetentionPeriods(0, 0, 0, 0.5, 0, 0)
+
+
+class Cap(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The most that may be spent in a day. None: no cap."""
+
+    tokens: int | None = None
+    nano_usd: int | None = None
+
+
+class Advice(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Which advice is not given: the kinds that are off, and the ids of lessons."""
+
+    off: tuple[AdviceKind, ...] = ()
+    silenced: tuple[str, ...] = ()
+
+    def gives(self, kind: AdviceKind) -> bool:
+        """Whether advice of this kind is given at all."""
+        return kind not in self.off and AdviceKind.ALL not in self.off
+
+    def shows(self, lesson_id: str, of: str = "") -> bool:
+        """Whether a lesson may be shown. `of`: the reflection that it is the strategy of, which silences it too."""
+        return lesson_id not in self.silenced and (not of or of not in self.silenced)
+
+    def and_off(self, other: "Advice") -> "Advice":
+        """What either leaves out."""
+        off = tuple(kind for kind in AdviceKind if kind in self.off or kind in other.off)
+        return Advice(off, tuple(dict.fromkeys((*self.silenced, *other.silenced))))
+
+
+class DataPolicy(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One policy. `caps`: by purpose, '' for all purposes together. Field names are part of the stored format."""
+
+    retention: RetentionPeriods = RetentionPeriods()
+    caps: Mapping[str, Cap] = {}
+    advice: Advice = Advice()
+
+
+class StoredPolicy(msgspec.Struct, frozen=True):
+    """A policy as it is stored. `version`: counts the changes from 1. `set_by`: the name of the token, empty without
+    one. `set_us`: when, by the store's clock."""
+
+    policy: DataPolicy
+    version: int
+    set_by: str
+    set_us: int
+
+
+class ScopePolicies(msgspec.Struct, frozen=True):
+    """The stored policies that concern a scope: its project's and its tenant's, None where there is none."""
+
+    project: StoredPolicy | None = None
+    tenant: StoredPolicy | None = None
+
+    @property
+    def of_project(self) -> DataPolicy:
+        """The project's own policy; an empty one if there is none."""
+        return DataPolicy() if self.project is None else self.project.policy
+
+    @property
+    def of_tenant(self) -> DataPolicy:
+        """The tenant's policy; an empty one if there is none."""
+        return DataPolicy() if self.tenant is None else self.tenant.policy
+
+    @property
+    def advice(self) -> Advice:
+        """The advice that the scope is not given: what is off for the tenant is off in all its projects."""
+        return self.of_tenant.advice.and_off(self.of_project.advice)
+
+    def retention(self, proposed: RetentionPeriods) -> RetentionPeriods:
+        """How long the scope's records are kept. `proposed`: by the sidecar's settings; they count where neither the
+        project nor the tenant says anything."""
+        return self.of_project.retention.over(self.of_tenant.retention).over(proposed).over(KEPT_FOR_EVER)
+
+
+class _Body(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What the stores keep of a policy beside its version. Field names are part of the stored format."""
+
+    policy: DataPolicy
+    set_by: str = ""
+    set_us: int = 0
+
+
+_decode = msgspec.json.Decoder(_Body).decode
+
+
+def policy_body(stored: StoredPolicy) -> bytes:
+    """A stored policy without its version, as JSON."""
+    return msgspec.json.encode(_Body(stored.policy, stored.set_by, stored.set_us))
+
+
+def stored_policy(version: int, body: bytes) -> StoredPolicy:
+    """A policy from a row."""
+    made = _decode(body)
+    return StoredPolicy(made.policy, version, made.set_by, made.set_us)

@@ -1,0 +1,22 @@
+"""GetPolicy: the policies of a scope, and what is in force."""
+
+from sidemirror.v1 import sidecar_pb2 as pb
+from sidemirror_server.policy.in_force import PoliciesInForce
+from sidemirror_server.policy.record import DataPolicy
+from sidemirror_server.rpc.boundary.call import Call
+from sidemirror_server.rpc.sidecar.policies import check_admin, may_see_tenant, policy_to_wire, stored_to_wire
+
+
+async def get_policy(policies: PoliciesInForce, request: pb.GetPolicyRequest, call: Call) -> pb.GetPolicyResponse:
+    check_admin(call)
+    found = await policies.stored(call.scope)
+    retention = found.retention(policies.proposed.retention_of(call.scope))
+    return pb.GetPolicyResponse(
+        tenant_id=call.scope.tenant_id,
+        project_id=call.scope.project_id,
+        project=stored_to_wire(found.project),
+        tenant=stored_to_wire(found.tenant) if may_see_tenant(call) else None,
+        in_force=policy_to_wire(
+            DataPolicy(found.retention(policies.proposed.retention_of(call.scope)), {}, found.advice)
+        ),
+    )

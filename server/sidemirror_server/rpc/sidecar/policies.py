@@ -1,0 +1,104 @@
+"""Policies of the contract, and who may set them. Used by `get_policy.py` and `set_policy.py`."""
+
+from sidemirror.v1 import sidecar_pb2 as pb
+from sidemirror_server.models.language_model import Purpose
+from sidemirror_server.models.ledger import NANO
+from sidemirror_server.policy.record import (
+    Advice,
+    AdviceKind,
+    Cap,
+    DataPolicy,
+    PolicyLevel,
+    RetentionPeriods,
+    StoredPolicy,
+)
+from sidemirror_server.rpc.boundary.access import ANY
+from sidemirror_server.rpc.boundary.call import Call
+from sidemirror_server.rpc.wire.common import numbers_of, timestamp
+from sidemirror_server.vocabulary.errors import BadInput, NotPermitted
+from sidemirror_server.vocabulary.scope import Scope
+
+LEVELS = {
+    pb.POLICY_LEVEL_UNSPECIFIED: PolicyLevel.PROJECT,
+    **{number: level for level, number in numbers_of(PolicyLevel, pb.PolicyLevel).items()},
+}
+_KINDS = numbers_of(AdviceKind, pb.AdviceKind)
+_KIND_OF = {number: kind for kind, number in _KINDS.items()}
+_PURPOSES = tuple(purpose.value for purpose in Purpose)
+_RETENTION = tuple(RetentionPeriods.__struct_fields__)
+
+
+def check_admin(call: Call) -> None:
+    """Raises NotPermitted when the call's token is no admin's. Without tokens every caller is the operator."""
+    if call.caller is not None and not call.caller.admin:
+        raise NotPermitted(reason="the token is no admin's: `admin` is missing from its entry in the access file")
+
+
+def may_see_tenant(call: Call) -> bool:
+    """Whether the call may see what belongs to all of its tenant's projects."""
+    return call.caller is None or call.caller.covers(Scope(call.scope.tenant_id, ANY))
+
+
+def policy_from_wire(wire: pb.Policy) -> DataPolicy:
+    """A policy of a request. Raises BadInput."""
+    wrong: list[tuple[str, str]] = []
+    caps: dict[str, Cap] = {}
+    for index, cap in enumerate(wire.caps):
+        field = f"policy.caps[{index}]"
+        if cap.purpose and cap.purpose not in _PURPOSES:
+            wrong.append((f"{field}.purpose", f"empty, or one of {', '.join(_PURPOSES)}"))
+        elif cap.purpose in caps:
+            wrong.append((f"{field}.purpose", "another cap has this purpose"))
+        elif not (cap.HasField("tokens_per_day") or cap.HasField("usd_per_day")):
+            wrong.append((field, "tokens_per_day or usd_per_day is required"))
+        else:
+            caps[cap.purpose] = Cap(
+                cap.tokens_per_day if cap.HasField("tokens_per_day") else None,
+                round(cap.usd_per_day * NANO) if cap.HasField("usd_per_day") else None,
+            )
+    for index, kind in enumerate(wire.advice.off):
+        if kind not in _KIND_OF:
+            wrong.append((f"policy.advice.off[{index}]", "the kind is required"))
+    for index, lesson_id in enumerate(wire.advice.silenced_ids):
+        if not lesson_id:
+            wrong.append((f"policy.advice.silenced_ids[{index}]", "1 to 128 characters"))
+    if wrong:
+        raise BadInput(wrong)
+    kept = wire.retention
+    return DataPolicy(
+        RetentionPeriods(**{name: getattr(kept, name) for name in _RETENTION if kept.HasField(name)}),
+        caps,
+        Advice(
+            tuple(kind for kind in AdviceKind if _KINDS[kind] in wire.advice.off),
+            tuple(dict.fromkeys(wire.advice.silenced_ids)),
+        ),
+    )
+
+
+def policy_to_wire(policy: DataPolicy) -> pb.Policy:
+    """A policy. Values that are not set are absent."""
+    kept = {name: value for name in _RETENTION if (value := getattr(policy.retention, name)) is not None}
+    return pb.Policy(
+        retention=pb.RetentionPolicy(**kept),
+        caps=[
+            pb.PolicyCap(
+                purpose=purpose,
+                tokens_per_day=cap.tokens,
+                usd_per_day=None if cap.nano_usd is None else cap.nano_usd / NANO,
+            )
+            for purpose, cap in sorted(policy.caps.items())
+        ],
+        advice=pb.AdvicePolicy(off=[_KINDS[kind] for kind in policy.advice.off], silenced_ids=policy.advice.silenced),
+    )
+
+
+def stored_to_wire(stored: StoredPolicy | None) -> pb.StoredPolicy | None:
+    """A stored policy; None if there is none."""
+    if stored is None:
+        return None
+    return pb.StoredPolicy(
+        policy=policy_to_wire(stored.policy),
+        version=stored.version,
+        set_by=stored.set_by,
+        set_time=timestamp(stored.set_us),
+    )
