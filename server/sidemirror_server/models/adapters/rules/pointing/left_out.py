@@ -14,6 +14,9 @@ _ASKS = re.compile(
     r"report|say|name|let me know|state|summari[sz]e|calculate|provide|need|want)\b",
     re.IGNORECASE,
 )
+# A question asks for what comes after `and` only if that is a thing of its own.
+_QUESTION = re.compile(r"\b(?:what|who|when|where|why|how)\b", re.IGNORECASE)
+_NOUN = re.compile(r"\s{0,3}(?:the|my|your|its|their|our|his|her|any|all|how|what)\b", re.IGNORECASE)
 _JOINED = re.compile(r",? (?:and|as well as|plus|along with)(?: also| then)? |, |: | & ")
 _OPENS = re.compile(
     r"\s{0,3}(?:what|which|how|who|when|where|why|is there|are there|does|do|can|whose)\b", re.IGNORECASE
@@ -96,18 +99,17 @@ def _parts(request: str) -> Iterator[str]:
         sentence = match[0]
         if _ONE_QUESTION.search(sentence):
             continue
-        asked = False
         joined = [part for part in _JOINED.split(sentence) if part and part.strip()]
-        noun_alone = sentence.rstrip().endswith("?") and len(joined) > 2 and not _VERB.search(sentence)
+        elliptic = sentence.rstrip().endswith("?") and len(joined) > 2 and not _VERB.search(sentence)
+        asks, things = elliptic, elliptic or _QUESTION.search(sentence) is not None
         for place, part in enumerate(joined):
             opens = _OPENS.match(part) is not None
             orders = _ORDERS.match(part) is not None and (place > 0 or match.start() > 0)
-            asked = asked or noun_alone or opens or orders or _ASKS.search(part) is not None
-            if (
-                asked
-                and (place == 0 or not _ATTACHED.match(part))
-                and (opens or orders or len(_content(part)) > 1 or ":" not in sentence)
-            ):
+            asks = asks or _ASKS.search(part) is not None
+            if (place > 0 and _ATTACHED.match(part)) or not (opens or orders or asks):
+                continue
+            is_noun = _NOUN.match(part) is not None or not things
+            if opens or orders or place == 0 or (is_noun and (len(_content(part)) > 1 or ":" not in sentence)):
                 yield part
 
 
