@@ -6,10 +6,10 @@ from collections.abc import Iterator
 import msgspec
 
 from sidemirror_server.models.adapters.rules.pointing.dates import days
+from sidemirror_server.models.adapters.rules.pointing.labels import parts_of
 from sidemirror_server.models.adapters.rules.pointing.point import Point
 from sidemirror_server.models.adapters.rules.pointing.reading import Reading, is_unreal
 from sidemirror_server.models.adapters.rules.pointing.record import Field, Item
-from sidemirror_server.models.adapters.rules.pointing.rows import parts_of
 from sidemirror_server.models.adapters.rules.pointing.texts import Sentence, stem
 
 _PRICE = "price cost fare amount total fee charge"

@@ -1,4 +1,4 @@
-"""A number or a label beside the words of one row of the record, where that row has another.
+"""A number beside the words of one row of the record, where that row has another.
 
 A row is a line of a text, a row of a table or an object of JSON. It is found by the words that it shares with a clause
 of the answer: a word that few rows have counts more.
@@ -11,9 +11,8 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from sidemirror_server.models.adapters.rules.pointing.dates import days
 from sidemirror_server.models.adapters.rules.pointing.point import Point
-from sidemirror_server.models.adapters.rules.pointing.reading import Reading, is_denied, is_hedged, is_unreal
+from sidemirror_server.models.adapters.rules.pointing.reading import Reading, is_hedged, is_unreal
 from sidemirror_server.models.adapters.rules.pointing.record import Call, Item
 from sidemirror_server.models.adapters.rules.pointing.texts import (
     Number,
@@ -27,10 +26,10 @@ from sidemirror_server.models.adapters.rules.pointing.texts import (
 
 _CLAUSE = re.compile(r"[,;:()](?!\d)|\s[-–—]\s|\b(?:and|but|while|whereas)\b", re.IGNORECASE)
 _MOST_ROWS = 400
-_MOST_LABELS = 8
 # The least that the words of a row must weigh, and how much more than those of any other row. Chosen here.
 _LEAST, _MARGIN = 1.0, 1.3
 _FIX = "Take it from this row of the record."
+_KINDS = word_set("% gb mb kb tb ms s sec min h km m kg g l mbps kwh mi ft lbs °c °f")
 
 
 class Value(msgspec.Struct, frozen=True):
@@ -184,9 +183,6 @@ def _kind(number: Number) -> str:
     return number.unit if number.unit in _KINDS else ""
 
 
-_KINDS = word_set("% gb mb kb tb ms s sec min h km m kg g l mbps kwh mi ft lbs °c °f")
-
-
 def _is_like(number: Number, value: Value) -> bool:
     """Whether one may stand in the place of the other: within a factor of ten."""
     one, two = abs(number.value), abs(value.value)
@@ -202,134 +198,3 @@ def _clause(sentence: Sentence, number: Number) -> str:
 def _words_around(sentence: Sentence, number: Number) -> str:
     end = sentence.text.find(" ", number.end + 1)
     return sentence.text[number.start : end if end >= 0 else len(sentence.text)].rstrip(" .,;:)")
-
-
-def mixed_rows(reading: Reading) -> Iterator[Point]:
-    """A day or a time beside the identifier of one row, where it stands in another row of the same result
-    and nowhere else on record."""
-    for call in reading.record.worked if _facts(reading.answer)[1] else ():
-        found = [_Facts(line, *_facts(line)) for line in _lines_of(call)][:_MOST_ROWS]
-        names = Counter(name for row in found for name in row.names)
-        facts = Counter(fact for row in found for fact in row.facts)
-        if len(found) < 2:
-            continue
-        for sentence in reading.sentences:
-            own_names, own_facts = _facts(sentence.text)
-            named = [row for row in found if any(names[name] == 1 for name in row.names & own_names)]
-            if len(named) != 1 or is_unreal(sentence.text):
-                continue
-            kinds = {_kind_of(fact) for fact in named[0].facts}
-            for fact in sorted(own_facts - named[0].facts):
-                if _kind_of(fact) not in kinds:
-                    continue
-                other = [row for row in found if fact in row.facts]
-                if facts[fact] == 1 and other and not _stands_elsewhere(reading, call, fact):
-                    yield Point(
-                        "wrong_fact", sentence.plain, other[0].text[:300], "The record has this in another row.", _FIX
-                    )
-                    return
-
-
-class _Facts(msgspec.Struct, frozen=True):
-    text: str
-    names: frozenset[str]
-    facts: frozenset[str]
-
-
-def _lines_of(call: Call) -> list[str]:
-    if not call.is_json:
-        return [line.strip() for line in call.text.splitlines() if 3 < len(line) <= 300]
-    return [", ".join(field.quote for field in item.fields) for item in call.items if item.listed]
-
-
-def _facts(text: str) -> tuple[frozenset[str], frozenset[str]]:
-    """The identifiers of a text, with the last parts of paths, and its days and times."""
-    told = {f"{day.month}-{day.day}" for day in days(text)} | {match[0] for match in _TIME.finditer(text)}
-    named = {
-        word for word in tokens_of(text) if any(map(str.isdigit, word)) or "/" in word or "_" in word or "." in word
-    }
-    named |= {word.rpartition("/")[2] for word in named}
-    return frozenset(word for word in named if len(word) > 3 and not _DATE_LIKE.fullmatch(word)), frozenset(told)
-
-
-def _kind_of(fact: str) -> str:
-    return "time" if ":" in fact else "day"
-
-
-def _stands_elsewhere(reading: Reading, call: Call, fact: str) -> bool:
-    texts = [
-        reading.record.request,
-        *(one.text for one in reading.record.calls if one is not call),
-        *(one.arguments for one in reading.record.calls),
-    ]
-    return any(fact in _facts(text)[1] for text in texts)
-
-
-_TIME = re.compile(r"(?<![\d:])\d{2}:\d{2}(?![\d:])")
-_DATE_LIKE = re.compile(r"[\d:.,/t+z-]+")
-
-
-def labels(reading: Reading) -> Iterator[Point]:
-    """What things of one kind are, by a field in which they differ: `accepted` beside the name of one that is not."""
-    for key, group in _alike(reading.record.items):
-        by_label: dict[str, list[Item]] = {}
-        for item in group:
-            by_label.setdefault(str(item.value(key)).casefold().replace("_", " "), []).append(item)
-        if not 2 <= len(by_label) <= _MOST_LABELS or not all(len(label) > 2 for label in by_label):
-            continue
-        for sentence in reading.sentences:
-            if is_unreal(sentence.text) or is_denied(sentence.text):
-                continue
-            folded = sentence.text.casefold()
-            said = [label for label in by_label if re.search(rf"\b{re.escape(label)}\b", folded)]
-            if len(said) != 1:
-                continue
-            for item in group:
-                name = _name_in(item, group, sentence.text, key)
-                own = str(item.value(key)).casefold().replace("_", " ")
-                if name and own != said[0] and own not in folded:
-                    quote = sentence.plain
-                    yield Point("wrong_fact", quote, item.quote(key), "The record has another state for it.", _FIX)
-
-
-def _alike(items: Sequence[Item]) -> Iterator[tuple[str, list[Item]]]:
-    """Keys of short texts that several items of one place have, each with these items."""
-    groups: dict[tuple[int, tuple[str, ...], str], list[Item]] = {}
-    for item in items:
-        for field in item.fields:
-            if isinstance(field.value, str) and len(field.value) <= 24 and field.key.casefold() in _LABEL_KEYS:
-                groups.setdefault((item.call.place, item.place, field.key), []).append(item)
-    for (_, _, key), group in groups.items():
-        if 2 <= len(group) <= 60:
-            yield key, group
-
-
-_LABEL_KEYS = word_set(
-    "status state response result outcome stage phase decision conclusion health priority severity type "
-    "role plan tier level category answer vote "
-    "approval availability condition review verdict rsvp"
-)
-
-
-def _name_in(item: Item, group: Sequence[Item], text: str, key: str) -> str:
-    """The name by which the text names this item and no other of the group; empty if it does not."""
-    others = {word for other in group if other is not item for word in parts_of(other, key)}
-    for part in parts_of(item, key):
-        if part not in others and re.search(rf"\b{re.escape(part)}\b", text):
-            return part
-    return ""
-
-
-def parts_of(item: Item, key: str = "") -> set[str]:
-    """What an item can be called by: its short texts, and capitalised words and identifiers in them."""
-    parts: set[str] = set()
-    for field in item.fields:
-        if isinstance(field.value, str) and field.key != key and len(field.value) <= 60:
-            parts |= set(re.findall(r"[A-Z][\w'’-]{2,}|[\w-]*\d[\w-]{2,}", field.value))
-            if field.key.casefold() in {"name", "id", "title", "key", "host", "service", "email"}:
-                parts.add(field.value)
-    if item.path and not item.listed:
-        parts.add(item.path[-1])
-    if not item.path and not item.listed:
-        parts |= {word for text in item.call.asked for word in re.findall(r"[A-Z][\w'’-]{2,}", text)}
-    return parts
