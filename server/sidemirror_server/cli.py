@@ -17,6 +17,7 @@ from sidemirror_server.settings import (
     quieten_grpc,
     sources,
 )
+from sidemirror_server.vocabulary.scope import Served, serves_listed
 
 # sysexits.h: the configuration is wrong.
 EXIT_CONFIGURATION = 78
@@ -115,13 +116,18 @@ def _parser() -> argparse.ArgumentParser:
 
     _add_goals(commands)
     _add_erase(commands)
+    _add_policy(commands)
+    _add_advice(commands)
 
     doctor = commands.add_parser("doctor", help="would `serve` work with these settings? Exit code 0 if so")
     _add_settings(doctor)
-    doctor.add_argument("--ask-models", action="store_true", help="ask the models one question; it may cost something")
+    more = doctor.add_mutually_exclusive_group()
+    more.add_argument("--ask-models", action="store_true", help="ask the models one question; it may cost something")
+    more.add_argument("--egress", action="store_true", help="instead: where texts can go, and which")
     doctor.add_argument("--json", action="store_true", help="print the result as JSON")
     doctor.set_defaults(run=_doctor)
 
+    _add_backup(commands)
     _add_migrate(commands)
     _add_memory(commands)
 
@@ -190,6 +196,70 @@ def _add_erase(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     _add_scope(erase)
 
 
+def _add_backup(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    backup = commands.add_parser("backup", help="copy the embedded store into one file, also while a sidecar serves")
+    backup.add_argument("file", metavar="FILE", help="the new file; nothing is overwritten")
+    backup.set_defaults(run=_backup)
+    restore = commands.add_parser("restore", help="make a backup the embedded store, while no sidecar serves it")
+    restore.add_argument("file", metavar="FILE", help="a file that `sidemirror backup` has made")
+    restore.add_argument(
+        "--replace", action="store_true", help="where there is a store: keep it beside the restored one"
+    )
+    restore.add_argument(
+        "--erased", default="", metavar="FILE", help="erase again what `sidemirror erase --list` printed"
+    )
+    restore.set_defaults(run=_restore)
+    for command in (backup, restore):
+        _add_settings(command, "data_dir")
+        command.add_argument("--json", action="store_true", help="print the result as JSON")
+
+
+def _add_policy(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    policy = commands.add_parser("policy", help="how long a tenant's or project's records are kept, and its caps")
+    verbs = policy.add_subparsers(required=True, metavar="VERB", dest="verb")
+    verbs.add_parser("show", help="what is set for a scope, and what is in force")
+    setting = verbs.add_parser("set", help="set some values; the others stay. `unset` takes a value away")
+    for name, told in (
+        ("spend", "what models cost"),
+        ("critique", "critiques"),
+        ("memory", "unimportant memories that are not used"),
+        ("trace", "ended turns"),
+    ):
+        setting.add_argument(f"--{name}-days", type=_days, metavar="N", help=f"keep {told} so long; or `forever`")
+    setting.add_argument("--memory-importance", type=_number, metavar="X", help="0 to 1: memories from it on are kept")
+    setting.add_argument("--memory-count", type=_amount, metavar="N", help="the most memories of a project; 0: any")
+    setting.add_argument("--usd-per-day", type=_number, metavar="X", help="the most USD a day (UTC)")
+    setting.add_argument("--tokens-per-day", type=_amount, metavar="N", help="the most tokens a day (UTC)")
+    setting.add_argument("--purpose", default="", metavar="NAME", help="what the caps count (default: all purposes)")
+    _add_policy_scope(verbs)
+    policy.set_defaults(run=_policy)
+
+
+def _add_advice(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    advice = commands.add_parser("advice", help="silence lessons and recoveries, and give them again")
+    verbs = advice.add_subparsers(required=True, metavar="VERB", dest="verb")
+    verbs.add_parser("show", help="what is given, and what is not")
+    for name, told in (("off", "within 10 s no sidecar on the store gives it"), ("on", "give it again")):
+        verb = verbs.add_parser(name, help=told)
+        what = "all (the default), lessons, recoveries, or a lesson's id"
+        verb.add_argument("what", nargs="?", default="all", metavar="WHAT", help=what)
+    _add_policy_scope(verbs)
+    advice.set_defaults(run=_advice)
+
+
+def _add_policy_scope(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    for verb in verbs.choices.values():
+        verb.allow_abbrev = False
+        _add_target(verb)
+        verb.add_argument(
+            "--scope",
+            type=_policy_scope,
+            metavar="TENANT/PROJECT",
+            help="whose policy; TENANT/* for all of a tenant's projects (default: the sidecar's own scope)",
+        )
+        verb.add_argument("--json", action="store_true", help="print the result as JSON")
+
+
 def _add_migrate(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     migrate = commands.add_parser("migrate", help="make or update the schema of a Postgres database, as its owner")
     migrate.add_argument(
@@ -251,9 +321,10 @@ def _add_memory(commands: "argparse._SubParsersAction[argparse.ArgumentParser]")
     memory.set_defaults(run=_memory)
 
 
-def _add_settings(parser: argparse.ArgumentParser) -> None:
+def _add_settings(parser: argparse.ArgumentParser, *only: str) -> None:
+    """Adds the flags of these settings, or of all."""
     for setting in sources(Settings(), {}, {}):
-        if setting.name not in SECRETS:
+        if setting.name not in SECRETS and (not only or setting.name in only):
             default = "" if setting.value in ("", None) else f" (default: {setting.value})"
             parser.add_argument(
                 f"--{setting.name.replace('_', '-')}",
@@ -279,6 +350,41 @@ def _whole(text: str, low: int) -> int:
     return int(text)
 
 
+def _days(text: str) -> int | str:
+    """Days up to a century, for ever, or `unset`."""
+    if text in ("forever", "unset"):
+        return text if text == "unset" else 0
+    if not text.isdecimal() or not 1 <= int(text) <= 36_500:
+        raise argparse.ArgumentTypeError("a number of days from 1 to 36,500 is expected, or `forever` or `unset`")
+    return int(text)
+
+
+def _amount(text: str) -> int | str:
+    """A whole number, or `unset`. The sidecar knows its bounds."""
+    if text != "unset" and not (text.isdecimal() and len(text) <= 18):
+        raise argparse.ArgumentTypeError("a whole number is expected, or `unset`")
+    return text if text == "unset" else int(text)
+
+
+def _number(text: str) -> float | str:
+    """A number, or `unset`. The sidecar knows its bounds."""
+    try:
+        return text if text == "unset" else float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError("a number is expected, or `unset`") from None
+
+
+def _policy_scope(text: str) -> Served:
+    """A project of a tenant, or a tenant with all its projects."""
+    try:
+        entries = serves_listed(text).entries
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
+    if len(entries) != 1 or entries[0].tenant_id is None:
+        raise argparse.ArgumentTypeError(f"{text!r}: one scope is expected, such as acme/shop or acme/*")
+    return entries[0]
+
+
 def _flag_names() -> list[str]:
     return [name for name in names() if name not in SECRETS]
 
@@ -293,7 +399,7 @@ def _add_target(parser: argparse.ArgumentParser) -> None:
 
 
 def _flags(options: argparse.Namespace) -> dict[str, str]:
-    given = {name: getattr(options, f"setting_{name}") for name in _flag_names()}
+    given = {name: getattr(options, f"setting_{name}", None) for name in _flag_names()}
     return {name: value for name, value in given.items() if value is not None}
 
 
@@ -327,6 +433,18 @@ def _erase(options: argparse.Namespace) -> int:
     return erase(options)
 
 
+def _policy(options: argparse.Namespace) -> int:
+    from sidemirror_server.operations.policy import policy
+
+    return policy(options)
+
+
+def _advice(options: argparse.Namespace) -> int:
+    from sidemirror_server.operations.advice import advice
+
+    return advice(options)
+
+
 def _watch(options: argparse.Namespace) -> int:
     from sidemirror_server.operations.watch import watch
 
@@ -334,9 +452,25 @@ def _watch(options: argparse.Namespace) -> int:
 
 
 def _doctor(options: argparse.Namespace) -> int:
+    if options.egress:
+        from sidemirror_server.operations.egress_report import egress
+
+        return egress(_flags(options), as_json=options.json)
     from sidemirror_server.operations.doctor import doctor
 
     return doctor(_flags(options), ask_models=options.ask_models, as_json=options.json)
+
+
+def _backup(options: argparse.Namespace) -> int:
+    from sidemirror_server.operations.backup import backup
+
+    return backup(_flags(options), options.file, as_json=options.json)
+
+
+def _restore(options: argparse.Namespace) -> int:
+    from sidemirror_server.operations.backup import restore
+
+    return restore(_flags(options), options.file, erased=options.erased, replace=options.replace, as_json=options.json)
 
 
 def _migrate(options: argparse.Namespace) -> int:

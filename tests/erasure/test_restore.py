@@ -55,6 +55,30 @@ def test_a_restored_backup_does_not_bring_it_back(tmp_path: Path, capsys: pytest
     assert not any(in_files(restored / "data", word).values())
 
 
+def test_restore_erases_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The command itself: by the store that it replaces, and by a list of tombstones."""
+    data, backup, listed, other = (str(tmp_path / name) for name in ("data", "backup", "listed", "other"))
+    with sidecar(tmp_path) as server, grpc.insecure_channel(server.address) as channel:
+        stubs = Stubs(channel)
+        for person in range(2):
+            live(stubs, person)
+        with closing(sqlite3.connect(f"{data}/{FILE_NAME}")) as source, closing(sqlite3.connect(backup)) as target:
+            source.backup(target)
+        stubs.sidecar.Erase(sidecar_pb2.EraseRequest(subject_id=subject(0)))
+        kept = told(stubs)
+        assert main(["erase", "--list", "--address", server.address]) == 0
+    Path(listed).write_text(capsys.readouterr().out)
+    assert main(["restore", backup, "--data-dir", data, "--replace"]) == 0
+    assert "of its records were erased again" in capsys.readouterr().out
+    assert main(["restore", backup, "--data-dir", other, "--erased", listed]) == 0
+    for folder in (Path(data), Path(other)):
+        assert not any(in_files(folder, canary(0)).values())
+        assert any(in_files(folder, canary(1)).values())
+    with sidecar(tmp_path) as server, grpc.insecure_channel(server.address) as channel:
+        assert told(Stubs(channel)) == kept
+    assert main(["restore", backup, "--data-dir", other, "--replace", "--erased", backup]) == 1
+
+
 def told(stubs: Stubs) -> list[str]:
     """What is shown, but for when a memory was made anew."""
     found = []

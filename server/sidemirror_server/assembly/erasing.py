@@ -4,19 +4,28 @@ For `sidemirror restore`: tombstones stand in the store, so those of a store tha
 applied to the restored one.
 """
 
+import asyncio
 import contextlib
+import logging
+import sqlite3
 from collections import defaultdict
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TypeAlias
 
-from sidemirror_server.assembly.stores import open_stores
+import msgspec
+
+from sidemirror_server.assembly.stores import check_embedded, open_stores
 from sidemirror_server.settings import Settings
+from sidemirror_server.storage.sqlite.database import FILE_NAME
 from sidemirror_server.storage.sqlite.erasures import read_tombstones
+from sidemirror_server.storage.sqlite.restore import Restored, restore
 from sidemirror_server.trace.erasure import Tombstone
 from sidemirror_server.turns.erasing import NOTHING_IN_MEMORY, SETTLE_S, Eraser
 from sidemirror_server.vocabulary.clock import SystemClock
 from sidemirror_server.vocabulary.scope import Scope
+
+_log = logging.getLogger(__name__)
 
 Buried: TypeAlias = tuple[Scope, Tombstone]
 
@@ -41,3 +50,33 @@ async def erase_again(settings: Settings, buried: Iterable[Buried]) -> int:
             SETTLE_S if stores.is_shared else 0.0,
         )
         return sum([await eraser.erase_again(scope, tuple(found)) for scope, found in by_scope.items()])
+
+
+def restore_store(settings: Settings, file: Path, *, replace: bool, buried: tuple[Buried, ...] = ()) -> Restored:
+    """Makes a backup the embedded store of these settings, after what was erased since is erased in it: by the
+    tombstones of the store that it replaces, and by `buried`.
+
+    Raises BadSettings when the settings have another store, else the errors of `storage/sqlite/restore.py` and of
+    `erase_again`; the store is then as it was.
+    """
+    check_embedded(settings)
+
+    def again(stage: Path) -> int:
+        found = {*buried, *_tombstones_left(settings.data_dir / FILE_NAME)}
+        if not found:
+            return 0
+        return asyncio.run(erase_again(msgspec.structs.replace(settings, data_dir=stage), found))
+
+    now_us = SystemClock().now_us()
+    return restore(settings.data_dir, file, now_us, replace=replace, erase_again=again)
+
+
+def _tombstones_left(file: Path) -> tuple[Buried, ...]:
+    """Those of the store that is replaced. One that is damaged may have none that can be read."""
+    if not file.exists():
+        return ()
+    try:
+        return tombstones_in(file)
+    except sqlite3.Error as error:
+        _log.warning("tombstones_not_read", extra={"path": str(file), "error": str(error)})
+        return ()
