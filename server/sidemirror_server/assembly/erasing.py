@@ -7,7 +7,6 @@ applied to the restored one.
 import asyncio
 import contextlib
 import logging
-import sqlite3
 from collections import defaultdict
 from collections.abc import Iterable
 from pathlib import Path
@@ -17,12 +16,14 @@ import msgspec
 
 from sidemirror_server.assembly.stores import check_embedded, open_stores
 from sidemirror_server.settings import Settings
+from sidemirror_server.storage.sqlite.backup import refusing
 from sidemirror_server.storage.sqlite.database import FILE_NAME
 from sidemirror_server.storage.sqlite.erasures import read_tombstones
 from sidemirror_server.storage.sqlite.restore import Restored, restore
 from sidemirror_server.trace.erasure import Tombstone
 from sidemirror_server.turns.erasing import NOTHING_IN_MEMORY, SETTLE_S, Eraser
 from sidemirror_server.vocabulary.clock import SystemClock
+from sidemirror_server.vocabulary.errors import StoreRefused
 from sidemirror_server.vocabulary.scope import Scope
 
 _log = logging.getLogger(__name__)
@@ -32,8 +33,9 @@ Buried: TypeAlias = tuple[Scope, Tombstone]
 
 def tombstones_in(file: Path) -> tuple[Buried, ...]:
     """The tombstones of all scopes in an embedded store's file that nobody serves; none in one from before there were
-    any. Raises sqlite3.Error for a file that is no store."""
-    return read_tombstones(file)
+    any. Raises StoreRefused for a file that is no store."""
+    with refusing(file):
+        return read_tombstones(file)
 
 
 async def erase_again(settings: Settings, buried: Iterable[Buried]) -> int:
@@ -77,6 +79,6 @@ def _tombstones_left(file: Path) -> tuple[Buried, ...]:
         return ()
     try:
         return tombstones_in(file)
-    except sqlite3.Error as error:
+    except StoreRefused as error:
         _log.warning("tombstones_not_read", extra={"path": str(file), "error": str(error)})
         return ()
