@@ -44,7 +44,7 @@ def secret_spans(text: str) -> list[Span]:
     plain = text.encode("ascii", "replace")
     runs = plain.translate(RUNS)
     spans = [*tokens(text, runs, _going_on), *named(text, plain.translate(FOLD))]
-    spans += [joined for _, end, _ in spans if text[end : end + 1] in _MAY_CUT and (joined := _joined(text, end))]
+    spans += _joined_after(text, {end for _, end, _ in spans})
     for cut in _CUT_RUNS:
         if cut in runs:
             spans += _cut(text, runs, cut)
@@ -60,6 +60,17 @@ def _merged(spans: list[Span]) -> list[Span]:
         else:
             merged.append((start, end, kind))
     return merged
+
+
+def _joined_after(text: str, ends: set[int]) -> list[Span]:
+    """The tokens that line breaks split, looked for at the `ends` of secrets. An end within such a token is not tried:
+    each of its lines may end a secret, and would be joined with the same lines again."""
+    found: list[Span] = []
+    for end in sorted(ends):
+        inside = found and end < found[-1][1]
+        if not inside and text[end : end + 1] in _MAY_CUT and (span := _joined(text, end)):
+            found.append(span)
+    return found
 
 
 def _cut(text: str, runs: bytes, cut: bytes) -> Iterator[Span]:
@@ -110,24 +121,28 @@ def _joined(text: str, end: int) -> Span | None:
         return None
     begin = max(0, end - _LINE_CHARS)
     begin = max(begin, text.rfind("\n", begin, end) + 1)
+    # An escaped break stays, because its n may also be the first letter of a token, as in `\\npm_…`.
+    begin = max(begin, text.rfind("\\n", begin, end))
     joined, found = text[begin:end], None
+    known: list[Span] | None = None  # the spans of `joined`, where they were searched for
     for _ in range(_MOST_LINES):
         wrap = patterns.WRAP.match(text, end)
         rest = patterns.GOES_ON.match(text, wrap.end()) if wrap else None
         joint = len(joined)
         if rest is None or not (_DIGIT.search(joined, max(0, joint - 40)) or _DIGIT.search(rest[0])):
             break
-        first_spans, joined = _spans_of(joined), joined + rest[0]
-        spans = [one for one in _spans_of(joined) if joint < one[1]]
+        before, before_spans = joined, known
+        joined += rest[0]
+        known = _spans_of(joined)
+        spans = [one for one in known if joint < one[1]]
         if spans and spans[0][0] >= joint:  # keep only what the first line helps to recognise
             alone = {(joint + begun, joint + ended, kind) for begun, ended, kind in _spans_of(rest[0])}
             spans = [one for one in spans if one not in alone]
         if not spans:
             break
         start, last, kind = spans[0]
-        if any(one[1] == joint for one in first_spans) and (
-            joined[last : last + 1] in _SETS or not patterns.RANDOM.match(joined, joint, last)
-        ):
+        looks_alike = joined[last : last + 1] not in _SETS and patterns.RANDOM.match(joined, joint, last)
+        if not looks_alike and any(one[1] == joint for one in before_spans or _spans_of(before)):
             break
         end = rest.start() + last - joint
         first = begin + start if start < joint else rest.start() + start - joint
