@@ -1,8 +1,10 @@
 """Texts that Postgres cannot look up or index are refused or left out; no call ends as a defect of the server."""
 
 import asyncio
+import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import grpc
 import pytest
@@ -13,7 +15,7 @@ from sidemirror.v1.reflective_memory_pb2_grpc import ReflectiveMemoryServiceStub
 from sidemirror_server.memory.store import MemoryKey
 from sidemirror_server.rpc.boundary.pages import token_for
 from sidemirror_server.vocabulary.scope import DEFAULT_SCOPE
-from tests.memory.talk import event
+from tests.memory.talk import event, export, imported
 from tests.postgres.databases import Databases
 from tests.wire.calls import NOT_FOUND, TIMEOUT_S, bad_field, refused
 from tests.wire.sidecar import sidecar
@@ -55,3 +57,18 @@ def test_a_page_token_with_nul_is_none(memory: ReflectiveMemoryServiceStub) -> N
     memory.ListReflections(asked, timeout=TIMEOUT_S)
     asked.page_token = token_for(MemoryKey(1, "\0"), DEFAULT_SCOPE, "memories", 0, 0)
     assert refused(memory.ListReflections, asked) == bad_field("page_token")
+
+
+@pytest.mark.parametrize(
+    "changed", [{"tags": [WIDE]}, {"applies_when": {"tools": [WIDE]}}, {"episodes": [WIDE]}], ids=min
+)
+def test_an_import_refuses_a_key_that_is_too_long(changed: dict[str, Any], memory: ReflectiveMemoryServiceStub) -> None:
+    memory.StoreReflection(pb.StoreReflectionRequest(result={"reflection_text": "x"}), timeout=TIMEOUT_S)
+    record = json.loads(export(memory)[0])
+    largest = {"tags": [WIDE[:64]], "applies_when": {"tools": [WIDE[:256]]}, "episodes": [WIDE[:32]]}
+    lines = [
+        {**record["memory"], "memory_id": WIDE[256:384], **largest},
+        {**record["memory"], "memory_id": "b", **changed},
+    ]
+    answer = imported(memory, [json.dumps({**record, "memory": one}) for one in lines], **SCOPE)
+    assert [(one.number, one.reason) for one in answer.refused] == [(2, "a tag, a tool or an episode is too long")]
