@@ -10,7 +10,9 @@ import grpc
 import pytest
 
 from sidemirror.v1 import common_pb2
+from sidemirror.v1 import goal_reflection_pb2 as goals_pb
 from sidemirror.v1 import reflective_memory_pb2 as pb
+from sidemirror.v1.goal_reflection_pb2_grpc import GoalReflectionServiceStub
 from sidemirror.v1.reflective_memory_pb2_grpc import ReflectiveMemoryServiceStub
 from sidemirror_server.memory.store import MemoryKey
 from sidemirror_server.rpc.boundary.pages import token_for
@@ -19,6 +21,7 @@ from tests.memory.talk import event, export, imported
 from tests.postgres.databases import Databases
 from tests.wire.calls import NOT_FOUND, TIMEOUT_S, bad_field, refused
 from tests.wire.sidecar import sidecar
+from tests.wire.waiting import until
 
 # Of the longest ids, and of characters that take four bytes each and cannot be compressed.
 WIDE = "".join(chr(0x20000 + 7919 * number % 0xA000) for number in range(3_000))
@@ -72,3 +75,13 @@ def test_an_import_refuses_a_key_that_is_too_long(changed: dict[str, Any], memor
     ]
     answer = imported(memory, [json.dumps({**record, "memory": one}) for one in lines], **SCOPE)
     assert [(one.number, one.reason) for one in answer.refused] == [(2, "a tag, a tool or an episode is too long")]
+
+
+def test_a_goal_may_have_a_very_long_word(channel: grpc.Channel) -> None:
+    stub = GoalReflectionServiceStub(channel)
+    report = goals_pb.ReportGoalRequest(
+        goal_id="long", objective=f"Decode {WIDE}", state=goals_pb.GOAL_STATE_COMPLETED, **SCOPE
+    )
+    stub.ReportGoal(report, timeout=TIMEOUT_S)
+    asked = goals_pb.GetGoalReflectionsRequest(goal_id="long", **SCOPE)
+    until(lambda: bool(stub.GetGoalReflections(asked, timeout=TIMEOUT_S).reflections))
