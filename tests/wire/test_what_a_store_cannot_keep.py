@@ -25,7 +25,7 @@ from tests.wire.waiting import until
 
 # Of the longest ids, and of characters that take four bytes each and cannot be compressed.
 WIDE = "".join(chr(0x20000 + 7919 * number % 0xA000) for number in range(3_000))
-SCOPE = {"tenant_id": WIDE[:128], "project_id": WIDE[128:256]}
+SCOPE: dict[str, Any] = {"tenant_id": WIDE[:128], "project_id": WIDE[128:256]}
 
 
 @pytest.fixture(scope="module", params=["sqlite", "postgres"])

@@ -20,14 +20,18 @@ from sidemirror_server.vocabulary.scope import Served
 _log = logging.getLogger(__name__)
 
 
-async def set_policy(policies: PoliciesInForce, request: pb.SetPolicyRequest, call: Call) -> pb.SetPolicyResponse:
+def check_may_set(policies: PoliciesInForce, request: pb.SetPolicyRequest, call: Call) -> None:
+    """Raises NotPermitted when the call's token, or this sidecar, may not set such a policy."""
     check_admin(call)
-    level = LEVELS[request.level]
-    if level is PolicyLevel.TENANT:
+    if LEVELS[request.level] is PolicyLevel.TENANT:
         if not may_see_tenant(call):
             raise NotPermitted(reason="the token is not good for all projects of this tenant")
         if not policies.serves.covers(Served(call.scope.tenant_id)):
             raise NotPermitted(reason="this sidecar does not serve all projects of this tenant")
+
+
+async def set_policy(policies: PoliciesInForce, request: pb.SetPolicyRequest, call: Call) -> pb.SetPolicyResponse:
+    level = LEVELS[request.level]
     set_by = "" if call.caller is None else call.caller.name
     change = PolicyChange(level, policy_from_wire(request.policy), set_by, request.if_version, policies.most)
     stored = await policies.set(call.scope, change, call.clock.now_us())
