@@ -16,6 +16,7 @@ from sidemirror_server.memory.trials.evidence import (
     evidence_of,
     explained,
     is_held_back,
+    wilson,
 )
 
 
@@ -184,3 +185,13 @@ def test_intervals_stay_in_range_and_hold_the_lift() -> None:
         assert mirrored.interval is not None
         assert found.interval is not None
         assert mirrored.interval.low == pytest.approx(-found.interval.high)
+
+
+@pytest.mark.parametrize(
+    ("succeeded", "trials", "low", "high"),
+    [(10, 20, 0.299, 0.701), (5, 5, 0.566, 1.0), (0, 20, 0.0, 0.161), (81, 263, 0.255, 0.366)],
+)
+def test_wilsons_interval(succeeded: int, trials: int, low: float, high: float) -> None:
+    """The last is an example of Newcombe (1998), Statistics in Medicine 17, 857-872, table I, method 3."""
+    interval = wilson(succeeded, trials)
+    assert (round(interval.low, 3), round(interval.high, 3)) == (low, high)

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from sidemirror_server.memory.kin.signature import (
     MOST_SIGNATURE_CHARS,
+    category_in,
     error_signature,
     is_signature,
     tool_of,
@@ -114,3 +115,27 @@ def test_a_bar_where_a_text_could_not_be_read_on_is_no_part_of_its_own() -> None
         assert signature == "bash|validation|bad_syntax |"
         assert tool_of(signature) == "bash"
         assert is_signature(signature)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        "An error occurred while running the tool. Please try again.",
+        "Something went wrong",
+        "An unexpected error occurred while processing your request",
+        "Error executing tool",
+        "Tool execution failed",
+    ],
+)
+def test_an_error_that_says_nothing_has_no_signature(error: str) -> None:
+    assert error_signature("lookup", error) == ""
+
+
+@pytest.mark.parametrize("error", ["Internal server error", "Malformed command", "Unexpected token", "Unknown tool"])
+def test_an_error_that_says_little_keeps_its_signature(error: str) -> None:
+    assert error_signature("lookup", error).startswith("lookup|")
+
+
+def test_the_category_of_a_signature() -> None:
+    assert category_in("a|b|timeout|timed_out") == "timeout"
+    assert category_in("no signature") == ""

@@ -14,6 +14,7 @@ from tests.postgres.cluster import binaries
 from tests.postgres.databases import Databases
 
 _ATTEMPTS = Path(__file__).with_name("escape_attempts.sql")
+UNSEEN = Path(__file__).with_name("escape_attempts_unseen.sql")
 # How many rows each tenant has in each table: numbers that nothing else comes to, since those in rows begin at 1001.
 ROWS = {"acme": 179, "globex": 211, "initech": 307}
 PROJECT = "shop"
@@ -130,7 +131,7 @@ def _value(table: str, column: str, kind: str) -> str:
     return _ALLOWED.get(f"{table}.{column}") or _ALLOWED.get(column) or _OF_TYPE[kind]
 
 
-def attempts(tables: list[str], own: str, foreign: str) -> Iterator[Attempt]:
+def attempts(tables: list[str], own: str, foreign: str, path: Path = _ATTEMPTS) -> Iterator[Attempt]:
     """All of the file, by `own`, at `foreign`."""
     kinds = {
         "table": tables,
@@ -147,7 +148,7 @@ def attempts(tables: list[str], own: str, foreign: str) -> Iterator[Attempt]:
         "project_hex": PROJECT.encode().hex(),
     }
     family, each = "", ""
-    for part in re.split(r"^(?=-- (?:family|each|attempt): )", _ATTEMPTS.read_text(encoding="utf-8"), flags=re.M)[1:]:
+    for part in re.split(r"^(?=-- (?:family|each|attempt): )", path.read_text(encoding="utf-8"), flags=re.M)[1:]:
         head, _, body = part.partition("\n")
         kind, _, value = head.removeprefix("-- ").partition(": ")
         if kind == "family":

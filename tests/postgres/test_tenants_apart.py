@@ -20,6 +20,7 @@ from tests.postgres.databases import Databases
 from tests.postgres.escapes import (
     PROJECT,
     ROWS,
+    UNSEEN,
     Told,
     attempts,
     make_tenants,
@@ -65,6 +66,23 @@ async def test_nothing_of_another_tenant(own: str, foreign: str, databases: Data
         f"{own}: {len(told)} attempts ({', '.join(f'{family} {count}' for family, count in families.items())}), "
         f"0 foreign rows read, written or counted; the number of all rows is told by: {', '.join(sorted(summed))}"
     )
+
+
+@pytest.mark.slow
+async def test_nothing_by_attempts_of_another_author(databases: Databases, tenants: str) -> None:
+    """220 attempts by somebody who had seen neither the policies nor the tables."""
+    before = await rows_of_others(databases, tenants, "acme")
+    told = [
+        await tried(databases, tenants, one, "acme")
+        for one in attempts(await tables_of(databases, tenants), "acme", "globex", UNSEEN)
+    ]
+    assert len(told) == 220
+    assert [(one.attempt.name, one.read) for one in told if one.read] == []
+    assert [(one.attempt.name, one.counted) for one in told if one.counted] == []
+    assert await rows_of_others(databases, tenants, "acme") == before
+    # The size of tables, from statistics and from plans: docs/postgres-tenants.md, "What remains".
+    assert {one.attempt.name.split(":")[0] for one in told if one.summed} <= {"p093", "p095", "p096", "p109", "p152"}
+    show(f"another author: {len(told)} attempts, 0 foreign rows read, written or counted")
 
 
 # What is broken, and an attempt of a family that then reads or counts.

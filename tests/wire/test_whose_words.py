@@ -10,6 +10,7 @@ import pytest
 from sidemirror.v1 import common_pb2
 from sidemirror.v1 import reflective_memory_pb2 as pb
 from sidemirror.v1.reflective_memory_pb2_grpc import ReflectiveMemoryServiceStub
+from sidemirror_server.memory.lessons.trust import steering_of_own
 from sidemirror_server.models.answers import AppliesWhenAnswer, MemoryReflectionAnswer
 from sidemirror_server.models.language_model import Ask
 from sidemirror_server.vocabulary.block import FROM_A_TOOL, WHOSE, text_hash
@@ -97,13 +98,13 @@ def labelled(stub: ReflectiveMemoryServiceStub, way: str, text: str) -> bool:
 
 
 def test_there_are_enough_of_them() -> None:
-    assert len(STEERING_TEXTS) >= 120
-    assert sum(one.unseen for one in STEERING_TEXTS) >= 80
+    assert len(STEERING_TEXTS) >= 220
+    assert sum(one.unseen for one in STEERING_TEXTS) >= 180
     assert len({one.language for one in STEERING_TEXTS}) >= 12
     texts = {one.text for one in STEERING_TEXTS}
     assert len(texts) == len(STEERING_TEXTS)
     assert texts.isdisjoint(text for _, text in HOSTILE)
-    assert len(set(ORDINARY_LESSONS)) >= 200
+    assert len(set(ORDINARY_LESSONS)) >= 400
     assert {one.family for one in SOME} == {one.family for one in STEERING_TEXTS}
 
 
@@ -137,7 +138,8 @@ def test_source_event_ids_change_the_label_and_no_verdict(stub: ReflectiveMemory
 
 
 def test_an_agents_own_lessons_are_its_own(stub: ReflectiveMemoryServiceStub) -> None:
-    """Of 200 at most 2 are quarantined, and none is said to be a tool's."""
+    """Of 200 at most 2 are quarantined, and none is said to be a tool's. All 400 are judged; a quarter is stored."""
+    assert sum(bool(steering_of_own([lesson])) for lesson in ORDINARY_LESSONS) <= len(ORDINARY_LESSONS) / 100
     for lesson in ORDINARY_LESSONS[::4]:
         by_agent(stub, lesson, "ordinary")
     kept = listed(stub, tenant_id="ordinary")

@@ -194,9 +194,20 @@ def _read(file: str) -> TextIO:
 
 @contextlib.contextmanager
 def _written(file: str) -> Iterator[Callable[[str], object]]:
+    """Writes to a file, or to standard output. A file gets its name once it is whole: an export that fails leaves what
+    was there."""
+    path = Path(file).resolve()
     if file == "-":
         # The encoding is UTF-8, whatever the terminal uses.
         yield lambda line: sys.stdout.buffer.write(line.encode())
-    else:
-        with Path(file).open("w", encoding="utf-8", newline="\n") as opened:
+    elif path.exists() and not path.is_file():  # such as a pipe
+        with path.open("w", encoding="utf-8", newline="\n") as opened:
             yield opened.write
+    else:
+        part = path.with_name(f"{path.name}.part")
+        try:
+            with part.open("w", encoding="utf-8", newline="\n") as opened:
+                yield opened.write
+            part.replace(path)
+        finally:
+            part.unlink(missing_ok=True)

@@ -34,6 +34,12 @@ _MASKED = re.compile(r"<[a-z]{1,6}>")
 _SAYS_NOTHING = telling_terms(
     "error exception failed failure fatal warning exit code status execution exitcode output id var please try again"
 )
+# Words of stock errors, such as "An error occurred while running the tool": a text of these alone names no cause.
+_STOCK = _SAYS_NOTHING | telling_terms(
+    "occurred occurring happened encountered went wrong something somehow while during running executing calling "
+    "processing performing completing tool function command request operation action task call "
+    "unexpected unspecified generic sorry retry later contact support unable could cannot"
+)
 _MOST_TERMS = 12
 _CATEGORIES = tuple(category.value for category in ErrorCategory)
 
@@ -56,6 +62,12 @@ def is_signature(text: str) -> bool:
 def tool_of(signature: str) -> str:
     """The tool of a signature; empty if the text is not one."""
     return signature[: max(0, _category_at(signature))]
+
+
+def category_in(signature: str) -> str:
+    """The category of a signature, a value of `ErrorCategory`; empty if the text is not one."""
+    at = _category_at(signature)
+    return signature[at + 1 :].split("|", 1)[0] if at >= 0 else ""
 
 
 def _category_at(signature: str) -> int:
@@ -93,4 +105,4 @@ def _told(line: str, category: str) -> tuple[str, str]:
         if times and category == ErrorCategory.UNKNOWN:
             category = means
     terms = telling_terms(_MASKED.sub(" ", said)) - _SAYS_NOTHING
-    return category, " ".join(sorted(terms)[:_MOST_TERMS])
+    return category, "" if terms <= _STOCK else " ".join(sorted(terms)[:_MOST_TERMS])

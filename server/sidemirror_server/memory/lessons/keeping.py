@@ -9,7 +9,7 @@ import msgspec
 
 from sidemirror_server.memory.lessons.keys import text_key
 from sidemirror_server.memory.lessons.reflector import Result
-from sidemirror_server.memory.lessons.trust import steering
+from sidemirror_server.memory.lessons.trust import steering, steering_of_own
 from sidemirror_server.memory.record import (
     STRATEGY_TAG,
     Lesson,
@@ -84,7 +84,7 @@ class Keeper:
         now_us = self._clock.now_us()
         tried = result.steering
         if not tried and not is_judged:
-            tried = await asyncio.to_thread(steering, _texts(result))
+            tried = await asyncio.to_thread(steering_of_own, _texts(result))
         lesson = lesson_of(result, ids, self._trust, tried, more or {}, now_us)
         learned = await self._store.learn(scope, lesson, now_us)
         strategy_id = learned.strategy.memory_id if learned.strategy else ""
@@ -165,7 +165,7 @@ def judged(revision: Revision, known: MemoryRecord) -> Revision:
     revision = msgspec.structs.replace(revision, origin=Origin.AGENT)
     if revision.content is not None:
         revision = msgspec.structs.replace(revision, text_key=text_key(revision.content))
-    tried = steering(texts)
+    tried = steering_of_own(texts)
     if not tried or known.state is MemoryState.RETIRED:
         return revision
     return msgspec.structs.replace(

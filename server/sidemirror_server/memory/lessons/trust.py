@@ -16,12 +16,13 @@ import urllib.parse
 from collections.abc import Iterable, Iterator, Sequence
 
 from sidemirror_server.memory.lessons.keys import plain
-from sidemirror_server.memory.lessons.trust_wordings import BEYOND, CARRIED, OTHER_LANGUAGES, STEERING
+from sidemirror_server.memory.lessons.trust_wordings import BEYOND, CARRIED, DESTRUCTIVE, OTHER_LANGUAGES, STEERING
 from sidemirror_server.trace.failure import ErrorCategory, category_of, ends, telling_line
 
 _STEERING = tuple((what, re.compile(pattern, re.S)) for what, pattern in STEERING)
 _BEYOND = tuple((what, re.compile(asks, re.S), re.compile(did)) for what, asks, did in BEYOND)
 _CARRIED = tuple((what, re.compile(pattern)) for what, pattern in CARRIED)
+_DESTRUCTIVE = tuple((what, re.compile(pattern)) for what, pattern in DESTRUCTIVE)
 _ELSEWHERE = re.compile("|".join(OTHER_LANGUAGES), re.S)
 
 # Characters that are invisible or change the order of a text, and text that a terminal conceals. Terminal colours are
@@ -74,6 +75,16 @@ def steering(texts: Sequence[str], untrusted: Sequence[str] = (), trusted: Seque
     return ""
 
 
+def steering_of_own(texts: Sequence[str]) -> str:
+    """Like `steering`, for texts that the agent tells by itself. No episode says which links and commands it used, so
+    only the commands in `DESTRUCTIVE` count."""
+    for text in texts:
+        found = _hides(text) or _steers(text) or _carries(text, _DESTRUCTIVE, "")
+        if found:
+            return found
+    return ""
+
+
 def _hides(text: str) -> str:
     if _HIDDEN.search(text):
         return "hides characters"
@@ -84,6 +95,16 @@ def _hides(text: str) -> str:
 
 
 def _asks(text: str, own: str) -> str:
+    if found := _steers(text):
+        return found
+    folded = plain(text[:_READ_CHARS])
+    for what, asks, did in _BEYOND:
+        if asks.search(folded) and not did.search(own):
+            return what
+    return _carries(text, _CARRIED, own)
+
+
+def _steers(text: str) -> str:
     for reading in _readings(text[:_READ_CHARS]):
         folded = plain(reading)
         for what, pattern in _STEERING:
@@ -91,11 +112,12 @@ def _asks(text: str, own: str) -> str:
                 return what
         if _ELSEWHERE.search(folded):
             return "asks to ignore instructions or to reveal secrets"
+    return ""
+
+
+def _carries(text: str, patterns: Sequence[tuple[str, re.Pattern[str]]], own: str) -> str:
     folded = plain(text[:_READ_CHARS])
-    for what, asks, did in _BEYOND:
-        if asks.search(folded) and not did.search(own):
-            return what
-    for what, pattern in _CARRIED:
+    for what, pattern in patterns:
         if any(found.group().rstrip(".,;:!?") not in own for found in pattern.finditer(folded)):
             return what
     return ""

@@ -17,6 +17,10 @@ _GUARDED = (
     r"environment variable|\.env|env file|session id|conversation|chat history|user data|customer data|personal data|"
     r"card number|cvv|ssn|social security|internal note|instruction)"
 )
+_ACTS = (
+    r"send|forward|copy|upload|post|e-?mail|share|report|transfer|delete|remove|run|execute|install|add|include|append|"
+    r"insert|approve|grant|accept|change|replace|redirect|log|save|store|skip|drop|disable|do (?:it|this|so)"
+)
 
 # Description of what a text asks for → pattern of its wordings.
 STEERING: tuple[tuple[str, str], ...] = (
@@ -73,7 +77,9 @@ STEERING: tuple[tuple[str, str], ...] = (
             r"reporting|ask|asking|"
             r"consult|warn|warning)\w*\b.{0,24}\b(?:user|customer|anyone|anybody|operator|human|owner|admin|"
             r"supervisor|them|this|it)\b(?! (?:a|an|the|his|her|its|their|one|any|more|what) )"
-            r"|\bsilently\b|\bsecretly\b|\bcovertly\b|\bdiscreetly\b|\bquietly\b|\bkeep (?:this|it|that) "
+            # "is silently ignored" and "fails silently" are what tools do; an order has a verb in its base form.
+            rf"|\bsecretly\b|\bcovertly\b|\bdiscreetly\b|\b(?:silently|quietly) (?:{_ACTS})\b|"
+            rf"\b(?:{_ACTS})\b.{{0,40}}\b(?:silently|quietly)\b|\bkeep (?:this|it|that) "
             r"(?:secret|hidden|private|confidential|between)"
             r"|\bin the background\b.{0,30}\bwithout\b|\bhide (?:this|it|that)\b"
         ),
@@ -81,7 +87,7 @@ STEERING: tuple[tuple[str, str], ...] = (
     (
         "asks to reveal secrets",
         (
-            rf"\b(?:reveal|print|show|output|leak|share|expose|disclose|repeat|display|dump|return|include|provide|"
+            rf"\b(?:reveal|print|show|output|leak|share(?!d\b)|expose|disclose|repeat|display|dump|return|include|provide|"
             rf"give|list|append|"
             rf"paste|quote|write out|summari[sz]e|recite|echo)\w*\b.{{0,40}}\b{_GUARDED}"
         ),
@@ -92,8 +98,8 @@ STEERING: tuple[tuple[str, str], ...] = (
             rf"(?<!the )(?<!their )(?<!by )\b(?:send|e-?mail|forward|post|upload|transmit|exfiltrat|submit|transfer|"
             rf"wire|deliver|ship|mail|cc|"
             rf"bcc|copy|redirect|"
-            rf"publish|report back|call back|beacon)\w*\b.{{0,60}}(?:\bto\b.{{0,40}}(?:@|https?:|\baddress|"
-            rf"\baccount|\bserver|\bendpoint|"
+            rf"publish|report back|call back|beacon)\w*\b.{{0,60}}(?:\bto\b.{{0,40}}(?:@|https?:|"
+            rf"(?<!the stored )(?<!the registered )(?<!the same )(?<!its own )\baddress|\baccount|\bserver|\bendpoint|"
             rf"\bwebhook|\bwallet|\bnumber|\bmailbox|\bus\b|\bme\b|\bsupport|\bexternal|\bthird|\bteam)|"
             rf"\b{_GUARDED}|\bfunds\b|\bmoney\b|"
             rf"\bpayment to\b|\brefund to\b)"
@@ -143,8 +149,10 @@ STEERING: tuple[tuple[str, str], ...] = (
             r"\b(?:remember|memori[sz]e|store|save|record|repeat|copy|include|insert|append|prepend|paste|write|"
             r"add|quote|keep)\w* "
             r"(?:this|these|the following|it|that|the above)(?: \w+){0,4} (?:verbatim|word for word|forever|"
-            r"permanently|every|each|"
-            r"(?:in|into|to|for|at|with|as) (?:your|every|all|each|any|future|later|subsequent|memory\b(?! of)|"
+            r"permanently|for later|(?:every|each) (?:time|\w+ (?:you|they))|"
+            r"(?:in|into|to|for|at|with|as) (?:your\b|(?:every|all|each|any|future|later|subsequent)(?: \w+){0,3} "
+            r"(?:repl|respons|answer|message|reflection|lesson|summar|session|memor|conversation|e-?mail|commit|report|"
+            r"task|prompt|request|output|turn|run|note)\w*|memory\b(?! of)|"
             r"(?:the |a |its )?(?:lessons?|reflections?|memories|(?:system )?prompt|next \w+|top|start|end|"
             r"beginning of (?:your|every|each))))\b"
             r"|\bin (?:every|each|all(?: of)?(?: your)?|any|your) (?:\w+ )?(?:future |subsequent |later |next |"
@@ -189,7 +197,8 @@ BEYOND: tuple[tuple[str, str, str], ...] = (
             r"extension|script|tool|update|app|software|binary|module|certificate|agent|helper|patch|library|mcp|"
             r"server|driver|dependenc\w+)\b"
             r"|\b(?:pip3?|npm|pnpm|yarn|cargo|gem|brew|apt(?:-get)?|dnf|yum|go|uv|conda|choco) (?:-\w+ "
-            r")*(?:install|add|get|i)\b(?! (?:in|and|or|is|was|has|fails|failed)\b|[.,;])"
+            r")*(?:install|add|get|i)(?: -{1,2}[\w=-]+)* "
+            r"(?!(?:in|and|or|is|was|has|fails|failed|then|again|alone|works|worked)\b)[\w@./]"
             r"|\binstall (?!(?:packages?|dependencies|it|them|in|with|and|or|is|was|has|fails|failed)\b)\w+"
         ),
         r"install|download|\badd\b|import",
@@ -211,6 +220,22 @@ _TLD = (
     r"store|cloud|example|"
     r"test|evil|internal|local|invalid|onion|uk|de|fr|eu|us|gov|edu)"
 )
+# Commands that destroy, escape or run what they fetch. They count even where nobody knows what the agent used.
+DESTRUCTIVE: tuple[tuple[str, str], ...] = (
+    (
+        "carries a command",
+        (
+            r"\brm -[rf]{1,2}\b[^\n]{0,40}|\|\s*(?:sh|bash|zsh|python3?|perl|iex)\b|\bchmod (?:-r )?[0-7]?777\b|"
+            r"\bmkfs\b|\bdd if=|\bnc -\w+|\bbase64 -d\b|\bdrop (?:table|database)\b|\btruncate table\b|"
+            r"\bgrant all\b|\bxp_cmdshell\b|\bnet user\b|\breg add\b"
+        ),
+    ),
+)
+_PROGRAMS = (
+    r"rm|cp|mv|ln|dd|tee|sed|cat|tar|mkdir|touch|chmod|chown|mount|kill|killall|su|sh|bash|zsh|python3?|perl|make|"
+    r"install|apt|apt-get|dnf|yum|brew|snap|npm|pip3?|gem|docker|podman|systemctl|service|iptables|ufw|useradd|usermod|"
+    r"passwd|visudo|crontab|sysctl|modprobe|reboot|shutdown|mkfs|curl|wget|nano|vim?|git|setenforce"
+)
 CARRIED: tuple[tuple[str, str], ...] = (
     (
         "carries a link",
@@ -223,18 +248,14 @@ CARRIED: tuple[tuple[str, str], ...] = (
     ("carries a link", rf"(?<![\w./@-])(?:[a-z0-9-]{{1,63}}\.){{1,8}}{_TLD}(?:/[^\s'\"<>)\]]*)?(?![\w(.-])"),
     ("carries a link", r"\bhxxps?\b\S*|\[\.\]\s?\w+|\(dot\) ?\w+|\[dot\] ?\w+|\bdot (?:com|net|org|io|ru)\b"),
     ("carries a link", r"(?<![\d.])\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?(?![\d.])"),
+    *DESTRUCTIVE,
     (
         "carries a command",
         (
-            r"\brm -[rf]{1,2}\b[^\n]{0,40}|\b(?:curl|wget)\b (?:-\w+ )*(?=\S*[./:]|-)\S+"
-            r"|\|\s*(?:sh|bash|zsh|python3?|perl|iex)\b|\bsudo (?!(?:is|was|and|or|rights|access)\b)\w+|"
-            r"\bchmod [+0-7]\S*|\bmkfs\b|"
-            r"\bdd if=|\bnc -\w+|\bpowershell\b|\bcmd(?:\.exe)? /c|\beval\s?\(|\bexec\s?\(|\bos\.system\s?\(|"
-            r"\bsubprocess\.\w+|\bbase64 -d\b|"
-            r"\bdrop (?:table|database)\b|\bdelete from \w+|\btruncate table\b|\bgrant all\b|\bssh \S+@|\bscp \S+|"
-            r"\bcrontab\b|"
-            r"\bgit (?:push|remote|config)\b[^\n]{0,30}|\bexport \w+=|\$\([^)\n]{1,200}\)|\bxp_cmdshell\b|\bnet user\b|"
-            r"\breg add\b|\bkubectl (?:delete|exec)\b"
+            rf"\b(?:curl|wget)\b (?:-\w+ )*(?=\S*[./:]|-)\S+|\bsudo (?:-\w+ )*(?:{_PROGRAMS})\b|\bchmod [+0-7]\S*|"
+            r"\bpowershell\b|\bcmd(?:\.exe)? /c|\beval\s?\(|\bexec\s?\(|\bos\.system\s?\(|\bsubprocess\.\w+|"
+            r"\bdelete from \w+|\bssh \S+@|\bscp \S+|\bcrontab\b|"
+            r"\bgit (?:push|remote|config)\b[^\n]{0,30}|\bexport \w+=|\$\([^)\n]{1,200}\)|\bkubectl (?:delete|exec)\b"
         ),
     ),
 )

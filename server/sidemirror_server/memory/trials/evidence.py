@@ -115,6 +115,15 @@ def is_held_back(receipt_id: str, memory_id: str, fraction: float) -> bool:
     return int.from_bytes(drawn, "big") < fraction * 2**64
 
 
+def wilson(succeeded: int, trials: int) -> Interval:
+    """Wilson's score interval (1927) of a rate, at 95 %. `trials`: at least 1."""
+    rate = succeeded / trials
+    middle = rate + _Z**2 / (2 * trials)
+    reach = _Z * math.sqrt(rate * (1 - rate) / trials + _Z**2 / (4 * trials**2))
+    scale = 1 + _Z**2 / trials
+    return Interval((middle - reach) / scale, (middle + reach) / scale)
+
+
 def evidence_of(tallies: Iterable[ArmTally]) -> LessonEvidence:
     """The evidence in these tallies. Tallies of one arm and fraction are summed."""
     kept = list(tallies)
@@ -210,11 +219,11 @@ def _interval(lift: float, strata: Sequence[_Stratum]) -> Interval:
     total = sum(one.weight for one in strata)
     below = above = 0.0
     for one in strata:
-        (shown_low, shown_high), (held_low, held_high) = _wilson(one.shown), _wilson(one.held_back)
+        with_it, without = (wilson(arm.succeeded, arm.reported) for arm in (one.shown, one.held_back))
         shown, held = _rate(one.shown), _rate(one.held_back)
         share = (one.weight / total) ** 2
-        below += share * ((shown - shown_low) ** 2 + (held_high - held) ** 2)
-        above += share * ((shown_high - shown) ** 2 + (held - held_low) ** 2)
+        below += share * ((shown - with_it.low) ** 2 + (without.high - held) ** 2)
+        above += share * ((with_it.high - shown) ** 2 + (held - without.low) ** 2)
     return Interval(lift - math.sqrt(below), lift + math.sqrt(above))
 
 
@@ -235,15 +244,6 @@ def _added(counts: Counts) -> tuple[float, float]:
     trials = counts.reported + 2
     rate = (counts.succeeded + 1) / trials
     return rate, rate * (1 - rate) / trials
-
-
-def _wilson(counts: Counts) -> tuple[float, float]:
-    """Wilson's score interval (1927) of a rate."""
-    trials, rate = counts.reported, _rate(counts)
-    middle = rate + _Z**2 / (2 * trials)
-    reach = _Z * math.sqrt(rate * (1 - rate) / trials + _Z**2 / (4 * trials**2))
-    scale = 1 + _Z**2 / trials
-    return (middle - reach) / scale, (middle + reach) / scale
 
 
 def _rate(counts: Counts) -> float:

@@ -10,7 +10,8 @@ from sidemirror_server.rpc.sidecar.get_policy import get_policy
 from sidemirror_server.rpc.sidecar.get_server_info import get_server_info
 from sidemirror_server.rpc.sidecar.info import ServerInfo
 from sidemirror_server.rpc.sidecar.list_tombstones import list_tombstones
-from sidemirror_server.rpc.sidecar.set_policy import check_may_set, set_policy
+from sidemirror_server.rpc.sidecar.policies import check_may_set
+from sidemirror_server.rpc.sidecar.set_policy import set_policy
 
 
 def sidecar_service(info: ServerInfo, spending: Spending, policies: PoliciesInForce) -> ServiceTable:

@@ -1,0 +1,246 @@
+"""What a call asks for: its verb, its tokens, and whether it only reads or hides its errors. Pure.
+
+Called by `trail.py` for every call. A call's arguments are JSON or text. Text is a shell's command or a database's
+statement, perhaps wrapped: in a JSON object that holds one such text, in a code fence, or as `execute[...]`.
+"""
+
+import re
+from functools import cache
+from hashlib import blake2b
+from typing import Any
+
+import msgspec
+
+from sidemirror_server.memory.recoveries.reviewed_lookups import COMMANDS, READING_VERBS, STATEMENTS, ReviewedLookup
+
+# In code points of a call's arguments. Chosen here: what is longer is a file's content, and its head tells the verb.
+_READ_CHARS = 8_000
+# Longer JSON is compared by its digest alone, at the length that detectors take: parsing it costs too much.
+_PARSED_CHARS = 16_384
+# Levels of nested arguments. Chosen here: tools have two or three.
+_DEEPEST = 12
+
+# Fields of JSON arguments that hold a command or code, fields that hold a statement or a question in prose, and fields
+# that may stand beside one.
+_COMMAND_FIELDS = ("command", "cmd", "code", "script")
+_STATEMENT_FIELDS = ("sql", "query", "statement")
+_BESIDE_NAMES = (
+    "timeout timeout_ms description cwd workdir working_directory run_in_background is_input security_risk thought "
+    "explanation shell language database"
+)
+_BESIDE = frozenset(_BESIDE_NAMES.split())
+
+_FENCE = re.compile(r"```[a-zA-Z]*\s*(.*?)\s*(?:```|\Z)", re.S)
+_WRAPPED = re.compile(r"[a-z_]{1,20}\[(.*)\]\s*\Z", re.S)
+_WORD = re.compile(r"[^\W_]\w*")
+_WORD_PARTS = re.compile(r"[=/,]")
+_OWN_NAME = re.compile(r"__|[./:]")
+_NAME_PART = re.compile(r"[_-]|(?<=[a-z])(?=[A-Z])")
+_FIELD = re.compile(r"[A-Za-z_][\w-]{0,63}\Z", re.A)
+_DIGITS = re.compile(r"\d{3}")
+# What a look-up may have beside it: where it stands, and where its complaints go.
+_QUIETLY = re.compile(r" 2>\s?(?:/dev/null|&1)")
+_CHANGED_FOLDER = re.compile(r"cd [^\s;&|]+ && ")
+_PROGRAM = re.compile(r"[a-z][a-z0-9_.+-]{0,30}\Z")
+_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=\S*\Z")
+
+# The first word of a statement of SQL.
+_STATEMENT_WORDS = (
+    "select show desc describe explain insert update delete create alter drop use with pragma truncate replace grant "
+    "revoke call set begin commit rollback"
+)
+_STATEMENT_VERBS = frozenset(_STATEMENT_WORDS.split())
+_SAME_VERB = {"desc": "describe"}
+
+# Programs that a label may name; another first word may be anything that was typed, and is kept nowhere. Chosen here:
+# POSIX utilities, shells, interpreters, and what developers' hosts have.
+_KNOWN_PROGRAMS = (
+    "awk basename bash bc cargo cat cd chmod chown cmp command comm cp curl cut date dd df diff dig dirname docker du "
+    "echo ed egrep env eval exit expr export false file find fmt fold gcc getent git go grep gunzip gzip head helm "
+    "hostname id if for in install ip java jq join kill kubectl ln local ls lsof make man md5sum mkdir mktemp more mv "
+    "mysql nano nc netstat nl node npm npx od openssl paste patch perl ping pip printf ps psql pwd pytest python "
+    "python3 read readlink rename rg rm rmdir rsync ruby rustc scp sed seq set sh sha256sum sleep sort source split "
+    "sqlite3 ssh stat strings su submit sudo systemctl tac tail tar tee terraform test time touch tr tree true type "
+    "umask uname uniq unzip uv vi vim wc wget which while who whoami xargs xxd yarn yum apt apt-get brew zip zsh"
+)
+_PROGRAMS = frozenset(_KNOWN_PROGRAMS.split())
+# The label of a text that begins with no program that is known.
+OTHER_TEXT = "<text>"
+
+# Words before the program that a command is about.
+_LEADING = frozenset(("sudo", "time", "nohup", "env", "exec", "then", "do", "("))
+
+# Forms that hide an error instead of mending it: of shells, of common programs' options, of SQL and Python.
+_SUPPRESSED = re.compile(
+    r"2>\s*/dev/null|&>\s*/dev/null|>&\s*/dev/null|>\s*/dev/null\s+2>&1|2>&-|\|\|\s*(?:true|:|echo|exit 0|printf)|"
+    r";\s*(?:true|:)\s*\Z|\bset \+e\b|--no-verify\b|--ignore-errors\b|--no-check|--insecure\b|"
+    r"\bcurl\b[^|;]{0,200} -k\b|--force\b|--quiet\b|--silent\b|\b(?:insert|update) ignore\b|\bif (?:not )?exists\b|"
+    r"\bexcept[^:\n]{0,60}:\s*pass\b|contextlib\.suppress|silentlycontinue",
+    re.I,
+)
+_HIDING_FIELD = re.compile(r"(?:ignore|suppress|skip|force|silent|no_verify|no_check)[A-Za-z_]*\Z", re.I)
+_WRITES = re.compile(r">(?!&)|`|\$\(|<\(|\btee\b|\bxargs\b|\n")
+_PIPED = re.compile(r"\|\||&&|[|;&]")
+# Programs that only pass on what they read, so that they may follow a look-up, and the options by which they write.
+_FILTERS = frozenset(("head", "tail", "grep", "wc", "sort", "cut", "tr", "cat", "nl", "column"))
+# Commands that begin prose as well, such as "find hotels in Paris"; a command has an option, a path or a pattern.
+_ENGLISH = frozenset(("cat", "file", "find", "head", "man", "stat", "tail", "tree", "type", "which"))
+_SIGN = re.compile(r"^-|[/.*~$]")
+_TO_FILE = re.compile(r" -[A-Za-z]*[oO]| --output")
+
+
+class Asked(msgspec.Struct, frozen=True):
+    """What one call asks for.
+
+    `verb`: the program, the statement's verb, or for JSON arguments the tool. `label`: the look-up as advice names it,
+    else the verb if it is a known one. `text`: without its wrapping and outer space, and `tokens`: its words in lower
+    case; both empty for JSON. `values`: for JSON, each leaf of the arguments as JSON with its path, sorted. `reads`: a
+    reviewed look-up, or a tool whose name says so. `is_reviewed`: `label` names a reviewed look-up. `suppresses`: it
+    hides errors.
+    """
+
+    tool: str
+    is_json: bool
+    verb: str
+    label: str
+    text: str = ""
+    tokens: frozenset[str] = frozenset()
+    values: tuple[tuple[str, str], ...] = ()
+    reads: bool = False
+    is_reviewed: bool = False
+    suppresses: bool = False
+
+
+def asked(tool: str, arguments: str) -> Asked:
+    """What a call of `tool` with these arguments asks for."""
+    if len(arguments) > _PARSED_CHARS and arguments.lstrip().startswith("{"):
+        digest = blake2b(arguments.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+        return Asked(tool, True, tool, tool, values=(("?", digest),), reads=_reads(tool))
+    parsed = _object(arguments)
+    inner = None if parsed is None else _text_in(parsed)
+    if parsed is not None and inner is None:
+        values = tuple(sorted(_leaves(parsed)))
+        hides = any(_HIDING_FIELD.search(path) and value == "true" for path, value in values)
+        return Asked(tool, True, tool, tool, values=values, reads=_reads(tool), suppresses=hides)
+    text = _unwrapped(arguments[:_READ_CHARS] if inner is None else inner[:_READ_CHARS])
+    tokens = frozenset(word.lower() for word in _WORD.findall(text))
+    suppresses = _SUPPRESSED.search(text) is not None
+    verb = _first_word(text)
+    if verb.lower() in _STATEMENT_VERBS or verb.startswith((".", "\\")):
+        return _statement(tool, text, tokens, suppresses)
+    lookup = _lookup(text)
+    label = lookup.said if lookup else verb if verb in _PROGRAMS else OTHER_TEXT
+    known = lookup is not None
+    return Asked(tool, False, verb, label, text, tokens, (), known, known, suppresses)
+
+
+def same_intent(failed: Asked, later: Asked) -> bool:
+    """Whether a later call pursues what the failed one did: the same tool, and for text the same verb and at least half
+    of its tokens."""
+    if failed.tool != later.tool or failed.is_json != later.is_json or failed.verb != later.verb:
+        return False
+    return failed.is_json or 2 * len(failed.tokens & later.tokens) >= len(failed.tokens)
+
+
+def _reads(tool: str) -> bool:
+    """Whether a tool's name says that it reads; of `server__get_thing` and `server.get_thing` its last part."""
+    name = _OWN_NAME.split(tool)[-1]
+    return _NAME_PART.split(name, maxsplit=1)[0].lower() in READING_VERBS
+
+
+def _statement(tool: str, text: str, tokens: frozenset[str], suppresses: bool) -> Asked:
+    statement = " ".join(text.lower().rstrip("; \n").split())
+    word = statement.split(" ", 1)[0]
+    verb = _SAME_VERB.get(word, word).upper()
+    lookup = next((lookup for lookup, pattern in _statements() if pattern.fullmatch(statement)), None)
+    known = lookup is not None
+    label = lookup.said if lookup else verb if verb.lower() in _STATEMENT_VERBS else OTHER_TEXT
+    return Asked(tool, False, verb, label, text, tokens, (), known, known, suppresses)
+
+
+@cache
+def _statements() -> tuple[tuple[ReviewedLookup, re.Pattern[str]], ...]:
+    return tuple((lookup, re.compile(pattern, re.S)) for lookup, pattern in STATEMENTS)
+
+
+def _lookup(text: str) -> ReviewedLookup | None:
+    """The reviewed look-up that a command is; None if it does, or might do, anything else."""
+    text = _QUIETLY.sub("", _CHANGED_FOLDER.sub("", text, count=1) if text.startswith("cd ") else text)
+    if _WRITES.search(text):
+        return None
+    first, *rest = _PIPED.split(text)
+    if any(_first_word(piece) not in _FILTERS or _TO_FILE.search(piece) for piece in rest):
+        return None
+    words = first.split()
+    if len(words) > 2 and words[0] in _ENGLISH and not any(_SIGN.search(word) for word in words[1:]):
+        return None
+    for lookup in COMMANDS:
+        if tuple(words[: len(lookup.words)]) == lookup.words and not _is_refused(lookup, words):
+            return lookup
+    return None
+
+
+def _is_refused(lookup: ReviewedLookup, words: list[str]) -> bool:
+    said = {part for word in words[len(lookup.words) :] for part in _WORD_PARTS.split(word)}
+    return not said.isdisjoint(lookup.refused)
+
+
+def _first_word(text: str) -> str:
+    """The program of a command after `cd …`, assignments and words such as `sudo`; `<text>` if it is none."""
+    for piece in _PIPED.split(text):
+        words = [word for word in piece.split() if word not in _LEADING and not _ASSIGNMENT.match(word)]
+        if not words or words[0] == "cd":
+            continue
+        word = words[0].lstrip("(").rsplit("/", 1)[-1]
+        if words[0].startswith((".", "\\")) and len(words[0]) > 1 and words[0][1].isalpha():
+            return words[0]
+        return word if _PROGRAM.match(word) or word.lower() in _STATEMENT_VERBS else "<text>"
+    return "cd" if text.strip().startswith("cd") else "<text>"
+
+
+def _unwrapped(text: str) -> str:
+    text = text.strip()
+    fenced = _FENCE.search(text)
+    if fenced:
+        text = fenced[1].strip()
+    wrapped = _WRAPPED.fullmatch(text)
+    return (wrapped[1] if wrapped else text).strip().removeprefix("$ ")
+
+
+def _object(arguments: str) -> dict[str, Any] | None:
+    text = arguments.strip()
+    if not text.startswith("{"):
+        return None if text else {}
+    try:
+        parsed = msgspec.json.decode(text)
+    except (msgspec.MsgspecError, RecursionError, UnicodeError):
+        return None
+    return parsed if isinstance(parsed, dict) else None
+
+
+def _text_in(parsed: dict[str, Any]) -> str | None:
+    """The command or the statement that JSON arguments hold; None if they are arguments of another kind."""
+    for name in (*_COMMAND_FIELDS, *_STATEMENT_FIELDS):
+        value = parsed.get(name)
+        if not isinstance(value, str) or not set(parsed) <= {name} | _BESIDE:
+            continue
+        if name in _COMMAND_FIELDS or _first_word(_unwrapped(value[:_READ_CHARS])).lower() in _STATEMENT_VERBS:
+            return value
+    return None
+
+
+def _field(key: str) -> str:
+    """A key as the name of a field; `?` for one that is data, such as an id or an address, so that it is not kept."""
+    return key if _FIELD.match(key) and not _DIGITS.search(key) else "?"
+
+
+def _leaves(value: Any, path: str = "", depth: int = 0) -> list[tuple[str, str]]:
+    """Each leaf with its path; list indexes are left out, so that a path names a field and not a place. What lies
+    deeper than _DEEPEST is one leaf."""
+    if isinstance(value, dict) and value and depth < _DEEPEST:
+        parts = [(f"{path}.{_field(key)}" if path else _field(key), inner) for key, inner in value.items()]
+    elif isinstance(value, list) and value and depth < _DEEPEST:
+        parts = [(f"{path}[]", inner) for inner in value]
+    else:
+        return [(path, msgspec.json.encode(value).decode())]
+    return [leaf for at, inner in parts for leaf in _leaves(inner, at, depth + 1)]

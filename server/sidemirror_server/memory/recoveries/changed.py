@@ -1,0 +1,66 @@
+"""Which JSON argument of an attempt changed, and how. Pure; called by `trail.py`."""
+
+import re
+from collections.abc import Callable, Iterable
+
+from sidemirror_server.memory.recoveries.asked import Asked
+from sidemirror_server.memory.recoveries.observation import CameFrom, Move, MoveKind, ValueKind
+
+_WORD = re.compile(r"[^\W_]\w*")
+_DATE = re.compile(r"\d{4}-\d{2}-\d{2}(?:[T ][\d:.Z+-]{4,20})?\Z")
+_EMAIL = re.compile(r"[^@\s]{1,80}@[^@\s]{1,80}\.\w{2,12}\Z")
+_NUMBER = re.compile(r"-?\d{1,18}(?:\.\d{1,9})?\Z")
+# What may be written with or without something before it, such as `#1` and `1`.
+_OF_SIGNS = {ValueKind.ID, ValueKind.WORD, ValueKind.NUMBER}
+# Shorter values are found in any text.
+FEWEST_VALUE_CHARS = 3
+
+
+def change(failed: Asked, attempt: Asked, came_from: Callable[[str], CameFrom]) -> Move:
+    """The move of an attempt with other JSON arguments. `came_from`: where a value, as JSON, stood before."""
+    before, now = _by_path(failed.values), _by_path(attempt.values)
+    paths = tuple(path for path in dict.fromkeys((*before, *now)) if before.get(path) != now.get(path))
+    removed = [path for path in paths if path not in now]
+    added = [path for path in paths if path not in before]
+    if len(paths) == 2 and removed and added and before[removed[0]] == now[added[0]]:
+        return Move(MoveKind.CHANGED, (removed[0], added[0]), True, ValueKind.RENAMED)
+    if len(paths) != 1:
+        return Move(MoveKind.CHANGED, tuple(sorted(paths)), True)
+    if removed:
+        return Move(MoveKind.CHANGED, paths, True, ValueKind.REMOVED)
+    old, new = before.get(paths[0], ()), now[paths[0]]
+    fresh = [value for value in new if value not in old]
+    if len(fresh) != 1:
+        return Move(MoveKind.CHANGED, paths, True)
+    if len(old) == len(new) == 1 and _same_content(old[0], fresh[0]):
+        return Move(MoveKind.CHANGED, paths, True, ValueKind.REFORMATTED)
+    return Move(MoveKind.CHANGED, paths, True, _kind_of(fresh[0]), came_from(fresh[0]))
+
+
+def _by_path(values: Iterable[tuple[str, str]]) -> dict[str, tuple[str, ...]]:
+    found: dict[str, tuple[str, ...]] = {}
+    for path, value in values:
+        found[path] = (*found.get(path, ()), value)
+    return found
+
+
+def _same_content(old: str, new: str) -> bool:
+    """The values differ in signs, capitals or quotation marks alone; of ids and words, one may be part of the other."""
+    kinds = {_kind_of(old), _kind_of(new)}
+    one, other = ("".join(_WORD.findall(value.casefold())).replace("_", "") for value in (old, new))
+    shorter, longer = sorted((one, other), key=len)
+    if len(shorter) < FEWEST_VALUE_CHARS or shorter not in longer:
+        return False
+    return shorter == longer or (ValueKind.ID in kinds and kinds <= _OF_SIGNS)
+
+
+def _kind_of(value: str) -> ValueKind:
+    if value in ("true", "false", "null"):
+        return ValueKind(value)
+    text = value.strip('"')
+    for kind, form in ((ValueKind.NUMBER, _NUMBER), (ValueKind.DATE, _DATE), (ValueKind.EMAIL, _EMAIL)):
+        if form.match(text):
+            return kind
+    if any(map(str.isdigit, text)) and len(text.split()) == 1:
+        return ValueKind.ID
+    return ValueKind.WORD if len(text.split()) == 1 else ValueKind.TEXT

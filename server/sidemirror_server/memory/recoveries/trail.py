@@ -1,0 +1,309 @@
+"""From a turn's entries to observations: which call failed, what was done then, and whether the next attempt worked.
+
+A fold: `begin` opens a turn, `apply` takes its events in the log's order, `told` notes advice, and `close` gives the
+observations that are complete once the turn has ended. A trail may go on with the session's next turn, so that a value
+for which the user was asked in between is seen; `end` gives what no attempt followed. Pure: nothing is read or kept
+elsewhere. What it holds is bounded.
+
+The rules (decision 046): an attempt is a call of the same tool and the same intent, by the same agent, begun after the
+failure was known and among the next six calls. What lies between is the move. An attempt belongs to one failure, the
+latest that it pursues. One that hides errors, or whose turn failed, repairs nothing.
+"""
+
+import re
+from functools import partial
+
+import msgspec
+
+from sidemirror_server.memory.kin.signature import error_signature
+from sidemirror_server.memory.recoveries.asked import Asked, asked, same_intent
+from sidemirror_server.memory.recoveries.changed import FEWEST_VALUE_CHARS, change
+from sidemirror_server.memory.recoveries.failed import reports_failure
+from sidemirror_server.memory.recoveries.observation import (
+    CameFrom,
+    Move,
+    MoveKind,
+    Observation,
+    Where,
+    follows,
+    observation_id,
+)
+from sidemirror_server.trace.event import Event, ToolCalled, ToolFailed, ToolReturned, TurnStarted, UserMessage
+from sidemirror_server.vocabulary.ids import EventId
+
+# Design: an attempt is among the next six calls.
+MOST_CALLS_BETWEEN = 6
+# Outcomes of turns that failed.
+_FAILED_OUTCOMES = frozenset(("failure", "error"))
+
+# What a trail holds. Chosen here: no agent has as many calls open, or failures that wait; a result is read at its
+# beginning, and what was told longer ago than this many texts is not looked up any more.
+_MOST_OPEN = 100
+_MOST_WAITING = 50
+_MOST_LOOKED_UP = 100
+_TEXT_CHARS = 8_000
+_MOST_TEXTS = 40
+
+_WORD = re.compile(r"[^\W_]\w*")
+
+
+class Done(msgspec.Struct, frozen=True):
+    """A call that has ended. `began` and `ended`: its places in the trail."""
+
+    event_id: EventId
+    agent: str
+    asked: Asked
+    began: int
+    ended: int
+    ended_us: int
+    began_us: int
+    text: str
+    failed: bool
+
+
+class _Open(msgspec.Struct, frozen=True):
+    event_id: EventId
+    agent: str
+    asked: Asked
+    began: int
+    began_us: int
+    polling: bool
+
+
+class _Waiting(msgspec.Struct):
+    """A failure that no attempt has followed so far. `after`: the calls that began since, and have ended."""
+
+    failure: Done
+    signature: str
+    where: Where
+    after: list[Done]
+    advised: str = ""
+    said: Move | None = None
+
+
+class _Text(msgspec.Struct, frozen=True):
+    place: int
+    is_users: bool
+    text: str
+
+
+class Failure(msgspec.Struct, frozen=True):
+    """A failing call, by the event id of the call, with its signature."""
+
+    failure_id: EventId
+    signature: str
+
+
+class Trail(msgspec.Struct):
+    """The state of the fold; start with `Trail()`."""
+
+    where: Where | None = None
+    place: int = 0
+    last_us: int = 0
+    open_calls: dict[str, _Open] = {}
+    waiting: list[_Waiting] = []
+    texts: list[_Text] = []
+    # Observations whose turn has not ended.
+    seen: list[Observation] = []
+    # Labels of the look-ups of this turn, each once.
+    looked_up: list[str] = []
+
+
+def begin(trail: Trail, where: Where) -> None:
+    """The next turn of the session begins."""
+    trail.where = where
+    trail.open_calls.clear()
+    trail.looked_up.clear()
+
+
+def told(trail: Trail, failure_id: str, recovery: str, said: Move) -> None:
+    """Advice was shown at a failure: the id of the recovery, and its move with the steps that were said. A failure that
+    waits no more is left as it is."""
+    for waiting in trail.waiting:
+        if waiting.failure.event_id == failure_id:
+            waiting.advised, waiting.said = recovery, said
+
+
+def apply(trail: Trail, event: Event) -> Failure | None:
+    """Takes the next event of the turn; returns the failure that it is, if it has a signature. Raises ValueError before
+    `begin`."""
+    if trail.where is None:
+        raise ValueError("a trail begins with a turn")
+    trail.place += 1
+    trail.last_us = event.at_us
+    match event.what:
+        case ToolCalled() as call:
+            _called(trail, event, call)
+        case ToolReturned(call_id=call_id, content=content, is_error=is_error):
+            return _ended(trail, event, call_id, content, failed=is_error or reports_failure(content))
+        case ToolFailed(call_id=call_id, error=error):
+            return _ended(trail, event, call_id, error, failed=True)
+        case TurnStarted(messages=messages, task=task):
+            for text in (task, *(message.content for message in messages if message.role == "user")):
+                _remember(trail, text, is_users=True)
+        case UserMessage(text=text):
+            _remember(trail, text, is_users=True)
+        case _:
+            pass
+    return None
+
+
+def close(trail: Trail, outcome: str) -> tuple[Observation, ...]:
+    """The turn ended with this outcome: its observations, the failure that was answered first before the others."""
+    failed = outcome in _FAILED_OUTCOMES
+    found = tuple(msgspec.structs.replace(one, worked=False) if failed else one for one in trail.seen)
+    trail.seen.clear()
+    return found
+
+
+def end(trail: Trail) -> tuple[Observation, ...]:
+    """The session goes no further: what the failures that still wait came to."""
+    found = tuple(_without_attempt(trail, waiting) for waiting in trail.waiting)
+    trail.waiting.clear()
+    return found
+
+
+def _called(trail: Trail, event: Event, call: ToolCalled) -> None:
+    call_id = call.call_id or event.event_id
+    what = asked(call.name, call.arguments)
+    if len(trail.open_calls) >= _MOST_OPEN:
+        trail.open_calls.pop(next(iter(trail.open_calls)))
+    trail.open_calls.pop(call_id, None)
+    trail.open_calls[call_id] = _Open(event.event_id, event.agent, what, trail.place, event.at_us, call.polling)
+
+
+def _ended(trail: Trail, event: Event, call_id: str, text: str, *, failed: bool) -> Failure | None:
+    call = _taken(trail, call_id, event.agent)
+    if call is None or call.polling:
+        return None
+    done = Done(
+        *(call.event_id, call.agent, call.asked, call.began, trail.place, event.at_us, call.began_us),
+        text=text[:_TEXT_CHARS],
+        failed=failed,
+    )
+    label = call.asked.label
+    if call.asked.reads and not failed and label not in trail.looked_up:
+        trail.looked_up.append(label)
+        del trail.looked_up[:-_MOST_LOOKED_UP]
+    _answer(trail, done)
+    _remember(trail, text, is_users=False)
+    signature = error_signature(call.asked.tool, text) if failed else ""
+    if not signature or trail.where is None:
+        return None
+    if len(trail.waiting) >= _MOST_WAITING:
+        trail.seen.append(_without_attempt(trail, trail.waiting.pop(0)))
+    trail.waiting.append(_Waiting(done, signature, trail.where, []))
+    return Failure(done.event_id, signature)
+
+
+def _taken(trail: Trail, call_id: str, agent: str) -> _Open | None:
+    """Removes and returns the call that ended: the one named, else the agent's last open call."""
+    if call_id:
+        return trail.open_calls.pop(call_id, None)
+    key = next((key for key, call in reversed(trail.open_calls.items()) if call.agent == agent), None)
+    return trail.open_calls.pop(key) if key is not None else None
+
+
+def _remember(trail: Trail, text: str, *, is_users: bool) -> None:
+    if text:
+        trail.texts.append(_Text(trail.place, is_users, text[:_TEXT_CHARS].casefold()))
+        del trail.texts[:-_MOST_TEXTS]
+
+
+def _answer(trail: Trail, done: Done) -> None:
+    """Finds the failure that a call answers, and gives up those that six calls have followed."""
+    later = [one for one in trail.waiting if one.failure.agent == done.agent and one.failure.ended < done.began]
+    served = next((one for one in reversed(later) if same_intent(one.failure.asked, done.asked)), None)
+    if served is not None:
+        trail.waiting.remove(served)
+        trail.seen.append(_with_attempt(trail, served, done))
+    for one in later:
+        if one is not served:
+            one.after.append(done)
+            if len(one.after) >= MOST_CALLS_BETWEEN:
+                trail.waiting.remove(one)
+                trail.seen.append(_without_attempt(trail, one))
+
+
+def _with_attempt(trail: Trail, waiting: _Waiting, attempt: Done) -> Observation:
+    between = [one for one in waiting.after if one.ended < attempt.began]
+    failure = waiting.failure
+    move = _move(trail, failure, between, attempt)
+    return Observation(
+        observation_id(waiting.where, failure.event_id),
+        waiting.where,
+        failure.event_id,
+        waiting.signature,
+        failure.asked.label,
+        move,
+        worked=not attempt.failed and not attempt.asked.suppresses,
+        at_us=attempt.ended_us,
+        informed=_is_informed(failure.asked, attempt.asked, between),
+        pause_ms=max(0, (attempt.began_us - failure.ended_us) // 1000),
+        advised=waiting.advised,
+        followed=waiting.said is not None and follows(waiting.said, move),
+        then=tuple(one.asked.label for one in (*waiting.after, attempt)),
+    )
+
+
+def _without_attempt(trail: Trail, waiting: _Waiting) -> Observation:
+    other = next((one.asked for one in waiting.after if one.asked.tool != waiting.failure.asked.tool), None)
+    are_tools = other is not None and other.is_json and waiting.failure.asked.is_json
+    move = Move(MoveKind.WENT_ON, (other.tool,), are_tools) if other else Move(MoveKind.STOPPED)
+    return Observation(
+        observation_id(waiting.where, waiting.failure.event_id),
+        waiting.where,
+        waiting.failure.event_id,
+        waiting.signature,
+        waiting.failure.asked.label,
+        move,
+        worked=False,
+        at_us=trail.last_us,
+        advised=waiting.advised,
+        followed=waiting.said is not None and follows(waiting.said, move),
+        then=tuple(one.asked.label for one in waiting.after),
+    )
+
+
+def _move(trail: Trail, failure: Done, between: list[Done], attempt: Done) -> Move:
+    if between:
+        return _looked_up(between)
+    before, now = failure.asked, attempt.asked
+    if before.text == now.text and before.values == now.values:
+        return Move(MoveKind.SENT_AGAIN)
+    return change(before, now, partial(_came_from, trail, failure, attempt)) if now.is_json else Move(MoveKind.CHANGED)
+
+
+def _looked_up(between: list[Done]) -> Move:
+    """The chain of look-ups, if there was nothing else; a look-up that failed told nothing and is left out."""
+    told = [one.asked for one in between if not one.failed]
+    are_tools = all(one.is_json for one in told)
+    can_be_named = are_tools or all(one.is_reviewed for one in told)
+    if not told or not can_be_named or not all(one.asked.reads for one in between):
+        return Move(MoveKind.OTHER)
+    return Move(MoveKind.LOOKED_UP, tuple(dict.fromkeys(one.label for one in told)), are_tools)
+
+
+def _came_from(trail: Trail, failure: Done, attempt: Done, value: str) -> CameFrom:
+    """Where a value stood, the user's texts before those of tools: what a user said is the user's."""
+    wanted = value.strip('"').casefold()
+    if len(wanted) < FEWEST_VALUE_CHARS:
+        return CameFrom.NOWHERE
+    told = [one for one in trail.texts if one.place < attempt.began and wanted in one.text]
+    if any(one.is_users for one in told):
+        after = all(one.place > failure.ended for one in told if one.is_users)
+        return CameFrom.USER_ASKED if after else CameFrom.USER
+    if any(one.place == failure.ended for one in told):
+        return CameFrom.ERROR
+    return CameFrom.RESULT if told else CameFrom.NOWHERE
+
+
+def _is_informed(before: Asked, now: Asked, between: list[Done]) -> bool:
+    """A new value of the attempt stands in the results between."""
+    results = "\n".join(one.text for one in between).casefold()
+    if now.is_json:
+        known = {value for _, value in before.values}
+        fresh = {value.strip('"').casefold() for _, value in now.values if value not in known}
+        return any(len(value) >= FEWEST_VALUE_CHARS and value in results for value in fresh)
+    fresh = {token for token in now.tokens - before.tokens if len(token) >= FEWEST_VALUE_CHARS}
+    return not fresh.isdisjoint(_WORD.findall(results))

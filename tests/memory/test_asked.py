@@ -1,0 +1,199 @@
+"""What a call asks for: verb, label, whether it reads, whether it hides its errors, and whether two pursue the same."""
+
+import json
+import time
+
+import pytest
+
+from sidemirror_server.memory.recoveries.asked import OTHER_TEXT, asked, same_intent
+from sidemirror_server.memory.recoveries.reviewed_lookups import LOOKUPS
+
+
+@pytest.mark.parametrize(
+    ("arguments", "verb", "label"),
+    [
+        ("find /srv -name x", "find", "find"),
+        ("cd /srv && find . -name x 2>/dev/null", "find", "find"),
+        ("cd /srv && ls -la | head -5", "ls", "ls"),
+        ("git status --short", "git", "git status"),
+        ("git push origin main", "git", "git"),
+        ("FOO=1 sudo make test", "make", "make"),
+        ("/usr/bin/grep -r x .", "grep", "grep"),
+        ("SELECT 1", "SELECT", "SELECT"),
+        ("desc users;", "DESCRIBE", "DESCRIBE"),
+        ("SHOW COLUMNS FROM users", "SHOW", "DESCRIBE"),
+        ("PRAGMA table_info(users)", "PRAGMA", "DESCRIBE"),
+        ("SELECT column_name FROM information_schema.columns WHERE table_name = 'users'", "SELECT", "DESCRIBE"),
+        ("PRAGMA table_info('users')", "PRAGMA", "DESCRIBE"),
+        (".tables", ".TABLES", "SHOW TABLES"),
+        ("execute[SHOW TABLES]", "SHOW", "SHOW TABLES"),
+        ("```SQL\nSHOW TABLES\n```", "SHOW", "SHOW TABLES"),
+        ('{"command": "git log -3", "timeout": 10}', "git", "git log"),
+        ('{"query": "show tables"}', "SHOW", "SHOW TABLES"),
+        ("It seems that the file is missing.", "<text>", "<text>"),
+    ],
+)
+def test_verb_and_label(arguments: str, verb: str, label: str) -> None:
+    found = asked("run", arguments)
+    assert (found.verb, found.label, found.is_json) == (verb, label, False)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "find . -delete",
+        "find . -exec rm {} +",
+        "ls > files.txt",
+        "ls; rm -rf x",
+        "ls && rm x",
+        "ls | xargs rm",
+        "ls | sh",
+        "ls | sort -uo names",
+        "cat $(ls)",
+        "cat `ls`",
+        "cat <(curl x)",
+        "git branch --list -D main",
+        "kubectl get secrets",
+        "kubectl get pods,secret/db",
+        "SELECT pg_terminate_backend(pid) FROM pg_tables",
+        "SELECT table_name FROM information_schema.tables WHERE 1 = pg_sleep(9)",
+        "EXPLAIN ANALYZE DELETE FROM users",
+        "find hotels in Paris",
+        "tail -f log",
+        "ls\nrm x",
+        "head -3 x | tee y",
+        "git status & rm x",
+        "SHOW TABLES; DROP TABLE users",
+        "SHOW TABLES FROM shop; DROP TABLE users",
+        "EXPLAIN users; DELETE FROM users",
+        "SELECT * FROM users INTO OUTFILE 'x'",
+    ],
+)
+def test_what_might_change_something_is_no_look_up(command: str) -> None:
+    found = asked("run", command)
+    assert not found.reads
+    assert not found.is_reviewed
+
+
+@pytest.mark.parametrize("name", sorted(LOOKUPS))
+def test_every_reviewed_look_up_is_recognised_and_has_a_source(name: str) -> None:
+    command = {"DESCRIBE": "DESCRIBE users", "SHOW INDEX": "SHOW INDEX FROM users"}.get(name, name)
+    found = asked("run", command)
+    assert (found.label, found.reads, found.is_reviewed) == (name, True, True)
+    assert LOOKUPS[name].source
+
+
+@pytest.mark.parametrize(
+    ("tool", "reads"),
+    [
+        ("get_order", True),
+        ("shop__list-orders", True),
+        ("shop.findUser", True),
+        ("listing_delete", False),
+        ("cancel_order", False),
+        ("check_in_passenger", False),
+        ("getaway", False),
+    ],
+)
+def test_a_tool_reads_by_its_name(tool: str, reads: bool) -> None:
+    assert asked(tool, "{}").reads is reads
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        "grep x y 2>/dev/null",
+        "make || true",
+        "make || echo failed",
+        "git commit --no-verify -m x",
+        "curl -s -k https://x",
+        "set +e; make",
+        "rm --force x",
+        "INSERT IGNORE INTO t VALUES (1)",
+        "DROP TABLE IF EXISTS t",
+        "python3 -c 'try: x()\nexcept Exception: pass'",
+        '{"id": 1, "options": {"ignore_errors": true}}',
+        '{"id": 1, "skip_validation": true}',
+    ],
+)
+def test_an_error_is_hidden(arguments: str) -> None:
+    assert asked("run", arguments).suppresses
+
+
+@pytest.mark.parametrize("arguments", ["make test", '{"id": 1, "force_colour": false}', "SELECT a FROM b", "cat a > b"])
+def test_no_error_is_hidden(arguments: str) -> None:
+    assert not asked("run", arguments).suppresses
+
+
+@pytest.mark.parametrize(
+    ("failed", "later", "same"),
+    [
+        ("find /a -name b -type f", "find /a -type f", True),
+        ("find /a -name b -type f", "find /a -x f", True),
+        ("find /a -name b -type f", "find /a -x y", False),
+        ("find /a -name b", "mkdir /a && find /a -name b", False),
+        ("SELECT name FROM users", "select name from user", True),
+        ("SELECT name FROM users", "SHOW TABLES", False),
+        ('{"a": 1}', '{"b": 2}', True),
+        ('{"a": 1}', "ls", False),
+    ],
+)
+def test_same_intent(failed: str, later: str, same: bool) -> None:
+    assert same_intent(asked("run", failed), asked("run", later)) is same
+
+
+def test_another_tool_is_another_intent() -> None:
+    assert not same_intent(asked("bash", "ls a"), asked("shell", "ls a"))
+
+
+@pytest.mark.parametrize("command", ["cd /srv && find . -name x 2>/dev/null", "ls -la 2>&1 | sort | head -5"])
+def test_a_look_up_may_stand_in_a_folder_be_quiet_and_be_cut(command: str) -> None:
+    assert asked("run", command).is_reviewed
+
+
+@pytest.mark.parametrize(
+    "arguments", ['{"command": "view", "path": "a.py"}', '{"query": "find hotels"}', '{"query": "ls"}', '{"sql": 1}']
+)
+def test_a_text_that_is_no_command_is_an_argument(arguments: str) -> None:
+    found = asked("tool", arguments)
+    assert (found.is_json, found.label) == (True, "tool")
+
+
+def test_a_key_that_is_data_is_not_kept() -> None:
+    found = asked("book", '{"mia@a.example": 1, "card_4421": {"b": 2}}')
+    assert found.values == (("?", "1"), ("?.b", "2"))
+
+
+@pytest.mark.parametrize("text", ["mia_li_3668", "antic", "example.com is down", "./deploy-to-acme.sh now", ".mia_li"])
+def test_a_word_that_is_no_known_program_is_not_kept(text: str) -> None:
+    assert asked("lookup", text).label == OTHER_TEXT
+
+
+def test_long_arguments_are_compared_and_not_read() -> None:
+    one, other = (asked("write", f'{{"path": "a", "text": "{"x" * 20_000}{end}"}}') for end in "ab")
+    assert one.is_json
+    assert [path for path, _ in one.values] == ["?"]
+    assert len(one.values[0][1]) == 32
+    assert one.values != other.values
+
+
+def test_leaves_have_paths_without_places() -> None:
+    found = asked("book", json.dumps({"a": [{"b": 1}, {"b": "x"}], "c": {}, "d": None}))
+    assert found.values == (("a[].b", '"x"'), ("a[].b", "1"), ("c", "{}"), ("d", "null"))
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        '{"a":' * 900 + "1" + "}" * 900,
+        "curl " * 20_000,
+        "```" * 9_000,
+        "cd a && " * 5_000,
+        "select from " * 5_000,
+        "[" * 50_000,
+    ],
+)
+def test_hostile_arguments_take_no_time(arguments: str) -> None:
+    began = time.perf_counter()
+    asked("run", arguments)
+    assert time.perf_counter() - began < 1.0

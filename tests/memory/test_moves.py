@@ -1,0 +1,250 @@
+"""Which moves may be told: each gate at its limit, what a change of the world does, and what cannot be planted."""
+
+import pytest
+from msgspec import structs
+
+from sidemirror_server.memory.recoveries.moves import (
+    Tally,
+    counted,
+    is_silent,
+    recovery_of,
+    unchanged_never_worked,
+)
+from sidemirror_server.memory.recoveries.observation import (
+    CameFrom,
+    Move,
+    MoveKind,
+    Observation,
+    ValueKind,
+    recovery_id,
+)
+from tests.memory.trails import BLIND, HOUR_US, SHOW_TABLES, SIGNATURE, row, where
+
+AGAIN = Move(MoveKind.SENT_AGAIN)
+EMAIL = Move(MoveKind.CHANGED, ("email",), True, ValueKind.EMAIL, CameFrom.USER_ASKED)
+TRANSFER = Move(MoveKind.WENT_ON, ("transfer",), True)
+BOTH = Move(MoveKind.LOOKED_UP, ("SHOW TABLES", "DESCRIBE"))
+OWN = recovery_id(SIGNATURE, SHOW_TABLES)
+
+
+def rows(*outcomes: bool, move: Move = SHOW_TABLES, start: int = 1, signature: str = SIGNATURE) -> list[Observation]:
+    return [row(start + at, move, worked=worked, signature=signature) for at, worked in enumerate(outcomes)]
+
+
+def test_five_tries_are_enough_and_four_are_not() -> None:
+    assert recovery_of(SIGNATURE, rows(*[True] * 4)) is None
+    found = recovery_of(SIGNATURE, rows(*[True] * 5))
+    assert found is not None
+    assert (found.move, found.told, found.otherwise) == (SHOW_TABLES, Tally(5, 5), Tally())
+
+
+@pytest.mark.parametrize(("worked", "tries", "told"), [(10, 20, False), (11, 20, True), (3, 5, False), (4, 5, True)])
+def test_the_lower_bound(worked: int, tries: int, told: bool) -> None:
+    """10 of 20 has the lower bound .299, 11 of 20 .342, 3 of 5 .231, 4 of 5 .376."""
+    outcomes = [True] * worked + [False] * (tries - worked)
+    assert (recovery_of(SIGNATURE, rows(*outcomes)) is not None) is told
+
+
+def test_only_the_last_twenty_tries_count_for_the_gate() -> None:
+    assert recovery_of(SIGNATURE, rows(*[False] * 100, *[True] * 20)) is not None
+    assert recovery_of(SIGNATURE, rows(*[True] * 100, *[False] * 9)) is not None
+    assert recovery_of(SIGNATURE, rows(*[True] * 100, *[False] * 10)) is None
+
+
+def test_what_worked_less_often_lately_is_told_as_it_is_now() -> None:
+    found = recovery_of(SIGNATURE, rows(*[True] * 100, *[False] * 9))
+    assert found is not None
+    assert found.told == Tally(20, 11)
+
+
+@pytest.mark.parametrize(("blind_worked", "told"), [(2, True), (3, False)])
+def test_it_must_lie_above_every_other_moves_rate(blind_worked: int, told: bool) -> None:
+    """5 of 5 has the lower bound .566; the other move has 2 or 3 of 5."""
+    blind = [row(100 + at, BLIND, worked=at < blind_worked) for at in range(5)]
+    assert (recovery_of(SIGNATURE, [*rows(*[True] * 5), *blind]) is not None) is told
+
+
+def test_blind_retry_that_is_as_good_is_not_beaten() -> None:
+    assert recovery_of(SIGNATURE, [*rows(*[True] * 9, False), *rows(*[True] * 9, False, move=AGAIN, start=50)]) is None
+
+
+def test_another_move_with_few_tries_bars_nothing() -> None:
+    assert recovery_of(SIGNATURE, [*rows(*[True] * 5), *rows(*[True] * 4, move=BLIND, start=50)]) is not None
+
+
+def test_look_ups_of_which_one_contains_the_other_do_not_bar_each_other() -> None:
+    short = rows(*[True] * 12, *[False] * 8)
+    long = rows(*[True] * 16, *[False] * 4, move=BOTH, start=50)
+    found = recovery_of(SIGNATURE, [*short, *long])
+    assert found is not None
+    assert (found.move, found.told, found.otherwise) == (BOTH, Tally(20, 16), Tally(20, 12))
+
+
+def test_who_did_more_did_not_go_without() -> None:
+    found = recovery_of(SIGNATURE, [*rows(*[True] * 5), *rows(True, False, move=BOTH, start=50)])
+    assert found is not None
+    assert (found.move, found.otherwise) == (SHOW_TABLES, Tally())
+
+
+def test_a_look_up_must_have_brought_a_value_in_two_sessions() -> None:
+    tries = [row(at, informed=at < 1) for at in range(5)]
+    assert recovery_of(SIGNATURE, tries) is None
+    assert recovery_of(SIGNATURE, [row(at, informed=at < 2) for at in range(5)]) is not None
+
+
+def test_other_moves_are_never_told() -> None:
+    for move in (Move(MoveKind.OTHER), BLIND, Move(MoveKind.CHANGED, ("a", "b"), True)):
+        assert recovery_of(SIGNATURE, rows(*[True] * 50, move=move)) is None
+
+
+def test_a_write_that_fakes_the_repair_silences_and_is_not_told() -> None:
+    assert (
+        recovery_of(SIGNATURE, [*rows(*[True] * 9, False), *rows(*[True] * 20, move=Move(MoveKind.OTHER), start=50)])
+        is None
+    )
+
+
+def test_sent_again_with_its_usual_pause() -> None:
+    tries = [row(at, AGAIN, worked=at < 14, pause_ms=at * 100) for at in range(20)]
+    found = recovery_of(SIGNATURE, tries)
+    assert found is not None
+    assert (found.told, found.pause_ms) == (Tally(20, 14), 700)
+
+
+def test_sent_again_needs_a_rate_of_a_half() -> None:
+    assert recovery_of(SIGNATURE, rows(*[True] * 11, *[False] * 9, move=AGAIN)) is not None
+    assert recovery_of(SIGNATURE, rows(*[True] * 49, *[False] * 51, move=AGAIN)) is None
+
+
+def test_a_changed_argument() -> None:
+    user = "find_user|not_found|absent user"
+    assert recovery_of(user, rows(*[True] * 5, move=EMAIL, signature=user)) is not None
+    for category in ("network", "timeout", "rate_limit"):
+        passing = f"find_user|{category}|x"
+        assert recovery_of(passing, rows(*[True] * 9, move=EMAIL, signature=passing)) is None
+
+
+def test_a_changed_argument_must_have_worked_in_two_sessions() -> None:
+    once = [row(at, EMAIL) for at in range(5)]
+    assert recovery_of(SIGNATURE, once) is not None
+    assert recovery_of(SIGNATURE, [structs.replace(one, where=where(1, f"token {one.at_us}")) for one in once]) is None
+
+
+@pytest.mark.parametrize(("runs", "gone", "told"), [(8, 3, True), (7, 7, False), (8, 2, False)])
+def test_what_was_gone_on_with(runs: int, gone: int, told: bool) -> None:
+    tries = [row(at, TRANSFER if at < gone else Move(MoveKind.STOPPED), worked=False) for at in range(runs)]
+    found = recovery_of(SIGNATURE, tries)
+    assert (found is not None) is told
+    if found is not None:
+        assert found.told == Tally(runs, gone)
+
+
+def test_nothing_is_gone_on_with_where_something_worked() -> None:
+    tries = [row(at, TRANSFER, worked=False) for at in range(12)]
+    assert recovery_of(SIGNATURE, [*tries, row(20, BLIND)]) is None
+
+
+def test_unchanged_never_worked() -> None:
+    assert unchanged_never_worked(rows(*[False] * 19, move=AGAIN)) is None
+    assert unchanged_never_worked(rows(*[False] * 20, move=AGAIN)) == Tally(20, 0)
+    assert unchanged_never_worked(rows(*[False] * 19, True, move=AGAIN)) is None
+
+
+# Who teaches
+
+
+def test_one_identity_counts_twice_a_day_for_a_move() -> None:
+    tries = [row(at, identity="one token", at_us=at * 1_000_000) for at in range(20)]
+    assert len(counted(tries)) == 2
+    assert recovery_of(SIGNATURE, tries) is None
+    assert len(counted([*tries, *[row(100 + at, identity=f"{at}") for at in range(3)]])) == 5
+
+
+def test_planted_successes_are_not_told() -> None:
+    """Two of two identities, and any number of one identity in two days."""
+    assert recovery_of(SIGNATURE, rows(True, True)) is None
+    planted = [row(at, identity="one token", at_us=at * HOUR_US) for at in range(48)]
+    assert recovery_of(SIGNATURE, planted) is None
+
+
+def test_a_failure_counts_once() -> None:
+    assert len(counted([row(1), row(1)])) == 1
+
+
+def test_what_was_erased_counts_no_more() -> None:
+    tries = rows(*[True] * 5)
+    assert recovery_of(SIGNATURE, tries[1:]) is None
+
+
+# After advice
+
+
+def advised(start: int, *outcomes: bool, followed: bool = True, identity: str = "") -> list[Observation]:
+    return [
+        row(
+            start + at,
+            SHOW_TABLES if followed else BLIND,
+            worked=worked,
+            advised=OWN,
+            followed=followed,
+            identity=identity,
+        )
+        for at, worked in enumerate(outcomes)
+    ]
+
+
+def test_successes_after_advice_raise_nothing() -> None:
+    assert recovery_of(SIGNATURE, [*rows(*[True] * 4), *advised(50, *[True] * 20)]) is None
+    found = recovery_of(SIGNATURE, [*rows(*[True] * 5), *advised(50, *[True] * 20)])
+    assert found is not None
+    assert found.told == Tally(5, 5)
+
+
+def test_successes_after_advice_do_not_lift_it_over_the_bound() -> None:
+    assert recovery_of(SIGNATURE, [*rows(*[True, False] * 10), *advised(50, *[True] * 10)]) is None
+
+
+def test_failures_after_advice_lower_it() -> None:
+    mixed = [outcome for _ in range(10) for outcome in (False, True)]
+    assert recovery_of(SIGNATURE, [*rows(*[True] * 20), *advised(50, *mixed)]) is None
+
+
+def test_two_failures_in_succession_suspend_it() -> None:
+    known = rows(*[True] * 20)
+    assert recovery_of(SIGNATURE, [*known, *advised(50, False)]) is not None
+    assert recovery_of(SIGNATURE, [*known, *advised(50, False, True, False)]) is not None
+    assert recovery_of(SIGNATURE, [*known, *advised(50, False, False)]) is None
+    assert recovery_of(SIGNATURE, [*known, *advised(50, False, False, True, True, True)]) is None
+
+
+def test_two_failures_of_one_identity_on_one_day_suspend_it() -> None:
+    known = [*rows(*[True] * 20), *[row(60 + at, identity="one", at_us=2_000 * HOUR_US + at) for at in range(2)]]
+    failed = [
+        row(90 + at, worked=False, advised=OWN, followed=True, identity="one", at_us=2_001 * HOUR_US + at)
+        for at in range(2)
+    ]
+    assert recovery_of(SIGNATURE, [*known, *failed]) is None
+
+
+def test_it_comes_back_when_tries_without_advice_pass_again() -> None:
+    suspended = [*rows(*[True] * 20), *advised(50, False, False)]
+    assert recovery_of(SIGNATURE, [*suspended, *rows(*[True] * 4, start=60)]) is None
+    found = recovery_of(SIGNATURE, [*suspended, *rows(*[True] * 5, start=60)])
+    assert found is not None
+    assert found.told == Tally(5, 5)
+
+
+def test_what_else_was_done_after_advice_counts_for_nothing() -> None:
+    known = rows(*[True] * 5)
+    told = recovery_of(SIGNATURE, known)
+    assert told is not None
+    for worked in (True, False):
+        assert recovery_of(SIGNATURE, [*known, *advised(50, *[worked] * 20, followed=False)]) == told
+
+
+def test_one_in_ten_stays_silent() -> None:
+    found = recovery_of(SIGNATURE, rows(*[True] * 5))
+    assert found is not None
+    silent = [is_silent(f"receipt {number}", found) for number in range(10_000)]
+    assert 900 < sum(silent) < 1_100
+    assert silent == [is_silent(f"receipt {number}", found) for number in range(10_000)]

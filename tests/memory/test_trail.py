@@ -1,0 +1,272 @@
+"""From events to observations: attempts, moves, outcomes, and what a trail holds."""
+
+import pytest
+
+from sidemirror_server.memory.recoveries.observation import CameFrom, Move, MoveKind, Observation, ValueKind
+from sidemirror_server.memory.recoveries.trail import Trail, apply, begin, close, end, told
+from sidemirror_server.trace.event import ToolCalled, ToolFailed, ToolReturned
+from tests.memory.trails import (
+    MISSING_TABLE,
+    SHOW_TABLES,
+    SIGNATURE,
+    Call,
+    User,
+    event,
+    lived,
+    observed,
+    sql,
+    sql_failed,
+    where,
+)
+
+TABLES = sql("SHOW TABLES", "[('customers',), ('orders',)]")
+COLUMNS = sql("DESCRIBE customers", "[('id',), ('full_name',)]")
+REPAIRED = sql("SELECT name FROM customers", "[('Mia',)]")
+
+
+def only(*happened: Call | User, outcome: str = "success") -> Observation:
+    found = observed(*happened, outcome=outcome)
+    assert len(found) == 1
+    return found[0]
+
+
+def test_a_look_up_that_brought_the_new_value() -> None:
+    found = only(sql_failed(), TABLES, COLUMNS, REPAIRED)
+    assert found.signature == SIGNATURE
+    assert found.move == Move(MoveKind.LOOKED_UP, ("SHOW TABLES", "DESCRIBE"))
+    assert (found.worked, found.informed, found.label) == (True, True, "SELECT")
+    assert found.then == ("SHOW TABLES", "DESCRIBE", "SELECT")
+
+
+def test_a_look_up_whose_result_was_not_used() -> None:
+    found = only(sql_failed(), TABLES, sql("SELECT name FROM people"))
+    assert (found.move, found.worked, found.informed) == (SHOW_TABLES, True, False)
+
+
+def test_a_look_up_that_failed_told_nothing() -> None:
+    failed = sql_failed("DESCRIBE users")
+    assert observed(sql_failed(), failed, TABLES, REPAIRED)[0].move == SHOW_TABLES
+
+
+@pytest.mark.parametrize(
+    ("between", "kind"),
+    [
+        ((), MoveKind.CHANGED),
+        ((sql("CREATE TABLE users (name text)"),), MoveKind.OTHER),
+        ((TABLES, sql("CREATE TABLE users (name text)")), MoveKind.OTHER),
+        ((sql("SELECT 1"),), MoveKind.OTHER),
+        ((sql_failed("DESCRIBE a", "denied"),), MoveKind.OTHER),
+        ((Call("other", "{}"),), MoveKind.OTHER),
+        ((Call("get_schema", "{}"),), MoveKind.LOOKED_UP),
+    ],
+)
+def test_what_lies_between_is_the_move(between: tuple[Call, ...], kind: MoveKind) -> None:
+    found = next(one for one in observed(sql_failed(), *between, REPAIRED) if one.signature == SIGNATURE)
+    assert (found.move.kind, found.worked) == (kind, True)
+
+
+def test_sent_again() -> None:
+    found = only(sql_failed(), sql("SELECT  name FROM users".replace("  ", " ")))
+    assert (found.move, found.worked, found.pause_ms) == (Move(MoveKind.SENT_AGAIN), True, 1000)
+
+
+def test_an_attempt_is_among_the_next_six_calls() -> None:
+    found = only(sql_failed(), *[TABLES] * 5, REPAIRED)
+    assert (found.move, found.worked) == (SHOW_TABLES, True)
+    found = only(sql_failed(), *[TABLES] * 6, REPAIRED)
+    assert (found.move.kind, found.worked) == (MoveKind.STOPPED, False)
+
+
+def test_another_intent_is_no_attempt() -> None:
+    assert only(sql_failed(), sql("SELECT 1")).move.kind is MoveKind.STOPPED
+    assert only(sql_failed(), sql("DELETE FROM users WHERE name = ''")).move.kind is MoveKind.STOPPED
+
+
+def test_one_success_serves_one_failure() -> None:
+    found = observed(sql_failed(), sql_failed(), REPAIRED)
+    assert [(one.move.kind, one.worked) for one in found] == [(MoveKind.SENT_AGAIN, False), (MoveKind.CHANGED, True)]
+
+
+def _called(trail: Trail, *ids: str) -> None:
+    for name in ids:
+        apply(trail, event(name, 0, ToolCalled(name, "sql", "SELECT name FROM users")))
+
+
+def test_a_parallel_sibling_is_no_attempt() -> None:
+    trail = Trail()
+    begin(trail, where())
+    _called(trail, "a", "b")
+    apply(trail, event("ar", 0, ToolFailed("a", MISSING_TABLE)))
+    apply(trail, event("br", 0, ToolReturned("b", "[]")))
+    assert close(trail, "success") == ()
+    assert [one.move.kind for one in end(trail)] == [MoveKind.STOPPED]
+
+
+def test_of_two_failed_siblings_one_success_serves_the_later() -> None:
+    trail = Trail()
+    begin(trail, where())
+    _called(trail, "a", "b")
+    apply(trail, event("ar", 0, ToolFailed("a", MISSING_TABLE)))
+    apply(trail, event("br", 0, ToolFailed("b", MISSING_TABLE)))
+    _called(trail, "c")
+    apply(trail, event("cr", 0, ToolReturned("c", "[]")))
+    assert [(one.failure_id, one.worked) for one in close(trail, "success")] == [("b", True)]
+    assert [(one.failure_id, one.worked) for one in end(trail)] == [("a", False)]
+
+
+def test_another_agents_call_is_no_attempt() -> None:
+    found = only(sql_failed(), REPAIRED._replace(agent="other"))
+    assert (found.move.kind, found.worked) == (MoveKind.STOPPED, False)
+
+
+def test_polling_calls_are_no_attempts() -> None:
+    trail = Trail()
+    begin(trail, where())
+    lived(trail, sql_failed())
+    apply(trail, event("p", 0, ToolCalled("p", "sql", "SELECT name FROM users", polling=True)))
+    apply(trail, event("pr", 0, ToolReturned("", "[]")))
+    assert close(trail, "success") == ()
+    assert len(trail.waiting) == 1
+
+
+def test_an_attempt_that_hides_errors_repairs_nothing() -> None:
+    failed = Call(
+        "bash", "cat /etc/shop/users.toml", "cat: /etc/shop/users.toml: No such file or directory", failed=True
+    )
+    found = only(failed, Call("bash", "cat /etc/shop/users.toml 2>/dev/null || true", ""))
+    assert not found.worked
+
+
+@pytest.mark.parametrize(("outcome", "worked"), [("success", True), ("", True), ("timeout", True), ("partial", True)])
+def test_an_attempt_of_a_turn_that_did_not_fail(outcome: str, worked: bool) -> None:
+    assert only(sql_failed(), TABLES, REPAIRED, outcome=outcome).worked is worked
+
+
+@pytest.mark.parametrize("outcome", ["failure", "error"])
+def test_an_attempt_of_a_turn_that_failed_repairs_nothing(outcome: str) -> None:
+    assert not only(sql_failed(), TABLES, REPAIRED, outcome=outcome).worked
+
+
+def test_a_failure_that_the_tool_does_not_mark() -> None:
+    found = only(sql("SELECT name FROM users", f"Error: {MISSING_TABLE}"), TABLES, REPAIRED)
+    assert (found.signature, found.worked) == (SIGNATURE, True)
+
+
+def test_an_error_that_says_nothing_is_not_observed() -> None:
+    assert observed(sql_failed(error="An error occurred while running the tool."), TABLES, REPAIRED) == ()
+
+
+# JSON arguments
+
+
+def find(email: str, result: str = "found", failed: bool = False) -> Call:
+    return Call("find_user", f'{{"email": "{email}"}}', result, failed)
+
+
+NOT_FOUND = find("mia@a.example", "Error: user not found", failed=True)
+
+
+def test_a_value_that_the_user_gave_when_asked() -> None:
+    found = only(NOT_FOUND, User("it is mia@b.example"), find("mia@b.example"))
+    assert found.move == Move(MoveKind.CHANGED, ("email",), True, ValueKind.EMAIL, CameFrom.USER_ASKED)
+
+
+def test_a_value_that_the_user_had_given() -> None:
+    found = only(User("mia@b.example, or mia@a.example"), NOT_FOUND, find("mia@b.example"))
+    assert found.move.came_from is CameFrom.USER
+
+
+def book(arguments: str, result: str = "booked", failed: bool = False) -> Call:
+    return Call("book", arguments, result, failed)
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "steps", "value", "came_from"),
+    [
+        ('{"user": "x77"}', '{"user_id": "x77"}', ("user", "user_id"), ValueKind.RENAMED, None),
+        ('{"user": "x", "a": 1}', '{"user_id": "x", "a": 2}', ("a", "user", "user_id"), None, None),
+        ('{"id": "77812"}', '{"id": "ORD-77812"}', ("id",), ValueKind.REFORMATTED, None),
+        ('{"id": "W77", "a": 1}', '{"id": "W77"}', ("a",), ValueKind.REMOVED, None),
+        ('{"id": "W77"}', '{"id": "#W77"}', ("id",), ValueKind.REFORMATTED, None),
+        ('{"id": "a"}', '{"id": "a7"}', ("id",), ValueKind.ID, CameFrom.NOWHERE),
+        ('{"n": "100"}', '{"n": 100}', ("n",), ValueKind.REFORMATTED, None),
+        ('{"n": 100}', '{"n": 1000}', ("n",), ValueKind.NUMBER, CameFrom.NOWHERE),
+        ('{"id": 1}', '{"id": 1, "all": true}', ("all",), ValueKind.TRUE, CameFrom.NOWHERE),
+        ('{"kind": "gold"}', '{"kind": "economy"}', ("kind",), ValueKind.WORD, CameFrom.ERROR),
+        ('{"kind": "gold"}', '{"kind": "W4711"}', ("kind",), ValueKind.ID, CameFrom.RESULT),
+        ('{"on": "x"}', '{"on": "2026-11-22"}', ("on",), ValueKind.DATE, CameFrom.NOWHERE),
+        ('{"a": [{"b": 1}]}', '{"a": [{"b": 27}]}', ("a[].b",), ValueKind.NUMBER, CameFrom.NOWHERE),
+        ('{"a": 1, "b": 2}', '{"a": 3, "b": 4}', ("a", "b"), None, None),
+    ],
+)
+def test_what_changed(
+    before: str, now: str, steps: tuple[str, ...], value: ValueKind | None, came_from: CameFrom | None
+) -> None:
+    earlier = Call("list_orders", "{}", "W4711")
+    found = only(earlier, book(before, "Error: kind must be economy", failed=True), book(now))
+    assert found.move == Move(MoveKind.CHANGED, steps, True, value, came_from)
+
+
+def test_what_was_gone_on_with() -> None:
+    found = only(NOT_FOUND, Call("transfer", '{"to": "a person"}'))
+    assert (found.move, found.worked) == (Move(MoveKind.WENT_ON, ("transfer",), True), False)
+
+
+# A trail over time
+
+
+def test_a_trail_goes_on_with_the_next_turn() -> None:
+    trail = Trail()
+    begin(trail, where(1))
+    lived(trail, NOT_FOUND)
+    assert close(trail, "success") == ()
+    begin(trail, where(2))
+    lived(trail, User("mia@b.example"), find("mia@b.example"))
+    (found,) = close(trail, "success")
+    assert found.move.came_from is CameFrom.USER_ASKED
+    assert found.where == where(1)
+
+
+def test_advice_and_whether_it_was_followed() -> None:
+    for said, followed in ((SHOW_TABLES, True), (Move(MoveKind.LOOKED_UP, ("DESCRIBE",)), False)):
+        trail = Trail()
+        begin(trail, where())
+        lived(trail, sql_failed())
+        told(trail, trail.waiting[0].failure.event_id, "recovery", said)
+        lived(trail, TABLES, REPAIRED)
+        (found,) = close(trail, "success")
+        assert (found.advised, found.followed) == ("recovery", followed)
+
+
+def test_a_failure_is_told_as_it_happens() -> None:
+    trail = Trail()
+    begin(trail, where())
+    lived(trail, TABLES)
+    apply(trail, event("c", 0, ToolCalled("c", "sql", "SELECT name FROM users")))
+    failure = apply(trail, event("r", 0, ToolFailed("c", MISSING_TABLE)))
+    assert failure is not None
+    assert (failure.failure_id, failure.signature, trail.looked_up) == ("c", SIGNATURE, ["SHOW TABLES"])
+
+
+def test_the_same_failure_has_the_same_id() -> None:
+    once, again = only(sql_failed(), REPAIRED), only(sql_failed(), REPAIRED)
+    assert once.observation_id == again.observation_id
+    assert observed(sql_failed(), REPAIRED, number=2)[0].observation_id != once.observation_id
+
+
+def test_a_trail_stays_bounded() -> None:
+    trail = Trail()
+    begin(trail, where())
+    for number in range(300):
+        name = f"f{number}"
+        apply(trail, event(name, 0, ToolCalled(name, f"tool{number}", "{}"), agent=f"agent {number}"))
+        apply(trail, event(f"{name}r", 0, ToolFailed(name, "Error: no such order " + "x" * 20_000), f"agent {number}"))
+        apply(trail, event(f"o{number}", 0, ToolCalled(f"o{number}", "get_order", "{}")))
+    assert (len(trail.waiting), len(trail.open_calls), len(trail.texts)) == (50, 100, 40)
+    assert max(len(one.text) for one in trail.texts) == 8_000
+    assert len(trail.seen) == 250
+
+
+def test_a_trail_needs_a_turn() -> None:
+    with pytest.raises(ValueError, match="begins with a turn"):
+        apply(Trail(), event("a", 0, ToolCalled("a", "sql")))
