@@ -210,14 +210,20 @@ def test_a_hostile_text_of_the_largest_size_takes_linear_time(unit: str) -> None
 )
 def test_lines_that_may_all_be_one_token_are_joined_a_few_times(unit: str, monkeypatch: pytest.MonkeyPatch) -> None:
     searched = 0
-    spans_of = redaction._spans_of
+    spans_of, spans_about = redaction._spans_of, redaction._spans_about
 
     def counted(joined: str) -> list[tuple[int, int, str]]:
         nonlocal searched
         searched += len(joined)
         return spans_of(joined)
 
+    def counted_about(joined: str, at: int) -> list[tuple[int, int, str]]:
+        nonlocal searched
+        searched += len(joined)
+        return spans_about(joined, at)
+
     monkeypatch.setattr(redaction, "_spans_of", counted)
+    monkeypatch.setattr(redaction, "_spans_about", counted_about)
     text = unit * (16 * 1024 // len(unit))
     secret_spans(text)
     assert searched < 16 * len(text)

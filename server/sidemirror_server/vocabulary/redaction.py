@@ -124,35 +124,42 @@ def _joined(text: str, end: int) -> Span | None:
     # An escaped break stays, because its n may also be the first letter of a token, as in `\\npm_…`.
     begin = max(begin, text.rfind("\\n", begin, end))
     joined, found = text[begin:end], None
-    known: list[Span] | None = None  # the spans of `joined`, where they were searched for
     for _ in range(_MOST_LINES):
         wrap = patterns.WRAP.match(text, end)
         rest = patterns.GOES_ON.match(text, wrap.end()) if wrap else None
         joint = len(joined)
         if rest is None or not (_DIGIT.search(joined, max(0, joint - 40)) or _DIGIT.search(rest[0])):
             break
-        before, before_spans = joined, known
-        joined += rest[0]
-        known = _spans_of(joined)
-        spans = [one for one in known if joint < one[1]]
+        first, joined = joined, joined + rest[0]
+        spans = [one for one in _spans_about(joined, joint) if joint < one[1]]
         if spans and spans[0][0] >= joint:  # keep only what the first line helps to recognise
             alone = {(joint + begun, joint + ended, kind) for begun, ended, kind in _spans_of(rest[0])}
             spans = [one for one in spans if one not in alone]
         if not spans:
             break
         start, last, kind = spans[0]
-        looks_alike = joined[last : last + 1] not in _SETS and patterns.RANDOM.match(joined, joint, last)
-        if not looks_alike and any(one[1] == joint for one in before_spans or _spans_of(before)):
+        if (joined[last : last + 1] in _SETS or not patterns.RANDOM.match(joined, joint, last)) and any(
+            one[1] == joint for one in _spans_of(first)
+        ):
             break
         end = rest.start() + last - joint
-        first = begin + start if start < joint else rest.start() + start - joint
-        found = (found[0] if found else first), end, kind
+        begun = begin + start if start < joint else rest.start() + start - joint
+        found = (found[0] if found else begun), end, kind
         if last < len(joined):
             break
     return found
 
 
 def _spans_of(text: str) -> list[Span]:
-    plain = text.encode("ascii", "replace")
-    spans = [*tokens(text, plain.translate(RUNS)), *named(text, plain.translate(FOLD))]
+    return _spans_about(text, 0)
+
+
+def _spans_about(text: str, at: int) -> list[Span]:
+    """The secrets that may end after `at`; those that end before may be missing. Blanks occur only after the names
+    authorization, auth and bearer, so that all else is searched from the word around `at` on: tokens, URLs, JWTs."""
+    plain, word = text.encode("ascii", "replace"), text.rfind(" ", 0, at) + 1
+    spans = [*tokens(text, plain.translate(RUNS), at=word)]
+    folded = plain.translate(FOLD)
+    if b"auth" in folded or b"bearer" in folded or folded.find(b"://", word) >= 0 or folded.find(b"eyk", word) >= 0:
+        spans += named(text, folded)
     return [one for one in spans if one[2] not in _NEVER_CUT]

@@ -127,6 +127,7 @@ class Boundary:
                     call = self._call(method, request, context, caller, is_write)
                     check(request)
                     if keeps_times:
+                        call = msgspec.structs.replace(call, in_force=partial(context.send_initial_metadata, ()))
                         async for response in serve(request, call):
                             yield response.SerializeToString()
                         return
