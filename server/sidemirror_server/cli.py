@@ -17,6 +17,7 @@ from sidemirror_server.settings import (
     quieten_grpc,
     sources,
 )
+from sidemirror_server.vocabulary.scope import Served, serves_listed
 
 # sysexits.h: the configuration is wrong.
 EXIT_CONFIGURATION = 78
@@ -114,6 +115,8 @@ def _parser() -> argparse.ArgumentParser:
     watch.set_defaults(run=_watch)
 
     _add_goals(commands)
+    _add_policy(commands)
+    _add_advice(commands)
 
     doctor = commands.add_parser("doctor", help="would `serve` work with these settings? Exit code 0 if so")
     _add_settings(doctor)
@@ -191,6 +194,52 @@ def _add_backup(commands: "argparse._SubParsersAction[argparse.ArgumentParser]")
     for command in (backup, restore):
         _add_settings(command, "data_dir")
         command.add_argument("--json", action="store_true", help="print the result as JSON")
+
+
+def _add_policy(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    policy = commands.add_parser("policy", help="how long a tenant's or project's records are kept, and its caps")
+    verbs = policy.add_subparsers(required=True, metavar="VERB", dest="verb")
+    verbs.add_parser("show", help="what is set for a scope, and what is in force")
+    setting = verbs.add_parser("set", help="set some values; the others stay. `unset` takes a value away")
+    for name, told in (
+        ("spend", "what models cost"),
+        ("critique", "critiques"),
+        ("memory", "unimportant memories that are not used"),
+        ("trace", "ended turns"),
+    ):
+        setting.add_argument(f"--{name}-days", type=_days, metavar="N", help=f"keep {told} so long; or `forever`")
+    setting.add_argument("--memory-importance", type=_number, metavar="X", help="0 to 1: memories from it on are kept")
+    setting.add_argument("--memory-count", type=_amount, metavar="N", help="the most memories of a project; 0: any")
+    setting.add_argument("--usd-per-day", type=_number, metavar="X", help="the most USD a day (UTC)")
+    setting.add_argument("--tokens-per-day", type=_amount, metavar="N", help="the most tokens a day (UTC)")
+    setting.add_argument("--purpose", default="", metavar="NAME", help="what the caps count (default: all purposes)")
+    _add_policy_scope(verbs)
+    policy.set_defaults(run=_policy)
+
+
+def _add_advice(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    advice = commands.add_parser("advice", help="silence lessons and recoveries, and give them again")
+    verbs = advice.add_subparsers(required=True, metavar="VERB", dest="verb")
+    verbs.add_parser("show", help="what is given, and what is not")
+    for name, told in (("off", "within 10 s no sidecar on the store gives it"), ("on", "give it again")):
+        verb = verbs.add_parser(name, help=told)
+        what = "all (the default), lessons, recoveries, or a lesson's id"
+        verb.add_argument("what", nargs="?", default="all", metavar="WHAT", help=what)
+    _add_policy_scope(verbs)
+    advice.set_defaults(run=_advice)
+
+
+def _add_policy_scope(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    for verb in verbs.choices.values():
+        verb.allow_abbrev = False
+        _add_target(verb)
+        verb.add_argument(
+            "--scope",
+            type=_policy_scope,
+            metavar="TENANT/PROJECT",
+            help="whose policy; TENANT/* for all of a tenant's projects (default: the sidecar's own scope)",
+        )
+        verb.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
 def _add_migrate(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -283,6 +332,41 @@ def _whole(text: str, low: int) -> int:
     return int(text)
 
 
+def _days(text: str) -> int | str:
+    """Days up to a century, for ever, or `unset`."""
+    if text in ("forever", "unset"):
+        return text if text == "unset" else 0
+    if not text.isdecimal() or not 1 <= int(text) <= 36_500:
+        raise argparse.ArgumentTypeError("a number of days from 1 to 36,500 is expected, or `forever` or `unset`")
+    return int(text)
+
+
+def _amount(text: str) -> int | str:
+    """A whole number, or `unset`. The sidecar knows its bounds."""
+    if text != "unset" and not (text.isdecimal() and len(text) <= 18):
+        raise argparse.ArgumentTypeError("a whole number is expected, or `unset`")
+    return text if text == "unset" else int(text)
+
+
+def _number(text: str) -> float | str:
+    """A number, or `unset`. The sidecar knows its bounds."""
+    try:
+        return text if text == "unset" else float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError("a number is expected, or `unset`") from None
+
+
+def _policy_scope(text: str) -> Served:
+    """A project of a tenant, or a tenant with all its projects."""
+    try:
+        entries = serves_listed(text).entries
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
+    if len(entries) != 1 or entries[0].tenant_id is None:
+        raise argparse.ArgumentTypeError(f"{text!r}: one scope is expected, such as acme/shop or acme/*")
+    return entries[0]
+
+
 def _flag_names() -> list[str]:
     return [name for name in names() if name not in SECRETS]
 
@@ -323,6 +407,18 @@ def _goals(options: argparse.Namespace) -> int:
     from sidemirror_server.operations.goals import goals
 
     return goals(options)
+
+
+def _policy(options: argparse.Namespace) -> int:
+    from sidemirror_server.operations.policy import policy
+
+    return policy(options)
+
+
+def _advice(options: argparse.Namespace) -> int:
+    from sidemirror_server.operations.advice import advice
+
+    return advice(options)
 
 
 def _watch(options: argparse.Namespace) -> int:

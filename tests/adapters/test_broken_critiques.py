@@ -20,6 +20,10 @@ ITS_SCOPE = "tenant_id = :tenant_id AND project_id = :project_id"
 
 # (clause that must notice, statement of critiques.sql, a piece of it, what stands there instead)
 BROKEN = [
+    ("CR11", "forget", "but.value ->> 0 = tenant_id", "FALSE"),
+    ("CR11", "forget", "coalesce(but.value ->> 1, project_id)", "but.value ->> 1"),
+    ("CR11", "forget", "coalesce(but.value ->> 1, project_id)", "project_id"),
+    ("CR11", "forget", "but.value ->> 0 = tenant_id", "TRUE"),
     ("CR10", "forget", "(:tenant_id IS NULL OR tenant_id = :tenant_id)", "TRUE"),
     ("CR10", "forget", "(:project_id IS NULL OR project_id = :project_id)", "TRUE"),
     ("CR1", "keep", "DO NOTHING", "DO UPDATE SET body = excluded.body"),

@@ -20,10 +20,12 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_sta
 from sidemirror_server.critique.record import CritiqueOutcome
 from sidemirror_server.critique.store import CritiqueKey, CritiqueRecord, Critiques
 from sidemirror_server.models.ledger import Amount, Ledger, Level, Refusal, Reservation
-from sidemirror_server.policy.record import Cap
+from sidemirror_server.policy.record import Advice, AdviceKind, Cap, DataPolicy, PolicyLevel, RetentionPeriods
+from sidemirror_server.policy.store import Policies, PolicyChange
 from sidemirror_server.storage.postgres.critiques import PostgresCritiques
 from sidemirror_server.storage.postgres.database import PostgresDatabase
 from sidemirror_server.storage.postgres.ledger import PostgresLedger
+from sidemirror_server.storage.postgres.policies import PostgresPolicies
 from sidemirror_server.storage.postgres.receipts import PostgresReceipts
 from sidemirror_server.storage.postgres.requests import PostgresRequests
 from sidemirror_server.storage.postgres.sessions import PostgresSessions
@@ -32,6 +34,7 @@ from sidemirror_server.storage.postgres.work import PostgresWork
 from sidemirror_server.storage.sqlite.critiques import SqliteCritiques
 from sidemirror_server.storage.sqlite.database import SqliteDatabase
 from sidemirror_server.storage.sqlite.ledger import SqliteLedger
+from sidemirror_server.storage.sqlite.policies import SqlitePolicies
 from sidemirror_server.storage.sqlite.receipts import SqliteReceipts
 from sidemirror_server.storage.sqlite.requests import SqliteRequests
 from sidemirror_server.storage.sqlite.sessions import SqliteSessions
@@ -43,7 +46,7 @@ from sidemirror_server.trace.receipts import Receipt, ReceiptItem, ReceiptKey, R
 from sidemirror_server.trace.requests import Answered, Requests
 from sidemirror_server.vocabulary.errors import SidemirrorError
 from sidemirror_server.vocabulary.ids import JobId, RequestId, SessionId, TurnId
-from sidemirror_server.vocabulary.scope import SERVES_ALL, Scope
+from sidemirror_server.vocabulary.scope import SERVES_ALL, Scope, serves_listed
 from sidemirror_server.work.queue import Job, JobKey, JobState, NewJob, Work
 from tests.postgres.databases import Databases
 
@@ -60,6 +63,7 @@ class Stores(msgspec.Struct, frozen=True):
     ledger: Ledger
     critiques: Critiques
     receipts: Receipts
+    policies: Policies
 
 
 # Whatever an id or a text can hold once it was let in; what sorts apart by language and together by code point.
@@ -98,6 +102,15 @@ receipt_kinds = st.sampled_from(list(ReceiptKind))
 shown_items = st.lists(
     st.builds(ReceiptItem, names, st.integers(1, 3), kinds, st.sampled_from([b"", b"\x00", b"\xff"])), max_size=3
 )
+periods = st.builds(
+    RetentionPeriods,
+    *(st.none() | st.integers(0, 2),) * 3,
+    st.none() | st.sampled_from([0.0, 0.55, 1.0]),
+    *(st.none() | st.integers(0, 2),) * 2,
+)
+caps = st.dictionaries(names, st.builds(Cap, st.none() | st.integers(0, 9), st.none() | st.integers(0, 9)), max_size=2)
+advices = st.builds(Advice, st.sampled_from([(), tuple(AdviceKind)]), st.lists(names, max_size=2).map(tuple))
+policies = st.just(DataPolicy()) | st.builds(DataPolicy, periods, caps, advices)
 amounts = st.builds(Amount, st.sampled_from([0, 1, 1000]), st.sampled_from([0, 1, 10**8]))
 
 
@@ -141,12 +154,12 @@ class SameAnswers(RuleBasedStateMachine):
             Stores(
                 *(SqliteTurnLog(one), SqliteSessions(one), SqliteRequests(one)),
                 *(SqliteWork(one), SqliteLedger(one), SqliteCritiques(one)),
-                SqliteReceipts(one),
+                *(SqliteReceipts(one), SqlitePolicies(one)),
             ),
             Stores(
                 *(PostgresTurnLog(other), PostgresSessions(other), PostgresRequests(other)),
                 *(PostgresWork(other), PostgresLedger(other), PostgresCritiques(other)),
-                PostgresReceipts(other),
+                *(PostgresReceipts(other), PostgresPolicies(other)),
             ),
         )
 
@@ -474,6 +487,18 @@ class SameAnswers(RuleBasedStateMachine):
     @rule(before=times)
     def forget_critiques(self, before: int) -> None:
         self.ask(lambda stores: stores.critiques.forget(SERVES_ALL, before, 1000))
+
+    # --- policies ----------------------------------------------------------------------------------------------------
+
+    @rule(scope=scopes, level=st.sampled_from(PolicyLevel), policy=policies, version=st.integers(0, 3), at=times)
+    def set_policy(self, scope: Scope, level: PolicyLevel, policy: DataPolicy, version: int, at: int) -> None:
+        made = PolicyChange(level, policy, scope.project_id, version, 2)
+        self.ask(lambda stores: stores.policies.set(scope, made, at))
+        self.ask(lambda stores: stores.policies.get(scope))
+
+    @rule(served=st.sampled_from(["*", "acme/*", "Acme/shop", "acme/é, שלום/*"]))
+    def retained(self, served: str) -> None:
+        self.ask(lambda stores: stores.policies.retained(serves_listed(served)))
 
     # --- receipts ----------------------------------------------------------------------------------------------------
 

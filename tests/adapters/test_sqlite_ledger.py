@@ -11,6 +11,7 @@ from sidemirror_server.models.ledger import Amount, Level, Refusal, Reservation,
 from sidemirror_server.policy.record import Cap
 from sidemirror_server.storage.sqlite import ledger as adapter
 from sidemirror_server.storage.sqlite.ledger import SqliteLedger
+from sidemirror_server.storage.sqlite.migrate import migrate, read_migrations
 from sidemirror_server.vocabulary.scope import Scope
 from tests.adapters.sqlite_store import sqlite_database
 from tests.conformance import ledger as suite
@@ -45,6 +46,10 @@ class Later(SqliteLedger):
 
 # (clause that must notice, statement of ledger.sql, a piece of it, what stands there instead)
 BROKEN_STATEMENTS = [
+    ("LE12", "forget", "but.value ->> 0 = tenant_id", "FALSE"),
+    ("LE12", "forget", "coalesce(but.value ->> 1, project_id)", "but.value ->> 1"),
+    ("LE12", "forget", "coalesce(but.value ->> 1, project_id)", "project_id"),
+    ("LE12", "forget", "but.value ->> 0 = tenant_id", "TRUE"),
     ("LE11", "forget", "(:tenant_id IS NULL OR tenant_id = :tenant_id)", "TRUE"),
     ("LE11", "forget", "(:project_id IS NULL OR project_id = :project_id)", "TRUE"),
     ("LE11", "forget_sums", "AND NOT EXISTS", "AND EXISTS"),
@@ -118,3 +123,21 @@ async def noticed(clause: str, broken: type[SqliteLedger], folder: Path) -> None
         with pytest.raises(AssertionError) as caught:
             await CLAUSES[clause](lambda: broken(database))
     assert not isinstance(caught.value, sqlite3.Error)
+
+
+def test_what_a_tenant_spent_before_counts_for_its_purposes() -> None:
+    """On a store that an earlier version filled today. Seen to fail when the migration adds nothing."""
+    connection = sqlite3.connect(":memory:", isolation_level=None)
+    every = read_migrations()
+    migrate(connection, [one for one in every if one.name != "tenant_purposes"], 0)
+    for tenant_id, project_id, purpose in (
+        *(("", "", ""), ("", "", "a"), ("acme", "", ""), ("acme", "shop", ""), ("acme", "blog", "")),
+        *(("acme", "shop", "a"), ("acme", "blog", "a"), ("acme", "blog", "b")),
+    ):
+        row = (tenant_id, project_id, suite.DAY, purpose, 1, 2, 3, 4, 5)
+        connection.execute("INSERT INTO ledger_totals VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
+    migrate(connection, every, 1)
+    used = adapter._used(connection, suite.ONE, "a", suite.DAY)
+    assert (used[Level.TENANT_PURPOSE], used[Level.PROJECT_PURPOSE]) == (Amount(12, 16), Amount(6, 8))
+    assert used[Level.TENANT] == Amount(6, 8)
+    connection.close()

@@ -40,7 +40,7 @@ ELSEWHERE = {
 NOT_IN_FULL = {"work", "memory_search"}
 # Not tables: the rows of a parameter, and the topics of a scope; and an index all of which is answered.
 SCANNED = (
-    *("SCAN json_each VIRTUAL", "SCAN wanted VIRTUAL", "SCAN topics", "SCAN lesson"),
+    *("SCAN json_each VIRTUAL", "SCAN but VIRTUAL", "SCAN wanted VIRTUAL", "SCAN topics", "SCAN lesson"),
     "SCAN policies USING INDEX policies_retained",
 )
 # By how much is found in each: no index has that order.

@@ -14,7 +14,7 @@ from sidemirror_server.critique.record import CritiqueOutcome
 from sidemirror_server.critique.statistics import DAY_US, HOUR_US
 from sidemirror_server.critique.store import CritiqueKey, CritiqueRecord, Critiques
 from sidemirror_server.vocabulary.errors import NotFound
-from sidemirror_server.vocabulary.scope import SERVES_ALL, Scope
+from sidemirror_server.vocabulary.scope import SERVES_ALL, Scope, Served
 from tests.conformance.figures import Counted, figures_of
 from tests.conformance.served import ACME, REST, SHOP
 
@@ -214,3 +214,16 @@ async def cr10_critiques_of_others_stay(open_critiques: OpenCritiques) -> None:
     assert await critiques.forget(ACME, T0 + 9, 9) == 1
     assert await critiques.list(THIRD, None, None, None, 9) == (critique("c1", T0 + 1),)
     assert await critiques.forget(REST, T0 + 9, 9) == 1
+
+
+async def cr11_excepted_critiques_stay(open_critiques: OpenCritiques) -> None:
+    critiques = open_critiques()
+    for number, scope in enumerate((OTHER, THIRD, ONE)):
+        await critiques.keep(scope, critique(f"c{number}", T0 + number))
+    # What is excepted is older, and there is no room for it in the limit.
+    assert await critiques.forget(SERVES_ALL, T0 + 9, 1, (Served("acme", "blog"), Served("other"))) == 1
+    assert await critiques.list(ONE, None, None, None, 9) == ()
+    assert await critiques.forget(ACME, T0 + 9, 9, (Served("acme", "blog"),)) == 0
+    assert await critiques.forget(SERVES_ALL, T0 + 9, 9, (Served("acme"),)) == 1
+    assert await critiques.list(OTHER, None, None, None, 9) == (critique("c0", T0),)
+    assert await critiques.forget(ACME, T0 + 9, 9, (Served("acme", "shop"), Served("other", "blog"))) == 1

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 
 from sidemirror_server.models.ledger import Amount, Ledger, Level, Refusal, Reservation, Spend
 from sidemirror_server.policy.record import Cap
-from sidemirror_server.vocabulary.scope import SERVES_ALL, Scope
+from sidemirror_server.vocabulary.scope import SERVES_ALL, Scope, Served
 from tests.conformance.served import ACME, REST, SHOP
 
 OpenLedger = Callable[[], Ledger]
@@ -65,7 +65,7 @@ async def le3_a_refusal_takes_nothing_and_names_the_cap(open_ledger: OpenLedger)
     until_us = (DAY + 1) * DAY_US
     tight = Cap(tokens=1_999, nano_usd=USD // 10)
     for level in reversed(Level):
-        given = await reserve(ledger, {Level.PROJECT: tight, level: tight})
+        given = await reserve(ledger, {Level.PROJECT_PURPOSE: tight, level: tight})
         assert given == Refusal(level, "tokens", 1_999, 1_000, 1_000, until_us)
     given = await reserve(ledger, {Level.TENANT: Cap(2_000, USD // 5 - 1)})
     assert given == Refusal(Level.TENANT, "nano_usd", USD // 5 - 1, USD // 10, USD // 10, until_us)
@@ -80,7 +80,14 @@ async def le4_each_level_counts_what_is_its_own(open_ledger: OpenLedger) -> None
         await reserved(ledger, scope, purpose)
     used = await ledger.used(ONE, "reflect", DAY)
     tokens = {level: used[level].tokens for level in Level}
-    assert tokens == {Level.TOTAL: 5_000, Level.PURPOSE: 3_000, Level.TENANT: 3_000, Level.PROJECT: 2_000}
+    assert tokens == {
+        Level.TOTAL: 5_000,
+        Level.TENANT: 3_000,
+        Level.PROJECT: 2_000,
+        Level.PURPOSE: 3_000,
+        Level.TENANT_PURPOSE: 2_000,
+        Level.PROJECT_PURPOSE: 1_000,
+    }
     for level, limit in tokens.items():
         assert isinstance(await reserve(ledger, {level: Cap(tokens=limit + 999)}), Refusal)
     assert isinstance(await reserve(ledger, {Level.PROJECT: Cap(tokens=3_000)}), Reservation)
@@ -200,3 +207,22 @@ async def le11_what_others_spent_stays(open_ledger: OpenLedger) -> None:
     assert await ledger.forget(ACME, DAY + 9, 9, later_us) == 1
     assert (await days_of(OTHER), await days_of(THIRD)) == ([], [1])
     assert await ledger.forget(REST, DAY + 9, 9, later_us) == 1
+
+
+async def le12_what_is_excepted_stays(open_ledger: OpenLedger) -> None:
+    ledger = open_ledger()
+    for days, scope in enumerate((OTHER, THIRD, ONE)):
+        await reserved(ledger, scope, "a", T0 + days * DAY_US)
+    later_us, before = T0 + 9 * DAY_US, DAY + 9
+
+    async def days_of(scope: Scope) -> list[int]:
+        return [spend.day - DAY for spend in await open_ledger().spent(scope, 0, later_us)]
+
+    # What is excepted is older, and there is no room for it in the limit.
+    assert await ledger.forget(SERVES_ALL, before, 1, later_us, (Served("acme", "blog"), Served("other"))) == 1
+    assert [await days_of(scope) for scope in (ONE, OTHER, THIRD)] == [[], [0], [1]]
+    assert await ledger.forget(ACME, before, 9, later_us, (Served("acme", "blog"),)) == 0
+    assert await ledger.forget(SERVES_ALL, before, 9, later_us, (Served("acme"),)) == 1
+    assert [await days_of(scope) for scope in (OTHER, THIRD)] == [[0], []]
+    assert (await ledger.used(OTHER, "a", DAY))[Level.TENANT].tokens > 0
+    assert await ledger.forget(ACME, before, 9, later_us, (Served("acme", "shop"), Served("other", "blog"))) == 1

@@ -13,7 +13,7 @@ from sidemirror_server.thinking.store import Sessions
 from sidemirror_server.trace.log import TURN_TOPIC, Batch, Draft, TurnHead, TurnLog, TurnStanding
 from sidemirror_server.trace.pruning import Pruned, PrunedKind, Pruning
 from sidemirror_server.vocabulary.ids import SessionId, TurnId
-from sidemirror_server.vocabulary.scope import SERVES_ALL, Scope
+from sidemirror_server.vocabulary.scope import SERVES_ALL, Scope, Served, Serves
 from tests.conformance.dreams import ONE, OTHER, T0, THIRD, keep, memory
 from tests.conformance.served import ACME, REST, SHOP
 
@@ -253,3 +253,29 @@ async def pu11_what_others_have_stays(open_stores: Open) -> None:
     assert await stores.pruning.prune_turns(REST, BEFORE, 9, NOW) == 1
     assert await stores.pruning.prune_surplus(REST, 2, 9, NOW) == 1
     assert await stores.pruning.prune_memories(REST, 0.5, BEFORE, 9, NOW) == 2
+
+
+async def pu12_what_is_excepted_stays(open_stores: Open) -> None:
+    stores = open_stores()
+    for number, scope in enumerate((OTHER, THIRD, ONE)):
+        await keep(stores, scope, *(memory(name, T0 + number, importance=0.1) for name in ("a", "b", "c")))
+        await turn(stores, scope, "t", T0 + number)
+
+    async def everything() -> list[int]:
+        return [len(await left(stores, scope) + await turns(stores, scope)) for scope in (ONE, OTHER, THIRD)]
+
+    async def prune(serves: Serves, limit: int, *but: Served) -> list[int]:
+        return [
+            await stores.pruning.prune_turns(serves, BEFORE, limit, NOW, but),
+            await stores.pruning.prune_surplus(serves, 2, limit, NOW, but),
+            await stores.pruning.prune_memories(serves, 0.5, BEFORE, limit, NOW, but),
+        ]
+
+    # What is excepted is older, and there is no room for it in the limits.
+    assert await prune(SERVES_ALL, 1, Served("acme", "blog"), Served("other")) == [1, 1, 1]
+    assert await everything() == [1, 4, 4]
+    assert await prune(ACME, 9, Served("acme", "blog"), Served("acme", "shop")) == [0, 0, 0]
+    assert await prune(SERVES_ALL, 9, Served("acme")) == [1, 1, 2]
+    assert await everything() == [1, 4, 0]
+    assert await prune(ACME, 9, Served("acme", "shop"), Served("other", "blog")) == [1, 1, 2]
+    assert await everything() == [1, 0, 0]

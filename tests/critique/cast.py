@@ -16,9 +16,10 @@ from sidemirror_server.models.answers import (
     IssueAnswer,
     RevisionAnswer,
 )
+from sidemirror_server.models.caps import Caps
 from sidemirror_server.models.gateway import Gateway, Provider, Route
 from sidemirror_server.models.language_model import AnswerT, Ask, Completion, Purpose
-from sidemirror_server.models.spending import Caps, Spending
+from sidemirror_server.models.spending import Spending
 from sidemirror_server.vocabulary.clock import SystemClock
 from sidemirror_server.vocabulary.errors import ModelFailed
 from sidemirror_server.vocabulary.scope import Scope

@@ -8,10 +8,11 @@ import msgspec
 import pytest
 
 from sidemirror_server.critique.critique import critique
+from sidemirror_server.models.caps import Caps
 from sidemirror_server.models.gateway import Gateway, Provider, Route
 from sidemirror_server.models.language_model import Purpose
 from sidemirror_server.models.prices import OwnPrice, Prices
-from sidemirror_server.models.spending import Caps, Spending
+from sidemirror_server.models.spending import Spending
 from sidemirror_server.storage.sqlite.ledger import SqliteLedger
 from sidemirror_server.vocabulary.clock import SystemClock
 from sidemirror_server.vocabulary.scope import Scope

@@ -11,9 +11,11 @@ from sidemirror_server.storage.sqlite.goal_reflections import SqliteGoalReflecti
 from sidemirror_server.storage.sqlite.receipts import SqliteReceipts
 from sidemirror_server.trace.receipts import ReceiptKind
 from sidemirror_server.vocabulary.block import ContextBlock, text_hash
+from sidemirror_server.vocabulary.clock import SystemClock
 from sidemirror_server.vocabulary.origin import Origin
 from sidemirror_server.vocabulary.scope import Scope
 from tests.adapters.sqlite_store import sqlite_database
+from tests.policy.made import policies_on
 
 SCOPE = Scope("acme", "shop")
 T0 = 1_773_238_980_000_000
@@ -42,7 +44,7 @@ class House(NamedTuple):
 async def house(folder: Path) -> AsyncIterator[House]:
     async with sqlite_database(folder) as database:
         reflections, receipts = SqliteGoalReflections(database), SqliteReceipts(database)
-        yield House(GoalContexts(reflections, receipts), reflections, receipts)
+        yield House(GoalContexts(reflections, receipts, policies_on(database, SystemClock())), reflections, receipts)
 
 
 def ids(block: ContextBlock) -> list[str]:

@@ -19,11 +19,12 @@ from sidemirror_server.memory.lessons.keeping import Ids, Keeper, Trust
 from sidemirror_server.memory.lessons.reflector import Result
 from sidemirror_server.memory.record import AppliesWhen, MemoryRecord
 from sidemirror_server.memory.store import MemoryKey
+from sidemirror_server.models.caps import Caps
 from sidemirror_server.models.gateway import Gateway, Provider, Route
 from sidemirror_server.models.language_model import AnswerT, Ask, Completion, Purpose
 from sidemirror_server.models.ledger import US_PER_DAY, day_of
 from sidemirror_server.models.prices import OwnPrice, Prices
-from sidemirror_server.models.spending import Caps, Spending
+from sidemirror_server.models.spending import Spending
 from sidemirror_server.policy.record import Cap
 from sidemirror_server.storage.sqlite.database import SqliteDatabase
 from sidemirror_server.storage.sqlite.dreams import SqliteDreams

@@ -8,12 +8,14 @@ from pathlib import Path
 import msgspec
 
 from sidemirror_server.models.answers import MidTurnAnswer
+from sidemirror_server.models.caps import Caps
 from sidemirror_server.models.gateway import Gateway, Provider, Route
 from sidemirror_server.models.language_model import AnswerT, Ask, Completion, Purpose
 from sidemirror_server.models.ledger import Amount, Ledger, Level, day_of
 from sidemirror_server.models.prices import OwnPrice, Prices
 from sidemirror_server.models.profiles import Profile
-from sidemirror_server.models.spending import Caps, Spending
+from sidemirror_server.models.spending import Spending
+from sidemirror_server.policy.in_force import PoliciesInForce
 from sidemirror_server.policy.record import Cap
 from sidemirror_server.storage.sqlite.ledger import SqliteLedger
 from sidemirror_server.vocabulary.clock import Clock, SystemClock
@@ -22,6 +24,7 @@ from sidemirror_server.vocabulary.scope import Scope
 from sidemirror_server.vocabulary.status import ResultStatus, Usage
 from tests.adapters.sqlite_store import sqlite_database
 from tests.conformance.language_model import ask
+from tests.policy.made import policies_on
 
 SCOPE = Scope("acme", "shop")
 # A token of the prompt costs a millionth of a USD, one of the answer ten times as much.
@@ -76,6 +79,7 @@ class Desk(msgspec.Struct, frozen=True):
     spending: Spending
     ledger: Ledger
     clock: Clock
+    policies: PoliciesInForce
 
     async def used(self) -> Amount:
         """What counts against the caps today, once the ledger knows of every call."""
@@ -100,11 +104,12 @@ async def desk(
         kept = ledger(SqliteLedger(database))
         model = Scripted()
         provider = Provider(model, Prices(model.provider, model.name, None, own_price), slots, clock)
-        spending = Spending(kept, caps or Caps(), clock)
+        policies = policies_on(database, clock)
+        spending = Spending(kept, caps or Caps(), clock, policies)
         route = Route(provider, profile or Profile())
         gateway = Gateway(dict.fromkeys(Purpose, route), spending, clock, chance=lambda: 0.0)
         try:
-            yield Desk(gateway, model, provider, spending, kept, clock)
+            yield Desk(gateway, model, provider, spending, kept, clock, policies)
         finally:
             await gateway.close()
 

@@ -10,11 +10,12 @@ import msgspec
 import pytest
 
 from sidemirror_server.models.answers import MidTurnAnswer
+from sidemirror_server.models.caps import Caps
 from sidemirror_server.models.gateway import Gateway
 from sidemirror_server.models.language_model import Ask, Purpose
 from sidemirror_server.models.ledger import Amount, Ledger, Level, Refusal, Reservation
 from sidemirror_server.models.profiles import Profile, Within, most_input_tokens
-from sidemirror_server.models.spending import Caps, Spending
+from sidemirror_server.models.spending import Spending
 from sidemirror_server.policy.record import Cap
 from sidemirror_server.storage.sqlite.ledger import SqliteLedger
 from sidemirror_server.vocabulary.clock import SystemClock
@@ -321,8 +322,8 @@ async def test_a_refusal_names_the_cap_and_until_when(tmp_path: Path) -> None:
         assert failure.status is ResultStatus.SKIPPED_SPEND
         wanted = most(question())[0]
         assert failure.detail == (
-            f"the cap of tenant acme is 100 tokens a day, 0 tokens are spent or reserved, and this call may take up to "
-            f"{wanted} tokens; until 2027-01-16T00:00:00Z"
+            "the cap of this sidecar on tenant acme is 100 tokens a day, 0 tokens are spent or reserved, and this call "
+            f"may take up to {wanted} tokens; until 2027-01-16T00:00:00Z"
         )
         assert made.model.asked == []
 
@@ -363,7 +364,7 @@ async def test_a_purpose_has_a_cap_of_its_own(tmp_path: Path) -> None:
     async with desk(tmp_path, caps=caps) as made:
         await made.gateway.ask(SCOPE, question(), 10.0)
         failure = await refused(made, msgspec.structs.replace(question(), purpose=Purpose.DREAMING))
-        assert failure.detail.startswith("the cap for dreaming is 10 tokens a day")
+        assert failure.detail.startswith("the cap of this sidecar for dreaming is reached for a call that may take up")
 
 
 async def test_a_failed_call_that_does_not_say_what_it_took_counts_in_full(tmp_path: Path) -> None:
@@ -482,4 +483,4 @@ async def test_a_reservation_that_comes_too_late_is_given_back(tmp_path: Path) -
             made, reserved = row.fetchone()
             return 0 if reserved else int(made or 0)
 
-        await until(lambda: calls() == 10)
+        await until(lambda: calls() == 12)

@@ -13,10 +13,10 @@ import pytest
 
 from sidemirror.v1 import common_pb2, critique_pb2, critique_pb2_grpc, sidecar_pb2, sidecar_pb2_grpc
 from sidemirror_server.models.adapters.openai_compatible import OpenAICompatibleEmbedder
+from sidemirror_server.models.caps import Caps
 from sidemirror_server.models.embedding import PaidEmbedder
 from sidemirror_server.models.prices import Prices
 from sidemirror_server.models.profiles import most_input_tokens, most_output_tokens
-from sidemirror_server.models.spending import Caps
 from sidemirror_server.policy.record import Cap
 from sidemirror_server.vocabulary.errors import ModelFailed
 from sidemirror_server.vocabulary.status import ResultStatus, Usage

@@ -134,7 +134,7 @@ async def test_a_cap_ends_the_spending_and_says_so(tmp_path: Path) -> None:
             results.append(await made.reflect(f"t{number}"))
         refused = [result for result in results if result.status == common_pb2.RESULT_STATUS_SKIPPED_SPEND]
         assert 0 < len(refused) < 12
-        assert refused[0].detail.startswith("the cap of this sidecar is 4000 tokens a day")
+        assert refused[0].detail.startswith("the cap of this sidecar is reached for a call")
         assert refused[0].reflection == "[reflection failed]"
         assert (await made.spend()).tokens <= 4_000
 

@@ -1,6 +1,7 @@
-"""Sidecars with wrong clocks, and one that keeps little, beside healthy ones on one database; then its clock leaps.
+"""Sidecars with wrong clocks, and some that keep little, beside healthy ones on one database; then its clock leaps.
 
-What a sidecar removes is what it serves and may remove, by the database's time; and each says what is wrong with it.
+What a sidecar removes is what it serves and what the policies let go, by the database's time; and each says what is
+wrong with it.
 """
 
 import contextlib
@@ -18,6 +19,8 @@ from sidemirror_server.goals.report import KIND
 from sidemirror_server.memory.record import MemoryHistory
 from sidemirror_server.memory.trials.trials import Trial
 from sidemirror_server.models.ledger import US_PER_DAY, Amount, Reservation, day_of
+from sidemirror_server.policy.record import DataPolicy, PolicyLevel, RetentionPeriods
+from sidemirror_server.policy.store import PolicyChange
 from sidemirror_server.storage.postgres import admission
 from sidemirror_server.trace.log import Batch, Draft, TurnHead, TurnStanding
 from sidemirror_server.vocabulary import store_clock
@@ -38,9 +41,16 @@ from tests.wire.calls import MEDIUM, called, failed
 
 HEALTHY = ("one", "two")
 AHEAD, BEHIND, SHORT, UNTOLD = "ahead", "behind", "short", "untold"
-TENANTS = (*HEALTHY, AHEAD, BEHIND, SHORT)
+# Pinned to the first healthy one's project, whose policy keeps for a year, with settings that keep for a day.
+GREEDY = "greedy"
+# A tenant whose policy keeps for five days, and one of whose sidecars was not told whom it serves.
+RULED = "ruled"
+TENANTS = (*HEALTHY, AHEAD, BEHIND, SHORT, RULED)
+# Of whom nothing is old enough to be removed.
+OTHERS = (*HEALTHY, AHEAD, BEHIND)
 # Of these nothing is too old for a sidecar with default settings; most of it is for one that keeps a day.
 AGES_DAYS = (0.003, 2, 10, 25)
+OF = {GREEDY: HEALTHY[0]}
 DAY_KEPT = {f"retention__{name}_days": "1" for name in ("spend", "critique", "memory", "trace")}
 
 
@@ -98,6 +108,13 @@ async def fill(served: Running, scope: Scope, each: int) -> None:
             await stores.work.finish(scope, job.job_id, job.token, None, done_us)
 
 
+async def decide(served: Running, scope: Scope, level: PolicyLevel, kept_days: int) -> None:
+    """A policy that keeps everything for so many days."""
+    periods = RetentionPeriods(*(kept_days,) * 3, trace_days=kept_days)
+    change = PolicyChange(level, DataPolicy(periods), "", 0, 10)
+    await served.sidecar._stores.policies.set(scope, change, SystemClock().now_us())
+
+
 async def ask(served: Running, tenant_id: str, number: int) -> None:
     """A call that is paid for."""
     at: dict[str, Any] = {"tenant_id": tenant_id, "project_id": "p", "turn_id": f"paid-{number}"}
@@ -112,7 +129,8 @@ async def everybody(url: str, endpoint: Endpoint, folder: Path) -> AsyncIterator
     """A sidecar pinned to each tenant, and one that was not told whom it serves."""
     async with contextlib.AsyncExitStack() as stack:
         served = {}
-        for name in (*TENANTS, UNTOLD):
+        # Nobody but the sidecar that serves everything serves the tenant that is ruled by its policy alone.
+        for name in (*(name for name in TENANTS if name != RULED), UNTOLD, GREEDY):
             settings: dict[str, Any] = {
                 "database_url": url,
                 "model__provider": "openai_compatible",
@@ -122,8 +140,8 @@ async def everybody(url: str, endpoint: Endpoint, folder: Path) -> AsyncIterator
                 "model__input_usd_per_mtok": "2",
                 "model__output_usd_per_mtok": "8",
                 "spend__usd_per_day": "1000",
-                **(DAY_KEPT if name in (SHORT, UNTOLD) else {}),
-                **({} if name == UNTOLD else {"pin_scope": "true", "tenant_id": name, "project_id": "p"}),
+                **(DAY_KEPT if name in (SHORT, UNTOLD, GREEDY) else {}),
+                **({} if name == UNTOLD else {"pin_scope": "true", "tenant_id": OF.get(name, name), "project_id": "p"}),
                 "clock": Shifted({AHEAD: 100, BEHIND: -100}.get(name, 0)),
             }
             served[name] = await stack.enter_async_context(running(folder / name, **settings))
@@ -151,7 +169,7 @@ async def leap(
     for _ in range(rounds):
         await sweep(served)
     for number, tenant_id in enumerate(TENANTS, start=len(TENANTS)):
-        await ask(served[tenant_id], tenant_id, number)
+        await ask(served.get(tenant_id, served[UNTOLD]), tenant_id, number)
     after = await kept(superuser)
     gone = {tenant_id: before.rows[tenant_id] - after.rows[tenant_id] for tenant_id in TENANTS}
     assert not any(gone.values()), gone
@@ -161,6 +179,45 @@ async def leap(
         dict.fromkeys(TENANTS, 1)
     )
     assert all(one.sidecar._stores.clock.doubt for one in served.values())
+
+
+async def swept(served: Mapping[str, Running], superuser: str, rounds: int, each: int) -> Kept:
+    """What there was before all have swept: nothing of it is gone that somebody keeps."""
+    await decide(served[UNTOLD], Scope(RULED, "p"), PolicyLevel.TENANT, 5)
+    await decide(served[HEALTHY[0]], Scope(HEALTHY[0], "p"), PolicyLevel.PROJECT, 365)
+    before = await kept(superuser)
+    for _ in range(rounds):
+        await sweep(served)
+    after = await kept(superuser)
+    for tenant_id in OTHERS:
+        assert after.rows[tenant_id] == before.rows[tenant_id], tenant_id
+    assert after.open_turns == before.open_turns == Counter(dict.fromkeys(TENANTS, each))
+    # What is kept for a day, or for five by a policy, did go.
+    for tenant_id, gone in ((SHORT, 3 * each), (RULED, 2 * each)):
+        lost = before.rows[tenant_id] - after.rows[tenant_id]
+        assert {lost[table] for table in ("turns", "memories", "critiques")} == {gone}, tenant_id
+        assert {"log_entries", "ledger_totals"} <= lost.keys()
+        assert not {"requests", "receipts", "lesson_trials", "jobs"} & lost.keys()
+    return before
+
+
+async def wrong_ones_say_so(served: Mapping[str, Running], caplog: pytest.LogCaptureFixture) -> None:
+    """Whoever is wrong has said so, and nobody else."""
+    ahead = {name: round(one.sidecar._stores.clock.ahead_us / US_PER_DAY, 1) for name, one in served.items()}
+    assert ahead == {**dict.fromkeys(served, 0.0), AHEAD: 100.0, BEHIND: -100.0}
+    in_doubt = {name for name, one in served.items() if one.sidecar._stores.clock.doubt}
+    assert in_doubt == {AHEAD, BEHIND}
+    clocks = {name: (await server_info(one.address)).store_clock for name, one in served.items()}
+    skews = {name: round(clock.ahead.ToMicroseconds() / US_PER_DAY, 1) for name, clock in clocks.items()}
+    assert skews == ahead
+    assert {name for name, clock in clocks.items() if "days from the database's" in clock.doubt} == in_doubt
+    for name, one in served.items():
+        expected = "NOT_SERVING" if name in in_doubt else "SERVING"
+        await until_health(one.address, "sidemirror.v1.SidecarService/clock", expected)
+    differ = told(caplog, "clock_differs_from_database")
+    assert sorted(round(one["ahead_s"] / 86_400) for one in differ) == [-100, 100]
+    assert len(told(caplog, "retention_stopped")) == 2
+    assert len(told(caplog, "serves_everybody")) == 1
 
 
 @pytest.mark.parametrize(
@@ -180,8 +237,9 @@ async def test_nobody_removes_what_others_keep(
     rounds: int,
 ) -> None:
     """Seen to fail when the store's clock is each sidecar's own (the one that is ahead spends on another day), when
-    retention does not look at what is served, or at whether that was said (those that keep a day remove everybody's),
-    and when the clock follows the leap (everybody's rows go)."""
+    retention does not look at what is served, when settings go before policies or count for more than the one scope
+    that is served (those that keep a day remove what others keep), and when the clock follows the leap (everybody's
+    rows go)."""
     caplog.set_level(logging.INFO)
     # The time is measured with each transaction instead of each minute.
     monkeypatch.setattr(store_clock, "_MEASURE_EVERY_S", 0.0)
@@ -191,44 +249,16 @@ async def test_nobody_removes_what_others_keep(
         async with everybody(databases.cluster.url("sidecar", name), endpoint, tmp_path) as served:
             for tenant_id in TENANTS:
                 await fill(served[HEALTHY[0]], Scope(tenant_id, "p"), each)
-            before = await kept(superuser)
-            for _ in range(rounds):
-                await sweep(served)
-            after = await kept(superuser)
-            others = [tenant_id for tenant_id in TENANTS if tenant_id != SHORT]
-            for tenant_id in others:
-                assert after.rows[tenant_id] == before.rows[tenant_id], tenant_id
-            assert after.open_turns == before.open_turns == Counter(dict.fromkeys(TENANTS, each))
-            # It did remove what is its own, of all that it keeps for a day.
-            lost = before.rows[SHORT] - after.rows[SHORT]
-            assert {"turns", "log_entries", "memories", "critiques", "ledger_totals"} <= lost.keys()
-            assert not {"requests", "receipts", "lesson_trials", "jobs"} & lost.keys()
-
+            before = await swept(served, superuser, rounds, each)
             for number, tenant_id in enumerate(TENANTS):
-                await ask(served[tenant_id], tenant_id, number)
+                await ask(served.get(tenant_id, served[UNTOLD]), tenant_id, number)
             days = (await kept(superuser)).days_of_spend
             old = {today - round(age) for age in AGES_DAYS}
-            assert all(days[tenant_id] == old for tenant_id in others), "spent on a day of its own"
+            assert all(days[tenant_id] == old for tenant_id in OTHERS), "spent on a day of its own"
 
-            # Whoever is wrong has said so, and nobody else.
-            ahead = {name: round(one.sidecar._stores.clock.ahead_us / US_PER_DAY, 1) for name, one in served.items()}
-            assert ahead == {**dict.fromkeys(served, 0.0), AHEAD: 100.0, BEHIND: -100.0}
-            in_doubt = {name for name, one in served.items() if one.sidecar._stores.clock.doubt}
-            assert in_doubt == {AHEAD, BEHIND}
-            clocks = {name: (await server_info(one.address)).store_clock for name, one in served.items()}
-            skews = {name: round(clock.ahead.ToMicroseconds() / US_PER_DAY, 1) for name, clock in clocks.items()}
-            assert skews == ahead
-            assert {name for name, clock in clocks.items() if "days from the database's" in clock.doubt} == in_doubt
-            for name, one in served.items():
-                expected = "NOT_SERVING" if name in in_doubt else "SERVING"
-                await until_health(one.address, "sidemirror.v1.SidecarService/clock", expected)
-            differ = told(caplog, "clock_differs_from_database")
-            assert sorted(round(one["ahead_s"] / 86_400) for one in differ) == [-100, 100]
-            assert len(told(caplog, "retention_stopped")) == 2
-            assert [one["prunes"] for one in told(caplog, "serves_everybody")] == [False]
-
+            await wrong_ones_say_so(served, caplog)
             await leap(monkeypatch, served, superuser, rounds, old)
             assert len(told(caplog, "database_clock_leapt")) == len(served)
             assert len(told(caplog, "retention_stopped")) == len(served)
-    rows = sum(before.rows[tenant_id].total() for tenant_id in others)
+    rows = sum(before.rows[tenant_id].total() for tenant_id in OTHERS)
     show(f"{len(served)} sidecars, {rounds} sweeps of each, {rows} rows of the others: none removed, before and after")

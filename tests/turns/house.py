@@ -31,6 +31,7 @@ from sidemirror_server.vocabulary.ids import EventId, SessionId, TurnId
 from sidemirror_server.vocabulary.scope import Scope
 from tests.adapters.sqlite_store import sqlite_database
 from tests.models.gateways import Desk, desk
+from tests.policy.made import policies_on
 
 SCOPE = Scope("acme", "shop")
 SESSION = SessionId("s")
@@ -84,8 +85,8 @@ class House(msgspec.Struct, frozen=True):
 
 
 def lessons_on(database: SqliteDatabase, clock: Clock) -> Lessons:
-    receipts = SqliteReceipts(database)
-    return Lessons(GoalContexts(SqliteGoalReflections(database), receipts), None, receipts, clock)
+    receipts, policies = SqliteReceipts(database), policies_on(database, clock)
+    return Lessons(GoalContexts(SqliteGoalReflections(database), receipts, policies), None, receipts, policies, clock)
 
 
 def event(event_id: str, what: What) -> Event:

@@ -24,13 +24,13 @@ from sidemirror_server.memory.trials.outcomes import Outcomes
 from sidemirror_server.models.embedding import PaidEmbedder
 from sidemirror_server.models.gateway import Gateway
 from sidemirror_server.models.templates import Templates
+from sidemirror_server.policy.in_force import PoliciesInForce
 from sidemirror_server.rpc.boundary.disabled import disabled
 from sidemirror_server.rpc.boundary.recorded_turns import RecordedTurns
 from sidemirror_server.rpc.boundary.services import MEMORY, ServiceTable
 from sidemirror_server.rpc.memory.service import memory_service
 from sidemirror_server.settings import BadSettings, Settings
 from sidemirror_server.vocabulary.clock import Clock
-from sidemirror_server.vocabulary.scope import Serves
 from sidemirror_server.work.worker import Handler
 
 # Entry points by which packages offer scorers of memories: callables `memory.scoring.Scored` → `memory.scoring.Scores`.
@@ -42,8 +42,9 @@ class ReflectiveMemory:
     links. `schedule` starts the dreaming passes of projects; None when dreaming is off."""
 
     def __init__(
-        self, settings: Settings, stores: Stores, embedder: PaidEmbedder | None, clock: Clock, serves: Serves
+        self, settings: Settings, stores: Stores, embedder: PaidEmbedder | None, policies: PoliciesInForce, clock: Clock
     ) -> None:
+        serves = policies.serves
         self._settings = settings
         self._stores = stores
         self._clock = clock
@@ -57,7 +58,7 @@ class ReflectiveMemory:
         self.alikes = Alikes(stores.memory_graph, stores.memories, stores.memory_search)
         self._recall = Recall(self._memories, stores.memory_search, self.meanings, clock)
         self._context = MemoryContext(
-            self._recall, stores.memory_search, stores.memory_graph, stores.receipts, stores.trials, clock
+            self._recall, stores.memory_search, stores.memory_graph, stores.receipts, stores.trials, policies, clock
         )
         self.schedule: DreamSchedule | None = None
         if settings.memory.enabled and settings.memory.mode == "full":

@@ -15,13 +15,14 @@ from sidemirror_server.models.adapters.anthropic import AnthropicModel
 from sidemirror_server.models.adapters.openai_compatible import OpenAICompatibleEmbedder, OpenAICompatibleModel
 from sidemirror_server.models.adapters.remote import what_is_missing
 from sidemirror_server.models.adapters.rules import RulesModel
+from sidemirror_server.models.caps import Caps
 from sidemirror_server.models.embedding import PaidEmbedder
 from sidemirror_server.models.gateway import Provider, Route
 from sidemirror_server.models.language_model import BACKGROUND, LanguageModel, Purpose
-from sidemirror_server.models.ledger import NANO
+from sidemirror_server.models.ledger import NANO, Level
 from sidemirror_server.models.prices import OwnPrice, Prices
 from sidemirror_server.models.profiles import Profile
-from sidemirror_server.models.spending import Caps, Spending
+from sidemirror_server.models.spending import Spending
 from sidemirror_server.models.templates import BadTemplate, Templates
 from sidemirror_server.policy.record import Cap
 from sidemirror_server.rpc.sidecar.info import ModelFacts, ServerInfo, StoreFacts
@@ -29,7 +30,7 @@ from sidemirror_server.settings import PREFIX, BadSettings, PurposeSettings, Sec
 from sidemirror_server.storage.sqlite.memory_vectors import NEEDED as VECTORS_NEED
 from sidemirror_server.thinking.prompts import templates
 from sidemirror_server.vocabulary.clock import Clock
-from sidemirror_server.vocabulary.scope import Scope
+from sidemirror_server.vocabulary.scope import Scope, Served, Serves
 from sidemirror_server.vocabulary.store_clock import StoreClock
 
 # The provider's small model (decision 023). openai_compatible: only at OpenAI's public address, because the models of
@@ -104,9 +105,12 @@ def stand_in(model: LanguageModel, clock: Clock) -> dict[Purpose, Route]:
     return {purpose: Route(provider) for purpose in Purpose}
 
 
-def caps_of(settings: Settings) -> Caps:
-    """The caps of a day's spending."""
+def caps_of(settings: Settings, serves: Serves) -> Caps:
+    """The caps of a day's spending. Those in total and on purposes count what the one tenant or project spends that the
+    sidecar serves; a sidecar that serves several counts everything in its store."""
     spend = settings.spend
+    alone = serves.entries[0] if len(serves.entries) == 1 else Served()
+    counted = Level.TOTAL if alone.tenant_id is None else Level.TENANT if alone.project_id is None else Level.PROJECT
     return Caps(
         total=_cap(spend.tokens_per_day, spend.usd_per_day),
         tenant=_cap(spend.tenant_tokens_per_day, spend.tenant_usd_per_day),
@@ -116,6 +120,7 @@ def caps_of(settings: Settings) -> Caps:
             for purpose in Purpose
             if (own := getattr(settings.purposes, purpose.value, None)) is not None
         },
+        counted=counted,
     )
 
 

@@ -3,8 +3,9 @@
 import msgspec
 
 from sidemirror_server.assembly.stores import Stores
-from sidemirror_server.policy.in_force import PoliciesInForce, Proposed
+from sidemirror_server.policy.in_force import PoliciesInForce
 from sidemirror_server.policy.record import RetentionPeriods
+from sidemirror_server.policy.retention import Proposed
 from sidemirror_server.settings import Settings
 from sidemirror_server.vocabulary.scope import Served, Serves
 

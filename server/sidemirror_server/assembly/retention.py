@@ -1,13 +1,15 @@
 """Removes old records in batches, and logs how many. Called by `assembly/sidecar.py`."""
 
 import logging
+from collections import Counter
 
 from sidemirror_server.assembly.stores import Stores
 from sidemirror_server.goals.report import KIND as GOAL_REPORT
 from sidemirror_server.memory.dreams.schedule import KIND as DREAM
 from sidemirror_server.memory.trials.trials import KEPT_FOR_US as TRIALS_KEPT_FOR_US
 from sidemirror_server.models.ledger import US_PER_DAY, day_of
-from sidemirror_server.settings import Retention
+from sidemirror_server.policy.in_force import PoliciesInForce
+from sidemirror_server.policy.retention import KeptAlike
 from sidemirror_server.trace.receipts import KEPT_FOR_US as RECEIPTS_KEPT_FOR_US
 from sidemirror_server.vocabulary.scope import Serves
 
@@ -30,17 +32,12 @@ _TURNS_AT_ONCE = 50
 
 
 class KeptFor:
-    """Removes the records of the served scopes that are no longer needed or that exceed the limits in the settings.
+    """Removes the records of the served scopes that are no longer needed, or that exceed the limits of policies and
+    settings (`policy/retention.py`). Nothing is removed while the clock is in doubt."""
 
-    The settings apply to an embedded store. They apply to a shared store only when `serves` or `pin_scope` is set:
-    otherwise this sidecar would remove records that other sidecars keep for longer. Nothing is removed while the
-    clock is in doubt.
-    """
-
-    def __init__(self, kept: Retention, serves: Serves, stores: Stores) -> None:
-        self._kept = kept
+    def __init__(self, policies: PoliciesInForce, serves: Serves, stores: Stores) -> None:
+        self._policies = policies
         self._serves = serves
-        self._is_policy = serves.said or not stores.is_shared
         self._stores = stores
         self._clock = stores.clock
         self._prune_at_s = stores.clock.monotonic_s()
@@ -59,8 +56,7 @@ class KeptFor:
             "receipts": await stores.receipts.forget(serves, now_us - RECEIPTS_KEPT_FOR_US, _AT_ONCE),
             "trials": await stores.trials.forget(serves, now_us - TRIALS_KEPT_FOR_US, _AT_ONCE),
         }
-        if self._is_policy:
-            counts |= await self._as_chosen(now_us)
+        counts |= await self._as_decided(now_us)
         if any(counts.values()):
             _log.info("forgotten", extra=counts)
 
@@ -76,30 +72,43 @@ class KeptFor:
         self._told = doubt
         return bool(doubt)
 
-    async def _as_chosen(self, now_us: int) -> dict[str, int]:
-        """Removes the records that exceed the limits in the settings; returns the numbers by kind."""
-        stores, kept, serves, counts = self._stores, self._kept, self._serves, dict[str, int]()
-        if kept.spend_days is not None:
-            first_day = day_of(now_us) - kept.spend_days
-            counts["spend"] = await stores.ledger.forget(serves, first_day, _AT_ONCE, now_us)
-        if kept.critique_days is not None:
-            before_us = now_us - kept.critique_days * US_PER_DAY
-            counts["critiques"] = await stores.critiques.forget(serves, before_us, _AT_ONCE)
-        if self._clock.monotonic_s() >= self._prune_at_s:
-            counts |= await self._prune(now_us)
+    async def _as_decided(self, now_us: int) -> dict[str, int]:
+        """Removes the records that policies and settings limit; returns the numbers by kind."""
+        counts, prunes = Counter[str](), self._clock.monotonic_s() >= self._prune_at_s
+        is_full = False
+        for kept in await self._policies.kept_alike():
+            counts.update(await self._forget(kept, now_us))
+            if prunes:
+                pruned = await self._prune(kept, now_us)
+                is_full |= max(pruned["memories"], pruned["surplus"]) >= _AT_ONCE or pruned["turns"] >= _TURNS_AT_ONCE
+                counts.update(pruned)
+        # After a full batch, the next call continues at once.
+        if prunes and not is_full:
+            self._prune_at_s = self._clock.monotonic_s() + _PRUNE_EVERY_S
+        return dict(counts)
+
+    async def _forget(self, kept: KeptAlike, now_us: int) -> dict[str, int]:
+        """Removes spending and critiques."""
+        stores, periods, counts = self._stores, kept.periods, dict[str, int]()
+        if periods.spend_days:
+            first_day = day_of(now_us) - periods.spend_days
+            counts["spend"] = await stores.ledger.forget(kept.serves, first_day, _AT_ONCE, now_us, kept.but)
+        if periods.critique_days:
+            before_us = now_us - periods.critique_days * US_PER_DAY
+            counts["critiques"] = await stores.critiques.forget(kept.serves, before_us, _AT_ONCE, kept.but)
         return counts
 
-    async def _prune(self, now_us: int) -> dict[str, int]:
-        """Removes memories and turns. After a full batch, the next call continues at once."""
-        pruning, kept, serves = self._stores.pruning, self._kept, self._serves
+    async def _prune(self, kept: KeptAlike, now_us: int) -> dict[str, int]:
+        """Removes memories and turns."""
+        pruning, periods, serves = self._stores.pruning, kept.periods, kept.serves
         memories = surplus = turns = 0
-        if kept.memory_days is not None:
-            before_us = now_us - kept.memory_days * US_PER_DAY
-            memories = await pruning.prune_memories(serves, kept.memory_importance, before_us, _AT_ONCE, now_us)
-        if kept.memory_count is not None:
-            surplus = await pruning.prune_surplus(serves, kept.memory_count, _AT_ONCE, now_us)
-        if kept.trace_days is not None:
-            turns = await pruning.prune_turns(serves, now_us - kept.trace_days * US_PER_DAY, _TURNS_AT_ONCE, now_us)
-        if max(memories, surplus) < _AT_ONCE and turns < _TURNS_AT_ONCE:
-            self._prune_at_s = self._clock.monotonic_s() + _PRUNE_EVERY_S
+        if periods.memory_days:
+            before_us = now_us - periods.memory_days * US_PER_DAY
+            below = periods.memory_importance or 0.0
+            memories = await pruning.prune_memories(serves, below, before_us, _AT_ONCE, now_us, kept.but)
+        if periods.memory_count:
+            surplus = await pruning.prune_surplus(serves, periods.memory_count, _AT_ONCE, now_us, kept.but)
+        if periods.trace_days:
+            before_us = now_us - periods.trace_days * US_PER_DAY
+            turns = await pruning.prune_turns(serves, before_us, _TURNS_AT_ONCE, now_us, kept.but)
         return {"memories": memories, "surplus": surplus, "turns": turns}

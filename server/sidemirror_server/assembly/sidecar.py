@@ -116,22 +116,22 @@ class Sidecar:
         self._clock = clock = stores.clock
         self.serves = serves_of(settings)
         self.policies = policies_of(settings, self.serves, stores)
-        self.retention = KeptFor(settings.retention, self.serves, stores)
+        self.retention = KeptFor(self.policies, self.serves, stores)
         self._socket = socket
         self.port = 0
         self._health_listener: HealthListener | None = None
         bell = Bell()
         self._lookout = Lookout(stores.log, bell, _LOOK_EVERY_S) if stores.is_shared else None
         self.recorder = Recorder(stores.log, bell, limits.backlog_bytes)
-        spending = Spending(stores.ledger, caps_of(settings), clock)
+        spending = Spending(stores.ledger, caps_of(settings, self.serves), clock, self.policies)
         self.gateway = Gateway(routes, spending, clock)
         self.memory = memory = ReflectiveMemory(
-            *(settings, stores, embedder_of(settings, spending, clock), clock, self.serves)
+            *(settings, stores, embedder_of(settings, spending, clock), self.policies, clock)
         )
         own_prompts = templates_of(settings)
         prompts = ReflectionPrompts(own_prompts)
-        contexts = GoalContexts(stores.goal_reflections, stores.receipts)
-        lessons = Lessons(contexts, memory.context, stores.receipts, clock)
+        contexts = GoalContexts(stores.goal_reflections, stores.receipts, self.policies)
+        lessons = Lessons(contexts, memory.context, stores.receipts, self.policies, clock)
         reflections = Reflections(self.gateway, prompts, self.recorder, lessons, clock)
         critic = Critic(self.gateway, stores.critiques, clock)
         critiques = TurnCritiques(critic, self.recorder, clock)
@@ -225,12 +225,13 @@ class Sidecar:
         self._say_whom_it_serves()
 
     def _say_whom_it_serves(self) -> None:
-        told = {"scopes": str(self.serves)}
+        by_settings = self.policies.proposed.of is not None
+        told = {"scopes": str(self.serves), "retention": "policies, settings" if by_settings else "policies"}
         if self.serves.said or not self._stores.is_shared:
             _log.info("serves", extra=told)
         else:
             # This is safe for a single operator only: every tenant's texts go to this sidecar's models.
-            _log.warning("serves_everybody", extra={**told, "prunes": False, "setting": "serves (SIDEMIRROR_SERVES)"})
+            _log.warning("serves_everybody", extra={**told, "setting": "serves (SIDEMIRROR_SERVES)"})
 
     def _listen(self, address: str) -> None:
         check_free("address", address)

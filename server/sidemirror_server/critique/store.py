@@ -1,12 +1,13 @@
 """The port that stores critiques. Adapters: `storage/*/critiques.py`."""
 
+from collections.abc import Sequence
 from typing import Any, Protocol
 
 import msgspec
 
 from sidemirror_server.critique.record import CritiqueOutcome
 from sidemirror_server.critique.statistics import Figures
-from sidemirror_server.vocabulary.scope import Scope, Serves
+from sidemirror_server.vocabulary.scope import Scope, Served, Serves
 
 
 class CritiqueRecord(msgspec.Struct, frozen=True):
@@ -67,6 +68,7 @@ class Critiques(Protocol):
     CR9  `forget` removes at most `limit` critiques made before `before_us` in the scopes served, the oldest first. It
          removes their outcomes too, and returns how many critiques it removed.
     CR10 `forget` leaves critiques of scopes that are not served; they do not count towards `limit`.
+    CR11 It treats scopes of the entries `but` as if they were not served.
     Raises StoreUnavailable, StoreFull.
     """
 
@@ -84,4 +86,4 @@ class Critiques(Protocol):
         self, scope: Scope, start_us: int, end_us: int, bucket_us: int | None, provider: str | None
     ) -> tuple[Figures, ...]: ...
 
-    async def forget(self, serves: Serves, before_us: int, limit: int) -> int: ...
+    async def forget(self, serves: Serves, before_us: int, limit: int, but: Sequence[Served] = ()) -> int: ...

@@ -7,6 +7,8 @@ import msgspec
 from sidemirror_server.goals.record import GoalReflection
 from sidemirror_server.goals.store import GoalReflections
 from sidemirror_server.goals.words import likeness, words_of
+from sidemirror_server.policy.in_force import PoliciesInForce
+from sidemirror_server.policy.record import AdviceKind
 from sidemirror_server.trace.receipts import Receipt, ReceiptKind, Receipts, receipt_items
 from sidemirror_server.vocabulary.block import BlockItem, BlockLesson, ContextBlock, render
 from sidemirror_server.vocabulary.scope import Scope
@@ -31,8 +33,9 @@ class GoalLessons(msgspec.Struct, frozen=True):
 class GoalContexts:
     """Makes blocks, and issues a receipt for each that is not empty."""
 
-    def __init__(self, reflections: GoalReflections, receipts: Receipts) -> None:
+    def __init__(self, reflections: GoalReflections, receipts: Receipts, policies: PoliciesInForce) -> None:
         self._reflections = reflections
+        self._policies = policies
         self._receipts = receipts
 
     async def build(
@@ -48,7 +51,11 @@ class GoalContexts:
         return block
 
     async def lessons(self, scope: Scope, goal_id: str, task: str, now_us: int) -> GoalLessons:
-        """The lessons that `build` shows, for a block with other lessons too. Raises StoreUnavailable, StoreFull."""
+        """The lessons that `build` shows, for a block with other lessons too. None while a policy turns lessons off,
+        and none that a policy silences. Raises StoreUnavailable, StoreFull."""
+        advice = await self._policies.advice(scope)
+        if not advice.gives(AdviceKind.LESSONS):
+            return GoalLessons()
         own: list[BlockLesson] = []
         alike: list[BlockLesson] = []
         if goal_id:
@@ -59,7 +66,7 @@ class GoalContexts:
         if not (goal_id or task):
             recent = [each for goal in await self._reflections.recent(scope, now_us) for each in goal]
             alike = [_lesson(reflection, reflection.importance) for reflection in by_importance(recent)]
-        return GoalLessons(tuple(own), tuple(alike))
+        return GoalLessons(*(tuple(one for one in found if advice.shows(one.item.id)) for found in (own, alike)))
 
     async def _similar(self, scope: Scope, goal_id: str, task: str, now_us: int) -> list[BlockLesson]:
         asked = words_of(task)

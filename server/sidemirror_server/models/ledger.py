@@ -4,14 +4,14 @@
 a crash in between needs no repair: the orphaned amount stays spent (decision 024).
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import Protocol
 
 import msgspec
 
 from sidemirror_server.policy.record import Cap
-from sidemirror_server.vocabulary.scope import Scope, Serves
+from sidemirror_server.vocabulary.scope import Scope, Served, Serves
 
 US_PER_DAY = 86_400_000_000
 NANO = 1_000_000_000
@@ -45,8 +45,12 @@ class Level(StrEnum):
     TOTAL = "total"
     # All spending in this ledger for one purpose.
     PURPOSE = "purpose"
+    # All projects of a tenant, and those for one purpose.
     TENANT = "tenant"
+    TENANT_PURPOSE = "tenant_purpose"
+    # One project, and its spending for one purpose.
     PROJECT = "project"
+    PROJECT_PURPOSE = "project_purpose"
 
 
 class Reservation(msgspec.Struct, frozen=True):
@@ -117,7 +121,8 @@ class Ledger(Protocol):
     LE2  Check and reservation are one atomic step: concurrent callers never exceed a cap together.
     LE3  A refusal takes nothing. It names the first cap in the order of `Level`, tokens before USD, and lasts until the
          day ends.
-    LE4  TOTAL counts all scopes, PURPOSE one purpose of all scopes, TENANT all projects of a tenant, PROJECT one.
+    LE4  TOTAL counts all scopes, TENANT all projects of a tenant, PROJECT one; PURPOSE, TENANT_PURPOSE and
+         PROJECT_PURPOSE count the same for one purpose.
     LE5  Settling replaces the reserved amount by the actual amount, lower or higher, on the reservation's day.
     LE6  A reservation is settled once; settling it again, or an unknown one, changes nothing and returns False.
     LE7  An unsettled reservation stays spent. It is reported as orphaned once its lease has expired.
@@ -128,6 +133,7 @@ class Ledger(Protocol):
          forgotten.
     LE11 `forget` keeps the spending of scopes that are not served, and the sums of their days. These entries
          do not count towards `limit`.
+    LE12 It treats scopes of the entries `but` as if they were not served.
     """
 
     async def reserve(
@@ -149,6 +155,6 @@ class Ledger(Protocol):
         """The amount that counts against each level's cap for this scope and purpose. Raises StoreUnavailable."""
         ...
 
-    async def forget(self, serves: Serves, before_day: int, limit: int, now_us: int) -> int:
+    async def forget(self, serves: Serves, before_day: int, limit: int, now_us: int, but: Sequence[Served] = ()) -> int:
         """Removes old entries across scopes. Raises StoreUnavailable, StoreFull."""
         ...

@@ -1,19 +1,28 @@
-"""Spends within the caps: reserves before a call, settles after it, and describes the cap that refuses a call.
+"""Spends within the caps: reserves before a call, settles after it, and logs the cap that refuses a call.
 
 The gateway calls this module, which calls the ledger. Failures are safe: without a reservation there is no call, and
 without a settlement the whole reservation stays spent.
 """
 
 import asyncio
-import datetime
 import logging
-from collections.abc import Mapping
 
 import msgspec
 
+from sidemirror_server.models.caps import (
+    OF_ONE_PURPOSE,
+    CapOwner,
+    Caps,
+    OwnedCap,
+    in_words,
+    owner_of,
+    tightest,
+    whose_spending,
+)
 from sidemirror_server.models.language_model import Purpose
 from sidemirror_server.models.ledger import Amount, Ledger, Level, Refusal, Reservation, Spend, day_of
-from sidemirror_server.policy.record import Cap
+from sidemirror_server.policy.in_force import PoliciesInForce
+from sidemirror_server.policy.record import Cap, ScopePolicies
 from sidemirror_server.vocabulary.clock import Clock
 from sidemirror_server.vocabulary.errors import ModelFailed, StoreFull, StoreUnavailable
 from sidemirror_server.vocabulary.scope import Scope
@@ -26,27 +35,10 @@ _log = logging.getLogger(__name__)
 _LEASE_SLACK_S = 60.0
 
 
-class Caps(msgspec.Struct, frozen=True):
-    """The caps of a day. Those in `purposes` apply to all scopes together."""
-
-    total: Cap = Cap()
-    tenant: Cap = Cap()
-    project: Cap = Cap()
-    purposes: Mapping[Purpose, Cap] = {}
-
-    def of(self, purpose: Purpose) -> dict[Level, Cap]:
-        """The caps that limit a call for this purpose."""
-        return {
-            Level.TOTAL: self.total,
-            Level.PURPOSE: self.purposes.get(purpose, Cap()),
-            Level.TENANT: self.tenant,
-            Level.PROJECT: self.project,
-        }
-
-
 class CapState(msgspec.Struct, frozen=True):
-    """A cap and the amount that counts against it today. `purpose` is empty unless the level is PURPOSE."""
+    """A cap and the amount that counts against it today. `purpose` is empty unless the cap counts one purpose."""
 
+    owner: CapOwner
     level: Level
     purpose: str
     cap: Cap
@@ -56,21 +48,22 @@ class CapState(msgspec.Struct, frozen=True):
 class Spending:
     """Reserves and settles the cost of calls, and reports spending."""
 
-    def __init__(self, ledger: Ledger, caps: Caps, clock: Clock) -> None:
+    def __init__(self, ledger: Ledger, caps: Caps, clock: Clock, policies: PoliciesInForce | None = None) -> None:
+        """`policies` None: only `caps` hold."""
         self._ledger = ledger
         self._caps = caps
         self._clock = clock
+        self._policies = policies
         self._settling: set[asyncio.Task[None]] = set()
+        # The caps of the day whose reaching was logged.
+        self._told: set[tuple[int, CapOwner, tuple[str, ...], Purpose]] = set()
 
     async def reserve(self, scope: Scope, purpose: Purpose, most: Amount, left_s: float) -> Reservation:
         """Durably reserves the most that the call may cost. `left_s`: the call's time limit.
 
-        Raises `ModelFailed`: SKIPPED_SPEND if a cap refuses or the ledger does not answer, SKIPPED_DEADLINE.
+        Raises `ModelFailed`: SKIPPED_SPEND if a cap refuses or the store does not answer, SKIPPED_DEADLINE.
         """
-        caps, lease_s = self._caps.of(purpose), left_s + _LEASE_SLACK_S
-        asked = asyncio.ensure_future(
-            self._ledger.reserve(scope, purpose.value, most, caps, lease_s, self._clock.now_us())
-        )
+        asked = asyncio.ensure_future(self._ask(scope, purpose, most, left_s + _LEASE_SLACK_S))
         try:
             async with asyncio.timeout(left_s):
                 given = await asyncio.shield(asked)
@@ -84,8 +77,8 @@ class Spending:
                 why = "the ledger did not answer before the deadline"
                 raise ModelFailed(ResultStatus.SKIPPED_DEADLINE, why) from error
             raise
-        if isinstance(given, Refusal):
-            raise ModelFailed(ResultStatus.SKIPPED_SPEND, in_words(given, scope, purpose))
+        if isinstance(given, str):
+            raise ModelFailed(ResultStatus.SKIPPED_SPEND, given)
         return given
 
     def settle(self, reservation: Reservation, actual: Amount) -> None:
@@ -109,16 +102,51 @@ class Spending:
         return await self._ledger.spent(scope, day_of(now_us) - days + 1, now_us)
 
     async def caps(self, scope: Scope) -> tuple[CapState, ...]:
-        """The caps that are set, each with the amount that counts against it today for this scope."""
+        """The caps that hold for this scope, each with the amount that counts against it today: those on all purposes
+        first, then in the order of `Level`."""
         day = day_of(self._clock.now_us())
-        found: dict[tuple[Level, str], CapState] = {}
+        found: dict[tuple[CapOwner, Level, str], CapState] = {}
         for purpose in Purpose:
             used = await self._ledger.used(scope, purpose.value, day)
-            for level, cap in self._caps.of(purpose).items():
-                name = purpose.value if level is Level.PURPOSE else ""
-                if cap != Cap():
-                    found[level, name] = CapState(level, name, cap, used[level])
-        return tuple(found.values())
+            for one in await self._of(scope, purpose):
+                name = purpose.value if one.level in OF_ONE_PURPOSE else ""
+                found[one.owner, one.level, name] = CapState(one.owner, one.level, name, one.cap, used[one.level])
+        levels = tuple(Level)
+        return tuple(sorted(found.values(), key=lambda one: (bool(one.purpose), levels.index(one.level))))
+
+    async def _of(self, scope: Scope, purpose: Purpose) -> tuple[OwnedCap, ...]:
+        policies = ScopePolicies() if self._policies is None else await self._policies.of(scope)
+        return self._caps.of(purpose, policies)
+
+    async def _ask(self, scope: Scope, purpose: Purpose, most: Amount, lease_s: float) -> Reservation | str:
+        """A reservation, or why there is none. Raises StoreUnavailable, StoreFull."""
+        caps = await self._of(scope, purpose)
+        given = await self._ledger.reserve(scope, purpose.value, most, tightest(caps), lease_s, self._clock.now_us())
+        if isinstance(given, Reservation):
+            return given
+        owner = owner_of(given, caps)
+        self._tell(given, owner, scope, purpose)
+        return in_words(given, owner, scope, purpose)
+
+    def _tell(self, refusal: Refusal, owner: CapOwner, scope: Scope, purpose: Purpose) -> None:
+        """Logs that a cap is reached: once a day for each cap and purpose."""
+        counted = (refusal.level, *whose_spending(refusal.level, scope))
+        told = (refusal.until_us, owner, counted, purpose)
+        if told in self._told:
+            return
+        self._told = {one for one in self._told if one[0] == refusal.until_us} | {told}
+        _log.warning(
+            "spend_cap_reached",
+            extra={
+                "tenant_id": scope.tenant_id,
+                "project_id": scope.project_id,
+                "purpose": purpose.value,
+                "owner": owner.value,
+                "counts": refusal.level.value,
+                "unit": refusal.unit,
+                "limit": refusal.limit,
+            },
+        )
 
     async def _settle(self, reservation: Reservation, actual: Amount) -> None:
         try:
@@ -126,28 +154,9 @@ class Spending:
         except (StoreUnavailable, StoreFull) as error:
             _log.warning("not_settled", extra={"purpose": reservation.purpose, "reason": str(error)})
 
-    def _give_back(self, asked: "asyncio.Future[Reservation | Refusal]") -> None:
+    def _give_back(self, asked: "asyncio.Future[Reservation | str]") -> None:
         if asked.cancelled() or asked.exception() is not None:
             return
         given = asked.result()
         if isinstance(given, Reservation):
             self.settle(given, Amount())
-
-
-def in_words(refusal: Refusal, scope: Scope, purpose: Purpose) -> str:
-    """Describes the cap that refuses: how much of it is used, and when it is reset."""
-    whose = {
-        Level.TOTAL: "of this sidecar",
-        Level.PURPOSE: f"for {purpose.value}",
-        Level.TENANT: f"of tenant {scope.tenant_id}",
-        Level.PROJECT: f"of project {scope.project_id}",
-    }[refusal.level]
-    until = datetime.datetime.fromtimestamp(refusal.until_us / 1e6, datetime.UTC)
-    numbers = (refusal.limit, refusal.used, refusal.wanted)
-    limit, used, wanted = (
-        f"{Amount(0, n).usd:.4f} USD" if refusal.unit == "nano_usd" else f"{n} tokens" for n in numbers
-    )
-    return (
-        f"the cap {whose} is {limit} a day, {used} are spent or reserved, and this call may take up to {wanted}; "
-        f"until {until:%Y-%m-%dT%H:%M:%SZ}"
-    )

@@ -66,7 +66,8 @@ def _show_spending(info: pb.GetServerInfoResponse) -> None:
     for heading in ("used", "of", "resets"):
         capped.add_column(heading, justify="right")
     for cap in info.spend_caps:
-        name = cap.purpose or name_of(pb.SpendLevel, cap.level)
+        owner, counted = name_of(pb.SpendCapOwner, cap.owner), name_of(pb.SpendLevel, cap.level)
+        name = f"{owner}'s on {cap.purpose or counted}"
         resets = f"{cap.reset_time.ToDatetime():%Y-%m-%d %H:%M} UTC"
         if cap.HasField("usd_per_day"):
             capped.add_row(name, f"{cap.used_usd:.6f} USD", f"{cap.usd_per_day:.2f} USD", resets)

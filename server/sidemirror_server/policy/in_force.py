@@ -6,34 +6,17 @@ there is no work.
 
 import asyncio
 
-import msgspec
-
-from sidemirror_server.policy.record import Advice, RetentionPeriods, ScopePolicies, StoredPolicy
+from sidemirror_server.policy.record import Advice, ScopePolicies, StoredPolicy
+from sidemirror_server.policy.retention import KeptAlike, Proposed, kept_alike
 from sidemirror_server.policy.store import Policies, PolicyChange
 from sidemirror_server.vocabulary.clock import Clock
-from sidemirror_server.vocabulary.scope import Scope, Served, Serves
+from sidemirror_server.vocabulary.scope import Scope, Serves
 
 # How long policies are used after they were read. Chosen here: half of the promised 10 s, so that a slow store does not
 # break the promise.
 FRESH_S = 5.0
 # The most scopes whose policies are held. Chosen here: some MiB; beyond it they are read again.
 _MOST_SCOPES = 10_000
-
-
-class Proposed(msgspec.Struct, frozen=True):
-    """What the settings of a sidecar say of retention. `of`: the scopes for which that counts, which are those of an
-    embedded store, or the only one that the sidecar serves; None: it counts for none."""
-
-    retention: RetentionPeriods
-    of: Served | None
-
-    def counts_for(self, scope: Scope | Served) -> bool:
-        """Whether the settings count for this scope, or for all scopes of this entry."""
-        return self.of is not None and self.of.covers(scope)
-
-    def retention_of(self, scope: Scope | Served) -> RetentionPeriods:
-        """The proposed retention; an empty one where the settings do not count."""
-        return self.retention if self.counts_for(scope) else RetentionPeriods()
 
 
 class PoliciesInForce:
@@ -66,9 +49,9 @@ class PoliciesInForce:
         """The advice that the scope is not given. Raises StoreUnavailable."""
         return (await self.of(scope)).advice
 
-    async def retention(self, scope: Scope) -> RetentionPeriods:
-        """How long the scope's records are kept at this sidecar. Raises StoreUnavailable."""
-        return (await self.of(scope)).retention(self.proposed.retention_of(scope))
+    async def kept_alike(self) -> tuple[KeptAlike, ...]:
+        """The retention of the scopes served, read now. Raises StoreUnavailable."""
+        return kept_alike(await self._store.retained(self.serves), self.proposed, self.serves)
 
     async def stored(self, scope: Scope) -> ScopePolicies:
         """The scope's policies as they are in the store now. Raises StoreUnavailable."""

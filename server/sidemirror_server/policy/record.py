@@ -1,5 +1,5 @@
 """What is decided for a tenant or one of its projects: retention, caps and advice. Values and the precedence between
-them (decision 047).
+them (decision 048).
 
 A policy is a row beside the data, so that every sidecar on a store follows the same one.
 """
@@ -41,6 +41,11 @@ class RetentionPeriods(msgspec.Struct, frozen=True, omit_defaults=True):
         """These values, and where one is not set, the other's."""
         mine, theirs = msgspec.structs.asdict(self), msgspec.structs.asdict(other)
         return RetentionPeriods(**{name: theirs[name] if mine[name] is None else mine[name] for name in mine})
+
+    @property
+    def removes(self) -> bool:
+        """Whether anything is ever removed."""
+        return any((self.spend_days, self.critique_days, self.memory_days, self.memory_count, self.trace_days))
 
 
 # What holds where nobody has decided: everything is kept. The importance has an effect only beside `memory_days`; it is

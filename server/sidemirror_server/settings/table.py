@@ -134,9 +134,10 @@ class Embedding(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class SpendCaps(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The most that models may cost in a day (UTC); null is no cap. Defaults: decision 024."""
+    """The most that models may cost in a day (UTC); null is no cap. Policies may have caps too, and all of them hold.
+    Defaults: decision 024."""
 
-    # All spending that this sidecar's store records.
+    # The spending of the one tenant or project that the sidecar serves; all spending in the store if it serves several.
     usd_per_day: Usd | None = 5.0
     tokens_per_day: Count | None = None
     # Each tenant, with all projects.
@@ -158,7 +159,7 @@ class PurposeSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     temperature: Annotated[float, Meta(ge=0, le=2)] | None = None
     # The longest answer, in tokens; null: enough for the purpose.
     max_tokens: Annotated[int, Meta(ge=1)] | None = None
-    # The most that this purpose may cost in a day, in all scopes together; null adds no cap.
+    # The most that this purpose may cost in a day, of the spending that `spend__usd_per_day` counts; null adds no cap.
     usd_per_day: Usd | None = None
     tokens_per_day: Count | None = None
 
@@ -202,7 +203,8 @@ Days = Annotated[int, Meta(ge=1, le=36_500)]
 
 
 class Retention(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How long records are kept, in days, and how many memories; null is no limit."""
+    """How long records are kept, in days, and how many memories; null is no limit. A policy of the project or tenant
+    overrides each value. In a shared store these values apply only to the one project that the sidecar serves."""
 
     # Model costs by scope, day and purpose. Chosen here: a quarter, as long as bills cover. The current day, which
     # counts against the caps, is never removed.
@@ -264,8 +266,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     # Refuse calls of every other scope, and do no background work for it.
     pin_scope: bool = False
     # The scopes whose calls are answered and whose background work is done, unless pin_scope is set: a list such as
-    # `acme/*, globex/shop`; `*` is every scope. Empty is every scope too, but then `retention` does not prune a shared
-    # store, because other sidecars may keep records for longer.
+    # `acme/*, globex/shop`; `*` is every scope, and so is an empty list.
     serves: str = ""
     # Answer server reflection (grpcurl, buf curl). null: on where only this machine can reach the server.
     reflection: bool | None = None

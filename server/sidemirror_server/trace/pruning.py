@@ -4,12 +4,13 @@ Called by `assembly/sidecar.py`, with the settings of `retention`. Adapters: `st
 `storage/postgres/pruning.py`.
 """
 
+from collections.abc import Sequence
 from enum import StrEnum
 from typing import Protocol
 
 import msgspec
 
-from sidemirror_server.vocabulary.scope import Scope, Serves
+from sidemirror_server.vocabulary.scope import Scope, Served, Serves
 
 
 class PrunedKind(StrEnum):
@@ -52,14 +53,21 @@ class Pruning(Protocol):
          returns how many. It takes the least important first, then those unchanged for longest; never retired ones.
     PU10 `turns_gone_up_to` is the highest log position that `prune_turns` has removed from a scope, 0 if none.
     PU11 Records of a scope that is not served stay, and do not count towards `limit`.
+    PU12 Scopes of the entries `but` are treated as if they were not served.
     Raises StoreUnavailable, StoreFull.
     """
 
-    async def prune_memories(self, serves: Serves, below: float, before_us: int, limit: int, now_us: int) -> int: ...
+    async def prune_memories(
+        self, serves: Serves, below: float, before_us: int, limit: int, now_us: int, but: Sequence[Served] = ()
+    ) -> int: ...
 
-    async def prune_surplus(self, serves: Serves, most: int, limit: int, now_us: int) -> int: ...
+    async def prune_surplus(
+        self, serves: Serves, most: int, limit: int, now_us: int, but: Sequence[Served] = ()
+    ) -> int: ...
 
-    async def prune_turns(self, serves: Serves, before_us: int, limit: int, now_us: int) -> int: ...
+    async def prune_turns(
+        self, serves: Serves, before_us: int, limit: int, now_us: int, but: Sequence[Served] = ()
+    ) -> int: ...
 
     async def turns_gone_up_to(self, scope: Scope) -> int: ...
 

@@ -12,6 +12,8 @@ from sidemirror_server.goals.context import HEADING, GoalContexts, GoalLessons
 from sidemirror_server.memory.finding.context import DEFAULT_ITEMS, ContextTask, FailedCall, Fitting, MemoryContext
 from sidemirror_server.memory.kin.signature import error_signature
 from sidemirror_server.memory.trials.holdout import HELD_BACK, held_of
+from sidemirror_server.policy.in_force import PoliciesInForce
+from sidemirror_server.policy.record import AdviceKind
 from sidemirror_server.thinking.record import SeenError
 from sidemirror_server.thinking.turn_state import TurnState
 from sidemirror_server.trace.event import ContextWish, TurnStarted
@@ -39,6 +41,7 @@ _MOST_FAILURES = 3
 
 _T = TypeVar("_T")
 
+_OFF = "a policy turns lessons off: none from earlier work"
 _NONE = "the store is away: no lessons from earlier work"
 _NO_GOALS = "the store of goal reflections is away: no lessons from earlier goals"
 _NO_MEMORY = "reflective memory did not answer in time: none of its lessons"
@@ -47,8 +50,16 @@ _NO_MEMORY = "reflective memory did not answer in time: none of its lessons"
 class Lessons:
     """Finds lessons for turns."""
 
-    def __init__(self, goals: GoalContexts, memory: MemoryContext | None, receipts: Receipts, clock: Clock) -> None:
+    def __init__(
+        self,
+        goals: GoalContexts,
+        memory: MemoryContext | None,
+        receipts: Receipts,
+        policies: PoliciesInForce,
+        clock: Clock,
+    ) -> None:
         """`memory` None: reflective memory is turned off."""
+        self._policies = policies
         self._goals = goals
         self._memory = memory
         self._receipts = receipts
@@ -58,11 +69,14 @@ class Lessons:
         self, scope: Scope, turn_id: TurnId, started: TurnStarted, failed: Sequence[SeenError] = ()
     ) -> tuple[ContextBlock | None, tuple[str, ...]]:
         """The block that the turn asked for, and warnings for its plan. The block is None if the turn asked for none,
-        or if nothing could be read in time. `failed`: failures left over from the session's last turn. Raises nothing
-        but cancellation."""
+        if a policy turns lessons off, or if nothing could be read in time. `failed`: failures left over from the
+        session's last turn. Raises nothing but cancellation."""
         wish = started.context
         if wish is None:
             return None, ()
+        advice = await _in_time(self._policies.advice(scope))
+        if advice is not None and not advice.gives(AdviceKind.LESSONS):
+            return None, (_OFF,)
         receipt = Receipt(
             derived_id(scope, "context of turn", turn_id),
             *(ReceiptKind.TURN, self._clock.now_us()),

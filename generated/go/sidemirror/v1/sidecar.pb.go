@@ -1112,7 +1112,7 @@ type AdvicePolicy struct {
 	// The kinds that are turned off. At most 3.
 	Off []AdviceKind `protobuf:"varint,1,rep,packed,name=off,proto3,enum=sidemirror.v1.AdviceKind" json:"off,omitempty"`
 	// The ids of lessons that are not shown: reflections with their strategies, strategies, and reflections of goals. At
-	// most 100. Each has 1 to 128 characters.
+	// most 100. Each has 1 to 128 printable characters.
 	SilencedIds   []string `protobuf:"bytes,2,rep,name=silenced_ids,json=silencedIds,proto3" json:"silenced_ids,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -536,7 +536,7 @@ export declare type AdvicePolicy = Message<"sidemirror.v1.AdvicePolicy"> & {
 
   /**
    * The ids of lessons that are not shown: reflections with their strategies, strategies, and reflections of goals. At
-   * most 100. Each has 1 to 128 characters.
+   * most 100. Each has 1 to 128 printable characters.
    *
    * @generated from field: repeated string silenced_ids = 2;
    */

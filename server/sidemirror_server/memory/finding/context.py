@@ -21,6 +21,8 @@ from sidemirror_server.memory.record import LinkKind, MemoryKind, MemoryRecord, 
 from sidemirror_server.memory.trials.evidence import Arm
 from sidemirror_server.memory.trials.holdout import NOTHING_DECIDED, Decided, decided, drawn, held_of, without
 from sidemirror_server.memory.trials.trials import Trials
+from sidemirror_server.policy.in_force import PoliciesInForce
+from sidemirror_server.policy.record import Advice, AdviceKind
 from sidemirror_server.trace.failure import category_of
 from sidemirror_server.trace.receipts import Receipt, ReceiptKind, Receipts, receipt_items
 from sidemirror_server.vocabulary.block import BlockItem, BlockLesson, ContextBlock, Omitted, render
@@ -106,8 +108,10 @@ class MemoryContext:
         graph: MemoryGraph,
         receipts: Receipts,
         trials: Trials,
+        policies: PoliciesInForce,
         clock: Clock,
     ) -> None:
+        self._policies = policies
         self._recall = recall
         self._search = search
         self._graph = graph
@@ -152,10 +156,13 @@ class MemoryContext:
         return shown
 
     async def fitting(self, scope: Scope, task: ContextTask, max_items: int, meaning_s: float | None = None) -> Fitting:
-        """The lessons that could be shown, here or in a caller's own block. `meaning_s`: how long to wait for the
-        task's vector, in place of the default. Raises what the store raises."""
+        """The lessons that could be shown, here or in a caller's own block; none while a policy turns lessons off.
+        `meaning_s`: how long to wait for the task's vector, in place of the default. Raises what the store raises."""
+        advice = await self._policies.advice(scope)
+        if not advice.gives(AdviceKind.LESSONS):
+            return Fitting()
         candidates = await self._candidates(scope, task, max_items * _CANDIDATES, meaning_s)
-        kept, omitted = _chosen(candidates, task)
+        kept, omitted = _chosen(candidates, task, advice)
         of = {one.memory.memory_id: one.memory.strategy_of for one in kept if one.memory.strategy_of}
         return Fitting(tuple(_lesson(one) for one in kept), omitted, of)
 
@@ -175,8 +182,10 @@ class MemoryContext:
         self, scope: Scope, failures: Sequence[FailedCall], task: str, turn_id: str = "", but: Collection[str] = ()
     ) -> tuple[BlockLesson, ...]:
         """The lessons for a turn's failed calls, the best first: about the same failure, or this kind of error of this
-        tool. Leaves out the memories `but` and those that the turn holds back. Raises what the store raises."""
-        if await self._recall.has_none(scope):
+        tool. Leaves out the memories `but`, those that the turn holds back, and those that a policy silences. Raises
+        what the store raises."""
+        advice = await self._policies.advice(scope)
+        if not advice.gives(AdviceKind.LESSONS) or await self._recall.has_none(scope):
             return ()
         signed = [(failure, error_signature(failure.tool, failure.text)) for failure in failures]
         categories = tuple(category_of(failure.text, failure.tool).value for failure in failures)
@@ -195,6 +204,7 @@ class MemoryContext:
         fitting = [
             one
             for one in (_candidate(memory, None, told, calls) for memory in found if memory.memory_id not in left_out)
+            if advice.shows(one.memory.memory_id, one.memory.strategy_of)
             if one.applies >= Applies.TO_THE_CALL and not _is_excluded(one.memory, asked)
         ]
         # Strategies come before reflections.
@@ -250,7 +260,9 @@ class MemoryContext:
         return sorted(candidates, key=lambda one: (-one.applies, -one.score, -one.memory.importance))
 
 
-def _chosen(candidates: Sequence[_Candidate], task: ContextTask) -> tuple[list[_Candidate], tuple[Omitted, ...]]:
+def _chosen(
+    candidates: Sequence[_Candidate], task: ContextTask, advice: Advice
+) -> tuple[list[_Candidate], tuple[Omitted, ...]]:
     kept: list[_Candidate] = []
     omitted: list[Omitted] = []
     said: list[frozenset[str]] = []
@@ -258,6 +270,8 @@ def _chosen(candidates: Sequence[_Candidate], task: ContextTask) -> tuple[list[_
     for one in candidates:
         terms = frozenset(terms_of(one.memory.content).split())
         reason = _why_left_out(one, task, asked)
+        if not advice.shows(one.memory.memory_id, one.memory.strategy_of):
+            reason = "a policy silences it"
         if not reason and one.newer:
             reason = f"{one.newer} holds in its place"
         if not reason and any(_says_the_same(terms, other) for other in said):

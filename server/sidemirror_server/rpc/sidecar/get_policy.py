@@ -16,7 +16,5 @@ async def get_policy(policies: PoliciesInForce, request: pb.GetPolicyRequest, ca
         project_id=call.scope.project_id,
         project=stored_to_wire(found.project),
         tenant=stored_to_wire(found.tenant) if may_see_tenant(call) else None,
-        in_force=policy_to_wire(
-            DataPolicy(found.retention(policies.proposed.retention_of(call.scope)), {}, found.advice)
-        ),
+        in_force=policy_to_wire(DataPolicy(retention, {}, found.advice)),
     )

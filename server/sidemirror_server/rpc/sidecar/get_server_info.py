@@ -4,6 +4,7 @@ import asyncio
 import datetime
 
 from sidemirror.v1 import sidecar_pb2 as pb
+from sidemirror_server.models.caps import CapOwner, whose_spending
 from sidemirror_server.models.ledger import NANO, US_PER_DAY, Level, Spend, day_of
 from sidemirror_server.models.spending import CapState, Spending
 from sidemirror_server.rpc.boundary.access import ANY, Token
@@ -22,7 +23,13 @@ _DAYS = 7
 # How long the answer waits for the store. Chosen here: the commands wait for 2 s or more, so they learn of an outage.
 _SPEND_S = 1.0
 _EPOCH = datetime.date(1970, 1, 1)
-_LEVELS = numbers_of(Level, pb.SpendLevel)
+# Whose spending a cap counts; the purpose is a field of its own, except in the level of all scopes.
+_LEVELS = {
+    **numbers_of((Level.TOTAL, Level.PURPOSE, Level.TENANT, Level.PROJECT), pb.SpendLevel),
+    Level.TENANT_PURPOSE: pb.SPEND_LEVEL_TENANT,
+    Level.PROJECT_PURPOSE: pb.SPEND_LEVEL_PROJECT,
+}
+_OWNERS = numbers_of(CapOwner, pb.SpendCapOwner)
 
 
 async def get_server_info(
@@ -75,8 +82,7 @@ def _may_see(caller: Token | None, level: Level, scope: Scope) -> bool:
     """Whether the token covers every scope that the level counts; else the sum would reveal the spending of others."""
     if caller is None:
         return True
-    counted = {Level.PROJECT: scope, Level.TENANT: Scope(scope.tenant_id, ANY)}.get(level, Scope(ANY, ANY))
-    return caller.covers(counted)
+    return caller.covers(Scope(*(*whose_spending(level, scope), ANY, ANY)[:2]))
 
 
 def _spend_to_wire(spend: Spend) -> pb.Spend:
@@ -96,6 +102,7 @@ def _spend_to_wire(spend: Spend) -> pb.Spend:
 def _cap_to_wire(state: CapState, now_us: int) -> pb.SpendCap:
     cap = state.cap
     return pb.SpendCap(
+        owner=_OWNERS[state.owner],
         level=_LEVELS[state.level],
         purpose=state.purpose,
         tokens_per_day=cap.tokens,

@@ -60,8 +60,8 @@ def policy_from_wire(wire: pb.Policy) -> DataPolicy:
         if kind not in _KIND_OF:
             wrong.append((f"policy.advice.off[{index}]", "the kind is required"))
     for index, lesson_id in enumerate(wire.advice.silenced_ids):
-        if not lesson_id:
-            wrong.append((f"policy.advice.silenced_ids[{index}]", "1 to 128 characters"))
+        if not lesson_id or not lesson_id.isprintable():
+            wrong.append((f"policy.advice.silenced_ids[{index}]", "1 to 128 printable characters"))
     if wrong:
         raise BadInput(wrong)
     kept = wire.retention
@@ -77,9 +77,10 @@ def policy_from_wire(wire: pb.Policy) -> DataPolicy:
 
 def policy_to_wire(policy: DataPolicy) -> pb.Policy:
     """A policy. Values that are not set are absent."""
+    off = [_KINDS[kind] for kind in policy.advice.off]
     kept = {name: value for name in _RETENTION if (value := getattr(policy.retention, name)) is not None}
     return pb.Policy(
-        retention=pb.RetentionPolicy(**kept),
+        retention=pb.RetentionPolicy(**kept) if kept else None,
         caps=[
             pb.PolicyCap(
                 purpose=purpose,
@@ -88,7 +89,7 @@ def policy_to_wire(policy: DataPolicy) -> pb.Policy:
             )
             for purpose, cap in sorted(policy.caps.items())
         ],
-        advice=pb.AdvicePolicy(off=[_KINDS[kind] for kind in policy.advice.off], silenced_ids=policy.advice.silenced),
+        advice=pb.AdvicePolicy(off=off, silenced_ids=policy.advice.silenced) if policy.advice != Advice() else None,
     )
 
 

@@ -1,5 +1,6 @@
 """Stored critiques in Postgres."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from sidemirror_server.critique.record import CritiqueOutcome
@@ -8,7 +9,7 @@ from sidemirror_server.critique.store import FIRST_CRITIQUE, CritiqueKey, Critiq
 from sidemirror_server.storage.postgres.database import PostgresDatabase
 from sidemirror_server.storage.sql import ids_of, load_statements
 from sidemirror_server.vocabulary.errors import NotFound
-from sidemirror_server.vocabulary.scope import Scope, Serves
+from sidemirror_server.vocabulary.scope import Scope, Served, Serves
 
 _SQL = load_statements(Path(__file__).with_name("critiques.sql"))
 
@@ -58,10 +59,10 @@ class PostgresCritiques:
         rows = await self._database.fetch(scope, _SQL["figures"], start_us, end_us, bucket_us, provider)
         return tuple(Figures(*row) for row in rows)
 
-    async def forget(self, serves: Serves, before_us: int, limit: int) -> int:
+    async def forget(self, serves: Serves, before_us: int, limit: int, but: Sequence[Served] = ()) -> int:
         forgotten = 0
         async with self._database.transaction(None) as transaction:
-            rows = await transaction.fetch_served(serves, limit, _SQL["old"], before_us)
+            rows = await transaction.fetch_served(serves, limit, _SQL["old"], before_us, but=but)
             async for scope, (ids,) in transaction.by_scope(rows):
                 forgotten += await transaction.change(_SQL["forget"], *ids_of(scope), ids)
         return forgotten

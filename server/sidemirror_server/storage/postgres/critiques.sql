@@ -85,6 +85,8 @@ SELECT tenant_id, project_id, critique_id
 FROM sidemirror.critique_envelopes
 WHERE created_us < $1
       AND ($3::text IS NULL OR tenant_id = $3) AND ($4::text IS NULL OR project_id = $4)
+      AND NOT EXISTS (SELECT FROM unnest($5::text[], $6::text[]) AS but (tenant, project)
+                      WHERE but.tenant = tenant_id AND coalesce(but.project, project_id) = project_id)
 ORDER BY created_us
 LIMIT $2
 FOR UPDATE SKIP LOCKED

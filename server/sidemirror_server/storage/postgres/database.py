@@ -38,7 +38,7 @@ from sidemirror_server.storage.postgres.migrate import DRIVER_ERRORS, PostgresMi
 from sidemirror_server.storage.sql import ids_of
 from sidemirror_server.vocabulary.clock import SystemClock
 from sidemirror_server.vocabulary.errors import SidemirrorError, StoreRefused, StoreUnavailable
-from sidemirror_server.vocabulary.scope import Scope, Serves
+from sidemirror_server.vocabulary.scope import Scope, Served, Serves
 from sidemirror_server.vocabulary.store_clock import StoreClock
 
 _log = logging.getLogger(__name__)
@@ -92,13 +92,17 @@ class Transaction:
         rows: list[asyncpg.Record] = await self._connection.fetch(statement, *values)
         return rows
 
-    async def fetch_served(self, serves: Serves, limit: int, statement: str, *values: Any) -> list[asyncpg.Record]:
+    async def fetch_served(
+        self, serves: Serves, limit: int, statement: str, *values: Any, but: Sequence[Served] | None = None
+    ) -> list[asyncpg.Record]:
         """At most `limit` rows of the scopes served. Runs the statement for each entry of `serves`. The last bound
-        values are the number of rows, the tenant and the project (NULL for all)."""
+        values are the number of rows, the tenant and the project (NULL for all); with `but`, the values of `left_out`
+        follow."""
+        more = () if but is None else left_out(but)
         rows: list[asyncpg.Record] = []
         for entry in serves.entries:
             if len(rows) < limit:
-                rows += await self.fetch(statement, *values, limit - len(rows), *astuple(entry))
+                rows += await self.fetch(statement, *values, limit - len(rows), *astuple(entry), *more)
         return rows
 
     async def first(self, statement: str, *values: Any) -> asyncpg.Record | None:
@@ -109,6 +113,11 @@ class Transaction:
         """Runs the statement; returns the number of rows that it changed."""
         told: str = await self._connection.execute(statement, *values)
         return int(told.rpartition(" ")[2])
+
+
+def left_out(but: Sequence[Served]) -> tuple[list[str | None], list[str | None]]:
+    """The values of a statement that leaves these entries out: their tenants, and their projects (NULL for all)."""
+    return [entry.tenant_id for entry in but], [entry.project_id for entry in but]
 
 
 class PostgresDatabase:

@@ -4,7 +4,7 @@ A cap over all scopes requires that reservations of all scopes are serialised. T
 deadlocks. The wait is short compared with a call to a model.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,7 @@ from sidemirror_server.policy.record import Cap
 from sidemirror_server.storage.postgres.database import PostgresDatabase, Transaction
 from sidemirror_server.storage.sql import ids_of, load_statements
 from sidemirror_server.vocabulary.ids import new_id
-from sidemirror_server.vocabulary.scope import Scope, Serves
+from sidemirror_server.vocabulary.scope import Scope, Served, Serves
 
 _SQL = load_statements(Path(__file__).with_name("ledger.sql"))
 _IN_TURN = ("ledger",)
@@ -55,11 +55,11 @@ class PostgresLedger:
         async with self._database.transaction(scope, reads_only=True) as transaction:
             return await _used(transaction, scope, purpose, day)
 
-    async def forget(self, serves: Serves, before_day: int, limit: int, now_us: int) -> int:
+    async def forget(self, serves: Serves, before_day: int, limit: int, now_us: int, but: Sequence[Served] = ()) -> int:
         before_day, forgotten = min(before_day, day_of(now_us)), 0
         # `in_turn` avoids deadlocks between two sidecars that remove rows at once.
         async with self._database.transaction(None, in_turn=_IN_TURN) as transaction:
-            rows = await transaction.fetch_served(serves, limit, _SQL["old"], before_day)
+            rows = await transaction.fetch_served(serves, limit, _SQL["old"], before_day, but=but)
             async for scope, days_and_purposes in transaction.by_scope(rows):
                 forgotten += await transaction.change(_SQL["forget"], *ids_of(scope), *days_and_purposes)
                 await transaction.change(_SQL["forget_reservations"], *ids_of(scope), *days_and_purposes)

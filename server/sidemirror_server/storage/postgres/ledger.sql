@@ -5,13 +5,18 @@
 -- role counts the total and the purpose over all tenants; a tenant's role counts only its own tenant.
 SELECT level, tokens, nano_usd
 FROM (SELECT CASE WHEN sidemirror.is_operator() THEN '' ELSE $1 END AS everybody) AS counted,
-     LATERAL (VALUES ('total', everybody, ''), ('purpose', everybody, $4), ('tenant', $1, '')) AS wanted (level, of, purpose)
+     LATERAL (VALUES ('total', everybody, ''), ('purpose', everybody, $4), ('tenant', $1, ''), ('tenant_purpose', $1, $4))
+         AS wanted (level, of, purpose)
 JOIN sidemirror.ledger_envelopes AS sums ON (sums.tenant_id, sums.day, sums.purpose) = (wanted.of, $3, wanted.purpose)
 UNION ALL
 SELECT 'project', sum(settled_tokens + reserved_tokens)::bigint, sum(settled_nano_usd + reserved_nano_usd)::bigint
 FROM sidemirror.ledger_totals
 WHERE tenant_id = $1 AND project_id = $2 AND day = $3
 HAVING count(*) > 0
+UNION ALL
+SELECT 'project_purpose', settled_tokens + reserved_tokens, settled_nano_usd + reserved_nano_usd
+FROM sidemirror.ledger_totals
+WHERE tenant_id = $1 AND project_id = $2 AND day = $3 AND purpose = $4
 
 -- name: take
 -- Adds a call and its reservation ($5 tokens, $6 nano_usd, id $7, lease $8) to every total that it counts in.
@@ -68,6 +73,8 @@ SELECT tenant_id, project_id, day, purpose
 FROM sidemirror.ledger_day_envelopes
 WHERE day < $1
       AND ($3::text IS NULL OR tenant_id = $3) AND ($4::text IS NULL OR project_id = $4)
+      AND NOT EXISTS (SELECT FROM unnest($5::text[], $6::text[]) AS but (tenant, project)
+                      WHERE but.tenant = tenant_id AND coalesce(but.project, project_id) = project_id)
 ORDER BY day
 LIMIT $2
 

@@ -29,8 +29,7 @@ class PostgresPolicies:
         self._database = database
 
     async def get(self, scope: Scope) -> ScopePolicies:
-        async with self._database.transaction(scope, reads_only=True) as transaction:
-            rows = await transaction.fetch(_SQL["get"], scope.tenant_id, scope.project_id)
+        rows = await self._database.fetch(scope, _SQL["get"])
         found = {project_id: stored_policy(version, body) for project_id, version, body in rows}
         return ScopePolicies(found.get(scope.project_id), found.get(""))
 

@@ -1,14 +1,15 @@
 """Removal of old rows in Postgres."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from msgspec.structs import astuple
 
-from sidemirror_server.storage.postgres.database import PostgresDatabase, Transaction
+from sidemirror_server.storage.postgres.database import PostgresDatabase, Transaction, left_out
 from sidemirror_server.storage.postgres.memories import remove
 from sidemirror_server.storage.sql import ids_of, load_statements
 from sidemirror_server.trace.pruning import Pruned, PrunedKind
-from sidemirror_server.vocabulary.scope import Scope, Serves
+from sidemirror_server.vocabulary.scope import Scope, Served, Serves
 
 _SQL = load_statements(Path(__file__).with_name("pruning.sql"))
 _LAST_NUMBER = 2**63 - 1
@@ -21,16 +22,18 @@ class PostgresPruning:
 
     def __init__(self, database: PostgresDatabase) -> None:
         self._database = database
-        # The cursor: the last project whose memories were counted.
-        self._counted = ("", "")
+        # The cursors: by what was asked for, the last project whose memories were counted.
+        self._counted: dict[tuple[Serves, tuple[Served, ...]], tuple[str, str]] = {}
 
-    async def prune_memories(self, serves: Serves, below: float, before_us: int, limit: int, now_us: int) -> int:
+    async def prune_memories(
+        self, serves: Serves, below: float, before_us: int, limit: int, now_us: int, but: Sequence[Served] = ()
+    ) -> int:
         removed = 0
         async with self._database.transaction(None) as transaction:
             rows = [
                 row
                 for entry in serves.entries
-                for row in await transaction.fetch(_SQL["projects"], _PROJECTS, *astuple(entry))
+                for row in await transaction.fetch(_SQL["projects"], _PROJECTS, *astuple(entry), *left_out(but))
             ]
             for scope in [Scope(*row) for row in rows]:
                 if removed == limit:
@@ -46,10 +49,14 @@ class PostgresPruning:
                 await _note(transaction, scope, PrunedKind.MEMORIES, count, (now_us, before_us, below, None))
         return removed
 
-    async def prune_surplus(self, serves: Serves, most: int, limit: int, now_us: int) -> int:
-        removed = 0
+    async def prune_surplus(
+        self, serves: Serves, most: int, limit: int, now_us: int, but: Sequence[Served] = ()
+    ) -> int:
+        removed, asked = 0, (serves, tuple(but))
+        # Removed here, and set again unless all projects were visited.
+        counted = self._counted.pop(asked, ("", ""))
         async with self._database.transaction(None) as transaction:
-            rows = await transaction.fetch_served(serves, _PROJECTS, _SQL["projects_after"], *self._counted)
+            rows = await transaction.fetch_served(serves, _PROJECTS, _SQL["projects_after"], *counted, but=but)
             scopes = [Scope(*row) for row in rows]
             for scope in scopes:
                 await transaction.enter(scope)
@@ -58,17 +65,20 @@ class PostgresPruning:
                 if surplus > 0:
                     removed += await _remove_surplus(transaction, scope, surplus, now_us)
                 if total - most > surplus:
+                    self._counted[asked] = counted
                     break  # the next sweep continues with this project
-                self._counted = ids_of(scope)
+                counted = ids_of(scope)
             else:
-                if len(scopes) < _PROJECTS:
-                    self._counted = ("", "")
+                if len(scopes) >= _PROJECTS:
+                    self._counted[asked] = counted
         return removed
 
-    async def prune_turns(self, serves: Serves, before_us: int, limit: int, now_us: int) -> int:
+    async def prune_turns(
+        self, serves: Serves, before_us: int, limit: int, now_us: int, but: Sequence[Served] = ()
+    ) -> int:
         removed = 0
         async with self._database.transaction(None) as transaction:
-            rows = await transaction.fetch_served(serves, limit, _SQL["old_turns"], before_us)
+            rows = await transaction.fetch_served(serves, limit, _SQL["old_turns"], before_us, but=but)
             async for scope, (turn_ids,) in transaction.by_scope(rows):
                 ((last,),) = await transaction.fetch(_SQL["forget_entries"], *ids_of(scope), turn_ids)
                 gone = await transaction.fetch(_SQL["forget_turns"], *ids_of(scope), turn_ids)

@@ -6,6 +6,8 @@
 SELECT tenant_id, project_id
 FROM sidemirror.memory_project_envelopes
 WHERE ($2::text IS NULL OR tenant_id = $2) AND ($3::text IS NULL OR project_id = $3)
+      AND NOT EXISTS (SELECT FROM unnest($4::text[], $5::text[]) AS but (tenant, project)
+                      WHERE but.tenant = tenant_id AND coalesce(but.project, project_id) = project_id)
 ORDER BY pruned_us
 LIMIT $1
 FOR UPDATE SKIP LOCKED
@@ -43,6 +45,8 @@ SELECT tenant_id, project_id
 FROM sidemirror.memory_project_envelopes
 WHERE (tenant_id, project_id) > ($1, $2)
       AND ($4::text IS NULL OR tenant_id = $4) AND ($5::text IS NULL OR project_id = $5)
+      AND NOT EXISTS (SELECT FROM unnest($6::text[], $7::text[]) AS but (tenant, project)
+                      WHERE but.tenant = tenant_id AND coalesce(but.project, project_id) = project_id)
 ORDER BY tenant_id, project_id
 LIMIT $3
 FOR UPDATE SKIP LOCKED
@@ -70,6 +74,8 @@ SELECT tenant_id, project_id, turn_id
 FROM sidemirror.ended_turn_envelopes
 WHERE updated_us < $1
       AND ($3::text IS NULL OR tenant_id = $3) AND ($4::text IS NULL OR project_id = $4)
+      AND NOT EXISTS (SELECT FROM unnest($5::text[], $6::text[]) AS but (tenant, project)
+                      WHERE but.tenant = tenant_id AND coalesce(but.project, project_id) = project_id)
 ORDER BY updated_us
 LIMIT $2
 FOR UPDATE SKIP LOCKED

@@ -1,6 +1,7 @@
 """Stored critiques in SQLite."""
 
 import sqlite3
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -10,9 +11,9 @@ from sidemirror_server.critique.statistics import Figures
 from sidemirror_server.critique.store import FIRST_CRITIQUE, CritiqueKey, CritiqueRecord, critique_of
 from sidemirror_server.storage.sql import columns_of, load_statements
 from sidemirror_server.storage.sqlite.database import SqliteDatabase
-from sidemirror_server.storage.sqlite.served import remove_served
+from sidemirror_server.storage.sqlite.served import left_out, remove_served
 from sidemirror_server.vocabulary.errors import NotFound
-from sidemirror_server.vocabulary.scope import Scope, Serves
+from sidemirror_server.vocabulary.scope import Scope, Served, Serves
 
 _SQL = load_statements(Path(__file__).with_name("critiques.sql"))
 
@@ -85,8 +86,8 @@ class SqliteCritiques:
         rows = await self._database.search(lambda connection: connection.execute(_SQL["figures"], wanted).fetchall())
         return tuple(Figures(*row) for row in rows)
 
-    async def forget(self, serves: Serves, before_us: int, limit: int) -> int:
-        forget = partial(remove_served, serves, limit, _SQL["forget"], {"before_us": before_us})
+    async def forget(self, serves: Serves, before_us: int, limit: int, but: Sequence[Served] = ()) -> int:
+        forget = partial(remove_served, serves, limit, _SQL["forget"], {"before_us": before_us, **left_out(but)})
         return await self._database.write(forget, long=True)
 
 

@@ -90,4 +90,6 @@ DELETE FROM critiques
 WHERE rowid IN (SELECT rowid FROM critiques INDEXED BY critiques_made
                 WHERE created_us < :before_us
                       AND (:tenant_id IS NULL OR tenant_id = :tenant_id) AND (:project_id IS NULL OR project_id = :project_id)
+                      AND NOT EXISTS (SELECT 1 FROM json_each(:but) AS but
+                                      WHERE but.value ->> 0 = tenant_id AND coalesce(but.value ->> 1, project_id) = project_id)
                 ORDER BY created_us LIMIT :limit)

@@ -1,7 +1,7 @@
 """The ledger in SQLite: a running total for each level that can have a cap. One transaction updates all of them."""
 
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,9 +9,9 @@ from sidemirror_server.models.ledger import Amount, Level, Refusal, Reservation,
 from sidemirror_server.policy.record import Cap
 from sidemirror_server.storage.sql import columns_of, load_statements
 from sidemirror_server.storage.sqlite.database import SqliteDatabase
-from sidemirror_server.storage.sqlite.served import remove_served
+from sidemirror_server.storage.sqlite.served import left_out, remove_served
 from sidemirror_server.vocabulary.ids import new_id
-from sidemirror_server.vocabulary.scope import Scope, Serves
+from sidemirror_server.vocabulary.scope import Scope, Served, Serves
 
 _SQL = load_statements(Path(__file__).with_name("ledger.sql"))
 
@@ -33,7 +33,7 @@ class SqliteLedger:
             exceeded = refusal(used, reservation, caps)
             if exceeded is not None:
                 return exceeded
-            connection.executemany(_SQL["take"], [{**values, **row} for row in _rows(scope, purpose)])
+            connection.executemany(_SQL["take"], [{**values, **row} for row in _levels(scope, purpose).values()])
             connection.execute(_SQL["note"], values)
             return reservation
 
@@ -45,7 +45,7 @@ class SqliteLedger:
         def change(connection: sqlite3.Connection) -> bool:
             if connection.execute(_SQL["strike"], values).rowcount == 0:
                 return False
-            rows = _rows(reservation.scope, reservation.purpose)
+            rows = _levels(reservation.scope, reservation.purpose).values()
             connection.executemany(_SQL["replace"], [{**values, **row} for row in rows])
             return True
 
@@ -63,8 +63,8 @@ class SqliteLedger:
     async def used(self, scope: Scope, purpose: str, day: int) -> Mapping[Level, Amount]:
         return self._database.read(lambda connection: _used(connection, scope, purpose, day))
 
-    async def forget(self, serves: Serves, before_day: int, limit: int, now_us: int) -> int:
-        old = {"before_day": min(before_day, day_of(now_us))}
+    async def forget(self, serves: Serves, before_day: int, limit: int, now_us: int, but: Sequence[Served] = ()) -> int:
+        old = {"before_day": min(before_day, day_of(now_us)), **left_out(but)}
 
         def change(connection: sqlite3.Connection) -> int:
             forgotten = remove_served(serves, limit, _SQL["forget"], old, connection)
@@ -87,19 +87,16 @@ def _of(reservation: Reservation) -> dict[str, Any]:
 
 
 def _levels(scope: Scope, purpose: str) -> dict[Level, dict[str, str]]:
-    """The key of each level's total: the row of `ledger_totals` that its cap limits."""
+    """The key of each level's total: the row of `ledger_totals` that its cap limits. A call is counted in all of
+    them."""
     return {
         Level.TOTAL: {"tenant_id": "", "project_id": "", "purpose": ""},
         Level.PURPOSE: {"tenant_id": "", "project_id": "", "purpose": purpose},
         Level.TENANT: {"tenant_id": scope.tenant_id, "project_id": "", "purpose": ""},
+        Level.TENANT_PURPOSE: {"tenant_id": scope.tenant_id, "project_id": "", "purpose": purpose},
         Level.PROJECT: {**columns_of(scope), "purpose": ""},
+        Level.PROJECT_PURPOSE: {**columns_of(scope), "purpose": purpose},
     }
-
-
-def _rows(scope: Scope, purpose: str) -> list[dict[str, str]]:
-    """The keys of all totals that include a call."""
-    own = {**columns_of(scope), "purpose": purpose}
-    return [*_levels(scope, purpose).values(), own]
 
 
 def _used(connection: sqlite3.Connection, scope: Scope, purpose: str, day: int) -> dict[Level, Amount]:

@@ -51,6 +51,8 @@ DELETE FROM ledger_totals
 WHERE rowid IN (SELECT rowid FROM ledger_totals
                 WHERE project_id > '' AND purpose > '' AND day < :before_day
                       AND (:tenant_id IS NULL OR tenant_id = :tenant_id) AND (:project_id IS NULL OR project_id = :project_id)
+                      AND NOT EXISTS (SELECT 1 FROM json_each(:but) AS but
+                                      WHERE but.value ->> 0 = tenant_id AND coalesce(but.value ->> 1, project_id) = project_id)
                 ORDER BY day LIMIT :limit)
 
 -- name: forget_sums

@@ -3,7 +3,6 @@
 import sqlite3
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from msgspec.structs import asdict
 
@@ -16,7 +15,7 @@ from sidemirror_server.policy.record import (
     stored_policy,
 )
 from sidemirror_server.policy.store import PolicyChange, replaced
-from sidemirror_server.storage.sql import load_statements
+from sidemirror_server.storage.sql import columns_of, load_statements
 from sidemirror_server.storage.sqlite.database import SqliteDatabase
 from sidemirror_server.vocabulary.scope import Scope, Served, Serves
 
@@ -30,12 +29,12 @@ class SqlitePolicies:
         self._database = database
 
     async def get(self, scope: Scope) -> ScopePolicies:
-        rows = self._database.read(lambda connection: connection.execute(_SQL["get"], _key(scope)).fetchall())
+        rows = self._database.read(lambda connection: connection.execute(_SQL["get"], columns_of(scope)).fetchall())
         found = {project_id: stored_policy(version, body) for project_id, version, body in rows}
         return ScopePolicies(found.get(scope.project_id), found.get(""))
 
     async def set(self, scope: Scope, change: PolicyChange, now_us: int) -> StoredPolicy | None:
-        key = _key(scope) if change.level is PolicyLevel.PROJECT else {**_key(scope), "project_id": ""}
+        key = columns_of(scope) if change.level is PolicyLevel.PROJECT else {**columns_of(scope), "project_id": ""}
 
         def write(connection: sqlite3.Connection) -> StoredPolicy | None:
             row = connection.execute(_SQL["row"], key).fetchone()
@@ -61,7 +60,3 @@ class SqlitePolicies:
             }
 
         return self._database.read(look_up)
-
-
-def _key(scope: Scope) -> dict[str, Any]:
-    return {"tenant_id": scope.tenant_id, "project_id": scope.project_id}

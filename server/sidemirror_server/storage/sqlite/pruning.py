@@ -2,7 +2,7 @@
 
 import sqlite3
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
@@ -11,9 +11,9 @@ from typing import Any
 from sidemirror_server.storage.sql import columns_of, load_statements
 from sidemirror_server.storage.sqlite.database import SqliteDatabase
 from sidemirror_server.storage.sqlite.memories import remove
-from sidemirror_server.storage.sqlite.served import fetch_served
+from sidemirror_server.storage.sqlite.served import fetch_served, left_out
 from sidemirror_server.trace.pruning import Pruned, PrunedKind
-from sidemirror_server.vocabulary.scope import Scope, Serves
+from sidemirror_server.vocabulary.scope import Scope, Served, Serves
 
 _SQL = load_statements(Path(__file__).with_name("pruning.sql"))
 _LAST_NUMBER = 2**63 - 1
@@ -25,8 +25,10 @@ class SqlitePruning:
     def __init__(self, database: SqliteDatabase) -> None:
         self._database = database
 
-    async def prune_memories(self, serves: Serves, below: float, before_us: int, limit: int, now_us: int) -> int:
-        old = {"below": below, "before_us": before_us, "now_us": now_us}
+    async def prune_memories(
+        self, serves: Serves, below: float, before_us: int, limit: int, now_us: int, but: Sequence[Served] = ()
+    ) -> int:
+        old = {"below": below, "before_us": before_us, "now_us": now_us, **left_out(but)}
 
         def change(connection: sqlite3.Connection) -> int:
             removed = Counter[Scope]()
@@ -39,9 +41,12 @@ class SqlitePruning:
 
         return await self._database.write(change, long=True)
 
-    async def prune_surplus(self, serves: Serves, most: int, limit: int, now_us: int) -> int:
+    async def prune_surplus(
+        self, serves: Serves, most: int, limit: int, now_us: int, but: Sequence[Served] = ()
+    ) -> int:
         # Counted on the search thread, not in the write: a million memories take a tenth of a second.
-        crowded = await self._database.search(partial(fetch_served, serves, 2**31, _SQL["crowded"], {"most": most}))
+        above = {"most": most, **left_out(but)}
+        crowded = await self._database.search(partial(fetch_served, serves, 2**31, _SQL["crowded"], above))
         removed = 0
         for tenant_id, project_id, surplus in crowded:
             if removed < limit:
@@ -60,8 +65,10 @@ class SqlitePruning:
 
         return await self._database.write(change, long=True)
 
-    async def prune_turns(self, serves: Serves, before_us: int, limit: int, now_us: int) -> int:
-        old = {"below": None, "before_us": before_us, "now_us": now_us}
+    async def prune_turns(
+        self, serves: Serves, before_us: int, limit: int, now_us: int, but: Sequence[Served] = ()
+    ) -> int:
+        old = {"below": None, "before_us": before_us, "now_us": now_us, **left_out(but)}
 
         def change(connection: sqlite3.Connection) -> int:
             removed = Counter[Scope]()

@@ -7,6 +7,8 @@ SELECT tenant_id, project_id, memory_id
 FROM memories INDEXED BY memories_unimportant
 WHERE state <> 'retired' AND importance < :below AND updated_us < :before_us
       AND (:tenant_id IS NULL OR tenant_id = :tenant_id) AND (:project_id IS NULL OR project_id = :project_id)
+      AND NOT EXISTS (SELECT 1 FROM json_each(:but) AS but
+                      WHERE but.value ->> 0 = tenant_id AND coalesce(but.value ->> 1, project_id) = project_id)
       AND coalesce(json_extract(CAST(body AS TEXT), '$.strengthened_us'), 0) < :before_us
       AND coalesce(json_extract(CAST(body AS TEXT), '$.change'), 'learned') = 'learned'
       AND NOT EXISTS (SELECT 1 FROM lesson_trials AS trial
@@ -29,6 +31,8 @@ WITH counted AS MATERIALIZED (
             WHERE memories.tenant_id = project.tenant_id AND memories.project_id = project.project_id) AS total
     FROM memory_projects AS project
     WHERE (:tenant_id IS NULL OR tenant_id = :tenant_id) AND (:project_id IS NULL OR project_id = :project_id)
+          AND NOT EXISTS (SELECT 1 FROM json_each(:but) AS but
+                          WHERE but.value ->> 0 = tenant_id AND coalesce(but.value ->> 1, project_id) = project_id)
 )
 SELECT tenant_id, project_id, total - :most
 FROM counted
@@ -49,6 +53,8 @@ SELECT tenant_id, project_id, turn_id, session_id
 FROM turns INDEXED BY turns_ended
 WHERE standing <> 'open' AND updated_us < :before_us
       AND (:tenant_id IS NULL OR tenant_id = :tenant_id) AND (:project_id IS NULL OR project_id = :project_id)
+      AND NOT EXISTS (SELECT 1 FROM json_each(:but) AS but
+                      WHERE but.value ->> 0 = tenant_id AND coalesce(but.value ->> 1, project_id) = project_id)
 ORDER BY updated_us
 LIMIT :limit
 

@@ -2,12 +2,18 @@
 project as parameters (NULL: all). Used by the adapters in this folder."""
 
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from msgspec.structs import asdict
+from msgspec.structs import asdict, astuple
 
-from sidemirror_server.vocabulary.scope import Serves
+from sidemirror_server.storage.sql import json_of
+from sidemirror_server.vocabulary.scope import Served, Serves
+
+
+def left_out(but: Sequence[Served]) -> dict[str, str]:
+    """The parameter :but of statements that leave these entries out: a JSON list of [tenant, project or null]."""
+    return {"but": json_of(map(astuple, but))}
 
 
 def fetch_served(

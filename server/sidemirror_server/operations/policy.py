@@ -1,0 +1,112 @@
+"""`sidemirror policy`: shows and sets how long the records of a tenant or project are kept, and its caps."""
+
+import argparse
+import sys
+from typing import Any
+
+from sidemirror.v1 import sidecar_pb2 as pb
+from sidemirror.v1.sidecar_pb2_grpc import SidecarServiceStub
+from sidemirror_server.operations.policies import change, policies, stored_of, whose
+from sidemirror_server.operations.shown import name_of, print_json
+from sidemirror_server.operations.target import asked
+
+# sysexits.h: the command was used incorrectly.
+_EXIT_USAGE = 64
+_PERIODS = tuple(field.name for field in pb.RetentionPolicy.DESCRIPTOR.fields)
+_CAPS = ("usd_per_day", "tokens_per_day")
+
+
+def policy(options: argparse.Namespace) -> int:
+    """Runs the subcommand `options.verb`; returns the exit code."""
+    verbs = {"show": _show, "set": _set}
+    return asked(options.address, lambda channel: verbs[options.verb](SidecarServiceStub(channel), options))
+
+
+def _show(stub: SidecarServiceStub, options: argparse.Namespace) -> int:
+    _print(policies(stub, options), options)
+    return 0
+
+
+def _set(stub: SidecarServiceStub, options: argparse.Namespace) -> int:
+    given = {name: value for name in (*_PERIODS, *_CAPS) if (value := getattr(options, name)) is not None}
+    if not given:
+        print("sidemirror: policy set: nothing to set; name a value, such as --trace-days 30", file=sys.stderr)
+        return _EXIT_USAGE
+    if options.purpose and not any(name in given for name in _CAPS):
+        print("sidemirror: policy set: --purpose is about --usd-per-day or --tokens-per-day", file=sys.stderr)
+        return _EXIT_USAGE
+
+    def make(policy: pb.Policy) -> None:
+        for name in _PERIODS:
+            if name in given:
+                _put(policy.retention, name, given[name])
+        caps = {cap.purpose: cap for cap in policy.caps}
+        cap = caps.setdefault(options.purpose, pb.PolicyCap(purpose=options.purpose))
+        for name in _CAPS:
+            if name in given:
+                _put(cap, name, given[name])
+        del policy.caps[:]
+        policy.caps.extend(cap for cap in caps.values() if any(cap.HasField(name) for name in _CAPS))
+
+    _print(change(stub, options, make), options)
+    return 0
+
+
+def _put(message: Any, name: str, value: float | str) -> None:
+    """Sets a field, or clears it when the value is `unset`."""
+    if value == "unset":
+        message.ClearField(name)
+    else:
+        setattr(message, name, value)
+
+
+def _print(found: pb.GetPolicyResponse, options: argparse.Namespace) -> None:
+    if options.json:
+        print_json(found)
+        return
+    from rich.console import Console
+    from rich.table import Table
+
+    console = Console(highlight=False)
+    title = f"Policy of tenant {found.tenant_id}, project {found.project_id}"
+    table = Table("", "project", "tenant", "in force here", title=title, title_justify="left")
+    for name in _PERIODS:
+        cells = (_period(name, policy.retention) for policy in _three(found))
+        table.add_row(name.replace("_", " "), *cells)
+    for purpose in sorted({cap.purpose for policy in _three(found)[:2] for cap in policy.caps}):
+        cells = (_cap(purpose, policy) for policy in _three(found)[:2])
+        table.add_row(f"cap{f' on {purpose}' if purpose else ''}", *cells, "both")
+    table.add_row("advice off", *(_advice(policy.advice) for policy in _three(found)))
+    console.print(table)
+    stored = stored_of(found, options)
+    if stored.version:
+        by = f" by {stored.set_by}" if stored.set_by else ""
+        at = f"{stored.set_time.ToDatetime():%Y-%m-%d %H:%M:%S} UTC"
+        console.print(f"{whose(found, options)}: version {stored.version}, set{by} at {at}", markup=False)
+    else:
+        console.print(f"{whose(found, options)} has no policy of its own.", markup=False)
+
+
+def _three(found: pb.GetPolicyResponse) -> tuple[pb.Policy, pb.Policy, pb.Policy]:
+    return found.project.policy, found.tenant.policy, found.in_force
+
+
+def _period(name: str, kept: pb.RetentionPolicy) -> str:
+    if not kept.HasField(name):
+        return ""
+    value = getattr(kept, name)
+    if name == "memory_importance":
+        return f"{value:g}"
+    return f"{value:,}" if value else "any number" if name == "memory_count" else "for ever"
+
+
+def _cap(purpose: str, policy: pb.Policy) -> str:
+    of = next((cap for cap in policy.caps if cap.purpose == purpose), pb.PolicyCap())
+    usd = [f"{of.usd_per_day:g} USD"] if of.HasField("usd_per_day") else []
+    tokens = [f"{of.tokens_per_day:,} tokens"] if of.HasField("tokens_per_day") else []
+    return ", ".join(usd + tokens)
+
+
+def _advice(advice: pb.AdvicePolicy) -> str:
+    kinds = [name_of(pb.AdviceKind, kind) for kind in advice.off]
+    return ", ".join([*kinds, *([f"{len(advice.silenced_ids)} lessons"] if advice.silenced_ids else [])])

@@ -1,0 +1,130 @@
+"""Whose caps hold, whose spending they count, what a caller is told of them, and what the log says."""
+
+import logging
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from sidemirror_server.assembly.models import caps_of
+from sidemirror_server.models.caps import NO_CAP, CapOwner, Caps, in_words, owner_of, tightest
+from sidemirror_server.models.language_model import Purpose
+from sidemirror_server.models.ledger import Level, Refusal
+from sidemirror_server.policy.record import Cap, DataPolicy, PolicyLevel, RetentionPeriods, ScopePolicies, StoredPolicy
+from sidemirror_server.settings import load
+from sidemirror_server.vocabulary.errors import ModelFailed
+from sidemirror_server.vocabulary.scope import Scope, serves_listed
+from tests.models.gateways import SCOPE, desk, question, usd
+from tests.policy.made import change
+
+REFLECTION, DREAMING = Purpose.MID_TURN_REFLECTION, Purpose.DREAMING
+UNTIL_US = 20_001 * 86_400_000_000
+SIBLING, FOREIGN = Scope(SCOPE.tenant_id, "sibling"), Scope("foreign", "p")
+
+
+def stored(**caps: Cap) -> StoredPolicy:
+    return StoredPolicy(DataPolicy(caps={name.replace("all", ""): cap for name, cap in caps.items()}), 1, "ops", 0)
+
+
+def test_every_cap_counts_for_its_owner() -> None:
+    policies = ScopePolicies(stored(all=Cap(1), dreaming=Cap(2)), stored(all=Cap(3), mid_turn_reflection=Cap(4)))
+    caps = Caps(Cap(5), Cap(6), Cap(7), {REFLECTION: Cap(8)}, counted=Level.TENANT)
+    told = [(one.owner.value, one.level, one.cap.tokens) for one in caps.of(REFLECTION, policies)]
+    assert told == [
+        ("project", Level.PROJECT, 1),
+        *(("tenant", Level.TENANT, 3), ("tenant", Level.TENANT_PURPOSE, 4)),
+        *(("sidecar", Level.PROJECT, 7), ("sidecar", Level.TENANT, 6)),
+        *(("sidecar", Level.TENANT, 5), ("sidecar", Level.TENANT_PURPOSE, 8)),
+    ]
+    assert tightest(caps.of(REFLECTION, policies)) == {
+        Level.PROJECT: Cap(1),
+        Level.TENANT: Cap(3),
+        Level.TENANT_PURPOSE: Cap(4),
+    }
+    assert Caps().of(DREAMING, ScopePolicies()) == ()
+
+
+def test_the_tightest_of_each_unit() -> None:
+    policies = ScopePolicies(project=stored(all=Cap(tokens=10, nano_usd=9)))
+    caps = Caps(project=Cap(nano_usd=5)).of(REFLECTION, policies)
+    assert tightest(caps) == {Level.PROJECT: Cap(10, 5)}
+    for unit, limit, owner in (("tokens", 10, CapOwner.PROJECT), ("nano_usd", 5, CapOwner.SIDECAR)):
+        assert owner_of(Refusal(Level.PROJECT, unit, limit, 0, 99, UNTIL_US), caps) is owner
+    assert owner_of(Refusal(Level.TENANT, "tokens", 3, 0, 99, UNTIL_US), Caps(tenant=Cap(3)).of(REFLECTION, policies))
+
+
+@pytest.mark.parametrize(
+    ("serves", "counted"),
+    [
+        ("", Level.TOTAL),
+        ("*", Level.TOTAL),
+        ("acme/*, globex/shop", Level.TOTAL),
+        ("acme/*", Level.TENANT),
+        ("acme/shop", Level.PROJECT),
+    ],
+)
+def test_whose_spending_the_settings_count(serves: str, counted: Level) -> None:
+    """A sidecar of one team counts what this team spends, and not what others do in the same store."""
+    assert caps_of(load({}, {}), serves_listed(serves)).counted is counted
+
+
+@pytest.mark.parametrize(
+    ("level", "owner", "told"),
+    [
+        (Level.TOTAL, CapOwner.SIDECAR, "the cap of this sidecar is reached for a call that may take up to 30 tokens"),
+        (
+            *(Level.PURPOSE, CapOwner.SIDECAR),
+            "the cap of this sidecar for dreaming is reached for a call that may take up to 30 tokens",
+        ),
+        (Level.TENANT, CapOwner.SIDECAR, "the cap of this sidecar on tenant acme is 20 tokens a day, 10 tokens are"),
+        (Level.TENANT, CapOwner.TENANT, "the cap of tenant acme is 20 tokens a day, 10 tokens are"),
+        (Level.TENANT_PURPOSE, CapOwner.TENANT, "the cap of tenant acme for dreaming is 20 tokens a day"),
+        (Level.PROJECT, CapOwner.PROJECT, "the cap of project shop is 20 tokens a day"),
+        (Level.PROJECT_PURPOSE, CapOwner.PROJECT, "the cap of project shop for dreaming is 20 tokens a day"),
+    ],
+)
+def test_a_cap_on_everybody_tells_nothing_of_others(level: Level, owner: CapOwner, told: str) -> None:
+    said = in_words(Refusal(level, "tokens", 20, 10, 30, UNTIL_US), owner, Scope("acme", "shop"), DREAMING)
+    assert said.startswith(told)
+    assert said.endswith("; until 2024-10-05T00:00:00Z")
+    assert ("10 tokens" in said) is (level not in (Level.TOTAL, Level.PURPOSE))
+
+
+async def test_caps_of_policies_hold_for_whom_they_are_set(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """A tenant's cap counts all its projects, and no others'. One line a day, cap and purpose says that it is
+    reached."""
+    caplog.set_level(logging.WARNING)
+    once = Cap(tokens=2_500)
+    async with desk(tmp_path) as made:
+        of_tenant = change(DataPolicy(caps={"": once}), PolicyLevel.TENANT)
+        await made.policies.set(SCOPE, of_tenant, made.clock.now_us())
+        await made.gateway.ask(SCOPE, question(), 10.0)
+        for scope in (SCOPE, SIBLING, SCOPE):
+            with pytest.raises(ModelFailed, match=f"the cap of tenant {SCOPE.tenant_id} is"):
+                await made.gateway.ask(scope, question(1), 10.0)
+        await made.gateway.ask(FOREIGN, question(), 10.0)
+        with pytest.raises(ModelFailed):
+            await made.gateway.ask(SCOPE, msgspec.structs.replace(question(), purpose=DREAMING), 10.0)
+        (state,) = await made.spending.caps(SIBLING)
+        assert (state.owner, state.level, state.purpose, state.cap) == (CapOwner.TENANT, Level.TENANT, "", once)
+        assert state.used.tokens > 0
+        assert await made.spending.caps(FOREIGN) == ()
+    lines = [vars(record) for record in caplog.records if record.message == "spend_cap_reached"]
+    assert [(line["tenant_id"], line["purpose"], line["owner"]) for line in lines] == [
+        (SCOPE.tenant_id, purpose.value, "tenant") for purpose in (REFLECTION, DREAMING)
+    ]
+    assert {line["levelname"] for line in lines} == {"WARNING"}
+
+
+async def test_what_a_policy_says_of_one_purpose(tmp_path: Path) -> None:
+    async with desk(tmp_path, caps=Caps(total=usd(5.0))) as made:
+        nothing = DataPolicy(RetentionPeriods(), {"dreaming": Cap(nano_usd=0)})
+        await made.policies.set(SCOPE, change(nothing), made.clock.now_us())
+        await made.gateway.ask(SCOPE, question(), 10.0)
+        dream = msgspec.structs.replace(question(), purpose=DREAMING)
+        with pytest.raises(
+            ModelFailed, match=f"the cap of project {SCOPE.project_id} for dreaming is 0.0000 USD a day"
+        ):
+            await made.gateway.ask(SCOPE, dream, 10.0)
+        await made.gateway.ask(SIBLING, dream, 10.0)
+    assert Cap() == NO_CAP
