@@ -1,9 +1,11 @@
 package sidemirror
 
 import (
+	"strings"
 	"time"
 
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 )
 
@@ -17,6 +19,12 @@ type Problem struct {
 	Fields map[string]string
 	// RetryAfter is when to come again; 0 when the sidecar does not say.
 	RetryAfter time.Duration
+}
+
+// isRefusedStream: HTTP/2 has refused the call, which the sidecar has then not begun: the connection is full for now. gRPC
+// says so in the error's text only.
+func isRefusedStream(err error) bool {
+	return status.Code(err) == codes.Unavailable && strings.Contains(status.Convert(err).Message(), "REFUSED_STREAM")
 }
 
 // ProblemOf returns what came with the error of a call; empty fields where nothing did.

@@ -306,7 +306,7 @@ func (t *Turn) deliver() {
 			}
 			toldLater = true
 			pause = max(pause, problem.RetryAfter)
-		case status.Code(err) == codes.Internal && problem.Reason != "":
+		case status.Code(err) == codes.Internal && problem.Reason != "", isRefusedStream(err):
 			// It is there.
 		default:
 			t.link.lost(err, outages)

@@ -120,10 +120,13 @@ def _parser() -> argparse.ArgumentParser:
 
     doctor = commands.add_parser("doctor", help="would `serve` work with these settings? Exit code 0 if so")
     _add_settings(doctor)
-    doctor.add_argument("--ask-models", action="store_true", help="ask the models one question; it may cost something")
+    more = doctor.add_mutually_exclusive_group()
+    more.add_argument("--ask-models", action="store_true", help="ask the models one question; it may cost something")
+    more.add_argument("--egress", action="store_true", help="instead: where texts can go, and which")
     doctor.add_argument("--json", action="store_true", help="print the result as JSON")
     doctor.set_defaults(run=_doctor)
 
+    _add_backup(commands)
     _add_migrate(commands)
     _add_memory(commands)
 
@@ -176,6 +179,21 @@ def _add_goals(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
         verb.set_defaults(run=_goals)
         _add_target(verb)
         _add_scope(verb)
+
+
+def _add_backup(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    backup = commands.add_parser("backup", help="copy the embedded store into one file, also while a sidecar serves")
+    backup.add_argument("file", metavar="FILE", help="the new file; nothing is overwritten")
+    backup.set_defaults(run=_backup)
+    restore = commands.add_parser("restore", help="make a backup the embedded store, while no sidecar serves it")
+    restore.add_argument("file", metavar="FILE", help="a file that `sidemirror backup` has made")
+    restore.add_argument(
+        "--replace", action="store_true", help="where there is a store: keep it beside the restored one"
+    )
+    restore.set_defaults(run=_restore)
+    for command in (backup, restore):
+        _add_settings(command, "data_dir")
+        command.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
 def _add_policy(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -285,9 +303,10 @@ def _add_memory(commands: "argparse._SubParsersAction[argparse.ArgumentParser]")
     memory.set_defaults(run=_memory)
 
 
-def _add_settings(parser: argparse.ArgumentParser) -> None:
+def _add_settings(parser: argparse.ArgumentParser, *only: str) -> None:
+    """Adds the flags of these settings, or of all."""
     for setting in sources(Settings(), {}, {}):
-        if setting.name not in SECRETS:
+        if setting.name not in SECRETS and (not only or setting.name in only):
             default = "" if setting.value in ("", None) else f" (default: {setting.value})"
             parser.add_argument(
                 f"--{setting.name.replace('_', '-')}",
@@ -362,7 +381,7 @@ def _add_target(parser: argparse.ArgumentParser) -> None:
 
 
 def _flags(options: argparse.Namespace) -> dict[str, str]:
-    given = {name: getattr(options, f"setting_{name}") for name in _flag_names()}
+    given = {name: getattr(options, f"setting_{name}", None) for name in _flag_names()}
     return {name: value for name, value in given.items() if value is not None}
 
 
@@ -409,9 +428,25 @@ def _watch(options: argparse.Namespace) -> int:
 
 
 def _doctor(options: argparse.Namespace) -> int:
+    if options.egress:
+        from sidemirror_server.operations.egress_report import egress
+
+        return egress(_flags(options), as_json=options.json)
     from sidemirror_server.operations.doctor import doctor
 
     return doctor(_flags(options), ask_models=options.ask_models, as_json=options.json)
+
+
+def _backup(options: argparse.Namespace) -> int:
+    from sidemirror_server.operations.backup import backup
+
+    return backup(_flags(options), options.file, as_json=options.json)
+
+
+def _restore(options: argparse.Namespace) -> int:
+    from sidemirror_server.operations.backup import restore
+
+    return restore(_flags(options), options.file, replace=options.replace, as_json=options.json)
 
 
 def _migrate(options: argparse.Namespace) -> int:

@@ -8,14 +8,19 @@ import importlib
 import re
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 
+from sidemirror_server.models.adapters.rules import pointing
 from sidemirror_server.vocabulary.redaction import secret_spans
 
 ROOMS = "sidemirror_server"
-RULES = ("advice", "arithmetic", "comparison", "contradictions", "critique", "findings", "response", "support")
-MODULES = [f"models.adapters.rules.{name}" for name in RULES] + [
+RULES = ("advice", "arithmetic", "comparison", "critique", "findings", "response", "support")
+POINTING = sorted(path.stem for path in Path(pointing.__path__[0]).glob("[a-z]*.py"))
+MODULES = [
+    *(f"models.adapters.rules.{name}" for name in RULES),
+    *(f"models.adapters.rules.pointing.{name}" for name in POINTING),
     "trace.failure",
     "memory.kin.signature",
     "memory.kin.signature_details",

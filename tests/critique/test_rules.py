@@ -50,7 +50,7 @@ def test_an_empty_response() -> None:
     ],
 )
 def test_a_response_that_is_cut_off(response: str) -> None:
-    verdict = judged(response, ok('{"order": "W17", "refund": 20}'))
+    verdict = judged(response, ok('{"order": "W17", "refund": 20}', "cancel_order"))
     assert kinds(verdict) == ["missing_critical_information"]
 
 

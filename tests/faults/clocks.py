@@ -1,4 +1,7 @@
-"""A clock that stands still until it is moved."""
+"""A clock that stands still until it is moved, and one that is wrong."""
+
+from sidemirror_server.models.ledger import US_PER_DAY
+from sidemirror_server.vocabulary.clock import SystemClock
 
 
 class SetClock:
@@ -18,3 +21,13 @@ class SetClock:
         """Time passes."""
         self.us += int(seconds * 1e6)
         self.s += seconds
+
+
+class Shifted(SystemClock):
+    """A machine whose clock is wrong."""
+
+    def __init__(self, days: int) -> None:
+        self._us = days * US_PER_DAY
+
+    def now_us(self) -> int:
+        return super().now_us() + self._us

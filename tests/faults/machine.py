@@ -1,11 +1,15 @@
 """How long this machine makes a process wait that has work to do: what else runs on it counts against a promise in
-milliseconds, and is not the product's doing."""
+milliseconds, and is not the product's doing. And a disk of it that is soon full."""
 
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
+
+from tests.architecture.repository import run_tool
 
 # Two milliseconds of work every twenty, as a call is: a process that only sleeps is woken before those that work.
 _PROBE = """
@@ -50,3 +54,18 @@ def machine() -> Iterator[Machine]:
         [sys.executable, "-ISc", _PROBE], bufsize=0, stdin=subprocess.PIPE, stdout=subprocess.PIPE
     ) as probe:
         yield Machine(probe)
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of 3 MiB."""
+    if os.geteuid() != 0:
+        pytest.skip("only root can mount a small file system")
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    if run_tool("mount", "-t", "tmpfs", "-o", "size=3m", "tmpfs", str(folder)).returncode != 0:
+        pytest.skip("a tmpfs cannot be mounted here")
+    try:
+        yield folder
+    finally:
+        run_tool("umount", str(folder))

@@ -2,10 +2,8 @@
 
 import asyncio
 import contextlib
-import os
 import resource
 import sqlite3
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,28 +12,12 @@ import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 from sidemirror.v1 import thinking_pb2 as pb
-from tests.architecture.repository import run_tool
 from tests.faults.agents import record_of
 from tests.faults.process import Process
 from tests.faults.sidecars import Stub, channel, connected
 from tests.faults.test_store_down import reason_of
 
 MIB = 1024 * 1024
-
-
-@pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A file system of 3 MiB."""
-    if os.geteuid() != 0:
-        pytest.skip("only root can mount a small file system")
-    folder = tmp_path / "disk"
-    folder.mkdir()
-    if run_tool("mount", "-t", "tmpfs", "-o", "size=3m", "tmpfs", str(folder)).returncode != 0:
-        pytest.skip("a tmpfs cannot be mounted here")
-    try:
-        yield folder
-    finally:
-        run_tool("umount", str(folder))
 
 
 async def fill(stub: Stub, kept: list[str]) -> grpc.aio.AioRpcError:

@@ -18,7 +18,8 @@ from tests.faults.test_readers import streaks
 from tests.faults.waiting import until
 from tests.models.endpoint import KEY, LOCAL, Endpoint
 from tests.operations.scrape import labelled, metrics_address, scraped
-from tests.operations.test_metrics import DEPLOY, names_in, used
+from tests.operations.test_metrics import DEPLOY, OF_A_SHARED_STORE, names_in, used
+from tests.postgres.databases import Databases
 from tests.wire.calls import MEDIUM, called, failed, said, started
 
 # USD for a million tokens, in and out.
@@ -35,7 +36,7 @@ def spoken_of() -> set[str]:
 
 
 @pytest.mark.timeout(300)
-async def test_each_of_them_is_told_with_a_value(tmp_path: Path) -> None:
+async def test_each_of_them_is_told_with_a_value(databases: Databases, tmp_path: Path) -> None:
     """Spend and gaps too. Seen to fail when `Spending.settle` adds no cost, when `compose` counts no gap, and when
     the dashboard has a metric of another name."""
     async with Endpoint() as endpoint:
@@ -59,7 +60,25 @@ async def test_each_of_them_is_told_with_a_value(tmp_path: Path) -> None:
             found |= await _without_store(process, address)
             await until(lambda: scraped(address)["sidemirror_backlog_bytes"] == 0, within_s=60)
             found |= {name: value for name, value in scraped(address).items() if value}
+    found |= await _with_a_wrong_clock(databases, tmp_path / "wrong")
     assert {name for name in spoken_of() if not found.get(name)} == set()
+
+
+async def _with_a_wrong_clock(databases: Databases, folder: Path) -> dict[str, float]:
+    """What a sidecar tells whose machine is two days ahead of its shared store."""
+    async with databases.fresh() as name:
+        settings = {"metrics_address": "127.0.0.1:0", "database_url": databases.cluster.url("sidecar", name)}
+        async with Process(folder, settings, arguments=("--days-ahead", "2")) as process:
+            address, found = metrics_address(process.text()), dict[str, float]()
+
+            def told() -> bool:
+                found.update(scraped(address))
+                return found.keys() >= OF_A_SHARED_STORE
+
+            await until(told)
+    assert found["sidemirror_store_clock_ahead_seconds"] == pytest.approx(2 * 24 * 3600, abs=60)
+    assert found["sidemirror_retention_stopped"] == 1
+    return {name: found[name] for name in OF_A_SHARED_STORE}
 
 
 async def _spends(process: Process, endpoint: Endpoint, address: str) -> None:

@@ -29,6 +29,7 @@ async def test_what_was_spent_and_what_is_left(tmp_path: Path, capsys: pytest.Ca
             }
             for purpose in ASKED_FOR
         ]
+        assert told["spend_unknown"] is False
         (spend,) = told["spend"]
         assert (spend["purpose"], spend["calls"], spend["tokens"]) == ("mid_turn_reflection", 1, tokens)
         assert spend["usd"] == pytest.approx(result.usage.cost_usd)

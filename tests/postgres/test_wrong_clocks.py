@@ -32,6 +32,7 @@ from tests.conformance.critiques import critique
 from tests.conformance.dreams import memory
 from tests.conformance.receipts import receipt
 from tests.conformance.requests import FIRST, METHOD
+from tests.faults.clocks import Shifted
 from tests.faults.figures import show
 from tests.faults.sidecars import Running, running, server_info, until_health
 from tests.models.endpoint import KEY, LOCAL, Endpoint
@@ -51,16 +52,6 @@ OTHERS = (*HEALTHY, AHEAD, BEHIND)
 AGES_DAYS = (0.003, 2, 10, 25)
 OF = {GREEDY: HEALTHY[0]}
 DAY_KEPT = {f"retention__{name}_days": "1" for name in ("spend", "critique", "memory", "trace")}
-
-
-class Shifted(SystemClock):
-    """A machine whose clock is wrong."""
-
-    def __init__(self, days: int) -> None:
-        self._us = days * US_PER_DAY
-
-    def now_us(self) -> int:
-        return super().now_us() + self._us
 
 
 class Kept(NamedTuple):

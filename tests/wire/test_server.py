@@ -128,7 +128,10 @@ def test_what_the_server_says_about_itself(tmp_path: Path) -> None:
     (store,) = info.stores
     assert (store.kind, store.available) == ("sqlite", True)
     assert "crash" in store.durability
-    assert ("rules", "rules-2") in {(model.provider, model.model) for model in info.models}
+    # It goes by the machine's clock.
+    assert info.store_clock == sidecar_pb2.StoreClock()
+    assert not info.spend_unknown
+    assert ("rules", "rules-3") in {(model.provider, model.model) for model in info.models}
     assert info.default_config == pb.ThinkingConfig(
         level=pb.THINK_LEVEL_OFF,
         reflect_on_tool_error=True,

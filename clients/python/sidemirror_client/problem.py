@@ -21,6 +21,15 @@ class Problem:
     retry_after_s: float | None = None
 
 
+def is_refused(error: grpc.aio.AioRpcError) -> bool:
+    """Whether HTTP/2 refused the call (REFUSED_STREAM, 7), or may have: the connection is full for now, and the sidecar
+    has not begun with the call. gRPC says so in the error's text only."""
+    if error.code() is grpc.StatusCode.UNAVAILABLE:
+        return "RST_STREAM with error code 7" in (error.details() or "")
+    # What grpc.aio makes of any stream that ends while a request is being written; the next one tells why.
+    return error.code() is grpc.StatusCode.INTERNAL and error.details() == "Internal error from Core"
+
+
 def problem_of(error: grpc.RpcError) -> Problem:
     """What came with an error of a call; empty fields where nothing did."""
     status = status_pb2.Status()

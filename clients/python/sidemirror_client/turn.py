@@ -17,7 +17,7 @@ from google.protobuf.message import Message
 from sidemirror.v1 import common_pb2
 from sidemirror.v1 import thinking_pb2 as pb
 from sidemirror_client.link import FIRST_PAUSE_S, LONGEST_PAUSE_S, Link
-from sidemirror_client.problem import problem_of
+from sidemirror_client.problem import is_refused, problem_of
 
 # What the sidecar takes: events a turn, and in one request; bytes are kept well below its 4 MiB a message.
 MOST_EVENTS = 10_000
@@ -251,7 +251,7 @@ class Turn:
         return True
 
     def _pause_s(self, error: Exception, outage: int) -> float:
-        """How long the sidecar wants to be left alone. It is away where it does not say what the matter is."""
+        """How long the sidecar wants to be left alone. It is away where nobody says what the matter is."""
         if isinstance(error, grpc.aio.AioRpcError):
             problem = problem_of(error)
             if error.code() is grpc.StatusCode.RESOURCE_EXHAUSTED and problem.retry_after_s is not None:
@@ -259,7 +259,7 @@ class Turn:
                     self._told_later = True
                     self._link.say(f"the sidecar refuses turn {self.id} for now", error)
                 return problem.retry_after_s
-            if _is_internal(error) and problem.reason:
+            if (_is_internal(error) and problem.reason) or is_refused(error):
                 return 0.0
         self._link.lost(error.code().name if isinstance(error, grpc.aio.AioRpcError) else str(error), outage)
         return 0.0
@@ -364,7 +364,9 @@ class _Stream:
 
 
 def _is_internal(error: Exception) -> bool:
-    return isinstance(error, grpc.aio.AioRpcError) and error.code() is grpc.StatusCode.INTERNAL
+    if not isinstance(error, grpc.aio.AioRpcError) or is_refused(error):
+        return False
+    return error.code() is grpc.StatusCode.INTERNAL
 
 
 def _is_final(error: grpc.aio.AioRpcError) -> bool:

@@ -6,6 +6,7 @@ import type { Message, MessageInitShape } from "@bufbuild/protobuf";
 import { Code, ConnectError, type ContextValues, type StreamResponse, type Transport } from "@connectrpc/connect";
 import type { UnaryResponse } from "@connectrpc/connect";
 import { RunTurnRequestSchema } from "@sidemirror/api/v1/thinking";
+import { corrected } from "./problem.js";
 
 /** Calls that ask a language model, which the sidecar gives up to 30 seconds an attempt. */
 const MODEL_CALLS = new Set(["Reflect", "Critique", "EvaluateTrace", "GenerateReflection"]);
@@ -59,7 +60,8 @@ export class CarryingTransport implements Transport {
         this.checkOpen();
         const left = Math.max(1, Math.ceil(ends - performance.now()));
         return await this.next.unary(method, signal, left, await this.authorized(header), message, contextValues);
-      } catch (error) {
+      } catch (thrown) {
+        const error = thrown instanceof ConnectError ? corrected(thrown) : thrown;
         const wait = FIRST_PAUSE_MS * 2 ** (attempt - 1) * (0.8 + 0.4 * Math.random());
         const again = error instanceof ConnectError && error.code === Code.Unavailable && attempt < ATTEMPTS;
         if (!again || performance.now() + wait > ends || signal?.aborted || this.closed) throw error;

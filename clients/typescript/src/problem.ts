@@ -1,5 +1,5 @@
 import { durationMs } from "@bufbuild/protobuf/wkt";
-import { ConnectError } from "@connectrpc/connect";
+import { Code, ConnectError } from "@connectrpc/connect";
 import { BadRequestSchema, ErrorInfoSchema, RetryInfoSchema } from "@sidemirror/api/google/rpc/error_details";
 
 /** What the sidecar says about an error beyond its code (google.rpc). */
@@ -12,6 +12,22 @@ export interface Problem {
   readonly fields: Readonly<Record<string, string>>;
   /** When to come again, in milliseconds; undefined when the sidecar does not say. */
   readonly retryAfterMs: number | undefined;
+}
+
+/**
+ * UNAVAILABLE for a call that HTTP/2 has refused (REFUSED_STREAM), which connect-node calls INTERNAL: the sidecar has not
+ * begun with it, because the connection is full for now. Any other error as it is.
+ */
+export function corrected(error: unknown): ConnectError {
+  const given = ConnectError.from(error);
+  return given.code === Code.Internal && isRefusedStream(given)
+    ? new ConnectError(given.rawMessage, Code.Unavailable, given.metadata, undefined, given.cause)
+    : given;
+}
+
+/** Whether HTTP/2 has refused the call. It says so in the error's text only. */
+export function isRefusedStream(error: ConnectError): boolean {
+  return error.rawMessage.includes("REFUSED_STREAM");
 }
 
 /** What came with the error of a call; empty where nothing did. */

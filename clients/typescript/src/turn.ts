@@ -2,13 +2,13 @@ import { randomUUID } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
 import { clone, create, toBinary, type MessageInitShape } from "@bufbuild/protobuf";
 import { timestampNow } from "@bufbuild/protobuf/wkt";
-import { Code, ConnectError, type Client } from "@connectrpc/connect";
+import { Code, type Client, type ConnectError } from "@connectrpc/connect";
 import { TaskOutcome } from "@sidemirror/api/v1/common";
 import type { RunTurnRequestSchema, ThinkingService, TurnDirective, TurnEvent } from "@sidemirror/api/v1/thinking";
 import type { TurnPlan, TurnStartedSchema, TurnSummary } from "@sidemirror/api/v1/thinking";
 import { TurnEventSchema } from "@sidemirror/api/v1/thinking";
 import { Bell, FIRST_PAUSE_MS, LONGEST_PAUSE_MS, type Link } from "./link.js";
-import { problemOf } from "./problem.js";
+import { corrected, isRefusedStream, problemOf } from "./problem.js";
 
 /** What the sidecar takes in a turn; a request is kept well below its 4 MiB a message. */
 const MOST_EVENTS = 10_000;
@@ -223,7 +223,7 @@ export class Turn implements AsyncIterable<TurnDirective> {
         });
         await this.somethingToSend();
       } catch (thrown) {
-        const error = ConnectError.from(thrown);
+        const error = corrected(thrown);
         if (this.over || this.link.closed) break;
         if (error.code === Code.Internal && sending.durable === 0) tries++;
         if (this.givesUp(error, tries)) break;
@@ -246,7 +246,7 @@ export class Turn implements AsyncIterable<TurnDirective> {
     return true;
   }
 
-  /** How long the sidecar wants to be left alone. It is away where it does not say what the matter is. */
+  /** How long the sidecar wants to be left alone. It is away where neither it nor HTTP/2 says what the matter is. */
   private leastPauseMs(error: ConnectError, outages: number): number {
     const { reason, retryAfterMs } = problemOf(error);
     if (error.code === Code.ResourceExhausted && retryAfterMs !== undefined) {
@@ -254,7 +254,8 @@ export class Turn implements AsyncIterable<TurnDirective> {
       this.toldLater = true;
       return retryAfterMs;
     }
-    if (error.code !== Code.Internal || reason === "") this.link.lost(error, outages);
+    const isThere = (error.code === Code.Internal && reason !== "") || isRefusedStream(error);
+    if (!isThere) this.link.lost(error, outages);
     return 0;
   }
 

@@ -9,10 +9,14 @@ keeps the health of the services in step with the stores.
 
 from sidemirror_server.assembly.choices import refused_choices as refused_choices
 from sidemirror_server.assembly.models import ASKED_FOR as ASKED_FOR
+from sidemirror_server.assembly.models import Destination as Destination
+from sidemirror_server.assembly.models import destinations_of as destinations_of
 from sidemirror_server.assembly.models import routes_of as routes_of
 from sidemirror_server.assembly.sidecar import Sidecar as Sidecar
 from sidemirror_server.assembly.sidecar import assemble as assemble
+from sidemirror_server.assembly.stores import back_up_store as back_up_store
 from sidemirror_server.assembly.stores import examine_redis as examine_redis
 from sidemirror_server.assembly.stores import examine_shared_store as examine_shared_store
 from sidemirror_server.assembly.stores import examine_store as examine_store
 from sidemirror_server.assembly.stores import migrate_shared as migrate_shared
+from sidemirror_server.assembly.stores import restore_store as restore_store

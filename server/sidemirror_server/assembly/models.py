@@ -167,6 +167,33 @@ def _facts(purpose: Purpose, provider: Provider) -> ModelFacts:
     )
 
 
+class Destination(msgspec.Struct, frozen=True):
+    """Where a model's questions go. `address`: a URL; None for a model of another package, which does not say it.
+    `setting`: the name of the setting that chooses the address."""
+
+    provider: str
+    model: str
+    address: str | None
+    purposes: tuple[Purpose, ...]
+    setting: str
+
+
+def destinations_of(settings: Settings, clock: Clock) -> tuple[Destination, ...]:
+    """Where the questions of each purpose go; models that answer in this process go nowhere. Raises BadSettings."""
+    found = []
+    routes = {purpose: route for purpose, route in routes_of(settings, clock).items() if purpose in ASKED_FOR}
+    for provider in dict.fromkeys(route.provider for route in routes.values()):
+        model = provider.model
+        if not isinstance(model, RulesModel):
+            purposes = tuple(purpose for purpose, route in routes.items() if route.provider is provider)
+            address = getattr(model, "address", None)
+            found.append(Destination(model.provider, model.name, address, purposes, "model__base_url"))
+    if (embedder := _embedder(settings)) is not None:
+        embeds = (Purpose.MEMORY_EMBEDDING,)
+        found.append(Destination(embedder.provider, embedder.name, embedder.address, embeds, "embedding__base_url"))
+    return tuple(found)
+
+
 def check_embedding(settings: Settings) -> None:
     """Raises BadSettings when the settings name an embedding model and lack its key or address."""
     if settings.embedding.name:
@@ -175,11 +202,17 @@ def check_embedding(settings: Settings) -> None:
 
 def embedder_of(settings: Settings, spending: Spending, clock: Clock) -> PaidEmbedder | None:
     """The embedder that the settings name; None when they name none."""
+    chosen, embedder = settings.embedding, _embedder(settings)
+    if embedder is None:
+        return None
+    own = None if chosen.usd_per_mtok is None else OwnPrice(chosen.usd_per_mtok, 0.0)
+    prices = Prices("openai_compatible", chosen.name, chosen.base_url or None, own)
+    return PaidEmbedder(embedder, prices, chosen.concurrency, spending, clock)
+
+
+def _embedder(settings: Settings) -> OpenAICompatibleEmbedder | None:
     chosen = settings.embedding
     if not chosen.name:
         return None
     needed = () if settings.database_url else VECTORS_NEED
-    embedder = OpenAICompatibleEmbedder(chosen.name, chosen.api_key.reveal() or None, chosen.base_url or None, needed)
-    own = None if chosen.usd_per_mtok is None else OwnPrice(chosen.usd_per_mtok, 0.0)
-    prices = Prices("openai_compatible", chosen.name, chosen.base_url or None, own)
-    return PaidEmbedder(embedder, prices, chosen.concurrency, spending, clock)
+    return OpenAICompatibleEmbedder(chosen.name, chosen.api_key.reveal() or None, chosen.base_url or None, needed)

@@ -6,6 +6,7 @@ Called by `assembly/sidecar.py`, and by commands that examine or migrate a store
 import asyncio
 import contextlib
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -20,7 +21,7 @@ from sidemirror_server.memory.trials.trials import Trials
 from sidemirror_server.models.ledger import Ledger
 from sidemirror_server.policy.store import Policies
 from sidemirror_server.rpc.sidecar.info import StoreFacts
-from sidemirror_server.settings import Settings
+from sidemirror_server.settings import BadSettings, Settings
 from sidemirror_server.storage.sqlite.critiques import SqliteCritiques
 from sidemirror_server.storage.sqlite.database import FILE_NAME, SqliteDatabase
 from sidemirror_server.storage.sqlite.dreams import SqliteDreams
@@ -52,7 +53,9 @@ from sidemirror_server.work.queue import Work
 if TYPE_CHECKING:
     from sidemirror_server.storage.postgres.examine import ExaminedShared
     from sidemirror_server.storage.redis.database import RedisDatabase
+    from sidemirror_server.storage.sqlite.backup import BackedUp
     from sidemirror_server.storage.sqlite.examine import Examined
+    from sidemirror_server.storage.sqlite.restore import Restored
 
 
 class Stores(msgspec.Struct, frozen=True):
@@ -214,6 +217,32 @@ def examine_store(settings: Settings) -> "Examined":
     from sidemirror_server.storage.sqlite.examine import examine
 
     return examine(settings.data_dir)
+
+
+def back_up_store(settings: Settings, file: Path) -> "BackedUp":
+    """Copies the embedded store of these settings to a new file, also while a sidecar serves. Raises BadSettings when
+    they have another store, else the errors of `storage/sqlite/backup.py`."""
+    from sidemirror_server.storage.sqlite.backup import back_up
+
+    _check_embedded(settings)
+    return back_up(settings.data_dir, file, SystemClock().now_us)
+
+
+def restore_store(settings: Settings, file: Path, *, replace: bool) -> "Restored":
+    """Makes a backup the embedded store of these settings. Raises BadSettings when they have another store, else the
+    errors of `storage/sqlite/restore.py`."""
+    from sidemirror_server.storage.sqlite.restore import restore
+
+    _check_embedded(settings)
+    return restore(settings.data_dir, file, SystemClock().now_us(), replace=replace)
+
+
+def _check_embedded(settings: Settings) -> None:
+    if settings.database_url:
+        raise BadSettings(
+            "database_url (SIDEMIRROR_DATABASE_URL): the store is in Postgres, whose own commands are for backup and "
+            "restore (docs/postgres-tenants.md)"
+        )
 
 
 async def examine_shared_store(settings: Settings, now_us: int) -> "ExaminedShared":

@@ -4,20 +4,17 @@ collectors and models. Asks no model anything."""
 import importlib.util
 import socket
 import urllib.parse
-import urllib.request
 from collections.abc import Iterator, Mapping
 
-from sidemirror_server.assembly import refused_choices
+from sidemirror_server.assembly import destinations_of, refused_choices
+from sidemirror_server.operations.egress import otlp_endpoint, proxy_of, shown
 from sidemirror_server.operations.finding import Finding
-from sidemirror_server.settings import Settings, is_measured, of_libraries
+from sidemirror_server.settings import BadSettings, Settings, is_measured, of_libraries
 from sidemirror_server.vocabulary.clock import Clock
 
 _CONNECT_S = 2.0
 # The exporter's own default.
-_OTLP = "http://localhost:4317"
 _OTLP_PORT = 4317
-# The providers' public addresses, used without a base URL.
-_PROVIDERS = {"anthropic": "https://api.anthropic.com", "openai_compatible": "https://api.openai.com/v1"}
 
 
 def check_choices(settings: Settings, clock: Clock, environment: Mapping[str, str] | None = None) -> Iterator[Finding]:
@@ -27,7 +24,7 @@ def check_choices(settings: Settings, clock: Clock, environment: Mapping[str, st
         yield Finding("settings", ok=False, found=refused, advice="change this setting, or install what it names")
     yield from _packages(settings)
     yield from _telemetry(settings, environment)
-    yield from _proxies(settings, environment)
+    yield from _proxies(settings, clock, environment)
 
 
 def _packages(settings: Settings) -> Iterator[Finding]:
@@ -56,14 +53,14 @@ def _telemetry(settings: Settings, environment: Mapping[str, str]) -> Iterator[F
     for signal, sent in (("TRACES", settings.tracing), ("METRICS", settings.metrics)):
         if not sent:
             continue
-        endpoint = _first(environment, f"OTEL_EXPORTER_OTLP_{signal}_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT") or _OTLP
+        endpoint, _ = otlp_endpoint(signal, environment)
         protocol = _first(environment, f"OTEL_EXPORTER_OTLP_{signal}_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL")
         what = signal.lower()
         if protocol not in ("", "grpc"):
             found = f"{what} are sent by gRPC, whatever OTEL_EXPORTER_OTLP_PROTOCOL says ({protocol})"
             advice = f"name the collector's port for gRPC, {_OTLP_PORT} as a rule"
             yield Finding("telemetry", ok=True, found=found, advice=advice)
-        told = f"{what} go to {_shown(endpoint)}"
+        told = f"{what} go to {shown(endpoint)}"
         if _listens(endpoint):
             yield Finding("telemetry", ok=True, found=told)
         else:
@@ -86,27 +83,17 @@ def _listens(endpoint: str) -> bool:
     return True
 
 
-def _proxies(settings: Settings, environment: Mapping[str, str]) -> Iterator[Finding]:
+def _proxies(settings: Settings, clock: Clock, environment: Mapping[str, str]) -> Iterator[Finding]:
     """Which addresses of models are reached through a proxy of the environment."""
-    asked = {
-        settings.model.base_url or _PROVIDERS.get(settings.model.provider, ""),
-        (settings.embedding.base_url or _PROVIDERS["openai_compatible"]) if settings.embedding.name else "",
-    }
-    bypassed = {"no": _first(environment, "no_proxy", "NO_PROXY")}
-    for url in sorted(asked - {""}):
-        scheme, host = urllib.parse.urlsplit(url).scheme, urllib.parse.urlsplit(url).hostname or ""
-        names = (f"{scheme}_proxy", f"{scheme.upper()}_PROXY", "all_proxy", "ALL_PROXY")
-        proxy = _first(environment, *names)
-        # typeshed declares this function for macOS and Windows only.
-        if not proxy or urllib.request.proxy_bypass_environment(host, bypassed):  # type: ignore[attr-defined,unused-ignore]
-            continue
-        near = host == "localhost" or host.startswith("127.")
-        advice = f"add {host} to NO_PROXY: a proxy elsewhere does not reach this machine's {host}" if near else ""
-        found = f"questions to {_shown(url)} go through the proxy {_shown(proxy)}"
-        yield Finding("model", ok=True, found=found, advice=advice)
-
-
-def _shown(url: str) -> str:
-    """The URL without user and password."""
-    scheme, slashes, rest = url.rpartition("://")
-    return f"{scheme}{slashes}{rest.rpartition('@')[2]}"
+    try:
+        asked = {one.address for one in destinations_of(settings, clock) if one.address is not None}
+    except BadSettings:  # told as a refused setting
+        return
+    for url in sorted(asked):
+        if proxy := proxy_of(url, environment):
+            host = urllib.parse.urlsplit(url).hostname or ""
+            near = host == "localhost" or host.startswith("127.")
+            advice = f"add {host} to NO_PROXY: a proxy elsewhere does not reach this machine's {host}" if near else ""
+            yield Finding(
+                "model", ok=True, found=f"questions to {shown(url)} go through the proxy {proxy}", advice=advice
+            )

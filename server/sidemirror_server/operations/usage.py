@@ -1,42 +1,57 @@
 """`sidemirror usage`: shows the cost of models for a scope of a running sidecar, and what is left of the caps."""
 
 import json
+import sys
 
 import grpc
 
 from sidemirror.v1 import sidecar_pb2 as pb
 from sidemirror.v1 import sidecar_pb2_grpc as pb_grpc
 from sidemirror_server.operations.shown import name_of, with_defaults
-from sidemirror_server.operations.target import asked
+from sidemirror_server.operations.target import EXIT_UNREACHABLE, asked
 
 _TIMEOUT_S = 5.0
 
 
 def usage(address: str, tenant_id: str, project_id: str, *, as_json: bool) -> int:
-    """Prints the last days' spending and the caps. Empty ids mean the sidecar's own. Returns the exit code."""
+    """Prints the last days' spending and the caps. Empty ids mean the sidecar's own. Returns the exit code: not 0 when
+    spending and caps are unknown, because the store does not answer."""
     request = pb.GetServerInfoRequest(tenant_id=tenant_id, project_id=project_id)
 
     def ask(channel: grpc.Channel) -> int:
         info = pb_grpc.SidecarServiceStub(channel).GetServerInfo(request, timeout=_TIMEOUT_S)
+        # Sidecars without `spend_unknown` say so of their store alone.
+        unknown = info.spend_unknown or not info.stores[0].available
         if as_json:
-            names = ("models", "spend", "spend_caps")
+            names = ("models",) if unknown else ("models", "spend", "spend_caps")
             told = {name: [with_defaults(one) for one in getattr(info, name)] for name in names}
-            print(json.dumps(told, indent=2))
+            print(json.dumps({**told, "spend_unknown": unknown}, indent=2))
         else:
-            _show(info)
+            _show_models(info)
+        if unknown:
+            print("sidemirror: the store does not answer: spending and caps are not known", file=sys.stderr)
+            return EXIT_UNREACHABLE
+        if not as_json:
+            _show_spending(info)
         return 0
 
     return asked(address, ask)
 
 
-def _show(info: pb.GetServerInfoResponse) -> None:
+def _show_models(info: pb.GetServerInfoResponse) -> None:
     from rich.console import Console
-    from rich.table import Table
 
     console = Console(highlight=False)
     for model in info.models:
         state = "" if model.available else ", left alone after it failed several times in a row"
         console.print(f"{model.purpose}: {model.provider} {model.model}{state}", markup=False)
+
+
+def _show_spending(info: pb.GetServerInfoResponse) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    console = Console(highlight=False)
     spent = Table("day", "purpose", title="Spent (UTC days)", title_justify="left")
     for heading in ("calls", "tokens", "USD", "reserved USD", "orphaned USD"):
         spent.add_column(heading, justify="right")

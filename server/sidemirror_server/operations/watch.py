@@ -16,7 +16,8 @@ from google.protobuf.json_format import MessageToDict
 from sidemirror.v1 import thinking_pb2 as pb
 from sidemirror.v1 import thinking_pb2_grpc as pb_grpc
 from sidemirror_server.operations.loop import run
-from sidemirror_server.operations.target import EXIT_UNREACHABLE, Unreachable, address_of, dial
+from sidemirror_server.operations.shown import plain
+from sidemirror_server.operations.target import EXIT_UNREACHABLE, Unreachable, address_of, dial, is_answer
 from sidemirror_server.operations.watch_lines import Timeline
 
 EXIT_REFUSED = 1
@@ -59,7 +60,7 @@ async def _watch(address: str, request: pb.WatchTurnsRequest, *, as_json: bool) 
         _tell(str(error))
         return EXIT_UNREACHABLE
     except grpc.aio.AioRpcError as error:
-        _tell(f"{address} refuses: {error.code().name}: {error.details()}")
+        _tell(f"{address} refuses: {error.code().name}: {plain(error.details() or '')}")
         return EXIT_REFUSED
     return 0
 
@@ -85,6 +86,7 @@ async def follow(address: str, request: pb.WatchTurnsRequest, tell: Say) -> Asyn
     """
     reached, told, pause_s = False, False, _FIRST_PAUSE_S
     while True:
+        why = _lost(address)
         try:
             async with dial(address) as channel:
                 reached = True
@@ -98,13 +100,21 @@ async def follow(address: str, request: pb.WatchTurnsRequest, tell: Say) -> Asyn
         except grpc.aio.AioRpcError as error:
             if error.code() not in _BROKEN:
                 raise
+            why = _lost(address, error)
         except TimeoutError:
             tell(f"{address} has said nothing for {_SILENCE_S:g} s")
         if not told:
-            tell(f"the connection to {address} is lost; trying again")
+            tell(f"{why}; trying again")
             told = True
         await asyncio.sleep(pause_s)
         pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
+
+
+def _lost(address: str, error: grpc.RpcError | None = None) -> str:
+    """Why a stream has ended: what the sidecar answered, if it did."""
+    if error is not None and is_answer(error):
+        return f"{address}: {error.code().name}: {error.details()}"
+    return f"the connection to {address} is lost"
 
 
 async def _entries(channel: grpc.aio.Channel, request: pb.WatchTurnsRequest, tell: Say) -> AsyncIterator[pb.TurnEntry]:

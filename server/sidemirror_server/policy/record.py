@@ -1,5 +1,5 @@
 """What is decided for a tenant or one of its projects: retention, caps and advice. Values and the precedence between
-them (decision 047).
+them (decision 048).
 
 A policy is a row beside the data, so that every sidecar on a store follows the same one.
 """

@@ -32,12 +32,14 @@ _random: deque[int] = deque()
 
 def new_id(now_us: int) -> str:
     """A UUIDv7 (RFC 9562, section 5.7) for the time `now_us` in microseconds since the epoch."""
-    if not _random:
+    try:
+        random = _random.pop()
+    except IndexError:  # not asked beforehand: another thread may take the last one in between
         fetched = os.urandom(_RANDOM_BYTES * _IDS_AT_ONCE)
-        _random.extend(
+        random, *more = (
             int.from_bytes(fetched[at : at + _RANDOM_BYTES], "big") for at in range(0, len(fetched), _RANDOM_BYTES)
         )
-    random = _random.pop()
+        _random.extend(more)
     milliseconds = (now_us // 1000) & 0xFFFF_FFFF_FFFF
     value = milliseconds << 80 | 0x7 << 76 | (random >> 68) << 64 | 0b10 << 62 | (random & (1 << 62) - 1)
     text = f"{value:032x}"

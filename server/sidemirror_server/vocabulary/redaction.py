@@ -44,7 +44,7 @@ def secret_spans(text: str) -> list[Span]:
     plain = text.encode("ascii", "replace")
     runs = plain.translate(RUNS)
     spans = [*tokens(text, runs, _going_on), *named(text, plain.translate(FOLD))]
-    spans += [joined for _, end, _ in spans if text[end : end + 1] in _MAY_CUT and (joined := _joined(text, end))]
+    spans += _joined_after(text, {end for _, end, _ in spans})
     for cut in _CUT_RUNS:
         if cut in runs:
             spans += _cut(text, runs, cut)
@@ -60,6 +60,17 @@ def _merged(spans: list[Span]) -> list[Span]:
         else:
             merged.append((start, end, kind))
     return merged
+
+
+def _joined_after(text: str, ends: set[int]) -> list[Span]:
+    """The tokens that line breaks split, looked for at the `ends` of secrets. An end within such a token is not tried:
+    each of its lines may end a secret, and would be joined with the same lines again."""
+    found: list[Span] = []
+    for end in sorted(ends):
+        inside = found and end < found[-1][1]
+        if not inside and text[end : end + 1] in _MAY_CUT and (span := _joined(text, end)):
+            found.append(span)
+    return found
 
 
 def _cut(text: str, runs: bytes, cut: bytes) -> Iterator[Span]:
@@ -110,6 +121,8 @@ def _joined(text: str, end: int) -> Span | None:
         return None
     begin = max(0, end - _LINE_CHARS)
     begin = max(begin, text.rfind("\n", begin, end) + 1)
+    # An escaped break stays, because its n may also be the first letter of a token, as in `\\npm_…`.
+    begin = max(begin, text.rfind("\\n", begin, end))
     joined, found = text[begin:end], None
     for _ in range(_MOST_LINES):
         wrap = patterns.WRAP.match(text, end)
@@ -117,27 +130,36 @@ def _joined(text: str, end: int) -> Span | None:
         joint = len(joined)
         if rest is None or not (_DIGIT.search(joined, max(0, joint - 40)) or _DIGIT.search(rest[0])):
             break
-        first_spans, joined = _spans_of(joined), joined + rest[0]
-        spans = [one for one in _spans_of(joined) if joint < one[1]]
+        first, joined = joined, joined + rest[0]
+        spans = [one for one in _spans_about(joined, joint) if joint < one[1]]
         if spans and spans[0][0] >= joint:  # keep only what the first line helps to recognise
             alone = {(joint + begun, joint + ended, kind) for begun, ended, kind in _spans_of(rest[0])}
             spans = [one for one in spans if one not in alone]
         if not spans:
             break
         start, last, kind = spans[0]
-        if any(one[1] == joint for one in first_spans) and (
-            joined[last : last + 1] in _SETS or not patterns.RANDOM.match(joined, joint, last)
+        if (joined[last : last + 1] in _SETS or not patterns.RANDOM.match(joined, joint, last)) and any(
+            one[1] == joint for one in _spans_of(first)
         ):
             break
         end = rest.start() + last - joint
-        first = begin + start if start < joint else rest.start() + start - joint
-        found = (found[0] if found else first), end, kind
+        begun = begin + start if start < joint else rest.start() + start - joint
+        found = (found[0] if found else begun), end, kind
         if last < len(joined):
             break
     return found
 
 
 def _spans_of(text: str) -> list[Span]:
-    plain = text.encode("ascii", "replace")
-    spans = [*tokens(text, plain.translate(RUNS)), *named(text, plain.translate(FOLD))]
+    return _spans_about(text, 0)
+
+
+def _spans_about(text: str, at: int) -> list[Span]:
+    """The secrets that may end after `at`; those that end before may be missing. Blanks occur only after the names
+    authorization, auth and bearer, so that all else is searched from the word around `at` on: tokens, URLs, JWTs."""
+    plain, word = text.encode("ascii", "replace"), text.rfind(" ", 0, at) + 1
+    spans = [*tokens(text, plain.translate(RUNS), at=word)]
+    folded = plain.translate(FOLD)
+    if b"auth" in folded or b"bearer" in folded or folded.find(b"://", word) >= 0 or folded.find(b"eyk", word) >= 0:
+        spans += named(text, folded)
     return [one for one in spans if one[2] not in _NEVER_CUT]

@@ -10,7 +10,7 @@ are programs.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 # The body after a prefix. Punctuation at the end of a sentence is no part of the body.
@@ -197,6 +197,15 @@ BEGINNINGS: dict[str, list[Kind]] = {}
 for _kind in sorted(KINDS, key=lambda kind: -len(kind.prefix)):
     BEGINNINGS.setdefault(_kind.prefix[:2], []).append(_kind)
 
+# Those that count when a word precedes them directly: a short prefix, or one whose body must have a digit, may be part
+# of the word. Chosen here: the least length of such a prefix.
+_TELLING_PREFIX = 4
+GLUED = {
+    begun: telling
+    for begun, kinds in BEGINNINGS.items()
+    if (telling := [kind for kind in kinds if not kind.has_digit and len(kind.prefix) >= _TELLING_PREFIX])
+}
+
 # The parts of prefixes before the run of the body, such as `SG.`, `dp.pt.`, `1//`, `sha256~`.
 LEADS = tuple(
     sorted({kind.prefix[: last + 1] for kind in KINDS if (last := max(map(kind.prefix.rfind, "./~"))) >= 0}, key=len)
@@ -205,14 +214,15 @@ LEADS = tuple(
 
 # Prefixes of base64 tokens. Such a token may have no long run at its beginning, because of an early `+` or `/`.
 _BASE64_PREFIXES = tuple(kind.prefix for kind in KINDS if kind.body is _BODIES["base64"])
+_BASE64_PREFIX = re.compile("|".join(map(re.escape, _BASE64_PREFIXES)))
 
 
 def base64_prefix_in(text: str) -> int:
     """The index of the last base64 token's prefix in a short text; -1 if there is none."""
-    return max(text.rfind(prefix) for prefix in _BASE64_PREFIXES)
+    return max(map(text.rfind, _BASE64_PREFIXES)) if _BASE64_PREFIX.search(text) else -1
 
 
-def kinds_at(text: str, at: int) -> list[Kind]:
+def kinds_at(text: str, at: int, known: Mapping[str, list[Kind]] = BEGINNINGS) -> list[Kind]:
     """The kinds whose prefix is at this index, the longest prefix first."""
-    begun = BEGINNINGS.get(text[at : at + 2])
+    begun = known.get(text[at : at + 2])
     return [kind for kind in begun if text.startswith(kind.prefix, at)] if begun else []

@@ -6,7 +6,7 @@ text before it.
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 
 from sidemirror_server.vocabulary import secret_kinds as kinds
 from sidemirror_server.vocabulary import secret_patterns as patterns
@@ -33,8 +33,8 @@ _LEAD_ENDS = frozenset("./~")
 _ESCAPE_ENDS = frozenset("\\%[;")
 _IN_BASE64 = frozenset("+/")
 # Chosen here: the length of base64 data after which a prefix is ignored; and the least length of a token glued to a
-# word, of such a token's prefix, and of a token without a prefix.
-_BASE64_CHARS, _SHORTEST_GLUED, _TELLING_PREFIX, _SHORTEST_ALONE = 100, 20, 4, 35
+# word, and of a token without a prefix.
+_BASE64_CHARS, _SHORTEST_GLUED, _SHORTEST_ALONE = 100, 20, 35
 _BEHIND = {".": patterns.DISCORD, ":": patterns.BEHIND_COLON}
 # (hint in the text before a run, pattern of that text, pattern of the secret's rest, kind). The hint is cheap to check.
 _Place = tuple[str, re.Pattern[str], re.Pattern[str], str]
@@ -57,9 +57,10 @@ Span = tuple[int, int, str]
 Cut = Callable[[str, int, int], Span | None]
 
 
-def tokens(text: str, runs: bytes, cut: Cut | None = None) -> Iterator[Span]:
-    """The tokens of a recognisable form, each with a long run. `cut` finds split tokens at runs that are no tokens."""
-    at = runs.find(_LONG_RUN)
+def tokens(text: str, runs: bytes, cut: Cut | None = None, at: int = 0) -> Iterator[Span]:
+    """The tokens of a recognisable form, each with a long run at or after `at`. `cut` finds split tokens at runs that
+    are no tokens."""
+    at = runs.find(_LONG_RUN, at)
     while at >= 0:
         end = _RUN_END.search(runs, at).start()  # type: ignore[union-attr]  # every text has an end
         before = text[at - 1 : at]
@@ -95,18 +96,15 @@ def _vendors_own(text: str, start: int, end: int, before: str) -> Span | None:
         span = _with_prefix(text, escape.end()) or _told_by_place(text, escape.end(), end, "")
     if span is None and end - start > _SHORTEST_GLUED:
         for mark in _MARK.finditer(text, start, end - _SHORTEST_GLUED):
-            if span is None and text[mark.end() : mark.end() + 2] in kinds.BEGINNINGS:
-                span = _with_prefix(text, mark.end(), glued=True)
+            if span is None and text[mark.end() : mark.end() + 2] in kinds.GLUED:
+                span = _with_prefix(text, mark.end(), kinds.GLUED)
     return span
 
 
-def _with_prefix(text: str, at: int, *, glued: bool = False) -> Span | None:
-    """The token whose prefix is at `at`, the longest if several kinds fit. `glued`: a word precedes it, so that only
-    long prefixes without the digit rule count."""
+def _with_prefix(text: str, at: int, known: Mapping[str, list[kinds.Kind]] = kinds.BEGINNINGS) -> Span | None:
+    """The token whose prefix is at `at`, the longest if several of the known kinds fit."""
     found: Span | None = None
-    for kind in kinds.kinds_at(text, at):
-        if glued and (kind.has_digit or len(kind.prefix) < _TELLING_PREFIX):
-            continue
+    for kind in kinds.kinds_at(text, at, known):
         begin = at + len(kind.prefix)
         rest = kind.body.match(text, begin)
         end = rest.end() if rest else begin

@@ -75,12 +75,15 @@ class RemoteModel:
     A call is one request without streaming, because answers are short and a partial one is useless.
     """
 
-    def __init__(self, provider: str, name: str, missing: str, connect: Callable[[str | None], Connection]) -> None:
-        """`missing`: why no connection is possible, or "". `connect` imports the SDK. It is called in a thread, and
-        raises ImportError if the SDK is not installed. Its argument is None, or the address of a rehearsal, which uses
-        neither proxy nor key."""
+    def __init__(
+        self, provider: str, name: str, address: str, missing: str, connect: Callable[[str | None], Connection]
+    ) -> None:
+        """`address`: the URL that every question goes to. `missing`: why no connection is possible, or "".
+        `connect` imports the SDK. It is called in a thread, and raises ImportError if the SDK is not installed. Its
+        argument is None, or the address of a rehearsal, which uses neither proxy nor key."""
         self.provider = provider
         self.name = name
+        self.address = address
         self._missing = missing
         self._connect = connect
         self._connection: Connection | None = None

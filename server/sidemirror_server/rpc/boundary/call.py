@@ -1,6 +1,6 @@
 """The facts that a handler gets about its call besides the request: scope, request id, deadline and clock."""
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any, TypeAlias
 
 import grpc
@@ -29,7 +29,8 @@ class Call(Struct, frozen=True):
     # For streams, which may outlive their token: returns the error that ends the stream, or None while it may go on.
     # Without an access file there is nothing to check, and the field is None.
     barred: Callable[[], SidemirrorError | None] | None = None
-
+    # For watches: sends the response's initial metadata, by which the client knows that the watch is in force.
+    in_force: Callable[[], Awaitable[None]] | None = None
     # The caller's token; None without an access file: then every caller may see everything.
     caller: Token | None = None
 

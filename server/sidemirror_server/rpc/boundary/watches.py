@@ -14,7 +14,6 @@ from sidemirror_server.trace.live import Bell
 from sidemirror_server.trace.log import Entry, Log
 from sidemirror_server.trace.shared_reads import SharedReads
 from sidemirror_server.vocabulary.errors import BadInput
-from sidemirror_server.vocabulary.scope import Scope
 from sidemirror_server.vocabulary.telemetry import GAPS
 
 T = TypeVar("T")
@@ -47,7 +46,7 @@ class Watches:
         takes a position, and returns where to go on if entries after it were pruned, else None; `gap_reason` explains
         the gap. Raises BadInput, and the error of `StreamTimes.end`.
         """
-        after = await self._begin(request, call.scope, query)
+        after = await self._begin(request, call, query)
         follow = request.follow if request.HasField("follow") else True
         # Without `follow` the watch ends where the log ends now: a log that always grows has no other end.
         until = None if follow else await self.looks.end(call.scope)
@@ -83,14 +82,17 @@ class Watches:
             times.close()
             waiter.close()
 
-    async def _begin(self, request: WatchRequest, scope: Scope, query: tuple[object, ...]) -> int:
-        """The position after which the watch begins."""
-        after = place_in(request.cursor, int, "cursor", *query)
-        if request.new_only and after is not None:
+    async def _begin(self, request: WatchRequest, call: Call, query: tuple[object, ...]) -> int:
+        """The position after which the watch begins. From here on the watch is in force: it shows all later entries."""
+        after = place_in(request.cursor, int, "cursor", *query) or 0
+        if request.new_only and request.cursor:
             raise BadInput([("new_only", "not together with a cursor")])
         if request.new_only:
-            return await self.looks.end(scope)
-        return after or 0
+            after = await self.looks.end(call.scope)
+        # Not earlier: a watch that was refused has no initial metadata, so that clients may try again.
+        if call.in_force is not None:
+            await call.in_force()
+        return after
 
 
 def _due(times: StreamTimes) -> dict[str, pb.Closing | pb.Heartbeat]:

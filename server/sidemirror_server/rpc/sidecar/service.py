@@ -10,6 +10,7 @@ from sidemirror_server.rpc.sidecar.get_policy import get_policy
 from sidemirror_server.rpc.sidecar.get_server_info import get_server_info
 from sidemirror_server.rpc.sidecar.info import ServerInfo
 from sidemirror_server.rpc.sidecar.list_tombstones import list_tombstones
+from sidemirror_server.rpc.sidecar.policies import check_may_set
 from sidemirror_server.rpc.sidecar.set_policy import set_policy
 
 
@@ -21,5 +22,5 @@ def sidecar_service(info: ServerInfo, spending: Spending, policies: PoliciesInFo
         Erase=Unary(erase),
         ListTombstones=Unary(list_tombstones),
         GetPolicy=Unary(partial(get_policy, policies)),
-        SetPolicy=Unary(partial(set_policy, policies)),
+        SetPolicy=Unary(partial(set_policy, policies), permits=partial(check_may_set, policies)),
     )

@@ -20,8 +20,8 @@ _ANSWER_S = 0.05
 async def report_events(
     conductor: Conductor, recorder: Recorder, request: pb.ReportEventsRequest, call: Call
 ) -> pb.ReportEventsResponse:
+    events = await events_of(request.events, request.turn_id, call)
     turn = await conductor.take_up(call.scope, TurnId(request.turn_id))
-    events = events_of(request.events, request.turn_id, call)
     # Without events the call waits for pending directives, and answers with them.
     before = turn.state.last_sequence
     places = conductor.report(turn, events)

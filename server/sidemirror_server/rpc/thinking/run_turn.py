@@ -78,7 +78,7 @@ async def _open(conductor: Conductor, streams: Streams, first: pb.RunTurnRequest
         is_new = not (wire.turn_id or call.request_id)
         rest = first.events[1:]
         # Checked before anything is recorded: a request is accepted whole or not at all.
-        events_of(rest, turn_id, call, 1)
+        await events_of(rest, turn_id, call, 1)
         conductor.check_start(turn_id, len(first.events))
         try:
             turn = await conductor.start(call.scope, turn_id, event, started, is_new=is_new, wait_for_store=False)
@@ -87,7 +87,7 @@ async def _open(conductor: Conductor, streams: Streams, first: pb.RunTurnRequest
         stream = _TurnStream(conductor, turn, call, streams, 0)
         stream.started(started, own_prompt)
     try:
-        stream.take(rest, call, len(first.events) - len(rest))
+        await stream.take(rest, call, len(first.events) - len(rest))
     except BaseException:
         stream.close()  # else its timer and its listener would stay for ever
         raise
@@ -127,13 +127,14 @@ class _TurnStream:
                 raise BadInput([("resume", "only in the first request of a stream")])
             self._call.check_scope(request.tenant_id, request.project_id)
             self._times.heard()
-            self.take(request.events, _of_batch(self._call, request), 0)
+            await self.take(request.events, _of_batch(self._call, request), 0)
 
-    def take(self, wires: Sequence[pb.TurnEvent], call: Call, first: int) -> None:
+    async def take(self, wires: Sequence[pb.TurnEvent], call: Call, first: int) -> None:
         """Adds the events of one request to the turn. `first`: the index of `wires[0]` in the request."""
         if not wires:
             return
-        places = self._conductor.report(self._turn, events_of(wires, self._turn.state.turn_id, call, first))
+        events = await events_of(wires, self._turn.state.turn_id, call, first)
+        places = self._conductor.report(self._turn, events)
         self._places.extend(places)
         self._received += len(places)
         # Also counted here, not only in `compose`: places would pile up while the agent reads nothing.

@@ -1,5 +1,6 @@
 """Converters for a turn's incoming events, which check their order and derive their ids."""
 
+import asyncio
 from collections.abc import Sequence
 
 from sidemirror.v1 import thinking_pb2 as pb
@@ -8,6 +9,10 @@ from sidemirror_server.rpc.wire.events import event_of
 from sidemirror_server.trace.event import Event, TurnFinished, TurnStarted
 from sidemirror_server.vocabulary.errors import BadInput
 from sidemirror_server.vocabulary.ids import derived_id
+
+# Bytes of a request's events that are read on the event loop; more are read on a thread, while other calls go on.
+# Chosen here: some milliseconds. A whole message of texts that look like secrets takes a second and more.
+_AT_ONCE_BYTES = 64 * 1024
 
 
 def start_event(wire: pb.TurnEvent, call: Call) -> tuple[Event, TurnStarted]:
@@ -22,8 +27,14 @@ def start_event(wire: pb.TurnEvent, call: Call) -> tuple[Event, TurnStarted]:
     return event, event.what
 
 
-def events_of(wires: Sequence[pb.TurnEvent], turn_id: str, call: Call, first: int = 0) -> list[Event]:
+async def events_of(wires: Sequence[pb.TurnEvent], turn_id: str, call: Call, first: int = 0) -> list[Event]:
     """The records of a turn's events after `turn_started`. `first`: the index of `wires[0]` in its request."""
+    if sum(wire.ByteSize() for wire in wires) <= _AT_ONCE_BYTES:
+        return _events_of(wires, turn_id, call, first)
+    return await asyncio.to_thread(_events_of, wires, turn_id, call, first)
+
+
+def _events_of(wires: Sequence[pb.TurnEvent], turn_id: str, call: Call, first: int) -> list[Event]:
     now_us = call.clock.now_us()
     events: list[Event] = []
     for index, wire in enumerate(wires, start=first):

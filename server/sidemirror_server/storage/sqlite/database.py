@@ -23,7 +23,7 @@ from typing import Self, TypeVar
 from sidemirror_server.storage.migration import Migration
 from sidemirror_server.storage.sqlite.checkpoints import Checkpoints
 from sidemirror_server.storage.sqlite.failures import store_failure
-from sidemirror_server.storage.sqlite.folder import FolderLock, keep_private, refuse_unsafe_file_system
+from sidemirror_server.storage.sqlite.folder import BackupMark, FolderLock, keep_private, refuse_unsafe_file_system
 from sidemirror_server.storage.sqlite.group import Alike
 from sidemirror_server.storage.sqlite.migrate import migrate, read_migrations
 from sidemirror_server.storage.sqlite.writer import GroupWriter
@@ -65,7 +65,11 @@ class SqliteDatabase:
         self._connect_reader = partial(_connect, path, patience_s=_READ_PATIENCE_S, reads_only=True)
         self._checkpoints = Checkpoints(partial(_connect, path))
         self._writer = GroupWriter(
-            partial(_connect, path), path.with_name(f"{FILE_NAME}-wal"), wal_bytes, self._checkpoints.committed
+            partial(_connect, path),
+            path.with_name(f"{FILE_NAME}-wal"),
+            wal_bytes,
+            self._checkpoints.committed,
+            BackupMark(folder).is_set,
         )
         self._reader = self._connect_reader()
         self._searcher: sqlite3.Connection | None = None

@@ -64,7 +64,8 @@ def examine(folder: Path) -> Examined:
     if not found.exists or not os.access(folder, os.R_OK | os.X_OK):
         return found
     found = msgspec.structs.replace(found, open_to_others=open_to_others(folder / FILE_NAME))
-    size_bytes = sum(path.stat().st_size for path in folder.glob(f"{FILE_NAME}*") if path.is_file())
+    parts = (folder / f"{FILE_NAME}{suffix}" for suffix in ("", "-wal", "-shm"))
+    size_bytes = sum(path.stat().st_size for path in parts if path.is_file())
     found = msgspec.structs.replace(found, size_bytes=size_bytes, held_by=_holder(folder / "lock"))
     return _with_content(found) if (folder / FILE_NAME).exists() else found
 

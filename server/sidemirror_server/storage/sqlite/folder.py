@@ -6,6 +6,7 @@ import logging
 import os
 import re
 import stat
+from collections.abc import Iterator
 from pathlib import Path
 
 from sidemirror_server.vocabulary.errors import StoreRefused
@@ -44,6 +45,47 @@ class FolderLock:
     def release(self) -> None:
         """Unlocks the folder. The lock file stays: without it two processes could each lock a file of that name."""
         os.close(self._file)
+
+
+class BackupMark:
+    """Says that a backup reads the store: its writer then does not wait until the WAL can be emptied, and no restore
+    begins. It ends with the process of the backup, however that ends."""
+
+    def __init__(self, folder: Path) -> None:
+        self._path = folder / "backup.lock"
+
+    @contextlib.contextmanager
+    def held(self) -> Iterator[None]:
+        """Sets it within the block. Raises OSError when this user may not write the folder."""
+        file = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            give_to_owner(self._path.parent, self._path)
+            fcntl.flock(file, fcntl.LOCK_SH)
+            yield
+        finally:
+            os.close(file)
+
+    def is_set(self) -> bool:
+        """Whether any process has set it."""
+        try:
+            file = os.open(self._path, os.O_RDWR)
+        except OSError:
+            return False
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            return True
+        finally:
+            os.close(file)
+        return False
+
+
+def give_to_owner(folder: Path, *paths: Path) -> None:
+    """Gives what root has made in the folder to the folder's owner, as whom the sidecar runs."""
+    if os.geteuid() == 0:
+        owner = folder.stat()
+        for path in paths:
+            os.chown(path, owner.st_uid, owner.st_gid)
 
 
 def keep_private(path: Path) -> None:

@@ -66,15 +66,18 @@ class GroupWriter:
         wal: Path,
         wal_limit_bytes: int,
         committed: Callable[[int], None],
+        is_backed_up: Callable[[], bool],
     ) -> None:
         """`connect` opens a writable connection without a busy timeout. `committed` is called with the WAL's size in
-        bytes after each group. A WAL of `wal_limit_bytes` or more is emptied before the next group begins."""
+        bytes after each group. A WAL of `wal_limit_bytes` or more is emptied before the next group begins, but for the
+        pages that a backup needs (`is_backed_up`: one is under way)."""
         self._connect = connect
         self._connection: sqlite3.Connection | None = connect()
         self._wal = wal
         self._wal_limit_bytes = wal_limit_bytes
         self._empty_wal_at_bytes = wal_limit_bytes
         self._committed = committed
+        self._is_backed_up = is_backed_up
         self._loop = asyncio.get_running_loop()
         self._waiting: deque[WriteCall] = deque()
         self._busy = False  # a group is running or scheduled, and owns the connection
@@ -269,9 +272,10 @@ class GroupWriter:
         connection = self._connection
         assert connection is not None
         # Many short attempts: a long one waits for a reader's slot, which newer readers may take over again and again.
-        until = time.perf_counter() + _PATIENCE_MS / 1000
-        busy = 1
+        # A backup keeps its slot to its end, so that one attempt is enough.
+        until = time.perf_counter() + (0 if self._is_backed_up() else _PATIENCE_MS / 1000)
         connection.execute(f"PRAGMA busy_timeout = {_TRY_MS}")
+        busy, _, _ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
         while busy and time.perf_counter() < until:
             busy, _, _ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
         connection.execute("PRAGMA busy_timeout = 0")

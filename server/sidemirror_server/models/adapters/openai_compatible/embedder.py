@@ -31,6 +31,7 @@ class OpenAICompatibleEmbedder:
         self._api_key = api_key
         self._needed = needed
         self._base_url = base_url
+        self.address = base_url or _OFFICIAL_URL
         self._connection: EmbeddingsEndpoint | None = None
         self._connecting = asyncio.Lock()
 
@@ -82,7 +83,7 @@ class OpenAICompatibleEmbedder:
 
         if rehearsal_url is not None:
             return EmbeddingsEndpoint(self.name, "none", rehearsal_url, direct=True)
-        return EmbeddingsEndpoint(self.name, self._api_key or "none", self._base_url or _OFFICIAL_URL)
+        return EmbeddingsEndpoint(self.name, self._api_key or "none", self.address)
 
     async def _rehearsal(self, address: str) -> None:
         connection = self._load(address)

@@ -11,11 +11,13 @@ class OpenAICompatibleModel(RemoteModel):
     def __init__(self, model: str, api_key: str | None, base_url: str | None = None) -> None:
         """`base_url`: a server's address including `/v1`, which may need no key. None: OpenAI, which needs a key."""
 
+        address = base_url or _OFFICIAL_URL
+
         def connect(rehearsal_url: str | None) -> Connection:
             from sidemirror_server.models.adapters.openai_compatible.chat import Chat
 
             if rehearsal_url is not None:
                 return Chat(model, "none", rehearsal_url, direct=True)
-            return Chat(model, api_key or "none", base_url or _OFFICIAL_URL)
+            return Chat(model, api_key or "none", address)
 
-        super().__init__("openai_compatible", model, what_is_missing("openai", api_key, base_url), connect)
+        super().__init__("openai_compatible", model, address, what_is_missing("openai", api_key, base_url), connect)

@@ -1,7 +1,7 @@
 """A critique without a model, from a response and its evidence alone.
 
-It reports only what it can quote: an answer that is empty or cut, errors that the response does not mention, claims
-that a tool's result contradicts, wrong sums and comparisons, and questions that are not addressed. It has no knowledge
+It reports only what it can quote: contradictions with what is on record (`pointing/`), an answer that is empty or cut,
+errors that the response does not mention, and questions that are not addressed. It has no knowledge
 of the world, so it cannot check other facts, and gives no confidence.
 """
 
@@ -9,8 +9,8 @@ import re
 from collections.abc import Iterator
 
 from sidemirror_server.models.adapters.rules.advice import telling
-from sidemirror_server.models.adapters.rules.arithmetic import worked_out
-from sidemirror_server.models.adapters.rules.contradictions import contradicted
+from sidemirror_server.models.adapters.rules.pointing.point import Point
+from sidemirror_server.models.adapters.rules.pointing.points import points_of
 from sidemirror_server.models.adapters.rules.response import Response, words
 from sidemirror_server.models.adapters.rules.support import gives_several
 from sidemirror_server.models.answers import CritiqueAnswer, DimensionAnswer, IssueAnswer
@@ -65,9 +65,8 @@ def _issues(response: Response) -> Iterator[IssueAnswer]:
                 "missing_critical_information", response.asked, "The response is empty.", "Answer the question."
             )
         return
-    wrong = [(sum_.quote, "This does not add up.") for sum_ in worked_out(response.text) if not sum_.holds]
-    for quote, reason in (*contradicted(response), *wrong):
-        yield _issue("wrong_fact", quote, reason, "Take the value from the evidence, or work it out again.")
+    for _, point in points_of(response.evidence, response.text):
+        yield _pointed(point)
     yield from _errors(response)
     yield from _cut(response)
     yield from _unaddressed(response)
@@ -79,6 +78,13 @@ def _issues(response: Response) -> Iterator[IssueAnswer]:
         if claim:
             reason = "Nothing that was given or found mentions this."
             yield _issue("unsupported_claim", claim, reason, "Look it up, or say that it is not checked.", "major")
+
+
+def _pointed(point: Point) -> IssueAnswer:
+    """A contradiction as an issue: it quotes the answer, or what the answer leaves out, and its reason the record."""
+    record = _clipped(" ".join(point.against.split()))
+    beside = f" On record: “{record}”." if point.quote and record else ""
+    return _issue(point.kind, point.quote or point.against, point.reason + beside, point.fix)
 
 
 def _errors(response: Response) -> Iterator[IssueAnswer]:

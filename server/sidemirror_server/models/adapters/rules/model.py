@@ -26,9 +26,11 @@ _ANSWERS: dict[Purpose, Callable[[Evidence], msgspec.Struct]] = {
     Purpose.MEMORY_REFLECTION: memory_reflection_answer,
     Purpose.DREAMING: dream_answer,
 }
-# Evidence up to this length is read on the event loop, in at most 5 ms even for texts made to be slow. For short
-# evidence a thread would cost more than the reading. The longest evidence takes half a second. Chosen here.
+# Evidence up to this length is read on the event loop, in about 5 ms. For short evidence a thread would cost more than
+# the reading. A critique compares an answer with all that is on record, and takes longer. Chosen here.
 _AT_ONCE_CHARS = 8_000
+_CRITIQUE_AT_ONCE_CHARS = 1_000
+_COMPARES = frozenset({Purpose.CRITIQUE, Purpose.COMPARISON})
 
 
 class RulesModel:
@@ -56,7 +58,8 @@ class RulesModel:
             raise ModelFailed(ResultStatus.SKIPPED_DEADLINE, "no time was left to answer")
         rule = _ANSWERS.get(ask.purpose)
         begun = time.perf_counter()
-        answer = await self._answer(rule, ask.evidence, deadline_s) if rule else None
+        at_once = _CRITIQUE_AT_ONCE_CHARS if ask.purpose in _COMPARES else _AT_ONCE_CHARS
+        answer = await self._answer(rule, ask.evidence, deadline_s, at_once) if rule else None
         if not isinstance(answer, ask.answer_type):
             raise ModelFailed(ResultStatus.SKIPPED_DISABLED, f"there is no rule for {ask.purpose}")
         latency_us = int((time.perf_counter() - begun) * 1e6)
@@ -69,9 +72,9 @@ class RulesModel:
             self._thread = None
 
     async def _answer(
-        self, rule: Callable[[Evidence], msgspec.Struct], evidence: Evidence, deadline_s: float
+        self, rule: Callable[[Evidence], msgspec.Struct], evidence: Evidence, deadline_s: float, at_once: int
     ) -> msgspec.Struct:
-        if _chars(evidence) <= _AT_ONCE_CHARS:
+        if _chars(evidence) <= at_once:
             return rule(evidence)
         if self._thread is None:
             self._thread = ThreadPoolExecutor(1, thread_name_prefix="rules")

@@ -1,0 +1,210 @@
+"""What an answer says was done, and which calls could have done it."""
+
+import re
+from collections.abc import Iterator
+
+import msgspec
+
+from sidemirror_server.models.adapters.rules.pointing.reading import Reading
+from sidemirror_server.models.adapters.rules.pointing.record import Call, jsons_in
+from sidemirror_server.models.adapters.rules.pointing.texts import name_words, sentences, stem, word_set, words_of
+
+# Past participles, and the words of calls that do it, one action a line. Chosen here, by hand.
+_ACTIONS_TEXT = """
+sent emailed mailed messaged notified texted alerted informed forwarded replied pinged|send sent email mail \
+message notify notification sms slack post reply publish alert text chat forward webhook invite share
+refunded reimbursed credited|refund reimburse credit return cancel void reverse payment
+booked reserved|book reserve reservation booking create schedule order add
+scheduled rescheduled invited|schedule reschedule event calendar meeting invite create update book cron move add set
+cancelled canceled|cancel delete remove void terminate update refund unsubscribe
+deleted removed erased purged dropped wiped uninstalled|delete remove rm drop purge destroy clean erase \
+uninstall unlink prune trash truncate clear prune discard
+deployed released published shipped launched rolled|deploy deployment release publish rollout apply push ship \
+helm kubectl terraform promote rollback launch upgrade
+merged|merge pull squash rebase
+pushed|push publish upload force
+committed|commit push
+restarted rebooted started stopped|restart reboot start stop systemctl service rollout kill run launch scale docker
+uploaded attached|upload put copy write post attach store send cp scp share
+installed upgraded|install add pip npm apt yarn brew uv upgrade update cargo
+paid charged transferred wired|pay charge transfer payment wire checkout purchase invoice agent human escalate
+purchased ordered bought|order purchase buy checkout place create
+updated changed modified adjusted edited corrected renamed replaced|update change modify set edit patch write \
+put replace rename save apply alter insert sed adjust assign fix exchange move add remove correct configure sql \
+execute upgrade str create
+fixed patched resolved|fix patch write edit update replace apply sed commit resolve close save put create \
+modify change str merge
+created opened filed submitted logged raised registered added|create open file submit log add insert new post \
+write make register raise put generate mkdir touch touch issue book init
+saved stored exported backed archived dumped copied|save store write export put create backup dump snapshot \
+archive copy download commit set update record insert upload
+assigned|assign update set reassign add create change
+approved rejected|approve reject update set review merge status
+moved relocated|move mv rename relocate update transfer reschedule set modify change rebook patch
+scaled raised lowered increased decreased reduced extended renewed|scale raise lower increase decrease reduce \
+extend renew set update patch resize change modify replica
+labelled labeled tagged flagged marked|label tag flag mark update add set edit patch
+posted|post send publish create comment reply message chat
+called phoned contacted asked consulted|call phone contact ask dial message send email consult
+blocked unblocked muted granted waived applied|block unblock mute grant waive apply update set patch add \
+migrate run execute migration
+rebased|rebase
+signed printed|sign print
+closed|close resolve update status merge set
+enabled disabled activated deactivated turned|enable disable activate deactivate set toggle update turn flag \
+config configure on off patch
+reset rotated revoked|reset rotate revoke update set change delete create key invalidate
+migrated imported loaded inserted|migrate import load insert copy write upsert create run execute sql apply ingest seed
+subscribed unsubscribed|subscribe unsubscribe update set remove add opt
+escalated|escalate transfer assign create update ticket human
+tested ran executed benchmarked|test run exec execute bash shell pytest python npm command make cargo go check \
+verify terminal validate jest benchmark build lint query sql
+"""
+_ACTIONS: dict[str, tuple[str, frozenset[str]]] = {}
+for _line in _ACTIONS_TEXT.strip().splitlines():
+    _said, _does = _line.split("|")
+    for _participle in _said.split():
+        _ACTIONS[_participle] = _participle, frozenset(map(stem, _does.split())) | {stem(_participle)}
+_PARTICIPLES = "|".join(sorted(_ACTIONS, key=len, reverse=True))
+_SAYS_DONE = re.compile(
+    r"\b(?:(?P<own>I(?:['’]ve| have)?|we(?:['’]ve| have)?)(?: (?:just|also|now|already|successfully|then|"
+    r"went ahead and|immediately|"
+    r"manually|automatically|both|since|gone ahead and)){0,3}|(?P<passive>(?:has|have)(?: (?:just|also|now|"
+    r"successfully|both|all|already))? been|was|were|(?:is|are) now|(?:is|are)(?= (?:saved|stored|sent|merged|"
+    r"deployed|committed|pushed|uploaded|exported|deleted|attached)\b))"
+    r"(?: (?:successfully|also|now|just|fully|automatically|already))?|(?P<bare>^|\band|,|[.:;✅-]))"
+    r"[ *]{0,3}(?P<verb>" + _PARTICIPLES + r")\b(?! (?:to (?:be|find|see|learn)|by\b|from you))",
+    re.IGNORECASE,
+)
+# These write an answer as well as a file: they count only before something that lies outside of the answer.
+_WRITES = word_set(
+    "created added opened filed submitted logged registered updated changed modified adjusted edited "
+    "corrected replaced fixed patched resolved saved stored started stopped tested ran executed "
+    "loaded inserted turned informed shipped returned attached ordered closed rolled"
+)
+_THING = re.compile(
+    r"\b(?:tickets?|issues?|events?|meetings?|accounts?|orders?|invoices?|users?|branch(?:es)?|pull "
+    r"request|PR|files?|records?|reservations?|"
+    r"bookings?|calendar|reminders?|tasks?|backups?|alerts?|jobs?|channels?|database|tables?|index(?:es)?|"
+    r"repo(?:sitory)?|rows?|"
+    r"config(?:uration)?|settings?|address|password|subscription|profile|servers?|services?|instances?|"
+    r"pods?|cluster|permissions?|tests?|suite|"
+    r"documents?|sheet|spreadsheet|page|wiki|card|contacts?|leads?|entry|entries|appointments?|flights?|"
+    r"passengers?|items?|payments?|"
+    r"claims?|case|request|report|folder|bucket|key|certificate|rule|firewall|policy|quota|limit|version|"
+    r"dependency|package|bug|code|function|"
+    r"script|migration|deployment|release|[\w./-]{1,60}\.(?:py|js|ts|go|rs|java|md|json|ya?ml|toml|txt|csv|"
+    r"sql|sh|html|css))\b",
+    re.IGNORECASE,
+)
+_READS = word_set(
+    "get find search list read fetch query lookup check view show describe look status count calculate "
+    "think retrieve cat grep "
+    "ls select inspect browse open_url web stat head tail analyze summarize"
+)
+# A call by these may do anything: what it does is in its arguments.
+_GENERIC = word_set(
+    "bash shell run exec execute command python sql terminal code http request curl api tool call process script cmd "
+    "action perform handle do submit"
+)
+_FAILED = re.compile(
+    r"^\W{0,3}(?:error|failed|failure|exception|traceback|permission denied|access denied|forbidden|"
+    r"unauthorized|cannot|could not|unable|timed? ?out|"
+    r"\d{3} (?:bad|unauth|forb|not|conf|unproc|too|intern|serv|gate)\w{0,12}|4\d\d\b|5\d\d\b|fatal|denied|"
+    r"rejected|invalid|http \d)",
+    re.IGNORECASE,
+)
+_BAD_VALUES = word_set(
+    "failed error failure rejected denied declined unauthorized forbidden timeout bounced aborted not_sent unsent"
+)
+
+
+class Claim(msgspec.Struct, frozen=True):
+    """Words of the answer that say that something was done. `own`: whether the answer says `I` or `we`. `does`: the
+    stems of what calls that do it are called."""
+
+    quote: str
+    verb: str
+    does: frozenset[str]
+    own: bool
+
+
+def claims(reading: Reading) -> Iterator[Claim]:
+    """What the answer says was done."""
+    for sentence in sentences(reading.answer):
+        if "?" not in sentence.text:
+            yield from _claims_in(sentence.text)
+
+
+def _claims_in(text: str) -> Iterator[Claim]:
+    for match in _SAYS_DONE.finditer(text):
+        verb, own = match["verb"].casefold(), match["passive"] is None
+        if _UNSURE.search(text[: match.start("verb")]):
+            continue
+        if match["bare"] is not None and not _own_before(text, match.start()):
+            continue
+        if not own and match["passive"].casefold() in {"was", "were"} and "successfully" not in match[0]:
+            continue
+        things = text[max(0, match.start() - 60) : match.start()] if not own else text[match.end() : match.end() + 60]
+        if verb in _WRITES and not _THING.search(things):
+            continue
+        end = _end(text, match.end())
+        quote = text[match.start() if own else 0 : end].strip(" ,.;:-*✅")
+        yield Claim(quote, *_ACTIONS[verb], own)
+
+
+def has_failed(call: Call) -> bool:
+    """Whether a call failed: as reported, by what it says first, or by a field that says so."""
+    if call.failed or _FAILED.match(call.text.strip()[:60]):
+        return True
+    data = next((part for part in jsons_in(call.text) if isinstance(part, dict)), None)
+    if not isinstance(data, dict):
+        return False
+    if any(data.get(key) is False for key in ("success", "ok", "succeeded", "sent", "delivered")):
+        return True
+    states = (str(data.get(key) or "").casefold() for key in ("status", "state", "result", "outcome"))
+    return any(state in _BAD_VALUES for state in states) or bool(data.get("error"))
+
+
+def only_reads(call: Call) -> bool:
+    """Whether a call by its name changes nothing."""
+    names = name_words(call.name)
+    return bool(names) and (names[0] in _READ_STEMS or (names[-1] in _READ_STEMS and not set(names) & _GENERIC_STEMS))
+
+
+def could_do(call: Call, claim: Claim) -> bool:
+    """Whether the call may have done what is claimed. Of a call that may do anything, without arguments: yes."""
+    if only_reads(call):
+        return False
+    if claim.does & call.name_words:
+        return True
+    if claim.verb in _WRITES and call.name_words & set(words_of(claim.quote)):
+        return True
+    words = call.words | frozenset(map(stem, re.findall(r"[A-Za-z]{2,20}", call.arguments[:2_000])))
+    if is_generic(call):
+        return not call.arguments or bool(claim.does & words)
+    return False
+
+
+def is_generic(call: Call) -> bool:
+    """Whether a call may do anything, by its name or because it runs a command."""
+    return bool(call.name_words & _GENERIC_STEMS) or not call.name or call.command != ""
+
+
+_READ_STEMS, _GENERIC_STEMS = frozenset(map(stem, _READS)), frozenset(map(stem, _GENERIC))
+_UNSURE = re.compile(
+    r"\b(?:not|never|n['’]t|if|once|when|after|before|until|unless|could|would|should|can|(?-i:may)|might|"
+    r"must|need|want|will|to be(?! (?:on|safe|sure))|"
+    r"like|please|how|whether|that (?:was|were)|which (?:was|were)|previously|earlier|already been)\b|n['’]t\b",
+    re.IGNORECASE,
+)
+
+
+def _own_before(text: str, end: int) -> bool:
+    return re.search(r"\b(?:I|we)(?:['’]ve| have)?\b", text[:end]) is not None
+
+
+def _end(text: str, end: int) -> int:
+    """The end of the clause that goes on at `end`."""
+    found = re.compile(r"[,;.!](?:\s|$)|\n| and (?=I\b|it\b)").search(text, end)
+    return found.start() if found else len(text)

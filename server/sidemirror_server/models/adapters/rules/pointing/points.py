@@ -1,0 +1,72 @@
+"""Every mechanism, in one table, and what they find together."""
+
+from collections.abc import Callable, Iterator, Mapping
+
+from sidemirror_server.models.adapters.rules.pointing.counts import counts
+from sidemirror_server.models.adapters.rules.pointing.counts_of_kinds import counts_of_kinds
+from sidemirror_server.models.adapters.rules.pointing.counts_of_rows import counts_of_rows
+from sidemirror_server.models.adapters.rules.pointing.dates import dates
+from sidemirror_server.models.adapters.rules.pointing.destructive import destructive
+from sidemirror_server.models.adapters.rules.pointing.done import done
+from sidemirror_server.models.adapters.rules.pointing.failed_calls import failed_calls
+from sidemirror_server.models.adapters.rules.pointing.identities import identities
+from sidemirror_server.models.adapters.rules.pointing.labels import labels
+from sidemirror_server.models.adapters.rules.pointing.left_out import left_out
+from sidemirror_server.models.adapters.rules.pointing.mixed_rows import mixed_rows
+from sidemirror_server.models.adapters.rules.pointing.near_numbers import near_numbers
+from sidemirror_server.models.adapters.rules.pointing.order import order
+from sidemirror_server.models.adapters.rules.pointing.partial import partial
+from sidemirror_server.models.adapters.rules.pointing.point import Point
+from sidemirror_server.models.adapters.rules.pointing.reading import Reading
+from sidemirror_server.models.adapters.rules.pointing.rows import rows
+from sidemirror_server.models.adapters.rules.pointing.shares import shares
+from sidemirror_server.models.adapters.rules.pointing.spans import spans
+from sidemirror_server.models.adapters.rules.pointing.states import states
+from sidemirror_server.models.adapters.rules.pointing.sums import sums
+from sidemirror_server.models.adapters.rules.pointing.tests_run import tests_run
+from sidemirror_server.models.adapters.rules.pointing.totals import totals
+from sidemirror_server.models.adapters.rules.pointing.units import units
+from sidemirror_server.models.adapters.rules.pointing.values import values
+from sidemirror_server.models.evidence import Evidence
+
+Mechanism = Callable[[Reading], Iterator[Point]]
+
+# By name, the surest first. Each stands for itself: one that is taken out changes nothing for the others.
+MECHANISMS: Mapping[str, Mechanism] = {
+    "sums": sums,
+    "units": units,
+    "values": values,
+    "near_numbers": near_numbers,
+    "rows": rows,
+    "mixed_rows": mixed_rows,
+    "labels": labels,
+    "counts": counts,
+    "counts_of_kinds": counts_of_kinds,
+    "counts_of_rows": counts_of_rows,
+    "shares": shares,
+    "spans": spans,
+    "totals": totals,
+    "dates": dates,
+    "order": order,
+    "states": states,
+    "tests_run": tests_run,
+    "failed_calls": failed_calls,
+    "done": done,
+    "partial": partial,
+    "identities": identities,
+    "destructive": destructive,
+    "left_out": left_out,
+}
+
+
+def points_of(
+    evidence: Evidence, answer: str, mechanisms: Mapping[str, Mechanism] = MECHANISMS
+) -> list[tuple[str, Point]]:
+    """The contradictions between an answer and the rest of the evidence, each with the name of its mechanism. Of
+    those with the same quotes the first is kept."""
+    reading = Reading(evidence, answer)
+    found: dict[tuple[str, str], tuple[str, Point]] = {}
+    for name, mechanism in mechanisms.items():
+        for point in mechanism(reading):
+            found.setdefault((point.quote, point.against if not point.quote else ""), (name, point))
+    return list(found.values())

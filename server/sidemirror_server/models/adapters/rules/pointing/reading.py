@@ -1,0 +1,228 @@
+"""An answer beside its record, read once: what mechanisms share."""
+
+import re
+from collections.abc import Iterable
+from functools import cached_property
+
+from sidemirror_server.models.adapters.rules.pointing.record import Call, Field, Item, Record, jsons_in
+from sidemirror_server.models.adapters.rules.pointing.texts import (
+    Number,
+    Sentence,
+    name_words,
+    numbers,
+    same,
+    sentences,
+    stem,
+    stem_set,
+    words_of,
+)
+from sidemirror_server.models.evidence import Evidence
+
+# In code points. What stands before a claim and may name what it is about.
+_ABOUT_CHARS = 300
+_BEFORE, _AFTER = 9, 5
+# Of an answer this much is read, and so many of its sentences: a rule looks at each sentence beside each field.
+_READ_CHARS, _MOST_SENTENCES = 16_000, 60
+# What makes a sentence say something else than that it is so. Chosen here.
+_UNREAL = re.compile(
+    r"\b(?:if|would|could|should|might|(?-i:may)|can|cannot|can['’]t|unless|once|before|when|whether|"
+    r"instead|rather|expected|"
+    r"estimated|assum\w{1,6}|planned|hypothetical\w{0,2}|suppose|e\.g|for example|such as|target|goal|limit|let me|"
+    r"please|would you|do you|shall)\b",
+    re.IGNORECASE,
+)
+_NOT = re.compile(r"\b(?:not|no|never|none|without|neither|nor|cannot|\w{2,7}n['’]t)\b", re.IGNORECASE)
+_ABOUT = re.compile(
+    r"(?:about|around|approximately|approx\.?|roughly|nearly|almost|over|more than|at least|at most|up to|"
+    r"less than|fewer "
+    r"than|under|below|above|between|within|or so|some|\d to|than|every|ending in|ending with|ext\.?|"
+    r"extension|#|~|≈|≥|≤|>|<|[-–—])[ \t]*$",
+    re.IGNORECASE,
+)
+# Words that name the same in keys and in speech. Chosen here, by hand.
+_ALIKE_TEXT = (
+    "price cost fare|fee charge|total sum overall altogether grand|quantity qty count|percent pct percentage "
+    "rate|average avg mean|maximum max peak highest|minimum min lowest|temperature temp|duration took elapsed time "
+    "runtime last|memory mem ram|number num count|size large big|length long|weight weigh|height high "
+    "tall|distance far|"
+    "age old year|refund refunded|balanc|stock inventory available left remain|user customer member|error "
+    "err failure|change increase decrease rise rose grew grow growth drop fall fell difference|reach contact "
+    "call phone email|peak highest warmest hottest coldest largest"
+)
+_ALIKE: dict[str, frozenset[str]] = {}
+for _group in _ALIKE_TEXT.split("|"):
+    _stems = frozenset(stem(word) for word in _group.split())
+    for _word in _stems:
+        _ALIKE[_word] = _ALIKE.get(_word, frozenset()) | _stems
+# Parts of a key that say the unit or the form of its value, and nothing about what it is.
+_FORM_TEXT = (
+    "usd eur gbp dollar euro ms sec second minute min hour day byte kb mb gb mib gib kg km cm mm percent "
+    "pct value number "
+    "num amount iso utc at on raw formatted int float per unit in total count"
+)
+_FORM = frozenset(stem(word) for word in _FORM_TEXT.split())
+
+
+# Keys of arguments that say what thing a call is about.
+_THINGS = stem_set(
+    "line email user name path file item number host to recipient sku order address ticket phone "
+    "server service table url link"
+)
+
+
+class Reading:
+    """One answer and its record."""
+
+    def __init__(self, evidence: Evidence, answer: str) -> None:
+        self.answer = answer[:_READ_CHARS]
+        self.record = Record(evidence)
+
+    @cached_property
+    def folded(self) -> str:
+        return self.answer.casefold()
+
+    @cached_property
+    def sentences(self) -> list[Sentence]:
+        return [one for one in sentences(self.answer) if "?" not in one.text][:_MOST_SENTENCES]
+
+    @cached_property
+    def said(self) -> frozenset[float]:
+        """Every number that the answer has."""
+        return frozenset(number.value for number in numbers(self.answer, spelled=True))
+
+    @cached_property
+    def requested(self) -> frozenset[float]:
+        """Every number that the request has."""
+        return frozenset(number.value for number in numbers(self.record.request, spelled=True))
+
+    @cached_property
+    def quantities(self) -> frozenset[float]:
+        """Every quantity on record, those within identifiers and dates left out."""
+        return frozenset(number.value for number in numbers(self.record.text, spelled=True))
+
+    def quote_of(self, value: float) -> str:
+        """The record's words for a number: its field, else its line; empty if it is not there."""
+        for field in self.record.fields:
+            if field.value == value:
+                return field.quote
+        for call in self.record.calls:
+            for line in call.text.splitlines():
+                if len(line) < 300 and any(number.value == value for number in numbers(line)):
+                    return line.strip()
+        return ""
+
+    def knows(self, number: Number) -> bool:
+        """Whether the number stands on record: as it is, rounded, or in another unit."""
+        found = self.record.numbers
+        if number.value in found or -number.value in found:
+            return True
+        scaled = (1.0, 100.0, 0.01, 1e3, 1e-3, 1e6, 1e-6, 1024.0, 1 / 1024, 1024.0**2, 1024.0**-2, 60.0, 1 / 60, 3600.0)
+        places = 0 if number.value >= 1000 and not number.places and number.value % 10 == 0 else number.places
+        return any(same(other * by, number.value, places) for by in scaled for other in self._unlike)
+
+    @cached_property
+    def _unlike(self) -> list[float]:
+        return sorted(self.record.numbers)[:3_000]
+
+    def works_out(self, number: Number) -> bool:
+        """Whether the number is the sum, the difference, the product or the share of two that the record or the answer
+        has, or the sum of one field over all items."""
+        known = [one for one in {*self.record.numbers, *self.said} if one != number.value and 0 < one < 1e9][:400]
+        value, have = number.value, frozenset(round(one, 2) for one in known)
+        if any(round(value - one, 2) in have or round(value + one, 2) in have for one in known):
+            return True
+        for one in known:
+            if one > 1 and round(value / one, 4) in have:
+                return True
+            if number.unit == "%" and any(same(one / two * 100, value, number.places) for two in known[:60]):
+                return True
+        return any(same(total, value) for total in self._sums)
+
+    def can_be(self, number: Number) -> bool:
+        """Whether the number stands on record, or two numbers come to it."""
+        return self.knows(number) or self.works_out(number)
+
+    @cached_property
+    def _sums(self) -> list[float]:
+        by_key: dict[tuple[tuple[str, ...], str], float] = {}
+        for field in self.record.fields:
+            if isinstance(field.value, float):
+                place = (field.item.path, field.key)
+                by_key[place] = by_key.get(place, 0.0) + field.value
+        return list(by_key.values())
+
+    def context(self, sentence: Sentence, start: int, end: int) -> list[str]:
+        """The stems near a place of a sentence: those before it, and those after."""
+        before = words_of(sentence.text[:start])[-_BEFORE:]
+        return [*before, *words_of(sentence.text[end:])[:_AFTER]]
+
+    def about(self, sentence: Sentence, fields: list[Field]) -> list[Field]:
+        """Those of the fields whose item the sentence names; else those whose item is named shortly before; else all.
+        A name counts only if not all of the fields' items have it."""
+        for text in (sentence.text, self.answer[max(0, sentence.start - _ABOUT_CHARS) : sentence.start]):
+            folded = text.casefold()
+            named = [field for field in fields if self._is_named(field.item, fields, folded)]
+            if named:
+                return named
+        return fields
+
+    def _is_named(self, item: Item, fields: list[Field], folded: str) -> bool:
+        up: Item | None = item
+        while up is not None:
+            for name in up.names:
+                if name in folded and not all(_has(other.item, name) for other in fields):
+                    return True
+            up = up.parent
+        return False
+
+
+def _has(item: Item | None, name: str) -> bool:
+    while item is not None:
+        if name in item.names:
+            return True
+        item = item.parent
+    return False
+
+
+def is_named_by(field: Field, context: Iterable[str]) -> bool:
+    """Whether a field's name, without its unit, stands among these stems; one word that means the same will do."""
+    wanted = [word for word in field.name if word not in _FORM] or list(field.name)
+    if not wanted or set(wanted) <= _FORM:
+        wanted = [*wanted, *(field.item.path[-1:] and words_of(field.item.path[-1].replace("_", " ")))]
+    near = set(context)
+    return bool(wanted) and all(_ALIKE.get(word, frozenset({word})) & near for word in wanted)
+
+
+def is_hedged(sentence: Sentence, start: int) -> bool:
+    """Whether what stands at this place of the sentence is rounded, a bound, a part of a range, or a condition."""
+    return _ABOUT.search(sentence.text[:start]) is not None
+
+
+def is_unreal(text: str) -> bool:
+    """Whether a text speaks of what could be, or asks, rather than of what is."""
+    return _UNREAL.search(text) is not None
+
+
+def is_denied(text: str) -> bool:
+    """Whether a text denies something."""
+    return _NOT.search(text) is not None
+
+
+def is_alike(word: str, among: frozenset[str]) -> bool:
+    """Whether a stem, or one that means the same, is among these."""
+    return bool(_ALIKE.get(word, frozenset({word})) & among) or any(
+        len(word) > 3 and len(other) > 3 and (word[:5] == other[:5] or word == other[:4] or other == word[:4])
+        for other in among
+    )
+
+
+def thing_of(call: Call) -> str:
+    """The thing that a call is about, of its arguments; empty if that is not clear."""
+    data = next((part for part in jsons_in(call.arguments) if isinstance(part, dict)), None)
+    if data is None:
+        return ""
+    return " ".join(
+        str(value)
+        for key, value in data.items()
+        if (key == "id" or set(name_words(key)) & _THINGS) and isinstance(value, str | int)
+    )

@@ -1,0 +1,135 @@
+"""Puts a backup in the place of the store, while no sidecar serves the folder. For `sidemirror restore`.
+
+The store is a whole one at any moment, the old one or the new one, whenever this process is killed: the backup is
+copied and examined in a folder of its own, and then takes the store's name in one step.
+"""
+
+import contextlib
+import datetime
+import os
+import shutil
+import sqlite3
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+
+from sidemirror_server.storage.sqlite.backup import StoreFile, examine_copy, refusing, sync_folder
+from sidemirror_server.storage.sqlite.database import FILE_NAME
+from sidemirror_server.storage.sqlite.folder import BackupMark, FolderLock, give_to_owner, refuse_unsafe_file_system
+from sidemirror_server.vocabulary.errors import StoreRefused
+
+# The folder within the data folder in which a store is made ready. Nothing reads what a killed restore leaves there.
+STAGE = "restoring"
+# What SQLite keeps beside a database file: the WAL, which is a part of it, and an index of the WAL, which is not.
+_WAL, _INDEX = "-wal", "-shm"
+
+
+class Restored(msgspec.Struct, frozen=True):
+    """A restored store. `replaced`: the file that has the store from before, None if there was none."""
+
+    folder: Path
+    holds: StoreFile
+    replaced: Path | None
+
+
+def restore(folder: Path, file: Path, now_us: int, *, replace: bool) -> Restored:
+    """Makes the backup `file` the store in `folder`. `replace`: a store that is there is kept beside it, else refused.
+
+    Raises StoreRefused, and the store is as it was: a sidecar or a backup uses the folder, there is a store, or the
+    file cannot be used (no store, damaged, newer than this server, or others may write it).
+    """
+    folder, file = folder.absolute(), file.absolute()
+    with refusing(file):
+        _check_origin(file, folder)
+        with _locked(folder):
+            old = [part for part in _parts(folder) if os.path.lexists(part)]
+            if old and not replace:
+                raise StoreRefused(folder=str(folder), reason="there is a store already; --replace keeps it beside")
+            with _stage(folder) as stage:
+                made = stage / FILE_NAME
+                _copy(file, made)
+                holds = examine_copy(made, file)
+                replaced = _keep_beside(folder, now_us) if old else None
+                give_to_owner(folder, made)
+                made.rename(folder / FILE_NAME)
+                sync_folder(folder)
+    return Restored(folder, holds, replaced)
+
+
+def _parts(folder: Path) -> list[Path]:
+    return [folder / f"{FILE_NAME}{suffix}" for suffix in ("", _WAL, _INDEX)]
+
+
+def _check_origin(file: Path, folder: Path) -> None:
+    """Refuses a file that is not whole, or that others could have written: what it holds is told to agents."""
+    found = file.stat()
+    if not stat.S_ISREG(found.st_mode):
+        raise StoreRefused(file=str(file), reason="it is no file")
+    with contextlib.suppress(FileNotFoundError):
+        if file.samefile(folder / FILE_NAME):
+            raise StoreRefused(file=str(file), reason="it is the store itself")
+    wal = file.with_name(f"{file.name}{_WAL}")
+    if wal.exists() and wal.stat().st_size:
+        raise StoreRefused(file=str(file), reason=f"{wal.name} beside it has a part of it: it is no backup")
+    owners = {0, os.geteuid(), *([folder.stat().st_uid] if folder.exists() else [])}
+    if found.st_uid not in owners:
+        raise StoreRefused(file=str(file), reason=f"it is user {found.st_uid}'s: chown it if you trust it")
+    if found.st_mode & 0o022:
+        mode = f"{stat.S_IMODE(found.st_mode):04o}"
+        raise StoreRefused(file=str(file), reason=f"others may write it (mode {mode}): chmod 0600 if you trust it")
+
+
+@contextlib.contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    """Keeps sidecars, backups and other restores away. Makes the folder if it is missing."""
+    lock = FolderLock(folder)
+    try:
+        give_to_owner(folder, folder / "lock")
+        refuse_unsafe_file_system(folder)
+        if BackupMark(folder).is_set():
+            raise StoreRefused(folder=str(folder), reason="a backup reads it")
+        yield
+    finally:
+        lock.release()
+
+
+@contextlib.contextmanager
+def _stage(folder: Path) -> Iterator[Path]:
+    """A folder of the data folder, empty at first and gone at the end."""
+    stage = folder / STAGE
+    if stage.exists():
+        shutil.rmtree(stage)
+    stage.mkdir(mode=0o700)
+    try:
+        yield stage
+    finally:
+        shutil.rmtree(stage)
+
+
+def _copy(file: Path, made: Path) -> None:
+    with file.open("rb") as source, made.open("xb") as target:
+        made.chmod(0o600)
+        shutil.copyfileobj(source, target, 1024 * 1024)
+        target.flush()
+        os.fsync(target.fileno())
+
+
+def _keep_beside(folder: Path, now_us: int) -> Path:
+    """Gives the store a second name and takes its WAL away; returns the name."""
+    store, wal, index = _parts(folder)
+    with contextlib.suppress(sqlite3.Error):  # a damaged store is kept with its WAL
+        connection = sqlite3.connect(f"{store.as_uri()}?mode=rw", uri=True)
+        with contextlib.closing(connection):
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    when = datetime.datetime.fromtimestamp(now_us / 1e6, datetime.UTC)
+    kept = folder / f"{FILE_NAME}-replaced-{when:%Y%m%dT%H%M%SZ}"
+    for part, suffix in ((store, ""), (wal, _WAL)):
+        if part.exists():
+            os.link(part, kept.with_name(f"{kept.name}{suffix}"))
+    sync_folder(folder)
+    # With the old WAL beside it the new store would be read wrongly.
+    wal.unlink(missing_ok=True)
+    index.unlink(missing_ok=True)
+    return kept

@@ -1,0 +1,346 @@
+"""What each mechanism of pointing finds by itself, with the words of both sides, and what it leaves alone."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sidemirror_server.critique.material import CritiqueMaterial, ToolEvidence, evidence_of
+from sidemirror_server.critique.record import Critique, Verdict
+from sidemirror_server.critique.verdict import verdict_of
+from sidemirror_server.models.adapters.rules.critique import critique_answer
+from sidemirror_server.models.adapters.rules.pointing.point import Point
+from sidemirror_server.models.adapters.rules.pointing.points import MECHANISMS, points_of
+from sidemirror_server.rpc.wire.critiques import critique_to_wire
+
+
+class Case(NamedTuple):
+    """A wrong answer with what is found, and right ones. `against`: a part of the record's quote."""
+
+    mechanism: str
+    request: str
+    results: Sequence[ToolEvidence]
+    wrong: str
+    quote: str
+    against: str
+    right: Sequence[str]
+
+
+def ok(tool: str, text: str, arguments: str = "") -> ToolEvidence:
+    return ToolEvidence(tool, text, arguments=arguments)
+
+
+ORDERS = ok("search_orders", '{"orders": [{"id": "A-17", "open": true}, {"id": "B-20", "open": false}], "count": 41}')
+CASES = (
+    Case(
+        "sums",
+        "What do three cost?",
+        (ok("get_item", '{"price": 19.5}'),),
+        "Three of them cost 19.50 + 19.50 + 19.50 = 59.50 EUR.",
+        "19.50 + 19.50 + 19.50 = 59.50",
+        "",
+        ("Three of them cost 19.50 + 19.50 + 19.50 = 58.50 EUR.", "Between 3 - 4 = days."),
+    ),
+    Case(
+        "units",
+        "How long did it take?",
+        (ok("get_job", '{"duration_ms": 350}'),),
+        "It took 350 seconds.",
+        "350 seconds",
+        '"duration_ms": 350',
+        ("It took 350 ms.", "It took 0.35 seconds."),
+    ),
+    Case(
+        "values",
+        "How full is web-3?",
+        (ok("get_host", '{"host": "web-3", "cpu_percent": 87, "disk_percent": 41}'),),
+        "The CPU of web-3 is at 78 %.",
+        "is at 78 %.",
+        '"cpu_percent": 87',
+        (
+            "The CPU of web-3 is at 87 %.",
+            "The CPU of web-3 is at about 90 %.",
+            "If the CPU were at 78 %, it would be fine.",
+        ),
+    ),
+    Case(
+        "near_numbers",
+        "How high is it?",
+        (ok("search", "Mont Blanc, 4808 m, lies in the Alps."),),
+        "It rises to 4880 m.",
+        "4880",
+        "4808",
+        ("It rises to 4808 m.", "It rises to 4,808 m."),
+    ),
+    Case(
+        "rows",
+        "What takes the space?",
+        (ok("run", "6.9 GB   Archive\n3.8 GB   Inbox\n1.7 GB   Sent"),),
+        "The inbox takes 3.3 GB.",
+        "3.3 GB",
+        "3.8 GB   Inbox",
+        ("The inbox takes 3.8 GB.", "The archive takes 6.9 GB, the inbox 3.8 GB."),
+    ),
+    Case(
+        "labels",
+        "Who comes?",
+        (
+            ok(
+                "get_event",
+                '{"who": [{"name": "Salma Idrissi", "response": "accepted"}, {"name": "Ryo Ishii", '
+                '"response": "declined"}]}',
+            ),
+        ),
+        "Salma and Ryo have accepted.",
+        "Salma and Ryo have accepted.",
+        '"response": "declined"',
+        ("Salma has accepted and Ryo has declined.", "Salma has accepted.", "Ryo has not accepted."),
+    ),
+    Case(
+        "counts",
+        "How many orders are open?",
+        (ORDERS,),
+        "There are 42 orders.",
+        "42 orders",
+        '"count": 41',
+        ("There are 41 orders.", "There are more than 40 orders."),
+    ),
+    Case(
+        "counts_of_kinds",
+        "Which messages are unread?",
+        (
+            ok(
+                "search_messages",
+                '{"messages": [{"id": "m1", "unread": true}, {"id": "m2", "unread": true}, {"id": "m3", '
+                '"unread": false}]}',
+            ),
+        ),
+        "You have messages, and three of them are still unread.",
+        "three of them are still unread",
+        '"unread": true',
+        ("You have messages, and two of them are still unread.",),
+    ),
+    Case(
+        "counts_of_rows",
+        "How many tables have no key?",
+        (ok("run_sql", " relname\n----------\n churn\n rollup\n audit\n(3 rows)"),),
+        "Four tables have no key.",
+        "Four tables",
+        "(3 rows)",
+        ("Three tables have no key.", "Seven tables have one."),
+    ),
+    Case(
+        "mixed_rows",
+        "Which file is the newest?",
+        (ok("run", "9120 2026-05-04 06:11 fc_ets_b.csv\n9131 2026-04-27 06:10 fc_ets_a.csv"),),
+        "The newest is fc_ets_a.csv of 4 May 2026.",
+        "The newest is fc_ets_a.csv of 4 May 2026.",
+        "2026-05-04 06:11 fc_ets_b.csv",
+        ("The newest is fc_ets_b.csv of 4 May 2026.", "fc_ets_a.csv is of 27 April."),
+    ),
+    Case(
+        "shares",
+        "How many failed?",
+        (ok("get_run", '{"total": 200, "failed": 30}'),),
+        "Of 200 runs 30 failed, that is 17.5% of them.",
+        "17.5%",
+        '"failed": 30',
+        ("Of 200 runs 30 failed, that is 15% of them.", "Of 200 runs 30 failed: 85% were fine."),
+    ),
+    Case(
+        "spans",
+        "How long were we down?",
+        (ok("read_page", "14:52:37 first alert\n15:07:44 cause found\n15:31:09 all clear"),),
+        "Between 14:52:37 and 15:31:09 lie 48 minutes and 32 seconds.",
+        "48 minutes and 32 seconds",
+        "14:52:37 first alert",
+        ("Between 14:52:37 and 15:31:09 lie 38 minutes and 32 seconds.",),
+    ),
+    Case(
+        "totals",
+        "What did I spend on taxis?",
+        (ok("search_payments", "03/02 CITYCAB 18.40\n03/05 HOPPA 11.75\n03/13 CITYCAB 32.60"),),
+        "You spent 64.75 altogether.",
+        "64.75",
+        "HOPPA 11.75",
+        ("You spent 62.75 altogether.", "The first was 18.40."),
+    ),
+    Case(
+        "dates",
+        "When does it arrive?",
+        (ok("track", '{"ordered": "2026-05-02", "delivery_date": "2026-05-14"}'),),
+        "The delivery is on 15 May 2026.",
+        "15 May 2026",
+        '"delivery_date": "2026-05-14"',
+        ("The delivery is on 14 May 2026.", "The delivery is on Thursday, 14 May 2026.", "It was ordered on 2 May."),
+    ),
+    Case(
+        "dates",
+        "When is it?",
+        (ok("get_event", '{"start": "2026-04-17T10:00"}'),),
+        "It is on Monday, 17 April 2026.",
+        "Monday, 17 April 2026",
+        "",
+        ("It is on Friday, 17 April 2026.",),
+    ),
+    Case(
+        "order",
+        "Which is cheaper?",
+        (ok("search", '[{"name": "Seaview", "total": 319.6}, {"name": "Dunes", "total": 327.6}]'),),
+        "The Dunes is cheaper than the Seaview.",
+        "The Dunes is cheaper than the Seaview",
+        '"total": 327.6',
+        ("The Seaview is cheaper than the Dunes.", "The Dunes is not cheaper than the Seaview."),
+    ),
+    Case(
+        "states",
+        "Where is my order?",
+        (ok("get_order", '{"order_id": "W17", "status": "pending"}'),),
+        "Your order W17 is delivered.",
+        "is delivered",
+        '"status": "pending"',
+        (
+            "Your order W17 is pending.",
+            "Your order W17 is not delivered yet.",
+            "Once your order is delivered, write to us.",
+        ),
+    ),
+    Case(
+        "tests_run",
+        "Do the tests pass?",
+        (ok("bash", "FAILED tests/test_a.py::test_b\n1 failed, 119 passed in 3.2s", "pytest -q"),),
+        "All tests pass.",
+        "All tests pass.",
+        "1 failed, 119 passed",
+        ("119 tests pass, and test_b fails.", "Not all tests pass."),
+    ),
+    Case(
+        "failed_calls",
+        "Please send it to Ann.",
+        (ToolEvidence("send_email", "550 mailbox full", failed=True, arguments='{"to": "ann@example.com"}'),),
+        "I have sent it to Ann.",
+        "I have sent it to Ann",
+        "550 mailbox full",
+        ("I could not send it to Ann: her mailbox is full.",),
+    ),
+    Case(
+        "done",
+        "Please refund order W17.",
+        (ok("get_order", '{"order_id": "W17", "status": "delivered"}'),),
+        "I've refunded order W17.",
+        "I've refunded order W17",
+        "",
+        ("I have found order W17.", "Shall I refund order W17?"),
+    ),
+    Case(
+        "partial",
+        "Import the contacts.",
+        (ok("import_contacts", '{"imported": 96, "failed": 4}'),),
+        "All contacts have been imported successfully.",
+        "All contacts have been imported successfully.",
+        '"failed": 4',
+        ("96 contacts were imported, 4 failed.",),
+    ),
+    Case(
+        "failed_calls",
+        "Refund all lines.",
+        (
+            ok("refund_line", "line 1 refunded", '{"line": 1}'),
+            ToolEvidence("refund_line", "line 2 rejected: final sale", failed=True, arguments='{"line": 2}'),
+        ),
+        "I have refunded the trousers and the shorts.",
+        "I have refunded the trousers and the shorts",
+        "line 2 rejected",
+        ("I have refunded the trousers, but not the shorts.",),
+    ),
+    Case(
+        "identities",
+        "Whose is it?",
+        (ok("get_user", '{"email": "mia.li@example.com", "order": "W4817402"}'),),
+        "The order W4817420 is hers.",
+        "W4817420",
+        "W4817402",
+        ("The order W4817402 is hers.",),
+    ),
+    Case(
+        "destructive",
+        "Why is the disk full?",
+        (ok("run", "38G /var/log", "du -sh /var/log"),),
+        "The logs take 38 GB. Run `rm -rf /var/log` and it is fine.",
+        "rm -rf /var/log",
+        "",
+        ("The logs take 38 GB.", "The logs take 38 GB. Do not run `rm -rf /var/log`."),
+    ),
+    Case(
+        "left_out",
+        "What is the price of the lamp, and how long is the warranty?",
+        (ok("get_item", '{"price": 40, "warranty_months": 24}'),),
+        "The lamp has a price of 40 EUR.",
+        "",
+        "how long is the warranty?",
+        ("The lamp has a price of 40 EUR and a warranty of 24 months.",),
+    ),
+)
+NAMES = [f"{case.mechanism}-{place}" for place, case in enumerate(CASES)]
+
+
+def pointed(case: Case, answer: str) -> list[Point]:
+    material = CritiqueMaterial(case.request, answer, tuple(case.results))
+    only = {case.mechanism: MECHANISMS[case.mechanism]}
+    return [point for _, point in points_of(evidence_of(material), answer, only)]
+
+
+@pytest.mark.parametrize("case", CASES, ids=NAMES)
+def test_a_contradiction_is_quoted_on_both_sides(case: Case) -> None:
+    (point,) = pointed(case, case.wrong)
+    assert point.quote == case.quote
+    assert case.against in point.against
+    assert bool(point.against) is bool(case.against)
+
+
+@pytest.mark.parametrize("case", CASES, ids=NAMES)
+def test_right_answers_are_left_alone(case: Case) -> None:
+    for answer in case.right:
+        assert pointed(case, answer) == []
+
+
+def test_every_mechanism_has_a_case() -> None:
+    assert {case.mechanism for case in CASES} == set(MECHANISMS)
+
+
+@pytest.mark.parametrize("case", CASES, ids=NAMES)
+def test_a_contradiction_calls_for_a_revision_and_never_has_more_confidence(case: Case) -> None:
+    """As the critique tells it: with a quote that is there, and no more confidence than the answer made right."""
+
+    def judged(answer: str) -> tuple[Verdict, float]:
+        material = CritiqueMaterial(case.request, answer, tuple(case.results))
+        verdict = verdict_of(critique_answer(evidence_of(material)), material)
+        return verdict, critique_to_wire(Critique("c", 0, verdict)).confidence
+
+    (wrong, wrong_confidence), (right, right_confidence) = judged(case.wrong), judged(case.right[0])
+    assert wrong.should_revise
+    assert wrong.dropped == right.dropped == 0
+    assert wrong.confidence_kind is None
+    assert wrong_confidence <= right_confidence
+
+
+@given(st.sampled_from(CASES), st.text(max_size=60), st.text(max_size=200))
+def test_whatever_stands_beside_it_the_wrong_one_has_no_more_confidence(case: Case, before: str, result: str) -> None:
+    """Any text beside the answers and on record: nothing fails, and the order of the two confidences never turns."""
+    told = []
+    for answer in (case.wrong, case.right[0]):
+        material = CritiqueMaterial(case.request, f"{before} {answer}", (*case.results, ToolEvidence("get", result)))
+        verdict = verdict_of(critique_answer(evidence_of(material)), material)
+        told.append(critique_to_wire(Critique("c", 0, verdict)).confidence)
+    assert told[0] <= told[1]
+
+
+@pytest.mark.parametrize("case", CASES, ids=NAMES)
+def test_both_sides_are_told(case: Case) -> None:
+    material = CritiqueMaterial(case.request, case.wrong, tuple(case.results))
+    issues = critique_answer(evidence_of(material)).issues
+    (point,) = pointed(case, case.wrong)
+    (told,) = [issue for issue in issues if issue.quote in {point.quote, point.against}][:1]
+    assert not point.quote or not point.against or " ".join(point.against.split())[:40] in told.reason
