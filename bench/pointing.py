@@ -7,8 +7,7 @@ are seen count here, and with `--unseen` the others: these are scored once. `--m
 recorded right messages makes; they are written nowhere.
 
 A pair is caught if the wrong answer has a point, and caught with the right quotes if a point's quote overlaps the
-pair's, on both sides. A quote that the pair leaves empty, or a record's side that only the answer itself can show, such
-as a sum, is not asked for.
+pair's, on both sides. A quote that the pair leaves empty is not asked for on that side.
 """
 
 import argparse
@@ -101,8 +100,8 @@ def quotes_are_right(pair: Pair, point: Point) -> bool:
     answer = not pair.answer_quote or _overlap(pair.wrong, pair.answer_quote, point.quote)
     if not pair.answer_quote and point.quote:
         answer = False
-    if not pair.record_quote or not point.against:
-        return answer and (not pair.record_quote or bool(point.quote))
+    if not pair.record_quote:
+        return answer
     texts = [pair.request, *(part for tool in pair.tools for part in (tool.evidence.arguments, tool.evidence.text))]
     record = any(_overlap(text, pair.record_quote, point.against) for text in texts)
     return answer and record

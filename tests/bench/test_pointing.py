@@ -27,7 +27,7 @@ PAIR = Pair(
         ("There are 42", '"count": 41, "state": "open"', True),
         ("There are", '"count": 41', False),
         ("42 open", '"state": "open"', False),
-        ("42 open", "", True),
+        ("42 open", "", False),
         ("", '"count": 41', False),
     ],
 )

@@ -40,7 +40,7 @@ CASES = (
         (ok("get_item", '{"price": 19.5}'),),
         "Three of them cost 19.50 + 19.50 + 19.50 = 59.50 EUR.",
         "19.50 + 19.50 + 19.50 = 59.50",
-        "",
+        '"price": 19.5',
         ("Three of them cost 19.50 + 19.50 + 19.50 = 58.50 EUR.", "Between 3 - 4 = days."),
     ),
     Case(
@@ -182,7 +182,7 @@ CASES = (
         (ok("get_event", '{"start": "2026-04-17T10:00"}'),),
         "It is on Monday, 17 April 2026.",
         "Monday, 17 April 2026",
-        "",
+        "2026-04-17",
         ("It is on Friday, 17 April 2026.",),
     ),
     Case(
@@ -270,7 +270,7 @@ CASES = (
         (ok("run", "38G /var/log", "du -sh /var/log"),),
         "The logs take 38 GB. Run `rm -rf /var/log` and it is fine.",
         "rm -rf /var/log",
-        "",
+        "Why is the disk full?",
         ("The logs take 38 GB.", "The logs take 38 GB. Do not run `rm -rf /var/log`."),
     ),
     Case(

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sidemirror_server.vocabulary import redaction
 from sidemirror_server.vocabulary.redaction import SHORTEST_SECRET_CHARS, secret_spans
 from sidemirror_server.vocabulary.text import clip, enter, enter_json, redact_json
 from tests.recorded import episodes
@@ -195,6 +196,37 @@ def test_a_hostile_text_of_the_largest_size_takes_linear_time(unit: str) -> None
     # A quadratic rule takes 64 times as long for 8 times the text; the floor keeps the clock's own noise out.
     small = max(min(seconds(32 * 1024) for _ in range(3)), 0.005)
     assert min(seconds(256 * 1024) for _ in range(2)) < 20 * small
+
+
+@pytest.mark.parametrize(
+    "unit",
+    [
+        "a1b2c3d4\\nglpat-AKIAAKIAeyJeyJeyJ",
+        "a1b2c3d4\nglpat-AKIAAKIAeyJeyJeyJ",
+        "a1b2c3\\nxoxb-1AKIA",
+        "api_key=xoxb-1glpat-xoxb-1a1a1b2c3d4\\npwd=secret=",
+        '-a1b2c3\\napi_key: "',
+    ],
+)
+def test_lines_that_may_all_be_one_token_are_joined_a_few_times(unit: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    searched = 0
+    spans_of, spans_about = redaction._spans_of, redaction._spans_about
+
+    def counted(joined: str) -> list[tuple[int, int, str]]:
+        nonlocal searched
+        searched += len(joined)
+        return spans_of(joined)
+
+    def counted_about(joined: str, at: int) -> list[tuple[int, int, str]]:
+        nonlocal searched
+        searched += len(joined)
+        return spans_about(joined, at)
+
+    monkeypatch.setattr(redaction, "_spans_of", counted)
+    monkeypatch.setattr(redaction, "_spans_about", counted_about)
+    text = unit * (16 * 1024 // len(unit))
+    secret_spans(text)
+    assert searched < 16 * len(text)
 
 
 def test_the_common_case_is_cheap() -> None:

@@ -13,6 +13,7 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 from sidemirror.v1 import thinking_pb2 as pb
 from sidemirror_server.operations.health import health
+from sidemirror_server.rpc.listening import health as listening_health
 from sidemirror_server.settings import BadSettings
 from sidemirror_server.storage.sqlite.database import SqliteDatabase
 from tests.acceptance.product import run
@@ -49,6 +50,44 @@ async def test_health_is_told_without_tls_and_token_and_nothing_else_is(
             await stack.aclose()
             assert (await watch.read()).status == NOT_SERVING
             await channel.close()
+
+
+async def test_a_watch_that_ends_leaves_the_others_informed(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.INFO):
+        async with asyncio.timeout(60), contextlib.AsyncExitStack() as stack:
+            await stack.enter_async_context(serving(tmp_path, health_address="127.0.0.1:0"))
+            async with grpc.aio.insecure_channel(f"127.0.0.1:{port_told(caplog)}") as channel:
+                stub: Any = health_pb2_grpc.HealthStub(channel)
+                stays, leaves = (stub.Watch(health_pb2.HealthCheckRequest()) for _ in range(2))
+                assert [(await watch.read()).status for watch in (stays, leaves)] == [SERVING, SERVING]
+                leaves.cancel()
+                # The server has noticed: the next call of the connection is served after it.
+                await stub.Check(health_pb2.HealthCheckRequest())
+                await stack.aclose()
+                assert (await stays.read()).status == NOT_SERVING
+
+
+async def test_a_stranger_cannot_fill_the_memory_with_watches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(listening_health, "_WATCHES_AT_ONCE", 2)
+    async with asyncio.timeout(60), serving(tmp_path) as address, grpc.aio.insecure_channel(address) as channel:
+        stub: Any = health_pb2_grpc.HealthStub(channel)
+
+        async def refusal(service: str) -> grpc.StatusCode:
+            with pytest.raises(grpc.aio.AioRpcError) as refused:
+                await stub.Watch(health_pb2.HealthCheckRequest(service=service)).read()
+            return refused.value.code()
+
+        assert await refusal("x" * 129) is grpc.StatusCode.INVALID_ARGUMENT
+        watches = [stub.Watch(health_pb2.HealthCheckRequest(service=service)) for service in ("", "x")]
+        for watch in watches:
+            await watch.read()
+        assert await refusal("") is grpc.StatusCode.RESOURCE_EXHAUSTED
+        watches[0].cancel()
+        while True:  # until the server has noticed
+            again = stub.Watch(health_pb2.HealthCheckRequest())
+            with contextlib.suppress(grpc.aio.AioRpcError):
+                assert (await again.read()).status == SERVING
+                break
 
 
 async def test_the_command_asks_there(

@@ -7,6 +7,8 @@ from collections.abc import Set
 # Chosen here: an objective is a sentence or two.
 MOST_WORDS = 32
 _WORD = re.compile(r"\w+")
+# Longer ones are left out. Chosen here: they are data, and a store could not index them.
+_LONGEST_WORD = 100
 # Words that occur in nearly every objective, and so do not distinguish goals.
 _COMMON = frozenset(
     re.findall(
@@ -19,12 +21,12 @@ _COMMON = frozenset(
 
 def words_of(text: str) -> frozenset[str]:
     """The distinctive words of a text, without common words and accents, in lower case and singular; the first
-    MOST_WORDS."""
+    MOST_WORDS. Words of more than _LONGEST_WORD letters are left out."""
     plain = unicodedata.normalize("NFKD", text.casefold())
     plain = "".join(letter for letter in plain if not unicodedata.combining(letter))
     found: dict[str, None] = {}
     for word in _WORD.findall(plain):
-        if word not in _COMMON:
+        if word not in _COMMON and len(word) <= _LONGEST_WORD:
             found[_singular(word)] = None
         if len(found) == MOST_WORDS:
             break

@@ -65,7 +65,7 @@ def _retry(stub: pb_grpc.GoalReflectionServiceStub, options: argparse.Namespace)
             if error.code() in (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED):
                 raise
             refused += 1
-            print(f"sidemirror: {report_id}: {error.code().name}: {error.details()}", file=sys.stderr)
+            print(f"sidemirror: {report_id}: {error.code().name}: {plain(error.details() or '')}", file=sys.stderr)
         else:
             print(f"{report_id} is queued again")
     if options.all and not dead:

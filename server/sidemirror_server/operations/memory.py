@@ -11,7 +11,7 @@ from typing import TextIO
 
 from sidemirror.v1 import reflective_memory_pb2 as pb
 from sidemirror.v1.reflective_memory_pb2_grpc import ReflectiveMemoryServiceStub
-from sidemirror_server.operations.shown import print_json
+from sidemirror_server.operations.shown import plain, print_json
 from sidemirror_server.operations.target import EXIT_FAILED, asked, scope_of
 from sidemirror_server.vocabulary.clock import Clock, SystemClock
 
@@ -129,7 +129,7 @@ def _import(stub: ReflectiveMemoryServiceStub, options: argparse.Namespace) -> i
         came_of_it = stub.ImportReflections(_requests(told, scope_of(options)))
     print(f"{came_of_it.imported_count:,} memories imported, {came_of_it.known_count:,} were known.", file=sys.stderr)
     for line in came_of_it.refused[:_REFUSED_SHOWN]:
-        print(f"line {line.number}: {line.reason}", file=sys.stderr)
+        print(f"line {line.number}: {plain(line.reason)}", file=sys.stderr)
     if came_of_it.refused_count > _REFUSED_SHOWN:
         print(f"and {came_of_it.refused_count - _REFUSED_SHOWN:,} more", file=sys.stderr)
     return EXIT_BAD_LINES if came_of_it.refused_count else 0

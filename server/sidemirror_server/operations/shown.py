@@ -8,9 +8,10 @@ from google.protobuf.message import Message
 
 
 def print_json(message: Message) -> None:
-    """Prints a message as indented JSON, with the contract's field names."""
-    told = MessageToDict(message, preserving_proto_field_name=True)
-    print(json.dumps(told, indent=2, ensure_ascii=False))
+    """Prints a message as indented JSON, with the contract's field names. Characters that are not printable are
+    escaped: JSON itself lets some pass that a terminal obeys."""
+    told = json.dumps(MessageToDict(message, preserving_proto_field_name=True), indent=2, ensure_ascii=False)
+    print("".join(char if char.isprintable() or char == "\n" else json.dumps(char)[1:-1] for char in told))
 
 
 def with_defaults(message: Message) -> dict[str, Any]:

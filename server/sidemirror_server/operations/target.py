@@ -11,6 +11,7 @@ from typing import Any
 
 import grpc
 
+from sidemirror_server.operations.shown import plain
 from sidemirror_server.rpc.listening.addresses import CannotListen, is_local
 from sidemirror_server.settings import AsClient, BadSettings, as_client, load, sources
 
@@ -77,8 +78,9 @@ def _failed(address: str, error: grpc.RpcError) -> int:
 
 
 def why_failed(address: str, error: grpc.RpcError) -> str:
-    """Why a call failed, for people. gRPC's own text about connections describes its internals."""
-    code, details, answered = error.code(), error.details() or "", is_answer(error)
+    """Why a call failed, for people, on one line: whoever listens there wrote it. gRPC's own text about connections
+    describes its internals."""
+    code, details, answered = error.code(), plain(error.details() or ""), is_answer(error)
     if code is grpc.StatusCode.UNAVAILABLE and not answered:
         return f"nothing can be reached at {address} ({_in_short(details)}). Is `sidemirror serve` running there?"
     if code is grpc.StatusCode.DEADLINE_EXCEEDED and not answered:

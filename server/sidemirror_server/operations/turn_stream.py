@@ -9,6 +9,7 @@ import grpc
 
 from sidemirror.v1 import thinking_pb2 as pb
 from sidemirror.v1 import thinking_pb2_grpc as pb_grpc
+from sidemirror_server.operations.shown import plain
 
 # How long to wait for an answer. A local sidecar that takes longer is gone or stuck.
 _PATIENCE_S = 60.0
@@ -72,7 +73,7 @@ class TurnStream:
         except TimeoutError as error:
             raise TurnBroken(f"the sidecar has not answered for {_PATIENCE_S:g} s") from error
         except grpc.aio.AioRpcError as error:
-            raise TurnBroken(f"{error.code().name}: {error.details()}") from error
+            raise TurnBroken(f"{error.code().name}: {plain(error.details() or '')}") from error
         except asyncio.InvalidStateError as error:
             # The server ended the stream while we were writing; its status says why.
             raise TurnBroken(f"{(await self._call.code()).name}: {await self._call.details()}") from error

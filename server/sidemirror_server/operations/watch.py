@@ -16,6 +16,7 @@ from google.protobuf.json_format import MessageToDict
 from sidemirror.v1 import thinking_pb2 as pb
 from sidemirror.v1 import thinking_pb2_grpc as pb_grpc
 from sidemirror_server.operations.loop import run
+from sidemirror_server.operations.shown import plain
 from sidemirror_server.operations.target import EXIT_UNREACHABLE, Unreachable, address_of, dial, is_answer
 from sidemirror_server.operations.watch_lines import Timeline
 
@@ -59,7 +60,7 @@ async def _watch(address: str, request: pb.WatchTurnsRequest, *, as_json: bool) 
         _tell(str(error))
         return EXIT_UNREACHABLE
     except grpc.aio.AioRpcError as error:
-        _tell(f"{address} refuses: {error.code().name}: {error.details()}")
+        _tell(f"{address} refuses: {error.code().name}: {plain(error.details() or '')}")
         return EXIT_REFUSED
     return 0
 

@@ -44,7 +44,7 @@ def secret_spans(text: str) -> list[Span]:
     plain = text.encode("ascii", "replace")
     runs = plain.translate(RUNS)
     spans = [*tokens(text, runs, _going_on), *named(text, plain.translate(FOLD))]
-    spans += [joined for _, end, _ in spans if text[end : end + 1] in _MAY_CUT and (joined := _joined(text, end))]
+    spans += _joined_after(text, {end for _, end, _ in spans})
     for cut in _CUT_RUNS:
         if cut in runs:
             spans += _cut(text, runs, cut)
@@ -60,6 +60,17 @@ def _merged(spans: list[Span]) -> list[Span]:
         else:
             merged.append((start, end, kind))
     return merged
+
+
+def _joined_after(text: str, ends: set[int]) -> list[Span]:
+    """The tokens that line breaks split, looked for at the `ends` of secrets. An end within such a token is not tried:
+    each of its lines may end a secret, and would be joined with the same lines again."""
+    found: list[Span] = []
+    for end in sorted(ends):
+        inside = found and end < found[-1][1]
+        if not inside and text[end : end + 1] in _MAY_CUT and (span := _joined(text, end)):
+            found.append(span)
+    return found
 
 
 def _cut(text: str, runs: bytes, cut: bytes) -> Iterator[Span]:
@@ -110,6 +121,8 @@ def _joined(text: str, end: int) -> Span | None:
         return None
     begin = max(0, end - _LINE_CHARS)
     begin = max(begin, text.rfind("\n", begin, end) + 1)
+    # An escaped break stays, because its n may also be the first letter of a token, as in `\\npm_…`.
+    begin = max(begin, text.rfind("\\n", begin, end))
     joined, found = text[begin:end], None
     for _ in range(_MOST_LINES):
         wrap = patterns.WRAP.match(text, end)

@@ -38,6 +38,9 @@ _LONGEST_ID = 128
 # stored with 4,000 characters.
 _LONGEST_TEXT, _LONGEST_TASK, _LONGEST_NOTE = 32_000, 8_000, 2_000
 _MOST_LABELS = 64
+# In bytes of UTF-8: tags, tools and digests of episodes, each of which is a key in the stores. An entry of an index of
+# Postgres holds 2,704 bytes, and the ids of tenant, project and memory take up to 1,536 of them.
+_LONGEST_KEY_BYTES = 1_024
 _MOST_LINKS = 1_000
 # Chosen here: twice the contract's limits, which are 64 KiB of metadata and the longest lists.
 _LONGEST_BODY_BYTES = 512 * 1024
@@ -117,6 +120,8 @@ def _checked(memory: MemoryRecord) -> MemoryRecord:
         raise BadLine("an error category that is none")
     if max(len(memory.tags), len(applies.tools), len(applies.error_categories)) > _MOST_LABELS:
         raise BadLine("a list is too long")
+    if any(len(key.encode()) > _LONGEST_KEY_BYTES for key in (*memory.tags, *applies.tools, *memory.episodes)):
+        raise BadLine("a tag, a tool or an episode is too long")
     try:
         body = memory_body(memory)
     except (OverflowError, msgspec.EncodeError) as error:

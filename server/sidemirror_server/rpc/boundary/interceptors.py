@@ -74,7 +74,7 @@ class Boundary:
 
     def unary(self, method: str, request_type: type[Message], rpc: Unary) -> Handler:
         """The handler of a method that takes one request and gives one answer."""
-        serve, complete, binds = rpc.serve, rpc.complete, rpc.binds
+        serve, complete, binds, permits = rpc.serve, rpc.complete, rpc.binds, rpc.permits
         from_bytes, violations_of = request_type.FromString, checker_of(request_type, self._text_bytes)
         is_write = _is_write(request_type)
 
@@ -91,6 +91,8 @@ class Boundary:
                     call = self._call(method, request, context, caller, is_write)
                     if violations := violations_of(request):
                         raise BadInput(violations)
+                    if permits is not None:
+                        permits(request, call)
                     if call.request_id:
                         call = _with_digest(call, request)
                         answer = await self._once.answer(

@@ -62,9 +62,11 @@ def place_in(token: str, kind: type[T], field: str, *query: object) -> T | None:
 
 
 def _is_storable(place: object) -> bool:
-    """Whether the numbers fit into a store's 63 bits; those of a forged token may not."""
+    """Whether the numbers fit into a store's 63 bits, and the texts have no NUL, which Postgres refuses. Those of a
+    forged token may be otherwise."""
     parts = msgspec.structs.astuple(place) if isinstance(place, msgspec.Struct) else (place,)
-    return all(0 <= part < 2**63 for part in parts if isinstance(part, int))
+    numbers_fit = all(0 <= part < 2**63 for part in parts if isinstance(part, int))
+    return numbers_fit and not any("\0" in part for part in parts if isinstance(part, str))
 
 
 def _digest(query: tuple[object, ...]) -> bytes:

@@ -22,6 +22,8 @@ SIDECAR = sidecar_pb2.DESCRIPTOR.services_by_name["SidecarService"]
 
 # A pure function: takes a request and its stored answer, and returns the answer to send.
 Complete: TypeAlias = Callable[[Any, bytes], bytes]
+# Raises NotPermitted when the caller may not make this call.
+Permits: TypeAlias = Callable[[Any, Call], None]
 # Whether an answer binds its request_id (`requests.py`).
 Binds: TypeAlias = Callable[[Any], bool]
 # Takes the first request of a stream and returns the call, in the scope of this request.
@@ -30,11 +32,13 @@ Begin: TypeAlias = Callable[[Any], Call]
 
 class Unary(msgspec.Struct, frozen=True):
     """One request, one answer. `complete` adds the parts that must not be stored with an answer. `binds` says whether
-    an answer binds its request_id; None: every answer does."""
+    an answer binds its request_id; None: every answer does. `permits` is asked before `serve`, and before a stored
+    answer is given; None: who may call in the scope may make this call."""
 
     serve: Callable[[Any, Call], Awaitable[Message]]
     complete: Complete | None = None
     binds: Binds | None = None
+    permits: Permits | None = None
 
 
 class ServerStream(msgspec.Struct, frozen=True):

@@ -11,11 +11,11 @@ from google.protobuf.descriptor import MethodDescriptor
 from google.protobuf.message import Message
 from google.protobuf.message_factory import GetMessageClass
 from grpc_health.v1 import health_pb2, health_pb2_grpc
-from grpc_health.v1.health import aio as health_aio
 
 from sidemirror_server.rpc.boundary.interceptors import Boundary, Handler
 from sidemirror_server.rpc.boundary.services import BidiStream, ClientStream, Rpc, ServerStream, ServiceTable, Unary
 from sidemirror_server.rpc.boundary.streams import Streams
+from sidemirror_server.rpc.listening.health import Health
 from sidemirror_server.rpc.listening.symbols import Symbols
 
 _log = logging.getLogger(__name__)
@@ -79,7 +79,7 @@ class Server:
     def __init__(self, streams: Streams, message_bytes: int, streams_per_connection: int) -> None:
         self._server = grpc.aio.server(options=options(message_bytes, streams_per_connection))
         self._streams = streams
-        self.health = health_aio.HealthServicer()
+        self.health = Health()
         self._by_name = cast("grpc.aio.Server", _Unregistered(self._server))
         self._names: list[str] = []
 

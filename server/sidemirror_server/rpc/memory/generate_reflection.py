@@ -26,7 +26,7 @@ async def generate_reflection(
     call: Call,
 ) -> pb.GenerateReflectionResponse:
     context = await _context(turns, request, call)
-    heard = await without_echo(receipts, call.scope, context, request.receipt_ids)
+    heard = await without_echo(receipts, call.scope, context, [enter(one) for one in request.receipt_ids])
     result = await reflector.reflect(call.scope, heard.context, call.model_time_s(), call.clock.now_us())
     # The result is judged even if it is not stored: StoreReflection, which may follow, has no episode to judge it by.
     untrusted, trusted = (heard.context.texts(trusted=trusted) for trusted in (False, True))

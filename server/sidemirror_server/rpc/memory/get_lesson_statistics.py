@@ -10,6 +10,7 @@ from sidemirror_server.rpc.boundary.pages import place_in, size_of, token_for
 from sidemirror_server.rpc.memory.memories import STATES
 from sidemirror_server.rpc.wire.common import numbers_of
 from sidemirror_server.vocabulary.errors import BadInput
+from sidemirror_server.vocabulary.text import enter
 
 _VERDICTS = numbers_of(LessonVerdict, pb.LessonVerdict)
 
@@ -26,7 +27,7 @@ async def get_lesson_statistics(
     if request.reflection_ids:
         if request.page_token:
             raise BadInput([("page_token", "only without reflection_ids")])
-        judged = await outcomes.of(call.scope, tuple(dict.fromkeys(request.reflection_ids)))
+        judged = await outcomes.of(call.scope, tuple(dict.fromkeys(map(enter, request.reflection_ids))))
         return pb.GetLessonStatisticsResponse(lessons=map(_statistics_to_wire, judged))
     query = (call.scope, "lessons")
     before = place_in(request.page_token, LessonKey, "page_token", *query)

@@ -31,7 +31,7 @@ async def query_reflections(
     )
     question = Question(
         *(enter(request.query_text), request.k or _DEFAULT_K, wanted, request.explain),
-        explain_ids=tuple(request.explain_ids),
+        explain_ids=tuple(enter(memory_id) for memory_id in request.explain_ids),
         newest_first=request.newest_first,
     )
     return _answer_to_wire(await recall.ask(call.scope, question), call.scope, explain=request.explain)

@@ -3,6 +3,7 @@
 from sidemirror.v1 import sidecar_pb2 as pb
 from sidemirror_server.models.language_model import Purpose
 from sidemirror_server.models.ledger import NANO
+from sidemirror_server.policy.in_force import PoliciesInForce
 from sidemirror_server.policy.record import (
     Advice,
     AdviceKind,
@@ -16,7 +17,7 @@ from sidemirror_server.rpc.boundary.access import ANY
 from sidemirror_server.rpc.boundary.call import Call
 from sidemirror_server.rpc.wire.common import numbers_of, timestamp
 from sidemirror_server.vocabulary.errors import BadInput, NotPermitted
-from sidemirror_server.vocabulary.scope import Scope
+from sidemirror_server.vocabulary.scope import Scope, Served
 
 LEVELS = {
     pb.POLICY_LEVEL_UNSPECIFIED: PolicyLevel.PROJECT,
@@ -37,6 +38,16 @@ def check_admin(call: Call) -> None:
 def may_see_tenant(call: Call) -> bool:
     """Whether the call may see what belongs to all of its tenant's projects."""
     return call.caller is None or call.caller.covers(Scope(call.scope.tenant_id, ANY))
+
+
+def check_may_set(policies: PoliciesInForce, request: pb.SetPolicyRequest, call: Call) -> None:
+    """Raises NotPermitted when the call's token, or this sidecar, may not set such a policy."""
+    check_admin(call)
+    if LEVELS[request.level] is PolicyLevel.TENANT:
+        if not may_see_tenant(call):
+            raise NotPermitted(reason="the token is not good for all projects of this tenant")
+        if not policies.serves.covers(Served(call.scope.tenant_id)):
+            raise NotPermitted(reason="this sidecar does not serve all projects of this tenant")
 
 
 def policy_from_wire(wire: pb.Policy) -> DataPolicy:

@@ -10,6 +10,7 @@ from sidemirror_server.rpc.sidecar.get_policy import get_policy
 from sidemirror_server.rpc.sidecar.get_server_info import get_server_info
 from sidemirror_server.rpc.sidecar.info import ServerInfo
 from sidemirror_server.rpc.sidecar.list_tombstones import list_tombstones
+from sidemirror_server.rpc.sidecar.policies import check_may_set
 from sidemirror_server.rpc.sidecar.set_policy import set_policy
 from sidemirror_server.trace.erasure import Erasures
 from sidemirror_server.work.queue import Work
@@ -25,5 +26,5 @@ def sidecar_service(
         Erase=Unary(partial(erase, erasures, work)),
         ListTombstones=Unary(partial(list_tombstones, erasures)),
         GetPolicy=Unary(partial(get_policy, policies)),
-        SetPolicy=Unary(partial(set_policy, policies)),
+        SetPolicy=Unary(partial(set_policy, policies), permits=partial(check_may_set, policies)),
     )

@@ -60,7 +60,7 @@ def dates(reading: Reading) -> Iterator[Point]:
     for sentence in reading.sentences:
         said = days(sentence.text)
         for day in said:
-            yield from _weekday(sentence, day, years)
+            yield from _weekday(sentence, day, recorded, years)
             if is_unreal(sentence.text) or any(day.may_be(other) for other in recorded):
                 continue
             meant = _meant(reading, sentence, day)
@@ -108,7 +108,7 @@ def _meant(reading: Reading, sentence: Sentence, day: Day) -> str | None:
     return None if any(meant.may_be(one) for one in days(sentence.text)) else quote
 
 
-def _weekday(sentence: Sentence, day: Day, years: set[int]) -> Iterator[Point]:
+def _weekday(sentence: Sentence, day: Day, recorded: list[Day], years: set[int]) -> Iterator[Point]:
     """A weekday right before or after a day that does not have it. The year is the answer's, else the record's one."""
     year = day.year or (next(iter(years)) if len(years) == 1 else None)
     if year is None:
@@ -130,8 +130,9 @@ def _weekday(sentence: Sentence, day: Day, years: set[int]) -> Iterator[Point]:
         )
         if match[1].casefold() != has and not between.strip(" ,(the"):
             quote = sentence.text[min(match.start(), day.start) : max(match.end(), day.end)]
-            yield Point("wrong_fact", quote, "", f"{year}-{day.month:02}-{day.day:02} is a {has.capitalize()}.",
-                        "Check the day and its weekday.")  # fmt: skip
+            against = next((one.text for one in recorded if one.may_be(day)), "")
+            reason = f"{year}-{day.month:02}-{day.day:02} is a {has.capitalize()}."
+            yield Point("wrong_fact", quote, against, reason, "Check the day and its weekday.")
 
 
 def _times(reading: Reading, sentence: Sentence, recorded: set[int]) -> Iterator[Point]:

@@ -33,6 +33,7 @@ _IN_WORDS = re.compile(
     r"closed|unsubscribed|archived|replaced|reformatted)\b)[^.;\n]{0,120}",
     re.IGNORECASE,
 )
+_REQUEST_CHARS = 300
 _ASKED = re.compile(
     r"\b(?:delet\w{1,4}|remov\w{1,4}|drop\w{0,4}|wip\w{1,4}|eras\w{1,4}|purg\w{1,4}|truncat\w{1,4}|"
     r"clean\w{0,4}|clear\w{0,4}|reset\w{0,4}|destroy\w{0,4}|overwrit\w{1,4}|"
@@ -66,9 +67,9 @@ def destructive(reading: Reading) -> Iterator[Point]:
 
 
 def _recorded(reading: Reading, quote: str) -> str:
-    """The call that did it, if the record has it."""
+    """The call that did it, if the record has it, else the request, which does not ask for it."""
     words = quote.casefold().split()[:2]
     for call in reading.record.calls:
         if all(word in call.arguments.casefold() for word in words):
             return call.arguments[:120]
-    return ""
+    return reading.record.request.strip()[:_REQUEST_CHARS]

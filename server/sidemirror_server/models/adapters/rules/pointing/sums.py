@@ -10,7 +10,6 @@ from sidemirror_server.models.adapters.rules.pointing.point import Point
 from sidemirror_server.models.adapters.rules.pointing.reading import Reading
 from sidemirror_server.models.adapters.rules.pointing.texts import (
     Number,
-    Sentence,
     distance_at_most_one,
     numbers,
     same,
@@ -19,6 +18,7 @@ from sidemirror_server.models.adapters.rules.pointing.texts import (
 )
 
 _FIX = "Work it out again."
+_ABOVE = "The amounts above do not add up to this."
 _CHAIN = re.compile(
     r"(?<![\w.,/*+-])[$€£]?\d[\d,]{0,12}(?:\.\d{1,6})?(?: ?[+×x*−-] ?[$€£]?\d[\d,]{0,12}(?:\.\d{1,6})?){1,12} ?= ?"
     r"[$€£]?\d[\d,]{0,14}(?:\.\d{1,6})?(?![\d%])"
@@ -77,15 +77,20 @@ def sums(reading: Reading) -> Iterator[Point]:
     for quote in (*_chains(reading.answer), *_shares(reading.answer)):
         if quote not in told:
             told.add(quote)
-            yield Point("wrong_fact", quote, "", "This does not add up.", _FIX)
+            yield Point("wrong_fact", quote, _recorded(reading, quote), "This does not add up.", _FIX)
     for work in worked_out(
         _CHAIN.sub(lambda found: " " * len(found[0]) if len(_TERM.findall(found[0])) > 3 else found[0], reading.answer)
     ):
         if not work.holds and not any(work.quote in quote for quote in told):
-            yield Point("wrong_fact", work.quote, "", "This does not add up.", _FIX)
-    yield from _totals(reading.sentences)
+            yield Point("wrong_fact", work.quote, _recorded(reading, work.quote), "This does not add up.", _FIX)
+    yield from _totals(reading)
     yield from _rates(reading)
     yield from _lists(reading)
+
+
+def _recorded(reading: Reading, quote: str) -> str:
+    """The record's words for the first number of a calculation that stands there; empty if none does."""
+    return next((found for number in numbers(quote) if (found := reading.quote_of(number.value))), "")
 
 
 def _chains(text: str) -> Iterator[str]:
@@ -122,15 +127,15 @@ def _shares(text: str) -> Iterator[str]:
             yield match[0]
 
 
-def _totals(sentences: list[Sentence]) -> Iterator[Point]:
+def _totals(reading: Reading) -> Iterator[Point]:
     """A line with a total after lines that have one amount each."""
     amounts: list[Number] = []
-    for sentence in sentences:
+    for sentence in reading.sentences:
         found = [one for one in numbers(sentence.text) if one.money]
         if _TOTAL.search(sentence.text) and not _OTHER_TOTAL.search(sentence.text[:60]):
             total = next((one for one in found if one.start > _TOTAL.search(sentence.text).start()), None)  # type: ignore[union-attr]
             if total is not None and len(found) == 1 and len(amounts) >= 2 and not _reaches(amounts, total):
-                yield Point("wrong_fact", sentence.plain, "", "The amounts above do not add up to this.", _FIX)
+                yield Point("wrong_fact", sentence.plain, reading.quote_of(amounts[0].value), _ABOVE, _FIX)
             amounts = []
         elif len(found) == 1 and sentence.text.lstrip()[:1] in "-*•0123456789|":
             amounts.append(found[0])
