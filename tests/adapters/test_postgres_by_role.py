@@ -32,6 +32,7 @@ from sidemirror_server.vocabulary.errors import NotPermitted
 from sidemirror_server.vocabulary.ids import JobId
 from sidemirror_server.vocabulary.scope import SERVES_ALL, Scope
 from sidemirror_server.work.queue import NewJob
+from tests.architecture.repository import ROOT
 from tests.conformance import (
     critiques,
     dreams,
@@ -51,7 +52,6 @@ from tests.conformance import (
     turn_log,
     work,
 )
-from tests.architecture.repository import ROOT
 from tests.conformance.clauses import Clause, clauses_of
 from tests.conformance.turn_log import Stores
 from tests.postgres.databases import Databases
