@@ -149,6 +149,8 @@ def _claims_in(text: str) -> Iterator[Claim]:
         if verb in _WRITES and not _THING.search(things):
             continue
         end = _end(text, match.end())
+        if _NONE.search(text[:end]):
+            continue
         quote = text[match.start() if own else 0 : end].strip(" ,.;:-*✅")
         yield Claim(quote, *_ACTIONS[verb], own)
 
@@ -198,6 +200,7 @@ _UNSURE = re.compile(
     r"like|please|how|whether|that (?:was|were)|which (?:was|were)|previously|earlier|already been)\b|n['’]t\b",
     re.IGNORECASE,
 )
+_NONE = re.compile(r"\b(?:no|none|nothing|nobody|neither|nor)\b", re.IGNORECASE)
 
 
 def _own_before(text: str, end: int) -> bool:
