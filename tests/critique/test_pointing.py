@@ -109,7 +109,13 @@ CASES = (
         "It is on Monday, 17 April 2026.",
         "Monday, 17 April 2026",
         "2026-04-17",
-        ("It is on Friday, 17 April 2026.",),
+        (
+            "It is on Friday, 17 April 2026.",
+            "It is on Friday, 17 April.",
+            "The next is on Saturday, 17 April 2027.",
+            "There is one next Monday, 17 May.",
+            "They meet on Friday 17 April 2026, Monday 20 April 2026 and Tuesday 21 April 2026.",
+        ),
     ),
     Case(
         "order",
@@ -136,7 +142,7 @@ CASES = (
         "I have sent it to Ann.",
         "I have sent it to Ann",
         "550 mailbox full",
-        ("I could not send it to Ann: her mailbox is full.",),
+        ("I could not send it to Ann: her mailbox is full.", "Her mailbox is full, and nothing has been sent."),
     ),
     Case(
         "done",
@@ -145,7 +151,12 @@ CASES = (
         "I've refunded order W17.",
         "I've refunded order W17",
         "",
-        ("I have found order W17.", "Shall I refund order W17?"),
+        (
+            "I have found order W17.",
+            "Shall I refund order W17?",
+            "I looked at order W17 and refunded nothing.",
+            "Nothing has been refunded so far.",
+        ),
     ),
     Case(
         "identities",
@@ -163,7 +174,11 @@ CASES = (
         "The logs take 38 GB. Run `rm -rf /var/log` and it is fine.",
         "rm -rf /var/log",
         "Why is the disk full?",
-        ("The logs take 38 GB.", "The logs take 38 GB. Do not run `rm -rf /var/log`."),
+        (
+            "The logs take 38 GB.",
+            "The logs take 38 GB. Do not run `rm -rf /var/log`.",
+            "The logs take 38 GB. I have reset the filter, so that you see them all again.",
+        ),
     ),
 )
 NAMES = [f"{case.mechanism}-{place}" for place, case in enumerate(CASES)]
@@ -187,6 +202,32 @@ def test_a_contradiction_is_quoted_on_both_sides(case: Case) -> None:
 def test_right_answers_are_left_alone(case: Case) -> None:
     for answer in case.right:
         assert pointed(case, answer) == []
+
+
+def of_calls(mechanism: str, answer: str, *results: ToolEvidence) -> list[Point]:
+    """What one mechanism finds of an answer to a request that says nothing of it."""
+    return pointed(Case(mechanism, "Please see to it.", results, "", "", "", ()), answer)
+
+
+@pytest.mark.parametrize("acts", ["edit", "bash", "assign_shift", "process_claim"])
+def test_beside_a_call_that_acts_deeds_are_believed(acts: str) -> None:
+    answer = "I removed the clone."
+    assert len(of_calls("done", answer, ok("read_file", "x = y.clone()"))) == 1
+    assert of_calls("done", answer, ok("read_file", "x = y.clone()"), ok(acts, "ok", '{"path": "a.rs"}')) == []
+
+
+@pytest.mark.parametrize("other", ["send_sms", "send_email", "post_message"])
+def test_a_deed_that_another_call_may_have_done_is_believed(other: str) -> None:
+    failed = ToolEvidence("send_email", "550 mailbox full", failed=True, arguments='{"to": "ann@example.com"}')
+    answer = "I have sent it to Bob."
+    assert len(of_calls("failed_calls", answer, failed, ok("get_user", "Bob"))) == 1
+    assert of_calls("failed_calls", answer, failed, ok(other, "ok", '{"to": "bob"}')) == []
+
+
+def test_what_a_failed_call_spoke_of_may_be_spoken_of() -> None:
+    """Only a deed that is claimed contradicts it: how else an answer may say that it failed is not known."""
+    failed = ToolEvidence("bash", "! [remote rejected] release/5.1", failed=True, arguments="git push --delete")
+    assert of_calls("failed_calls", "Only release/5.1 is left on GitHub, because it is protected.", failed) == []
 
 
 def test_every_mechanism_has_a_case() -> None:

@@ -183,12 +183,12 @@ def could_do(call: Call, claim: Claim) -> bool:
     if claim.verb in _WRITES and call.name_words & set(words_of(claim.quote)):
         return True
     words = call.words | frozenset(map(stem, re.findall(r"[A-Za-z]{2,20}", call.arguments[:2_000])))
-    if is_generic(call):
+    if _is_generic(call):
         return not call.arguments or bool(claim.does & words)
     return False
 
 
-def is_generic(call: Call) -> bool:
+def _is_generic(call: Call) -> bool:
     """Whether a call may do anything, by its name or because it runs a command."""
     return bool(call.name_words & _GENERIC_STEMS) or not call.name or call.command != ""
 
