@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from sidemirror_server.models.adapters.rules.pointing.actions import Claim, claims, only_reads
+from sidemirror_server.models.adapters.rules.pointing.actions import ClaimedDeed, claims, only_reads
 from sidemirror_server.models.adapters.rules.pointing.point import Point
 from sidemirror_server.models.adapters.rules.pointing.reading import Reading
 
@@ -19,7 +19,7 @@ def done(reading: Reading) -> Iterator[Point]:
             yield Point("wrong_fact", claim.quote, "", "No call on record did this.", _FIX)
 
 
-def _is_recorded(reading: Reading, claim: Claim) -> bool:
+def _is_recorded(reading: Reading, claim: ClaimedDeed) -> bool:
     """Whether the record itself says so, in any result or in the request."""
     if claim.verb in reading.record.request.casefold():
         return not claim.own

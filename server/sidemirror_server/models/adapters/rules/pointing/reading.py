@@ -3,10 +3,10 @@
 import re
 from functools import cached_property
 
-from sidemirror_server.models.adapters.rules.pointing.record import Field, Item, Record
+from sidemirror_server.models.adapters.rules.pointing.record import DataField, Item, Record
 from sidemirror_server.models.adapters.rules.pointing.texts import (
-    Number,
-    Sentence,
+    Figure,
+    Spoken,
     numbers,
     same,
     sentences,
@@ -47,7 +47,7 @@ class Reading:
         return self.answer.casefold()
 
     @cached_property
-    def sentences(self) -> list[Sentence]:
+    def sentences(self) -> list[Spoken]:
         return [one for one in sentences(self.answer) if "?" not in one.text][:_MOST_SENTENCES]
 
     @cached_property
@@ -71,7 +71,7 @@ class Reading:
                     return line.strip()
         return ""
 
-    def knows(self, number: Number) -> bool:
+    def knows(self, number: Figure) -> bool:
         """Whether the number stands on record: as it is, rounded, or in another unit."""
         found = self.record.numbers
         if number.value in found or -number.value in found:
@@ -84,7 +84,7 @@ class Reading:
     def _unlike(self) -> list[float]:
         return sorted(self.record.numbers)[:3_000]
 
-    def works_out(self, number: Number) -> bool:
+    def works_out(self, number: Figure) -> bool:
         """Whether the number is the sum, the difference, the product or the share of two that the record or the answer
         has, or the sum of one field over all items."""
         known = [one for one in {*self.record.numbers, *self.said} if one != number.value and 0 < one < 1e9][:400]
@@ -98,7 +98,7 @@ class Reading:
                 return True
         return any(same(total, value) for total in self._sums)
 
-    def can_be(self, number: Number) -> bool:
+    def can_be(self, number: Figure) -> bool:
         """Whether the number stands on record, or two numbers come to it."""
         return self.knows(number) or self.works_out(number)
 
@@ -111,7 +111,7 @@ class Reading:
                 by_key[place] = by_key.get(place, 0.0) + field.value
         return list(by_key.values())
 
-    def about(self, sentence: Sentence, fields: list[Field]) -> list[Field]:
+    def about(self, sentence: Spoken, fields: list[DataField]) -> list[DataField]:
         """Those of the fields whose item the sentence names; else those whose item is named shortly before; else all.
         A name counts only if not all of the fields' items have it."""
         for text in (sentence.text, self.answer[max(0, sentence.start - _ABOUT_CHARS) : sentence.start]):
@@ -121,7 +121,7 @@ class Reading:
                 return named
         return fields
 
-    def _is_named(self, item: Item, fields: list[Field], folded: str) -> bool:
+    def _is_named(self, item: Item, fields: list[DataField], folded: str) -> bool:
         up: Item | None = item
         while up is not None:
             for name in up.names:
@@ -139,7 +139,7 @@ def _has(item: Item | None, name: str) -> bool:
     return False
 
 
-def is_hedged(sentence: Sentence, start: int) -> bool:
+def is_hedged(sentence: Spoken, start: int) -> bool:
     """Whether what stands at this place of the sentence is rounded, a bound, a part of a range, or a condition."""
     return _ABOUT.search(sentence.text[:start]) is not None
 

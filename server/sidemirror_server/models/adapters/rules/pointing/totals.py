@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from sidemirror_server.models.adapters.rules.pointing.point import Point
 from sidemirror_server.models.adapters.rules.pointing.reading import Reading, is_hedged, is_unreal
-from sidemirror_server.models.adapters.rules.pointing.record import Call, Item
+from sidemirror_server.models.adapters.rules.pointing.record import Item, PastCall
 from sidemirror_server.models.adapters.rules.pointing.texts import (
     numbers,
     same,
@@ -41,7 +41,7 @@ def totals(reading: Reading) -> Iterator[Point]:
                 )
 
 
-def _columns(call: Call) -> Iterator[tuple[float, str]]:
+def _columns(call: PastCall) -> Iterator[tuple[float, str]]:
     """The sums of amounts that stand under each other, each with the rows they stand in."""
     by_key: dict[tuple[tuple[str, ...], str], list[tuple[float, Item]]] = {}
     for item in call.items:
