@@ -6,8 +6,12 @@ A policy is a row beside the data, so that every sidecar on a store follows the 
 
 from collections.abc import Mapping
 from enum import StrEnum
+from typing import TypeVar
 
 import msgspec
+
+_T = TypeVar("_T")
+_U = TypeVar("_U")
 
 
 class PolicyLevel(StrEnum):
@@ -24,6 +28,11 @@ class AdviceKind(StrEnum):
     ALL = "all"
     LESSONS = "lessons"
     RECOVERIES = "recoveries"
+
+    @classmethod
+    def _missing_(cls, value: object) -> "AdviceKind":  # noqa: ARG003 (whatever it is)
+        """A kind that a later version stored. All advice is off then: this version cannot tell which it means."""
+        return cls.ALL
 
 
 class RetentionPeriods(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -125,6 +134,11 @@ class ScopePolicies(msgspec.Struct, frozen=True):
         return self.of_project.retention.over(self.of_tenant.retention).over(proposed).over(KEPT_FOR_EVER)
 
 
+# What holds in the place of a part of a stored policy that this version cannot read: nothing is removed, no advice is
+# given, and calls go on under the sidecar's own caps.
+UNREADABLE = DataPolicy(KEPT_FOR_EVER, {}, Advice((AdviceKind.ALL,)))
+
+
 class _Body(msgspec.Struct, frozen=True, omit_defaults=True):
     """What the stores keep of a policy beside its version. Field names are part of the stored format."""
 
@@ -133,7 +147,20 @@ class _Body(msgspec.Struct, frozen=True, omit_defaults=True):
     set_us: int = 0
 
 
-_decode = msgspec.json.Decoder(_Body).decode
+class _RawPolicy(msgspec.Struct, frozen=True):
+    """The parts of a stored `DataPolicy`, each decoded by itself."""
+
+    retention: msgspec.Raw = msgspec.Raw(b"{}")
+    caps: msgspec.Raw = msgspec.Raw(b"{}")
+    advice: msgspec.Raw = msgspec.Raw(b"{}")
+
+
+class _RawBody(msgspec.Struct, frozen=True):
+    """A stored `_Body` whose parts may be unreadable."""
+
+    policy: _RawPolicy
+    set_by: str = ""
+    set_us: int = 0
 
 
 def policy_body(stored: StoredPolicy) -> bytes:
@@ -142,6 +169,22 @@ def policy_body(stored: StoredPolicy) -> bytes:
 
 
 def stored_policy(version: int, body: bytes) -> StoredPolicy:
-    """A policy from a row."""
-    made = _decode(body)
-    return StoredPolicy(made.policy, version, made.set_by, made.set_us)
+    """A policy from a row. What cannot be read of it, since a later version wrote it or it is damaged, is taken from
+    `UNREADABLE`: such a row must not stop the server, and can still be replaced and removed."""
+    made = _decoded(body, _RawBody, None)
+    if made is None:
+        return StoredPolicy(UNREADABLE, version, "", 0)
+    parts = made.policy
+    policy = DataPolicy(
+        _decoded(parts.retention, RetentionPeriods, UNREADABLE.retention),
+        _decoded(parts.caps, dict[str, Cap], UNREADABLE.caps),
+        _decoded(parts.advice, Advice, UNREADABLE.advice),
+    )
+    return StoredPolicy(policy, version, made.set_by, made.set_us)
+
+
+def _decoded(raw: bytes | msgspec.Raw, kind: type[_T], unreadable: _U) -> _T | _U:
+    try:
+        return msgspec.json.decode(raw, type=kind)
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        return unreadable
