@@ -55,7 +55,7 @@ async def test_broken_statement_is_noticed(
 
 class SetsAnyVersion(SqlitePolicies):
     async def set(self, scope: Scope, change: PolicyChange, now_us: int) -> StoredPolicy | None:
-        return await super().set(scope, msgspec.structs.replace(change, if_version=0), now_us)
+        return await super().set(scope, msgspec.structs.replace(change, if_version=None), now_us)
 
 
 async def test_broken_verb_is_noticed(tmp_path: Path) -> None:

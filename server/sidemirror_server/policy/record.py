@@ -98,7 +98,7 @@ class DataPolicy(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class StoredPolicy(msgspec.Struct, frozen=True):
-    """A policy as it is stored. `version`: counts the changes from 1. `set_by`: the name of the token, empty without
+    """A policy as it is stored. `version`: grows with each change (`store.py`). `set_by`: the name of the token, empty without
     one. `set_us`: when, by the store's clock."""
 
     policy: DataPolicy
