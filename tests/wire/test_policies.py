@@ -63,7 +63,8 @@ def test_what_is_set_is_answered(stub: SidecarServiceStub) -> None:
 
 
 def test_what_is_in_force(stub: SidecarServiceStub) -> None:
-    """Value by value: the project's, else the tenant's, else this sidecar's own setting for its embedded store."""
+    """Value by value: the project's, else the tenant's, else this sidecar's own setting for its embedded store; of
+    memories that only where no policy sets a value."""
     scope = {"tenant_id": "force", "project_id": "a"}
     assert get(stub, **scope).in_force.retention.trace_days == 33
     of_tenant = pb.Policy(retention=pb.RetentionPolicy(trace_days=5, spend_days=6, memory_importance=0.75))
@@ -72,7 +73,7 @@ def test_what_is_in_force(stub: SidecarServiceStub) -> None:
     put(stub, pb.Policy(advice=pb.AdvicePolicy(off=[pb.ADVICE_KIND_LESSONS])), level=TENANT, tenant_id="else")
     found = get(stub, **scope)
     expected = pb.RetentionPolicy(
-        spend_days=6, critique_days=365, memory_days=90, memory_importance=0.75, memory_count=2_000_000, trace_days=0
+        spend_days=6, critique_days=365, memory_days=0, memory_importance=0.75, memory_count=0, trace_days=0
     )
     assert (found.in_force.retention, found.in_force.advice) == (expected, WHOLE.advice)
     assert found.tenant.policy == of_tenant

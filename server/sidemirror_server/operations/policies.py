@@ -42,7 +42,7 @@ def change(
 
 
 def stored_of(found: pb.GetPolicyResponse, options: argparse.Namespace) -> pb.StoredPolicy:
-    """The stored policy that the command names; an empty one of version 0, which is what SetPolicy expects, if none is stored."""
+    """The stored policy that the command names; an empty one, of version 0, if none is stored."""
     return found.tenant if names_tenant(options) else found.project
 
 

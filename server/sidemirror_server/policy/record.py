@@ -52,6 +52,14 @@ class RetentionPeriods(msgspec.Struct, frozen=True, omit_defaults=True):
         return RetentionPeriods(**{name: theirs[name] if mine[name] is None else mine[name] for name in mine})
 
     @property
+    def memories_whole(self) -> "RetentionPeriods":
+        """These values; once one of memories is set, those that are not set keep all of them. Else what a sidecar
+        proposes would remove memories that a policy keeps."""
+        if (self.memory_days, self.memory_importance, self.memory_count) == (None, None, None):
+            return self
+        return self.over(_MEMORIES_KEPT)
+
+    @property
     def removes(self) -> bool:
         """Whether anything is ever removed."""
         return any((self.spend_days, self.critique_days, self.memory_days, self.memory_count, self.trace_days))
@@ -60,6 +68,15 @@ class RetentionPeriods(msgspec.Struct, frozen=True, omit_defaults=True):
 # What holds where nobody has decided: everything is kept. The importance has an effect only beside `memory_days`; it is
 # the default of the setting.
 KEPT_FOR_EVER = RetentionPeriods(0, 0, 0, 0.5, 0, 0)
+_MEMORIES_KEPT = RetentionPeriods(memory_days=0, memory_importance=KEPT_FOR_EVER.memory_importance, memory_count=0)
+
+
+def retention_in_force(
+    project: RetentionPeriods, tenant: RetentionPeriods, proposed: RetentionPeriods
+) -> RetentionPeriods:
+    """How long records are kept: by the project's policy, else the tenant's, else by the settings of a sidecar, which
+    count for memories only where no policy sets a value of theirs; else for ever."""
+    return project.over(tenant).memories_whole.over(proposed).over(KEPT_FOR_EVER)
 
 
 class Cap(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -98,8 +115,8 @@ class DataPolicy(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class StoredPolicy(msgspec.Struct, frozen=True):
-    """A policy as it is stored. `version`: grows with each change (`store.py`). `set_by`: the name of the token, empty without
-    one. `set_us`: when, by the store's clock."""
+    """A policy as it is stored. `version`: grows with each change (`store.py`). `set_by`: the name of the token, empty
+    without one. `set_us`: when, by the store's clock."""
 
     policy: DataPolicy
     version: int
@@ -131,7 +148,7 @@ class ScopePolicies(msgspec.Struct, frozen=True):
     def retention(self, proposed: RetentionPeriods) -> RetentionPeriods:
         """How long the scope's records are kept. `proposed`: by the sidecar's settings; they count where neither the
         project nor the tenant says anything."""
-        return self.of_project.retention.over(self.of_tenant.retention).over(proposed).over(KEPT_FOR_EVER)
+        return retention_in_force(self.of_project.retention, self.of_tenant.retention, proposed)
 
 
 # What holds in the place of a part of a stored policy that this version cannot read: nothing is removed, no advice is

@@ -14,8 +14,8 @@ LIMIT = "project_policies"
 
 
 class PolicyChange(msgspec.Struct, frozen=True):
-    """A policy to store. `if_version`: the version that the stored one must have; 0: none is stored; None: any. `most`: how many
-    projects of the tenant may have a policy of their own."""
+    """A policy to store. `if_version`: the version that the stored one must have; 0: none is stored; None: any. `most`:
+    how many projects of the tenant may have a policy of their own."""
 
     level: PolicyLevel
     policy: DataPolicy

@@ -888,7 +888,8 @@ func (x *SpendCap) GetOwner() SpendCapOwner {
 type Policy struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// How long records are kept. For each value, the project's goes before the tenant's. Where neither is set, a sidecar's
-	// own setting holds for an embedded store and for the one scope that the sidecar serves; else records are kept.
+	// own setting holds for an embedded store and for the one scope that the sidecar serves; else records are kept. Once
+	// either sets a value of memories, the sidecar's settings of memories do not hold.
 	Retention *RetentionPolicy `protobuf:"bytes,1,opt,name=retention,proto3" json:"retention,omitempty"`
 	// What a day may cost. All caps hold: of the project, of the tenant, and of the sidecar. One for each purpose. At
 	// most 20.

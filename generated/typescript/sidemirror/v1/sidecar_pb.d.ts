@@ -403,7 +403,8 @@ export declare const SpendCapSchema: GenMessage<SpendCap>;
 export declare type Policy = Message<"sidemirror.v1.Policy"> & {
   /**
    * How long records are kept. For each value, the project's goes before the tenant's. Where neither is set, a sidecar's
-   * own setting holds for an embedded store and for the one scope that the sidecar serves; else records are kept.
+   * own setting holds for an embedded store and for the one scope that the sidecar serves; else records are kept. Once
+   * either sets a value of memories, the sidecar's settings of memories do not hold.
    *
    * @generated from field: sidemirror.v1.RetentionPolicy retention = 1;
    */
