@@ -96,9 +96,10 @@ class Advice(msgspec.Struct, frozen=True, omit_defaults=True):
         """Whether advice of this kind is given at all."""
         return kind not in self.off and AdviceKind.ALL not in self.off
 
-    def shows(self, lesson_id: str, of: str = "") -> bool:
-        """Whether a lesson may be shown. `of`: the reflection that it is the strategy of, which silences it too."""
-        return lesson_id not in self.silenced and (not of or of not in self.silenced)
+    def shows(self, lesson_id: str, *rests_on: str) -> bool:
+        """Whether a lesson may be shown. `rests_on`: the reflection that it is the strategy of, and the memories that
+        it was dreamt from; each silences it too."""
+        return not self.silenced or not {lesson_id, *rests_on} & {*self.silenced}
 
     def and_off(self, other: "Advice") -> "Advice":
         """What either leaves out."""
