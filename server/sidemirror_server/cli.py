@@ -115,6 +115,7 @@ def _parser() -> argparse.ArgumentParser:
     watch.set_defaults(run=_watch)
 
     _add_goals(commands)
+    _add_erase(commands)
     _add_policy(commands)
     _add_advice(commands)
 
@@ -181,6 +182,20 @@ def _add_goals(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
         _add_scope(verb)
 
 
+def _add_erase(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    erase = commands.add_parser("erase", help="remove a turn, a session or a subject with all that came of it")
+    what = erase.add_mutually_exclusive_group(required=True)
+    what.add_argument("--turn", default="", metavar="ID", help="one turn")
+    what.add_argument("--session", default="", metavar="ID", help="a session with its turns")
+    what.add_argument("--subject", default="", metavar="ID", help="all that names this subject")
+    what.add_argument("--list", action="store_true", help="print the project's tombstones, a JSON object a line")
+    erase.add_argument("--yes", action="store_true", help="do not ask first")
+    erase.add_argument("--json", action="store_true", help="print the result as JSON")
+    erase.set_defaults(run=_erase)
+    _add_target(erase)
+    _add_scope(erase)
+
+
 def _add_backup(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     backup = commands.add_parser("backup", help="copy the embedded store into one file, also while a sidecar serves")
     backup.add_argument("file", metavar="FILE", help="the new file; nothing is overwritten")
@@ -189,6 +204,9 @@ def _add_backup(commands: "argparse._SubParsersAction[argparse.ArgumentParser]")
     restore.add_argument("file", metavar="FILE", help="a file that `sidemirror backup` has made")
     restore.add_argument(
         "--replace", action="store_true", help="where there is a store: keep it beside the restored one"
+    )
+    restore.add_argument(
+        "--erased", default="", metavar="FILE", help="erase again what `sidemirror erase --list` printed"
     )
     restore.set_defaults(run=_restore)
     for command in (backup, restore):
@@ -410,6 +428,12 @@ def _goals(options: argparse.Namespace) -> int:
     return goals(options)
 
 
+def _erase(options: argparse.Namespace) -> int:
+    from sidemirror_server.operations.erase import erase
+
+    return erase(options)
+
+
 def _policy(options: argparse.Namespace) -> int:
     from sidemirror_server.operations.policy import policy
 
@@ -447,7 +471,7 @@ def _backup(options: argparse.Namespace) -> int:
 def _restore(options: argparse.Namespace) -> int:
     from sidemirror_server.operations.backup import restore
 
-    return restore(_flags(options), options.file, replace=options.replace, as_json=options.json)
+    return restore(_flags(options), options.file, erased=options.erased, replace=options.replace, as_json=options.json)
 
 
 def _migrate(options: argparse.Namespace) -> int:

@@ -40,6 +40,8 @@ ON_SQLITE = [
     ("GR9", "of_goal", ITS_SCOPE, ANY_PROJECT),
     ("GR9", "delete", ITS_SCOPE, ANY_PROJECT),
     ("GR10", "of_goal", "goal_id = :goal_id", "goal_id LIKE :goal_id"),
+    ("GR11", "remove", "reflection_id = :reflection_id", "reflection_id <> :reflection_id"),
+    ("GR11", "delete_words", "goal_id = :goal_id", ":goal_id IS NULL"),
 ]  # fmt: skip
 KEY = "tenant_id, project_id, goal_id, reflection_id"
 ON_POSTGRES = [
@@ -52,6 +54,7 @@ ON_POSTGRES = [
     ("GR6", "delete", "goal_id = $3", "$3::text IS NOT NULL"),
     ("GR7", "name_words", "$3, $4::bigint FROM", "'x' || $3, $4::bigint FROM"),
     ("GR10", "delete", "goal_id = $3", "goal_id LIKE replace($3, '*', '%')"),
+    ("GR11", "remove", "reflection_id = $4", "reflection_id <> $4"),
 ]  # fmt: skip
 MISTAKES = (TypeError, AttributeError, NameError, sqlite3.Error, asyncpg.PostgresError, asyncpg.InterfaceError)
 

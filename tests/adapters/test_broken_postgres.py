@@ -186,6 +186,7 @@ BROKEN: dict[ModuleType, list[tuple[str, str, str, str]]] = {
         ("JO5", "remove", "topic = $3", "$3::text IS NOT NULL"),
         ("JO6", "mark", "'UTF8')::bigint >", "'UTF8')::bigint <>"),
         ("JO6", "gone_up_to", "topic = $3 || '/gone'", "$3::text IS NOT NULL"),
+        ("JO7", "drop", "key = $4", "$4::text IS NOT NULL"),
     ],
     policies: [
         ("PO1", "get", "project_id = ''", "FALSE"),
@@ -514,10 +515,11 @@ def test_every_suite_of_a_port_on_postgres_is_among_them() -> None:
     """A port that Postgres has is a module of its folder beside a suite of the same name."""
     adapters = {path.stem for path in Path(work.__file__).parent.glob("*.py")}
     # The broken variants of these are in test_postgres_memory_search.py, test_broken_postgres_memory_graph.py,
-    # test_broken_postgres_dreams.py and test_broken_goal_reflections.py.
+    # test_broken_postgres_dreams.py, test_postgres_erasures.py and test_broken_goal_reflections.py.
     suites = {path.stem for path in Path(work_suite.__file__).parent.glob("*.py")} - {
         "clauses",
         "dreams",
+        "erasures",
         "goal_reflections",
         "memory_graph",
         "memory_search",

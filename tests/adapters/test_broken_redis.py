@@ -42,6 +42,8 @@ BROKEN = [
     ("GR6", "redis.call('ZREM', KEYS[3], goal_id)\nfor", "redis.call('DEL', KEYS[3])\nfor"),
     ("GR7", "local limit = tonumber(ARGV[1])", "local limit = 1"),
     ("GR8", "redis.call('ZADD', key, at_us, goal_id)", "redis.call('ZADD', key, at_us, at_us .. goal_id)"),
+    ("GR11", "redis.call('SET', KEYS[5], 1, 'PX', refused_ms)\n", ""),
+    ("GR11", "if entry.id == id then\n    was_there", "if entry.id ~= id then\n    was_there"),
     ("GR10", """'[%%:%*%?%[%]\\\\{}"%c ]'""", """'[%%%*%?%[%]\\\\{}"%c ]'"""),
 ]  # fmt: skip
 

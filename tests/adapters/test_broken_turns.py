@@ -336,7 +336,14 @@ class AnswersWithItsOwn(SqliteRequests):
     """Keeps the first answer, but tells each caller that it was theirs."""
 
     async def remember(
-        self, scope: Scope, method: str, request_id: RequestId, answered: Answered, now_us: int, expires_us: int
+        self,
+        scope: Scope,
+        method: str,
+        request_id: RequestId,
+        answered: Answered,
+        now_us: int,
+        expires_us: int,
+        sources: tuple[str, ...] = (),
     ) -> Answered:
         await super().remember(scope, method, request_id, answered, now_us, expires_us)
         return answered

@@ -33,6 +33,9 @@ BROKEN = [
     ("JO6", "mark", "CAST(:gone_up_to AS BLOB)", "CAST('1' AS BLOB)"),
     ("JO6", "gone_up_to", " AND topic = :topic || '/gone'", ""),
     ("JO6", "gone_up_to", ITS_SCOPE, ANY_PROJECT),
+    ("JO7", "drop", " AND key = :key", ""),
+    ("JO7", "drop", " AND topic = :topic", ""),
+    ("JO7", "drop", ITS_SCOPE, ANY_PROJECT),
 ]  # fmt: skip
 
 

@@ -234,3 +234,27 @@ async def gr10_ids_are_apart_however_they_are_spelt(open_reflections: OpenGoalRe
         assert await reflections.delete(scope, "*", T0 + S) == 1
         assert await reflections.of_goal(scope, "*", T0) == ()
         assert len(await reflections.of_goal(scope, "a*", T0)) == 1
+
+
+async def gr11_one_reflection_is_removed_and_refused(open_reflections: OpenGoalReflections) -> None:
+    reflections = open_reflections()
+    own = [reflection(f"r{number}", "g", T0 + number, objective=text)
+           for number, text in enumerate(("prices of apples", "prices of pears", "weights of pears"))]  # fmt: skip
+    for one in own:
+        await reflections.put(ONE, one, T0)
+    await reflections.put(ONE, reflection("r0", "h", T0, objective="others"), T0)
+    await reflections.put(OTHER, own[0], T0)
+    assert await reflections.remove(ONE, "g", "r0", T0 + S) is True
+    assert await open_reflections().remove(ONE, "g", "r0", T0 + S) is False
+    assert await reflections.remove(ONE, "none", "r1", T0 + S) is False
+    assert await reflections.of_goal(ONE, "g", T0) == (own[2], own[1])
+    assert await reflections.put(ONE, own[0], T0 + S) is False
+    assert await reflections.of_goal(ONE, "g", T0) == (own[2], own[1])
+    assert goals(await reflections.similar(ONE, words_of("apples"), 9, T0)) == []
+    assert goals(await reflections.similar(ONE, words_of("pears"), 9, T0)) == ["g"]
+    assert goals(await reflections.recent(ONE, T0)) == ["g", "h"]
+    assert await reflections.remove(ONE, "g", "r2", T0 + S) is True
+    assert await reflections.remove(ONE, "h", "r0", T0 + S) is True
+    assert await reflections.of_goal(ONE, "h", T0) == ()
+    assert goals(await reflections.recent(ONE, T0)) == ["g"]
+    assert await reflections.of_goal(OTHER, "g", T0) == (own[0],)

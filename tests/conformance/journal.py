@@ -119,3 +119,14 @@ async def jo6_how_far_it_has_forgotten(open_journal: OpenJournal) -> None:
     newer = (await journal.tail(ONE, TOPIC, None, 0, ALL, ALL))[-1].position
     await journal.add(ONE, TOPIC, note("newest", at_us=T0 + 8 * KEPT), KEPT)
     assert await journal.gone_up_to(ONE, TOPIC) == newer
+
+
+async def jo7_one_note_is_dropped(open_journal: OpenJournal) -> None:
+    journal = open_journal()
+    for scope, topic in ((ONE, TOPIC), (ONE, "another"), (OTHER, TOPIC)):
+        for key in ("a", "b"):
+            await journal.add(scope, topic, note(key), KEPT)
+    assert await journal.drop(ONE, TOPIC, "a") is True
+    assert await open_journal().drop(ONE, TOPIC, "a") is False
+    assert await keys(journal) == ["b"]
+    assert await keys(journal, ONE, "another") == await keys(journal, OTHER, TOPIC) == ["a", "b"]

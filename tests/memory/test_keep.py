@@ -35,7 +35,7 @@ async def test_a_lesson_is_judged_beside_the_loop(monkeypatch: pytest.MonkeyPatc
 
     monkeypatch.setattr(keep, "steering", watched)
     keeper = Keeper(cast("Memories", Kept()), SystemClock(), Trust())
-    result, _ = result_of(pb.ReflectionResult(reflection_text="Add an index."), "", 0)
+    result, _ = result_of(pb.ReflectionResult(reflection_text="Add an index."), "", (), 0)
     await keeper.keep(Scope("acme", "shop"), result, Ids("r", "s"))
     await judged_by_episode(result, ["said " * 100], ())
     assert len(threads) == 2

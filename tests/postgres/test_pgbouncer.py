@@ -11,6 +11,7 @@ import pytest
 from sidemirror_server.storage.postgres.critiques import PostgresCritiques
 from sidemirror_server.storage.postgres.database import PostgresDatabase
 from sidemirror_server.storage.postgres.dreams import PostgresDreams
+from sidemirror_server.storage.postgres.erasures import PostgresErasures
 from sidemirror_server.storage.postgres.goal_reflections import PostgresGoalReflections
 from sidemirror_server.storage.postgres.journal import PostgresJournal
 from sidemirror_server.storage.postgres.ledger import PostgresLedger
@@ -32,6 +33,7 @@ from tests.architecture.repository import ROOT
 from tests.conformance import (
     critiques,
     dreams,
+    erasures,
     goal_reflections,
     journal,
     ledger,
@@ -63,6 +65,7 @@ pytestmark = pytest.mark.skipif(
 TURNS = {**clauses_of(turn_log), **clauses_of(sessions)}
 FOUND = clauses_of(memory_search)
 GRAPH, DREAMS, PRUNING = clauses_of(memory_graph), clauses_of(dreams), clauses_of(pruning)
+ERASURES = clauses_of(erasures)
 OTHERS = {
     **clauses_of(requests),
     **clauses_of(work),
@@ -98,7 +101,7 @@ def pooler(databases: Databases) -> Iterator[Pooler]:
         made.remove()
 
 
-CLAUSES = {**TURNS, **FOUND, **GRAPH, **DREAMS, **PRUNING, **OTHERS}
+CLAUSES = {**TURNS, **FOUND, **GRAPH, **DREAMS, **PRUNING, **ERASURES, **OTHERS}
 
 
 @pytest.mark.parametrize("clause", CLAUSES)
@@ -117,6 +120,8 @@ async def test_clause(clause: str, databases: Databases, pooler: Pooler) -> None
                 await GRAPH[clause](lambda: stores)
             elif clause in DREAMS:
                 await DREAMS[clause](lambda: dreams.Stores(PostgresMemories(database), PostgresDreams(database)))
+            elif clause in ERASURES:
+                await ERASURES[clause](lambda: of_erasures(database))
             elif clause in PRUNING:
                 await PRUNING[clause](lambda: of_pruning(database))
             else:
@@ -132,6 +137,15 @@ def test_every_suite_of_a_port_on_postgres_is_among_them() -> None:
     ports = {path.stem for path in (ROOT / "server/sidemirror_server/storage/postgres").glob("*.sql")}
     suites = {path.stem for path in (ROOT / "tests/conformance").glob("*.py")}
     assert {clause.__module__.rpartition(".")[2] for clause in CLAUSES.values()} == ports & suites
+
+
+def of_erasures(database: PostgresDatabase) -> erasures.Ports:
+    return erasures.Ports(
+        *(PostgresErasures(database), PostgresTurnLog(database), PostgresSessions(database)),
+        *(PostgresCritiques(database), PostgresReceipts(database), PostgresMemories(database)),
+        *(PostgresTrials(database), PostgresWork(database), PostgresRequests(database)),
+        PostgresGoalReflections(database),
+    )
 
 
 def of_pruning(database: PostgresDatabase) -> pruning.Stores:

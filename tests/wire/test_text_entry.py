@@ -39,6 +39,8 @@ def fill(message: Message, text: str) -> list[str]:
     for field in message.DESCRIPTOR.fields:
         if field.containing_oneof and not field.containing_oneof.name.startswith("_"):
             continue  # one arm at a time: `arms_of`
+        if field.message_type is not None and field.message_type.GetOptions().map_entry:
+            continue
         if field.message_type is not None and field.message_type.full_name.startswith("sidemirror."):
             inner = getattr(message, field.name).add() if field.is_repeated else getattr(message, field.name)
             inner.SetInParent()

@@ -8,6 +8,10 @@ keeps the health of the services in step with the stores.
 """
 
 from sidemirror_server.assembly.choices import refused_choices as refused_choices
+from sidemirror_server.assembly.erasing import Buried as Buried
+from sidemirror_server.assembly.erasing import erase_again as erase_again
+from sidemirror_server.assembly.erasing import restore_store as restore_store
+from sidemirror_server.assembly.erasing import tombstones_in as tombstones_in
 from sidemirror_server.assembly.models import ASKED_FOR as ASKED_FOR
 from sidemirror_server.assembly.models import Destination as Destination
 from sidemirror_server.assembly.models import destinations_of as destinations_of
@@ -19,4 +23,3 @@ from sidemirror_server.assembly.stores import examine_redis as examine_redis
 from sidemirror_server.assembly.stores import examine_shared_store as examine_shared_store
 from sidemirror_server.assembly.stores import examine_store as examine_store
 from sidemirror_server.assembly.stores import migrate_shared as migrate_shared
-from sidemirror_server.assembly.stores import restore_store as restore_store

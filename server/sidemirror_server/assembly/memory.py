@@ -79,6 +79,7 @@ class ReflectiveMemory:
         keeper = Keeper(self._memories, self._clock, self._trust, self.alikes.wake)
         return memory_service(
             *(self._memories, stores.memory_graph, stores.dreams, stores.pruning, stores.work, stores.receipts),
+            stores.erasures,
             *(reflector, keeper, self._trust, self._recall, self._context),
             *(Outcomes(self._memories, stores.trials, self._clock), self.schedule, turns),
         )

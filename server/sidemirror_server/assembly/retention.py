@@ -11,6 +11,7 @@ from sidemirror_server.models.ledger import US_PER_DAY, day_of
 from sidemirror_server.policy.in_force import PoliciesInForce
 from sidemirror_server.policy.retention import KeptAlike
 from sidemirror_server.trace.receipts import KEPT_FOR_US as RECEIPTS_KEPT_FOR_US
+from sidemirror_server.turns.erasing import KIND as ERASURE
 from sidemirror_server.vocabulary.scope import Serves
 
 _log = logging.getLogger(__name__)
@@ -24,6 +25,8 @@ _DEAD_KEPT_US = 90 * US_PER_DAY
 # How long the finished jobs of dreams are kept; the log of dreams is permanent. Chosen here: a client that follows a
 # job has seen its end by then.
 _DREAMS_KEPT_US = US_PER_DAY
+# How long the finished jobs of erasures are kept; what they came to is permanent. Chosen here: as above.
+_ERASURES_KEPT_US = US_PER_DAY
 # How often to look for old memories and turns. Chosen here: a record kept for weeks may stay some minutes longer, and a
 # project with many unimportant memories is not scanned all the time.
 _PRUNE_EVERY_S = 600.0
@@ -51,8 +54,11 @@ class KeptFor:
         counts = {
             "requests": await stores.requests.forget(serves, now_us, _AT_ONCE),
             "reports": await stores.work.purge(serves, (GOAL_REPORT,), now_us - _REPORTS_KEPT_US, _AT_ONCE),
-            "dead": await stores.work.purge_dead(serves, (GOAL_REPORT, DREAM), now_us - _DEAD_KEPT_US, _AT_ONCE),
+            "dead": await stores.work.purge_dead(
+                serves, (GOAL_REPORT, DREAM, ERASURE), now_us - _DEAD_KEPT_US, _AT_ONCE
+            ),
             "dreams": await stores.work.purge(serves, (DREAM,), now_us - _DREAMS_KEPT_US, _AT_ONCE),
+            "erasures": await stores.work.purge(serves, (ERASURE,), now_us - _ERASURES_KEPT_US, _AT_ONCE),
             "receipts": await stores.receipts.forget(serves, now_us - RECEIPTS_KEPT_FOR_US, _AT_ONCE),
             "trials": await stores.trials.forget(serves, now_us - TRIALS_KEPT_FOR_US, _AT_ONCE),
         }

@@ -40,6 +40,7 @@ from sidemirror_server.goals.republish import Republisher
 from sidemirror_server.models.gateway import Gateway, Route
 from sidemirror_server.models.language_model import LanguageModel, Purpose
 from sidemirror_server.models.spending import Spending
+from sidemirror_server.models.templates import Templates
 from sidemirror_server.observing import gauges, observe, time_verbs
 from sidemirror_server.rpc.boundary.admission import Admission, CallLimits
 from sidemirror_server.rpc.boundary.interceptors import Boundary
@@ -68,6 +69,8 @@ from sidemirror_server.thinking.prompts import ReflectionPrompts
 from sidemirror_server.trace.live import Bell, Lookout
 from sidemirror_server.turns.conductor import Conductor, TurnLimits
 from sidemirror_server.turns.critiquing import TurnCritiques
+from sidemirror_server.turns.erasing import KIND as ERASURE
+from sidemirror_server.turns.erasing import SETTLE_S, Eraser
 from sidemirror_server.turns.lessons import Lessons
 from sidemirror_server.turns.recorder import Recorder
 from sidemirror_server.turns.reflecting import Reflections
@@ -76,7 +79,7 @@ from sidemirror_server.vocabulary.errors import SidemirrorError
 from sidemirror_server.vocabulary.ids import new_id
 from sidemirror_server.vocabulary.scope import Scope, Serves
 from sidemirror_server.work.bounded_queue import Bounded
-from sidemirror_server.work.worker import Pace, Worker
+from sidemirror_server.work.worker import Handler, Pace, Worker
 
 _log = logging.getLogger(__name__)
 
@@ -128,8 +131,7 @@ class Sidecar:
         self.memory = memory = ReflectiveMemory(
             *(settings, stores, embedder_of(settings, spending, clock), self.policies, clock)
         )
-        own_prompts = templates_of(settings)
-        prompts = ReflectionPrompts(own_prompts)
+        prompts = ReflectionPrompts(own_prompts := templates_of(settings))
         contexts = GoalContexts(stores.goal_reflections, stores.receipts, self.policies)
         lessons = Lessons(contexts, memory.context, stores.receipts, self.policies, clock)
         reflections = Reflections(self.gateway, prompts, self.recorder, lessons, clock)
@@ -138,10 +140,11 @@ class Sidecar:
         self.conductor = Conductor(
             stores.log, stores.sessions, self.recorder, reflections, critiques, lessons, clock, turn_limits
         )
-        handlers = {
-            GOAL_REPORT: Publisher(self.gateway, stores.goal_reflections, stores.journal, bell, clock).handle,
-            **memory.handlers(self.gateway, own_prompts),
-        }
+        self.eraser = Eraser(
+            *(stores.erasures, stores.goal_reflections, stores.journal, stores.receipts, self.conductor, clock),
+            SETTLE_S if stores.is_shared else 0.0,
+        )
+        handlers = self._handlers(own_prompts, bell)
         self._worker = Worker(
             *(stores.work, handlers, clock, random.Random(), new_id(clock.now_us()), pace, self.serves)
         )
@@ -166,7 +169,7 @@ class Sidecar:
         turned_off = () if settings.memory.enabled else (MEMORY.full_name,)
         self._standing = ServiceHealth(stores, self.server, self.recorder, turned_off)
         self._queue = Bounded(stores.work, limits.queued_jobs, clock)
-        turns = RecordedTurns(stores.log, self.conductor, self.recorder)
+        turns = RecordedTurns(stores.log, stores.sessions, self.conductor, self.recorder)
         self.server.register(
             self._boundary,
             thinking_service(
@@ -182,12 +185,21 @@ class Sidecar:
             memory.service(self.gateway, own_prompts, turns),
             sidecar_service(
                 info_of(settings, Scope(settings.tenant_id, settings.project_id), stores.facts, clock, routes),
-                spending,
-                self.policies,
+                *(spending, stores.erasures, stores.work, self.policies),
             ),
         )
         self._credentials = credentials_of(settings, own_clock)
         self._open_to_view()
+
+    def _handlers(self, own_prompts: Templates | None, bell: Bell) -> dict[str, Handler]:
+        """The handlers of background jobs, by kind."""
+        stores = self._stores
+        publisher = Publisher(self.gateway, stores.goal_reflections, stores.journal, bell, self._clock)
+        return {
+            GOAL_REPORT: publisher.handle,
+            ERASURE: self.eraser.handle,
+            **self.memory.handlers(self.gateway, own_prompts),
+        }
 
     def _open_to_view(self) -> None:
         """Turns on server reflection and metrics, if the settings allow them."""

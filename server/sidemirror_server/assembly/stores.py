@@ -25,6 +25,7 @@ from sidemirror_server.settings import BadSettings, Settings
 from sidemirror_server.storage.sqlite.critiques import SqliteCritiques
 from sidemirror_server.storage.sqlite.database import FILE_NAME, SqliteDatabase
 from sidemirror_server.storage.sqlite.dreams import SqliteDreams
+from sidemirror_server.storage.sqlite.erasures import SqliteErasures
 from sidemirror_server.storage.sqlite.goal_reflections import SqliteGoalReflections
 from sidemirror_server.storage.sqlite.journal import SqliteJournal
 from sidemirror_server.storage.sqlite.ledger import SqliteLedger
@@ -41,6 +42,7 @@ from sidemirror_server.storage.sqlite.trials import SqliteTrials
 from sidemirror_server.storage.sqlite.turn_log import SqliteTurnLog
 from sidemirror_server.storage.sqlite.work import SqliteWork
 from sidemirror_server.thinking.store import Sessions
+from sidemirror_server.trace.erasure import Erasures
 from sidemirror_server.trace.log import Journal, TurnLog
 from sidemirror_server.trace.pruning import Pruning
 from sidemirror_server.trace.receipts import Receipts
@@ -55,7 +57,6 @@ if TYPE_CHECKING:
     from sidemirror_server.storage.redis.database import RedisDatabase
     from sidemirror_server.storage.sqlite.backup import BackedUp
     from sidemirror_server.storage.sqlite.examine import Examined
-    from sidemirror_server.storage.sqlite.restore import Restored
 
 
 class Stores(msgspec.Struct, frozen=True):
@@ -82,6 +83,7 @@ class Stores(msgspec.Struct, frozen=True):
     goal_reflections: GoalReflections
     work: Work
     journal: Journal
+    erasures: Erasures
     policies: Policies
     # The Redis that has the goal reflections; None when the main store has them.
     redis: "RedisDatabase | None" = None
@@ -122,6 +124,7 @@ async def _embedded(settings: Settings, clock: Clock, stack: contextlib.AsyncExi
         memory_graph=SqliteMemoryGraph(database),
         work=SqliteWork(database),
         journal=SqliteJournal(database),
+        erasures=SqliteErasures(database),
         policies=SqlitePolicies(database),
         facts=(StoreFacts("sqlite", "everything", lambda: durability, database.answers),),
         is_shared=False,
@@ -136,6 +139,7 @@ async def _shared(settings: Settings, clock: Clock, stack: contextlib.AsyncExitS
     from sidemirror_server.storage.postgres.critiques import PostgresCritiques
     from sidemirror_server.storage.postgres.database import PostgresDatabase
     from sidemirror_server.storage.postgres.dreams import PostgresDreams
+    from sidemirror_server.storage.postgres.erasures import PostgresErasures
     from sidemirror_server.storage.postgres.goal_reflections import PostgresGoalReflections
     from sidemirror_server.storage.postgres.journal import PostgresJournal
     from sidemirror_server.storage.postgres.ledger import PostgresLedger
@@ -178,6 +182,7 @@ async def _shared(settings: Settings, clock: Clock, stack: contextlib.AsyncExitS
         memory_graph=PostgresMemoryGraph(database),
         work=PostgresWork(database),
         journal=PostgresJournal(database),
+        erasures=PostgresErasures(database),
         policies=PostgresPolicies(database),
         facts=(StoreFacts("postgres", "everything", lambda: durability, database.is_available),),
         is_shared=True,
@@ -224,20 +229,12 @@ def back_up_store(settings: Settings, file: Path) -> "BackedUp":
     they have another store, else the errors of `storage/sqlite/backup.py`."""
     from sidemirror_server.storage.sqlite.backup import back_up
 
-    _check_embedded(settings)
+    check_embedded(settings)
     return back_up(settings.data_dir, file, SystemClock().now_us)
 
 
-def restore_store(settings: Settings, file: Path, *, replace: bool) -> "Restored":
-    """Makes a backup the embedded store of these settings. Raises BadSettings when they have another store, else the
-    errors of `storage/sqlite/restore.py`."""
-    from sidemirror_server.storage.sqlite.restore import restore
-
-    _check_embedded(settings)
-    return restore(settings.data_dir, file, SystemClock().now_us(), replace=replace)
-
-
-def _check_embedded(settings: Settings) -> None:
+def check_embedded(settings: Settings) -> None:
+    """Raises BadSettings when the store of these settings is in Postgres."""
     if settings.database_url:
         raise BadSettings(
             "database_url (SIDEMIRROR_DATABASE_URL): the store is in Postgres, whose own commands are for backup and "

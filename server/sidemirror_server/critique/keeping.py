@@ -2,6 +2,8 @@
 
 from collections.abc import Callable
 
+import msgspec
+
 from sidemirror_server.critique.compare import compare
 from sidemirror_server.critique.critique import critique
 from sidemirror_server.critique.material import CritiqueMaterial
@@ -21,12 +23,18 @@ QUESTION_CHARS = 4_000
 
 
 class About:
-    """The turn and the session that a critique belongs to, and what made it: critique or debate."""
+    """The turn, the session and the subjects that a critique is about, and what made it: critique or debate."""
 
-    __slots__ = ("made_by", "session_id", "turn_id")
+    __slots__ = ("made_by", "session_id", "subject_ids", "turn_id")
 
-    def __init__(self, turn_id: str = "", session_id: str = "", made_by: str = "critique") -> None:
-        self.turn_id, self.session_id, self.made_by = turn_id, session_id, made_by
+    def __init__(
+        self,
+        turn_id: str = "",
+        session_id: str = "",
+        made_by: str = "critique",
+        subject_ids: tuple[str, ...] = (),
+    ) -> None:
+        self.turn_id, self.session_id, self.made_by, self.subject_ids = turn_id, session_id, made_by, subject_ids
 
 
 class Critic:
@@ -81,7 +89,8 @@ class Critic:
         is_kept = verdict.status is ResultStatus.OK
         made = self.made(critique_id if is_kept else "", material, verdict, about, comparison)
         if is_kept:
-            kept = await self._store.keep(scope, record_of(made))
+            record = msgspec.structs.replace(record_of(made), subject_ids=about.subject_ids)
+            kept = await self._store.keep(scope, record)
             return critique_in(kept.body)
         return made
 

@@ -14,6 +14,7 @@ class CritiqueRecord(msgspec.Struct, frozen=True):
     """A critique as stored: the fields that lists and figures use, and its JSON (`record.critique_body`).
 
     `provider`: the answering model's. `confidence_ppm`: in millionths, None if the critique has none.
+    `subject_ids`: whom its texts are about; written and not read.
     """
 
     critique_id: str
@@ -25,6 +26,7 @@ class CritiqueRecord(msgspec.Struct, frozen=True):
     session_id: str
     body: bytes
     outcome: CritiqueOutcome | None = None
+    subject_ids: tuple[str, ...] = ()
 
 
 def critique_of(*row: Any) -> CritiqueRecord:
@@ -69,6 +71,8 @@ class Critiques(Protocol):
          removes their outcomes too, and returns how many critiques it removed.
     CR10 `forget` leaves critiques of scopes that are not served; they do not count towards `limit`.
     CR11 It treats scopes of the entries `but` as if they were not served.
+    `subject_ids` are noted, so that an erasure finds the critique (clause ER13). One of an erased turn is refused
+    (ER14).
     Raises StoreUnavailable, StoreFull.
     """
 

@@ -9,14 +9,14 @@ from sidemirror_server.goals.store import GoalReflections
 from sidemirror_server.goals.words import likeness, words_of
 from sidemirror_server.policy.in_force import PoliciesInForce
 from sidemirror_server.policy.record import AdviceKind
-from sidemirror_server.trace.receipts import Receipt, ReceiptKind, Receipts, receipt_items
+from sidemirror_server.trace.receipts import GOAL_ITEM, Receipt, ReceiptKind, Receipts, receipt_items
 from sidemirror_server.vocabulary.block import BlockItem, BlockLesson, ContextBlock, render
 from sidemirror_server.vocabulary.scope import Scope
 
 # Seed goal-reflection, "Context Injection" and "Limits".
 HEADING = "PAST REFLECTIONS"
 MAX_ITEMS = 2
-ITEM_KIND = "goal_reflection"
+ITEM_KIND = GOAL_ITEM
 # How many similar goals are considered. Chosen here: a block has no room for more of their reflections.
 _SIMILAR_GOALS = 5
 # How many words a similar goal must share. Chosen here: one shared word says little, unless the goal has only one.

@@ -9,7 +9,14 @@ import logging
 
 from sidemirror_server.goals.record import GoalReflection
 from sidemirror_server.goals.reflect import reflect
-from sidemirror_server.goals.report import KIND, reflection_body, reflection_in, reflection_of, report_in
+from sidemirror_server.goals.report import (
+    KIND,
+    reflection_body,
+    reflection_id_of,
+    reflection_in,
+    reflection_of,
+    report_in,
+)
 from sidemirror_server.goals.store import KEPT_FOR_US, MOST_PER_GOAL, GoalReflections
 from sidemirror_server.models.scoped_model import ScopedModel
 from sidemirror_server.trace.live import Bell
@@ -17,7 +24,6 @@ from sidemirror_server.trace.log import Journal, Note
 from sidemirror_server.vocabulary.budget import LONGEST_MODEL_CALL_S
 from sidemirror_server.vocabulary.clock import Clock
 from sidemirror_server.vocabulary.errors import ModelFailed, NotFound, WrongState
-from sidemirror_server.vocabulary.ids import derived_id
 from sidemirror_server.vocabulary.scope import Scope
 from sidemirror_server.vocabulary.status import ResultStatus
 from sidemirror_server.work.queue import Job, JobKey, JobState, Work
@@ -58,7 +64,7 @@ class Publisher:
     async def _reflect(self, job: Job) -> GoalReflection:
         facts = {"report_id": job.job_id, "attempts": job.attempts}
         _log.info("reflection_generation_started", extra=facts)
-        reflection_id = derived_id(job.scope, "goal reflection", job.job_id)
+        reflection_id = reflection_id_of(job.scope, job.job_id)
         try:
             made = await reflect(
                 self._model, job.scope, reflection_id, report_in(job.payload), self._clock, LONGEST_MODEL_CALL_S

@@ -5,7 +5,9 @@ from collections.abc import Callable
 import msgspec
 
 from sidemirror_server.goals.record import GoalReflection, GoalState
+from sidemirror_server.vocabulary.ids import derived_id
 from sidemirror_server.vocabulary.origin import Origin
+from sidemirror_server.vocabulary.scope import Scope
 from sidemirror_server.vocabulary.text import clip
 from sidemirror_server.work.queue import Job, JobState
 
@@ -58,6 +60,11 @@ report_in: Callable[[bytes], GoalReport] = msgspec.json.Decoder(GoalReport).deco
 # Encodes a reflection as JSON, for a job's notes, its result and the journal, and decodes it.
 reflection_body: Callable[[GoalReflection], bytes] = msgspec.json.Encoder().encode
 reflection_in: Callable[[bytes], GoalReflection] = msgspec.json.Decoder(GoalReflection).decode
+
+
+def reflection_id_of(scope: Scope, report_id: str) -> str:
+    """The id of a report's reflection. Stored; never changes."""
+    return derived_id(scope, "goal reflection", report_id)
 
 
 def reflection_of(job: Job) -> GoalReflection | None:

@@ -39,6 +39,8 @@ class GoalReflections(Protocol):
     GR8  Concurrent puts lose nothing and list no goal twice among the recent ones.
     GR9  Scopes are isolated.
     GR10 Ids are compared exactly: separators, patterns, escapes and case are characters like any other.
+    GR11 `remove` removes one reflection of a goal, with the words that only its objective has, and returns whether it
+         was there; the others stay. `put` refuses it (returns False) from then on, for an hour at least.
     Raises StoreUnavailable (the call may or may not have taken effect), StoreFull (it has not).
     """
 
@@ -53,3 +55,5 @@ class GoalReflections(Protocol):
     ) -> tuple[tuple[GoalReflection, ...], ...]: ...
 
     async def delete(self, scope: Scope, goal_id: str, now_us: int) -> int: ...
+
+    async def remove(self, scope: Scope, goal_id: str, reflection_id: str, now_us: int) -> bool: ...

@@ -4,11 +4,13 @@ A reflection says what happened and why; a strategy says what to do next time. B
 029).
 """
 
+from collections.abc import Callable
 from enum import StrEnum
 from typing import Any
 
 import msgspec
 
+from sidemirror_server.trace.sources import SourceKind, key, keys
 from sidemirror_server.vocabulary.errors import BadInput
 from sidemirror_server.vocabulary.origin import Origin
 
@@ -21,6 +23,8 @@ STRATEGY_TAG = "strategy"
 MOST_EPISODES = 16
 # Limit on the revision ids that a record keeps, to recognise a retry. Chosen here: a retry soon follows a crash.
 MOST_REVISIONS = 16
+# Teachings that a record keeps. Chosen here: one that is not erased is enough for a memory to stay.
+MOST_TEACHINGS = 16
 
 
 class MemoryKind(StrEnum):
@@ -68,6 +72,16 @@ class AppliesWhen(msgspec.Struct, frozen=True, omit_defaults=True):
     not_when: str = ""
 
 
+class Teaching(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One time that a memory was taught: by which sources (keys of `trace/sources.py`), in which words (`text_key`), by
+    which episode, if it is known."""
+
+    sources: tuple[str, ...]
+    text_key: str
+    taught_us: int
+    episode: str = ""
+
+
 class MemoryRecord(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     """A memory in its present version.
 
@@ -78,7 +92,8 @@ class MemoryRecord(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True
     `outcome`, `task_description`, `event_count`, `session_id`, and the caller's keys. `change` and `reason` describe
     the last version. `revision_ids`: the latest ones, oldest first, at most MOST_REVISIONS. `error_signature`: of the
     failure that it is about (`memory/kin/signature.py`), or empty. `evidence_from`: the first version whose evidence
-    counts. Raises BadInput for a score outside 0 to 1.
+    counts. `taught_by`: the latest teachings with a source, oldest first, at most MOST_TEACHINGS. Raises BadInput for a
+    score outside 0 to 1.
     """
 
     memory_id: str
@@ -110,6 +125,7 @@ class MemoryRecord(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True
     revision_ids: tuple[str, ...] = ()
     error_signature: str = ""
     evidence_from: int = 1
+    taught_by: tuple[Teaching, ...] = ()
 
     def __post_init__(self) -> None:
         for name, score in (("importance", self.importance), ("confidence", self.confidence)):
@@ -157,7 +173,8 @@ class Learned(msgspec.Struct, frozen=True):
 
 class Revision(msgspec.Struct, frozen=True):
     """A change to a memory. None leaves a field unchanged. `text_key` belongs to `content`. `without_confidence`
-    removes the confidence. `revision_id`: equal for retries of one change; empty if no retry will come."""
+    removes the confidence. `revision_id`: equal for retries of one change; empty if no retry will come. `sources`: what
+    the change came from, as far as it is known."""
 
     change: Change
     reason: str = ""
@@ -175,6 +192,7 @@ class Revision(msgspec.Struct, frozen=True):
     quarantine: Quarantine | None = None
     without_confidence: bool = False
     revision_id: str = ""
+    sources: tuple[str, ...] = ()
 
 
 class TaskOutcome(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -238,6 +256,7 @@ def strengthened(known: MemoryRecord, draft: MemoryRecord, now_us: int) -> Memor
         state=state,
         quarantine=quarantine,
         error_signature=known.error_signature or draft.error_signature,
+        taught_by=_taught(known, draft.taught_by),
     )
     is_surer = (draft.confidence or 0.0) > (known.confidence or 0.0)
     both_active = known.state is draft.state is MemoryState.ACTIVE
@@ -284,6 +303,9 @@ def revised(known: MemoryRecord, revision: Revision, now_us: int) -> MemoryRecor
         given["evidence_from"] = known.version + 1
     if revision.origin is not None:
         given["origin"] = min(known.origin, revision.origin)
+    if revision.sources:
+        now = Teaching(revision.sources, revision.text_key or known.text_key, now_us)
+        given["taught_by"] = _taught(known, (now,))
     return msgspec.structs.replace(
         known,
         **given,
@@ -291,6 +313,69 @@ def revised(known: MemoryRecord, revision: Revision, now_us: int) -> MemoryRecor
         updated_us=now_us,
         change=revision.change,
         reason=revision.reason,
+    )
+
+
+def _taught(known: MemoryRecord, more: tuple[Teaching, ...]) -> tuple[Teaching, ...]:
+    """The latest teachings. Of the same sources and words, the first counts."""
+    new = (one for one in more if not any((one.sources, one.text_key) == (it.sources, it.text_key)
+                                          for it in known.taught_by))  # fmt: skip
+    return (*known.taught_by, *new)[-MOST_TEACHINGS:]
+
+
+def sources_of(record: MemoryRecord) -> tuple[str, ...]:
+    """The keys of everything that a memory came from, as far as its record names it."""
+    session_id = record.metadata.get("session_id")
+    named = (source for taught in record.taught_by for source in taught.sources)
+    in_session = (key(SourceKind.SESSION, session_id),) if isinstance(session_id, str) and session_id else ()
+    return tuple(dict.fromkeys((*named, *in_session, *keys(SourceKind.MEMORY, record.derived_from))))
+
+
+def subjects_of(record: MemoryRecord) -> tuple[str, ...]:
+    """The ids of the subjects that a memory's record names, in order."""
+    subject = key(SourceKind.SUBJECT, "")
+    return tuple(sorted(one.removeprefix(subject) for one in sources_of(record) if one.startswith(subject)))
+
+
+def without(known: MemoryRecord, is_erased: Callable[[str, int], bool], now_us: int) -> MemoryRecord | None:
+    """A memory of which a source is erased, made anew from what the others taught; None if nothing is left of it.
+
+    It stays only if a teaching without an erased source has the same words as its text. Everything that may come from
+    the erased source goes: the task, the metadata, tags, conditions and citations; the version number rises. A dreamt
+    memory rests on all of its memories, so it does not stay. `is_erased`: whether a source that taught at a time is
+    erased.
+    """
+    if known.derived_from:
+        return None
+    left = tuple(
+        taught
+        for taught in known.taught_by
+        if taught.text_key == known.text_key and not any(is_erased(one, taught.taught_us) for one in taught.sources)
+    )
+    if not left:
+        return None
+    return MemoryRecord(
+        memory_id=known.memory_id,
+        kind=known.kind,
+        content=known.content,
+        importance=known.importance,
+        created_us=known.created_us,
+        updated_us=now_us,
+        text_key=known.text_key,
+        origin=known.origin,
+        confidence=known.confidence,
+        tags=tuple(tag for tag in known.tags if tag == STRATEGY_TAG),
+        error_category=known.error_category,
+        strategy_of=known.strategy_of,
+        state=known.state,
+        quarantine=known.quarantine,
+        version=known.version + 1,
+        strength=len(left),
+        strengthened_us=known.strengthened_us,
+        episodes=tuple(dict.fromkeys(taught.episode for taught in left if taught.episode)),
+        reason="made anew without an erased source",
+        evidence_from=known.version + 1,
+        taught_by=left,
     )
 
 

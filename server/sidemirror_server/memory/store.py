@@ -56,6 +56,8 @@ class Memories(Protocol):
     MS14 Scopes are isolated.
     MS15 `revise` with the `revision_id` of one of the memory's last revisions (`record.is_repeated`) changes nothing
          and returns the present version, whatever `if_version` is.
+    A memory's sources (`record.sources_of`) are noted, so that an erasure finds it (clause ER13).
+    `learn` refuses a lesson of an erased source (ER14).
     Raises StoreUnavailable, StoreFull.
     """
 

@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from sidemirror_server.assembly import back_up_store, restore_store
+from sidemirror_server.operations.erase import buried_in
 from sidemirror_server.operations.target import EXIT_FAILED
 from sidemirror_server.settings import load
 from sidemirror_server.vocabulary.errors import SidemirrorError
@@ -36,20 +37,29 @@ def backup(flags: Mapping[str, str], file: str, *, as_json: bool) -> int:
     return 0
 
 
-def restore(flags: Mapping[str, str], file: str, *, replace: bool, as_json: bool) -> int:
-    """Makes `file` the store and prints what is in it; returns the exit code. Raises BadSettings."""
+def restore(flags: Mapping[str, str], file: str, *, erased: str, replace: bool, as_json: bool) -> int:
+    """Makes `file` the store and prints what is in it; returns the exit code. `erased`: a file with tombstones, or
+    empty. Raises BadSettings."""
     try:
-        made = restore_store(load(flags), Path(file), replace=replace)
+        buried = buried_in(Path(erased).read_text().splitlines()) if erased else ()
+    except (OSError, ValueError) as error:
+        print(f"sidemirror: {erased}: {error}", file=sys.stderr)
+        return EXIT_FAILED
+    try:
+        made = restore_store(load(flags), Path(file), replace=replace, buried=buried)
     except SidemirrorError as error:
         return _failed(error)
     facts = _facts(msgspec.structs.asdict(made.holds))
     if as_json:
         kept = {"replaced_file": str(made.replaced)} if made.replaced else {}
-        print(json.dumps({"folder": str(made.folder), **facts, **kept}, indent=2))
+        again = {"erased": made.erased} if made.erased else {}
+        print(json.dumps({"folder": str(made.folder), **facts, **kept, **again}, indent=2))
         return 0
     print(f"{made.folder} has the store of {file} now: {_in_words(facts)}.")
     if facts["migrations"] < facts["known_migrations"]:
         print("The next `sidemirror serve` brings its schema up to date.")
+    if made.erased:
+        print(f"{made.erased:,} of its records were erased again.")
     if made.replaced:
         print(f"The store from before is {made.replaced}.")
     return 0

@@ -12,7 +12,7 @@ class SessionRecord(msgspec.Struct, frozen=True):
     """A session as stored. `body`: the JSON of its `ThinkingConfig`.
 
     `turn_count` and `newest_head` are computed from the session's turns and never written: how many were started, and
-    the head body of the newest turn (None without turns).
+    the head body of the newest turn (None without turns). `subject_ids`: whom it is about, in order.
     """
 
     session_id: SessionId
@@ -21,6 +21,7 @@ class SessionRecord(msgspec.Struct, frozen=True):
     updated_us: int
     turn_count: int = 0
     newest_head: bytes | None = None
+    subject_ids: tuple[str, ...] = ()
 
 
 class SessionKey(msgspec.Struct, frozen=True):
@@ -44,6 +45,7 @@ class Sessions(Protocol):
     SE6  `delete` removes the session with its turns and their entries; an unknown id is refused (NotFound).
     SE7  `delete` is refused (WrongState) while a turn of the session is open.
     SE8  Scopes are isolated.
+    `create` notes the session's subjects, so that an erasure finds it (clause ER13); `get` and `list` return them.
     Raises StoreUnavailable, StoreFull.
     """
 

@@ -150,13 +150,15 @@ What = (
 
 
 class Event(msgspec.Struct, frozen=True, omit_defaults=True, tag="event"):
-    """One event at `at_us`, caused by `agent` (empty when the turn has only one agent)."""
+    """One event at `at_us`, caused by `agent` (empty when the turn has only one agent). `subject_ids`: whom it is
+    about, as the agent says."""
 
     event_id: EventId
     at_us: int
     what: What
     origin: Origin
     agent: str = ""
+    subject_ids: tuple[str, ...] = ()
 
 
 def origin_of(what: What) -> Origin:

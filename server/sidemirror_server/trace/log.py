@@ -64,11 +64,13 @@ class Batch(msgspec.Struct, frozen=True):
     """Entries of one turn that are appended together, and the turn's head after them.
 
     `session_body`: creates the turn's session if it does not exist; None in every batch but a turn's first.
+    `subject_ids`: whom the drafts are about.
     """
 
     head: TurnHead
     drafts: tuple[Draft, ...]
     session_body: bytes | None = None
+    subject_ids: tuple[str, ...] = ()
 
 
 class HeadKey(msgspec.Struct, frozen=True):
@@ -130,12 +132,15 @@ class Journal(Log, Protocol):
     JO5  Scopes and topics are isolated: the same key in two of them is two notes.
     JO6  `gone_up_to` is the highest position of a topic that JO4 has forgotten, 0 if none. Notes that `remove` removed
          do not count.
+    JO7  `drop` removes the note of a key in a topic, and returns whether there was one.
     Raises StoreUnavailable (the call may or may not have taken effect), StoreFull (it has not).
     """
 
     async def add(self, scope: Scope, topic: str, note: Note, kept_us: int) -> bool: ...
 
     async def remove(self, scope: Scope, topic: str, group: str) -> int: ...
+
+    async def drop(self, scope: Scope, topic: str, key: str) -> bool: ...
 
     async def gone_up_to(self, scope: Scope, topic: str) -> int: ...
 
@@ -162,6 +167,8 @@ class TurnLog(Log, Protocol):
     TL12 A turn_id belongs to one session: a batch that names another is refused (WrongState).
     TL13 Scopes are isolated: the same turn_id in two scopes is two turns.
     TL14 `idle` leaves out turns of scopes that are not served; they do not count towards `limit`.
+    `subject_ids` are noted, so that an erasure finds the turn (clause ER13). A new turn whose id was erased is refused
+    (ER14).
     Raises StoreUnavailable when the store does not answer (the append may or may not have happened: append again),
     StoreFull when it has no room (nothing was appended).
     """

@@ -10,6 +10,7 @@ from typing import Protocol
 
 import msgspec
 
+from sidemirror_server.trace.sources import SourceKind, key
 from sidemirror_server.vocabulary.block import BlockItem, text_hash
 from sidemirror_server.vocabulary.scope import Scope, Serves
 
@@ -71,6 +72,7 @@ class Receipts(Protocol):
     RC6  Scopes are isolated: the same id in two scopes is two receipts.
     RC7  `of_turn` returns a turn's receipts, the oldest first, at most `limit`; none for an empty id.
     RC8  `forget` leaves receipts of scopes that are not served; they do not count towards `limit`.
+    The lessons that a new receipt names are noted, so that an erasure finds it (clause ER13).
     Raises StoreUnavailable, StoreFull.
     """
 
@@ -87,6 +89,20 @@ class Receipts(Protocol):
     async def of_turn(self, scope: Scope, turn_id: str, limit: int) -> tuple[Receipt, ...]: ...
 
     async def forget(self, serves: Serves, before_us: int, limit: int) -> int: ...
+
+
+# The kind of an item that is a goal's reflection; the others are memories. Stored; never changes.
+GOAL_ITEM = "goal_reflection"
+
+
+def item_key(item: ReceiptItem) -> str:
+    """The key of the lesson that an item shows."""
+    return key(SourceKind.GOAL_REFLECTION if item.kind == GOAL_ITEM else SourceKind.MEMORY, item.id)
+
+
+def shown_sources(receipt: Receipt) -> tuple[str, ...]:
+    """The keys of the lessons that a receipt names, each once."""
+    return tuple(dict.fromkeys(item_key(item) for item in receipt.items))
 
 
 def receipt_items(items: Collection[BlockItem]) -> tuple[ReceiptItem, ...]:

@@ -31,13 +31,21 @@ class Requests(Protocol):
     RQ4  `forget` removes answers that have expired at `now_us`, at most `limit`, and returns how many.
     RQ5  The same request_id under another scope or another method is another request.
     RQ6  `forget` leaves the answers of scopes that are not served; they do not count towards `limit`.
+    `sources`: keys of `trace/sources.py`, by which an erasure finds the answer (clause ER13).
     Raises StoreUnavailable, StoreFull.
     """
 
     async def recall(self, scope: Scope, method: str, request_id: RequestId, now_us: int) -> Answered | None: ...
 
     async def remember(
-        self, scope: Scope, method: str, request_id: RequestId, answered: Answered, now_us: int, expires_us: int
+        self,
+        scope: Scope,
+        method: str,
+        request_id: RequestId,
+        answered: Answered,
+        now_us: int,
+        expires_us: int,
+        sources: tuple[str, ...] = (),
     ) -> Answered: ...
 
     async def forget(self, serves: Serves, now_us: int, limit: int) -> int: ...

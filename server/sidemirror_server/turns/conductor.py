@@ -5,6 +5,7 @@ models are asked in other tasks (decision 012).
 """
 
 import asyncio
+import contextlib
 import logging
 from collections.abc import Sequence
 
@@ -18,6 +19,7 @@ from sidemirror_server.thinking.schedule import Reason
 from sidemirror_server.thinking.sessions import config_body, config_in
 from sidemirror_server.thinking.store import Sessions
 from sidemirror_server.thinking.turn import carry, decision
+from sidemirror_server.trace.erasure import ERASED
 from sidemirror_server.trace.event import Event, ResponseDrafted, TurnFinished, TurnStarted
 from sidemirror_server.trace.log import TurnLog, TurnStanding
 from sidemirror_server.turns.critiquing import TurnCritiques
@@ -315,6 +317,39 @@ class Conductor:
             await self._sessions.delete(scope, session_id)
             for turn in self._held.of_session(scope, session_id):
                 self._held.forget(turn)
+
+    def let_go(self, scope: Scope, turn_id: TurnId, *, is_erased: bool = False) -> None:
+        """Takes a turn out of memory, whatever is in progress for it. `is_erased`: it takes no more events; else the
+        next call about it reads it back."""
+        turn = self._held.get(scope, turn_id)
+        if turn is None:
+            return
+        if is_erased:
+            turn.lose(WrongState("turn", turn_id, ERASED))
+        else:
+            turn.lose(StoreUnavailable(turn_id=turn_id, reason="a part of it was erased: take it up again"))
+        if turn.finishing is not None:
+            turn.finishing.cancel()
+        self._held.get(scope, turn_id)  # drops a turn that is lost
+
+    def let_go_session(self, scope: Scope, session_id: SessionId) -> None:
+        """Takes the turns of an erased session out of memory."""
+        for turn in self._held.of_session(scope, session_id):
+            self.let_go(scope, turn.state.turn_id, is_erased=True)
+
+    async def put_down(self, scope: Scope, turn_id: TurnId) -> None:
+        """Takes a turn, a part of which is erased, and the later ones of its session out of memory, once their entries
+        are durable or a moment has passed."""
+        turn = self._held.get(scope, turn_id)
+        if turn is None:
+            return
+        session_id = turn.state.session_id
+        with contextlib.suppress(TimeoutError, SidemirrorError):
+            async with asyncio.timeout(_MOMENT_S):
+                await self.settle_session(scope, session_id)
+        for one in self._held.of_session(scope, session_id):
+            if one.state.turn_count >= turn.state.turn_count:
+                self.let_go(scope, one.state.turn_id)
 
     def give_up_all(self) -> None:
         """Ends the work in progress for all turns, because the server shuts down."""

@@ -11,6 +11,7 @@ import msgspec
 from sidemirror_server.thinking.record import Directive, Recorded, TurnPlan, draft
 from sidemirror_server.thinking.turn import apply
 from sidemirror_server.thinking.turn_state import TurnState
+from sidemirror_server.trace.event import Event
 from sidemirror_server.trace.log import Batch, Draft, TurnHead, TurnStanding
 from sidemirror_server.turns.counting import count
 from sidemirror_server.turns.head import head_body
@@ -57,6 +58,8 @@ class LiveTurn:
         # The part of `recorded_bytes` that `turn_cache.py` has counted.
         self.held_bytes = 0
         self._session_body = session_body
+        # Whom the entries are about that are not durable yet.
+        self._subject_ids: set[str] = set()
         self._listeners: set[Listener] = set()
 
     def record(self, recorded: Recorded, now_us: int) -> int:
@@ -71,6 +74,8 @@ class LiveTurn:
         self.recorded_bytes += len(entry.body)
         if isinstance(recorded, Directive):
             self._keep(sequence, recorded)
+        elif isinstance(recorded, Event):
+            self._subject_ids.update(recorded.subject_ids)
         return sequence
 
     def restore(self, sequence: int, at_us: int, recorded: Recorded, size_bytes: int = 0) -> None:
@@ -110,13 +115,14 @@ class LiveTurn:
             updated_us=state.updated_us,
             body=head_body(state),
         )
-        return Batch(head, tuple(self._pending), self._session_body)
+        return Batch(head, tuple(self._pending), self._session_body, tuple(sorted(self._subject_ids)))
 
     def settle(self, batch: Batch) -> None:
         """Removes the entries of `batch`, which are durable now."""
         del self._pending[: len(batch.drafts)]
         self.pending_bytes -= sum(len(entry.body) for entry in batch.drafts)
         self._session_body = None
+        self._subject_ids.difference_update(batch.subject_ids)
         self.durable = batch.drafts[-1].sequence
         self.failure = None
         self.wake()

@@ -9,6 +9,7 @@ import asyncio
 import logging
 from collections import defaultdict
 
+from sidemirror_server.trace.erasure import ERASED
 from sidemirror_server.trace.live import Bell
 from sidemirror_server.trace.log import Batch, TurnLog
 from sidemirror_server.turns.live import LiveTurn
@@ -174,6 +175,10 @@ class Recorder:
             return all([await self._append(scope, [item]) for item in items])
         turn = items[0][0]
         _log.error("turn_lost", extra={"turn_id": turn.state.turn_id, "reason": str(refused)})
+        if refused.facts["state"] == ERASED:
+            turn.lose(refused)
+            self._count(turn)
+            return True
         if turn.durable:
             why = "another server has gone on with this turn"
         else:

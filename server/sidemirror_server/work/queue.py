@@ -40,13 +40,15 @@ class JobState(enum.StrEnum):
 
 
 class NewJob(msgspec.Struct, frozen=True):
-    """A job to put. `kind` chooses the handler; `run_at_us` None means at once; `max_attempts` is at least 1."""
+    """A job to put. `kind` chooses the handler; `run_at_us` None means at once; `max_attempts` is at least 1.
+    `sources`: what a goal's report came from (keys of `trace/sources.py`)."""
 
     job_id: JobId
     kind: str
     payload: bytes
     max_attempts: int = MAX_ATTEMPTS
     run_at_us: int | None = None
+    sources: tuple[str, ...] = ()
 
 
 class Job(msgspec.Struct, frozen=True):
@@ -166,6 +168,7 @@ class Work(Jobs, Protocol):
          `dead_before_us`, and returns how many. It never removes a job in another state.
     WQ27 `claim` skips jobs of a scope that is not served; they do not become DEAD, and do not count towards `limit`.
     WQ28 `purge`, `purge_dead` and `scopes` skip jobs of a scope that is not served.
+    `sources` of a new job are noted, so that an erasure finds it (clause ER13).
     Raises StoreUnavailable (the call may or may not have taken effect), StoreFull (it has not).
     """
 

@@ -908,8 +908,8 @@ type ReflectionResult struct {
 	SourceEventIds []string `protobuf:"bytes,8,rep,name=source_event_ids,json=sourceEventIds,proto3" json:"source_event_ids,omitempty"`
 	// Related memories. At most 100. Each has at most 128 characters.
 	RelatedMemoryIds []string `protobuf:"bytes,9,rep,name=related_memory_ids,json=relatedMemoryIds,proto3" json:"related_memory_ids,omitempty"`
-	// `outcome`, `task_description`, `event_count`, `session_id`, `episode` (a digest of the events), and the caller's
-	// own members. `steering` (why the result will be quarantined) and `repeats` (true: it repeats a lesson that the
+	// `outcome`, `task_description`, `event_count`, `session_id`, `turn_ids`, `subject_ids`, `episode` (a digest of the
+	// events), and the caller's own members. `steering` (why the result will be quarantined) and `repeats` (true: it repeats a lesson that the
 	// agent was shown) are present when they apply. A result with either is stored in quarantine, or not at all. At most
 	// 64 KiB; no NaN.
 	Metadata *structpb.Struct `protobuf:"bytes,10,opt,name=metadata,proto3" json:"metadata,omitempty"`

@@ -212,8 +212,8 @@ export declare type ReflectionResult = Message<"sidemirror.v1.ReflectionResult">
   relatedMemoryIds: string[];
 
   /**
-   * `outcome`, `task_description`, `event_count`, `session_id`, `episode` (a digest of the events), and the caller's
-   * own members. `steering` (why the result will be quarantined) and `repeats` (true: it repeats a lesson that the
+   * `outcome`, `task_description`, `event_count`, `session_id`, `turn_ids`, `subject_ids`, `episode` (a digest of the
+   * events), and the caller's own members. `steering` (why the result will be quarantined) and `repeats` (true: it repeats a lesson that the
    * agent was shown) are present when they apply. A result with either is stored in quarantine, or not at all. At most
    * 64 KiB; no NaN.
    *

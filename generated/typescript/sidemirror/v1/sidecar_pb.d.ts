@@ -819,7 +819,7 @@ export declare const EraseRequestSchema: GenMessage<EraseRequest>;
 export declare type EraseResponse = Message<"sidemirror.v1.EraseResponse"> & {
   /**
    * How many records were removed, by kind; kinds without one are left out: `sessions`, `turns`, `entries` (events and
-   * directives), `critiques`, `receipts`, `outcomes`, `trials`, `goal_reports`, `goal_reflections`, `memories`,
+   * directives), `critiques`, `receipts`, `outcomes`, `trials`, `goal_reports` (with their reflections), `memories`,
    * `memory_versions`, `dreams` (unfinished or kept answers of dreams) and `answers` (of repeatable writes). Memories that
    * were made anew count as `memories_made_anew`, turns that were shown an erased lesson as `turns_rewritten`. A later
    * server may count further kinds.

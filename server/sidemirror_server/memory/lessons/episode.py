@@ -80,7 +80,8 @@ class TaskError(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class ReflectionContext(msgspec.Struct, frozen=True, omit_defaults=True):
-    """An episode: its steps, oldest first, and its task. `outcome`: success, failure, partial, timeout or error."""
+    """An episode: its steps, oldest first, and its task. `outcome`: success, failure, partial, timeout or error.
+    `sources`: what it was recorded as (`trace/sources.py`)."""
 
     steps: tuple[EpisodeStep, ...]
     outcome: str
@@ -89,6 +90,7 @@ class ReflectionContext(msgspec.Struct, frozen=True, omit_defaults=True):
     error: TaskError | None = None
     session_id: str = ""
     related_ids: tuple[str, ...] = ()
+    sources: tuple[str, ...] = ()
 
     @property
     def origin(self) -> Origin:

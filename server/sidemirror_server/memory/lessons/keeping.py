@@ -18,6 +18,7 @@ from sidemirror_server.memory.record import (
     MemoryState,
     Quarantine,
     Revision,
+    Teaching,
 )
 from sidemirror_server.memory.store import Memories
 from sidemirror_server.vocabulary.clock import Clock
@@ -140,6 +141,7 @@ def lesson_of(result: Result, ids: Ids, trust: Trust, tried: str, more: dict[str
         episodes=(result.episode,) if result.episode else (),
         reason=tried,
         error_signature=result.error_signature,
+        taught_by=_taught(result, result.reflection, now_us),
     )
     if not result.strategy:
         return Lesson(reflection, None, ids.lesson_id)
@@ -152,8 +154,13 @@ def lesson_of(result: Result, ids: Ids, trust: Trust, tried: str, more: dict[str
         importance=min(1.0, result.importance * STRATEGY_FACTOR),
         tags=tuple(dict.fromkeys((*result.tags, STRATEGY_TAG))),
         strategy_of=ids.reflection_id,
+        taught_by=_taught(result, result.strategy, now_us),
     )
     return Lesson(reflection, strategy, ids.lesson_id)
+
+
+def _taught(result: Result, text: str, now_us: int) -> tuple[Teaching, ...]:
+    return (Teaching(result.sources, text_key(text), now_us, result.episode),) if result.sources else ()
 
 
 def judged(revision: Revision, known: MemoryRecord) -> Revision:

@@ -15,6 +15,7 @@ from sidemirror_server.memory.lessons.keeping import Trust, standing
 from sidemirror_server.memory.lessons.keys import text_key
 from sidemirror_server.memory.lessons.trust import steering
 from sidemirror_server.memory.record import (
+    MOST_TEACHINGS,
     Change,
     MemoryHistory,
     MemoryRecord,
@@ -24,6 +25,7 @@ from sidemirror_server.memory.record import (
     memory_body,
 )
 from sidemirror_server.trace.failure import ErrorCategory
+from sidemirror_server.trace.sources import SourceKind
 from sidemirror_server.vocabulary.errors import BadInput
 from sidemirror_server.vocabulary.origin import Origin
 from sidemirror_server.vocabulary.text import redact_json
@@ -46,6 +48,7 @@ _LONGEST_BODY_BYTES = 512 * 1024
 _LAST_US = 253_402_300_799_999_999
 _MOST = 2**31 - 1
 _CATEGORIES = frozenset(["", *ErrorCategory])
+_SOURCES = frozenset((SourceKind.SUBJECT, SourceKind.SESSION, SourceKind.TURN))
 
 
 class Line(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -146,8 +149,16 @@ def _check_bounds(memory: MemoryRecord) -> None:
         1 <= number <= _MOST for number in (memory.version, memory.strength, memory.evidence_from)
     ):
         raise BadLine("a number is out of range")
+    taught = [source for one in memory.taught_by for source in one.sources]
+    if len(memory.taught_by) > MOST_TEACHINGS or not all(_is_source(source) for source in taught):
+        raise BadLine("a source that is none")
     if memory.evidence_from > memory.version:
         raise BadLine("evidence counts from a version that there is not")  # else no outcome could retire it
+
+
+def _is_source(source: str) -> bool:
+    kind, _, record_id = source.partition(":")
+    return kind in _SOURCES and 0 < len(record_id) <= _LONGEST_ID and record_id.isprintable()
 
 
 def _judged(memory: MemoryRecord, earlier: Iterable[MemoryRecord], trust: Trust) -> MemoryRecord:

@@ -46,7 +46,8 @@ _MOST_TAGS = 16
 class Result(msgspec.Struct, frozen=True):
     """What an episode taught (seed reflection-engine-v2, "ReflectionResult"). `episode`: its digest. `steering`: how
     the text tries to steer its reader, for people, or empty (`trust.steering`). `repeats`: the lesson repeats a shown
-    one. `error_signature`: of the failure that it is about, or empty."""
+    one. `error_signature`: of the failure that it is about, or empty. `sources`: what it came from
+    (`trace/sources.py`), as far as it is known."""
 
     reflection: str
     strategy: str
@@ -68,6 +69,7 @@ class Result(msgspec.Struct, frozen=True):
     error_signature: str = ""
     steering: str = ""
     repeats: bool = False
+    sources: tuple[str, ...] = ()
 
 
 class Reflector:
@@ -153,6 +155,7 @@ class Reflector:
             generated_us=now_us,
             usage=usage,
             error_signature=signature_of(context, cited),
+            sources=context.sources,
         )
 
 

@@ -16,6 +16,7 @@ from google.protobuf.message import DecodeError, Message
 
 from sidemirror_server.rpc.boundary.access import Token
 from sidemirror_server.rpc.boundary.admission import Admission
+from sidemirror_server.rpc.boundary.answer_sources import sources_of
 from sidemirror_server.rpc.boundary.call import Call, Context
 from sidemirror_server.rpc.boundary.identity import Identity
 from sidemirror_server.rpc.boundary.limits import checker_of
@@ -99,7 +100,7 @@ class Boundary:
                             method,
                             call.request_id,
                             call.digest,
-                            lambda: _answer(serve(request, call), binds),
+                            lambda: _answer(request, serve(request, call), binds),
                         )
                     else:
                         answer = (await serve(request, call)).SerializeToString()
@@ -138,7 +139,7 @@ class Boundary:
                             method,
                             call.request_id,
                             call.digest,
-                            lambda: _answers(serve(request, call), binds),
+                            lambda: _answers(request, serve(request, call), binds),
                         )
                     else:
                         answers = _serialized(serve(request, call))
@@ -275,9 +276,9 @@ async def _requests(
         yield request
 
 
-async def _answer(response: Awaitable[Message], binds: Binds | None) -> Served:
+async def _answer(request: Message, response: Awaitable[Message], binds: Binds | None) -> Served:
     made = await response
-    return made.SerializeToString(), binds is None or binds(made)
+    return made.SerializeToString(), binds is None or binds(made), sources_of(request, made)
 
 
 async def _serialized(responses: AsyncIterator[Message]) -> AsyncGenerator[bytes, None]:
@@ -285,9 +286,11 @@ async def _serialized(responses: AsyncIterator[Message]) -> AsyncGenerator[bytes
         yield made.SerializeToString()
 
 
-async def _answers(responses: AsyncIterator[Message], binds: Binds | None) -> AsyncGenerator[Served, None]:
+async def _answers(
+    request: Message, responses: AsyncIterator[Message], binds: Binds | None
+) -> AsyncGenerator[Served, None]:
     async for made in responses:
-        yield made.SerializeToString(), binds is None or binds(made)
+        yield made.SerializeToString(), binds is None or binds(made), sources_of(request, made)
 
 
 def _with_digest(call: Call, request: Message) -> Call:

@@ -8,6 +8,7 @@ import contextlib
 from collections.abc import Awaitable
 
 from sidemirror_server.thinking.record import recorded_in
+from sidemirror_server.thinking.store import Sessions
 from sidemirror_server.trace.event import Event
 from sidemirror_server.trace.log import TurnLog
 from sidemirror_server.turns.conductor import Conductor
@@ -36,18 +37,21 @@ async def given_a_moment(durable: Awaitable[None]) -> None:
 class RecordedTurns:
     """Reads the events of turns, for services that judge turns or learn from them."""
 
-    def __init__(self, log: TurnLog, conductor: Conductor, recorder: Recorder) -> None:
+    def __init__(self, log: TurnLog, sessions: Sessions, conductor: Conductor, recorder: Recorder) -> None:
         self._log = log
+        self._sessions = sessions
         self._conductor = conductor
         self._recorder = recorder
 
-    async def events_of_session(self, scope: Scope, session_id: str) -> tuple[Event, ...] | None:
-        """The events of the session's last turns, oldest first; None when it has no turn. Raises StoreUnavailable."""
+    async def subjects_of_session(self, scope: Scope, session_id: str) -> tuple[str, ...]:
+        """Whom a session is about; nobody for an unknown or empty id. Raises StoreUnavailable."""
+        session = await self._sessions.get(scope, SessionId(session_id)) if session_id else None
+        return session.subject_ids if session else ()
+
+    async def last_of_session(self, scope: Scope, session_id: str) -> tuple[str, ...]:
+        """The ids of the session's last turns, oldest first. Raises StoreUnavailable."""
         heads = await self._log.heads(scope, SessionId(session_id), None, None, _SESSION_TURNS)
-        events: list[Event] = []
-        for head in reversed(heads):
-            events += await self.events(scope, head.turn_id) or ()
-        return tuple(events) if heads else None
+        return tuple(head.turn_id for head in reversed(heads))
 
     async def events(self, scope: Scope, turn_id: str) -> tuple[Event, ...] | None:
         """The turn's events, oldest first; None when there is no such turn. Raises StoreUnavailable."""

@@ -26,8 +26,9 @@ def digest_of(content: bytes) -> bytes:
     return blake2b(content, digest_size=16).digest()
 
 
-# An answer, and whether it binds its request_id. A failed model call or another attempt without a result binds none.
-Served: TypeAlias = tuple[bytes, bool]
+# An answer, whether it binds its request_id, and what it came from (keys of `trace/sources.py`). A failed model call or
+# another attempt without a result binds none.
+Served: TypeAlias = tuple[bytes, bool, tuple[str, ...]]
 
 
 class Once:
@@ -74,15 +75,17 @@ class Once:
             if known is None:
                 made: list[bytes] = []
                 bound = True
+                named: dict[str, None] = {}
                 async with aclosing(serve()) as answers:  # type: ignore[type-var]  # every handler returns a generator
-                    async for answer, binds in answers:
+                    async for answer, binds, sources in answers:
                         made.append(answer)
                         bound = bound and binds
+                        named |= dict.fromkeys(sources)
                         yield answer
                 if bound:
                     answered = Answered(digest, msgspec.msgpack.encode(made))
                     await self._requests.remember(
-                        scope, method, RequestId(request_id), answered, now_us, now_us + KEPT_FOR_US
+                        scope, method, RequestId(request_id), answered, now_us, now_us + KEPT_FOR_US, tuple(named)
                     )
                 return
         if known.digest != digest:
@@ -101,11 +104,11 @@ class Once:
         now_us = self._clock.now_us()
         known = await self._requests.recall(scope, method, request_id, now_us)
         if known is None:
-            answer, binds = await serve()
+            answer, binds, sources = await serve()
             if not binds:
                 return answer
             known = await self._requests.remember(
-                scope, method, request_id, Answered(digest, answer), now_us, now_us + KEPT_FOR_US
+                scope, method, request_id, Answered(digest, answer), now_us, now_us + KEPT_FOR_US, sources
             )
         if known.digest != digest:
             raise RequestIdReused

@@ -5,6 +5,7 @@ from sidemirror_server.critique.keeping import About, Critic
 from sidemirror_server.rpc.boundary.call import Call
 from sidemirror_server.rpc.boundary.recorded_turns import RecordedTurns
 from sidemirror_server.rpc.critique.material import given_material
+from sidemirror_server.rpc.wire.common import subjects_of
 from sidemirror_server.rpc.wire.critiques import critique_to_wire
 
 
@@ -12,7 +13,7 @@ async def critique(
     critic: Critic, turns: RecordedTurns, request: pb.CritiqueRequest, call: Call
 ) -> pb.CritiqueResponse:
     material = await given_material(turns, request, call, needs_response=False)
-    about = About(request.turn_id, request.session_id)
+    about = About(request.turn_id, request.session_id, subject_ids=subjects_of(request.subject_ids))
     made = await critic.judge(
         call.scope, call.make_id(), material, about, call.model_time_s, compare_to=request.compare_to
     )

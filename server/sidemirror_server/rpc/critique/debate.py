@@ -11,7 +11,7 @@ from sidemirror_server.models.scoped_model import ScopedModel
 from sidemirror_server.rpc.boundary.call import Call
 from sidemirror_server.rpc.boundary.recorded_turns import RecordedTurns
 from sidemirror_server.rpc.critique.material import given_material
-from sidemirror_server.rpc.wire.common import STATUSES, usage_to_wire
+from sidemirror_server.rpc.wire.common import STATUSES, subjects_of, usage_to_wire
 from sidemirror_server.rpc.wire.critiques import critique_to_wire, issue_to_wire
 from sidemirror_server.vocabulary.errors import BadInput
 
@@ -28,7 +28,7 @@ async def debate(
             if isinstance(part, Argument):
                 yield _argument_to_wire(part)
                 continue
-            about = About(request.turn_id, request.session_id, made_by="debate")
+            about = About(request.turn_id, request.session_id, "debate", subjects_of(request.subject_ids))
             critique = await critic.keep(call.scope, call.make_id(), material, part.verdict, about)
             verdict = pb.DebateVerdict(critique=critique_to_wire(critique), rounds=part.rounds, agreed=part.agreed)
             yield pb.DebateResponse(verdict=verdict)

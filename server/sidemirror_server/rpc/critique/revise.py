@@ -16,7 +16,7 @@ from sidemirror_server.models.scoped_model import ScopedModel
 from sidemirror_server.rpc.boundary.call import Call
 from sidemirror_server.rpc.boundary.recorded_turns import RecordedTurns
 from sidemirror_server.rpc.critique.material import given_material
-from sidemirror_server.rpc.wire.common import STATUSES, usage_to_wire
+from sidemirror_server.rpc.wire.common import STATUSES, subjects_of, usage_to_wire
 from sidemirror_server.rpc.wire.critiques import comparison_to_wire, critique_to_wire
 
 
@@ -42,7 +42,7 @@ async def _keep_step(
     critic: Critic, step: StepVerdict, material: CritiqueMaterial, request: pb.ReviseRequest, call: Call
 ) -> record.Critique:
     judged = msgspec.structs.replace(material, response=step.response)
-    about = About(request.turn_id, request.session_id)
+    about = About(request.turn_id, request.session_id, subject_ids=subjects_of(request.subject_ids))
     return await critic.keep(call.scope, call.make_id(part=f"/{step.number}"), judged, step.verdict, about)
 
 

@@ -4,6 +4,8 @@ from sidemirror.v1 import goal_reflection_pb2 as pb
 from sidemirror_server.goals.report import KIND, MAX_ATTEMPTS, GoalReport, GoalTask, report_body
 from sidemirror_server.rpc.boundary.call import Call
 from sidemirror_server.rpc.goals.reflections import REPORT_STATES, STATES
+from sidemirror_server.rpc.wire.common import subjects_of
+from sidemirror_server.trace.sources import SourceKind, keys
 from sidemirror_server.vocabulary.errors import BadInput
 from sidemirror_server.vocabulary.ids import JobId
 from sidemirror_server.vocabulary.text import enter
@@ -15,7 +17,10 @@ _STATE_NAMES = {number: state for state, number in STATES.items()}
 async def report_goal(work: Jobs, request: pb.ReportGoalRequest, call: Call) -> pb.ReportGoalResponse:
     if request.state == pb.GOAL_STATE_UNSPECIFIED:
         raise BadInput([("state", "required")])
-    job = NewJob(JobId(call.make_id()), KIND, report_body(_report_of(request)), MAX_ATTEMPTS)
+    job = NewJob(
+        *(JobId(call.make_id()), KIND, report_body(_report_of(request)), MAX_ATTEMPTS),
+        sources=keys(SourceKind.SUBJECT, subjects_of(request.subject_ids)),
+    )
     kept = await work.put(call.scope, job, call.clock.now_us())
     return pb.ReportGoalResponse(report_id=kept.job_id, report_state=REPORT_STATES[kept.state])
 

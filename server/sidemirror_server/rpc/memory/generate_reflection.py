@@ -9,8 +9,8 @@ from sidemirror_server.memory.lessons.keeping import Keeper, Stored, judged_by_e
 from sidemirror_server.memory.lessons.reflector import Reflector
 from sidemirror_server.rpc.boundary.call import Call
 from sidemirror_server.rpc.boundary.recorded_turns import RecordedTurns
-from sidemirror_server.rpc.memory.results import error_of, ids_of, result_to_wire, step_of
-from sidemirror_server.rpc.wire.common import OUTCOME_NAMES
+from sidemirror_server.rpc.memory.results import error_of, ids_of, result_to_wire, source_keys, step_of
+from sidemirror_server.rpc.wire.common import OUTCOME_NAMES, subjects_of
 from sidemirror_server.trace.event import Event, TurnFinished, TurnStarted
 from sidemirror_server.trace.receipts import Receipts
 from sidemirror_server.vocabulary.errors import BadInput, NotFound
@@ -50,14 +50,17 @@ async def _context(turns: RecordedTurns, request: pb.GenerateReflectionRequest, 
     if (request.turn_id and request.events) or not (request.turn_id or request.events or request.session_id):
         raise BadInput([("events", "exactly one of events, turn_id and session_id")])
     steps: tuple[EpisodeStep, ...]
-    session_id = request.session_id
+    turn_ids: tuple[str, ...] = ()
+    subject_ids, session_id = subjects_of(request.subject_ids), request.session_id
     if request.events:
         steps = tuple(step_of(event, f"event-{place}") for place, event in enumerate(request.events, start=1))
     else:
-        events = await _events(turns, request, call)
+        turn_ids, events = await _recorded(turns, request, call)
+        subject_ids += tuple(one for event in events for one in event.subject_ids)
         steps = steps_of(events)
         told = _told(events)
         outcome, task, session_id = outcome or told[0], task or told[1], session_id or told[2]
+    subject_ids += await turns.subjects_of_session(call.scope, session_id)
     if not outcome:
         raise BadInput([("outcome", "required, unless a turn has one")])
     return ReflectionContext(
@@ -68,17 +71,22 @@ async def _context(turns: RecordedTurns, request: pb.GenerateReflectionRequest, 
         error=error_of(request.error) if request.HasField("error") else None,
         session_id=session_id,
         related_ids=tuple(enter(memory_id) for memory_id in request.related_memory_ids),
+        sources=source_keys(session_id, turn_ids, subject_ids),
     )
 
 
-async def _events(turns: RecordedTurns, request: pb.GenerateReflectionRequest, call: Call) -> tuple[Event, ...]:
+async def _recorded(
+    turns: RecordedTurns, request: pb.GenerateReflectionRequest, call: Call
+) -> tuple[tuple[str, ...], tuple[Event, ...]]:
+    """The ids of the recorded turns, and their events. Raises NotFound."""
     if request.turn_id:
-        events = await turns.events(call.scope, request.turn_id)
+        turn_ids: tuple[str, ...] = (request.turn_id,)
     else:
-        events = await turns.events_of_session(call.scope, request.session_id)
-    if events is None:
+        turn_ids = await turns.last_of_session(call.scope, request.session_id)
+    found = [await turns.events(call.scope, turn_id) for turn_id in turn_ids]
+    if not found or (request.turn_id and found[0] is None):
         raise NotFound("turn" if request.turn_id else "session", request.turn_id or request.session_id)
-    return events
+    return turn_ids, tuple(event for events in found for event in events or ())
 
 
 def _told(events: tuple[Event, ...]) -> tuple[str, str, str]:

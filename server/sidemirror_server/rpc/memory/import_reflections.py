@@ -6,19 +6,26 @@ from collections.abc import AsyncIterator
 from sidemirror.v1 import reflective_memory_pb2 as pb
 from sidemirror_server.memory.lessons.keeping import Trust
 from sidemirror_server.memory.lessons.portable import BadLine, kept_in
+from sidemirror_server.memory.record import MemoryHistory, sources_of, without
 from sidemirror_server.memory.store import Memories
 from sidemirror_server.rpc.boundary.call import Call
 from sidemirror_server.rpc.boundary.services import Begin
+from sidemirror_server.trace.erasure import Erasures, is_erased
+from sidemirror_server.trace.sources import SourceKind, key
 
 # How many refused lines are listed, as the contract says (ImportReflectionsResponse.refused).
 _MOST_REFUSED = 1_000
 
 
 async def import_reflections(
-    store: Memories, trust: Trust, requests: AsyncIterator[pb.ImportReflectionsRequest], begin: Begin
+    store: Memories,
+    erasures: Erasures,
+    trust: Trust,
+    requests: AsyncIterator[pb.ImportReflectionsRequest],
+    begin: Begin,
 ) -> pb.ImportReflectionsResponse:
     call: Call | None = None
-    number = imported = known = refused = 0
+    number = imported = known = refused = erased = 0
     told: list[pb.RefusedLine] = []
     async for request in requests:
         call = call or begin(request)
@@ -34,8 +41,29 @@ async def import_reflections(
                 if len(told) < _MOST_REFUSED:
                     told.append(pb.RefusedLine(number=number, reason=str(bad)))
                 continue
-            if await store.put(call.scope, kept):
+            if (left := await _left(erasures, call, kept)) is None:
+                erased += 1
+            elif await store.put(call.scope, left):
                 imported += 1
             else:
                 known += 1
-    return pb.ImportReflectionsResponse(imported_count=imported, known_count=known, refused_count=refused, refused=told)
+    return pb.ImportReflectionsResponse(
+        imported_count=imported, known_count=known, refused_count=refused, refused=told, erased_count=erased
+    )
+
+
+async def _left(erasures: Erasures, call: Call, kept: MemoryHistory) -> MemoryHistory | None:
+    """What is left of a memory after what was erased here: all of it, what another source taught, or None."""
+    memory = kept.memory
+    own = key(SourceKind.MEMORY, memory.memory_id)
+    erased_us = await erasures.erased(call.scope, (own, *sources_of(memory)))
+
+    def is_gone(source: str, stored_us: int) -> bool:
+        return is_erased(erased_us.get(source), source, stored_us)
+
+    if own in erased_us:
+        return None
+    if not any(is_gone(source, memory.created_us) for source in sources_of(memory)):
+        return kept
+    made = without(memory, is_gone, call.clock.now_us())
+    return None if made is None else MemoryHistory(made)

@@ -6,7 +6,15 @@ from google.protobuf.json_format import MessageToDict
 from google.protobuf.struct_pb2 import Struct
 
 from sidemirror.v1 import reflective_memory_pb2 as pb
-from sidemirror_server.memory.record import LAYER, SOURCE, AppliesWhen, MemoryKind, MemoryRecord, MemoryState
+from sidemirror_server.memory.record import (
+    LAYER,
+    SOURCE,
+    AppliesWhen,
+    MemoryKind,
+    MemoryRecord,
+    MemoryState,
+    subjects_of,
+)
 from sidemirror_server.memory.store import Memories
 from sidemirror_server.rpc.boundary.call import Call
 from sidemirror_server.rpc.wire.common import ORIGINS, numbers_of, struct, timestamp
@@ -83,6 +91,7 @@ def memory_to_wire(memory: MemoryRecord, scope: Scope) -> pb.Memory:
         tenant_id=scope.tenant_id,
         project_id=scope.project_id,
         error_signature=memory.error_signature,
+        subject_ids=subjects_of(memory),
     )
 
 

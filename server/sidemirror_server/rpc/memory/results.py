@@ -1,5 +1,6 @@
 """Converters for episodes and reflection results. Texts from the wire pass `enter` here, once."""
 
+from collections.abc import Iterable
 from typing import Any
 
 import msgspec
@@ -17,6 +18,7 @@ from sidemirror_server.memory.lessons.scoring import DEFAULT_IMPORTANCE
 from sidemirror_server.rpc.boundary.call import Call
 from sidemirror_server.rpc.memory.memories import CATEGORIES, CATEGORY_NAMES, applies_of, applies_to_wire, object_of
 from sidemirror_server.rpc.wire.common import ORIGINS, OUTCOME_NAMES, struct, timestamp, usage_to_wire
+from sidemirror_server.trace.sources import SourceKind, keys, parsed
 from sidemirror_server.vocabulary.errors import BadInput
 from sidemirror_server.vocabulary.origin import Origin, least
 from sidemirror_server.vocabulary.text import enter
@@ -27,6 +29,8 @@ _ORIGIN_NAMES = {number: origin for origin, number in ORIGINS.items()}
 _TRIED_CHARS = 200
 # Members of a result's metadata that become fields of the record.
 _OWN_METADATA = ("outcome", "task_description", "event_count", "session_id", "episode", "steering", "repeats")
+# The most turns and subjects that a result names: a session's last 8 turns, each with the subjects of its events.
+_MOST_NAMED = 200
 
 
 def step_of(event: pb.ReflectionEvent, event_id: str) -> EpisodeStep:
@@ -52,7 +56,19 @@ def error_of(error: pb.TaskError) -> TaskError:
     return TaskError(CATEGORY_NAMES[error.error_category], enter(error.error_message), _json(error.context))
 
 
-def result_of(wire: pb.ReflectionResult, session_id: str, now_us: int) -> tuple[Result, dict[str, Any]]:
+def source_keys(session_id: str, turn_ids: Iterable[str], subject_ids: Iterable[str]) -> tuple[str, ...]:
+    """The keys of what a result came from, each once."""
+    named = (
+        keys(SourceKind.SESSION, (session_id,)),
+        keys(SourceKind.TURN, turn_ids),
+        keys(SourceKind.SUBJECT, subject_ids),
+    )
+    return tuple(dict.fromkeys(one for of_kind in named for one in of_kind))
+
+
+def result_of(
+    wire: pb.ReflectionResult, session_id: str, subject_ids: tuple[str, ...], now_us: int
+) -> tuple[Result, dict[str, Any]]:
     """A result that a client sends back, and the client's own metadata.
 
     The result's origin is the agent, or a tool if it cites events, whose texts it may repeat. The origin in the message
@@ -60,6 +76,7 @@ def result_of(wire: pb.ReflectionResult, session_id: str, now_us: int) -> tuple[
     """
     metadata = object_of(wire.metadata)
     said = {name: value for name in _OWN_METADATA if isinstance(value := metadata.pop(name, None), str | int | float)}
+    turn_ids, named_ids = (_ids_in(metadata.pop(name, None)) for name in ("turn_ids", "subject_ids"))
     event_ids = tuple(enter(event_id) for event_id in wire.source_event_ids)
     session_id = session_id or str(said.get("session_id", ""))
     named = [_ORIGIN_NAMES[wire.origin]] if wire.origin else []
@@ -87,7 +104,14 @@ def result_of(wire: pb.ReflectionResult, session_id: str, now_us: int) -> tuple[
         error_signature=signature,
         steering=str(said.get("steering", ""))[:_TRIED_CHARS],
         repeats=said.get("repeats") is True,
+        sources=source_keys(session_id, turn_ids, (*subject_ids, *named_ids)),
     ), metadata
+
+
+def _ids_in(value: object) -> tuple[str, ...]:
+    """The ids of a member of the metadata, as `result_to_wire` writes them; what is no id is left out."""
+    named = value[:_MOST_NAMED] if isinstance(value, list) else []
+    return tuple(one for one in named if isinstance(one, str) and 0 < len(one) <= 128 and one.isprintable())
 
 
 def result_to_wire(result: Result) -> pb.ReflectionResult:
@@ -100,6 +124,8 @@ def result_to_wire(result: Result) -> pb.ReflectionResult:
         "episode": result.episode,
         "steering": result.steering,
         "repeats": result.repeats or "",
+        "turn_ids": _named(result, SourceKind.TURN),
+        "subject_ids": _named(result, SourceKind.SUBJECT),
     }
     return pb.ReflectionResult(
         status=common_pb2.RESULT_STATUS_OK,
@@ -111,13 +137,18 @@ def result_to_wire(result: Result) -> pb.ReflectionResult:
         error_category=CATEGORIES[result.error_category],
         source_event_ids=result.source_event_ids,
         related_memory_ids=result.related_ids,
-        metadata=struct({name: value for name, value in metadata.items() if value != ""}),
+        metadata=struct({name: value for name, value in metadata.items() if value not in ("", [])}),
         generated_at=timestamp(result.generated_us),
         applies_when=applies_to_wire(result.applies_when),
         origin=ORIGINS[result.origin],
         usage=usage_to_wire(result.usage),
         error_signature=result.error_signature,
     )
+
+
+def _named(result: Result, kind: SourceKind) -> list[str]:
+    """The ids of the sources of a kind."""
+    return [record_id for found, record_id in map(parsed, result.sources) if found is kind]
 
 
 def _json(message: Struct) -> str:

@@ -34,6 +34,7 @@ from sidemirror_server.rpc.memory.report_outcome import report_outcome
 from sidemirror_server.rpc.memory.review_reflection import review_reflection
 from sidemirror_server.rpc.memory.store_reflection import store_reflection
 from sidemirror_server.rpc.memory.update_reflection import update_reflection
+from sidemirror_server.trace.erasure import Erasures
 from sidemirror_server.trace.pruning import Pruning
 from sidemirror_server.trace.receipts import Receipts
 from sidemirror_server.work.queue import Work
@@ -46,6 +47,7 @@ def memory_service(
     pruning: Pruning,
     work: Work,
     receipts: Receipts,
+    erasures: Erasures,
     reflector: Reflector,
     keeper: Keeper,
     trust: Trust,
@@ -59,7 +61,7 @@ def memory_service(
     return ServiceTable(
         MEMORY,
         GenerateReflection=Unary(partial(generate_reflection, reflector, keeper, receipts, turns)),
-        StoreReflection=Unary(partial(store_reflection, keeper)),
+        StoreReflection=Unary(partial(store_reflection, keeper, turns)),
         GetReflection=Unary(partial(get_reflection, store)),
         ListReflections=Unary(partial(list_reflections, store)),
         UpdateReflection=Unary(partial(update_reflection, store)),
@@ -75,7 +77,7 @@ def memory_service(
         ListDreams=Unary(partial(list_dreams, dreams)),
         ListPrunings=Unary(partial(list_prunings, pruning)),
         ExportReflections=ServerStream(partial(export_reflections, store, graph)),
-        ImportReflections=ClientStream(partial(import_reflections, store, trust)),
+        ImportReflections=ClientStream(partial(import_reflections, store, erasures, trust)),
         ListClusters=Unary(partial(list_clusters, Grouping(store))),
         LinkReflections=Unary(partial(link_reflections, graph)),
         ExploreGraph=Unary(partial(explore_graph, Explorer(graph, store))),

@@ -1,15 +1,23 @@
 """StoreReflection: stores a result that a client sends back."""
 
+import msgspec
+
 from sidemirror.v1 import reflective_memory_pb2 as pb
 from sidemirror_server.memory.lessons.keeping import Keeper
 from sidemirror_server.rpc.boundary.call import Call
+from sidemirror_server.rpc.boundary.recorded_turns import RecordedTurns
 from sidemirror_server.rpc.memory.results import ids_of, result_of
+from sidemirror_server.rpc.wire.common import subjects_of
+from sidemirror_server.trace.sources import SourceKind, keys
 
 
 async def store_reflection(
-    keeper: Keeper, request: pb.StoreReflectionRequest, call: Call
+    keeper: Keeper, turns: RecordedTurns, request: pb.StoreReflectionRequest, call: Call
 ) -> pb.StoreReflectionResponse:
-    result, more = result_of(request.result, request.session_id, call.clock.now_us())
+    subject_ids = subjects_of(request.subject_ids)
+    result, more = result_of(request.result, request.session_id, subject_ids, call.clock.now_us())
+    in_session = keys(SourceKind.SUBJECT, await turns.subjects_of_session(call.scope, result.session_id))
+    result = msgspec.structs.replace(result, sources=tuple(dict.fromkeys((*result.sources, *in_session))))
     stored = await keeper.keep(call.scope, result, ids_of(call), more=more)
     return pb.StoreReflectionResponse(
         reflection_id=stored.reflection_id, strategy_id=stored.strategy_id, not_stored_reason=stored.reason

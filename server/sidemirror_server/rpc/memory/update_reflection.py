@@ -17,6 +17,8 @@ from sidemirror_server.rpc.memory.memories import (
     read_memory,
     repeatable_id,
 )
+from sidemirror_server.rpc.wire.common import subjects_of
+from sidemirror_server.trace.sources import SourceKind, keys
 from sidemirror_server.vocabulary.errors import BadInput
 from sidemirror_server.vocabulary.text import enter
 
@@ -56,5 +58,9 @@ def _revision(request: pb.UpdateReflectionRequest, revision_id: str) -> Revision
     given = {_RECORD_NAMES.get(path, path): _READERS[path](changes) for path in paths}
     cleared = "confidence" in given and given["confidence"] is None
     return Revision(
-        *(Change.UPDATED, enter(request.reason)), **given, without_confidence=cleared, revision_id=revision_id
+        *(Change.UPDATED, enter(request.reason)),
+        **given,
+        without_confidence=cleared,
+        revision_id=revision_id,
+        sources=keys(SourceKind.SUBJECT, subjects_of(request.subject_ids)),
     )

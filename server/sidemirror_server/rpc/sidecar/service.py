@@ -12,15 +12,19 @@ from sidemirror_server.rpc.sidecar.info import ServerInfo
 from sidemirror_server.rpc.sidecar.list_tombstones import list_tombstones
 from sidemirror_server.rpc.sidecar.policies import check_may_set
 from sidemirror_server.rpc.sidecar.set_policy import set_policy
+from sidemirror_server.trace.erasure import Erasures
+from sidemirror_server.work.queue import Work
 
 
-def sidecar_service(info: ServerInfo, spending: Spending, policies: PoliciesInForce) -> ServiceTable:
+def sidecar_service(
+    info: ServerInfo, spending: Spending, erasures: Erasures, work: Work, policies: PoliciesInForce
+) -> ServiceTable:
     """The table of SidecarService."""
     return ServiceTable(
         SIDECAR,
         GetServerInfo=Unary(partial(get_server_info, info, spending)),
-        Erase=Unary(erase),
-        ListTombstones=Unary(list_tombstones),
+        Erase=Unary(partial(erase, erasures, work)),
+        ListTombstones=Unary(partial(list_tombstones, erasures)),
         GetPolicy=Unary(partial(get_policy, policies)),
         SetPolicy=Unary(partial(set_policy, policies), permits=partial(check_may_set, policies)),
     )

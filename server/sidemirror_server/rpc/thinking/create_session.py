@@ -3,6 +3,7 @@
 from sidemirror.v1 import thinking_pb2 as pb
 from sidemirror_server.rpc.boundary.call import Call
 from sidemirror_server.rpc.thinking.sessions import session_to_wire
+from sidemirror_server.rpc.wire.common import subjects_of
 from sidemirror_server.rpc.wire.config import wish_of
 from sidemirror_server.thinking.config import ThinkingConfig
 from sidemirror_server.thinking.plan import resolve
@@ -16,7 +17,8 @@ async def create_session(sessions: Sessions, request: pb.CreateSessionRequest, c
     now_us = call.clock.now_us()
     session_id = SessionId(call.make_id(request.session_id))
     config = resolve(wish_of(request.config), ThinkingConfig())
-    record = SessionRecord(session_id, config_body(config), now_us, now_us)
+    subject_ids = subjects_of(request.subject_ids)
+    record = SessionRecord(session_id, config_body(config), now_us, now_us, subject_ids=tuple(sorted(subject_ids)))
     try:
         await sessions.create(call.scope, record)
     except AlreadyExists:

@@ -34,4 +34,5 @@ def session_to_wire(record: SessionRecord) -> pb.Session:
         last_reflection=None if reflection is None else reflection_to_wire(reflection),
         create_time=timestamp(record.created_us),
         update_time=timestamp(record.updated_us),
+        subject_ids=record.subject_ids,
     )

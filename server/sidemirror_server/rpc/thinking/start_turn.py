@@ -16,6 +16,7 @@ async def start_turn(
     turn_id, said = TurnId(call.make_id(request.turn_id)), request.user_message
     wire = pb.TurnEvent(
         turn_id=request.turn_id,
+        subject_ids=request.subject_ids,
         turn_started=pb.TurnStarted(
             session_id=request.session_id,
             task=request.task,

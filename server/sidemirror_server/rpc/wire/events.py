@@ -12,6 +12,7 @@ from sidemirror_server.rpc.wire.common import (
     ROLES,
     microseconds,
     numbers_of,
+    subjects_of,
     timestamp,
 )
 from sidemirror_server.rpc.wire.config import budget_of, budget_to_wire, wish_of, wish_to_wire
@@ -41,6 +42,7 @@ def event_of(event: pb.TurnEvent, event_id: str, now_us: int) -> Event:
         what=what,
         origin=origin_of(what),
         agent=enter(event.agent) if event.agent else "",
+        subject_ids=subjects_of(event.subject_ids) if event.subject_ids else (),
     )
 
 
@@ -128,6 +130,8 @@ _READERS: dict[str | None, Callable[[Any], What]] = {
 def event_to_wire(event: Event, turn_id: str) -> pb.TurnEvent:
     """A recorded event as a message."""
     wire = pb.TurnEvent(event_id=event.event_id, turn_id=turn_id, time=timestamp(event.at_us), agent=event.agent)
+    if event.subject_ids:
+        wire.subject_ids.extend(event.subject_ids)
     _WRITERS[type(event.what)](wire, event.what)
     return wire
 

@@ -7,7 +7,10 @@ from sidemirror_server.critique.record import CritiqueOutcome
 from sidemirror_server.critique.statistics import Figures
 from sidemirror_server.critique.store import FIRST_CRITIQUE, CritiqueKey, CritiqueRecord, critique_of
 from sidemirror_server.storage.postgres.database import PostgresDatabase
+from sidemirror_server.storage.postgres.sources import note_sources, refuse_erased
 from sidemirror_server.storage.sql import ids_of, load_statements
+from sidemirror_server.trace.sources import SourceKind, keys
+from sidemirror_server.trace.sources import key as source_key
 from sidemirror_server.vocabulary.errors import NotFound
 from sidemirror_server.vocabulary.scope import Scope, Served, Serves
 
@@ -27,7 +30,10 @@ class PostgresCritiques:
             *(critique.turn_id, critique.session_id, critique.body),
         )
         async with self._database.transaction(scope) as transaction:
-            await transaction.change(_SQL["keep"], *key, *values)
+            await refuse_erased(transaction, scope, keys(SourceKind.TURN, (critique.turn_id,)), critique.created_us)
+            if await transaction.change(_SQL["keep"], *key, *values):
+                subjects = keys(SourceKind.SUBJECT, critique.subject_ids)
+                await note_sources(transaction, scope, source_key(SourceKind.CRITIQUE, critique.critique_id), subjects)
             (row,) = await transaction.fetch(_SQL["get"], *key)
         return critique_of(*row)
 

@@ -15,7 +15,9 @@ from sidemirror_server.goals.store import (
 )
 from sidemirror_server.goals.words import words_of
 from sidemirror_server.storage.postgres.database import PostgresDatabase, Transaction
+from sidemirror_server.storage.postgres.sources import bury, erased
 from sidemirror_server.storage.sql import ids_of, load_statements
+from sidemirror_server.trace.sources import SourceKind, key
 from sidemirror_server.vocabulary.scope import Scope
 
 _SQL = load_statements(Path(__file__).with_name("goal_reflections.sql"))
@@ -37,6 +39,8 @@ class PostgresGoalReflections:
         )
         words = sorted(words_of(reflection.objective))  # sorted to avoid deadlocks
         async with self._database.transaction(scope, in_turn=_turn(scope, reflection.goal_id)) as transaction:
+            if await erased(transaction, scope, (key(SourceKind.GOAL_REFLECTION, reflection.reflection_id),)):
+                return False
             if await transaction.first(_SQL["refused"], *place, created_us, now_us - REFUSED_FOR_US):
                 return False
             if await transaction.change(_SQL["put"], *place, *values) == 0:
@@ -74,6 +78,19 @@ class PostgresGoalReflections:
             await transaction.change(_SQL["deleted"], *place, now_us)
             await transaction.change(_SQL["delete_words"], *place)
             return await transaction.change(_SQL["delete"], *place)
+
+    async def remove(self, scope: Scope, goal_id: str, reflection_id: str, now_us: int) -> bool:
+        place = (*ids_of(scope), goal_id)
+        async with self._database.transaction(scope, in_turn=_turn(scope, goal_id)) as transaction:
+            await bury(transaction, scope, (key(SourceKind.GOAL_REFLECTION, reflection_id),), now_us)
+            if await transaction.change(_SQL["remove"], *place, reflection_id) == 0:
+                return False
+            await transaction.change(_SQL["delete_words"], *place)
+            for row in await transaction.fetch(_SQL["of_goals"], *ids_of(scope), [goal_id], _EVER):
+                left = reflection_of(*row)
+                words = sorted(words_of(left.objective))
+                await transaction.change(_SQL["name_words"], *place, left.created_us, words)
+        return True
 
 
 async def _forget(transaction: Transaction, scope: Scope, before_us: int) -> None:

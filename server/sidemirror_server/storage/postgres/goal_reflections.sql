@@ -101,3 +101,8 @@ WHERE tenant_id = $1 AND project_id = $2
           ORDER BY deleted_us
           LIMIT $4
       )
+
+-- name: remove
+-- Removes one reflection ($4) of a goal.
+DELETE FROM sidemirror.goal_reflections
+WHERE tenant_id = $1 AND project_id = $2 AND goal_id = $3 AND reflection_id = $4

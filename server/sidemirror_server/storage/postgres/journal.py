@@ -27,6 +27,10 @@ class PostgresJournal(PostgresTurnLog):
         async with self._database.transaction(scope, in_turn=turn_of(scope)) as transaction:
             return await transaction.change(_SQL["remove"], *ids_of(scope), topic, group)
 
+    async def drop(self, scope: Scope, topic: str, key: str) -> bool:
+        async with self._database.transaction(scope, in_turn=turn_of(scope)) as transaction:
+            return await transaction.change(_SQL["drop"], *ids_of(scope), topic, key) > 0
+
     async def gone_up_to(self, scope: Scope, topic: str) -> int:
         found = await self._database.first(scope, _SQL["gone_up_to"], topic)
         return int(found[0]) if found else 0

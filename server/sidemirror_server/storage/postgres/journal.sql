@@ -36,3 +36,8 @@ WHERE tenant_id = $1 AND project_id = $2 AND topic = $3 || '/gone' AND key = 'up
 -- Removes the notes of a group.
 DELETE FROM sidemirror.log_entries
 WHERE tenant_id = $1 AND project_id = $2 AND topic = $3 AND group_id = $4
+
+-- name: drop
+-- Removes the note of a key ($4).
+DELETE FROM sidemirror.log_entries
+WHERE tenant_id = $1 AND project_id = $2 AND topic = $3 AND key = $4

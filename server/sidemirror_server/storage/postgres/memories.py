@@ -21,12 +21,15 @@ from sidemirror_server.memory.record import (
     memory_body,
     memory_in,
     revised,
+    sources_of,
     strengthened,
 )
 from sidemirror_server.memory.store import LESSON_KEPT_US, MemoryKey
 from sidemirror_server.storage.postgres.database import PostgresDatabase, Transaction
 from sidemirror_server.storage.postgres.memory_graph import keep_links
+from sidemirror_server.storage.postgres.sources import note_sources, refuse_erased
 from sidemirror_server.storage.sql import ids_of, load_statements
+from sidemirror_server.trace.sources import SourceKind, key
 from sidemirror_server.vocabulary.errors import NotFound, WrongState
 from sidemirror_server.vocabulary.scope import Scope
 from sidemirror_server.vocabulary.terms import terms_of
@@ -45,6 +48,8 @@ class PostgresMemories:
     async def learn(self, scope: Scope, lesson: Lesson, now_us: int) -> Learned:
         async with self._database.transaction(scope) as transaction:
             await transaction.fetch(_SQL["lock"], _locks(scope, lesson))
+            for draft in filter(None, (lesson.reflection, lesson.strategy)):
+                await refuse_erased(transaction, scope, sources_of(draft), now_us)
             return await _learn(transaction, scope, lesson, now_us)
 
     async def get(self, scope: Scope, memory_ids: tuple[str, ...]) -> tuple[MemoryRecord, ...]:
@@ -99,12 +104,7 @@ class PostgresMemories:
 
     async def put(self, scope: Scope, kept: MemoryHistory) -> bool:
         async with self._database.transaction(scope) as transaction:
-            if not await _add(transaction, scope, kept.memory):
-                return False
-            await keep_links(transaction, scope, kept.memory, kept.links)
-            for earlier in kept.earlier:
-                await _keep_version(transaction, scope, earlier)
-        return True
+            return await put(transaction, scope, kept)
 
     async def report(self, scope: Scope, outcome: TaskOutcome) -> None:
         values = (outcome.outcome, outcome.reported_us, outcome.score, outcome.error_category)
@@ -113,6 +113,16 @@ class PostgresMemories:
     async def outcome(self, scope: Scope, receipt_id: str) -> TaskOutcome | None:
         row = await self._database.first(scope, _SQL["outcome"], receipt_id)
         return None if row is None else TaskOutcome(*row)
+
+
+async def put(transaction: Transaction, scope: Scope, kept: MemoryHistory) -> bool:
+    """Stores a memory as it is, with its earlier versions and its links; returns whether its id was free."""
+    if not await _add(transaction, scope, kept.memory):
+        return False
+    await keep_links(transaction, scope, kept.memory, kept.links)
+    for earlier in kept.earlier:
+        await _keep_version(transaction, scope, earlier)
+    return True
 
 
 async def remove(transaction: Transaction, scope: Scope, memory_id: str) -> bool:
@@ -185,6 +195,7 @@ async def _add(transaction: Transaction, scope: Scope, memory: MemoryRecord) -> 
     if await transaction.change(_SQL["add"], *at, *values) == 0:
         return False
     await transaction.change(_SQL["know"], *at, memory.kind, list(known_by(memory)))
+    await note_sources(transaction, scope, key(SourceKind.MEMORY, memory.memory_id), sources_of(memory))
     return True
 
 
@@ -196,6 +207,8 @@ async def _replace(transaction: Transaction, scope: Scope, known: MemoryRecord, 
         *(now.version, now.strength, now.updated_us, memory_body(now)),
     )
     await transaction.change(_SQL["replace"], *at, *values)
+    if now.taught_by != known.taught_by:
+        await note_sources(transaction, scope, key(SourceKind.MEMORY, now.memory_id), sources_of(now))
     if now.version == known.version:
         return
     await _keep_version(transaction, scope, known)

@@ -4,8 +4,19 @@ from collections.abc import Collection
 from pathlib import Path
 
 from sidemirror_server.storage.postgres.database import PostgresDatabase
+from sidemirror_server.storage.postgres.sources import note_sources
 from sidemirror_server.storage.sql import ids_of, load_statements
-from sidemirror_server.trace.receipts import FIRST_RECEIPT, Receipt, ReceiptKey, ReceiptKind, receipt_body, receipt_of
+from sidemirror_server.trace.receipts import (
+    FIRST_RECEIPT,
+    Receipt,
+    ReceiptKey,
+    ReceiptKind,
+    receipt_body,
+    receipt_of,
+    shown_sources,
+)
+from sidemirror_server.trace.sources import SourceKind
+from sidemirror_server.trace.sources import key as source_key
 from sidemirror_server.vocabulary.scope import Scope, Serves
 
 _SQL = load_statements(Path(__file__).with_name("receipts.sql"))
@@ -26,6 +37,8 @@ class PostgresReceipts:
         async with self._database.transaction(scope) as transaction:
             if await transaction.change(_SQL["issue"], *key, *values):
                 await transaction.change(_SQL["show"], *key, [item.text_hash for item in receipt.items])
+                own = source_key(SourceKind.SHOWN, receipt.receipt_id)
+                await note_sources(transaction, scope, own, shown_sources(receipt))
             (row,) = await transaction.fetch(_SQL["get"], *key)
         return receipt_of(*row)
 

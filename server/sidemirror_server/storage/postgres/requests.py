@@ -3,8 +3,10 @@
 from pathlib import Path
 
 from sidemirror_server.storage.postgres.database import PostgresDatabase
+from sidemirror_server.storage.postgres.sources import note_sources
 from sidemirror_server.storage.sql import ids_of, load_statements
 from sidemirror_server.trace.requests import Answered
+from sidemirror_server.trace.sources import request_key
 from sidemirror_server.vocabulary.ids import RequestId
 from sidemirror_server.vocabulary.scope import Scope, Serves
 
@@ -22,12 +24,20 @@ class PostgresRequests:
         return None if row is None else Answered(*row)
 
     async def remember(
-        self, scope: Scope, method: str, request_id: RequestId, answered: Answered, now_us: int, expires_us: int
+        self,
+        scope: Scope,
+        method: str,
+        request_id: RequestId,
+        answered: Answered,
+        now_us: int,
+        expires_us: int,
+        sources: tuple[str, ...] = (),
     ) -> Answered:
         key = (*ids_of(scope), method, request_id)
         async with self._database.transaction(scope) as transaction:
             values = (now_us, expires_us, answered.digest, answered.answer)
             if await transaction.change(_SQL["remember"], *key, *values) == 1:
+                await note_sources(transaction, scope, request_key(method, request_id), sources)
                 return answered
             # The first writer has committed, because the insert waited for it.
             row = await transaction.first(_SQL["kept"], *key)

@@ -2,11 +2,15 @@
 
 from pathlib import Path
 
+import asyncpg
+
 from sidemirror_server.storage.postgres.database import PostgresDatabase
+from sidemirror_server.storage.postgres.sources import note_sources
 from sidemirror_server.storage.postgres.turn_log import turn_of
 from sidemirror_server.storage.sql import ids_of, load_statements
 from sidemirror_server.thinking.store import FIRST_SESSION, SessionKey, SessionRecord
 from sidemirror_server.trace.log import TURN_TOPIC
+from sidemirror_server.trace.sources import SourceKind, key, keys
 from sidemirror_server.vocabulary.errors import AlreadyExists, NotFound, WrongState
 from sidemirror_server.vocabulary.ids import SessionId
 from sidemirror_server.vocabulary.scope import Scope
@@ -22,12 +26,15 @@ class PostgresSessions:
 
     async def create(self, scope: Scope, session: SessionRecord) -> None:
         values = (session.created_us, session.updated_us, session.body)
-        if await self._database.change(scope, _SQL["create"], session.session_id, *values) == 0:
-            raise AlreadyExists("session", session.session_id)
+        async with self._database.transaction(scope) as transaction:
+            if await transaction.change(_SQL["create"], *ids_of(scope), session.session_id, *values) == 0:
+                raise AlreadyExists("session", session.session_id)
+            subjects = keys(SourceKind.SUBJECT, session.subject_ids)
+            await note_sources(transaction, scope, key(SourceKind.SESSION, session.session_id), subjects)
 
     async def get(self, scope: Scope, session_id: SessionId) -> SessionRecord | None:
         row = await self._database.first(scope, _SQL["get"], session_id)
-        return None if row is None else SessionRecord(*row)
+        return None if row is None else _session(row)
 
     async def update(self, scope: Scope, session_id: SessionId, body: bytes, now_us: int) -> None:
         if await self._database.change(scope, _SQL["update"], session_id, body, now_us) == 0:
@@ -36,7 +43,7 @@ class PostgresSessions:
     async def list(self, scope: Scope, after: SessionKey | None, limit: int) -> tuple[SessionRecord, ...]:
         place = after or FIRST_SESSION
         rows = await self._database.fetch(scope, _SQL["list"], place.created_us, place.session_id, limit)
-        return tuple(SessionRecord(*row) for row in rows)
+        return tuple(_session(row) for row in rows)
 
     async def delete(self, scope: Scope, session_id: SessionId) -> None:
         key = (*ids_of(scope), session_id)
@@ -48,3 +55,8 @@ class PostgresSessions:
                 raise NotFound("session", session_id)
             await transaction.change(_SQL["delete_entries"], *key, TURN_TOPIC)
             await transaction.change(_SQL["delete_turns"], *key)
+
+
+def _session(row: asyncpg.Record) -> SessionRecord:
+    session_id, body, created_us, updated_us, turn_count, newest_head, subject_ids = row
+    return SessionRecord(session_id, body, created_us, updated_us, turn_count, newest_head, tuple(subject_ids))

@@ -15,7 +15,13 @@ SELECT session_id, body, created_us, updated_us,
         FROM sidemirror.turns
         WHERE tenant_id = $1 AND project_id = $2 AND session_id = $3
         ORDER BY turn_count DESC, started_us DESC, turn_id DESC
-        LIMIT 1)
+        LIMIT 1),
+       ARRAY (SELECT substr(source, 9)
+              FROM sidemirror.sources
+              WHERE sources.tenant_id = $1 AND sources.project_id = $2
+                    AND sources.record = 'session:' || sessions.session_id
+                    AND sources.source >= 'subject:' AND sources.source < 'subject;'
+              ORDER BY source)
 FROM sidemirror.sessions
 WHERE tenant_id = $1 AND project_id = $2 AND session_id = $3
 
@@ -29,7 +35,13 @@ SELECT session_id, body, created_us, updated_us,
         FROM sidemirror.turns
         WHERE tenant_id = $1 AND project_id = $2 AND turns.session_id = sessions.session_id
         ORDER BY turn_count DESC, started_us DESC, turn_id DESC
-        LIMIT 1)
+        LIMIT 1),
+       ARRAY (SELECT substr(source, 9)
+              FROM sidemirror.sources
+              WHERE sources.tenant_id = $1 AND sources.project_id = $2
+                    AND sources.record = 'session:' || sessions.session_id
+                    AND sources.source >= 'subject:' AND sources.source < 'subject;'
+              ORDER BY source)
 FROM sidemirror.sessions
 WHERE tenant_id = $1 AND project_id = $2 AND (created_us, session_id) < ($3, $4)
 ORDER BY created_us DESC, session_id DESC

@@ -16,9 +16,11 @@ from typing import Any
 import asyncpg
 
 from sidemirror_server.storage.postgres.database import TRANSACTION_S, PostgresDatabase, Transaction
+from sidemirror_server.storage.postgres.sources import note_sources, refuse_erased
 from sidemirror_server.storage.sql import ids_of, load_statements
 from sidemirror_server.trace.acceptance import Placed, accept, check_repeated
 from sidemirror_server.trace.log import FIRST_HEAD, TURN_TOPIC, Batch, Entry, HeadKey, TurnHead, TurnStanding, head_of
+from sidemirror_server.trace.sources import SourceKind, key, keys
 from sidemirror_server.vocabulary.ids import SessionId, TurnId
 from sidemirror_server.vocabulary.scope import Scope, Serves
 
@@ -42,12 +44,17 @@ class PostgresTurnLog:
             turn_ids = list({batch.head.turn_id for batch in batches})
             rows = await transaction.fetch(_SQL["kept"], *ids_of(scope), turn_ids)
             kept = {turn_id: (session_id, last_sequence) for turn_id, session_id, last_sequence in rows}
+            new = [batch.head.turn_id for batch in batches if batch.head.turn_id not in kept]
+            await refuse_erased(transaction, scope, keys(SourceKind.TURN, new), 0)
             heads, fresh, repeated = accept(batches, kept)
             check_repeated(repeated, await _kept_bodies(transaction, scope, fresh, repeated))
             missing = [batch for batch in batches if batch.session_body is not None]
             await transaction.change(
                 _SQL["put"], *ids_of(scope), *_sessions(missing), *_heads(heads), TURN_TOPIC, *_entries(fresh)
             )
+            for batch in batches:
+                subjects = keys(SourceKind.SUBJECT, batch.subject_ids)
+                await note_sources(transaction, scope, key(SourceKind.TURN, batch.head.turn_id), subjects)
 
     async def read(
         self, scope: Scope, turn_id: TurnId, after_sequence: int, limit: int, max_bytes: int

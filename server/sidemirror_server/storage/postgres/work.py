@@ -9,7 +9,9 @@ import asyncpg
 from msgspec.structs import astuple
 
 from sidemirror_server.storage.postgres.database import PostgresDatabase, Transaction
+from sidemirror_server.storage.postgres.sources import note_sources
 from sidemirror_server.storage.sql import ids_of, load_statements
+from sidemirror_server.trace.sources import SourceKind, key
 from sidemirror_server.vocabulary.ids import JobId
 from sidemirror_server.vocabulary.scope import Scope, Serves
 from sidemirror_server.work.queue import (
@@ -45,7 +47,8 @@ class PostgresWork:
         run_at_us = now_us if job.run_at_us is None else job.run_at_us
         values = (job.kind, job.payload, job.max_attempts, run_at_us, now_us)
         async with self._database.transaction(scope) as transaction:
-            await transaction.change(_SQL["put"], *ids_of(scope), job.job_id, *values)
+            if await transaction.change(_SQL["put"], *ids_of(scope), job.job_id, *values):
+                await note_sources(transaction, scope, key(SourceKind.GOAL_REPORT, job.job_id), job.sources)
             kept = same_job(job, await _get(transaction, scope, job.job_id))
         self._arrived.set()
         return kept

@@ -105,13 +105,13 @@ local function rises(key, goal_id, at_us)
 end
 
 -- name: put
--- Stores an entry unless it exists, was deleted, or is older than three others. Keys: of_goal, recent_goals, goal_times
--- and deleted of keys.py, then goals_with for each word of the objective. Arguments: the entry, its id, its created_at,
+-- Stores an entry unless it exists, was deleted or erased, or is older than three others. Keys: of_goal, recent_goals,
+-- goal_times, deleted and erased of keys.py, then goals_with for each word of the objective. Arguments: the entry, its id, its created_at,
 -- the same time in microseconds, the goal's id, the prefix of goal keys, and the entry's time to live in ms.
 -- Returns 1 if the entry is new, else 0.
 local raw, id, at, at_us, goal_id, prefix, ttl_ms = unpack(ARGV)
 ttl_ms = tonumber(ttl_ms)
-if tonumber(at_us) <= tonumber(redis.call('GET', KEYS[4]) or '-1') then
+if tonumber(at_us) <= tonumber(redis.call('GET', KEYS[4]) or '-1') or redis.call('EXISTS', KEYS[5]) == 1 then
   return 0
 end
 local entries, is_new = entries_of(KEYS[1]), 1
@@ -151,7 +151,7 @@ rises(KEYS[3], goal_id, at_us)
 redis.call('ZREMRANGEBYRANK', KEYS[3], 0, -MAX_TIMES - 1)
 lives_at_least(KEYS[3], ttl_ms)
 write_recent(KEYS[2], KEYS[3], prefix, ttl_ms)
-for place = 5, #KEYS do
+for place = 6, #KEYS do
   rises(KEYS[place], goal_id, at_us)
   redis.call('ZREMRANGEBYRANK', KEYS[place], 0, -MAX_WITH_WORD - 1)
   lives_at_least(KEYS[place], ttl_ms)
@@ -167,11 +167,40 @@ local count = #entries_of(KEYS[1])
 redis.call('DEL', KEYS[1])
 redis.call('SET', KEYS[4], now_us, 'PX', refused_ms)
 redis.call('ZREM', KEYS[3], goal_id)
-for place = 5, #KEYS do
+for place = 6, #KEYS do
   redis.call('ZREM', KEYS[place], goal_id)
 end
 write_recent(KEYS[2], KEYS[3], prefix, 0)
 return count
+
+-- name: remove
+-- Removes one entry of a goal, and refuses it for a while. Keys: as for put, with the words that only this entry has.
+-- Arguments: the entry's id, the goal's id, the prefix of goal keys, and for how many ms the entry is refused. Returns 1
+-- if it was there.
+local id, goal_id, prefix, refused_ms = unpack(ARGV)
+redis.call('SET', KEYS[5], 1, 'PX', refused_ms)
+local raws, was_there = {}, 0
+for _, entry in ipairs(entries_of(KEYS[1])) do
+  if entry.id == id then
+    was_there = 1
+  else
+    raws[#raws + 1] = entry.raw
+  end
+end
+if was_there == 0 then
+  return 0
+end
+if #raws > 0 then
+  redis.call('SET', KEYS[1], '[' .. table.concat(raws, ', ') .. ']', 'PX', redis.call('PTTL', KEYS[1]))
+else
+  redis.call('DEL', KEYS[1])
+  redis.call('ZREM', KEYS[3], goal_id)
+end
+for place = 6, #KEYS do
+  redis.call('ZREM', KEYS[place], goal_id)
+end
+write_recent(KEYS[2], KEYS[3], prefix, 0)
+return 1
 
 -- name: with_words
 -- The ids of goals that share words, most words first, then newest. Keys: goals_with of each word. Argument: the limit.

@@ -45,7 +45,7 @@ class RedisGoalReflections:
         kept_ms = math.ceil(min(reflection.created_us + KEPT_FOR_US - now_us, KEPT_FOR_US) / 1000)
         if kept_ms <= 0:
             return False
-        places = _places(scope, reflection.goal_id, words_of(reflection.objective))
+        places = _places(scope, reflection.goal_id, reflection.reflection_id, words_of(reflection.objective))
         arguments = (
             encode(reflection),
             reflection.reflection_id,
@@ -76,7 +76,21 @@ class RedisGoalReflections:
         there = decode(await self._database.ask("GET", keys.of_goal(scope, goal_id)), goal_id)
         words = frozenset(word for reflection in there for word in words_of(reflection.objective))
         arguments = (now_us, goal_id, keys.reflections(scope), REFUSED_FOR_US // 1000)
-        return int(await self._database.run("delete", _places(scope, goal_id, words), arguments))
+        return int(await self._database.run("delete", _places(scope, goal_id, "", words), arguments))
+
+    async def remove(
+        self,
+        scope: Scope,
+        goal_id: str,
+        reflection_id: str,
+        now_us: int,  # noqa: ARG002 - Redis itself knows how long it refuses
+    ) -> bool:
+        there = decode(await self._database.ask("GET", keys.of_goal(scope, goal_id)), goal_id)
+        words = {one.reflection_id: words_of(one.objective) for one in there}
+        own = words.pop(reflection_id, frozenset[str]())
+        gone = own - frozenset(word for others in words.values() for word in others)
+        arguments = (reflection_id, goal_id, keys.reflections(scope), REFUSED_FOR_US // 1000)
+        return bool(await self._database.run("remove", _places(scope, goal_id, reflection_id, gone), arguments))
 
     async def _of_goals(self, scope: Scope, goal_ids: list[str], now_us: int) -> Goals:
         """The reflections of these goals in the given order, without goals that have none."""
@@ -87,13 +101,14 @@ class RedisGoalReflections:
         return tuple(goal for goal in found if goal)
 
 
-def _places(scope: Scope, goal_id: str, words: frozenset[str]) -> list[str]:
-    """The keys for the scripts `put` and `delete`."""
+def _places(scope: Scope, goal_id: str, reflection_id: str, words: frozenset[str]) -> list[str]:
+    """The keys for the scripts `put`, `delete` and `remove`."""
     return [
         keys.of_goal(scope, goal_id),
         keys.recent_goals(scope),
         keys.goal_times(scope),
         keys.deleted(scope, goal_id),
+        keys.erased(scope, reflection_id),
         *(keys.goals_with(scope, word) for word in sorted(words)),
     ]
 

@@ -49,6 +49,11 @@ def deleted(scope: Scope, goal_id: str) -> str:
     return f"{own(scope)}deleted:{escaped(goal_id)}"
 
 
+def erased(scope: Scope, reflection_id: str) -> str:
+    """The key that refuses one reflection for a while after it was erased."""
+    return f"{own(scope)}erased:{escaped(reflection_id)}"
+
+
 def own(scope: Scope) -> str:
     """The prefix of a scope's keys."""
     return f"sidemirror:{escaped(scope.tenant_id)}:{escaped(scope.project_id)}:"

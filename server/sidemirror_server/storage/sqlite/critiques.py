@@ -12,6 +12,8 @@ from sidemirror_server.critique.store import FIRST_CRITIQUE, CritiqueKey, Critiq
 from sidemirror_server.storage.sql import columns_of, load_statements
 from sidemirror_server.storage.sqlite.database import SqliteDatabase
 from sidemirror_server.storage.sqlite.served import left_out, remove_served
+from sidemirror_server.storage.sqlite.sources import note_sources, refuse_erased
+from sidemirror_server.trace.sources import SourceKind, key, keys
 from sidemirror_server.vocabulary.errors import NotFound
 from sidemirror_server.vocabulary.scope import Scope, Served, Serves
 
@@ -37,7 +39,10 @@ class SqliteCritiques:
         }
 
         def change(connection: sqlite3.Connection) -> CritiqueRecord:
-            connection.execute(_SQL["keep"], values)
+            refuse_erased(connection, scope, keys(SourceKind.TURN, (critique.turn_id,)), critique.created_us)
+            if connection.execute(_SQL["keep"], values).rowcount:
+                subjects = keys(SourceKind.SUBJECT, critique.subject_ids)
+                note_sources(connection, scope, key(SourceKind.CRITIQUE, critique.critique_id), subjects)
             return critique_of(*connection.execute(_SQL["get"], _key(scope, critique.critique_id)).fetchone())
 
         return await self._database.write(change)

@@ -36,6 +36,10 @@ _Item = TypeVar("_Item")
 FILE_NAME = "sidemirror.db"
 # The bound of the WAL (decision 037). Chosen here: it holds a burst of some seconds, and is copied in under a second.
 WAL_LIMIT_BYTES = 64 * 1024 * 1024
+# The largest file that an erasure rewrites. Chosen here: some ten seconds on a slow disk.
+SCRUB_LIMIT_BYTES = 1024 * 1024 * 1024
+# How long a rewrite waits for a checkpoint that is under way.
+_SCRUB_PATIENCE_S = 5.0
 # How long a reader waits for a lock. Chosen here: enough for the only such wait, the recovery of a killed process' WAL.
 _READ_PATIENCE_S = 0.25
 
@@ -47,7 +51,7 @@ class SqliteDatabase:
         self, folder: Path, lock: FolderLock, known: tuple[Migration, ...], now_us: int, wal_bytes: int
     ) -> None:
         """Use `open`."""
-        path = folder / FILE_NAME
+        self._path = path = folder / FILE_NAME
         keep_private(path)
         self._lock = lock
         self._closed = False
@@ -140,6 +144,25 @@ class SqliteDatabase:
         result: _T = await self._writer.submit_alike(Alike(make, item))
         return result
 
+    async def scrub(self) -> None:
+        """Rewrites the file without what removed rows have left in it, and empties the WAL. A file of more than
+        SCRUB_LIMIT_BYTES is not rewritten, since writes wait meanwhile."""
+        await self._writer.submit_between(self._scrub)
+
+    def _scrub(self) -> None:
+        size_bytes = self._path.stat().st_size
+        if size_bytes > SCRUB_LIMIT_BYTES:
+            _log.warning("sqlite_not_scrubbed", extra={"bytes": size_bytes, "limit_bytes": SCRUB_LIMIT_BYTES})
+            return
+        connection = _connect(self._path, patience_s=_SCRUB_PATIENCE_S)
+        try:
+            # The copy that VACUUM makes must not fill the memory.
+            connection.execute("PRAGMA temp_store = FILE")
+            connection.execute("PRAGMA cache_spill = ON")
+            connection.execute("VACUUM")
+        finally:
+            connection.close()
+
     def answers(self) -> bool:
         """Whether the last group of writes and the last `read` succeeded."""
         return not (self._closed or self._read_failed or self._writer.has_failed)
@@ -187,6 +210,8 @@ def _connect(path: Path, *, patience_s: float = 0, reads_only: bool = False) -> 
     connection.execute("PRAGMA synchronous = FULL")
     connection.execute("PRAGMA wal_autocheckpoint = 0")
     connection.execute("PRAGMA foreign_keys = ON")
+    # What is removed is overwritten (decision 045).
+    connection.execute("PRAGMA secure_delete = ON")
     connection.execute("PRAGMA temp_store = MEMORY")
     # Statements run on the event loop, so changed pages stay in memory until COMMIT, which runs on a thread.
     connection.execute("PRAGMA cache_spill = OFF")

@@ -18,6 +18,8 @@ from sidemirror_server.goals.store import (
 from sidemirror_server.goals.words import words_of
 from sidemirror_server.storage.sql import columns_of, json_of, load_statements
 from sidemirror_server.storage.sqlite.database import SqliteDatabase
+from sidemirror_server.storage.sqlite.sources import bury, erased_us
+from sidemirror_server.trace.sources import SourceKind, key
 from sidemirror_server.vocabulary.scope import Scope
 
 _SQL = load_statements(Path(__file__).with_name("goal_reflections.sql"))
@@ -46,7 +48,8 @@ class SqliteGoalReflections:
         }
 
         def change(connection: sqlite3.Connection) -> bool:
-            if connection.execute(_SQL["refused"], values).fetchone():
+            erased = erased_us(connection, scope, key(SourceKind.GOAL_REFLECTION, reflection.reflection_id))
+            if erased is not None or connection.execute(_SQL["refused"], values).fetchone():
                 return False
             if connection.execute(_SQL["put"], values).rowcount == 0:
                 return False
@@ -97,6 +100,21 @@ class SqliteGoalReflections:
             connection.execute(_SQL["deleted"], values)
             connection.execute(_SQL["delete_words"], values)
             return connection.execute(_SQL["delete"], values).rowcount
+
+        return await self._database.write(change)
+
+    async def remove(self, scope: Scope, goal_id: str, reflection_id: str, now_us: int) -> bool:
+        values = {**columns_of(scope), "goal_id": goal_id, "reflection_id": reflection_id, "since_us": -(2**63)}
+
+        def change(connection: sqlite3.Connection) -> bool:
+            bury(connection, scope, key(SourceKind.GOAL_REFLECTION, reflection_id), now_us)
+            if connection.execute(_SQL["remove"], values).rowcount == 0:
+                return False
+            connection.execute(_SQL["delete_words"], values)
+            for left in _reflections(connection.execute(_SQL["of_goal"], values).fetchall()):
+                words = json_of(words_of(left.objective))
+                connection.execute(_SQL["name_words"], {**values, "words": words, "created_us": left.created_us})
+            return True
 
         return await self._database.write(change)
 

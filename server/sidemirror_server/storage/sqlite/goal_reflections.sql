@@ -68,6 +68,11 @@ LIMIT :limit
 DELETE FROM goal_reflections
 WHERE tenant_id = :tenant_id AND project_id = :project_id AND goal_id = :goal_id
 
+-- name: remove
+-- Removes one reflection of a goal.
+DELETE FROM goal_reflections
+WHERE tenant_id = :tenant_id AND project_id = :project_id AND goal_id = :goal_id AND reflection_id = :reflection_id
+
 -- name: delete_words
 -- Removes the words of a goal from the index.
 DELETE FROM goal_words

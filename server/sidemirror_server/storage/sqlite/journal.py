@@ -39,6 +39,10 @@ class SqliteJournal(SqliteTurnLog):
         values = {**columns_of(scope), "topic": topic, "group_id": group}
         return await self._database.write(lambda connection: connection.execute(_SQL["remove"], values).rowcount)
 
+    async def drop(self, scope: Scope, topic: str, key: str) -> bool:
+        values = {**columns_of(scope), "topic": topic, "key": key}
+        return await self._database.write(lambda connection: connection.execute(_SQL["drop"], values).rowcount) > 0
+
     async def gone_up_to(self, scope: Scope, topic: str) -> int:
         values = {**columns_of(scope), "topic": topic}
         row = self._database.read(lambda connection: connection.execute(_SQL["gone_up_to"], values).fetchone())

@@ -37,3 +37,8 @@ WHERE tenant_id = :tenant_id AND project_id = :project_id AND topic = :topic || 
 -- Removes the notes of a group.
 DELETE FROM log_entries
 WHERE tenant_id = :tenant_id AND project_id = :project_id AND topic = :topic AND group_id = :group_id
+
+-- name: drop
+-- Removes the note of a key.
+DELETE FROM log_entries
+WHERE tenant_id = :tenant_id AND project_id = :project_id AND topic = :topic AND key = :key

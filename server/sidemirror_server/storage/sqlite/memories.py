@@ -2,6 +2,7 @@
 
 import sqlite3
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,6 +22,7 @@ from sidemirror_server.memory.record import (
     known_by,
     memory_in,
     revised,
+    sources_of,
     strengthened,
 )
 from sidemirror_server.memory.store import LESSON_KEPT_US, MemoryKey
@@ -28,6 +30,8 @@ from sidemirror_server.storage.sql import columns_of, json_of, load_statements
 from sidemirror_server.storage.sqlite.database import SqliteDatabase
 from sidemirror_server.storage.sqlite.memory_graph import add_links, keep_links
 from sidemirror_server.storage.sqlite.memory_rows import New, add_new, new_row, texts_of, values_of
+from sidemirror_server.storage.sqlite.sources import note_sources, refuse_erased
+from sidemirror_server.trace.sources import SourceKind, key
 from sidemirror_server.vocabulary.errors import NotFound, WrongState
 from sidemirror_server.vocabulary.scope import Scope
 
@@ -107,15 +111,7 @@ class SqliteMemories:
         await self._database.write(change)
 
     async def put(self, scope: Scope, kept: MemoryHistory) -> bool:
-        def change(connection: sqlite3.Connection) -> bool:
-            if not _add(connection, scope, kept.memory):
-                return False
-            keep_links(connection, scope, kept.memory, kept.links)
-            for earlier in kept.earlier:
-                _keep_version(connection, scope, earlier)
-            return True
-
-        return await self._database.write(change)
+        return await self._database.write(partial(put, scope=scope, kept=kept))
 
     async def report(self, scope: Scope, outcome: TaskOutcome) -> None:
         values = {**columns_of(scope), **msgspec.structs.asdict(outcome)}
@@ -125,6 +121,16 @@ class SqliteMemories:
         wanted = {**columns_of(scope), "receipt_id": receipt_id}
         row = self._database.read(lambda connection: connection.execute(_SQL["outcome"], wanted).fetchone())
         return None if row is None else TaskOutcome(*row)
+
+
+def put(connection: sqlite3.Connection, scope: Scope, kept: MemoryHistory) -> bool:
+    """Stores a memory as it is, with its earlier versions and its links; returns whether its id was free."""
+    if not _add(connection, scope, kept.memory):
+        return False
+    keep_links(connection, scope, kept.memory, kept.links)
+    for earlier in kept.earlier:
+        _keep_version(connection, scope, earlier)
+    return True
 
 
 def remove(connection: sqlite3.Connection, scope: Scope, memory_id: str) -> bool:
@@ -164,6 +170,9 @@ def _keys_of(row: New) -> set[tuple[str, str]]:
 
 def _learn_together(connection: sqlite3.Connection, writes: Sequence[_Write]) -> list[Learned]:
     """Learns the lessons of a batch: the new ones with shared statements, then the others one by one."""
+    for write in writes:
+        for row in write.new:
+            refuse_erased(connection, write.scope, sources_of(row.memory), write.now_us)
     came_to: dict[int, Learned] = {}
     new: list[_Write] = []
     for place, is_new in enumerate(_which_are_new(connection, writes)):
@@ -295,6 +304,8 @@ def _replace(connection: sqlite3.Connection, scope: Scope, known: MemoryRecord, 
     """Replaces a memory. The earlier state is kept if its version number differs."""
     values = values_of(scope, now)
     connection.execute(_SQL["replace"], values)
+    if now.taught_by != known.taught_by:
+        note_sources(connection, scope, key(SourceKind.MEMORY, now.memory_id), sources_of(now))
     if now.version == known.version:
         return
     _keep_version(connection, scope, known)

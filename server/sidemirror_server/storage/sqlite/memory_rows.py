@@ -10,8 +10,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from sidemirror_server.memory.kin.links import links_of
-from sidemirror_server.memory.record import LAYER, SOURCE, MemoryRecord, NewLink, known_by, memory_body
+from sidemirror_server.memory.record import LAYER, SOURCE, MemoryRecord, NewLink, known_by, memory_body, sources_of
 from sidemirror_server.storage.sql import columns_of, json_of, load_statements
+from sidemirror_server.storage.sqlite.sources import note_sources
+from sidemirror_server.trace.sources import SourceKind, key
 from sidemirror_server.vocabulary.scope import Scope
 from sidemirror_server.vocabulary.terms import terms_of
 
@@ -58,6 +60,8 @@ def add_new(connection: sqlite3.Connection, rows: Sequence[New]) -> str:
     connection.executemany(_SQL["add_facts"], facts)
     connection.executemany(_SQL["add_label"], labels)
     connection.executemany(_SQL["know"], keys)
+    for row in rows:
+        note_sources(connection, row.scope, key(SourceKind.MEMORY, row.memory.memory_id), sources_of(row.memory))
     # Must be the last statement, see `add_words`.
     connection.executemany(_SQL["add_words"], words)
     return ""

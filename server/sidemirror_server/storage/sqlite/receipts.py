@@ -8,7 +8,18 @@ from typing import Any
 from sidemirror_server.storage.sql import columns_of, load_statements
 from sidemirror_server.storage.sqlite.database import SqliteDatabase
 from sidemirror_server.storage.sqlite.served import fetch_served
-from sidemirror_server.trace.receipts import FIRST_RECEIPT, Receipt, ReceiptKey, ReceiptKind, receipt_body, receipt_of
+from sidemirror_server.storage.sqlite.sources import note_sources
+from sidemirror_server.trace.receipts import (
+    FIRST_RECEIPT,
+    Receipt,
+    ReceiptKey,
+    ReceiptKind,
+    receipt_body,
+    receipt_of,
+    shown_sources,
+)
+from sidemirror_server.trace.sources import SourceKind
+from sidemirror_server.trace.sources import key as source_key
 from sidemirror_server.vocabulary.scope import Scope, Serves
 
 _SQL = load_statements(Path(__file__).with_name("receipts.sql"))
@@ -31,11 +42,13 @@ class SqliteReceipts:
             "goal_id": receipt.goal_id,
             "body": receipt_body(receipt),
         }
+        own = source_key(SourceKind.SHOWN, receipt.receipt_id)
         items = [{**key, "text_hash": item.text_hash} for item in receipt.items]
 
         def change(connection: sqlite3.Connection) -> Receipt:
             if connection.execute(_SQL["issue"], values).rowcount:
                 connection.executemany(_SQL["show"], items)
+                note_sources(connection, scope, own, shown_sources(receipt))
             return receipt_of(*connection.execute(_SQL["get"], key).fetchone())
 
         return await self._database.write(change)

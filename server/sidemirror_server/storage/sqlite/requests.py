@@ -8,7 +8,9 @@ from typing import Any
 from sidemirror_server.storage.sql import columns_of, load_statements
 from sidemirror_server.storage.sqlite.database import SqliteDatabase
 from sidemirror_server.storage.sqlite.served import remove_served
+from sidemirror_server.storage.sqlite.sources import note_sources
 from sidemirror_server.trace.requests import Answered
+from sidemirror_server.trace.sources import request_key
 from sidemirror_server.vocabulary.ids import RequestId
 from sidemirror_server.vocabulary.scope import Scope, Serves
 
@@ -27,7 +29,14 @@ class SqliteRequests:
         return None if row is None else Answered(*row)
 
     async def remember(
-        self, scope: Scope, method: str, request_id: RequestId, answered: Answered, now_us: int, expires_us: int
+        self,
+        scope: Scope,
+        method: str,
+        request_id: RequestId,
+        answered: Answered,
+        now_us: int,
+        expires_us: int,
+        sources: tuple[str, ...] = (),
     ) -> Answered:
         values = {
             **_key(scope, method, request_id),
@@ -38,7 +47,8 @@ class SqliteRequests:
         }
 
         def change(connection: sqlite3.Connection) -> Answered:
-            connection.execute(_SQL["remember"], values)
+            if connection.execute(_SQL["remember"], values).rowcount:
+                note_sources(connection, scope, request_key(method, request_id), sources)
             return Answered(*connection.execute(_SQL["kept"], values).fetchone())
 
         return await self._database.write(change)

@@ -10,7 +10,7 @@ import os
 import shutil
 import sqlite3
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import msgspec
@@ -27,15 +27,24 @@ _WAL, _INDEX = "-wal", "-shm"
 
 
 class Restored(msgspec.Struct, frozen=True):
-    """A restored store. `replaced`: the file that has the store from before, None if there was none."""
+    """A restored store. `replaced`: the file that has the store from before, None if there was none. `erased`: how many
+    records were erased in it again."""
 
     folder: Path
     holds: StoreFile
     replaced: Path | None
+    erased: int
 
 
-def restore(folder: Path, file: Path, now_us: int, *, replace: bool) -> Restored:
+def _nothing(_: Path) -> int:
+    return 0
+
+
+def restore(
+    folder: Path, file: Path, now_us: int, *, replace: bool, erase_again: Callable[[Path], int] = _nothing
+) -> Restored:
     """Makes the backup `file` the store in `folder`. `replace`: a store that is there is kept beside it, else refused.
+    `erase_again` gets the folder in which the store is made ready, and erases there what was erased since the backup.
 
     Raises StoreRefused, and the store is as it was: a sidecar or a backup uses the folder, there is a store, or the
     file cannot be used (no store, damaged, newer than this server, or others may write it).
@@ -51,11 +60,12 @@ def restore(folder: Path, file: Path, now_us: int, *, replace: bool) -> Restored
                 made = stage / FILE_NAME
                 _copy(file, made)
                 holds = examine_copy(made, file)
+                erased = erase_again(stage)
                 replaced = _keep_beside(folder, now_us) if old else None
                 give_to_owner(folder, made)
                 made.rename(folder / FILE_NAME)
                 sync_folder(folder)
-    return Restored(folder, holds, replaced)
+    return Restored(folder, holds, replaced, erased)
 
 
 def _parts(folder: Path) -> list[Path]:

@@ -16,7 +16,12 @@ SELECT session_id, body, created_us, updated_us,
         FROM turns INDEXED BY turns_counted
         WHERE tenant_id = :tenant_id AND project_id = :project_id AND session_id = :session_id
         ORDER BY turn_count DESC, started_us DESC, turn_id DESC
-        LIMIT 1)
+        LIMIT 1),
+       (SELECT json_group_array(substr(source, 9))
+        FROM sources INDEXED BY sources_of
+        WHERE sources.tenant_id = :tenant_id AND sources.project_id = :project_id
+              AND sources.record = 'session:' || sessions.session_id
+              AND sources.source >= 'subject:' AND sources.source < 'subject;')
 FROM sessions
 WHERE tenant_id = :tenant_id AND project_id = :project_id AND session_id = :session_id
 
@@ -30,7 +35,12 @@ SELECT session_id, body, created_us, updated_us,
         FROM turns INDEXED BY turns_counted
         WHERE tenant_id = :tenant_id AND project_id = :project_id AND turns.session_id = sessions.session_id
         ORDER BY turn_count DESC, started_us DESC, turn_id DESC
-        LIMIT 1)
+        LIMIT 1),
+       (SELECT json_group_array(substr(source, 9))
+        FROM sources INDEXED BY sources_of
+        WHERE sources.tenant_id = :tenant_id AND sources.project_id = :project_id
+              AND sources.record = 'session:' || sessions.session_id
+              AND sources.source >= 'subject:' AND sources.source < 'subject;')
 FROM sessions
 WHERE tenant_id = :tenant_id AND project_id = :project_id AND (created_us, session_id) < (:created_us, :session_id)
 ORDER BY created_us DESC, session_id DESC

@@ -12,6 +12,8 @@ from msgspec.structs import asdict
 from sidemirror_server.storage.sql import columns_of, json_of, load_statements
 from sidemirror_server.storage.sqlite.database import SqliteDatabase
 from sidemirror_server.storage.sqlite.served import fetch_served, remove_served
+from sidemirror_server.storage.sqlite.sources import note_sources
+from sidemirror_server.trace.sources import SourceKind, key
 from sidemirror_server.vocabulary.ids import JobId
 from sidemirror_server.vocabulary.scope import Scope, Serves
 from sidemirror_server.work.queue import (
@@ -151,7 +153,7 @@ class SqliteWork:
 
 def put_job(connection: sqlite3.Connection, scope: Scope, job: NewJob, now_us: int) -> Job:
     """`Work.put` within the caller's transaction. The caller sets `arrived` when the transaction is durable."""
-    connection.execute(
+    is_new = connection.execute(
         _SQL["put"],
         {
             **_key(scope, job.job_id),
@@ -161,7 +163,9 @@ def put_job(connection: sqlite3.Connection, scope: Scope, job: NewJob, now_us: i
             "run_at_us": now_us if job.run_at_us is None else job.run_at_us,
             "now_us": now_us,
         },
-    )
+    ).rowcount
+    if is_new:
+        note_sources(connection, scope, key(SourceKind.GOAL_REPORT, job.job_id), job.sources)
     return same_job(job, _get(connection, scope, job.job_id))
 
 

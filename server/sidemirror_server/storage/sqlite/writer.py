@@ -80,6 +80,7 @@ class GroupWriter:
         self._is_backed_up = is_backed_up
         self._loop = asyncio.get_running_loop()
         self._waiting: deque[WriteCall] = deque()
+        self._between: deque[tuple[Callable[[], None], asyncio.Future[None]]] = deque()
         self._busy = False  # a group is running or scheduled, and owns the connection
         self.has_failed = False  # whether the last group failed
         self._closed: asyncio.Future[None] | None = None
@@ -96,6 +97,16 @@ class GroupWriter:
     def submit_alike(self, alike: Alike) -> asyncio.Future[Any]:
         """Like `submit`, for a change that shares its statements with others of its kind in the group."""
         return self._queue(WriteCall(alike.alone, self._loop.create_future(), long=False, alike=alike))
+
+    def submit_between(self, step: Callable[[], None]) -> asyncio.Future[None]:
+        """Runs `step` on the writer's thread between two groups, while no transaction is open, and then empties the
+        WAL. Its future resolves when both are done."""
+        answer = self._loop.create_future()
+        self._between.append((step, answer))
+        if not self._busy:
+            self._busy = True
+            self._loop.call_soon(self._next_group)
+        return answer
 
     def _queue(self, call: WriteCall) -> asyncio.Future[Any]:
         if self._closed is not None:
@@ -119,6 +130,10 @@ class GroupWriter:
     # --- on the loop -------------------------------------------------------------------------------------------------
 
     def _next_group(self) -> None:
+        if self._between:
+            step, answer = self._between.popleft()
+            self._hand_over(partial(self._run_between, step), partial(self._told, answer), partial(self._told, answer))
+            return
         if not self._waiting:
             if self._closed is None:
                 self._busy = False
@@ -213,6 +228,15 @@ class GroupWriter:
                 call.answer.set_exception(_failure(cause))
         self._hand_over(partial(_discard, broken), lambda _: self._next_group(), lambda _: self._next_group())
 
+    def _told(self, answer: asyncio.Future[None], failure: BaseException | None) -> None:
+        """Resolves the future of a step between two groups."""
+        if not answer.done():
+            if failure is None:
+                answer.set_result(None)
+            else:
+                answer.set_exception(_failure(failure))
+        self._loop.call_soon(self._next_group)
+
     def _wal_emptied(self, left_bytes: int) -> None:
         """If a reader kept part of the WAL, the next attempt comes when the WAL has grown by a quarter of the limit."""
         self._empty_wal_at_bytes = left_bytes + self._wal_limit_bytes // 4 if left_bytes else self._wal_limit_bytes
@@ -266,6 +290,12 @@ class GroupWriter:
             outcomes = [run_in_savepoint(connection, call) for call in calls]
             connection.execute("COMMIT")
         return outcomes
+
+    def _run_between(self, step: Callable[[], None]) -> None:
+        step()
+        if self._connection is None:
+            self._connection = self._connect()
+        self._empty_wal()
 
     def _empty_wal(self) -> int:
         """Copies the whole WAL into the database and truncates it. Returns the WAL's size in bytes afterwards."""

@@ -149,6 +149,8 @@ def _claims_in(text: str) -> Iterator[Claim]:
         if verb in _WRITES and not _THING.search(things):
             continue
         end = _end(text, match.end())
+        if _NONE.search(text[:end]):
+            continue
         quote = text[match.start() if own else 0 : end].strip(" ,.;:-*✅")
         yield Claim(quote, *_ACTIONS[verb], own)
 
@@ -181,12 +183,12 @@ def could_do(call: Call, claim: Claim) -> bool:
     if claim.verb in _WRITES and call.name_words & set(words_of(claim.quote)):
         return True
     words = call.words | frozenset(map(stem, re.findall(r"[A-Za-z]{2,20}", call.arguments[:2_000])))
-    if is_generic(call):
+    if _is_generic(call):
         return not call.arguments or bool(claim.does & words)
     return False
 
 
-def is_generic(call: Call) -> bool:
+def _is_generic(call: Call) -> bool:
     """Whether a call may do anything, by its name or because it runs a command."""
     return bool(call.name_words & _GENERIC_STEMS) or not call.name or call.command != ""
 
@@ -198,6 +200,7 @@ _UNSURE = re.compile(
     r"like|please|how|whether|that (?:was|were)|which (?:was|were)|previously|earlier|already been)\b|n['’]t\b",
     re.IGNORECASE,
 )
+_NONE = re.compile(r"\b(?:no|none|nothing|nobody|neither|nor)\b", re.IGNORECASE)
 
 
 def _own_before(text: str, end: int) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from sidemirror_server.models.adapters.rules.pointing.dates import days
+from sidemirror_server.models.adapters.rules.pointing.days import days
 from sidemirror_server.models.adapters.rules.pointing.point import Point
 from sidemirror_server.models.adapters.rules.pointing.reading import Reading, is_unreal
 from sidemirror_server.models.adapters.rules.pointing.record import Call

@@ -1,26 +1,20 @@
 """An answer beside its record, read once: what mechanisms share."""
 
 import re
-from collections.abc import Iterable
 from functools import cached_property
 
-from sidemirror_server.models.adapters.rules.pointing.record import Call, Field, Item, Record, jsons_in
+from sidemirror_server.models.adapters.rules.pointing.record import Field, Item, Record
 from sidemirror_server.models.adapters.rules.pointing.texts import (
     Number,
     Sentence,
-    name_words,
     numbers,
     same,
     sentences,
-    stem,
-    stem_set,
-    words_of,
 )
 from sidemirror_server.models.evidence import Evidence
 
 # In code points. What stands before a claim and may name what it is about.
 _ABOUT_CHARS = 300
-_BEFORE, _AFTER = 9, 5
 # Of an answer this much is read, and so many of its sentences: a rule looks at each sentence beside each field.
 _READ_CHARS, _MOST_SENTENCES = 16_000, 60
 # What makes a sentence say something else than that it is so. Chosen here.
@@ -38,35 +32,6 @@ _ABOUT = re.compile(
     r"than|under|below|above|between|within|or so|some|\d to|than|every|ending in|ending with|ext\.?|"
     r"extension|#|~|≈|≥|≤|>|<|[-–—])[ \t]*$",
     re.IGNORECASE,
-)
-# Words that name the same in keys and in speech. Chosen here, by hand.
-_ALIKE_TEXT = (
-    "price cost fare|fee charge|total sum overall altogether grand|quantity qty count|percent pct percentage "
-    "rate|average avg mean|maximum max peak highest|minimum min lowest|temperature temp|duration took elapsed time "
-    "runtime last|memory mem ram|number num count|size large big|length long|weight weigh|height high "
-    "tall|distance far|"
-    "age old year|refund refunded|balanc|stock inventory available left remain|user customer member|error "
-    "err failure|change increase decrease rise rose grew grow growth drop fall fell difference|reach contact "
-    "call phone email|peak highest warmest hottest coldest largest"
-)
-_ALIKE: dict[str, frozenset[str]] = {}
-for _group in _ALIKE_TEXT.split("|"):
-    _stems = frozenset(stem(word) for word in _group.split())
-    for _word in _stems:
-        _ALIKE[_word] = _ALIKE.get(_word, frozenset()) | _stems
-# Parts of a key that say the unit or the form of its value, and nothing about what it is.
-_FORM_TEXT = (
-    "usd eur gbp dollar euro ms sec second minute min hour day byte kb mb gb mib gib kg km cm mm percent "
-    "pct value number "
-    "num amount iso utc at on raw formatted int float per unit in total count"
-)
-_FORM = frozenset(stem(word) for word in _FORM_TEXT.split())
-
-
-# Keys of arguments that say what thing a call is about.
-_THINGS = stem_set(
-    "line email user name path file item number host to recipient sku order address ticket phone "
-    "server service table url link"
 )
 
 
@@ -94,11 +59,6 @@ class Reading:
     def requested(self) -> frozenset[float]:
         """Every number that the request has."""
         return frozenset(number.value for number in numbers(self.record.request, spelled=True))
-
-    @cached_property
-    def quantities(self) -> frozenset[float]:
-        """Every quantity on record, those within identifiers and dates left out."""
-        return frozenset(number.value for number in numbers(self.record.text, spelled=True))
 
     def quote_of(self, value: float) -> str:
         """The record's words for a number: its field, else its line; empty if it is not there."""
@@ -151,11 +111,6 @@ class Reading:
                 by_key[place] = by_key.get(place, 0.0) + field.value
         return list(by_key.values())
 
-    def context(self, sentence: Sentence, start: int, end: int) -> list[str]:
-        """The stems near a place of a sentence: those before it, and those after."""
-        before = words_of(sentence.text[:start])[-_BEFORE:]
-        return [*before, *words_of(sentence.text[end:])[:_AFTER]]
-
     def about(self, sentence: Sentence, fields: list[Field]) -> list[Field]:
         """Those of the fields whose item the sentence names; else those whose item is named shortly before; else all.
         A name counts only if not all of the fields' items have it."""
@@ -184,15 +139,6 @@ def _has(item: Item | None, name: str) -> bool:
     return False
 
 
-def is_named_by(field: Field, context: Iterable[str]) -> bool:
-    """Whether a field's name, without its unit, stands among these stems; one word that means the same will do."""
-    wanted = [word for word in field.name if word not in _FORM] or list(field.name)
-    if not wanted or set(wanted) <= _FORM:
-        wanted = [*wanted, *(field.item.path[-1:] and words_of(field.item.path[-1].replace("_", " ")))]
-    near = set(context)
-    return bool(wanted) and all(_ALIKE.get(word, frozenset({word})) & near for word in wanted)
-
-
 def is_hedged(sentence: Sentence, start: int) -> bool:
     """Whether what stands at this place of the sentence is rounded, a bound, a part of a range, or a condition."""
     return _ABOUT.search(sentence.text[:start]) is not None
@@ -206,23 +152,3 @@ def is_unreal(text: str) -> bool:
 def is_denied(text: str) -> bool:
     """Whether a text denies something."""
     return _NOT.search(text) is not None
-
-
-def is_alike(word: str, among: frozenset[str]) -> bool:
-    """Whether a stem, or one that means the same, is among these."""
-    return bool(_ALIKE.get(word, frozenset({word})) & among) or any(
-        len(word) > 3 and len(other) > 3 and (word[:5] == other[:5] or word == other[:4] or other == word[:4])
-        for other in among
-    )
-
-
-def thing_of(call: Call) -> str:
-    """The thing that a call is about, of its arguments; empty if that is not clear."""
-    data = next((part for part in jsons_in(call.arguments) if isinstance(part, dict)), None)
-    if data is None:
-        return ""
-    return " ".join(
-        str(value)
-        for key, value in data.items()
-        if (key == "id" or set(name_words(key)) & _THINGS) and isinstance(value, str | int)
-    )

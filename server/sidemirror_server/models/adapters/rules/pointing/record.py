@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import Any
 
-from sidemirror_server.models.adapters.rules.pointing.texts import name_words, words_of
+from sidemirror_server.models.adapters.rules.pointing.texts import name_words
 from sidemirror_server.models.evidence import Evidence, EvidenceStep
 
 # Only this much of a result is read, and of all results together: longer ones are documents. In code points.
@@ -96,7 +96,6 @@ class Item:
     def __init__(self, path: tuple[str, ...], call: Call, parent: "Item | None", *, listed: bool = False) -> None:
         self.path, self.call, self.parent, self.listed = path, call, parent, listed
         self.fields: list[Field] = []
-        self.lists: dict[str, list[Any]] = {}
 
     @cached_property
     def names(self) -> frozenset[str]:
@@ -141,14 +140,6 @@ class Record:
     @cached_property
     def folded(self) -> str:
         return self.text.casefold()
-
-    @cached_property
-    def words(self) -> frozenset[str]:
-        return frozenset(words_of(self.text))
-
-    @cached_property
-    def request_words(self) -> frozenset[str]:
-        return frozenset(words_of(self.request))
 
     @cached_property
     def numbers(self) -> frozenset[float]:
@@ -227,8 +218,6 @@ def _walk(
         items.append(item)
         for key, value in data.items():
             if isinstance(value, dict | list):
-                if isinstance(value, list):
-                    item.lists[key] = value
                 _walk(value, (*path, key), call, item, items)
             else:
                 scalar = float(value) if isinstance(value, int) and not isinstance(value, bool) else value
@@ -236,7 +225,6 @@ def _walk(
     elif isinstance(data, list):
         if parent is None:
             parent = Item(path, call, None)
-            parent.lists[""] = data
             items.append(parent)
         for value in data:
             _walk(value, path, call, parent, items, listed=True)

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 
 from sidemirror_server.models.adapters.rules.arithmetic import worked_out
-from sidemirror_server.models.adapters.rules.pointing.dates import days
+from sidemirror_server.models.adapters.rules.pointing.days import days
 from sidemirror_server.models.adapters.rules.pointing.point import Point
 from sidemirror_server.models.adapters.rules.pointing.reading import Reading
 from sidemirror_server.models.adapters.rules.pointing.texts import (

@@ -101,11 +101,6 @@ def word_set(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-def stem_set(text: str) -> frozenset[str]:
-    """Their stems."""
-    return frozenset(map(stem, text.split()))
-
-
 def words_of(text: str) -> list[str]:
     """The stems of a text's words without stop words, in its order."""
     return [stem(word) for word in _WORD.findall(text) if not word.isdigit() and word.casefold() not in STOP]

@@ -1,0 +1,102 @@
+"""`sidemirror erase`: removes a turn, a session or a subject from a running sidecar's stores, and lists tombstones."""
+
+import argparse
+import datetime
+import json
+import sys
+from collections.abc import Iterable, Iterator
+
+import grpc
+
+from sidemirror.v1 import sidecar_pb2 as pb
+from sidemirror.v1 import sidecar_pb2_grpc as pb_grpc
+from sidemirror_server.operations.shown import plain
+from sidemirror_server.operations.target import EXIT_FAILED, asked, scope_of
+from sidemirror_server.trace.erasure import Tombstone
+from sidemirror_server.trace.sources import SourceKind
+from sidemirror_server.vocabulary.scope import Scope
+
+_TIMEOUT_S = 5.0
+# How long the command waits for the end of an erasure, which goes on without it.
+_ERASE_S = 600.0
+_PAGE = 1_000
+
+
+def erase(options: argparse.Namespace) -> int:
+    """Erases what the options name, or lists tombstones; returns the exit code."""
+    run = _list if options.list else _erase
+    if not (options.list or options.yes or _is_meant(options)):
+        print("sidemirror: nothing was erased", file=sys.stderr)
+        return EXIT_FAILED
+    return asked(options.address, lambda channel: run(pb_grpc.SidecarServiceStub(channel), options))
+
+
+def _is_meant(options: argparse.Namespace) -> bool:
+    """Whether whoever runs the command confirms it. Without a terminal nobody can."""
+    if not sys.stdin.isatty():
+        print("sidemirror: --yes: without a terminal nobody can be asked", file=sys.stderr)
+        return False
+    what, name = next(iter(_target(options).items()))
+    told = f"Erase the {what.removesuffix('_id')} {plain(name)}, with all that came of it? It cannot be undone."
+    return input(f"{told} [y/N] ").strip().lower() in ("y", "yes")
+
+
+def _target(options: argparse.Namespace) -> dict[str, str]:
+    named = {"turn_id": options.turn, "session_id": options.session, "subject_id": options.subject}
+    return {field: value for field, value in named.items() if value}
+
+
+def _erase(stub: pb_grpc.SidecarServiceStub, options: argparse.Namespace) -> int:
+    try:
+        made = stub.Erase(pb.EraseRequest(**_target(options), **scope_of(options)), timeout=_ERASE_S)
+    except grpc.RpcError as error:
+        if error.code() is not grpc.StatusCode.DEADLINE_EXCEEDED:
+            raise
+        print("sidemirror: the erasure goes on; the same command again waits for its end", file=sys.stderr)
+        return EXIT_FAILED
+    counts = dict(sorted(made.counts.items()))
+    if options.json:
+        print(json.dumps({"counts": counts, "erase_time": made.erase_time.ToJsonString()}, indent=2))
+    elif not counts:
+        print("Nothing was stored. A tombstone is left.")
+    else:
+        told = ", ".join(f"{name.replace('_', ' ')} {count:,}" for name, count in counts.items())
+        print(f"Erased: {told}.")
+    return 0
+
+
+def _list(stub: pb_grpc.SidecarServiceStub, options: argparse.Namespace) -> int:
+    info = stub.GetServerInfo(pb.GetServerInfoRequest(**scope_of(options)), timeout=_TIMEOUT_S)
+    scope = {"tenant_id": options.tenant_id or info.tenant_id, "project_id": options.project_id or info.project_id}
+    for one in _tombstones(stub, options):
+        told = {"kind": one.kind, "digest": one.digest, "erase_time": one.erase_time.ToJsonString()}
+        print(json.dumps({**scope, **told}))
+    return 0
+
+
+def _tombstones(stub: pb_grpc.SidecarServiceStub, options: argparse.Namespace) -> Iterator[pb.Tombstone]:
+    token = ""
+    while True:
+        request = pb.ListTombstonesRequest(page_size=_PAGE, page_token=token, **scope_of(options))
+        page = stub.ListTombstones(request, timeout=_TIMEOUT_S)
+        yield from page.tombstones
+        token = page.next_page_token
+        if not token:
+            return
+
+
+def buried_in(lines: Iterable[str]) -> tuple[tuple[Scope, Tombstone], ...]:
+    """The tombstones of lines that `sidemirror erase --list` printed, for `sidemirror restore --erased`. Raises
+    ValueError with the number of the first line that is none."""
+    found: list[tuple[Scope, Tombstone]] = []
+    for number, line in enumerate(lines, start=1):
+        try:
+            told = json.loads(line)
+            erased = datetime.datetime.fromisoformat(told["erase_time"])
+            tombstone = Tombstone(
+                SourceKind(told["kind"]), bytes.fromhex(told["digest"]), round(erased.timestamp() * 1e6)
+            )
+            found.append((Scope(told["tenant_id"], told["project_id"]), tombstone))
+        except (ValueError, KeyError, TypeError) as error:
+            raise ValueError(f"line {number} is no tombstone of `sidemirror erase --list`") from error
+    return tuple(found)

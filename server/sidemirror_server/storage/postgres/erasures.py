@@ -1,0 +1,240 @@
+"""Erasure in Postgres. Each step is one transaction; those of a scope take turns with the appends to its log."""
+
+import json
+from collections import Counter
+from collections.abc import Collection, Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from sidemirror_server.goals.report import reflection_id_of, report_in
+from sidemirror_server.memory.record import MemoryHistory, memory_in, sources_of, without
+from sidemirror_server.storage.erasure import RULES, begins_with_state, without_carried, without_lessons
+from sidemirror_server.storage.postgres.database import PostgresDatabase, Transaction
+from sidemirror_server.storage.postgres.memories import put, remove
+from sidemirror_server.storage.postgres.sources import bury, erased, keep_tombstones
+from sidemirror_server.storage.postgres.turn_log import turn_of
+from sidemirror_server.storage.sql import ids_of, load_statements
+from sidemirror_server.trace.erasure import NAMED, Erasure, Tombstone, is_erased
+from sidemirror_server.trace.receipts import item_key, receipt_body, receipt_of
+from sidemirror_server.trace.sources import SourceKind, key, parsed, published_key
+from sidemirror_server.vocabulary.scope import Scope
+
+_SQL = load_statements(Path(__file__).with_name("erasures.sql"))
+# Statements that take the record's key, not its id.
+_BY_KEY = frozenset(("derived", "forget_sources"))
+# Statements that take only the scope.
+_OF_SCOPE = frozenset(("forget_dream_jobs",))
+# The most seconds of one step. Chosen here: a turn may have 10,000 entries of some KiB.
+_STEP_S = 30.0
+
+
+class PostgresErasures:
+    """The port `Erasures` on the shared store. Removed rows stay in the files of the database until VACUUM, which is
+    the owner's or autovacuum's (docs/operations.md)."""
+
+    def __init__(self, database: PostgresDatabase) -> None:
+        self._database = database
+
+    async def begin(self, scope: Scope, erasure_id: str, names: Collection[str], now_us: int) -> Erasure:
+        at = (*ids_of(scope), erasure_id)
+        async with self._database.transaction(scope) as transaction:
+            if await transaction.change(_SQL["begin"], *at, now_us):
+                await transaction.change(_SQL["add"], *at, list(names))
+                await bury(transaction, scope, [name for name in names if parsed(name)[0] in NAMED], now_us)
+            (row,) = await transaction.fetch(_SQL["get"], *at)
+        return _erasure(row)
+
+    async def get(self, scope: Scope, erasure_id: str) -> Erasure | None:
+        async with self._database.transaction(scope, reads_only=True) as transaction:
+            row = await transaction.first(_SQL["get"], *ids_of(scope), erasure_id)
+        return None if row is None else _erasure(row)
+
+    async def left(self, scope: Scope, erasure_id: str, limit: int) -> tuple[str, ...]:
+        async with self._database.transaction(scope, reads_only=True) as transaction:
+            rows = await transaction.fetch(_SQL["left"], *ids_of(scope), erasure_id, limit)
+        return tuple(name for (name,) in rows)
+
+    async def remove(self, scope: Scope, erasure_id: str, name: str, now_us: int) -> None:
+        at = (*ids_of(scope), erasure_id)
+        async with self._database.transaction(scope, in_turn=turn_of(scope), within_s=_STEP_S) as transaction:
+            step = _Step(transaction, scope, now_us)
+            await step.remove(name)
+            await transaction.change(_SQL["add"], *at, step.found)
+            await transaction.change(_SQL["take"], *at, name)
+            if step.counts:
+                (row,) = await transaction.fetch(_SQL["get"], *at)
+                counts = Counter(_erasure(row).counts) + step.counts
+                await transaction.change(_SQL["count"], *at, json.dumps(counts, sort_keys=True))
+
+    async def again(self, scope: Scope, erasure_id: str) -> bool:
+        at = (*ids_of(scope), erasure_id)
+        async with self._database.transaction(scope) as transaction:
+            if await transaction.change(_SQL["mark_again"], *at) == 0:
+                return False
+            await transaction.change(_SQL["put_back"], *at)
+        return True
+
+    async def finish(self, scope: Scope, erasure_id: str, now_us: int) -> None:
+        at = (*ids_of(scope), erasure_id)
+        async with self._database.transaction(scope) as transaction:
+            await transaction.change(_SQL["forget_records"], *at)
+            await transaction.change(_SQL["finish"], *at, now_us)
+
+    async def erased(self, scope: Scope, names: Collection[str]) -> Mapping[str, int]:
+        async with self._database.transaction(scope, reads_only=True) as transaction:
+            return await erased(transaction, scope, names)
+
+    async def tombstones(self, scope: Scope, after: Tombstone | None, limit: int) -> tuple[Tombstone, ...]:
+        place = ("", b"") if after is None else (after.kind.value, after.digest)
+        async with self._database.transaction(scope, reads_only=True) as transaction:
+            rows = await transaction.fetch(_SQL["tombstones"], *ids_of(scope), *place, limit)
+        return tuple(Tombstone(SourceKind(row[0]), *row[1:]) for row in rows)
+
+    async def put_tombstones(self, scope: Scope, tombstones: Collection[Tombstone]) -> None:
+        async with self._database.transaction(scope) as transaction:
+            await keep_tombstones(transaction, scope, tombstones)
+
+    async def survivors(self, scope: Scope, limit: int) -> tuple[str, ...]:
+        place = ids_of(scope)
+        async with self._database.transaction(scope, reads_only=True, within_s=_STEP_S) as transaction:
+            stored: dict[str, int] = dict([tuple(row) for row in await transaction.fetch(_SQL["stored"], *place)])
+            times = await erased(transaction, scope, stored)
+            found = dict.fromkeys(name for name, at_us in stored.items() if is_erased(times.get(name), name, at_us))
+            subjects = [row[0] for row in await transaction.fetch(_SQL["stored_subjects"], *place)]
+            for subject, before_us in (await erased(transaction, scope, subjects)).items():
+                for (name,) in await transaction.fetch(_SQL["derived"], *place, subject):
+                    if name in stored and is_erased(before_us, subject, stored[name]):
+                        found[name] = None
+        return tuple(found)[:limit]
+
+    async def tidy(self) -> None:
+        pass
+
+
+class _Step:
+    """Removes one record within a transaction. `found`: keys of records to remove next. `counts`: removed rows."""
+
+    def __init__(self, transaction: Transaction, scope: Scope, now_us: int) -> None:
+        self._transaction = transaction
+        self._scope = scope
+        self._place = ids_of(scope)
+        self._now_us = now_us
+        self.found: list[str] = []
+        self.counts: Counter[str] = Counter()
+
+    async def remove(self, name: str) -> None:
+        kind, record_id = parsed(name)
+        if kind is SourceKind.SHOWN:
+            await self._rewrite_shown(record_id)
+        elif kind is SourceKind.CARRIED:
+            await self._rewrite_carried(record_id)
+        elif kind is not SourceKind.MEMORY or await self._remove_memory(record_id):
+            if kind is SourceKind.GOAL_REPORT:
+                await self._find_published(record_id)
+            elif kind is SourceKind.PUBLISHED:
+                self.found.append(key(SourceKind.GOAL_REFLECTION, record_id.partition("/")[0]))
+            await self._apply(kind, name, record_id)
+
+    async def _apply(self, kind: SourceKind, name: str, record_id: str) -> None:
+        rule = RULES[kind]
+        for statement in rule.follow:
+            rows = await self._transaction.fetch(_SQL[statement], *self._values(statement, name, record_id))
+            self.found += [found for (found,) in rows]
+        for counted, statement in rule.remove:
+            removed = await self._transaction.change(_SQL[statement], *self._values(statement, name, record_id))
+            if counted and removed:
+                self.counts[counted] += removed
+        await bury(self._transaction, self._scope, (name,), self._now_us)
+
+    def _values(self, statement: str, name: str, record_id: str) -> tuple[str, ...]:
+        if statement in _OF_SCOPE:
+            return self._place
+        if statement in _BY_KEY:
+            return (*self._place, name)
+        if statement == "forget_answer":
+            method, _, request_id = record_id.rpartition("/")
+            return (*self._place, method, request_id)
+        return (*self._place, record_id)
+
+    async def _remove_memory(self, memory_id: str) -> bool:
+        """Removes a memory, or makes it anew from what another source taught; returns whether it is gone."""
+        row = await self._transaction.first(_SQL["memory"], *self._place, memory_id)
+        if row is None:
+            return True
+        known = memory_in(*row)
+        ((versions,),) = await self._transaction.fetch(_SQL["count_versions"], *self._place, memory_id)
+        times = await erased(self._transaction, self._scope, sources_of(known))
+        made = without(known, lambda source, at_us: is_erased(times.get(source), source, at_us), self._now_us)
+        await remove(self._transaction, self._scope, memory_id)
+        self.counts["memory_versions"] += versions
+        if made is None:
+            self.counts["memories"] += 1
+            return True
+        await put(self._transaction, self._scope, MemoryHistory(made))
+        self.counts["memories_made_anew"] += 1
+        derived = await self._transaction.fetch(_SQL["derived"], *self._place, key(SourceKind.MEMORY, memory_id))
+        self.found += [found for (found,) in derived if parsed(found)[0] is SourceKind.REQUEST]
+        return False
+
+    async def _find_published(self, report_id: str) -> None:
+        row = await self._transaction.first(_SQL["report"], *self._place, report_id)
+        if row is not None:
+            reflection_id = reflection_id_of(self._scope, report_id)
+            name = key(SourceKind.GOAL_REFLECTION, reflection_id)
+            await bury(self._transaction, self._scope, (name,), self._now_us)
+            self.found.append(published_key(reflection_id, report_in(row[0]).goal_id))
+
+    async def _rewrite_shown(self, receipt_id: str) -> None:
+        """Takes erased lessons out of a receipt, and out of the turns that may show its block."""
+        row = await self._transaction.first(_SQL["receipt"], *self._place, receipt_id)
+        if row is None:
+            return
+        receipt = receipt_of(*row)
+        times = await erased(self._transaction, self._scope, {item_key(item) for item in receipt.items})
+        gone = [item for item in receipt.items if item_key(item) in times]
+        if gone:
+            ids = {item.id for item in gone}
+            left = msgspec.structs.replace(
+                receipt,
+                items=tuple(item for item in receipt.items if item.id not in ids),
+                held_back=tuple(one for one in receipt.held_back if one not in ids),
+            )
+            await self._transaction.change(_SQL["rewrite_receipt"], *self._place, receipt_id, receipt_body(left))
+            for item in gone:
+                values = (*self._place, receipt_id, item.text_hash)
+                await self._transaction.change(_SQL["forget_receipt_item"], *values)
+            await self._rewrite_turns(receipt.turn_id, ids)
+
+    async def _rewrite_turns(self, turn_id: str, gone: Collection[str]) -> None:
+        """Takes lessons out of the blocks of a turn, and of the later ones of its session."""
+        for (each,) in await self._transaction.fetch(_SQL["from_turn_on"], *self._place, turn_id):
+            changed = 0
+            for sequence, body in await self._transaction.fetch(_SQL["entries"], *self._place, each):
+                if (now := without_lessons(body, gone)) is not None:
+                    await self._transaction.change(_SQL["rewrite_entry"], *self._place, each, sequence, now)
+                    changed = 1
+            ((head,),) = await self._transaction.fetch(_SQL["head"], *self._place, each)
+            if (now := without_lessons(head, gone)) is not None:
+                await self._transaction.change(_SQL["rewrite_head"], *self._place, each, now)
+                changed = 1
+            self.counts["turns_rewritten"] += changed
+
+    async def _rewrite_carried(self, turn_id: str) -> None:
+        """Takes out of a turn the state that it began with, and what its reflections said of it."""
+        entries = await self._transaction.fetch(_SQL["entries"], *self._place, turn_id)
+        if not any(begins_with_state(body) for _, body in entries[:2]):
+            return
+        for sequence, body in entries:
+            if (now := without_carried(body)) is not None:
+                await self._transaction.change(_SQL["rewrite_entry"], *self._place, turn_id, sequence, now)
+        ((head,),) = await self._transaction.fetch(_SQL["head"], *self._place, turn_id)
+        if (now := without_carried(head)) is not None:
+            await self._transaction.change(_SQL["rewrite_head"], *self._place, turn_id, now)
+        self.counts["turns_rewritten"] += 1
+
+
+def _erasure(row: Any) -> Erasure:
+    erasure_id, began_us, ended_us, counts = row
+    return Erasure(erasure_id, began_us, ended_us, json.loads(counts))

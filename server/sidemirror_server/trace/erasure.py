@@ -1,0 +1,123 @@
+"""The port for erasure: removes a source with everything that was derived from it, record by record.
+
+An erasure is a list of records that are left to remove, which is stored. `remove` takes one of them: in one transaction
+it removes the record's rows, adds what was derived from it to the list, and leaves a tombstone. So an erasure goes on
+where a crash stopped it, and a step may be repeated without effect. `turns/erasing.py` takes the steps. Adapters:
+`storage/*/erasures.py`.
+"""
+
+from collections.abc import Collection, Mapping
+from hashlib import blake2b
+from typing import Protocol
+
+import msgspec
+
+from sidemirror_server.trace.sources import SourceKind, parsed
+from sidemirror_server.vocabulary.scope import Scope
+
+# The kinds that leave a tombstone.
+LASTING = frozenset(
+    (
+        SourceKind.SUBJECT,
+        SourceKind.SESSION,
+        SourceKind.TURN,
+        SourceKind.CRITIQUE,
+        SourceKind.MEMORY,
+        SourceKind.GOAL_REPORT,
+        SourceKind.GOAL_REFLECTION,
+    )
+)
+# Of these there may be something new under the same id later: their tombstones speak of what was stored before.
+RETURNING = frozenset((SourceKind.SUBJECT, SourceKind.SESSION))
+# What a caller names, so that its tombstone stands before anything is removed. Others have theirs once they are gone: a
+# memory may be made anew.
+NAMED = RETURNING | {SourceKind.TURN}
+# The state of an erased record, in WrongState.
+ERASED = "erased"
+_DIGEST_BYTES = 16
+
+
+class Tombstone(msgspec.Struct, frozen=True, order=True):
+    """What is left of an erased record. `digest`: of scope, kind and id (`digest_of`)."""
+
+    kind: SourceKind
+    digest: bytes
+    erased_us: int
+
+
+class Erasure(msgspec.Struct, frozen=True):
+    """One erasure. `ended_us`: None while records are left. `counts`: how many rows were removed, by kind."""
+
+    erasure_id: str
+    began_us: int
+    ended_us: int | None
+    counts: Mapping[str, int]
+
+
+def digest_of(scope: Scope, name: str) -> bytes:
+    """The digest of a key (`sources.key`) in a scope: 16 bytes of BLAKE2b. It is stored and never changes."""
+    digest = blake2b(digest_size=_DIGEST_BYTES)
+    for part in (scope.tenant_id, scope.project_id, name):
+        raw = part.encode("utf-8", "surrogatepass")
+        digest.update(len(raw).to_bytes(8, "big"))
+        digest.update(raw)
+    return digest.digest()
+
+
+def is_erased(erased_us: int | None, name: str, stored_us: int) -> bool:
+    """Whether a tombstone speaks of the source `name` of something that was stored at `stored_us`. `erased_us`: the
+    time of the source's tombstone, None without one."""
+    return erased_us is not None and (stored_us <= erased_us or parsed(name)[0] not in RETURNING)
+
+
+class Erasures(Protocol):
+    """Removes sources with what was derived from them.
+
+    ER1  `begin` notes an erasure and its first records, and leaves the tombstones of subjects, sessions and turns among
+         them. A known id changes nothing; `begin` then returns the erasure as it stands.
+    ER2  `left` returns records that an erasure has not removed yet, at most `limit`; each once.
+    ER3  `remove` removes a record's rows, adds the records that were derived from it to those left, and counts the rows
+         it removed. A repeated call adds what is new and counts only what it removes.
+    ER4  A turn is removed with its entries, critiques and receipts; a session with its turns, critiques and receipts.
+    ER5  A memory is removed with its versions, keys, links, index terms, vectors and trials, unless another source that
+         is not erased taught it in the same words: then it is made anew from these words (`record.without`).
+    ER6  A receipt of another turn stays, without the erased lesson, and so do this turn's entries, without its text.
+    ER7  A later turn of the session stays, without the state that it began with and what its reflections said.
+    ER8  `again` puts all records of an erasure back to those left, once; a second call returns False.
+    ER9  `finish` ends an erasure: it forgets the records' ids and keeps the counts. `get` returns it, None if unknown.
+    ER10 `erased` returns the time of the tombstone of each of these keys that has one.
+    ER11 `tombstones` returns a scope's tombstones after `after`, in order, at most `limit`; `put_tombstones` adds those
+         of another copy of the scope, and the later time of two counts.
+    ER12 `survivors` returns the keys of records that have a tombstone and are stored all the same, as in a backup from
+         before their erasure, at most `limit`.
+    ER13 The other ports note the sources of what they store, so that an erasure finds it: turns, sessions, critiques,
+         receipts, memories, goals' reports and stored answers, by subject, session, turn or lesson.
+    ER14 They refuse (WrongState) what comes of an erased source: a turn of its id, its critique, its lesson; the
+         reflection of an erased report is not put.
+    ER15 Scopes never meet.
+    Raises StoreUnavailable, StoreFull.
+    """
+
+    async def begin(self, scope: Scope, erasure_id: str, names: Collection[str], now_us: int) -> Erasure: ...
+
+    async def get(self, scope: Scope, erasure_id: str) -> Erasure | None: ...
+
+    async def left(self, scope: Scope, erasure_id: str, limit: int) -> tuple[str, ...]: ...
+
+    async def remove(self, scope: Scope, erasure_id: str, name: str, now_us: int) -> None: ...
+
+    async def again(self, scope: Scope, erasure_id: str) -> bool: ...
+
+    async def finish(self, scope: Scope, erasure_id: str, now_us: int) -> None: ...
+
+    async def erased(self, scope: Scope, names: Collection[str]) -> Mapping[str, int]: ...
+
+    async def tombstones(self, scope: Scope, after: Tombstone | None, limit: int) -> tuple[Tombstone, ...]: ...
+
+    async def put_tombstones(self, scope: Scope, tombstones: Collection[Tombstone]) -> None: ...
+
+    async def survivors(self, scope: Scope, limit: int) -> tuple[str, ...]: ...
+
+    async def tidy(self) -> None:
+        """Overwrites what removed rows leave in the store's files, as far as the store can."""
+        ...

@@ -1,0 +1,438 @@
+"""What every adapter of the port `Erasures` does, clause by clause.
+
+Each test is given a function that opens the port on one empty store, beside the ports whose records it removes; called
+again, it gives other objects on that store.
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import msgspec
+import pytest
+
+from sidemirror_server.critique.store import CritiqueRecord, Critiques
+from sidemirror_server.goals.record import GoalReflection, GoalState
+from sidemirror_server.goals.report import GoalReport, reflection_id_of, report_body
+from sidemirror_server.goals.store import GoalReflections
+from sidemirror_server.memory.record import AppliesWhen, Lesson, MemoryHistory, MemoryRecord, Revision, Teaching
+from sidemirror_server.memory.record import Change as MemoryChange
+from sidemirror_server.memory.store import Memories
+from sidemirror_server.memory.trials.trials import Trial, Trials
+from sidemirror_server.thinking.store import SessionRecord, Sessions
+from sidemirror_server.trace.erasure import Erasures, Tombstone, digest_of
+from sidemirror_server.trace.log import TurnLog, TurnStanding
+from sidemirror_server.trace.receipts import Receipt, ReceiptItem, ReceiptKind, Receipts
+from sidemirror_server.trace.requests import Answered, Requests
+from sidemirror_server.trace.sources import SourceKind, key, keys, parsed
+from sidemirror_server.vocabulary.errors import WrongState
+from sidemirror_server.vocabulary.ids import JobId, RequestId, SessionId, TurnId
+from sidemirror_server.vocabulary.origin import Origin
+from sidemirror_server.vocabulary.scope import Scope
+from sidemirror_server.work.queue import NewJob, Work
+from tests.conformance import memories as told
+from tests.conformance.turn_log import EVERYTHING, T0, batch, head, start
+
+
+class Ports(NamedTuple):
+    erasures: Erasures
+    log: TurnLog
+    sessions: Sessions
+    critiques: Critiques
+    receipts: Receipts
+    memories: Memories
+    trials: Trials
+    work: Work
+    requests: Requests
+    goals: GoalReflections
+
+
+OpenPorts = Callable[[], Ports]
+
+ONE, OTHER, THIRD = Scope("acme", "shop"), Scope("acme", "blog"), Scope("other", "shop")
+E1 = "e1"
+ANNA, BERT = key(SourceKind.SUBJECT, "anna"), key(SourceKind.SUBJECT, "bert")
+replace = msgspec.structs.replace
+
+
+def turn(number: int) -> str:
+    return key(SourceKind.TURN, f"t{number}")
+
+
+def memory_key(memory_id: str) -> str:
+    return key(SourceKind.MEMORY, memory_id)
+
+
+async def begun(ports: Ports, *names: str, scope: Scope = ONE, now_us: int = T0 + 100) -> None:
+    await ports.erasures.begin(scope, E1, names, now_us)
+
+
+async def erase(ports: Ports, *names: str, scope: Scope = ONE, now_us: int = T0 + 100) -> dict[str, int]:
+    """All steps of an erasure; returns its counts."""
+    await begun(ports, *names, scope=scope, now_us=now_us)
+    while left := await ports.erasures.left(scope, E1, 3):
+        for name in left:
+            await ports.erasures.remove(scope, E1, name, now_us)
+    await ports.erasures.finish(scope, E1, now_us + 1)
+    ended = await ports.erasures.get(scope, E1)
+    assert ended is not None
+    return dict(ended.counts)
+
+
+async def a_turn(ports: Ports, number: int, *subject_ids: str, session: str = "", scope: Scope = ONE) -> None:
+    first = start(
+        f"t{number}", b'{"n":1}', b'{"n":2}', session=session or f"s{number}", count=number, started=T0 + number
+    )
+    await ports.log.append(scope, (replace(first, subject_ids=subject_ids),))
+
+
+async def a_memory(ports: Ports, memory_id: str, *sources: str, text: str = "", scope: Scope = ONE) -> MemoryRecord:
+    draft = told.memory(memory_id, text)
+    draft = replace(draft, taught_by=(Teaching(sources, draft.text_key, T0),) if sources else ())
+    return (await ports.memories.learn(scope, Lesson(draft), T0)).reflection
+
+
+async def turns_of(ports: Ports, scope: Scope = ONE) -> list[str]:
+    return [each.turn_id for each in await ports.log.heads(scope, None, None, None, 100)]
+
+
+async def memories_of(ports: Ports, scope: Scope = ONE) -> set[str]:
+    return {each.memory_id for each in await told.all_of(ports.memories, scope)}
+
+
+async def erased(ports: Ports, *names: str, scope: Scope = ONE) -> set[str]:
+    return set(await ports.erasures.erased(scope, names))
+
+
+async def er1_begin_notes_it_once(open_ports: OpenPorts) -> None:
+    ports = open_ports()
+    made = await ports.erasures.begin(ONE, E1, (ANNA, turn(1), memory_key("m")), T0 + 5)
+    assert (made.erasure_id, made.began_us, made.ended_us, made.counts) == (E1, T0 + 5, None, {})
+    assert await erased(ports, ANNA, turn(1), memory_key("m"), BERT) == {ANNA, turn(1)}
+    assert await open_ports().erasures.begin(ONE, E1, (BERT,), T0 + 9) == made
+    assert await erased(ports, BERT) == set()
+    assert set(await ports.erasures.left(ONE, E1, 9)) == {ANNA, turn(1), memory_key("m")}
+
+
+async def er2_left_returns_each_once(open_ports: OpenPorts) -> None:
+    ports = open_ports()
+    for number in range(5):
+        await a_turn(ports, number, "anna")
+    await begun(ports, ANNA, ANNA)
+    assert await ports.erasures.left(ONE, E1, 9) == (ANNA,)
+    await ports.erasures.remove(ONE, E1, ANNA, T0)
+    assert len(await ports.erasures.left(ONE, E1, 2)) == 2
+    assert set(await open_ports().erasures.left(ONE, E1, 9)) == {turn(number) for number in range(5)}
+    assert await ports.erasures.left(ONE, "another", 9) == ()
+
+
+async def er3_remove_goes_on_and_counts_what_it_removes(open_ports: OpenPorts) -> None:
+    ports = open_ports()
+    await a_turn(ports, 1, "anna")
+    await begun(ports, ANNA)
+    for _ in range(2):
+        await ports.erasures.remove(ONE, E1, ANNA, T0)
+        assert await ports.erasures.left(ONE, E1, 9) == (turn(1),)
+    for _ in range(2):
+        await ports.erasures.remove(ONE, E1, turn(1), T0)
+    now = await ports.erasures.get(ONE, E1)
+    assert now is not None
+    assert now.counts == {"turns": 1, "entries": 2, "sessions": 1}
+    await a_turn(ports, 2, "anna")
+    await ports.erasures.remove(ONE, E1, ANNA, T0)
+    assert await ports.erasures.left(ONE, E1, 9) == (turn(2),)
+
+
+async def er4_a_turn_and_a_session_go_with_what_they_have(open_ports: OpenPorts) -> None:
+    ports = open_ports()
+    for number, session in ((1, "s"), (2, "s"), (3, "own"), (4, "other")):
+        await a_turn(ports, number, session=session)
+        kept = CritiqueRecord(f"c{number}", T0, "rules", None, False, f"t{number}", session, b"{}")
+        await ports.critiques.keep(ONE, kept)
+        item = ReceiptItem("m", 1, "lesson", b"hash %d" % number)
+        await ports.receipts.issue(ONE, Receipt(f"r{number}", ReceiptKind.TURN, T0, (item,), turn_id=f"t{number}"))
+        await ports.trials.assign(ONE, f"r{number}", (Trial("m", 1),), T0)
+    in_session = CritiqueRecord("c5", T0, "rules", None, False, "", "s", b"{}")
+    await ports.critiques.keep(ONE, in_session)
+    await ports.receipts.issue(ONE, Receipt("r5", ReceiptKind.MEMORY, T0, (), session_id="s"))
+    counts = await erase(ports, key(SourceKind.SESSION, "s"), turn(3))
+    assert counts == {"sessions": 2, "turns": 3, "entries": 6, "critiques": 4, "receipts": 4, "trials": 3}
+    assert await turns_of(ports) == ["t4"]
+    assert [one.critique_id for one in await ports.critiques.list(ONE, None, None, None, 9)] == ["c4"]
+    assert [one.receipt_id for one in await ports.receipts.list(ONE, None, None, 9)] == ["r4"]
+    assert await ports.receipts.shown(ONE, [b"hash 1", b"hash 4"]) == {b"hash 4"}
+    assert [one.session_id for one in await ports.sessions.list(ONE, None, 9)] == ["other"]
+    assert len(await ports.log.read(ONE, TurnId("t4"), 0, 9, EVERYTHING)) == 2
+    gone = (turn(1), turn(2), turn(3), key(SourceKind.SESSION, "s"), *keys(SourceKind.CRITIQUE, ("c1", "c5")))
+    assert await erased(ports, *gone, turn(4)) == set(gone)
+
+
+async def er5_a_memory_goes_unless_others_taught_it(open_ports: OpenPorts) -> None:
+    ports = open_ports()
+    await a_memory(ports, "m1", turn(1), text="only one said so")
+    await a_memory(ports, "m2", turn(1), text="two said so")
+    await a_memory(ports, "again", turn(2), text="two said so")
+    await a_memory(ports, "m3", turn(2), text="another one said so")
+    await a_memory(ports, "m4", turn(1), text="somebody said so")
+    await a_memory(ports, "nobody", text="somebody said so")
+    resting = replace(told.memory("dreamt"), derived_from=("m1", "m3"))
+    await ports.memories.learn(ONE, Lesson(resting), T0)
+    with_all = MemoryHistory(
+        replace(
+            told.memory("m5", "many words"),
+            taught_by=(Teaching((turn(1),), "k", T0), Teaching((BERT,), told.key_of("many words"), T0, "episode")),
+            task_text="of anna",
+            metadata={"session_id": "of anna"},
+            tags=("anna",),
+            source_event_ids=("anna",),
+            related_ids=("anna",),
+            applies_when=AppliesWhen(tools=("anna",)),
+            error_signature="anna",
+            reason="anna",
+            episodes=("e", "episode"),
+            version=3,
+            strength=7,
+        ),
+        (told.memory("m5", "words of anna"),),
+    )
+    await ports.memories.put(ONE, with_all)
+    await ports.memories.revise(ONE, "m3", Revision(MemoryChange.UPDATED, content="now of turn 3", text_key="k3"), T0)
+    await ports.trials.assign(ONE, "r", (Trial("m1", 1), Trial("m3", 1)), T0)
+    counts = await erase(ports, turn(1))
+    assert counts == {"memories": 3, "memories_made_anew": 2, "memory_versions": 1, "trials": 1}
+    assert await memories_of(ports) == {"m2", "m3", "m5"}
+    m2, m5 = await ports.memories.get(ONE, ("m2", "m5"))
+    assert (m2.content, m2.strength, m2.version) == ("two said so", 1, 2)
+    assert [taught.sources for taught in m2.taught_by] == [(turn(2),)]
+    assert "anna" not in str(m5)
+    assert (m5.content, m5.strength, m5.version, m5.episodes) == ("many words", 1, 4, ("episode",))
+    assert await ports.memories.versions(ONE, "m5", None, 9) == (m5,)
+    assert await erased(ports, *map(memory_key, ("m1", "m2", "m4", "dreamt"))) == {
+        *map(memory_key, ("m1", "m4", "dreamt"))
+    }
+    assert (await a_memory(ports, "new", turn(2), text="only one said so")).memory_id == "new", "its keys are gone"
+    assert [one.memory_id for one in await ports.trials.of_receipt(ONE, "r")] == ["m3"]
+
+
+def shows(block: str, *ids: str) -> bytes:
+    """An entry whose plan has a block with these lessons."""
+    items = [{"id": one, "text": f"what {one} says"} for one in ids]
+    what = {"type": "turn_plan", "context": {"text": " ".join(f"what {one} says" for one in ids), "items": items}}
+    return msgspec.json.encode({"type": "directive", "block": block, "what": what})
+
+
+async def er6_other_turns_stay_without_the_lesson(open_ports: OpenPorts) -> None:
+    ports = open_ports()
+    await a_memory(ports, "m1", turn(1))
+    await a_memory(ports, "m2", turn(2))
+    for number in (5, 6):
+        body = shows("b", "m1", "m2") if number == 5 else shows("b", "m2")
+        await ports.log.append(ONE, (start(f"t{number}", b"{}", body, session="s", count=number, started=T0 + number),))
+        shown = ("m1", "m2") if number == 5 else ("m2",)
+        items = tuple(ReceiptItem(one, 1, "reflection", f"hash of {one}".encode()) for one in shown)
+        receipt = Receipt(f"r{number}", ReceiptKind.TURN, T0, items, held_back=shown, turn_id=f"t{number}")
+        await ports.receipts.issue(ONE, receipt)
+    before = await ports.log.read(ONE, TurnId("t6"), 0, 9, EVERYTHING)
+    counts = await erase(ports, turn(1))
+    assert counts == {"memories": 1, "turns_rewritten": 1}
+    first, rewritten = await ports.log.read(ONE, TurnId("t5"), 0, 9, EVERYTHING)
+    assert (first.body, rewritten.sequence) == (b"{}", 2)
+    what = msgspec.json.decode(rewritten.body)["what"]
+    assert what["context"] == {"text": "[erased]", "items": [{"id": "m2", "text": "what m2 says"}]}
+    assert await ports.log.read(ONE, TurnId("t6"), 0, 9, EVERYTHING) == before
+    kept = await ports.receipts.get(ONE, "r5")
+    assert kept is not None
+    assert ([item.id for item in kept.items], kept.held_back) == (["m2"], ("m2",))
+    assert await ports.receipts.shown(ONE, [b"hash of m1", b"hash of m2"]) == {b"hash of m2"}
+
+
+async def er7_later_turns_stay_without_what_they_began_with(open_ports: OpenPorts) -> None:
+    ports = open_ports()
+    await a_turn(ports, 1, session="s")
+    plan = b'{"type":"directive","what":{"type":"turn_plan","n":1,"carried":{"tool_errors":[{"text":"of turn 1"}]}}}'
+    said = b'{"type":"directive","what":{"type":"reflection","reflection":"as turn 1 had it","suggested_action":"x"}}'
+    event = b'{"type":"event","what":{"type":"user_message","text":"mine"}}'
+    of = replace(head("t2", 4, session="s", count=2, started=T0 + 2), body=b'{"task":"mine","carried":{"x":"of 1"}}')
+    await ports.log.append(ONE, (batch(of, b"{}", plan, said, event),))
+    fresh = start(
+        "t3", b"{}", plan.replace(b',"carried":{"tool_errors":[{"text":"of turn 1"}]}', b""), said, session="s"
+    )
+    await ports.log.append(ONE, (replace(fresh, head=replace(fresh.head, started_us=T0 + 3)),))
+    counts = await erase(ports, turn(1))
+    assert counts == {"turns": 1, "entries": 2, "turns_rewritten": 1}
+    bodies = [msgspec.json.decode(one.body) for one in await ports.log.read(ONE, TurnId("t2"), 0, 9, EVERYTHING)]
+    assert bodies[1]["what"] == {"type": "turn_plan", "n": 1}
+    assert bodies[2]["what"] == {"type": "reflection", "reflection": "[erased]"}
+    assert bodies[3] == msgspec.json.decode(event)
+    now = await ports.log.head(ONE, TurnId("t2"))
+    assert now is not None
+    assert msgspec.json.decode(now.body) == {"task": "mine"}
+    assert said in [one.body for one in await ports.log.read(ONE, TurnId("t3"), 0, 9, EVERYTHING)]
+
+
+async def er8_again_once(open_ports: OpenPorts) -> None:
+    ports = open_ports()
+    await a_turn(ports, 1, "anna")
+    await begun(ports, ANNA)
+    for name in (ANNA, turn(1)):
+        await ports.erasures.remove(ONE, E1, name, T0)
+    assert await ports.erasures.left(ONE, E1, 9) == ()
+    assert await ports.erasures.again(ONE, E1)
+    assert set(await ports.erasures.left(ONE, E1, 9)) == {ANNA, turn(1)}
+    assert not await open_ports().erasures.again(ONE, E1)
+    assert not await ports.erasures.again(ONE, "another")
+
+
+async def er9_finish_keeps_the_counts_alone(open_ports: OpenPorts) -> None:
+    ports = open_ports()
+    await a_turn(ports, 1, "anna")
+    counts = await erase(ports, ANNA, now_us=T0 + 7)
+    ended = await open_ports().erasures.get(ONE, E1)
+    assert ended is not None
+    assert (ended.began_us, ended.ended_us, dict(ended.counts)) == (T0 + 7, T0 + 8, counts)
+    assert await ports.erasures.left(ONE, E1, 9) == ()
+    assert not await ports.erasures.again(ONE, E1)
+    assert await ports.erasures.left(ONE, E1, 9) == ()
+    assert await ports.erasures.get(ONE, "another") is None
+    await ports.erasures.begin(ONE, "e2", (BERT,), T0)
+    await ports.erasures.finish(ONE, "e2", T0)
+    assert await ports.erasures.left(ONE, "e2", 9) == (), "it holds no id any more"
+
+
+async def er10_erased_says_since_when(open_ports: OpenPorts) -> None:
+    ports = open_ports()
+    assert await ports.erasures.erased(ONE, (ANNA,)) == {}
+    await erase(ports, ANNA, turn(1), now_us=T0 + 3)
+    other = key(SourceKind.SESSION, "anna")
+    assert await ports.erasures.erased(ONE, (ANNA, BERT, turn(1), other)) == {ANNA: T0 + 3, turn(1): T0 + 3}
+    assert await ports.erasures.erased(ONE, ()) == {}
+
+
+async def er11_tombstones_in_order(open_ports: OpenPorts) -> None:
+    ports = open_ports()
+    await erase(ports, *(turn(number) for number in range(4)), ANNA)
+    every = await ports.erasures.tombstones(ONE, None, 9)
+    assert list(every) == sorted(every)
+    assert {one.digest for one in every} == {digest_of(ONE, name) for name in (*map(turn, range(4)), ANNA)}
+    pages = [*await ports.erasures.tombstones(ONE, None, 2), *await ports.erasures.tombstones(ONE, every[1], 9)]
+    assert pages == list(every)
+    new = Tombstone(SourceKind.TURN, digest_of(ONE, turn(9)), T0)
+    newer, older = replace(every[0], erased_us=T0 + 500), replace(every[1], erased_us=1)
+    await ports.erasures.put_tombstones(ONE, (new, newer, older))
+    await ports.erasures.put_tombstones(ONE, ())
+    now = await open_ports().erasures.tombstones(ONE, None, 9)
+    assert set(now) == {new, newer, *every[1:]}
+
+
+async def er12_survivors_have_a_tombstone_and_are_there(open_ports: OpenPorts) -> None:
+    ports = open_ports()
+    await a_turn(ports, 1, "anna", session="s1")
+    await a_turn(ports, 2, "anna", session="s2")
+    await a_turn(ports, 3, "bert", session="s3")
+    await a_memory(ports, "m1", turn(9))
+    await ports.work.put(ONE, NewJob(JobId("j"), "goal_report", b"{}"), T0)
+    assert await ports.erasures.survivors(ONE, 9) == ()
+    buried = {
+        turn(3): T0 - 5,  # a turn of this id is never a later one
+        memory_key("m1"): T0,
+        key(SourceKind.GOAL_REPORT, "j"): T0,
+        key(SourceKind.SESSION, "s3"): T0,  # made later, at T0 + 3
+        ANNA: T0 + 1,  # turn 2 is of T0 + 2
+        turn(7): T0,
+    }
+    tombstones = [Tombstone(parsed(name)[0], digest_of(ONE, name), at_us) for name, at_us in buried.items()]
+    await ports.erasures.put_tombstones(ONE, tombstones)
+    wanted = {turn(1), turn(3), memory_key("m1"), key(SourceKind.GOAL_REPORT, "j")}
+    assert set(await ports.erasures.survivors(ONE, 9)) == wanted
+    assert len(await ports.erasures.survivors(ONE, 2)) == 2
+
+
+async def er13_what_other_ports_store_is_found(open_ports: OpenPorts) -> None:
+    ports = open_ports()
+    await ports.sessions.create(ONE, SessionRecord(SessionId("s1"), b"{}", T0, T0, subject_ids=("anna", "bert")))
+    session = await ports.sessions.get(ONE, SessionId("s1"))
+    assert session is not None
+    assert session.subject_ids == ("anna", "bert")
+    assert [one.subject_ids for one in await ports.sessions.list(ONE, None, 9)] == [("anna", "bert")]
+    await a_turn(ports, 1, session="s1")
+    later = replace(batch(head("t2", 3), b"{}"), subject_ids=("anna",))
+    await ports.log.append(ONE, (start("t2", b"{}", b"{}"),))
+    await ports.log.append(ONE, (later,))
+    kept = CritiqueRecord("c", T0, "rules", None, False, "", "", b"{}", subject_ids=("anna",))
+    await ports.critiques.keep(ONE, kept)
+    payload = report_body(GoalReport("g", "anna's goal", GoalState.FAILED))
+    await ports.work.put(ONE, NewJob(JobId("j"), "goal_report", payload, sources=(ANNA,)), T0)
+    await a_memory(ports, "m1", ANNA)
+    await a_memory(ports, "m2", turn(2))
+    await ports.memories.revise(ONE, "m2", Revision(MemoryChange.UPDATED, sources=(BERT,)), T0)
+    for number, source in enumerate((ANNA, turn(1), memory_key("m1"), BERT)):
+        answered = Answered(b"d", b"a")
+        await ports.requests.remember(ONE, "M/N", RequestId(f"r{number}"), answered, T0, T0 + 900, (source,))
+    # What was learned of a turn is found by its subject when the turn is gone.
+    await a_turn(ports, 8, "carl", session="s8")
+    over = head("t8", 3, session="s8", count=8, started=T0 + 8, standing=TurnStanding.FINISHED)
+    await ports.log.append(ONE, (batch(over, b"{}"),))
+    await a_memory(ports, "m8", turn(8), key(SourceKind.SUBJECT, "carl"))
+    of_turn = CritiqueRecord("c8", T0, "rules", None, False, "t8", "s8", b"{}")
+    await ports.critiques.keep(ONE, of_turn)
+    await ports.sessions.create(ONE, SessionRecord(SessionId("s9"), b"{}", T0, T0, subject_ids=("carl",)))
+    of_session = CritiqueRecord("c9", T0, "rules", None, False, "", "s9", b"{}")
+    await ports.critiques.keep(ONE, of_session)
+    for session_id in ("s8", "s9"):
+        await ports.sessions.delete(ONE, SessionId(session_id))
+    counts = await erase(ports, ANNA, key(SourceKind.SUBJECT, "carl"))
+    assert counts == {
+        "sessions": 1,
+        "turns": 2,
+        "entries": 5,
+        "critiques": 3,
+        "goal_reports": 1,
+        "memories": 2,
+        "memories_made_anew": 1,
+        "memory_versions": 1,
+        "answers": 3,
+    }
+    assert await ports.requests.recall(ONE, "M/N", RequestId("r3"), T0) is not None
+    assert await ports.requests.recall(ONE, "M/N", RequestId("r0"), T0) is None
+    assert await ports.work.get(ONE, JobId("j")) is None
+    reflection = reflection_id_of(ONE, "j")
+    assert await erased(ports, key(SourceKind.GOAL_REFLECTION, reflection)) == {
+        key(SourceKind.GOAL_REFLECTION, reflection)
+    }
+
+
+async def er14_what_comes_of_it_later_is_refused(open_ports: OpenPorts) -> None:
+    ports = open_ports()
+    await erase(ports, turn(1), ANNA)
+    with pytest.raises(WrongState, match="erased"):
+        await a_turn(ports, 1)
+    with pytest.raises(WrongState, match="erased"):
+        await ports.critiques.keep(ONE, CritiqueRecord("c", T0, "rules", None, False, "t1", "", b"{}"))
+    with pytest.raises(WrongState, match="erased"):
+        await a_memory(ports, "m", turn(1))
+    later = replace(told.memory("of anna"), taught_by=(Teaching((ANNA,), "k", T0 + 900),))
+    await ports.memories.learn(ONE, Lesson(later), T0 + 900)
+    await a_turn(ports, 2, "anna")
+    made = GoalReflection("x", "g", "send it", "so", 0.5, GoalState.FAILED, T0, Origin.TOOL)
+    assert await ports.goals.put(ONE, made, T0)
+    assert await ports.goals.remove(ONE, "g", "x", T0)
+    assert not await ports.goals.put(ONE, made, T0)
+
+
+async def er15_scopes_never_meet(open_ports: OpenPorts) -> None:
+    ports = open_ports()
+    for scope in (ONE, OTHER, THIRD):
+        await a_turn(ports, 1, "anna", scope=scope)
+        await a_memory(ports, "m", turn(1), scope=scope)
+    await erase(ports, ANNA)
+    for scope in (OTHER, THIRD):
+        assert await turns_of(ports, scope) == ["t1"]
+        assert await memories_of(ports, scope) == {"m"}
+        assert await erased(ports, ANNA, turn(1), scope=scope) == set()
+        assert await ports.erasures.tombstones(scope, None, 9) == ()
+        assert await ports.erasures.get(scope, E1) is None
+        assert await ports.erasures.survivors(scope, 9) == ()
+        same = tuple(
+            replace(one, digest=digest_of(ONE, turn(1))) for one in await ports.erasures.tombstones(ONE, None, 9)
+        )
+        await ports.erasures.put_tombstones(scope, same)
+        assert await ports.erasures.survivors(scope, 9) == ()
