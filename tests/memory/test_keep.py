@@ -1,6 +1,7 @@
 """Judging a lesson holds up no other call."""
 
 import threading
+from collections.abc import Callable
 from typing import cast
 
 import pytest
@@ -8,7 +9,7 @@ import pytest
 from sidemirror.v1 import reflective_memory_pb2 as pb
 from sidemirror_server.memory.lessons import keeping as keep
 from sidemirror_server.memory.lessons.keeping import Ids, Keeper, Trust, judged_by_episode
-from sidemirror_server.memory.lessons.trust import steering
+from sidemirror_server.memory.lessons.trust import steering, steering_of_own
 from sidemirror_server.memory.record import Learned, Lesson
 from sidemirror_server.memory.store import Memories
 from sidemirror_server.rpc.memory.results import result_of
@@ -27,13 +28,16 @@ async def test_a_lesson_is_judged_beside_the_loop(monkeypatch: pytest.MonkeyPatc
     """4 MiB of what tools said take most of a second. Seen to fail when `keep`, or `judged_by_episode`, calls
     `steering` itself."""
     threads: list[int] = []
-    judge = steering
 
-    def watched(*texts: list[str]) -> str:
-        threads.append(threading.get_ident())
-        return judge(*texts)
+    def watched(judge: Callable[..., str]) -> Callable[..., str]:
+        def judged(*texts: list[str]) -> str:
+            threads.append(threading.get_ident())
+            return judge(*texts)
 
-    monkeypatch.setattr(keep, "steering", watched)
+        return judged
+
+    monkeypatch.setattr(keep, "steering", watched(steering))
+    monkeypatch.setattr(keep, "steering_of_own", watched(steering_of_own))
     keeper = Keeper(cast("Memories", Kept()), SystemClock(), Trust())
     result, _ = result_of(pb.ReflectionResult(reflection_text="Add an index."), "", (), 0)
     await keeper.keep(Scope("acme", "shop"), result, Ids("r", "s"))

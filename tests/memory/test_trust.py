@@ -3,7 +3,7 @@ in `tests/wire/test_memory_trust.py`."""
 
 import pytest
 
-from sidemirror_server.memory.lessons.trust import steering
+from sidemirror_server.memory.lessons.trust import steering, steering_of_own
 from tests.architecture.test_linear_patterns import growth
 from tests.memory.hostile import HOSTILE, UNLISTED
 from tests.memory.steering import ORDINARY_LESSONS, STEERING_TEXTS
@@ -46,7 +46,7 @@ def test_a_plain_lesson(text: str) -> None:
 
 def test_ordinary_lessons_are_plain() -> None:
     """Of 200 that an agent learned by itself at most 2 are quarantined."""
-    caught = [lesson for lesson in ORDINARY_LESSONS if steering([lesson])]
+    caught = [lesson for lesson in ORDINARY_LESSONS if steering_of_own([lesson])]
     assert len(caught) <= len(ORDINARY_LESSONS) // 100, caught
 
 

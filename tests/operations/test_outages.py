@@ -36,6 +36,8 @@ READ = {
     "memory export": ("memory", "export"),
     "memory dreams": ("memory", "dreams"),
     "memory prunings": ("memory", "prunings"),
+    "policy show": ("policy", "show"),
+    "advice show": ("advice", "show"),
 }
 # Commands that say nothing of what is stored, or are tested elsewhere.
 OTHERS = {
@@ -44,6 +46,10 @@ OTHERS = {
     "health": "it tells the health of services: tests/faults/test_full_disk.py",
     "doctor": "it looks at the store itself: tests/operations/test_doctor_shared.py",
     "backup": "tests/storage/test_sqlite_backup.py",
+    "erase": "it writes: tests/operations/test_erase.py",
+    "policy set": "it writes: tests/operations/test_policy.py",
+    "advice off": "it writes: tests/operations/test_policy.py",
+    "advice on": "it writes: tests/operations/test_policy.py",
     "restore": "tests/storage/test_sqlite_backup.py",
     **dict.fromkeys(("serve", "demo", "replay", "migrate"), "it shows nothing that was stored before"),
 }
