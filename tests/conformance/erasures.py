@@ -111,6 +111,9 @@ async def er1_begin_notes_it_once(open_ports: OpenPorts) -> None:
     assert await open_ports().erasures.begin(ONE, E1, (BERT,), T0 + 9) == made
     assert await erased(ports, BERT) == set()
     assert set(await ports.erasures.left(ONE, E1, 9)) == {ANNA, turn(1), memory_key("m")}
+    job = await ports.work.get(ONE, JobId(E1))
+    assert job is not None, "nobody else takes the steps"
+    assert (job.kind, job.max_attempts, job.run_at_us) == ("erasure", 1_000, T0 + 5)
 
 
 async def er2_left_returns_each_once(open_ports: OpenPorts) -> None:

@@ -32,6 +32,10 @@ RETURNING = frozenset((SourceKind.SUBJECT, SourceKind.SESSION))
 # What a caller names, so that its tombstone stands before anything is removed. Others have theirs once they are gone: a
 # memory may be made anew.
 NAMED = RETURNING | {SourceKind.TURN}
+# The kind of an erasure's job, whose id is the erasure's. Stored; never changes.
+JOB_KIND = "erasure"
+# Chosen here: with the worker's backoff, at most 5 minutes, a store may be away for days.
+JOB_ATTEMPTS = 1_000
 # The state of an erased record, in WrongState.
 ERASED = "erased"
 _DIGEST_BYTES = 16
@@ -73,8 +77,9 @@ def is_erased(erased_us: int | None, name: str, stored_us: int) -> bool:
 class Erasures(Protocol):
     """Removes sources with what was derived from them.
 
-    ER1  `begin` notes an erasure and its first records, and leaves the tombstones of subjects, sessions and turns among
-         them. A known id changes nothing; `begin` then returns the erasure as it stands.
+    ER1  `begin` notes an erasure and its first records, puts the job that takes its steps, and leaves the tombstones of
+         subjects, sessions and turns among them: all or nothing. A known id changes nothing; `begin` then returns the
+         erasure as it stands.
     ER2  `left` returns records that an erasure has not removed yet, at most `limit`; each once.
     ER3  `remove` removes a record's rows, adds the records that were derived from it to those left, and counts the rows
          it removed. A repeated call adds what is new and counts only what it removes.

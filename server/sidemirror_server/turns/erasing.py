@@ -22,10 +22,6 @@ from sidemirror_server.work.worker import ClaimedJob
 
 _log = logging.getLogger(__name__)
 
-# The kind of the jobs. Stored; never changes. A job's id is that of its erasure.
-KIND = "erasure"
-# Chosen here: with the worker's backoff, at most 5 minutes, a store may be away for days.
-MAX_ATTEMPTS = 1_000
 # How long to wait before all records are removed once more. Chosen here: no transaction of a store takes as long.
 SETTLE_S = 2.0
 _AT_ONCE = 200
@@ -82,7 +78,10 @@ class Eraser:
         await self.erase(task.job.scope, task.job.job_id)
 
     async def erase(self, scope: Scope, erasure_id: str) -> None:
-        """Takes all steps of an erasure that has begun. Raises what the stores raise."""
+        """Takes all steps of an erasure that has begun, and none if it has ended. Raises what the stores raise."""
+        known = await self._erasures.get(scope, erasure_id)
+        if known is None or known.ended_us is not None:
+            return
         while True:
             left = await self._erasures.left(scope, erasure_id, _AT_ONCE)
             for name in left:
