@@ -191,9 +191,7 @@ def _add_erase(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     what.add_argument("--list", action="store_true", help="print the project's tombstones, a JSON object a line")
     erase.add_argument("--yes", action="store_true", help="do not ask first")
     erase.add_argument("--json", action="store_true", help="print the result as JSON")
-    erase.add_argument(
-        "--request-id", default="", metavar="ID", help="wait for the erasure that has begun under this id"
-    )
+    erase.add_argument("--request-id", default="", metavar="ID", help="wait for the erasure that began under this id")
     erase.set_defaults(run=_erase)
     _add_target(erase)
     _add_scope(erase)

@@ -89,7 +89,8 @@ class Erasures(Protocol):
     ER6  A receipt of another turn stays, without the erased lesson, and so do this turn's entries, without its text.
     ER7  A later turn of the session stays, without the state that it began with and what its reflections said.
     ER8  `again` puts all records of an erasure back to those left, once; a second call returns False.
-    ER9  `finish` ends an erasure: it forgets the records' ids and keeps the counts. `get` returns it, None if unknown.
+    ER9  `forget_records` forgets the ids of an erasure's records and keeps the counts; `finish` ends it. `get` returns
+         it, None if unknown.
     ER10 `erased` returns the time of the tombstone of each of these keys that has one.
     ER11 `tombstones` returns a scope's tombstones after `after`, in order, at most `limit`; `put_tombstones` adds those
          of another copy of the scope, and the later time of two counts.
@@ -112,6 +113,8 @@ class Erasures(Protocol):
     async def remove(self, scope: Scope, erasure_id: str, name: str, now_us: int) -> None: ...
 
     async def again(self, scope: Scope, erasure_id: str) -> bool: ...
+
+    async def forget_records(self, scope: Scope, erasure_id: str) -> None: ...
 
     async def finish(self, scope: Scope, erasure_id: str, now_us: int) -> None: ...
 

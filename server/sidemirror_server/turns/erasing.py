@@ -25,6 +25,9 @@ _log = logging.getLogger(__name__)
 # How long to wait before all records are removed once more. Chosen here: no transaction of a store takes as long.
 SETTLE_S = 2.0
 _AT_ONCE = 200
+# How long files are left alone after they were tidied, as a multiple of the time that it took. Writes of all tenants
+# wait meanwhile; so, however many erasures there are, they wait a tenth of the time. Chosen here.
+_PAUSE = 9.0
 
 
 class InMemory(Protocol):
@@ -72,6 +75,10 @@ class Eraser:
         self._in_memory = in_memory
         self._clock = clock
         self._settle_s = settle_s
+        # Which erasures the last `tidy` was for, as their number among all that asked for one, and when one may follow.
+        self._tidying = asyncio.Lock()
+        self._asked = self._tidied = 0
+        self._tidy_at_s = 0.0
 
     async def handle(self, task: ClaimedJob) -> None:
         """The worker's handler. Raises what the stores raise."""
@@ -82,17 +89,39 @@ class Eraser:
         known = await self._erasures.get(scope, erasure_id)
         if known is None or known.ended_us is not None:
             return
+        taken: set[str] = set()
         while True:
             left = await self._erasures.left(scope, erasure_id, _AT_ONCE)
             for name in left:
                 await self._remove(scope, erasure_id, name)
+            taken.update(left)
             if not left:
                 await asyncio.sleep(self._settle_s)
                 if not await self._erasures.again(scope, erasure_id):
                     break
+        await self._erasures.forget_records(scope, erasure_id)
+        done = await self._erasures.get(scope, erasure_id)
+        # A record that was not there has left nothing to overwrite.
+        if len(taken) > 1 or (done is not None and done.counts):
+            await self._tidy()
         await self._erasures.finish(scope, erasure_id, self._clock.now_us())
-        await self._erasures.tidy()
         _log.info("erased", extra={"erasure_id": erasure_id})
+
+    async def _tidy(self) -> None:
+        """Has the store's files tidied after this call began: once for all erasures that wait, and with a pause."""
+        self._asked += 1
+        asked = self._asked
+        async with self._tidying:
+            if self._tidied >= asked:
+                return
+            await asyncio.sleep(self._tidy_at_s - self._clock.monotonic_s())
+            covers, began_s = self._asked, self._clock.monotonic_s()
+            try:
+                await self._erasures.tidy()
+                self._tidied = covers
+            finally:
+                ended_s = self._clock.monotonic_s()
+                self._tidy_at_s = ended_s + _PAUSE * (ended_s - began_s)
 
     async def erase_again(self, scope: Scope, tombstones: tuple[Tombstone, ...]) -> int:
         """Applies tombstones to a store that came from a backup: adds them, and erases what has one. Returns how many

@@ -80,11 +80,13 @@ class PostgresErasures:
             await transaction.change(_SQL["put_back"], *at)
         return True
 
-    async def finish(self, scope: Scope, erasure_id: str, now_us: int) -> None:
-        at = (*ids_of(scope), erasure_id)
+    async def forget_records(self, scope: Scope, erasure_id: str) -> None:
         async with self._database.transaction(scope) as transaction:
-            await transaction.change(_SQL["forget_records"], *at)
-            await transaction.change(_SQL["finish"], *at, now_us)
+            await transaction.change(_SQL["forget_records"], *ids_of(scope), erasure_id)
+
+    async def finish(self, scope: Scope, erasure_id: str, now_us: int) -> None:
+        async with self._database.transaction(scope) as transaction:
+            await transaction.change(_SQL["finish"], *ids_of(scope), erasure_id, now_us)
 
     async def erased(self, scope: Scope, names: Collection[str]) -> Mapping[str, int]:
         async with self._database.transaction(scope, reads_only=True) as transaction:

@@ -84,14 +84,13 @@ class SqliteErasures:
 
         return await self._database.write(change)
 
+    async def forget_records(self, scope: Scope, erasure_id: str) -> None:
+        values = {**columns_of(scope), "erasure_id": erasure_id}
+        await self._database.write(lambda connection: connection.execute(_SQL["forget_records"], values))
+
     async def finish(self, scope: Scope, erasure_id: str, now_us: int) -> None:
         values = {**columns_of(scope), "erasure_id": erasure_id, "now_us": now_us}
-
-        def change(connection: sqlite3.Connection) -> None:
-            connection.execute(_SQL["forget_records"], values)
-            connection.execute(_SQL["finish"], values)
-
-        await self._database.write(change)
+        await self._database.write(lambda connection: connection.execute(_SQL["finish"], values))
 
     async def erased(self, scope: Scope, names: Collection[str]) -> Mapping[str, int]:
         def look_up(connection: sqlite3.Connection) -> dict[str, int]:
