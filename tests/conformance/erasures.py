@@ -419,10 +419,37 @@ async def er14_what_comes_of_it_later_is_refused(open_ports: OpenPorts) -> None:
     later = replace(told.memory("of anna"), taught_by=(Teaching((ANNA,), "k", T0 + 900),))
     await ports.memories.learn(ONE, Lesson(later), T0 + 900)
     await a_turn(ports, 2, "anna")
+    await refused_if_heard_before(ports)
     made = GoalReflection("x", "g", "send it", "so", 0.5, GoalState.FAILED, T0, Origin.TOOL)
     assert await ports.goals.put(ONE, made, T0)
     assert await ports.goals.remove(ONE, "g", "x", T0)
     assert not await ports.goals.put(ONE, made, T0)
+
+
+async def refused_if_heard_before(ports: Ports) -> None:
+    """Of a subject that was erased at T0 + 100: what was heard before is refused, and what was heard later is kept."""
+    of_anna = CritiqueRecord("c", T0 + 900, "rules", None, False, "", "", b"{}", subject_ids=("anna",))
+    with pytest.raises(WrongState, match="erased"):
+        await ports.critiques.keep(ONE, replace(of_anna, heard_us=T0 + 50))
+    await ports.critiques.keep(ONE, replace(of_anna, heard_us=T0 + 101))
+    early = replace(told.memory("early", "said early"), taught_by=(Teaching((ANNA,), "early", T0 + 50),))
+    with pytest.raises(WrongState, match="erased"):
+        await ports.memories.learn(ONE, Lesson(early), T0 + 900)
+    with pytest.raises(WrongState, match="erased"):
+        await ports.memories.put(ONE, MemoryHistory(early))
+    revision = Revision(MemoryChange.UPDATED, "new", content="another", sources=(ANNA,))
+    with pytest.raises(WrongState, match="erased"):
+        await ports.memories.revise(ONE, "of anna", revision, T0 + 50)
+    await ports.memories.revise(ONE, "of anna", revision, T0 + 900)
+    report = NewJob(JobId("r"), "goal_report", b"", sources=(ANNA,))
+    with pytest.raises(WrongState, match="erased"):
+        await ports.work.put(ONE, report, T0 + 50)
+    await ports.work.put(ONE, report, T0 + 900)
+    answered = Answered(b"digest", b"answer")
+    for heard_us, kept in ((T0 + 50, None), (T0 + 900, answered)):
+        given = ("Method", RequestId(f"of {heard_us}"))
+        assert await ports.requests.remember(ONE, *given, answered, heard_us, T0 + 9_000, (ANNA,)) == answered
+        assert await ports.requests.recall(ONE, *given, T0 + 950) == kept
 
 
 async def er15_scopes_never_meet(open_ports: OpenPorts) -> None:

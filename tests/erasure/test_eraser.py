@@ -1,7 +1,7 @@
 """The steps of erasures on an embedded store: when its file is tidied, and that an erasure ends after it.
 
-Seen to fail with an erasure that ended before its file was tidied, and with a file that was tidied for each erasure, also
-of what was not there."""
+Seen to fail with an erasure that ended before its file was tidied, and with a file that was tidied for each erasure,
+also of what was not there."""
 
 import asyncio
 from collections.abc import AsyncIterator

@@ -68,10 +68,10 @@ def digest_of(scope: Scope, name: str) -> bytes:
     return digest.digest()
 
 
-def is_erased(erased_us: int | None, name: str, stored_us: int) -> bool:
-    """Whether a tombstone speaks of the source `name` of something that was stored at `stored_us`. `erased_us`: the
+def is_erased(erased_us: int | None, name: str, heard_us: int) -> bool:
+    """Whether a tombstone speaks of the source `name` of something whose texts came at `heard_us`. `erased_us`: the
     time of the source's tombstone, None without one."""
-    return erased_us is not None and (stored_us <= erased_us or parsed(name)[0] not in RETURNING)
+    return erased_us is not None and (heard_us <= erased_us or parsed(name)[0] not in RETURNING)
 
 
 class Erasures(Protocol):
@@ -98,8 +98,9 @@ class Erasures(Protocol):
          before their erasure, at most `limit`.
     ER13 The other ports note the sources of what they store, so that an erasure finds it: turns, sessions, critiques,
          receipts, memories, goals' reports and stored answers, by subject, session, turn or lesson.
-    ER14 They refuse (WrongState) what comes of an erased source: a turn of its id, its critique, its lesson; the
-         reflection of an erased report is not put.
+    ER14 They refuse (WrongState) what comes of an erased source: a turn of its id, its critique, its lesson, its
+         report; the reflection of an erased report is not put, and an answer is not kept. Of a subject and a session
+         they refuse what was heard before its erasure, whenever it is stored.
     ER15 Scopes never meet.
     Raises StoreUnavailable, StoreFull.
     """

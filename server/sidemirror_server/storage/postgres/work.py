@@ -9,7 +9,7 @@ import asyncpg
 from msgspec.structs import astuple
 
 from sidemirror_server.storage.postgres.database import PostgresDatabase, Transaction
-from sidemirror_server.storage.postgres.sources import note_sources
+from sidemirror_server.storage.postgres.sources import note_sources, refuse_erased
 from sidemirror_server.storage.sql import ids_of, load_statements
 from sidemirror_server.trace.sources import SourceKind, key
 from sidemirror_server.vocabulary.ids import JobId
@@ -162,6 +162,7 @@ async def _change_claimed(
 
 async def put_job(transaction: Transaction, scope: Scope, job: NewJob, now_us: int) -> Job:
     """`Work.put` within the caller's transaction. The caller sets `arrived` once it has committed."""
+    await refuse_erased(transaction, scope, job.sources, now_us)
     run_at_us = now_us if job.run_at_us is None else job.run_at_us
     values = (job.kind, job.payload, job.max_attempts, run_at_us, now_us)
     if await transaction.change(_SQL["put"], *ids_of(scope), job.job_id, *values):
