@@ -4,7 +4,7 @@ Seen to fail with an erasure that ended before its file was tidied, and with a f
 also of what was not there."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -15,12 +15,17 @@ from sidemirror_server.storage.sqlite.goal_reflections import SqliteGoalReflecti
 from sidemirror_server.storage.sqlite.journal import SqliteJournal
 from sidemirror_server.storage.sqlite.receipts import SqliteReceipts
 from sidemirror_server.storage.sqlite.turn_log import SqliteTurnLog
+from sidemirror_server.trace.event import Event, TurnStarted, origin_of
+from sidemirror_server.trace.log import Batch
 from sidemirror_server.trace.sources import SourceKind, key
 from sidemirror_server.turns.erasing import NOTHING_IN_MEMORY, Eraser
 from sidemirror_server.vocabulary.clock import SystemClock
 from sidemirror_server.vocabulary.errors import StoreFull
+from sidemirror_server.vocabulary.ids import EventId, SessionId, TurnId
+from sidemirror_server.vocabulary.scope import Scope
 from tests.adapters.sqlite_store import sqlite_database
 from tests.conformance.turn_log import ONE, T0, start
+from tests.turns.house import SCOPE, house
 
 
 class Tidied(SqliteErasures):
@@ -93,3 +98,32 @@ async def test_many_share_one_tidying_and_leave_a_pause(tmp_path: Path) -> None:
         await eraser.erase(ONE, "again")
         assert erasures.count == before + 1
         assert clock.monotonic_s() - began_s >= 0.4, "nine times as long as it took"
+
+
+async def test_a_subjects_turn_that_is_in_memory_only_is_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Seen to fail with an eraser that looked at the store at once: the turn was stored when the erasure had ended."""
+    async with house(tmp_path) as own:
+        database, goes_on, append = own.log._database, asyncio.Event(), own.log.append
+
+        async def held(scope: Scope, batches: Sequence[Batch]) -> None:
+            await goes_on.wait()
+            await append(scope, batches)
+
+        monkeypatch.setattr(own.log, "append", held)
+        erasures = Tidied(database)
+        others = (SqliteGoalReflections(database), SqliteJournal(database), SqliteReceipts(database))
+        eraser = Eraser(erasures, *others, own.conductor, SystemClock(), settle_s=0.0)
+        started = TurnStarted(SessionId("s"))
+        event = Event(EventId("e"), 1, started, origin_of(started), subject_ids=("anna",))
+        turn_id = TurnId("t")
+        await own.conductor.start(SCOPE, turn_id, event, started, is_new=False, wait_for_store=False)
+        await erasures.begin(SCOPE, "of anna", (key(SourceKind.SUBJECT, "anna"),), SystemClock().now_us())
+        erasing = asyncio.create_task(eraser.erase(SCOPE, "of anna"))
+        await asyncio.sleep(0.1)  # what waits for nothing has long been done
+        goes_on.set()
+        await erasing
+        await own.recorder.drain()
+        assert await own.log.head(SCOPE, turn_id) is None
+        assert own.conductor.in_memory(SCOPE, turn_id) is None

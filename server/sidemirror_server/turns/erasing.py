@@ -39,6 +39,8 @@ class InMemory(Protocol):
 
     async def put_down(self, scope: Scope, turn_id: TurnId) -> None: ...
 
+    async def settle(self, scope: Scope) -> None: ...
+
 
 class _Nothing:
     def let_go(self, scope: Scope, turn_id: TurnId, *, is_erased: bool = False) -> None:
@@ -48,6 +50,9 @@ class _Nothing:
         pass
 
     async def put_down(self, scope: Scope, turn_id: TurnId) -> None:
+        pass
+
+    async def settle(self, scope: Scope) -> None:
         pass
 
 
@@ -139,6 +144,8 @@ class Eraser:
     async def _remove(self, scope: Scope, erasure_id: str, name: str) -> None:
         kind, record_id = parsed(name)
         match kind:
+            case SourceKind.SUBJECT:
+                await self._in_memory.settle(scope)
             case SourceKind.TURN:
                 self._in_memory.let_go(scope, TurnId(record_id), is_erased=True)
             case SourceKind.SESSION:
