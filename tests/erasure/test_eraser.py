@@ -4,7 +4,7 @@ Seen to fail with an erasure that ended before its file was tidied, and with a f
 also of what was not there."""
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -107,7 +107,7 @@ async def test_a_subjects_turn_that_is_in_memory_only_is_waited_for(
     async with house(tmp_path) as own:
         database, goes_on, append = own.log._database, asyncio.Event(), own.log.append
 
-        async def held(scope: Scope, batches: Sequence[Batch]) -> None:
+        async def held(scope: Scope, batches: tuple[Batch, ...]) -> None:
             await goes_on.wait()
             await append(scope, batches)
 
