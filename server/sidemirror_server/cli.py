@@ -244,6 +244,7 @@ def _add_advice(commands: "argparse._SubParsersAction[argparse.ArgumentParser]")
         verb = verbs.add_parser(name, help=told)
         what = "all (the default), lessons, recoveries, or a lesson's id"
         verb.add_argument("what", nargs="?", default="all", metavar="WHAT", help=what)
+    verbs.choices["off"].add_argument("--force", action="store_true", help="silence an id that no lesson has")
     _add_policy_scope(verbs)
     advice.set_defaults(run=_advice)
 

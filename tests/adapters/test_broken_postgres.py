@@ -412,7 +412,7 @@ def of_one_project(adapter: type[Any]) -> type[Any]:
 
 class SetsAnyVersion(PostgresPolicies):
     async def set(self, scope: Scope, change: PolicyChange, now_us: int) -> StoredPolicy | None:
-        return await super().set(scope, replace(change, if_version=0), now_us)
+        return await super().set(scope, replace(change, if_version=None), now_us)
 
 
 class ByTime(PostgresJournal):

@@ -67,6 +67,8 @@ BROKEN_STATEMENTS = [
     ("LE10", "forget", "ORDER BY day", "ORDER BY day DESC"),
     ("LE10", "forget", "LIMIT :limit", "LIMIT max(:limit, 10)"),
     ("LE10", "forget_sums", "day < :before_day", "day < :before_day - 1"),
+    ("LE10", "forget_sums", "ledger_totals.project_id IN ('', own.project_id)", "TRUE"),
+    ("LE10", "forget_reservations", "own.project_id = ledger_reservations.project_id", "TRUE"),
     ("LE10", "forget_reservations", "day < :before_day", "day > :before_day"),
 ]
 

@@ -6,11 +6,12 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from sidemirror_server.policy.record import StoredPolicy
+from sidemirror_server.policy.record import AdviceKind, DataPolicy, ScopePolicies, StoredPolicy
 from sidemirror_server.policy.store import PolicyChange
+from sidemirror_server.storage.sql import columns_of
 from sidemirror_server.storage.sqlite import policies as adapter
 from sidemirror_server.storage.sqlite.policies import SqlitePolicies
-from sidemirror_server.vocabulary.scope import Scope
+from sidemirror_server.vocabulary.scope import SERVES_ALL, Scope
 from tests.adapters.sqlite_store import sqlite_database
 from tests.conformance import policies as suite
 from tests.conformance.clauses import clauses_of
@@ -54,7 +55,7 @@ async def test_broken_statement_is_noticed(
 
 class SetsAnyVersion(SqlitePolicies):
     async def set(self, scope: Scope, change: PolicyChange, now_us: int) -> StoredPolicy | None:
-        return await super().set(scope, msgspec.structs.replace(change, if_version=0), now_us)
+        return await super().set(scope, msgspec.structs.replace(change, if_version=None), now_us)
 
 
 async def test_broken_verb_is_noticed(tmp_path: Path) -> None:
@@ -71,3 +72,17 @@ async def noticed(clause: str, broken: type[SqlitePolicies], folder: Path) -> No
             await CLAUSES[clause](lambda: broken(database))
     mistakes = (TypeError, AttributeError, NameError, sqlite3.Error)
     assert not isinstance(caught.value, mistakes), "the broken adapter does not even run"
+
+
+@pytest.mark.parametrize("body", [b'{"policy":{"advice":{"off":["later"]}}}', b'{"policy":7}', b"damaged"])
+async def test_a_row_that_this_version_cannot_read_is_served_and_can_be_removed(body: bytes, tmp_path: Path) -> None:
+    """Seen to fail when the decoder's error is let through: it is none that a sweep or a call expects."""
+    values = {**columns_of(suite.ONE), "version": 3, "retains": True, "body": body}
+    async with sqlite_database(tmp_path) as database:
+        policies = SqlitePolicies(database)
+        await database.write(lambda connection: connection.execute(adapter._SQL["put"], values).rowcount)
+        found = await policies.get(suite.ONE)
+        assert not any(found.advice.gives(kind) for kind in AdviceKind)
+        assert [kept.removes for kept in (await policies.retained(SERVES_ALL)).values()] == [False]
+        assert await policies.set(suite.ONE, suite.change(DataPolicy()), suite.T0) is None
+        assert await policies.get(suite.ONE) == ScopePolicies()

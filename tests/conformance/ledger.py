@@ -184,6 +184,13 @@ async def le10_old_days_are_forgotten(open_ledger: OpenLedger) -> None:
     assert await days_of(ONE) == [3]
     assert await ledger.used(ONE, "a", DAY + 3) == dict.fromkeys(Level, TEN_CENTS)
     assert await ledger.settle(given[-1], Amount(1, 1))
+    # Nothing is left of the project's day, though another project still has that day.
+    own, others = [await reserved(ledger, scope, "a", T0 + 2 * DAY_US) for scope in (ONE, OTHER)]
+    assert await ledger.forget(SHOP, DAY + 3, 9, later_us) == 1
+    left = await ledger.used(ONE, "a", DAY + 2)
+    assert (left[Level.PROJECT], left[Level.PROJECT_PURPOSE]) == (Amount(), Amount())
+    assert await ledger.settle(own, Amount()) is False
+    assert await ledger.settle(others, Amount(1, 1))
 
 
 async def le11_what_others_spent_stays(open_ledger: OpenLedger) -> None:

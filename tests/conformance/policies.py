@@ -40,7 +40,7 @@ def days(trace_days: int) -> DataPolicy:
 
 
 def change(
-    policy: DataPolicy, level: PolicyLevel = PROJECT, if_version: int = 0, most: int = 10, by: str = "ops"
+    policy: DataPolicy, level: PolicyLevel = PROJECT, if_version: int | None = None, most: int = 10, by: str = "ops"
 ) -> PolicyChange:
     return PolicyChange(level, policy, by, if_version, most)
 
@@ -49,10 +49,10 @@ async def po1_a_scope_has_two_policies(open_policies: OpenPolicies) -> None:
     policies = open_policies()
     assert await policies.get(ONE) == ScopePolicies()
     await policies.set(ONE, change(WHOLE, by="Grüße \U0001f642"), T0)
-    of_project = StoredPolicy(WHOLE, 1, "Grüße \U0001f642", T0)
+    of_project = StoredPolicy(WHOLE, T0, "Grüße \U0001f642", T0)
     assert await open_policies().get(ONE) == ScopePolicies(project=of_project)
     await policies.set(ONE, change(days(1), TENANT), T0 + 1)
-    of_tenant = StoredPolicy(days(1), 1, "ops", T0 + 1)
+    of_tenant = StoredPolicy(days(1), T0 + 1, "ops", T0 + 1)
     assert await open_policies().get(ONE) == ScopePolicies(of_project, of_tenant)
     await policies.set(OTHER, change(DataPolicy(), TENANT), T0 + 2)
     assert await policies.get(ONE) == ScopePolicies(project=of_project)
@@ -62,10 +62,13 @@ async def po2_set_replaces_and_counts(open_policies: OpenPolicies) -> None:
     policies = open_policies()
     for number, level in enumerate((PROJECT, PROJECT, TENANT, PROJECT, TENANT)):
         made = await policies.set(ONE, change(days(number + 1), level, by=f"by{number}"), T0 - number)
-        version = (1, 2, 1, 3, 2)[number]
+        # By the store's clock, and higher also where that goes back.
+        version = (T0, T0 + 1, T0 - 2, T0 + 2, T0 - 1)[number]
         assert made == StoredPolicy(days(number + 1), version, f"by{number}", T0 - number)
     found = await open_policies().get(ONE)
-    assert found == ScopePolicies(StoredPolicy(days(4), 3, "by3", T0 - 3), StoredPolicy(days(5), 2, "by4", T0 - 4))
+    assert found == ScopePolicies(
+        StoredPolicy(days(4), T0 + 2, "by3", T0 - 3), StoredPolicy(days(5), T0 - 1, "by4", T0 - 4)
+    )
 
 
 async def po3_an_empty_policy_removes(open_policies: OpenPolicies) -> None:
@@ -75,38 +78,53 @@ async def po3_an_empty_policy_removes(open_policies: OpenPolicies) -> None:
         await policies.set(ONE, change(days(1), level), T0)
         await policies.set(ONE, change(days(2), level), T0)
     assert await policies.set(ONE, change(DataPolicy()), T0) is None
-    assert await open_policies().get(ONE) == ScopePolicies(tenant=StoredPolicy(days(2), 2, "ops", T0))
-    made = await policies.set(ONE, change(days(3)), T0 + 1)
-    assert made == StoredPolicy(days(3), 1, "ops", T0 + 1)
+    assert await open_policies().get(ONE) == ScopePolicies(tenant=StoredPolicy(days(2), T0 + 1, "ops", T0))
+    # No version returns.
+    made = await policies.set(ONE, change(days(3)), T0 + 2)
+    assert made == StoredPolicy(days(3), T0 + 2, "ops", T0 + 2)
 
 
 async def po4_another_version_is_refused(open_policies: OpenPolicies) -> None:
     policies = open_policies()
     with pytest.raises(WrongState):
         await policies.set(ONE, change(days(1), if_version=1), T0)
-    await policies.set(ONE, change(days(1)), T0)
-    for version in (2, 3):
+    # Where none is stored, too, one of them succeeds.
+    first = await raced(open_policies, 0)
+    assert (await policies.get(ONE)).project == first
+    with pytest.raises(WrongState):
+        await policies.set(ONE, change(days(99), if_version=0), T0)
+    assert await policies.set(ONE, change(first.policy, if_version=0), T0 + 5) == first
+    for version in (first.version - 1, first.version + 1):
         with pytest.raises(WrongState):
-            await policies.set(ONE, change(days(9), if_version=version), T0)
+            await policies.set(ONE, change(days(99), if_version=version), T0)
     # The tenant's has a version of its own.
     with pytest.raises(WrongState):
-        await policies.set(ONE, change(days(9), TENANT, if_version=1), T0)
+        await policies.set(ONE, change(days(99), TENANT, if_version=first.version), T0)
     with pytest.raises(WrongState):
-        await policies.set(ONE, change(DataPolicy(), if_version=2), T0)
-    assert await policies.get(ONE) == ScopePolicies(StoredPolicy(days(1), 1, "ops", T0))
-    raced = await asyncio.gather(
-        *(open_policies().set(ONE, change(days(2 + number), if_version=1), T0) for number in range(8)),
-        return_exceptions=True,
-    )
-    assert sorted(type(one).__name__ for one in raced) == ["StoredPolicy", *["WrongState"] * 7]
-    (made,) = (one for one in raced if isinstance(one, StoredPolicy))
+        await policies.set(ONE, change(DataPolicy(), if_version=first.version + 1), T0)
+    assert await policies.get(ONE) == ScopePolicies(first)
+    made = await raced(open_policies, first.version)
     assert (await policies.get(ONE)).project == made
     # As it was made, by the same: its answer was lost.
-    assert await policies.set(ONE, change(made.policy, if_version=1), T0 + 5) == made
+    assert await policies.set(ONE, change(made.policy, if_version=first.version), T0 + 5) == made
     with pytest.raises(WrongState):
-        await policies.set(ONE, change(made.policy, if_version=1, by="somebody else"), T0 + 5)
-    assert await policies.set(ONE, change(DataPolicy(), if_version=2), T0) is None
-    assert await policies.set(ONE, change(DataPolicy(), if_version=2), T0) is None
+        await policies.set(ONE, change(made.policy, if_version=first.version, by="somebody else"), T0 + 5)
+    with pytest.raises(WrongState):
+        await policies.set(ONE, change(DataPolicy(), if_version=0), T0)
+    assert await policies.set(ONE, change(DataPolicy(), if_version=made.version), T0) is None
+    assert await policies.set(ONE, change(DataPolicy(), if_version=made.version), T0) is None
+    assert await policies.set(ONE, change(DataPolicy(), if_version=0), T0) is None
+
+
+async def raced(open_policies: OpenPolicies, version: int) -> StoredPolicy:
+    """What is stored of eight changes at once that know the same version; the others are refused."""
+    results = await asyncio.gather(
+        *(open_policies().set(ONE, change(days(2 + number), if_version=version), T0) for number in range(8)),
+        return_exceptions=True,
+    )
+    assert sorted(type(one).__name__ for one in results) == ["StoredPolicy", *["WrongState"] * 7]
+    (made,) = (one for one in results if isinstance(one, StoredPolicy))
+    return made
 
 
 async def po5_whose_policy_it_is(open_policies: OpenPolicies) -> None:

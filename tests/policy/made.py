@@ -16,4 +16,4 @@ def policies_on(database: SqliteDatabase, clock: Clock) -> PoliciesInForce:
 
 def change(policy: DataPolicy, level: PolicyLevel = PolicyLevel.PROJECT) -> PolicyChange:
     """A change that replaces whatever is stored."""
-    return PolicyChange(level, policy, "ops", 0, 10)
+    return PolicyChange(level, policy, "ops", None, 10)

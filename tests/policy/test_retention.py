@@ -1,10 +1,12 @@
 """Which retention holds for which scope: every scope has one, that of the closest policy."""
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sidemirror_server.policy.record import KEPT_FOR_EVER, RetentionPeriods
+from sidemirror_server.policy.record import KEPT_FOR_EVER, RetentionPeriods, retention_in_force
 from sidemirror_server.policy.retention import KeptAlike, Proposed, kept_alike
 from sidemirror_server.vocabulary.scope import SERVES_ALL, Scope, Served, Serves, serves_listed, serves_only
 
@@ -59,12 +61,34 @@ def test_the_closest_goes_first(
 
 
 def test_each_value_goes_by_itself() -> None:
-    stored = {ACME: days(365, spend_days=7), SHOP: RetentionPeriods(trace_days=30, memory_importance=0.9)}
+    stored = {ACME: days(365, spend_days=7), SHOP: RetentionPeriods(trace_days=30)}
     proposed = Proposed(RetentionPeriods(1, 2, 3, 0.1, 4, 5), SHOP)
     (found,) = kept_alike(stored, proposed, serves_only(Scope("acme", "shop")))
-    assert found.periods == RetentionPeriods(7, 2, 3, 0.9, 4, 30)
+    assert found.periods == RetentionPeriods(7, 2, 3, 0.1, 4, 30)
     (found,) = kept_alike({ACME: RetentionPeriods(memory_days=9)}, NOTHING, SERVES_ALL)
     assert found.periods == RetentionPeriods(0, 0, 9, 0.5, 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("tenant", "project", "expected"),
+    [
+        ({}, {"memory_days": 0}, (0, 0.5, 0)),
+        ({}, {"memory_days": 30}, (30, 0.5, 0)),
+        ({}, {"memory_count": 7}, (0, 0.5, 7)),
+        ({}, {"memory_importance": 0.9}, (0, 0.9, 0)),
+        ({"memory_days": 9, "memory_importance": 0.9}, {"memory_count": 7}, (9, 0.9, 7)),
+        ({"memory_days": 0}, {"trace_days": 7}, (0, 0.5, 0)),
+        ({}, {"trace_days": 7}, (3, 0.1, 4)),
+    ],
+)
+def test_settings_say_nothing_of_memories_once_a_policy_does(
+    tenant: dict[str, Any], project: dict[str, Any], expected: tuple[int, float, int]
+) -> None:
+    """Seen to fail where each value goes by itself: `memory_days=0` let the settings' number remove memories."""
+    proposed = RetentionPeriods(1, 2, 3, 0.1, 4, 5)
+    found = retention_in_force(RetentionPeriods(**project), RetentionPeriods(**tenant), proposed)
+    assert (found.memory_days, found.memory_importance, found.memory_count) == expected
+    assert found.spend_days == 1
 
 
 PARTS = st.sampled_from([Served(t, p) for t in ("a", "b") for p in (None, "x", "y")])

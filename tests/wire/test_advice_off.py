@@ -1,5 +1,6 @@
 """Advice that a policy turns off is not given: in plans, in mid-turn reflections, in blocks of memory and of goals."""
 
+import asyncio
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -12,6 +13,7 @@ from sidemirror.v1 import reflective_memory_pb2 as memory_pb
 from sidemirror.v1 import sidecar_pb2 as pb
 from sidemirror.v1 import thinking_pb2
 from sidemirror.v1.sidecar_pb2_grpc import SidecarServiceStub
+from sidemirror_server.turns.lessons import FailureLessons, Lessons
 from tests.memory.talk import memories
 from tests.wire.calls import MEDIUM, TIMEOUT_S
 from tests.wire.sidecar import SidecarThread, sidecar, thinking
@@ -106,6 +108,24 @@ def test_lessons_off_and_on_again(kind: "pb.AdviceKind", server: SidecarThread) 
         assert memory.QueryReflections(asked, timeout=TIMEOUT_S).hits
     silence(server, project)
     assert given(server, project) == everything(taught)
+
+
+def test_advice_that_is_turned_off_while_the_model_thinks(
+    server: SidecarThread, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Seen to fail where the lessons found are attached whatever the policy says by then."""
+    teach(server, "meanwhile")
+    find = Lessons.for_failures
+
+    async def then_off(*asked: Any) -> FailureLessons:
+        found = await find(*asked)
+        assert found.lessons
+        await asyncio.to_thread(silence, server, "meanwhile", LESSONS)
+        return found
+
+    monkeypatch.setattr(Lessons, "for_failures", then_off)
+    (reflection,) = reflections_of(server, "meanwhile", "no such table: stock")
+    assert not reflection.HasField("lessons")
 
 
 def test_what_is_off_for_recoveries_leaves_lessons(server: SidecarThread) -> None:

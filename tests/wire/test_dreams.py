@@ -8,9 +8,10 @@ from typing import Any
 import grpc
 import pytest
 
-from sidemirror.v1 import common_pb2
+from sidemirror.v1 import common_pb2, sidecar_pb2
 from sidemirror.v1 import reflective_memory_pb2 as pb
 from sidemirror.v1.reflective_memory_pb2_grpc import ReflectiveMemoryServiceStub
+from sidemirror.v1.sidecar_pb2_grpc import SidecarServiceStub
 from sidemirror_server.memory.dreams.dreams import Dream, DreamtLesson
 from sidemirror_server.models.answers import DreamAnswer
 from sidemirror_server.models.language_model import Purpose
@@ -22,7 +23,7 @@ from tests.faults.sidecars import channel, running
 from tests.memory.dreamers import dream_of, log_of, store, understands
 from tests.memory.talk import listed, memories, played
 from tests.wire.calls import TIMEOUT_S, Refusal, bad_field, refused
-from tests.wire.sidecar import SidecarThread
+from tests.wire.sidecar import SidecarThread, sidecar
 
 Stub = ReflectiveMemoryServiceStub
 OK = common_pb2.RESULT_STATUS_OK
@@ -80,6 +81,25 @@ def test_a_pass_makes_a_lesson_that_cites_its_episodes(memory: Stub) -> None:
         assert (rule.strategy_of, rule.kind) == (made.id, pb.MEMORY_KIND_STRATEGY)
         assert list(rule.derived_from) == list(made.derived_from)
     assert log_of(memory, tenant_id="makes") == [dream]
+
+
+def test_a_silenced_lesson_does_not_come_back_as_a_dream(tmp_path: Path) -> None:
+    """Seen to fail where only a lesson's own id, or its reflection's, silences it."""
+    with sidecar(tmp_path, model=Cast(dreaming=understands)) as server, memories(server) as memory:
+        silenced, *_ = seeded(memory, "silenced")
+        (lesson,) = dream_of(memory, tenant_id="silenced")[-1].dream.lessons
+
+        def shown() -> set[str]:
+            asked = pb.BuildMemoryContextRequest(tenant_id="silenced", task="Find the order", tools=["find_order"])
+            return {item.id for item in memory.BuildMemoryContext(asked, timeout=TIMEOUT_S).block.items}
+
+        dreamt = {lesson.reflection_id, lesson.strategy_id}
+        assert shown() & dreamt
+        policy = sidecar_pb2.Policy(advice=sidecar_pb2.AdvicePolicy(silenced_ids=[silenced]))
+        with grpc.insecure_channel(server.address) as to_server:
+            request = sidecar_pb2.SetPolicyRequest(tenant_id="silenced", policy=policy)
+            SidecarServiceStub(to_server).SetPolicy(request, timeout=TIMEOUT_S)
+        assert not shown() & dreamt
 
 
 def test_running_it_again_reads_nothing_twice_and_spends_nothing(memory: Stub) -> None:

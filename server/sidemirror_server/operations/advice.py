@@ -1,11 +1,18 @@
 """`sidemirror advice`: turns lessons, recoveries, all advice or one lesson off and on, for a tenant or project."""
 
 import argparse
+import difflib
 import sys
 
+import grpc
+
+from sidemirror.v1 import goal_reflection_pb2 as goal_pb
+from sidemirror.v1 import reflective_memory_pb2 as memory_pb
 from sidemirror.v1 import sidecar_pb2 as pb
+from sidemirror.v1.goal_reflection_pb2_grpc import GoalReflectionServiceStub
+from sidemirror.v1.reflective_memory_pb2_grpc import ReflectiveMemoryServiceStub
 from sidemirror.v1.sidecar_pb2_grpc import SidecarServiceStub
-from sidemirror_server.operations.policies import change, policies, stored_of, whose
+from sidemirror_server.operations.policies import TIMEOUT_S, change, names_tenant, policies, scope_of, stored_of, whose
 from sidemirror_server.operations.shown import name_of, print_json
 from sidemirror_server.operations.target import EXIT_FAILED, asked
 
@@ -14,20 +21,30 @@ _KINDS = {
     "lessons": pb.ADVICE_KIND_LESSONS,
     "recoveries": pb.ADVICE_KIND_RECOVERIES,
 }
+# How much a word must be like a kind to be taken for it mistyped, from 0 to 1. Chosen here: `lesson`, `Recoveries` and
+# `al` are.
+_ALIKE = 0.76
 
 
 def advice(options: argparse.Namespace) -> int:
     """Runs the subcommand `options.verb`; returns the exit code."""
     verbs = {"show": _show, "off": _off, "on": _on}
-    return asked(options.address, lambda channel: verbs[options.verb](SidecarServiceStub(channel), options))
+    return asked(options.address, lambda channel: verbs[options.verb](channel, options))
 
 
-def _show(stub: SidecarServiceStub, options: argparse.Namespace) -> int:
-    _print(policies(stub, options), options)
+def _show(channel: grpc.Channel, options: argparse.Namespace) -> int:
+    _print(policies(SidecarServiceStub(channel), options), options)
     return 0
 
 
-def _off(stub: SidecarServiceStub, options: argparse.Namespace) -> int:
+def _off(channel: grpc.Channel, options: argparse.Namespace) -> int:
+    """Turns off what this tenant's or project's policy gives. Refuses an id that no lesson has."""
+    if options.what not in _KINDS and not options.force:
+        why = _why_no_lesson(channel, options)
+        if why:
+            print(f"sidemirror: {options.what}: {why}; --force silences this id anyhow", file=sys.stderr)
+            return EXIT_FAILED
+
     def make(policy: pb.Policy) -> None:
         kind = _KINDS.get(options.what)
         if kind is None and options.what not in policy.advice.silenced_ids:
@@ -35,11 +52,11 @@ def _off(stub: SidecarServiceStub, options: argparse.Namespace) -> int:
         elif kind is not None and kind not in policy.advice.off:
             policy.advice.off.append(kind)
 
-    _print(change(stub, options, make), options)
+    _print(change(SidecarServiceStub(channel), options, make), options)
     return 0
 
 
-def _on(stub: SidecarServiceStub, options: argparse.Namespace) -> int:
+def _on(channel: grpc.Channel, options: argparse.Namespace) -> int:
     """Turns on again what this tenant's or project's policy turned off. Fails if it stays off for another reason."""
 
     def make(policy: pb.Policy) -> None:
@@ -48,7 +65,7 @@ def _on(stub: SidecarServiceStub, options: argparse.Namespace) -> int:
         silenced = [one for one in policy.advice.silenced_ids if one != options.what]
         policy.advice.CopyFrom(pb.AdvicePolicy(off=off, silenced_ids=silenced))
 
-    found = change(stub, options, make)
+    found = change(SidecarServiceStub(channel), options, make)
     _print(found, options)
     left = found.in_force.advice
     is_off = pb.ADVICE_KIND_ALL in left.off or _KINDS.get(options.what) in left.off or options.what in left.silenced_ids
@@ -60,6 +77,33 @@ def _on(stub: SidecarServiceStub, options: argparse.Namespace) -> int:
         why = "all advice is off" if pb.ADVICE_KIND_ALL in own else tenants
         print(f"sidemirror: {options.what}: still off, because {why}", file=sys.stderr)
     return EXIT_FAILED if is_off else 0
+
+
+def _why_no_lesson(channel: grpc.Channel, options: argparse.Namespace) -> str:
+    """Why no lesson is known by the id that the command names; empty if there is one. A tenant's ids cannot be looked
+    up, because lessons belong to projects: of these only what looks like a kind is refused. Raises grpc.RpcError."""
+    alike = difflib.get_close_matches(options.what.casefold(), _KINDS, 1, _ALIKE)
+    meant = f"; did you mean {alike[0]}?" if alike else ""
+    if names_tenant(options):
+        return f"this is no kind of advice{meant}" if alike else ""
+    return "" if _is_lesson(channel, options) else f"no lesson has this id{meant}"
+
+
+def _is_lesson(channel: grpc.Channel, options: argparse.Namespace) -> bool:
+    """Whether a memory or a reflection of a recent goal has the id. Raises grpc.RpcError."""
+    scope = scope_of(options)
+    asked_for = memory_pb.GetReflectionRequest(reflection_id=options.what, **scope)
+    try:
+        ReflectiveMemoryServiceStub(channel).GetReflection(asked_for, timeout=TIMEOUT_S)
+    except grpc.RpcError as error:
+        # UNIMPLEMENTED: reflective memory is turned off.
+        if error.code() not in (grpc.StatusCode.NOT_FOUND, grpc.StatusCode.UNIMPLEMENTED):
+            raise
+    else:
+        return True
+    recent = goal_pb.ListRecentGoalsRequest(**scope)
+    goals = GoalReflectionServiceStub(channel).ListRecentGoals(recent, timeout=TIMEOUT_S).goals
+    return any(options.what == one.id for goal in goals for one in goal.reflections)
 
 
 def _print(found: pb.GetPolicyResponse, options: argparse.Namespace) -> None:

@@ -9,14 +9,15 @@ import grpc
 from sidemirror.v1 import sidecar_pb2 as pb
 from sidemirror.v1.sidecar_pb2_grpc import SidecarServiceStub
 
-_TIMEOUT_S = 5.0
+# How long a call may take. Chosen here: a healthy sidecar answers in milliseconds.
+TIMEOUT_S = 5.0
 # How often a change is tried while others change the same policy. Chosen here: more often than people do at once.
 _TRIES = 5
 
 
 def policies(stub: SidecarServiceStub, options: argparse.Namespace) -> pb.GetPolicyResponse:
     """The policies of the scope that the command names. Raises grpc.RpcError."""
-    return stub.GetPolicy(pb.GetPolicyRequest(**_scope_of(options)), timeout=_TIMEOUT_S)
+    return stub.GetPolicy(pb.GetPolicyRequest(**scope_of(options)), timeout=TIMEOUT_S)
 
 
 def change(
@@ -30,9 +31,9 @@ def change(
         policy = pb.Policy()
         policy.CopyFrom(stored.policy)
         make(policy)
-        request = pb.SetPolicyRequest(level=level, policy=policy, if_version=stored.version, **_scope_of(options))
+        request = pb.SetPolicyRequest(level=level, policy=policy, if_version=stored.version, **scope_of(options))
         try:
-            stub.SetPolicy(request, timeout=_TIMEOUT_S)
+            stub.SetPolicy(request, timeout=TIMEOUT_S)
         except grpc.RpcError as error:
             if error.code() is not grpc.StatusCode.FAILED_PRECONDITION or not left:
                 raise
@@ -42,7 +43,7 @@ def change(
 
 
 def stored_of(found: pb.GetPolicyResponse, options: argparse.Namespace) -> pb.StoredPolicy:
-    """The stored policy that the command names; an empty one of version 0 if none is stored."""
+    """The stored policy that the command names; an empty one, of version 0, if none is stored."""
     return found.tenant if names_tenant(options) else found.project
 
 
@@ -56,7 +57,7 @@ def whose(found: pb.GetPolicyResponse, options: argparse.Namespace) -> str:
     return f"{found.tenant_id}/{'*' if names_tenant(options) else found.project_id}"
 
 
-def _scope_of(options: argparse.Namespace) -> dict[str, Any]:
+def scope_of(options: argparse.Namespace) -> dict[str, Any]:
     """The scope as fields of a request. Empty ids mean the sidecar's own."""
     if options.scope is None:
         return {}

@@ -82,7 +82,7 @@ def _print(found: pb.GetPolicyResponse, options: argparse.Namespace) -> None:
     if stored.version:
         by = f" by {stored.set_by}" if stored.set_by else ""
         at = f"{stored.set_time.ToDatetime():%Y-%m-%d %H:%M:%S} UTC"
-        console.print(f"{whose(found, options)}: version {stored.version}, set{by} at {at}", markup=False)
+        console.print(f"{whose(found, options)}: set{by} at {at}", markup=False)
     else:
         console.print(f"{whose(found, options)} has no policy of its own.", markup=False)
 

@@ -6,8 +6,12 @@ A policy is a row beside the data, so that every sidecar on a store follows the 
 
 from collections.abc import Mapping
 from enum import StrEnum
+from typing import TypeVar
 
 import msgspec
+
+_T = TypeVar("_T")
+_U = TypeVar("_U")
 
 
 class PolicyLevel(StrEnum):
@@ -24,6 +28,11 @@ class AdviceKind(StrEnum):
     ALL = "all"
     LESSONS = "lessons"
     RECOVERIES = "recoveries"
+
+    @classmethod
+    def _missing_(cls, value: object) -> "AdviceKind":  # noqa: ARG003 (whatever it is)
+        """A kind that a later version stored. All advice is off then: this version cannot tell which it means."""
+        return cls.ALL
 
 
 class RetentionPeriods(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -43,6 +52,14 @@ class RetentionPeriods(msgspec.Struct, frozen=True, omit_defaults=True):
         return RetentionPeriods(**{name: theirs[name] if mine[name] is None else mine[name] for name in mine})
 
     @property
+    def memories_whole(self) -> "RetentionPeriods":
+        """These values; once one of memories is set, those that are not set keep all of them. Else what a sidecar
+        proposes would remove memories that a policy keeps."""
+        if (self.memory_days, self.memory_importance, self.memory_count) == (None, None, None):
+            return self
+        return self.over(_MEMORIES_KEPT)
+
+    @property
     def removes(self) -> bool:
         """Whether anything is ever removed."""
         return any((self.spend_days, self.critique_days, self.memory_days, self.memory_count, self.trace_days))
@@ -51,6 +68,15 @@ class RetentionPeriods(msgspec.Struct, frozen=True, omit_defaults=True):
 # What holds where nobody has decided: everything is kept. The importance has an effect only beside `memory_days`; it is
 # the default of the setting.
 KEPT_FOR_EVER = RetentionPeriods(0, 0, 0, 0.5, 0, 0)
+_MEMORIES_KEPT = RetentionPeriods(memory_days=0, memory_importance=KEPT_FOR_EVER.memory_importance, memory_count=0)
+
+
+def retention_in_force(
+    project: RetentionPeriods, tenant: RetentionPeriods, proposed: RetentionPeriods
+) -> RetentionPeriods:
+    """How long records are kept: by the project's policy, else the tenant's, else by the settings of a sidecar, which
+    count for memories only where no policy sets a value of theirs; else for ever."""
+    return project.over(tenant).memories_whole.over(proposed).over(KEPT_FOR_EVER)
 
 
 class Cap(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -70,9 +96,10 @@ class Advice(msgspec.Struct, frozen=True, omit_defaults=True):
         """Whether advice of this kind is given at all."""
         return kind not in self.off and AdviceKind.ALL not in self.off
 
-    def shows(self, lesson_id: str, of: str = "") -> bool:
-        """Whether a lesson may be shown. `of`: the reflection that it is the strategy of, which silences it too."""
-        return lesson_id not in self.silenced and (not of or of not in self.silenced)
+    def shows(self, lesson_id: str, *rests_on: str) -> bool:
+        """Whether a lesson may be shown. `rests_on`: the reflection that it is the strategy of, and the memories that
+        it was dreamt from; each silences it too."""
+        return not self.silenced or not {lesson_id, *rests_on} & {*self.silenced}
 
     def and_off(self, other: "Advice") -> "Advice":
         """What either leaves out."""
@@ -89,8 +116,8 @@ class DataPolicy(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class StoredPolicy(msgspec.Struct, frozen=True):
-    """A policy as it is stored. `version`: counts the changes from 1. `set_by`: the name of the token, empty without
-    one. `set_us`: when, by the store's clock."""
+    """A policy as it is stored. `version`: grows with each change (`store.py`). `set_by`: the name of the token, empty
+    without one. `set_us`: when, by the store's clock."""
 
     policy: DataPolicy
     version: int
@@ -122,7 +149,12 @@ class ScopePolicies(msgspec.Struct, frozen=True):
     def retention(self, proposed: RetentionPeriods) -> RetentionPeriods:
         """How long the scope's records are kept. `proposed`: by the sidecar's settings; they count where neither the
         project nor the tenant says anything."""
-        return self.of_project.retention.over(self.of_tenant.retention).over(proposed).over(KEPT_FOR_EVER)
+        return retention_in_force(self.of_project.retention, self.of_tenant.retention, proposed)
+
+
+# What holds in the place of a part of a stored policy that this version cannot read: nothing is removed, no advice is
+# given, and calls go on under the sidecar's own caps.
+UNREADABLE = DataPolicy(KEPT_FOR_EVER, {}, Advice((AdviceKind.ALL,)))
 
 
 class _Body(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -133,7 +165,20 @@ class _Body(msgspec.Struct, frozen=True, omit_defaults=True):
     set_us: int = 0
 
 
-_decode = msgspec.json.Decoder(_Body).decode
+class _RawPolicy(msgspec.Struct, frozen=True):
+    """The parts of a stored `DataPolicy`, each decoded by itself."""
+
+    retention: msgspec.Raw = msgspec.Raw(b"{}")
+    caps: msgspec.Raw = msgspec.Raw(b"{}")
+    advice: msgspec.Raw = msgspec.Raw(b"{}")
+
+
+class _RawBody(msgspec.Struct, frozen=True):
+    """A stored `_Body` whose parts may be unreadable."""
+
+    policy: _RawPolicy
+    set_by: str = ""
+    set_us: int = 0
 
 
 def policy_body(stored: StoredPolicy) -> bytes:
@@ -142,6 +187,22 @@ def policy_body(stored: StoredPolicy) -> bytes:
 
 
 def stored_policy(version: int, body: bytes) -> StoredPolicy:
-    """A policy from a row."""
-    made = _decode(body)
-    return StoredPolicy(made.policy, version, made.set_by, made.set_us)
+    """A policy from a row. What cannot be read of it, since a later version wrote it or it is damaged, is taken from
+    `UNREADABLE`: such a row must not stop the server, and can still be replaced and removed."""
+    made = _decoded(body, _RawBody, None)
+    if made is None:
+        return StoredPolicy(UNREADABLE, version, "", 0)
+    parts = made.policy
+    policy = DataPolicy(
+        _decoded(parts.retention, RetentionPeriods, UNREADABLE.retention),
+        _decoded(parts.caps, dict[str, Cap], UNREADABLE.caps),
+        _decoded(parts.advice, Advice, UNREADABLE.advice),
+    )
+    return StoredPolicy(policy, version, made.set_by, made.set_us)
+
+
+def _decoded(raw: bytes | msgspec.Raw, kind: type[_T], unreadable: _U) -> _T | _U:
+    try:
+        return msgspec.json.decode(raw, type=kind)
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        return unreadable

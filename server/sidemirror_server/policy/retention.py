@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from sidemirror_server.policy.record import KEPT_FOR_EVER, RetentionPeriods
+from sidemirror_server.policy.record import RetentionPeriods, retention_in_force
 from sidemirror_server.vocabulary.scope import Scope, Served, Serves
 
 
@@ -62,7 +62,7 @@ def _periods(entry: Served, stored: Mapping[Served, RetentionPeriods], proposed:
     """The project's policy goes before the tenant's, and both before what the sidecar proposes."""
     unset = RetentionPeriods()
     of_tenant = stored.get(Served(entry.tenant_id), unset) if entry.tenant_id is not None else unset
-    return stored.get(entry, unset).over(of_tenant).over(proposed.retention_of(entry)).over(KEPT_FOR_EVER)
+    return retention_in_force(stored.get(entry, unset), of_tenant, proposed.retention_of(entry))
 
 
 def _width(entry: Served) -> int:

@@ -14,13 +14,13 @@ LIMIT = "project_policies"
 
 
 class PolicyChange(msgspec.Struct, frozen=True):
-    """A policy to store. `if_version`: the version that the stored one must have; 0 means any. `most`: how many
-    projects of the tenant may have a policy of their own."""
+    """A policy to store. `if_version`: the version that the stored one must have; 0: none is stored; None: any. `most`:
+    how many projects of the tenant may have a policy of their own."""
 
     level: PolicyLevel
     policy: DataPolicy
     set_by: str
-    if_version: int
+    if_version: int | None
     most: int
 
 
@@ -28,9 +28,10 @@ class Policies(Protocol):
     """Stores the policies of tenants and projects.
 
     PO1  `get` returns the policies of a scope: its project's and its tenant's.
-    PO2  `set` replaces the policy of the scope's project or tenant, durably, and returns it with a version higher by 1.
-    PO3  An empty policy removes the stored one; `set` then returns None. The next one has version 1.
-    PO4  With another version than `if_version`, 0 where none is stored, `set` changes nothing (WrongState). 0 means
+    PO2  `set` replaces the policy of the scope's project or tenant, durably, and returns it with a higher version.
+    PO3  An empty policy removes the stored one; `set` then returns None. The next one has a higher version than it had,
+         as long as `now_us` grows.
+    PO4  With another version than `if_version`, 0 where none is stored, `set` changes nothing (WrongState). None means
          any. Of concurrent calls with the same version and other policies, one succeeds. A change that is repeated as
          it was made returns what is stored.
     PO5  A tenant's policy belongs to all its projects, also to those that are used later; a project's to it alone.
@@ -55,7 +56,7 @@ def replaced(
     """What `set` stores; None to remove. `known`: what is stored. `others`: how many projects of the tenant have a
     policy. Raises WrongState, LimitReached."""
     version = 0 if known is None else known.version
-    if change.if_version not in (0, version):
+    if change.if_version not in (None, version):
         if _was_made(known, change):
             return known
         name = scope.tenant_id if change.level is PolicyLevel.TENANT else scope.project_id
@@ -64,12 +65,13 @@ def replaced(
         return None
     if change.level is PolicyLevel.PROJECT and known is None and others >= change.most:
         raise LimitReached(LIMIT, change.most, scope.tenant_id)
-    return StoredPolicy(change.policy, version + 1, change.set_by, now_us)
+    # The store's clock, so that a version does not return after the policy was removed.
+    return StoredPolicy(change.policy, max(version + 1, now_us), change.set_by, now_us)
 
 
 def _was_made(known: StoredPolicy | None, change: PolicyChange) -> bool:
-    """Whether what is stored is what the change makes of its version, so that a crash lost only the answer."""
+    """Whether what is stored is what the change makes, so that only its answer was lost."""
     if known is None:
         return change.policy == DataPolicy()
-    made = (known.policy, known.set_by, known.version)
-    return made == (change.policy, change.set_by, change.if_version + 1)
+    is_later = change.if_version is not None and known.version > change.if_version
+    return is_later and (known.policy, known.set_by) == (change.policy, change.set_by)

@@ -13,7 +13,7 @@ from sidemirror_server.memory.finding.context import DEFAULT_ITEMS, ContextTask,
 from sidemirror_server.memory.kin.signature import error_signature
 from sidemirror_server.memory.trials.holdout import HELD_BACK, held_of
 from sidemirror_server.policy.in_force import PoliciesInForce
-from sidemirror_server.policy.record import AdviceKind
+from sidemirror_server.policy.record import Advice, AdviceKind
 from sidemirror_server.thinking.record import SeenError
 from sidemirror_server.thinking.turn_state import TurnState
 from sidemirror_server.trace.event import ContextWish, TurnStarted
@@ -45,6 +45,14 @@ _OFF = "a policy turns lessons off: none from earlier work"
 _NONE = "the store is away: no lessons from earlier work"
 _NO_GOALS = "the store of goal reflections is away: no lessons from earlier goals"
 _NO_MEMORY = "reflective memory did not answer in time: none of its lessons"
+
+
+class FailureLessons(msgspec.Struct, frozen=True):
+    """Lessons for failed calls, the best first. `advice`: what was not given when they were found; None if the store
+    was away."""
+
+    lessons: tuple[BlockLesson, ...] = ()
+    advice: Advice | None = None
 
 
 class Lessons:
@@ -107,23 +115,30 @@ class Lessons:
         return block, warnings
 
     async def for_failures(
-        self,
-        scope: Scope,
-        turn: TurnState,
-        directive_id: DirectiveId,
-        failures: Sequence[FailedCall],
-        but: Collection[str],
-    ) -> ContextBlock | None:
-        """Lessons of reflective memory for a turn's failed calls, without the memories in `but`; issues their receipt.
-        None if there are none, or if the store is away or slow. Raises nothing but cancellation."""
+        self, scope: Scope, turn: TurnState, failures: Sequence[FailedCall], but: Collection[str]
+    ) -> FailureLessons:
+        """Lessons of reflective memory for a turn's failed calls, without the memories in `but`. None if there are
+        none, or if the store is away or slow. Raises nothing but cancellation."""
         if self._memory is None or not failures:
-            return None
+            return FailureLessons()
+        advice = await _in_time(self._policies.advice(scope))
         found = await _in_time(
             self._memory.answering(scope, failures[-_MOST_FAILURES:], turn.question, turn.turn_id, but)
         )
+        return FailureLessons(found or (), advice)
+
+    async def block_for_failures(
+        self, scope: Scope, turn: TurnState, directive_id: DirectiveId, found: FailureLessons
+    ) -> ContextBlock | None:
+        """The block of the lessons that `for_failures` found, possibly long ago; issues its receipt. None if there are
+        none, if a policy has changed what advice is given since, or if the store is away or slow. Raises nothing but
+        cancellation."""
         receipt_id = derived_id(scope, "lessons of reflection", directive_id)
-        block = render(FAILED_HEADING, found or (), FAILED_ITEMS, receipt_id=receipt_id)
+        block = render(FAILED_HEADING, found.lessons, FAILED_ITEMS, receipt_id=receipt_id)
         if not block.items:
+            return None
+        advice = await _in_time(self._policies.advice(scope))
+        if advice is None or advice != found.advice:
             return None
         receipt = Receipt(
             *(receipt_id, ReceiptKind.TURN, self._clock.now_us(), receipt_items(block.items)),

@@ -17,9 +17,10 @@ from sidemirror_server.thinking.record import Directive, Reflection, SlotClaim
 from sidemirror_server.thinking.reflect import Extra, ReflectionMaterial, material_of, reflect
 from sidemirror_server.thinking.schedule import Reason
 from sidemirror_server.thinking.turn import due, elapsed_s, left
-from sidemirror_server.turns.lessons import Lessons
+from sidemirror_server.turns.lessons import FailureLessons, Lessons
 from sidemirror_server.turns.live import LiveTurn
 from sidemirror_server.turns.recorder import Recorder
+from sidemirror_server.vocabulary.block import ContextBlock
 from sidemirror_server.vocabulary.budget import ANSWER_S, Claim, claim, model_timeout_s
 from sidemirror_server.vocabulary.clock import Clock
 from sidemirror_server.vocabulary.ids import DirectiveId, EventId, new_id
@@ -133,22 +134,31 @@ class Reflections:
         caused_by: tuple[EventId, ...],
         asked: _Asked,
     ) -> None:
-        # The lessons are looked up while the model thinks; then the reflection waits at most _LESSONS_S for them.
-        lessons = asyncio.create_task(
-            self._lessons.for_failures(turn.scope, turn.state, directive_id, asked.failures, asked.brought)
-        )
+        # The lessons are looked up while the model thinks; then the reflection waits for them, at most _LESSONS_S.
+        found = asyncio.create_task(self._lessons.for_failures(turn.scope, turn.state, asked.failures, asked.brought))
+        lessons: asyncio.Task[ContextBlock | None] | None = None
         try:
             reflection = await reflect(
                 self._gateway, self._prompts, turn.scope, asked.material, asked.timeout_s, asked.within
             )
+            lessons = asyncio.create_task(self._block(turn, directive_id, found))
             await asyncio.wait([lessons], timeout=self._patience_s(asked.wanted_at_s))
             if lessons.done():
                 reflection = msgspec.structs.replace(reflection, lessons=lessons.result())
         finally:
-            lessons.cancel()
+            found.cancel()
+            if lessons is not None:
+                lessons.cancel()
         self._record(turn, directive_id, reflection, reasons, caused_by)
         # A call that failed while the model was thinking could not start a reflection, so the schedule is asked again.
         self.look(turn)
+
+    async def _block(
+        self, turn: LiveTurn, directive_id: DirectiveId, finding: "asyncio.Task[FailureLessons]"
+    ) -> ContextBlock | None:
+        """The block of the lessons found. The policy is looked at again: the model may have taken longer than a change
+        of policy may take to hold."""
+        return await self._lessons.block_for_failures(turn.scope, turn.state, directive_id, await finding)
 
     def _patience_s(self, wanted_at_s: float | None) -> float:
         """How long a finished reflection waits for its lessons."""

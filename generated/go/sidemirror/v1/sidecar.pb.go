@@ -888,7 +888,8 @@ func (x *SpendCap) GetOwner() SpendCapOwner {
 type Policy struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// How long records are kept. For each value, the project's goes before the tenant's. Where neither is set, a sidecar's
-	// own setting holds for an embedded store and for the one scope that the sidecar serves; else records are kept.
+	// own setting holds for an embedded store and for the one scope that the sidecar serves; else records are kept. Once
+	// either sets a value of memories, the sidecar's settings of memories do not hold.
 	Retention *RetentionPolicy `protobuf:"bytes,1,opt,name=retention,proto3" json:"retention,omitempty"`
 	// What a day may cost. All caps hold: of the project, of the tenant, and of the sidecar. One for each purpose. At
 	// most 20.
@@ -1167,8 +1168,8 @@ type StoredPolicy struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The policy.
 	Policy *Policy `protobuf:"bytes,1,opt,name=policy,proto3" json:"policy,omitempty"`
-	// Counts the changes, from 1.
-	Version int32 `protobuf:"varint,2,opt,name=version,proto3" json:"version,omitempty"`
+	// Grows with every change, and never returns, also after the policy was removed: from 1 to 9,223,372,036,854,775,807.
+	Version int64 `protobuf:"varint,2,opt,name=version,proto3" json:"version,omitempty"`
 	// The name of the token that set it; empty where calls carry no token.
 	SetBy string `protobuf:"bytes,3,opt,name=set_by,json=setBy,proto3" json:"set_by,omitempty"`
 	// When it was set, by the store's clock.
@@ -1214,7 +1215,7 @@ func (x *StoredPolicy) GetPolicy() *Policy {
 	return nil
 }
 
-func (x *StoredPolicy) GetVersion() int32 {
+func (x *StoredPolicy) GetVersion() int64 {
 	if x != nil {
 		return x.Version
 	}
@@ -1387,8 +1388,9 @@ type SetPolicyRequest struct {
 	Level PolicyLevel `protobuf:"varint,4,opt,name=level,proto3,enum=sidemirror.v1.PolicyLevel" json:"level,omitempty"`
 	// The whole policy; one without any value removes what was set. Required.
 	Policy *Policy `protobuf:"bytes,5,opt,name=policy,proto3" json:"policy,omitempty"`
-	// The version that the stored policy must have, else FAILED_PRECONDITION: 0 to 2,147,483,647, where 0 means any.
-	IfVersion     int32 `protobuf:"varint,6,opt,name=if_version,json=ifVersion,proto3" json:"if_version,omitempty"`
+	// The version that the stored policy must have, else FAILED_PRECONDITION: 0 to 9,223,372,036,854,775,807, where 0 means
+	// that none is stored. Absent: any.
+	IfVersion     *int64 `protobuf:"varint,6,opt,name=if_version,json=ifVersion,proto3,oneof" json:"if_version,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1458,9 +1460,9 @@ func (x *SetPolicyRequest) GetPolicy() *Policy {
 	return nil
 }
 
-func (x *SetPolicyRequest) GetIfVersion() int32 {
-	if x != nil {
-		return x.IfVersion
+func (x *SetPolicyRequest) GetIfVersion() int64 {
+	if x != nil && x.IfVersion != nil {
+		return *x.IfVersion
 	}
 	return 0
 }
@@ -1994,7 +1996,7 @@ const file_sidemirror_v1_sidecar_proto_rawDesc = "" +
 	"\fsilenced_ids\x18\x02 \x03(\tR\vsilencedIds\"\xa5\x01\n" +
 	"\fStoredPolicy\x12-\n" +
 	"\x06policy\x18\x01 \x01(\v2\x15.sidemirror.v1.PolicyR\x06policy\x12\x18\n" +
-	"\aversion\x18\x02 \x01(\x05R\aversion\x12\x15\n" +
+	"\aversion\x18\x02 \x01(\x03R\aversion\x12\x15\n" +
 	"\x06set_by\x18\x03 \x01(\tR\x05setBy\x125\n" +
 	"\bset_time\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\asetTime\"N\n" +
 	"\x10GetPolicyRequest\x12\x1b\n" +
@@ -2007,7 +2009,7 @@ const file_sidemirror_v1_sidecar_proto_rawDesc = "" +
 	"project_id\x18\x02 \x01(\tR\tprojectId\x125\n" +
 	"\aproject\x18\x03 \x01(\v2\x1b.sidemirror.v1.StoredPolicyR\aproject\x123\n" +
 	"\x06tenant\x18\x04 \x01(\v2\x1b.sidemirror.v1.StoredPolicyR\x06tenant\x120\n" +
-	"\bin_force\x18\x05 \x01(\v2\x15.sidemirror.v1.PolicyR\ainForce\"\xed\x01\n" +
+	"\bin_force\x18\x05 \x01(\v2\x15.sidemirror.v1.PolicyR\ainForce\"\x81\x02\n" +
 	"\x10SetPolicyRequest\x12\x1b\n" +
 	"\ttenant_id\x18\x01 \x01(\tR\btenantId\x12\x1d\n" +
 	"\n" +
@@ -2015,9 +2017,10 @@ const file_sidemirror_v1_sidecar_proto_rawDesc = "" +
 	"\n" +
 	"request_id\x18\x03 \x01(\tR\trequestId\x120\n" +
 	"\x05level\x18\x04 \x01(\x0e2\x1a.sidemirror.v1.PolicyLevelR\x05level\x12-\n" +
-	"\x06policy\x18\x05 \x01(\v2\x15.sidemirror.v1.PolicyR\x06policy\x12\x1d\n" +
+	"\x06policy\x18\x05 \x01(\v2\x15.sidemirror.v1.PolicyR\x06policy\x12\"\n" +
 	"\n" +
-	"if_version\x18\x06 \x01(\x05R\tifVersion\"H\n" +
+	"if_version\x18\x06 \x01(\x03H\x00R\tifVersion\x88\x01\x01B\r\n" +
+	"\v_if_version\"H\n" +
 	"\x11SetPolicyResponse\x123\n" +
 	"\x06stored\x18\x01 \x01(\v2\x1b.sidemirror.v1.StoredPolicyR\x06stored\"\xd0\x01\n" +
 	"\fEraseRequest\x12\x1b\n" +
@@ -2188,6 +2191,7 @@ func file_sidemirror_v1_sidecar_proto_init() {
 	file_sidemirror_v1_sidecar_proto_msgTypes[6].OneofWrappers = []any{}
 	file_sidemirror_v1_sidecar_proto_msgTypes[8].OneofWrappers = []any{}
 	file_sidemirror_v1_sidecar_proto_msgTypes[9].OneofWrappers = []any{}
+	file_sidemirror_v1_sidecar_proto_msgTypes[14].OneofWrappers = []any{}
 	file_sidemirror_v1_sidecar_proto_msgTypes[16].OneofWrappers = []any{
 		(*EraseRequest_TurnId)(nil),
 		(*EraseRequest_SessionId)(nil),

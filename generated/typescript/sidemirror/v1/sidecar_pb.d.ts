@@ -403,7 +403,8 @@ export declare const SpendCapSchema: GenMessage<SpendCap>;
 export declare type Policy = Message<"sidemirror.v1.Policy"> & {
   /**
    * How long records are kept. For each value, the project's goes before the tenant's. Where neither is set, a sidecar's
-   * own setting holds for an embedded store and for the one scope that the sidecar serves; else records are kept.
+   * own setting holds for an embedded store and for the one scope that the sidecar serves; else records are kept. Once
+   * either sets a value of memories, the sidecar's settings of memories do not hold.
    *
    * @generated from field: sidemirror.v1.RetentionPolicy retention = 1;
    */
@@ -563,11 +564,11 @@ export declare type StoredPolicy = Message<"sidemirror.v1.StoredPolicy"> & {
   policy?: Policy | undefined;
 
   /**
-   * Counts the changes, from 1.
+   * Grows with every change, and never returns, also after the policy was removed: from 1 to 9,223,372,036,854,775,807.
    *
-   * @generated from field: int32 version = 2;
+   * @generated from field: int64 version = 2;
    */
-  version: number;
+  version: bigint;
 
   /**
    * The name of the token that set it; empty where calls carry no token.
@@ -709,11 +710,12 @@ export declare type SetPolicyRequest = Message<"sidemirror.v1.SetPolicyRequest">
   policy?: Policy | undefined;
 
   /**
-   * The version that the stored policy must have, else FAILED_PRECONDITION: 0 to 2,147,483,647, where 0 means any.
+   * The version that the stored policy must have, else FAILED_PRECONDITION: 0 to 9,223,372,036,854,775,807, where 0 means
+   * that none is stored. Absent: any.
    *
-   * @generated from field: int32 if_version = 6;
+   * @generated from field: optional int64 if_version = 6;
    */
-  ifVersion: number;
+  ifVersion?: bigint | undefined;
 };
 
 /**

@@ -204,7 +204,7 @@ class MemoryContext:
         fitting = [
             one
             for one in (_candidate(memory, None, told, calls) for memory in found if memory.memory_id not in left_out)
-            if advice.shows(one.memory.memory_id, one.memory.strategy_of)
+            if advice.shows(one.memory.memory_id, one.memory.strategy_of, *one.memory.derived_from)
             if one.applies >= Applies.TO_THE_CALL and not _is_excluded(one.memory, asked)
         ]
         # Strategies come before reflections.
@@ -270,7 +270,7 @@ def _chosen(
     for one in candidates:
         terms = frozenset(terms_of(one.memory.content).split())
         reason = _why_left_out(one, task, asked)
-        if not advice.shows(one.memory.memory_id, one.memory.strategy_of):
+        if not advice.shows(one.memory.memory_id, one.memory.strategy_of, *one.memory.derived_from):
             reason = "a policy silences it"
         if not reason and one.newer:
             reason = f"{one.newer} holds in its place"

@@ -146,6 +146,7 @@ TABLE: dict[str, Rule] = {
     "min_importance": SCORE,
     "reason": Text(chars=1_000),
     "if_version": Number(0, 2**31 - 1),
+    "SetPolicyRequest.if_version": Number(0, 2**63 - 1),
     "task_description": LONG,
     "task_goal": LONG,
     "query_text": LONG,

@@ -19,7 +19,8 @@ _log = logging.getLogger(__name__)
 async def set_policy(policies: PoliciesInForce, request: pb.SetPolicyRequest, call: Call) -> pb.SetPolicyResponse:
     level = LEVELS[request.level]
     set_by = "" if call.caller is None else call.caller.name
-    change = PolicyChange(level, policy_from_wire(request.policy), set_by, request.if_version, policies.most)
+    if_version = request.if_version if request.HasField("if_version") else None
+    change = PolicyChange(level, policy_from_wire(request.policy), set_by, if_version, policies.most)
     stored = await policies.set(call.scope, change, call.clock.now_us())
     _log.info(
         "policy_set",

@@ -56,15 +56,19 @@ WHERE rowid IN (SELECT rowid FROM ledger_totals
                 ORDER BY day LIMIT :limit)
 
 -- name: forget_sums
--- Removes the sums of days that no longer have totals of projects.
+-- Removes the sums of days that no longer have totals of what they sum up: a project, a tenant, or everybody.
 DELETE FROM ledger_totals
 WHERE (project_id = '' OR purpose = '') AND day < :before_day
   AND NOT EXISTS (SELECT 1 FROM ledger_totals AS own
-                  WHERE own.project_id > '' AND own.purpose > '' AND own.day = ledger_totals.day)
+                  WHERE own.project_id > '' AND own.purpose > '' AND own.day = ledger_totals.day
+                        AND ledger_totals.tenant_id IN ('', own.tenant_id)
+                        AND ledger_totals.project_id IN ('', own.project_id))
 
 -- name: forget_reservations
--- Removes open reservations of days that no longer have totals of projects.
+-- Removes open reservations of days that no longer have totals of their project.
 DELETE FROM ledger_reservations
 WHERE day < :before_day
   AND NOT EXISTS (SELECT 1 FROM ledger_totals AS own
-                  WHERE own.project_id > '' AND own.purpose > '' AND own.day = ledger_reservations.day)
+                  WHERE own.tenant_id = ledger_reservations.tenant_id
+                        AND own.project_id = ledger_reservations.project_id
+                        AND own.day = ledger_reservations.day AND own.purpose > '')
