@@ -72,6 +72,7 @@ async def erase(ports: Ports, *names: str, scope: Scope = ONE, now_us: int = T0 
     while left := await ports.erasures.left(scope, E1, 3):
         for name in left:
             await ports.erasures.remove(scope, E1, name, now_us)
+    await ports.erasures.forget_records(scope, E1)
     await ports.erasures.finish(scope, E1, now_us + 1)
     ended = await ports.erasures.get(scope, E1)
     assert ended is not None
@@ -111,6 +112,9 @@ async def er1_begin_notes_it_once(open_ports: OpenPorts) -> None:
     assert await open_ports().erasures.begin(ONE, E1, (BERT,), T0 + 9) == made
     assert await erased(ports, BERT) == set()
     assert set(await ports.erasures.left(ONE, E1, 9)) == {ANNA, turn(1), memory_key("m")}
+    job = await ports.work.get(ONE, JobId(E1))
+    assert job is not None, "nobody else takes the steps"
+    assert (job.kind, job.max_attempts, job.run_at_us) == ("erasure", 1_000, T0 + 5)
 
 
 async def er2_left_returns_each_once(open_ports: OpenPorts) -> None:
@@ -282,7 +286,7 @@ async def er8_again_once(open_ports: OpenPorts) -> None:
     assert not await ports.erasures.again(ONE, "another")
 
 
-async def er9_finish_keeps_the_counts_alone(open_ports: OpenPorts) -> None:
+async def er9_the_counts_alone_are_kept(open_ports: OpenPorts) -> None:
     ports = open_ports()
     await a_turn(ports, 1, "anna")
     counts = await erase(ports, ANNA, now_us=T0 + 7)
@@ -294,8 +298,11 @@ async def er9_finish_keeps_the_counts_alone(open_ports: OpenPorts) -> None:
     assert await ports.erasures.left(ONE, E1, 9) == ()
     assert await ports.erasures.get(ONE, "another") is None
     await ports.erasures.begin(ONE, "e2", (BERT,), T0)
-    await ports.erasures.finish(ONE, "e2", T0)
+    await ports.erasures.forget_records(ONE, "e2")
     assert await ports.erasures.left(ONE, "e2", 9) == (), "it holds no id any more"
+    begun = await ports.erasures.get(ONE, "e2")
+    assert begun is not None
+    assert begun.ended_us is None
 
 
 async def er10_erased_says_since_when(open_ports: OpenPorts) -> None:
@@ -412,10 +419,37 @@ async def er14_what_comes_of_it_later_is_refused(open_ports: OpenPorts) -> None:
     later = replace(told.memory("of anna"), taught_by=(Teaching((ANNA,), "k", T0 + 900),))
     await ports.memories.learn(ONE, Lesson(later), T0 + 900)
     await a_turn(ports, 2, "anna")
+    await refused_if_heard_before(ports)
     made = GoalReflection("x", "g", "send it", "so", 0.5, GoalState.FAILED, T0, Origin.TOOL)
     assert await ports.goals.put(ONE, made, T0)
     assert await ports.goals.remove(ONE, "g", "x", T0)
     assert not await ports.goals.put(ONE, made, T0)
+
+
+async def refused_if_heard_before(ports: Ports) -> None:
+    """Of a subject that was erased at T0 + 100: what was heard before is refused, and what was heard later is kept."""
+    of_anna = CritiqueRecord("c", T0 + 900, "rules", None, False, "", "", b"{}", subject_ids=("anna",))
+    with pytest.raises(WrongState, match="erased"):
+        await ports.critiques.keep(ONE, replace(of_anna, heard_us=T0 + 50))
+    await ports.critiques.keep(ONE, replace(of_anna, heard_us=T0 + 101))
+    early = replace(told.memory("early", "said early"), taught_by=(Teaching((ANNA,), "early", T0 + 50),))
+    with pytest.raises(WrongState, match="erased"):
+        await ports.memories.learn(ONE, Lesson(early), T0 + 900)
+    with pytest.raises(WrongState, match="erased"):
+        await ports.memories.put(ONE, MemoryHistory(early))
+    revision = Revision(MemoryChange.UPDATED, "new", content="another", sources=(ANNA,))
+    with pytest.raises(WrongState, match="erased"):
+        await ports.memories.revise(ONE, "of anna", revision, T0 + 50)
+    await ports.memories.revise(ONE, "of anna", revision, T0 + 900)
+    report = NewJob(JobId("r"), "goal_report", b"", sources=(ANNA,))
+    with pytest.raises(WrongState, match="erased"):
+        await ports.work.put(ONE, report, T0 + 50)
+    await ports.work.put(ONE, report, T0 + 900)
+    answered = Answered(b"digest", b"answer")
+    for heard_us, kept in ((T0 + 50, None), (T0 + 900, answered)):
+        given = ("Method", RequestId(f"of {heard_us}"))
+        assert await ports.requests.remember(ONE, *given, answered, heard_us, T0 + 9_000, (ANNA,)) == answered
+        assert await ports.requests.recall(ONE, *given, T0 + 950) == kept
 
 
 async def er15_scopes_never_meet(open_ports: OpenPorts) -> None:

@@ -10,6 +10,7 @@ import pytest
 from sidemirror.v1 import thinking_pb2 as pb
 from sidemirror.v1.thinking_pb2_grpc import ThinkingServiceStub
 from sidemirror_server.cli import main
+from sidemirror_server.operations import erase as erasing
 from tests.wire.sidecar import sidecar
 
 
@@ -62,3 +63,23 @@ def test_names_exactly_one(capsys: pytest.CaptureFixture[str]) -> None:
         with pytest.raises(SystemExit) as refused:
             main(["erase", *arguments])
         assert refused.value.code == 2
+
+
+def test_waits_again_for_what_has_begun(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with sidecar(tmp_path) as server, grpc.insecure_channel(server.address) as channel:
+        stub = ThinkingServiceStub(channel)
+        stub.StartTurn(pb.StartTurnRequest(turn_id="one", subject_ids=["anna"]), timeout=60)
+        command = ["erase", "--subject", "anna", "--yes", "--address", server.address]
+        with monkeypatch.context() as hurried:
+            hurried.setattr(erasing, "_ERASE_S", 0.0)
+            assert main(command) == 1
+        told, _, request_id = capsys.readouterr().err.strip().rpartition(" ")
+        assert told == "sidemirror: to wait for an erasure that has begun, add --request-id"
+        assert main([*command, "--request-id", request_id]) == 0
+        assert "turns 1" in capsys.readouterr().out
+        stub.StartTurn(pb.StartTurnRequest(turn_id="two", subject_ids=["anna"]), timeout=60)
+        assert main([*command, "--request-id", request_id]) == 0
+        assert "turns 1" in capsys.readouterr().out, "it is the same erasure"
+        assert [turn.turn_id for turn in stub.ListTurns(pb.ListTurnsRequest(), timeout=60).turns] == ["two"]

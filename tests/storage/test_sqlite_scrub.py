@@ -41,7 +41,7 @@ async def removed_many(database: SqliteDatabase) -> SqliteErasures:
     while left := await erasures.left(ONE, "e", 100):
         for name in left:
             await erasures.remove(ONE, "e", name, T0)
-    await erasures.finish(ONE, "e", T0)
+    await erasures.forget_records(ONE, "e")
     return erasures
 
 

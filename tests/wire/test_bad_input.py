@@ -112,6 +112,15 @@ UNARY: list[tuple[str, Message, Refusal]] = [
     ("StartTurn", start(provider="p" * 257), bad_field("provider")),
     ("ReportEvents", report(called("n" * 257)), bad_field("events[0].tool_called.name")),
     ("ReportEvents", report(said("x", event_id="e" * 129)), bad_field("events[0].event_id")),
+    ("StartTurn", start(subject_ids=["s"] * 17), bad_field("subject_ids")),
+    ("StartTurn", start(subject_ids=["anna", "s" * 129]), bad_field("subject_ids[1]")),
+    ("StartTurn", start(subject_ids=["anna", "new\nline"]), bad_field("subject_ids[1]")),
+    ("CreateSession", pb.CreateSessionRequest(subject_ids=[""]), bad_field("subject_ids[0]")),
+    (
+        "ReportEvents",
+        report(said("x"), pb.TurnEvent(subject_ids=["\0"], user_message=pb.UserMessage())),
+        bad_field("events[1].subject_ids[0]"),
+    ),
     ("ListTurns", pb.ListTurnsRequest(page_token="t" * 1025), bad_field("page_token")),
     ("Reflect", pb.ReflectRequest(turn_id="open", messages=[common_pb2.Message()] * 101), bad_field("messages")),
     (

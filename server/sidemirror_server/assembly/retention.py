@@ -10,8 +10,8 @@ from sidemirror_server.memory.trials.trials import KEPT_FOR_US as TRIALS_KEPT_FO
 from sidemirror_server.models.ledger import US_PER_DAY, day_of
 from sidemirror_server.policy.in_force import PoliciesInForce
 from sidemirror_server.policy.retention import KeptAlike
+from sidemirror_server.trace.erasure import JOB_KIND as ERASURE
 from sidemirror_server.trace.receipts import KEPT_FOR_US as RECEIPTS_KEPT_FOR_US
-from sidemirror_server.turns.erasing import KIND as ERASURE
 from sidemirror_server.vocabulary.scope import Serves
 
 _log = logging.getLogger(__name__)

@@ -66,10 +66,10 @@ from sidemirror_server.rpc.sidecar.service import sidecar_service
 from sidemirror_server.rpc.thinking.service import thinking_service
 from sidemirror_server.settings import Settings, is_measured
 from sidemirror_server.thinking.prompts import ReflectionPrompts
+from sidemirror_server.trace.erasure import JOB_KIND as ERASURE
 from sidemirror_server.trace.live import Bell, Lookout
 from sidemirror_server.turns.conductor import Conductor, TurnLimits
 from sidemirror_server.turns.critiquing import TurnCritiques
-from sidemirror_server.turns.erasing import KIND as ERASURE
 from sidemirror_server.turns.erasing import SETTLE_S, Eraser
 from sidemirror_server.turns.lessons import Lessons
 from sidemirror_server.turns.recorder import Recorder

@@ -23,9 +23,11 @@ QUESTION_CHARS = 4_000
 
 
 class About:
-    """The turn, the session and the subjects that a critique is about, and what made it: critique or debate."""
+    """The turn, the session and the subjects that a critique is about, and what made it: critique or debate.
 
-    __slots__ = ("made_by", "session_id", "subject_ids", "turn_id")
+    `heard_us`: when the call or the draft with its texts came; None: when the critique is made."""
+
+    __slots__ = ("heard_us", "made_by", "session_id", "subject_ids", "turn_id")
 
     def __init__(
         self,
@@ -33,7 +35,9 @@ class About:
         session_id: str = "",
         made_by: str = "critique",
         subject_ids: tuple[str, ...] = (),
+        heard_us: int | None = None,
     ) -> None:
+        self.heard_us = heard_us
         self.turn_id, self.session_id, self.made_by, self.subject_ids = turn_id, session_id, made_by, subject_ids
 
 
@@ -89,7 +93,7 @@ class Critic:
         is_kept = verdict.status is ResultStatus.OK
         made = self.made(critique_id if is_kept else "", material, verdict, about, comparison)
         if is_kept:
-            record = msgspec.structs.replace(record_of(made), subject_ids=about.subject_ids)
+            record = msgspec.structs.replace(record_of(made), subject_ids=about.subject_ids, heard_us=about.heard_us)
             kept = await self._store.keep(scope, record)
             return critique_in(kept.body)
         return made

@@ -7,6 +7,7 @@ import msgspec
 
 from sidemirror_server.critique.record import CritiqueOutcome
 from sidemirror_server.critique.statistics import Figures
+from sidemirror_server.trace.sources import SourceKind, keys
 from sidemirror_server.vocabulary.scope import Scope, Served, Serves
 
 
@@ -14,7 +15,8 @@ class CritiqueRecord(msgspec.Struct, frozen=True):
     """A critique as stored: the fields that lists and figures use, and its JSON (`record.critique_body`).
 
     `provider`: the answering model's. `confidence_ppm`: in millionths, None if the critique has none.
-    `subject_ids`: whom its texts are about; written and not read.
+    `subject_ids`: whom its texts are about; `heard_us`: when these texts came, None with the critique. Both are written
+    and not read.
     """
 
     critique_id: str
@@ -27,6 +29,16 @@ class CritiqueRecord(msgspec.Struct, frozen=True):
     body: bytes
     outcome: CritiqueOutcome | None = None
     subject_ids: tuple[str, ...] = ()
+    heard_us: int | None = None
+
+    def erasable_by(self) -> tuple[str, ...]:
+        """The keys of what it is about (`trace/sources.py`)."""
+        named = (*keys(SourceKind.TURN, (self.turn_id,)), *keys(SourceKind.SESSION, (self.session_id,)))
+        return (*named, *keys(SourceKind.SUBJECT, self.subject_ids))
+
+    def since_us(self) -> int:
+        """Since when it may have known what it is about."""
+        return self.created_us if self.heard_us is None else self.heard_us
 
 
 def critique_of(*row: Any) -> CritiqueRecord:
@@ -71,8 +83,8 @@ class Critiques(Protocol):
          removes their outcomes too, and returns how many critiques it removed.
     CR10 `forget` leaves critiques of scopes that are not served; they do not count towards `limit`.
     CR11 It treats scopes of the entries `but` as if they were not served.
-    `subject_ids` are noted, so that an erasure finds the critique (clause ER13). One of an erased turn is refused
-    (ER14).
+    `subject_ids` are noted, so that an erasure finds the critique (clause ER13). One of a turn, a session or a
+    subject that was erased after its texts came is refused (ER14).
     Raises StoreUnavailable, StoreFull.
     """
 

@@ -331,6 +331,19 @@ def sources_of(record: MemoryRecord) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*named, *in_session, *keys(SourceKind.MEMORY, record.derived_from))))
 
 
+def heard_us_of(record: MemoryRecord, now_us: int) -> int:
+    """When the first of a memory's sources was heard; `now_us` if none is named."""
+    return min((taught.taught_us for taught in record.taught_by), default=now_us)
+
+
+def heard_of(record: MemoryRecord) -> tuple[tuple[str, int], ...]:
+    """What a memory that was kept elsewhere came from: its own key and those of its sources, each with the time at
+    which it was heard."""
+    own = (record.memory_id, *record.derived_from)
+    taught = ((source, taught.taught_us) for taught in record.taught_by for source in taught.sources)
+    return (*((name, record.created_us) for name in keys(SourceKind.MEMORY, own)), *taught)
+
+
 def subjects_of(record: MemoryRecord) -> tuple[str, ...]:
     """The ids of the subjects that a memory's record names, in order."""
     subject = key(SourceKind.SUBJECT, "")

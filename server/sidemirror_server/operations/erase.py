@@ -4,6 +4,7 @@ import argparse
 import datetime
 import json
 import sys
+import uuid
 from collections.abc import Iterable, Iterator
 
 import grpc
@@ -47,12 +48,16 @@ def _target(options: argparse.Namespace) -> dict[str, str]:
 
 
 def _erase(stub: pb_grpc.SidecarServiceStub, options: argparse.Namespace) -> int:
+    request_id = options.request_id or uuid.uuid4().hex
     try:
-        made = stub.Erase(pb.EraseRequest(**_target(options), **scope_of(options)), timeout=_ERASE_S)
+        request = pb.EraseRequest(request_id=request_id, **_target(options), **scope_of(options))
+        made = stub.Erase(request, timeout=_ERASE_S)
     except grpc.RpcError as error:
-        if error.code() is not grpc.StatusCode.DEADLINE_EXCEEDED:
+        if error.code() not in (grpc.StatusCode.DEADLINE_EXCEEDED, grpc.StatusCode.UNAVAILABLE):
             raise
-        print("sidemirror: the erasure goes on; the same command again waits for its end", file=sys.stderr)
+        print(f"sidemirror: to wait for an erasure that has begun, add --request-id {request_id}", file=sys.stderr)
+        if error.code() is grpc.StatusCode.UNAVAILABLE:
+            raise
         return EXIT_FAILED
     counts = dict(sorted(made.counts.items()))
     if options.json:

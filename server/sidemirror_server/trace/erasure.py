@@ -32,6 +32,10 @@ RETURNING = frozenset((SourceKind.SUBJECT, SourceKind.SESSION))
 # What a caller names, so that its tombstone stands before anything is removed. Others have theirs once they are gone: a
 # memory may be made anew.
 NAMED = RETURNING | {SourceKind.TURN}
+# The kind of an erasure's job, whose id is the erasure's. Stored; never changes.
+JOB_KIND = "erasure"
+# Chosen here: with the worker's backoff, at most 5 minutes, a store may be away for days.
+JOB_ATTEMPTS = 1_000
 # The state of an erased record, in WrongState.
 ERASED = "erased"
 _DIGEST_BYTES = 16
@@ -64,17 +68,18 @@ def digest_of(scope: Scope, name: str) -> bytes:
     return digest.digest()
 
 
-def is_erased(erased_us: int | None, name: str, stored_us: int) -> bool:
-    """Whether a tombstone speaks of the source `name` of something that was stored at `stored_us`. `erased_us`: the
+def is_erased(erased_us: int | None, name: str, heard_us: int) -> bool:
+    """Whether a tombstone speaks of the source `name` of something whose texts came at `heard_us`. `erased_us`: the
     time of the source's tombstone, None without one."""
-    return erased_us is not None and (stored_us <= erased_us or parsed(name)[0] not in RETURNING)
+    return erased_us is not None and (heard_us <= erased_us or parsed(name)[0] not in RETURNING)
 
 
 class Erasures(Protocol):
     """Removes sources with what was derived from them.
 
-    ER1  `begin` notes an erasure and its first records, and leaves the tombstones of subjects, sessions and turns among
-         them. A known id changes nothing; `begin` then returns the erasure as it stands.
+    ER1  `begin` notes an erasure and its first records, puts the job that takes its steps, and leaves the tombstones of
+         subjects, sessions and turns among them: all or nothing. A known id changes nothing; `begin` then returns the
+         erasure as it stands.
     ER2  `left` returns records that an erasure has not removed yet, at most `limit`; each once.
     ER3  `remove` removes a record's rows, adds the records that were derived from it to those left, and counts the rows
          it removed. A repeated call adds what is new and counts only what it removes.
@@ -84,7 +89,8 @@ class Erasures(Protocol):
     ER6  A receipt of another turn stays, without the erased lesson, and so do this turn's entries, without its text.
     ER7  A later turn of the session stays, without the state that it began with and what its reflections said.
     ER8  `again` puts all records of an erasure back to those left, once; a second call returns False.
-    ER9  `finish` ends an erasure: it forgets the records' ids and keeps the counts. `get` returns it, None if unknown.
+    ER9  `forget_records` forgets the ids of an erasure's records and keeps the counts; `finish` ends it. `get` returns
+         it, None if unknown.
     ER10 `erased` returns the time of the tombstone of each of these keys that has one.
     ER11 `tombstones` returns a scope's tombstones after `after`, in order, at most `limit`; `put_tombstones` adds those
          of another copy of the scope, and the later time of two counts.
@@ -92,8 +98,9 @@ class Erasures(Protocol):
          before their erasure, at most `limit`.
     ER13 The other ports note the sources of what they store, so that an erasure finds it: turns, sessions, critiques,
          receipts, memories, goals' reports and stored answers, by subject, session, turn or lesson.
-    ER14 They refuse (WrongState) what comes of an erased source: a turn of its id, its critique, its lesson; the
-         reflection of an erased report is not put.
+    ER14 They refuse (WrongState) what comes of an erased source: a turn of its id, its critique, its lesson, its
+         report; the reflection of an erased report is not put, and an answer is not kept. Of a subject and a session
+         they refuse what was heard before its erasure, whenever it is stored.
     ER15 Scopes never meet.
     Raises StoreUnavailable, StoreFull.
     """
@@ -107,6 +114,8 @@ class Erasures(Protocol):
     async def remove(self, scope: Scope, erasure_id: str, name: str, now_us: int) -> None: ...
 
     async def again(self, scope: Scope, erasure_id: str) -> bool: ...
+
+    async def forget_records(self, scope: Scope, erasure_id: str) -> None: ...
 
     async def finish(self, scope: Scope, erasure_id: str, now_us: int) -> None: ...
 

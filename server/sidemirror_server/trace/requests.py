@@ -31,7 +31,8 @@ class Requests(Protocol):
     RQ4  `forget` removes answers that have expired at `now_us`, at most `limit`, and returns how many.
     RQ5  The same request_id under another scope or another method is another request.
     RQ6  `forget` leaves the answers of scopes that are not served; they do not count towards `limit`.
-    `sources`: keys of `trace/sources.py`, by which an erasure finds the answer (clause ER13).
+    `sources`: keys of `trace/sources.py`, by which an erasure finds the answer (clause ER13). An answer is
+    returned and not kept if one of its sources was erased since `now_us`, when the request came (ER14).
     Raises StoreUnavailable, StoreFull.
     """
 

@@ -337,6 +337,13 @@ class Conductor:
         for turn in self._held.of_session(scope, session_id):
             self.let_go(scope, turn.state.turn_id, is_erased=True)
 
+    async def settle(self, scope: Scope) -> None:
+        """Waits a moment until what the scope's turns in memory have recorded is in the store, where it is found by
+        its subjects."""
+        with contextlib.suppress(TimeoutError, SidemirrorError):
+            async with asyncio.timeout(_MOMENT_S):
+                await self._recorder.settle(scope)
+
     async def put_down(self, scope: Scope, turn_id: TurnId) -> None:
         """Takes a turn, a part of which is erased, and the later ones of its session out of memory, once their entries
         are durable or a moment has passed."""

@@ -77,7 +77,7 @@ class TurnCritiques:
     async def _run(
         self, turn: LiveTurn, begun: SlotClaim, material: CritiqueMaterial, timeout_s: float, within: Within
     ) -> None:
-        about = About(turn.state.turn_id, turn.state.session_id)
+        about = About(turn.state.turn_id, turn.state.session_id, heard_us=begun.at_us)
         verdict = await self._critic.verdict(turn.scope, material, timeout_s, within)
         try:
             async with asyncio.timeout(_STORE_PATIENCE_S):

@@ -22,13 +22,12 @@ from sidemirror_server.work.worker import ClaimedJob
 
 _log = logging.getLogger(__name__)
 
-# The kind of the jobs. Stored; never changes. A job's id is that of its erasure.
-KIND = "erasure"
-# Chosen here: with the worker's backoff, at most 5 minutes, a store may be away for days.
-MAX_ATTEMPTS = 1_000
 # How long to wait before all records are removed once more. Chosen here: no transaction of a store takes as long.
 SETTLE_S = 2.0
 _AT_ONCE = 200
+# How long files are left alone after they were tidied, as a multiple of the time that it took. Writes of all tenants
+# wait meanwhile; so, however many erasures there are, they wait a tenth of the time. Chosen here.
+_PAUSE = 9.0
 
 
 class InMemory(Protocol):
@@ -40,6 +39,8 @@ class InMemory(Protocol):
 
     async def put_down(self, scope: Scope, turn_id: TurnId) -> None: ...
 
+    async def settle(self, scope: Scope) -> None: ...
+
 
 class _Nothing:
     def let_go(self, scope: Scope, turn_id: TurnId, *, is_erased: bool = False) -> None:
@@ -49,6 +50,9 @@ class _Nothing:
         pass
 
     async def put_down(self, scope: Scope, turn_id: TurnId) -> None:
+        pass
+
+    async def settle(self, scope: Scope) -> None:
         pass
 
 
@@ -76,24 +80,53 @@ class Eraser:
         self._in_memory = in_memory
         self._clock = clock
         self._settle_s = settle_s
+        # Which erasures the last `tidy` was for, as their number among all that asked for one, and when one may follow.
+        self._tidying = asyncio.Lock()
+        self._asked = self._tidied = 0
+        self._tidy_at_s = 0.0
 
     async def handle(self, task: ClaimedJob) -> None:
         """The worker's handler. Raises what the stores raise."""
         await self.erase(task.job.scope, task.job.job_id)
 
     async def erase(self, scope: Scope, erasure_id: str) -> None:
-        """Takes all steps of an erasure that has begun. Raises what the stores raise."""
+        """Takes all steps of an erasure that has begun, and none if it has ended. Raises what the stores raise."""
+        known = await self._erasures.get(scope, erasure_id)
+        if known is None or known.ended_us is not None:
+            return
+        taken: set[str] = set()
         while True:
             left = await self._erasures.left(scope, erasure_id, _AT_ONCE)
             for name in left:
                 await self._remove(scope, erasure_id, name)
+            taken.update(left)
             if not left:
                 await asyncio.sleep(self._settle_s)
                 if not await self._erasures.again(scope, erasure_id):
                     break
+        await self._erasures.forget_records(scope, erasure_id)
+        done = await self._erasures.get(scope, erasure_id)
+        # A record that was not there has left nothing to overwrite.
+        if len(taken) > 1 or (done is not None and done.counts):
+            await self._tidy()
         await self._erasures.finish(scope, erasure_id, self._clock.now_us())
-        await self._erasures.tidy()
         _log.info("erased", extra={"erasure_id": erasure_id})
+
+    async def _tidy(self) -> None:
+        """Has the store's files tidied after this call began: once for all erasures that wait, and with a pause."""
+        self._asked += 1
+        asked = self._asked
+        async with self._tidying:
+            if self._tidied >= asked:
+                return
+            await asyncio.sleep(self._tidy_at_s - self._clock.monotonic_s())
+            covers, began_s = self._asked, self._clock.monotonic_s()
+            try:
+                await self._erasures.tidy()
+                self._tidied = covers
+            finally:
+                ended_s = self._clock.monotonic_s()
+                self._tidy_at_s = ended_s + _PAUSE * (ended_s - began_s)
 
     async def erase_again(self, scope: Scope, tombstones: tuple[Tombstone, ...]) -> int:
         """Applies tombstones to a store that came from a backup: adds them, and erases what has one. Returns how many
@@ -111,6 +144,8 @@ class Eraser:
     async def _remove(self, scope: Scope, erasure_id: str, name: str) -> None:
         kind, record_id = parsed(name)
         match kind:
+            case SourceKind.SUBJECT:
+                await self._in_memory.settle(scope)
             case SourceKind.TURN:
                 self._in_memory.let_go(scope, TurnId(record_id), is_erased=True)
             case SourceKind.SESSION:

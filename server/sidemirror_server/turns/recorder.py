@@ -102,6 +102,12 @@ class Recorder:
         finally:
             listener.close()
 
+    async def settle(self, scope: Scope) -> None:
+        """Returns when what the scope's turns have recorded by now is durable. Raises as `wait_durable` does."""
+        now = [(turn, turn.state.last_sequence) for turn in self._waiting if turn.scope == scope and turn.lost is None]
+        for turn, sequence in now:
+            await self.wait_durable(turn, sequence)
+
     def try_again(self) -> None:
         """Retries failed appends at once. Called when the store answers again."""
         self._again.set()

@@ -71,12 +71,19 @@ class Keeper:
         self._trust = trust
 
     async def keep(
-        self, scope: Scope, result: Result, ids: Ids, *, is_judged: bool = False, more: dict[str, Any] | None = None
+        self,
+        scope: Scope,
+        result: Result,
+        ids: Ids,
+        *,
+        is_judged: bool = False,
+        more: dict[str, Any] | None = None,
+        heard_us: int | None = None,
     ) -> Stored:
         """Stores a result as new memories, or strengthens known memories that say the same.
 
-        `is_judged`: `judged_by_episode` has just judged the result. `more`: the caller's metadata. Raises what the
-        store raises.
+        `is_judged`: `judged_by_episode` has just judged the result. `more`: the caller's metadata. `heard_us`: when the
+        call with its sources began; None: now. What was erased since is refused. Raises what the store raises.
         """
         if result.repeats:
             return Stored(reason=REPEATS)
@@ -86,7 +93,7 @@ class Keeper:
         tried = result.steering
         if not tried and not is_judged:
             tried = await asyncio.to_thread(steering_of_own, _texts(result))
-        lesson = lesson_of(result, ids, self._trust, tried, more or {}, now_us)
+        lesson = lesson_of(result, ids, self._trust, tried, more or {}, now_us, heard_us)
         learned = await self._store.learn(scope, lesson, now_us)
         strategy_id = learned.strategy.memory_id if learned.strategy else ""
         if self._told is not None:
@@ -108,9 +115,18 @@ async def judged_by_episode(result: Result, untrusted: Sequence[str], trusted: S
     return msgspec.structs.replace(result, steering=tried)
 
 
-def lesson_of(result: Result, ids: Ids, trust: Trust, tried: str, more: dict[str, Any], now_us: int) -> Lesson:
+def lesson_of(
+    result: Result,
+    ids: Ids,
+    trust: Trust,
+    tried: str,
+    more: dict[str, Any],
+    now_us: int,
+    heard_us: int | None = None,
+) -> Lesson:
     """The drafts of a result. `tried`: how its text tries to steer, or empty. If one draft is quarantined, both are,
-    because they come from the same answer."""
+    because they come from the same answer. `heard_us`: when its sources were heard; None: now."""
+    taught_us = now_us if heard_us is None else heard_us
     state, quarantine = standing(result.origin, trust, tried)
     task = clip(result.task, _TASK_CHARS)
     known = {
@@ -141,7 +157,7 @@ def lesson_of(result: Result, ids: Ids, trust: Trust, tried: str, more: dict[str
         episodes=(result.episode,) if result.episode else (),
         reason=tried,
         error_signature=result.error_signature,
-        taught_by=_taught(result, result.reflection, now_us),
+        taught_by=_taught(result, result.reflection, taught_us),
     )
     if not result.strategy:
         return Lesson(reflection, None, ids.lesson_id)
@@ -154,13 +170,13 @@ def lesson_of(result: Result, ids: Ids, trust: Trust, tried: str, more: dict[str
         importance=min(1.0, result.importance * STRATEGY_FACTOR),
         tags=tuple(dict.fromkeys((*result.tags, STRATEGY_TAG))),
         strategy_of=ids.reflection_id,
-        taught_by=_taught(result, result.strategy, now_us),
+        taught_by=_taught(result, result.strategy, taught_us),
     )
     return Lesson(reflection, strategy, ids.lesson_id)
 
 
-def _taught(result: Result, text: str, now_us: int) -> tuple[Teaching, ...]:
-    return (Teaching(result.sources, text_key(text), now_us, result.episode),) if result.sources else ()
+def _taught(result: Result, text: str, taught_us: int) -> tuple[Teaching, ...]:
+    return (Teaching(result.sources, text_key(text), taught_us, result.episode),) if result.sources else ()
 
 
 def judged(revision: Revision, known: MemoryRecord) -> Revision:

@@ -20,6 +20,7 @@ from sidemirror_server.rpc.boundary.limit_table import (
     TABLE,
     Count,
     Id,
+    Ids,
     Number,
     Required,
     Rule,
@@ -197,6 +198,8 @@ def _field(field: FieldDescriptor, made: _Made) -> list[Check]:
     name = field.name
     rule = _rule(field, made)
     if field.is_repeated:
+        if isinstance(rule, Ids):
+            return [_values(name, rule, _id(required=True, taken=()))]
         if not isinstance(rule, Count):
             raise NoRule(f"{_owner(field)}.{name}")
         if field.cpp_type == FieldDescriptor.CPPTYPE_STRING and rule.chars is not None:
@@ -235,7 +238,7 @@ def _element(field: FieldDescriptor, made: _Made) -> Check | None:
     return _message(field.message_type, made)
 
 
-def _repeated(name: str, rule: Count, element: Check | None) -> Check:
+def _repeated(name: str, rule: Count | Ids, element: Check | None) -> Check:
     def check(message: Message, prefix: str, found: list[Violation]) -> None:
         values = getattr(message, name)
         if len(values) > rule.most:
@@ -247,7 +250,7 @@ def _repeated(name: str, rule: Count, element: Check | None) -> Check:
     return check
 
 
-def _values(name: str, rule: Count, value_check: ValueCheck) -> Check:
+def _values(name: str, rule: Count | Ids, value_check: ValueCheck) -> Check:
     counted = _repeated(name, rule, None)
 
     def check(message: Message, prefix: str, found: list[Violation]) -> None:

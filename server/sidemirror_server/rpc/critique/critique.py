@@ -12,8 +12,9 @@ from sidemirror_server.rpc.wire.critiques import critique_to_wire
 async def critique(
     critic: Critic, turns: RecordedTurns, request: pb.CritiqueRequest, call: Call
 ) -> pb.CritiqueResponse:
+    heard_us = call.clock.now_us()
     material = await given_material(turns, request, call, needs_response=False)
-    about = About(request.turn_id, request.session_id, subject_ids=subjects_of(request.subject_ids))
+    about = About(request.turn_id, request.session_id, subject_ids=subjects_of(request.subject_ids), heard_us=heard_us)
     made = await critic.judge(
         call.scope, call.make_id(), material, about, call.model_time_s, compare_to=request.compare_to
     )

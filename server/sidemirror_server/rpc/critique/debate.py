@@ -19,6 +19,7 @@ from sidemirror_server.vocabulary.errors import BadInput
 async def debate(
     model: ScopedModel, critic: Critic, turns: RecordedTurns, request: pb.DebateRequest, call: Call
 ) -> AsyncGenerator[pb.DebateResponse, None]:
+    heard_us = call.clock.now_us()
     material = await given_material(turns, request, call, needs_response=True)
     critics, rounds = request.critics or DEFAULT_CRITICS, request.max_rounds or MOST_ROUNDS
     if critics < FEWEST_CRITICS:
@@ -28,7 +29,7 @@ async def debate(
             if isinstance(part, Argument):
                 yield _argument_to_wire(part)
                 continue
-            about = About(request.turn_id, request.session_id, "debate", subjects_of(request.subject_ids))
+            about = About(request.turn_id, request.session_id, "debate", subjects_of(request.subject_ids), heard_us)
             critique = await critic.keep(call.scope, call.make_id(), material, part.verdict, about)
             verdict = pb.DebateVerdict(critique=critique_to_wire(critique), rounds=part.rounds, agreed=part.agreed)
             yield pb.DebateResponse(verdict=verdict)

@@ -23,6 +23,7 @@ from sidemirror_server.rpc.wire.critiques import comparison_to_wire, critique_to
 async def revise(
     model: ScopedModel, critic: Critic, turns: RecordedTurns, request: pb.ReviseRequest, call: Call
 ) -> AsyncGenerator[pb.ReviseResponse, None]:
+    heard_us = call.clock.now_us()
     material = await given_material(turns, request, call, needs_response=True)
     revisions = request.max_revisions or DEFAULT_REVISIONS
     kept_id = ""
@@ -30,7 +31,7 @@ async def revise(
     async with aclosing(revising.revise(model, call.scope, material, revisions, call.model_time_s)) as steps:
         async for step in steps:
             if isinstance(step, StepVerdict):
-                critique = await _keep_step(critic, step, material, request, call)
+                critique = await _keep_step(critic, step, material, request, call, heard_us)
                 kept_id = critique.critique_id or kept_id
                 told = pb.ReviseCritique(number=step.number, critique=critique_to_wire(critique))
                 yield pb.ReviseResponse(critique=told)
@@ -39,10 +40,10 @@ async def revise(
 
 
 async def _keep_step(
-    critic: Critic, step: StepVerdict, material: CritiqueMaterial, request: pb.ReviseRequest, call: Call
+    critic: Critic, step: StepVerdict, material: CritiqueMaterial, request: pb.ReviseRequest, call: Call, heard_us: int
 ) -> record.Critique:
     judged = msgspec.structs.replace(material, response=step.response)
-    about = About(request.turn_id, request.session_id, subject_ids=subjects_of(request.subject_ids))
+    about = About(request.turn_id, request.session_id, subject_ids=subjects_of(request.subject_ids), heard_us=heard_us)
     return await critic.keep(call.scope, call.make_id(part=f"/{step.number}"), judged, step.verdict, about)
 
 

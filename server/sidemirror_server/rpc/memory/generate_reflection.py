@@ -25,6 +25,7 @@ async def generate_reflection(
     request: pb.GenerateReflectionRequest,
     call: Call,
 ) -> pb.GenerateReflectionResponse:
+    heard_us = call.clock.now_us()
     context = await _context(turns, request, call)
     heard = await without_echo(receipts, call.scope, context, [enter(one) for one in request.receipt_ids])
     result = await reflector.reflect(call.scope, heard.context, call.model_time_s(), call.clock.now_us())
@@ -35,7 +36,7 @@ async def generate_reflection(
     result = msgspec.structs.replace(result, repeats=repeats)
     stored = Stored()
     if request.store:
-        stored = await keeper.keep(call.scope, result, ids_of(call), is_judged=True)
+        stored = await keeper.keep(call.scope, result, ids_of(call), is_judged=True, heard_us=heard_us)
     return pb.GenerateReflectionResponse(
         result=result_to_wire(result),
         reflection_id=stored.reflection_id,

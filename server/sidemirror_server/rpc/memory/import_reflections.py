@@ -12,6 +12,7 @@ from sidemirror_server.rpc.boundary.call import Call
 from sidemirror_server.rpc.boundary.services import Begin
 from sidemirror_server.trace.erasure import Erasures, is_erased
 from sidemirror_server.trace.sources import SourceKind, key
+from sidemirror_server.vocabulary.errors import WrongState
 
 # How many refused lines are listed, as the contract says (ImportReflectionsResponse.refused).
 _MOST_REFUSED = 1_000
@@ -43,10 +44,13 @@ async def import_reflections(
                 continue
             if (left := await _left(erasures, call, kept)) is None:
                 erased += 1
-            elif await store.put(call.scope, left):
-                imported += 1
-            else:
-                known += 1
+                continue
+            try:
+                is_new = await store.put(call.scope, left)
+            except WrongState:  # it was erased meanwhile
+                erased += 1
+                continue
+            imported, known = imported + is_new, known + (not is_new)
     return pb.ImportReflectionsResponse(
         imported_count=imported, known_count=known, refused_count=refused, refused=told, erased_count=erased
     )

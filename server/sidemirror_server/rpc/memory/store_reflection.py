@@ -14,11 +14,12 @@ from sidemirror_server.trace.sources import SourceKind, keys
 async def store_reflection(
     keeper: Keeper, turns: RecordedTurns, request: pb.StoreReflectionRequest, call: Call
 ) -> pb.StoreReflectionResponse:
+    heard_us = call.clock.now_us()
     subject_ids = subjects_of(request.subject_ids)
-    result, more = result_of(request.result, request.session_id, subject_ids, call.clock.now_us())
+    result, more = result_of(request.result, request.session_id, subject_ids, heard_us)
     in_session = keys(SourceKind.SUBJECT, await turns.subjects_of_session(call.scope, result.session_id))
     result = msgspec.structs.replace(result, sources=tuple(dict.fromkeys((*result.sources, *in_session))))
-    stored = await keeper.keep(call.scope, result, ids_of(call), more=more)
+    stored = await keeper.keep(call.scope, result, ids_of(call), more=more, heard_us=heard_us)
     return pb.StoreReflectionResponse(
         reflection_id=stored.reflection_id, strategy_id=stored.strategy_id, not_stored_reason=stored.reason
     )

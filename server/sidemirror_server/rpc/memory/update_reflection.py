@@ -39,9 +39,10 @@ _RECORD_NAMES = {"related_memory_ids": "related_ids"}
 async def update_reflection(
     store: Memories, request: pb.UpdateReflectionRequest, call: Call
 ) -> pb.UpdateReflectionResponse:
+    now_us = call.clock.now_us()  # an erasure that begins from here on refuses the change
     known = await read_memory(store, call, request.reflection_id)
     revision = await asyncio.to_thread(judged, _revision(request, repeatable_id(call)), known)
-    changed = await store.revise(call.scope, known.memory_id, revision, call.clock.now_us(), request.if_version or None)
+    changed = await store.revise(call.scope, known.memory_id, revision, now_us, request.if_version or None)
     return pb.UpdateReflectionResponse(memory=memory_to_wire(changed, call.scope))
 
 

@@ -30,7 +30,7 @@ class PostgresCritiques:
             *(critique.turn_id, critique.session_id, critique.body),
         )
         async with self._database.transaction(scope) as transaction:
-            await refuse_erased(transaction, scope, keys(SourceKind.TURN, (critique.turn_id,)), critique.created_us)
+            await refuse_erased(transaction, scope, critique.erasable_by(), critique.since_us())
             if await transaction.change(_SQL["keep"], *key, *values):
                 subjects = keys(SourceKind.SUBJECT, critique.subject_ids)
                 await note_sources(transaction, scope, source_key(SourceKind.CRITIQUE, critique.critique_id), subjects)

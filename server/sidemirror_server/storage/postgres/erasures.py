@@ -15,11 +15,14 @@ from sidemirror_server.storage.postgres.database import PostgresDatabase, Transa
 from sidemirror_server.storage.postgres.memories import put, remove
 from sidemirror_server.storage.postgres.sources import bury, erased, keep_tombstones
 from sidemirror_server.storage.postgres.turn_log import turn_of
+from sidemirror_server.storage.postgres.work import put_job
 from sidemirror_server.storage.sql import ids_of, load_statements
-from sidemirror_server.trace.erasure import NAMED, Erasure, Tombstone, is_erased
+from sidemirror_server.trace.erasure import JOB_ATTEMPTS, JOB_KIND, NAMED, Erasure, Tombstone, is_erased
 from sidemirror_server.trace.receipts import item_key, receipt_body, receipt_of
 from sidemirror_server.trace.sources import SourceKind, key, parsed, published_key
+from sidemirror_server.vocabulary.ids import JobId
 from sidemirror_server.vocabulary.scope import Scope
+from sidemirror_server.work.queue import NewJob
 
 _SQL = load_statements(Path(__file__).with_name("erasures.sql"))
 # Statements that take the record's key, not its id.
@@ -43,6 +46,7 @@ class PostgresErasures:
             if await transaction.change(_SQL["begin"], *at, now_us):
                 await transaction.change(_SQL["add"], *at, list(names))
                 await bury(transaction, scope, [name for name in names if parsed(name)[0] in NAMED], now_us)
+                await put_job(transaction, scope, NewJob(JobId(erasure_id), JOB_KIND, b"", JOB_ATTEMPTS), now_us)
             (row,) = await transaction.fetch(_SQL["get"], *at)
         return _erasure(row)
 
@@ -76,11 +80,13 @@ class PostgresErasures:
             await transaction.change(_SQL["put_back"], *at)
         return True
 
-    async def finish(self, scope: Scope, erasure_id: str, now_us: int) -> None:
-        at = (*ids_of(scope), erasure_id)
+    async def forget_records(self, scope: Scope, erasure_id: str) -> None:
         async with self._database.transaction(scope) as transaction:
-            await transaction.change(_SQL["forget_records"], *at)
-            await transaction.change(_SQL["finish"], *at, now_us)
+            await transaction.change(_SQL["forget_records"], *ids_of(scope), erasure_id)
+
+    async def finish(self, scope: Scope, erasure_id: str, now_us: int) -> None:
+        async with self._database.transaction(scope) as transaction:
+            await transaction.change(_SQL["finish"], *ids_of(scope), erasure_id, now_us)
 
     async def erased(self, scope: Scope, names: Collection[str]) -> Mapping[str, int]:
         async with self._database.transaction(scope, reads_only=True) as transaction:

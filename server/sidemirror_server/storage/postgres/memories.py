@@ -16,6 +16,8 @@ from sidemirror_server.memory.record import (
     MemoryState,
     Revision,
     TaskOutcome,
+    heard_of,
+    heard_us_of,
     is_repeated,
     known_by,
     memory_body,
@@ -49,7 +51,7 @@ class PostgresMemories:
         async with self._database.transaction(scope) as transaction:
             await transaction.fetch(_SQL["lock"], _locks(scope, lesson))
             for draft in filter(None, (lesson.reflection, lesson.strategy)):
-                await refuse_erased(transaction, scope, sources_of(draft), now_us)
+                await refuse_erased(transaction, scope, sources_of(draft), heard_us_of(draft, now_us))
             return await _learn(transaction, scope, lesson, now_us)
 
     async def get(self, scope: Scope, memory_ids: tuple[str, ...]) -> tuple[MemoryRecord, ...]:
@@ -80,6 +82,7 @@ class PostgresMemories:
                 return known
             if if_version not in {None, known.version}:
                 raise WrongState("reflection", memory_id, f"version {known.version}")
+            await refuse_erased(transaction, scope, revision.sources, now_us)
             changed = revised(known, revision, now_us)
             await _replace(transaction, scope, known, changed)
         return changed
@@ -104,6 +107,8 @@ class PostgresMemories:
 
     async def put(self, scope: Scope, kept: MemoryHistory) -> bool:
         async with self._database.transaction(scope) as transaction:
+            for source, heard_us in heard_of(kept.memory):
+                await refuse_erased(transaction, scope, (source,), heard_us)
             return await put(transaction, scope, kept)
 
     async def report(self, scope: Scope, outcome: TaskOutcome) -> None:

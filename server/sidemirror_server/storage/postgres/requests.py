@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from sidemirror_server.storage.postgres.database import PostgresDatabase
-from sidemirror_server.storage.postgres.sources import note_sources
+from sidemirror_server.storage.postgres.sources import is_any_erased, note_sources
 from sidemirror_server.storage.sql import ids_of, load_statements
 from sidemirror_server.trace.requests import Answered
 from sidemirror_server.trace.sources import request_key
@@ -35,6 +35,8 @@ class PostgresRequests:
     ) -> Answered:
         key = (*ids_of(scope), method, request_id)
         async with self._database.transaction(scope) as transaction:
+            if await is_any_erased(transaction, scope, sources, now_us):
+                return answered
             values = (now_us, expires_us, answered.digest, answered.answer)
             if await transaction.change(_SQL["remember"], *key, *values) == 1:
                 await note_sources(transaction, scope, request_key(method, request_id), sources)

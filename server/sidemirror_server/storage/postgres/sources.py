@@ -50,10 +50,16 @@ async def keep_tombstones(transaction: Transaction, scope: Scope, tombstones: Co
         await transaction.change(_SQL["bury"], *ids_of(scope), *columns)
 
 
-async def refuse_erased(transaction: Transaction, scope: Scope, sources: Collection[str], stored_us: int) -> None:
-    """Raises WrongState if one of the sources of something that is stored at `stored_us` was erased."""
+async def is_any_erased(transaction: Transaction, scope: Scope, sources: Collection[str], heard_us: int) -> bool:
+    """Whether one of the sources, heard at `heard_us`, was erased since."""
+    found = await erased(transaction, scope, sources)
+    return any(is_erased(found.get(source), source, heard_us) for source in sources)
+
+
+async def refuse_erased(transaction: Transaction, scope: Scope, sources: Collection[str], heard_us: int) -> None:
+    """Raises WrongState if one of the sources, heard at `heard_us`, was erased since."""
     found = await erased(transaction, scope, sources)
     for source in sources:
-        if is_erased(found.get(source), source, stored_us):
+        if is_erased(found.get(source), source, heard_us):
             kind, record_id = parsed(source)
             raise WrongState(kind.value, record_id, ERASED)

@@ -9,7 +9,7 @@ import asyncpg
 from msgspec.structs import astuple
 
 from sidemirror_server.storage.postgres.database import PostgresDatabase, Transaction
-from sidemirror_server.storage.postgres.sources import note_sources
+from sidemirror_server.storage.postgres.sources import note_sources, refuse_erased
 from sidemirror_server.storage.sql import ids_of, load_statements
 from sidemirror_server.trace.sources import SourceKind, key
 from sidemirror_server.vocabulary.ids import JobId
@@ -44,12 +44,8 @@ class PostgresWork:
         return self._arrived
 
     async def put(self, scope: Scope, job: NewJob, now_us: int) -> Job:
-        run_at_us = now_us if job.run_at_us is None else job.run_at_us
-        values = (job.kind, job.payload, job.max_attempts, run_at_us, now_us)
         async with self._database.transaction(scope) as transaction:
-            if await transaction.change(_SQL["put"], *ids_of(scope), job.job_id, *values):
-                await note_sources(transaction, scope, key(SourceKind.GOAL_REPORT, job.job_id), job.sources)
-            kept = same_job(job, await _get(transaction, scope, job.job_id))
+            kept = await put_job(transaction, scope, job, now_us)
         self._arrived.set()
         return kept
 
@@ -162,6 +158,16 @@ async def _change_claimed(
 ) -> None:
     if await transaction.change(_SQL[verb], *ids_of(scope), job_id, token, *values) == 0:
         raise not_claimed(job_id, token, await _get(transaction, scope, job_id))
+
+
+async def put_job(transaction: Transaction, scope: Scope, job: NewJob, now_us: int) -> Job:
+    """`Work.put` within the caller's transaction. The caller sets `arrived` once it has committed."""
+    await refuse_erased(transaction, scope, job.sources, now_us)
+    run_at_us = now_us if job.run_at_us is None else job.run_at_us
+    values = (job.kind, job.payload, job.max_attempts, run_at_us, now_us)
+    if await transaction.change(_SQL["put"], *ids_of(scope), job.job_id, *values):
+        await note_sources(transaction, scope, key(SourceKind.GOAL_REPORT, job.job_id), job.sources)
+    return same_job(job, await _get(transaction, scope, job.job_id))
 
 
 async def _get(transaction: Transaction, scope: Scope, job_id: JobId) -> Job | None:

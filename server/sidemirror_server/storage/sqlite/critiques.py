@@ -39,7 +39,7 @@ class SqliteCritiques:
         }
 
         def change(connection: sqlite3.Connection) -> CritiqueRecord:
-            refuse_erased(connection, scope, keys(SourceKind.TURN, (critique.turn_id,)), critique.created_us)
+            refuse_erased(connection, scope, critique.erasable_by(), critique.since_us())
             if connection.execute(_SQL["keep"], values).rowcount:
                 subjects = keys(SourceKind.SUBJECT, critique.subject_ids)
                 note_sources(connection, scope, key(SourceKind.CRITIQUE, critique.critique_id), subjects)

@@ -17,10 +17,13 @@ from sidemirror_server.storage.sql import columns_of, load_statements
 from sidemirror_server.storage.sqlite.database import SqliteDatabase
 from sidemirror_server.storage.sqlite.memories import put, remove
 from sidemirror_server.storage.sqlite.sources import bury, bury_digest, erased_us
-from sidemirror_server.trace.erasure import NAMED, Erasure, Tombstone, is_erased
+from sidemirror_server.storage.sqlite.work import put_job
+from sidemirror_server.trace.erasure import JOB_ATTEMPTS, JOB_KIND, NAMED, Erasure, Tombstone, is_erased
 from sidemirror_server.trace.receipts import item_key, receipt_body, receipt_of
 from sidemirror_server.trace.sources import SourceKind, key, parsed, published_key
+from sidemirror_server.vocabulary.ids import JobId
 from sidemirror_server.vocabulary.scope import Scope
+from sidemirror_server.work.queue import NewJob
 
 _SQL = load_statements(Path(__file__).with_name("erasures.sql"))
 
@@ -40,6 +43,7 @@ class SqliteErasures:
                     connection.execute(_SQL["add"], {**values, "key": name})
                     if parsed(name)[0] in NAMED:
                         bury(connection, scope, name, now_us)
+                put_job(connection, scope, NewJob(JobId(erasure_id), JOB_KIND, b"", JOB_ATTEMPTS), now_us)
             return _erasure(connection.execute(_SQL["get"], values).fetchone())
 
         return await self._database.write(change)
@@ -80,14 +84,13 @@ class SqliteErasures:
 
         return await self._database.write(change)
 
+    async def forget_records(self, scope: Scope, erasure_id: str) -> None:
+        values = {**columns_of(scope), "erasure_id": erasure_id}
+        await self._database.write(lambda connection: connection.execute(_SQL["forget_records"], values))
+
     async def finish(self, scope: Scope, erasure_id: str, now_us: int) -> None:
         values = {**columns_of(scope), "erasure_id": erasure_id, "now_us": now_us}
-
-        def change(connection: sqlite3.Connection) -> None:
-            connection.execute(_SQL["forget_records"], values)
-            connection.execute(_SQL["finish"], values)
-
-        await self._database.write(change)
+        await self._database.write(lambda connection: connection.execute(_SQL["finish"], values))
 
     async def erased(self, scope: Scope, names: Collection[str]) -> Mapping[str, int]:
         def look_up(connection: sqlite3.Connection) -> dict[str, int]:

@@ -2,7 +2,6 @@
 
 import sqlite3
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,6 +17,8 @@ from sidemirror_server.memory.record import (
     MemoryState,
     Revision,
     TaskOutcome,
+    heard_of,
+    heard_us_of,
     is_repeated,
     known_by,
     memory_in,
@@ -84,6 +85,7 @@ class SqliteMemories:
                 return known
             if if_version not in {None, known.version}:
                 raise WrongState("reflection", memory_id, f"version {known.version}")
+            refuse_erased(connection, scope, revision.sources, now_us)
             changed = revised(known, revision, now_us)
             _replace(connection, scope, known, changed)
             return changed
@@ -111,7 +113,12 @@ class SqliteMemories:
         await self._database.write(change)
 
     async def put(self, scope: Scope, kept: MemoryHistory) -> bool:
-        return await self._database.write(partial(put, scope=scope, kept=kept))
+        def change(connection: sqlite3.Connection) -> bool:
+            for source, heard_us in heard_of(kept.memory):
+                refuse_erased(connection, scope, (source,), heard_us)
+            return put(connection, scope, kept)
+
+        return await self._database.write(change)
 
     async def report(self, scope: Scope, outcome: TaskOutcome) -> None:
         values = {**columns_of(scope), **msgspec.structs.asdict(outcome)}
@@ -172,7 +179,7 @@ def _learn_together(connection: sqlite3.Connection, writes: Sequence[_Write]) ->
     """Learns the lessons of a batch: the new ones with shared statements, then the others one by one."""
     for write in writes:
         for row in write.new:
-            refuse_erased(connection, write.scope, sources_of(row.memory), write.now_us)
+            refuse_erased(connection, write.scope, sources_of(row.memory), heard_us_of(row.memory, write.now_us))
     came_to: dict[int, Learned] = {}
     new: list[_Write] = []
     for place, is_new in enumerate(_which_are_new(connection, writes)):

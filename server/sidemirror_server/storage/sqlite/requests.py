@@ -8,7 +8,7 @@ from typing import Any
 from sidemirror_server.storage.sql import columns_of, load_statements
 from sidemirror_server.storage.sqlite.database import SqliteDatabase
 from sidemirror_server.storage.sqlite.served import remove_served
-from sidemirror_server.storage.sqlite.sources import note_sources
+from sidemirror_server.storage.sqlite.sources import is_any_erased, note_sources
 from sidemirror_server.trace.requests import Answered
 from sidemirror_server.trace.sources import request_key
 from sidemirror_server.vocabulary.ids import RequestId
@@ -47,6 +47,8 @@ class SqliteRequests:
         }
 
         def change(connection: sqlite3.Connection) -> Answered:
+            if is_any_erased(connection, scope, sources, now_us):
+                return answered
             if connection.execute(_SQL["remember"], values).rowcount:
                 note_sources(connection, scope, request_key(method, request_id), sources)
             return Answered(*connection.execute(_SQL["kept"], values).fetchone())

@@ -45,9 +45,14 @@ def bury_digest(connection: sqlite3.Connection, scope: Scope, tombstone: Tombsto
     connection.execute(_SQL["bury"], {**values, "kind": tombstone.kind.value})
 
 
-def refuse_erased(connection: sqlite3.Connection, scope: Scope, sources: Iterable[str], stored_us: int) -> None:
-    """Raises WrongState if one of the sources of something that is stored at `stored_us` was erased."""
+def is_any_erased(connection: sqlite3.Connection, scope: Scope, sources: Iterable[str], heard_us: int) -> bool:
+    """Whether one of the sources, heard at `heard_us`, was erased since."""
+    return any(is_erased(erased_us(connection, scope, source), source, heard_us) for source in sources)
+
+
+def refuse_erased(connection: sqlite3.Connection, scope: Scope, sources: Iterable[str], heard_us: int) -> None:
+    """Raises WrongState if one of the sources, heard at `heard_us`, was erased since."""
     for source in sources:
-        if is_erased(erased_us(connection, scope, source), source, stored_us):
+        if is_erased(erased_us(connection, scope, source), source, heard_us):
             kind, record_id = parsed(source)
             raise WrongState(kind.value, record_id, ERASED)

@@ -12,7 +12,7 @@ from msgspec.structs import asdict
 from sidemirror_server.storage.sql import columns_of, json_of, load_statements
 from sidemirror_server.storage.sqlite.database import SqliteDatabase
 from sidemirror_server.storage.sqlite.served import fetch_served, remove_served
-from sidemirror_server.storage.sqlite.sources import note_sources
+from sidemirror_server.storage.sqlite.sources import note_sources, refuse_erased
 from sidemirror_server.trace.sources import SourceKind, key
 from sidemirror_server.vocabulary.ids import JobId
 from sidemirror_server.vocabulary.scope import Scope, Serves
@@ -153,6 +153,7 @@ class SqliteWork:
 
 def put_job(connection: sqlite3.Connection, scope: Scope, job: NewJob, now_us: int) -> Job:
     """`Work.put` within the caller's transaction. The caller sets `arrived` when the transaction is durable."""
+    refuse_erased(connection, scope, job.sources, now_us)
     is_new = connection.execute(
         _SQL["put"],
         {
