@@ -436,3 +436,30 @@ async def er15_scopes_never_meet(open_ports: OpenPorts) -> None:
         )
         await ports.erasures.put_tombstones(scope, same)
         assert await ports.erasures.survivors(scope, 9) == ()
+
+
+async def er16_what_was_removed_before_is_followed(open_ports: OpenPorts) -> None:
+    ports = open_ports()
+    # A lesson that another rests on, and that a turn was shown.
+    await a_memory(ports, "m1", ANNA, text="anna said so")
+    await ports.memories.learn(ONE, Lesson(replace(told.memory("dreamt"), derived_from=("m1", "m2"))), T0)
+    await ports.log.append(ONE, (start("t5", b"{}", shows("b", "m1"), session="s5", count=5, started=T0 + 5),))
+    shown = (ReceiptItem("m1", 1, "reflection", b"hash"),)
+    await ports.receipts.issue(ONE, Receipt("r5", ReceiptKind.TURN, T0, shown, turn_id="t5"))
+    await ports.memories.delete(ONE, "m1")
+    # A session of hers, and one of which she is in a turn.
+    await ports.sessions.create(ONE, SessionRecord(SessionId("s6"), b"{}", T0, T0, subject_ids=("anna",)))
+    for number, subjects in ((6, ()), (7, ("anna",))):
+        of = head(f"t{number}", 1, session=f"s{number}", standing=TurnStanding.FINISHED, started=T0 + 6)
+        begun_turn = batch(of, b"{}", session_body=b"{}")
+        await ports.log.append(ONE, (replace(begun_turn, subject_ids=subjects),))
+        of_turn = Receipt(f"r{number}", ReceiptKind.TURN, T0, (), turn_id=f"t{number}")
+        await ports.receipts.issue(ONE, of_turn)
+        await a_memory(ports, f"m{number}", turn(number), text=f"turn {number} said so")
+        await ports.critiques.keep(ONE, CritiqueRecord(f"c{number}", T0, "rules", None, False, f"t{number}", "", b"{}"))
+        answered = Answered(b"d", b"a")
+        await ports.requests.remember(ONE, "M/N", RequestId(f"r{number}"), answered, T0, T0 + 900, (turn(number),))
+        await ports.sessions.delete(ONE, SessionId(f"s{number}"))
+    counts = await erase(ports, ANNA)
+    assert counts == {"memories": 3, "turns_rewritten": 1, "receipts": 2, "critiques": 2, "answers": 2}
+    assert await memories_of(ports) == set()

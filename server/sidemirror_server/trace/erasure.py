@@ -95,6 +95,7 @@ class Erasures(Protocol):
     ER14 They refuse (WrongState) what comes of an erased source: a turn of its id, its critique, its lesson; the
          reflection of an erased report is not put.
     ER15 Scopes never meet.
+    ER16 What came of a record that was removed before, by a caller or as old, is found by that record's sources.
     Raises StoreUnavailable, StoreFull.
     """
 
