@@ -14,7 +14,8 @@ class CritiqueRecord(msgspec.Struct, frozen=True):
     """A critique as stored: the fields that lists and figures use, and its JSON (`record.critique_body`).
 
     `provider`: the answering model's. `confidence_ppm`: in millionths, None if the critique has none.
-    `subject_ids`: whom its texts are about; written and not read.
+    `subject_ids`: whom its texts are about; `compared_to`: the critique with whose response its own was compared, or
+    empty. Both are written and not read.
     """
 
     critique_id: str
@@ -27,6 +28,7 @@ class CritiqueRecord(msgspec.Struct, frozen=True):
     body: bytes
     outcome: CritiqueOutcome | None = None
     subject_ids: tuple[str, ...] = ()
+    compared_to: str = ""
 
 
 def critique_of(*row: Any) -> CritiqueRecord:

@@ -337,13 +337,15 @@ def subjects_of(record: MemoryRecord) -> tuple[str, ...]:
     return tuple(sorted(one.removeprefix(subject) for one in sources_of(record) if one.startswith(subject)))
 
 
-def without(known: MemoryRecord, is_erased: Callable[[str, int], bool], now_us: int) -> MemoryRecord | None:
+def without(
+    known: MemoryRecord, is_erased: Callable[[str, int], bool], memory_id: str, now_us: int
+) -> MemoryRecord | None:
     """A memory of which a source is erased, made anew from what the others taught; None if nothing is left of it.
 
-    It stays only if a teaching without an erased source has the same words as its text. Everything that may come from
-    the erased source goes: the task, the metadata, tags, conditions and citations; the version number rises. A dreamt
-    memory rests on all of its memories, so it does not stay. `is_erased`: whether a source that taught at a time is
-    erased.
+    That is the case if a teaching without an erased source has the same words as its text. Everything that may come
+    from the erased source goes: the task, the metadata, tags, conditions and citations, and the id, by which what came
+    of the memory is removed. A dreamt memory has more sources than its text, so nothing is left of it. `is_erased`:
+    whether a source that taught at a time is erased; `memory_id`: the new id.
     """
     if known.derived_from:
         return None
@@ -355,7 +357,7 @@ def without(known: MemoryRecord, is_erased: Callable[[str, int], bool], now_us: 
     if not left:
         return None
     return MemoryRecord(
-        memory_id=known.memory_id,
+        memory_id=memory_id,
         kind=known.kind,
         content=known.content,
         importance=known.importance,
@@ -366,15 +368,12 @@ def without(known: MemoryRecord, is_erased: Callable[[str, int], bool], now_us: 
         confidence=known.confidence,
         tags=tuple(tag for tag in known.tags if tag == STRATEGY_TAG),
         error_category=known.error_category,
-        strategy_of=known.strategy_of,
         state=known.state,
         quarantine=known.quarantine,
-        version=known.version + 1,
         strength=len(left),
         strengthened_us=known.strengthened_us,
         episodes=tuple(dict.fromkeys(taught.episode for taught in left if taught.episode)),
         reason="made anew without an erased source",
-        evidence_from=known.version + 1,
         taught_by=left,
     )
 

@@ -30,10 +30,13 @@ class PostgresCritiques:
             *(critique.turn_id, critique.session_id, critique.body),
         )
         async with self._database.transaction(scope) as transaction:
-            await refuse_erased(transaction, scope, keys(SourceKind.TURN, (critique.turn_id,)), critique.created_us)
+            compared = keys(SourceKind.CRITIQUE, (critique.compared_to,))
+            its_turn = keys(SourceKind.TURN, (critique.turn_id,))
+            await refuse_erased(transaction, scope, (*its_turn, *compared), critique.created_us)
             if await transaction.change(_SQL["keep"], *key, *values):
                 subjects = keys(SourceKind.SUBJECT, critique.subject_ids)
-                await note_sources(transaction, scope, source_key(SourceKind.CRITIQUE, critique.critique_id), subjects)
+                name = source_key(SourceKind.CRITIQUE, critique.critique_id)
+                await note_sources(transaction, scope, name, (*subjects, *compared))
             (row,) = await transaction.fetch(_SQL["get"], *key)
         return critique_of(*row)
 

@@ -39,10 +39,12 @@ class SqliteCritiques:
         }
 
         def change(connection: sqlite3.Connection) -> CritiqueRecord:
-            refuse_erased(connection, scope, keys(SourceKind.TURN, (critique.turn_id,)), critique.created_us)
+            compared = keys(SourceKind.CRITIQUE, (critique.compared_to,))
+            its_turn = keys(SourceKind.TURN, (critique.turn_id,))
+            refuse_erased(connection, scope, (*its_turn, *compared), critique.created_us)
             if connection.execute(_SQL["keep"], values).rowcount:
                 subjects = keys(SourceKind.SUBJECT, critique.subject_ids)
-                note_sources(connection, scope, key(SourceKind.CRITIQUE, critique.critique_id), subjects)
+                note_sources(connection, scope, key(SourceKind.CRITIQUE, critique.critique_id), (*subjects, *compared))
             return critique_of(*connection.execute(_SQL["get"], _key(scope, critique.critique_id)).fetchone())
 
         return await self._database.write(change)
