@@ -6,7 +6,7 @@ from functools import cache
 from typing import Any
 
 import pytest
-from google.protobuf.descriptor_pb2 import FileDescriptorSet
+from google.protobuf.descriptor_pb2 import FileDescriptorSet, MethodOptions
 
 from sidemirror.v1 import (
     critique_pb2,
@@ -40,6 +40,14 @@ METHODS = [method for service in SERVICES for method in service.methods]
 
 def test_every_service_of_the_contract_is_served() -> None:
     assert {service.contract.full_name for service in SERVED} == {service.full_name for service in SERVICES}
+
+
+@pytest.mark.parametrize("method", METHODS, ids=lambda method: method.name)
+def test_what_is_no_write_says_that_it_has_no_side_effects(method: Any) -> None:
+    """A request with a request_id makes a write. The stream of an import has none: its ids make it repeatable."""
+    is_write = "request_id" in method.input_type.fields_by_name or method.name == "ImportReflections"
+    level = method.GetOptions().idempotency_level
+    assert level == (MethodOptions.IDEMPOTENCY_UNKNOWN if is_write else MethodOptions.NO_SIDE_EFFECTS)
 
 
 async def answers(request: Any, call: Any) -> AsyncIterator[Any]:

@@ -39,7 +39,7 @@ def test_what_the_limits_are() -> None:
     assert (MOST_EACH, MOST_IN_ALL) == (0.003, 0.01)
 
 
-@pytest.mark.slow
+@pytest.mark.slow("each recorded message is judged twice")
 def test_recorded_right_messages_are_left_alone() -> None:
     """Each mechanism by itself, and all together, on the part for tuning."""
     recordings()

@@ -1,7 +1,7 @@
 """The pairs that pointing is measured on: an answer that contradicts its record, and the same answer made right.
 
 `tests/critique/pairs/README.md` has the format. By hash of its id a pair is seen while rules are written, or unseen:
-those are scored once.
+those are scored once, and then all pairs of their authors are seen.
 """
 
 import hashlib
@@ -15,6 +15,9 @@ import msgspec
 from sidemirror_server.critique.material import CritiqueMaterial, ToolEvidence
 
 FOLDER = Path(__file__).with_name("pairs")
+
+# All pairs of these authors were scored, and have been looked at since.
+SCORED_AUTHORS = frozenset({"ann", "bob", "cid"})
 
 Kind = Literal[
     "number",
@@ -66,7 +69,10 @@ class Pair(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def is_seen(self) -> bool:
-        """Whether rules may be written with the pair in view: a third of all, by hash. The rule never changes."""
+        """Whether rules may be written with the pair in view: all pairs of authors that were scored, and by hash a
+        third of the others'. The hash never changes."""
+        if self.author in SCORED_AUTHORS:
+            return True
         digest = hashlib.sha256(f"sidemirror pair\0{self.id}".encode()).digest()
         return int.from_bytes(digest[:8], "big") % 3 == 0
 

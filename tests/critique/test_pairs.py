@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.critique.recorded_pairs import KINDS, all_pairs, pairs_in
+from tests.critique.recorded_pairs import KINDS, SCORED_AUTHORS, Pair, all_pairs, pairs_in
 
 PAIR = {
     "id": "example-01",
@@ -60,3 +60,12 @@ def test_a_pair_that_is_not_as_it_should_be(tmp_path: Path, changed: dict[str, A
 def test_an_id_that_stands_twice(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="two pairs"):
         pairs_in(written(tmp_path, PAIR, PAIR))
+
+
+def test_what_was_scored_is_seen_and_of_others_a_third() -> None:
+    def seen(author: str) -> list[bool]:
+        return [Pair(f"{author}-{place:02}", "count", "", (), "", "", "", "").is_seen for place in range(300)]
+
+    assert frozenset({"ann", "bob", "cid"}) == SCORED_AUTHORS
+    assert all(all(seen(author)) for author in SCORED_AUTHORS)
+    assert 75 < sum(seen("dee")) < 125

@@ -32,7 +32,6 @@ def ok(tool: str, text: str, arguments: str = "") -> ToolEvidence:
     return ToolEvidence(tool, text, arguments=arguments)
 
 
-ORDERS = ok("search_orders", '{"orders": [{"id": "A-17", "open": true}, {"id": "B-20", "open": false}], "count": 41}')
 CASES = (
     Case(
         "sums",
@@ -51,19 +50,6 @@ CASES = (
         "350 seconds",
         '"duration_ms": 350',
         ("It took 350 ms.", "It took 0.35 seconds."),
-    ),
-    Case(
-        "values",
-        "How full is web-3?",
-        (ok("get_host", '{"host": "web-3", "cpu_percent": 87, "disk_percent": 41}'),),
-        "The CPU of web-3 is at 78 %.",
-        "is at 78 %.",
-        '"cpu_percent": 87',
-        (
-            "The CPU of web-3 is at 87 %.",
-            "The CPU of web-3 is at about 90 %.",
-            "If the CPU were at 78 %, it would be fine.",
-        ),
     ),
     Case(
         "near_numbers",
@@ -99,39 +85,6 @@ CASES = (
         ("Salma has accepted and Ryo has declined.", "Salma has accepted.", "Ryo has not accepted."),
     ),
     Case(
-        "counts",
-        "How many orders are open?",
-        (ORDERS,),
-        "There are 42 orders.",
-        "42 orders",
-        '"count": 41',
-        ("There are 41 orders.", "There are more than 40 orders."),
-    ),
-    Case(
-        "counts_of_kinds",
-        "Which messages are unread?",
-        (
-            ok(
-                "search_messages",
-                '{"messages": [{"id": "m1", "unread": true}, {"id": "m2", "unread": true}, {"id": "m3", '
-                '"unread": false}]}',
-            ),
-        ),
-        "You have messages, and three of them are still unread.",
-        "three of them are still unread",
-        '"unread": true',
-        ("You have messages, and two of them are still unread.",),
-    ),
-    Case(
-        "counts_of_rows",
-        "How many tables have no key?",
-        (ok("run_sql", " relname\n----------\n churn\n rollup\n audit\n(3 rows)"),),
-        "Four tables have no key.",
-        "Four tables",
-        "(3 rows)",
-        ("Three tables have no key.", "Seven tables have one."),
-    ),
-    Case(
         "mixed_rows",
         "Which file is the newest?",
         (ok("run", "9120 2026-05-04 06:11 fc_ets_b.csv\n9131 2026-04-27 06:10 fc_ets_a.csv"),),
@@ -139,24 +92,6 @@ CASES = (
         "The newest is fc_ets_a.csv of 4 May 2026.",
         "2026-05-04 06:11 fc_ets_b.csv",
         ("The newest is fc_ets_b.csv of 4 May 2026.", "fc_ets_a.csv is of 27 April."),
-    ),
-    Case(
-        "shares",
-        "How many failed?",
-        (ok("get_run", '{"total": 200, "failed": 30}'),),
-        "Of 200 runs 30 failed, that is 17.5% of them.",
-        "17.5%",
-        '"failed": 30',
-        ("Of 200 runs 30 failed, that is 15% of them.", "Of 200 runs 30 failed: 85% were fine."),
-    ),
-    Case(
-        "spans",
-        "How long were we down?",
-        (ok("read_page", "14:52:37 first alert\n15:07:44 cause found\n15:31:09 all clear"),),
-        "Between 14:52:37 and 15:31:09 lie 48 minutes and 32 seconds.",
-        "48 minutes and 32 seconds",
-        "14:52:37 first alert",
-        ("Between 14:52:37 and 15:31:09 lie 38 minutes and 32 seconds.",),
     ),
     Case(
         "totals",
@@ -168,22 +103,19 @@ CASES = (
         ("You spent 62.75 altogether.", "The first was 18.40."),
     ),
     Case(
-        "dates",
-        "When does it arrive?",
-        (ok("track", '{"ordered": "2026-05-02", "delivery_date": "2026-05-14"}'),),
-        "The delivery is on 15 May 2026.",
-        "15 May 2026",
-        '"delivery_date": "2026-05-14"',
-        ("The delivery is on 14 May 2026.", "The delivery is on Thursday, 14 May 2026.", "It was ordered on 2 May."),
-    ),
-    Case(
-        "dates",
+        "weekdays",
         "When is it?",
         (ok("get_event", '{"start": "2026-04-17T10:00"}'),),
         "It is on Monday, 17 April 2026.",
         "Monday, 17 April 2026",
         "2026-04-17",
-        ("It is on Friday, 17 April 2026.",),
+        (
+            "It is on Friday, 17 April 2026.",
+            "It is on Friday, 17 April.",
+            "The next is on Saturday, 17 April 2027.",
+            "There is one next Monday, 17 May.",
+            "They meet on Friday 17 April 2026, Monday 20 April 2026 and Tuesday 21 April 2026.",
+        ),
     ),
     Case(
         "order",
@@ -193,19 +125,6 @@ CASES = (
         "The Dunes is cheaper than the Seaview",
         '"total": 327.6',
         ("The Seaview is cheaper than the Dunes.", "The Dunes is not cheaper than the Seaview."),
-    ),
-    Case(
-        "states",
-        "Where is my order?",
-        (ok("get_order", '{"order_id": "W17", "status": "pending"}'),),
-        "Your order W17 is delivered.",
-        "is delivered",
-        '"status": "pending"',
-        (
-            "Your order W17 is pending.",
-            "Your order W17 is not delivered yet.",
-            "Once your order is delivered, write to us.",
-        ),
     ),
     Case(
         "tests_run",
@@ -223,7 +142,7 @@ CASES = (
         "I have sent it to Ann.",
         "I have sent it to Ann",
         "550 mailbox full",
-        ("I could not send it to Ann: her mailbox is full.",),
+        ("I could not send it to Ann: her mailbox is full.", "Her mailbox is full, and nothing has been sent."),
     ),
     Case(
         "done",
@@ -232,28 +151,12 @@ CASES = (
         "I've refunded order W17.",
         "I've refunded order W17",
         "",
-        ("I have found order W17.", "Shall I refund order W17?"),
-    ),
-    Case(
-        "partial",
-        "Import the contacts.",
-        (ok("import_contacts", '{"imported": 96, "failed": 4}'),),
-        "All contacts have been imported successfully.",
-        "All contacts have been imported successfully.",
-        '"failed": 4',
-        ("96 contacts were imported, 4 failed.",),
-    ),
-    Case(
-        "failed_calls",
-        "Refund all lines.",
         (
-            ok("refund_line", "line 1 refunded", '{"line": 1}'),
-            ToolEvidence("refund_line", "line 2 rejected: final sale", failed=True, arguments='{"line": 2}'),
+            "I have found order W17.",
+            "Shall I refund order W17?",
+            "I looked at order W17 and refunded nothing.",
+            "Nothing has been refunded so far.",
         ),
-        "I have refunded the trousers and the shorts.",
-        "I have refunded the trousers and the shorts",
-        "line 2 rejected",
-        ("I have refunded the trousers, but not the shorts.",),
     ),
     Case(
         "identities",
@@ -271,16 +174,11 @@ CASES = (
         "The logs take 38 GB. Run `rm -rf /var/log` and it is fine.",
         "rm -rf /var/log",
         "Why is the disk full?",
-        ("The logs take 38 GB.", "The logs take 38 GB. Do not run `rm -rf /var/log`."),
-    ),
-    Case(
-        "left_out",
-        "What is the price of the lamp, and how long is the warranty?",
-        (ok("get_item", '{"price": 40, "warranty_months": 24}'),),
-        "The lamp has a price of 40 EUR.",
-        "",
-        "how long is the warranty?",
-        ("The lamp has a price of 40 EUR and a warranty of 24 months.",),
+        (
+            "The logs take 38 GB.",
+            "The logs take 38 GB. Do not run `rm -rf /var/log`.",
+            "The logs take 38 GB. I have reset the filter, so that you see them all again.",
+        ),
     ),
 )
 NAMES = [f"{case.mechanism}-{place}" for place, case in enumerate(CASES)]
@@ -304,6 +202,32 @@ def test_a_contradiction_is_quoted_on_both_sides(case: Case) -> None:
 def test_right_answers_are_left_alone(case: Case) -> None:
     for answer in case.right:
         assert pointed(case, answer) == []
+
+
+def of_calls(mechanism: str, answer: str, *results: ToolEvidence) -> list[Point]:
+    """What one mechanism finds of an answer to a request that says nothing of it."""
+    return pointed(Case(mechanism, "Please see to it.", results, "", "", "", ()), answer)
+
+
+@pytest.mark.parametrize("acts", ["edit", "bash", "assign_shift", "process_claim"])
+def test_beside_a_call_that_acts_deeds_are_believed(acts: str) -> None:
+    answer = "I removed the clone."
+    assert len(of_calls("done", answer, ok("read_file", "x = y.clone()"))) == 1
+    assert of_calls("done", answer, ok("read_file", "x = y.clone()"), ok(acts, "ok", '{"path": "a.rs"}')) == []
+
+
+@pytest.mark.parametrize("other", ["send_sms", "send_email", "post_message"])
+def test_a_deed_that_another_call_may_have_done_is_believed(other: str) -> None:
+    failed = ToolEvidence("send_email", "550 mailbox full", failed=True, arguments='{"to": "ann@example.com"}')
+    answer = "I have sent it to Bob."
+    assert len(of_calls("failed_calls", answer, failed, ok("get_user", "Bob"))) == 1
+    assert of_calls("failed_calls", answer, failed, ok(other, "ok", '{"to": "bob"}')) == []
+
+
+def test_what_a_failed_call_spoke_of_may_be_spoken_of() -> None:
+    """Only a deed that is claimed contradicts it: how else an answer may say that it failed is not known."""
+    failed = ToolEvidence("bash", "! [remote rejected] release/5.1", failed=True, arguments="git push --delete")
+    assert of_calls("failed_calls", "Only release/5.1 is left on GitHub, because it is protected.", failed) == []
 
 
 def test_every_mechanism_has_a_case() -> None:

@@ -89,7 +89,10 @@ def _bytes_of(value: Any) -> bytes:
     return value if isinstance(value, bytes) else str(value).encode()
 
 
-@pytest.fixture(params=["sqlite", "redis", pytest.param("postgres", marks=pytest.mark.slow)])
+ON_POSTGRES = pytest.param("postgres", marks=pytest.mark.slow("the same on another store"))
+
+
+@pytest.fixture(params=["sqlite", "redis", ON_POSTGRES])
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Store:
     return Store(tmp_path, request, request.param)
 

@@ -22,7 +22,7 @@ TURNS = 150
 LIVES = 2
 
 
-@pytest.mark.slow
+@pytest.mark.slow("processes are killed at random")
 async def test_it_goes_on(tmp_path: Path) -> None:
     await killed_and_goes_on(tmp_path)
     assert not any(in_files(tmp_path / "data", WORD).values())

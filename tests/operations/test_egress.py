@@ -69,7 +69,7 @@ OTHERS = {
     **dict.fromkeys(
         [
             f"sidemirror_server.operations.{name}"
-            for name in ("goals", "health", "usage", "watch", "turn_stream", "demo")
+            for name in ("goals", "health", "usage", "watch", "turn_stream", "demo", "policies", "erase")
         ],
         "commands, by `target`",
     ),

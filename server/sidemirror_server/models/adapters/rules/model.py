@@ -43,7 +43,7 @@ class RulesModel:
 
     provider = "rules"
     # The number rises whenever the answer to the same evidence changes, so that stored answers can be told apart.
-    name = "rules-3"
+    name = "rules-4"
 
     def __init__(self) -> None:
         self._thread: ThreadPoolExecutor | None = None

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import msgspec
 
 from sidemirror_server.models.adapters.rules.pointing.reading import Reading
-from sidemirror_server.models.adapters.rules.pointing.record import Call, jsons_in
+from sidemirror_server.models.adapters.rules.pointing.record import PastCall, jsons_in
 from sidemirror_server.models.adapters.rules.pointing.texts import name_words, sentences, stem, word_set, words_of
 
 # Past participles, and the words of calls that do it, one action a line. Chosen here, by hand.
@@ -119,7 +119,7 @@ _BAD_VALUES = word_set(
 )
 
 
-class Claim(msgspec.Struct, frozen=True):
+class ClaimedDeed(msgspec.Struct, frozen=True):
     """Words of the answer that say that something was done. `own`: whether the answer says `I` or `we`. `does`: the
     stems of what calls that do it are called."""
 
@@ -129,14 +129,14 @@ class Claim(msgspec.Struct, frozen=True):
     own: bool
 
 
-def claims(reading: Reading) -> Iterator[Claim]:
+def claims(reading: Reading) -> Iterator[ClaimedDeed]:
     """What the answer says was done."""
     for sentence in sentences(reading.answer):
         if "?" not in sentence.text:
             yield from _claims_in(sentence.text)
 
 
-def _claims_in(text: str) -> Iterator[Claim]:
+def _claims_in(text: str) -> Iterator[ClaimedDeed]:
     for match in _SAYS_DONE.finditer(text):
         verb, own = match["verb"].casefold(), match["passive"] is None
         if _UNSURE.search(text[: match.start("verb")]):
@@ -149,11 +149,13 @@ def _claims_in(text: str) -> Iterator[Claim]:
         if verb in _WRITES and not _THING.search(things):
             continue
         end = _end(text, match.end())
+        if _NONE.search(text[:end]):
+            continue
         quote = text[match.start() if own else 0 : end].strip(" ,.;:-*✅")
-        yield Claim(quote, *_ACTIONS[verb], own)
+        yield ClaimedDeed(quote, *_ACTIONS[verb], own)
 
 
-def has_failed(call: Call) -> bool:
+def has_failed(call: PastCall) -> bool:
     """Whether a call failed: as reported, by what it says first, or by a field that says so."""
     if call.failed or _FAILED.match(call.text.strip()[:60]):
         return True
@@ -166,13 +168,13 @@ def has_failed(call: Call) -> bool:
     return any(state in _BAD_VALUES for state in states) or bool(data.get("error"))
 
 
-def only_reads(call: Call) -> bool:
+def only_reads(call: PastCall) -> bool:
     """Whether a call by its name changes nothing."""
     names = name_words(call.name)
     return bool(names) and (names[0] in _READ_STEMS or (names[-1] in _READ_STEMS and not set(names) & _GENERIC_STEMS))
 
 
-def could_do(call: Call, claim: Claim) -> bool:
+def could_do(call: PastCall, claim: ClaimedDeed) -> bool:
     """Whether the call may have done what is claimed. Of a call that may do anything, without arguments: yes."""
     if only_reads(call):
         return False
@@ -181,12 +183,12 @@ def could_do(call: Call, claim: Claim) -> bool:
     if claim.verb in _WRITES and call.name_words & set(words_of(claim.quote)):
         return True
     words = call.words | frozenset(map(stem, re.findall(r"[A-Za-z]{2,20}", call.arguments[:2_000])))
-    if is_generic(call):
+    if _is_generic(call):
         return not call.arguments or bool(claim.does & words)
     return False
 
 
-def is_generic(call: Call) -> bool:
+def _is_generic(call: PastCall) -> bool:
     """Whether a call may do anything, by its name or because it runs a command."""
     return bool(call.name_words & _GENERIC_STEMS) or not call.name or call.command != ""
 
@@ -198,6 +200,7 @@ _UNSURE = re.compile(
     r"like|please|how|whether|that (?:was|were)|which (?:was|were)|previously|earlier|already been)\b|n['’]t\b",
     re.IGNORECASE,
 )
+_NONE = re.compile(r"\b(?:no|none|nothing|nobody|neither|nor)\b", re.IGNORECASE)
 
 
 def _own_before(text: str, end: int) -> bool:

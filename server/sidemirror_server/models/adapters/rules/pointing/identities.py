@@ -5,8 +5,8 @@ from collections.abc import Iterator
 
 from sidemirror_server.models.adapters.rules.pointing.point import Point
 from sidemirror_server.models.adapters.rules.pointing.reading import Reading, is_unreal
-from sidemirror_server.models.adapters.rules.pointing.record import Field
-from sidemirror_server.models.adapters.rules.pointing.texts import Sentence, distance_at_most_one, stem
+from sidemirror_server.models.adapters.rules.pointing.record import DataField
+from sidemirror_server.models.adapters.rules.pointing.texts import Spoken, distance_at_most_one, stem
 
 _MAIL = re.compile(r"[A-Za-z0-9._%+-]{1,64}@[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63}){1,4}")
 _PATH = re.compile(
@@ -138,15 +138,15 @@ def _roles(reading: Reading) -> Iterator[Point]:
                     yield Point("wrong_fact", match[0], field.quote, _REASON, _FIX)
 
 
-def _role_of(field: Field, role: str) -> bool:
+def _role_of(field: DataField, role: str) -> bool:
     return any(role == word or (len(role) > 4 and word[:5] == role[:5]) for word in field.name)
 
 
-def _is_a_name(field: Field) -> bool:
+def _is_a_name(field: DataField) -> bool:
     return re.fullmatch(r"[A-Z][\w'’. -]{1,40}", str(field.value)) is not None
 
 
-def _makes(sentence: Sentence, start: int) -> bool:
+def _makes(sentence: Spoken, start: int) -> bool:
     """Whether what follows is a proposal of the answer's own: `save it as`, `for example`."""
     return (
         re.search(

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 import msgspec
 
-from sidemirror_server.models.adapters.rules.pointing.dates import days
+from sidemirror_server.models.adapters.rules.pointing.days import days
 from sidemirror_server.models.adapters.rules.pointing.point import Point
 from sidemirror_server.models.adapters.rules.pointing.reading import Reading, is_unreal
-from sidemirror_server.models.adapters.rules.pointing.record import Call
+from sidemirror_server.models.adapters.rules.pointing.record import PastCall
 from sidemirror_server.models.adapters.rules.pointing.texts import (
     tokens_of,
 )
@@ -52,7 +52,7 @@ class _Facts(msgspec.Struct, frozen=True):
     facts: frozenset[str]
 
 
-def _lines_of(call: Call) -> list[str]:
+def _lines_of(call: PastCall) -> list[str]:
     if not call.is_json:
         return [line.strip() for line in call.text.splitlines() if 3 < len(line) <= 300]
     return [", ".join(field.quote for field in item.fields) for item in call.items if item.listed]
@@ -72,7 +72,7 @@ def _kind_of(fact: str) -> str:
     return "time" if ":" in fact else "day"
 
 
-def _stands_elsewhere(reading: Reading, call: Call, fact: str) -> bool:
+def _stands_elsewhere(reading: Reading, call: PastCall, fact: str) -> bool:
     texts = [
         reading.record.request,
         *(one.text for one in reading.record.calls if one is not call),

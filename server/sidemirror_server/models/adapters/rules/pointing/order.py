@@ -5,12 +5,12 @@ from collections.abc import Iterator
 
 import msgspec
 
-from sidemirror_server.models.adapters.rules.pointing.dates import days
+from sidemirror_server.models.adapters.rules.pointing.days import days
 from sidemirror_server.models.adapters.rules.pointing.labels import parts_of
 from sidemirror_server.models.adapters.rules.pointing.point import Point
 from sidemirror_server.models.adapters.rules.pointing.reading import Reading, is_unreal
-from sidemirror_server.models.adapters.rules.pointing.record import Field, Item
-from sidemirror_server.models.adapters.rules.pointing.texts import Sentence, stem
+from sidemirror_server.models.adapters.rules.pointing.record import DataField, Item
+from sidemirror_server.models.adapters.rules.pointing.texts import Spoken, stem
 
 _PRICE = "price cost fare amount total fee charge"
 _TIME = "duration time latency ms seconds took elapsed minutes hours runtime p50 p95 p99"
@@ -89,7 +89,7 @@ def order(reading: Reading) -> Iterator[Point]:
                 yield from _extreme(reading, sentence, match, word, most=2)
 
 
-def _trends(sentence: Sentence) -> Iterator[Point]:
+def _trends(sentence: Spoken) -> Iterator[Point]:
     for match in _TREND.finditer(sentence.text):
         if match["way"] == "improved" or ((match["unit"] or "") != (match["unit2"] or "") and match["unit"]):
             continue
@@ -98,7 +98,7 @@ def _trends(sentence: Sentence) -> Iterator[Point]:
             yield Point("wrong_fact", match[0], "", "The numbers go the other way.", _FIX)
 
 
-def _compared(reading: Reading, sentence: Sentence, match: re.Match[str], word: _Word) -> Iterator[Point]:
+def _compared(reading: Reading, sentence: Spoken, match: re.Match[str], word: _Word) -> Iterator[Point]:
     begin = max(sentence.text.rfind(mark, 0, match.start()) for mark in ",;(") + 1
     left, right = (
         sentence.text[begin : match.start()].casefold(),
@@ -118,7 +118,7 @@ def _compared(reading: Reading, sentence: Sentence, match: re.Match[str], word: 
             return
 
 
-def _both(one: Field, other: Field) -> str:
+def _both(one: DataField, other: DataField) -> str:
     """The record's words from one field to the other; of two results those of the first alone."""
     text = one.item.call.text
     places = sorted((text.find(field.quote), len(field.quote)) for field in (one, other))
@@ -127,9 +127,7 @@ def _both(one: Field, other: Field) -> str:
     return text[places[0][0] : places[1][0] + places[1][1]][:_BOTH_CHARS]
 
 
-def _extreme(
-    reading: Reading, sentence: Sentence, match: re.Match[str], word: _Word, most: int = 50
-) -> Iterator[Point]:
+def _extreme(reading: Reading, sentence: Spoken, match: re.Match[str], word: _Word, most: int = 50) -> Iterator[Point]:
     if _LIMITED.search(sentence.text[match.end() :][:30]) or _LIMITED.search(
         sentence.text[max(0, match.start() - 16) : match.start()]
     ):
@@ -168,7 +166,7 @@ def _named(item: Item, group: list[Item], folded: str) -> bool:
     return any(re.search(rf"\b{re.escape(part)}\b", folded) for part in own)
 
 
-def _values(items: list[Item], word: _Word, sentence: Sentence) -> list[tuple[float, Field]] | None:
+def _values(items: list[Item], word: _Word, sentence: Spoken) -> list[tuple[float, DataField]] | None:
     """For each item the value that it is compared by, with its field; None if it is not clear which that is."""
     keys = [
         key
@@ -185,7 +183,7 @@ def _values(items: list[Item], word: _Word, sentence: Sentence) -> list[tuple[fl
     return [(_value(field) or 0.0, field) for field in found if field is not None]
 
 
-def _value(field: Field | None) -> float | None:
+def _value(field: DataField | None) -> float | None:
     """The value of a field as a number; of a day its number in the calendar."""
     if field is None or isinstance(field.value, bool):
         return None

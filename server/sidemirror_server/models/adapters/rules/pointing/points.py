@@ -2,31 +2,22 @@
 
 from collections.abc import Callable, Iterator, Mapping
 
-from sidemirror_server.models.adapters.rules.pointing.counts import counts
-from sidemirror_server.models.adapters.rules.pointing.counts_of_kinds import counts_of_kinds
-from sidemirror_server.models.adapters.rules.pointing.counts_of_rows import counts_of_rows
-from sidemirror_server.models.adapters.rules.pointing.dates import dates
 from sidemirror_server.models.adapters.rules.pointing.destructive import destructive
 from sidemirror_server.models.adapters.rules.pointing.done import done
 from sidemirror_server.models.adapters.rules.pointing.failed_calls import failed_calls
 from sidemirror_server.models.adapters.rules.pointing.identities import identities
 from sidemirror_server.models.adapters.rules.pointing.labels import labels
-from sidemirror_server.models.adapters.rules.pointing.left_out import left_out
 from sidemirror_server.models.adapters.rules.pointing.mixed_rows import mixed_rows
 from sidemirror_server.models.adapters.rules.pointing.near_numbers import near_numbers
 from sidemirror_server.models.adapters.rules.pointing.order import order
-from sidemirror_server.models.adapters.rules.pointing.partial import partial
 from sidemirror_server.models.adapters.rules.pointing.point import Point
 from sidemirror_server.models.adapters.rules.pointing.reading import Reading
 from sidemirror_server.models.adapters.rules.pointing.rows import rows
-from sidemirror_server.models.adapters.rules.pointing.shares import shares
-from sidemirror_server.models.adapters.rules.pointing.spans import spans
-from sidemirror_server.models.adapters.rules.pointing.states import states
 from sidemirror_server.models.adapters.rules.pointing.sums import sums
 from sidemirror_server.models.adapters.rules.pointing.tests_run import tests_run
 from sidemirror_server.models.adapters.rules.pointing.totals import totals
 from sidemirror_server.models.adapters.rules.pointing.units import units
-from sidemirror_server.models.adapters.rules.pointing.values import values
+from sidemirror_server.models.adapters.rules.pointing.weekdays import weekdays
 from sidemirror_server.models.evidence import Evidence
 
 Mechanism = Callable[[Reading], Iterator[Point]]
@@ -35,27 +26,18 @@ Mechanism = Callable[[Reading], Iterator[Point]]
 MECHANISMS: Mapping[str, Mechanism] = {
     "sums": sums,
     "units": units,
-    "values": values,
     "near_numbers": near_numbers,
     "rows": rows,
     "mixed_rows": mixed_rows,
     "labels": labels,
-    "counts": counts,
-    "counts_of_kinds": counts_of_kinds,
-    "counts_of_rows": counts_of_rows,
-    "shares": shares,
-    "spans": spans,
     "totals": totals,
-    "dates": dates,
+    "weekdays": weekdays,
     "order": order,
-    "states": states,
     "tests_run": tests_run,
     "failed_calls": failed_calls,
     "done": done,
-    "partial": partial,
     "identities": identities,
     "destructive": destructive,
-    "left_out": left_out,
 }
 
 

@@ -1,26 +1,20 @@
 """An answer beside its record, read once: what mechanisms share."""
 
 import re
-from collections.abc import Iterable
 from functools import cached_property
 
-from sidemirror_server.models.adapters.rules.pointing.record import Call, Field, Item, Record, jsons_in
+from sidemirror_server.models.adapters.rules.pointing.record import DataField, Item, Record
 from sidemirror_server.models.adapters.rules.pointing.texts import (
-    Number,
-    Sentence,
-    name_words,
+    Figure,
+    Spoken,
     numbers,
     same,
     sentences,
-    stem,
-    stem_set,
-    words_of,
 )
 from sidemirror_server.models.evidence import Evidence
 
 # In code points. What stands before a claim and may name what it is about.
 _ABOUT_CHARS = 300
-_BEFORE, _AFTER = 9, 5
 # Of an answer this much is read, and so many of its sentences: a rule looks at each sentence beside each field.
 _READ_CHARS, _MOST_SENTENCES = 16_000, 60
 # What makes a sentence say something else than that it is so. Chosen here.
@@ -39,35 +33,6 @@ _ABOUT = re.compile(
     r"extension|#|~|≈|≥|≤|>|<|[-–—])[ \t]*$",
     re.IGNORECASE,
 )
-# Words that name the same in keys and in speech. Chosen here, by hand.
-_ALIKE_TEXT = (
-    "price cost fare|fee charge|total sum overall altogether grand|quantity qty count|percent pct percentage "
-    "rate|average avg mean|maximum max peak highest|minimum min lowest|temperature temp|duration took elapsed time "
-    "runtime last|memory mem ram|number num count|size large big|length long|weight weigh|height high "
-    "tall|distance far|"
-    "age old year|refund refunded|balanc|stock inventory available left remain|user customer member|error "
-    "err failure|change increase decrease rise rose grew grow growth drop fall fell difference|reach contact "
-    "call phone email|peak highest warmest hottest coldest largest"
-)
-_ALIKE: dict[str, frozenset[str]] = {}
-for _group in _ALIKE_TEXT.split("|"):
-    _stems = frozenset(stem(word) for word in _group.split())
-    for _word in _stems:
-        _ALIKE[_word] = _ALIKE.get(_word, frozenset()) | _stems
-# Parts of a key that say the unit or the form of its value, and nothing about what it is.
-_FORM_TEXT = (
-    "usd eur gbp dollar euro ms sec second minute min hour day byte kb mb gb mib gib kg km cm mm percent "
-    "pct value number "
-    "num amount iso utc at on raw formatted int float per unit in total count"
-)
-_FORM = frozenset(stem(word) for word in _FORM_TEXT.split())
-
-
-# Keys of arguments that say what thing a call is about.
-_THINGS = stem_set(
-    "line email user name path file item number host to recipient sku order address ticket phone "
-    "server service table url link"
-)
 
 
 class Reading:
@@ -82,7 +47,7 @@ class Reading:
         return self.answer.casefold()
 
     @cached_property
-    def sentences(self) -> list[Sentence]:
+    def sentences(self) -> list[Spoken]:
         return [one for one in sentences(self.answer) if "?" not in one.text][:_MOST_SENTENCES]
 
     @cached_property
@@ -95,11 +60,6 @@ class Reading:
         """Every number that the request has."""
         return frozenset(number.value for number in numbers(self.record.request, spelled=True))
 
-    @cached_property
-    def quantities(self) -> frozenset[float]:
-        """Every quantity on record, those within identifiers and dates left out."""
-        return frozenset(number.value for number in numbers(self.record.text, spelled=True))
-
     def quote_of(self, value: float) -> str:
         """The record's words for a number: its field, else its line; empty if it is not there."""
         for field in self.record.fields:
@@ -111,7 +71,7 @@ class Reading:
                     return line.strip()
         return ""
 
-    def knows(self, number: Number) -> bool:
+    def knows(self, number: Figure) -> bool:
         """Whether the number stands on record: as it is, rounded, or in another unit."""
         found = self.record.numbers
         if number.value in found or -number.value in found:
@@ -124,7 +84,7 @@ class Reading:
     def _unlike(self) -> list[float]:
         return sorted(self.record.numbers)[:3_000]
 
-    def works_out(self, number: Number) -> bool:
+    def works_out(self, number: Figure) -> bool:
         """Whether the number is the sum, the difference, the product or the share of two that the record or the answer
         has, or the sum of one field over all items."""
         known = [one for one in {*self.record.numbers, *self.said} if one != number.value and 0 < one < 1e9][:400]
@@ -138,7 +98,7 @@ class Reading:
                 return True
         return any(same(total, value) for total in self._sums)
 
-    def can_be(self, number: Number) -> bool:
+    def can_be(self, number: Figure) -> bool:
         """Whether the number stands on record, or two numbers come to it."""
         return self.knows(number) or self.works_out(number)
 
@@ -151,12 +111,7 @@ class Reading:
                 by_key[place] = by_key.get(place, 0.0) + field.value
         return list(by_key.values())
 
-    def context(self, sentence: Sentence, start: int, end: int) -> list[str]:
-        """The stems near a place of a sentence: those before it, and those after."""
-        before = words_of(sentence.text[:start])[-_BEFORE:]
-        return [*before, *words_of(sentence.text[end:])[:_AFTER]]
-
-    def about(self, sentence: Sentence, fields: list[Field]) -> list[Field]:
+    def about(self, sentence: Spoken, fields: list[DataField]) -> list[DataField]:
         """Those of the fields whose item the sentence names; else those whose item is named shortly before; else all.
         A name counts only if not all of the fields' items have it."""
         for text in (sentence.text, self.answer[max(0, sentence.start - _ABOUT_CHARS) : sentence.start]):
@@ -166,7 +121,7 @@ class Reading:
                 return named
         return fields
 
-    def _is_named(self, item: Item, fields: list[Field], folded: str) -> bool:
+    def _is_named(self, item: Item, fields: list[DataField], folded: str) -> bool:
         up: Item | None = item
         while up is not None:
             for name in up.names:
@@ -184,16 +139,7 @@ def _has(item: Item | None, name: str) -> bool:
     return False
 
 
-def is_named_by(field: Field, context: Iterable[str]) -> bool:
-    """Whether a field's name, without its unit, stands among these stems; one word that means the same will do."""
-    wanted = [word for word in field.name if word not in _FORM] or list(field.name)
-    if not wanted or set(wanted) <= _FORM:
-        wanted = [*wanted, *(field.item.path[-1:] and words_of(field.item.path[-1].replace("_", " ")))]
-    near = set(context)
-    return bool(wanted) and all(_ALIKE.get(word, frozenset({word})) & near for word in wanted)
-
-
-def is_hedged(sentence: Sentence, start: int) -> bool:
+def is_hedged(sentence: Spoken, start: int) -> bool:
     """Whether what stands at this place of the sentence is rounded, a bound, a part of a range, or a condition."""
     return _ABOUT.search(sentence.text[:start]) is not None
 
@@ -206,23 +152,3 @@ def is_unreal(text: str) -> bool:
 def is_denied(text: str) -> bool:
     """Whether a text denies something."""
     return _NOT.search(text) is not None
-
-
-def is_alike(word: str, among: frozenset[str]) -> bool:
-    """Whether a stem, or one that means the same, is among these."""
-    return bool(_ALIKE.get(word, frozenset({word})) & among) or any(
-        len(word) > 3 and len(other) > 3 and (word[:5] == other[:5] or word == other[:4] or other == word[:4])
-        for other in among
-    )
-
-
-def thing_of(call: Call) -> str:
-    """The thing that a call is about, of its arguments; empty if that is not clear."""
-    data = next((part for part in jsons_in(call.arguments) if isinstance(part, dict)), None)
-    if data is None:
-        return ""
-    return " ".join(
-        str(value)
-        for key, value in data.items()
-        if (key == "id" or set(name_words(key)) & _THINGS) and isinstance(value, str | int)
-    )

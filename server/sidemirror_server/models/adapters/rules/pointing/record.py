@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import Any
 
-from sidemirror_server.models.adapters.rules.pointing.texts import name_words, words_of
+from sidemirror_server.models.adapters.rules.pointing.texts import name_words
 from sidemirror_server.models.evidence import Evidence, EvidenceStep
 
 # Only this much of a result is read, and of all results together: longer ones are documents. In code points.
@@ -32,7 +32,7 @@ _IS_NUMBER = re.compile(r"-?\d{1,15}(?:\.\d{1,12})?")
 Scalar = str | float | bool | None
 
 
-class Call:
+class PastCall:
     """One tool call and its outcome. `name`, `arguments` and `text` as recorded."""
 
     def __init__(self, place: int, name: str, arguments: str, text: str, *, failed: bool) -> None:
@@ -77,7 +77,7 @@ class Call:
         return self.name_words | frozenset(name_words(self.arguments[:2_000]))
 
 
-class Field:
+class DataField:
     """A named value. `name`: the words of its key, stemmed. `quote`: the record's own words for it."""
 
     __slots__ = ("item", "key", "name", "quote", "value")
@@ -93,10 +93,9 @@ class Item:
     `path`: the keys that lead to it, without places in lists. `names`: what it may be called by, in lower case.
     """
 
-    def __init__(self, path: tuple[str, ...], call: Call, parent: "Item | None", *, listed: bool = False) -> None:
+    def __init__(self, path: tuple[str, ...], call: PastCall, parent: "Item | None", *, listed: bool = False) -> None:
         self.path, self.call, self.parent, self.listed = path, call, parent, listed
-        self.fields: list[Field] = []
-        self.lists: dict[str, list[Any]] = {}
+        self.fields: list[DataField] = []
 
     @cached_property
     def names(self) -> frozenset[str]:
@@ -116,7 +115,7 @@ class Item:
     def quote(self, key: str) -> str:
         return next((field.quote for field in self.fields if field.key == key), "")
 
-    def field(self, *keys: str) -> Field | None:
+    def field(self, *keys: str) -> DataField | None:
         """The first field whose key is one of these, in lower case."""
         return next((field for field in self.fields if field.key.casefold() in keys), None)
 
@@ -129,7 +128,7 @@ class Record:
         self.calls = list(_calls(evidence.steps))
 
     @cached_property
-    def worked(self) -> list[Call]:
+    def worked(self) -> list[PastCall]:
         return [call for call in self.calls if not call.failed]
 
     @cached_property
@@ -141,14 +140,6 @@ class Record:
     @cached_property
     def folded(self) -> str:
         return self.text.casefold()
-
-    @cached_property
-    def words(self) -> frozenset[str]:
-        return frozenset(words_of(self.text))
-
-    @cached_property
-    def request_words(self) -> frozenset[str]:
-        return frozenset(words_of(self.request))
 
     @cached_property
     def numbers(self) -> frozenset[float]:
@@ -163,11 +154,11 @@ class Record:
         return [item for call in self.worked for item in call.items][:_MOST_ITEMS]
 
     @cached_property
-    def fields(self) -> list[Field]:
+    def fields(self) -> list[DataField]:
         return [field for item in self.items for field in item.fields]
 
 
-def items_of(call: Call) -> list[Item]:
+def items_of(call: PastCall) -> list[Item]:
     """The items of one result."""
     items: list[Item] = []
     rest = []
@@ -203,7 +194,7 @@ def jsons_in(text: str) -> Iterator[Any]:
         yield text[begin:]
 
 
-def _calls(steps: tuple[EvidenceStep, ...]) -> Iterator[Call]:
+def _calls(steps: tuple[EvidenceStep, ...]) -> Iterator[PastCall]:
     arguments = {step.event_id: step.text for step in steps if step.kind == "tool_call"}
     left = READ_CHARS_IN_ALL
     found = []
@@ -213,12 +204,18 @@ def _calls(steps: tuple[EvidenceStep, ...]) -> Iterator[Call]:
             text = step.text[: min(READ_CHARS, left)]
             left -= len(text)
             called = arguments.get(step.answers, "") if step.answers else ""
-            found.append(Call(place, step.name, called, text, failed=step.is_error or step.kind == "tool_failure"))
+            found.append(PastCall(place, step.name, called, text, failed=step.is_error or step.kind == "tool_failure"))
     yield from reversed(found)
 
 
 def _walk(
-    data: Any, path: tuple[str, ...], call: Call, parent: Item | None, items: list[Item], *, listed: bool = False
+    data: Any,
+    path: tuple[str, ...],
+    call: PastCall,
+    parent: Item | None,
+    items: list[Item],
+    *,
+    listed: bool = False,
 ) -> None:
     if len(items) >= _MOST_ITEMS or len(path) > 12:
         return
@@ -227,16 +224,13 @@ def _walk(
         items.append(item)
         for key, value in data.items():
             if isinstance(value, dict | list):
-                if isinstance(value, list):
-                    item.lists[key] = value
                 _walk(value, (*path, key), call, item, items)
             else:
                 scalar = float(value) if isinstance(value, int) and not isinstance(value, bool) else value
-                item.fields.append(Field(key, scalar, item, _spelled(call.text, key, value)))
+                item.fields.append(DataField(key, scalar, item, _spelled(call.text, key, value)))
     elif isinstance(data, list):
         if parent is None:
             parent = Item(path, call, None)
-            parent.lists[""] = data
             items.append(parent)
         for value in data:
             _walk(value, path, call, parent, items, listed=True)
@@ -252,18 +246,18 @@ def _spelled(text: str, key: str, value: Any) -> str:
     return str(value)
 
 
-def _lines(text: str, call: Call) -> Iterator[Item]:
+def _lines(text: str, call: PastCall) -> Iterator[Item]:
     item = Item((), call, None)
     for pattern in (_LINE, _PAIR):
         for match in pattern.finditer(text):
             if len(match["key"].split()) <= 5:
                 value = _scalar(match["value"].strip("\"' "))
-                item.fields.append(Field(match["key"].strip(), value, item, match[0].strip(" \t*•-|,")))
+                item.fields.append(DataField(match["key"].strip(), value, item, match[0].strip(" \t*•-|,")))
     if item.fields:
         yield item
 
 
-def _table(text: str, call: Call) -> Iterator[Item]:
+def _table(text: str, call: PastCall) -> Iterator[Item]:
     """The rows of a table with a header: cells between `|`, commas, tabs, or two and more spaces."""
     rows: list[tuple[str, list[str]]] = []
     for line in [*text.split("\n"), ""]:
@@ -277,13 +271,13 @@ def _table(text: str, call: Call) -> Iterator[Item]:
             rows.append((line.strip(), cells))
 
 
-def _rows(rows: list[tuple[str, list[str]]], call: Call) -> Iterator[Item]:
+def _rows(rows: list[tuple[str, list[str]]], call: PastCall) -> Iterator[Item]:
     header = rows[0][1]
     if len(rows) < 2 or not all(cell and not isinstance(_scalar(cell), float) for cell in header):
         return
     for line, cells in rows[1:]:
         item = Item((), call, None, listed=True)
-        item.fields = [Field(key, _scalar(cell), item, line) for key, cell in zip(header, cells, strict=True)]
+        item.fields = [DataField(key, _scalar(cell), item, line) for key, cell in zip(header, cells, strict=True)]
         yield item
 
 

@@ -13,10 +13,10 @@ import msgspec
 
 from sidemirror_server.models.adapters.rules.pointing.point import Point
 from sidemirror_server.models.adapters.rules.pointing.reading import Reading, is_hedged, is_unreal
-from sidemirror_server.models.adapters.rules.pointing.record import Call, Item
+from sidemirror_server.models.adapters.rules.pointing.record import Item, PastCall
 from sidemirror_server.models.adapters.rules.pointing.texts import (
-    Number,
-    Sentence,
+    Figure,
+    Spoken,
     name_words,
     numbers,
     same,
@@ -41,7 +41,7 @@ class Value(msgspec.Struct, frozen=True):
     words: frozenset[str] = frozenset()
 
 
-class Row(msgspec.Struct, frozen=True):
+class DataRow(msgspec.Struct, frozen=True):
     """The words and the numbers of one row."""
 
     words: frozenset[str]
@@ -78,7 +78,11 @@ def rows(reading: Reading) -> Iterator[Point]:
 
 
 def _meant(
-    reading: Reading, sentence: Sentence, number: Number, known: Sequence[Row], weights: dict[str, float]
+    reading: Reading,
+    sentence: Spoken,
+    number: Figure,
+    known: Sequence[DataRow],
+    weights: dict[str, float],
 ) -> Value | None:
     clause = _clause(sentence, number)
     for text in (clause, sentence.text):
@@ -100,7 +104,11 @@ def _meant(
 
 
 def _instead(
-    reading: Reading, sentence: Sentence, number: Number, known: Sequence[Row], weights: dict[str, float]
+    reading: Reading,
+    sentence: Spoken,
+    number: Figure,
+    known: Sequence[DataRow],
+    weights: dict[str, float],
 ) -> Value | None:
     """The value of the row that the sentence speaks of, where the number is that of another row of its kind."""
     kind = _kind(number)
@@ -124,7 +132,7 @@ def _instead(
     return fits[0]
 
 
-def _best(known: Sequence[Row], said: frozenset[str], weights: dict[str, float]) -> Row | None:
+def _best(known: Sequence[DataRow], said: frozenset[str], weights: dict[str, float]) -> DataRow | None:
     """The row that shares the most with these words; None if another shares nearly as much."""
     scores = sorted(
         ((sum(weights[word] for word in row.words & said), place) for place, row in enumerate(known)), reverse=True
@@ -136,7 +144,7 @@ def _best(known: Sequence[Row], said: frozenset[str], weights: dict[str, float])
     return known[scores[0][1]]
 
 
-def rows_of(call: Call) -> Iterator[Row]:
+def rows_of(call: PastCall) -> Iterator[DataRow]:
     """The rows of a result."""
     if call.items and call.is_json:
         for item in call.items:
@@ -149,10 +157,10 @@ def rows_of(call: Call) -> Iterator[Row]:
         if 3 < len(line) <= 300:
             text = line.replace(",", " ; ") if separated and line.count(",") == separated else line
             values = [Value(one.value, _kind(one), line.strip()) for one in numbers(text)]
-            yield Row(tokens_of(line), tuple(values))
+            yield DataRow(tokens_of(line), tuple(values))
 
 
-def _row_of(item: Item) -> Row:
+def _row_of(item: Item) -> DataRow:
     words: set[str] = set()
     values = []
     for field in item.fields:
@@ -169,32 +177,32 @@ def _row_of(item: Item) -> Row:
         words |= {
             word for field in item.parent.fields if isinstance(field.value, str) for word in tokens_of(field.value[:80])
         }
-    return Row(frozenset(words), tuple(values))
+    return DataRow(frozenset(words), tuple(values))
 
 
-def _weights(known: Sequence[Row]) -> dict[str, float]:
+def _weights(known: Sequence[DataRow]) -> dict[str, float]:
     have = Counter(word for row in known for word in row.words)
     return {word: math.log(1 + len(known) / count) for word, count in have.items()}
 
 
-def _kind(number: Number) -> str:
+def _kind(number: Figure) -> str:
     if number.money:
         return "money"
     return number.unit if number.unit in _KINDS else ""
 
 
-def _is_like(number: Number, value: Value) -> bool:
+def _is_like(number: Figure, value: Value) -> bool:
     """Whether one may stand in the place of the other: within a factor of ten."""
     one, two = abs(number.value), abs(value.value)
     return one == two == 0 or (min(one, two) > 0 and max(one, two) / min(one, two) < 10) or max(one, two) < 20
 
 
-def _clause(sentence: Sentence, number: Number) -> str:
+def _clause(sentence: Spoken, number: Figure) -> str:
     ends = [0, *(match.start() for match in _CLAUSE.finditer(sentence.text)), len(sentence.text)]
     begin = max(end for end in ends if end <= number.start)
     return sentence.text[begin : min(end for end in ends if end >= number.end)]
 
 
-def _words_around(sentence: Sentence, number: Number) -> str:
+def _words_around(sentence: Spoken, number: Figure) -> str:
     end = sentence.text.find(" ", number.end + 1)
     return sentence.text[number.start : end if end >= 0 else len(sentence.text)].rstrip(" .,;:)")

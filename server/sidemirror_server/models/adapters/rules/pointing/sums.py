@@ -5,11 +5,11 @@ import re
 from collections.abc import Iterator
 
 from sidemirror_server.models.adapters.rules.arithmetic import worked_out
-from sidemirror_server.models.adapters.rules.pointing.dates import days
+from sidemirror_server.models.adapters.rules.pointing.days import days
 from sidemirror_server.models.adapters.rules.pointing.point import Point
 from sidemirror_server.models.adapters.rules.pointing.reading import Reading
 from sidemirror_server.models.adapters.rules.pointing.texts import (
-    Number,
+    Figure,
     distance_at_most_one,
     numbers,
     same,
@@ -129,7 +129,7 @@ def _shares(text: str) -> Iterator[str]:
 
 def _totals(reading: Reading) -> Iterator[Point]:
     """A line with a total after lines that have one amount each."""
-    amounts: list[Number] = []
+    amounts: list[Figure] = []
     for sentence in reading.sentences:
         found = [one for one in numbers(sentence.text) if one.money]
         if _TOTAL.search(sentence.text) and not _OTHER_TOTAL.search(sentence.text[:60]):
@@ -178,7 +178,7 @@ def _rates(reading: Reading) -> Iterator[Point]:
 
 def _lists(reading: Reading) -> Iterator[Point]:
     """A sum, or what is left, of the numbers that the sentence before, or the same one, has in the same unit."""
-    before: list[Number] = []
+    before: list[Figure] = []
     for sentence in sentences(reading.answer):
         found = list(numbers(sentence.text))
         match = _SUMS_UP.search(sentence.text)
@@ -193,7 +193,7 @@ def _lists(reading: Reading) -> Iterator[Point]:
         before = (before + found)[-8:]
 
 
-def _is_off(result: Number, parts: list[Number], is_left: bool) -> bool:
+def _is_off(result: Figure, parts: list[Figure], is_left: bool) -> bool:
     """Whether the numbers before a result come to nearly it, and not to it: as a sum within a fifth, or as what is
     left in all digits but one."""
     if is_left:
@@ -227,7 +227,7 @@ def _spans(reading: Reading) -> Iterator[float]:
             yield float(abs((two - one).days))
 
 
-def _reaches(amounts: list[Number], total: Number) -> bool:
+def _reaches(amounts: list[Figure], total: Figure) -> bool:
     values = [amount.value for amount in amounts]
     signed = sum(-value if "-" in amount.text else value for amount, value in zip(amounts, values, strict=True))
     return (

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from sidemirror_server.models.adapters.rules.pointing.point import Point
 from sidemirror_server.models.adapters.rules.pointing.reading import Reading, is_unreal
-from sidemirror_server.models.adapters.rules.pointing.record import Call
+from sidemirror_server.models.adapters.rules.pointing.record import PastCall
 
 _RUN = re.compile(
     r"\b(?:tests?|specs?|suites?|checks?|builds?|compil\w{1,6}|lint\w{0,4}|pipeline|ci|workflow|jobs?|"
@@ -73,7 +73,7 @@ def tests_run(reading: Reading) -> Iterator[Point]:
             return
 
 
-def _bad_line(call: Call) -> str:
+def _bad_line(call: PastCall) -> str:
     """The line of a run's output that says most clearly that it failed; empty if it did not."""
     lines = [line.strip() for line in call.text.splitlines()]
     bad = [line for line in lines if _BAD.search(_NOT_BAD.sub(" ", line))]

@@ -54,7 +54,7 @@ _SPELLED = re.compile(rf"\b(?P<digits>{'|'.join(SPELLED)})\b(?:[ -](?P<unit>[A-Z
 _SCALES = {"k": 1e3, "thousand": 1e3, "m": 1e6, "million": 1e6, "mn": 1e6, "bn": 1e9, "billion": 1e9, "b": 1e9}
 
 
-class Number(msgspec.Struct, frozen=True):
+class Figure(msgspec.Struct, frozen=True):
     """A number as written. `unit`: the word or sign right after it, in lower case; may be any word. `money`: the sign
     before it. `places`: how many digits after the point."""
 
@@ -68,7 +68,7 @@ class Number(msgspec.Struct, frozen=True):
     spelled: bool = False
 
 
-class Sentence(msgspec.Struct, frozen=True):
+class Spoken(msgspec.Struct, frozen=True):
     """A sentence or a line, where it begins in the whole text, and its words without stop words, stemmed."""
 
     text: str
@@ -101,11 +101,6 @@ def word_set(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-def stem_set(text: str) -> frozenset[str]:
-    """Their stems."""
-    return frozenset(map(stem, text.split()))
-
-
 def words_of(text: str) -> list[str]:
     """The stems of a text's words without stop words, in its order."""
     return [stem(word) for word in _WORD.findall(text) if not word.isdigit() and word.casefold() not in STOP]
@@ -122,14 +117,14 @@ def name_words(name: str) -> tuple[str, ...]:
     return tuple(words_of(parted))
 
 
-def sentences(text: str) -> list[Sentence]:
+def sentences(text: str) -> list[Spoken]:
     """The sentences and lines of a text, in its order."""
     found, begin = [], 0
     for match in (*_SENTENCE_END.finditer(text), None):
         end = match.start() if match else len(text)
         if text[begin:end].strip():
             part = text[begin:end]
-            found.append(Sentence(part, begin, frozenset(words_of(part))))
+            found.append(Spoken(part, begin, frozenset(words_of(part))))
         begin = match.end() if match else len(text)
     return found
 
@@ -139,7 +134,7 @@ def masked(text: str) -> str:
     return _NO_QUANTITY.sub(lambda found: " " * len(found[0]), text)
 
 
-def numbers(text: str, *, spelled: bool = False) -> Iterator[Number]:
+def numbers(text: str, *, spelled: bool = False) -> Iterator[Figure]:
     """The quantities of a text. `spelled`: those written as words as well."""
     plain = masked(text)
     for match in _NUMBER.finditer(plain):
@@ -152,12 +147,12 @@ def numbers(text: str, *, spelled: bool = False) -> Iterator[Number]:
         value = float(digits) * scale * (-1 if match["sign"] else 1)
         places = len(digits.partition(".")[2])
         end = match.end("unit") if match["unit"] in {"%"} or scale != 1.0 else match.end("digits")
-        yield Number(value, text[match.start() : end], match.start(), end, unit, (match["money"] or "").strip(), places)
+        yield Figure(value, text[match.start() : end], match.start(), end, unit, (match["money"] or "").strip(), places)
     if spelled:
         for match in _SPELLED.finditer(plain):
             value = SPELLED[match["digits"].casefold()]
             start, end = match.span("digits")
-            yield Number(value, match["digits"], start, end, (match["unit"] or "").casefold(), spelled=True)
+            yield Figure(value, match["digits"], start, end, (match["unit"] or "").casefold(), spelled=True)
 
 
 def same(one: float, other: float, places: int = 2) -> bool:

@@ -3,10 +3,9 @@
 import re
 from collections.abc import Iterator
 
-from sidemirror_server.models.adapters.rules.pointing.counts_of_kinds import BLOCK_CHARS, block_of
 from sidemirror_server.models.adapters.rules.pointing.point import Point
 from sidemirror_server.models.adapters.rules.pointing.reading import Reading, is_hedged, is_unreal
-from sidemirror_server.models.adapters.rules.pointing.record import Call, Item
+from sidemirror_server.models.adapters.rules.pointing.record import Item, PastCall
 from sidemirror_server.models.adapters.rules.pointing.texts import (
     numbers,
     same,
@@ -18,6 +17,7 @@ _TOTAL = re.compile(
     re.IGNORECASE,
 )
 _ENDS_IN_AMOUNT = re.compile(r"[ |\t,][$€£]? ?(-?\d[\d,]{0,12}\.\d{2})\s{0,4}\|?$")
+_BLOCK_CHARS = 600
 _FIX = "Count again what the record lists."
 
 
@@ -41,7 +41,7 @@ def totals(reading: Reading) -> Iterator[Point]:
                 )
 
 
-def _columns(call: Call) -> Iterator[tuple[float, str]]:
+def _columns(call: PastCall) -> Iterator[tuple[float, str]]:
     """The sums of amounts that stand under each other, each with the rows they stand in."""
     by_key: dict[tuple[tuple[str, ...], str], list[tuple[float, Item]]] = {}
     for item in call.items:
@@ -50,11 +50,18 @@ def _columns(call: Call) -> Iterator[tuple[float, str]]:
                 by_key.setdefault((item.place, field.key), []).append((field.value, item))
     for (_, key), column in by_key.items():
         if 2 <= len(column) <= 100 and any(value != int(value) for value, _ in column):
-            yield sum(value for value, _ in column) or 1.0, block_of([item for _, item in column], key)
+            yield sum(value for value, _ in column) or 1.0, _block_of([item for _, item in column], key)
     lines = [line for line in call.text.splitlines() if _ENDS_IN_AMOUNT.search(line)] if not call.is_json else []
     amounts = [float(found[1].replace(",", "")) for line in lines if (found := _ENDS_IN_AMOUNT.search(line))]
     if len(amounts) >= 2 and not any(_TOTAL.search(line) for line in lines):
         yield (
             sum(amounts) or 1.0,
-            call.text[call.text.find(lines[0]) : call.text.rfind(lines[-1]) + len(lines[-1])][:BLOCK_CHARS],
+            call.text[call.text.find(lines[0]) : call.text.rfind(lines[-1]) + len(lines[-1])][:_BLOCK_CHARS],
         )
+
+
+def _block_of(group: list[Item], key: str) -> str:
+    """The part of the record that has these items."""
+    text = group[0].call.text
+    begin, last = text.find(group[0].quote(key)), text.rfind(group[-1].quote(key))
+    return text[max(0, begin) : last + len(group[-1].quote(key))][:_BLOCK_CHARS]

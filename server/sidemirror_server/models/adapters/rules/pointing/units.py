@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from sidemirror_server.models.adapters.rules.pointing.point import Point
 from sidemirror_server.models.adapters.rules.pointing.reading import Reading
-from sidemirror_server.models.adapters.rules.pointing.texts import Number, numbers
+from sidemirror_server.models.adapters.rules.pointing.texts import Figure, numbers
 
 # What can be mistaken for each other: one dimension a line, one unit a group of spellings.
 _UNITS_TEXT = """
@@ -83,15 +83,15 @@ def _from_to(text: str, one: str, other: str) -> str:
     return text[begin : end + len(other)] if 0 <= begin < end < begin + 300 else one
 
 
-def _unit(number: Number) -> tuple[int, int] | None:
+def _unit(number: Figure) -> tuple[int, int] | None:
     return _UNITS.get(number.unit) or _UNITS.get(number.money)
 
 
-def _unscaled(number: Number) -> float:
+def _unscaled(number: Figure) -> float:
     return float(re.sub(r"[^\d.]", "", number.text) or 0)
 
 
-def _recorded_unit(text: str, number: Number) -> tuple[tuple[int, int] | None, str]:
+def _recorded_unit(text: str, number: Figure) -> tuple[tuple[int, int] | None, str]:
     """The unit after the number, before it, or at the end of its key."""
     if (unit := _unit(number)) is not None:
         return unit, text[number.start : min(len(text), number.end + 1 + len(number.unit))].strip()

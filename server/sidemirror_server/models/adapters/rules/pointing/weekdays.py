@@ -1,0 +1,36 @@
+"""A weekday that the day beside it does not have, by the calendar."""
+
+import datetime
+import re
+from collections.abc import Iterator
+
+from sidemirror_server.models.adapters.rules.pointing.days import days
+from sidemirror_server.models.adapters.rules.pointing.point import Point
+from sidemirror_server.models.adapters.rules.pointing.reading import Reading
+
+_DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+# Right before a day, and only there: in "Monday 17 August, Tuesday 18 August" the second belongs to what follows.
+_WEEKDAY = re.compile(rf"\b({'|'.join(_DAYS)}),? (?:the )?$", re.IGNORECASE)
+_WEEKDAY_CHARS = 20
+
+
+def weekdays(reading: Reading) -> Iterator[Point]:
+    """Days whose year the answer says, or the record has for the same day, with a weekday that they do not have."""
+    recorded = days(reading.record.text)
+    for sentence in reading.sentences:
+        for day in days(sentence.text):
+            begin = max(0, day.start - _WEEKDAY_CHARS)
+            match = _WEEKDAY.search(sentence.text[begin : day.start])
+            same = [one for one in recorded if one.may_be(day)]
+            years = {day.year} if day.year else {one.year for one in same if one.year}
+            if match is None or len(years) != 1:
+                continue
+            try:
+                has = _DAYS[datetime.date(years.pop() or 0, day.month, day.day).weekday()]
+            except ValueError:
+                continue
+            if match[1].casefold() != has:
+                quote = sentence.text[begin + match.start() : day.end]
+                reason = f"{day.text} is a {has.capitalize()}."
+                against = same[0].text if same else ""
+                yield Point("wrong_fact", quote, against, reason, "Check the day and its weekday.")
