@@ -85,10 +85,12 @@ async def a_turn(ports: Ports, number: int, *subject_ids: str, session: str = ""
     await ports.log.append(scope, (replace(first, subject_ids=subject_ids),))
 
 
-async def a_memory(ports: Ports, memory_id: str, *sources: str, text: str = "", scope: Scope = ONE) -> MemoryRecord:
+async def a_memory(
+    ports: Ports, memory_id: str, *sources: str, text: str = "", scope: Scope = ONE, taught_us: int = T0
+) -> MemoryRecord:
     draft = told.memory(memory_id, text)
-    draft = replace(draft, taught_by=(Teaching(sources, draft.text_key, T0),) if sources else ())
-    return (await ports.memories.learn(scope, Lesson(draft), T0)).reflection
+    draft = replace(draft, taught_by=(Teaching(sources, draft.text_key, taught_us),) if sources else ())
+    return (await ports.memories.learn(scope, Lesson(draft), taught_us)).reflection
 
 
 async def turns_of(ports: Ports, scope: Scope = ONE) -> list[str]:
