@@ -14,7 +14,15 @@ from sidemirror_server.critique.store import CritiqueRecord, Critiques
 from sidemirror_server.goals.record import GoalReflection, GoalState
 from sidemirror_server.goals.report import GoalReport, reflection_id_of, report_body
 from sidemirror_server.goals.store import GoalReflections
-from sidemirror_server.memory.record import AppliesWhen, Lesson, MemoryHistory, MemoryRecord, Revision, Teaching
+from sidemirror_server.memory.record import (
+    AppliesWhen,
+    Lesson,
+    MemoryHistory,
+    MemoryRecord,
+    Revision,
+    Teaching,
+    anew_id,
+)
 from sidemirror_server.memory.record import Change as MemoryChange
 from sidemirror_server.memory.store import Memories
 from sidemirror_server.memory.trials.trials import Trial, Trials
@@ -25,7 +33,7 @@ from sidemirror_server.trace.receipts import Receipt, ReceiptItem, ReceiptKind, 
 from sidemirror_server.trace.requests import Answered, Requests
 from sidemirror_server.trace.sources import SourceKind, key, keys, parsed
 from sidemirror_server.vocabulary.errors import WrongState
-from sidemirror_server.vocabulary.ids import JobId, RequestId, SessionId, TurnId, derived_id
+from sidemirror_server.vocabulary.ids import JobId, RequestId, SessionId, TurnId
 from sidemirror_server.vocabulary.origin import Origin
 from sidemirror_server.vocabulary.scope import Scope
 from sidemirror_server.work.queue import NewJob, Work
@@ -204,7 +212,7 @@ async def er5_a_memory_goes_unless_others_taught_it(open_ports: OpenPorts) -> No
     await ports.trials.assign(ONE, "r", (Trial("m1", 1), Trial("m3", 1)), T0)
     counts = await erase(ports, turn(1))
     assert counts == {"memories": 4, "memories_made_anew": 2, "memory_versions": 1, "trials": 1}
-    new_ids = {each: derived_id(ONE, "memory made anew", each) for each in ("m2", "m5")}
+    new_ids = {each: anew_id(ONE, each) for each in ("m2", "m5")}
     assert await memories_of(ports) == {*new_ids.values(), "m3"}
     m2, m5 = await ports.memories.get(ONE, tuple(new_ids.values()))
     assert (m2.content, m2.strength, m2.version) == ("two said so", 1, 1)

@@ -12,7 +12,9 @@ import msgspec
 
 from sidemirror_server.trace.sources import SourceKind, key, keys
 from sidemirror_server.vocabulary.errors import BadInput
+from sidemirror_server.vocabulary.ids import derived_id
 from sidemirror_server.vocabulary.origin import Origin
+from sidemirror_server.vocabulary.scope import Scope
 
 # Seed reflection-engine-v2, "Storage Schema".
 SOURCE = "reflection_engine_v2"
@@ -335,6 +337,11 @@ def subjects_of(record: MemoryRecord) -> tuple[str, ...]:
     """The ids of the subjects that a memory's record names, in order."""
     subject = key(SourceKind.SUBJECT, "")
     return tuple(sorted(one.removeprefix(subject) for one in sources_of(record) if one.startswith(subject)))
+
+
+def anew_id(scope: Scope, memory_id: str) -> str:
+    """The id of a memory that is made anew (`without`): always the same, so that an import finds it."""
+    return derived_id(scope, "memory made anew", memory_id)
 
 
 def without(

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from sidemirror_server.goals.report import reflection_id_of, report_in
-from sidemirror_server.memory.record import MemoryHistory, memory_in, sources_of, without
+from sidemirror_server.memory.record import MemoryHistory, anew_id, memory_in, sources_of, without
 from sidemirror_server.storage.erasure import RULES, begins_with_state, without_carried, without_lessons
 from sidemirror_server.storage.postgres.database import PostgresDatabase, Transaction
 from sidemirror_server.storage.postgres.memories import put, remove
@@ -19,7 +19,6 @@ from sidemirror_server.storage.sql import ids_of, load_statements
 from sidemirror_server.trace.erasure import NAMED, Erasure, Tombstone, is_erased
 from sidemirror_server.trace.receipts import item_key, receipt_body, receipt_of
 from sidemirror_server.trace.sources import SourceKind, key, parsed, published_key
-from sidemirror_server.vocabulary.ids import derived_id
 from sidemirror_server.vocabulary.scope import Scope
 
 _SQL = load_statements(Path(__file__).with_name("erasures.sql"))
@@ -169,7 +168,7 @@ class _Step:
         known = memory_in(*row)
         ((versions,),) = await self._transaction.fetch(_SQL["count_versions"], *self._place, memory_id)
         times = await erased(self._transaction, self._scope, sources_of(known))
-        new_id = derived_id(self._scope, "memory made anew", memory_id)
+        new_id = anew_id(self._scope, memory_id)
         made = without(known, lambda source, at_us: is_erased(times.get(source), source, at_us), new_id, self._now_us)
         await remove(self._transaction, self._scope, memory_id)
         self.counts["memory_versions"] += versions

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from sidemirror_server.goals.report import reflection_id_of, report_in
-from sidemirror_server.memory.record import MemoryHistory, memory_in, without
+from sidemirror_server.memory.record import MemoryHistory, anew_id, memory_in, without
 from sidemirror_server.storage.erasure import RULES, begins_with_state, without_carried, without_lessons
 from sidemirror_server.storage.sql import columns_of, load_statements
 from sidemirror_server.storage.sqlite.database import SqliteDatabase
@@ -20,7 +20,6 @@ from sidemirror_server.storage.sqlite.sources import bury, bury_digest, erased_u
 from sidemirror_server.trace.erasure import NAMED, Erasure, Tombstone, is_erased
 from sidemirror_server.trace.receipts import item_key, receipt_body, receipt_of
 from sidemirror_server.trace.sources import SourceKind, key, parsed, published_key
-from sidemirror_server.vocabulary.ids import derived_id
 from sidemirror_server.vocabulary.scope import Scope
 
 _SQL = load_statements(Path(__file__).with_name("erasures.sql"))
@@ -188,7 +187,7 @@ class _Step:
             return
         known = memory_in(*row)
         (versions,) = self._connection.execute(_SQL["count_versions"], self._values(id=memory_id)).fetchone()
-        new_id = derived_id(self._scope, "memory made anew", memory_id)
+        new_id = anew_id(self._scope, memory_id)
         made = without(known, self._is_erased, new_id, self._now_us)
         remove(self._connection, self._scope, memory_id)
         self.counts["memory_versions"] += versions
