@@ -41,7 +41,6 @@ ON_SQLITE = [
     ("GR9", "delete", ITS_SCOPE, ANY_PROJECT),
     ("GR10", "of_goal", "goal_id = :goal_id", "goal_id LIKE :goal_id"),
     ("GR11", "remove", "reflection_id = :reflection_id", "reflection_id <> :reflection_id"),
-    ("GR11", "delete_words", "goal_id = :goal_id", ":goal_id IS NULL"),
 ]  # fmt: skip
 KEY = "tenant_id, project_id, goal_id, reflection_id"
 ON_POSTGRES = [

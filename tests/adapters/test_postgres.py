@@ -134,6 +134,19 @@ async def test_deletions_that_are_thirty_days_old_go_with_later_ones(databases: 
         assert [row[0] for row in rows] == ["g9", "new0", "new1", "new2"]
 
 
+async def test_words_of_a_trimmed_reflection_go_when_it_is_erased(databases: Databases) -> None:
+    one, start_us = goal_reflections.ONE, goal_reflections.T0
+    async with databases.opened() as database:
+        reflections = PostgresGoalReflections(database)
+        for number, text in enumerate(("plums", "pears", "pears", "pears")):
+            told = goal_reflections.reflection(f"r{number}", "g", start_us + number, objective=text)
+            await reflections.put(one, told, start_us)
+        assert not await reflections.remove(one, "g", "r0", start_us)
+        async with database.transaction(one) as transaction:
+            rows = await transaction.fetch("SELECT word FROM sidemirror.goal_words")
+        assert [row[0] for row in rows] == ["pear"]
+
+
 @pytest.mark.parametrize("clause", JOURNAL)
 async def test_journal(clause: str, databases: Databases) -> None:
     async with databases.opened() as database:

@@ -43,6 +43,7 @@ BROKEN = [
     ("ER12", adapter, "stored", "'memory:' || memory_id", "'lesson:' || memory_id"),
     ("ER13", adapter, "forget_answer", "request_id = $4", "request_id <> $4"),
     ("ER14", sources, "erased", "(kind, digest) IN", "(kind, digest) NOT IN"),
+    ("ER16", adapter, "derived", "source = $3", "source = $3 AND NOT is_gone"),
 ]  # fmt: skip
 
 

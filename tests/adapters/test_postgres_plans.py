@@ -381,7 +381,6 @@ VALUES: dict[ModuleType, dict[str, tuple[tuple[Any, ...], int]]] = {
         "forget_session": ((*PLACE, "s000050"), 1),
         # The turn, and those of its session.
         "later_turns": ((*PLACE, "001000"), 21),
-        "from_turn_on": ((*PLACE, "001000"), 21),
         "critiques_of_turn": ((*PLACE, "k50"), 20),
         "receipts_of_turn": ((*PLACE, "k50"), 20),
         "forget_emptied_session": ((*PLACE, "001000"), 4),

@@ -116,6 +116,17 @@ async def test_keys(either_server: RedisServer) -> None:
     assert all(either_server.ask("PTTL", key) > 0 for key in found)  # type: ignore[operator]
 
 
+async def test_words_of_a_trimmed_reflection_go_when_it_is_erased(either_server: RedisServer) -> None:
+    async with opened(either_server) as database:
+        reflections = RedisGoalReflections(database)
+        for number, text in enumerate(("plums", "pears", "pears", "pears")):
+            await reflections.put(ONE, reflection(f"r{number}", "g", T0 + number, objective=text), T0)
+        await reflections.put(ONE, reflection("other", "h", T0, objective="apples"), T0)
+        assert not await reflections.remove(ONE, "g", "r0", T0)
+    found = {key.rpartition(":")[2] for key in keys_of_scopes(either_server) if "goals_with" in key}
+    assert found == {"pear", "apple"}
+
+
 def test_no_two_ids_share_a_key() -> None:
     assert len({keys.of_goal(DEFAULT_SCOPE, goal_id) for goal_id in SPELT}) == len(SPELT)
     assert keys.recent_goals(DEFAULT_SCOPE) not in {keys.of_goal(DEFAULT_SCOPE, goal_id) for goal_id in SPELT}

@@ -65,6 +65,7 @@ BROKEN = [
     ("ER15", adapter, "get", ITS_SCOPE, ANY_PROJECT),
     ("ER15", adapter, "tombstones", ITS_SCOPE, ANY_PROJECT),
     ("ER15", adapter, "forget_turn", ITS_SCOPE, ANY_PROJECT),
+    ("ER16", adapter, "derived", "source = :key", "source = :key AND is_gone = 0"),
 ]  # fmt: skip
 
 

@@ -51,3 +51,14 @@ async def test_what_is_thirty_days_old_goes_with_later_puts(tmp_path: Path) -> N
             return kept, words
 
         assert database.read(left) == (["g", "new", "new", "new"], ["new", "price", "research", "task"])
+
+
+async def test_words_of_a_trimmed_reflection_go_when_it_is_erased(tmp_path: Path) -> None:
+    async with sqlite_database(tmp_path) as database:
+        reflections = SqliteGoalReflections(database)
+        for number, text in enumerate(("plums", "pears", "pears", "pears")):
+            await reflections.put(ONE, reflection(f"r{number}", "g", T0 + number, objective=text), T0)
+        assert not await reflections.remove(ONE, "g", "r0", T0)
+        assert database.read(lambda connection: connection.execute("SELECT word FROM goal_words").fetchall()) == [
+            ("pear",)
+        ]

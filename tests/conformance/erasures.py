@@ -14,7 +14,15 @@ from sidemirror_server.critique.store import CritiqueRecord, Critiques
 from sidemirror_server.goals.record import GoalReflection, GoalState
 from sidemirror_server.goals.report import GoalReport, reflection_id_of, report_body
 from sidemirror_server.goals.store import GoalReflections
-from sidemirror_server.memory.record import AppliesWhen, Lesson, MemoryHistory, MemoryRecord, Revision, Teaching
+from sidemirror_server.memory.record import (
+    AppliesWhen,
+    Lesson,
+    MemoryHistory,
+    MemoryRecord,
+    Revision,
+    Teaching,
+    anew_id,
+)
 from sidemirror_server.memory.record import Change as MemoryChange
 from sidemirror_server.memory.store import Memories
 from sidemirror_server.memory.trials.trials import Trial, Trials
@@ -86,10 +94,12 @@ async def a_turn(ports: Ports, number: int, *subject_ids: str, session: str = ""
     await ports.log.append(scope, (replace(first, subject_ids=subject_ids),))
 
 
-async def a_memory(ports: Ports, memory_id: str, *sources: str, text: str = "", scope: Scope = ONE) -> MemoryRecord:
+async def a_memory(
+    ports: Ports, memory_id: str, *sources: str, text: str = "", scope: Scope = ONE, taught_us: int = T0
+) -> MemoryRecord:
     draft = told.memory(memory_id, text)
-    draft = replace(draft, taught_by=(Teaching(sources, draft.text_key, T0),) if sources else ())
-    return (await ports.memories.learn(scope, Lesson(draft), T0)).reflection
+    draft = replace(draft, taught_by=(Teaching(sources, draft.text_key, taught_us),) if sources else ())
+    return (await ports.memories.learn(scope, Lesson(draft), taught_us)).reflection
 
 
 async def turns_of(ports: Ports, scope: Scope = ONE) -> list[str]:
@@ -199,20 +209,23 @@ async def er5_a_memory_goes_unless_others_taught_it(open_ports: OpenPorts) -> No
         (told.memory("m5", "words of anna"),),
     )
     await ports.memories.put(ONE, with_all)
+    # A dream that rests on a memory with words of both, as a version of it or as its task.
+    of_both = replace(told.memory("of m5", "a dream of anna"), derived_from=("m5", "m3"))
+    await ports.memories.learn(ONE, Lesson(of_both), T0)
     await ports.memories.revise(ONE, "m3", Revision(MemoryChange.UPDATED, content="now of turn 3", text_key="k3"), T0)
     await ports.trials.assign(ONE, "r", (Trial("m1", 1), Trial("m3", 1)), T0)
     counts = await erase(ports, turn(1))
-    assert counts == {"memories": 3, "memories_made_anew": 2, "memory_versions": 1, "trials": 1}
-    assert await memories_of(ports) == {"m2", "m3", "m5"}
-    m2, m5 = await ports.memories.get(ONE, ("m2", "m5"))
-    assert (m2.content, m2.strength, m2.version) == ("two said so", 1, 2)
+    assert counts == {"memories": 4, "memories_made_anew": 2, "memory_versions": 1, "trials": 1}
+    new_ids = {each: anew_id(ONE, each) for each in ("m2", "m5")}
+    assert await memories_of(ports) == {*new_ids.values(), "m3"}
+    m2, m5 = await ports.memories.get(ONE, tuple(new_ids.values()))
+    assert (m2.content, m2.strength, m2.version) == ("two said so", 1, 1)
     assert [taught.sources for taught in m2.taught_by] == [(turn(2),)]
     assert "anna" not in str(m5)
-    assert (m5.content, m5.strength, m5.version, m5.episodes) == ("many words", 1, 4, ("episode",))
-    assert await ports.memories.versions(ONE, "m5", None, 9) == (m5,)
-    assert await erased(ports, *map(memory_key, ("m1", "m2", "m4", "dreamt"))) == {
-        *map(memory_key, ("m1", "m4", "dreamt"))
-    }
+    assert (m5.content, m5.strength, m5.version, m5.episodes) == ("many words", 1, 1, ("episode",))
+    assert await ports.memories.versions(ONE, m5.memory_id, None, 9) == (m5,)
+    names = [memory_key(each) for each in ("m1", "m2", "m4", "m5", "dreamt", "of m5")]
+    assert await erased(ports, *names, memory_key(m2.memory_id)) == set(names)
     assert (await a_memory(ports, "new", turn(2), text="only one said so")).memory_id == "new", "its keys are gone"
     assert [one.memory_id for one in await ports.trials.of_receipt(ONE, "r")] == ["m3"]
 
@@ -337,7 +350,7 @@ async def er12_survivors_have_a_tombstone_and_are_there(open_ports: OpenPorts) -
     await a_turn(ports, 3, "bert", session="s3")
     await a_memory(ports, "m1", turn(9))
     await ports.work.put(ONE, NewJob(JobId("j"), "goal_report", b"{}"), T0)
-    assert await ports.erasures.survivors(ONE, 9) == ()
+    assert await ports.erasures.survivors(ONE) == ()
     buried = {
         turn(3): T0 - 5,  # a turn of this id is never a later one
         memory_key("m1"): T0,
@@ -349,8 +362,7 @@ async def er12_survivors_have_a_tombstone_and_are_there(open_ports: OpenPorts) -
     tombstones = [Tombstone(parsed(name)[0], digest_of(ONE, name), at_us) for name, at_us in buried.items()]
     await ports.erasures.put_tombstones(ONE, tombstones)
     wanted = {turn(1), turn(3), memory_key("m1"), key(SourceKind.GOAL_REPORT, "j")}
-    assert set(await ports.erasures.survivors(ONE, 9)) == wanted
-    assert len(await ports.erasures.survivors(ONE, 2)) == 2
+    assert set(await ports.erasures.survivors(ONE)) == wanted
 
 
 async def er13_what_other_ports_store_is_found(open_ports: OpenPorts) -> None:
@@ -366,6 +378,8 @@ async def er13_what_other_ports_store_is_found(open_ports: OpenPorts) -> None:
     await ports.log.append(ONE, (later,))
     kept = CritiqueRecord("c", T0, "rules", None, False, "", "", b"{}", subject_ids=("anna",))
     await ports.critiques.keep(ONE, kept)
+    against = CritiqueRecord("against c", T0, "rules", None, False, "", "", b"{}", compared_to="c")
+    await ports.critiques.keep(ONE, against)
     payload = report_body(GoalReport("g", "anna's goal", GoalState.FAILED))
     await ports.work.put(ONE, NewJob(JobId("j"), "goal_report", payload, sources=(ANNA,)), T0)
     await a_memory(ports, "m1", ANNA)
@@ -391,7 +405,7 @@ async def er13_what_other_ports_store_is_found(open_ports: OpenPorts) -> None:
         "sessions": 1,
         "turns": 2,
         "entries": 5,
-        "critiques": 3,
+        "critiques": 4,
         "goal_reports": 1,
         "memories": 2,
         "memories_made_anew": 1,
@@ -464,9 +478,36 @@ async def er15_scopes_never_meet(open_ports: OpenPorts) -> None:
         assert await erased(ports, ANNA, turn(1), scope=scope) == set()
         assert await ports.erasures.tombstones(scope, None, 9) == ()
         assert await ports.erasures.get(scope, E1) is None
-        assert await ports.erasures.survivors(scope, 9) == ()
+        assert await ports.erasures.survivors(scope) == ()
         same = tuple(
             replace(one, digest=digest_of(ONE, turn(1))) for one in await ports.erasures.tombstones(ONE, None, 9)
         )
         await ports.erasures.put_tombstones(scope, same)
-        assert await ports.erasures.survivors(scope, 9) == ()
+        assert await ports.erasures.survivors(scope) == ()
+
+
+async def er16_what_was_removed_before_is_followed(open_ports: OpenPorts) -> None:
+    ports = open_ports()
+    # A lesson that another rests on, and that a turn was shown.
+    await a_memory(ports, "m1", ANNA, text="anna said so")
+    await ports.memories.learn(ONE, Lesson(replace(told.memory("dreamt"), derived_from=("m1", "m2"))), T0)
+    await ports.log.append(ONE, (start("t5", b"{}", shows("b", "m1"), session="s5", count=5, started=T0 + 5),))
+    shown = (ReceiptItem("m1", 1, "reflection", b"hash"),)
+    await ports.receipts.issue(ONE, Receipt("r5", ReceiptKind.TURN, T0, shown, turn_id="t5"))
+    await ports.memories.delete(ONE, "m1")
+    # A session of hers, and one of which she is in a turn.
+    await ports.sessions.create(ONE, SessionRecord(SessionId("s6"), b"{}", T0, T0, subject_ids=("anna",)))
+    for number, subjects in ((6, ()), (7, ("anna",))):
+        of = head(f"t{number}", 1, session=f"s{number}", standing=TurnStanding.FINISHED, started=T0 + 6)
+        begun_turn = batch(of, b"{}", session_body=b"{}")
+        await ports.log.append(ONE, (replace(begun_turn, subject_ids=subjects),))
+        of_turn = Receipt(f"r{number}", ReceiptKind.TURN, T0, (), turn_id=f"t{number}")
+        await ports.receipts.issue(ONE, of_turn)
+        await a_memory(ports, f"m{number}", turn(number), text=f"turn {number} said so")
+        await ports.critiques.keep(ONE, CritiqueRecord(f"c{number}", T0, "rules", None, False, f"t{number}", "", b"{}"))
+        answered = Answered(b"d", b"a")
+        await ports.requests.remember(ONE, "M/N", RequestId(f"r{number}"), answered, T0, T0 + 900, (turn(number),))
+        await ports.sessions.delete(ONE, SessionId(f"s{number}"))
+    counts = await erase(ports, ANNA)
+    assert counts == {"memories": 3, "turns_rewritten": 1, "receipts": 2, "critiques": 2, "answers": 2}
+    assert await memories_of(ports) == set()

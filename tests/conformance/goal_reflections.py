@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 import msgspec
 
 from sidemirror_server.goals.record import GoalReflection, GoalState
-from sidemirror_server.goals.store import GoalReflections
+from sidemirror_server.goals.store import MOST_PER_GOAL, GoalReflections
 from sidemirror_server.goals.words import words_of
 from sidemirror_server.vocabulary.origin import Origin
 from sidemirror_server.vocabulary.scope import DEFAULT_SCOPE, Scope
@@ -258,3 +258,8 @@ async def gr11_one_reflection_is_removed_and_refused(open_reflections: OpenGoalR
     assert await reflections.of_goal(ONE, "h", T0) == ()
     assert goals(await reflections.recent(ONE, T0)) == ["g"]
     assert await reflections.of_goal(OTHER, "g", T0) == (own[0],)
+    # One that newer ones took the place of has words in the index all the same.
+    for number, text in enumerate(("plums", *["cherries"] * MOST_PER_GOAL)):
+        await reflections.put(ONE, reflection(f"t{number}", "trimmed", T0 + number, objective=text), T0)
+    assert await reflections.remove(ONE, "trimmed", "t0", T0 + S) is False
+    assert goals(await reflections.similar(ONE, words_of("cherries"), 9, T0)) == ["trimmed"]

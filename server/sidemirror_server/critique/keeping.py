@@ -149,4 +149,5 @@ def record_of(critique: Critique) -> CritiqueRecord:
         turn_id=critique.turn_id,
         session_id=critique.session_id,
         body=critique_body(critique),
+        compared_to=critique.comparison.against_id if critique.comparison is not None else "",
     )

@@ -15,8 +15,8 @@ class CritiqueRecord(msgspec.Struct, frozen=True):
     """A critique as stored: the fields that lists and figures use, and its JSON (`record.critique_body`).
 
     `provider`: the answering model's. `confidence_ppm`: in millionths, None if the critique has none.
-    `subject_ids`: whom its texts are about; `heard_us`: when these texts came, None with the critique. Both are written
-    and not read.
+    `subject_ids`: whom its texts are about; `heard_us`: when these texts came, None with the critique; `compared_to`:
+    the critique with whose response its own was compared, or empty. All three are written and not read.
     """
 
     critique_id: str
@@ -30,10 +30,12 @@ class CritiqueRecord(msgspec.Struct, frozen=True):
     outcome: CritiqueOutcome | None = None
     subject_ids: tuple[str, ...] = ()
     heard_us: int | None = None
+    compared_to: str = ""
 
     def erasable_by(self) -> tuple[str, ...]:
         """The keys of what it is about (`trace/sources.py`)."""
         named = (*keys(SourceKind.TURN, (self.turn_id,)), *keys(SourceKind.SESSION, (self.session_id,)))
+        named = (*named, *keys(SourceKind.CRITIQUE, (self.compared_to,)))
         return (*named, *keys(SourceKind.SUBJECT, self.subject_ids))
 
     def since_us(self) -> int:

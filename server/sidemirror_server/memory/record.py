@@ -12,7 +12,9 @@ import msgspec
 
 from sidemirror_server.trace.sources import SourceKind, key, keys
 from sidemirror_server.vocabulary.errors import BadInput
+from sidemirror_server.vocabulary.ids import derived_id
 from sidemirror_server.vocabulary.origin import Origin
+from sidemirror_server.vocabulary.scope import Scope
 
 # Seed reflection-engine-v2, "Storage Schema".
 SOURCE = "reflection_engine_v2"
@@ -350,13 +352,20 @@ def subjects_of(record: MemoryRecord) -> tuple[str, ...]:
     return tuple(sorted(one.removeprefix(subject) for one in sources_of(record) if one.startswith(subject)))
 
 
-def without(known: MemoryRecord, is_erased: Callable[[str, int], bool], now_us: int) -> MemoryRecord | None:
+def anew_id(scope: Scope, memory_id: str) -> str:
+    """The id of a memory that is made anew (`without`): always the same, so that an import finds it."""
+    return derived_id(scope, "memory made anew", memory_id)
+
+
+def without(
+    known: MemoryRecord, is_erased: Callable[[str, int], bool], memory_id: str, now_us: int
+) -> MemoryRecord | None:
     """A memory of which a source is erased, made anew from what the others taught; None if nothing is left of it.
 
-    It stays only if a teaching without an erased source has the same words as its text. Everything that may come from
-    the erased source goes: the task, the metadata, tags, conditions and citations; the version number rises. A dreamt
-    memory rests on all of its memories, so it does not stay. `is_erased`: whether a source that taught at a time is
-    erased.
+    That is the case if a teaching without an erased source has the same words as its text. Everything that may come
+    from the erased source goes: the task, the metadata, tags, conditions and citations, and the id, by which what came
+    of the memory is removed. A dreamt memory has more sources than its text, so nothing is left of it. `is_erased`:
+    whether a source that taught at a time is erased; `memory_id`: the new id.
     """
     if known.derived_from:
         return None
@@ -368,7 +377,7 @@ def without(known: MemoryRecord, is_erased: Callable[[str, int], bool], now_us: 
     if not left:
         return None
     return MemoryRecord(
-        memory_id=known.memory_id,
+        memory_id=memory_id,
         kind=known.kind,
         content=known.content,
         importance=known.importance,
@@ -379,15 +388,12 @@ def without(known: MemoryRecord, is_erased: Callable[[str, int], bool], now_us: 
         confidence=known.confidence,
         tags=tuple(tag for tag in known.tags if tag == STRATEGY_TAG),
         error_category=known.error_category,
-        strategy_of=known.strategy_of,
         state=known.state,
         quarantine=known.quarantine,
-        version=known.version + 1,
         strength=len(left),
         strengthened_us=known.strengthened_us,
         episodes=tuple(dict.fromkeys(taught.episode for taught in left if taught.episode)),
         reason="made anew without an erased source",
-        evidence_from=known.version + 1,
         taught_by=left,
     )
 

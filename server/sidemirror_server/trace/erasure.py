@@ -29,8 +29,7 @@ LASTING = frozenset(
 )
 # Of these there may be something new under the same id later: their tombstones speak of what was stored before.
 RETURNING = frozenset((SourceKind.SUBJECT, SourceKind.SESSION))
-# What a caller names, so that its tombstone stands before anything is removed. Others have theirs once they are gone: a
-# memory may be made anew.
+# What a caller names, so that its tombstone stands before anything is removed. Others have theirs once they are gone.
 NAMED = RETURNING | {SourceKind.TURN}
 # The kind of an erasure's job, whose id is the erasure's. Stored; never changes.
 JOB_KIND = "erasure"
@@ -84,8 +83,8 @@ class Erasures(Protocol):
     ER3  `remove` removes a record's rows, adds the records that were derived from it to those left, and counts the rows
          it removed. A repeated call adds what is new and counts only what it removes.
     ER4  A turn is removed with its entries, critiques and receipts; a session with its turns, critiques and receipts.
-    ER5  A memory is removed with its versions, keys, links, index terms, vectors and trials, unless another source that
-         is not erased taught it in the same words: then it is made anew from these words (`record.without`).
+    ER5  A memory is removed with its versions, keys, links, index terms, vectors and trials. If another source that is
+         not erased taught it in the same words, it is made anew from these words, by another id (`record.without`).
     ER6  A receipt of another turn stays, without the erased lesson, and so do this turn's entries, without its text.
     ER7  A later turn of the session stays, without the state that it began with and what its reflections said.
     ER8  `again` puts all records of an erasure back to those left, once; a second call returns False.
@@ -94,14 +93,15 @@ class Erasures(Protocol):
     ER10 `erased` returns the time of the tombstone of each of these keys that has one.
     ER11 `tombstones` returns a scope's tombstones after `after`, in order, at most `limit`; `put_tombstones` adds those
          of another copy of the scope, and the later time of two counts.
-    ER12 `survivors` returns the keys of records that have a tombstone and are stored all the same, as in a backup from
-         before their erasure, at most `limit`.
+    ER12 `survivors` returns the keys of all records that have a tombstone and are stored all the same, as in a backup
+         from before their erasure, each once.
     ER13 The other ports note the sources of what they store, so that an erasure finds it: turns, sessions, critiques,
          receipts, memories, goals' reports and stored answers, by subject, session, turn or lesson.
     ER14 They refuse (WrongState) what comes of an erased source: a turn of its id, its critique, its lesson, its
          report; the reflection of an erased report is not put, and an answer is not kept. Of a subject and a session
          they refuse what was heard before its erasure, whenever it is stored.
     ER15 Scopes never meet.
+    ER16 What came of a record that was removed before, by a caller or as old, is found by that record's sources.
     Raises StoreUnavailable, StoreFull.
     """
 
@@ -125,7 +125,7 @@ class Erasures(Protocol):
 
     async def put_tombstones(self, scope: Scope, tombstones: Collection[Tombstone]) -> None: ...
 
-    async def survivors(self, scope: Scope, limit: int) -> tuple[str, ...]: ...
+    async def survivors(self, scope: Scope) -> tuple[str, ...]: ...
 
     async def tidy(self) -> None:
         """Overwrites what removed rows leave in the store's files, as far as the store can."""

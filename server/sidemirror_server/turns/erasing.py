@@ -132,14 +132,13 @@ class Eraser:
         """Applies tombstones to a store that came from a backup: adds them, and erases what has one. Returns how many
         records had one. Raises what the stores raise."""
         await self._erasures.put_tombstones(scope, tombstones)
-        count = 0
-        while survivors := await self._erasures.survivors(scope, _AT_ONCE):
+        survivors = await self._erasures.survivors(scope)
+        if survivors:
             now_us = self._clock.now_us()
             erasure_id = new_id(now_us)
             await self._erasures.begin(scope, erasure_id, survivors, now_us)
             await self.erase(scope, erasure_id)
-            count += len(survivors)
-        return count
+        return len(survivors)
 
     async def _remove(self, scope: Scope, erasure_id: str, name: str) -> None:
         kind, record_id = parsed(name)

@@ -228,7 +228,7 @@ class Dreamer:
             return _Answered(usage=usage)
         named_ids = (derived_id(scope, "dreamt reflection", named), derived_id(scope, "dreamt strategy", named))
         lesson = await asyncio.to_thread(
-            lesson_of_dream, answer, cited, named_ids, self._trust, self._scorer, self._clock.now_us()
+            lesson_of_dream, answer, members, cited, named_ids, self._trust, self._scorer, self._clock.now_us()
         )
         if lesson.reflection.importance < self._trust.min_store_importance:
             return _Answered(usage=usage)

@@ -8,8 +8,17 @@ from sidemirror_server.memory.lessons.keeping import Ids, Trust, lesson_of
 from sidemirror_server.memory.lessons.reflector import Result
 from sidemirror_server.memory.lessons.scoring import Scored, Scorer, scores_of
 from sidemirror_server.memory.lessons.trust import steering
-from sidemirror_server.memory.record import MOST_EPISODES, AppliesWhen, Lesson, MemoryRecord, MemoryState, Quarantine
+from sidemirror_server.memory.record import (
+    MOST_EPISODES,
+    AppliesWhen,
+    Lesson,
+    MemoryRecord,
+    MemoryState,
+    Quarantine,
+    Teaching,
+)
 from sidemirror_server.models.answers import DreamAnswer
+from sidemirror_server.trace.sources import SourceKind, keys
 from sidemirror_server.vocabulary.origin import Origin, least
 
 # The tag of every dreamt lesson, so that callers can select these lessons or leave them out.
@@ -19,10 +28,16 @@ _MOST_TAGS = 16
 
 
 def lesson_of_dream(
-    answer: DreamAnswer, cited: Sequence[MemoryRecord], ids: tuple[str, str], trust: Trust, scorer: Scorer, now_us: int
+    answer: DreamAnswer,
+    members: Sequence[MemoryRecord],
+    cited: Sequence[MemoryRecord],
+    ids: tuple[str, str],
+    trust: Trust,
+    scorer: Scorer,
+    now_us: int,
 ) -> Lesson:
-    """The drafts of a lesson. `cited`: at least two active memories; `ids`: for the reflection and for the strategy, if
-    they are new.
+    """The drafts of a lesson. `members`: the memories that the model was shown, all of which are its sources; `cited`:
+    at least two of them, on which it rests; `ids`: for the reflection and for the strategy, if they are new.
 
     The lesson gets the lowest trust of the cited memories and applies at most to the tools that they name. Its text is
     judged like any new text, but may contain the cited memories' links and commands. It needs no second episode.
@@ -32,8 +47,8 @@ def lesson_of_dream(
     tried = steering([text for text in texts if text], (), [memory.content for memory in cited])
     lesson = lesson_of(result, Ids(*ids, lesson_id=ids[0]), trust, tried, {}, now_us)
     return Lesson(
-        _resting_on(cited, lesson.reflection),
-        _resting_on(cited, lesson.strategy) if lesson.strategy else None,
+        _resting_on(cited, members, lesson.reflection),
+        _resting_on(cited, members, lesson.strategy) if lesson.strategy else None,
         lesson.lesson_id,
     )
 
@@ -74,12 +89,17 @@ def _result(answer: DreamAnswer, cited: Sequence[MemoryRecord], scorer: Scorer, 
     )
 
 
-def _resting_on(cited: Sequence[MemoryRecord], draft: MemoryRecord) -> MemoryRecord:
+def _resting_on(cited: Sequence[MemoryRecord], members: Sequence[MemoryRecord], draft: MemoryRecord) -> MemoryRecord:
     episodes = tuple(dict.fromkeys(episode for memory in cited for episode in memory.episodes))
+    # The words of a member that is not cited may be in the text as well (decision 045).
+    shown = Teaching(
+        keys(SourceKind.MEMORY, (memory.memory_id for memory in members)), draft.text_key, draft.created_us
+    )
     waits = draft.quarantine is Quarantine.UNCORROBORATED
     return msgspec.structs.replace(
         draft,
         derived_from=tuple(memory.memory_id for memory in cited),
+        taught_by=(shown,),
         # The first episodes of all memories come first, so that the limit on episodes drops no memory.
         episodes=_spread(cited, episodes),
         state=MemoryState.ACTIVE if waits else draft.state,

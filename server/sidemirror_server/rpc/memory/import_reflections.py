@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 from sidemirror.v1 import reflective_memory_pb2 as pb
 from sidemirror_server.memory.lessons.keeping import Trust
 from sidemirror_server.memory.lessons.portable import BadLine, kept_in
-from sidemirror_server.memory.record import MemoryHistory, sources_of, without
+from sidemirror_server.memory.record import MemoryHistory, anew_id, sources_of, without
 from sidemirror_server.memory.store import Memories
 from sidemirror_server.rpc.boundary.call import Call
 from sidemirror_server.rpc.boundary.services import Begin
@@ -69,5 +69,5 @@ async def _left(erasures: Erasures, call: Call, kept: MemoryHistory) -> MemoryHi
         return None
     if not any(is_gone(source, memory.created_us) for source in sources_of(memory)):
         return kept
-    made = without(memory, is_gone, call.clock.now_us())
+    made = without(memory, is_gone, anew_id(call.scope, memory.memory_id), call.clock.now_us())
     return None if made is None else MemoryHistory(made)

@@ -31,9 +31,11 @@ class PostgresCritiques:
         )
         async with self._database.transaction(scope) as transaction:
             await refuse_erased(transaction, scope, critique.erasable_by(), critique.since_us())
+            compared = keys(SourceKind.CRITIQUE, (critique.compared_to,))
             if await transaction.change(_SQL["keep"], *key, *values):
                 subjects = keys(SourceKind.SUBJECT, critique.subject_ids)
-                await note_sources(transaction, scope, source_key(SourceKind.CRITIQUE, critique.critique_id), subjects)
+                name = source_key(SourceKind.CRITIQUE, critique.critique_id)
+                await note_sources(transaction, scope, name, (*subjects, *compared))
             (row,) = await transaction.fetch(_SQL["get"], *key)
         return critique_of(*row)
 

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from sidemirror_server.goals.report import reflection_id_of, report_in
-from sidemirror_server.memory.record import MemoryHistory, memory_in, sources_of, without
+from sidemirror_server.memory.record import MemoryHistory, anew_id, memory_in, sources_of, without
 from sidemirror_server.storage.erasure import RULES, begins_with_state, without_carried, without_lessons
 from sidemirror_server.storage.postgres.database import PostgresDatabase, Transaction
 from sidemirror_server.storage.postgres.memories import put, remove
@@ -102,7 +102,7 @@ class PostgresErasures:
         async with self._database.transaction(scope) as transaction:
             await keep_tombstones(transaction, scope, tombstones)
 
-    async def survivors(self, scope: Scope, limit: int) -> tuple[str, ...]:
+    async def survivors(self, scope: Scope) -> tuple[str, ...]:
         place = ids_of(scope)
         async with self._database.transaction(scope, reads_only=True, within_s=_STEP_S) as transaction:
             stored: dict[str, int] = dict([tuple(row) for row in await transaction.fetch(_SQL["stored"], *place)])
@@ -113,7 +113,7 @@ class PostgresErasures:
                 for (name,) in await transaction.fetch(_SQL["derived"], *place, subject):
                     if name in stored and is_erased(before_us, subject, stored[name]):
                         found[name] = None
-        return tuple(found)[:limit]
+        return tuple(found)
 
     async def tidy(self) -> None:
         pass
@@ -136,8 +136,10 @@ class _Step:
             await self._rewrite_shown(record_id)
         elif kind is SourceKind.CARRIED:
             await self._rewrite_carried(record_id)
-        elif kind is not SourceKind.MEMORY or await self._remove_memory(record_id):
-            if kind is SourceKind.GOAL_REPORT:
+        else:
+            if kind is SourceKind.MEMORY:
+                await self._remove_memory(record_id)
+            elif kind is SourceKind.GOAL_REPORT:
                 await self._find_published(record_id)
             elif kind is SourceKind.PUBLISHED:
                 self.found.append(key(SourceKind.GOAL_REFLECTION, record_id.partition("/")[0]))
@@ -164,25 +166,23 @@ class _Step:
             return (*self._place, method, request_id)
         return (*self._place, record_id)
 
-    async def _remove_memory(self, memory_id: str) -> bool:
-        """Removes a memory, or makes it anew from what another source taught; returns whether it is gone."""
+    async def _remove_memory(self, memory_id: str) -> None:
+        """Removes a memory, and makes it anew, by another id, from what another source taught."""
         row = await self._transaction.first(_SQL["memory"], *self._place, memory_id)
         if row is None:
-            return True
+            return
         known = memory_in(*row)
         ((versions,),) = await self._transaction.fetch(_SQL["count_versions"], *self._place, memory_id)
         times = await erased(self._transaction, self._scope, sources_of(known))
-        made = without(known, lambda source, at_us: is_erased(times.get(source), source, at_us), self._now_us)
+        new_id = anew_id(self._scope, memory_id)
+        made = without(known, lambda source, at_us: is_erased(times.get(source), source, at_us), new_id, self._now_us)
         await remove(self._transaction, self._scope, memory_id)
         self.counts["memory_versions"] += versions
         if made is None:
             self.counts["memories"] += 1
-            return True
-        await put(self._transaction, self._scope, MemoryHistory(made))
-        self.counts["memories_made_anew"] += 1
-        derived = await self._transaction.fetch(_SQL["derived"], *self._place, key(SourceKind.MEMORY, memory_id))
-        self.found += [found for (found,) in derived if parsed(found)[0] is SourceKind.REQUEST]
-        return False
+        else:
+            await put(self._transaction, self._scope, MemoryHistory(made))
+            self.counts["memories_made_anew"] += 1
 
     async def _find_published(self, report_id: str) -> None:
         row = await self._transaction.first(_SQL["report"], *self._place, report_id)
@@ -193,7 +193,7 @@ class _Step:
             self.found.append(published_key(reflection_id, report_in(row[0]).goal_id))
 
     async def _rewrite_shown(self, receipt_id: str) -> None:
-        """Takes erased lessons out of a receipt, and out of the turns that may show its block."""
+        """Takes erased lessons out of a receipt, and out of the turn that shows its block."""
         row = await self._transaction.first(_SQL["receipt"], *self._place, receipt_id)
         if row is None:
             return
@@ -211,21 +211,22 @@ class _Step:
             for item in gone:
                 values = (*self._place, receipt_id, item.text_hash)
                 await self._transaction.change(_SQL["forget_receipt_item"], *values)
-            await self._rewrite_turns(receipt.turn_id, ids)
+            await self._rewrite_turn(receipt.turn_id, ids)
 
-    async def _rewrite_turns(self, turn_id: str, gone: Collection[str]) -> None:
-        """Takes lessons out of the blocks of a turn, and of the later ones of its session."""
-        for (each,) in await self._transaction.fetch(_SQL["from_turn_on"], *self._place, turn_id):
-            changed = 0
-            for sequence, body in await self._transaction.fetch(_SQL["entries"], *self._place, each):
-                if (now := without_lessons(body, gone)) is not None:
-                    await self._transaction.change(_SQL["rewrite_entry"], *self._place, each, sequence, now)
-                    changed = 1
-            ((head,),) = await self._transaction.fetch(_SQL["head"], *self._place, each)
-            if (now := without_lessons(head, gone)) is not None:
-                await self._transaction.change(_SQL["rewrite_head"], *self._place, each, now)
+    async def _rewrite_turn(self, turn_id: str, gone: Collection[str]) -> None:
+        """Takes lessons out of the blocks of a turn."""
+        row = await self._transaction.first(_SQL["head"], *self._place, turn_id)
+        if row is None:
+            return
+        changed = 0
+        for sequence, body in await self._transaction.fetch(_SQL["entries"], *self._place, turn_id):
+            if (now := without_lessons(body, gone)) is not None:
+                await self._transaction.change(_SQL["rewrite_entry"], *self._place, turn_id, sequence, now)
                 changed = 1
-            self.counts["turns_rewritten"] += changed
+        if (now := without_lessons(row[0], gone)) is not None:
+            await self._transaction.change(_SQL["rewrite_head"], *self._place, turn_id, now)
+            changed = 1
+        self.counts["turns_rewritten"] += changed
 
     async def _rewrite_carried(self, turn_id: str) -> None:
         """Takes out of a turn the state that it began with, and what its reflections said of it."""

@@ -186,14 +186,6 @@ WHERE tenant_id = $1 AND project_id = $2 AND receipt_id = $3
 DELETE FROM sidemirror.receipt_items
 WHERE tenant_id = $1 AND project_id = $2 AND text_hash = $4 AND receipt_id = $3
 
--- name: from_turn_on
--- A turn and the later ones of its session, which may have begun with its state.
-SELECT later.turn_id
-FROM sidemirror.turns AS turn JOIN sidemirror.turns AS later
-    ON later.tenant_id = $1 AND later.project_id = $2 AND later.session_id = turn.session_id
-   AND (later.started_us, later.turn_id) >= (turn.started_us, turn.turn_id)
-WHERE turn.tenant_id = $1 AND turn.project_id = $2 AND turn.turn_id = $3
-
 -- name: entries
 -- The entries of a turn, as (sequence, body).
 SELECT sequence, body

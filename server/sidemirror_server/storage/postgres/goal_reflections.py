@@ -83,14 +83,14 @@ class PostgresGoalReflections:
         place = (*ids_of(scope), goal_id)
         async with self._database.transaction(scope, in_turn=_turn(scope, goal_id)) as transaction:
             await bury(transaction, scope, (key(SourceKind.GOAL_REFLECTION, reflection_id),), now_us)
-            if await transaction.change(_SQL["remove"], *place, reflection_id) == 0:
-                return False
+            was_there = await transaction.change(_SQL["remove"], *place, reflection_id) > 0
+            # Also when it was trimmed away before: the index still has its words.
             await transaction.change(_SQL["delete_words"], *place)
             for row in await transaction.fetch(_SQL["of_goals"], *ids_of(scope), [goal_id], _EVER):
                 left = reflection_of(*row)
                 words = sorted(words_of(left.objective))
                 await transaction.change(_SQL["name_words"], *place, left.created_us, words)
-        return True
+        return was_there
 
 
 async def _forget(transaction: Transaction, scope: Scope, before_us: int) -> None:

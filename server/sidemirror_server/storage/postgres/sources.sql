@@ -1,11 +1,11 @@
 -- The statements of storage/postgres/sources.py. $1 and $2 are the tenant and the project.
 
 -- name: add
--- Notes that a record ($3) came from sources ($4).
-INSERT INTO sidemirror.sources (tenant_id, project_id, source, record)
+-- Notes that a record ($3), which is there, came from sources ($4).
+INSERT INTO sidemirror.sources AS known (tenant_id, project_id, source, record)
 SELECT $1, $2, source, $3 FROM unnest($4::text[]) AS source
 ORDER BY source
-ON CONFLICT DO NOTHING
+ON CONFLICT (tenant_id, project_id, source, record) DO UPDATE SET is_gone = false WHERE known.is_gone
 
 -- name: erased
 -- The tombstones of these kinds ($3) and digests ($4), as (digest, erased_us).

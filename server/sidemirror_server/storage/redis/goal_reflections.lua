@@ -174,8 +174,8 @@ write_recent(KEYS[2], KEYS[3], prefix, 0)
 return count
 
 -- name: remove
--- Removes one entry of a goal, and refuses it for a while. Keys: as for put, with the words that only this entry has.
--- Arguments: the entry's id, the goal's id, the prefix of goal keys, and for how many ms the entry is refused. Returns 1
+-- Removes one entry of a goal, and refuses it for a while. Keys: as for put, with all words of the scope that no other
+-- entry of the goal has. Arguments: the entry's id, the goal's id, the prefix of goal keys, and for how many ms the entry is refused. Returns 1
 -- if it was there.
 local id, goal_id, prefix, refused_ms = unpack(ARGV)
 redis.call('SET', KEYS[5], 1, 'PX', refused_ms)
@@ -187,6 +187,10 @@ for _, entry in ipairs(entries_of(KEYS[1])) do
     raws[#raws + 1] = entry.raw
   end
 end
+-- An entry that was trimmed away has words in the index all the same.
+for place = 6, #KEYS do
+  redis.call('ZREM', KEYS[place], goal_id)
+end
 if was_there == 0 then
   return 0
 end
@@ -195,9 +199,6 @@ if #raws > 0 then
 else
   redis.call('DEL', KEYS[1])
   redis.call('ZREM', KEYS[3], goal_id)
-end
-for place = 6, #KEYS do
-  redis.call('ZREM', KEYS[place], goal_id)
 end
 write_recent(KEYS[2], KEYS[3], prefix, 0)
 return 1

@@ -33,6 +33,8 @@ _US = datetime.timedelta(microseconds=1)
 _INSIGHT_CHARS = 4_000
 # How many recent goals are read. Chosen here: `put` writes 10, but other programs may have added goals without entries.
 _RECENT_LOOKED_AT = 100
+# How many keys one SCAN looks at. Chosen here: a millisecond of the server's time.
+_SCANNED_AT_ONCE = 1_000
 
 
 class RedisGoalReflections:
@@ -86,11 +88,25 @@ class RedisGoalReflections:
         now_us: int,  # noqa: ARG002 - Redis itself knows how long it refuses
     ) -> bool:
         there = decode(await self._database.ask("GET", keys.of_goal(scope, goal_id)), goal_id)
-        words = {one.reflection_id: words_of(one.objective) for one in there}
-        own = words.pop(reflection_id, frozenset[str]())
-        gone = own - frozenset(word for others in words.values() for word in others)
+        left = [one for one in there if one.reflection_id != reflection_id]
+        kept = {keys.goals_with(scope, word) for one in left for word in words_of(one.objective)}
+        places = _places(scope, goal_id, reflection_id, frozenset())
+        places += sorted(await self._word_keys(scope) - kept)
         arguments = (reflection_id, goal_id, keys.reflections(scope), REFUSED_FOR_US // 1000)
-        return bool(await self._database.run("remove", _places(scope, goal_id, reflection_id, gone), arguments))
+        return bool(await self._database.run("remove", places, arguments))
+
+    async def _word_keys(self, scope: Scope) -> set[str]:
+        """The keys of all words in the scope's index. Reads the names of all keys of the server, a part at a time."""
+        found: set[str] = set()
+        cursor = "0"
+        while True:
+            place, names = await self._database.ask(
+                "SCAN", cursor, "MATCH", keys.goals_with(scope, "") + "*", "COUNT", _SCANNED_AT_ONCE
+            )
+            found.update(_texts(names))
+            (cursor,) = _texts([place])
+            if cursor == "0":
+                return found
 
     async def _of_goals(self, scope: Scope, goal_ids: list[str], now_us: int) -> Goals:
         """The reflections of these goals in the given order, without goals that have none."""

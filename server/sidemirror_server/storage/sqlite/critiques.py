@@ -40,9 +40,10 @@ class SqliteCritiques:
 
         def change(connection: sqlite3.Connection) -> CritiqueRecord:
             refuse_erased(connection, scope, critique.erasable_by(), critique.since_us())
+            compared = keys(SourceKind.CRITIQUE, (critique.compared_to,))
             if connection.execute(_SQL["keep"], values).rowcount:
                 subjects = keys(SourceKind.SUBJECT, critique.subject_ids)
-                note_sources(connection, scope, key(SourceKind.CRITIQUE, critique.critique_id), subjects)
+                note_sources(connection, scope, key(SourceKind.CRITIQUE, critique.critique_id), (*subjects, *compared))
             return critique_of(*connection.execute(_SQL["get"], _key(scope, critique.critique_id)).fetchone())
 
         return await self._database.write(change)

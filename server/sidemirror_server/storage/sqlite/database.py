@@ -210,6 +210,8 @@ def _connect(path: Path, *, patience_s: float = 0, reads_only: bool = False) -> 
     connection.execute("PRAGMA synchronous = FULL")
     connection.execute("PRAGMA wal_autocheckpoint = 0")
     connection.execute("PRAGMA foreign_keys = ON")
+    # The trigger `source_of_nothing` fires itself.
+    connection.execute("PRAGMA recursive_triggers = ON")
     # What is removed is overwritten (decision 045).
     connection.execute("PRAGMA secure_delete = ON")
     connection.execute("PRAGMA temp_store = MEMORY")

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from sidemirror_server.goals.report import reflection_id_of, report_in
-from sidemirror_server.memory.record import MemoryHistory, memory_in, without
+from sidemirror_server.memory.record import MemoryHistory, anew_id, memory_in, without
 from sidemirror_server.storage.erasure import RULES, begins_with_state, without_carried, without_lessons
 from sidemirror_server.storage.sql import columns_of, load_statements
 from sidemirror_server.storage.sqlite.database import SqliteDatabase
@@ -112,7 +112,7 @@ class SqliteErasures:
 
         await self._database.write(change, long=True)
 
-    async def survivors(self, scope: Scope, limit: int) -> tuple[str, ...]:
+    async def survivors(self, scope: Scope) -> tuple[str, ...]:
         place = columns_of(scope)
 
         def look_up(connection: sqlite3.Connection) -> tuple[str, ...]:
@@ -127,7 +127,7 @@ class SqliteErasures:
                 for (name,) in connection.execute(_SQL["derived"], {**place, "key": subject}).fetchall():
                     if name in stored and is_erased(before_us, subject, stored[name]):
                         found[name] = None
-            return tuple(found)[:limit]
+            return tuple(found)
 
         return await self._database.search(look_up)
 
@@ -162,8 +162,10 @@ class _Step:
             self._rewrite_shown(record_id)
         elif kind is SourceKind.CARRIED:
             self._rewrite_carried(record_id)
-        elif kind is not SourceKind.MEMORY or self._remove_memory(record_id):
-            if kind is SourceKind.GOAL_REPORT:
+        else:
+            if kind is SourceKind.MEMORY:
+                self._remove_memory(record_id)
+            elif kind is SourceKind.GOAL_REPORT:
                 self._find_published(record_id)
             elif kind is SourceKind.PUBLISHED:
                 self.found.append(key(SourceKind.GOAL_REFLECTION, record_id.partition("/")[0]))
@@ -181,25 +183,22 @@ class _Step:
                 self.counts[counted] += removed
         bury(self._connection, self._scope, name, self._now_us)
 
-    def _remove_memory(self, memory_id: str) -> bool:
-        """Removes a memory, or makes it anew from what another source taught; returns whether it is gone."""
+    def _remove_memory(self, memory_id: str) -> None:
+        """Removes a memory, and makes it anew, by another id, from what another source taught."""
         row = self._connection.execute(_SQL["memory"], self._values(id=memory_id)).fetchone()
         if row is None:
-            return True
+            return
         known = memory_in(*row)
         (versions,) = self._connection.execute(_SQL["count_versions"], self._values(id=memory_id)).fetchone()
-        made = without(known, self._is_erased, self._now_us)
+        new_id = anew_id(self._scope, memory_id)
+        made = without(known, self._is_erased, new_id, self._now_us)
         remove(self._connection, self._scope, memory_id)
         self.counts["memory_versions"] += versions
         if made is None:
             self.counts["memories"] += 1
-            return True
-        put(self._connection, self._scope, MemoryHistory(made))
-        self.counts["memories_made_anew"] += 1
-        name = key(SourceKind.MEMORY, memory_id)
-        derived = self._connection.execute(_SQL["derived"], self._values(key=name)).fetchall()
-        self.found += [found for (found,) in derived if parsed(found)[0] is SourceKind.REQUEST]
-        return False
+        else:
+            put(self._connection, self._scope, MemoryHistory(made))
+            self.counts["memories_made_anew"] += 1
 
     def _is_erased(self, source: str, taught_us: int) -> bool:
         return is_erased(erased_us(self._connection, self._scope, source), source, taught_us)
@@ -212,7 +211,7 @@ class _Step:
             self.found.append(published_key(reflection_id, report_in(row[0]).goal_id))
 
     def _rewrite_shown(self, receipt_id: str) -> None:
-        """Takes erased lessons out of a receipt, and out of the turns that may show its block."""
+        """Takes erased lessons out of a receipt, and out of the turn that shows its block."""
         row = self._connection.execute(_SQL["receipt"], self._values(id=receipt_id)).fetchone()
         if row is None:
             return
@@ -230,23 +229,23 @@ class _Step:
                 self._connection.execute(
                     _SQL["forget_receipt_item"], self._values(id=receipt_id, text_hash=item.text_hash)
                 )
-            self._rewrite_turns(receipt.turn_id, ids)
+            self._rewrite_turn(receipt.turn_id, ids)
 
-    def _rewrite_turns(self, turn_id: str, gone: Collection[str]) -> None:
-        """Takes lessons out of the blocks of a turn, and of the later ones of its session."""
-        turns = self._connection.execute(_SQL["from_turn_on"], self._values(turn_id=turn_id)).fetchall()
-        for (each,) in turns:
-            values = self._values(turn_id=each)
-            changed = 0
-            for sequence, body in self._connection.execute(_SQL["entries"], values).fetchall():
-                if (now := without_lessons(body, gone)) is not None:
-                    self._connection.execute(_SQL["rewrite_entry"], {**values, "sequence": sequence, "body": now})
-                    changed = 1
-            (head,) = self._connection.execute(_SQL["head"], values).fetchone()
-            if (now := without_lessons(head, gone)) is not None:
-                self._connection.execute(_SQL["rewrite_head"], {**values, "body": now})
+    def _rewrite_turn(self, turn_id: str, gone: Collection[str]) -> None:
+        """Takes lessons out of the blocks of a turn."""
+        values = self._values(turn_id=turn_id)
+        row = self._connection.execute(_SQL["head"], values).fetchone()
+        if row is None:
+            return
+        changed = 0
+        for sequence, body in self._connection.execute(_SQL["entries"], values).fetchall():
+            if (now := without_lessons(body, gone)) is not None:
+                self._connection.execute(_SQL["rewrite_entry"], {**values, "sequence": sequence, "body": now})
                 changed = 1
-            self.counts["turns_rewritten"] += changed
+        if (now := without_lessons(row[0], gone)) is not None:
+            self._connection.execute(_SQL["rewrite_head"], {**values, "body": now})
+            changed = 1
+        self.counts["turns_rewritten"] += changed
 
     def _rewrite_carried(self, turn_id: str) -> None:
         """Takes out of a turn the state that it began with, and what its reflections said of it."""

@@ -185,14 +185,6 @@ WHERE tenant_id = :tenant_id AND project_id = :project_id AND receipt_id = :id
 DELETE FROM receipt_items
 WHERE tenant_id = :tenant_id AND project_id = :project_id AND text_hash = :text_hash AND receipt_id = :id
 
--- name: from_turn_on
--- A turn and the later ones of its session, which may have begun with its state.
-SELECT later.turn_id
-FROM turns AS turn CROSS JOIN turns AS later INDEXED BY turns_of_session
-    ON later.tenant_id = :tenant_id AND later.project_id = :project_id AND later.session_id = turn.session_id
-   AND (later.started_us, later.turn_id) >= (turn.started_us, turn.turn_id)
-WHERE turn.tenant_id = :tenant_id AND turn.project_id = :project_id AND turn.turn_id = :turn_id
-
 -- name: entries
 -- The entries of a turn, as (sequence, body).
 SELECT sequence, body

@@ -108,13 +108,13 @@ class SqliteGoalReflections:
 
         def change(connection: sqlite3.Connection) -> bool:
             bury(connection, scope, key(SourceKind.GOAL_REFLECTION, reflection_id), now_us)
-            if connection.execute(_SQL["remove"], values).rowcount == 0:
-                return False
+            was_there = connection.execute(_SQL["remove"], values).rowcount > 0
+            # Also when it was trimmed away before: the index still has its words.
             connection.execute(_SQL["delete_words"], values)
             for left in _reflections(connection.execute(_SQL["of_goal"], values).fetchall()):
                 words = json_of(words_of(left.objective))
                 connection.execute(_SQL["name_words"], {**values, "words": words, "created_us": left.created_us})
-            return True
+            return was_there
 
         return await self._database.write(change)
 

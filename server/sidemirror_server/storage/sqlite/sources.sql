@@ -1,10 +1,10 @@
 -- The statements of storage/sqlite/sources.py.
 
 -- name: add
--- Notes that a record came from a source.
+-- Notes that a record, which is there, came from a source.
 INSERT INTO sources (tenant_id, project_id, source, record)
 VALUES (:tenant_id, :project_id, :source, :record)
-ON CONFLICT DO NOTHING
+ON CONFLICT DO UPDATE SET is_gone = 0 WHERE is_gone = 1
 
 -- name: erased
 -- The time of a tombstone.

@@ -1,12 +1,14 @@
 -- compatible: yes
 -- Erasure (trace/erasure.py): what every record came from, what is being erased, and what was.
 
--- Which record came from which source; both are keys (trace/sources.py).
+-- Which record came from which source; both are keys (trace/sources.py). `is_gone`: the record was removed, but it is the
+-- source of others, which an erasure of its own sources has to find.
 CREATE TABLE sidemirror.sources (
     tenant_id  text COLLATE "C" NOT NULL,
     project_id text COLLATE "C" NOT NULL,
     source     text COLLATE "C" NOT NULL,
     record     text COLLATE "C" NOT NULL,
+    is_gone    boolean NOT NULL DEFAULT false,
     PRIMARY KEY (tenant_id, project_id, source, record)
 );
 SELECT sidemirror.protect('sidemirror.sources');
@@ -53,8 +55,9 @@ SELECT sidemirror.protect('sidemirror.tombstones');
 CREATE INDEX receipts_of_session ON sidemirror.receipts (tenant_id, project_id, session_id, receipt_id)
 WHERE session_id <> '';
 
--- What is removed in any way is nobody's record any more. Critiques of a session or a turn may stay longer than it: they
--- are about its subjects from then on.
+-- What is noted of a removed record stays as long as it is the source of another one: a path from a subject to what came
+-- of it must not end at what was removed between. Turns, critiques and receipts name their session or turn in a column of
+-- their own, and may stay longer than it: they are noted as its records from then on.
 CREATE FUNCTION sidemirror.forget_sources() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog
 AS $$
 DECLARE
@@ -64,35 +67,72 @@ BEGIN
         WHEN 'sessions' THEN removed := 'session:' || OLD.session_id;
         WHEN 'turns' THEN removed := 'turn:' || OLD.turn_id;
         WHEN 'critiques' THEN removed := 'critique:' || OLD.critique_id;
-        WHEN 'receipts' THEN removed := 'shown:' || OLD.receipt_id;
+        WHEN 'receipts' THEN removed := 'receipt:' || OLD.receipt_id;
         WHEN 'memories' THEN removed := 'memory:' || OLD.memory_id;
         WHEN 'jobs' THEN removed := 'goal_report:' || OLD.job_id;
         WHEN 'requests' THEN removed := 'request:' || OLD.method || '/' || OLD.request_id;
     END CASE;
     IF TG_TABLE_NAME = 'sessions' THEN
         INSERT INTO sidemirror.sources
-        SELECT named.tenant_id, named.project_id, named.source, 'critique:' || critique.critique_id
-        FROM sidemirror.sources AS named JOIN sidemirror.critiques AS critique
-            ON (critique.tenant_id, critique.project_id, critique.session_id)
-               = (OLD.tenant_id, OLD.project_id, OLD.session_id) AND critique.session_id <> ''
-        WHERE (named.tenant_id, named.project_id, named.record) = (OLD.tenant_id, OLD.project_id, removed)
-              AND named.source >= 'subject:' AND named.source < 'subject;'
+        SELECT tenant_id, project_id, removed, 'turn:' || turn_id
+        FROM sidemirror.turns
+        WHERE (tenant_id, project_id, session_id) = (OLD.tenant_id, OLD.project_id, OLD.session_id)
+        ON CONFLICT DO NOTHING;
+        INSERT INTO sidemirror.sources
+        SELECT tenant_id, project_id, removed, 'critique:' || critique_id
+        FROM sidemirror.critiques
+        WHERE (tenant_id, project_id, session_id) = (OLD.tenant_id, OLD.project_id, OLD.session_id) AND session_id <> ''
+        ON CONFLICT DO NOTHING;
+        INSERT INTO sidemirror.sources
+        SELECT tenant_id, project_id, removed, 'receipt:' || receipt_id
+        FROM sidemirror.receipts
+        WHERE (tenant_id, project_id, session_id) = (OLD.tenant_id, OLD.project_id, OLD.session_id) AND session_id <> ''
         ON CONFLICT DO NOTHING;
     ELSIF TG_TABLE_NAME = 'turns' THEN
         INSERT INTO sidemirror.sources
-        SELECT named.tenant_id, named.project_id, named.source, 'critique:' || critique.critique_id
-        FROM sidemirror.sources AS named JOIN sidemirror.critiques AS critique
-            ON (critique.tenant_id, critique.project_id, critique.turn_id)
-               = (OLD.tenant_id, OLD.project_id, OLD.turn_id) AND critique.turn_id <> ''
-        WHERE (named.tenant_id, named.project_id, named.record) = (OLD.tenant_id, OLD.project_id, removed)
-              AND named.source >= 'subject:' AND named.source < 'subject;'
+        SELECT tenant_id, project_id, removed, 'critique:' || critique_id
+        FROM sidemirror.critiques
+        WHERE (tenant_id, project_id, turn_id) = (OLD.tenant_id, OLD.project_id, OLD.turn_id) AND turn_id <> ''
         ON CONFLICT DO NOTHING;
+        INSERT INTO sidemirror.sources
+        SELECT tenant_id, project_id, removed, 'receipt:' || receipt_id
+        FROM sidemirror.receipts
+        WHERE (tenant_id, project_id, turn_id) = (OLD.tenant_id, OLD.project_id, OLD.turn_id) AND turn_id <> ''
+        ON CONFLICT DO NOTHING;
+        INSERT INTO sidemirror.sources
+        VALUES (OLD.tenant_id, OLD.project_id, 'session:' || OLD.session_id, removed)
+        ON CONFLICT DO NOTHING;
+    ELSIF TG_TABLE_NAME = 'receipts' THEN
+        DELETE FROM sidemirror.sources AS noted
+        WHERE (noted.tenant_id, noted.project_id, noted.record)
+              = (OLD.tenant_id, OLD.project_id, 'shown:' || OLD.receipt_id);
     END IF;
-    DELETE FROM sidemirror.sources AS noted
-    WHERE (noted.tenant_id, noted.project_id, noted.record) = (OLD.tenant_id, OLD.project_id, removed);
+    IF EXISTS (SELECT 1 FROM sidemirror.sources AS named
+               WHERE (named.tenant_id, named.project_id, named.source) = (OLD.tenant_id, OLD.project_id, removed)) THEN
+        UPDATE sidemirror.sources AS noted SET is_gone = true
+        WHERE (noted.tenant_id, noted.project_id, noted.record) = (OLD.tenant_id, OLD.project_id, removed);
+    ELSE
+        DELETE FROM sidemirror.sources AS noted
+        WHERE (noted.tenant_id, noted.project_id, noted.record) = (OLD.tenant_id, OLD.project_id, removed);
+    END IF;
     RETURN NULL;
 END
 $$;
+-- Forgets a path from its end.
+CREATE FUNCTION sidemirror.forget_source_of_nothing() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog
+AS $$
+BEGIN
+    DELETE FROM sidemirror.sources AS noted
+    WHERE (noted.tenant_id, noted.project_id, noted.record) = (OLD.tenant_id, OLD.project_id, OLD.source)
+          AND noted.is_gone
+          AND NOT EXISTS (SELECT 1 FROM sidemirror.sources AS named
+                          WHERE (named.tenant_id, named.project_id, named.source)
+                                = (OLD.tenant_id, OLD.project_id, OLD.source));
+    RETURN NULL;
+END
+$$;
+CREATE TRIGGER of_nothing AFTER DELETE ON sidemirror.sources
+FOR EACH ROW EXECUTE FUNCTION sidemirror.forget_source_of_nothing();
 CREATE TRIGGER sourced AFTER DELETE ON sidemirror.sessions
 FOR EACH ROW EXECUTE FUNCTION sidemirror.forget_sources();
 CREATE TRIGGER sourced AFTER DELETE ON sidemirror.turns
