@@ -71,12 +71,11 @@ STEERING: tuple[tuple[str, str], ...] = (
     (
         "asks for secrecy",
         (
-            r"\b(?:do not|don't|never|without|avoid|refrain from|no need to)\b.{0,12}\b(?:tell|telling|mention|"
-            r"mentioning|inform|"
-            r"informing|reveal|revealing|disclos|notify|notifying|alert|alerting|show|showing|log|logging|report|"
-            r"reporting|ask|asking|"
-            r"consult|warn|warning)\w*\b.{0,24}\b(?:user|customer|anyone|anybody|operator|human|owner|admin|"
-            r"supervisor|them|this|it)\b(?! (?:a|an|the|his|her|its|their|one|any|more|what) )"
+            r"\b(?:do not|don't|never|without|avoid|refrain from|no need to)\b(?! (?:a|an|any|the) ).{0,12}\b(?:"
+            r"(?:tell|mention|inform|reveal|disclos|notify|alert|show|log|report|ask|consult|warn)\w*\b.{0,24}"
+            r"\b(?:user|customer|anyone|anybody|operator|human|owner|admin|supervisor|them)|"
+            r"(?:tell|mention|reveal|disclos|notify|alert|show)\w*\b.{0,24}\b(?:this|it))\b"
+            r"(?! (?:a|an|the|his|her|its|their|one|any|more|what) )"
             # "is silently ignored" and "fails silently" are what tools do; an order has a verb in its base form.
             rf"|\bsecretly\b|\bcovertly\b|\bdiscreetly\b|\b(?:silently|quietly) (?:{_ACTS})\b|"
             rf"\b(?:{_ACTS})\b.{{0,40}}\b(?:silently|quietly)\b|\bkeep (?:this|it|that) "
@@ -89,7 +88,7 @@ STEERING: tuple[tuple[str, str], ...] = (
         (
             rf"\b(?:reveal|print|show|output|leak|share(?!d\b)|expose|disclose|repeat|display|dump|return|include|provide|"
             rf"give|list|append|"
-            rf"paste|quote|write out|summari[sz]e|recite|echo)\w*\b.{{0,40}}\b{_GUARDED}"
+            rf"paste|quote|write out|summari[sz]e|recite|echo)(?!\w*r\b)\w*\b.{{0,40}}\b{_GUARDED}"
         ),
     ),
     (
@@ -226,7 +225,7 @@ DESTRUCTIVE: tuple[tuple[str, str], ...] = (
         "carries a command",
         (
             r"\brm -[rf]{1,2}\b[^\n]{0,40}|\|\s*(?:sh|bash|zsh|python3?|perl|iex)\b|\bchmod (?:-r )?[0-7]?777\b|"
-            r"\bmkfs\b|\bdd if=|\bnc -\w+|\bbase64 -d\b|\bdrop (?:table|database)\b|\btruncate table\b|"
+            r"\bmkfs\b|\bdd if=|\bnc -\w+|\bdrop (?:table|database)\b|\btruncate table\b|"
             r"\bgrant all\b|\bxp_cmdshell\b|\bnet user\b|\breg add\b"
         ),
     ),
@@ -254,7 +253,7 @@ CARRIED: tuple[tuple[str, str], ...] = (
         (
             rf"\b(?:curl|wget)\b (?:-\w+ )*(?=\S*[./:]|-)\S+|\bsudo (?:-\w+ )*(?:{_PROGRAMS})\b|\bchmod [+0-7]\S*|"
             r"\bpowershell\b|\bcmd(?:\.exe)? /c|\beval\s?\(|\bexec\s?\(|\bos\.system\s?\(|\bsubprocess\.\w+|"
-            r"\bdelete from \w+|\bssh \S+@|\bscp \S+|\bcrontab\b|"
+            r"\bbase64 -d\b|\bdelete from \w+|\bssh \S+@|\bscp \S+|\bcrontab\b|"
             r"\bgit (?:push|remote|config)\b[^\n]{0,30}|\bexport \w+=|\$\([^)\n]{1,200}\)|\bkubectl (?:delete|exec)\b"
         ),
     ),
