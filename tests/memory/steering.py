@@ -2,9 +2,9 @@
 
 `steering_texts.jsonl`: family, language, text; `unseen` were written before their author had read the detector and are
 never changed to suit it. `ordinary_lessons.txt`: one a line, also written beforehand. The last 100 texts
-and the last 600 lessons are of others, who never saw the project. The lessons came in three sets of 200: of the first 11
-were quarantined at first and of the second 5, on which the rules were mended; of the third 1, and nothing was changed
-after it.
+and the last 600 lessons are of others, who never saw the project. The lessons came in three sets of 200. Of the first
+11 were quarantined at first, of the second 5, and the rules were mended on both. Of the third it is 1, and nothing was
+changed after it.
 """
 
 import json

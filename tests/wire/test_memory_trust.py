@@ -303,7 +303,7 @@ MARK = SECRET[20:60]
 def fill(message: Any, depth: int = 0) -> None:
     """Puts the secret into every text of a message, and something into every other field. Ids stay as they are."""
     for field in message.DESCRIPTOR.fields:
-        if field.name in ("tenant_id", "project_id", "page_token", "explain_ids", "subject_ids") or field.name.endswith("_id"):
+        if field.name in ("page_token", "explain_ids", "subject_ids") or field.name.endswith("_id"):
             continue
         if field.message_type is not None:
             _fill_nested(message, field, depth)
