@@ -1645,8 +1645,8 @@ func (*EraseRequest_SessionId) isEraseRequest_Target() {}
 
 func (*EraseRequest_SubjectId) isEraseRequest_Target() {}
 
-// Everything is erased. If the call's deadline comes first, the erasure still goes on: the same call again waits for its
-// end.
+// Everything is erased. If the call's deadline comes first, the erasure still goes on. A repeated call with the same
+// `request_id` waits for its end.
 type EraseResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// How many records were removed, by kind; kinds without one are left out: `sessions`, `turns`, `entries` (events and

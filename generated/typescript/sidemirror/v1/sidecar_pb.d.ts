@@ -811,8 +811,8 @@ export declare type EraseRequest = Message<"sidemirror.v1.EraseRequest"> & {
 export declare const EraseRequestSchema: GenMessage<EraseRequest>;
 
 /**
- * Everything is erased. If the call's deadline comes first, the erasure still goes on: the same call again waits for its
- * end.
+ * Everything is erased. If the call's deadline comes first, the erasure still goes on. A repeated call with the same
+ * `request_id` waits for its end.
  *
  * @generated from message sidemirror.v1.EraseResponse
  */

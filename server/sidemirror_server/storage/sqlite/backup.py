@@ -217,6 +217,8 @@ def refusing(file: Path) -> Iterator[None]:
     try:
         yield
     except sqlite3.Error as error:
+        if getattr(error, "sqlite_errorcode", 0) & 0xFF in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
+            raise StoreRefused(file=str(file), reason=f"the store is damaged: {error}") from error
         failure = store_failure(error)
         if failure is None:
             raise
