@@ -222,7 +222,7 @@ impl Runner {
                 explore_graph;
             stream memory: dream export_reflections;
             send memory: import_reflections;
-            unary sidecar: get_server_info;
+            unary sidecar: get_server_info erase list_tombstones get_policy set_policy;
         })
     }
 
