@@ -69,7 +69,7 @@ OTHERS = {
     **dict.fromkeys(
         [
             f"sidemirror_server.operations.{name}"
-            for name in ("goals", "health", "usage", "watch", "turn_stream", "demo", "policies", "erase")
+            for name in ("goals", "health", "usage", "watch", "turn_stream", "demo", "policies", "advice", "erase")
         ],
         "commands, by `target`",
     ),
