@@ -225,7 +225,7 @@ async def test_changes_touch_their_scope_alone(database: PostgresDatabase) -> No
     await PostgresSessions(database).update(MINE, S1, b'{"of":9}', T0)
     for level in PolicyLevel:
         for policy in (DataPolicy(RetentionPeriods(trace_days=1)), DataPolicy()):
-            await PostgresPolicies(database).set(MINE, PolicyChange(level, policy, "ops", 0, 10), T0)
+            await PostgresPolicies(database).set(MINE, PolicyChange(level, policy, "ops", None, 10), T0)
     with pytest.raises(SidemirrorError):  # its turn is open
         await PostgresSessions(database).delete(MINE, S1)
     nobody = Scope("nobody", "shop")

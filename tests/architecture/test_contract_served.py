@@ -17,7 +17,18 @@ from sidemirror.v1 import (
     thinking_pb2,
 )
 from sidemirror_server.rpc.boundary import services
-from sidemirror_server.rpc.boundary.limit_table import CLAMPED, TABLE, Count, Id, Number, Required, Rule, Seconds, Text
+from sidemirror_server.rpc.boundary.limit_table import (
+    CLAMPED,
+    TABLE,
+    Count,
+    Id,
+    IdList,
+    Number,
+    Required,
+    Rule,
+    Seconds,
+    Text,
+)
 from sidemirror_server.rpc.boundary.limits import NoRule, checker_of
 from sidemirror_server.rpc.boundary.status import INTERNAL, row_of
 from sidemirror_server.rpc.boundary.status import TABLE as ROWS
@@ -140,7 +151,7 @@ def rule_of(field: Any) -> Rule | None:
 def test_every_text_number_and_list_has_its_rule(field: Any) -> None:
     rule = rule_of(field)
     if field.is_repeated:
-        assert isinstance(rule, Count)
+        assert isinstance(rule, Count | IdList)
     elif field.cpp_type == field.CPPTYPE_STRING:
         assert isinstance(rule, Id | Text)
         assert not isinstance(rule, Text) or rule.chars or rule.bytes
@@ -197,10 +208,8 @@ SECONDS = {604_800: "7 days", 60: "60 seconds"}
 def stated(field: Any, rule: Rule | None) -> str:
     """What the comment must say of a rule."""
     match rule:
-        case Id(required=False):
-            return r"(1 to|At most) 128 printable characters"
-        case Id(required=True):
-            return r"1 to 128 printable characters"
+        case Id(required=required):
+            return r"1 to 128 printable characters" if required else r"(1 to|At most) 128 printable characters"
         case Text(chars=128 | 256 as chars):
             return rf"(At most|1 to) {chars} characters"
         case Text(chars=1_000 | 16_000 as chars):
@@ -209,6 +218,8 @@ def stated(field: Any, rule: Rule | None) -> str:
             return r"At most 256 KiB"
         case Count(most=most):
             return rf"At most {most:,}( events| messages)?\."
+        case IdList(most=most):
+            return rf"At most {most:,}\. Each has 1 to 128 printable characters"
         case Number(low=low, high=high):
             return rf"{low:g} to {high:,}"
         case Seconds(high=high):

@@ -33,7 +33,7 @@ class Count(Struct, frozen=True):
     chars: int | None = None
 
 
-class Ids(Struct, frozen=True):
+class IdList(Struct, frozen=True):
     """At most `most` ids, each of 1 to 128 printable characters."""
 
     most: int
@@ -49,7 +49,7 @@ class Required(Struct, frozen=True):
     """The field, or one field of the oneof, must be set."""
 
 
-Rule = Id | Ids | Text | Number | Count | Seconds | Required
+Rule = Id | IdList | Text | Number | Count | Seconds | Required
 
 # The limit of every long text in the contract (decision 005).
 LONGEST_TEXT_BYTES = 256 * 1024
@@ -138,7 +138,7 @@ TABLE: dict[str, Rule] = {
     "reflection_id": Id(required=True),
     "related_memory_ids": Count(100, chars=128),
     "receipt_ids": Count(32, chars=128),
-    "subject_ids": Ids(16),
+    "subject_ids": IdList(16),
     "source_event_ids": Count(100, chars=128),
     "tags": Count(32, chars=64),
     "error_categories": Count(32),

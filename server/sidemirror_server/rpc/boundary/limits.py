@@ -20,7 +20,7 @@ from sidemirror_server.rpc.boundary.limit_table import (
     TABLE,
     Count,
     Id,
-    Ids,
+    IdList,
     Number,
     Required,
     Rule,
@@ -198,7 +198,7 @@ def _field(field: FieldDescriptor, made: _Made) -> list[Check]:
     name = field.name
     rule = _rule(field, made)
     if field.is_repeated:
-        if isinstance(rule, Ids):
+        if isinstance(rule, IdList):
             return [_values(name, rule, _id(required=True, taken=()))]
         if not isinstance(rule, Count):
             raise NoRule(f"{_owner(field)}.{name}")
@@ -238,7 +238,7 @@ def _element(field: FieldDescriptor, made: _Made) -> Check | None:
     return _message(field.message_type, made)
 
 
-def _repeated(name: str, rule: Count | Ids, element: Check | None) -> Check:
+def _repeated(name: str, rule: Count | IdList, element: Check | None) -> Check:
     def check(message: Message, prefix: str, found: list[Violation]) -> None:
         values = getattr(message, name)
         if len(values) > rule.most:
@@ -250,7 +250,7 @@ def _repeated(name: str, rule: Count | Ids, element: Check | None) -> Check:
     return check
 
 
-def _values(name: str, rule: Count | Ids, value_check: ValueCheck) -> Check:
+def _values(name: str, rule: Count | IdList, value_check: ValueCheck) -> Check:
     counted = _repeated(name, rule, None)
 
     def check(message: Message, prefix: str, found: list[Violation]) -> None:
