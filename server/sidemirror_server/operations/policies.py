@@ -2,12 +2,12 @@
 
 import argparse
 from collections.abc import Callable
-from typing import Any
 
 import grpc
 
 from sidemirror.v1 import sidecar_pb2 as pb
 from sidemirror.v1.sidecar_pb2_grpc import SidecarServiceStub
+from sidemirror_server.operations.target import scope_of
 
 # How long a call may take. Chosen here: a healthy sidecar answers in milliseconds.
 TIMEOUT_S = 5.0
@@ -55,10 +55,3 @@ def names_tenant(options: argparse.Namespace) -> bool:
 def whose(found: pb.GetPolicyResponse, options: argparse.Namespace) -> str:
     """The scope that the command is about, as `--scope` takes it."""
     return f"{found.tenant_id}/{'*' if names_tenant(options) else found.project_id}"
-
-
-def scope_of(options: argparse.Namespace) -> dict[str, Any]:
-    """The scope as fields of a request. Empty ids mean the sidecar's own."""
-    if options.scope is None:
-        return {}
-    return {"tenant_id": options.scope.tenant_id, "project_id": options.scope.project_id or ""}

@@ -6,12 +6,11 @@ from typing import Any
 
 from sidemirror.v1 import sidecar_pb2 as pb
 from sidemirror.v1.sidecar_pb2_grpc import SidecarServiceStub
+from sidemirror_server.operations import exit_codes
 from sidemirror_server.operations.policies import change, policies, stored_of, whose
 from sidemirror_server.operations.shown import name_of, print_json
 from sidemirror_server.operations.target import asked
 
-# sysexits.h: the command was used incorrectly.
-_EXIT_USAGE = 64
 _PERIODS = tuple(field.name for field in pb.RetentionPolicy.DESCRIPTOR.fields)
 _CAPS = ("usd_per_day", "tokens_per_day")
 
@@ -31,10 +30,10 @@ def _set(stub: SidecarServiceStub, options: argparse.Namespace) -> int:
     given = {name: value for name in (*_PERIODS, *_CAPS) if (value := getattr(options, name)) is not None}
     if not given:
         print("sidemirror: policy set: nothing to set; name a value, such as --trace-days 30", file=sys.stderr)
-        return _EXIT_USAGE
+        return exit_codes.USAGE
     if options.purpose and not any(name in given for name in _CAPS):
         print("sidemirror: policy set: --purpose is about --usd-per-day or --tokens-per-day", file=sys.stderr)
-        return _EXIT_USAGE
+        return exit_codes.USAGE
 
     def make(policy: pb.Policy) -> None:
         for name in _PERIODS:

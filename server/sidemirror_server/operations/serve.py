@@ -10,6 +10,7 @@ from contextlib import AbstractContextManager, nullcontext
 
 from sidemirror_server.assembly import assemble
 from sidemirror_server.entrance import check_listeners
+from sidemirror_server.operations import exit_codes
 from sidemirror_server.operations.logs import log_to_stderr
 from sidemirror_server.operations.loop import run
 from sidemirror_server.rpc.listening.addresses import CannotListen
@@ -25,7 +26,6 @@ from sidemirror_server.settings import (
 )
 from sidemirror_server.vocabulary.errors import SidemirrorError, StoreRefused
 
-EXIT_FAILED = 1
 # Kind of store → the setting that names it; data_dir names the embedded store.
 _NAMED_BY = {"postgres": "database_url", "redis": "redis_url"}
 
@@ -47,13 +47,12 @@ def serve(flags: Mapping[str, str]) -> int:
     except StoreRefused as refusal:
         setting = _NAMED_BY.get(str(refusal.facts.get("store")))
         if setting is None:
-            print(f"sidemirror: data_dir ({PREFIX}DATA_DIR): {refusal}", file=sys.stderr)
-            return EXIT_FAILED
+            raise BadSettings(f"data_dir ({PREFIX}DATA_DIR): {refusal}") from refusal
         reason = refusal.facts["reason"]
         raise BadSettings(f"{setting} ({PREFIX}{setting.upper()}): the store cannot be used: {reason}") from refusal
     except (CannotListen, SidemirrorError) as error:
         print(f"sidemirror: {error}", file=sys.stderr)
-        return EXIT_FAILED
+        return exit_codes.FAILED
     return 0
 
 

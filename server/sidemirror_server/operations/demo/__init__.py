@@ -11,6 +11,7 @@ from pathlib import Path
 
 from sidemirror.v1 import common_pb2, thinking_pb2_grpc
 from sidemirror_server.models.language_model import LanguageModel
+from sidemirror_server.operations import exit_codes
 from sidemirror_server.operations.demo.attempt import Attempt, Onlooker, alone, attempt
 from sidemirror_server.operations.demo.books import QUESTION, right_answer, write_books
 from sidemirror_server.operations.demo.goal import report_goal
@@ -22,8 +23,6 @@ from sidemirror_server.operations.loop import run
 from sidemirror_server.operations.own_sidecar import own_sidecar
 from sidemirror_server.operations.target import dial
 from sidemirror_server.operations.turn_stream import TurnStream
-
-EXIT_NO_ANSWER = 1
 
 
 def demo(*, without_sidecar: bool = False) -> int:
@@ -55,7 +54,7 @@ async def _show(*, without_sidecar: bool) -> int:
         screen.title("What became of the lessons: does memory help?")
         screen.told(second.known)
     answers = [attempt.answer for attempt in attempts.values()]
-    return 0 if answers[-1] == right_answer() else EXIT_NO_ANSWER
+    return 0 if answers[-1] == right_answer() else exit_codes.FAILED
 
 
 async def alone_attempt(onlooker: Onlooker) -> Attempt:
