@@ -17,6 +17,7 @@ import pytest
 from sidemirror_server.storage.sqlite import backup as backups
 from sidemirror_server.storage.sqlite import restore as restores
 from sidemirror_server.storage.sqlite.backup import back_up
+from sidemirror_server.storage.sqlite.checksum import CHECKSUM_BYTES
 from sidemirror_server.storage.sqlite.database import FILE_NAME, SqliteDatabase
 from sidemirror_server.storage.sqlite.examine import examine
 from sidemirror_server.storage.sqlite.folder import BackupMark
@@ -87,7 +88,7 @@ async def test_a_copy_of_one_moment(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert 50 <= len(found) < written
     assert found == {f"job {number}" for number in range(len(found))}
     assert (made.until_us, made.holds.rows, made.holds.schema) == (NOW_US, len(found), (KNOWN, KNOWN))
-    assert made.holds.size_bytes == made.file.stat().st_size
+    assert made.holds.size_bytes == made.file.stat().st_size - CHECKSUM_BYTES
     assert stat.S_IMODE(made.file.stat().st_mode) == 0o600
     assert names(tmp_path) == {"data", "copy"}
 

@@ -183,8 +183,12 @@ def _embedded(settings: Settings, clock: Clock, found: list[AddressAnswer]) -> I
 
 
 def _store_advice(problem: str) -> str:
+    if "(permissions)" in problem:
+        return "run this as the sidecar's user, or chown and chmod 0600 the files"
     if "cannot be read and written" in problem:
         return "give that user the folder, or choose another data_dir"
+    if "is missing, and process" in problem:
+        return "put the file back, or restore a backup; then restart that process"
     if "is bound to no tenant" in problem:
         return "as the owner: `sidemirror migrate --grant-to ROLE --tenant TENANT` (docs/postgres-tenants.md)"
     if "newer than this server" in problem:

@@ -6,13 +6,13 @@ FAILED = 1
 USAGE = 2
 # Data that was read is wrong: lines of a file, a backup, a store.
 DATA = 65
-# A file to read cannot be opened.
+# A file to read is missing, or may not be used.
 NO_INPUT = 66
 # The sidecar or its store does not answer.
 UNAVAILABLE = 69
 # A file to write cannot be made.
 CANNOT_CREATE = 73
-# What the command makes or says cannot be written.
+# What the command says cannot be written.
 OUTPUT = 74
 # A setting cannot be used.
 CONFIGURATION = 78

@@ -64,10 +64,21 @@ def examine(folder: Path) -> Examined:
     if not found.exists or not os.access(folder, os.R_OK | os.X_OK):
         return found
     found = msgspec.structs.replace(found, open_to_others=open_to_others(folder / FILE_NAME))
-    parts = (folder / f"{FILE_NAME}{suffix}" for suffix in ("", "-wal", "-shm"))
+    parts = [folder / f"{FILE_NAME}{suffix}" for suffix in ("", "-wal", "-shm")]
     size_bytes = sum(path.stat().st_size for path in parts if path.is_file())
     found = msgspec.structs.replace(found, size_bytes=size_bytes, held_by=_holder(folder / "lock"))
-    return _with_content(found) if (folder / FILE_NAME).exists() else found
+    if not (folder / FILE_NAME).exists():
+        return _without_store(found) if found.held_by else found
+    closed = [path.name for path in parts if path.exists() and not os.access(path, os.R_OK | os.W_OK)]
+    if closed:
+        problem = f"{' and '.join(closed)} cannot be read and written by user {os.geteuid()} (permissions)"
+        return msgspec.structs.replace(found, problems=(*found.problems, problem))
+    return _with_content(found)
+
+
+def _without_store(found: Examined) -> Examined:
+    problem = f"{FILE_NAME} is missing, and process {found.held_by} serves the folder"
+    return msgspec.structs.replace(found, problems=(*found.problems, problem))
 
 
 def _holder(lock: Path) -> str:
