@@ -47,7 +47,7 @@ from sidemirror_server.storage.postgres.work import PostgresWork
 from sidemirror_server.trace.log import Batch, Entry
 from sidemirror_server.vocabulary.errors import WrongState
 from sidemirror_server.vocabulary.ids import JobId
-from sidemirror_server.vocabulary.scope import Scope, Serves
+from sidemirror_server.vocabulary.scope import SERVES_ALL, Scope, Serves
 from sidemirror_server.work.queue import Job, NewJob, lease_until_us
 from tests.conformance import critiques as critiques_suite
 from tests.conformance import journal as journal_suite
@@ -299,8 +299,9 @@ class LooksFirst(PostgresLedger):
     """Looks at the caps in one transaction and takes in another."""
 
     async def reserve(
-        self, scope: Scope, purpose: str, most: Amount, caps: Mapping[Level, Cap], lease_s: float, now_us: int
-    ) -> Reservation | Refusal:
+        self, scope: Scope, purpose: str, most: Amount, caps: Mapping[Level, Cap], lease_s: float, now_us: int,
+        serves: Serves = SERVES_ALL,
+    ) -> Reservation | Refusal:  # fmt: skip
         wanted = Reservation("", scope, purpose, now_us // ledger_suite.DAY_US, most)
         exceeded = refusal(await self.used(scope, purpose, wanted.day), wanted, caps)
         return exceeded or await super().reserve(scope, purpose, most, {}, lease_s, now_us)
@@ -362,12 +363,23 @@ class HidesTheFirstOfAPage(PostgresTurnLog):
 
 class TakesAndRefuses(PostgresLedger):
     async def reserve(
-        self, scope: Scope, purpose: str, most: Amount, caps: Mapping[Level, Cap], lease_s: float, now_us: int
-    ) -> Reservation | Refusal:
+        self, scope: Scope, purpose: str, most: Amount, caps: Mapping[Level, Cap], lease_s: float, now_us: int,
+        serves: Serves = SERVES_ALL,
+    ) -> Reservation | Refusal:  # fmt: skip
         given = await super().reserve(scope, purpose, most, caps, lease_s, now_us)
         if isinstance(given, Refusal):
             await super().reserve(scope, purpose, most, {}, lease_s, now_us)
         return given
+
+
+class ChecksEverything(PostgresLedger):
+    """Looks at no list of scopes in a check."""
+
+    async def reserve(
+        self, scope: Scope, purpose: str, most: Amount, caps: Mapping[Level, Cap], lease_s: float, now_us: int,
+        serves: Serves = SERVES_ALL,
+    ) -> Reservation | Refusal:  # fmt: skip
+        return await super().reserve(scope, purpose, most, caps, lease_s, now_us)
 
 
 class PutDuplicates(PostgresWork):
@@ -483,6 +495,7 @@ BROKEN_VERBS: list[tuple[str, type[Any]]] = [
     ("WQ17", of_one_project(PostgresWork)),
     ("WQ22", NeverArrives),
     ("LE2", LooksFirst),
+    ("LE13", ChecksEverything),
     ("LE3", TakesAndRefuses),
     ("LE4", of_one_project(PostgresLedger)),
     ("CR8", of_one_project(PostgresCritiques)),

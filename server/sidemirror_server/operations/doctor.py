@@ -97,8 +97,9 @@ def _unknown(name: str) -> Finding:
     return Finding("settings", ok=False, found=f"{name} is no setting of this server and does nothing", advice=advice)
 
 
-def _idle(name: str, needed: str) -> Finding:
-    return Finding("settings", ok=False, found=f"{name} does nothing without {needed}", advice="set that, or remove it")
+def _idle(name: str, why: str) -> Finding:
+    advice = "set that, or remove it" if why.startswith("without") else "set a policy, and remove it"
+    return Finding("settings", ok=False, found=f"{name} does nothing {why}", advice=advice)
 
 
 def _places(settings: Settings, clock: Clock) -> Iterable[Finding]:

@@ -37,8 +37,8 @@ def serve(flags: Mapping[str, str]) -> int:
     for name in unknown_names():
         meant = f"; did you mean {close}?" if (close := nearest(name)) else ""
         print(f"sidemirror: {name} is no setting of this server{meant}", file=sys.stderr)
-    for name, needed in without_effect(settings, flags):
-        print(f"sidemirror: {name} does nothing without {needed}", file=sys.stderr)
+    for name, why in without_effect(settings, flags):
+        print(f"sidemirror: {name} does nothing {why}", file=sys.stderr)
     # Called before metrics are served, because it also checks the address of the metrics.
     check_listeners(settings)
     try:

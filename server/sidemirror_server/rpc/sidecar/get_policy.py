@@ -10,7 +10,7 @@ from sidemirror_server.rpc.sidecar.policies import check_admin, may_see_tenant, 
 async def get_policy(policies: PoliciesInForce, request: pb.GetPolicyRequest, call: Call) -> pb.GetPolicyResponse:
     check_admin(call)
     found = await policies.stored(call.scope)
-    retention = found.retention(policies.proposed.retention_of(call.scope))
+    retention = found.retention(policies.proposed)
     return pb.GetPolicyResponse(
         tenant_id=call.scope.tenant_id,
         project_id=call.scope.project_id,
