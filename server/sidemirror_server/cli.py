@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from sidemirror_server.operations import exit_codes
 from sidemirror_server.operations.parsers import records, serving, stores, tenants
-from sidemirror_server.operations.parsers.arguments import check_scope
+from sidemirror_server.operations.parsers.arguments import check_scope, tell_unknown_variables
 from sidemirror_server.settings import PREFIX, SECRETS, BadSettings, nearest, quieten_grpc
 
 
@@ -26,6 +26,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.error(_unknown(unknown, has_settings=options.has_settings))
     check_scope(parser, options)
     quieten_grpc()
+    if options.tells_unknown:
+        tell_unknown_variables()
     try:
         return int(options.run(options))
     except BadSettings as error:
@@ -62,7 +64,7 @@ def command_line() -> argparse.ArgumentParser:
         prog="sidemirror", description="A sidecar that gives an agent a second look at its own work."
     )
     parser.add_argument("--version", action=_Version, nargs=0, help="print the version and exit")
-    parser.set_defaults(has_settings=False)
+    parser.set_defaults(has_settings=False, tells_unknown=True)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     for add in (
         *(serving.add_serve, serving.add_health, tenants.add_usage, serving.add_watch),

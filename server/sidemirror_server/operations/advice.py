@@ -13,7 +13,7 @@ from sidemirror.v1.goal_reflection_pb2_grpc import GoalReflectionServiceStub
 from sidemirror.v1.reflective_memory_pb2_grpc import ReflectiveMemoryServiceStub
 from sidemirror.v1.sidecar_pb2_grpc import SidecarServiceStub
 from sidemirror_server.operations import exit_codes
-from sidemirror_server.operations.policies import TIMEOUT_S, change, names_tenant, policies, stored_of, whose
+from sidemirror_server.operations.policies import TIMEOUT_S, change, is_hidden, names_tenant, policies, stored_of, whose
 from sidemirror_server.operations.shown import name_of, print_json
 from sidemirror_server.operations.target import asked, scope_of
 
@@ -34,8 +34,9 @@ def advice(options: argparse.Namespace) -> int:
 
 
 def _show(channel: grpc.Channel, options: argparse.Namespace) -> int:
-    _print(policies(SidecarServiceStub(channel), options), options)
-    return 0
+    found = policies(SidecarServiceStub(channel), options)
+    _print(found, options)
+    return exit_codes.FAILED if is_hidden(found, options) else 0
 
 
 def _off(channel: grpc.Channel, options: argparse.Namespace) -> int:
@@ -118,6 +119,8 @@ def _print(found: pb.GetPolicyResponse, options: argparse.Namespace) -> None:
             print(f"{name}: {'off' if is_off else 'on'}")
     for lesson_id in given.silenced_ids:
         print(f"lesson {lesson_id}: off")
+    if found.tenant_hidden and names_tenant(options):
+        return
     own = stored_of(found, options).policy.advice
     turned = [name_of(pb.AdviceKind, kind) for kind in own.off] + list(own.silenced_ids)
     print(f"The policy of {whose(found, options)} turns off: {', '.join(turned) or 'nothing'}")

@@ -178,6 +178,9 @@ def _embedded(settings: Settings, clock: Clock, found: list[AddressAnswer]) -> I
     for path, mode in store.open_to_others:
         told = f"other users may look into {path} (mode {mode})"
         yield Finding("store", ok=True, found=told, advice="chmod 0700" if path == store.folder else "chmod 0600")
+    for path, mode in store.replaceable_in:
+        told = f"other users may put another folder in the place of {store.folder}: {path} has mode {mode}"
+        yield Finding("store", ok=True, found=told, advice="chmod o-w that folder, or choose another data_dir")
     yield from found
     yield _holder(store.held_by, [answer.served for answer in found])
     yield _clock(store.newest_us, clock.now_us())

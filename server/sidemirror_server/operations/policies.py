@@ -1,6 +1,7 @@
 """Reads and changes the stored policies of a running sidecar. Used by `policy.py` and `advice.py`."""
 
 import argparse
+import sys
 from collections.abc import Callable
 
 import grpc
@@ -50,6 +51,16 @@ def stored_of(found: pb.GetPolicyResponse, options: argparse.Namespace) -> pb.St
 def names_tenant(options: argparse.Namespace) -> bool:
     """Whether the command names a tenant with all its projects."""
     return options.scope is not None and options.scope.project_id is None
+
+
+def is_hidden(found: pb.GetPolicyResponse, options: argparse.Namespace) -> bool:
+    """Whether the command names a tenant whose policy its token may not see; prints so."""
+    hidden = names_tenant(options) and found.tenant_hidden
+    if hidden:
+        why = "this token may not see its policy, which takes a grant for all projects of the tenant"
+        told = f"what is in force in {found.tenant_id}/{found.project_id} is shown"
+        print(f"sidemirror: {whose(found, options)}: {why}; {told}", file=sys.stderr)
+    return hidden
 
 
 def whose(found: pb.GetPolicyResponse, options: argparse.Namespace) -> str:

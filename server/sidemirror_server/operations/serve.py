@@ -20,8 +20,6 @@ from sidemirror_server.settings import (
     Settings,
     is_measured,
     load,
-    nearest,
-    unknown_names,
     without_effect,
 )
 from sidemirror_server.vocabulary.errors import SidemirrorError, StoreRefused
@@ -34,9 +32,6 @@ def serve(flags: Mapping[str, str]) -> int:
     """Serves until SIGTERM or SIGINT; a second one ends at once. Returns the exit code. Raises BadSettings."""
     settings = load(flags)
     log_to_stderr(settings.log_level)
-    for name in unknown_names():
-        meant = f"; did you mean {close}?" if (close := nearest(name)) else ""
-        print(f"sidemirror: {name} is no setting of this server{meant}", file=sys.stderr)
     for name, why in without_effect(settings, flags):
         print(f"sidemirror: {name} does nothing {why}", file=sys.stderr)
     # Called before metrics are served, because it also checks the address of the metrics.

@@ -1,9 +1,10 @@
 """The arguments that several commands have, and the kinds of values that they take."""
 
 import argparse
+import sys
 from collections.abc import Iterable
 
-from sidemirror_server.settings import PREFIX, SECRETS, Settings, names, sources
+from sidemirror_server.settings import PREFIX, SECRETS, Settings, names, nearest, sources, unknown_names
 from sidemirror_server.vocabulary.scope import Served, serves_listed
 
 
@@ -25,6 +26,13 @@ def flags_of(options: argparse.Namespace) -> dict[str, str]:
     """The settings that were given as flags, by name."""
     given = {name: getattr(options, f"setting_{name}", None) for name in names() if name not in SECRETS}
     return {name: value for name, value in given.items() if value is not None}
+
+
+def tell_unknown_variables() -> None:
+    """Prints the variables with our prefix that are no settings."""
+    for name in unknown_names():
+        meant = f"; did you mean {close}?" if (close := nearest(name)) else ""
+        print(f"sidemirror: {name} is no setting of this server{meant}", file=sys.stderr)
 
 
 def add_target(parser: argparse.ArgumentParser) -> None:

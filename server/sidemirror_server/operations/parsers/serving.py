@@ -10,6 +10,7 @@ from sidemirror_server.operations.parsers.arguments import (
     add_target,
     flags_of,
     million,
+    tell_unknown_variables,
 )
 
 
@@ -47,14 +48,16 @@ def add_doctor(commands: Commands) -> None:
     more.add_argument("--ask-models", action="store_true", help="ask the models one question; it may cost something")
     more.add_argument("--egress", action="store_true", help="instead: where texts can go, and which")
     add_json([doctor])
-    doctor.set_defaults(run=_doctor)
+    # It tells unknown variables as findings.
+    doctor.set_defaults(run=_doctor, tells_unknown=False)
 
 
 def add_demo(commands: Commands) -> None:
     """Adds `demo`."""
     demo = commands.add_parser("demo", help="watch a small agent at work with a sidecar beside it")
     demo.add_argument("--without-sidecar", action="store_true", help="show only what the agent does alone")
-    demo.set_defaults(run=_demo)
+    # It reads no settings.
+    demo.set_defaults(run=_demo, tells_unknown=False)
 
 
 def add_replay(commands: Commands) -> None:
@@ -91,6 +94,7 @@ def _doctor(options: argparse.Namespace) -> int:
     if options.egress:
         from sidemirror_server.operations.egress_report import egress
 
+        tell_unknown_variables()
         return egress(flags_of(options), as_json=options.json)
     from sidemirror_server.operations.doctor import doctor
 
