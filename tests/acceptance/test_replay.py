@@ -69,7 +69,7 @@ def test_bad_lines_are_told_and_the_others_played(episodes: Path) -> None:
 
     told = run("replay", str(episodes))
 
-    assert told.returncode == 1
+    assert told.returncode == 65
     assert [line.partition(": ")[2].partition(":")[0] for line in told.stderr.splitlines()] == [
         "episodes.jsonl, line 1",
         "episodes.jsonl, line 3",

@@ -111,4 +111,4 @@ async def test_doctor_says_so(tmp_path: Path) -> None:
         await until(lambda: bool(told(process, "store_files_lost")), NOTICED_S)
         found = examine({"address": process.address, "data_dir": str(tmp_path / "data")}, SetClock(2 * 10**15), {})
     wrong = [finding.found for finding in found.findings if not finding.ok]
-    assert f"sidemirror.db is missing, and process {process.pid} serves the folder" in wrong
+    assert f"sidemirror.db is missing, and process {process.pid} has the folder" in wrong

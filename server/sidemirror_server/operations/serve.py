@@ -22,7 +22,7 @@ from sidemirror_server.settings import (
     load,
     without_effect,
 )
-from sidemirror_server.vocabulary.errors import SidemirrorError, StoreRefused
+from sidemirror_server.vocabulary.errors import SidemirrorError, StoreInUse, StoreRefused
 
 # Kind of store → the setting that names it; data_dir names the embedded store.
 _NAMED_BY = {"postgres": "database_url", "redis": "redis_url"}
@@ -39,6 +39,9 @@ def serve(flags: Mapping[str, str]) -> int:
     try:
         with _traced(settings), _measured(settings):
             run(_serve(settings))
+    except StoreInUse as other:
+        print(f"sidemirror: data_dir ({PREFIX}DATA_DIR): {other}", file=sys.stderr)
+        return exit_codes.FAILED
     except StoreRefused as refusal:
         setting = _NAMED_BY.get(str(refusal.facts.get("store")))
         if setting is None:

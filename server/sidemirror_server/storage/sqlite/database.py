@@ -158,7 +158,7 @@ class SqliteDatabase:
         if size_bytes > SCRUB_LIMIT_BYTES:
             _log.warning("sqlite_not_scrubbed", extra={"bytes": size_bytes, "limit_bytes": SCRUB_LIMIT_BYTES})
             return
-        connection = _connect(self._path, patience_s=_SCRUB_PATIENCE_S)
+        connection = _connect_in_place(self._place, self._path, patience_s=_SCRUB_PATIENCE_S)
         try:
             # The copy that VACUUM makes must not fill the memory.
             connection.execute("PRAGMA temp_store = FILE")

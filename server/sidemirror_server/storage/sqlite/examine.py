@@ -84,7 +84,7 @@ def examine(folder: Path) -> Examined:
 
 
 def _without_store(found: Examined) -> Examined:
-    problem = f"{FILE_NAME} is missing, and process {found.held_by} serves the folder"
+    problem = f"{FILE_NAME} is missing, and process {found.held_by} has the folder"
     return msgspec.structs.replace(found, problems=(*found.problems, problem))
 
 

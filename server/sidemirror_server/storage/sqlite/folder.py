@@ -9,7 +9,7 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
-from sidemirror_server.vocabulary.errors import StoreRefused
+from sidemirror_server.vocabulary.errors import StoreInUse, StoreRefused
 
 _log = logging.getLogger(__name__)
 
@@ -27,7 +27,7 @@ class FolderLock:
     """Locks the data folder for this process until `release`, or until the process ends in any way."""
 
     def __init__(self, folder: Path) -> None:
-        """Creates the folder (0700) if it is missing. Raises StoreRefused if it cannot be used or locked."""
+        """Creates the folder (0700) if it is missing. Raises StoreRefused if it cannot be used, StoreInUse."""
         try:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             self._file = os.open(folder / "lock", os.O_RDWR | os.O_CREAT, 0o600)
@@ -38,7 +38,7 @@ class FolderLock:
         except OSError as exc:
             holder = os.pread(self._file, 20, 0).decode("ascii", "replace").strip() or "unknown"
             os.close(self._file)
-            raise StoreRefused(folder=str(folder), reason=f"in use by process {holder}") from exc
+            raise StoreInUse(folder=str(folder), reason=f"in use by process {holder}") from exc
         os.ftruncate(self._file, 0)
         os.pwrite(self._file, b"%d\n" % os.getpid(), 0)
 
