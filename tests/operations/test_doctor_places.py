@@ -131,8 +131,8 @@ async def test_a_store_that_may_not_be_read(tmp_path: Path) -> None:
         pass
     (tmp_path / "data" / "sidemirror.db").chmod(0)
     command = [*AS_USUAL, str(product.COMMAND), "doctor", "--address", "127.0.0.1:0", "--json"]
-    ran = subprocess.run(
-        [*command, "--data-dir", str(tmp_path / "data")], check=False, capture_output=True, text=True, timeout=60
+    ran = await asyncio.to_thread(
+        subprocess.run, [*command, "--data-dir", str(tmp_path / "data")], check=False, capture_output=True, text=True
     )
     assert ran.returncode == 1
     (finding,) = [one for one in json.loads(ran.stdout)["findings"] if not one["ok"]]
