@@ -58,7 +58,7 @@ async def play(
     played: list[Played] = []
     started_s = asyncio.get_running_loop().time()
     sidecar = contextlib.nullcontext(address) if address else own_sidecar()
-    async with sidecar as target, dial(target) as channel:
+    async with sidecar as target, dial(target, is_own=not address) as channel:
         stub = thinking_pb2_grpc.ThinkingServiceStub(channel)
         with _progress(len(episodes), quiet=quiet) as advance:
 

@@ -162,9 +162,12 @@ def _read(path: str, name: str) -> bytes:
 
 
 @contextlib.asynccontextmanager
-async def dial(address: str) -> AsyncIterator[grpc.aio.Channel]:
-    """A channel to `address`: host:port or unix:/path. Raises Unreachable if no sidecar answers there."""
-    async with _aio_channel(address) as channel:
+async def dial(address: str, *, is_own: bool = False) -> AsyncIterator[grpc.aio.Channel]:
+    """A channel to `address`: host:port or unix:/path. `is_own`: the sidecar is this command's own, and the token and
+    the certificates that the environment names are not for it. Raises Unreachable if no sidecar answers there,
+    BadSettings."""
+    own = grpc.aio.insecure_channel(address, options=CHANNEL_OPTIONS) if is_own else None
+    async with own or _aio_channel(address) as channel:
         try:
             async with asyncio.timeout(_CONNECT_S):
                 await channel.channel_ready()

@@ -54,7 +54,7 @@ def _show_spending(info: pb.GetServerInfoResponse) -> None:
     from rich.table import Table
 
     console = Console(highlight=False)
-    spent = Table("day", "purpose", title="Spent (UTC days)", title_justify="left")
+    spent = Table("day", "purpose", title="Spent in the last 7 days (UTC)", title_justify="left")
     for heading in ("calls", "tokens", "USD", "reserved USD", "orphaned USD"):
         spent.add_column(heading, justify="right")
     for spend in info.spend:

@@ -72,7 +72,7 @@ async def sidecar_attempt(
     failed attempt, which is reported and reflected on first."""
     with tempfile.TemporaryDirectory(prefix="sidemirror-demo-") as folder:
         service = Service()
-        async with service.running(), own_sidecar(model) as address, dial(address) as channel:
+        async with service.running(), own_sidecar(model) as address, dial(address, is_own=True) as channel:
             block = common_pb2.ContextBlock()
             if after is not None:
                 onlooker.learned(await report_goal(channel, after.results))
