@@ -3,6 +3,7 @@
 import asyncio
 import gc
 import importlib.metadata
+import resource
 import signal
 import sys
 from collections.abc import Mapping
@@ -34,6 +35,7 @@ def serve(flags: Mapping[str, str]) -> int:
     log_to_stderr(settings.log_level)
     for name, why in without_effect(settings, flags):
         print(f"sidemirror: {name} does nothing {why}", file=sys.stderr)
+    _allow_descriptors()
     # Called before metrics are served, because it also checks the address of the metrics.
     check_listeners(settings)
     try:
@@ -52,6 +54,14 @@ def serve(flags: Mapping[str, str]) -> int:
         print(f"sidemirror: {error}", file=sys.stderr)
         return exit_codes.FAILED
     return 0
+
+
+def _allow_descriptors() -> None:
+    """Raises the limit of open files to the most that this process is allowed: each connection needs one, and systems
+    often begin with 1,024."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft != hard:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
 def _traced(settings: Settings) -> AbstractContextManager[None]:
