@@ -149,7 +149,6 @@ def test_egress_of_an_address_that_is_none(url: str, field: str, capsys: pytest.
     ("command", "code"),
     [
         ("serve", exit_codes.CONFIGURATION),
-        ("doctor", exit_codes.FAILED),
         ("backup", exit_codes.FAILED),
         ("restore", exit_codes.FAILED),
     ],
@@ -157,14 +156,14 @@ def test_egress_of_an_address_that_is_none(url: str, field: str, capsys: pytest.
 def test_a_data_folder_that_may_not_be_looked_into(command: str, code: int, tmp_path: Path) -> None:
     """Seen to fail with a traceback of `backup`."""
     (tmp_path / "data").mkdir(mode=0)
-    given = made({**ALONE, **WITHOUT_SETTINGS}[command], tmp_path)
+    given = made(ALONE[command], tmp_path)
     arguments = [*AS_USUAL, str(product.COMMAND), *given, "--data-dir", str(tmp_path / "data")]
     address = {"SIDEMIRROR_ADDRESS": f"unix:{tmp_path}/s"}
     ran = subprocess.run(
         arguments, check=False, capture_output=True, text=True, timeout=60, env={**os.environ, **address}
     )
     assert (ran.returncode, "Traceback" in ran.stderr) == (code, False), ran.stderr
-    assert "Permission denied" in ran.stderr or "cannot be read and written by user" in ran.stdout
+    assert "Permission denied" in ran.stderr
 
 
 def test_the_list_of_the_reference() -> None:

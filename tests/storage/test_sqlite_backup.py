@@ -255,12 +255,14 @@ async def test_not_while_somebody_uses_the_folder(backup: Path, tmp_path: Path) 
 
 
 def spoil(how: str, backup: Path) -> None:
-    if how == "damaged":
+    if how.endswith("without a checksum"):
+        os.truncate(backup, backup.stat().st_size - CHECKSUM_BYTES)
+    if how.startswith("damaged"):
         damage(backup)
-    elif how == "cut short":
+    elif how.startswith("cut short"):
         os.truncate(backup, backup.stat().st_size // 2)
     elif how == "no store":
-        backup.write_bytes(b"x" * 10_000)
+        backup.write_bytes(b"x" * 10_240)
     elif how == "another program's":
         backup.unlink()
         with contextlib.closing(sqlite3.connect(backup)) as connection:
@@ -281,8 +283,10 @@ def spoil(how: str, backup: Path) -> None:
 @pytest.mark.parametrize(
     ("how", "told"),
     [
-        ("damaged", "it is damaged|it is no whole store"),
-        ("cut short", "it is damaged|it is no whole store"),
+        ("damaged", "its bytes and its checksum differ"),
+        ("cut short", "its bytes and its checksum differ"),
+        ("damaged, without a checksum", "it is damaged|it is no whole store"),
+        ("cut short, without a checksum", "it is damaged|it is no whole store"),
         ("no store", "it is no whole store of a sidecar: file is not a database"),
         ("another program's", "it is no whole store of a sidecar: no such table: schema_migrations"),
         ("newer", f"backup.*migration 999999999999_later is newer than this server, which knows {KNOWN}"),

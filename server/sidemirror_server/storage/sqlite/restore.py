@@ -25,6 +25,8 @@ from sidemirror_server.vocabulary.errors import StoreRefused
 STAGE = "restoring"
 # What SQLite keeps beside a database file: the WAL, which is a part of it, and an index of the WAL, which is not.
 _WAL, _INDEX = "-wal", "-shm"
+# How long another program may hold up the store that is there. Chosen here: somebody's look takes less, or is told.
+_PATIENCE_S = 1.0
 
 
 class Restored(msgspec.Struct, frozen=True):
@@ -137,7 +139,7 @@ def _keep_beside(folder: Path, now_us: int) -> Path:
     store, wal, index = _parts(folder)
     busy = 0
     with contextlib.suppress(sqlite3.Error):  # a damaged store is kept with its WAL
-        connection = sqlite3.connect(f"{store.as_uri()}?mode=rw", uri=True)
+        connection = sqlite3.connect(f"{store.as_uri()}?mode=rw", uri=True, timeout=_PATIENCE_S)
         with contextlib.closing(connection):
             busy, _, _ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
     if busy:
