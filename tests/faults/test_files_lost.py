@@ -41,7 +41,12 @@ async def report(stub: Stub, event_id: str) -> None:
     await stub.ReportEvents(pb.ReportEventsRequest(turn_id="t", events=[event]), timeout=60)
 
 
-@pytest.mark.parametrize("change", [removed, all_removed, replaced, wal_removed])
+SLOW = pytest.mark.slow("it takes a second until it is noticed, and one until the server has ended")
+
+
+@pytest.mark.parametrize(
+    "change", [removed, *(pytest.param(change, marks=SLOW) for change in (all_removed, replaced, wal_removed))]
+)
 async def test_it_is_noticed(change: Callable[[Path], None], tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     """Also while nothing is written. Seen to fail when `look` finds nothing: health said SERVING, and events that were
     gone with the process were acknowledged."""
