@@ -57,7 +57,9 @@ def _erase(stub: pb_grpc.SidecarServiceStub, options: argparse.Namespace) -> int
         if error.code() not in (grpc.StatusCode.DEADLINE_EXCEEDED, grpc.StatusCode.UNAVAILABLE):
             raise
         print(f"sidemirror: to wait for an erasure that has begun, add --request-id {request_id}", file=sys.stderr)
-        raise
+        if error.code() is grpc.StatusCode.UNAVAILABLE:
+            raise
+        return exit_codes.UNAVAILABLE
     counts = dict(sorted(made.counts.items()))
     if options.json:
         print(json.dumps({"counts": counts, "erase_time": made.erase_time.ToJsonString()}, indent=2))
