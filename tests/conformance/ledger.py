@@ -252,4 +252,4 @@ async def le13_a_list_of_scopes_counts_its_own(open_ledger: OpenLedger) -> None:
     for limit, kind in ((3_999, Refusal), (4_000, Reservation)):
         caps = {Level.TOTAL: Cap(tokens=limit)}
         assert isinstance(await ledger.reserve(OTHER, "reflect", TEN_CENTS, caps, 30.0, T0, REST), kind)
-    assert (await ledger.used(OTHER, "reflect", DAY))[Level.TOTAL].tokens == 6_000
+    assert (await ledger.used(OTHER, "reflect", DAY))[Level.PROJECT].tokens == 2_000

@@ -41,11 +41,10 @@ def memory(options: argparse.Namespace) -> int:
         return asked(
             options.address, lambda channel: verbs[options.verb](ReflectiveMemoryServiceStub(channel), options)
         )
-    except BrokenPipeError:
-        raise  # the output is closed: `output.py` handles it
     except OSError as error:
-        named = f"{error.filename}: " if error.filename else ""
-        print(f"sidemirror: {named}{error.strerror}", file=sys.stderr)
+        if getattr(options, "file", "-") == "-":
+            raise  # of the command's own output, which `output.py` handles
+        print(f"sidemirror: {options.file}: {error.strerror}", file=sys.stderr)
         return exit_codes.NO_INPUT if options.verb == "import" else exit_codes.CANNOT_CREATE
 
 
