@@ -133,8 +133,8 @@ def test_not_while_another_program_reads_the_store(backup: Path, folder: Path) -
 
 
 def test_a_killed_restore_leaves_the_old_store_or_the_new_one(backup: Path, folder: Path, tmp_path: Path) -> None:
-    """Killed before each of its steps. Seen to fail when the new store takes its name before the old WAL is gone: it
-    was read with the WAL."""
+    """Killed before each of its steps. Seen to fail when the old WAL is taken away before what it has is in the old
+    store."""
     (tmp_path / "killed").mkdir()
     done = subprocess.run(
         [sys.executable, "-c", KILLED, folder, backup, tmp_path / "killed"],
