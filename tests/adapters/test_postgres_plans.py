@@ -157,9 +157,8 @@ VALUES: dict[ModuleType, dict[str, tuple[tuple[Any, ...], int]]] = {
         "move_turn_entries": ((*PLACE, "s000050", "s1", "k10"), 20),
         "move_turn_receipts": ((*PLACE, "s000050", "s1", "000500"), 1),
         "move_turn_critiques": ((*PLACE, "s000050", "s1", "000500"), 21),
+        "name_session": ((*PLACE, "s000050", "s1"), 2),
         "leave_session": ((*PLACE, "s000050"), 2),
-        "move_sources": ((*PLACE, "s000050", "s1"), 1),
-        "leave_sources": ((*PLACE, "s000050"), 1),
     },
     sessions: {
         "create": ((*PLACE, "new", 1, 1, b"x"), 0),

@@ -394,7 +394,8 @@ async def tl15_a_turn_moves_to_another_session(open_stores: OpenStores) -> None:
         assert [entry.key for entry in await everything(log, ONE, "own")] == []
         assert await sessions.get(ONE, SessionId("own")) is None
     made = await sessions.get(ONE, SessionId("s1"))
-    assert made is not None and (made.body, made.turn_count) == (b"{}", 2)
+    assert made is not None
+    assert (made.body, made.turn_count) == (b"{}", 2)
     # A session with another turn stays, and a missing one is made.
     went = batch(head("t2", 2, session="s9"), b'{"n":2}', session_body=b'{"level":"low"}')
     await log.append(ONE, (msgspec.structs.replace(went, session_was=SessionId("own2")),))

@@ -17,9 +17,7 @@ from tests.postgres.databases import Databases
 from tests.wire.calls import MEDIUM, Refusal, called, entries, failed, finished, refused, said, started
 from tests.wire.sidecar import PATIENCE_S, sidecar, thinking
 
-INVALID_NAME = Refusal(
-    grpc.StatusCode.INVALID_ARGUMENT, "INVALID_FIELD", ("events[0].session_named.session_id",)
-)
+INVALID_NAME = Refusal(grpc.StatusCode.INVALID_ARGUMENT, "INVALID_FIELD", ("events[0].session_named.session_id",))
 
 
 def named(session_id: str, event_id: str = "") -> pb.TurnEvent:
@@ -103,7 +101,7 @@ def test_what_was_learned_in_the_session_of_its_own_follows(settings: dict[str, 
     with sidecar(tmp_path, settings=settings) as server, grpc.insecure_channel(server.address) as channel:
         stub, memory = ThinkingServiceStub(channel), ReflectiveMemoryServiceStub(channel)
         own = stub.StartTurn(pb.StartTurnRequest(turn_id="t", config=MEDIUM)).plan.session_id
-        result = reflective_memory_pb2.ReflectionResult(reflection="The table is called orders.")
+        result = reflective_memory_pb2.ReflectionResult(reflection_text="The table is called orders.")
         memory.StoreReflection(
             reflective_memory_pb2.StoreReflectionRequest(result=result, session_id=own), timeout=PATIENCE_S
         )

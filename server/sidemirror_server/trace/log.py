@@ -171,7 +171,7 @@ class TurnLog(Log, Protocol):
     TL13 Scopes are isolated: the same turn_id in two scopes is two turns.
     TL14 `idle` leaves out turns of scopes that are not served; they do not count towards `limit`.
     TL15 A batch with `session_was` moves the turn to its head's session, with its entries, receipts and critiques. The
-         session that it leaves is removed if no turn is left in it; the other one then takes what names it.
+         session that it leaves is removed if no turn is left in it, and then counts as derived from the other one.
     `subject_ids` are noted, so that an erasure finds the turn (clause ER13). A new turn whose id was erased is refused
     (ER14).
     Raises StoreUnavailable when the store does not answer (the append may or may not have happened: append again),

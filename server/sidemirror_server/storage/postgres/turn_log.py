@@ -123,9 +123,8 @@ async def _move(transaction: Transaction, scope: Scope, move: SessionMove) -> No
     ends = (*ids_of(scope), session_was, session_id)
     for statement in ("move_turn", "move_turn_entries", "move_turn_receipts", "move_turn_critiques"):
         await transaction.change(_SQL[statement], *ends, turn_id)
-    if await transaction.fetch(_SQL["leave_session"], *ids_of(scope), session_was):
-        await transaction.change(_SQL["move_sources"], *ends)
-        await transaction.change(_SQL["leave_sources"], *ids_of(scope), session_was)
+    await transaction.change(_SQL["name_session"], *ends)
+    await transaction.change(_SQL["leave_session"], *ids_of(scope), session_was)
 
 
 async def _kept_bodies(

@@ -59,26 +59,22 @@ WHERE tenant_id = $1 AND project_id = $2 AND session_id = $3 AND session_id <> '
            OR NOT EXISTS (SELECT 1 FROM sidemirror.turns
                           WHERE turns.tenant_id = $1 AND turns.project_id = $2 AND turns.session_id = $3))
 
+-- name: name_session
+-- The session ($3) that has no turns left came of the other one ($4): an erasure of that finds what came of this.
+INSERT INTO sidemirror.sources (tenant_id, project_id, source, record)
+SELECT $1, $2, 'session:' || $4::text, 'session:' || session_id
+FROM sidemirror.sessions
+WHERE tenant_id = $1 AND project_id = $2 AND session_id = $3
+      AND NOT EXISTS (SELECT 1 FROM sidemirror.turns
+                      WHERE turns.tenant_id = $1 AND turns.project_id = $2 AND turns.session_id = $3)
+ON CONFLICT DO NOTHING
+
 -- name: leave_session
--- Removes a session ($3) that has no turns left. Returns a row if there was one.
+-- Removes a session ($3) that has no turns left.
 DELETE FROM sidemirror.sessions
 WHERE tenant_id = $1 AND project_id = $2 AND session_id = $3
       AND NOT EXISTS (SELECT 1 FROM sidemirror.turns
                       WHERE turns.tenant_id = $1 AND turns.project_id = $2 AND turns.session_id = $3)
-RETURNING 1
-
--- name: move_sources
--- What came of the removed session ($3) comes of the other one ($4).
-INSERT INTO sidemirror.sources (tenant_id, project_id, source, record, is_gone)
-SELECT tenant_id, project_id, 'session:' || $4, record, is_gone
-FROM sidemirror.sources
-WHERE tenant_id = $1 AND project_id = $2 AND source = 'session:' || $3
-ON CONFLICT DO NOTHING
-
--- name: leave_sources
--- The removed session ($3) is the source of nothing.
-DELETE FROM sidemirror.sources
-WHERE tenant_id = $1 AND project_id = $2 AND source = 'session:' || $3
 
 -- name: bodies
 -- The stored bodies at these keys and sequences, as (key, sequence, body).

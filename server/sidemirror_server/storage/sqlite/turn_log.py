@@ -159,9 +159,8 @@ def _move(connection: sqlite3.Connection, place: Mapping[str, Any], move: Sessio
     values = {**place, **move._asdict()}
     for statement in ("move_turn", "move_turn_entries", "move_turn_receipts", "move_turn_critiques"):
         connection.execute(_SQL[statement], values)
-    if connection.execute(_SQL["leave_session"], values).fetchall():
-        for statement in ("move_sources", "leave_sources"):
-            connection.execute(_SQL[statement], values)
+    for statement in ("name_session", "leave_session"):
+        connection.execute(_SQL[statement], values)
 
 
 def _kept_bodies(

@@ -84,26 +84,23 @@ WHERE tenant_id = :tenant_id AND project_id = :project_id AND session_id = :sess
                           WHERE turns.tenant_id = :tenant_id AND turns.project_id = :project_id
                                 AND turns.session_id = :session_was))
 
+-- name: name_session
+-- The session that has no turns left came of the other one: an erasure of that finds what came of this.
+INSERT OR IGNORE INTO sources (tenant_id, project_id, source, record)
+SELECT :tenant_id, :project_id, 'session:' || :session_id, 'session:' || session_id
+FROM sessions
+WHERE tenant_id = :tenant_id AND project_id = :project_id AND session_id = :session_was
+      AND NOT EXISTS (SELECT 1 FROM turns
+                      WHERE turns.tenant_id = :tenant_id AND turns.project_id = :project_id
+                            AND turns.session_id = :session_was)
+
 -- name: leave_session
--- Removes a session that has no turns left. Returns a row if there was one.
+-- Removes a session that has no turns left.
 DELETE FROM sessions
 WHERE tenant_id = :tenant_id AND project_id = :project_id AND session_id = :session_was
       AND NOT EXISTS (SELECT 1 FROM turns
                       WHERE turns.tenant_id = :tenant_id AND turns.project_id = :project_id
                             AND turns.session_id = :session_was)
-RETURNING 1
-
--- name: move_sources
--- What came of the removed session comes of the other one.
-INSERT OR IGNORE INTO sources (tenant_id, project_id, source, record, is_gone)
-SELECT tenant_id, project_id, 'session:' || :session_id, record, is_gone
-FROM sources
-WHERE tenant_id = :tenant_id AND project_id = :project_id AND source = 'session:' || :session_was
-
--- name: leave_sources
--- The removed session is the source of nothing.
-DELETE FROM sources
-WHERE tenant_id = :tenant_id AND project_id = :project_id AND source = 'session:' || :session_was
 
 -- name: body
 -- The body of the entry with this key and sequence.
