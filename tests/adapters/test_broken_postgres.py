@@ -100,6 +100,10 @@ BROKEN: dict[ModuleType, list[tuple[str, str, str, str]]] = {
         ("TL11", "idle", "updated_us < $1", "updated_us <= $1"),
         ("TL2", "kept", "session_id, last_sequence", "session_id, last_sequence + 1"),
         ("TL12", "kept", "session_id, last_sequence", "'s2', last_sequence"),
+        ("TL15", "move_turn", "SET session_id = $4", "SET session_id = coalesce(session_id, $4)"),
+        ("TL15", "move_turn_entries", "SET group_id = $4", "SET group_id = coalesce(group_id, $4)"),
+        ("TL15", "leave_session", "AND NOT EXISTS", "AND NOT TRUE AND NOT EXISTS"),
+        ("TL15", "leave_session", "turns.session_id = $3", "FALSE"),
     ],
     sessions: [
         ("SE1", "create", "DO NOTHING", "DO UPDATE SET body = excluded.body"),

@@ -152,6 +152,13 @@ VALUES: dict[ModuleType, dict[str, tuple[tuple[Any, ...], int]]] = {
         "newest": ((*PLACE, "s000050"), 1),
         "idle": ((LATE, 5, *EVERYTHING), 5),
         "open_heads": ((*PLACE, ["000500", "000501"]), 2),
+        # With a look at the turns that are left in the session.
+        "move_turn": ((*PLACE, "s000050", "s1", "000500"), 1),
+        "move_turn_entries": ((*PLACE, "s000050", "s1", "k10"), 20),
+        "move_turn_receipts": ((*PLACE, "s000050", "s1", "000500"), 1),
+        "move_turn_critiques": ((*PLACE, "s000050", "s1", "000500"), 21),
+        "name_session": ((*PLACE, "s000050", "s1"), 2),
+        "leave_session": ((*PLACE, "s000050"), 2),
     },
     sessions: {
         "create": ((*PLACE, "new", 1, 1, b"x"), 0),
