@@ -45,7 +45,8 @@ class ContextWish(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class TurnStarted(msgspec.Struct, frozen=True, omit_defaults=True, tag="turn_started"):
-    """The first event of every turn. `reflection_mode`: auto or on_request; `critique_mode`: off, gated or always."""
+    """The first event of every turn. `reflection_mode`: auto or on_request; `critique_mode`: off, gated or always.
+    `caller`: the name of the token that started the turn; empty without one."""
 
     session_id: str
     task: str = ""
@@ -59,6 +60,7 @@ class TurnStarted(msgspec.Struct, frozen=True, omit_defaults=True, tag="turn_sta
     reflection_mode: str = "auto"
     critique_mode: str = "off"
     context: ContextWish | None = None
+    caller: str = ""
 
 
 class UserMessage(msgspec.Struct, frozen=True, tag="user_message"):

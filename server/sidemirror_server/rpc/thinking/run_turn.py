@@ -206,7 +206,7 @@ class _TurnStream:
         error = reader.exception()
         if error is not None:
             raise error
-        return not self._places and not self._turn.state.claims and self._turn.finishing is None
+        return not (self._places or self._turn.state.claims or self._turn.telling or self._turn.finishing is not None)
 
     async def wait(self) -> None:
         """Returns once there may be something to send."""

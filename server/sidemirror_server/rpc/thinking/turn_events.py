@@ -3,6 +3,8 @@
 import asyncio
 from collections.abc import Sequence
 
+import msgspec
+
 from sidemirror.v1 import thinking_pb2 as pb
 from sidemirror_server.rpc.boundary.call import Call
 from sidemirror_server.rpc.wire.events import event_of
@@ -24,7 +26,10 @@ def start_event(wire: pb.TurnEvent, call: Call) -> tuple[Event, TurnStarted]:
     event = event_of(wire, call.make_id(part="/started"), call.clock.now_us())
     if not isinstance(event.what, TurnStarted):
         raise BadInput([("events[0]", "a turn starts with turn_started")])
-    return event, event.what
+    if call.caller is None:
+        return event, event.what
+    started = msgspec.structs.replace(event.what, caller=call.caller.name)
+    return msgspec.structs.replace(event, what=started), started
 
 
 async def events_of(wires: Sequence[pb.TurnEvent], turn_id: str, call: Call, first: int = 0) -> list[Event]:
