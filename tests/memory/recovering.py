@@ -5,6 +5,10 @@ import asyncio
 from sidemirror.v1 import reflective_memory_pb2 as memory_pb
 from sidemirror.v1 import thinking_pb2 as pb
 from sidemirror.v1.reflective_memory_pb2_grpc import ReflectiveMemoryServiceStub
+from sidemirror_server.memory.recoveries.finding import receipt_id_of
+from sidemirror_server.memory.recoveries.moves import Recovery, Tally, is_silent
+from sidemirror_server.memory.recoveries.observation import Move, MoveKind, recovery_id
+from sidemirror_server.vocabulary.scope import DEFAULT_SCOPE
 from tests.faults.sidecars import Stub, channel, connected
 from tests.faults.talk import Talk
 from tests.faults.waiting import until
@@ -15,14 +19,17 @@ FAILURE = "Table 'shop.orders' doesn't exist"
 SENTENCE = "earlier tries the call worked after `SHOW TABLES`."
 # The tries that the gate asks for; so what helped in five sessions is told in the sixth.
 UNTOLD = 5
+_MOVE = Move(MoveKind.LOOKED_UP, ("SHOW TABLES",))
 
 
 async def session(stub: Stub, name: str, *, told: bool) -> list[pb.TurnDirective]:
     """One session: a call fails, a look-up brings the name that works. `told`: at the failing call the agent waits for
     advice. Returns the advice that came in the turn."""
     talk = Talk(stub)
+    begin = started(session_id=name, task="Count the orders")
+    begin.turn_id = name
     await talk.say(
-        started(session_id=name, task="Count the orders"),
+        begin,
         called("sql", "SELECT count(*) FROM orders", "a", f"{name}-call"),
         failed(FAILURE, "a", f"{name}-failure"),
     )
@@ -39,6 +46,12 @@ async def session(stub: Stub, name: str, *, told: bool) -> list[pb.TurnDirective
     )
     await talk.ended()
     return talk.said("advice")
+
+
+def is_held_back(name: str) -> bool:
+    """Whether the session of this name is one of those that the recovery is held back from."""
+    recovery = Recovery(recovery_id(SIGNATURE, _MOVE), SIGNATURE, _MOVE, Tally())
+    return is_silent(receipt_id_of(DEFAULT_SCOPE, name, SIGNATURE), recovery)
 
 
 async def observed(address: str) -> memory_pb.SignatureRecoveries:

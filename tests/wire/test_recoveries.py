@@ -1,5 +1,6 @@
 """What repaired a failing call before is told when a call fails like that again, and is found by anyone."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from sidemirror.v1 import sidecar_pb2, sidecar_pb2_grpc
 from sidemirror.v1 import thinking_pb2 as thinking_pb
 from sidemirror.v1.reflective_memory_pb2_grpc import ReflectiveMemoryServiceStub
 from sidemirror_server.memory.recoveries import finding, moves
+from sidemirror_server.vocabulary.scope import DEFAULT_SCOPE
 from tests.faults.sidecars import Running, Stub, channel, connected, running
 from tests.memory.recovering import (
     FAILURE,
@@ -24,7 +26,7 @@ from tests.memory.recovering import (
     session,
     until_observed,
 )
-from tests.wire.calls import called, failed, refusal_of
+from tests.wire.calls import called, failed, refusal_of, returned
 
 
 @pytest.fixture
@@ -68,14 +70,8 @@ async def test_it_is_told_at_the_failing_call_of_the_sixth_session(lived: Runnin
     async with channel(lived.address) as connection:
         report = pb.ReportOutcomeRequest(receipt_id=block.receipt_id, outcome=1)
         await memory(connection).ReportOutcome(report, timeout=60)
-    trials = await lived.sidecar._stores.trials.of_receipt(finding_scope(), block.receipt_id)
+    trials = await lived.sidecar._stores.trials.of_receipt(DEFAULT_SCOPE, block.receipt_id)
     assert [(one.memory_id, one.arm.value) for one in trials] == [(move.recovery_id, "shown")]
-
-
-def finding_scope() -> Any:
-    from sidemirror_server.vocabulary.scope import DEFAULT_SCOPE
-
-    return DEFAULT_SCOPE
 
 
 @pytest.mark.usefixtures("nothing_is_held_back")
@@ -123,7 +119,7 @@ async def test_what_is_held_back_is_not_told_and_is_on_record(lived: Running) ->
     assert answer.block.receipt_id
     assert (answer.block.text, list(answer.block.items)) == ("", [])
     assert [one.id for one in answer.block.omitted] == [move.recovery_id]
-    trials = await lived.sidecar._stores.trials.of_receipt(finding_scope(), answer.block.receipt_id)
+    trials = await lived.sidecar._stores.trials.of_receipt(DEFAULT_SCOPE, answer.block.receipt_id)
     assert [one.arm.value for one in trials] == ["held_back"]
 
 
@@ -183,14 +179,33 @@ async def test_refusals(lived: Running) -> None:
 
 
 async def test_pages_of_signatures(tmp_path: Path) -> None:
-    async with running(tmp_path) as served:
-        errors = [f"Unknown column '{name}' in 'field list'" for name in "ab"] + [FAILURE, "permission denied"]
-        for number, error in enumerate(errors):
-            turn_id = f"t{number}"
-            await served.stub.StartTurn(thinking_pb.StartTurnRequest(turn_id=turn_id), timeout=60)
-            events = [called(f"tool{number}", "{}", "c"), failed(error, "c"), called("other", "{}", "d"), failed("x", "d")]
-            await served.stub.ReportEvents(
-                thinking_pb.ReportEventsRequest(turn_id=turn_id, events=events), timeout=60
-            )
-        # Their failures wait for the sessions' next turns; an hour later they are learned without.
-        assert not (await observed(served.address)).moves
+    """Each is a call that was sent again and worked: one observation, too few to be told."""
+    async with running(tmp_path) as served, channel(served.address) as connection:
+        tools = [f"tool{letter}" for letter in "dbca"]
+        for tool in tools:
+            await served.stub.StartTurn(thinking_pb.StartTurnRequest(turn_id=tool), timeout=60)
+            events = [called(tool, "{}", "c"), failed(FAILURE, "c"), called(tool, "{}", "d"), returned("yes", "d")]
+            await served.stub.ReportEvents(thinking_pb.ReportEventsRequest(turn_id=tool, events=events), timeout=60)
+            await served.stub.FinishTurn(thinking_pb.FinishTurnRequest(turn_id=tool, outcome=1), timeout=60)
+        pages: list[list[str]] = []
+        async with asyncio.timeout(60):
+            while sum(map(len, pages)) < len(tools):
+                pages = await listed(memory(connection))
+        assert pages == [[f"{tool}|not_found|missing_table" for tool in some] for some in (sorted(tools)[:3], ["toold"])]
+        only = pb.ListRecoveriesRequest(signature=pages[0][1])
+        (found,) = (await memory(connection).ListRecoveries(only, timeout=60)).signatures
+        (move,) = found.moves
+        assert (found.observation_count, move.kind) == (1, pb.RECOVERY_MOVE_KIND_SENT_AGAIN)
+        assert (move.is_told, move.reason) == (False, "1 tries without advice; 5 are needed")
+
+
+async def listed(stub: Stub) -> list[list[str]]:
+    """All signatures, in pages of three."""
+    pages, token = [], ""
+    while True:
+        request = pb.ListRecoveriesRequest(page_size=3, page_token=token)
+        page = await stub.ListRecoveries(request, timeout=60)
+        pages.append([one.signature for one in page.signatures])
+        token = page.next_page_token
+        if not token:
+            return pages
