@@ -1,5 +1,5 @@
-"""The suite of observations notices a broken adapter on Postgres too: each of these statements, spoilt, fails the clause
-it is about, and so does a schema without one of its triggers."""
+"""The suite of observations notices a broken adapter on Postgres too: each of these statements, spoilt, fails the
+clause it is about, and so does a schema without one of its triggers."""
 
 from typing import Any
 

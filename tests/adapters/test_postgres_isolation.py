@@ -264,7 +264,9 @@ async def test_an_erasure_leaves_the_others(database: PostgresDatabase) -> None:
     await erasures_.finish(MINE, "e2", T0)
     ended = await erasures_.get(MINE, "e2")
     assert ended is not None
-    assert ended.counts == {"sessions": 1, "turns": 1, "entries": 2, "critiques": 1, "memories": 1, "trials": 1} | {"observations": 1}
+    assert ended.counts == {"sessions": 1, "turns": 1, "entries": 2, "critiques": 1, "memories": 1, "trials": 1} | {
+        "observations": 1
+    }
     assert {scope: await everything(database, scope) for scope in others} == others
 
 

@@ -19,9 +19,9 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_sta
 
 from sidemirror_server.critique.record import CritiqueOutcome
 from sidemirror_server.critique.store import CritiqueKey, CritiqueRecord, Critiques
-from sidemirror_server.models.ledger import Amount, Ledger, Level, Refusal, Reservation
 from sidemirror_server.memory.recoveries.observation import Move, MoveKind, Observation, Where
 from sidemirror_server.memory.recoveries.observations import Observations, UnlearnedTurn
+from sidemirror_server.models.ledger import Amount, Ledger, Level, Refusal, Reservation
 from sidemirror_server.policy.record import Advice, AdviceKind, Cap, DataPolicy, PolicyLevel, RetentionPeriods
 from sidemirror_server.policy.store import Policies, PolicyChange
 from sidemirror_server.storage.postgres.critiques import PostgresCritiques
@@ -530,7 +530,9 @@ class SameAnswers(RuleBasedStateMachine):
     ) -> None:
         where, move = Where(scope, TurnId(turn), SessionId("s"), turn), Move(MoveKind.OTHER)
         made = [
-            Observation(one, where, EventId(one), signature, "x", move, worked=False, at_us=at, last_turn_id=TurnId(last))
+            Observation(
+                one, where, EventId(one), signature, "x", move, worked=False, at_us=at, last_turn_id=TurnId(last)
+            )
             for one in ids
         ]
         self.ask(lambda stores: stores.observations.keep(scope, TurnId(turn), made, again, most))

@@ -49,9 +49,7 @@ async def turn(stores: Stores, scope: Scope, turn_id: str, at_us: int = T0, *, i
 
 
 async def end(stores: Stores, scope: Scope, turn_id: str, at_us: int, standing: TurnStanding, sequence: int) -> None:
-    await stores.log.append(
-        scope, (Batch(head(turn_id, at_us, standing, sequence), (Draft(sequence, at_us, b"{}"),)),)
-    )
+    await stores.log.append(scope, (Batch(head(turn_id, at_us, standing, sequence), (Draft(sequence, at_us, b"{}"),)),))
 
 
 def observation(

@@ -25,8 +25,8 @@ async def settings(request: pytest.FixtureRequest) -> AsyncIterator[dict[str, st
 
 
 async def test_each_observation_is_kept_once(settings: dict[str, str], tmp_path: Path) -> None:
-    """Eight sessions, each followed by kill -9. Those after the gate are told, but for what is held back. Seen to fail without the triggers that keep the list of unlearned turns, when turns are learned from in the process
-    that ended them only."""
+    """Eight sessions, each followed by kill -9. Those after the gate are told, but for what is held back. Seen to fail
+    without the triggers that keep the list of unlearned turns."""
     async with Process(tmp_path, settings) as process:
         for number in range(1, 9):
             async with connected(process.address) as stub:

@@ -88,7 +88,9 @@ async def signature_in(own: Learning) -> str:
 
 async def test_a_repaired_failure_is_learned_once(tmp_path: Path) -> None:
     async with learning(tmp_path) as own:
-        await own.turn("t", 1, asks(1, "a@b.de"), ToolFailed("c1", MISSING), asks(2, "a@b.de"), ToolReturned("c2", "u1"))
+        await own.turn(
+            "t", 1, asks(1, "a@b.de"), ToolFailed("c1", MISSING), asks(2, "a@b.de"), ToolReturned("c2", "u1")
+        )
         assert await own.learner.learn_due() == 1
         assert await own.learner.learn_due() == 0
         (first,) = await own.learned(await signature_in(own))
@@ -196,7 +198,9 @@ async def test_a_value_of_the_user_is_known_across_turns(tmp_path: Path) -> None
         begin = TurnStarted("s", messages=(Said("user", "It is ann@b.de"),))
         whats = (begin, asks(1, "ann@b.de"), ToolReturned("c1", "u1"), TurnFinished("success"))
         told = [Event(EventId(f"u{number}"), at_us, what, Origin.AGENT) for number, what in enumerate(whats)]
-        await own.append("u", "s", 2, at_us, tuple(draft(number, at_us, one) for number, one in enumerate(told, start=1)))
+        await own.append(
+            "u", "s", 2, at_us, tuple(draft(number, at_us, one) for number, one in enumerate(told, start=1))
+        )
         while await own.learner.learn_due():
             pass
         (seen,) = await own.learned(await signature_in(own))

@@ -85,7 +85,10 @@ async def test_a_turn_is_told_once_by_whichever_door(lived: Running) -> None:
             events = [called("sql", f"SELECT {number} FROM orders", name), failed(FAILURE, name)]
             report = thinking_pb.ReportEventsRequest(turn_id="t", events=events)
             answers.append((await stub.ReportEvents(report, timeout=60)).directives)
-        assert [[one.WhichOneof("kind") for one in each if one.HasField("advice")] for each in answers] == [["advice"], []]
+        assert [[one.WhichOneof("kind") for one in each if one.HasField("advice")] for each in answers] == [
+            ["advice"],
+            [],
+        ]
         again = pb.FindRecoveriesRequest(tool="sql", error_text=FAILURE, turn_id="t")
         answer = await memory(connection).FindRecoveries(again, timeout=60)
         assert (answer.signature, answer.block) == (SIGNATURE, type(answer.block)())
@@ -191,7 +194,9 @@ async def test_pages_of_signatures(tmp_path: Path) -> None:
         async with asyncio.timeout(60):
             while sum(map(len, pages)) < len(tools):
                 pages = await listed(memory(connection))
-        assert pages == [[f"{tool}|not_found|missing_table" for tool in some] for some in (sorted(tools)[:3], ["toold"])]
+        assert pages == [
+            [f"{tool}|not_found|missing_table" for tool in some] for some in (sorted(tools)[:3], ["toold"])
+        ]
         only = pb.ListRecoveriesRequest(signature=pages[0][1])
         (found,) = (await memory(connection).ListRecoveries(only, timeout=60)).signatures
         (move,) = found.moves

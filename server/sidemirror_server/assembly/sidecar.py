@@ -138,7 +138,14 @@ class Sidecar:
         critic = Critic(self.gateway, stores.critiques, clock)
         critiques = TurnCritiques(critic, self.recorder, clock)
         self.conductor = Conductor(
-            stores.log, stores.sessions, self.recorder, reflections, critiques, lessons, clock, turn_limits,
+            stores.log,
+            stores.sessions,
+            self.recorder,
+            reflections,
+            critiques,
+            lessons,
+            clock,
+            turn_limits,
             memory.advice(self.recorder),
         )
         self.eraser = Eraser(

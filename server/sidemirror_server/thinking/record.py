@@ -75,7 +75,7 @@ class Nudge(msgspec.Struct, frozen=True, tag="nudge"):
     message: str
 
 
-class Advice(msgspec.Struct, frozen=True, omit_defaults=True, tag="advice"):
+class Advised(msgspec.Struct, frozen=True, omit_defaults=True, tag="advice"):
     """What repaired a failure like the latest one before. `signature`: what the failure is recognised by."""
 
     block: ContextBlock
@@ -108,7 +108,7 @@ class TurnSummary(msgspec.Struct, frozen=True, omit_defaults=True, tag="turn_sum
     critiques: dict[str, int] = {}
 
 
-Said = TurnPlan | Nudge | Reflection | Critiqued | Advice | TurnSummary
+Said = TurnPlan | Nudge | Reflection | Critiqued | Advised | TurnSummary
 
 
 class Directive(msgspec.Struct, frozen=True, omit_defaults=True, tag="directive"):

@@ -2,7 +2,7 @@
 
 from sidemirror_server.memory.recoveries.observation import Where
 from sidemirror_server.memory.recoveries.trail import Failure, Trail, apply, begin
-from sidemirror_server.thinking.record import Advice, Directive, Recorded
+from sidemirror_server.thinking.record import Advised, Directive, Recorded
 from sidemirror_server.trace.event import Event
 from sidemirror_server.vocabulary.ids import SessionId, TurnId
 from sidemirror_server.vocabulary.scope import DEFAULT_SCOPE
@@ -34,5 +34,5 @@ class TurnCalls:
             self._trail.waiting.clear()
             self._trail.texts.clear()
             self._trail.seen.clear()
-        elif isinstance(recorded, Directive) and isinstance(recorded.what, Advice):
+        elif isinstance(recorded, Directive) and isinstance(recorded.what, Advised):
             self.told.add(recorded.what.signature)

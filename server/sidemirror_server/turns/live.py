@@ -51,7 +51,7 @@ class LiveTurn:
         self.heard_s = 0.0
         self.tasks: dict[DirectiveId, asyncio.Task[None]] = {}
         # Look-ups of advice for failing calls, and the calls that they follow; None while nobody follows them.
-        self.telling: set[asyncio.Task[None]] = set()
+        self.telling: dict[DirectiveId, asyncio.Task[None]] = {}
         self.calls: TurnCalls | None = None
         self.finishing: asyncio.Task[None] | None = None
         self._pending: list[Draft] = []

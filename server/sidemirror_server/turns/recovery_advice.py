@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from sidemirror_server.memory.recoveries.finding import FailedAttempt, RecoveryFinder, receipt_id_of
 from sidemirror_server.memory.recoveries.trail import Failure
-from sidemirror_server.thinking.record import Advice, Directive
+from sidemirror_server.thinking.record import Advised, Directive
 from sidemirror_server.trace.event import Event, TurnFinished
 from sidemirror_server.turns.calls import TurnCalls
 from sidemirror_server.turns.live import LiveTurn
@@ -48,8 +48,8 @@ class RecoveryAdvice:
         calls.told.add(calls.failed.signature)
         directive_id = DirectiveId(new_id(self._clock.now_us()))
         task = asyncio.create_task(self._tell(turn, directive_id, calls.failed, calls.looked_up, event.event_id))
-        turn.telling.add(task)
-        task.add_done_callback(lambda done: _done(turn, done))
+        turn.telling[directive_id] = task
+        task.add_done_callback(lambda done: _done(turn, directive_id, done))
 
     async def _tell(
         self,
@@ -70,13 +70,13 @@ class RecoveryAdvice:
             return
         if block.items and turn.accepts and turn.lost is None:
             now_us = self._clock.now_us()
-            advice = Advice(block, failed.signature)
+            advice = Advised(block, failed.signature)
             turn.record(Directive(directive_id, now_us, advice, (event_id,)), now_us)
             self._recorder.submit(turn)
 
 
-def _done(turn: LiveTurn, task: "asyncio.Task[None]") -> None:
-    turn.telling.discard(task)
+def _done(turn: LiveTurn, directive_id: DirectiveId, task: "asyncio.Task[None]") -> None:
+    turn.telling.pop(directive_id, None)
     if not task.cancelled() and task.exception() is not None:
         _log.error("recovery_failed", exc_info=task.exception())
     turn.wake()

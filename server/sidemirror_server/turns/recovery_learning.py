@@ -1,8 +1,8 @@
 """Learns from turns that have ended what followed their failing calls.
 
 Runs beside all calls. A turn is unlearned from its end on (`memory/recoveries/observations.py`); it is claimed, read
-from the log and folded, and what it taught is kept. A crash leaves it unlearned, so that it is claimed again; keeping it
-twice changes nothing. A failure that nothing has followed waits for the session's next turn, an hour at most.
+from the log and folded, and what it taught is kept. A crash leaves it unlearned, so that it is claimed again; keeping
+it twice changes nothing. A failure that nothing has followed waits for the session's next turn, an hour at most.
 """
 
 import asyncio

@@ -26,8 +26,8 @@ from sidemirror_server.vocabulary.origin import Origin
 from sidemirror_server.vocabulary.scope import Scope
 
 HEADING = "EARLIER TRIES AFTER THIS FAILURE"
-# How long the counts of a signature are used. Chosen here: a loop of failing calls reads them once a second; what another
-# sidecar has learned, or an erasure has removed, is noticed by then.
+# How long the counts of a signature are used. Chosen here: a loop of failing calls reads them once a second; what
+# another sidecar has learned, or an erasure has removed, is noticed by then.
 FRESH_S = 1.0
 # The most signatures whose counts are held. Chosen here: some MiB; beyond it they are read again.
 _MOST_HELD = 10_000

@@ -1,8 +1,8 @@
 """The port that stores observations, and the turns from which they are still to be learned.
 
-A turn that ends becomes unlearned in the transaction of its end, so that no crash loses it. `turns/recovery_learning.py`
-claims such turns and keeps what they taught. Observations belong to turns: they go when a turn is removed, for whatever
-reason. Adapters: `storage/*/observations.py`.
+A turn that ends becomes unlearned in the transaction of its end, so that no crash loses it.
+`turns/recovery_learning.py` claims such turns and keeps what they taught. Observations belong to turns: they go when a
+turn is removed, for whatever reason (decision 051). Adapters: `storage/*/observations.py`.
 """
 
 from collections.abc import Callable, Sequence

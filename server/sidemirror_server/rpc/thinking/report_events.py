@@ -29,7 +29,7 @@ async def report_events(
     places = conductor.report(turn, events)
     await recorder.wait_durable(turn, max(places, default=0))
     if turn.telling:
-        await asyncio.wait(tuple(turn.telling), timeout=call.time_for(_TELL_S, _ANSWER_S))
+        await asyncio.wait(tuple(turn.telling.values()), timeout=call.time_for(_TELL_S, _ANSWER_S))
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(call.time_for(seconds(request.wait), _ANSWER_S)):
             await until(turn, lambda: not turn.state.claims or turn.lost is not None or None)
