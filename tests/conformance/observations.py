@@ -98,7 +98,11 @@ async def ob2_of_the_scopes_served(open_stores: Open) -> None:
     stores = open_stores()
     for scope in (ONE, OTHER, THIRD):
         await turn(stores, scope, f"{scope.tenant_id}-{scope.project_id}")
-    for serves, found in ((SHOP, ["acme-shop"]), (ACME, ["acme-blog", "acme-shop"]), (REST, ["other-shop"])):
+    for serves, found in (
+        (SHOP, ["acme-shop"]),
+        (ACME, ["acme-blog", "acme-shop"]),
+        (REST, ["acme-blog", "other-shop"]),
+    ):
         assert sorted(await claimed(stores, serves=serves)) == found
     assert await claimed(stores, serves=Serves(())) == []
     alone = await stores.observations.claim(Serves((Served("other", "shop"),)), LATER, LATER, 1)
@@ -136,7 +140,7 @@ async def ob5_nothing_is_learned_of_a_turn_that_is_gone(open_stores: Open) -> No
     stores = open_stores()
     await turn(stores, ONE, "t")
     taught = [
-        observation(ONE, "gone", 1),
+        observation(ONE, "gone", 1, last_turn_id="t"),
         observation(ONE, "t", 2),
         observation(ONE, "t", 3, last_turn_id="gone"),
     ]

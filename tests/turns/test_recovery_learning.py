@@ -196,7 +196,7 @@ async def test_a_value_of_the_user_is_known_across_turns(tmp_path: Path) -> None
         own.clock.advance(60)
         at_us = own.clock.now_us()
         begin = TurnStarted("s", messages=(Said("user", "It is ann@b.de"),))
-        whats = (begin, asks(1, "ann@b.de"), ToolReturned("c1", "u1"), TurnFinished("success"))
+        whats: tuple[What, ...] = (begin, asks(1, "ann@b.de"), ToolReturned("c1", "u1"), TurnFinished("success"))
         told = [Event(EventId(f"u{number}"), at_us, what, Origin.AGENT) for number, what in enumerate(whats)]
         await own.append(
             "u", "s", 2, at_us, tuple(draft(number, at_us, one) for number, one in enumerate(told, start=1))

@@ -8,8 +8,8 @@ from typing import Any
 import grpc
 import pytest
 
+from sidemirror.v1 import common_pb2, sidecar_pb2, sidecar_pb2_grpc
 from sidemirror.v1 import reflective_memory_pb2 as pb
-from sidemirror.v1 import sidecar_pb2, sidecar_pb2_grpc
 from sidemirror.v1 import thinking_pb2 as thinking_pb
 from sidemirror.v1.reflective_memory_pb2_grpc import ReflectiveMemoryServiceStub
 from sidemirror_server.memory.recoveries import finding, moves
@@ -68,7 +68,7 @@ async def test_it_is_told_at_the_failing_call_of_the_sixth_session(lived: Runnin
     assert (move.is_told, move.recovery_id, list(move.steps)) == (True, block.items[0].id, ["SHOW TABLES"])
     # A receipt by which an outcome can be reported, and a trial.
     async with channel(lived.address) as connection:
-        report = pb.ReportOutcomeRequest(receipt_id=block.receipt_id, outcome=1)
+        report = pb.ReportOutcomeRequest(receipt_id=block.receipt_id, outcome=common_pb2.TASK_OUTCOME_SUCCESS)
         await memory(connection).ReportOutcome(report, timeout=60)
     trials = await lived.sidecar._stores.trials.of_receipt(DEFAULT_SCOPE, block.receipt_id)
     assert [(one.memory_id, one.arm.value) for one in trials] == [(move.recovery_id, "shown")]
@@ -131,12 +131,14 @@ async def test_anyone_finds_it_and_other_projects_do_not(lived: Running) -> None
     answer = await found_by(lived.address)
     assert (answer.signature, answer.block.items[0].text) == (SIGNATURE, f"In 5 of 5 {SENTENCE}")
     async with channel(lived.address) as connection:
-        for scope in ({"project_id": "other"}, {"tenant_id": "other"}):
-            request: Any = pb.FindRecoveriesRequest(tool="sql", error_text=FAILURE, **scope)
+        for tenant_id, project_id in (("", "other"), ("other", "")):
+            request = pb.FindRecoveriesRequest(
+                tenant_id=tenant_id, project_id=project_id, tool="sql", error_text=FAILURE
+            )
             answer = await memory(connection).FindRecoveries(request, timeout=60)
             assert (answer.signature, answer.block.receipt_id) == (SIGNATURE, "")
-            listed: Any = pb.ListRecoveriesRequest(**scope)
-            assert not (await memory(connection).ListRecoveries(listed, timeout=60)).signatures
+            every = pb.ListRecoveriesRequest(tenant_id=tenant_id, project_id=project_id)
+            assert not (await memory(connection).ListRecoveries(every, timeout=60)).signatures
 
 
 @pytest.mark.usefixtures("nothing_is_held_back")
@@ -189,7 +191,9 @@ async def test_pages_of_signatures(tmp_path: Path) -> None:
             await served.stub.StartTurn(thinking_pb.StartTurnRequest(turn_id=tool), timeout=60)
             events = [called(tool, "{}", "c"), failed(FAILURE, "c"), called(tool, "{}", "d"), returned("yes", "d")]
             await served.stub.ReportEvents(thinking_pb.ReportEventsRequest(turn_id=tool, events=events), timeout=60)
-            await served.stub.FinishTurn(thinking_pb.FinishTurnRequest(turn_id=tool, outcome=1), timeout=60)
+            await served.stub.FinishTurn(
+                thinking_pb.FinishTurnRequest(turn_id=tool, outcome=common_pb2.TASK_OUTCOME_SUCCESS), timeout=60
+            )
         pages: list[list[str]] = []
         async with asyncio.timeout(60):
             while sum(map(len, pages)) < len(tools):

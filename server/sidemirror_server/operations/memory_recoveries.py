@@ -2,6 +2,7 @@
 
 import argparse
 from collections.abc import Sequence
+from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
@@ -14,7 +15,7 @@ from sidemirror_server.operations.shown import plain, print_json, words_of
 _TIMEOUT_S = 30.0
 
 
-def recoveries(stub: ReflectiveMemoryServiceStub, options: argparse.Namespace, scope: dict[str, str]) -> int:
+def recoveries(stub: ReflectiveMemoryServiceStub, options: argparse.Namespace, scope: dict[str, Any]) -> int:
     """Shows all signatures with what is told, or one signature with all its moves."""
     found = pb.ListRecoveriesResponse()
     token = ""
