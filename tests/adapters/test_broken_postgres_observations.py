@@ -22,7 +22,7 @@ CLAUSES = clauses_of(suite)
 BROKEN = [
     ("OB1", "claim", "ORDER BY due_us\n    LIMIT", "ORDER BY due_us DESC\n    LIMIT"),
     ("OB1", "claim", "due_us <= $1", "due_us < $1"),
-    ("OB1", "claim", "due_us = $2", "due_us = unlearned.due_us + 0 * $2"),
+    ("OB1", "claim", "due_us = $2", "due_us = unlearned.due_us + 0 * $2::bigint"),
     ("OB1", "claim", "attempts = attempts + 1", "attempts = attempts"),
     ("OB2", "claim", "tenant_id = $4)", "TRUE)"),
     ("OB2", "claim", "project_id = $5)", "TRUE)"),

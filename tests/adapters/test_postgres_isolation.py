@@ -429,7 +429,7 @@ async def test_envelopes_hold_ids_times_and_marks_only(databases: Databases) -> 
     assert {table for table, _ in columns} == {
         *("open_turn_envelopes", "request_envelopes", "job_envelopes", "ledger_envelopes"),
         *("receipt_envelopes", "ledger_day_envelopes", "critique_envelopes"),
-        *("lesson_trial_envelopes", "policy_envelopes"),
+        *("lesson_trial_envelopes", "policy_envelopes", "unlearned_turn_envelopes"),
         *("memory_project_envelopes", "dream_unread_envelopes", "ended_turn_envelopes"),
     }
     assert {column for _, column, kind in rows if kind == "text"} == {

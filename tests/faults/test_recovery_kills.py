@@ -1,6 +1,7 @@
 """The sidecar is killed as soon as a session has ended: what it taught is kept all the same, and once."""
 
-from collections.abc import AsyncIterator
+import asyncio
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,14 +15,15 @@ pytestmark = [pytest.mark.slow("the sidecar is killed after each session"), pyte
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
-async def settings(request: pytest.FixtureRequest) -> AsyncIterator[dict[str, str]]:
+def settings(request: pytest.FixtureRequest) -> Iterator[dict[str, str]]:
     """A store of either kind."""
     if request.param == "sqlite":
         yield {}
         return
     databases: Databases = request.getfixturevalue("databases")
-    async with databases.fresh() as name:
-        yield {"database_url": databases.cluster.url("sidecar", name)}
+    name = asyncio.run(databases.create())
+    yield {"database_url": databases.cluster.url("sidecar", name)}
+    asyncio.run(databases.drop(name))
 
 
 async def test_each_observation_is_kept_once(settings: dict[str, str], tmp_path: Path) -> None:
