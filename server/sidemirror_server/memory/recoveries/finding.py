@@ -65,6 +65,8 @@ class RecoveryFinder:
         self._policies = policies
         self._clock = clock
         self._held: dict[tuple[Scope, str], tuple[float, Recovery | None]] = {}
+        # How often something was learned here: what was read before is not held after.
+        self._lessons = 0
 
     async def find(self, scope: Scope, failed: FailedAttempt, receipt_id: str) -> ContextBlock:
         """The block to show, with a durable receipt and a trial. Empty if nothing may be told, or if the turn was told
@@ -101,6 +103,7 @@ class RecoveryFinder:
 
     def learned(self, scope: Scope, signatures: Iterable[str]) -> None:
         """There are new observations of these signatures."""
+        self._lessons += 1
         for signature in signatures:
             self._held.pop((scope, signature), None)
 
@@ -109,11 +112,12 @@ class RecoveryFinder:
         read_s, recovery = self._held.get((scope, signature), (None, None))
         if read_s is not None and now_s - read_s <= FRESH_S:
             return recovery
-        rows = await self._store.of_signature(scope, signature)
-        recovery = await _counted(signature, rows)
+        lessons = self._lessons
+        recovery = await _counted(signature, await self._store.of_signature(scope, signature))
         if len(self._held) >= _MOST_HELD:
             self._held.clear()
-        self._held[scope, signature] = (now_s, recovery)
+        if lessons == self._lessons:
+            self._held[scope, signature] = (now_s, recovery)
         return recovery
 
 

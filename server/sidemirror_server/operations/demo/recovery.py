@@ -20,9 +20,10 @@ from sidemirror_server.operations.turn_stream import TurnStream
 # More than the gate asks for: one showing in ten is held back.
 _MOST_SESSIONS = 12
 _PATIENCE_S = 10.0
-_GUESSES = ("SELECT count(*) FROM invoice", "SELECT count(*) FROM all_invoice")
+_QUERY = "SELECT count(*) FROM {} WHERE customer = 'Ortega' AND state = 'open'"
+_GUESSES = (_QUERY.format("invoice"), _QUERY.format("bills"))
 _LOOK_UP = "SELECT name FROM sqlite_master"
-_RIGHT = "SELECT count(*) FROM invoices"
+_RIGHT = _QUERY.format("invoices")
 
 
 class Lived(msgspec.Struct, frozen=True):
@@ -47,7 +48,9 @@ async def sessions(channel: grpc.aio.Channel, folder: Path) -> list[Lived]:
 
 
 async def _session(stream: TurnStream, books: Path, number: int) -> Lived:
-    started = thinking_pb.TurnStarted(session_id=f"demo-recovery-{number}", task="How many invoices are there?")
+    started = thinking_pb.TurnStarted(
+        session_id=f"demo-recovery-{number}", task="How many invoices has Ortega left open?"
+    )
     await stream.report([thinking_pb.TurnEvent(turn_started=started)])
     advice, calls, failed = "", 0, 0
     steps = [*_GUESSES, _LOOK_UP, _RIGHT]
