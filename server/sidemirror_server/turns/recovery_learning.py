@@ -128,7 +128,7 @@ class RecoveryLearner:
         found = fold.observations[:_MOST_OF_TURN]
         again_us = max(head.updated_us, self._clock.now_us()) + LATEST_US if waits(fold.trail) else None
         await self._store.keep(turn.scope, turn.turn_id, found, again_us)
-        self._finder.learned(turn.scope, {one.signature for one in found})
+        await self._finder.learned(turn.scope, {one.signature for one in found})
         await self._settle(turn.scope, found, fold.shown)
 
     async def _before(self, scope: Scope, head: TurnHead) -> TurnHead | None:

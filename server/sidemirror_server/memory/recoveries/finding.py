@@ -1,10 +1,12 @@
 """Finds the recovery to tell when a call fails, as a block with a receipt and a trial.
 
 `turns/recovery_advice.py` asks within a turn, `rpc/memory/find_recoveries.py` for anyone. The counts of a signature are
-folded from its rows when it is asked for, and are used for a few seconds; what is learned here is used at once.
+folded from its rows when it is asked for, and held for a while; what is learned here is used at once.
 """
 
 import asyncio
+import logging
+import math
 from collections.abc import Collection, Iterable
 
 import msgspec
@@ -21,14 +23,19 @@ from sidemirror_server.policy.record import AdviceKind
 from sidemirror_server.trace.receipts import RECOVERY_ITEM, Receipt, ReceiptKind, Receipts, receipt_items
 from sidemirror_server.vocabulary.block import BlockItem, BlockLesson, ContextBlock, Omitted, render
 from sidemirror_server.vocabulary.clock import Clock
+from sidemirror_server.vocabulary.errors import SidemirrorError
 from sidemirror_server.vocabulary.ids import derived_id
 from sidemirror_server.vocabulary.origin import Origin
 from sidemirror_server.vocabulary.scope import Scope
+
+_log = logging.getLogger(__name__)
 
 HEADING = "EARLIER TRIES AFTER THIS FAILURE"
 # How long the counts of a signature are used. Chosen here: a loop of failing calls reads them once a second; what
 # another sidecar has learned, or an erasure has removed, is noticed by then.
 FRESH_S = 1.0
+# How long what may be told is told on while it is counted anew. Chosen here: the most that a policy may take to hold.
+_STALE_S = 10.0
 # The most signatures whose counts are held. Chosen here: some MiB; beyond it they are read again.
 _MOST_HELD = 10_000
 # So many rows are counted at once; more are counted on a thread. Chosen here: some milliseconds.
@@ -65,6 +72,7 @@ class RecoveryFinder:
         self._policies = policies
         self._clock = clock
         self._held: dict[tuple[Scope, str], tuple[float, Recovery | None]] = {}
+        self._reading: dict[tuple[Scope, str], asyncio.Task[Recovery | None]] = {}
         # How often something was learned here: what was read before is not held after.
         self._lessons = 0
 
@@ -101,24 +109,45 @@ class RecoveryFinder:
         await self._trials.assign(scope, receipt_id, (trial,), now_us)
         return block
 
-    def learned(self, scope: Scope, signatures: Iterable[str]) -> None:
-        """There are new observations of these signatures."""
+    async def learned(self, scope: Scope, signatures: Iterable[str]) -> None:
+        """There are new observations of these signatures. Those that are in use are counted anew. Raises what the store
+        raises."""
         self._lessons += 1
         for signature in signatures:
-            self._held.pop((scope, signature), None)
+            held = self._held.get((scope, signature))
+            if held is not None and held[1] is not None:
+                await self._read(scope, signature)
+            else:
+                self._held.pop((scope, signature), None)
 
     async def _recovery(self, scope: Scope, signature: str) -> Recovery | None:
-        now_s = self._clock.monotonic_s()
-        read_s, recovery = self._held.get((scope, signature), (None, None))
-        if read_s is not None and now_s - read_s <= FRESH_S:
+        """What may be told, from memory where it is known there. A recovery may be told on while it is counted anew. Where
+        there was none, the store is asked: the missing try may have come."""
+        read_s, recovery = self._held.get((scope, signature), (-math.inf, None))
+        age_s = self._clock.monotonic_s() - read_s
+        if age_s <= FRESH_S:
             return recovery
-        lessons = self._lessons
+        if recovery is None or age_s > _STALE_S:
+            return await self._read(scope, signature)
+        if (scope, signature) not in self._reading:
+            reading = asyncio.create_task(self._read(scope, signature))
+            self._reading[scope, signature] = reading
+            reading.add_done_callback(lambda done: self._has_read(scope, signature, done))
+        return recovery
+
+    async def _read(self, scope: Scope, signature: str) -> Recovery | None:
+        lessons, now_s = self._lessons, self._clock.monotonic_s()
         recovery = await _counted(signature, await self._store.of_signature(scope, signature))
         if len(self._held) >= _MOST_HELD:
             self._held.clear()
         if lessons == self._lessons:
             self._held[scope, signature] = (now_s, recovery)
         return recovery
+
+    def _has_read(self, scope: Scope, signature: str, done: "asyncio.Task[Recovery | None]") -> None:
+        self._reading.pop((scope, signature), None)
+        if not done.cancelled() and isinstance(done.exception(), SidemirrorError):
+            _log.warning("recoveries_not_read", extra={"reason": str(done.exception())})
 
 
 async def _counted(signature: str, rows: Collection[Observation]) -> Recovery | None:
