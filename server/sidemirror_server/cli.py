@@ -314,11 +314,13 @@ def _add_memory(commands: "argparse._SubParsersAction[argparse.ArgumentParser]")
     prunings = verbs.add_parser("prunings", help="what was removed because it was old")
     for log in (dreams, prunings):
         log.add_argument("-n", type=_count, default=20, metavar="N", help="how many entries (default: 20)")
+    recoveries = verbs.add_parser("recoveries", help="what repaired failing calls before, and what is told of it")
+    recoveries.add_argument("signature", nargs="?", default="", help="one failure, with all that was done after it")
     for verb in verbs.choices.values():
         verb.allow_abbrev = False
         _add_target(verb)
         _add_scope(verb)
-        if verb in (search, show, lessons, dreams, prunings):
+        if verb in (search, show, lessons, dreams, prunings, recoveries):
             verb.add_argument("--json", action="store_true", help="print the result as JSON")
     memory.set_defaults(run=_memory)
 

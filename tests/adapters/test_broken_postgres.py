@@ -519,7 +519,8 @@ def test_every_suite_of_a_port_on_postgres_is_among_them() -> None:
     """A port that Postgres has is a module of its folder beside a suite of the same name."""
     adapters = {path.stem for path in Path(work.__file__).parent.glob("*.py")}
     # The broken variants of these are in test_postgres_memory_search.py, test_broken_postgres_memory_graph.py,
-    # test_broken_postgres_dreams.py, test_postgres_erasures.py and test_broken_goal_reflections.py.
+    # test_broken_postgres_dreams.py, test_broken_postgres_observations.py, test_postgres_erasures.py and
+    # test_broken_goal_reflections.py.
     suites = {path.stem for path in Path(work_suite.__file__).parent.glob("*.py")} - {
         "clauses",
         "dreams",
@@ -527,6 +528,7 @@ def test_every_suite_of_a_port_on_postgres_is_among_them() -> None:
         "goal_reflections",
         "memory_graph",
         "memory_search",
+        "observations",
         "pruning",
     }
     assert {adapter.__name__.rpartition(".")[2] for adapter in BROKEN} == adapters & suites

@@ -138,7 +138,15 @@ class Sidecar:
         critic = Critic(self.gateway, stores.critiques, clock)
         critiques = TurnCritiques(critic, self.recorder, clock)
         self.conductor = Conductor(
-            stores.log, stores.sessions, self.recorder, reflections, critiques, lessons, clock, turn_limits
+            stores.log,
+            stores.sessions,
+            self.recorder,
+            reflections,
+            critiques,
+            lessons,
+            clock,
+            turn_limits,
+            memory.advice(self.recorder),
         )
         self.eraser = Eraser(
             *(stores.erasures, stores.goal_reflections, stores.journal, stores.receipts, self.conductor, clock),
@@ -267,6 +275,8 @@ class Sidecar:
                 work.append(self.memory.meanings.run())
             if self.memory.schedule is not None:
                 work.append(self.memory.schedule.run())
+            if self.memory.learner is not None:
+                work.append(self.memory.learner.run())
             background = [group.create_task(task) for task in work]
             await stop
             await self.drain()
