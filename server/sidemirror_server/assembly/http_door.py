@@ -44,7 +44,7 @@ class HttpDoor:
             methods |= methods_of(service.contract, handlers_of(self._boundary, service))
         self._connect = Connect(methods, limits.message_bytes)
         self._door = Door(dict.fromkeys(methods, self._connect), identity, refusals)
-        self._listener = Listener(self._door, limits.http_connections)
+        self._listener = Listener(self._door, limits.http_connections, limits.http_requests_per_second)
         self.port = 0
 
     async def start(self) -> None:

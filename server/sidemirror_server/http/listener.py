@@ -8,6 +8,7 @@ import asyncio
 import contextlib
 import logging
 import socket
+from functools import partial
 from typing import Any
 
 from uvicorn.config import Config
@@ -15,6 +16,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.server import ServerState
 
 from sidemirror_server.http.asgi import App
+from sidemirror_server.http.turnstile import Turnstile
 
 # Seconds in which the head of a request must be here, once its first byte came or the connection was opened.
 _HEAD_S = 10.0
@@ -31,10 +33,12 @@ _BUSY = b"HTTP/1.1 503 Service Unavailable\r\nconnection: close\r\nretry-after: 
 class Listener:
     """A port with an ASGI application behind it."""
 
-    def __init__(self, app: App, connections: int) -> None:
-        """`connections`: how many may be open; more are refused with 503."""
+    def __init__(self, app: App, connections: int, requests_per_second: float) -> None:
+        """`connections`: how many may be open; more are refused with 503. `requests_per_second`: of all of them; more
+        wait."""
         self._state = ServerState()
         self._connections = connections
+        self._turnstile = Turnstile(requests_per_second)
         self._config = Config(
             app,
             http=_Connection,
@@ -62,7 +66,7 @@ class Listener:
         return int(listening.getsockname()[1])
 
     def _connection(self) -> "_Connection":
-        return _Connection(self._config, self._state, self._connections)
+        return _Connection(self._config, self._state, self._connections, self._turnstile)
 
     async def stop(self, grace_s: float) -> None:
         """Takes no more connections, gives running requests `grace_s` seconds, then ends them."""
@@ -95,9 +99,12 @@ def _bound(address: str) -> socket.socket:
 class _Connection(H11Protocol):
     """One connection, with its time limits."""
 
-    def __init__(self, config: Config, state: ServerState, most: int) -> None:
+    def __init__(self, config: Config, state: ServerState, most: int, turnstile: Turnstile) -> None:
         super().__init__(config, state, {})
         self._most = most
+        self._turnstile = turnstile
+        # Whether what has come waits for its turn.
+        self._waits = False
         self._head: asyncio.TimerHandle | None = None
         self._stall: asyncio.TimerHandle | None = None
 
@@ -110,8 +117,21 @@ class _Connection(H11Protocol):
             self._await_head()
 
     def data_received(self, data: bytes) -> None:
+        # uvicorn's own timer ends with what has come, also while that waits.
+        self._unset_keepalive_if_required()
+        if not self._turnstile.enter(partial(self._read, data)):
+            self._await_head()
+            self._waits = True
+            self.transport.pause_reading()
+
+    def _read(self, data: bytes) -> None:
+        if self.transport.is_closing():
+            return
         super().data_received(data)
         self._await_head()
+        waited, self._waits = self._waits, False
+        if waited and not self.flow.read_paused and not self.transport.is_closing():
+            self.transport.resume_reading()
 
     def _await_head(self) -> None:
         """Bounds the time until the head of the next request is here; ends the bound while a request is served."""
