@@ -99,14 +99,19 @@ def identity_of(settings: Settings, refusals: Refusals, clock: Clock) -> Identit
     return Identity(refusals, own, serves=serves_of(settings), tokens=tokens, clock=clock)
 
 
+def http_token_file(settings: Settings) -> Path:
+    """The file of the token that callers over HTTP need where there is no access file."""
+    return settings.data_dir / "http-token"
+
+
 def http_identity_of(settings: Settings, refusals: Refusals, clock: Clock) -> Identity:
     """Identifies callers over HTTP, where everybody needs a token: those of the access file, else the door's own, which
     is made if it is missing. Raises BadSettings."""
     if settings.access_file:
         return identity_of(settings, refusals, clock)
-    from sidemirror_server.http.token import FILE, make_token, read_token
+    from sidemirror_server.http.token import make_token, read_token
 
-    path = settings.data_dir / FILE
+    path = http_token_file(settings)
     with _named("data_dir"):
         make_token(path)
         tokens = Reread[tuple[Token, ...]]((path,), lambda: read_token(path), clock, _http_token_told, when_empty=())

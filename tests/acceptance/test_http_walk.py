@@ -25,7 +25,9 @@ def test_the_walk_goes_as_written(tmp_path: Path) -> None:
     called: list[str] = []
     compared = 0
     with serving(tmp_path, "--http-address", "127.0.0.1:0") as server:
-        (port,) = re.findall(r'"event":"http_served","port":(\d+)', server.log)
+        line = next(line for line in server.log.splitlines() if line.startswith("sidemirror serves HTTP at "))
+        *_, port, tokens = re.split(r"http://127.0.0.1:|; every call needs a token, from ", line)
+        assert tokens == "sidemirror-data/http-token"
         here = function.replace(PLACE, f"127.0.0.1:{port}")
         assert here != function
         for commands, shown in steps_of(WALK):

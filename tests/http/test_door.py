@@ -16,7 +16,6 @@ from sidemirror.v1 import thinking_pb2 as pb
 from sidemirror_server import cli
 from sidemirror_server.http import listener
 from sidemirror_server.http.connect import bodies
-from sidemirror_server.http.token import FILE
 from sidemirror_server.settings import BadSettings
 from tests.http.callers import Refused, bearing, refused, request
 from tests.http.sidecars import door, token_of
@@ -25,6 +24,7 @@ from tests.wire.calls import called
 from tests.wire.sidecar import SidecarThread, sidecar, thinking
 from tests.wire.waiting import until
 
+FILE = "http-token"
 LIST = "/sidemirror.v1.ThinkingService/ListTurns"
 UNAUTHENTICATED = Refused("unauthenticated", "UNAUTHENTICATED")
 DENIED = Refused("permission_denied", "SCOPE_NOT_PERMITTED")

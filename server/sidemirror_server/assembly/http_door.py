@@ -3,7 +3,7 @@
 import logging
 from collections.abc import Callable, Sequence
 
-from sidemirror_server.entrance import http_identity_of
+from sidemirror_server.entrance import http_identity_of, http_token_file
 from sidemirror_server.http.connect.serving import Connect, Method, methods_of
 from sidemirror_server.http.door import Door, hosts_of
 from sidemirror_server.http.listener import Listener
@@ -38,6 +38,8 @@ class HttpDoor:
             CallLimits(limits.http_connections, limits.http_connections, limits.requests_per_second), clock
         )
         self._address = settings.http_address
+        # The file with the tokens that callers need.
+        self.tokens = settings.access_file or str(http_token_file(settings))
         self._boundary = boundary_of(identity, admission=self.admission)
         methods: dict[str, Method] = {}
         for service in services:
@@ -55,7 +57,12 @@ class HttpDoor:
             _log.warning("http_not_served", extra={"address": self._address, "reason": error.strerror or str(error)})
             return
         self._door.hosts = hosts_of(self._address, self.port)
-        _log.info("http_served", extra={"port": self.port})
+        _log.info("http_served", extra={"port": self.port, "tokens": self.tokens})
+
+    @property
+    def url(self) -> str:
+        """Where it listens; empty before, and where its address could not be had."""
+        return f"http://{self._address.rpartition(':')[0]}:{self.port}" if self.port else ""
 
     def refuse(self) -> None:
         """Refuses new calls from now on, because the server shuts down."""

@@ -12,7 +12,6 @@ from pathlib import Path
 from sidemirror_server.rpc.boundary.access import ANY, Grant, Token, digest_of
 from sidemirror_server.rpc.boundary.secret_files import CannotUse, Emptied, read_secret
 
-FILE = "http-token"
 _NAME = "http"
 # As in the access file: 20 characters of hex are too many to guess over a network.
 _SHORTEST = 20
