@@ -5,6 +5,7 @@ the address goes to stdout. DESCRIPTORS is the suite's contract, compiled by the
 """
 
 import asyncio
+import signal
 import struct
 import sys
 from collections.abc import AsyncIterator, Awaitable
@@ -12,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import grpc
-from google.protobuf import any_pb2, descriptor_pb2, descriptor_pool, message_factory
+from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 from google.rpc import status_pb2
 from grpc_status import rpc_status
 
@@ -86,9 +87,7 @@ class Conformance:
             info.request_headers.add(name=name, value=found)
         if (left_s := context.time_remaining()) is not None:
             info.timeout_ms = round(left_s * 1000)
-        packed = any_pb2.Any()
-        packed.Pack(request)
-        info.requests.append(packed)
+        info.requests.add(**_packed(request))
         return info
 
 
@@ -96,18 +95,28 @@ def _pairs(headers: Any) -> list[tuple[str, str]]:
     return [(header.name, value) for header in headers for value in header.value]
 
 
+def _packed(message: Any) -> dict[str, Any]:
+    """The fields of an Any that holds the message."""
+    return {
+        "type_url": f"type.googleapis.com/{message.DESCRIPTOR.full_name}",
+        "value": message.SerializeToString(),
+    }
+
+
 async def _abort(context: Any, error: Any, info: Any) -> None:
-    status = status_pb2.Status(code=error.code, message=error.message, details=error.details)
+    # The suite's contract has an Any of its own.
+    details = [{"type_url": detail.type_url, "value": detail.value} for detail in error.details]
     if info is not None:
-        packed = any_pb2.Any()
-        packed.Pack(info)
-        status.details.append(packed)
+        details.append(_packed(info))
+    status = status_pb2.Status(code=error.code, message=error.message)
+    for detail in details:
+        status.details.add(**detail)
     ended: Awaitable[None] = context.abort_with_status(rpc_status.to_status(status))
     await ended
 
 
 async def main(descriptors: bytes) -> None:
-    """Serves until stdin ends."""
+    """Serves until the runner ends it."""
     conformance = Conformance(descriptors)
     (length,) = _LENGTH.unpack(sys.stdin.buffer.read(_LENGTH.size))
     asked = conformance.type("ServerCompatRequest").FromString(sys.stdin.buffer.read(length))
@@ -118,7 +127,10 @@ async def main(descriptors: bytes) -> None:
     told = conformance.type("ServerCompatResponse")(host="127.0.0.1", port=port).SerializeToString()
     sys.stdout.buffer.write(_LENGTH.pack(len(told)) + told)
     sys.stdout.buffer.flush()
-    await asyncio.to_thread(sys.stdin.buffer.read)
+    told_to_stop = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, told_to_stop.set)
+    await told_to_stop.wait()
     await listener.stop(0.0)
     await connect.close()
 

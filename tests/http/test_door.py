@@ -17,7 +17,7 @@ from sidemirror_server import cli
 from sidemirror_server.http import listener
 from sidemirror_server.http.connect import bodies
 from sidemirror_server.settings import BadSettings
-from tests.http.callers import Refused, bearing, refused, request
+from tests.http.callers import Refused, bearing, framed, refused, request
 from tests.http.sidecars import door, token_of
 from tests.wire.access import ACME, EXPIRED, INTRUDER, UNKNOWN, write_access
 from tests.wire.calls import called
@@ -157,8 +157,8 @@ def test_a_preflight_is_answered_without_leave(server: SidecarThread) -> None:
     assert not [name for name in answer.headers if name.startswith("access-control-")]
 
 
-def test_refusals_are_logged_without_the_token(server: SidecarThread, caplog: pytest.LogCaptureFixture) -> None:
-    with caplog.at_level(logging.INFO):
+def test_refusals_are_logged_without_the_token(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    with door(tmp_path) as server:
         request(server.http_port, LIST, b'{"turnId": "canary"}', bearing(UNKNOWN))
     assert UNKNOWN not in caplog.text
     assert "canary" not in caplog.text
@@ -264,14 +264,16 @@ def test_who_does_not_read_is_cut_off(tmp_path: Path, monkeypatch: pytest.Monkey
         assert server.door is not None
         connections = server.door._listener._state.connections
         stub.StartTurn(pb.StartTurnRequest(turn_id="t"), timeout=60)
-        # What no buffer of the kernel holds, and no compression makes small.
-        events = [called("look", os.urandom(100_000).hex()) for _ in range(10)]
-        for event in events:
-            stub.ReportEvents(pb.ReportEventsRequest(turn_id="t", events=[event]), timeout=60)
-        body = b'{"turnId": "t", "pageSize": 1000}'
-        told = {**bearing(token_of(tmp_path / "data")), "host": f"127.0.0.1:{server.http_port}"}
+        # More than the kernel's buffers hold, and compression does not make it small.
+        for _ in range(60):
+            events = [called("look", os.urandom(100_000).hex())]
+            stub.ReportEvents(pb.ReportEventsRequest(turn_id="t", events=events), timeout=60)
+        body = framed(b'{"follow": false}')
+        kind = "application/connect+json"
+        told = {**bearing(token_of(tmp_path / "data"), kind), "host": f"127.0.0.1:{server.http_port}"}
         lines = [f"{name}: {value}" for name, value in told.items()]
-        head = ["POST /sidemirror.v1.ThinkingService/GetTurn HTTP/1.1", *lines, f"content-length: {len(body)}\r\n\r\n"]
+        path = "/sidemirror.v1.ThinkingService/WatchTurns"
+        head = [f"POST {path} HTTP/1.1", *lines, f"content-length: {len(body)}\r\n\r\n"]
         for _ in range(3):
             deaf = stack.enter_context(socket.socket())
             deaf.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)

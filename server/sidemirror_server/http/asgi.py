@@ -1,6 +1,6 @@
 """The shapes of ASGI, and one whole answer. Used by everything in `http/`."""
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping, MutableMapping
+from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 from typing import Any, TypeAlias
 
 # Pairs of a name in small letters and a value, as ASGI has them.
@@ -41,6 +41,6 @@ async def answer(
     await send(part(body, more=False))
 
 
-def as_headers(pairs: Mapping[str, str]) -> Headers:
-    """Headers of ASCII texts, with names in small letters."""
-    return [(name.lower().encode("ascii"), value.encode("latin-1")) for name, value in pairs.items()]
+async def tell(send: Send, status: int, text: str, more: Iterable[tuple[bytes, bytes]] = ()) -> None:
+    """Sends an answer that is a sentence."""
+    await answer(send, status, "text/plain; charset=utf-8", f"{text}\n".encode(), more)

@@ -6,10 +6,8 @@ user's machine call loopback fails at each of the three.
 
 from collections.abc import Mapping
 
-import grpc
-
-from sidemirror_server.http.asgi import CLOSE, App, Headers, Receive, Scope, Send, only
-from sidemirror_server.http.connect.errors import refusal, refuse
+from sidemirror_server.http.asgi import CLOSE, App, Headers, Receive, Scope, Send, only, tell
+from sidemirror_server.http.connect.errors import refuse
 from sidemirror_server.http.context import HttpContext
 from sidemirror_server.rpc.boundary.identity import Identity
 from sidemirror_server.rpc.boundary.refusals import Refusals
@@ -54,7 +52,7 @@ class Door:
             return
         app = self._routes.get(scope["path"])
         if app is None:
-            await refuse(send, refusal(grpc.StatusCode.UNIMPLEMENTED, "nothing is served at this path"), [CLOSE], 404)
+            await tell(send, 404, "nothing is served at this path", [CLOSE])
         else:
             await app(scope, receive, send)
 

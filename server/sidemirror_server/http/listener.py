@@ -5,7 +5,6 @@ a second.
 """
 
 import asyncio
-import contextlib
 import logging
 import socket
 from functools import partial
@@ -16,6 +15,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.server import ServerState
 
 from sidemirror_server.http.asgi import App
+from sidemirror_server.http.linger import lingering
 from sidemirror_server.http.turnstile import Turnstile
 
 # Seconds in which the head of a request must be here, once its first byte came or the connection was opened.
@@ -25,6 +25,8 @@ _QUIET_S = 30.0
 # Seconds in which a reader must take something of what is written to it. Chosen here: a page that is in the background
 # reads on.
 _STALL_S = 30.0
+# Seconds that a request has to end once its connection is cut off, at shutdown.
+_LAST_S = 1.0
 _LONGEST_HEAD_BYTES = 32 * 1024
 _BACKLOG = 128
 _BUSY = b"HTTP/1.1 503 Service Unavailable\r\nconnection: close\r\nretry-after: 1\r\ncontent-length: 0\r\n\r\n"
@@ -40,7 +42,7 @@ class Listener:
         self._connections = connections
         self._turnstile = Turnstile(requests_per_second)
         self._config = Config(
-            app,
+            lingering(app),
             http=_Connection,
             ws="none",
             lifespan="off",
@@ -75,16 +77,13 @@ class Listener:
         self._server.close()
         for connection in tuple(self._state.connections):
             connection.shutdown()
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(grace_s):
-                await self._all_done()
+        if running := tuple(self._state.tasks):
+            await asyncio.wait(running, timeout=grace_s)
         for connection in tuple(self._state.connections):
             connection.transport.abort()
-        await self._all_done()
-
-    async def _all_done(self) -> None:
-        while tasks := tuple(self._state.tasks):
-            await asyncio.gather(*tasks, return_exceptions=True)
+        # Each notices that its caller is gone.
+        if left := tuple(self._state.tasks):
+            await asyncio.wait(left, timeout=_LAST_S)
 
 
 def _bound(address: str) -> socket.socket:

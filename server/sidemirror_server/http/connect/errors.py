@@ -66,7 +66,7 @@ def _detail(packed: Any) -> dict[str, Any]:
     return {**detail, "debug": said}
 
 
-async def refuse(send: Send, status: status_pb2.Status, more: Headers, http_status: int = 0) -> None:
-    """Answers with an error. `http_status` 0: that of the code."""
-    found = http_status or _HTTP.get(_CODES.get(status.code, grpc.StatusCode.UNKNOWN), 500)
-    await answer(send, found, JSON, json.dumps(error_of(status)).encode(), more)
+async def refuse(send: Send, status: status_pb2.Status, more: Headers) -> None:
+    """Answers with an error."""
+    http_status = _HTTP[_CODES.get(status.code, grpc.StatusCode.UNKNOWN)]
+    await answer(send, http_status, JSON, json.dumps(error_of(status)).encode(), more)

@@ -14,7 +14,7 @@ import grpc
 import msgspec
 from google.protobuf.descriptor import Descriptor, MethodDescriptor
 
-from sidemirror_server.http.asgi import CLOSE, Headers, Receive, Scope, Send, answer, only, part, start
+from sidemirror_server.http.asgi import CLOSE, Headers, Receive, Scope, Send, answer, only, part, start, tell
 from sidemirror_server.http.connect.bodies import Left, read_body, while_there
 from sidemirror_server.http.connect.errors import error_of, refusal, refuse
 from sidemirror_server.http.connect.forms import (
@@ -69,7 +69,7 @@ class Connect:
 
     def __init__(self, methods: Mapping[str, Method], message_bytes: int) -> None:
         """`methods`: by path. `message_bytes`: the largest request, as sent and without its compression."""
-        self.methods = methods
+        self._methods = methods
         self._most_bytes = message_bytes
         self._messages = JsonMessages(
             file
@@ -82,16 +82,19 @@ class Connect:
         await self._messages.close()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        method = self.methods[scope["path"]]
+        # Not errors of Connect: a client derives their code from the status of HTTP.
+        method = self._methods.get(scope["path"])
+        if method is None:
+            await tell(send, 404, "no such RPC is served here", [CLOSE])
+            return
         if scope["method"] != "POST":
-            status = refusal(grpc.StatusCode.UNIMPLEMENTED, "POST is expected")
-            await refuse(send, status, [(b"allow", b"POST"), CLOSE], 405)
+            await tell(send, 405, "POST is expected", [(b"allow", b"POST"), CLOSE])
             return
         form = form_of(only(scope, b"content-type"))
         if form is None or form.streams is not method.streams:
             expected = forms_of(streams=method.streams)
-            status = refusal(grpc.StatusCode.UNIMPLEMENTED, f"content-type: one of {expected} is expected")
-            await refuse(send, status, [(b"accept-post", expected.encode()), CLOSE], 415)
+            more = [(b"accept-post", expected.encode()), CLOSE]
+            await tell(send, 415, f"content-type: one of {expected} is expected", more)
             return
         call = _Call(method, form, scope, receive, send, self._most_bytes, self._messages)
         with suppress(Left):
