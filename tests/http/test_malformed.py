@@ -123,14 +123,15 @@ class _Sent:
             raw = self._json(method, raw)
         if not method.server_streaming:
             return raw
-        flags = self._chance.choice((0, 0, 0, 0, 1, 2, 255))
+        # Not 1, compressed: without an encoding the protocol's own word for that is `internal`.
+        flags = self._chance.choice((0, 0, 0, 0, 2, 255))
         return self._chance.choice((framed(raw, flags),) * 6 + (raw, framed(raw) * 2, framed(raw)[:-1], b""))
 
     def _json(self, method: MethodDescriptor, raw: bytes) -> bytes:
         try:
             message = GetMessageClass(method.input_type).FromString(raw)
             text = bytearray(json_format.MessageToJson(message).encode("utf-8", "surrogatepass"))
-        except (DecodeError, ValueError, TypeError):
+        except (DecodeError, json_format.Error, ValueError, TypeError):
             return raw
         if self._chance.random() < 0.6:
             return bytes(text)

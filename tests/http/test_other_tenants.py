@@ -14,9 +14,15 @@ from tests.wire.test_other_tenants import CANARY, METHODS, SHOWN, Owned, request
 UNIMPLEMENTED = Refused("unimplemented")
 
 
-@pytest.mark.parametrize("codec", ["json", "proto"])
+# Some hundred requests, one after the other.
+FAST = {"limits__http_requests_per_second": "5000"}
+
+
+@pytest.mark.parametrize(
+    "codec", ["json", pytest.param("proto", marks=pytest.mark.slow("the walk once more, in protobuf"))]
+)
 def test_another_tenants_ids_open_nothing(codec: str, tmp_path: Path) -> None:
-    with door(tmp_path) as server, thinking(server) as stub:
+    with door(tmp_path, FAST) as server, thinking(server) as stub:
         owned, token = Owned(server.address), token_of(tmp_path / "data")
         before = stored(stub, "acme")
         for method in METHODS:
@@ -40,11 +46,12 @@ def test_another_tenants_ids_open_nothing(codec: str, tmp_path: Path) -> None:
         assert shown >= SHOWN
 
 
+@pytest.mark.slow("the walk once more, with tokens")
 def test_every_rpc_knows_whose_token_it_is(tmp_path: Path) -> None:
     """Without a token, with an expired one, with another tenant's, and with one's own. Seen to fail when the door's
     boundary has an identity that covers everything."""
     access = write_access(tmp_path / "access.json")
-    with door(tmp_path, {"access_file": str(access)}) as server:
+    with door(tmp_path, {**FAST, "access_file": str(access)}) as server:
         owned = Owned(server.address, bearer(ACME))
         shown = set()
         for method in METHODS:

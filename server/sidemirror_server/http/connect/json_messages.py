@@ -30,7 +30,7 @@ _LENGTH = struct.Struct(">I")
 
 
 class BadJson(Exception):
-    """The text is no JSON of this message; the text of the error says what is wrong with it."""
+    """A text is no JSON of this message, or the message cannot be JSON; the error's text says what is wrong."""
 
 
 class WorkerEnded(Exception):
@@ -64,9 +64,13 @@ def from_json(descriptor: Descriptor, body: bytes) -> bytes:
 
 
 def as_json(descriptor: Descriptor, body: bytes) -> bytes:
-    """The message as JSON on one line, without fields that are not set."""
+    """The message as JSON on one line, without fields that are not set. Raises BadJson for a value that JSON cannot
+    hold, such as a time before the year 1."""
     message = message_factory.GetMessageClass(descriptor).FromString(body)
-    return json_format.MessageToJson(message, indent=None, descriptor_pool=descriptor.file.pool).encode()
+    try:
+        return json_format.MessageToJson(message, indent=None, descriptor_pool=descriptor.file.pool).encode()
+    except json_format.Error as error:
+        raise BadJson(str(error)[:_LONGEST_ERROR]) from error
 
 
 class JsonMessages:
@@ -87,10 +91,13 @@ class JsonMessages:
         return answer.body
 
     async def write(self, descriptor: Descriptor, body: bytes) -> bytes:
-        """As `as_json`. Raises WorkerEnded."""
+        """As `as_json`. Raises WorkerEnded too."""
         if len(body) < _LONG_BYTES:
             return as_json(descriptor, body)
-        return (await self._ask(_Question(True, descriptor.full_name, body))).body
+        answer = await self._ask(_Question(True, descriptor.full_name, body))
+        if answer.wrong:
+            raise BadJson(answer.wrong)
+        return answer.body
 
     async def close(self) -> None:
         """Ends the worker."""

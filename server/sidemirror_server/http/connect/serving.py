@@ -238,6 +238,9 @@ class _Call:
             return response
         try:
             return await self._messages.write(self._method.contract.output_type, response)
+        except BadJson as error:
+            text = f"the answer cannot be JSON, ask for protobuf: {error}"
+            raise Ended(refusal(grpc.StatusCode.INTERNAL, text)) from error
         except WorkerEnded as error:
             raise _unavailable() from error
 
