@@ -6,6 +6,7 @@ Prints how many requests were answered, or how many connections refused, by what
 import asyncio
 import contextlib
 import json
+import os
 import sys
 import time
 from collections import Counter
@@ -124,11 +125,14 @@ async def oversized(load: Load) -> None:
                 reader, writer = await load.opened()
                 writer.write(chunked)
                 answer = asyncio.create_task(load.answer(reader))
-                while load.goes_on() and not answer.done():
-                    writer.write(chunk)
-                    await writer.drain()
-                answer.cancel()
-                writer.close()
+                try:
+                    while load.goes_on() and not answer.done():
+                        writer.write(chunk)
+                        await writer.drain()
+                finally:
+                    answer.cancel()
+                    await asyncio.gather(answer, return_exceptions=True)
+                    writer.close()
 
     said = load.head(LIST, length=1_000_000_000)
     await asyncio.gather(*(repeat(load, said) for _ in range(16)), *(endless() for _ in range(4)))
@@ -152,6 +156,8 @@ KINDS: dict[str, Callable[[Load], Awaitable[None]]] = {
 
 
 def main(kind: str, port: str, token: str, seconds: str) -> None:
+    # What it costs to make the load is not what is measured.
+    os.nice(5)
     load = Load(int(port), token, float(seconds))
     asyncio.run(KINDS[kind](load))  # type: ignore[arg-type]  # they are coroutines
     print(json.dumps(load.seen))
