@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-SDKS = "{'anthropic', 'openai', 'httpx2', 'pydantic', 'genai_prices', 'jinja2', 'uvicorn', 'h11'}"
+SDKS = "{'anthropic', 'openai', 'httpx2', 'pydantic', 'genai_prices', 'jinja2', 'uvicorn'}"
 
 SERVE = """
 import asyncio, sys
@@ -58,7 +58,7 @@ with socket.socket() as held:
     ("program", "loaded"),
     [
         pytest.param(SERVE, "set()", id="serve with no key"),
-        pytest.param(SERVE_HTTP, "{'uvicorn', 'h11'}", id="serve with a door for HTTP"),
+        pytest.param(SERVE_HTTP, "{'uvicorn'}", id="serve with a door for HTTP"),
         pytest.param(MAKE, "set()", id="a model that is made and not asked"),
         pytest.param(PREPARE, "{'anthropic', 'httpx2', 'pydantic'}", id="a model that is prepared, and its first call"),
     ],

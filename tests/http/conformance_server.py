@@ -18,7 +18,7 @@ from google.rpc import status_pb2
 from grpc_status import rpc_status
 
 from sidemirror_server.http.connect.serving import Connect, methods_of
-from sidemirror_server.http.listener import Listener
+from sidemirror_server.http.listener import HttpListener
 
 _PACKAGE = "connectrpc.conformance.v1"
 _LENGTH = struct.Struct(">I")
@@ -122,7 +122,7 @@ async def main(descriptors: bytes) -> None:
     asked = conformance.type("ServerCompatRequest").FromString(sys.stdin.buffer.read(length))
     methods = methods_of(conformance.contract, conformance.handlers)
     connect = Connect(methods, asked.message_receive_limit or _MOST_BYTES)
-    listener = Listener(connect, connections=1_000, requests_per_second=10_000.0)
+    listener = HttpListener(connect, connections=1_000, requests_per_second=10_000.0)
     port = await listener.start("127.0.0.1:0")
     told = conformance.type("ServerCompatResponse")(host="127.0.0.1", port=port).SerializeToString()
     sys.stdout.buffer.write(_LENGTH.pack(len(told)) + told)

@@ -32,7 +32,7 @@ _BACKLOG = 128
 _BUSY = b"HTTP/1.1 503 Service Unavailable\r\nconnection: close\r\nretry-after: 1\r\ncontent-length: 0\r\n\r\n"
 
 
-class Listener:
+class HttpListener:
     """A port with an ASGI application behind it."""
 
     def __init__(self, app: App, connections: int, requests_per_second: float) -> None:
