@@ -3,6 +3,7 @@
 import asyncio
 import gc
 import importlib.metadata
+import resource
 import signal
 import sys
 from collections.abc import Mapping
@@ -39,6 +40,7 @@ def serve(flags: Mapping[str, str]) -> int:
         print(f"sidemirror: {name} is no setting of this server{meant}", file=sys.stderr)
     for name, needed in without_effect(settings, flags):
         print(f"sidemirror: {name} does nothing without {needed}", file=sys.stderr)
+    _allow_descriptors()
     # Called before metrics are served, because it also checks the address of the metrics.
     check_listeners(settings)
     try:
@@ -55,6 +57,14 @@ def serve(flags: Mapping[str, str]) -> int:
         print(f"sidemirror: {error}", file=sys.stderr)
         return EXIT_FAILED
     return 0
+
+
+def _allow_descriptors() -> None:
+    """Raises the limit of open files to the most that this process is allowed: each connection needs one, and systems
+    often begin with 1,024."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft != hard:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
 def _traced(settings: Settings) -> AbstractContextManager[None]:

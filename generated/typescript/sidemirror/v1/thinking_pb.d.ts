@@ -3332,7 +3332,8 @@ export declare const ThinkingService: GenService<{
     output: typeof ShouldReflectResponseSchema;
   },
   /**
-   * Reflects on a turn now, whatever the schedule says. Takes a slot of the turn's budget.
+   * Reflects on a turn now, whatever the schedule says. Takes a slot of the turn's budget. Answers when the reflection is
+   * durable, but never later than 0.05 s before the call's deadline.
    *
    * @generated from rpc sidemirror.v1.ThinkingService.Reflect
    */
