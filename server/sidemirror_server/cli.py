@@ -21,6 +21,8 @@ from sidemirror_server.vocabulary.scope import Served, serves_listed
 
 # sysexits.h: the configuration is wrong.
 EXIT_CONFIGURATION = 78
+# Where `serve --http` serves HTTP.
+HTTP_ADDRESS = "127.0.0.1:50080"
 
 
 def run() -> int:
@@ -97,6 +99,13 @@ def _parser() -> argparse.ArgumentParser:
 
     serve = commands.add_parser("serve", help="run the sidecar")
     _add_settings(serve)
+    serve.add_argument(
+        "--http",
+        dest="setting_http_address",
+        action="store_const",
+        const=HTTP_ADDRESS,
+        help=f"serve HTTP too: --http-address {HTTP_ADDRESS}",
+    )
     serve.set_defaults(run=_serve)
 
     health = commands.add_parser("health", help="ask a running sidecar whether it serves; exit code 0 if so")
