@@ -9,6 +9,7 @@ import msgspec
 
 from sidemirror_server.memory.finding.ranking import Part, Ranked, rank, rank_filtered, those_that_fit
 from sidemirror_server.memory.finding.search import Filter, MemorySearch, TextHits, VectorHits
+from sidemirror_server.memory.finding.weighing import Weight
 from sidemirror_server.memory.record import MemoryKind, MemoryRecord, MemoryState
 from sidemirror_server.memory.store import Memories
 from sidemirror_server.vocabulary.clock import Clock
@@ -79,6 +80,10 @@ class Meanings(Protocol):
         """The name that the vectors are stored under."""
         ...
 
+    def weight(self, scope: Scope) -> Weight:
+        """How much vectors count in this scope."""
+        ...
+
     async def of_question(self, scope: Scope, text: str, wait_s: float | None = None) -> tuple[float, ...] | None:
         """The vector of a question; None if there is none within `wait_s` (None: the default)."""
         ...
@@ -146,16 +151,19 @@ class Recall:
         texts, vectors = await asyncio.gather(
             self._texts(scope, asked, question, limit), self._vectors(scope, question, limit)
         )
-        ranked = rank(texts.hits, None if vectors is None else vectors.hits, now_us)
+        weight = Weight() if self._meanings is None else self._meanings.weight(scope)
+        ranked = rank(texts.hits, None if vectors is None else vectors.hits, now_us, weight)
         mode = SearchMode.FULL_TEXT if vectors is None else SearchMode.HYBRID
         return _Search(ranked, mode, texts.terms, limit)
 
     async def _texts(self, scope: Scope, asked: Mapping[str, float], question: Question, limit: int) -> TextHits:
-        return await self._search.by_text(scope, asked, question.wanted, limit) if asked else TextHits(())
+        if not asked:
+            return TextHits(())
+        return await self._search.by_text(scope, asked, question.wanted, limit, closely=True)
 
     async def _vectors(self, scope: Scope, question: Question, limit: int) -> VectorHits | None:
         """The nearest memories by vector; None if vectors cannot be used."""
-        if self._meanings is None:
+        if self._meanings is None or self._meanings.weight(scope).value <= 0:
             return None
         vector = await self._meanings.of_question(scope, question.text, question.meaning_s)
         if vector is None:
