@@ -26,7 +26,7 @@ from sidemirror_server.storage.sqlite.memory_searcher import connect
 from sidemirror_server.storage.sqlite.memory_vectors import Vectors
 from sidemirror_server.vocabulary.clock import SystemClock
 from sidemirror_server.vocabulary.scope import Scope
-from sidemirror_server.vocabulary.terms import asked_terms
+from sidemirror_server.vocabulary.terms import asked_terms, terms_of
 
 # Vectors that lie at random: as many are compared at most.
 _AT_RANDOM = 100_000
@@ -70,7 +70,7 @@ async def search(servers: Servers, scale: Scale) -> list[Figure]:
 
         async def directly(text: str, vector: tuple[float, ...], times: dict[str, float]) -> None:
             began, cpu = now(), time.thread_time()
-            lookup.by_text(direct, SCOPE, asked_terms(text), Filter(), 50, closely=True)
+            lookup.by_text(direct, SCOPE, asked_terms(text), Filter(), 50, said=terms_of(text).split())
             lookup.by_vector(direct, SCOPE, MODEL, vector, Filter(), 50)
             times["raw"] = now() - began
             times["raw's CPU"] = time.thread_time() - cpu

@@ -37,7 +37,7 @@ from sidemirror_server.storage.sqlite.memory_process import SearchProcesses
 from sidemirror_server.storage.sqlite.memory_search import SqliteMemorySearch
 from sidemirror_server.vocabulary.clock import SystemClock
 from sidemirror_server.vocabulary.scope import Scope
-from sidemirror_server.vocabulary.terms import asked_terms
+from sidemirror_server.vocabulary.terms import asked_terms, terms_of
 from tests.faults.waiting import until
 from tests.memory.retrieval import records, rows, scope_of
 from tests.postgres.cluster import Cluster
@@ -264,7 +264,7 @@ async def _floors(stores: Stores, sets: Mapping[str, Sequence[Query]]) -> None:
 async def _shares(stores: Stores, name: str, question: str) -> list[tuple[str, float]]:
     """The hits of a question and their shares of its worth, the closest first."""
     asked, scope = asked_terms(question), scope_of(name, with_task=False)
-    found = await stores.search.by_text(scope, asked, Filter(), _DEEP, closely=True)
+    found = await stores.search.by_text(scope, asked, Filter(), _DEEP, said=terms_of(question).split())
     return [(hit.facts.memory_id, (hit.content_score + hit.task_score) / found.worth) for hit in found.hits]
 
 
@@ -277,8 +277,9 @@ async def _costs(stores: Stores, sets: Mapping[str, Sequence[Query]]) -> None:
         for closely in (False, True):
             took = []
             for query in queries:
-                asked, began = asked_terms(query["query"]), time.perf_counter()
-                await stores.search.by_text(scope, asked, Filter(), _FEW, closely=closely)
+                asked, said = asked_terms(query["query"]), terms_of(query["query"]).split() if closely else ()
+                began = time.perf_counter()
+                await stores.search.by_text(scope, asked, Filter(), _FEW, said=said)
                 took.append(1_000 * (time.perf_counter() - began))
             told = f"{share(took, 0.5):.1f} ms | {share(took, 0.99):.1f} ms"
             print(f"| {name} | {'closely' if closely else 'by words'} | {told} |", flush=True)

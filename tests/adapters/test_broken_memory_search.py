@@ -1,7 +1,7 @@
 """The suite of `MemorySearch` can fail: each clause is seen to catch an adapter that breaks it."""
 
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -85,25 +85,25 @@ async def test_forgetful_trigger_is_noticed(
 
 class WithoutLimit(SqliteMemorySearch):
     async def by_text(
-        self, scope: Scope, asked: Mapping[str, float], wanted: Filter, limit: int, *, closely: bool = False
+        self, scope: Scope, asked: Mapping[str, float], wanted: Filter, limit: int, *, said: Sequence[str] = ()
     ) -> TextHits:
-        return await super().by_text(scope, asked, wanted, 100, closely=closely)
+        return await super().by_text(scope, asked, wanted, 100, said=said)
 
 
 class MeasuresThoseWanted(SqliteMemorySearch):
     async def by_text(
-        self, scope: Scope, asked: Mapping[str, float], wanted: Filter, limit: int, *, closely: bool = False
+        self, scope: Scope, asked: Mapping[str, float], wanted: Filter, limit: int, *, said: Sequence[str] = ()
     ) -> TextHits:
         """Only what will be returned is measured, so nothing further down can come up."""
         plain = await super().by_text(scope, asked, wanted, limit)
-        found = await super().by_text(scope, asked, wanted, limit, closely=closely)
+        found = await super().by_text(scope, asked, wanted, limit, said=said)
         mine = {hit.facts.memory_id for hit in plain.hits}
         return msgspec.structs.replace(found, hits=tuple(hit for hit in found.hits if hit.facts.memory_id in mine))
 
 
 class ByWordsAlone(SqliteMemorySearch):
     async def by_text(
-        self, scope: Scope, asked: Mapping[str, float], wanted: Filter, limit: int, *, closely: bool = False
+        self, scope: Scope, asked: Mapping[str, float], wanted: Filter, limit: int, *, said: Sequence[str] = ()
     ) -> TextHits:
         return await super().by_text(scope, asked, wanted, limit)
 

@@ -117,8 +117,14 @@ def close(records: list[MemoryRecord], question: str, without: str = "") -> dict
     """How close the best CANDIDATES by words are, of those that have one of the words; not the memory `without`."""
     hits = [hit for hit in expected(records, question) if hit[0] != without][:CANDIDATES]
     texts = {one.memory_id: f"{terms_of(one.content)} {terms_of(one.task_text)}".strip() for one in records}
-    found = closeness(asked_terms(question), [texts[name] for name, *_ in hits], [sum(scores) for _, *scores in hits])
+    found = closeness(
+        asked_terms(question), said(question), [texts[name] for name, *_ in hits], [sum(scores) for _, *scores in hits]
+    )
     return {name: one for (name, *_), one in zip(hits, found, strict=True)}
+
+
+def said(question: str) -> list[str]:
+    return terms_of(question).split()
 
 
 def told(found: TextHits) -> dict[str, Any]:
@@ -401,21 +407,21 @@ async def fm13_the_closest_come_first(open_stores: OpenStores) -> None:
     stores, records = open_stores(), corpus()
     await keep(stores, records)
     for question in (*QUESTIONS, "find user ids", "columns that a join uses"):
-        found = await stores.search.by_text(ONE, asked_terms(question), EVERYTHING, 100, closely=True)
+        found = await stores.search.by_text(ONE, asked_terms(question), EVERYTHING, 100, said=said(question))
         assert close(records, question) == told(found), question
         near = [hit.closeness or 0.0 for hit in found.hits]
         assert near == sorted(near, reverse=True)
-        first = await stores.search.by_text(ONE, asked_terms(question), EVERYTHING, 1, closely=True)
+        first = await stores.search.by_text(ONE, asked_terms(question), EVERYTHING, 1, said=said(question))
         assert first.hits == found.hits[:1], "the others are measured all the same"
     (plain, *_) = (await stores.search.by_text(ONE, asked_terms("join"), EVERYTHING, 100)).hits
     assert plain.closeness is None
     # What the filter excludes is no neighbour of those that pass.
     await stores.memories.revise(ONE, "d", Revision(Change.REVIEWED, state=MemoryState.RETIRED), T0 + 9)
-    found = await stores.search.by_text(ONE, asked_terms("join tables"), Filter(), 100, closely=True)
+    found = await stores.search.by_text(ONE, asked_terms("join tables"), Filter(), 100, said=["join", "tabl"])
     assert close(records, "join tables", without="d") == told(found)
     # Of many the best by words are measured, whatever the limit.
     many = [memory(f"m{number:03}", f"join {'pad ' * number}", T0 + number) for number in range(CANDIDATES + 5)]
     await keep(stores, many, OTHER)
-    found = await stores.search.by_text(OTHER, asked_terms("join"), EVERYTHING, 3, closely=True)
+    found = await stores.search.by_text(OTHER, asked_terms("join"), EVERYTHING, 3, said=["join"])
     nearest = sorted(close(many, "join").items(), key=lambda pair: -pair[1])[:3]
     assert dict(nearest) == told(found)

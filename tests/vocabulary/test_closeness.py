@@ -9,13 +9,13 @@ from sidemirror_server.vocabulary.terms import asked_terms, terms_of
 
 
 def close(question: str, texts: list[str], words: list[float]) -> list[float]:
-    return closeness(asked_terms(question), [terms_of(text) for text in texts], words)
+    return closeness(asked_terms(question), terms_of(question).split(), [terms_of(text) for text in texts], words)
 
 
 def test_the_weights() -> None:
     """Chosen with `bench.retrieval`; a change needs its figures."""
-    assert (rule.WORDS, rule.LETTERS, rule.PAIRS, rule.SHARE) == (0.6, 0.4, 0.25, 0.3)
-    assert (rule.CANDIDATES, rule.COMPARED, rule.NEIGHBOURS) == (200, 50, 5)
+    assert (rule.WORDS, rule.LETTERS, rule.PAIRS, rule.SHARE) == (0.6, 0.6, 0.5, 0.7)
+    assert (rule.CANDIDATES, rule.COMPARED, rule.NEIGHBOURS) == (100, 50, 5)
 
 
 def test_the_closest_has_one() -> None:

@@ -4,7 +4,7 @@
 runs of letters (an identifier that is written otherwise), and pairs of neighbouring words. Then each candidate takes on
 a part of its nearest neighbours' scores, because texts about one thing share more words with each other than with a
 question (cluster-based smoothing: Kurland, Lee 2004). All of it is computed from the terms of the candidates, and none
-of it is stored: no index grows, and what is erased is gone (decision 061).
+of it is stored: no index grows, and what is erased is gone (decision 061, with the reasons for the numbers).
 """
 
 import heapq
@@ -12,29 +12,36 @@ import math
 from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from itertools import pairwise
+from operator import itemgetter
 from typing import Any, TypeVar
 
 from sidemirror_server.vocabulary.bm25 import LENGTH_WEIGHT, SATURATION, telling
+from sidemirror_server.vocabulary.terms import saturated
 
 # How many candidates a question looks at, unless its caller wants more, and how many of the best are compared with each
 # other.
-CANDIDATES = 200
+CANDIDATES = 100
 COMPARED = 50
 # The weight of each part; the best candidate by a part has all of its weight.
-WORDS, LETTERS, PAIRS = 0.6, 0.4, 0.25
+WORDS, LETTERS, PAIRS = 0.6, 0.6, 0.5
 # Letters in a run.
 _RUN = 4
-# The share of a score that the nearest candidates give, and how many of them.
-SHARE = 0.3
+# The share of a score that is its mean over the nearest candidates, and how many of them. The candidate itself is one
+# more, with a similarity of 1: what stands alone keeps its score.
+SHARE = 0.7
 NEIGHBOURS = 5
+# How many terms of a candidate are compared: the others weigh little, and take most of the time.
+_WEIGHTIEST = 24
 
 _Key = TypeVar("_Key", bound=Hashable)
 
 
-def closeness(asked: Mapping[str, float], texts: Sequence[str], words: Sequence[float]) -> list[float]:
+def closeness(
+    asked: Mapping[str, float], said: Sequence[str], texts: Sequence[str], words: Sequence[float]
+) -> list[float]:
     """How close each candidate is to the question, 0 to 1, in the order of the candidates; the closest has 1.
 
-    `asked`: the terms of the question with their weights, in the order of first mention. `texts`: the terms of each
+    `asked`: the terms of the question with their weights; `said`: its terms in their order. `texts`: the terms of each
     candidate, separated by blanks. `words`: the scores of the candidates by `bm25.py`.
     """
     if not texts:
@@ -43,8 +50,8 @@ def closeness(asked: Mapping[str, float], texts: Sequence[str], words: Sequence[
     counted = [Counter(terms) for terms in split]
     mean_terms = sum(map(len, split)) / len(split)
     lengths = [SATURATION * (1 - LENGTH_WEIGHT + LENGTH_WEIGHT * len(terms) / mean_terms) for terms in split]
-    runs, pairs = _runs_asked(asked), dict.fromkeys(pairwise(asked), 1.0)
-    runs_in = _runs_finder(runs)
+    runs, pairs = _runs_asked(asked), {pair: saturated(many) for pair, many in Counter(pairwise(said)).items()}
+    runs_in = _runs_finder(runs, counted)
     parts: tuple[tuple[float, Sequence[float]], ...] = (
         (WORDS, words),
         (LETTERS, _scores(runs, [runs_in(counts) for counts in counted], lengths)),
@@ -90,18 +97,20 @@ def _runs_asked(asked: Mapping[str, float]) -> dict[str, float]:
     return runs
 
 
-def _runs_finder(runs: Mapping[str, float]) -> Callable[[Mapping[str, int]], Counter[str]]:
+def _runs_finder(
+    runs: Mapping[str, float], counted: Sequence[Mapping[str, int]]
+) -> Callable[[Mapping[str, int]], dict[str, int]]:
     """A function that counts the runs that were asked for in a candidate, given as its terms and their counts. Terms
     are taken apart once, because candidates share most of theirs."""
-    known: dict[str, tuple[str, ...]] = {}
+    taken_apart = ((term, [run for run in _runs_of(term) if run in runs]) for term in set().union(*counted))
+    having = {term: of_term for term, of_term in taken_apart if of_term}
 
-    def find(counts: Mapping[str, int]) -> Counter[str]:
-        found: Counter[str] = Counter()
-        for term, many in counts.items():
-            if (of_term := known.get(term)) is None:
-                of_term = known[term] = tuple(run for run in _runs_of(term) if run in runs)
-            for run in of_term:
-                found[run] += many
+    def find(counts: Mapping[str, int]) -> dict[str, int]:
+        found: dict[str, int] = {}
+        for term in counts.keys() & having.keys():
+            many = counts[term]
+            for run in having[term]:
+                found[run] = found.get(run, 0) + many
         return found
 
     return find
@@ -109,7 +118,7 @@ def _runs_finder(runs: Mapping[str, float]) -> Callable[[Mapping[str, int]], Cou
 
 def _smoothed(scores: Sequence[float], counted: Sequence[Mapping[str, int]], lengths: Sequence[float]) -> list[float]:
     """The scores, of which each of the best COMPARED candidates takes SHARE from those that are most similar to it."""
-    smoothed = [(1 - SHARE) * one for one in scores]
+    smoothed = list(scores)
     best = heapq.nlargest(COMPARED, range(len(scores)), key=scores.__getitem__)
     vectors = _vectors([counted[place] for place in best], [lengths[place] for place in best])
     similar: list[list[tuple[float, float]]] = [[] for _ in best]  # similarity and score of the others
@@ -120,13 +129,14 @@ def _smoothed(scores: Sequence[float], counted: Sequence[Mapping[str, int]], len
             similar[other].append((similarity, scores[best[one]]))
     for place, others in zip(best, similar, strict=True):
         nearest = heapq.nlargest(NEIGHBOURS, others)
-        if (total := sum(similarity for similarity, _ in nearest)) > 0:
-            smoothed[place] += SHARE * sum(similarity * score for similarity, score in nearest) / total
+        total = 1 + sum(similarity for similarity, _ in nearest)
+        mean = (scores[place] + sum(similarity * score for similarity, score in nearest)) / total
+        smoothed[place] += SHARE * (mean - scores[place])
     return smoothed
 
 
 def _vectors(counted: Sequence[Mapping[str, int]], lengths: Sequence[float]) -> list[dict[str, float]]:
-    """Each candidate as a vector of length 1, by its terms; each counts as in BM25."""
+    """Each candidate as a vector of length 1, by its terms, which count as in BM25. The weightiest are kept."""
     having: Counter[Any] = Counter()
     for counts in counted:
         having.update(counts.keys())
@@ -135,7 +145,12 @@ def _vectors(counted: Sequence[Mapping[str, int]], lengths: Sequence[float]) -> 
     for counts, length in zip(counted, lengths, strict=True):
         weights = {term: tells[term] * many / (many + length) for term, many in counts.items()}
         norm = math.sqrt(sum(weight * weight for weight in weights.values())) or 1.0
-        vectors.append({term: weight / norm for term, weight in weights.items()})
+        kept = (
+            heapq.nlargest(_WEIGHTIEST, weights.items(), key=itemgetter(1))
+            if len(weights) > _WEIGHTIEST
+            else weights.items()
+        )
+        vectors.append({term: weight / norm for term, weight in kept})
     return vectors
 
 

@@ -33,7 +33,12 @@ class Corpus:
         scores = list(map(scorer(weights, self._having, self._field), self._terms))
         found = sorted((place for place, score in enumerate(scores) if score > 0), key=lambda place: -scores[place])
         found = found[:CANDIDATES]
-        near = closeness(asked, [self._terms[place] for place in found], [scores[place] for place in found])
+        near = closeness(
+            asked,
+            terms_of(question).split(),
+            [self._terms[place] for place in found],
+            [scores[place] for place in found],
+        )
         most = worth(asked, self._having, len(self._terms))
         answer = [Near()] * len(self._terms)
         for place, close in zip(found, near, strict=True):

@@ -14,7 +14,7 @@ from sidemirror_server.memory.record import MemoryKind, MemoryRecord, MemoryStat
 from sidemirror_server.memory.store import Memories
 from sidemirror_server.vocabulary.clock import Clock
 from sidemirror_server.vocabulary.scope import Scope
-from sidemirror_server.vocabulary.terms import asked_terms
+from sidemirror_server.vocabulary.terms import asked_terms, terms_of
 
 # Candidates of each lookup: a number for each requested hit, and a minimum. Chosen here: a memory far down in one list
 # may come first in the other.
@@ -159,7 +159,8 @@ class Recall:
     async def _texts(self, scope: Scope, asked: Mapping[str, float], question: Question, limit: int) -> TextHits:
         if not asked:
             return TextHits(())
-        return await self._search.by_text(scope, asked, question.wanted, limit, closely=True)
+        said = terms_of(question.text).split()
+        return await self._search.by_text(scope, asked, question.wanted, limit, said=said)
 
     async def _vectors(self, scope: Scope, question: Question, limit: int) -> VectorHits | None:
         """The nearest memories by vector; None if vectors cannot be used."""

@@ -3,7 +3,7 @@
 `memory/finding/recall.py` ranks the memories that they find.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 import msgspec
@@ -107,13 +107,14 @@ class MemorySearch(Protocol):
          returns True. It succeeds if the lease is free, expired or the holder's; otherwise it changes nothing and
          returns False. Of concurrent callers one gets it.
     FM12 `leave` releases the holder's lease, and never another holder's.
-    FM13 With `closely`, `by_text` measures the best by words (`closeness.CANDIDATES` of them, or `limit` if that is
-         more) by `closeness.closeness`, and returns the closest. What the filter excludes has no part in it.
+    FM13 With `said`, the question's terms in their order, `by_text` measures the best by words (`closeness.CANDIDATES`
+         of them, or `limit` if that is more) by `closeness.closeness`, and returns the closest. What the filter
+         excludes has no part in it.
     Raises StoreUnavailable, StoreFull.
     """
 
     async def by_text(
-        self, scope: Scope, asked: Mapping[str, float], wanted: Filter, limit: int, *, closely: bool = False
+        self, scope: Scope, asked: Mapping[str, float], wanted: Filter, limit: int, *, said: Sequence[str] = ()
     ) -> TextHits: ...
 
     async def best(

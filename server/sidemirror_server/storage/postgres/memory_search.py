@@ -1,7 +1,7 @@
 """Finding memories in Postgres: full text by the terms of each memory, vectors by pgvector where it is installed."""
 
 import asyncio
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -43,10 +43,10 @@ class PostgresMemorySearch:
         self._exact_rows = exact_rows
 
     async def by_text(
-        self, scope: Scope, asked: Mapping[str, float], wanted: Filter, limit: int, *, closely: bool = False
+        self, scope: Scope, asked: Mapping[str, float], wanted: Filter, limit: int, *, said: Sequence[str] = ()
     ) -> TextHits:
         of = ids_of(scope)
-        many = max(limit, CANDIDATES) if closely else limit
+        candidates = max(limit, CANDIDATES) if said else limit
         async with self._database.transaction(scope, reads_only=True, within_s=_SEARCH_S) as transaction:
             row = await transaction.first(_SQL["figures"], *of)
             memories, content_terms, tasks, task_terms = row or (0, 0, 0, 0)
@@ -65,11 +65,11 @@ class PostgresMemorySearch:
             ]
             looked_up = [list(column) for column in zip(*counts, strict=True)]
             lengths = (content.mean_terms(), task.mean_terms())
-            values = (*of, *looked_up, *lengths, SATURATION, LENGTH_WEIGHT, many, *_filter(wanted), closely)
+            values = (*of, *looked_up, *lengths, SATURATION, LENGTH_WEIGHT, candidates, *_filter(wanted), bool(said))
             rows = await transaction.fetch(_SQL["by_text"], *values)
         hits = tuple(TextHit(MemoryFacts(*row[:4]), row[4], row[5]) for row in rows)
-        if closely:  # on a thread, so that calls go on meanwhile
-            hits = (await asyncio.to_thread(closest, asked, hits, [row[6] for row in rows]))[:limit]
+        if said:  # on a thread, so that calls go on meanwhile
+            hits = (await asyncio.to_thread(closest, asked, said, hits, [row[6] for row in rows]))[:limit]
         return TextHits(hits, terms, worth(asked, having, memories))
 
     async def best(

@@ -7,7 +7,7 @@ roughly ranks candidates, then the best of them are scored by the rule of all st
 import heapq
 import sqlite3
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -64,7 +64,7 @@ class Lookup:
         wanted: Filter,
         limit: int,
         *,
-        closely: bool = False,
+        said: Sequence[str] = (),
     ) -> TextHits:
         """Like `MemorySearch.by_text`."""
         known = _scope(connection, scope)
@@ -79,7 +79,7 @@ class Lookup:
         content_score = scorer(weights, {term: having[term].content for term in terms}, known.content)
         task_score = scorer(weights, {term: having[term].task for term in terms}, known.task)
         led_to = sum(having[term].content + having[term].task for term in terms)
-        many = max(limit, CANDIDATES) if closely else limit
+        many = max(limit, CANDIDATES) if said else limit
         enough = max(limit * _RESCORED, _RESCORED_AT_LEAST, many)
         rows = _best_by_words(connection, known, terms, led_to, wanted, enough)
         scored = [
@@ -88,8 +88,8 @@ class Lookup:
         ]
         best = heapq.nsmallest(many, scored, key=lambda found: by_words(found[0]))
         hits = tuple(hit for hit, *_ in best)
-        if closely:
-            hits = closest(asked, hits, [f"{content} {task}".strip() for _, content, task in best])[:limit]
+        if said:
+            hits = closest(asked, said, hits, [f"{content} {task}".strip() for _, content, task in best])[:limit]
         return TextHits(hits, terms, worth(asked, in_all, known.memories))
 
     def _term(self, connection: sqlite3.Connection, known: _Scope, term: str) -> _Having:

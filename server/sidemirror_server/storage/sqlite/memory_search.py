@@ -44,9 +44,9 @@ class SqliteMemorySearch:
         self._taken: dict[tuple[Scope, str], tuple[str, int]] = {}
 
     async def by_text(
-        self, scope: Scope, asked: Mapping[str, float], wanted: Filter, limit: int, *, closely: bool = False
+        self, scope: Scope, asked: Mapping[str, float], wanted: Filter, limit: int, *, said: Sequence[str] = ()
     ) -> TextHits:
-        found = await self._ask(ByText(astuple(scope), dict(asked), wanted, limit, closely))
+        found = await self._ask(ByText(astuple(scope), dict(asked), wanted, limit, tuple(said)))
         return found.texts or TextHits(())
 
     async def best(
