@@ -334,7 +334,7 @@ VALUES: dict[ModuleType, dict[str, tuple[tuple[Any, ...], int]]] = {
         "figures": (PLACE, 16),
         "having": ((*PLACE, ["w1", "none"], 10), 10),
         # All that have the words, twice: their terms, and what they are weighed by.
-        "by_text": ((*PLACE, ["w1"], [False], [1.0], 1.0, 1.0, 1.2, 0.75, 5, *_ANY), 2 * 20),
+        "by_text": ((*PLACE, ["w1"], [False], [1.0], 1.0, 1.0, 1.2, 0.75, 5, *_ANY, True), 2 * 20),
         "best": ((*PLACE, 5, *_ANY), 5),
         # One of the newest is not important enough.
         "newest": ((*PLACE, 5, *_ANY), 6),

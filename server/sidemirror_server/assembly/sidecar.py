@@ -196,7 +196,10 @@ class Sidecar:
             ),
             memory.service(self.gateway, own_prompts, turns),
             sidecar_service(
-                info_of(settings, Scope(settings.tenant_id, settings.project_id), stores.facts, clock, routes),
+                info_of(
+                    *(settings, Scope(settings.tenant_id, settings.project_id), stores.facts, clock, routes),
+                    memory.embedding,
+                ),
                 *(spending, stores.erasures, stores.work, self.policies),
             ),
         )

@@ -270,6 +270,11 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     # Goal reports stay in the main store, and reflections that Redis loses are restored from them. When empty, the main
     # store keeps the reflections too.
     redis_url: Secret = Secret()
+    # A store of an installed package, by the name of its entry point in the group `sidemirror.stores`. It takes the
+    # place of the main store for goal reflections, for the search of memories, or for everything. None when empty.
+    store: str = ""
+    # The address that this store is given; what it means is up to the package.
+    store_url: Secret = Secret()
     # The scope of calls that name no scope.
     tenant_id: ScopeName = "default"
     project_id: ScopeName = "default"
