@@ -267,8 +267,8 @@ class Sidecar:
         self._say_whom_it_serves()
 
     def _say_whom_it_serves(self) -> None:
-        by_settings = self.policies.proposed.of is not None
-        told = {"scopes": str(self.serves), "retention": "policies, settings" if by_settings else "policies"}
+        retention = "policies" if self._stores.is_shared else "policies, settings"
+        told = {"scopes": str(self.serves), "retention": retention}
         if self.serves.said or not self._stores.is_shared:
             _log.info("serves", extra=told)
         else:

@@ -147,7 +147,9 @@ async def _embedded(settings: Settings, clock: Clock, stack: contextlib.AsyncExi
         journal=SqliteJournal(database),
         erasures=SqliteErasures(database),
         policies=SqlitePolicies(database),
-        facts=(StoreFacts("sqlite", "everything", lambda: durability, database.answers),),
+        facts=(
+            StoreFacts("sqlite", "everything", lambda: database.lost() or durability, database.answers, database.lost),
+        ),
         is_shared=False,
         changed=asyncio.Event(),
         clock=StoreClock(clock),
