@@ -96,5 +96,5 @@ def test_without_a_file_or_a_sidecar(episodes: Path, tmp_path: Path) -> None:
 def test_its_own_sidecar_gets_nothing_of_what_the_environment_names_for_others(episodes: Path) -> None:
     """Seen to fail: its own sidecar speaks no TLS and asks for no token."""
     files = {"SIDEMIRROR_CA_FILE": "/nowhere", "SIDEMIRROR_TOKEN_FILE": "/nowhere"}
-    told = run("replay", str(episodes), **files)
+    told = run("replay", str(episodes), cwd=None, **files)
     assert (told.returncode, told.stderr) == (0, "")

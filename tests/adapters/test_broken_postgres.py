@@ -88,6 +88,10 @@ BROKEN: dict[ModuleType, list[tuple[str, str, str, str]]] = {
         ("TL11", "idle", "updated_us < $1", "updated_us <= $1"),
         ("TL2", "kept", "session_id, last_sequence", "session_id, last_sequence + 1"),
         ("TL12", "kept", "session_id, last_sequence", "'s2', last_sequence"),
+        ("TL15", "move_turn", "SET session_id = $4", "SET session_id = coalesce(session_id, $4)"),
+        ("TL15", "move_turn_entries", "SET group_id = $4", "SET group_id = coalesce(group_id, $4)"),
+        ("TL15", "leave_session", "AND NOT EXISTS", "AND NOT TRUE AND NOT EXISTS"),
+        ("TL15", "leave_session", "turns.session_id = $3", "FALSE"),
     ],
     sessions: [
         ("SE1", "create", "DO NOTHING", "DO UPDATE SET body = excluded.body"),
@@ -297,7 +301,8 @@ def test_every_suite_of_a_port_on_postgres_is_among_them() -> None:
     """A port that Postgres has is a module of its folder beside a suite of the same name."""
     adapters = {path.stem for path in Path(work.__file__).parent.glob("*.py")}
     # The broken variants of these are in test_postgres_memory_search.py, test_broken_postgres_memory_graph.py,
-    # test_broken_postgres_dreams.py, test_postgres_erasures.py and test_broken_goal_reflections.py.
+    # test_broken_postgres_dreams.py, test_broken_postgres_observations.py, test_postgres_erasures.py and
+    # test_broken_goal_reflections.py.
     suites = {path.stem for path in Path(work_suite.__file__).parent.glob("*.py")} - {
         "clauses",
         "dreams",
@@ -305,6 +310,7 @@ def test_every_suite_of_a_port_on_postgres_is_among_them() -> None:
         "goal_reflections",
         "memory_graph",
         "memory_search",
+        "observations",
         "pruning",
     }
     assert {adapter.__name__.rpartition(".")[2] for adapter in BROKEN} == adapters & suites

@@ -84,6 +84,7 @@ BROKEN = [
     ("FM11", "take", "known.holder = $4 OR ", ""),
     ("FM12", "leave", "AND holder = $4", "AND $4::text IS NOT NULL"),
     ("FM12", "leave", "AND model = $3", "AND $3::text IS NOT NULL"),
+    ("FM13", "by_text", "memory.content_terms || ' ' ||", "'x' ||"),
 ]  # fmt: skip
 
 

@@ -20,15 +20,17 @@ from tests.operations.test_doctor import found, wrong
 from tests.wire.access import Certificates
 
 
-@pytest.mark.parametrize("setting", ["health_address", "metrics_address"])
-def test_a_port_that_something_else_has(setting: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("setting", "host"), [("health_address", "0.0.0.0"), ("metrics_address", "0.0.0.0"), ("http_address", "127.0.0.1")]
+)
+def test_a_port_that_something_else_has(setting: str, host: str, tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = other.getsockname()[1]
-        (finding,) = wrong(tmp_path, **{setting: f"0.0.0.0:{port}"})
+        (finding,) = wrong(tmp_path, **{setting: f"{host}:{port}"})
     assert finding == Finding(
         "address",
         False,
-        f"{setting}: something else listens at 0.0.0.0:{port}",
+        f"{setting}: something else listens at {host}:{port}",
         f"choose another {setting}, or stop what listens there",
     )
 

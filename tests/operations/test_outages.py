@@ -36,6 +36,7 @@ READ = {
     "memory export": ("memory", "export"),
     "memory dreams": ("memory", "dreams"),
     "memory prunings": ("memory", "prunings"),
+    "memory recoveries": ("memory", "recoveries"),
     "policy show": ("policy", "show"),
     "advice show": ("advice", "show"),
 }

@@ -25,7 +25,7 @@ from sidemirror_server.models.profiles import Profile
 from sidemirror_server.models.spending import Spending
 from sidemirror_server.models.templates import BadTemplate, Templates
 from sidemirror_server.policy.record import Cap
-from sidemirror_server.rpc.sidecar.info import ModelFacts, ServerInfo, StoreFacts
+from sidemirror_server.rpc.sidecar.info import EmbeddingFacts, ModelFacts, ServerInfo, StoreFacts
 from sidemirror_server.settings import PREFIX, BadSettings, PurposeSettings, Secret, Settings
 from sidemirror_server.storage.sqlite.memory_vectors import NEEDED as VECTORS_NEED
 from sidemirror_server.thinking.prompts import templates
@@ -146,7 +146,12 @@ ASKED_FOR = tuple(purpose for purpose in Purpose if purpose is not Purpose.MEMOR
 
 
 def info_of(
-    settings: Settings, own: Scope, stores: Sequence[StoreFacts], clock: StoreClock, routes: Mapping[Purpose, Route]
+    settings: Settings,
+    own: Scope,
+    stores: Sequence[StoreFacts],
+    clock: StoreClock,
+    routes: Mapping[Purpose, Route],
+    embedding: EmbeddingFacts | None,
 ) -> ServerInfo:
     """The answer of GetServerInfo."""
     limits = {name: int(value) for name, value in msgspec.structs.asdict(settings.limits).items()}
@@ -157,6 +162,7 @@ def info_of(
         models=tuple(_facts(purpose, routes[purpose].provider) for purpose in ASKED_FOR),
         limits=limits,
         store_clock=clock,
+        embedding=embedding,
     )
 
 

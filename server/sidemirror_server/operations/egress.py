@@ -131,6 +131,22 @@ def _scorer(around: Surroundings) -> Iterator[Exit]:
         )
 
 
+def _custom_store(around: Surroundings) -> Iterator[Exit]:
+    """An installed package's code, which is handed records and may keep them anywhere."""
+    if around.settings.store:
+        yield Exit(
+            address=_UNKNOWN,
+            leaves_machine=True,
+            what=f"store {around.settings.store}",
+            setting=around.chose("store", ""),
+            has_texts=True,
+            sent="the records of the ports that the package offers, and questions to the memory if it searches",
+            redacted=_REDACTED,
+            when="every call that stores or reads them",
+            off="unset SIDEMIRROR_STORE",
+        )
+
+
 def _postgres(around: Surroundings) -> Iterator[Exit]:
     yield from _store(
         around,
@@ -203,6 +219,7 @@ def _telemetry(around: Surroundings) -> Iterator[Exit]:
 CONNECTS: Mapping[str, Callable[[Surroundings], Iterator[Exit]]] = {
     "sidemirror_server.models.adapters": _models,
     "sidemirror_server.assembly.memory": _scorer,
+    "sidemirror_server.assembly.custom_stores": _custom_store,
     "sidemirror_server.storage.postgres": _postgres,
     "sidemirror_server.storage.redis": _redis,
     "sidemirror_server.operations.telemetry": _telemetry,

@@ -36,6 +36,7 @@ def memory(options: argparse.Namespace) -> int:
         "import": _import,
         "dreams": _dreams,
         "prunings": _prunings,
+        "recoveries": _recoveries,
     }
     try:
         return asked(
@@ -144,6 +145,12 @@ def _prunings(stub: ReflectiveMemoryServiceStub, options: argparse.Namespace) ->
     from sidemirror_server.operations.memory_dreams import prunings
 
     return prunings(stub, options, scope_of(options))
+
+
+def _recoveries(stub: ReflectiveMemoryServiceStub, options: argparse.Namespace) -> int:
+    from sidemirror_server.operations.memory_recoveries import recoveries
+
+    return recoveries(stub, options, scope_of(options))
 
 
 class _Progress:

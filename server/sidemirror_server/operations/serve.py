@@ -93,6 +93,9 @@ async def _serve(settings: Settings) -> None:
         # blocked the loop, and so every stream, health check and SIGTERM, for 50 to 200 ms each on a busy machine.
         gc.freeze()
         gc.disable()
+        if sidecar.door is not None and sidecar.door.url:
+            told = f"{sidecar.door.url}; every call needs a token, from {sidecar.door.tokens}"
+            print(f"sidemirror serves HTTP at {told}", file=sys.stderr)
         print(f"sidemirror is serving on {sidecar.address}", file=sys.stderr, flush=True)
         await sidecar.serve_until(stop.wait(), ready=_collect_from_here)
 

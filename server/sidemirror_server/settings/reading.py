@@ -88,6 +88,8 @@ def without_effect(
         if source.source != "default" and source.value not in ("", None, Secret())
     }
     needed = {"model__name": "model__provider"} if settings.model.provider == "rules" else {}
+    if not settings.store:
+        needed["store_url"] = "store"
     if not settings.embedding.name:
         needed |= dict.fromkeys((name for name in names() if name.startswith("embedding__")), "embedding__name")
     found = {name: f"without {PREFIX}{other.upper()}" for name, other in needed.items() if other not in given}

@@ -16,6 +16,7 @@ from sidemirror_server.operations.demo.attempt import Attempt, Onlooker, alone, 
 from sidemirror_server.operations.demo.books import QUESTION, right_answer, write_books
 from sidemirror_server.operations.demo.goal import report_goal
 from sidemirror_server.operations.demo.memory import reflect, tell, what_fits
+from sidemirror_server.operations.demo.recovery import Lived, sessions
 from sidemirror_server.operations.demo.review import Witness, reviews
 from sidemirror_server.operations.demo.service import Service
 from sidemirror_server.operations.demo.tools import Tools
@@ -53,6 +54,8 @@ async def _show(*, without_sidecar: bool) -> int:
     if not without_sidecar:
         screen.title("What became of the lessons: does memory help?")
         screen.told(second.known)
+        screen.title("Without being asked: what repaired a failing call is told when a call fails like that again")
+        screen.lived(await recovery_sessions())
     answers = [attempt.answer for attempt in attempts.values()]
     return 0 if answers[-1] == right_answer() else exit_codes.FAILED
 
@@ -83,6 +86,13 @@ async def sidecar_attempt(
                 result = await attempt(_tools(Path(folder), service), stream.report, witness, block.text)
             onlooker.told(await tell(channel, block, witness.made, succeeded=result.answer is not None))
             return result
+
+
+async def recovery_sessions() -> list[Lived]:
+    """Sessions that meet the same error until one is told what repaired it before."""
+    with tempfile.TemporaryDirectory(prefix="sidemirror-demo-") as folder:
+        async with own_sidecar() as address, dial(address) as channel:
+            return await sessions(channel, Path(folder))
 
 
 def _tools(folder: Path, service: Service) -> Tools:

@@ -72,11 +72,13 @@ def add_memory(commands: Commands) -> None:
     prunings = verbs.add_parser("prunings", help="what was removed because it was old")
     for log in (dreams, prunings):
         log.add_argument("--limit", "-n", type=count, default=20, metavar="N", help="how many entries (default: 20)")
+    recoveries = verbs.add_parser("recoveries", help="what repaired failing calls before, and what is told of it")
+    recoveries.add_argument("signature", nargs="?", default="", help="one failure, with all that was done after it")
     for verb in verbs.choices.values():
         verb.allow_abbrev = False
         add_target(verb)
         add_scope(verb)
-    add_json([search, show, lessons, dreams, prunings])
+    add_json([search, show, lessons, dreams, prunings, recoveries])
     memory.set_defaults(run=_memory)
 
 

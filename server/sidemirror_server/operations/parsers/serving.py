@@ -13,11 +13,21 @@ from sidemirror_server.operations.parsers.arguments import (
     tell_unknown_variables,
 )
 
+# Where `serve --http` serves HTTP.
+HTTP_ADDRESS = "127.0.0.1:50080"
+
 
 def add_serve(commands: Commands) -> None:
     """Adds `serve`."""
     serve = commands.add_parser("serve", help="run the sidecar")
     add_settings(serve)
+    serve.add_argument(
+        "--http",
+        dest="setting_http_address",
+        action="store_const",
+        const=HTTP_ADDRESS,
+        help=f"serve HTTP too: --http-address {HTTP_ADDRESS}",
+    )
     serve.set_defaults(run=_serve)
 
 

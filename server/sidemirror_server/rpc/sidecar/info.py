@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 
 import msgspec
 
+from sidemirror_server.memory.finding.weighing import Weight
 from sidemirror_server.vocabulary.scope import Scope
 from sidemirror_server.vocabulary.store_clock import StoreClock
 
@@ -28,8 +29,15 @@ class ModelFacts(msgspec.Struct, frozen=True):
     is_available: Callable[[], bool]
 
 
+class EmbeddingFacts(msgspec.Struct, frozen=True):
+    """The embedding model of memories, and its weight in a scope."""
+
+    model: str
+    weight: Callable[[Scope], Weight]
+
+
 class ServerInfo(msgspec.Struct, frozen=True):
-    """The facts for GetServerInfo. `limits`: by the name of the setting."""
+    """The facts for GetServerInfo. `limits`: by the name of the setting. `embedding`: None without such a model."""
 
     version: str
     own_scope: Scope
@@ -37,3 +45,4 @@ class ServerInfo(msgspec.Struct, frozen=True):
     models: tuple[ModelFacts, ...]
     limits: Mapping[str, int]
     store_clock: StoreClock
+    embedding: EmbeddingFacts | None = None
