@@ -2,6 +2,7 @@ package sidemirror
 
 import (
 	"context"
+	"errors"
 	"net"
 	"path/filepath"
 	"runtime"
@@ -63,7 +64,8 @@ func TestWhatWaitsIsBoundedOverAllTurns(t *testing.T) {
 	if bytes := kept * len(content); bytes > mostBytesInAll || bytes < mostBytesInAll*98/100 {
 		t.Fatalf("%d bytes wait", bytes)
 	}
-	if err := client.Close(); err != nil {
+	var lost *UndeliveredError
+	if err := client.Close(); !errors.As(err, &lost) || lost.Events != 6*61 || len(lost.Turns) != 6 {
 		t.Fatal(err)
 	}
 	if left := client.link.waitingBytes.Load(); left != 0 {
