@@ -23,23 +23,30 @@ type peer struct {
 
 func (p *peer) RunTurn(stream pb.ThinkingService_RunTurnServer) error { return p.runTurn(stream) }
 
-func listen(t *testing.T, runTurn func(pb.ThinkingService_RunTurnServer) error) *Client {
+// listen is a client of such a server, which takes reports where it is given who does.
+func listen(
+	t *testing.T, runTurn func(pb.ThinkingService_RunTurnServer) error, reports *reportsPeer, given ...Option,
+) *Client {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "s.sock")
 	listener, err := net.Listen("unix", path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := grpc.NewServer()
+	server := grpc.NewServer(grpc.MaxConcurrentStreams(100))
 	pb.RegisterThinkingServiceServer(server, &peer{runTurn: runTurn})
+	if reports != nil {
+		pb.RegisterGoalReflectionServiceServer(server, reports)
+		pb.RegisterReflectiveMemoryServiceServer(server, reports)
+	}
 	go func() { _ = server.Serve(listener) }()
 	t.Cleanup(server.Stop)
-	return connected(t, path)
+	return connected(t, path, given...)
 }
 
-func connected(t *testing.T, path string) *Client {
+func connected(t *testing.T, path string, given ...Option) *Client {
 	t.Helper()
-	client, err := Connect(WithAddress("unix:"+path), WithOnAway(func(error) {}))
+	client, err := Connect(append([]Option{WithAddress("unix:" + path), WithOnAway(func(error) {})}, given...)...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,7 +98,7 @@ func TestAStreamThatIsClosedWithoutAWordIsNotOpenedAgainAtOnce(t *testing.T) {
 			close(often)
 		}
 		return nil
-	})
+	}, nil)
 	client.BeginTurn(TurnOptions{})
 	<-often
 	mu.Lock()
@@ -114,7 +121,7 @@ func TestMoreThanWasSentIsSaidToBeDurable(t *testing.T) {
 		}
 		<-stream.Context().Done()
 		return nil
-	})
+	}, nil)
 	turn := client.BeginTurn(TurnOptions{})
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
