@@ -20,7 +20,7 @@ const success = pb.TaskOutcome_TASK_OUTCOME_SUCCESS
 // acks answers every event at once, with these directives after the first.
 func acks(directives ...*pb.TurnDirective) func(pb.ThinkingService_RunTurnServer) error {
 	return func(stream pb.ThinkingService_RunTurnServer) error {
-		received := uint64(0)
+		received, said := uint64(0), directives
 		for {
 			request, err := stream.Recv()
 			if err != nil {
@@ -28,10 +28,10 @@ func acks(directives ...*pb.TurnDirective) func(pb.ThinkingService_RunTurnServer
 			}
 			received += uint64(len(request.Events))
 			ack := &pb.TurnDirective{Kind: &pb.TurnDirective_Ack{Ack: &pb.TurnAck{Received: received, Durable: received}}}
-			if err := stream.Send(&pb.RunTurnResponse{Directives: append(directives, ack)}); err != nil {
+			if err := stream.Send(&pb.RunTurnResponse{Directives: append(said[:len(said):len(said)], ack)}); err != nil {
 				return err
 			}
-			directives = nil
+			said = nil
 		}
 	}
 }
@@ -145,7 +145,7 @@ func TestOneThatNeverAnswersIsAway(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer client.Close()
+	defer leaveNow(client)
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
 	turn := client.BeginTurn(TurnOptions{})

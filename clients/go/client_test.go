@@ -50,8 +50,15 @@ func connected(t *testing.T, path string, given ...Option) *Client {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = client.Close() })
+	t.Cleanup(func() { leaveNow(client) })
 	return client
+}
+
+// leaveNow closes a client without waiting.
+func leaveNow(client *Client) {
+	ctx, cancel := context.WithTimeout(context.Background(), 0)
+	defer cancel()
+	_ = client.Shutdown(ctx)
 }
 
 // Seen to fail when each turn counts for itself: an agent that goes on for hours without its sidecar would run out of
