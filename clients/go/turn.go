@@ -172,6 +172,9 @@ func (t *Turn) Next(ctx context.Context) (*pb.TurnDirective, error) {
 func (t *Turn) Err() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if !t.over {
+		return nil // what is dropped with it is not counted yet
+	}
 	return t.refusal
 }
 
