@@ -246,8 +246,8 @@ class Runner:
         verdict = await turn.critique("There are 41.", timeout_s=_PATIENCE_S)
         turn.finish(TASK_OUTCOME_SUCCESS)
         summary = await turn.summary(2 * _PATIENCE_S)
-        for name, what in zip(counts, (plan, said, verdict, summary), strict=True):
-            counts[name] += bool(what)
+        for counted, what in zip(counts, (plan, said, verdict, summary), strict=True):
+            counts[counted] += bool(what)
 
     async def away(self, turns: int, events: int, kill_at: int, start_at: int, prefix: str) -> None:
         longest = Longest()

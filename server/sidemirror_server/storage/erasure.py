@@ -34,7 +34,14 @@ RULES = {
     ),
     SourceKind.TURN: Rule(
         ("later_turns", "critiques_of_turn", "receipts_of_turn", "derived"),
-        (("sessions", "forget_emptied_session"), ("entries", "forget_entries"), ("turns", "forget_turn"), _UNNAMED),
+        (
+            ("sessions", "forget_emptied_session"),
+            ("entries", "forget_entries"),
+            ("observations", "forget_observations"),
+            ("observations", "forget_later_observations"),
+            ("turns", "forget_turn"),
+            _UNNAMED,
+        ),
     ),
     SourceKind.CRITIQUE: Rule(remove=(("critiques", "forget_critique"), _UNNAMED)),
     SourceKind.RECEIPT: Rule(

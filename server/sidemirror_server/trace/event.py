@@ -45,7 +45,8 @@ class ContextWish(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class TurnStarted(msgspec.Struct, frozen=True, omit_defaults=True, tag="turn_started"):
-    """The first event of every turn. `reflection_mode`: auto or on_request; `critique_mode`: off, gated or always."""
+    """The first event of every turn. `reflection_mode`: auto or on_request; `critique_mode`: off, gated or always.
+    `caller`: the name of the token that started the turn; empty without one."""
 
     session_id: str
     task: str = ""
@@ -61,6 +62,7 @@ class TurnStarted(msgspec.Struct, frozen=True, omit_defaults=True, tag="turn_sta
     context: ContextWish | None = None
     # Whether the agent named no session, so that `session_id` is one of the turn's own.
     own_session: bool = False
+    caller: str = ""
 
 
 class UserMessage(msgspec.Struct, frozen=True, tag="user_message"):

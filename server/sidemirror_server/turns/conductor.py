@@ -28,6 +28,7 @@ from sidemirror_server.turns.lessons import Lessons
 from sidemirror_server.turns.live import LiveTurn
 from sidemirror_server.turns.naming import Naming
 from sidemirror_server.turns.recorder import Recorder
+from sidemirror_server.turns.recovery_advice import RecoveryAdvice
 from sidemirror_server.turns.reflecting import Reflections
 from sidemirror_server.turns.session_past import SessionPast, SessionPasts
 from sidemirror_server.turns.turn_cache import TurnCache
@@ -96,7 +97,9 @@ class Conductor:
         lessons: Lessons,
         clock: Clock,
         limits: TurnLimits,
+        recoveries: RecoveryAdvice | None = None,
     ) -> None:
+        """`recoveries` None: no advice at failing calls."""
         self._log = log
         self._sessions = sessions
         self._recorder = recorder
@@ -105,6 +108,7 @@ class Conductor:
         self._lessons = lessons
         self._clock = clock
         self._limits = limits
+        self._recoveries = recoveries
         self._held = TurnCache()
         self._pasts = SessionPasts(self._held, sessions, recorder)
         self._naming = Naming(self._held, self._pasts)
@@ -134,7 +138,7 @@ class Conductor:
                 past = SessionPast()
             context, missing = await self._lessons.for_turn(scope, turn_id, started, past.carried.tool_errors)
             # The first append makes the session if it is missing or was deleted.
-            turn = LiveTurn(scope, config_body(past.config))
+            turn = self._followed(LiveTurn(scope, config_body(past.config)))
             self._record_start(turn, turn_id, event, started, past, (*warnings, *missing), context)
             self._held.hold(turn)
             self._make_room()
@@ -268,11 +272,19 @@ class Conductor:
             caused_by = tuple(EventId(caused) for caused in finding.event_ids)
             nudge = Nudge(finding.pattern, finding.message)
             turn.record(Directive(DirectiveId(new_id(now_us)), now_us, nudge, caused_by), now_us)
+        if self._recoveries is not None:
+            self._recoveries.look(turn, event)
         self._reflections.look(turn, event.event_id)
         if isinstance(event.what, ResponseDrafted) and state.standing is TurnStanding.OPEN:
             self._critiques.drafted(turn, event.event_id, event.what)
         if state.standing is TurnStanding.FINISHED and turn.finishing is None:
             self._endings.finish(turn)
+
+    def _followed(self, turn: LiveTurn) -> LiveTurn:
+        """A turn without entries in memory, whose calls are followed from now on."""
+        if self._recoveries is not None:
+            self._recoveries.follow(turn)
+        return turn
 
     def reflect(self, turn: LiveTurn, directive_id: DirectiveId, extra: Extra, rpc_remaining_s: float | None) -> Claim:
         """Starts a reflection that the agent asks for, whatever the schedule says; its directive gets `directive_id`.
@@ -396,7 +408,7 @@ class Conductor:
         head = await self._log.head(scope, turn_id)
         if head is None:
             return None
-        turn = LiveTurn(scope)
+        turn = self._followed(LiveTurn(scope))
         while True:
             entries = await self._log.read(scope, turn_id, turn.durable, _PAGE, _PAGE_BYTES)
             if not entries:

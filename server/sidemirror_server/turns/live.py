@@ -13,6 +13,7 @@ from sidemirror_server.thinking.turn import apply
 from sidemirror_server.thinking.turn_state import TurnState
 from sidemirror_server.trace.event import Event
 from sidemirror_server.trace.log import Batch, Draft, TurnHead, TurnStanding
+from sidemirror_server.turns.calls import TurnCalls
 from sidemirror_server.turns.counting import count
 from sidemirror_server.turns.head import head_body
 from sidemirror_server.vocabulary.errors import SidemirrorError, WrongState
@@ -49,6 +50,9 @@ class LiveTurn:
         self.lost: SidemirrorError | None = None
         self.heard_s = 0.0
         self.tasks: dict[DirectiveId, asyncio.Task[None]] = {}
+        # Look-ups of advice for failing calls, and the calls that they follow; None while nobody follows them.
+        self.telling: dict[DirectiveId, asyncio.Task[None]] = {}
+        self.calls: TurnCalls | None = None
         self.finishing: asyncio.Task[None] | None = None
         self._pending: list[Draft] = []
         # Bytes of the entries that are not durable yet.
@@ -69,6 +73,8 @@ class LiveTurn:
         state = self.state
         sequence = state.last_sequence + 1
         apply(state, sequence, now_us, recorded)
+        if self.calls is not None:
+            self.calls.take(recorded)
         count(recorded)
         entry = draft(sequence, now_us, recorded)
         self._pending.append(entry)
@@ -84,6 +90,8 @@ class LiveTurn:
         """Applies an entry from the log. `size_bytes`: the size of its body."""
         self.recorded_bytes += size_bytes
         apply(self.state, sequence, at_us, recorded)
+        if self.calls is not None:
+            self.calls.take(recorded)
         self.durable = self._read_up_to = sequence
         if isinstance(recorded, Directive):
             self._keep(sequence, recorded)
@@ -156,7 +164,7 @@ class LiveTurn:
     @property
     def idle(self) -> bool:
         """Whether the turn has no pending entries, no listeners and no tasks."""
-        return not (self._pending or self._listeners or self.tasks or self.finishing)
+        return not (self._pending or self._listeners or self.tasks or self.telling or self.finishing)
 
     @property
     def accepts(self) -> bool:

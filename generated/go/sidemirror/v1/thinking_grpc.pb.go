@@ -83,7 +83,8 @@ type ThinkingServiceClient interface {
 	ListTurns(ctx context.Context, in *ListTurnsRequest, opts ...grpc.CallOption) (*ListTurnsResponse, error)
 	// Whether it is time to reflect, and every reason for it. Changes nothing.
 	ShouldReflect(ctx context.Context, in *ShouldReflectRequest, opts ...grpc.CallOption) (*ShouldReflectResponse, error)
-	// Reflects on a turn now, whatever the schedule says. Takes a slot of the turn's budget.
+	// Reflects on a turn now, whatever the schedule says. Takes a slot of the turn's budget. Answers when the reflection is
+	// durable, but never later than 0.05 s before the call's deadline.
 	Reflect(ctx context.Context, in *ReflectRequest, opts ...grpc.CallOption) (*ReflectResponse, error)
 	// The prompt of a reflection, for an agent that asks its own model and reports the answer as `reflection_recorded`.
 	GetReflectionPrompt(ctx context.Context, in *GetReflectionPromptRequest, opts ...grpc.CallOption) (*GetReflectionPromptResponse, error)
@@ -315,7 +316,8 @@ type ThinkingServiceServer interface {
 	ListTurns(context.Context, *ListTurnsRequest) (*ListTurnsResponse, error)
 	// Whether it is time to reflect, and every reason for it. Changes nothing.
 	ShouldReflect(context.Context, *ShouldReflectRequest) (*ShouldReflectResponse, error)
-	// Reflects on a turn now, whatever the schedule says. Takes a slot of the turn's budget.
+	// Reflects on a turn now, whatever the schedule says. Takes a slot of the turn's budget. Answers when the reflection is
+	// durable, but never later than 0.05 s before the call's deadline.
 	Reflect(context.Context, *ReflectRequest) (*ReflectResponse, error)
 	// The prompt of a reflection, for an agent that asks its own model and reports the answer as `reflection_recorded`.
 	GetReflectionPrompt(context.Context, *GetReflectionPromptRequest) (*GetReflectionPromptResponse, error)

@@ -339,7 +339,7 @@ class SessionNamed(_message.Message):
     def __init__(self, session_id: _Optional[str] = ...) -> None: ...
 
 class TurnDirective(_message.Message):
-    __slots__ = ("directive_id", "turn_id", "sequence", "time", "caused_by", "reasons", "turn_plan", "ack", "nudge", "reflection", "gap", "heartbeat", "closing", "turn_summary", "critique", "critique_reasons")
+    __slots__ = ("directive_id", "turn_id", "sequence", "time", "caused_by", "reasons", "turn_plan", "ack", "nudge", "reflection", "gap", "heartbeat", "closing", "turn_summary", "critique", "advice", "critique_reasons")
     DIRECTIVE_ID_FIELD_NUMBER: _ClassVar[int]
     TURN_ID_FIELD_NUMBER: _ClassVar[int]
     SEQUENCE_FIELD_NUMBER: _ClassVar[int]
@@ -355,6 +355,7 @@ class TurnDirective(_message.Message):
     CLOSING_FIELD_NUMBER: _ClassVar[int]
     TURN_SUMMARY_FIELD_NUMBER: _ClassVar[int]
     CRITIQUE_FIELD_NUMBER: _ClassVar[int]
+    ADVICE_FIELD_NUMBER: _ClassVar[int]
     CRITIQUE_REASONS_FIELD_NUMBER: _ClassVar[int]
     directive_id: str
     turn_id: str
@@ -371,8 +372,17 @@ class TurnDirective(_message.Message):
     closing: Closing
     turn_summary: TurnSummary
     critique: _common_pb2.CritiqueResult
+    advice: Advice
     critique_reasons: _containers.RepeatedScalarFieldContainer[_common_pb2.CritiqueReason]
-    def __init__(self, directive_id: _Optional[str] = ..., turn_id: _Optional[str] = ..., sequence: _Optional[int] = ..., time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., caused_by: _Optional[_Iterable[str]] = ..., reasons: _Optional[_Iterable[_Union[ReflectionReason, str]]] = ..., turn_plan: _Optional[_Union[TurnPlan, _Mapping]] = ..., ack: _Optional[_Union[TurnAck, _Mapping]] = ..., nudge: _Optional[_Union[Nudge, _Mapping]] = ..., reflection: _Optional[_Union[MidTurnReflection, _Mapping]] = ..., gap: _Optional[_Union[Gap, _Mapping]] = ..., heartbeat: _Optional[_Union[Heartbeat, _Mapping]] = ..., closing: _Optional[_Union[Closing, _Mapping]] = ..., turn_summary: _Optional[_Union[TurnSummary, _Mapping]] = ..., critique: _Optional[_Union[_common_pb2.CritiqueResult, _Mapping]] = ..., critique_reasons: _Optional[_Iterable[_Union[_common_pb2.CritiqueReason, str]]] = ...) -> None: ...
+    def __init__(self, directive_id: _Optional[str] = ..., turn_id: _Optional[str] = ..., sequence: _Optional[int] = ..., time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., caused_by: _Optional[_Iterable[str]] = ..., reasons: _Optional[_Iterable[_Union[ReflectionReason, str]]] = ..., turn_plan: _Optional[_Union[TurnPlan, _Mapping]] = ..., ack: _Optional[_Union[TurnAck, _Mapping]] = ..., nudge: _Optional[_Union[Nudge, _Mapping]] = ..., reflection: _Optional[_Union[MidTurnReflection, _Mapping]] = ..., gap: _Optional[_Union[Gap, _Mapping]] = ..., heartbeat: _Optional[_Union[Heartbeat, _Mapping]] = ..., closing: _Optional[_Union[Closing, _Mapping]] = ..., turn_summary: _Optional[_Union[TurnSummary, _Mapping]] = ..., critique: _Optional[_Union[_common_pb2.CritiqueResult, _Mapping]] = ..., advice: _Optional[_Union[Advice, _Mapping]] = ..., critique_reasons: _Optional[_Iterable[_Union[_common_pb2.CritiqueReason, str]]] = ...) -> None: ...
+
+class Advice(_message.Message):
+    __slots__ = ("block", "signature")
+    BLOCK_FIELD_NUMBER: _ClassVar[int]
+    SIGNATURE_FIELD_NUMBER: _ClassVar[int]
+    block: _common_pb2.ContextBlock
+    signature: str
+    def __init__(self, block: _Optional[_Union[_common_pb2.ContextBlock, _Mapping]] = ..., signature: _Optional[str] = ...) -> None: ...
 
 class TurnPlan(_message.Message):
     __slots__ = ("turn_id", "session_id", "turn_count", "system_prompt", "token_budget", "provider_parameters", "context", "warnings", "config", "reflection_mode", "budget", "critique_mode")

@@ -236,7 +236,8 @@ class ThinkingServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def Reflect(self, request, context):
-        """Reflects on a turn now, whatever the schedule says. Takes a slot of the turn's budget.
+        """Reflects on a turn now, whatever the schedule says. Takes a slot of the turn's budget. Answers when the reflection is
+        durable, but never later than 0.05 s before the call's deadline.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -78,7 +78,9 @@ class ThinkingServiceStub:
     ShouldReflect: _grpc.UnaryUnaryMultiCallable[_thinking_pb2.ShouldReflectRequest, _thinking_pb2.ShouldReflectResponse]
     """Whether it is time to reflect, and every reason for it. Changes nothing."""
     Reflect: _grpc.UnaryUnaryMultiCallable[_thinking_pb2.ReflectRequest, _thinking_pb2.ReflectResponse]
-    """Reflects on a turn now, whatever the schedule says. Takes a slot of the turn's budget."""
+    """Reflects on a turn now, whatever the schedule says. Takes a slot of the turn's budget. Answers when the reflection is
+    durable, but never later than 0.05 s before the call's deadline.
+    """
     GetReflectionPrompt: _grpc.UnaryUnaryMultiCallable[_thinking_pb2.GetReflectionPromptRequest, _thinking_pb2.GetReflectionPromptResponse]
     """The prompt of a reflection, for an agent that asks its own model and reports the answer as `reflection_recorded`."""
 
@@ -132,7 +134,9 @@ class ThinkingServiceAsyncStub(ThinkingServiceStub):
     ShouldReflect: _aio.UnaryUnaryMultiCallable[_thinking_pb2.ShouldReflectRequest, _thinking_pb2.ShouldReflectResponse]  # type: ignore[assignment]
     """Whether it is time to reflect, and every reason for it. Changes nothing."""
     Reflect: _aio.UnaryUnaryMultiCallable[_thinking_pb2.ReflectRequest, _thinking_pb2.ReflectResponse]  # type: ignore[assignment]
-    """Reflects on a turn now, whatever the schedule says. Takes a slot of the turn's budget."""
+    """Reflects on a turn now, whatever the schedule says. Takes a slot of the turn's budget. Answers when the reflection is
+    durable, but never later than 0.05 s before the call's deadline.
+    """
     GetReflectionPrompt: _aio.UnaryUnaryMultiCallable[_thinking_pb2.GetReflectionPromptRequest, _thinking_pb2.GetReflectionPromptResponse]  # type: ignore[assignment]
     """The prompt of a reflection, for an agent that asks its own model and reports the answer as `reflection_recorded`."""
 
@@ -273,7 +277,9 @@ class ThinkingServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _thinking_pb2.ReflectRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_thinking_pb2.ReflectResponse, _abc.Awaitable[_thinking_pb2.ReflectResponse]]:
-        """Reflects on a turn now, whatever the schedule says. Takes a slot of the turn's budget."""
+        """Reflects on a turn now, whatever the schedule says. Takes a slot of the turn's budget. Answers when the reflection is
+        durable, but never later than 0.05 s before the call's deadline.
+        """
 
     @_abc_1.abstractmethod
     def GetReflectionPrompt(

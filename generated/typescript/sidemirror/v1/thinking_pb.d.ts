@@ -1028,6 +1028,14 @@ export declare type TurnDirective = Message<"sidemirror.v1.TurnDirective"> & {
      */
     value: CritiqueResult;
     case: "critique";
+  } | {
+    /**
+     * What repaired a failure like this one before.
+     *
+     * @generated from field: sidemirror.v1.Advice advice = 17;
+     */
+    value: Advice;
+    case: "advice";
   } | { case: undefined; value?: undefined };
 
   /**
@@ -1043,6 +1051,34 @@ export declare type TurnDirective = Message<"sidemirror.v1.TurnDirective"> & {
  * Use `create(TurnDirectiveSchema)` to create a new message.
  */
 export declare const TurnDirectiveSchema: GenMessage<TurnDirective>;
+
+/**
+ * What repaired a failure like this one before. Sent soon after the event with which a call has failed, which is in
+ * `caused_by`; at most once a turn for each kind of failure.
+ *
+ * @generated from message sidemirror.v1.Advice
+ */
+export declare type Advice = Message<"sidemirror.v1.Advice"> & {
+  /**
+   * The advice, with its receipt. Its sentences are fixed, and quote nothing of what was recorded.
+   *
+   * @generated from field: sidemirror.v1.ContextBlock block = 1;
+   */
+  block?: ContextBlock | undefined;
+
+  /**
+   * What the failure is recognised by.
+   *
+   * @generated from field: string signature = 2;
+   */
+  signature: string;
+};
+
+/**
+ * Describes the message sidemirror.v1.Advice.
+ * Use `create(AdviceSchema)` to create a new message.
+ */
+export declare const AdviceSchema: GenMessage<Advice>;
 
 /**
  * How to run a turn.
@@ -3409,7 +3445,8 @@ export declare const ThinkingService: GenService<{
     output: typeof ShouldReflectResponseSchema;
   },
   /**
-   * Reflects on a turn now, whatever the schedule says. Takes a slot of the turn's budget.
+   * Reflects on a turn now, whatever the schedule says. Takes a slot of the turn's budget. Answers when the reflection is
+   * durable, but never later than 0.05 s before the call's deadline.
    *
    * @generated from rpc sidemirror.v1.ThinkingService.Reflect
    */

@@ -14,6 +14,8 @@ from sidemirror_server.turns.recorder import Recorder
 
 # Seconds left for the answer after the last wait. Chosen here: several times what it takes.
 _ANSWER_S = 0.05
+# Seconds that the answer waits for advice about a failing call. Chosen here: several times what a healthy store takes.
+_TELL_S = 0.1
 
 
 async def report_events(
@@ -24,6 +26,8 @@ async def report_events(
     before = turn.state.last_sequence
     places = await conductor.take_in(turn, events)
     await recorder.wait_durable(turn, max(places, default=0))
+    if turn.telling:
+        await asyncio.wait(tuple(turn.telling.values()), timeout=call.time_for(_TELL_S, _ANSWER_S))
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(call.time_for(seconds(request.wait), _ANSWER_S)):
             await until(turn, lambda: not turn.state.claims or turn.lost is not None or None)

@@ -139,6 +139,16 @@ WHERE tenant_id = $1 AND project_id = $2
 DELETE FROM sidemirror.log_entries
 WHERE tenant_id = $1 AND project_id = $2 AND topic = 'turn' AND key = $3
 
+-- name: forget_observations
+-- Removes what was learned of failing calls in a turn.
+DELETE FROM sidemirror.observations
+WHERE tenant_id = $1 AND project_id = $2 AND turn_id = $3
+
+-- name: forget_later_observations
+-- Removes what was learned of failing calls from what followed in a turn.
+DELETE FROM sidemirror.observations
+WHERE tenant_id = $1 AND project_id = $2 AND last_turn_id = $3
+
 -- name: forget_turn
 -- Removes the head of a turn.
 DELETE FROM sidemirror.turns

@@ -138,6 +138,16 @@ WHERE tenant_id = :tenant_id AND project_id = :project_id
 DELETE FROM log_entries
 WHERE tenant_id = :tenant_id AND project_id = :project_id AND topic = 'turn' AND key = :id
 
+-- name: forget_observations
+-- Removes what was learned of failing calls in a turn.
+DELETE FROM observations
+WHERE tenant_id = :tenant_id AND project_id = :project_id AND turn_id = :id
+
+-- name: forget_later_observations
+-- Removes what was learned of failing calls from what followed in a turn.
+DELETE FROM observations
+WHERE tenant_id = :tenant_id AND project_id = :project_id AND last_turn_id = :id
+
 -- name: forget_turn
 -- Removes the head of a turn.
 DELETE FROM turns
