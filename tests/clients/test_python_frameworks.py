@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -120,7 +121,7 @@ def test_a_worker_of_celery_that_forks(beside: Sidecar, tmp_path: Path) -> None:
             send = [*celery, "call", "worker.answer", "--args", f'["forked-{number}"]']
             subprocess.run(send, cwd=tmp_path, env=known, check=True, capture_output=True, timeout=PATIENCE_S)
         for number in range(4):
-            asyncio.run(until(lambda number=number: is_finished(beside, f"forked-{number}"), within_s=PATIENCE_S))
+            asyncio.run(until(partial(is_finished, beside, f"forked-{number}"), within_s=PATIENCE_S))
     finally:
         worker.terminate()
         worker.wait(PATIENCE_S)
