@@ -36,7 +36,7 @@ async def turns(sidemirror: Sidemirror, count: int) -> None:
 
 
 async def test_nothing_grows(tmp_path: Path) -> None:
-    """Seen to fail, by the tasks, when a stream that has ended leaves the task that guards it behind."""
+    """Seen to fail, by the memory, when a stream that has ended leaves the task that guards it behind."""
     process = psutil.Process()
     with sidecar(tmp_path) as beside:
         async with connect(beside.address) as sidemirror:
