@@ -34,7 +34,13 @@ RULES = {
     ),
     SourceKind.TURN: Rule(
         ("later_turns", "critiques_of_turn", "receipts_of_turn", "derived"),
-        (("sessions", "forget_emptied_session"), ("entries", "forget_entries"), ("turns", "forget_turn"), _UNNAMED),
+        (
+            ("sessions", "forget_emptied_session"),
+            ("entries", "forget_entries"),
+            ("turns", "forget_turn"),
+            ("", "forget_learning"),
+            _UNNAMED,
+        ),
     ),
     SourceKind.CRITIQUE: Rule(remove=(("critiques", "forget_critique"), _UNNAMED)),
     SourceKind.RECEIPT: Rule(

@@ -45,7 +45,8 @@ class ContextWish(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class TurnStarted(msgspec.Struct, frozen=True, omit_defaults=True, tag="turn_started"):
-    """The first event of every turn. `reflection_mode`: auto or on_request; `critique_mode`: off, gated or always."""
+    """The first event of every turn. `reflection_mode`: auto or on_request; `critique_mode`: off, gated, always, or
+    empty when the turn leaves it to its session."""
 
     session_id: str
     task: str = ""
@@ -57,7 +58,7 @@ class TurnStarted(msgspec.Struct, frozen=True, omit_defaults=True, tag="turn_sta
     budget: TurnBudget = TurnBudget()
     deadline_us: int | None = None
     reflection_mode: str = "auto"
-    critique_mode: str = "off"
+    critique_mode: str = ""
     context: ContextWish | None = None
 
 

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 
 import msgspec
 
-from sidemirror_server.thinking.config import ThinkingConfig
-from sidemirror_server.thinking.plan import make_plan
+from sidemirror_server.thinking.config import NO_DEFAULTS, SessionDefaults, ThinkingConfig
+from sidemirror_server.thinking.plan import config_of, make_plan
 from sidemirror_server.thinking.record import Carry, Directive, Nudge, TurnSummary, recorded_in
 from sidemirror_server.thinking.reflect import Extra
 from sidemirror_server.thinking.schedule import Reason
@@ -20,7 +20,7 @@ from sidemirror_server.thinking.sessions import config_body, config_in
 from sidemirror_server.thinking.store import Sessions
 from sidemirror_server.thinking.turn import carry, decision
 from sidemirror_server.trace.erasure import ERASED
-from sidemirror_server.trace.event import Event, ResponseDrafted, TurnFinished, TurnStarted
+from sidemirror_server.trace.event import ContextWish, Event, ResponseDrafted, TurnFinished, TurnStarted
 from sidemirror_server.trace.log import TurnLog, TurnStanding
 from sidemirror_server.turns.critiquing import TurnCritiques
 from sidemirror_server.turns.ending import Endings
@@ -30,6 +30,7 @@ from sidemirror_server.turns.live import LiveTurn
 from sidemirror_server.turns.recorder import Recorder
 from sidemirror_server.turns.reflecting import Reflections
 from sidemirror_server.turns.session_past import SessionPast
+from sidemirror_server.turns.teaching import Teacher
 from sidemirror_server.turns.turn_cache import TurnCache
 from sidemirror_server.vocabulary.block import ContextBlock
 from sidemirror_server.vocabulary.budget import Claim
@@ -97,7 +98,11 @@ class Conductor:
         lessons: Lessons,
         clock: Clock,
         limits: TurnLimits,
+        defaults: SessionDefaults = NO_DEFAULTS,
+        teacher: Teacher | None = None,
     ) -> None:
+        """`teacher` None: nothing is learned from ended turns."""
+        self._defaults = defaults
         self._log = log
         self._sessions = sessions
         self._recorder = recorder
@@ -107,7 +112,7 @@ class Conductor:
         self._clock = clock
         self._limits = limits
         self._held = TurnCache()
-        self._endings = Endings(recorder, reflections, critiques, clock, limits.finish_grace_s)
+        self._endings = Endings(recorder, reflections, critiques, clock, limits.finish_grace_s, teacher)
 
     async def start(
         self, scope: Scope, turn_id: TurnId, event: Event, started: TurnStarted, *, is_new: bool, wait_for_store: bool
@@ -130,8 +135,11 @@ class Conductor:
                 if wait_for_store:
                     raise
                 warnings = ("the store is away: the session's earlier turns are not known",)
-                past = SessionPast()
-            context, missing = await self._lessons.for_turn(scope, turn_id, started, past.carried.tool_errors)
+                past = self._first()
+            if past.is_new:  # the session keeps the configuration of its first turn
+                past = msgspec.structs.replace(past, config=config_of(started, past.config))
+            wish = started.context or (ContextWish() if self._defaults.has_context else None)
+            context, missing = await self._lessons.for_turn(scope, turn_id, started, wish, past.carried.tool_errors)
             # The first append makes the session if it is missing or was deleted.
             turn = LiveTurn(scope, config_body(past.config))
             self._record_start(turn, turn_id, event, started, past, (*warnings, *missing), context)
@@ -406,9 +414,13 @@ class Conductor:
             raise StoreUnavailable(reason="it does not answer") from error
         session = await self._sessions.get(scope, session_id)
         if session is None:
-            return SessionPast()
+            return self._first()
         carried = head_in(session.newest_head).carried if session.newest_head else Carry()
         return SessionPast(config_in(session.body), session.turn_count, carried)
+
+    def _first(self) -> SessionPast:
+        """The state of a session that begins."""
+        return SessionPast(self._defaults.config, is_new=True)
 
     def _record_start(
         self,
@@ -424,7 +436,8 @@ class Conductor:
         turn.heard_s = self._clock.monotonic_s()
         session_id = SessionId(started.session_id)
         plan = make_plan(
-            turn_id, session_id, past.turn_count + 1, started, past.config, past.carried, now_us, warnings, context
+            *(turn_id, session_id, past.turn_count + 1, started, past.config, past.carried, now_us, warnings, context),
+            learns=self._defaults.learns,
         )
         turn.seen[event.event_id] = turn.record(event, now_us)
         turn.record(Directive(DirectiveId(new_id(now_us)), now_us, plan, (event.event_id,)), now_us)

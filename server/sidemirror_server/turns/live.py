@@ -15,6 +15,7 @@ from sidemirror_server.trace.event import Event
 from sidemirror_server.trace.log import Batch, Draft, TurnHead, TurnStanding
 from sidemirror_server.turns.counting import count
 from sidemirror_server.turns.head import head_body
+from sidemirror_server.turns.teaching import Taught
 from sidemirror_server.vocabulary.errors import SidemirrorError, WrongState
 from sidemirror_server.vocabulary.ids import DirectiveId, EventId
 from sidemirror_server.vocabulary.scope import Scope
@@ -58,6 +59,8 @@ class LiveTurn:
         # The part of `recorded_bytes` that `turn_cache.py` has counted.
         self.held_bytes = 0
         self._session_body = session_body
+        # What becomes of the turn at its end.
+        self._taught = Taught()
         # Whom the entries are about that are not durable yet.
         self._subject_ids: set[str] = set()
         self._listeners: set[Listener] = set()
@@ -113,9 +116,15 @@ class LiveTurn:
             last_sequence=state.last_sequence,
             started_us=state.started_us,
             updated_us=state.updated_us,
-            body=head_body(state),
+            body=head_body(state, self._taught.left),
         )
-        return Batch(head, tuple(self._pending), self._session_body, tuple(sorted(self._subject_ids)))
+        return Batch(
+            head, tuple(self._pending), self._session_body, tuple(sorted(self._subject_ids)), self._taught.sequel
+        )
+
+    def ends_with(self, taught: Taught) -> None:
+        """What becomes of the turn, whose last entry was just recorded: stored together with that entry."""
+        self._taught = taught
 
     def settle(self, batch: Batch) -> None:
         """Removes the entries of `batch`, which are durable now."""

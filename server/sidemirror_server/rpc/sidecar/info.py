@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 
 import msgspec
 
+from sidemirror_server.thinking.config import ThinkingConfig
 from sidemirror_server.vocabulary.scope import Scope
 from sidemirror_server.vocabulary.store_clock import StoreClock
 
@@ -28,7 +29,7 @@ class ModelFacts(msgspec.Struct, frozen=True):
 
 
 class ServerInfo(msgspec.Struct, frozen=True):
-    """The facts for GetServerInfo. `limits`: by the name of the setting."""
+    """The facts for GetServerInfo. `limits`: by the name of the setting. `default_config`: what sessions start with."""
 
     version: str
     own_scope: Scope
@@ -36,3 +37,4 @@ class ServerInfo(msgspec.Struct, frozen=True):
     models: tuple[ModelFacts, ...]
     limits: Mapping[str, int]
     store_clock: StoreClock
+    default_config: ThinkingConfig

@@ -16,6 +16,7 @@ from sidemirror_server.storage.sql import columns_of, load_statements
 from sidemirror_server.storage.sqlite.database import SqliteDatabase
 from sidemirror_server.storage.sqlite.served import fetch_served
 from sidemirror_server.storage.sqlite.sources import note_sources, refuse_erased
+from sidemirror_server.storage.sqlite.work import put_sequel
 from sidemirror_server.trace.acceptance import Placed, accept, check_repeated
 from sidemirror_server.trace.log import FIRST_HEAD, TURN_TOPIC, Batch, Entry, HeadKey, TurnHead, TurnStanding, head_of
 from sidemirror_server.trace.sources import SourceKind, key, keys
@@ -151,6 +152,9 @@ def _append(connection: sqlite3.Connection, scope: Scope, batches: Sequence[Batc
             connection, scope, key(SourceKind.TURN, batch.head.turn_id), keys(SourceKind.SUBJECT, batch.subject_ids)
         )
     check_repeated(repeated, _kept_bodies(connection, place, repeated))
+    for batch in batches:
+        if batch.sequel is not None:
+            put_sequel(connection, scope, batch.sequel, batch.head.updated_us)
 
 
 def _kept_bodies(
