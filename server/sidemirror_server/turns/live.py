@@ -13,11 +13,12 @@ from sidemirror_server.thinking.turn import apply
 from sidemirror_server.thinking.turn_state import TurnState
 from sidemirror_server.trace.event import Event
 from sidemirror_server.trace.log import Batch, Draft, TurnHead, TurnStanding
+from sidemirror_server.turns.calls import TurnCalls
 from sidemirror_server.turns.counting import count
 from sidemirror_server.turns.head import head_body
 from sidemirror_server.turns.teaching import Taught
 from sidemirror_server.vocabulary.errors import SidemirrorError, WrongState
-from sidemirror_server.vocabulary.ids import DirectiveId, EventId
+from sidemirror_server.vocabulary.ids import DirectiveId, EventId, SessionId
 from sidemirror_server.vocabulary.scope import Scope
 
 # How many directives a turn keeps in memory for slow streams. Older ones are in the log; a stream that needs them is
@@ -50,6 +51,9 @@ class LiveTurn:
         self.lost: SidemirrorError | None = None
         self.heard_s = 0.0
         self.tasks: dict[DirectiveId, asyncio.Task[None]] = {}
+        # Look-ups of advice for failing calls, and the calls that they follow; None while nobody follows them.
+        self.telling: dict[DirectiveId, asyncio.Task[None]] = {}
+        self.calls: TurnCalls | None = None
         self.finishing: asyncio.Task[None] | None = None
         self._pending: list[Draft] = []
         # Bytes of the entries that are not durable yet.
@@ -61,6 +65,8 @@ class LiveTurn:
         self._session_body = session_body
         # What becomes of the turn at its end.
         self._taught = Taught()
+        # The session that the turn has left, until that is durable.
+        self._session_was: SessionId | None = None
         # Whom the entries are about that are not durable yet.
         self._subject_ids: set[str] = set()
         self._listeners: set[Listener] = set()
@@ -70,6 +76,8 @@ class LiveTurn:
         state = self.state
         sequence = state.last_sequence + 1
         apply(state, sequence, now_us, recorded)
+        if self.calls is not None:
+            self.calls.take(recorded)
         count(recorded)
         entry = draft(sequence, now_us, recorded)
         self._pending.append(entry)
@@ -85,6 +93,8 @@ class LiveTurn:
         """Applies an entry from the log. `size_bytes`: the size of its body."""
         self.recorded_bytes += size_bytes
         apply(self.state, sequence, at_us, recorded)
+        if self.calls is not None:
+            self.calls.take(recorded)
         self.durable = self._read_up_to = sequence
         if isinstance(recorded, Directive):
             self._keep(sequence, recorded)
@@ -103,6 +113,11 @@ class LiveTurn:
             raise WrongState("turn", self.state.turn_id, "without a plan")
         return self._plan
 
+    def moved(self, session_was: SessionId, session_body: bytes) -> None:
+        """The last entries have moved the turn from this session to another one, which `session_body` creates if it is
+        missing."""
+        self._session_was, self._session_body = session_was, session_body
+
     def take_batch(self) -> Batch | None:
         """The entries that are not durable yet, for one append; None if none. They stay pending until `settle`."""
         if not self._pending:
@@ -118,8 +133,9 @@ class LiveTurn:
             updated_us=state.updated_us,
             body=head_body(state, self._taught.left),
         )
+        subject_ids = tuple(sorted(self._subject_ids))
         return Batch(
-            head, tuple(self._pending), self._session_body, tuple(sorted(self._subject_ids)), self._taught.sequel
+            head, tuple(self._pending), self._session_body, subject_ids, self._session_was, self._taught.sequel
         )
 
     def ends_with(self, taught: Taught) -> None:
@@ -130,7 +146,8 @@ class LiveTurn:
         """Removes the entries of `batch`, which are durable now."""
         del self._pending[: len(batch.drafts)]
         self.pending_bytes -= sum(len(entry.body) for entry in batch.drafts)
-        self._session_body = None
+        if batch.head.session_id == self.state.session_id:
+            self._session_body = self._session_was = None
         self._subject_ids.difference_update(batch.subject_ids)
         self.durable = batch.drafts[-1].sequence
         self.failure = None
@@ -156,7 +173,7 @@ class LiveTurn:
     @property
     def idle(self) -> bool:
         """Whether the turn has no pending entries, no listeners and no tasks."""
-        return not (self._pending or self._listeners or self.tasks or self.finishing)
+        return not (self._pending or self._listeners or self.tasks or self.telling or self.finishing)
 
     @property
     def accepts(self) -> bool:

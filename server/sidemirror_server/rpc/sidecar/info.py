@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 
 import msgspec
 
+from sidemirror_server.memory.finding.weighing import Weight
 from sidemirror_server.thinking.config import ThinkingConfig
 from sidemirror_server.vocabulary.scope import Scope
 from sidemirror_server.vocabulary.store_clock import StoreClock
@@ -11,12 +12,13 @@ from sidemirror_server.vocabulary.store_clock import StoreClock
 
 class StoreFacts(msgspec.Struct, frozen=True):
     """One store: its technology, what it holds, what a confirmed write survives, and whether it answered its last
-    request."""
+    request. `lost`: why only a restart helps; empty while nothing is lost."""
 
     kind: str
     holds: str
     durability: Callable[[], str]
     is_available: Callable[[], bool]
+    lost: Callable[[], str] = str
 
 
 class ModelFacts(msgspec.Struct, frozen=True):
@@ -28,8 +30,16 @@ class ModelFacts(msgspec.Struct, frozen=True):
     is_available: Callable[[], bool]
 
 
+class EmbeddingFacts(msgspec.Struct, frozen=True):
+    """The embedding model of memories, and its weight in a scope."""
+
+    model: str
+    weight: Callable[[Scope], Weight]
+
+
 class ServerInfo(msgspec.Struct, frozen=True):
-    """The facts for GetServerInfo. `limits`: by the name of the setting. `default_config`: what sessions start with."""
+    """The facts for GetServerInfo. `limits`: by the name of the setting. `default_config`: what sessions start with.
+    `embedding`: None without such a model."""
 
     version: str
     own_scope: Scope
@@ -38,3 +48,4 @@ class ServerInfo(msgspec.Struct, frozen=True):
     limits: Mapping[str, int]
     store_clock: StoreClock
     default_config: ThinkingConfig
+    embedding: EmbeddingFacts | None = None
