@@ -16,6 +16,7 @@ from sidemirror.v1 import thinking_pb2 as pb
 from sidemirror_server import cli
 from sidemirror_server.http import listener
 from sidemirror_server.http.connect import bodies
+from sidemirror_server.operations.parsers.serving import HTTP_ADDRESS
 from sidemirror_server.settings import BadSettings
 from tests.http.callers import Refused, bearing, framed, refused, request
 from tests.http.sidecars import door, token_of
@@ -183,8 +184,8 @@ def test_another_address_than_loopback_is_refused(address: str, tmp_path: Path) 
 
 
 def test_the_short_flag_names_a_place_on_loopback() -> None:
-    parsed = cli._parser().parse_args(["serve", "--http"])
-    assert parsed.setting_http_address == cli.HTTP_ADDRESS == "127.0.0.1:50080"
+    parsed = cli.command_line().parse_args(["serve", "--http"])
+    assert parsed.setting_http_address == HTTP_ADDRESS == "127.0.0.1:50080"
 
 
 def test_without_a_door_nothing_listens(tmp_path: Path) -> None:

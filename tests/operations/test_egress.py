@@ -164,6 +164,8 @@ def test_a_model_of_another_package_does_not_say(monkeypatch: pytest.MonkeyPatch
     assert (one.address, one.leaves_machine) == ("not known: the installed package decides", True)
     (scorer,) = told(memory__scorer="mine").values()
     assert (scorer.what, scorer.leaves_machine) == ("scorer mine", True)
+    (store,) = told(store="mine").values()
+    assert (store.what, store.leaves_machine) == ("store mine", True)
 
 
 def test_stores_collectors_and_proxies() -> None:

@@ -143,7 +143,15 @@ class Sidecar:
         critic = Critic(self.gateway, stores.critiques, clock)
         critiques = TurnCritiques(critic, self.recorder, clock)
         self.conductor = Conductor(
-            stores.log, stores.sessions, self.recorder, reflections, critiques, lessons, clock, turn_limits
+            stores.log,
+            stores.sessions,
+            self.recorder,
+            reflections,
+            critiques,
+            lessons,
+            clock,
+            turn_limits,
+            memory.advice(self.recorder),
         )
         self.eraser = Eraser(
             *(stores.erasures, stores.goal_reflections, stores.journal, stores.receipts, self.conductor, clock),
@@ -188,7 +196,10 @@ class Sidecar:
             ),
             memory.service(self.gateway, own_prompts, turns),
             sidecar_service(
-                info_of(settings, Scope(settings.tenant_id, settings.project_id), stores.facts, clock, routes),
+                info_of(
+                    *(settings, Scope(settings.tenant_id, settings.project_id), stores.facts, clock, routes),
+                    memory.embedding,
+                ),
                 *(spending, stores.erasures, stores.work, self.policies),
             ),
         )
@@ -256,8 +267,8 @@ class Sidecar:
         self._say_whom_it_serves()
 
     def _say_whom_it_serves(self) -> None:
-        by_settings = self.policies.proposed.of is not None
-        told = {"scopes": str(self.serves), "retention": "policies, settings" if by_settings else "policies"}
+        retention = "policies" if self._stores.is_shared else "policies, settings"
+        told = {"scopes": str(self.serves), "retention": retention}
         if self.serves.said or not self._stores.is_shared:
             _log.info("serves", extra=told)
         else:
@@ -286,6 +297,8 @@ class Sidecar:
                 work.append(self.memory.meanings.run())
             if self.memory.schedule is not None:
                 work.append(self.memory.schedule.run())
+            if self.memory.learner is not None:
+                work.append(self.memory.learner.run())
             background = [group.create_task(task) for task in work]
             await stop
             await self.drain()

@@ -11,6 +11,7 @@ from contextlib import AbstractContextManager, nullcontext
 
 from sidemirror_server.assembly import assemble
 from sidemirror_server.entrance import check_listeners
+from sidemirror_server.operations import exit_codes
 from sidemirror_server.operations.logs import log_to_stderr
 from sidemirror_server.operations.loop import run
 from sidemirror_server.rpc.listening.addresses import CannotListen
@@ -20,13 +21,10 @@ from sidemirror_server.settings import (
     Settings,
     is_measured,
     load,
-    nearest,
-    unknown_names,
     without_effect,
 )
-from sidemirror_server.vocabulary.errors import SidemirrorError, StoreRefused
+from sidemirror_server.vocabulary.errors import SidemirrorError, StoreInUse, StoreRefused
 
-EXIT_FAILED = 1
 # Kind of store → the setting that names it; data_dir names the embedded store.
 _NAMED_BY = {"postgres": "database_url", "redis": "redis_url"}
 
@@ -35,27 +33,26 @@ def serve(flags: Mapping[str, str]) -> int:
     """Serves until SIGTERM or SIGINT; a second one ends at once. Returns the exit code. Raises BadSettings."""
     settings = load(flags)
     log_to_stderr(settings.log_level)
-    for name in unknown_names():
-        meant = f"; did you mean {close}?" if (close := nearest(name)) else ""
-        print(f"sidemirror: {name} is no setting of this server{meant}", file=sys.stderr)
-    for name, needed in without_effect(settings, flags):
-        print(f"sidemirror: {name} does nothing without {needed}", file=sys.stderr)
+    for name, why in without_effect(settings, flags):
+        print(f"sidemirror: {name} does nothing {why}", file=sys.stderr)
     _allow_descriptors()
     # Called before metrics are served, because it also checks the address of the metrics.
     check_listeners(settings)
     try:
         with _traced(settings), _measured(settings):
             run(_serve(settings))
+    except StoreInUse as other:
+        print(f"sidemirror: data_dir ({PREFIX}DATA_DIR): {other}", file=sys.stderr)
+        return exit_codes.FAILED
     except StoreRefused as refusal:
         setting = _NAMED_BY.get(str(refusal.facts.get("store")))
         if setting is None:
-            print(f"sidemirror: data_dir ({PREFIX}DATA_DIR): {refusal}", file=sys.stderr)
-            return EXIT_FAILED
+            raise BadSettings(f"data_dir ({PREFIX}DATA_DIR): {refusal}") from refusal
         reason = refusal.facts["reason"]
         raise BadSettings(f"{setting} ({PREFIX}{setting.upper()}): the store cannot be used: {reason}") from refusal
     except (CannotListen, SidemirrorError) as error:
         print(f"sidemirror: {error}", file=sys.stderr)
-        return EXIT_FAILED
+        return exit_codes.FAILED
     return 0
 
 

@@ -143,7 +143,7 @@ class SpendCaps(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The most that models may cost in a day (UTC); null is no cap. Policies may have caps too, and all of them hold.
     Defaults: decision 024."""
 
-    # The spending of the one tenant or project that the sidecar serves; all spending in the store if it serves several.
+    # The spending of the scopes that the sidecar serves.
     usd_per_day: Usd | None = 5.0
     tokens_per_day: Count | None = None
     # Each tenant, with all projects.
@@ -210,7 +210,7 @@ Days = Annotated[int, Meta(ge=1, le=36_500)]
 
 class Retention(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How long records are kept, in days, and how many memories; null is no limit. A policy of the project or tenant
-    overrides each value. In a shared store these values apply only to the one project that the sidecar serves."""
+    overrides each value. In a shared store policies alone decide."""
 
     # Model costs by scope, day and purpose. Chosen here: a quarter, as long as bills cover. The current day, which
     # counts against the caps, is never removed.
@@ -270,6 +270,11 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     # Goal reports stay in the main store, and reflections that Redis loses are restored from them. When empty, the main
     # store keeps the reflections too.
     redis_url: Secret = Secret()
+    # A store of an installed package, by the name of its entry point in the group `sidemirror.stores`. It takes the
+    # place of the main store for goal reflections, for the search of memories, or for everything. None when empty.
+    store: str = ""
+    # The address that this store is given; what it means is up to the package.
+    store_url: Secret = Secret()
     # The scope of calls that name no scope.
     tenant_id: ScopeName = "default"
     project_id: ScopeName = "default"
