@@ -77,7 +77,7 @@ class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     http_connections: Annotated[int, Meta(ge=1)] = 256
     # Requests of all HTTP connections per second, refused ones too; more of them wait. Chosen here: many times what the
     # agents of one machine ask, and so little of a core that gRPC's callers do not notice it.
-    http_requests_per_second: Annotated[float, Meta(ge=1)] = 200.0
+    http_requests_per_second: Annotated[float, Meta(ge=1)] = 100.0
     # Requests of one tenant per second, and the size of a burst; 0 is no limit. Chosen here: about what one core
     # serves, so that one tenant can use a whole sidecar.
     requests_per_second: Annotated[float, Meta(ge=0)] = 5_000.0
