@@ -41,7 +41,7 @@ SERVER = ROOT / "server"
 CONNECTING = {"anthropic", "asyncpg", "grpc", "httpx2", "openai", "opentelemetry.exporter", "redis"}
 NOT_CONNECTING = {
     *("genai_prices", "google", "grpc_health", "grpc_reflection", "grpc_status", "jinja2", "msgspec", "numpy"),
-    *("opentelemetry", "prometheus_client", "rich", "sidemirror", "simsimd", "uvloop"),
+    *("opentelemetry", "prometheus_client", "rich", "sidemirror", "simsimd", "uvicorn", "uvloop"),
 }
 DISTRIBUTIONS = {
     **{name: name.replace("-", "_") for name in ("genai-prices", "prometheus-client")},
@@ -61,7 +61,7 @@ DISTRIBUTIONS = {
 CONNECTING_TOO = {"ftplib", "http.client", "imaplib", "poplib", "smtplib", "socket", "urllib.request", "xmlrpc"}
 # Modules that import one of these and open no connection of the sidecar's own.
 OTHERS = {
-    "sidemirror_server.rpc": "it serves; nothing there connects",
+    **dict.fromkeys(["sidemirror_server.rpc", "sidemirror_server.http"], "it serves; nothing there connects"),
     "sidemirror_server.operations.target": "the commands' connection to the sidecar itself",
     "sidemirror_server.operations.address_check": "doctor asks what listens at the sidecar's own addresses",
     "sidemirror_server.operations.choices_check": "doctor knocks at the collector's address, and sends nothing",

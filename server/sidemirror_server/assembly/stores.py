@@ -17,6 +17,7 @@ from sidemirror_server.goals.store import GoalReflections
 from sidemirror_server.memory.dreams.dreams import Dreams
 from sidemirror_server.memory.finding.search import MemorySearch
 from sidemirror_server.memory.kin.graph import MemoryGraph
+from sidemirror_server.memory.recoveries.observations import Observations
 from sidemirror_server.memory.store import Memories
 from sidemirror_server.memory.trials.trials import Trials
 from sidemirror_server.models.ledger import Ledger
@@ -34,6 +35,7 @@ from sidemirror_server.storage.sqlite.memories import SqliteMemories
 from sidemirror_server.storage.sqlite.memory_graph import SqliteMemoryGraph
 from sidemirror_server.storage.sqlite.memory_process import SearchProcesses
 from sidemirror_server.storage.sqlite.memory_search import SqliteMemorySearch
+from sidemirror_server.storage.sqlite.observations import SqliteObservations
 from sidemirror_server.storage.sqlite.policies import SqlitePolicies
 from sidemirror_server.storage.sqlite.pruning import SqlitePruning
 from sidemirror_server.storage.sqlite.receipts import SqliteReceipts
@@ -77,6 +79,7 @@ class Stores(msgspec.Struct, frozen=True):
     pruning: Pruning
     trials: Trials
     memory_graph: MemoryGraph
+    observations: Observations
     facts: tuple[StoreFacts, ...]
     is_shared: bool
     changed: asyncio.Event
@@ -139,11 +142,14 @@ async def _embedded(settings: Settings, clock: Clock, stack: contextlib.AsyncExi
         pruning=SqlitePruning(database),
         trials=SqliteTrials(database),
         memory_graph=SqliteMemoryGraph(database),
+        observations=SqliteObservations(database),
         work=SqliteWork(database),
         journal=SqliteJournal(database),
         erasures=SqliteErasures(database),
         policies=SqlitePolicies(database),
-        facts=(StoreFacts("sqlite", "everything", lambda: durability, database.answers),),
+        facts=(
+            StoreFacts("sqlite", "everything", lambda: database.lost() or durability, database.answers, database.lost),
+        ),
         is_shared=False,
         changed=asyncio.Event(),
         clock=StoreClock(clock),
@@ -163,6 +169,7 @@ async def _shared(settings: Settings, clock: Clock, stack: contextlib.AsyncExitS
     from sidemirror_server.storage.postgres.memories import PostgresMemories
     from sidemirror_server.storage.postgres.memory_graph import PostgresMemoryGraph
     from sidemirror_server.storage.postgres.memory_search import PostgresMemorySearch
+    from sidemirror_server.storage.postgres.observations import PostgresObservations
     from sidemirror_server.storage.postgres.policies import PostgresPolicies
     from sidemirror_server.storage.postgres.pruning import PostgresPruning
     from sidemirror_server.storage.postgres.receipts import PostgresReceipts
@@ -197,6 +204,7 @@ async def _shared(settings: Settings, clock: Clock, stack: contextlib.AsyncExitS
         pruning=PostgresPruning(database),
         trials=PostgresTrials(database),
         memory_graph=PostgresMemoryGraph(database),
+        observations=PostgresObservations(database),
         work=PostgresWork(database),
         journal=PostgresJournal(database),
         erasures=PostgresErasures(database),

@@ -13,7 +13,7 @@ import msgspec
 
 from sidemirror_server.assembly import Destination, destinations_of
 from sidemirror_server.models.language_model import Purpose
-from sidemirror_server.settings import Settings, Source, load, of_libraries, sources
+from sidemirror_server.settings import BadSettings, Settings, Source, load, of_libraries, sources
 from sidemirror_server.vocabulary.clock import SystemClock
 
 # The exporters' own default.
@@ -165,8 +165,19 @@ def _redis(around: Surroundings) -> Iterator[Exit]:
     )
 
 
+# What the URL of a store begins with.
+_BEGINS = {
+    "database_url": ("postgresql://", "postgres://"),
+    "redis_url": ("redis://", "rediss://", "unix://"),
+}
+
+
 def _store(around: Surroundings, which: tuple[str, str, str], sent: str, when: str) -> Iterator[Exit]:
     setting, url, what = which
+    begins = _BEGINS[setting]
+    if url and not url.startswith(begins):
+        expected = f"{', '.join(begins[:-1])} or {begins[-1]}"
+        raise BadSettings(f"{setting} (SIDEMIRROR_{setting.upper()}): Expected a URL that begins with {expected}")
     for address in _hosts(url, around.environment) if url else ():
         yield Exit(
             address=address,

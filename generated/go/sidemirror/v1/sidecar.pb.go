@@ -29,9 +29,9 @@ type SpendLevel int32
 const (
 	// Never sent.
 	SpendLevel_SPEND_LEVEL_UNSPECIFIED SpendLevel = 0
-	// Everything in this server's store.
+	// Everything that this server serves.
 	SpendLevel_SPEND_LEVEL_TOTAL SpendLevel = 1
-	// Everything in this server's store for one purpose.
+	// Everything that this server serves, for one purpose.
 	SpendLevel_SPEND_LEVEL_PURPOSE SpendLevel = 2
 	// One tenant with all its projects.
 	SpendLevel_SPEND_LEVEL_TENANT SpendLevel = 3
@@ -1405,11 +1405,13 @@ type GetPolicyResponse struct {
 	ProjectId string `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
 	// The project's own policy; absent when none is set.
 	Project *StoredPolicy `protobuf:"bytes,3,opt,name=project,proto3" json:"project,omitempty"`
-	// The tenant's policy; absent when none is set, or when the token is not good for all of the tenant's projects.
+	// The tenant's policy; absent when none is set, or when `tenant_hidden`.
 	Tenant *StoredPolicy `protobuf:"bytes,4,opt,name=tenant,proto3" json:"tenant,omitempty"`
 	// What is in force for the project at this sidecar: every value of `retention`, and all advice that is not given. Its
 	// `caps` are empty: `GetServerInfoResponse.spend_caps` has those in force.
-	InForce       *Policy `protobuf:"bytes,5,opt,name=in_force,json=inForce,proto3" json:"in_force,omitempty"`
+	InForce *Policy `protobuf:"bytes,5,opt,name=in_force,json=inForce,proto3" json:"in_force,omitempty"`
+	// Whether the tenant's policy, if one is set, is left out: the token is not good for all of the tenant's projects.
+	TenantHidden  bool `protobuf:"varint,6,opt,name=tenant_hidden,json=tenantHidden,proto3" json:"tenant_hidden,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1477,6 +1479,13 @@ func (x *GetPolicyResponse) GetInForce() *Policy {
 		return x.InForce
 	}
 	return nil
+}
+
+func (x *GetPolicyResponse) GetTenantHidden() bool {
+	if x != nil {
+		return x.TenantHidden
+	}
+	return false
 }
 
 // Replaces a policy.
@@ -2115,14 +2124,15 @@ const file_sidemirror_v1_sidecar_proto_rawDesc = "" +
 	"\x10GetPolicyRequest\x12\x1b\n" +
 	"\ttenant_id\x18\x01 \x01(\tR\btenantId\x12\x1d\n" +
 	"\n" +
-	"project_id\x18\x02 \x01(\tR\tprojectId\"\xed\x01\n" +
+	"project_id\x18\x02 \x01(\tR\tprojectId\"\x92\x02\n" +
 	"\x11GetPolicyResponse\x12\x1b\n" +
 	"\ttenant_id\x18\x01 \x01(\tR\btenantId\x12\x1d\n" +
 	"\n" +
 	"project_id\x18\x02 \x01(\tR\tprojectId\x125\n" +
 	"\aproject\x18\x03 \x01(\v2\x1b.sidemirror.v1.StoredPolicyR\aproject\x123\n" +
 	"\x06tenant\x18\x04 \x01(\v2\x1b.sidemirror.v1.StoredPolicyR\x06tenant\x120\n" +
-	"\bin_force\x18\x05 \x01(\v2\x15.sidemirror.v1.PolicyR\ainForce\"\x81\x02\n" +
+	"\bin_force\x18\x05 \x01(\v2\x15.sidemirror.v1.PolicyR\ainForce\x12#\n" +
+	"\rtenant_hidden\x18\x06 \x01(\bR\ftenantHidden\"\x81\x02\n" +
 	"\x10SetPolicyRequest\x12\x1b\n" +
 	"\ttenant_id\x18\x01 \x01(\tR\btenantId\x12\x1d\n" +
 	"\n" +

@@ -256,18 +256,20 @@ class GetPolicyRequest(_message.Message):
     def __init__(self, tenant_id: _Optional[str] = ..., project_id: _Optional[str] = ...) -> None: ...
 
 class GetPolicyResponse(_message.Message):
-    __slots__ = ("tenant_id", "project_id", "project", "tenant", "in_force")
+    __slots__ = ("tenant_id", "project_id", "project", "tenant", "in_force", "tenant_hidden")
     TENANT_ID_FIELD_NUMBER: _ClassVar[int]
     PROJECT_ID_FIELD_NUMBER: _ClassVar[int]
     PROJECT_FIELD_NUMBER: _ClassVar[int]
     TENANT_FIELD_NUMBER: _ClassVar[int]
     IN_FORCE_FIELD_NUMBER: _ClassVar[int]
+    TENANT_HIDDEN_FIELD_NUMBER: _ClassVar[int]
     tenant_id: str
     project_id: str
     project: StoredPolicy
     tenant: StoredPolicy
     in_force: Policy
-    def __init__(self, tenant_id: _Optional[str] = ..., project_id: _Optional[str] = ..., project: _Optional[_Union[StoredPolicy, _Mapping]] = ..., tenant: _Optional[_Union[StoredPolicy, _Mapping]] = ..., in_force: _Optional[_Union[Policy, _Mapping]] = ...) -> None: ...
+    tenant_hidden: bool
+    def __init__(self, tenant_id: _Optional[str] = ..., project_id: _Optional[str] = ..., project: _Optional[_Union[StoredPolicy, _Mapping]] = ..., tenant: _Optional[_Union[StoredPolicy, _Mapping]] = ..., in_force: _Optional[_Union[Policy, _Mapping]] = ..., tenant_hidden: bool = ...) -> None: ...
 
 class SetPolicyRequest(_message.Message):
     __slots__ = ("tenant_id", "project_id", "request_id", "level", "policy", "if_version")

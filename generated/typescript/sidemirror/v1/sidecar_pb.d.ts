@@ -713,7 +713,7 @@ export declare type GetPolicyResponse = Message<"sidemirror.v1.GetPolicyResponse
   project?: StoredPolicy | undefined;
 
   /**
-   * The tenant's policy; absent when none is set, or when the token is not good for all of the tenant's projects.
+   * The tenant's policy; absent when none is set, or when `tenant_hidden`.
    *
    * @generated from field: sidemirror.v1.StoredPolicy tenant = 4;
    */
@@ -726,6 +726,13 @@ export declare type GetPolicyResponse = Message<"sidemirror.v1.GetPolicyResponse
    * @generated from field: sidemirror.v1.Policy in_force = 5;
    */
   inForce?: Policy | undefined;
+
+  /**
+   * Whether the tenant's policy, if one is set, is left out: the token is not good for all of the tenant's projects.
+   *
+   * @generated from field: bool tenant_hidden = 6;
+   */
+  tenantHidden: boolean;
 };
 
 /**
@@ -1025,14 +1032,14 @@ export enum SpendLevel {
   UNSPECIFIED = 0,
 
   /**
-   * Everything in this server's store.
+   * Everything that this server serves.
    *
    * @generated from enum value: SPEND_LEVEL_TOTAL = 1;
    */
   TOTAL = 1,
 
   /**
-   * Everything in this server's store for one purpose.
+   * Everything that this server serves, for one purpose.
    *
    * @generated from enum value: SPEND_LEVEL_PURPOSE = 2;
    */

@@ -11,12 +11,13 @@ from sidemirror_server.vocabulary.store_clock import StoreClock
 
 class StoreFacts(msgspec.Struct, frozen=True):
     """One store: its technology, what it holds, what a confirmed write survives, and whether it answered its last
-    request."""
+    request. `lost`: why only a restart helps; empty while nothing is lost."""
 
     kind: str
     holds: str
     durability: Callable[[], str]
     is_available: Callable[[], bool]
+    lost: Callable[[], str] = str
 
 
 class ModelFacts(msgspec.Struct, frozen=True):
