@@ -22,9 +22,9 @@ _CANDIDATES, _CANDIDATES_AT_LEAST = 2, 50
 # Vectors are used once this share of the memories has one. Chosen here: memories without one would come last for no
 # good reason.
 _EMBEDDED_RATIO = 0.9
-# A memory whose words are worth less than this share of the question (`bm25.worth`) is none that answers it. Measured
-# (decision 061).
-_FLOOR = 0.03
+# A memory whose words are worth less than this share of the question (`bm25.worth`) does not answer it. Measured with
+# `bench.retrieval --floors`: no best relevant hit is below it (decision 061).
+_FLOOR = 0.06
 # Records read at once.
 _READ_AT_ONCE = 100
 
