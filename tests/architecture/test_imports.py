@@ -75,7 +75,7 @@ ANTHROPIC = "The SDK of Anthropic only in its adapter"
 OPENAI = "The SDK of OpenAI only in its adapter"
 HTTP = "HTTP clients only in what adapters of remote models share"
 HTTP_SERVER = "The HTTP server only in http"
-WIRE = "Only rpc, http, and the commands that call a sidecar, see gRPC and the wire types"
+WIRE = "Only rpc, http and some commands see gRPC and the wire types"
 
 
 def test_import_contracts_hold() -> None:
