@@ -427,9 +427,9 @@ async def fm13_the_closest_come_first(open_stores: OpenStores) -> None:
     ]
     await keep(stores, pair, THIRD)
     asked = asked_terms("order history")
-    (best,) = (await stores.search.by_text(THIRD, asked, EVERYTHING, 1)).hits
-    (first,) = (await stores.search.by_text(THIRD, asked, EVERYTHING, 1, said=said("order history"))).hits
-    assert (best.facts.memory_id, first.facts.memory_id) == ("words", "pair")
+    plainly = await stores.search.by_text(THIRD, asked, EVERYTHING, 1)
+    closely = await stores.search.by_text(THIRD, asked, EVERYTHING, 1, said=said("order history"))
+    assert [hit.facts.memory_id for hit in (*plainly.hits, *closely.hits)] == ["words", "pair"]
     # Of many the best by words are measured, whatever the limit.
     many = [memory(f"m{number:03}", f"join {'pad ' * number}", T0 + number) for number in range(CANDIDATES + 5)]
     await keep(stores, many, OTHER)
