@@ -121,8 +121,8 @@ class RecoveryFinder:
                 self._held.pop((scope, signature), None)
 
     async def _recovery(self, scope: Scope, signature: str) -> Recovery | None:
-        """What may be told, from memory where it is known there. A recovery may be told on while it is counted anew. Where
-        there was none, the store is asked: the missing try may have come."""
+        """What may be told, from memory where it is known there. A recovery may be told on while it is counted anew.
+        Where there was none, the store is asked: the missing try may have come."""
         read_s, recovery = self._held.get((scope, signature), (-math.inf, None))
         age_s = self._clock.monotonic_s() - read_s
         if age_s <= FRESH_S:
