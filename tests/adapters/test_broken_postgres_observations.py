@@ -11,7 +11,7 @@ from sidemirror_server.storage.postgres.database import PostgresDatabase
 from sidemirror_server.storage.postgres.observations import PostgresObservations
 from sidemirror_server.storage.postgres.pruning import PostgresPruning
 from sidemirror_server.storage.postgres.turn_log import PostgresTurnLog
-from tests.adapters.test_broken_postgres import of_one_project
+from tests.adapters.broken_postgres import of_one_project
 from tests.conformance import observations as suite
 from tests.conformance.clauses import clauses_of
 from tests.postgres.databases import Databases

@@ -156,6 +156,13 @@ VALUES: dict[ModuleType, dict[str, tuple[tuple[Any, ...], int]]] = {
         "newest": ((*PLACE, "s000050"), 1),
         "idle": ((LATE, 5, *EVERYTHING), 5),
         "open_heads": ((*PLACE, ["000500", "000501"]), 2),
+        # With a look at the turns that are left in the session.
+        "move_turn": ((*PLACE, "s000050", "s1", "000500"), 1),
+        "move_turn_entries": ((*PLACE, "s000050", "s1", "k10"), 20),
+        "move_turn_receipts": ((*PLACE, "s000050", "s1", "000500"), 1),
+        "move_turn_critiques": ((*PLACE, "s000050", "s1", "000500"), 21),
+        "name_session": ((*PLACE, "s000050", "s1"), 2),
+        "leave_session": ((*PLACE, "s000050"), 2),
     },
     sessions: {
         "create": ((*PLACE, "new", 1, 1, b"x"), 0),
@@ -327,7 +334,7 @@ VALUES: dict[ModuleType, dict[str, tuple[tuple[Any, ...], int]]] = {
         "figures": (PLACE, 16),
         "having": ((*PLACE, ["w1", "none"], 10), 10),
         # All that have the words, twice: their terms, and what they are weighed by.
-        "by_text": ((*PLACE, ["w1"], [False], [1.0], 1.0, 1.0, 1.2, 0.75, 5, *_ANY), 2 * 20),
+        "by_text": ((*PLACE, ["w1"], [False], [1.0], 1.0, 1.0, 1.2, 0.75, 5, *_ANY, True), 2 * 20),
         "best": ((*PLACE, 5, *_ANY), 5),
         # One of the newest is not important enough.
         "newest": ((*PLACE, 5, *_ANY), 6),

@@ -15,6 +15,7 @@ from sidemirror_server.memory.finding.embeddings import MemoryMeanings
 from sidemirror_server.memory.finding.recall import Recall
 from sidemirror_server.memory.finding.similarity_links import Alikes
 from sidemirror_server.memory.finding.waking import WakingMemories
+from sidemirror_server.memory.finding.weights import Weights
 from sidemirror_server.memory.lessons.keeping import Keeper, Trust
 from sidemirror_server.memory.lessons.prompts import MemoryPrompts
 from sidemirror_server.memory.lessons.reflector import Reflector
@@ -30,6 +31,7 @@ from sidemirror_server.rpc.boundary.disabled import disabled
 from sidemirror_server.rpc.boundary.recorded_turns import RecordedTurns
 from sidemirror_server.rpc.boundary.services import MEMORY, ServiceTable
 from sidemirror_server.rpc.memory.service import memory_service
+from sidemirror_server.rpc.sidecar.info import EmbeddingFacts
 from sidemirror_server.settings import BadSettings, Settings
 from sidemirror_server.turns.recorder import Recorder
 from sidemirror_server.turns.recovery_advice import RecoveryAdvice
@@ -58,7 +60,9 @@ class ReflectiveMemory:
         self.meanings: MemoryMeanings | None = None
         if embedder is not None:
             shared = bool(settings.database_url)
-            self.meanings = MemoryMeanings(embedder, stores.memory_search, clock, shared=shared, serves=serves)
+            weights = Weights(embedder, stores.memory_search, stores.memories, clock)
+            made = (embedder, stores.memory_search, clock)
+            self.meanings = MemoryMeanings(*made, shared=shared, serves=serves, weights=weights)
             self._memories = WakingMemories(stores.memories, self.meanings.wake)
         self.alikes = Alikes(stores.memory_graph, stores.memories, stores.memory_search)
         self._recall = Recall(self._memories, stores.memory_search, self.meanings, clock)
@@ -84,6 +88,13 @@ class ReflectiveMemory:
         if self.learner is None:
             return None
         return RecoveryAdvice(self.recoveries, recorder, self._clock, self.learner.turn_ended)
+
+    @property
+    def embedding(self) -> EmbeddingFacts | None:
+        """The embedding model and its weights; None when there is none, or reflective memory is disabled."""
+        if self.meanings is None or not self._settings.memory.enabled:
+            return None
+        return EmbeddingFacts(self._settings.embedding.name, self.meanings.weight)
 
     def service(self, gateway: Gateway, own: Templates | None, turns: RecordedTurns) -> ServiceTable:
         """ReflectiveMemoryService; `own`: the operator's prompts. Raises BadSettings."""

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from sidemirror_server.assembly.custom_stores import check, opener_of
 from sidemirror_server.critique.store import Critiques
 from sidemirror_server.goals.store import GoalReflections
 from sidemirror_server.memory.dreams.dreams import Dreams
@@ -101,7 +102,23 @@ PORTS = tuple(
 async def open_stores(settings: Settings, clock: Clock, stack: contextlib.AsyncExitStack) -> Stores:
     """Opens the stores of these settings; the stack closes them. Raises BadSettings, StoreUnavailable, StoreRefused."""
     stores = await (_shared(settings, clock, stack) if settings.database_url else _embedded(settings, clock, stack))
-    return await _with_redis(settings, stores, stack) if settings.redis_url else stores
+    if settings.redis_url:
+        stores = await _with_redis(settings, stores, stack)
+    return await _with_custom(settings, stores, stack) if settings.store else stores
+
+
+async def _with_custom(settings: Settings, stores: Stores, stack: contextlib.AsyncExitStack) -> Stores:
+    """These stores, with the ports that another package offers in the place of theirs. Raises BadSettings."""
+    main = {name: getattr(stores, name) for name in PORTS}
+    custom = await stack.enter_async_context(opener_of(settings.store)(settings.store_url.reveal(), main))
+    check(settings.store, custom.ports, PORTS)
+    if stores.redis is not None and "goal_reflections" in custom.ports:
+        raise BadSettings(
+            "redis_url (SIDEMIRROR_REDIS_URL): the setting store names another place for goal reflections"
+        )
+    holds = ", ".join(sorted(custom.ports)).replace("_", " ")
+    facts = StoreFacts(custom.kind, holds, lambda: custom.durability, custom.is_available)
+    return msgspec.structs.replace(stores, **custom.ports, facts=(*stores.facts, facts))
 
 
 async def _embedded(settings: Settings, clock: Clock, stack: contextlib.AsyncExitStack) -> Stores:
@@ -130,7 +147,9 @@ async def _embedded(settings: Settings, clock: Clock, stack: contextlib.AsyncExi
         journal=SqliteJournal(database),
         erasures=SqliteErasures(database),
         policies=SqlitePolicies(database),
-        facts=(StoreFacts("sqlite", "everything", lambda: durability, database.answers),),
+        facts=(
+            StoreFacts("sqlite", "everything", lambda: database.lost() or durability, database.answers, database.lost),
+        ),
         is_shared=False,
         changed=asyncio.Event(),
         clock=StoreClock(clock),

@@ -17,7 +17,7 @@ from sidemirror_server.turns.calls import TurnCalls
 from sidemirror_server.turns.counting import count
 from sidemirror_server.turns.head import head_body
 from sidemirror_server.vocabulary.errors import SidemirrorError, WrongState
-from sidemirror_server.vocabulary.ids import DirectiveId, EventId
+from sidemirror_server.vocabulary.ids import DirectiveId, EventId, SessionId
 from sidemirror_server.vocabulary.scope import Scope
 
 # How many directives a turn keeps in memory for slow streams. Older ones are in the log; a stream that needs them is
@@ -62,6 +62,8 @@ class LiveTurn:
         # The part of `recorded_bytes` that `turn_cache.py` has counted.
         self.held_bytes = 0
         self._session_body = session_body
+        # The session that the turn has left, until that is durable.
+        self._session_was: SessionId | None = None
         # Whom the entries are about that are not durable yet.
         self._subject_ids: set[str] = set()
         self._listeners: set[Listener] = set()
@@ -108,6 +110,11 @@ class LiveTurn:
             raise WrongState("turn", self.state.turn_id, "without a plan")
         return self._plan
 
+    def moved(self, session_was: SessionId, session_body: bytes) -> None:
+        """The last entries have moved the turn from this session to another one, which `session_body` creates if it is
+        missing."""
+        self._session_was, self._session_body = session_was, session_body
+
     def take_batch(self) -> Batch | None:
         """The entries that are not durable yet, for one append; None if none. They stay pending until `settle`."""
         if not self._pending:
@@ -123,13 +130,15 @@ class LiveTurn:
             updated_us=state.updated_us,
             body=head_body(state),
         )
-        return Batch(head, tuple(self._pending), self._session_body, tuple(sorted(self._subject_ids)))
+        subject_ids = tuple(sorted(self._subject_ids))
+        return Batch(head, tuple(self._pending), self._session_body, subject_ids, self._session_was)
 
     def settle(self, batch: Batch) -> None:
         """Removes the entries of `batch`, which are durable now."""
         del self._pending[: len(batch.drafts)]
         self.pending_bytes -= sum(len(entry.body) for entry in batch.drafts)
-        self._session_body = None
+        if batch.head.session_id == self.state.session_id:
+            self._session_body = self._session_was = None
         self._subject_ids.difference_update(batch.subject_ids)
         self.durable = batch.drafts[-1].sequence
         self.failure = None

@@ -305,9 +305,10 @@ const (
 	SearchMode_SEARCH_MODE_UNSPECIFIED SearchMode = 0
 	// Without a text: by importance and age.
 	SearchMode_SEARCH_MODE_FILTER SearchMode = 1
-	// By full text alone: there is no embedding model, it did not answer, or memories still wait for their vectors.
+	// By full text alone: there is no embedding model, it counts for nothing in the project (`MemoryEmbedding.weight`), it
+	// did not answer, or memories still wait for their vectors.
 	SearchMode_SEARCH_MODE_FULL_TEXT SearchMode = 2
-	// By full text and by vectors, fused by rank.
+	// By full text and by vectors, whose scores are added.
 	SearchMode_SEARCH_MODE_HYBRID SearchMode = 3
 )
 

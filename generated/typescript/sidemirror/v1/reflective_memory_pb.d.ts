@@ -3616,14 +3616,15 @@ export enum SearchMode {
   FILTER = 1,
 
   /**
-   * By full text alone: there is no embedding model, it did not answer, or memories still wait for their vectors.
+   * By full text alone: there is no embedding model, it counts for nothing in the project (`MemoryEmbedding.weight`), it
+   * did not answer, or memories still wait for their vectors.
    *
    * @generated from enum value: SEARCH_MODE_FULL_TEXT = 2;
    */
   FULL_TEXT = 2,
 
   /**
-   * By full text and by vectors, fused by rank.
+   * By full text and by vectors, whose scores are added.
    *
    * @generated from enum value: SEARCH_MODE_HYBRID = 3;
    */

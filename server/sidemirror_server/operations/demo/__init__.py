@@ -11,6 +11,7 @@ from pathlib import Path
 
 from sidemirror.v1 import common_pb2, thinking_pb2_grpc
 from sidemirror_server.models.language_model import LanguageModel
+from sidemirror_server.operations import exit_codes
 from sidemirror_server.operations.demo.attempt import Attempt, Onlooker, alone, attempt
 from sidemirror_server.operations.demo.books import QUESTION, right_answer, write_books
 from sidemirror_server.operations.demo.goal import report_goal
@@ -23,8 +24,6 @@ from sidemirror_server.operations.loop import run
 from sidemirror_server.operations.own_sidecar import own_sidecar
 from sidemirror_server.operations.target import dial
 from sidemirror_server.operations.turn_stream import TurnStream
-
-EXIT_NO_ANSWER = 1
 
 
 def demo(*, without_sidecar: bool = False) -> int:
@@ -58,7 +57,7 @@ async def _show(*, without_sidecar: bool) -> int:
         screen.title("Without being asked: what repaired a failing call is told when a call fails like that again")
         screen.lived(await recovery_sessions())
     answers = [attempt.answer for attempt in attempts.values()]
-    return 0 if answers[-1] == right_answer() else EXIT_NO_ANSWER
+    return 0 if answers[-1] == right_answer() else exit_codes.FAILED
 
 
 async def alone_attempt(onlooker: Onlooker) -> Attempt:
@@ -76,7 +75,7 @@ async def sidecar_attempt(
     failed attempt, which is reported and reflected on first."""
     with tempfile.TemporaryDirectory(prefix="sidemirror-demo-") as folder:
         service = Service()
-        async with service.running(), own_sidecar(model) as address, dial(address) as channel:
+        async with service.running(), own_sidecar(model) as address, dial(address, is_own=True) as channel:
             block = common_pb2.ContextBlock()
             if after is not None:
                 onlooker.learned(await report_goal(channel, after.results))

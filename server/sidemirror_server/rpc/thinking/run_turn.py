@@ -134,7 +134,7 @@ class _TurnStream:
         if not wires:
             return
         events = await events_of(wires, self._turn.state.turn_id, call, first)
-        places = self._conductor.report(self._turn, events)
+        places = await self._conductor.take_in(self._turn, events, first)
         self._places.extend(places)
         self._received += len(places)
         # Also counted here, not only in `compose`: places would pile up while the agent reads nothing.

@@ -20,15 +20,15 @@ _AT_ONCE_BYTES = 64 * 1024
 def start_event(wire: pb.TurnEvent, call: Call) -> tuple[Event, TurnStarted]:
     """The record of a `turn_started` event. If it names no session, the session's id derives from the turn's id or the
     call."""
-    if not wire.turn_started.session_id:
+    is_own = not wire.turn_started.session_id
+    if is_own:
         own = derived_id(call.scope, "session of turn", wire.turn_id) if wire.turn_id else call.make_id(part="/session")
         wire.turn_started.session_id = own
     event = event_of(wire, call.make_id(part="/started"), call.clock.now_us())
     if not isinstance(event.what, TurnStarted):
         raise BadInput([("events[0]", "a turn starts with turn_started")])
-    if call.caller is None:
-        return event, event.what
-    started = msgspec.structs.replace(event.what, caller=call.caller.name)
+    caller = "" if call.caller is None else call.caller.name
+    started = msgspec.structs.replace(event.what, own_session=is_own, caller=caller)
     return msgspec.structs.replace(event, what=started), started
 
 

@@ -109,7 +109,7 @@ WHERE tenant_id = $1 AND project_id = $2 AND session_id = $3
 SELECT 'carried:' || later.turn_id
 FROM sidemirror.turns AS turn JOIN sidemirror.turns AS later
     ON later.tenant_id = $1 AND later.project_id = $2 AND later.session_id = turn.session_id
-   AND (later.started_us, later.turn_id) > (turn.started_us, turn.turn_id)
+   AND ((later.started_us, later.turn_id) > (turn.started_us, turn.turn_id) OR later.turn_count > turn.turn_count)
 WHERE turn.tenant_id = $1 AND turn.project_id = $2 AND turn.turn_id = $3
 
 -- name: critiques_of_turn
