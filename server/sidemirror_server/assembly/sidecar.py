@@ -9,6 +9,7 @@ from pathlib import Path
 
 import msgspec
 
+from sidemirror_server.assembly.looks import Look, Looks
 from sidemirror_server.assembly.memory import ReflectiveMemory
 from sidemirror_server.assembly.models import (
     caps_of,
@@ -75,7 +76,6 @@ from sidemirror_server.turns.lessons import Lessons
 from sidemirror_server.turns.recorder import Recorder
 from sidemirror_server.turns.reflecting import Reflections
 from sidemirror_server.vocabulary.clock import Clock, SystemClock
-from sidemirror_server.vocabulary.errors import SidemirrorError
 from sidemirror_server.vocabulary.ids import new_id
 from sidemirror_server.vocabulary.scope import Scope, Serves
 from sidemirror_server.work.bounded_queue import Bounded
@@ -83,14 +83,21 @@ from sidemirror_server.work.worker import Handler, Pace, Worker
 
 _log = logging.getLogger(__name__)
 
-# How often the sweep evicts turns from memory, abandons idle ones and removes old records.
+# How often a sidecar in use evicts turns from memory, abandons idle ones and removes old records.
 _SWEEP_EVERY_S = 30.0
+# How often a sidecar in use looks for jobs of other processes, and for projects whose next pass of dreams is due.
+_JOBS_EVERY_S = 1.0
+_DREAMS_EVERY_S = 60.0
+# How often a sidecar that is not in use asks a shared store (decision 056). Chosen here: together at most a transaction
+# every 100 seconds. A crashed sidecar's work is taken up this late when only idle ones are left.
+_QUIET_LOOK_S = 900.0
+_QUIET_FORGET_S = 7200.0
 # Chosen here: a killed sidecar can claim its jobs again soon after its restart.
 _PACE = Pace(lease_s=10.0)
 # The part of the grace period that is reserved for writing to the store after the calls have ended.
 _STORE_GRACE_S = 2.0
-# How often to poll for entries of other processes while a client watches. Chosen here: soon enough for a person who
-# watches another sidecar's agent.
+# The shortest pause between two looks for entries of other processes while a client watches. Chosen here: soon enough
+# for a person who watches another sidecar's agent.
 _LOOK_EVERY_S = 0.5
 # The age at which a finished turn without a summary gets one from the sidecar that reads it. Chosen here: many times
 # what a healthy sidecar takes, and soon enough for a person.
@@ -124,7 +131,7 @@ class Sidecar:
         self.port = 0
         self._health_listener: HealthListener | None = None
         bell = Bell()
-        self._lookout = Lookout(stores.log, bell, _LOOK_EVERY_S) if stores.is_shared else None
+        self._lookout = Lookout(stores.log, bell, _LOOK_EVERY_S, stores.wakes) if stores.wakes else None
         self.recorder = Recorder(stores.log, bell, limits.backlog_bytes)
         spending = Spending(stores.ledger, caps_of(settings, self.serves), clock, self.policies)
         self.gateway = Gateway(routes, spending, clock)
@@ -257,7 +264,7 @@ class Sidecar:
         when everything that models need is loaded."""
         async with asyncio.TaskGroup() as group:
             work = [
-                *(self.recorder.run(), self._sweep(), self._prepare(ready), self._standing.follow_the_store()),
+                *(self.recorder.run(), self._looks().run(), self._prepare(ready), self._standing.follow_the_store()),
                 *(self._worker.run(), self._republish(), self._standing.follow_goals(), self.memory.alikes.run()),
                 *(self._identity.follow(), self._standing.follow_the_clock()),
             ]
@@ -265,8 +272,6 @@ class Sidecar:
                 work.append(self._lookout.run())
             if self.memory.meanings is not None:
                 work.append(self.memory.meanings.run())
-            if self.memory.schedule is not None:
-                work.append(self.memory.schedule.run())
             background = [group.create_task(task) for task in work]
             await stop
             await self.drain()
@@ -312,20 +317,38 @@ class Sidecar:
             )
             await republisher.run(stores.redis.may_have_forgotten)
 
-    async def _sweep(self) -> None:
-        while True:
-            await asyncio.sleep(_SWEEP_EVERY_S)
-            try:
-                await self.sweep()
-            except SidemirrorError as error:
-                _log.warning("sweep_failed", extra={"reason": str(error)})
+    def _looks(self) -> Looks:
+        """What this sidecar asks its store by itself."""
+        postgres = self._stores.postgres
+        looks = [
+            Look("memory", self._tidy, _SWEEP_EVERY_S, _SWEEP_EVERY_S, is_local=True),
+            Look("turns", self._abandon, _SWEEP_EVERY_S, _QUIET_LOOK_S if postgres else _SWEEP_EVERY_S),
+            Look("forget", self.retention.forget, _SWEEP_EVERY_S, _QUIET_FORGET_S if postgres else _SWEEP_EVERY_S),
+        ]
+        if self.memory.schedule is not None:
+            longest_s = _QUIET_LOOK_S if postgres else _DREAMS_EVERY_S
+            looks.append(Look("dreams", self._start_dreams, _DREAMS_EVERY_S, longest_s))
+        if postgres is None:
+            return Looks(looks, lambda: 0, lambda: None)
+        looks.append(Look("jobs", self._worker.look, _JOBS_EVERY_S, _QUIET_LOOK_S))
+        return Looks(looks, lambda: postgres.writes, postgres.rest)
 
-    async def sweep(self) -> None:
-        """Evicts turns from memory, abandons idle ones and removes old records. Raises the stores' errors."""
+    async def _tidy(self) -> bool:
+        self.conductor.tidy()
+        return False
+
+    async def _abandon(self) -> bool:
         if is_measured(self._settings):
             await self._queue.count_again()
         # While the clock is in doubt, no turn of another process is abandoned.
-        await self.conductor.sweep(Serves(()) if self._clock.doubt else self.serves)
+        return await self.conductor.sweep(Serves(()) if self._clock.doubt else self.serves)
+
+    async def _start_dreams(self) -> bool:
+        return self.memory.schedule is not None and await self.memory.schedule.look() > 0
+
+    async def sweep(self) -> None:
+        """Evicts turns from memory, abandons idle ones and removes old records. Raises the stores' errors."""
+        await self._abandon()
         await self.retention.forget()
 
 
@@ -359,11 +382,13 @@ async def assemble(
         path = settings.socket.removeprefix(UNIX) or alone
         socket = stack.enter_context(held_socket(Path(path), settings.socket_group)) if path else None
         stores = await open_stores(settings, clock, stack)
+        pace = pace or _PACE
         if stores.is_shared:
             limits = msgspec.structs.replace(limits, summary_due_s=_SUMMARY_DUE_S)
+            pace = msgspec.structs.replace(pace, poll_s=None)  # `Sidecar._looks` looks instead
         if is_measured(settings):
             for port in PORTS:
                 time_verbs(port, getattr(stores, port))
-        sidecar = Sidecar(settings, stores, routes, clock, limits, pace or _PACE, socket)
+        sidecar = Sidecar(settings, stores, routes, clock, limits, pace, socket)
         stack.push_async_callback(sidecar.close)
         yield sidecar

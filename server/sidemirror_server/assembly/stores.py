@@ -43,6 +43,7 @@ from sidemirror_server.storage.sqlite.turn_log import SqliteTurnLog
 from sidemirror_server.storage.sqlite.work import SqliteWork
 from sidemirror_server.thinking.store import Sessions
 from sidemirror_server.trace.erasure import Erasures
+from sidemirror_server.trace.live import Wakes
 from sidemirror_server.trace.log import Journal, TurnLog
 from sidemirror_server.trace.pruning import Pruning
 from sidemirror_server.trace.receipts import Receipts
@@ -53,6 +54,7 @@ from sidemirror_server.vocabulary.store_clock import StoreClock
 from sidemirror_server.work.queue import Work
 
 if TYPE_CHECKING:
+    from sidemirror_server.storage.postgres.database import PostgresDatabase
     from sidemirror_server.storage.postgres.examine import ExaminedShared
     from sidemirror_server.storage.redis.database import RedisDatabase
     from sidemirror_server.storage.sqlite.backup import BackedUp
@@ -87,11 +89,16 @@ class Stores(msgspec.Struct, frozen=True):
     policies: Policies
     # The Redis that has the goal reflections; None when the main store has them.
     redis: "RedisDatabase | None" = None
+    # The shared store itself, and its wake-ups; None when the store is embedded.
+    postgres: "PostgresDatabase | None" = None
+    wakes: Wakes | None = None
 
 
 # The names of the fields that are ports.
 PORTS = tuple(
-    name for name in Stores.__struct_fields__ if name not in ("facts", "is_shared", "changed", "clock", "redis")
+    name
+    for name in Stores.__struct_fields__
+    if name not in ("facts", "is_shared", "changed", "clock", "redis", "postgres", "wakes")
 )
 
 
@@ -153,6 +160,7 @@ async def _shared(settings: Settings, clock: Clock, stack: contextlib.AsyncExitS
     from sidemirror_server.storage.postgres.sessions import PostgresSessions
     from sidemirror_server.storage.postgres.trials import PostgresTrials
     from sidemirror_server.storage.postgres.turn_log import PostgresTurnLog
+    from sidemirror_server.storage.postgres.wakes import PostgresWakes
     from sidemirror_server.storage.postgres.work import PostgresWork
 
     changed = asyncio.Event()
@@ -165,9 +173,11 @@ async def _shared(settings: Settings, clock: Clock, stack: contextlib.AsyncExitS
         clock=StoreClock(clock),
     )
     stack.push_async_callback(database.close)
+    wakes = PostgresWakes(database, settings.database_listen_url.reveal())
+    stack.push_async_callback(wakes.close)
     durability = "an OK survives a crash of the sidecar and of the database (synchronous_commit)"
     return Stores(
-        log=PostgresTurnLog(database),
+        log=PostgresTurnLog(database, wakes.tell),
         sessions=PostgresSessions(database),
         requests=PostgresRequests(database),
         ledger=PostgresLedger(database),
@@ -181,13 +191,15 @@ async def _shared(settings: Settings, clock: Clock, stack: contextlib.AsyncExitS
         trials=PostgresTrials(database),
         memory_graph=PostgresMemoryGraph(database),
         work=PostgresWork(database),
-        journal=PostgresJournal(database),
+        journal=PostgresJournal(database, wakes.tell),
         erasures=PostgresErasures(database),
         policies=PostgresPolicies(database),
         facts=(StoreFacts("postgres", "everything", lambda: durability, database.is_available),),
         is_shared=True,
         changed=changed,
         clock=database.clock,
+        postgres=database,
+        wakes=wakes,
     )
 
 

@@ -138,6 +138,12 @@ def _postgres(around: Surroundings) -> Iterator[Exit]:
         "everything that is recorded: events, directives, critiques, goals, memories and their vectors",
         "every call that stores or reads",
     )
+    yield from _store(
+        around,
+        ("database_listen_url", around.settings.database_listen_url.reveal(), "Postgres, to be woken"),
+        "as by database_url: the connection that hears of other sidecars' appends is used for everything",
+        "somebody watches",
+    )
 
 
 def _redis(around: Surroundings) -> Iterator[Exit]:

@@ -88,6 +88,8 @@ def without_effect(
         if source.source != "default" and source.value not in ("", None, Secret())
     }
     found = [("model__name", "model__provider")] if settings.model.provider == "rules" else []
+    if not settings.database_url:
+        found.append(("database_listen_url", "database_url"))
     if not settings.embedding.name:
         found += [(name, "embedding__name") for name in names() if name.startswith("embedding__")]
     return tuple(

@@ -9,14 +9,15 @@ appends/s in one shared scope, and 1,500 with a scope for each (tests/postgres/t
 the waiting entries of all turns of a sidecar.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 import asyncpg
 
-from sidemirror_server.storage.postgres.database import TRANSACTION_S, PostgresDatabase, Transaction
+from sidemirror_server.storage.postgres.database import TRANSACTION_S, PostgresDatabase
 from sidemirror_server.storage.postgres.sources import note_sources, refuse_erased
+from sidemirror_server.storage.postgres.transactions import Transaction
 from sidemirror_server.storage.sql import ids_of, load_statements
 from sidemirror_server.trace.acceptance import Placed, accept, check_repeated
 from sidemirror_server.trace.log import FIRST_HEAD, TURN_TOPIC, Batch, Entry, HeadKey, TurnHead, TurnStanding, head_of
@@ -32,8 +33,10 @@ _BYTES_PER_S = 4 * 1024 * 1024
 class PostgresTurnLog:
     """The ports `TurnLog` and `Log` on the shared store."""
 
-    def __init__(self, database: PostgresDatabase) -> None:
+    def __init__(self, database: PostgresDatabase, tell: Callable[[], None] = lambda: None) -> None:
+        """`tell` is called after each commit that added entries."""
         self._database = database
+        self._tell = tell
 
     async def append(self, scope: Scope, batches: tuple[Batch, ...]) -> None:
         if not batches:
@@ -55,6 +58,7 @@ class PostgresTurnLog:
             for batch in batches:
                 subjects = keys(SourceKind.SUBJECT, batch.subject_ids)
                 await note_sources(transaction, scope, key(SourceKind.TURN, batch.head.turn_id), subjects)
+        self._tell()
 
     async def read(
         self, scope: Scope, turn_id: TurnId, after_sequence: int, limit: int, max_bytes: int
