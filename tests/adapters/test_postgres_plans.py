@@ -151,7 +151,7 @@ VALUES: dict[ModuleType, dict[str, tuple[tuple[Any, ...], int]]] = {
         "heads_of_session": ((*PLACE, LATE, "", 5, "open", "s000050"), 20),
         "newest": ((*PLACE, "s000050"), 1),
         "idle": ((LATE, 5, *EVERYTHING), 5),
-        "open_heads": ((*PLACE, ["000500", "000501"]), 2),
+        "open_heads": ((*PLACE, ["000500", "000501"], 2**62), 2),
     },
     sessions: {
         "create": ((*PLACE, "new", 1, 1, b"x"), 0),

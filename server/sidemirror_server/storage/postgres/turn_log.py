@@ -109,10 +109,11 @@ class PostgresTurnLog:
         async with self._database.transaction(None, reads_only=True) as transaction:
             rows = await transaction.fetch_served(serves, limit, _SQL["idle"], before_us)
             async for scope, (turn_ids,) in transaction.by_scope(rows):
-                for row in await transaction.fetch(_SQL["open_heads"], *ids_of(scope), turn_ids):
+                for row in await transaction.fetch(_SQL["open_heads"], *ids_of(scope), turn_ids, before_us):
                     found[scope, row[0]] = head_of(*row)
         places = ((Scope(tenant_id, project_id), turn_id) for tenant_id, project_id, turn_id in rows)
-        return tuple((place[0], found[place]) for place in places if place in found)
+        silent = [(place[0], found[place]) for place in places if place in found]
+        return tuple(sorted(silent, key=lambda one: one[1].updated_us))  # envelopes are behind
 
 
 def turn_of(scope: Scope) -> tuple[str, ...]:
