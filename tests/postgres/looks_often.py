@@ -1,5 +1,5 @@
 """`sidemirror serve` whose looks follow each other at once, to be killed in the middle of them. Leases are short, and a
-project is due as soon as it has something to dream about."""
+project is due as soon as it has something to dream about, also after a pass that changed nothing."""
 
 import sys
 
@@ -13,7 +13,7 @@ def main(arguments: list[str]) -> int:
     for pause in ("_SWEEP_EVERY_S", "_JOBS_EVERY_S", "_DREAMS_EVERY_S"):
         vars(sidecar)[pause] = 0.02
     vars(sidecar)["_PACE"] = Pace(lease_s=1.0)
-    vars(dreams)["QUIET_US"] = 0
+    vars(dreams)["QUIET_US"] = vars(dreams)["FIRST_REST_US"] = 0
     return cli.main(["serve", *arguments])
 
 
