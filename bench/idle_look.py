@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import psutil
 
-from sidemirror_server.assembly.sidecar import _QUIET_LOOK_S
+from sidemirror_server.assembly.upkeep import QUIET_LOOK_S
 from sidemirror_server.storage.postgres.database import PostgresDatabase
 from sidemirror_server.storage.postgres.dreams import PostgresDreams
 from sidemirror_server.storage.postgres.turn_log import PostgresTurnLog
@@ -88,7 +88,7 @@ def table(costs: dict[str, Cost]) -> str:
     """As Markdown."""
     lines = ["| way | Postgres, ms | PgBouncer, ms | idle sidecars on a core of Postgres |", "|---|---|---|---|"]
     for way, cost in costs.items():
-        held = 1e3 * _QUIET_LOOK_S / cost.postgres_ms
+        held = 1e3 * QUIET_LOOK_S / cost.postgres_ms
         lines.append(f"| {way} | {cost.postgres_ms:.2f} | {cost.pooler_ms:.2f} | {held:,.0f} |")
     return "\n".join(lines)
 

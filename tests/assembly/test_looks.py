@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from sidemirror_server.assembly import looks as of_looks
-from sidemirror_server.assembly import sidecar
+from sidemirror_server.assembly import upkeep
 from sidemirror_server.assembly.looks import QUIET_S, Look, Looks, Rhythm
 from sidemirror_server.vocabulary.errors import StoreUnavailable
 from tests.faults.waiting import until
@@ -20,11 +20,12 @@ async def nothing() -> bool:
 
 # Those of a sidecar on Postgres, with the transactions that each takes when it finds nothing.
 TRANSACTIONS = {
-    Look("memory", nothing, sidecar._SWEEP_EVERY_S, sidecar._SWEEP_EVERY_S, is_local=True): 0,
-    Look("turns", nothing, sidecar._SWEEP_EVERY_S, sidecar._QUIET_LOOK_S): 1,
-    Look("forget", nothing, sidecar._SWEEP_EVERY_S, sidecar._QUIET_FORGET_S): 13,
-    Look("dreams", nothing, sidecar._DREAMS_EVERY_S, sidecar._QUIET_LOOK_S): 1,
-    Look("jobs", nothing, sidecar._JOBS_EVERY_S, sidecar._QUIET_LOOK_S): 1,
+    Look("memory", nothing, upkeep.SWEEP_EVERY_S, upkeep.SWEEP_EVERY_S, is_local=True): 0,
+    Look("turns", nothing, upkeep.SWEEP_EVERY_S, upkeep.QUIET_LOOK_S): 1,
+    Look("forget", nothing, upkeep.SWEEP_EVERY_S, upkeep.QUIET_FORGET_S): 14,
+    Look("dreams", nothing, upkeep.DREAMS_EVERY_S, upkeep.QUIET_LOOK_S): 1,
+    Look("recoveries", nothing, upkeep.SWEEP_EVERY_S, upkeep.QUIET_LOOK_S): 1,
+    Look("jobs", nothing, upkeep.JOBS_EVERY_S, upkeep.QUIET_LOOK_S): 1,
 }
 
 
@@ -51,7 +52,7 @@ def test_an_idle_sidecar_asks_less_than_once_in_a_hundred_seconds() -> None:
     assert sum(count for _, count in asked) / (day_s - QUIET_S) < 0.01
     # Nothing waits longer than its longest pause.
     times = [at_s for at_s, _ in asked]
-    assert max(later - earlier for earlier, later in itertools.pairwise(times)) <= sidecar._QUIET_LOOK_S
+    assert max(later - earlier for earlier, later in itertools.pairwise(times)) <= upkeep.QUIET_LOOK_S
 
 
 def test_a_sidecar_in_use_asks_as_often_as_it_must() -> None:

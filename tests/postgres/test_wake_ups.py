@@ -10,7 +10,7 @@ import asyncpg
 import pytest
 
 from sidemirror.v1 import thinking_pb2 as pb
-from sidemirror_server.assembly import looks, sidecar
+from sidemirror_server.assembly import looks, upkeep
 from sidemirror_server.storage.postgres.database import PostgresDatabase
 from sidemirror_server.storage.postgres.journal import PostgresJournal
 from sidemirror_server.storage.postgres.turn_log import PostgresTurnLog
@@ -144,11 +144,11 @@ async def test_a_pooler_does_not_listen_but_tells(
 def soon_quiet(monkeypatch: pytest.MonkeyPatch) -> None:
     """Minutes are tenths of a second."""
     monkeypatch.setattr(looks, "QUIET_S", 0.5)
-    monkeypatch.setattr(sidecar, "_SWEEP_EVERY_S", 0.1)
-    monkeypatch.setattr(sidecar, "_DREAMS_EVERY_S", 0.1)
-    monkeypatch.setattr(sidecar, "_JOBS_EVERY_S", 0.1)
-    monkeypatch.setattr(sidecar, "_QUIET_LOOK_S", 2.0)
-    monkeypatch.setattr(sidecar, "_QUIET_FORGET_S", 20.0)
+    monkeypatch.setattr(upkeep, "SWEEP_EVERY_S", 0.1)
+    monkeypatch.setattr(upkeep, "DREAMS_EVERY_S", 0.1)
+    monkeypatch.setattr(upkeep, "JOBS_EVERY_S", 0.1)
+    monkeypatch.setattr(upkeep, "QUIET_LOOK_S", 2.0)
+    monkeypatch.setattr(upkeep, "QUIET_FORGET_S", 20.0)
     monkeypatch.setattr(live, "_LONGEST_HEARD_S", 3600.0)
 
 

@@ -2,14 +2,16 @@
 
 import asyncio
 import contextlib
+import functools
 import logging
 import random
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from sidemirror_server.assembly.looks import Look, Looks
 from sidemirror_server.assembly.memory import ReflectiveMemory
 from sidemirror_server.assembly.models import (
     caps_of,
@@ -24,6 +26,7 @@ from sidemirror_server.assembly.policies import policies_of
 from sidemirror_server.assembly.retention import KeptFor
 from sidemirror_server.assembly.service_health import ServiceHealth
 from sidemirror_server.assembly.stores import PORTS, Stores, open_stores
+from sidemirror_server.assembly.upkeep import Upkeep
 from sidemirror_server.critique.keeping import Critic
 from sidemirror_server.entrance import (
     answers_reflection,
@@ -48,7 +51,7 @@ from sidemirror_server.rpc.boundary.interceptors import Boundary
 from sidemirror_server.rpc.boundary.recorded_turns import RecordedTurns
 from sidemirror_server.rpc.boundary.refusals import Refusals
 from sidemirror_server.rpc.boundary.requests import Once
-from sidemirror_server.rpc.boundary.services import MEMORY
+from sidemirror_server.rpc.boundary.services import MEMORY, ServiceTable
 from sidemirror_server.rpc.boundary.streams import StreamLimits, Streams
 from sidemirror_server.rpc.boundary.tracing import Tracing
 from sidemirror_server.rpc.critique.service import critique_service
@@ -77,21 +80,15 @@ from sidemirror_server.turns.recorder import Recorder
 from sidemirror_server.turns.reflecting import Reflections
 from sidemirror_server.vocabulary.clock import Clock, SystemClock
 from sidemirror_server.vocabulary.ids import new_id
-from sidemirror_server.vocabulary.scope import Scope, Serves
+from sidemirror_server.vocabulary.scope import Scope
 from sidemirror_server.work.bounded_queue import Bounded
 from sidemirror_server.work.worker import Handler, Pace, Worker
 
+if TYPE_CHECKING:
+    from sidemirror_server.assembly.http_door import HttpDoor
+
 _log = logging.getLogger(__name__)
 
-# How often a sidecar in use evicts turns from memory, abandons idle ones and removes old records.
-_SWEEP_EVERY_S = 30.0
-# How often a sidecar in use looks for jobs of other processes, and for projects whose next pass of dreams is due.
-_JOBS_EVERY_S = 1.0
-_DREAMS_EVERY_S = 60.0
-# How often a sidecar that is not in use asks a shared store (decision 056). Chosen here: together at most a transaction
-# every 100 seconds. A crashed sidecar's work is taken up this late when only idle ones are left.
-_QUIET_LOOK_S = 900.0
-_QUIET_FORGET_S = 7200.0
 # Chosen here: a killed sidecar can claim its jobs again soon after its restart.
 _PACE = Pace(lease_s=10.0)
 # The part of the grace period that is reserved for writing to the store after the calls have ended.
@@ -145,7 +142,15 @@ class Sidecar:
         critic = Critic(self.gateway, stores.critiques, clock)
         critiques = TurnCritiques(critic, self.recorder, clock)
         self.conductor = Conductor(
-            stores.log, stores.sessions, self.recorder, reflections, critiques, lessons, clock, turn_limits
+            stores.log,
+            stores.sessions,
+            self.recorder,
+            reflections,
+            critiques,
+            lessons,
+            clock,
+            turn_limits,
+            memory.advice(self.recorder),
         )
         self.eraser = Eraser(
             *(stores.erasures, stores.goal_reflections, stores.journal, stores.receipts, self.conductor, clock),
@@ -161,15 +166,15 @@ class Sidecar:
         self.admission = Admission(
             CallLimits(limits.concurrent_calls, limits.open_streams, limits.requests_per_second), clock
         )
-        self._boundary = Boundary(
-            self._identity,
-            self._refusals,
-            self.admission,
-            Once(stores.requests, clock),
-            streams,
-            clock,
-            Tracing(on=settings.tracing),
-            limits.text_bytes,
+        # gRPC and HTTP share all of a boundary but for who may call, and how much at once.
+        boundary_of = partial(
+            Boundary,
+            refusals=self._refusals,
+            once=Once(stores.requests, clock),
+            streams=streams,
+            clock=clock,
+            tracing=Tracing(on=settings.tracing),
+            text_bytes=limits.text_bytes,
             metered=is_measured(settings),
         )
         self.server = Server(streams, limits.message_bytes, limits.streams_per_connection)
@@ -177,8 +182,7 @@ class Sidecar:
         self._standing = ServiceHealth(stores, self.server, self.recorder, turned_off)
         self._queue = Bounded(stores.work, limits.queued_jobs, clock)
         turns = RecordedTurns(stores.log, stores.sessions, self.conductor, self.recorder)
-        self.server.register(
-            self._boundary,
+        services = (
             thinking_service(
                 *(stores.log, stores.sessions, stores.pruning, self.conductor, self.recorder, prompts, bell, streams)
             ),
@@ -191,12 +195,28 @@ class Sidecar:
             ),
             memory.service(self.gateway, own_prompts, turns),
             sidecar_service(
-                info_of(settings, Scope(settings.tenant_id, settings.project_id), stores.facts, clock, routes),
+                info_of(
+                    *(settings, Scope(settings.tenant_id, settings.project_id), stores.facts, clock, routes),
+                    memory.embedding,
+                ),
                 *(spending, stores.erasures, stores.work, self.policies),
             ),
         )
-        self._credentials = credentials_of(settings, own_clock)
+        self._open_doors(services, boundary_of, own_clock)
         self._open_to_view()
+
+    def _open_doors(
+        self, services: Sequence[ServiceTable], boundary_of: Callable[..., Boundary], own_clock: Clock
+    ) -> None:
+        """Gives the services to gRPC, and to the HTTP door if the settings ask for one."""
+        self._boundary = boundary_of(self._identity, admission=self.admission)
+        self.server.register(self._boundary, *services)
+        self._credentials = credentials_of(self._settings, own_clock)
+        self.door: HttpDoor | None = None
+        if self._settings.http_address:
+            from sidemirror_server.assembly import http_door  # uvicorn is loaded only for a door
+
+            self.door = http_door.HttpDoor(self._settings, services, boundary_of, self._refusals, own_clock)
 
     def _handlers(self, own_prompts: Templates | None, bell: Bell) -> dict[str, Handler]:
         """The handlers of background jobs, by kind."""
@@ -240,12 +260,14 @@ class Sidecar:
         if self._health_listener is not None:
             await self._health_listener.start()
             _log.info("health_served", extra={"port": self._health_listener.port})
+        if self.door is not None:
+            await self.door.start()
         _log.info("serving", extra={"address": address, "port": self.port, "socket": self._socket or ""})
         self._say_whom_it_serves()
 
     def _say_whom_it_serves(self) -> None:
-        by_settings = self.policies.proposed.of is not None
-        told = {"scopes": str(self.serves), "retention": "policies, settings" if by_settings else "policies"}
+        retention = "policies" if self._stores.is_shared else "policies, settings"
+        told = {"scopes": str(self.serves), "retention": retention}
         if self.serves.said or not self._stores.is_shared:
             _log.info("serves", extra=told)
         else:
@@ -264,7 +286,7 @@ class Sidecar:
         when everything that models need is loaded."""
         async with asyncio.TaskGroup() as group:
             work = [
-                *(self.recorder.run(), self._looks().run(), self._prepare(ready), self._standing.follow_the_store()),
+                *(self.recorder.run(), self.upkeep.run(), self._prepare(ready), self._standing.follow_the_store()),
                 *(self._worker.run(), self._republish(), self._standing.follow_goals(), self.memory.alikes.run()),
                 *(self._identity.follow(), self._standing.follow_the_clock()),
             ]
@@ -272,6 +294,8 @@ class Sidecar:
                 work.append(self._lookout.run())
             if self.memory.meanings is not None:
                 work.append(self.memory.meanings.run())
+            if self.memory.learner is not None:
+                work.append(self.memory.learner.run())
             background = [group.create_task(task) for task in work]
             await stop
             await self.drain()
@@ -283,8 +307,11 @@ class Sidecar:
         grace_s = self._settings.grace_s
         ends_s = self._clock.monotonic_s() + grace_s
         self._boundary.refuse()
+        if self.door is not None:
+            self.door.refuse()
         await self.server.announce_end(grace_s)
-        await self.server.stop(max(0.0, grace_s - _STORE_GRACE_S))
+        calls_s = max(0.0, grace_s - _STORE_GRACE_S)
+        await asyncio.gather(self.server.stop(calls_s), *([self.door.stop(calls_s)] if self.door else []))
         self.conductor.give_up_all()
         try:
             async with asyncio.timeout(max(0.5, ends_s - self._clock.monotonic_s())):
@@ -317,39 +344,11 @@ class Sidecar:
             )
             await republisher.run(stores.redis.may_have_forgotten)
 
-    def _looks(self) -> Looks:
-        """What this sidecar asks its store by itself."""
-        postgres = self._stores.postgres
-        looks = [
-            Look("memory", self._tidy, _SWEEP_EVERY_S, _SWEEP_EVERY_S, is_local=True),
-            Look("turns", self._abandon, _SWEEP_EVERY_S, _QUIET_LOOK_S if postgres else _SWEEP_EVERY_S),
-            Look("forget", self.retention.forget, _SWEEP_EVERY_S, _QUIET_FORGET_S if postgres else _SWEEP_EVERY_S),
-        ]
-        if self.memory.schedule is not None:
-            longest_s = _QUIET_LOOK_S if postgres else _DREAMS_EVERY_S
-            looks.append(Look("dreams", self._start_dreams, _DREAMS_EVERY_S, longest_s))
-        if postgres is None:
-            return Looks(looks, lambda: 0, lambda: None)
-        looks.append(Look("jobs", self._worker.look, _JOBS_EVERY_S, _QUIET_LOOK_S))
-        return Looks(looks, lambda: postgres.writes, postgres.rest)
-
-    async def _tidy(self) -> bool:
-        self.conductor.tidy()
-        return False
-
-    async def _abandon(self) -> bool:
-        if is_measured(self._settings):
-            await self._queue.count_again()
-        # While the clock is in doubt, no turn of another process is abandoned.
-        return await self.conductor.sweep(Serves(()) if self._clock.doubt else self.serves)
-
-    async def _start_dreams(self) -> bool:
-        return self.memory.schedule is not None and await self.memory.schedule.look() > 0
-
-    async def sweep(self) -> None:
-        """Evicts turns from memory, abandons idle ones and removes old records. Raises the stores' errors."""
-        await self._abandon()
-        await self.retention.forget()
+    @functools.cached_property
+    def upkeep(self) -> Upkeep:
+        """What this sidecar does unasked."""
+        queue = self._queue if is_measured(self._settings) else None
+        return Upkeep(self._stores, self.serves, self.conductor, self.retention, self.memory, self._worker, queue)
 
 
 @contextlib.asynccontextmanager
@@ -385,7 +384,7 @@ async def assemble(
         pace = pace or _PACE
         if stores.is_shared:
             limits = msgspec.structs.replace(limits, summary_due_s=_SUMMARY_DUE_S)
-            pace = msgspec.structs.replace(pace, poll_s=None)  # `Sidecar._looks` looks instead
+            pace = msgspec.structs.replace(pace, poll_s=None)  # `upkeep` looks instead
         if is_measured(settings):
             for port in PORTS:
                 time_verbs(port, getattr(stores, port))

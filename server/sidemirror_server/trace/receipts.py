@@ -91,8 +91,9 @@ class Receipts(Protocol):
     async def forget(self, serves: Serves, before_us: int, limit: int) -> int: ...
 
 
-# The kind of an item that is a goal's reflection; the others are memories. Stored; never changes.
+# The kinds of items that are a goal's reflection and a recovery; the others are memories. Stored; never changed.
 GOAL_ITEM = "goal_reflection"
+RECOVERY_ITEM = "recovery"
 
 
 def item_key(item: ReceiptItem) -> str:
@@ -101,8 +102,9 @@ def item_key(item: ReceiptItem) -> str:
 
 
 def shown_sources(receipt: Receipt) -> tuple[str, ...]:
-    """The keys of the lessons that a receipt names, each once."""
-    return tuple(dict.fromkeys(item_key(item) for item in receipt.items))
+    """The keys of the lessons that a receipt names, each once. A recovery is none: it is counts of many observations,
+    and no record."""
+    return tuple(dict.fromkeys(item_key(item) for item in receipt.items if item.kind != RECOVERY_ITEM))
 
 
 def receipt_items(items: Collection[BlockItem]) -> tuple[ReceiptItem, ...]:

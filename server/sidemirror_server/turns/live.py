@@ -13,10 +13,11 @@ from sidemirror_server.thinking.turn import apply
 from sidemirror_server.thinking.turn_state import TurnState
 from sidemirror_server.trace.event import Event
 from sidemirror_server.trace.log import Batch, Draft, TurnHead, TurnStanding
+from sidemirror_server.turns.calls import TurnCalls
 from sidemirror_server.turns.counting import count
 from sidemirror_server.turns.head import head_body
 from sidemirror_server.vocabulary.errors import SidemirrorError, WrongState
-from sidemirror_server.vocabulary.ids import DirectiveId, EventId
+from sidemirror_server.vocabulary.ids import DirectiveId, EventId, SessionId
 from sidemirror_server.vocabulary.scope import Scope
 
 # How many directives a turn keeps in memory for slow streams. Older ones are in the log; a stream that needs them is
@@ -49,6 +50,9 @@ class LiveTurn:
         self.lost: SidemirrorError | None = None
         self.heard_s = 0.0
         self.tasks: dict[DirectiveId, asyncio.Task[None]] = {}
+        # Look-ups of advice for failing calls, and the calls that they follow; None while nobody follows them.
+        self.telling: dict[DirectiveId, asyncio.Task[None]] = {}
+        self.calls: TurnCalls | None = None
         self.finishing: asyncio.Task[None] | None = None
         self._pending: list[Draft] = []
         # Bytes of the entries that are not durable yet.
@@ -58,6 +62,8 @@ class LiveTurn:
         # The part of `recorded_bytes` that `turn_cache.py` has counted.
         self.held_bytes = 0
         self._session_body = session_body
+        # The session that the turn has left, until that is durable.
+        self._session_was: SessionId | None = None
         # Whom the entries are about that are not durable yet.
         self._subject_ids: set[str] = set()
         self._listeners: set[Listener] = set()
@@ -67,6 +73,8 @@ class LiveTurn:
         state = self.state
         sequence = state.last_sequence + 1
         apply(state, sequence, now_us, recorded)
+        if self.calls is not None:
+            self.calls.take(recorded)
         count(recorded)
         entry = draft(sequence, now_us, recorded)
         self._pending.append(entry)
@@ -82,6 +90,8 @@ class LiveTurn:
         """Applies an entry from the log. `size_bytes`: the size of its body."""
         self.recorded_bytes += size_bytes
         apply(self.state, sequence, at_us, recorded)
+        if self.calls is not None:
+            self.calls.take(recorded)
         self.durable = self._read_up_to = sequence
         if isinstance(recorded, Directive):
             self._keep(sequence, recorded)
@@ -100,6 +110,11 @@ class LiveTurn:
             raise WrongState("turn", self.state.turn_id, "without a plan")
         return self._plan
 
+    def moved(self, session_was: SessionId, session_body: bytes) -> None:
+        """The last entries have moved the turn from this session to another one, which `session_body` creates if it is
+        missing."""
+        self._session_was, self._session_body = session_was, session_body
+
     def take_batch(self) -> Batch | None:
         """The entries that are not durable yet, for one append; None if none. They stay pending until `settle`."""
         if not self._pending:
@@ -115,13 +130,15 @@ class LiveTurn:
             updated_us=state.updated_us,
             body=head_body(state),
         )
-        return Batch(head, tuple(self._pending), self._session_body, tuple(sorted(self._subject_ids)))
+        subject_ids = tuple(sorted(self._subject_ids))
+        return Batch(head, tuple(self._pending), self._session_body, subject_ids, self._session_was)
 
     def settle(self, batch: Batch) -> None:
         """Removes the entries of `batch`, which are durable now."""
         del self._pending[: len(batch.drafts)]
         self.pending_bytes -= sum(len(entry.body) for entry in batch.drafts)
-        self._session_body = None
+        if batch.head.session_id == self.state.session_id:
+            self._session_body = self._session_was = None
         self._subject_ids.difference_update(batch.subject_ids)
         self.durable = batch.drafts[-1].sequence
         self.failure = None
@@ -147,7 +164,7 @@ class LiveTurn:
     @property
     def idle(self) -> bool:
         """Whether the turn has no pending entries, no listeners and no tasks."""
-        return not (self._pending or self._listeners or self.tasks or self.finishing)
+        return not (self._pending or self._listeners or self.tasks or self.telling or self.finishing)
 
     @property
     def accepts(self) -> bool:

@@ -1,9 +1,24 @@
-"""A session's state before its next turn."""
+"""A session's state before its next turn, from memory or from the store."""
+
+import asyncio
 
 import msgspec
 
 from sidemirror_server.thinking.config import ThinkingConfig
 from sidemirror_server.thinking.record import Carry
+from sidemirror_server.thinking.sessions import config_in
+from sidemirror_server.thinking.store import Sessions
+from sidemirror_server.thinking.turn import carry
+from sidemirror_server.turns.head import head_in
+from sidemirror_server.turns.recorder import Recorder
+from sidemirror_server.turns.turn_cache import TurnCache
+from sidemirror_server.vocabulary.errors import StoreUnavailable
+from sidemirror_server.vocabulary.ids import SessionId
+from sidemirror_server.vocabulary.scope import Scope
+
+# How long the start of a turn waits until its session's recent entries are durable. Chosen here: many times what a
+# healthy store takes.
+_MOMENT_S = 1.0
 
 
 class SessionPast(msgspec.Struct, frozen=True):
@@ -12,3 +27,40 @@ class SessionPast(msgspec.Struct, frozen=True):
     config: ThinkingConfig = ThinkingConfig()
     turn_count: int = 0
     carried: Carry = Carry()
+    exists: bool = False
+
+
+class SessionPasts:
+    """Finds out what sessions have come to."""
+
+    def __init__(self, held: TurnCache, sessions: Sessions, recorder: Recorder) -> None:
+        self._held = held
+        self._sessions = sessions
+        self._recorder = recorder
+
+    async def of(self, scope: Scope, session_id: SessionId) -> SessionPast:
+        """The state that the session's next turn inherits. Call it under the session's lock. Raises what the store
+        raises."""
+        hot = self._held.hot(scope, session_id)
+        if hot is not None and hot.is_known:
+            return SessionPast(hot.config, hot.turn_count, carry(hot.newest.state), exists=True)
+        # An earlier turn of the session may have entries that are not durable yet.
+        for turn in self._held.of_session(scope, session_id):
+            if turn.failure is not None and turn.lost is None:
+                raise turn.failure
+        try:
+            async with asyncio.timeout(_MOMENT_S):
+                await self.settle(scope, session_id)
+        except TimeoutError as error:
+            raise StoreUnavailable(reason="it does not answer") from error
+        session = await self._sessions.get(scope, session_id)
+        if session is None:
+            return SessionPast()
+        carried = head_in(session.newest_head).carried if session.newest_head else Carry()
+        return SessionPast(config_in(session.body), session.turn_count, carried, exists=True)
+
+    async def settle(self, scope: Scope, session_id: SessionId) -> None:
+        """Returns when every entry of the session's turns in memory is durable. Raises what the store raises."""
+        for turn in self._held.of_session(scope, session_id):
+            if turn.lost is None:
+                await self._recorder.wait_durable(turn, turn.state.last_sequence)

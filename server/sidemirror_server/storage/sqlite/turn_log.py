@@ -16,7 +16,7 @@ from sidemirror_server.storage.sql import columns_of, load_statements
 from sidemirror_server.storage.sqlite.database import SqliteDatabase
 from sidemirror_server.storage.sqlite.served import fetch_served
 from sidemirror_server.storage.sqlite.sources import note_sources, refuse_erased
-from sidemirror_server.trace.acceptance import Placed, accept, check_repeated
+from sidemirror_server.trace.acceptance import Placed, SessionMove, accept, check_repeated
 from sidemirror_server.trace.log import FIRST_HEAD, TURN_TOPIC, Batch, Entry, HeadKey, TurnHead, TurnStanding, head_of
 from sidemirror_server.trace.sources import SourceKind, key, keys
 from sidemirror_server.vocabulary.ids import SessionId, TurnId
@@ -142,7 +142,7 @@ def _append(connection: sqlite3.Connection, scope: Scope, batches: Sequence[Batc
     ends = {turn_id: (known.session_id, known.last_sequence) for turn_id, known in kept.items()}
     new = [batch.head.turn_id for batch in batches if batch.head.turn_id not in kept]
     refuse_erased(connection, scope, keys(SourceKind.TURN, new), 0)
-    heads, fresh, repeated = accept(batches, ends)
+    heads, fresh, repeated, moves = accept(batches, ends)
     _make_sessions(connection, place, [batch for batch in batches if batch.session_body is not None])
     _put_heads(connection, place, heads, kept)
     _put_entries(connection, place, fresh)
@@ -150,7 +150,17 @@ def _append(connection: sqlite3.Connection, scope: Scope, batches: Sequence[Batc
         note_sources(
             connection, scope, key(SourceKind.TURN, batch.head.turn_id), keys(SourceKind.SUBJECT, batch.subject_ids)
         )
+    for move in moves:
+        _move(connection, place, move)
     check_repeated(repeated, _kept_bodies(connection, place, repeated))
+
+
+def _move(connection: sqlite3.Connection, place: Mapping[str, Any], move: SessionMove) -> None:
+    values = {**place, **move._asdict()}
+    for statement in ("move_turn", "move_turn_entries", "move_turn_receipts", "move_turn_critiques"):
+        connection.execute(_SQL[statement], values)
+    for statement in ("name_session", "leave_session"):
+        connection.execute(_SQL[statement], values)
 
 
 def _kept_bodies(
