@@ -174,6 +174,7 @@ def _redis(around: Surroundings) -> Iterator[Exit]:
 # What the URL of a store begins with.
 _BEGINS = {
     "database_url": ("postgresql://", "postgres://"),
+    "database_listen_url": ("postgresql://", "postgres://"),
     "redis_url": ("redis://", "rediss://", "unix://"),
 }
 
