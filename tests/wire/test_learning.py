@@ -124,7 +124,7 @@ async def test_a_turn_that_is_abandoned_is_learned_from(tmp_path: Path) -> None:
         plan = (await served.stub.StartTurn(turns.StartTurnRequest(task="Count"))).plan
         events = list(failing())[:2]
         await served.stub.ReportEvents(turns.ReportEventsRequest(turn_id=plan.turn_id, events=events))
-        await served.sidecar.sweep()
+        await served.sidecar.upkeep.sweep()
         async with channel(served.address) as connection:
             stub: Stub = ReflectiveMemoryServiceStub(connection)
 

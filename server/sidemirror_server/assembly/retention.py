@@ -50,10 +50,10 @@ class KeptFor:
         self._prune_at_s = stores.clock.monotonic_s()
         self._told = ""
 
-    async def forget(self) -> None:
-        """Removes one batch of each kind of old record. Raises the stores' errors."""
+    async def forget(self) -> bool:
+        """Removes one batch of each kind of old record; whether there were any. Raises the stores' errors."""
         if self._is_in_doubt():
-            return
+            return False
         stores, serves, now_us = self._stores, self._serves, self._clock.now_us()
         counts = {
             "requests": await stores.requests.forget(serves, now_us, _AT_ONCE),
@@ -68,8 +68,10 @@ class KeptFor:
             "trials": await stores.trials.forget(serves, now_us - TRIALS_KEPT_FOR_US, _AT_ONCE),
         }
         counts |= await self._as_decided(now_us)
-        if any(counts.values()):
+        is_any = any(counts.values())
+        if is_any:
             _log.info("forgotten", extra=counts)
+        return is_any
 
     def _is_in_doubt(self) -> bool:
         """Whether the store's clock is in doubt; logs each change."""

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import functools
 import logging
 import random
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
@@ -27,6 +28,7 @@ from sidemirror_server.assembly.policies import policies_of
 from sidemirror_server.assembly.retention import KeptFor
 from sidemirror_server.assembly.service_health import ServiceHealth
 from sidemirror_server.assembly.stores import PORTS, Stores, open_stores
+from sidemirror_server.assembly.upkeep import Upkeep
 from sidemirror_server.critique.keeping import Critic
 from sidemirror_server.entrance import (
     answers_reflection,
@@ -81,9 +83,8 @@ from sidemirror_server.turns.recorder import Recorder
 from sidemirror_server.turns.reflecting import Reflections
 from sidemirror_server.turns.teaching import Teacher
 from sidemirror_server.vocabulary.clock import Clock, SystemClock
-from sidemirror_server.vocabulary.errors import SidemirrorError
 from sidemirror_server.vocabulary.ids import new_id
-from sidemirror_server.vocabulary.scope import Scope, Serves
+from sidemirror_server.vocabulary.scope import Scope
 from sidemirror_server.work.bounded_queue import Bounded
 from sidemirror_server.work.worker import Handler, Pace, Worker
 
@@ -92,14 +93,12 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-# How often the sweep evicts turns from memory, abandons idle ones and removes old records.
-_SWEEP_EVERY_S = 30.0
 # Chosen here: a killed sidecar can claim its jobs again soon after its restart.
 _PACE = Pace(lease_s=10.0)
 # The part of the grace period that is reserved for writing to the store after the calls have ended.
 _STORE_GRACE_S = 2.0
-# How often to poll for entries of other processes while a client watches. Chosen here: soon enough for a person who
-# watches another sidecar's agent.
+# The shortest pause between two looks for entries of other processes while a client watches. Chosen here: soon enough
+# for a person who watches another sidecar's agent.
 _LOOK_EVERY_S = 0.5
 # The age at which a finished turn without a summary gets one from the sidecar that reads it. Chosen here: many times
 # what a healthy sidecar takes, and soon enough for a person.
@@ -133,7 +132,7 @@ class Sidecar:
         self.port = 0
         self._health_listener: HealthListener | None = None
         bell = Bell()
-        self._lookout = Lookout(stores.log, bell, _LOOK_EVERY_S) if stores.is_shared else None
+        self._lookout = Lookout(stores.log, bell, _LOOK_EVERY_S, stores.wakes) if stores.wakes else None
         self.recorder = Recorder(stores.log, bell, limits.backlog_bytes)
         spending = Spending(stores.ledger, caps_of(settings, self.serves), clock, self.policies)
         self.gateway = Gateway(routes, spending, clock)
@@ -300,7 +299,7 @@ class Sidecar:
         when everything that models need is loaded."""
         async with asyncio.TaskGroup() as group:
             work = [
-                *(self.recorder.run(), self._sweep(), self._prepare(ready), self._standing.follow_the_store()),
+                *(self.recorder.run(), self.upkeep.run(), self._prepare(ready), self._standing.follow_the_store()),
                 *(self._worker.run(), self._republish(), self._standing.follow_goals(), self.memory.alikes.run()),
                 *(self._identity.follow(), self._standing.follow_the_clock()),
             ]
@@ -308,8 +307,6 @@ class Sidecar:
                 work.append(self._lookout.run())
             if self.memory.meanings is not None:
                 work.append(self.memory.meanings.run())
-            if self.memory.schedule is not None:
-                work.append(self.memory.schedule.run())
             if self.memory.learner is not None:
                 work.append(self.memory.learner.run())
             background = [group.create_task(task) for task in work]
@@ -360,21 +357,11 @@ class Sidecar:
             )
             await republisher.run(stores.redis.may_have_forgotten)
 
-    async def _sweep(self) -> None:
-        while True:
-            await asyncio.sleep(_SWEEP_EVERY_S)
-            try:
-                await self.sweep()
-            except SidemirrorError as error:
-                _log.warning("sweep_failed", extra={"reason": str(error)})
-
-    async def sweep(self) -> None:
-        """Evicts turns from memory, abandons idle ones and removes old records. Raises the stores' errors."""
-        if is_measured(self._settings):
-            await self._queue.count_again()
-        # While the clock is in doubt, no turn of another process is abandoned.
-        await self.conductor.sweep(Serves(()) if self._clock.doubt else self.serves)
-        await self.retention.forget()
+    @functools.cached_property
+    def upkeep(self) -> Upkeep:
+        """What this sidecar does unasked."""
+        queue = self._queue if is_measured(self._settings) else None
+        return Upkeep(self._stores, self.serves, self.conductor, self.retention, self.memory, self._worker, queue)
 
 
 @contextlib.asynccontextmanager
@@ -407,11 +394,13 @@ async def assemble(
         path = settings.socket.removeprefix(UNIX) or alone
         socket = stack.enter_context(held_socket(Path(path), settings.socket_group)) if path else None
         stores = await open_stores(settings, clock, stack)
+        pace = pace or _PACE
         if stores.is_shared:
             limits = msgspec.structs.replace(limits, summary_due_s=_SUMMARY_DUE_S)
+            pace = msgspec.structs.replace(pace, poll_s=None)  # `upkeep` looks instead
         if is_measured(settings):
             for port in PORTS:
                 time_verbs(port, getattr(stores, port))
-        sidecar = Sidecar(settings, stores, routes, clock, limits, pace or _PACE, socket)
+        sidecar = Sidecar(settings, stores, routes, clock, limits, pace, socket)
         stack.push_async_callback(sidecar.close)
         yield sidecar

@@ -158,6 +158,12 @@ def _postgres(around: Surroundings) -> Iterator[Exit]:
         "everything that is recorded: events, directives, critiques, goals, memories and their vectors",
         "every call that stores or reads",
     )
+    yield from _store(
+        around,
+        ("database_listen_url", around.settings.database_listen_url.reveal(), "Postgres, to be woken"),
+        "as by database_url: the connection that hears of other sidecars' appends is used for everything",
+        "somebody watches",
+    )
 
 
 def _redis(around: Surroundings) -> Iterator[Exit]:
@@ -172,6 +178,7 @@ def _redis(around: Surroundings) -> Iterator[Exit]:
 # What the URL of a store begins with.
 _BEGINS = {
     "database_url": ("postgresql://", "postgres://"),
+    "database_listen_url": ("postgresql://", "postgres://"),
     "redis_url": ("redis://", "rediss://", "unix://"),
 }
 

@@ -296,9 +296,13 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     # A Postgres database that many sidecars share, as postgresql://role@host/database; data_dir is then unused.
     # `sidemirror migrate` creates the schema as its owner; this role owns nothing. None when empty.
     database_url: Secret = Secret()
-    # The size of the connection pool; one connection stays open when idle. Chosen here: the calls of one agent rarely
-    # need more, and 200 sidecars share a server's 400 connections.
+    # The size of the connection pool; when idle it keeps one, and none after 5 minutes. Chosen here: the calls of one
+    # agent rarely need more, and 200 sidecars share a server's 400 connections.
     database_connections: Annotated[int, Meta(ge=1, le=100)] = 4
+    # An address of the same database without a pooler between, for wake-ups between sidecars (LISTEN, NOTIFY). It may
+    # be database_url itself; all sidecars of a database have one, or none has. When empty, a watch looks for what other
+    # sidecars record, every 5 s when they are quiet.
+    database_listen_url: Secret = Secret()
     # A Redis (redis://, rediss:// or unix://, no Cluster) for goal reflections, which other programs can read there.
     # Goal reports stay in the main store, and reflections that Redis loses are restored from them. When empty, the main
     # store keeps the reflections too.

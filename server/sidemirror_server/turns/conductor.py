@@ -314,9 +314,22 @@ class Conductor:
         turn.wake()
         return claimed
 
-    async def sweep(self, serves: Serves = SERVES_ALL) -> None:
-        """Evicts turns that need not be in memory, and abandons open turns that have been silent for too long. Of other
-        processes' turns it abandons those of the scopes served."""
+    async def sweep(self, serves: Serves = SERVES_ALL) -> bool:
+        """Tidies memory, and abandons open turns of the scopes served that are not in memory and have been silent for
+        too long; whether there were any. Raises the store's errors."""
+        self.tidy()
+        before_us = self._clock.now_us() - int(self._limits.abandon_after_s * 1e6)
+        unheard = [
+            (scope, head.turn_id)
+            for scope, head in await self._log.idle(serves, before_us, _PAGE)
+            if (scope, head.turn_id) not in self._held
+        ]
+        for scope, turn_id in unheard:
+            await self._abandon_unheard(scope, turn_id)
+        return bool(unheard)
+
+    def tidy(self) -> None:
+        """Evicts turns that need not be in memory, and abandons those in memory that have been silent for too long."""
         now_s = self._clock.monotonic_s()
         for turn in self._held:
             silent_s = now_s - turn.heard_s
@@ -326,10 +339,6 @@ class Conductor:
                 self._held.forget(turn)
             else:
                 self._held.weigh(turn)  # reflections add bytes too
-        before_us = self._clock.now_us() - int(self._limits.abandon_after_s * 1e6)
-        for scope, head in await self._log.idle(serves, before_us, _PAGE):
-            if (scope, head.turn_id) not in self._held:
-                await self._abandon_unheard(scope, head.turn_id)
 
     def _make_room(self) -> None:
         """Evicts a few turns without listeners if memory is crowded. Their entries are in the log."""

@@ -9,8 +9,9 @@ from typing import Any
 import asyncpg
 from msgspec.structs import astuple
 
-from sidemirror_server.storage.postgres.database import PostgresDatabase, Transaction
+from sidemirror_server.storage.postgres.database import PostgresDatabase
 from sidemirror_server.storage.postgres.sources import note_sources, refuse_erased
+from sidemirror_server.storage.postgres.transactions import Transaction
 from sidemirror_server.storage.sql import ids_of, load_statements
 from sidemirror_server.trace.log import Sequel
 from sidemirror_server.trace.sources import SourceKind, key
