@@ -11,9 +11,10 @@ import msgspec
 from sidemirror_server.goals.report import reflection_id_of, report_in
 from sidemirror_server.memory.record import MemoryHistory, anew_id, memory_in, sources_of, without
 from sidemirror_server.storage.erasure import RULES, begins_with_state, without_carried, without_lessons
-from sidemirror_server.storage.postgres.database import PostgresDatabase, Transaction
+from sidemirror_server.storage.postgres.database import PostgresDatabase
 from sidemirror_server.storage.postgres.memories import put, remove
 from sidemirror_server.storage.postgres.sources import bury, erased, keep_tombstones
+from sidemirror_server.storage.postgres.transactions import Transaction
 from sidemirror_server.storage.postgres.turn_log import turn_of
 from sidemirror_server.storage.postgres.work import put_job
 from sidemirror_server.storage.sql import ids_of, load_statements
