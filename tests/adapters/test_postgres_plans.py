@@ -431,6 +431,8 @@ VALUES: dict[ModuleType, dict[str, tuple[tuple[Any, ...], int]]] = {
         "forget_dream_jobs": (PLACE, ROWS // 2),
         "report": ((*PLACE, "000500"), 1),
         "forget_report": ((*PLACE, "000500"), 1),
+        # All jobs of the scope that learn from a turn, which are kept for a day.
+        "forget_learning": ((*PLACE, "000500"), ROWS // 2),
         "forget_answer": ((*PLACE, "m", "000500"), 1),
         "stored_subjects": (PLACE, ROWS),
     },

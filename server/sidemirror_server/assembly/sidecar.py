@@ -14,8 +14,10 @@ import msgspec
 
 from sidemirror_server.assembly.memory import ReflectiveMemory
 from sidemirror_server.assembly.models import (
+    asks_to_learn,
     caps_of,
     check_embedding,
+    defaults_of,
     embedder_of,
     info_of,
     routes_of,
@@ -69,6 +71,7 @@ from sidemirror_server.rpc.listening.server import Server
 from sidemirror_server.rpc.sidecar.service import sidecar_service
 from sidemirror_server.rpc.thinking.service import thinking_service
 from sidemirror_server.settings import Settings, is_measured
+from sidemirror_server.thinking.config import SessionDefaults
 from sidemirror_server.thinking.prompts import ReflectionPrompts
 from sidemirror_server.trace.erasure import JOB_KIND as ERASURE
 from sidemirror_server.trace.live import Bell, Lookout
@@ -78,6 +81,7 @@ from sidemirror_server.turns.erasing import SETTLE_S, Eraser
 from sidemirror_server.turns.lessons import Lessons
 from sidemirror_server.turns.recorder import Recorder
 from sidemirror_server.turns.reflecting import Reflections
+from sidemirror_server.turns.teaching import Teacher
 from sidemirror_server.vocabulary.clock import Clock, SystemClock
 from sidemirror_server.vocabulary.ids import new_id
 from sidemirror_server.vocabulary.scope import Scope
@@ -137,21 +141,9 @@ class Sidecar:
         )
         prompts = ReflectionPrompts(own_prompts := templates_of(settings))
         contexts = GoalContexts(stores.goal_reflections, stores.receipts, self.policies)
-        lessons = Lessons(contexts, memory.context, stores.receipts, self.policies, clock)
-        reflections = Reflections(self.gateway, prompts, self.recorder, lessons, clock)
         critic = Critic(self.gateway, stores.critiques, clock)
-        critiques = TurnCritiques(critic, self.recorder, clock)
-        self.conductor = Conductor(
-            stores.log,
-            stores.sessions,
-            self.recorder,
-            reflections,
-            critiques,
-            lessons,
-            clock,
-            turn_limits,
-            memory.advice(self.recorder),
-        )
+        defaults = defaults_of(settings)
+        self.conductor = self._conductor(contexts, prompts, critic, turn_limits, defaults)
         self.eraser = Eraser(
             *(stores.erasures, stores.goal_reflections, stores.journal, stores.receipts, self.conductor, clock),
             SETTLE_S if stores.is_shared else 0.0,
@@ -184,7 +176,8 @@ class Sidecar:
         turns = RecordedTurns(stores.log, stores.sessions, self.conductor, self.recorder)
         services = (
             thinking_service(
-                *(stores.log, stores.sessions, stores.pruning, self.conductor, self.recorder, prompts, bell, streams)
+                *(stores.log, stores.sessions, stores.pruning, self.conductor, self.recorder, prompts, bell, streams),
+                defaults.config,
             ),
             critique_service(self.gateway, critic, stores.critiques, turns),
             goals_service(
@@ -205,6 +198,30 @@ class Sidecar:
         self._open_doors(services, boundary_of, own_clock)
         self._open_to_view()
 
+    def _conductor(
+        self,
+        contexts: GoalContexts,
+        prompts: ReflectionPrompts,
+        critic: Critic,
+        limits: TurnLimits,
+        defaults: SessionDefaults,
+    ) -> Conductor:
+        """What conducts turns, with the reflections, critiques and lessons beside them."""
+        stores, clock = self._stores, self._clock
+        lessons = Lessons(contexts, self.memory.context, stores.receipts, self.policies, clock)
+        teacher = Teacher(self._settings.learn.turns_per_hour, by_signature=asks_to_learn(self._settings))
+        return Conductor(
+            *(stores.log, stores.sessions, self.recorder),
+            Reflections(self.gateway, prompts, self.recorder, lessons, clock),
+            TurnCritiques(critic, self.recorder, clock),
+            lessons,
+            clock,
+            limits,
+            self.memory.advice(self.recorder),
+            defaults,
+            teacher if defaults.learns else None,
+        )
+
     def _open_doors(
         self, services: Sequence[ServiceTable], boundary_of: Callable[..., Boundary], own_clock: Clock
     ) -> None:
@@ -222,11 +239,7 @@ class Sidecar:
         """The handlers of background jobs, by kind."""
         stores = self._stores
         publisher = Publisher(self.gateway, stores.goal_reflections, stores.journal, bell, self._clock)
-        return {
-            GOAL_REPORT: publisher.handle,
-            ERASURE: self.eraser.handle,
-            **self.memory.handlers(self.gateway, own_prompts),
-        }
+        return {ERASURE: self.eraser.handle, **self.memory.handlers(self.gateway, own_prompts, publisher)}
 
     def _open_to_view(self) -> None:
         """Turns on server reflection and metrics, if the settings allow them."""

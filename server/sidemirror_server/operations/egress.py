@@ -38,6 +38,10 @@ _ASKED: Mapping[Purpose, tuple[str, str]] = {
         "ReportGoal, in the background",
     ),
     Purpose.MEMORY_REFLECTION: ("an episode: task, goal, events and error", "GenerateReflection"),
+    Purpose.LEARNING: (
+        "a turn's task, events and error",
+        "a turn with a failure, a loop, a revision or a correction ends, in the background; SIDEMIRROR_LEARN__MODEL=on",
+    ),
     Purpose.DREAMING: ("memories that are alike, with their tasks", "new memories, in the background; Dream"),
     Purpose.MEMORY_EMBEDDING: (
         "memories with their tasks; the texts that memories are searched by",

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 import msgspec
 
-from sidemirror_server.vocabulary.ids import SessionId, TurnId
+from sidemirror_server.vocabulary.ids import JobId, SessionId, TurnId
 from sidemirror_server.vocabulary.scope import Scope, Serves
 
 
@@ -60,12 +60,20 @@ def head_of(turn_id: TurnId, session_id: SessionId, turn_count: int, standing: s
     return TurnHead(turn_id, session_id, turn_count, TurnStanding(standing), *others)
 
 
+class Sequel(msgspec.Struct, frozen=True):
+    """The job that a turn's end puts into the durable queue (`work/queue.py`)."""
+
+    job_id: JobId
+    kind: str
+    payload: bytes
+
+
 class Batch(msgspec.Struct, frozen=True):
     """Entries of one turn that are appended together, and the turn's head after them.
 
     `session_body`: creates the turn's session if it does not exist; None in every batch but a turn's first, and one
     that moves it. `subject_ids`: whom the drafts are about. `session_was`: the session that the turn leaves for that of
-    its head.
+    its head. `sequel`: comes with the turn's last entry.
     """
 
     head: TurnHead
@@ -73,6 +81,7 @@ class Batch(msgspec.Struct, frozen=True):
     session_body: bytes | None = None
     subject_ids: tuple[str, ...] = ()
     session_was: SessionId | None = None
+    sequel: Sequel | None = None
 
 
 class HeadKey(msgspec.Struct, frozen=True):
@@ -172,6 +181,8 @@ class TurnLog(Log, Protocol):
     TL14 `idle` leaves out turns of scopes that are not served; they do not count towards `limit`.
     TL15 A batch with `session_was` moves the turn to its head's session, with its entries, receipts and critiques. The
          session that it leaves is removed if no turn is left in it, and then counts as derived from the other one.
+    A batch's `sequel` is put into the queue of the same store, in the append's transaction; a job that has its id
+    already stays as it is.
     `subject_ids` are noted, so that an erasure finds the turn (clause ER13). A new turn whose id was erased is refused
     (ER14).
     Raises StoreUnavailable when the store does not answer (the append may or may not have happened: append again),

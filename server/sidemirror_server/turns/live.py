@@ -16,6 +16,7 @@ from sidemirror_server.trace.log import Batch, Draft, TurnHead, TurnStanding
 from sidemirror_server.turns.calls import TurnCalls
 from sidemirror_server.turns.counting import count
 from sidemirror_server.turns.head import head_body
+from sidemirror_server.turns.teaching import Taught
 from sidemirror_server.vocabulary.errors import SidemirrorError, WrongState
 from sidemirror_server.vocabulary.ids import DirectiveId, EventId, SessionId
 from sidemirror_server.vocabulary.scope import Scope
@@ -62,6 +63,8 @@ class LiveTurn:
         # The part of `recorded_bytes` that `turn_cache.py` has counted.
         self.held_bytes = 0
         self._session_body = session_body
+        # What becomes of the turn at its end.
+        self._taught = Taught()
         # The session that the turn has left, until that is durable.
         self._session_was: SessionId | None = None
         # Whom the entries are about that are not durable yet.
@@ -128,10 +131,16 @@ class LiveTurn:
             last_sequence=state.last_sequence,
             started_us=state.started_us,
             updated_us=state.updated_us,
-            body=head_body(state),
+            body=head_body(state, self._taught.left),
         )
         subject_ids = tuple(sorted(self._subject_ids))
-        return Batch(head, tuple(self._pending), self._session_body, subject_ids, self._session_was)
+        return Batch(
+            head, tuple(self._pending), self._session_body, subject_ids, self._session_was, self._taught.sequel
+        )
+
+    def ends_with(self, taught: Taught) -> None:
+        """What becomes of the turn, whose last entry was just recorded: stored together with that entry."""
+        self._taught = taught
 
     def settle(self, batch: Batch) -> None:
         """Removes the entries of `batch`, which are durable now."""

@@ -33,7 +33,9 @@ class SessionPast(msgspec.Struct, frozen=True):
 class SessionPasts:
     """Finds out what sessions have come to."""
 
-    def __init__(self, held: TurnCache, sessions: Sessions, recorder: Recorder) -> None:
+    def __init__(self, held: TurnCache, sessions: Sessions, recorder: Recorder, first: SessionPast) -> None:
+        """`first`: of a session that does not exist yet."""
+        self._first = first
         self._held = held
         self._sessions = sessions
         self._recorder = recorder
@@ -55,7 +57,7 @@ class SessionPasts:
             raise StoreUnavailable(reason="it does not answer") from error
         session = await self._sessions.get(scope, session_id)
         if session is None:
-            return SessionPast()
+            return self._first
         carried = head_in(session.newest_head).carried if session.newest_head else Carry()
         return SessionPast(config_in(session.body), session.turn_count, carried, exists=True)
 

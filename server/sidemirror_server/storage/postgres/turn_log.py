@@ -18,6 +18,7 @@ import asyncpg
 from sidemirror_server.storage.postgres.database import TRANSACTION_S, PostgresDatabase
 from sidemirror_server.storage.postgres.sources import note_sources, refuse_erased
 from sidemirror_server.storage.postgres.transactions import Transaction
+from sidemirror_server.storage.postgres.work import put_sequel
 from sidemirror_server.storage.sql import ids_of, load_statements
 from sidemirror_server.trace.acceptance import Placed, SessionMove, accept, check_repeated
 from sidemirror_server.trace.log import FIRST_HEAD, TURN_TOPIC, Batch, Entry, HeadKey, TurnHead, TurnStanding, head_of
@@ -58,6 +59,8 @@ class PostgresTurnLog:
             for batch in batches:
                 subjects = keys(SourceKind.SUBJECT, batch.subject_ids)
                 await note_sources(transaction, scope, key(SourceKind.TURN, batch.head.turn_id), subjects)
+                if batch.sequel is not None:
+                    await put_sequel(transaction, scope, batch.sequel, batch.head.updated_us)
             for move in moves:
                 await _move(transaction, scope, move)
         self._tell()
