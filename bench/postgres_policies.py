@@ -90,7 +90,7 @@ async def measure(rounds: int) -> dict[str, dict[str, float]]:
             for adapter, name in _STATEMENTS:
                 values, _ = VALUES[adapter][name]
                 scope = None if name in _ACROSS else _SCOPE
-                begin = _begin(scope, PostgresFacts(), reads_only=False, in_turn=(), within_s=5.0)
+                begin = _begin(scope, PostgresFacts(), (), reads_only=False, within_s=5.0)
                 for way in WAYS[round_ % 4 :] + WAYS[: round_ % 4]:
                     connection = connections[way]
                     begun = await _timed(partial(connection.execute, begin))

@@ -189,10 +189,17 @@ def _add_erase(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     what.add_argument("--session", default="", metavar="ID", help="a session with its turns")
     what.add_argument("--subject", default="", metavar="ID", help="all that names this subject")
     what.add_argument("--list", action="store_true", help="print the project's tombstones, a JSON object a line")
+    what.add_argument(
+        "--again",
+        default="",
+        metavar="FILE",
+        help="erase again what --list printed, in stores that came from a backup, while no sidecar uses them",
+    )
     erase.add_argument("--yes", action="store_true", help="do not ask first")
     erase.add_argument("--json", action="store_true", help="print the result as JSON")
     erase.add_argument("--request-id", default="", metavar="ID", help="wait for the erasure that began under this id")
     erase.set_defaults(run=_erase)
+    _add_settings(erase, "data_dir")
     _add_target(erase)
     _add_scope(erase)
 
@@ -430,6 +437,10 @@ def _goals(options: argparse.Namespace) -> int:
 
 
 def _erase(options: argparse.Namespace) -> int:
+    if options.again:
+        from sidemirror_server.operations.erase_again import erase_again
+
+        return erase_again(_flags(options), options.again, as_json=options.json)
     from sidemirror_server.operations.erase import erase
 
     return erase(options)

@@ -214,6 +214,7 @@ VALUES: dict[ModuleType, dict[str, tuple[tuple[Any, ...], int]]] = {
         "delete_words": ((*PLACE, "000500"), 1),
         "deleted": ((*PLACE, "g10", 1), 1),
         "oldest": ((*PLACE, 100, 4), 100),
+        "every": (PLACE, ROWS),
         "forget": ((*PLACE, "g10", 203), 20),
         "forget_deletions": ((*PLACE, 100, 4), 4 + 4),
     },
@@ -363,6 +364,9 @@ VALUES: dict[ModuleType, dict[str, tuple[tuple[Any, ...], int]]] = {
     },
     erasures: {
         "begin": ((*PLACE, "new", 1), 0),
+        "forget_ended": ((*PLACE, 500, 4), 4 + 4),
+        "count_tombstones": ((*PLACE, 5), 5),
+        "is_session": ((*PLACE, "s000050"), 1),
         "get": ((*PLACE, "000500"), 1),
         "add": ((*PLACE, "e50", ["turn:x"]), 0),
         "left": ((*PLACE, "e50", 5), 5),
@@ -407,7 +411,6 @@ VALUES: dict[ModuleType, dict[str, tuple[tuple[Any, ...], int]]] = {
         "report": ((*PLACE, "000500"), 1),
         "forget_report": ((*PLACE, "000500"), 1),
         "forget_answer": ((*PLACE, "m", "000500"), 1),
-        "stored_subjects": (PLACE, ROWS),
     },
     ledger: {
         "used": ((*PLACE, 100, "reflect"), 5),
@@ -532,7 +535,7 @@ def test_everything_that_takes_what_is_served_is_looked_at() -> None:
 # A setting has no plan. The index of vectors is shared by all scopes, which test_postgres_memory_search.py looks at.
 NOT_LOOKED_AT = {
     # All of a scope: only for one that came from a backup.
-    erasures: {"stored"},
+    erasures: {"stored", "noted"},
     memory_search: {"search_widely", "search_deeply", *(f"nearest_{n}" for n in _INDEXED_DIMENSIONS)},
 }
 

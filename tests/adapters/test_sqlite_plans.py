@@ -26,7 +26,7 @@ from sidemirror_server.storage.sqlite import (
 from sidemirror_server.storage.sqlite.migrate import migrate, read_migrations
 
 # Of a file that nobody serves, and what merges the full text index.
-OF_A_WHOLE_STORE = {"has_tombstones", "all_tombstones", "optimize_words", "stored", "stored_subjects"}
+OF_A_WHOLE_STORE = {"has_tombstones", "all_tombstones", "optimize_words", "stored", "noted"}
 STATEMENTS = [
     (adapter, name)
     for adapter in (
@@ -128,7 +128,7 @@ def test_more_rows_take_no_more_steps(connection: sqlite3.Connection, adapter: M
         )
         connection.execute(
             """INSERT INTO turns
-               SELECT 't', 'p', printf('t%06d', position), 's', position, 'open', 1, position, position, x'00'
+               SELECT 't', 'p', printf('t%06d', position), 's', position, 'open', 1, position, position, x'00', 0
                FROM log_entries WHERE position >= ?""",
             (first,),
         )

@@ -185,7 +185,7 @@ class Sidecar:
             memory.service(self.gateway, own_prompts, turns),
             sidecar_service(
                 info_of(settings, Scope(settings.tenant_id, settings.project_id), stores.facts, clock, routes),
-                *(spending, stores.erasures, stores.work, self.policies),
+                *(spending, stores.erasures, stores.work, self.policies, settings.limits.tombstones),
             ),
         )
         self._credentials = credentials_of(settings, own_clock)

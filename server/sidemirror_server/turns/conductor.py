@@ -18,7 +18,7 @@ from sidemirror_server.thinking.reflect import Extra
 from sidemirror_server.thinking.schedule import Reason
 from sidemirror_server.thinking.sessions import config_body, config_in
 from sidemirror_server.thinking.store import Sessions
-from sidemirror_server.thinking.turn import carry, decision
+from sidemirror_server.thinking.turn import decision
 from sidemirror_server.trace.erasure import ERASED
 from sidemirror_server.trace.event import Event, ResponseDrafted, TurnFinished, TurnStarted
 from sidemirror_server.trace.log import TurnLog, TurnStanding
@@ -133,7 +133,7 @@ class Conductor:
                 past = SessionPast()
             context, missing = await self._lessons.for_turn(scope, turn_id, started, past.carried.tool_errors)
             # The first append makes the session if it is missing or was deleted.
-            turn = LiveTurn(scope, config_body(past.config))
+            turn = LiveTurn(scope, config_body(past.config), past)
             self._record_start(turn, turn_id, event, started, past, (*warnings, *missing), context)
             self._held.hold(turn)
             self._make_room()
@@ -371,7 +371,7 @@ class Conductor:
         head = await self._log.head(scope, turn_id)
         if head is None:
             return None
-        turn = LiveTurn(scope)
+        turn = LiveTurn(scope, rewritten=head.rewritten)
         while True:
             entries = await self._log.read(scope, turn_id, turn.durable, _PAGE, _PAGE_BYTES)
             if not entries:
@@ -394,7 +394,7 @@ class Conductor:
         """The state that the session's next turn inherits, from memory or from the store."""
         hot = self._held.hot(scope, session_id)
         if hot is not None and hot.is_known:
-            return SessionPast(hot.config, hot.turn_count, carry(hot.newest.state))
+            return hot.newest.past(hot.config, hot.turn_count)
         # An earlier turn of the session may have entries that are not durable yet.
         for turn in self._held.of_session(scope, session_id):
             if turn.failure is not None and turn.lost is None:
@@ -407,8 +407,12 @@ class Conductor:
         session = await self._sessions.get(scope, session_id)
         if session is None:
             return SessionPast()
-        carried = head_in(session.newest_head).carried if session.newest_head else Carry()
-        return SessionPast(config_in(session.body), session.turn_count, carried)
+        past = SessionPast(config_in(session.body), session.turn_count)
+        newest = await self._log.newest(scope, session_id) if session.turn_count else None
+        carried = head_in(newest.body).carried if newest is not None else Carry()
+        if newest is None or carried == Carry():
+            return past
+        return msgspec.structs.replace(past, carried=carried, began_with=((newest.turn_id, newest.rewritten),))
 
     def _record_start(
         self,

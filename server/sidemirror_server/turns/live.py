@@ -8,13 +8,17 @@ from collections import deque
 
 import msgspec
 
-from sidemirror_server.thinking.record import Directive, Recorded, TurnPlan, draft
-from sidemirror_server.thinking.turn import apply
+from sidemirror_server.thinking.config import ThinkingConfig
+from sidemirror_server.thinking.record import Carry, Directive, Recorded, TurnPlan, draft, shown_in
+from sidemirror_server.thinking.turn import apply, carry
 from sidemirror_server.thinking.turn_state import TurnState
 from sidemirror_server.trace.event import Event
 from sidemirror_server.trace.log import Batch, Draft, TurnHead, TurnStanding
+from sidemirror_server.trace.receipts import item_key
+from sidemirror_server.trace.sources import SourceKind, key
 from sidemirror_server.turns.counting import count
 from sidemirror_server.turns.head import head_body
+from sidemirror_server.turns.session_past import SessionPast
 from sidemirror_server.vocabulary.errors import SidemirrorError, WrongState
 from sidemirror_server.vocabulary.ids import DirectiveId, EventId
 from sidemirror_server.vocabulary.scope import Scope
@@ -22,6 +26,7 @@ from sidemirror_server.vocabulary.scope import Scope
 # How many directives a turn keeps in memory for slow streams. Older ones are in the log; a stream that needs them is
 # told of a gap. Chosen here: far more than a stream with a normal delay needs.
 KEPT_DIRECTIVES = 1_000
+_NO_PAST = SessionPast()
 
 
 class Said(msgspec.Struct, frozen=True):
@@ -34,9 +39,13 @@ class Said(msgspec.Struct, frozen=True):
 class LiveTurn:
     """A turn that still takes events, or whose end is not durable yet."""
 
-    def __init__(self, scope: Scope, session_body: bytes | None = None) -> None:
-        """`session_body`: used by the first batch to create a missing session; None for a turn from the log."""
+    def __init__(
+        self, scope: Scope, session_body: bytes | None = None, past: SessionPast = _NO_PAST, rewritten: int = 0
+    ) -> None:
+        """`session_body`: used by the first batch to create a missing session. `past`: what a new turn begins with.
+        A turn from the log has neither; `rewritten` is that of its head."""
         self.scope = scope
+        self._rewritten = rewritten
         self.state = TurnState()
         self.seen: dict[EventId, int] = {}
         self.said: deque[Said] = deque(maxlen=KEPT_DIRECTIVES)
@@ -58,8 +67,11 @@ class LiveTurn:
         # The part of `recorded_bytes` that `turn_cache.py` has counted.
         self.held_bytes = 0
         self._session_body = session_body
-        # Whom the entries are about that are not durable yet.
-        self._subject_ids: set[str] = set()
+        # The sources of the entries that are not durable yet: sequence, whom it is about or on what it rests, and since
+        # when that counts as heard. What the turn begins with has the sequence 0.
+        self._subjects: list[tuple[int, str, int]] = []
+        self._rests_on = [(0, name, heard_us) for name, heard_us in past.rests_on]
+        self._began_with = past.began_with
         self._listeners: set[Listener] = set()
 
     def record(self, recorded: Recorded, now_us: int) -> int:
@@ -74,8 +86,9 @@ class LiveTurn:
         self.recorded_bytes += len(entry.body)
         if isinstance(recorded, Directive):
             self._keep(sequence, recorded)
+            self._rests_on += [(sequence, item_key(item), 0) for item in shown_in(recorded)]
         elif isinstance(recorded, Event):
-            self._subject_ids.update(recorded.subject_ids)
+            self._subjects += [(sequence, subject_id, now_us) for subject_id in recorded.subject_ids]
         return sequence
 
     def restore(self, sequence: int, at_us: int, recorded: Recorded, size_bytes: int = 0) -> None:
@@ -114,16 +127,35 @@ class LiveTurn:
             started_us=state.started_us,
             updated_us=state.updated_us,
             body=head_body(state),
+            rewritten=self._rewritten,
         )
-        return Batch(head, tuple(self._pending), self._session_body, tuple(sorted(self._subject_ids)))
+        return Batch(
+            *(head, tuple(self._pending), self._session_body),
+            subject_ids=tuple(sorted({subject_id for _, subject_id, _ in self._subjects})),
+            began_with=self._began_with,
+            rests_on=tuple((name, heard_us) for _, name, heard_us in self._rests_on),
+        )
+
+    def past(self, config: ThinkingConfig, turn_count: int) -> SessionPast:
+        """The state for the session's next turn, which begins while this one is in memory. What is not durable yet may
+        turn out to be erased, so the next turn rests on its sources too."""
+        carried = carry(self.state)
+        if carried == Carry():
+            return SessionPast(config, turn_count)
+        inherited = [(name, heard_us) for sequence, name, heard_us in self._rests_on if sequence == 0]
+        own = [(key(SourceKind.SUBJECT, subject_id), heard_us) for _, subject_id, heard_us in self._subjects]
+        began_with = (*self._began_with, (self.state.turn_id, self._rewritten))
+        return SessionPast(config, turn_count, carried, began_with, (*inherited, *own))
 
     def settle(self, batch: Batch) -> None:
         """Removes the entries of `batch`, which are durable now."""
         del self._pending[: len(batch.drafts)]
         self.pending_bytes -= sum(len(entry.body) for entry in batch.drafts)
         self._session_body = None
-        self._subject_ids.difference_update(batch.subject_ids)
         self.durable = batch.drafts[-1].sequence
+        self._began_with = ()
+        self._subjects = [one for one in self._subjects if one[0] > self.durable]
+        self._rests_on = [one for one in self._rests_on if one[0] > self.durable]
         self.failure = None
         self.wake()
 

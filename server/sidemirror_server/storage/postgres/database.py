@@ -204,11 +204,15 @@ class PostgresDatabase:
         reads_only: bool = False,
         in_turn: tuple[str, ...] = (),
         within_s: float = TRANSACTION_S,
+        derives: bool = False,
+        erases: bool = False,
     ) -> AsyncIterator[Transaction]:
         """A transaction on the rows of `scope`; with None on envelopes, until it enters a scope.
 
         The transaction is committed and durable when the block ends; an error rolls it back. Transactions with the same
-        `in_turn` wait until the one before is durable. Raises StoreUnavailable (the commit may have succeeded),
+        `in_turn` wait until the one before is durable. One that `erases` in a scope and those that store what derives
+        from sources there (`derives`) wait for each other: so what the latter store is found by the former, or they
+        see its tombstones. Raises StoreUnavailable (the commit may have succeeded),
         StoreFull, NotPermitted for a tenant that the role is not bound to, and the errors of the block.
         """
         if self._closed or self._is_away():
@@ -216,7 +220,10 @@ class PostgresDatabase:
             raise StoreUnavailable(store="postgres", reason=f"{why}; it is being asked again")
         async with self._translated(), asyncio.timeout(2 * _TAKE_S + within_s), self._connection() as connection:
             facts = await self._facts_for(scope, connection)
-            await connection.execute(_begin(scope, facts, reads_only=reads_only, in_turn=in_turn, within_s=within_s))
+            locks = [_lock(in_turn)] if in_turn else []
+            if scope is not None and (derives or erases):
+                locks.append(_lock(("erasing", *ids_of(scope)), is_shared=not erases))
+            await connection.execute(_begin(scope, facts, locks, reads_only=reads_only, within_s=within_s))
             if self.clock.is_due:
                 await self._measure_time(connection)
             yield Transaction(connection, facts.reach)
@@ -380,7 +387,7 @@ class PostgresDatabase:
 
 
 def _begin(
-    scope: Scope | None, facts: PostgresFacts, *, reads_only: bool, in_turn: tuple[str, ...], within_s: float
+    scope: Scope | None, facts: PostgresFacts, locks: Sequence[str], *, reads_only: bool, within_s: float
 ) -> str:
     """The statements that begin a transaction, as one message and so one round trip. Such a message cannot have bound
     values. Texts of a caller are therefore written in hexadecimal, which the policies decode
@@ -397,9 +404,7 @@ def _begin(
         statements.append("SET LOCAL synchronous_commit = on")
     if scope is not None:
         statements += _scope_settings(scope, facts.reach)
-    if in_turn:
-        statements.append(f"SELECT pg_catalog.pg_advisory_xact_lock({_lock_of(in_turn)})")
-    return "; ".join(statements)
+    return "; ".join((*statements, *locks))
 
 
 def _scope_settings(scope: Scope, reach: Reach) -> list[str]:
@@ -413,6 +418,12 @@ def _scope_settings(scope: Scope, reach: Reach) -> list[str]:
             raise not_bound()
         settings.append(f"SET LOCAL ROLE {reach.roles[scope.tenant_id]}")
     return settings
+
+
+def _lock(names: tuple[str, ...], *, is_shared: bool = False) -> str:
+    """The statement that takes the advisory lock for these names. All transactions take theirs as they begin, in one
+    order, so that no two wait for each other."""
+    return f"SELECT pg_catalog.pg_advisory_xact_lock{'_shared' if is_shared else ''}({_lock_of(names)})"
 
 
 def _lock_of(names: tuple[str, ...]) -> int:
