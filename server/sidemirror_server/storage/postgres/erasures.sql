@@ -8,17 +8,21 @@ VALUES ($1, $2, $3, $4, NULL, false, '{}')
 ON CONFLICT DO NOTHING
 
 -- name: forget_ended
--- Removes erasures that ended before $3, at most $4.
+-- Removes erasures that ended before $3, the oldest first, at most $4.
 DELETE FROM sidemirror.erasures
 WHERE tenant_id = $1 AND project_id = $2
       AND erasure_id = ANY (ARRAY (SELECT erasure_id FROM sidemirror.erasures
                                    WHERE tenant_id = $1 AND project_id = $2 AND ended_us < $3
+                                   ORDER BY ended_us
                                    LIMIT $4))
 
 -- name: count_tombstones
 -- How many tombstones the scope has, counted up to $3.
 SELECT count(*)
-FROM (SELECT FROM sidemirror.tombstones WHERE tenant_id = $1 AND project_id = $2 LIMIT $3) AS counted
+FROM (SELECT FROM sidemirror.tombstones
+      WHERE tenant_id = $1 AND project_id = $2
+      ORDER BY kind, digest
+      LIMIT $3) AS counted
 
 -- name: is_session
 -- One row if the scope has the session.

@@ -7,11 +7,12 @@ VALUES (:tenant_id, :project_id, :erasure_id, :now_us, NULL, 0, '{}')
 ON CONFLICT DO NOTHING
 
 -- name: forget_ended
--- Removes erasures that ended before a time, at most :limit.
+-- Removes erasures that ended before a time, the oldest first, at most :limit.
 DELETE FROM erasures
 WHERE tenant_id = :tenant_id AND project_id = :project_id
       AND erasure_id IN (SELECT erasure_id FROM erasures INDEXED BY erasures_ended
                          WHERE tenant_id = :tenant_id AND project_id = :project_id AND ended_us < :before_us
+                         ORDER BY ended_us
                          LIMIT :limit)
 
 -- name: count_tombstones
