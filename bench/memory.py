@@ -18,6 +18,7 @@ from bench.floor import ECHO
 from bench.processes import Servers
 from sidemirror_server.memory.finding.recall import Question, Recall
 from sidemirror_server.memory.finding.search import Filter
+from sidemirror_server.memory.finding.weighing import Weight
 from sidemirror_server.storage.sqlite.database import FILE_NAME
 from sidemirror_server.storage.sqlite.memories import SqliteMemories
 from sidemirror_server.storage.sqlite.memory_lookup import Lookup
@@ -25,7 +26,7 @@ from sidemirror_server.storage.sqlite.memory_searcher import connect
 from sidemirror_server.storage.sqlite.memory_vectors import Vectors
 from sidemirror_server.vocabulary.clock import SystemClock
 from sidemirror_server.vocabulary.scope import Scope
-from sidemirror_server.vocabulary.terms import asked_terms
+from sidemirror_server.vocabulary.terms import asked_terms, terms_of
 
 # Vectors that lie at random: as many are compared at most.
 _AT_RANDOM = 100_000
@@ -38,6 +39,9 @@ class Known:
 
     def __init__(self) -> None:
         self.vectors: dict[str, tuple[float, ...]] = {}
+
+    def weight(self, _scope: Scope) -> Weight:
+        return Weight(0.5)
 
     async def of_question(self, _scope: Scope, text: str, _wait_s: float | None = None) -> tuple[float, ...] | None:
         return self.vectors[text]
@@ -66,7 +70,7 @@ async def search(servers: Servers, scale: Scale) -> list[Figure]:
 
         async def directly(text: str, vector: tuple[float, ...], times: dict[str, float]) -> None:
             began, cpu = now(), time.thread_time()
-            lookup.by_text(direct, SCOPE, asked_terms(text), Filter(), 50)
+            lookup.by_text(direct, SCOPE, asked_terms(text), Filter(), 50, said=terms_of(text).split())
             lookup.by_vector(direct, SCOPE, MODEL, vector, Filter(), 50)
             times["raw"] = now() - began
             times["raw's CPU"] = time.thread_time() - cpu

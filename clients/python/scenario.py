@@ -13,11 +13,12 @@ from typing import Any
 
 import grpc
 from google.protobuf.json_format import MessageToDict, ParseDict
-from google.protobuf.message import Message
 from google.protobuf.message_factory import GetMessageClass
 
 from sidemirror.v1 import thinking_pb2 as pb
-from sidemirror_client import Sidemirror, Turn, connect, problem_of
+from sidemirror.v1.common_pb2 import TASK_OUTCOME_SUCCESS
+from sidemirror.v1.goal_reflection_pb2 import ReportGoalRequest
+from sidemirror_client import Sidemirror, Turn, advice_text, connect, problem_of
 from sidemirror_client.client import SERVICES
 
 _PATIENCE_S = 60.0
@@ -76,6 +77,8 @@ class Runner:
         self.turns: dict[str, Turn] = {}
         self.directives: dict[str, list[Any]] = {}
         self.told = 0
+        self.refusals: list[str] = []
+        self.is_refused = asyncio.Event()
 
     async def do(self, step: dict[str, Any]) -> None:
         """One step. Raises Unexpected."""
@@ -87,13 +90,29 @@ class Runner:
             await self.turn(step)
         elif "away" in step:
             await self.away(**step["away"])
+        elif "many" in step:
+            await self.many(int(step["many"]["turns"]), step["many"]["prefix"])
+        elif "close" in step:
+            left = await self.client.close(0)
+            found = {"events": left.events, "outcomes": left.outcomes, "goals": left.goals, "turns": len(left.turns)}
+            _check(step["close"], found)
+        elif "advice_text" in step:
+            _check(step["text"], advice_text(ParseDict(each, pb.TurnDirective()) for each in step["advice_text"]))
+        elif "refused" in step:
+            await self.await_refusal(step["refused"])
         else:
             await self.call(step)
 
     async def connect(self, given: dict[str, Any]) -> None:
         await self.close()
-        wait = given.pop("wait", True)
-        self.client = connect(**given, on_away=self.count)
+        wait, refused = given.pop("wait", True), given.pop("refused", None)
+        if refused is not None:
+            _check_refused(given, refused)
+            return
+        self.told = 0
+        self.refusals.clear()
+        self.is_refused.clear()
+        self.client = connect(**given, on_away=self.count, on_refused=self.refuse)
         if wait:
             await self.client.wait_until_ready(_PATIENCE_S)
 
@@ -105,6 +124,16 @@ class Runner:
         self.told += 1
         print("told", why, flush=True)
         raise Thrown
+
+    def refuse(self, why: str) -> None:
+        self.refusals.append(why)
+        self.is_refused.set()
+
+    async def await_refusal(self, word: str) -> None:
+        async with asyncio.timeout(_PATIENCE_S):
+            await self.is_refused.wait()
+        if word not in self.refusals[0] or self.told:
+            raise Unexpected(f"told {self.refusals}, and {self.told} times that the sidecar is away")
 
     # --- calls -------------------------------------------------------------------------------------------------------
 
@@ -150,11 +179,15 @@ class Runner:
             if "text_bytes" in step:
                 turn.report(tool_returned=pb.ToolReturned(content="é" * (step["text_bytes"] // 2)))
         elif what == "finish":
-            finished = ParseDict({key: step[key] for key in ("outcome", "score") if key in step}, pb.TurnFinished())
-            turn.finish(finished.outcome, finished.score if finished.HasField("score") else None)
+            _finish(turn, step)
         elif what == "flush":
-            if not await self.client.flush(_PATIENCE_S):
-                raise Unexpected("not everything was delivered")
+            if await self.client.flush(_timeout_s(step)) is not step.get("delivered", True):
+                raise Unexpected("not everything was delivered" if step.get("delivered", True) else "all was delivered")
+        elif what in ("fail", "leave"):
+            with contextlib.suppress(Thrown):
+                async with turn:
+                    if what == "fail":
+                        raise Thrown
         else:
             await self.hear(turn, step, self.directives[name])
 
@@ -165,10 +198,16 @@ class Runner:
         elif what == "await":
             await self.await_directive(turn, before, step["expect"])
         else:
-            answer: Message | None = await (turn.plan(_PATIENCE_S) if what == "plan" else turn.summary(_PATIENCE_S))
-            if answer is None:
-                raise Unexpected(f"no {what}")
-            _check(step["expect"], MessageToDict(answer))
+            began_s = time.perf_counter()
+            answer = await _asked(turn, step)
+            took_ms = (time.perf_counter() - began_s) * 1000
+            if isinstance(answer, list):
+                _check(step["expect"], [MessageToDict(each) for each in answer])
+                _check(len(step["expect"]), len(answer))
+            else:
+                _check(step["expect"], answer and MessageToDict(answer))
+            if took_ms > step.get("within_ms", took_ms):
+                raise Unexpected(f"it took {took_ms:.0f} ms")
 
     async def await_error(self, turn: Turn, step: dict[str, Any]) -> None:
         ends_s = time.monotonic() + _PATIENCE_S
@@ -190,6 +229,25 @@ class Runner:
                         before.clear()
                         return
         raise Unexpected(f"no directive {expected} among {before}")
+
+    async def many(self, turns: int, prefix: str) -> None:
+        counts = dict.fromkeys(("plans", "directives", "critiques", "summaries"), 0)
+        await asyncio.gather(*(self.one_of_many(f"{prefix}-{number}", counts) for number in range(turns)))
+        print("many", json.dumps({**counts, "told": self.told}), flush=True)
+
+    async def one_of_many(self, name: str, counts: dict[str, int]) -> None:
+        config = pb.ThinkingConfig(level=pb.THINK_LEVEL_MEDIUM)
+        turn = self.client.begin_turn(name, session_id=name, task="count", config=config)
+        plan = await turn.plan(2 * _PATIENCE_S)
+        await turn.recall(timeout_s=_PATIENCE_S)
+        turn.report(tool_called=pb.ToolCalled(name="run_sql", arguments="SELECT 1"))
+        turn.report(tool_returned=pb.ToolReturned(content="no such column: status", is_error=True))
+        said = await turn.advice(2 * _PATIENCE_S)
+        verdict = await turn.critique("There are 41.", timeout_s=_PATIENCE_S)
+        turn.finish(TASK_OUTCOME_SUCCESS)
+        summary = await turn.summary(2 * _PATIENCE_S)
+        for counted, what in zip(counts, (plan, said, verdict, summary), strict=True):
+            counts[counted] += bool(what)
 
     async def away(self, turns: int, events: int, kill_at: int, start_at: int, prefix: str) -> None:
         longest = Longest()
@@ -218,6 +276,44 @@ class Runner:
         dropped = sum(turn.dropped for turn in begun)
         figures = {"longest_ms": longest.held_s * 1000, "plain_ms": longest.plain_s * 1000}
         print("away", json.dumps({**figures, "told": self.told, "dropped": dropped}), flush=True)
+
+
+def _check_refused(given: dict[str, Any], words: list[str]) -> None:
+    try:
+        connect(**given)
+    except ValueError as error:
+        if all(word in str(error) for word in words):
+            return
+        raise Unexpected(f"refused, but not with {words}") from error
+    raise Unexpected("not refused")
+
+
+def _finish(turn: Turn, step: dict[str, Any]) -> None:
+    finished = ParseDict({key: step[key] for key in ("outcome", "score") if key in step}, pb.TurnFinished())
+    goal: Any = None
+    if "goal" in step:
+        goal = {field.name: value for field, value in ParseDict(step["goal"], ReportGoalRequest()).ListFields()}
+    turn.finish(finished.outcome, finished.score if finished.HasField("score") else None, goal=goal)
+
+
+def _timeout_s(step: dict[str, Any]) -> float:
+    return float(step.get("timeout_ms", _PATIENCE_S * 1000)) / 1000
+
+
+async def _asked(turn: Turn, step: dict[str, Any]) -> Any:
+    """What the helper gives for a step."""
+    given = {"timeout_s": step["timeout_ms"] / 1000} if "timeout_ms" in step else {}
+    match step["turn"]:
+        case "plan":
+            return await turn.plan(_timeout_s(step))
+        case "summary":
+            return await turn.summary(_timeout_s(step))
+        case "recall":
+            return await turn.recall(**given)
+        case "advice":
+            return await turn.advice(**given)
+        case _:
+            return await turn.critique(step["text"], step.get("user_message", ""), **given)
 
 
 def _waited_s() -> float:

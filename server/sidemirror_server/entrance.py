@@ -50,14 +50,19 @@ def check_listeners(settings: Settings) -> None:
             settings.address.removeprefix(UNIX),
         ):
             raise CannotListen(f"socket {settings.socket!r}: address {settings.address!r} is a socket already")
-    others = (("health_address", settings.health_address), ("metrics_address", settings.metrics_address))
+    others = (
+        ("health_address", settings.health_address),
+        ("metrics_address", settings.metrics_address),
+        ("http_address", settings.http_address),
+    )
     taken = [("address", settings.address)]
     for setting, address in others:
         with _named(setting):
             if address.startswith(UNIX):
                 raise CannotListen(f"address {address!r}: host:port is expected")
             if address:
-                is_local(address)
+                if not is_local(address) and setting == "http_address":
+                    raise CannotListen(f"address {address!r}: HTTP is served on loopback only, since it has no TLS")
                 taken.append((setting, address))
                 _check_apart(taken)
     with _named("socket_group"):
@@ -94,6 +99,26 @@ def identity_of(settings: Settings, refusals: Refusals, clock: Clock) -> Identit
     return Identity(refusals, own, serves=serves_of(settings), tokens=tokens, clock=clock)
 
 
+def http_token_file(settings: Settings) -> Path:
+    """The file of the token that callers over HTTP need where there is no access file."""
+    return settings.data_dir / "http-token"
+
+
+def http_identity_of(settings: Settings, refusals: Refusals, clock: Clock) -> Identity:
+    """Identifies callers over HTTP, where everybody needs a token: those of the access file, else the door's own, which
+    is made if it is missing. Raises BadSettings."""
+    if settings.access_file:
+        return identity_of(settings, refusals, clock)
+    from sidemirror_server.http.token import make_token, read_token
+
+    path = http_token_file(settings)
+    with _named("data_dir"):
+        make_token(path)
+        tokens = Reread[tuple[Token, ...]]((path,), lambda: read_token(path), clock, _http_token_told, when_empty=())
+    own = Scope(settings.tenant_id, settings.project_id)
+    return Identity(refusals, own, serves=serves_of(settings), tokens=tokens.current, clock=clock)
+
+
 def serves_of(settings: Settings) -> Serves:
     """The scopes whose calls are answered and whose jobs are run: the pinned scope, else the listed ones, else all.
     Raises BadSettings."""
@@ -116,6 +141,13 @@ def _access_told(error: CannotUse | None) -> None:
         _log.error("access_file_emptied", extra={"reason": f"{error}; no token is good any more"})
     else:
         _log.error("access_file_not_read", extra={"reason": f"{error}; nothing changes"})
+
+
+def _http_token_told(error: CannotUse | None) -> None:
+    if error is None:
+        _log.info("http_token_changed")
+    else:
+        _log.error("http_token_not_read", extra={"reason": str(error)})
 
 
 def tls_files(settings: Settings) -> "TlsFiles | None":

@@ -34,7 +34,9 @@ def test_settings() -> None:
         assert (name, default) == (name, default_of(name))
         assert meaning
         flags.discard(flag)
-    assert flags == {"--help"}
+    # The latter is short for a value of --http-address, and its row says so.
+    assert flags == {"--help", "--http"}
+    assert "`--http` stands for" in rows["SIDEMIRROR_HTTP_ADDRESS"][2]
 
 
 def test_levels() -> None:

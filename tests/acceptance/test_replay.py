@@ -69,7 +69,7 @@ def test_bad_lines_are_told_and_the_others_played(episodes: Path) -> None:
 
     told = run("replay", str(episodes))
 
-    assert told.returncode == 1
+    assert told.returncode == 65
     assert [line.partition(": ")[2].partition(":")[0] for line in told.stderr.splitlines()] == [
         "episodes.jsonl, line 1",
         "episodes.jsonl, line 3",
@@ -91,3 +91,10 @@ def test_without_a_file_or_a_sidecar(episodes: Path, tmp_path: Path) -> None:
     unreachable = run("replay", str(episodes), "--address", "127.0.0.1:1")
     assert unreachable.returncode == 69
     assert unreachable.stderr.startswith("sidemirror: nothing can be reached at 127.0.0.1:1.")
+
+
+def test_its_own_sidecar_gets_nothing_of_what_the_environment_names_for_others(episodes: Path) -> None:
+    """Seen to fail: its own sidecar speaks no TLS and asks for no token."""
+    files = {"SIDEMIRROR_CA_FILE": "/nowhere", "SIDEMIRROR_TOKEN_FILE": "/nowhere"}
+    told = run("replay", str(episodes), cwd=None, **files)
+    assert (told.returncode, told.stderr) == (0, "")

@@ -52,7 +52,7 @@ def test_health_of_a_service_that_is_not_there(server: Serving) -> None:
 def test_health_where_nobody_listens(address: str) -> None:
     told = run("health", "--address", address)
 
-    assert told.returncode == 1
+    assert told.returncode == 69
     assert told.stdout == ""
     assert told.stderr.startswith(f"sidemirror: nothing can be reached at {address} (")
     assert told.stderr.endswith("Is `sidemirror serve` running there?\n")
@@ -170,7 +170,7 @@ def test_sigterm_ends_it_in_good_order(tmp_path: Path) -> None:
 
         assert server.stop() == 0
         assert "Traceback" not in server.log
-        assert run("health", "--address", server.address).returncode == 1
+        assert run("health", "--address", server.address).returncode == 69
 
 
 def test_what_it_leaves_can_be_opened_again(tmp_path: Path) -> None:

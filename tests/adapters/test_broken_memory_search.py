@@ -1,7 +1,7 @@
 """The suite of `MemorySearch` can fail: each clause is seen to catch an adapter that breaks it."""
 
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -84,8 +84,28 @@ async def test_forgetful_trigger_is_noticed(
 
 
 class WithoutLimit(SqliteMemorySearch):
-    async def by_text(self, scope: Scope, asked: Mapping[str, float], wanted: Filter, limit: int) -> TextHits:
-        return await super().by_text(scope, asked, wanted, 100)
+    async def by_text(
+        self, scope: Scope, asked: Mapping[str, float], wanted: Filter, limit: int, *, said: Sequence[str] = ()
+    ) -> TextHits:
+        return await super().by_text(scope, asked, wanted, 100, said=said)
+
+
+class MeasuresThoseWanted(SqliteMemorySearch):
+    async def by_text(
+        self, scope: Scope, asked: Mapping[str, float], wanted: Filter, limit: int, *, said: Sequence[str] = ()
+    ) -> TextHits:
+        """Only what will be returned is measured, so nothing further down can come up."""
+        plain = await super().by_text(scope, asked, wanted, limit)
+        found = await super().by_text(scope, asked, wanted, limit, said=said)
+        mine = {hit.facts.memory_id for hit in plain.hits}
+        return msgspec.structs.replace(found, hits=tuple(hit for hit in found.hits if hit.facts.memory_id in mine))
+
+
+class ByWordsAlone(SqliteMemorySearch):
+    async def by_text(
+        self, scope: Scope, asked: Mapping[str, float], wanted: Filter, limit: int, *, said: Sequence[str] = ()
+    ) -> TextHits:
+        return await super().by_text(scope, asked, wanted, limit)
 
 
 class InAnyOrder(SqliteMemorySearch):
@@ -145,6 +165,7 @@ BROKEN_VERBS = [
     ("FM1", WithoutLimit), ("FM4", InAnyOrder), ("FM4", NewestOfTheMostImportant), ("FM6", OfAnyModel),
     ("FM7", AllWait), ("FM6", KeepsNone),
     ("FM11", TakenByAll), ("FM11", TakenForEver), ("FM12", LeftByAll), ("FM12", NeverLeft),
+    ("FM13", ByWordsAlone),
 ]  # fmt: skip
 
 

@@ -17,7 +17,7 @@ from sidemirror_server.storage.postgres.pruning import PostgresPruning
 from sidemirror_server.storage.postgres.sessions import PostgresSessions
 from sidemirror_server.storage.postgres.trials import PostgresTrials
 from sidemirror_server.storage.postgres.turn_log import PostgresTurnLog
-from tests.adapters.test_broken_postgres import of_one_project
+from tests.adapters.broken_postgres import of_one_project
 from tests.conformance import dreams, pruning
 from tests.conformance.clauses import clauses_of
 from tests.postgres.databases import Databases

@@ -11,7 +11,7 @@ from sidemirror_server.storage.postgres import memory_graph as adapter
 from sidemirror_server.storage.postgres.memories import PostgresMemories
 from sidemirror_server.storage.postgres.memory_graph import PostgresMemoryGraph
 from sidemirror_server.vocabulary.scope import Scope
-from tests.adapters.test_broken_postgres import of_one_project
+from tests.adapters.broken_postgres import of_one_project
 from tests.conformance import memory_graph as suite
 from tests.conformance.clauses import clauses_of
 from tests.postgres.databases import Databases

@@ -9,6 +9,7 @@ from sidemirror_server.storage.postgres.journal import PostgresJournal
 from sidemirror_server.storage.postgres.ledger import PostgresLedger
 from sidemirror_server.storage.postgres.memories import PostgresMemories
 from sidemirror_server.storage.postgres.memory_graph import PostgresMemoryGraph
+from sidemirror_server.storage.postgres.observations import PostgresObservations
 from sidemirror_server.storage.postgres.policies import PostgresPolicies
 from sidemirror_server.storage.postgres.pruning import PostgresPruning
 from sidemirror_server.storage.postgres.receipts import PostgresReceipts
@@ -25,6 +26,7 @@ from tests.conformance import (
     ledger,
     memories,
     memory_graph,
+    observations,
     policies,
     pruning,
     receipts,
@@ -51,6 +53,7 @@ TRIALS = clauses_of(trials)
 MEMORY_GRAPH = clauses_of(memory_graph)
 LEDGER = clauses_of(ledger)
 POLICIES = clauses_of(policies)
+OBSERVATIONS = clauses_of(observations)
 WORK = clauses_of(work)
 
 
@@ -113,6 +116,16 @@ async def test_receipts(clause: str, databases: Databases) -> None:
 async def test_policies(clause: str, databases: Databases) -> None:
     async with databases.opened() as database:
         await POLICIES[clause](lambda: PostgresPolicies(database))
+
+
+@pytest.mark.parametrize("clause", OBSERVATIONS)
+async def test_observations(clause: str, databases: Databases) -> None:
+    async with databases.opened() as database:
+        await OBSERVATIONS[clause](
+            lambda: observations.Stores(
+                PostgresObservations(database), PostgresTurnLog(database), PostgresPruning(database)
+            )
+        )
 
 
 @pytest.mark.parametrize("clause", GOAL_REFLECTIONS)

@@ -20,6 +20,7 @@ from sidemirror_server.storage.postgres.memories import PostgresMemories
 from sidemirror_server.storage.postgres.memory_graph import PostgresMemoryGraph
 from sidemirror_server.storage.postgres.memory_search import PostgresMemorySearch
 from sidemirror_server.storage.postgres.migrate import migrate
+from sidemirror_server.storage.postgres.observations import PostgresObservations
 from sidemirror_server.storage.postgres.policies import PostgresPolicies
 from sidemirror_server.storage.postgres.pruning import PostgresPruning
 from sidemirror_server.storage.postgres.receipts import PostgresReceipts
@@ -44,6 +45,7 @@ from tests.conformance import (
     memories,
     memory_graph,
     memory_search,
+    observations,
     policies,
     pruning,
     receipts,
@@ -82,6 +84,10 @@ SUITES: list[tuple[dict[str, Clause], Callable[[PostgresDatabase], Any]]] = [
             *(PostgresMemories(db), PostgresTurnLog(db), PostgresSessions(db), PostgresPruning(db)),
             PostgresTrials(db),
         ),
+    ),
+    (
+        clauses_of(observations),
+        lambda db: observations.Stores(PostgresObservations(db), PostgresTurnLog(db), PostgresPruning(db)),
     ),
     (clauses_of(memory_search), lambda db: memory_search.Stores(PostgresMemories(db), PostgresMemorySearch(db))),
     (

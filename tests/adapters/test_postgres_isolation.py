@@ -31,6 +31,7 @@ from sidemirror_server.storage.postgres import (
     memories,
     memory_graph,
     memory_search,
+    observations,
     policies,
     pruning,
     receipts,
@@ -49,6 +50,7 @@ from sidemirror_server.storage.postgres.journal import PostgresJournal
 from sidemirror_server.storage.postgres.ledger import PostgresLedger
 from sidemirror_server.storage.postgres.memories import PostgresMemories
 from sidemirror_server.storage.postgres.memory_graph import PostgresMemoryGraph
+from sidemirror_server.storage.postgres.observations import PostgresObservations
 from sidemirror_server.storage.postgres.policies import PostgresPolicies
 from sidemirror_server.storage.postgres.receipts import PostgresReceipts
 from sidemirror_server.storage.postgres.requests import PostgresRequests
@@ -67,13 +69,14 @@ from sidemirror_server.vocabulary.origin import Origin
 from sidemirror_server.vocabulary.scope import SERVES_ALL, Scope
 from sidemirror_server.work.queue import NewJob
 from tests.conformance import memories as told
+from tests.conformance import observations as taught_by
 from tests.conformance.turn_log import EVERYTHING, T0, batch, head, start
 from tests.postgres.databases import Databases
 
 MINE, SIBLING, FOREIGN = Scope("acme", "shop"), Scope("acme", "blog"), Scope("other", "shop")
 ADAPTERS = (
     *(critiques, dreams, erasures, goal_reflections, journal, ledger, memories, memory_graph, memory_search),
-    *(policies, pruning, receipts, requests, sessions, sources, trials, turn_log, work),
+    *(observations, policies, pruning, receipts, requests, sessions, sources, trials, turn_log, work),
 )
 DAY = T0 // 86_400_000_000
 S1, T1, J1, R1 = SessionId("s1"), TurnId("t1"), JobId("j1"), RequestId("r1")
@@ -135,6 +138,8 @@ async def fill(database: PostgresDatabase, scope: Scope, body: bytes) -> None:
     await PostgresErasures(database).begin(scope, "e1", (key(SourceKind.TURN, f"of {body.decode()}"),), T0)
     silenced = DataPolicy(advice=Advice(silenced=(body.decode(),)))
     await PostgresPolicies(database).set(scope, PolicyChange(PolicyLevel.PROJECT, silenced, "ops", 0, 10), T0)
+    seen = msgspec.structs.replace(taught_by.observation(scope, "t1", 1), then=(body.decode(),))
+    await PostgresObservations(database).keep(scope, T1, [seen])
 
 
 # Reads, each of which must answer MINE's alone. (number of things of its own, the call)
@@ -167,6 +172,8 @@ READS: list[tuple[int, Callable[[PostgresDatabase], Awaitable[Any]]]] = [
     (1, lambda db: PostgresTrials(db).lessons(MINE, None, 10)),
     (1, lambda db: PostgresErasures(db).tombstones(MINE, None, 10)),
     (1, lambda db: PostgresErasures(db).left(MINE, "e1", 10)),
+    (1, lambda db: PostgresObservations(db).of_signature(MINE, taught_by.SIGNATURE)),
+    (1, lambda db: PostgresObservations(db).signatures(MINE, "", 10)),
 ]
 
 
@@ -258,7 +265,9 @@ async def test_an_erasure_leaves_the_others(database: PostgresDatabase) -> None:
     await erasures_.finish(MINE, "e2", T0)
     ended = await erasures_.get(MINE, "e2")
     assert ended is not None
-    assert ended.counts == {"sessions": 1, "turns": 1, "entries": 2, "critiques": 1, "memories": 1, "trials": 1}
+    assert ended.counts == {"sessions": 1, "turns": 1, "entries": 2, "critiques": 1, "memories": 1, "trials": 1} | {
+        "observations": 1
+    }
     assert {scope: await everything(database, scope) for scope in others} == others
 
 
@@ -275,6 +284,7 @@ async def everything(database: PostgresDatabase, scope: Scope) -> tuple[Any, ...
         await PostgresErasures(database).tombstones(scope, None, 1_000),
         await PostgresErasures(database).get(scope, "e1"),
         (await PostgresPolicies(database).get(scope)).project,
+        await PostgresObservations(database).of_signature(scope, taught_by.SIGNATURE),
     )
 
 
@@ -292,7 +302,7 @@ async def test_a_build_without_filters_would_leak_without_the_policies(
 
 
 # Envelopes that a scope reads itself too, of its own memories and passes.
-ENVELOPES_OF_A_SCOPE = {"dream_unread_envelopes", "memory_project_envelopes"}
+ENVELOPES_OF_A_SCOPE = {"dream_unread_envelopes", "memory_project_envelopes", "unlearned_turn_envelopes"}
 
 
 @pytest.mark.parametrize("adapter", ADAPTERS, ids=lambda adapter: adapter.__name__.rpartition(".")[2])
@@ -341,6 +351,7 @@ async def test_without_a_scope_nothing_is_seen_and_nothing_is_kept(database: Pos
         "erasing",
         "tombstones",
         "policies",
+        "observations",
     )
     for table in payloads:
         async with database.transaction(None) as transaction:
@@ -419,7 +430,7 @@ async def test_envelopes_hold_ids_times_and_marks_only(databases: Databases) -> 
     assert {table for table, _ in columns} == {
         *("open_turn_envelopes", "request_envelopes", "job_envelopes", "ledger_envelopes"),
         *("receipt_envelopes", "ledger_day_envelopes", "critique_envelopes"),
-        *("lesson_trial_envelopes", "policy_envelopes"),
+        *("lesson_trial_envelopes", "policy_envelopes", "unlearned_turn_envelopes"),
         *("memory_project_envelopes", "dream_unread_envelopes", "ended_turn_envelopes"),
     }
     assert {column for _, column, kind in rows if kind == "text"} == {

@@ -12,7 +12,7 @@ from sidemirror_server.storage.postgres.database import PostgresDatabase
 from sidemirror_server.storage.postgres.memories import PostgresMemories
 from sidemirror_server.storage.postgres.memory_search import PostgresMemorySearch
 from sidemirror_server.storage.postgres.migrate import migrate
-from tests.adapters.test_broken_postgres import of_one_project
+from tests.adapters.broken_postgres import of_one_project
 from tests.conformance import memory_search as suite
 from tests.conformance.clauses import clauses_of
 from tests.conformance.memories import ONE, OTHER, memory
@@ -84,6 +84,7 @@ BROKEN = [
     ("FM11", "take", "known.holder = $4 OR ", ""),
     ("FM12", "leave", "AND holder = $4", "AND $4::text IS NOT NULL"),
     ("FM12", "leave", "AND model = $3", "AND $3::text IS NOT NULL"),
+    ("FM13", "by_text", "memory.content_terms || ' ' ||", "'x' ||"),
 ]  # fmt: skip
 
 

@@ -25,6 +25,7 @@ from sidemirror_server.storage.postgres import (
     memories,
     memory_graph,
     memory_search,
+    observations,
     policies,
     pruning,
     receipts,
@@ -121,6 +122,9 @@ INSERT INTO sidemirror.lesson_trials
 SELECT tenant_id, project_id, 'r' || r / 10, 'm' || r % 10, 1,
        CASE WHEN r % 4 = 0 THEN 'held_back' ELSE 'shown' END, 0.25, r, r % 3 = 0, NULL
 FROM n;
+INSERT INTO sidemirror.observations
+SELECT tenant_id, project_id, id, lpad((r / 20)::text, 6, '0'), lpad((r / 10)::text, 6, '0'), 's' || r % 100, r, 'x'
+FROM n;
 ANALYZE;
 """
 
@@ -152,6 +156,13 @@ VALUES: dict[ModuleType, dict[str, tuple[tuple[Any, ...], int]]] = {
         "newest": ((*PLACE, "s000050"), 1),
         "idle": ((LATE, 5, *EVERYTHING), 5),
         "open_heads": ((*PLACE, ["000500", "000501"]), 2),
+        # With a look at the turns that are left in the session.
+        "move_turn": ((*PLACE, "s000050", "s1", "000500"), 1),
+        "move_turn_entries": ((*PLACE, "s000050", "s1", "k10"), 20),
+        "move_turn_receipts": ((*PLACE, "s000050", "s1", "000500"), 1),
+        "move_turn_critiques": ((*PLACE, "s000050", "s1", "000500"), 21),
+        "name_session": ((*PLACE, "s000050", "s1"), 2),
+        "leave_session": ((*PLACE, "s000050"), 2),
     },
     sessions: {
         "create": ((*PLACE, "new", 1, 1, b"x"), 0),
@@ -236,6 +247,18 @@ VALUES: dict[ModuleType, dict[str, tuple[tuple[Any, ...], int]]] = {
         # All that set a retention.
         "retained": (EVERYTHING, SCOPES * (ROWS // 100 + 2)),
     },
+    observations: {
+        "claim": ((LATE, LATE, 5, *EVERYTHING), 10),
+        "hold": ((*PLACE, ["000500", "none"]), 1),
+        "put": ((*PLACE, ["new"], ["000500"], ["000500"], ["s1"], [1], [b"x"]), 0),
+        # All observations of a signature, of which some are too many.
+        "shorten": ((*PLACE, "s1", 18), 20 + 2),
+        "learned": ((*PLACE, "000501"), 1),
+        "again": ((*PLACE, "000501", LATE), 1),
+        "of_signature": ((*PLACE, "s1"), 20),
+        # From each signature to the next.
+        "signatures": ((*PLACE, "", 5), 5),
+    },
     receipts: {
         "issue": ((*PLACE, "new", "goal", 1, "", "", "", b"x"), 0),
         "show": ((*PLACE, "000500", [b"new"]), 1),
@@ -312,7 +335,7 @@ VALUES: dict[ModuleType, dict[str, tuple[tuple[Any, ...], int]]] = {
         "figures": (PLACE, 16),
         "having": ((*PLACE, ["w1", "none"], 10), 10),
         # All that have the words, twice: their terms, and what they are weighed by.
-        "by_text": ((*PLACE, ["w1"], [False], [1.0], 1.0, 1.0, 1.2, 0.75, 5, *_ANY), 2 * 20),
+        "by_text": ((*PLACE, ["w1"], [False], [1.0], 1.0, 1.0, 1.2, 0.75, 5, *_ANY, True), 2 * 20),
         "best": ((*PLACE, 5, *_ANY), 5),
         # One of the newest is not important enough.
         "newest": ((*PLACE, 5, *_ANY), 6),
@@ -389,6 +412,8 @@ VALUES: dict[ModuleType, dict[str, tuple[tuple[Any, ...], int]]] = {
         "receipts_of_turn": ((*PLACE, "k50"), 20),
         "forget_emptied_session": ((*PLACE, "001000"), 4),
         "forget_entries": ((*PLACE, "k50"), 20),
+        "forget_observations": ((*PLACE, "000050"), 20),
+        "forget_later_observations": ((*PLACE, "000050"), 10),
         "forget_turn": ((*PLACE, "000500"), 1),
         "forget_critique": ((*PLACE, "000500"), 1),
         "forget_trials_of_receipt": ((*PLACE, "r50"), 10),
@@ -439,6 +464,7 @@ SERVED: dict[tuple[ModuleType, str], int] = {
     # A tenant's policies are those of its projects, too.
     (policies, "retained"): ROWS // 100 + 2,
     (trials, "old"): 5,
+    (observations, "claim"): 10,
     (critiques, "old"): 5,
     # What the project has spent by day and purpose.
     (ledger, "old"): 5,
@@ -453,7 +479,7 @@ ACROSS = {(turn_log, "idle"), (requests, "expired"), (work, "used_up"), (work, "
 ACROSS |= {(work, "dead")}
 ACROSS |= {(critiques, "old"), (ledger, "old"), (ledger, "forget_sums")}
 ACROSS |= {(receipts, "oldest"), (pruning, "projects"), (pruning, "projects_after"), (pruning, "old_turns")}
-ACROSS |= {(trials, "old"), (dreams, "waiting"), (policies, "retained")}
+ACROSS |= {(trials, "old"), (dreams, "waiting"), (policies, "retained"), (observations, "claim")}
 ACROSS |= {(ledger, "used"), (ledger, "take"), (ledger, "replace")}
 
 

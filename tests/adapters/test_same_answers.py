@@ -19,12 +19,15 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_sta
 
 from sidemirror_server.critique.record import CritiqueOutcome
 from sidemirror_server.critique.store import CritiqueKey, CritiqueRecord, Critiques
+from sidemirror_server.memory.recoveries.observation import Move, MoveKind, Observation, Where
+from sidemirror_server.memory.recoveries.observations import Observations, UnlearnedTurn
 from sidemirror_server.models.ledger import Amount, Ledger, Level, Refusal, Reservation
 from sidemirror_server.policy.record import Advice, AdviceKind, Cap, DataPolicy, PolicyLevel, RetentionPeriods
 from sidemirror_server.policy.store import Policies, PolicyChange
 from sidemirror_server.storage.postgres.critiques import PostgresCritiques
 from sidemirror_server.storage.postgres.database import PostgresDatabase
 from sidemirror_server.storage.postgres.ledger import PostgresLedger
+from sidemirror_server.storage.postgres.observations import PostgresObservations
 from sidemirror_server.storage.postgres.policies import PostgresPolicies
 from sidemirror_server.storage.postgres.receipts import PostgresReceipts
 from sidemirror_server.storage.postgres.requests import PostgresRequests
@@ -34,6 +37,7 @@ from sidemirror_server.storage.postgres.work import PostgresWork
 from sidemirror_server.storage.sqlite.critiques import SqliteCritiques
 from sidemirror_server.storage.sqlite.database import SqliteDatabase
 from sidemirror_server.storage.sqlite.ledger import SqliteLedger
+from sidemirror_server.storage.sqlite.observations import SqliteObservations
 from sidemirror_server.storage.sqlite.policies import SqlitePolicies
 from sidemirror_server.storage.sqlite.receipts import SqliteReceipts
 from sidemirror_server.storage.sqlite.requests import SqliteRequests
@@ -45,7 +49,7 @@ from sidemirror_server.trace.log import TURN_TOPIC, Batch, Draft, Entry, HeadKey
 from sidemirror_server.trace.receipts import Receipt, ReceiptItem, ReceiptKey, ReceiptKind, Receipts
 from sidemirror_server.trace.requests import Answered, Requests
 from sidemirror_server.vocabulary.errors import SidemirrorError
-from sidemirror_server.vocabulary.ids import JobId, RequestId, SessionId, TurnId
+from sidemirror_server.vocabulary.ids import EventId, JobId, RequestId, SessionId, TurnId
 from sidemirror_server.vocabulary.scope import SERVES_ALL, Scope, serves_listed
 from sidemirror_server.work.queue import Job, JobKey, JobState, NewJob, Work
 from tests.postgres.databases import Databases
@@ -64,6 +68,7 @@ class Stores(msgspec.Struct, frozen=True):
     critiques: Critiques
     receipts: Receipts
     policies: Policies
+    observations: Observations
 
 
 # Whatever an id or a text can hold once it was let in; what sorts apart by language and together by code point.
@@ -154,12 +159,12 @@ class SameAnswers(RuleBasedStateMachine):
             Stores(
                 *(SqliteTurnLog(one), SqliteSessions(one), SqliteRequests(one)),
                 *(SqliteWork(one), SqliteLedger(one), SqliteCritiques(one)),
-                *(SqliteReceipts(one), SqlitePolicies(one)),
+                *(SqliteReceipts(one), SqlitePolicies(one), SqliteObservations(one)),
             ),
             Stores(
                 *(PostgresTurnLog(other), PostgresSessions(other), PostgresRequests(other)),
                 *(PostgresWork(other), PostgresLedger(other), PostgresCritiques(other)),
-                *(PostgresReceipts(other), PostgresPolicies(other)),
+                *(PostgresReceipts(other), PostgresPolicies(other), PostgresObservations(other)),
             ),
         )
 
@@ -499,6 +504,51 @@ class SameAnswers(RuleBasedStateMachine):
     @rule(served=st.sampled_from(["*", "acme/*", "Acme/shop", "acme/é, שלום/*"]))
     def retained(self, served: str) -> None:
         self.ask(lambda stores: stores.policies.retained(serves_listed(served)))
+
+    # --- observations ------------------------------------------------------------------------------------------------
+
+    @rule(
+        scope=scopes,
+        turn=names,
+        last=st.just("") | names,
+        signature=names,
+        ids=st.lists(names, max_size=4),
+        at=times,
+        again=st.none() | times,
+        most=st.integers(1, 3),
+    )
+    def keep_observations(
+        self,
+        scope: Scope,
+        turn: str,
+        last: str,
+        signature: str,
+        ids: list[str],
+        at: int,
+        again: int | None,
+        most: int,
+    ) -> None:
+        where, move = Where(scope, TurnId(turn), SessionId("s"), turn), Move(MoveKind.OTHER)
+        made = [
+            Observation(
+                one, where, EventId(one), signature, "x", move, worked=False, at_us=at, last_turn_id=TurnId(last)
+            )
+            for one in ids
+        ]
+        self.ask(lambda stores: stores.observations.keep(scope, TurnId(turn), made, again, most))
+        self.ask(lambda stores: stores.observations.of_signature(scope, signature))
+
+    @rule(now=times, until=times, served=st.sampled_from(["*", "acme/*", "Acme/shop"]))
+    def claim_turns(self, now: int, until: int, served: str) -> None:
+        async def claimed(stores: Stores) -> list[UnlearnedTurn]:
+            found = await stores.observations.claim(serves_listed(served), now, until, ALL)
+            return sorted(found, key=lambda one: (one.scope, one.turn_id))  # many are due at the same time
+
+        self.ask(claimed)
+
+    @rule(scope=scopes, after=st.just("") | names, limit=st.integers(1, 3))
+    def signatures(self, scope: Scope, after: str, limit: int) -> None:
+        self.ask(lambda stores: stores.observations.signatures(scope, after, limit))
 
     # --- receipts ----------------------------------------------------------------------------------------------------
 

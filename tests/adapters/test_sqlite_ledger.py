@@ -12,7 +12,7 @@ from sidemirror_server.policy.record import Cap
 from sidemirror_server.storage.sqlite import ledger as adapter
 from sidemirror_server.storage.sqlite.ledger import SqliteLedger
 from sidemirror_server.storage.sqlite.migrate import migrate, read_migrations
-from sidemirror_server.vocabulary.scope import Scope
+from sidemirror_server.vocabulary.scope import SERVES_ALL, Scope, Serves
 from tests.adapters.sqlite_store import sqlite_database
 from tests.conformance import ledger as suite
 from tests.conformance.clauses import clauses_of
@@ -37,8 +37,9 @@ class Later(SqliteLedger):
     """Whose first reservation is the one that is there already."""
 
     async def reserve(
-        self, scope: Scope, purpose: str, most: Amount, caps: Mapping[Level, Cap], lease_s: float, now_us: int
-    ) -> Reservation | Refusal:
+        self, scope: Scope, purpose: str, most: Amount, caps: Mapping[Level, Cap], lease_s: float, now_us: int,
+        serves: Serves = SERVES_ALL,
+    ) -> Reservation | Refusal:  # fmt: skip
         if not caps:
             return Reservation("", scope, purpose, suite.DAY, most)
         return await super().reserve(scope, purpose, most, caps, lease_s, now_us)
@@ -86,8 +87,9 @@ class LooksFirst(SqliteLedger):
     """Looks at the caps in one transaction and takes in another."""
 
     async def reserve(
-        self, scope: Scope, purpose: str, most: Amount, caps: Mapping[Level, Cap], lease_s: float, now_us: int
-    ) -> Reservation | Refusal:
+        self, scope: Scope, purpose: str, most: Amount, caps: Mapping[Level, Cap], lease_s: float, now_us: int,
+        serves: Serves = SERVES_ALL,
+    ) -> Reservation | Refusal:  # fmt: skip
         wanted = Reservation("", scope, purpose, now_us // suite.DAY_US, most)
         exceeded = refusal(await self.used(scope, purpose, wanted.day), wanted, caps)
         await asyncio.sleep(0)
@@ -98,12 +100,30 @@ class TakesAnyway(SqliteLedger):
     """Counts what it refuses."""
 
     async def reserve(
-        self, scope: Scope, purpose: str, most: Amount, caps: Mapping[Level, Cap], lease_s: float, now_us: int
-    ) -> Reservation | Refusal:
+        self, scope: Scope, purpose: str, most: Amount, caps: Mapping[Level, Cap], lease_s: float, now_us: int,
+        serves: Serves = SERVES_ALL,
+    ) -> Reservation | Refusal:  # fmt: skip
         given = await super().reserve(scope, purpose, most, caps, lease_s, now_us)
         if isinstance(given, Refusal):
             await super().reserve(scope, purpose, most, {}, lease_s, now_us)
         return given
+
+
+class CountsEverything(SqliteLedger):
+    """Looks at no list."""
+
+    async def used(self, scope: Scope, purpose: str, day: int, serves: Serves = SERVES_ALL) -> Mapping[Level, Amount]:
+        return await super().used(scope, purpose, day)
+
+
+class ChecksEverything(SqliteLedger):
+    """Looks at no list in a check."""
+
+    async def reserve(
+        self, scope: Scope, purpose: str, most: Amount, caps: Mapping[Level, Cap], lease_s: float, now_us: int,
+        serves: Serves = SERVES_ALL,
+    ) -> Reservation | Refusal:  # fmt: skip
+        return await super().reserve(scope, purpose, most, caps, lease_s, now_us)
 
 
 class OldestFirst(SqliteLedger):
@@ -111,13 +131,19 @@ class OldestFirst(SqliteLedger):
         return tuple(reversed(await super().spent(scope, first_day, now_us)))
 
 
-@pytest.mark.parametrize(("clause", "broken"), [("LE2", LooksFirst), ("LE3", TakesAnyway), ("LE9", OldestFirst)])
+BROKEN_VERBS = [
+    *(("LE2", LooksFirst), ("LE3", TakesAnyway), ("LE9", OldestFirst)),
+    *(("LE13", CountsEverything), ("LE13", ChecksEverything)),
+]
+
+
+@pytest.mark.parametrize(("clause", "broken"), BROKEN_VERBS)
 async def test_broken_verb_is_noticed(clause: str, broken: type[SqliteLedger], tmp_path: Path) -> None:
     await noticed(clause, broken, tmp_path)
 
 
 def test_every_clause_is_seen_to_fail() -> None:
-    assert {clause for clause, *_ in BROKEN_STATEMENTS} | {"LE2", "LE3", "LE9"} == set(CLAUSES)
+    assert {clause for clause, *_ in [*BROKEN_STATEMENTS, *BROKEN_VERBS]} == set(CLAUSES)
 
 
 async def noticed(clause: str, broken: type[SqliteLedger], folder: Path) -> None:

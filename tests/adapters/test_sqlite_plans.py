@@ -14,6 +14,7 @@ from sidemirror_server.storage.sqlite import (
     goal_reflections,
     journal,
     ledger,
+    observations,
     policies,
     receipts,
     requests,
@@ -31,7 +32,7 @@ STATEMENTS = [
     (adapter, name)
     for adapter in (
         *(turn_log, sessions, requests, receipts, goal_reflections, journal),
-        *(ledger, trials, policies, erasures, sources),
+        *(ledger, trials, policies, erasures, sources, observations),
     )
     for name in adapter._SQL
     if name not in OF_A_WHOLE_STORE
@@ -50,11 +51,12 @@ NOT_IN_FULL = {"work", "memory_search"}
 # answered.
 SCANNED = (
     *("SCAN json_each VIRTUAL", "SCAN but VIRTUAL", "SCAN wanted VIRTUAL", "SCAN topics", "SCAN lesson"),
+    *("SCAN known", "SCAN CONSTANT ROW"),
     *("SCAN policies USING INDEX policies_retained", "SCAN (subquery"),
 )
 # By how much is found in each: no index has that order.
 RANKED = {"with_words"}
-ACROSS_SCOPES = {"retained", "others", "idle", "forget", "forget_sums", "forget_reservations", "oldest"}
+ACROSS_SCOPES = {"retained", "others", "idle", "forget", "forget_sums", "forget_reservations", "oldest", "due"}
 
 
 @pytest.fixture

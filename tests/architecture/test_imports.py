@@ -10,6 +10,7 @@ ROOMS = (
     *(
         "operations",
         "operations/demo",
+        "http",
         "rpc",
         "turns",
         "thinking",
@@ -73,7 +74,8 @@ REDIS = "redis only below storage/redis"
 ANTHROPIC = "The SDK of Anthropic only in its adapter"
 OPENAI = "The SDK of OpenAI only in its adapter"
 HTTP = "HTTP clients only in what adapters of remote models share"
-WIRE = "Only rpc, and the commands that call a sidecar, see gRPC and the wire types"
+HTTP_SERVER = "The HTTP server only in http"
+WIRE = "Only rpc, http and some commands see gRPC and the wire types"
 
 
 def test_import_contracts_hold() -> None:
@@ -125,6 +127,9 @@ def test_import_contracts_hold() -> None:
         ("models/planted.py", "httpx2", HTTP),
         ("work/planted.py", "redis.asyncio", REDIS),
         ("assembly/stores.py", "asyncpg", POSTGRES),
+        ("http/planted.py", "sidemirror_server.settings", LAYERS),
+        ("rpc/boundary/planted.py", "sidemirror_server.http", LAYERS),
+        ("assembly/stores.py", "uvicorn", HTTP_SERVER),
         ("turns/planted.py", "grpc.aio", WIRE),
         ("thinking/planted.py", "google.protobuf.message", WIRE),
         ("assembly/stores.py", "sidemirror.v1.thinking_pb2", WIRE),
@@ -152,6 +157,7 @@ def test_a_planted_violation_is_found(tmp_path: Path, module: str, imports: str,
         ("rpc/goals/planted.py", "sidemirror_server.rpc.boundary, sidemirror_server.rpc.wire"),
         ("turns/planted.py", "sidemirror_server.thinking, sidemirror_server.memory, sidemirror_server.trace"),
         ("operations/planted.py", "grpc, sidemirror.v1.thinking_pb2"),
+        ("http/planted.py", "grpc, uvicorn.config, sidemirror_server.rpc"),
         ("operations/demo/planted.py", "sqlite3"),
     ],
 )

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-SDKS = "{'anthropic', 'openai', 'httpx2', 'pydantic', 'genai_prices', 'jinja2'}"
+SDKS = "{'anthropic', 'openai', 'httpx2', 'pydantic', 'genai_prices', 'jinja2', 'uvicorn'}"
 
 SERVE = """
 import asyncio, sys
@@ -19,6 +19,8 @@ async def main(folder):
 
 asyncio.run(main(sys.argv[1]))
 """
+
+SERVE_HTTP = SERVE.replace('"address"', '"http_address": "127.0.0.1:0", "address"')
 
 MAKE = """
 import sys
@@ -56,6 +58,7 @@ with socket.socket() as held:
     ("program", "loaded"),
     [
         pytest.param(SERVE, "set()", id="serve with no key"),
+        pytest.param(SERVE_HTTP, "{'uvicorn'}", id="serve with a door for HTTP"),
         pytest.param(MAKE, "set()", id="a model that is made and not asked"),
         pytest.param(PREPARE, "{'anthropic', 'httpx2', 'pydantic'}", id="a model that is prepared, and its first call"),
     ],

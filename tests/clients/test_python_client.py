@@ -17,7 +17,7 @@ from sidemirror.v1 import thinking_pb2 as pb
 from sidemirror_client import Sidemirror, connect
 from sidemirror_client.calls import CALLS_AT_ONCE, service_config
 from sidemirror_client.client import SERVICES
-from sidemirror_client.turn import MOST_BYTES_IN_ALL
+from sidemirror_client.turn_queue import MOST_BYTES_IN_ALL
 from sidemirror_server.assembly import Sidecar, assemble
 from sidemirror_server.settings import load
 from tests.clients.harness import sidecar as beside
@@ -211,7 +211,7 @@ async def test_what_waits_is_bounded_over_all_turns(tmp_path: Path, monkeypatch:
         for _ in range(10):
             late.report(tool_returned=pb.ToolReturned(content=content))
         assert late.dropped == 0
-        monkeypatch.setattr("sidemirror_client.client.MOST_TURNS", 6)
+        monkeypatch.setattr("sidemirror_client.core.MOST_TURNS", 6)
         one_more = sidemirror.begin_turn(task="look")
         one_more.report(tool_called=pb.ToolCalled(name="search"))
         assert one_more.dropped == 2

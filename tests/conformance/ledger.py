@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 
 from sidemirror_server.models.ledger import Amount, Ledger, Level, Refusal, Reservation, Spend
 from sidemirror_server.policy.record import Cap
-from sidemirror_server.vocabulary.scope import SERVES_ALL, Scope, Served
+from sidemirror_server.vocabulary.scope import SERVES_ALL, Scope, Served, serves_listed
 from tests.conformance.served import ACME, REST, SHOP
 
 OpenLedger = Callable[[], Ledger]
@@ -233,3 +233,23 @@ async def le12_what_is_excepted_stays(open_ledger: OpenLedger) -> None:
     assert [await days_of(scope) for scope in (OTHER, THIRD)] == [[0], []]
     assert (await ledger.used(OTHER, "a", DAY))[Level.TENANT].tokens > 0
     assert await ledger.forget(ACME, before, 9, later_us, (Served("acme", "shop"), Served("other", "blog"))) == 1
+
+
+async def le13_a_list_of_scopes_counts_its_own(open_ledger: OpenLedger) -> None:
+    ledger = open_ledger()
+    for scope, purpose in ((ONE, "reflect"), (ONE, "dream"), (OTHER, "reflect"), (THIRD, "reflect"), (THIRD, "dream")):
+        await reserved(ledger, scope, purpose)
+    both = serves_listed("acme/*, other/blog, other/shop")
+    for serves, of_all, of_one in (
+        (REST, 3_000, 2_000),
+        (SHOP, 2_000, 1_000),
+        (ACME, 3_000, 2_000),
+        (both, 5_000, 3_000),
+    ):
+        used = await ledger.used(OTHER, "reflect", DAY, serves)
+        assert (used[Level.TOTAL].tokens, used[Level.PURPOSE].tokens) == (of_all, of_one), serves
+        assert (used[Level.TENANT].tokens, used[Level.PROJECT].tokens) == (3_000, 1_000)
+    for limit, kind in ((3_999, Refusal), (4_000, Reservation)):
+        caps = {Level.TOTAL: Cap(tokens=limit)}
+        assert isinstance(await ledger.reserve(OTHER, "reflect", TEN_CENTS, caps, 30.0, T0, REST), kind)
+    assert (await ledger.used(OTHER, "reflect", DAY))[Level.PROJECT].tokens == 2_000

@@ -31,6 +31,7 @@ from sidemirror_server.memory.record import (
 )
 from sidemirror_server.memory.store import Memories
 from sidemirror_server.vocabulary.bm25 import Field, chosen, score
+from sidemirror_server.vocabulary.closeness import CANDIDATES, closeness
 from sidemirror_server.vocabulary.scope import Scope
 from sidemirror_server.vocabulary.terms import asked_terms, terms_of
 from tests.conformance.memories import ONE, OTHER, T0, THIRD, memory, strategy
@@ -110,6 +111,25 @@ def scored(found: TextHits) -> list[tuple[str, Any, Any]]:
 
 def ids(found: Iterable[MemoryFacts]) -> list[str]:
     return [facts.memory_id for facts in found]
+
+
+def close(records: list[MemoryRecord], question: str, without: str = "") -> dict[str, float]:
+    """How close the best CANDIDATES by words are, of those that have one of the words; not the memory `without`."""
+    hits = [hit for hit in expected(records, question) if hit[0] != without][:CANDIDATES]
+    texts = {one.memory_id: f"{terms_of(one.content)} {terms_of(one.task_text)}".strip() for one in records}
+    found = closeness(
+        asked_terms(question), said(question), [texts[name] for name, *_ in hits], [sum(scores) for _, *scores in hits]
+    )
+    return {name: one for (name, *_), one in zip(hits, found, strict=True)}
+
+
+def said(question: str) -> list[str]:
+    return terms_of(question).split()
+
+
+def told(found: TextHits) -> dict[str, Any]:
+    """The closeness of each hit; compares as equal with what differs in the seventh digit."""
+    return {hit.facts.memory_id: pytest.approx(hit.closeness, abs=1e-6) for hit in found.hits}
 
 
 async def ask(stores: Stores, question: str, wanted: Filter = EVERYTHING, scope: Scope = ONE) -> list[str]:
@@ -381,3 +401,27 @@ async def fm12_what_was_taken_is_given_back(open_stores: OpenStores) -> None:
     assert not await search.take(ONE, "m", "b", T0)
     await search.leave(ONE, "m", "a")
     assert await search.take(ONE, "m", "b", T0)
+
+
+async def fm13_the_closest_come_first(open_stores: OpenStores) -> None:
+    stores, records = open_stores(), corpus()
+    await keep(stores, records)
+    for question in (*QUESTIONS, "find user ids", "columns that a join uses"):
+        found = await stores.search.by_text(ONE, asked_terms(question), EVERYTHING, 100, said=said(question))
+        assert close(records, question) == told(found), question
+        near = [hit.closeness or 0.0 for hit in found.hits]
+        assert near == sorted(near, reverse=True)
+        first = await stores.search.by_text(ONE, asked_terms(question), EVERYTHING, 1, said=said(question))
+        assert first.hits == found.hits[:1], "the others are measured all the same"
+    (plain, *_) = (await stores.search.by_text(ONE, asked_terms("join"), EVERYTHING, 100)).hits
+    assert plain.closeness is None
+    # What the filter excludes is no neighbour of those that pass.
+    await stores.memories.revise(ONE, "d", Revision(Change.REVIEWED, state=MemoryState.RETIRED), T0 + 9)
+    found = await stores.search.by_text(ONE, asked_terms("join tables"), Filter(), 100, said=["join", "tabl"])
+    assert close(records, "join tables", without="d") == told(found)
+    # Of many the best by words are measured, whatever the limit.
+    many = [memory(f"m{number:03}", f"join {'pad ' * number}", T0 + number) for number in range(CANDIDATES + 5)]
+    await keep(stores, many, OTHER)
+    found = await stores.search.by_text(OTHER, asked_terms("join"), EVERYTHING, 3, said=["join"])
+    nearest = sorted(close(many, "join").items(), key=lambda pair: -pair[1])[:3]
+    assert dict(nearest) == told(found)

@@ -8,6 +8,7 @@ import asyncio
 from collections.abc import Callable
 from typing import NamedTuple
 
+import msgspec
 import pytest
 
 from sidemirror_server.thinking.store import Sessions
@@ -373,6 +374,45 @@ async def tl12_a_turn_belongs_to_one_session(open_stores: OpenStores) -> None:
     assert await log.head(ONE, TurnId("t1")) == head("t1")
     assert await log.head(ONE, TurnId("t2")) is None
     assert await sessions.get(ONE, SessionId("s2")) is None
+
+
+async def tl15_a_turn_moves_to_another_session(open_stores: OpenStores) -> None:
+    log, sessions = open_stores()
+    await log.append(ONE, (start("t1", b'{"n":1}', session="own"), start("t2", session="own2"), start("t3")))
+    await log.append(OTHER, (start("t1", session="own"),))
+    await log.append(ONE, (start("later", session="own2", count=2, started=T0 + 1),))
+    kept = head("t1", 2, count=2)
+    move = batch(kept, b'{"n":2}', session_body=b'{"level":"low"}')
+    move = msgspec.structs.replace(move, session_was=SessionId("own"))
+    # The whole call again changes nothing more.
+    for _ in range(2):
+        await log.append(ONE, (move,))
+        assert await log.head(ONE, TurnId("t1")) == kept
+        assert await log.newest(ONE, SessionId("s1")) == kept
+        assert await log.newest(ONE, SessionId("own")) is None
+        assert [entry.group for entry in await entries(log)] == ["s1", "s1"]
+        assert [entry.key for entry in await everything(log, ONE, "own")] == []
+        assert await sessions.get(ONE, SessionId("own")) is None
+    made = await sessions.get(ONE, SessionId("s1"))
+    assert made is not None
+    assert (made.body, made.turn_count) == (b"{}", 2)
+    # A session with another turn stays, and a missing one is made.
+    went = batch(head("t2", 2, session="s9"), b'{"n":2}', session_body=b'{"level":"low"}')
+    await log.append(ONE, (msgspec.structs.replace(went, session_was=SessionId("own2")),))
+    assert [entry.key for entry in await everything(log, ONE, "own2")] == ["later"]
+    assert [entry.key for entry in await everything(log, ONE, "s9")] == ["t2", "t2"]
+    assert await sessions.get(ONE, SessionId("own2")) is not None
+    assert (await sessions.get(ONE, SessionId("s9"))) is not None
+    # Another one than it is in: refused, as before. Another scope's turn is where it was.
+    stale = batch(head("t1", 3, session="s9"), b'{"n":3}')
+    await refused(log, msgspec.structs.replace(stale, session_was=SessionId("own")))
+    assert [entry.group for entry in await entries(log, "t1", OTHER)] == ["own"]
+    assert await log.newest(OTHER, SessionId("own")) is not None
+    assert await sessions.get(OTHER, SessionId("own")) is not None
+    # A turn that is new and was in another session before it came.
+    fresh = msgspec.structs.replace(start("t7", session="s8"), session_was=SessionId("own7"))
+    await log.append(ONE, (fresh,))
+    assert [entry.group for entry in await entries(log, "t7")] == ["s8"]
 
 
 async def tl13_scopes_never_meet(open_stores: OpenStores) -> None:

@@ -177,6 +177,9 @@ def _memory(stubs: Stubs, person: int, text: str, named: list[str], turn_id: str
     stubs.call(memory, "QueryReflections", text, explain_ids=[])
     memory.ExploreGraph(rm.ExploreGraphRequest(start=[point]))
     stubs.called.add("ExploreGraph")
+    given = {"tool": "run_sql", "turn_id": "", "session_id": "", "subject_ids": named, "request_id": f"f {person}"}
+    stubs.call(memory, "FindRecoveries", text, **given)
+    stubs.call(memory, "ListRecoveries", text, page_token="")
     block = stubs.call(memory, "BuildMemoryContext", text, turn_id="", session_id="", max_items=20, max_tokens=5_000,
                        request_id=f"b {person}").block  # fmt: skip
     stubs.call(memory, "ReportOutcome", text, receipt_id=block.receipt_id, outcome=OUTCOME)

@@ -82,6 +82,19 @@ async def test_similar_goals(tmp_path: Path) -> None:
         assert await made.build(task="Nothing of the kind") == ContextBlock()
 
 
+async def test_two_common_words_do_not_make_a_goal_similar(tmp_path: Path) -> None:
+    """Where others are much closer. Seen to fail when two shared words are enough: the important one came first."""
+    async with house(tmp_path) as made:
+        await made.put("close", "a", "Migrate the orders table of the billing database", 0.5, T0)
+        await made.put("near", "b", "Migrate the invoices table of the billing database", 0.4, T0)
+        await made.put("far", "c", "Write a weekly report on the table of contents of the users database", 1.0, T0)
+        block = await made.build(task="Migrate the orders table of the billing database in one go", max_items=5)
+        assert ids(block) == ["close", "near"]
+        # Accents make no difference, as before.
+        await made.put("accents", "d", "Überprüfe die Preise", 0.5, T0)
+        assert ids(await made.build(task="uberprufe preise")) == ["accents"]
+
+
 async def test_a_goal_first_and_then_similar_ones(tmp_path: Path) -> None:
     async with house(tmp_path) as made:
         await made.put("own", "a", "Research competitor pricing", 0.5)

@@ -4,6 +4,7 @@ from pathlib import Path
 
 from sidemirror_server.memory.finding.recall import Question, Recall, SearchMode
 from sidemirror_server.memory.finding.search import Embedded, Filter
+from sidemirror_server.memory.finding.weighing import Weight
 from sidemirror_server.memory.record import MemoryHistory
 from sidemirror_server.storage.sqlite.memories import SqliteMemories
 from sidemirror_server.storage.sqlite.memory_search import SqliteMemorySearch
@@ -17,6 +18,9 @@ class Meanings:
     """A model by which everything means the same."""
 
     model = "new/2"
+
+    def weight(self, scope: Scope) -> Weight:
+        return Weight(0.5)
 
     async def of_question(self, scope: Scope, text: str, wait_s: float | None = None) -> tuple[float, ...]:
         return (1.0, 0.0)

@@ -20,7 +20,7 @@ from sidemirror_server.policy.record import Cap
 from sidemirror_server.storage.sqlite.ledger import SqliteLedger
 from sidemirror_server.vocabulary.clock import SystemClock
 from sidemirror_server.vocabulary.errors import ModelFailed, StoreUnavailable
-from sidemirror_server.vocabulary.scope import Scope
+from sidemirror_server.vocabulary.scope import SERVES_ALL, Scope, Serves
 from sidemirror_server.vocabulary.status import ResultStatus, Usage
 from tests.adapters.sqlite_store import sqlite_database
 from tests.faults.clocks import SetClock
@@ -434,8 +434,9 @@ class Away:
         self._behind = behind
 
     async def reserve(
-        self, scope: Scope, purpose: str, most: Amount, caps: Mapping[Level, Cap], lease_s: float, now_us: int
-    ) -> Reservation | Refusal:
+        self, scope: Scope, purpose: str, most: Amount, caps: Mapping[Level, Cap], lease_s: float, now_us: int,
+        serves: Serves = SERVES_ALL,
+    ) -> Reservation | Refusal:  # fmt: skip
         raise StoreUnavailable(store="test")
 
     def __getattr__(self, name: str) -> Any:
@@ -456,10 +457,11 @@ class Slow(SqliteLedger):
     gate = asyncio.Event()
 
     async def reserve(
-        self, scope: Scope, purpose: str, most: Amount, caps: Mapping[Level, Cap], lease_s: float, now_us: int
-    ) -> Reservation | Refusal:
+        self, scope: Scope, purpose: str, most: Amount, caps: Mapping[Level, Cap], lease_s: float, now_us: int,
+        serves: Serves = SERVES_ALL,
+    ) -> Reservation | Refusal:  # fmt: skip
         await self.gate.wait()
-        return await super().reserve(scope, purpose, most, caps, lease_s, now_us)
+        return await super().reserve(scope, purpose, most, caps, lease_s, now_us, serves)
 
 
 async def test_a_reservation_that_comes_too_late_is_given_back(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from sidemirror.v1 import thinking_pb2 as pb
 from sidemirror_server.cli import main
+from sidemirror_server.storage.sqlite.checksum import CHECKSUM_BYTES
 from tests.faults.sidecars import running
 
 
@@ -26,7 +27,7 @@ async def test_what_they_say(tmp_path: Path, capsys: pytest.CaptureFixture[str])
         assert told.startswith(f"{file} has everything that was acknowledged before 20")
         assert " rows, schema " in told
         assert ", the last turn of 20" in told
-        assert main(["backup", file, "--data-dir", data]) == 1
+        assert main(["backup", file, "--data-dir", data]) == 73
         assert capsys.readouterr().err == (
             f"sidemirror: {file}: it is there already, and a backup overwrites nothing\n"
         )
@@ -46,7 +47,45 @@ async def test_what_they_say(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     }
     assert main(["restore", f"{file}2", "--data-dir", other, "--json"]) == 0
     restored = json.loads(capsys.readouterr().out)
-    assert {**restored, "file": 0, "until_time": 0} == {**made, "file": 0, "until_time": 0, "folder": other}
+    more = {"folder": other, "had_checksum": True}
+    assert {**restored, "file": 0, "until_time": 0} == {**made, "file": 0, "until_time": 0, **more}
+
+
+async def test_what_it_cannot_use(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Seen to fail when each of them is 1."""
+    data, file, other = str(tmp_path / "data"), tmp_path / "backup", str(tmp_path / "other")
+    assert main(["backup", str(file), "--data-dir", data]) == 1
+    assert capsys.readouterr().err == f"sidemirror: {data}: there is no store\n"
+    async with running(tmp_path):
+        assert main(["backup", str(tmp_path / "missing" / "backup"), "--data-dir", data]) == 73
+        assert main(["backup", str(file), "--data-dir", data]) == 0
+    raw = file.read_bytes()
+    for content, code, told in (
+        (raw[:5000] + bytes([raw[5000] ^ 1]) + raw[5001:], 65, "its bytes and its checksum differ"),
+        (b"x" * 5000, 65, "its bytes and its checksum differ"),
+        (b"x" * 5120, 65, "it is no whole store of a sidecar"),
+        (None, 66, "No such file or directory"),
+    ):
+        file.unlink()
+        if content is not None:
+            file.write_bytes(content)
+            file.chmod(0o600)
+        capsys.readouterr()
+        assert main(["restore", str(file), "--data-dir", other]) == code, told
+        assert told in capsys.readouterr().err
+    file.write_bytes(raw)
+    file.chmod(0o620)
+    assert main(["restore", str(file), "--data-dir", other]) == 66
+    file.chmod(0o600)
+    (tmp_path / "erased").write_text("nonsense\n")
+    for erased, code in (("erased", 65), ("missing", 66)):
+        assert main(["restore", str(file), "--data-dir", other, "--erased", str(tmp_path / erased)]) == code
+    file.write_bytes(raw[:-CHECKSUM_BYTES])
+    capsys.readouterr()
+    assert main(["restore", str(file), "--data-dir", other, "--json"]) == 0
+    out, err = capsys.readouterr()
+    assert json.loads(out)["had_checksum"] is False
+    assert err.startswith(f"sidemirror: {file}: it has no checksum")
 
 
 def test_postgres_has_its_own(

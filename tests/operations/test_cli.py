@@ -107,11 +107,9 @@ def test_an_address_that_is_none(
     assert capsys.readouterr().err == "sidemirror: address 'bar:http': host:port or unix:/path is expected\n"
 
 
-@pytest.mark.parametrize(
-    ("command", "code"), [("health", 1), ("usage", 69), ("goals list", 69), ("memory search", 69)], ids=str
-)
-def test_nobody_listens(command: str, code: int, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main([*command.split(), "--address", "127.0.0.1:1"]) == code
+@pytest.mark.parametrize("command", ["health", "usage", "goals list", "memory search"])
+def test_nobody_listens(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*command.split(), "--address", "127.0.0.1:1"]) == 69
     told = capsys.readouterr().err.lower()
     assert told.startswith("sidemirror: nothing can be reached at 127.0.0.1:1 (connection refused")
     assert told.endswith("). is `sidemirror serve` running there?\n")

@@ -9,7 +9,7 @@ import pytest
 from sidemirror.v1 import common_pb2, goal_reflection_pb2, reflective_memory_pb2
 from sidemirror.v1 import thinking_pb2 as pb
 from sidemirror_server.models.language_model import Ask, Completion
-from sidemirror_server.operations.demo import alone_attempt, sidecar_attempt
+from sidemirror_server.operations.demo import alone_attempt, recovery_sessions, sidecar_attempt
 from sidemirror_server.operations.demo.attempt import block_in
 from sidemirror_server.operations.demo.books import QUESTION, right_answer
 from sidemirror_server.operations.demo.memory import Told, reflect, what_fits
@@ -213,3 +213,14 @@ async def test_drafts_are_let_through_when_the_model_fails() -> None:
     for review in await reviews([], Silent()):
         assert (review.critique.should_revise, review.critique.confidence) == (False, 0.5)
         assert list(review.critique.issues) == ["Reflection failed"]
+
+
+async def test_what_repaired_a_call_is_told_and_used() -> None:
+    """From the sixth session on; one in ten is held back, and then the next one is told."""
+    *before, last = await recovery_sessions()
+    assert len(before) >= 5
+    assert {(one.calls, one.failed, one.advice) for one in before} == {(4, 2, "")}
+    assert (last.calls, last.failed) == (3, 1)
+    tries = len(before)
+    worked = f"In {tries} of {tries} earlier tries the call worked after `SHOW TABLES`"
+    assert last.advice == f"{worked}; without, in 0 of {tries}."

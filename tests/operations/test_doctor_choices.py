@@ -22,6 +22,8 @@ def told(folder: Path, environment: dict[str, str], **flags: Any) -> list[tuple[
         ({"model__provider": "antropic"}, "model__provider (SIDEMIRROR_MODEL__PROVIDER): there is no 'antropic'"),
         ({"model__base_url": "http://127.0.0.1:1/v1"}, "model__name (SIDEMIRROR_MODEL__NAME): openai_compatible needs"),
         ({"memory__scorer": "nobody's"}, "memory__scorer (SIDEMIRROR_MEMORY__SCORER): there is no "),
+        ({"store": "nobody's"}, "store (SIDEMIRROR_STORE): there is no "),
+        ({"store_url": "x"}, "SIDEMIRROR_STORE_URL does nothing without SIDEMIRROR_STORE"),
         ({"prompts_dir": "/nowhere"}, "prompts_dir (SIDEMIRROR_PROMPTS_DIR): /nowhere is not a folder"),
         ({"model__provider": "openai_compatible"}, "model__api_key (SIDEMIRROR_MODEL__API_KEY or OPENAI_API_KEY): "),
         ({"embedding__name": "x"}, "embedding__api_key (SIDEMIRROR_EMBEDDING__API_KEY or OPENAI_API_KEY): "),

@@ -2,6 +2,7 @@
 `serve` while doctor found nothing to change, or ended doctor itself."""
 
 import asyncio
+import json
 import os
 import shutil
 import socket
@@ -13,20 +14,23 @@ import pytest
 from sidemirror_server.operations.finding import Finding
 from tests.acceptance import product
 from tests.faults.process import Process
+from tests.faults.sidecars import running
 from tests.operations.scrape import metrics_address
 from tests.operations.test_doctor import found, wrong
 from tests.wire.access import Certificates
 
 
-@pytest.mark.parametrize("setting", ["health_address", "metrics_address"])
-def test_a_port_that_something_else_has(setting: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("setting", "host"), [("health_address", "0.0.0.0"), ("metrics_address", "0.0.0.0"), ("http_address", "127.0.0.1")]
+)
+def test_a_port_that_something_else_has(setting: str, host: str, tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = other.getsockname()[1]
-        (finding,) = wrong(tmp_path, **{setting: f"0.0.0.0:{port}"})
+        (finding,) = wrong(tmp_path, **{setting: f"{host}:{port}"})
     assert finding == Finding(
         "address",
         False,
-        f"{setting}: something else listens at 0.0.0.0:{port}",
+        f"{setting}: something else listens at {host}:{port}",
         f"choose another {setting}, or stop what listens there",
     )
 
@@ -77,12 +81,12 @@ def test_a_group_that_is_none(tmp_path: Path) -> None:
 
 
 # Root may look into and write to every folder, unless it goes without that right.
-_AS_USUAL = (
+AS_USUAL = (
     ["setpriv", "--bounding-set=-dac_override,-dac_read_search", "--inh-caps=-all", "--"] if os.geteuid() == 0 else []
 )
 
 
-@pytest.mark.skipif(bool(_AS_USUAL) and shutil.which("setpriv") is None, reason="root without setpriv")
+@pytest.mark.skipif(bool(AS_USUAL) and shutil.which("setpriv") is None, reason="root without setpriv")
 @pytest.mark.parametrize(
     ("mode", "setting", "below", "told"),
     [
@@ -98,7 +102,7 @@ def test_a_folder_of_another_mode(mode: int, setting: str, below: str, told: str
     folder.mkdir(mode=mode)
     places = {"--data-dir": str(tmp_path / "data"), f"--{setting}": str(folder / below)}
     given = [part for pair in places.items() for part in pair]
-    command = [*_AS_USUAL, str(product.COMMAND), "doctor", "--address", "127.0.0.1:0", *given]
+    command = [*AS_USUAL, str(product.COMMAND), "doctor", "--address", "127.0.0.1:0", *given]
     ran = subprocess.run(command, check=False, capture_output=True, text=True, timeout=60)
     folder.chmod(0o700)
     assert ran.returncode == 1
@@ -111,6 +115,31 @@ def test_a_folder_that_others_may_look_into(tmp_path: Path) -> None:
     (tmp_path / "data").chmod(0o755)
     told = [(finding.found, finding.advice) for finding in found(tmp_path).findings if finding.advice]
     assert told == [(f"other users may look into {tmp_path / 'data'} (mode 0755)", "chmod 0700")]
+
+
+def test_a_folder_in_which_others_may_replace_it(tmp_path: Path) -> None:
+    (tmp_path / "above").mkdir()
+    (tmp_path / "above").chmod(0o777)
+    told = [finding for finding in found(tmp_path / "above").findings if finding.advice]
+    (finding,) = told
+    assert finding.found.endswith(f"{tmp_path / 'above'} has mode 0777")
+    assert finding.advice == "chmod o-w that folder, or choose another data_dir"
+
+
+@pytest.mark.skipif(bool(AS_USUAL) and shutil.which("setpriv") is None, reason="root without setpriv")
+async def test_a_store_that_may_not_be_read(tmp_path: Path) -> None:
+    """Seen to fail when it is told as one that is damaged."""
+    async with running(tmp_path):
+        pass
+    (tmp_path / "data" / "sidemirror.db").chmod(0)
+    command = [*AS_USUAL, str(product.COMMAND), "doctor", "--address", "127.0.0.1:0", "--json"]
+    ran = await asyncio.to_thread(
+        subprocess.run, [*command, "--data-dir", str(tmp_path / "data")], check=False, capture_output=True, text=True
+    )
+    assert ran.returncode == 1
+    (finding,) = [one for one in json.loads(ran.stdout)["findings"] if not one["ok"]]
+    assert finding["found"] == f"sidemirror.db cannot be read and written by user {os.geteuid()} (permissions)"
+    assert "restore" not in finding["advice"]
 
 
 def test_files_that_others_may_read(tmp_path: Path) -> None:

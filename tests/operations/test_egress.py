@@ -41,7 +41,7 @@ SERVER = ROOT / "server"
 CONNECTING = {"anthropic", "asyncpg", "grpc", "httpx2", "openai", "opentelemetry.exporter", "redis"}
 NOT_CONNECTING = {
     *("genai_prices", "google", "grpc_health", "grpc_reflection", "grpc_status", "jinja2", "msgspec", "numpy"),
-    *("opentelemetry", "prometheus_client", "rich", "sidemirror", "simsimd", "uvloop"),
+    *("opentelemetry", "prometheus_client", "rich", "sidemirror", "simsimd", "uvicorn", "uvloop"),
 }
 DISTRIBUTIONS = {
     **{name: name.replace("-", "_") for name in ("genai-prices", "prometheus-client")},
@@ -61,7 +61,7 @@ DISTRIBUTIONS = {
 CONNECTING_TOO = {"ftplib", "http.client", "imaplib", "poplib", "smtplib", "socket", "urllib.request", "xmlrpc"}
 # Modules that import one of these and open no connection of the sidecar's own.
 OTHERS = {
-    "sidemirror_server.rpc": "it serves; nothing there connects",
+    **dict.fromkeys(["sidemirror_server.rpc", "sidemirror_server.http"], "it serves; nothing there connects"),
     "sidemirror_server.operations.target": "the commands' connection to the sidecar itself",
     "sidemirror_server.operations.address_check": "doctor asks what listens at the sidecar's own addresses",
     "sidemirror_server.operations.choices_check": "doctor knocks at the collector's address, and sends nothing",
@@ -164,6 +164,8 @@ def test_a_model_of_another_package_does_not_say(monkeypatch: pytest.MonkeyPatch
     assert (one.address, one.leaves_machine) == ("not known: the installed package decides", True)
     (scorer,) = told(memory__scorer="mine").values()
     assert (scorer.what, scorer.leaves_machine) == ("scorer mine", True)
+    (store,) = told(store="mine").values()
+    assert (store.what, store.leaves_machine) == ("store mine", True)
 
 
 def test_stores_collectors_and_proxies() -> None:

@@ -74,7 +74,7 @@ def test_waits_again_for_what_has_begun(
         command = ["erase", "--subject", "anna", "--yes", "--address", server.address]
         with monkeypatch.context() as hurried:
             hurried.setattr(erasing, "_ERASE_S", 0.0)
-            assert main(command) == 1
+            assert main(command) == 69
         told, _, request_id = capsys.readouterr().err.strip().rpartition(" ")
         assert told == "sidemirror: to wait for an erasure that has begun, add --request-id"
         assert main([*command, "--request-id", request_id]) == 0

@@ -44,5 +44,5 @@ def test_a_server_without_health(server: tuple[grpc.Server, str], capsys: pytest
     running, address = server
     running.start()
 
-    assert health(address, "") == 1
+    assert health(address, "") == 69
     assert f"what listens at {address} is no sidemirror" in capsys.readouterr().err

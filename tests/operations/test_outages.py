@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from sidemirror.v1 import thinking_pb2 as pb
-from sidemirror_server.cli import _parser, main
+from sidemirror_server.cli import command_line, main
 from sidemirror_server.operations.watch import follow
 from sidemirror_server.rpc.sidecar import get_server_info
 from tests.faults.process import Process
@@ -36,6 +36,7 @@ READ = {
     "memory export": ("memory", "export"),
     "memory dreams": ("memory", "dreams"),
     "memory prunings": ("memory", "prunings"),
+    "memory recoveries": ("memory", "recoveries"),
     "policy show": ("policy", "show"),
     "advice show": ("advice", "show"),
 }
@@ -62,7 +63,7 @@ def verbs() -> Iterator[str]:
         found = [one.choices for one in parser._actions if isinstance(one, argparse._SubParsersAction)]
         return {name: each for choices in found for name, each in choices.items()}
 
-    for name, command in inner(_parser()).items():
+    for name, command in inner(command_line()).items():
         yield from [f"{name} {verb}" for verb in inner(command)] or [name]
 
 

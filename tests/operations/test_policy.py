@@ -17,7 +17,7 @@ from sidemirror.v1.sidecar_pb2_grpc import SidecarServiceStub
 from sidemirror_server.cli import main
 from sidemirror_server.operations import policies as changing
 from tests.faults.sidecars import running
-from tests.wire.access import ACME, INTRUDER, write_access
+from tests.wire.access import ACME, INTRUDER, entry, write_access
 from tests.wire.test_goals import failed_goal, until
 
 
@@ -63,8 +63,8 @@ async def test_policy_set_and_show(tmp_path: Path, capsys: pytest.CaptureFixture
 @pytest.mark.parametrize(
     ("arguments", "code", "error"),
     [
-        (["policy", "set"], 64, "nothing to set"),
-        (["policy", "set", "--trace-days", "1", "--purpose", "dreaming"], 64, "--purpose is about"),
+        (["policy", "set"], 2, "nothing to set"),
+        (["policy", "set", "--trace-days", "1", "--purpose", "dreaming"], 2, "--purpose is about"),
         (["policy", "set", "--trace-days", "0"], 2, "a number of days from 1 to 36,500 is expected"),
         (["policy", "set", "--memory-count", "-1"], 2, "a whole number is expected"),
         (["policy", "set", "--usd-per-day", "much"], 2, "a number is expected"),
@@ -188,3 +188,40 @@ async def test_with_tokens_it_takes_an_admins(
         out, err = capsys.readouterr()
     assert "the token is no admin's: `admin` is missing from its entry in the access file" in err
     assert "intruder/*: set by intruder at" in out
+
+
+async def test_an_admin_of_one_project_sees_what_applies_to_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And is told that the tenant's policy may not be seen. Seen to fail when it is told that there is none."""
+    entries = [entry("shop", ACME, ("acme", "shop"), admin=True), entry("ops", INTRUDER, ("acme", "*"), admin=True)]
+    access = write_access(tmp_path / "access.json", entries)
+    async with running(tmp_path, access_file=str(access)) as served:
+        whole = ("--scope", "acme/*")
+
+        async def as_token(token: str, *arguments: str, code: int = 0) -> tuple[str, str]:
+            file = tmp_path / "token"
+            file.touch(mode=0o600)
+            file.write_text(token)
+            monkeypatch.setenv("SIDEMIRROR_TOKEN_FILE", str(file))
+            capsys.readouterr()
+            await run(served.address, *arguments, code=code)
+            return capsys.readouterr()
+
+        await as_token(INTRUDER, "policy", "set", "--trace-days", "3", *whole)
+        await as_token(INTRUDER, "advice", "off", "lessons", *whole)
+        for command in ("policy", "advice"):
+            out, err = await as_token(ACME, command, "show", *whole, code=1)
+            assert err.startswith("sidemirror: acme/*: this token may not see its policy"), err
+            assert "in force in acme/shop" in err
+            assert "no policy of its own" not in out
+            assert "turns off" not in out
+            out, err = await as_token(INTRUDER, command, "show", *whole)
+            assert ("acme/*" in out, err) == (True, "")
+        out, _ = await as_token(ACME, "policy", "show")
+        assert "tenant (hidden)" in out
+        assert "acme/shop has no policy of its own." in out
+        (days,) = [line for line in out.splitlines() if line.startswith("│ trace days")]
+        assert [cell.strip() for cell in days.split("│")[1:-1]] == ["trace days", "", "", "3"]
+        out, _ = await as_token(ACME, "advice", "show")
+        assert out.splitlines()[0] == "lessons: off"

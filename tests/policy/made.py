@@ -2,7 +2,6 @@
 
 from sidemirror_server.policy.in_force import PoliciesInForce
 from sidemirror_server.policy.record import DataPolicy, PolicyLevel, RetentionPeriods
-from sidemirror_server.policy.retention import Proposed
 from sidemirror_server.policy.store import PolicyChange
 from sidemirror_server.storage.sqlite.database import SqliteDatabase
 from sidemirror_server.storage.sqlite.policies import SqlitePolicies
@@ -11,7 +10,7 @@ from sidemirror_server.vocabulary.scope import SERVES_ALL
 
 
 def policies_on(database: SqliteDatabase, clock: Clock) -> PoliciesInForce:
-    return PoliciesInForce(SqlitePolicies(database), Proposed(RetentionPeriods(), None), SERVES_ALL, clock, 10)
+    return PoliciesInForce(SqlitePolicies(database), RetentionPeriods(), SERVES_ALL, clock, 10)
 
 
 def change(policy: DataPolicy, level: PolicyLevel = PolicyLevel.PROJECT) -> PolicyChange:

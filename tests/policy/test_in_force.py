@@ -13,7 +13,6 @@ from sidemirror_server.policy.record import (
     ScopePolicies,
     StoredPolicy,
 )
-from sidemirror_server.policy.retention import Proposed
 from sidemirror_server.vocabulary.clock import SystemClock
 from sidemirror_server.vocabulary.errors import StoreUnavailable
 from sidemirror_server.vocabulary.scope import SERVES_ALL, Scope
@@ -64,7 +63,7 @@ def clock() -> HandClock:
 
 @pytest.fixture
 def policies(store: Counted, clock: HandClock) -> PoliciesInForce:
-    return PoliciesInForce(store, Proposed(RetentionPeriods(), None), SERVES_ALL, clock, 10)  # type: ignore[arg-type]
+    return PoliciesInForce(store, RetentionPeriods(), SERVES_ALL, clock, 10)  # type: ignore[arg-type]
 
 
 async def test_one_read_serves_everybody_for_a_while(

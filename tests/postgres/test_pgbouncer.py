@@ -18,6 +18,7 @@ from sidemirror_server.storage.postgres.ledger import PostgresLedger
 from sidemirror_server.storage.postgres.memories import PostgresMemories
 from sidemirror_server.storage.postgres.memory_graph import PostgresMemoryGraph
 from sidemirror_server.storage.postgres.memory_search import PostgresMemorySearch
+from sidemirror_server.storage.postgres.observations import PostgresObservations
 from sidemirror_server.storage.postgres.policies import PostgresPolicies
 from sidemirror_server.storage.postgres.pruning import PostgresPruning
 from sidemirror_server.storage.postgres.receipts import PostgresReceipts
@@ -41,6 +42,7 @@ from tests.conformance import (
     memories,
     memory_graph,
     memory_search,
+    observations,
     policies,
     pruning,
     receipts,
@@ -67,6 +69,7 @@ TURNS = {**clauses_of(turn_log), **clauses_of(sessions)}
 FOUND = clauses_of(memory_search)
 GRAPH, DREAMS, PRUNING = clauses_of(memory_graph), clauses_of(dreams), clauses_of(pruning)
 ERASURES = clauses_of(erasures)
+OBSERVATIONS = clauses_of(observations)
 OTHERS = {
     **clauses_of(requests),
     **clauses_of(work),
@@ -102,7 +105,7 @@ def pooler(databases: Databases) -> Iterator[Pooler]:
         made.remove()
 
 
-CLAUSES = {**TURNS, **FOUND, **GRAPH, **DREAMS, **PRUNING, **ERASURES, **OTHERS}
+CLAUSES = {**TURNS, **FOUND, **GRAPH, **DREAMS, **PRUNING, **ERASURES, **OBSERVATIONS, **OTHERS}
 
 
 @pytest.mark.parametrize("clause", CLAUSES)
@@ -123,6 +126,8 @@ async def test_clause(clause: str, databases: Databases, pooler: Pooler) -> None
                 await DREAMS[clause](lambda: dreams.Stores(PostgresMemories(database), PostgresDreams(database)))
             elif clause in ERASURES:
                 await ERASURES[clause](lambda: of_erasures(database))
+            elif clause in OBSERVATIONS:
+                await OBSERVATIONS[clause](lambda: of_observations(database))
             elif clause in PRUNING:
                 await PRUNING[clause](lambda: of_pruning(database))
             else:
@@ -147,6 +152,10 @@ def of_erasures(database: PostgresDatabase) -> erasure_records.Ports:
         *(PostgresTrials(database), PostgresWork(database), PostgresRequests(database)),
         *(PostgresGoalReflections(database), PostgresJournal(database)),
     )
+
+
+def of_observations(database: PostgresDatabase) -> observations.Stores:
+    return observations.Stores(PostgresObservations(database), PostgresTurnLog(database), PostgresPruning(database))
 
 
 def of_pruning(database: PostgresDatabase) -> pruning.Stores:

@@ -154,12 +154,17 @@ def test_a_name_that_nobody_is_asked_by() -> None:
         "RAE_LLM_MODEL_DEFAULT": "x",
     }
     assert without_effect(load({}, told), {}, told) == (
-        ("RAE_LLM_MODEL_DEFAULT", "SIDEMIRROR_MODEL__PROVIDER"),
-        ("SIDEMIRROR_EMBEDDING__BASE_URL", "SIDEMIRROR_EMBEDDING__NAME"),
-        ("SIDEMIRROR_EMBEDDING__USD_PER_MTOK", "SIDEMIRROR_EMBEDDING__NAME"),
+        ("RAE_LLM_MODEL_DEFAULT", "without SIDEMIRROR_MODEL__PROVIDER"),
+        ("SIDEMIRROR_EMBEDDING__BASE_URL", "without SIDEMIRROR_EMBEDDING__NAME"),
+        ("SIDEMIRROR_EMBEDDING__USD_PER_MTOK", "without SIDEMIRROR_EMBEDDING__NAME"),
     )
     flags = {"model__name": "x"}
-    assert without_effect(load(flags, {}), flags, {}) == (("SIDEMIRROR_MODEL__NAME", "SIDEMIRROR_MODEL__PROVIDER"),)
+    needed = "without SIDEMIRROR_MODEL__PROVIDER"
+    assert without_effect(load(flags, {}), flags, {}) == (("SIDEMIRROR_MODEL__NAME", needed),)
+    shared = {"SIDEMIRROR_DATABASE_URL": "postgresql://x@y/z", "SIDEMIRROR_RETENTION__TRACE_DAYS": "7"}
+    (told_of,) = without_effect(load({}, shared), {}, shared)
+    assert told_of[0] == "SIDEMIRROR_RETENTION__TRACE_DAYS"
+    assert "sidemirror policy set" in told_of[1]
     for chosen in ({**base_url, "SIDEMIRROR_EMBEDDING__NAME": "x"}, {**KEYS, "RAE_LLM_MODEL_DEFAULT": "x"}, {}):
         assert without_effect(load({}, chosen), {}, chosen) == ()
     # Who chooses the rules knows that they are no language model.

@@ -17,6 +17,7 @@ import pytest
 from sidemirror_server.storage.sqlite import backup as backups
 from sidemirror_server.storage.sqlite import restore as restores
 from sidemirror_server.storage.sqlite.backup import back_up
+from sidemirror_server.storage.sqlite.checksum import CHECKSUM_BYTES
 from sidemirror_server.storage.sqlite.database import FILE_NAME, SqliteDatabase
 from sidemirror_server.storage.sqlite.examine import examine
 from sidemirror_server.storage.sqlite.folder import BackupMark
@@ -87,7 +88,7 @@ async def test_a_copy_of_one_moment(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert 50 <= len(found) < written
     assert found == {f"job {number}" for number in range(len(found))}
     assert (made.until_us, made.holds.rows, made.holds.schema) == (NOW_US, len(found), (KNOWN, KNOWN))
-    assert made.holds.size_bytes == made.file.stat().st_size
+    assert made.holds.size_bytes == made.file.stat().st_size - CHECKSUM_BYTES
     assert stat.S_IMODE(made.file.stat().st_mode) == 0o600
     assert names(tmp_path) == {"data", "copy"}
 
@@ -254,12 +255,14 @@ async def test_not_while_somebody_uses_the_folder(backup: Path, tmp_path: Path) 
 
 
 def spoil(how: str, backup: Path) -> None:
-    if how == "damaged":
+    if how.endswith("without a checksum"):
+        os.truncate(backup, backup.stat().st_size - CHECKSUM_BYTES)
+    if how.startswith("damaged"):
         damage(backup)
-    elif how == "cut short":
+    elif how.startswith("cut short"):
         os.truncate(backup, backup.stat().st_size // 2)
     elif how == "no store":
-        backup.write_bytes(b"x" * 10_000)
+        backup.write_bytes(b"x" * 10_240)
     elif how == "another program's":
         backup.unlink()
         with contextlib.closing(sqlite3.connect(backup)) as connection:
@@ -280,8 +283,10 @@ def spoil(how: str, backup: Path) -> None:
 @pytest.mark.parametrize(
     ("how", "told"),
     [
-        ("damaged", "it is damaged|it is no whole store"),
-        ("cut short", "it is damaged|it is no whole store"),
+        ("damaged", "its bytes and its checksum differ"),
+        ("cut short", "its bytes and its checksum differ"),
+        ("damaged, without a checksum", "it is damaged|it is no whole store"),
+        ("cut short, without a checksum", "it is damaged|it is no whole store"),
         ("no store", "it is no whole store of a sidecar: file is not a database"),
         ("another program's", "it is no whole store of a sidecar: no such table: schema_migrations"),
         ("newer", f"backup.*migration 999999999999_later is newer than this server, which knows {KNOWN}"),

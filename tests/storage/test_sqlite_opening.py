@@ -12,7 +12,7 @@ import pytest
 
 from sidemirror_server.storage.migration import Migration
 from sidemirror_server.storage.sqlite.database import SqliteDatabase
-from sidemirror_server.storage.sqlite.folder import FolderLock, refuse_unsafe_file_system
+from sidemirror_server.storage.sqlite.folder import FolderLock, refuse_unsafe_file_system, replaceable_in
 from sidemirror_server.storage.sqlite.migrate import read_migrations
 from sidemirror_server.vocabulary.errors import StoreRefused, StoreUnavailable
 from tests.storage.small_store import TABLE, insert, numbers, small_store
@@ -59,6 +59,21 @@ async def test_the_files_are_their_owners_alone(mode: int, tmp_path: Path, caplo
         os.umask(before)
     told = [(record.path, record.mode) for record in caplog.records if record.msg == "store_open_to_others"]  # type: ignore[attr-defined]  # what `extra` gave it
     assert told == ([(str(folder), f"{mode:04o}")] if mode & 0o007 else [])
+
+
+@pytest.mark.parametrize(("mode", "is_told"), [(0o777, True), (0o1777, False), (0o775, False)])
+async def test_a_folder_in_which_others_could_replace_it(
+    mode: int, is_told: bool, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Seen to fail when only the data folder itself is looked at."""
+    above = tmp_path / "above"
+    above.mkdir()
+    above.chmod(mode)
+    async with small_store(above / "data"):
+        pass
+    told = [(record.levelname, record.path) for record in caplog.records if record.msg == "store_replaceable_by_others"]  # type: ignore[attr-defined]  # what `extra` gave it
+    assert told == ([("WARNING", str(above))] if is_told else [])
+    assert replaceable_in(tmp_path / "missing" / "data") == ()
 
 
 async def test_files_that_others_could_read_are_closed_to_them(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ import grpc
 
 from sidemirror.v1.thinking_pb2_grpc import ThinkingServiceStub
 from sidemirror_server.assembly import assemble
+from sidemirror_server.assembly.http_door import HttpDoor
 from sidemirror_server.rpc.boundary.admission import Admission
 from sidemirror_server.settings import load
 
@@ -33,12 +34,19 @@ class SidecarThread:
         self._stop: asyncio.Event
         self.admission: Admission
         self.port: int
+        # Where the settings ask for one.
+        self.door: HttpDoor | None = None
         self._loop: asyncio.AbstractEventLoop
         self._thread = threading.Thread(target=self._run, name="sidecar", daemon=True)
 
     @property
     def address(self) -> str:
         return f"unix:{self._socket}"
+
+    @property
+    def http_port(self) -> int:
+        """Of the HTTP door; 0 when nothing listens."""
+        return self.door.port if self.door else 0
 
     def add_insecure_port(self, address: str) -> int:
         self._socket = Path(address.removeprefix("unix:"))
@@ -77,6 +85,7 @@ class SidecarThread:
         async with assemble(settings, **self._given) as sidecar:
             await sidecar.start()
             self.admission, self.port = sidecar.admission, sidecar.port
+            self.door = sidecar.door
             self._ready.set_result(None)
             await sidecar.serve_until(self._stop.wait())
         # A grpc.aio server that is collected after its loop was closed complains, and warnings are errors here.

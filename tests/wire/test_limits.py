@@ -41,6 +41,8 @@ def test_the_defaults() -> None:
         concurrent_calls=1_000,
         open_streams=8_000,
         stream_age_s=86_400.0,
+        http_connections=256,
+        http_requests_per_second=200.0,
         requests_per_second=5_000.0,
         queued_jobs=10_000,
         project_policies=1_000,

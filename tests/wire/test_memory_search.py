@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from sidemirror.v1 import common_pb2
+from sidemirror.v1 import common_pb2, sidecar_pb2
 from sidemirror.v1 import reflective_memory_pb2 as pb
 from sidemirror.v1.reflective_memory_pb2_grpc import ReflectiveMemoryServiceStub
 from sidemirror_server.vocabulary.block import WHOSE
-from tests.faults.sidecars import Stub
-from tests.memory.talk import memories, talk
+from tests.faults.sidecars import Stub, server_info
+from tests.memory.talk import MemoryTalk, memories, talk
 from tests.models.endpoint import EMBEDDING, KEY, Fault
 from tests.wire.calls import TIMEOUT_S
 from tests.wire.sidecar import sidecar
@@ -189,10 +189,21 @@ def test_the_same_request_is_answered_with_the_same_receipt(
 
 
 async def until_hybrid(memory: Stub, asked: pb.QueryReflectionsRequest) -> None:
-    """Returns when the vectors are made."""
+    """Returns when the vectors are made and count."""
     async with asyncio.timeout(TIMEOUT_S):
         while (await memory.QueryReflections(asked, timeout=TIMEOUT_S)).search_mode != pb.SEARCH_MODE_HYBRID:  # noqa: ASYNC110
             await asyncio.sleep(0.01)  # the condition is the server's
+
+
+def topical(number: int) -> pb.StoreReflectionRequest:
+    """A lesson whose halves share no word, and mean the same to the endpoint."""
+    first, second = (f"topic-{number}{half} " + " ".join(f"{one}{number}" for one in half * 3) for half in "ab")
+    return pb.StoreReflectionRequest(result={"reflection_text": f"{first} {second}", "importance": 0.7})
+
+
+async def weight_in(served: MemoryTalk) -> sidecar_pb2.MemoryEmbedding | None:
+    info = await server_info(f"127.0.0.1:{served.sidecar.port}")
+    return info.memory_embedding if info.HasField("memory_embedding") else None
 
 
 async def test_with_an_embedding_model_meaning_counts_too(tmp_path: Path) -> None:
@@ -205,15 +216,26 @@ async def test_with_an_embedding_model_meaning_counts_too(tmp_path: Path) -> Non
             lesson = pb.StoreReflectionRequest(result=LESSONS[0])
             await memory.StoreReflection(lesson, timeout=TIMEOUT_S)
             asked = pb.QueryReflectionsRequest(query_text=LESSONS[0]["strategy_text"], explain=True)
+            # Words alone, until enough memories have shown that the model helps.
+            before_it_counts = await memory.QueryReflections(asked, timeout=TIMEOUT_S)
+            assert before_it_counts.search_mode == pb.SEARCH_MODE_FULL_TEXT
+            assert (await weight_in(served)) == sidecar_pb2.MemoryEmbedding(model=EMBEDDING)
+            assert await weight_in(idle) is None
+            for number in range(30):
+                await memory.StoreReflection(topical(number), timeout=TIMEOUT_S)
 
             await until_hybrid(memory, asked)
+            told = await weight_in(served)
+            assert told is not None
+            assert 0 < told.weight <= 1
+            assert told.gain > told.error >= 0
+            assert told.memories >= 20
             found = await memory.QueryReflections(asked, timeout=TIMEOUT_S)
             parts = {part.name for part in found.hits[0].explanation.parts}
             assert {"full_text", "vector", "fused"} <= parts
             # Equal questions are embedded once.
-            before = len(endpoint.calls)
             await memory.QueryReflections(asked, timeout=TIMEOUT_S)
-            assert len(endpoint.calls) == before
+            assert sum(call.body["input"] == [asked.query_text] for call in endpoint.calls) == 1
             # Away: words answer.
             endpoint.fault = Fault.ERROR_500
             other = pb.QueryReflectionsRequest(query_text="add indexes on join columns")
@@ -226,7 +248,7 @@ async def test_with_an_embedding_model_meaning_counts_too(tmp_path: Path) -> Non
         async with talk(tmp_path / "second", **given, embedding__usd_per_mtok="1") as served:
             await until_hybrid(served.memory, asked)
             inputs = [call.body["input"] for call in endpoint.calls if call.body["model"] == "another"]
-            assert sum(len(texts) for texts in inputs) >= 3, "both memories anew, and the question"
+            assert sum(len(texts) for texts in inputs) >= 33, "all memories anew, and the question"
 
 
 async def test_without_money_words_answer(tmp_path: Path) -> None:

@@ -83,7 +83,9 @@ def requests(method: MethodDescriptor, tenant_id: str, owned: Owned) -> Iterator
     """Requests of the method with every id that it takes; those that may be absent, once with and once without."""
     fields = method.input_type.fields_by_name
     ids = {name: value for name, value in owned.values.items() if name in fields}
-    optional = [name for name in ("page_token", "cursor", "request_id") if name in ids]
+    optional: list[str] = [name for name in ("page_token", "cursor", "request_id") if name in ids]
+    # A turn may be named by its session alone.
+    optional += ["turn_id"] if {"turn_id", "session_id"} <= ids.keys() else []
     for left_out in [(), *((name,) for name in optional), tuple(optional)]:
         given = {name: value for name, value in ids.items() if name not in left_out}
         request = GetMessageClass(method.input_type)(tenant_id=tenant_id, **given)

@@ -155,9 +155,10 @@ def test_only_an_admins_token_may(tmp_path: Path) -> None:
         assert put(stub, days(2), bearer(of_project), **shop).set_by == "shop"
         # An admin of one project sees what holds there, and not what the tenant has set.
         found = get(stub, bearer(of_project), **shop)
-        assert not found.HasField("tenant")
+        assert (found.HasField("tenant"), found.tenant_hidden) == (False, True)
         assert (found.in_force.retention.trace_days, found.in_force.retention.memory_count) == (2, 7)
         assert get(stub, bearer(admin), **shop).tenant == made
+        assert not get(stub, bearer(admin), **shop).tenant_hidden
 
 
 def test_a_sidecar_of_one_project_sets_nothing_for_its_tenant(tmp_path: Path) -> None:

@@ -2,6 +2,9 @@
 
 import asyncio
 import logging
+import socket
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,6 +16,7 @@ from sidemirror.v1 import thinking_pb2 as pb
 from sidemirror.v1.thinking_pb2_grpc import ThinkingServiceStub
 from sidemirror_server.rpc.boundary import refusals
 from sidemirror_server.rpc.boundary.refusals import Refusals, host_of
+from sidemirror_server.rpc.listening import server as listening
 from sidemirror_server.vocabulary.clock import SystemClock
 from tests.wire.access import ACME, EXPIRED, UNKNOWN, bearer, write_access
 from tests.wire.sidecar import PATIENCE_S, SidecarThread, sidecar
@@ -115,6 +119,45 @@ def test_many_strangers_take_little_memory(caplog: pytest.LogCaptureFixture) -> 
     assert more["count"] == 4_800
     assert len(more["peers"]) == 10
     assert more["peers"]["others"] == 4_000
+
+
+def test_a_call_that_fails_again_and_again_leaves_few_lines(caplog: pytest.LogCaptureFixture) -> None:
+    """Seen to fail when `tell_failure` writes every line."""
+
+    async def tell() -> None:
+        told = Refusals(SystemClock())
+        for _ in range(50):
+            told.tell_failure("a/B", ValueError("a defect"))
+        told.tell_failure("a/C", ValueError("another one"))
+        told.close()
+
+    asyncio.run(tell())
+    assert [line["method"] for line in lines(caplog, "call_failed")] == ["a/B"] * 20 + ["a/C"]
+    (more,) = lines(caplog, "more_calls_failed")
+    assert (more["count"], more["methods"]) == (30, {"a/B": 30})
+
+
+def test_a_connection_that_says_nothing_is_closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Seen to fail without the channel argument."""
+    assert listening.HANDSHAKE_MS == 10_000
+    monkeypatch.setattr(listening, "HANDSHAKE_MS", 300)
+    with sidecar(tmp_path) as server, socket.create_connection(("127.0.0.1", server.port)) as silent:
+        silent.settimeout(PATIENCE_S)
+        while silent.recv(4_096):
+            pass  # the server's own greeting
+
+
+def test_a_sidecar_may_open_as_many_files_as_it_is_allowed() -> None:
+    """Seen to fail when the limit stays as it was."""
+    lines = [
+        "import resource",
+        "hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]",
+        "resource.setrlimit(resource.RLIMIT_NOFILE, (64, hard))",
+        "from sidemirror_server.operations import serve",
+        "serve._allow_descriptors()",
+        "assert resource.getrlimit(resource.RLIMIT_NOFILE) == (hard, hard)",
+    ]
+    subprocess.run([sys.executable, "-c", "; ".join(lines)], check=True, timeout=PATIENCE_S)
 
 
 @pytest.mark.parametrize(

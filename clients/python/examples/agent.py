@@ -1,49 +1,41 @@
-"""A whole agent, whose model is a list of steps: it asks a database, fails, listens to what the sidecar makes of it,
-and answers. It does the same when no sidecar is there."""
+"""A whole agent, whose model is a list of steps: it recalls what was learned, asks a database, fails, listens to what
+the sidecar makes of it, has its answer judged, and says how it went. It does the same when no sidecar is there."""
 
 import asyncio
 import sys
 
 from sidemirror.v1 import thinking_pb2 as pb
 from sidemirror.v1.common_pb2 import TASK_OUTCOME_SUCCESS
-from sidemirror_client import Turn, connect
+from sidemirror_client import Goal, advice_text, connect
 
 TASK = "How many orders are open?"
 QUERIES = ("SELECT count(*) FROM orders WHERE status = 'open'", "SELECT count(*) FROM open_orders")
+GOAL: Goal = {"goal_id": "open-orders", "objective": "Know how many orders are open"}
 
 
 async def main() -> None:
     """The agent's loop."""
     async with connect() as sidemirror:
         config = pb.ThinkingConfig(level=pb.THINK_LEVEL_MEDIUM)
-        turn = sidemirror.begin_turn(task=TASK, base_prompt="You are helpful.", config=config)
-        plan = await turn.plan(5.0)
-        messages = [plan.system_prompt if plan else "You are helpful.", TASK]
-        for query in QUERIES:
-            turn.report(tool_called=pb.ToolCalled(name="run_sql", arguments=query))
-            result = run_sql(query)
-            turn.report(tool_returned=pb.ToolReturned(content=result, is_error=result.startswith("error")))
-            messages.append(result)
-            # A real agent takes what is there before it asks its model again; this one has nothing else to do.
-            await asyncio.sleep(0.5)
-            messages += heard(turn)
-        turn.report(response_drafted=pb.ResponseDrafted(text="12 orders are open."))
-        turn.finish(TASK_OUTCOME_SUCCESS, 1.0)
-        summary = await turn.summary(5.0)
+        async with sidemirror.begin_turn(task=TASK, base_prompt="You are helpful.", config=config) as turn:
+            plan = await turn.plan(5.0)
+            lessons = await turn.recall(tools=["run_sql"])
+            messages = [plan.system_prompt if plan else "You are helpful.", lessons.text if lessons else "", TASK]
+            for query in QUERIES:
+                turn.report(tool_called=pb.ToolCalled(name="run_sql", arguments=query))
+                result = run_sql(query)
+                turn.report(tool_returned=pb.ToolReturned(content=result, is_error=result.startswith("error")))
+                messages += [result, advice_text(await turn.advice())]
+            answer = "12 orders are open."
+            verdict = await turn.critique(answer)
+            # With a reason to revise a real agent would ask its model again.
+            messages.append(verdict.revision_prompt if verdict and verdict.should_revise else answer)
+            turn.report(response_drafted=pb.ResponseDrafted(text=answer))
+            turn.finish(TASK_OUTCOME_SUCCESS, 1.0, goal=GOAL)
+            summary = await turn.summary(5.0)
     if summary:
         messages.append(f"{summary.tool_error_count} of the tool calls failed")
-    sys.stdout.write("\n".join(messages) + "\n")
-
-
-def heard(turn: Turn) -> list[str]:
-    """What the agent's model should read of the directives that have come."""
-    lines = []
-    for directive in turn.take():
-        if directive.HasField("reflection"):
-            lines.append(f"[reflection] {directive.reflection.reflection}")
-        elif directive.HasField("nudge"):
-            lines.append(f"[nudge] {directive.nudge.message}")
-    return lines
+    sys.stdout.write("\n".join(message for message in messages if message) + "\n")
 
 
 def run_sql(query: str) -> str:

@@ -1,17 +1,33 @@
 """Sidemirror for Python: an agent's turns reported without waiting, and typed stubs for everything else.
 
-    async with connect() as sidemirror:
-        turn = sidemirror.begin_turn(task="find the cheapest flight")
+    async with connect() as sidemirror, sidemirror.begin_turn(task="find the cheapest flight") as turn:
+        lessons = await turn.recall()
         turn.report(tool_called=ToolCalled(name="search", arguments='{"to": "LIS"}'))
-        for directive in turn.take():
-            ...
+        ...
+        shown_to_the_model = advice_text(await turn.advice())
         turn.finish(TASK_OUTCOME_SUCCESS)
 
-Messages are in `sidemirror.v1` (the package sidemirror-api).
+`connect_sync` is the same for agents without a loop. Messages are in `sidemirror.v1` (the package sidemirror-api).
 """
 
-from sidemirror_client.client import Sidemirror, connect
+from sidemirror_client.address import TokenInTheClear
+from sidemirror_client.advice import advice_text
+from sidemirror_client.client import Sidemirror, SyncSidemirror, connect, connect_sync
+from sidemirror_client.losses import Undelivered
 from sidemirror_client.problem import Problem, problem_of
-from sidemirror_client.turn import Turn
+from sidemirror_client.turn import Goal, SyncTurn, Turn
 
-__all__ = ["Problem", "Sidemirror", "Turn", "connect", "problem_of"]
+__all__ = [
+    "Goal",
+    "Problem",
+    "Sidemirror",
+    "SyncSidemirror",
+    "SyncTurn",
+    "TokenInTheClear",
+    "Turn",
+    "Undelivered",
+    "advice_text",
+    "connect",
+    "connect_sync",
+    "problem_of",
+]

@@ -1,15 +1,15 @@
-"""One channel to a sidecar, the turns that are reported on it, and the typed stubs."""
+"""Clients of one sidecar: `connect` for agents on a loop, `connect_sync` for those without one."""
 
 import asyncio
 import os
 import uuid
 from collections.abc import Callable
-from pathlib import Path
+from types import TracebackType
 from typing import Any, Self, Unpack
 
 import grpc
+from grpc import aio
 from grpc.aio import ClientInterceptor
-from grpc_health.v1 import health_pb2
 
 from sidemirror.v1 import (
     critique_pb2,
@@ -23,13 +23,15 @@ from sidemirror.v1 import (
     thinking_pb2,
     thinking_pb2_grpc,
 )
+from sidemirror_client.address import DEFAULT_ADDRESS, address_of
+from sidemirror_client.background import BACKGROUND
 from sidemirror_client.calls import DEFAULT_DEADLINE_S, Carried, channel_options, interceptors
-from sidemirror_client.link import Link
-from sidemirror_client.turn import MOST_TURNS, Started, Turn
+from sidemirror_client.channel import SyncChannel
+from sidemirror_client.core import DEFAULT_FLUSH_S, Core
+from sidemirror_client.losses import Undelivered
+from sidemirror_client.turn import Started, SyncTurn, Turn
 
-DEFAULT_ADDRESS = "127.0.0.1:50051"
-# How long closing waits for events that are still on their way.
-DEFAULT_FLUSH_S = 2.0
+__all__ = ["DEFAULT_ADDRESS", "DEFAULT_FLUSH_S", "SERVICES", "Sidemirror", "SyncSidemirror", "connect", "connect_sync"]
 
 SERVICES = (
     thinking_pb2.DESCRIPTOR.services_by_name["ThinkingService"],
@@ -41,87 +43,108 @@ SERVICES = (
 
 
 class Sidemirror:
-    """The services of one sidecar. Close it, or use it as an async context manager."""
+    """The services of one sidecar, from any loop and any thread. Close it, or use it as an async context manager."""
 
-    def __init__(self, channel: grpc.aio.Channel, on_away: Callable[[str], None] | None = None) -> None:
-        """`on_away`: called once with the reason when the sidecar goes away, and again only after it was back; else a
-        warning is logged."""
-        self.channel = channel
-        self.thinking = thinking_pb2_grpc.ThinkingServiceStub(channel)
-        self.critique = critique_pb2_grpc.CritiqueServiceStub(channel)
-        self.goals = goal_reflection_pb2_grpc.GoalReflectionServiceStub(channel)
-        self.memory = reflective_memory_pb2_grpc.ReflectiveMemoryServiceStub(channel)
-        self.sidecar = sidecar_pb2_grpc.SidecarServiceStub(channel)
-        self._watch_health = channel.unary_stream(
-            "/grpc.health.v1.Health/Watch",
-            request_serializer=health_pb2.HealthCheckRequest.SerializeToString,
-            response_deserializer=health_pb2.HealthCheckResponse.FromString,
-        )
-        self._link = Link(self._probe, on_away)
-        self._turns: set[Turn] = set()
+    def __init__(self, core: Core) -> None:
+        """Made by `connect`."""
+        self._core = core
+        self.channel: aio.Channel = core.channel
+        self.thinking = thinking_pb2_grpc.ThinkingServiceStub(self.channel)
+        self.critique = critique_pb2_grpc.CritiqueServiceStub(self.channel)
+        self.goals = goal_reflection_pb2_grpc.GoalReflectionServiceStub(self.channel)
+        self.memory = reflective_memory_pb2_grpc.ReflectiveMemoryServiceStub(self.channel)
+        self.sidecar = sidecar_pb2_grpc.SidecarServiceStub(self.channel)
 
     def begin_turn(self, turn_id: str = "", agent: str = "", **started: Unpack[Started]) -> Turn:
         """A turn of the agent, reported beside it: nothing here waits for the sidecar, and nothing raises because it is
         away. `started` holds fields of `TurnStarted`; `agent` names which of several agents acts."""
-        turn = Turn(self.thinking, self._link, turn_id or str(uuid.uuid4()), agent)
-        room = len(self._turns) < MOST_TURNS
-        self._turns.add(turn)
-        turn.begin(thinking_pb2.TurnStarted(**started), self._turns.discard, room=room)
+        turn = Turn(turn_id or str(uuid.uuid4()), agent, started.get("task", ""), self._core)
+        self._core.begin(turn, started)
         return turn
 
     @property
     def away(self) -> bool:
         """The sidecar was there, or was looked for, and does not answer now."""
-        return self._link.away
+        return self._core.link.away
 
     async def wait_until_ready(self, timeout_s: float = DEFAULT_DEADLINE_S) -> None:
         """Returns once the sidecar says that it serves. Raises TimeoutError."""
-        async with asyncio.timeout(timeout_s):
-            while True:
-                try:
-                    watch = self._watch_health(health_pb2.HealthCheckRequest(), wait_for_ready=True)
-                    async for state in watch:
-                        if state.status == health_pb2.HealthCheckResponse.SERVING:
-                            watch.cancel()
-                            return
-                except grpc.aio.AioRpcError:
-                    await asyncio.sleep(0.05)
+        await BACKGROUND.across(self._core.wait_until_ready(timeout_s))
 
     async def flush(self, timeout_s: float = DEFAULT_FLUSH_S) -> bool:
         """Waits until everything reported so far is durable with the sidecar; False when time is up first."""
-        try:
-            async with asyncio.timeout(timeout_s):
-                for turn in tuple(self._turns):
-                    await turn.delivered()
-        except TimeoutError:
-            return False
-        return True
+        return not BACKGROUND.usable() or await BACKGROUND.across(self._core.flush(timeout_s))
 
-    async def close(self, flush_s: float = DEFAULT_FLUSH_S) -> None:
-        """Waits up to `flush_s` for events that are on their way, then ends the connection and every call on it."""
+    async def close(self, flush_s: float = DEFAULT_FLUSH_S) -> Undelivered:
+        """Waits up to `flush_s` for what is on its way, then ends every connection and every call. Returns what was not
+        delivered, which is in the log as well."""
+        if not BACKGROUND.usable():
+            return self._core.lost()
         try:
-            if self._turns:
-                await self.flush(flush_s)
-        finally:
-            # Also when whoever closes does not wait so long.
-            await self._link.close()
-            for turn in tuple(self._turns):
-                await turn.abandon()
-            await self.channel.close()
+            return await BACKGROUND.across(self._core.close(flush_s))
+        except asyncio.CancelledError:
+            # Whoever closes does not wait so long, and all is closed all the same.
+            await asyncio.shield(BACKGROUND.across(self._core.close(0)))
+            raise
 
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(self, *_: object) -> None:
+    async def __aexit__(
+        self, _: type[BaseException] | None, __: BaseException | None, ___: TracebackType | None
+    ) -> None:
         await self.close()
 
-    async def _probe(self, timeout_s: float) -> object:
-        return await self.sidecar.GetServerInfo(sidecar_pb2.GetServerInfoRequest(), timeout=timeout_s)
+
+class SyncSidemirror:
+    """The same for agents without a loop, from any thread. Close it, or use it as a context manager."""
+
+    def __init__(self, core: Core) -> None:
+        """Made by `connect_sync`."""
+        self._core = core
+        self.channel: grpc.Channel = SyncChannel(core.channel)
+        self.thinking = thinking_pb2_grpc.ThinkingServiceStub(self.channel)
+        self.critique = critique_pb2_grpc.CritiqueServiceStub(self.channel)
+        self.goals = goal_reflection_pb2_grpc.GoalReflectionServiceStub(self.channel)
+        self.memory = reflective_memory_pb2_grpc.ReflectiveMemoryServiceStub(self.channel)
+        self.sidecar = sidecar_pb2_grpc.SidecarServiceStub(self.channel)
+
+    def begin_turn(self, turn_id: str = "", agent: str = "", **started: Unpack[Started]) -> SyncTurn:
+        """As `Sidemirror.begin_turn`."""
+        turn = SyncTurn(turn_id or str(uuid.uuid4()), agent, started.get("task", ""), self._core)
+        self._core.begin(turn, started)
+        return turn
+
+    @property
+    def away(self) -> bool:
+        """The sidecar was there, or was looked for, and does not answer now."""
+        return self._core.link.away
+
+    def wait_until_ready(self, timeout_s: float = DEFAULT_DEADLINE_S) -> None:
+        """As `Sidemirror.wait_until_ready`."""
+        BACKGROUND.start(self._core.wait_until_ready(timeout_s)).result()
+
+    def flush(self, timeout_s: float = DEFAULT_FLUSH_S) -> bool:
+        """As `Sidemirror.flush`."""
+        return not BACKGROUND.usable() or BACKGROUND.start(self._core.flush(timeout_s)).result()
+
+    def close(self, flush_s: float = DEFAULT_FLUSH_S) -> Undelivered:
+        """As `Sidemirror.close`."""
+        if not BACKGROUND.usable():
+            return self._core.lost()
+        return BACKGROUND.start(self._core.close(flush_s)).result()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, _: type[BaseException] | None, __: BaseException | None, ___: TracebackType | None) -> None:
+        self.close()
 
 
 def connect(
     address: str | None = None,
     *,
+    tls: bool = False,
     token_file: str | None = None,
     ca_file: str | None = None,
     client_certificate_file: str | None = None,
@@ -130,45 +153,96 @@ def connect(
     project_id: str = "",
     deadline_s: float = DEFAULT_DEADLINE_S,
     on_away: Callable[[str], None] | None = None,
+    on_refused: Callable[[str], None] | None = None,
     traced: bool = False,
 ) -> Sidemirror:
-    """A client for the sidecar at `address` (host:port, or `unix:/path`); else where `SIDEMIRROR_ADDRESS` says; else at
-    the default port. Connects when it is first used.
+    """A client for the sidecar at `address` (host:port, `https://host:port` or `unix:/path`); else where
+    `SIDEMIRROR_ADDRESS` says; else at the default port. Connects when it is first used.
 
     What is not given is read from the environment: `SIDEMIRROR_TOKEN_FILE` (read again for each call),
     `SIDEMIRROR_CA_FILE` (with it the connection is TLS), `SIDEMIRROR_CLIENT_CERTIFICATE_FILE` and
-    `SIDEMIRROR_CLIENT_KEY_FILE`. Raises OSError when a file of these cannot be read.
+    `SIDEMIRROR_CLIENT_KEY_FILE`. `tls`, or an address with https://: TLS by the authorities of the system. Raises
+    OSError when a file of these cannot be read, TokenInTheClear when the token would go to another machine without TLS.
 
     Unary calls get `deadline_s` seconds where the call says nothing else, calls that ask a model 60. Calls that find
     the sidecar away are tried again for about a second; that is safe, because every write carries a `request_id`, which
-    is filled in here when it is empty. `traced`: one client span for each call, by opentelemetry-instrumentation-grpc
-    (install `sidemirror-client[tracing]`).
+    is filled in here when it is empty. `on_away`, `on_refused`: told why when the sidecar goes away, and when it
+    refuses the token; else a warning is logged. They are called on the loop that `connect` is called on, if there is
+    one.
+    `traced`: one client span for each call, by opentelemetry-instrumentation-grpc (install
+    `sidemirror-client[tracing]`).
     """
-    target = address or os.environ.get("SIDEMIRROR_ADDRESS") or DEFAULT_ADDRESS
-    token_file = _given(token_file, "SIDEMIRROR_TOKEN_FILE")
-    carried = Carried(deadline_s, token_file, tenant_id, project_id)
-    chain: list[ClientInterceptor] = list(interceptors(carried))
-    if traced:
-        from opentelemetry.instrumentation.grpc import aio_client_interceptors
-
-        chain = [*aio_client_interceptors(), *chain]  # type: ignore[no-untyped-call]  # the package has no types
-    options: Any = channel_options(SERVICES)
-    ca = _given(ca_file, "SIDEMIRROR_CA_FILE")
-    if ca and not target.startswith("unix:"):
-        credentials = grpc.ssl_channel_credentials(
-            Path(ca).read_bytes(),
-            _read(_given(client_key_file, "SIDEMIRROR_CLIENT_KEY_FILE")),
-            _read(_given(client_certificate_file, "SIDEMIRROR_CLIENT_CERTIFICATE_FILE")),
-        )
-        channel = grpc.aio.secure_channel(target, credentials, options=options, interceptors=chain)
-    else:
-        channel = grpc.aio.insecure_channel(target, options=options, interceptors=chain)
-    return Sidemirror(channel, on_away)
+    given = {
+        "token_file": token_file,
+        "ca_file": ca_file,
+        "client_certificate_file": client_certificate_file,
+        "client_key_file": client_key_file,
+    }
+    make = _maker(address, given, tls, (tenant_id, project_id), deadline_s, traced=traced)
+    return Sidemirror(Core(make, on_away, on_refused))
 
 
-def _given(value: str | None, name: str) -> str:
-    return os.environ.get(name, "") if value is None else value
+def connect_sync(
+    address: str | None = None,
+    *,
+    tls: bool = False,
+    token_file: str | None = None,
+    ca_file: str | None = None,
+    client_certificate_file: str | None = None,
+    client_key_file: str | None = None,
+    tenant_id: str = "",
+    project_id: str = "",
+    deadline_s: float = DEFAULT_DEADLINE_S,
+    on_away: Callable[[str], None] | None = None,
+    on_refused: Callable[[str], None] | None = None,
+    traced: bool = False,
+) -> SyncSidemirror:
+    """A client for agents without a loop, by the arguments of `connect`. `on_away` and `on_refused` are called on a
+    thread of their own."""
+    given = {
+        "token_file": token_file,
+        "ca_file": ca_file,
+        "client_certificate_file": client_certificate_file,
+        "client_key_file": client_key_file,
+    }
+    make = _maker(address, given, tls, (tenant_id, project_id), deadline_s, traced=traced)
+    return SyncSidemirror(Core(make, on_away, on_refused))
 
 
-def _read(path: str) -> bytes | None:
-    return Path(path).read_bytes() if path else None
+def _maker(
+    address: str | None,
+    given: dict[str, str | None],
+    tls: bool,
+    scope: tuple[str, str],
+    deadline_s: float,
+    *,
+    traced: bool,
+) -> Callable[[], aio.Channel]:
+    """What makes a connection."""
+    files = {
+        name: os.environ.get(f"SIDEMIRROR_{name.upper()}", "") if value is None else value
+        for name, value in given.items()
+    }
+    token_file = files["token_file"]
+    place = address_of(
+        address,
+        tls=tls,
+        ca_file=files["ca_file"],
+        certificate_file=files["client_certificate_file"],
+        key_file=files["client_key_file"],
+        has_token=bool(token_file),
+    )
+    # A connection of its own each time, though others go to the same address.
+    options: Any = [*channel_options(SERVICES), ("grpc.use_local_subchannel_pool", 1)]
+
+    def make() -> aio.Channel:
+        chain: list[ClientInterceptor] = list(interceptors(Carried(deadline_s, token_file, *scope)))
+        if traced:
+            from opentelemetry.instrumentation.grpc import aio_client_interceptors
+
+            chain = [*aio_client_interceptors(), *chain]  # type: ignore[no-untyped-call]  # the package has no types
+        if place.credentials is None:
+            return aio.insecure_channel(place.target, options=options, interceptors=chain)
+        return aio.secure_channel(place.target, place.credentials, options=options, interceptors=chain)
+
+    return make

@@ -1,11 +1,15 @@
-"""Whether the sidecar is there: told once when it goes, and looked for again until it is back."""
+"""Whether the sidecar is there, told once when it goes, and looked for again until it is back. On our loop only."""
 
 import asyncio
+import contextlib
 import logging
 import random
-from collections.abc import Awaitable, Callable
+import threading
+from collections.abc import Awaitable, Callable, Iterator
 
 import grpc
+
+from sidemirror_client.problem import is_refused
 
 _log = logging.getLogger("sidemirror_client")
 
@@ -14,68 +18,130 @@ FIRST_PAUSE_S = 0.1
 LONGEST_PAUSE_S = 1.0
 # After so long the sidecar counts as back.
 STEADY_S = 5.0
-# Turns that are on a stream at once; others wait. The sidecar takes 100 streams on a connection, and of a client that
-# comes back with more than that it refuses some.
-_STREAMS = 80
-# An answer that takes longer than this is none.
+# What was sent waits so long, and so long nothing is heard, until the sidecar is asked whether it is there; and so long
+# it may take to answer that.
+SILENT_S = 1.0
+_ASKED_S = 1.0
+# How often that is looked at, and by how much a look may come late: a client that was held up heard nothing.
+_LOOK_S = 0.25
+_LATE_S = 0.5
+# While it is away, an answer that takes longer than this is none.
 _PROBE_S = 2.0
+_NOT_LET_IN = (
+    "the sidecar refuses the token, or there is none: name a file with one that it knows in SIDEMIRROR_TOKEN_FILE "
+    "(what is reported waits)"
+)
 
 
 class Link:
     """The state of the way to the sidecar, shared by all turns of a client."""
 
-    def __init__(self, probe: Callable[[float], Awaitable[object]], on_away: Callable[[str], None] | None) -> None:
-        """`probe`: a cheap call with a timeout in seconds. `on_away`: told why, once for each time it goes away."""
-        self.streams = asyncio.Semaphore(_STREAMS)
+    def __init__(
+        self,
+        probe: Callable[[float], Awaitable[object]],
+        ask: Callable[[float], Awaitable[object]],
+        on_away: Callable[[str], None] | None,
+        on_refused: Callable[[str], None] | None,
+    ) -> None:
+        """`probe`: a cheap call that carries the token, with a timeout in seconds; `ask`: one that every sidecar
+        answers at once, whatever its store does. Both on a connection of their own. `on_away`, `on_refused`: told why;
+        must not block."""
         self._probe = probe
+        self._is_there = ask
         self._on_away = on_away
+        self._on_refused = on_refused
         self._told = False
+        self._is_refused = False
         self.closed = False
-        # Bytes of events that wait, of all turns.
+        # Bytes that wait, of all turns, which are on several threads.
         self.waiting_bytes = 0
+        self._bytes_lock = threading.Lock()
         # How often the sidecar went away.
         self.outages = 0
         self._back_s = float("-inf")
-        # One stream is opened at a time, and the agent's loop has its turn in between: many together would hold it up.
+        # One stream is opened at a time.
         self.opening = asyncio.Lock()
         self._there = asyncio.Event()
         self._there.set()
         self._changed = asyncio.Event()
         self._search: asyncio.Task[None] | None = None
+        self._sent_s: dict[object, float] = {}
+        self._heard_s = float("-inf")
+        self._listener: asyncio.Task[None] | None = None
 
     @property
     def away(self) -> bool:
         """Nothing is known to answer there now."""
-        return not self._there.is_set()
+        return not self._there.is_set() and not self._is_refused
+
+    @property
+    def reachable(self) -> bool:
+        """The sidecar is there, and takes the token."""
+        return self._there.is_set()
+
+    def wait_for(self, size: int) -> None:
+        """So many bytes more wait, or fewer. On any thread."""
+        with self._bytes_lock:
+            self.waiting_bytes += size
 
     def answered(self, outage: int) -> None:
         """The sidecar has spoken on a stream that was opened after so many outages: the next one is told again, unless
         it follows so soon that it is the same one to whoever is told."""
-        if outage == self.outages and asyncio.get_running_loop().time() - self._back_s > STEADY_S:
+        self.heard()
+        if outage == self.outages and _now_s() - self._back_s > STEADY_S:
             self._told = False
 
     def lost(self, why: str, outage: int) -> None:
         """A stream broke that was opened after so many outages: of many that break in one, the first counts. Never
         raises."""
-        if outage != self.outages or self.closed:
+        if outage != self.outages or self.closed or not self._there.is_set():
             return
         self.outages += 1
-        self._there.clear()
-        self._changed.set()
-        self._changed = asyncio.Event()
-        if self._search is None:
-            self._search = asyncio.create_task(self._look_for_it())
+        self._leave()
         if self._told:
             return
         self._told = True
         if self._on_away is None:
             _log.warning("the sidecar is away, the agent goes on without it: %s", why)
         else:
-            # By the loop, which reports what it raises: the delivery goes on all the same.
-            asyncio.get_running_loop().call_soon(self._on_away, why)
+            self._on_away(why)
+
+    def refused(self, outage: int) -> None:
+        """The sidecar does not know the token, at a stream or call that was begun after so many outages."""
+        if outage != self.outages or self.closed or not self._there.is_set():
+            return
+        self.outages += 1
+        self._leave()
+        self._refuse()
+
+    def _refuse(self) -> None:
+        if self._is_refused:
+            return
+        self._is_refused = True
+        if self._on_refused is None:
+            _log.warning("%s", _NOT_LET_IN)
+        else:
+            self._on_refused(_NOT_LET_IN)
+
+    def _leave(self) -> None:
+        self._there.clear()
+        self._changed.set()
+        self._changed = asyncio.Event()
+        if self._search is None:
+            self._search = asyncio.create_task(self._look_for_it())
+
+    def failed(self, error: Exception, outage: int) -> None:
+        """A call that was begun after so many outages has failed: with what the sidecar says, or because it is gone."""
+        code = error.code() if isinstance(error, grpc.aio.AioRpcError) else None
+        if code is grpc.StatusCode.UNAUTHENTICATED:
+            self.refused(outage)
+        elif code is grpc.StatusCode.UNAVAILABLE and isinstance(error, grpc.aio.AioRpcError) and not is_refused(error):
+            self.lost(code.name, outage)
+        elif code not in (None, grpc.StatusCode.DEADLINE_EXCEEDED, grpc.StatusCode.UNAVAILABLE):
+            self.heard()
 
     def say(self, what: str, error: grpc.aio.AioRpcError) -> None:
-        """Tells that a turn is not taken, though the sidecar is there. Never raises."""
+        """Tells that something is not taken, though the sidecar is there. Never raises."""
         _log.warning("%s: %s %s", what, error.code().name, error.details())
 
     async def there(self) -> None:
@@ -83,28 +149,112 @@ class Link:
         await self._there.wait()
 
     async def wait_away(self) -> None:
-        """Returns once the sidecar is known to be away."""
-        if not self.away:
+        """Returns once the sidecar is known to be away, or to refuse the token."""
+        if self.reachable:
             await self._changed.wait()
+
+    # --- silence -----------------------------------------------------------------------------------------------------
+
+    def sent(self, what: object) -> None:
+        """Something was sent that the sidecar answers at once. Counts from the first time until it is `settled`."""
+        self._sent_s.setdefault(what, _now_s())
+        if self._listener is None and not self.closed:
+            self._listener = asyncio.create_task(self._listen())
+
+    def settled(self, what: object) -> None:
+        """It is answered, or given up."""
+        self._sent_s.pop(what, None)
+
+    def heard(self) -> None:
+        """Something has come from the sidecar."""
+        self._heard_s = _now_s()
+
+    @contextlib.contextmanager
+    def waiting(self) -> Iterator[None]:
+        """What is awaited in the context is answered at once by a sidecar that is there."""
+        token = object()
+        self.sent(token)
+        try:
+            yield
+        finally:
+            self.settled(token)
+
+    async def _listen(self) -> None:
+        """Runs while something waits for an answer."""
+        try:
+            while self._sent_s:
+                began_s = _now_s()
+                await asyncio.sleep(_LOOK_S)
+                now_s = _now_s()
+                if now_s - began_s > _LOOK_S + _LATE_S:
+                    self._sent_s = dict.fromkeys(self._sent_s, now_s)
+                    continue
+                oldest_s = min(self._sent_s.values(), default=now_s)
+                if self.reachable and now_s - max(oldest_s, self._heard_s) >= SILENT_S:
+                    await self._ask()
+        finally:
+            self._listener = None
+
+    async def _ask(self) -> None:
+        """Asks whether the sidecar is there."""
+        outage = self.outages
+        try:
+            await self._is_there(_ASKED_S)
+        except grpc.aio.AioRpcError as error:
+            if error.code() in (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED):
+                self.lost(f"it does not answer ({error.code().name})", outage)
+                return
+        except (OSError, ValueError) as error:
+            self.lost(str(error), outage)
+            return
+        self.heard()
+
+    # --- the search --------------------------------------------------------------------------------------------------
 
     async def close(self) -> None:
         """Stops looking for it, for good."""
         self.closed = True
-        if self._search is not None:
-            self._search.cancel()
-            await asyncio.wait({self._search})
+        tasks = {task for task in (self._search, self._listener) if task is not None}
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.wait(tasks)
 
     async def _look_for_it(self) -> None:
         pause_s = FIRST_PAUSE_S
-        # Cancelling it is not enough: see Turn.abandon.
+        # Cancelling it is not enough: a call that breaks in that moment says so instead.
         while not self.closed:
             await asyncio.sleep(pause_s * random.uniform(0.8, 1.2))
             try:
                 await self._probe(_PROBE_S)
-            except (grpc.RpcError, OSError, ValueError):
+            except grpc.aio.AioRpcError as error:
+                if error.code() is grpc.StatusCode.UNAUTHENTICATED:
+                    self._refuse()
+                pause_s = min(pause_s * 2, LONGEST_PAUSE_S)
+                continue
+            except (OSError, ValueError):
                 pause_s = min(pause_s * 2, LONGEST_PAUSE_S)
                 continue
             self._search = None
-            self._back_s = asyncio.get_running_loop().time()
+            self._back_s = _now_s()
+            self._is_refused = False
+            self.heard()
             self._there.set()
             return
+
+    async def unless_away(self, work: Awaitable[object]) -> object:
+        """What comes of the work, which is cancelled when the sidecar goes away meanwhile; None then."""
+        task: asyncio.Future[object] = asyncio.ensure_future(work)
+        away: asyncio.Future[object] = asyncio.ensure_future(self.wait_away())
+        try:
+            await asyncio.wait({task, away}, return_when=asyncio.FIRST_COMPLETED)
+            return task.result() if task.done() else None
+        finally:
+            away.cancel()
+            if not task.done():
+                task.cancel()
+                await asyncio.wait({task})
+
+
+def _now_s() -> float:
+    return asyncio.get_running_loop().time()

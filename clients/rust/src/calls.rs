@@ -272,6 +272,8 @@ service! {
         read list_clusters(ListClustersRequest) -> ListClustersResponse;
         write link_reflections(LinkReflectionsRequest) -> LinkReflectionsResponse;
         read explore_graph(ExploreGraphRequest) -> ExploreGraphResponse;
+        write find_recoveries(FindRecoveriesRequest) -> FindRecoveriesResponse;
+        read list_recoveries(ListRecoveriesRequest) -> ListRecoveriesResponse;
         read get_lesson_statistics(GetLessonStatisticsRequest) -> GetLessonStatisticsResponse;
         work dream(DreamRequest) -> DreamResponse;
         read list_dreams(ListDreamsRequest) -> ListDreamsResponse;

@@ -15,10 +15,12 @@ from sidemirror_server.memory.finding.embeddings import MemoryMeanings
 from sidemirror_server.memory.finding.recall import Recall
 from sidemirror_server.memory.finding.similarity_links import Alikes
 from sidemirror_server.memory.finding.waking import WakingMemories
+from sidemirror_server.memory.finding.weights import Weights
 from sidemirror_server.memory.lessons.keeping import Keeper, Trust
 from sidemirror_server.memory.lessons.prompts import MemoryPrompts
 from sidemirror_server.memory.lessons.reflector import Reflector
 from sidemirror_server.memory.lessons.scoring import Scorer, models_own
+from sidemirror_server.memory.recoveries.finding import RecoveryFinder
 from sidemirror_server.memory.store import Memories
 from sidemirror_server.memory.trials.outcomes import Outcomes
 from sidemirror_server.models.embedding import PaidEmbedder
@@ -29,7 +31,11 @@ from sidemirror_server.rpc.boundary.disabled import disabled
 from sidemirror_server.rpc.boundary.recorded_turns import RecordedTurns
 from sidemirror_server.rpc.boundary.services import MEMORY, ServiceTable
 from sidemirror_server.rpc.memory.service import memory_service
+from sidemirror_server.rpc.sidecar.info import EmbeddingFacts
 from sidemirror_server.settings import BadSettings, Settings
+from sidemirror_server.turns.recorder import Recorder
+from sidemirror_server.turns.recovery_advice import RecoveryAdvice
+from sidemirror_server.turns.recovery_learning import RecoveryLearner
 from sidemirror_server.vocabulary.clock import Clock
 from sidemirror_server.work.worker import Handler
 
@@ -39,7 +45,8 @@ _SCORERS = "sidemirror.scorers"
 
 class ReflectiveMemory:
     """Reflective memory. `meanings` embeds memories while it runs; None without an embedding model. `alikes` makes
-    links. `schedule` starts the dreaming passes of projects; None when dreaming is off."""
+    links. `schedule` starts the dreaming passes of projects, `learner` learns recoveries; both are None in mode lite
+    and when memory is disabled."""
 
     def __init__(
         self, settings: Settings, stores: Stores, embedder: PaidEmbedder | None, policies: PoliciesInForce, clock: Clock
@@ -53,21 +60,41 @@ class ReflectiveMemory:
         self.meanings: MemoryMeanings | None = None
         if embedder is not None:
             shared = bool(settings.database_url)
-            self.meanings = MemoryMeanings(embedder, stores.memory_search, clock, shared=shared, serves=serves)
+            weights = Weights(embedder, stores.memory_search, stores.memories, clock)
+            made = (embedder, stores.memory_search, clock)
+            self.meanings = MemoryMeanings(*made, shared=shared, serves=serves, weights=weights)
             self._memories = WakingMemories(stores.memories, self.meanings.wake)
         self.alikes = Alikes(stores.memory_graph, stores.memories, stores.memory_search)
         self._recall = Recall(self._memories, stores.memory_search, self.meanings, clock)
         self._context = MemoryContext(
             self._recall, stores.memory_search, stores.memory_graph, stores.receipts, stores.trials, policies, clock
         )
+        self.recoveries = RecoveryFinder(stores.observations, stores.receipts, stores.trials, policies, clock)
         self.schedule: DreamSchedule | None = None
+        self.learner: RecoveryLearner | None = None
         if settings.memory.enabled and settings.memory.mode == "full":
             self.schedule = DreamSchedule(stores.dreams, stores.work, stores.log, clock, serves)
+            self.learner = RecoveryLearner(
+                *(stores.log, stores.observations, stores.receipts, stores.trials, self.recoveries, serves, clock)
+            )
 
     @property
     def context(self) -> MemoryContext | None:
         """Finds lessons for a task; None when reflective memory is disabled."""
         return self._context if self._settings.memory.enabled else None
+
+    def advice(self, recorder: Recorder) -> RecoveryAdvice | None:
+        """Tells turns of recoveries; None while none are learned."""
+        if self.learner is None:
+            return None
+        return RecoveryAdvice(self.recoveries, recorder, self._clock, self.learner.turn_ended)
+
+    @property
+    def embedding(self) -> EmbeddingFacts | None:
+        """The embedding model and its weights; None when there is none, or reflective memory is disabled."""
+        if self.meanings is None or not self._settings.memory.enabled:
+            return None
+        return EmbeddingFacts(self._settings.embedding.name, self.meanings.weight)
 
     def service(self, gateway: Gateway, own: Templates | None, turns: RecordedTurns) -> ServiceTable:
         """ReflectiveMemoryService; `own`: the operator's prompts. Raises BadSettings."""
@@ -82,6 +109,7 @@ class ReflectiveMemory:
             stores.erasures,
             *(reflector, keeper, self._trust, self._recall, self._context),
             *(Outcomes(self._memories, stores.trials, self._clock), self.schedule, turns),
+            *(self.recoveries, stores.observations),
         )
 
     def handlers(self, gateway: Gateway, own: Templates | None) -> dict[str, Handler]:

@@ -25,12 +25,12 @@ from sidemirror_server.models.profiles import Profile
 from sidemirror_server.models.spending import Spending
 from sidemirror_server.models.templates import BadTemplate, Templates
 from sidemirror_server.policy.record import Cap
-from sidemirror_server.rpc.sidecar.info import ModelFacts, ServerInfo, StoreFacts
+from sidemirror_server.rpc.sidecar.info import EmbeddingFacts, ModelFacts, ServerInfo, StoreFacts
 from sidemirror_server.settings import PREFIX, BadSettings, PurposeSettings, Secret, Settings
 from sidemirror_server.storage.sqlite.memory_vectors import NEEDED as VECTORS_NEED
 from sidemirror_server.thinking.prompts import templates
 from sidemirror_server.vocabulary.clock import Clock
-from sidemirror_server.vocabulary.scope import Scope, Served, Serves
+from sidemirror_server.vocabulary.scope import SERVES_ALL, Scope, Served, Serves
 from sidemirror_server.vocabulary.store_clock import StoreClock
 
 # The provider's small model (decision 023). openai_compatible: only at OpenAI's public address, because the models of
@@ -106,8 +106,8 @@ def stand_in(model: LanguageModel, clock: Clock) -> dict[Purpose, Route]:
 
 
 def caps_of(settings: Settings, serves: Serves) -> Caps:
-    """The caps of a day's spending. Those in total and on purposes count what the one tenant or project spends that the
-    sidecar serves; a sidecar that serves several counts everything in its store."""
+    """The caps of a day's spending. Those in total and on purposes count what the scopes spend that the sidecar
+    serves."""
     spend = settings.spend
     alone = serves.entries[0] if len(serves.entries) == 1 else Served()
     counted = Level.TOTAL if alone.tenant_id is None else Level.TENANT if alone.project_id is None else Level.PROJECT
@@ -121,6 +121,7 @@ def caps_of(settings: Settings, serves: Serves) -> Caps:
             if (own := getattr(settings.purposes, purpose.value, None)) is not None
         },
         counted=counted,
+        serves=serves if counted is Level.TOTAL else SERVES_ALL,
     )
 
 
@@ -145,7 +146,12 @@ ASKED_FOR = tuple(purpose for purpose in Purpose if purpose is not Purpose.MEMOR
 
 
 def info_of(
-    settings: Settings, own: Scope, stores: Sequence[StoreFacts], clock: StoreClock, routes: Mapping[Purpose, Route]
+    settings: Settings,
+    own: Scope,
+    stores: Sequence[StoreFacts],
+    clock: StoreClock,
+    routes: Mapping[Purpose, Route],
+    embedding: EmbeddingFacts | None,
 ) -> ServerInfo:
     """The answer of GetServerInfo."""
     limits = {name: int(value) for name, value in msgspec.structs.asdict(settings.limits).items()}
@@ -156,6 +162,7 @@ def info_of(
         models=tuple(_facts(purpose, routes[purpose].provider) for purpose in ASKED_FOR),
         limits=limits,
         store_clock=clock,
+        embedding=embedding,
     )
 
 

@@ -5,15 +5,14 @@ import msgspec
 from sidemirror_server.assembly.stores import Stores
 from sidemirror_server.policy.in_force import PoliciesInForce
 from sidemirror_server.policy.record import RetentionPeriods
-from sidemirror_server.policy.retention import Proposed
 from sidemirror_server.settings import Settings
-from sidemirror_server.vocabulary.scope import Served, Serves
+from sidemirror_server.vocabulary.scope import Serves
 
 
 def policies_of(settings: Settings, serves: Serves, stores: Stores) -> PoliciesInForce:
-    """The policies of the store. The settings of retention count for an embedded store, and in a shared one for the
-    only scope that the sidecar serves: it would else shorten what other sidecars keep."""
-    proposed = Proposed(_retention(settings), serves.only if stores.is_shared else Served())
+    """The policies of the store. The settings of retention count for an embedded store alone: in a shared one they
+    would shorten what another sidecar keeps."""
+    proposed = RetentionPeriods() if stores.is_shared else _retention(settings)
     return PoliciesInForce(stores.policies, proposed, serves, stores.clock, settings.limits.project_policies)
 
 

@@ -43,8 +43,10 @@ class ServiceHealth:
         return self._store_answers() and (self._stores.redis is None or self._stores.redis.is_available())
 
     async def follow_the_store(self) -> None:
-        """Sets the health of the services that need the main store. Wakes the recorder when the store is back."""
+        """Sets the health of the services that need the main store, and of the whole server while only a restart
+        helps. Wakes the recorder when the store is back."""
         said = self._store_answers()
+        was_lost = False
         while True:
             # The embedded store signals no change; only a request shows whether it works.
             with contextlib.suppress(TimeoutError):
@@ -53,6 +55,9 @@ class ServiceHealth:
             told = self._stores.changed.is_set()
             self._stores.changed.clear()
             answers = self._store_answers()
+            if (is_lost := bool(self._stores.facts[0].lost())) != was_lost:
+                was_lost = is_lost
+                await self._server.set_able("", able=not is_lost)
             if answers == said and not told:
                 continue
             said = answers

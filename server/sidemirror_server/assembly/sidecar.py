@@ -4,8 +4,10 @@ import asyncio
 import contextlib
 import logging
 import random
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -47,7 +49,7 @@ from sidemirror_server.rpc.boundary.interceptors import Boundary
 from sidemirror_server.rpc.boundary.recorded_turns import RecordedTurns
 from sidemirror_server.rpc.boundary.refusals import Refusals
 from sidemirror_server.rpc.boundary.requests import Once
-from sidemirror_server.rpc.boundary.services import MEMORY
+from sidemirror_server.rpc.boundary.services import MEMORY, ServiceTable
 from sidemirror_server.rpc.boundary.streams import StreamLimits, Streams
 from sidemirror_server.rpc.boundary.tracing import Tracing
 from sidemirror_server.rpc.critique.service import critique_service
@@ -80,6 +82,9 @@ from sidemirror_server.vocabulary.ids import new_id
 from sidemirror_server.vocabulary.scope import Scope, Serves
 from sidemirror_server.work.bounded_queue import Bounded
 from sidemirror_server.work.worker import Handler, Pace, Worker
+
+if TYPE_CHECKING:
+    from sidemirror_server.assembly.http_door import HttpDoor
 
 _log = logging.getLogger(__name__)
 
@@ -138,7 +143,15 @@ class Sidecar:
         critic = Critic(self.gateway, stores.critiques, clock)
         critiques = TurnCritiques(critic, self.recorder, clock)
         self.conductor = Conductor(
-            stores.log, stores.sessions, self.recorder, reflections, critiques, lessons, clock, turn_limits
+            stores.log,
+            stores.sessions,
+            self.recorder,
+            reflections,
+            critiques,
+            lessons,
+            clock,
+            turn_limits,
+            memory.advice(self.recorder),
         )
         self.eraser = Eraser(
             *(stores.erasures, stores.goal_reflections, stores.journal, stores.receipts, self.conductor, clock),
@@ -154,15 +167,15 @@ class Sidecar:
         self.admission = Admission(
             CallLimits(limits.concurrent_calls, limits.open_streams, limits.requests_per_second), clock
         )
-        self._boundary = Boundary(
-            self._identity,
-            self._refusals,
-            self.admission,
-            Once(stores.requests, clock),
-            streams,
-            clock,
-            Tracing(on=settings.tracing),
-            limits.text_bytes,
+        # gRPC and HTTP share all of a boundary but for who may call, and how much at once.
+        boundary_of = partial(
+            Boundary,
+            refusals=self._refusals,
+            once=Once(stores.requests, clock),
+            streams=streams,
+            clock=clock,
+            tracing=Tracing(on=settings.tracing),
+            text_bytes=limits.text_bytes,
             metered=is_measured(settings),
         )
         self.server = Server(streams, limits.message_bytes, limits.streams_per_connection)
@@ -170,8 +183,7 @@ class Sidecar:
         self._standing = ServiceHealth(stores, self.server, self.recorder, turned_off)
         self._queue = Bounded(stores.work, limits.queued_jobs, clock)
         turns = RecordedTurns(stores.log, stores.sessions, self.conductor, self.recorder)
-        self.server.register(
-            self._boundary,
+        services = (
             thinking_service(
                 *(stores.log, stores.sessions, stores.pruning, self.conductor, self.recorder, prompts, bell, streams)
             ),
@@ -184,12 +196,28 @@ class Sidecar:
             ),
             memory.service(self.gateway, own_prompts, turns),
             sidecar_service(
-                info_of(settings, Scope(settings.tenant_id, settings.project_id), stores.facts, clock, routes),
+                info_of(
+                    *(settings, Scope(settings.tenant_id, settings.project_id), stores.facts, clock, routes),
+                    memory.embedding,
+                ),
                 *(spending, stores.erasures, stores.work, self.policies, settings.limits.tombstones),
             ),
         )
-        self._credentials = credentials_of(settings, own_clock)
+        self._open_doors(services, boundary_of, own_clock)
         self._open_to_view()
+
+    def _open_doors(
+        self, services: Sequence[ServiceTable], boundary_of: Callable[..., Boundary], own_clock: Clock
+    ) -> None:
+        """Gives the services to gRPC, and to the HTTP door if the settings ask for one."""
+        self._boundary = boundary_of(self._identity, admission=self.admission)
+        self.server.register(self._boundary, *services)
+        self._credentials = credentials_of(self._settings, own_clock)
+        self.door: HttpDoor | None = None
+        if self._settings.http_address:
+            from sidemirror_server.assembly import http_door  # uvicorn is loaded only for a door
+
+            self.door = http_door.HttpDoor(self._settings, services, boundary_of, self._refusals, own_clock)
 
     def _handlers(self, own_prompts: Templates | None, bell: Bell) -> dict[str, Handler]:
         """The handlers of background jobs, by kind."""
@@ -233,12 +261,14 @@ class Sidecar:
         if self._health_listener is not None:
             await self._health_listener.start()
             _log.info("health_served", extra={"port": self._health_listener.port})
+        if self.door is not None:
+            await self.door.start()
         _log.info("serving", extra={"address": address, "port": self.port, "socket": self._socket or ""})
         self._say_whom_it_serves()
 
     def _say_whom_it_serves(self) -> None:
-        by_settings = self.policies.proposed.of is not None
-        told = {"scopes": str(self.serves), "retention": "policies, settings" if by_settings else "policies"}
+        retention = "policies" if self._stores.is_shared else "policies, settings"
+        told = {"scopes": str(self.serves), "retention": retention}
         if self.serves.said or not self._stores.is_shared:
             _log.info("serves", extra=told)
         else:
@@ -267,6 +297,8 @@ class Sidecar:
                 work.append(self.memory.meanings.run())
             if self.memory.schedule is not None:
                 work.append(self.memory.schedule.run())
+            if self.memory.learner is not None:
+                work.append(self.memory.learner.run())
             background = [group.create_task(task) for task in work]
             await stop
             await self.drain()
@@ -278,8 +310,11 @@ class Sidecar:
         grace_s = self._settings.grace_s
         ends_s = self._clock.monotonic_s() + grace_s
         self._boundary.refuse()
+        if self.door is not None:
+            self.door.refuse()
         await self.server.announce_end(grace_s)
-        await self.server.stop(max(0.0, grace_s - _STORE_GRACE_S))
+        calls_s = max(0.0, grace_s - _STORE_GRACE_S)
+        await asyncio.gather(self.server.stop(calls_s), *([self.door.stop(calls_s)] if self.door else []))
         self.conductor.give_up_all()
         try:
             async with asyncio.timeout(max(0.5, ends_s - self._clock.monotonic_s())):

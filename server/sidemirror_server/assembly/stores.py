@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from sidemirror_server.assembly.custom_stores import check, opener_of
 from sidemirror_server.critique.store import Critiques
 from sidemirror_server.goals.store import GoalReflections
 from sidemirror_server.memory.dreams.dreams import Dreams
 from sidemirror_server.memory.finding.search import MemorySearch
 from sidemirror_server.memory.kin.graph import MemoryGraph
+from sidemirror_server.memory.recoveries.observations import Observations
 from sidemirror_server.memory.store import Memories
 from sidemirror_server.memory.trials.trials import Trials
 from sidemirror_server.models.ledger import Ledger
@@ -33,6 +35,7 @@ from sidemirror_server.storage.sqlite.memories import SqliteMemories
 from sidemirror_server.storage.sqlite.memory_graph import SqliteMemoryGraph
 from sidemirror_server.storage.sqlite.memory_process import SearchProcesses
 from sidemirror_server.storage.sqlite.memory_search import SqliteMemorySearch
+from sidemirror_server.storage.sqlite.observations import SqliteObservations
 from sidemirror_server.storage.sqlite.policies import SqlitePolicies
 from sidemirror_server.storage.sqlite.pruning import SqlitePruning
 from sidemirror_server.storage.sqlite.receipts import SqliteReceipts
@@ -76,6 +79,7 @@ class Stores(msgspec.Struct, frozen=True):
     pruning: Pruning
     trials: Trials
     memory_graph: MemoryGraph
+    observations: Observations
     facts: tuple[StoreFacts, ...]
     is_shared: bool
     changed: asyncio.Event
@@ -98,7 +102,23 @@ PORTS = tuple(
 async def open_stores(settings: Settings, clock: Clock, stack: contextlib.AsyncExitStack) -> Stores:
     """Opens the stores of these settings; the stack closes them. Raises BadSettings, StoreUnavailable, StoreRefused."""
     stores = await (_shared(settings, clock, stack) if settings.database_url else _embedded(settings, clock, stack))
-    return await _with_redis(settings, stores, stack) if settings.redis_url else stores
+    if settings.redis_url:
+        stores = await _with_redis(settings, stores, stack)
+    return await _with_custom(settings, stores, stack) if settings.store else stores
+
+
+async def _with_custom(settings: Settings, stores: Stores, stack: contextlib.AsyncExitStack) -> Stores:
+    """These stores, with the ports that another package offers in the place of theirs. Raises BadSettings."""
+    main = {name: getattr(stores, name) for name in PORTS}
+    custom = await stack.enter_async_context(opener_of(settings.store)(settings.store_url.reveal(), main))
+    check(settings.store, custom.ports, PORTS)
+    if stores.redis is not None and "goal_reflections" in custom.ports:
+        raise BadSettings(
+            "redis_url (SIDEMIRROR_REDIS_URL): the setting store names another place for goal reflections"
+        )
+    holds = ", ".join(sorted(custom.ports)).replace("_", " ")
+    facts = StoreFacts(custom.kind, holds, lambda: custom.durability, custom.is_available)
+    return msgspec.structs.replace(stores, **custom.ports, facts=(*stores.facts, facts))
 
 
 async def _embedded(settings: Settings, clock: Clock, stack: contextlib.AsyncExitStack) -> Stores:
@@ -122,11 +142,14 @@ async def _embedded(settings: Settings, clock: Clock, stack: contextlib.AsyncExi
         pruning=SqlitePruning(database),
         trials=SqliteTrials(database),
         memory_graph=SqliteMemoryGraph(database),
+        observations=SqliteObservations(database),
         work=SqliteWork(database),
         journal=SqliteJournal(database),
         erasures=SqliteErasures(database),
         policies=SqlitePolicies(database),
-        facts=(StoreFacts("sqlite", "everything", lambda: durability, database.answers),),
+        facts=(
+            StoreFacts("sqlite", "everything", lambda: database.lost() or durability, database.answers, database.lost),
+        ),
         is_shared=False,
         changed=asyncio.Event(),
         clock=StoreClock(clock),
@@ -146,6 +169,7 @@ async def _shared(settings: Settings, clock: Clock, stack: contextlib.AsyncExitS
     from sidemirror_server.storage.postgres.memories import PostgresMemories
     from sidemirror_server.storage.postgres.memory_graph import PostgresMemoryGraph
     from sidemirror_server.storage.postgres.memory_search import PostgresMemorySearch
+    from sidemirror_server.storage.postgres.observations import PostgresObservations
     from sidemirror_server.storage.postgres.policies import PostgresPolicies
     from sidemirror_server.storage.postgres.pruning import PostgresPruning
     from sidemirror_server.storage.postgres.receipts import PostgresReceipts
@@ -180,6 +204,7 @@ async def _shared(settings: Settings, clock: Clock, stack: contextlib.AsyncExitS
         pruning=PostgresPruning(database),
         trials=PostgresTrials(database),
         memory_graph=PostgresMemoryGraph(database),
+        observations=PostgresObservations(database),
         work=PostgresWork(database),
         journal=PostgresJournal(database),
         erasures=PostgresErasures(database),

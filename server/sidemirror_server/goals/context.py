@@ -5,12 +5,14 @@ from collections.abc import Iterable
 import msgspec
 
 from sidemirror_server.goals.record import GoalReflection
+from sidemirror_server.goals.similarity import CANDIDATES
 from sidemirror_server.goals.store import GoalReflections
 from sidemirror_server.goals.words import likeness, words_of
 from sidemirror_server.policy.in_force import PoliciesInForce
 from sidemirror_server.policy.record import AdviceKind
 from sidemirror_server.trace.receipts import GOAL_ITEM, Receipt, ReceiptKind, Receipts, receipt_items
 from sidemirror_server.vocabulary.block import BlockItem, BlockLesson, ContextBlock, render
+from sidemirror_server.vocabulary.corpus import Corpus
 from sidemirror_server.vocabulary.scope import Scope
 
 # Seed goal-reflection, "Context Injection" and "Limits".
@@ -21,6 +23,8 @@ ITEM_KIND = GOAL_ITEM
 _SIMILAR_GOALS = 5
 # How many words a similar goal must share. Chosen here: one shared word says little, unless the goal has only one.
 _SHARED_WORDS = 2
+# A goal is similar if it is at least this close to the task, where the closest has 1. Chosen here, as for memories.
+_FITS_RATIO = 0.5
 
 
 class GoalLessons(msgspec.Struct, frozen=True):
@@ -69,13 +73,27 @@ class GoalContexts:
         return GoalLessons(*(tuple(one for one in found if advice.shows(one.item.id)) for found in (own, alike)))
 
     async def _similar(self, scope: Scope, goal_id: str, task: str, now_us: int) -> list[BlockLesson]:
+        """The lessons of the goals that are closest to the task, by the rule that memories are searched by. The store
+        says which goals share words with it."""
         asked = words_of(task)
+        goals = [
+            goal
+            for goal in await self._reflections.similar(scope, asked, CANDIDATES, now_us)
+            if goal[0].goal_id != goal_id and _shares_enough(asked, words_of(goal[0].objective))
+        ]
+        close = Corpus([goal[0].objective for goal in goals]).search(task)
+        # A word that differs in its accents is the same to the store, and not to the search.
+        alike = [likeness(asked, words_of(goal[0].objective)) for goal in goals]
+        places = sorted(range(len(goals)), key=lambda place: -max(close[place].closeness, alike[place]))
         found: dict[GoalReflection, float] = {}
-        for goal in await self._reflections.similar(scope, asked, _SIMILAR_GOALS, now_us):
-            words = words_of(goal[0].objective)
-            if goal[0].goal_id != goal_id and len(asked & words) >= min(_SHARED_WORDS, len(words)):
-                found.update(dict.fromkeys(goal, likeness(asked, words)))
+        for place in places[:_SIMILAR_GOALS]:
+            if max(close[place].closeness, alike[place]) >= _FITS_RATIO:
+                found.update(dict.fromkeys(goals[place], alike[place]))
         return [_lesson(reflection, found[reflection]) for reflection in by_importance(found)]
+
+
+def _shares_enough(asked: frozenset[str], words: frozenset[str]) -> bool:
+    return len(asked & words) >= min(_SHARED_WORDS, len(words))
 
 
 def by_importance(reflections: Iterable[GoalReflection]) -> list[GoalReflection]:

@@ -13,7 +13,7 @@ import msgspec
 from sidemirror_server.models.language_model import Purpose
 from sidemirror_server.models.ledger import Amount, Level, Refusal
 from sidemirror_server.policy.record import Cap, ScopePolicies
-from sidemirror_server.vocabulary.scope import Scope
+from sidemirror_server.vocabulary.scope import SERVES_ALL, Scope, Serves
 
 NO_CAP = Cap()
 # For each level that counts every purpose, the one that counts a single purpose.
@@ -26,7 +26,7 @@ OF_ONE_PURPOSE = frozenset(_OF_PURPOSE.values())
 
 
 def whose_spending(level: Level, scope: Scope) -> tuple[str, ...]:
-    """The tenant, or tenant and project, whose spending a level counts; empty for everybody's."""
+    """The tenant, or tenant and project, whose spending a level counts; empty for that of several tenants."""
     if level in (Level.TOTAL, Level.PURPOSE):
         return ()
     of_tenant = level in (Level.TENANT, Level.TENANT_PURPOSE)
@@ -50,15 +50,16 @@ class OwnedCap(msgspec.Struct, frozen=True):
 
 
 class Caps(msgspec.Struct, frozen=True):
-    """The caps of a sidecar's settings. `tenant` and `project` hold for each tenant and each project. `counted`: whose
-    spending `total` and `purposes` count: everybody's in the store, or that of the one tenant or project that the
-    sidecar serves."""
+    """The caps of a sidecar's settings. `tenant` and `project` hold for each tenant and each project. `counted`: the
+    level at which `total` and `purposes` count: that of the one tenant or project that the sidecar serves; TOTAL when
+    it serves several, which are `serves`."""
 
     total: Cap = NO_CAP
     tenant: Cap = NO_CAP
     project: Cap = NO_CAP
     purposes: Mapping[Purpose, Cap] = {}
     counted: Level = Level.TOTAL
+    serves: Serves = SERVES_ALL
 
     def of(self, purpose: Purpose, policies: ScopePolicies) -> tuple[OwnedCap, ...]:
         """Every cap on a call for this purpose, from the narrowest owner to the widest. `policies`: of its scope."""

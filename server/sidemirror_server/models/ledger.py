@@ -11,7 +11,7 @@ from typing import Protocol
 import msgspec
 
 from sidemirror_server.policy.record import Cap
-from sidemirror_server.vocabulary.scope import Scope, Served, Serves
+from sidemirror_server.vocabulary.scope import SERVES_ALL, Scope, Served, Serves
 
 US_PER_DAY = 86_400_000_000
 NANO = 1_000_000_000
@@ -32,6 +32,10 @@ class Amount(msgspec.Struct, frozen=True):
         """This amount, with its tokens and its price each limited to those of `most`."""
         return Amount(min(self.tokens, most.tokens), min(self.nano_usd, most.nano_usd))
 
+    def plus(self, other: "Amount") -> "Amount":
+        """The sum of both."""
+        return Amount(self.tokens + other.tokens, self.nano_usd + other.nano_usd)
+
     @property
     def usd(self) -> float:
         """The price in USD, for people."""
@@ -41,11 +45,11 @@ class Amount(msgspec.Struct, frozen=True):
 class Level(StrEnum):
     """The level at which a cap counts a day's spending. Caps are checked in this order."""
 
-    # Everything in this ledger.
+    # Everything in this ledger, or what a sidecar serves of it.
     TOTAL = "total"
-    # All spending in this ledger for one purpose.
+    # The same for one purpose.
     PURPOSE = "purpose"
-    # All projects of a tenant, and those for one purpose.
+    # All projects of a tenant, and that for one purpose.
     TENANT = "tenant"
     TENANT_PURPOSE = "tenant_purpose"
     # One project, and its spending for one purpose.
@@ -134,10 +138,18 @@ class Ledger(Protocol):
     LE11 `forget` keeps the spending of scopes that are not served, and the sums of their days. These entries
          do not count towards `limit`.
     LE12 It treats scopes of the entries `but` as if they were not served.
+    LE13 With `serves`, TOTAL and PURPOSE count the spending of these scopes alone, in checks and in `used`.
     """
 
     async def reserve(
-        self, scope: Scope, purpose: str, most: Amount, caps: Mapping[Level, Cap], lease_s: float, now_us: int
+        self,
+        scope: Scope,
+        purpose: str,
+        most: Amount,
+        caps: Mapping[Level, Cap],
+        lease_s: float,
+        now_us: int,
+        serves: Serves = SERVES_ALL,
     ) -> Reservation | Refusal:
         """Deducts `most` from today's caps. `lease_s`: how long the call can take. Raises StoreUnavailable,
         StoreFull."""
@@ -151,7 +163,7 @@ class Ledger(Protocol):
         """The entries from `first_day` until today. Raises StoreUnavailable."""
         ...
 
-    async def used(self, scope: Scope, purpose: str, day: int) -> Mapping[Level, Amount]:
+    async def used(self, scope: Scope, purpose: str, day: int, serves: Serves = SERVES_ALL) -> Mapping[Level, Amount]:
         """The amount that counts against each level's cap for this scope and purpose. Raises StoreUnavailable."""
         ...
 

@@ -107,7 +107,7 @@ class Spending:
         day = day_of(self._clock.now_us())
         found: dict[tuple[CapOwner, Level, str], CapState] = {}
         for purpose in Purpose:
-            used = await self._ledger.used(scope, purpose.value, day)
+            used = await self._ledger.used(scope, purpose.value, day, self._caps.serves)
             for one in await self._of(scope, purpose):
                 name = purpose.value if one.level in OF_ONE_PURPOSE else ""
                 found[one.owner, one.level, name] = CapState(one.owner, one.level, name, one.cap, used[one.level])
@@ -121,7 +121,9 @@ class Spending:
     async def _ask(self, scope: Scope, purpose: Purpose, most: Amount, lease_s: float) -> Reservation | str:
         """A reservation, or why there is none. Raises StoreUnavailable, StoreFull."""
         caps = await self._of(scope, purpose)
-        given = await self._ledger.reserve(scope, purpose.value, most, tightest(caps), lease_s, self._clock.now_us())
+        given = await self._ledger.reserve(
+            scope, purpose.value, most, tightest(caps), lease_s, self._clock.now_us(), self._caps.serves
+        )
         if isinstance(given, Reservation):
             return given
         owner = owner_of(given, caps)

@@ -60,6 +60,7 @@ def check_places(settings: Settings, *, served: bool) -> Iterator[Finding]:
     for setting, address in (
         ("health_address", settings.health_address),
         ("metrics_address", settings.metrics_address),
+        ("http_address", settings.http_address),
     ):
         if address and _is_one(address):
             yield from _place(setting, address, served=served)

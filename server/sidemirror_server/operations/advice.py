@@ -12,9 +12,10 @@ from sidemirror.v1 import sidecar_pb2 as pb
 from sidemirror.v1.goal_reflection_pb2_grpc import GoalReflectionServiceStub
 from sidemirror.v1.reflective_memory_pb2_grpc import ReflectiveMemoryServiceStub
 from sidemirror.v1.sidecar_pb2_grpc import SidecarServiceStub
-from sidemirror_server.operations.policies import TIMEOUT_S, change, names_tenant, policies, scope_of, stored_of, whose
+from sidemirror_server.operations import exit_codes
+from sidemirror_server.operations.policies import TIMEOUT_S, change, is_hidden, names_tenant, policies, stored_of, whose
 from sidemirror_server.operations.shown import name_of, print_json
-from sidemirror_server.operations.target import EXIT_FAILED, asked
+from sidemirror_server.operations.target import asked, scope_of
 
 _KINDS = {
     "all": pb.ADVICE_KIND_ALL,
@@ -33,8 +34,9 @@ def advice(options: argparse.Namespace) -> int:
 
 
 def _show(channel: grpc.Channel, options: argparse.Namespace) -> int:
-    _print(policies(SidecarServiceStub(channel), options), options)
-    return 0
+    found = policies(SidecarServiceStub(channel), options)
+    _print(found, options)
+    return exit_codes.FAILED if is_hidden(found, options) else 0
 
 
 def _off(channel: grpc.Channel, options: argparse.Namespace) -> int:
@@ -43,7 +45,7 @@ def _off(channel: grpc.Channel, options: argparse.Namespace) -> int:
         why = _why_no_lesson(channel, options)
         if why:
             print(f"sidemirror: {options.what}: {why}; --force silences this id anyhow", file=sys.stderr)
-            return EXIT_FAILED
+            return exit_codes.FAILED
 
     def make(policy: pb.Policy) -> None:
         kind = _KINDS.get(options.what)
@@ -76,7 +78,7 @@ def _on(channel: grpc.Channel, options: argparse.Namespace) -> int:
         tenants = f"the tenant's policy turns it off (--scope {found.tenant_id}/*)"
         why = "all advice is off" if pb.ADVICE_KIND_ALL in own else tenants
         print(f"sidemirror: {options.what}: still off, because {why}", file=sys.stderr)
-    return EXIT_FAILED if is_off else 0
+    return exit_codes.FAILED if is_off else 0
 
 
 def _why_no_lesson(channel: grpc.Channel, options: argparse.Namespace) -> str:
@@ -117,6 +119,8 @@ def _print(found: pb.GetPolicyResponse, options: argparse.Namespace) -> None:
             print(f"{name}: {'off' if is_off else 'on'}")
     for lesson_id in given.silenced_ids:
         print(f"lesson {lesson_id}: off")
+    if found.tenant_hidden and names_tenant(options):
+        return
     own = stored_of(found, options).policy.advice
     turned = [name_of(pb.AdviceKind, kind) for kind in own.off] + list(own.silenced_ids)
     print(f"The policy of {whose(found, options)} turns off: {', '.join(turned) or 'nothing'}")

@@ -11,10 +11,10 @@ from typing import Any
 import msgspec
 
 from sidemirror_server.assembly import back_up_store, restore_store
+from sidemirror_server.operations import exit_codes
 from sidemirror_server.operations.erase import buried_in
-from sidemirror_server.operations.target import EXIT_FAILED
 from sidemirror_server.settings import load
-from sidemirror_server.vocabulary.errors import SidemirrorError
+from sidemirror_server.vocabulary.errors import SidemirrorError, StoreDamaged, StoreFull, StoreRefused, StoreUnavailable
 
 _MIB = 1024 * 1024
 # A backup yields to the rest of the machine as searches do (storage/sqlite/memory_process.py).
@@ -27,7 +27,7 @@ def backup(flags: Mapping[str, str], file: str, *, as_json: bool) -> int:
     try:
         made = back_up_store(load(flags), Path(file))
     except SidemirrorError as error:
-        return _failed(error)
+        return _failed(error, Path(file), exit_codes.CANNOT_CREATE)
     facts = _facts(msgspec.structs.asdict(made.holds))
     until = _time(made.until_us)
     if as_json:
@@ -42,18 +42,25 @@ def restore(flags: Mapping[str, str], file: str, *, erased: str, replace: bool, 
     empty. Raises BadSettings."""
     try:
         buried = buried_in(Path(erased).read_text().splitlines()) if erased else ()
-    except (OSError, ValueError) as error:
+    except OSError as error:
+        print(f"sidemirror: {erased}: {error.strerror}", file=sys.stderr)
+        return exit_codes.NO_INPUT
+    except ValueError as error:
         print(f"sidemirror: {erased}: {error}", file=sys.stderr)
-        return EXIT_FAILED
+        return exit_codes.DATA
     try:
         made = restore_store(load(flags), Path(file), replace=replace, buried=buried)
     except SidemirrorError as error:
-        return _failed(error)
+        return _failed(error, Path(file), exit_codes.NO_INPUT)
+    if not made.had_checksum:
+        why = "it has no checksum, as the backups of earlier versions: a changed byte in it may go unnoticed"
+        print(f"sidemirror: {file}: {why}", file=sys.stderr)
     facts = _facts(msgspec.structs.asdict(made.holds))
     if as_json:
         kept = {"replaced_file": str(made.replaced)} if made.replaced else {}
         again = {"erased": made.erased} if made.erased else {}
-        print(json.dumps({"folder": str(made.folder), **facts, **kept, **again}, indent=2))
+        told = {"folder": str(made.folder), "had_checksum": made.had_checksum, **facts, **kept, **again}
+        print(json.dumps(told, indent=2))
         return 0
     print(f"{made.folder} has the store of {file} now: {_in_words(facts)}.")
     if facts["migrations"] < facts["known_migrations"]:
@@ -65,11 +72,19 @@ def restore(flags: Mapping[str, str], file: str, *, erased: str, replace: bool, 
     return 0
 
 
-def _failed(error: SidemirrorError) -> int:
-    """Prints what is wrong with which file or folder; returns the exit code."""
+def _failed(error: SidemirrorError, file: Path, no_file: int) -> int:
+    """Prints what is wrong with which file or folder; returns the exit code. `no_file`: when the backup's own file
+    cannot be made or used."""
     named = next((f"{error.facts[fact]}: " for fact in ("file", "folder") if fact in error.facts), "")
     print(f"sidemirror: {named}{error.facts['reason']}", file=sys.stderr)
-    return EXIT_FAILED
+    if isinstance(error, StoreDamaged):
+        return exit_codes.DATA
+    if isinstance(error, StoreFull):
+        return exit_codes.CANNOT_CREATE
+    if isinstance(error, StoreUnavailable) and not isinstance(error, StoreRefused):
+        return exit_codes.UNAVAILABLE
+    own = (file.absolute(), file.absolute().with_name(f"{file.name}.part"))
+    return no_file if Path(error.facts.get("file", "")).absolute() in own else exit_codes.FAILED
 
 
 def _facts(holds: dict[str, Any]) -> dict[str, Any]:

@@ -97,8 +97,9 @@ def _unknown(name: str) -> Finding:
     return Finding("settings", ok=False, found=f"{name} is no setting of this server and does nothing", advice=advice)
 
 
-def _idle(name: str, needed: str) -> Finding:
-    return Finding("settings", ok=False, found=f"{name} does nothing without {needed}", advice="set that, or remove it")
+def _idle(name: str, why: str) -> Finding:
+    advice = "set that, or remove it" if why.startswith("without") else "set a policy, and remove it"
+    return Finding("settings", ok=False, found=f"{name} does nothing {why}", advice=advice)
 
 
 def _places(settings: Settings, clock: Clock) -> Iterable[Finding]:
@@ -177,14 +178,21 @@ def _embedded(settings: Settings, clock: Clock, found: list[AddressAnswer]) -> I
     for path, mode in store.open_to_others:
         told = f"other users may look into {path} (mode {mode})"
         yield Finding("store", ok=True, found=told, advice="chmod 0700" if path == store.folder else "chmod 0600")
+    for path, mode in store.replaceable_in:
+        told = f"other users may put another folder in the place of {store.folder}: {path} has mode {mode}"
+        yield Finding("store", ok=True, found=told, advice="chmod o-w that folder, or choose another data_dir")
     yield from found
     yield _holder(store.held_by, [answer.served for answer in found])
     yield _clock(store.newest_us, clock.now_us())
 
 
 def _store_advice(problem: str) -> str:
+    if "(permissions)" in problem:
+        return "run this as the sidecar's user, or chown and chmod 0600 the files"
     if "cannot be read and written" in problem:
         return "give that user the folder, or choose another data_dir"
+    if "is missing, and process" in problem:
+        return "put the file back, or restore a backup; then restart that process"
     if "is bound to no tenant" in problem:
         return "as the owner: `sidemirror migrate --grant-to ROLE --tenant TENANT` (docs/postgres-tenants.md)"
     if "newer than this server" in problem:

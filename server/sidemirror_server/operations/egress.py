@@ -13,7 +13,7 @@ import msgspec
 
 from sidemirror_server.assembly import Destination, destinations_of
 from sidemirror_server.models.language_model import Purpose
-from sidemirror_server.settings import Settings, Source, load, of_libraries, sources
+from sidemirror_server.settings import BadSettings, Settings, Source, load, of_libraries, sources
 from sidemirror_server.vocabulary.clock import SystemClock
 
 # The exporters' own default.
@@ -131,6 +131,22 @@ def _scorer(around: Surroundings) -> Iterator[Exit]:
         )
 
 
+def _custom_store(around: Surroundings) -> Iterator[Exit]:
+    """An installed package's code, which is handed records and may keep them anywhere."""
+    if around.settings.store:
+        yield Exit(
+            address=_UNKNOWN,
+            leaves_machine=True,
+            what=f"store {around.settings.store}",
+            setting=around.chose("store", ""),
+            has_texts=True,
+            sent="the records of the ports that the package offers, and questions to the memory if it searches",
+            redacted=_REDACTED,
+            when="every call that stores or reads them",
+            off="unset SIDEMIRROR_STORE",
+        )
+
+
 def _postgres(around: Surroundings) -> Iterator[Exit]:
     yield from _store(
         around,
@@ -149,8 +165,19 @@ def _redis(around: Surroundings) -> Iterator[Exit]:
     )
 
 
+# What the URL of a store begins with.
+_BEGINS = {
+    "database_url": ("postgresql://", "postgres://"),
+    "redis_url": ("redis://", "rediss://", "unix://"),
+}
+
+
 def _store(around: Surroundings, which: tuple[str, str, str], sent: str, when: str) -> Iterator[Exit]:
     setting, url, what = which
+    begins = _BEGINS[setting]
+    if url and not url.startswith(begins):
+        expected = f"{', '.join(begins[:-1])} or {begins[-1]}"
+        raise BadSettings(f"{setting} (SIDEMIRROR_{setting.upper()}): Expected a URL that begins with {expected}")
     for address in _hosts(url, around.environment) if url else ():
         yield Exit(
             address=address,
@@ -192,6 +219,7 @@ def _telemetry(around: Surroundings) -> Iterator[Exit]:
 CONNECTS: Mapping[str, Callable[[Surroundings], Iterator[Exit]]] = {
     "sidemirror_server.models.adapters": _models,
     "sidemirror_server.assembly.memory": _scorer,
+    "sidemirror_server.assembly.custom_stores": _custom_store,
     "sidemirror_server.storage.postgres": _postgres,
     "sidemirror_server.storage.redis": _redis,
     "sidemirror_server.operations.telemetry": _telemetry,

@@ -12,7 +12,7 @@ from sidemirror_server.rpc.boundary.secret_files import CannotUse, Emptied
 from sidemirror_server.rpc.listening.addresses import is_local
 from sidemirror_server.settings import BadSettings, Settings
 from sidemirror_server.vocabulary.clock import Clock
-from sidemirror_server.vocabulary.scope import Scope, Serves
+from sidemirror_server.vocabulary.scope import Scope
 
 # How long before a certificate or token expires to warn: time enough to replace it in working hours.
 _SOON_US = 14 * 24 * 3600 * 1_000_000
@@ -42,16 +42,16 @@ def _serves(settings: Settings) -> Finding:
         own = Scope(settings.tenant_id, settings.project_id)
         refused = "" if serves.covers(own) else "; calls that name no tenant and project are refused"
         told = f"it answers calls and does background work for {serves}{refused}"
-        return _found("serves", f"{told}{_by_policies(settings, serves)}")
+        return _found("serves", f"{told}{_by_policies(settings)}")
     told = "it answers calls and does background work for every tenant"
     if settings.database_url:
         told += " in the shared store, with this sidecar's models"
-    return _found("serves", f"{told}{_by_policies(settings, serves)}")
+    return _found("serves", f"{told}{_by_policies(settings)}")
 
 
-def _by_policies(settings: Settings, serves: Serves) -> str:
+def _by_policies(settings: Settings) -> str:
     """Whether the settings of retention have no effect."""
-    return "; records are kept as policies say, not `retention`" if settings.database_url and not serves.only else ""
+    return "; records are kept as policies say, not `retention`" if settings.database_url else ""
 
 
 def _tokens(settings: Settings, clock: Clock) -> Iterator[Finding]:

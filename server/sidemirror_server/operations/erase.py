@@ -11,8 +11,9 @@ import grpc
 
 from sidemirror.v1 import sidecar_pb2 as pb
 from sidemirror.v1 import sidecar_pb2_grpc as pb_grpc
+from sidemirror_server.operations import exit_codes
 from sidemirror_server.operations.shown import plain
-from sidemirror_server.operations.target import EXIT_FAILED, asked, scope_of
+from sidemirror_server.operations.target import asked, scope_of
 from sidemirror_server.trace.erasure import Tombstone
 from sidemirror_server.trace.sources import SourceKind
 from sidemirror_server.vocabulary.scope import Scope
@@ -28,7 +29,7 @@ def erase(options: argparse.Namespace) -> int:
     run = _list if options.list else _erase
     if not (options.list or options.yes or _is_meant(options)):
         print("sidemirror: nothing was erased", file=sys.stderr)
-        return EXIT_FAILED
+        return exit_codes.FAILED
     return asked(options.address, lambda channel: run(pb_grpc.SidecarServiceStub(channel), options))
 
 
@@ -58,7 +59,7 @@ def _erase(stub: pb_grpc.SidecarServiceStub, options: argparse.Namespace) -> int
         print(f"sidemirror: to wait for an erasure that has begun, add --request-id {request_id}", file=sys.stderr)
         if error.code() is grpc.StatusCode.UNAVAILABLE:
             raise
-        return EXIT_FAILED
+        return exit_codes.UNAVAILABLE
     counts = dict(sorted(made.counts.items()))
     if options.json:
         print(json.dumps({"counts": counts, "erase_time": made.erase_time.ToJsonString()}, indent=2))
@@ -72,7 +73,8 @@ def _erase(stub: pb_grpc.SidecarServiceStub, options: argparse.Namespace) -> int
 
 def _list(stub: pb_grpc.SidecarServiceStub, options: argparse.Namespace) -> int:
     info = stub.GetServerInfo(pb.GetServerInfoRequest(**scope_of(options)), timeout=_TIMEOUT_S)
-    scope = {"tenant_id": options.tenant_id or info.tenant_id, "project_id": options.project_id or info.project_id}
+    own = {"tenant_id": info.tenant_id, "project_id": info.project_id}
+    scope = {name: value or own[name] for name, value in scope_of(options).items()}
     for one in _tombstones(stub, options):
         told = {"kind": one.kind, "digest": one.digest, "erase_time": one.erase_time.ToJsonString()}
         print(json.dumps({**scope, **told}))

@@ -10,8 +10,9 @@ import grpc
 
 from sidemirror.v1 import goal_reflection_pb2 as pb
 from sidemirror.v1 import goal_reflection_pb2_grpc as pb_grpc
+from sidemirror_server.operations import exit_codes
 from sidemirror_server.operations.shown import name_of, plain, with_defaults
-from sidemirror_server.operations.target import EXIT_FAILED, asked, scope_of
+from sidemirror_server.operations.target import asked, scope_of
 
 _TIMEOUT_S = 5.0
 _PAGE = 200
@@ -70,7 +71,7 @@ def _retry(stub: pb_grpc.GoalReflectionServiceStub, options: argparse.Namespace)
             print(f"{report_id} is queued again")
     if options.all and not dead:
         print("no report is dead")
-    return EXIT_FAILED if refused else 0
+    return exit_codes.FAILED if refused else 0
 
 
 def _reports(

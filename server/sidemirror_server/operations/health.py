@@ -5,10 +5,10 @@ import sys
 import grpc
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
-from sidemirror_server.operations.target import CHANNEL_OPTIONS, address_of, open_channel, why_failed
+from sidemirror_server.operations import exit_codes
+from sidemirror_server.operations.target import CHANNEL_OPTIONS, address_of, exit_code_of, open_channel, why_failed
 from sidemirror_server.settings import load
 
-EXIT_NOT_SERVING = 1
 # A healthy sidecar answers within milliseconds. Kubernetes' default for a probe is one second; a person waits longer.
 _TIMEOUT_S = 5.0
 
@@ -26,9 +26,11 @@ def health(address: str, service: str) -> int:
             answer: health_pb2.HealthCheckResponse = check(request, timeout=_TIMEOUT_S)
         except grpc.RpcError as error:
             print(f"sidemirror: {_why(error, address, service)}", file=sys.stderr)
-            return EXIT_NOT_SERVING
+            # What is no sidemirror, and one that is away: no sidecar answers.
+            is_known = error.code() is grpc.StatusCode.NOT_FOUND
+            return exit_codes.FAILED if is_known else exit_code_of(error)
     print(health_pb2.HealthCheckResponse.ServingStatus.Name(answer.status))
-    return 0 if answer.status == health_pb2.HealthCheckResponse.SERVING else EXIT_NOT_SERVING
+    return 0 if answer.status == health_pb2.HealthCheckResponse.SERVING else exit_codes.FAILED
 
 
 def _told_apart() -> str:

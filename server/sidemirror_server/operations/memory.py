@@ -11,11 +11,11 @@ from typing import TextIO
 
 from sidemirror.v1 import reflective_memory_pb2 as pb
 from sidemirror.v1.reflective_memory_pb2_grpc import ReflectiveMemoryServiceStub
+from sidemirror_server.operations import exit_codes
 from sidemirror_server.operations.shown import plain, print_json
-from sidemirror_server.operations.target import EXIT_FAILED, asked, scope_of
+from sidemirror_server.operations.target import asked, scope_of
 from sidemirror_server.vocabulary.clock import Clock, SystemClock
 
-EXIT_BAD_LINES = 65  # sysexits.h: the input data was incorrect
 _TIMEOUT_S = 30.0
 # A message may have 4 MiB and 1,000 lines.
 _LINES_AT_ONCE, _BYTES_AT_ONCE = 500, 2 * 1024 * 1024
@@ -36,23 +36,23 @@ def memory(options: argparse.Namespace) -> int:
         "import": _import,
         "dreams": _dreams,
         "prunings": _prunings,
+        "recoveries": _recoveries,
     }
     try:
         return asked(
             options.address, lambda channel: verbs[options.verb](ReflectiveMemoryServiceStub(channel), options)
         )
-    except BrokenPipeError:
-        raise  # the output is closed: `output.py` handles it
     except OSError as error:
-        named = f"{error.filename}: " if error.filename else ""
-        print(f"sidemirror: {named}{error.strerror}", file=sys.stderr)
-        return EXIT_FAILED
+        if getattr(options, "file", "-") == "-":
+            raise  # of the command's own output, which `output.py` handles
+        print(f"sidemirror: {options.file}: {error.strerror}", file=sys.stderr)
+        return exit_codes.NO_INPUT if options.verb == "import" else exit_codes.CANNOT_CREATE
 
 
 def _search(stub: ReflectiveMemoryServiceStub, options: argparse.Namespace) -> int:
     request = pb.QueryReflectionsRequest(
         query_text=options.text,
-        k=options.k,
+        k=options.limit,
         min_importance=options.min_importance,
         tags=options.tag,
         explain=options.explain,
@@ -132,7 +132,7 @@ def _import(stub: ReflectiveMemoryServiceStub, options: argparse.Namespace) -> i
         print(f"line {line.number}: {plain(line.reason)}", file=sys.stderr)
     if came_of_it.refused_count > _REFUSED_SHOWN:
         print(f"and {came_of_it.refused_count - _REFUSED_SHOWN:,} more", file=sys.stderr)
-    return EXIT_BAD_LINES if came_of_it.refused_count else 0
+    return exit_codes.DATA if came_of_it.refused_count else 0
 
 
 def _dreams(stub: ReflectiveMemoryServiceStub, options: argparse.Namespace) -> int:
@@ -145,6 +145,12 @@ def _prunings(stub: ReflectiveMemoryServiceStub, options: argparse.Namespace) ->
     from sidemirror_server.operations.memory_dreams import prunings
 
     return prunings(stub, options, scope_of(options))
+
+
+def _recoveries(stub: ReflectiveMemoryServiceStub, options: argparse.Namespace) -> int:
+    from sidemirror_server.operations.memory_recoveries import recoveries
+
+    return recoveries(stub, options, scope_of(options))
 
 
 class _Progress:

@@ -27,7 +27,7 @@ def dreams(stub: ReflectiveMemoryServiceStub, options: argparse.Namespace, scope
             else:
                 found.dreams.append(told.dream)
     else:
-        found = stub.ListDreams(pb.ListDreamsRequest(page_size=options.n, **scope), timeout=_TIMEOUT_S)
+        found = stub.ListDreams(pb.ListDreamsRequest(page_size=options.limit, **scope), timeout=_TIMEOUT_S)
     if options.json:
         print_json(found)
     else:
@@ -37,7 +37,7 @@ def dreams(stub: ReflectiveMemoryServiceStub, options: argparse.Namespace, scope
 
 def prunings(stub: ReflectiveMemoryServiceStub, options: argparse.Namespace, scope: dict[str, str]) -> int:
     """Shows the records that were removed because of their age."""
-    found = stub.ListPrunings(pb.ListPruningsRequest(page_size=options.n, **scope), timeout=_TIMEOUT_S)
+    found = stub.ListPrunings(pb.ListPruningsRequest(page_size=options.limit, **scope), timeout=_TIMEOUT_S)
     if options.json:
         print_json(found)
     else:

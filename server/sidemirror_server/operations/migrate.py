@@ -5,10 +5,9 @@ import sys
 from collections.abc import Mapping
 
 from sidemirror_server.assembly import migrate_shared
+from sidemirror_server.operations import exit_codes
 from sidemirror_server.settings import BadSettings
-from sidemirror_server.vocabulary.errors import SidemirrorError
-
-EXIT_FAILED = 1
+from sidemirror_server.vocabulary.errors import SidemirrorError, StoreRefused, StoreUnavailable
 
 
 def migrate(url: str, grant_to: Mapping[str, str | None]) -> int:
@@ -21,7 +20,8 @@ def migrate(url: str, grant_to: Mapping[str, str | None]) -> int:
         applied, unbound = asyncio.run(migrate_shared(url, tuple(grant_to), tenants))
     except SidemirrorError as error:
         print(f"sidemirror: {error}", file=sys.stderr)
-        return EXIT_FAILED
+        is_away = isinstance(error, StoreUnavailable) and not isinstance(error, StoreRefused)
+        return exit_codes.UNAVAILABLE if is_away else exit_codes.FAILED
     for name in applied:
         print(f"applied {name}")
     print("the schema is up to date")

@@ -6,8 +6,8 @@ import os
 import sys
 from collections.abc import Callable
 
-EXIT_USAGE = 2  # argparse's
-EXIT_OUTPUT = 74  # sysexits.h: an error while doing I/O
+from sidemirror_server.operations import exit_codes
+
 _NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
 
 
@@ -22,7 +22,7 @@ def printing(command: Callable[[], int]) -> int:
             sys.stdout.flush()
     except UnicodeEncodeError as error:
         print(f"sidemirror: an argument is not UTF-8: {error.object!r:.200}", file=sys.stderr)
-        return EXIT_USAGE
+        return exit_codes.USAGE
     except BrokenPipeError:
         _print_no_more()
         return 0
@@ -31,7 +31,7 @@ def printing(command: Callable[[], int]) -> int:
             raise
         _print_no_more()
         print(f"sidemirror: what it says cannot be written: {error.strerror}", file=sys.stderr)
-        return EXIT_OUTPUT
+        return exit_codes.OUTPUT
     return code
 
 

@@ -1,13 +1,14 @@
 """Reads and changes the stored policies of a running sidecar. Used by `policy.py` and `advice.py`."""
 
 import argparse
+import sys
 from collections.abc import Callable
-from typing import Any
 
 import grpc
 
 from sidemirror.v1 import sidecar_pb2 as pb
 from sidemirror.v1.sidecar_pb2_grpc import SidecarServiceStub
+from sidemirror_server.operations.target import scope_of
 
 # How long a call may take. Chosen here: a healthy sidecar answers in milliseconds.
 TIMEOUT_S = 5.0
@@ -52,13 +53,16 @@ def names_tenant(options: argparse.Namespace) -> bool:
     return options.scope is not None and options.scope.project_id is None
 
 
+def is_hidden(found: pb.GetPolicyResponse, options: argparse.Namespace) -> bool:
+    """Whether the command names a tenant whose policy its token may not see; prints so."""
+    hidden = names_tenant(options) and found.tenant_hidden
+    if hidden:
+        why = "this token may not see its policy, which takes a grant for all projects of the tenant"
+        told = f"what is in force in {found.tenant_id}/{found.project_id} is shown"
+        print(f"sidemirror: {whose(found, options)}: {why}; {told}", file=sys.stderr)
+    return hidden
+
+
 def whose(found: pb.GetPolicyResponse, options: argparse.Namespace) -> str:
     """The scope that the command is about, as `--scope` takes it."""
     return f"{found.tenant_id}/{'*' if names_tenant(options) else found.project_id}"
-
-
-def scope_of(options: argparse.Namespace) -> dict[str, Any]:
-    """The scope as fields of a request. Empty ids mean the sidecar's own."""
-    if options.scope is None:
-        return {}
-    return {"tenant_id": options.scope.tenant_id, "project_id": options.scope.project_id or ""}

@@ -6,12 +6,11 @@ from typing import Any
 
 from sidemirror.v1 import sidecar_pb2 as pb
 from sidemirror.v1.sidecar_pb2_grpc import SidecarServiceStub
-from sidemirror_server.operations.policies import change, policies, stored_of, whose
+from sidemirror_server.operations import exit_codes
+from sidemirror_server.operations.policies import change, is_hidden, names_tenant, policies, stored_of, whose
 from sidemirror_server.operations.shown import name_of, print_json
 from sidemirror_server.operations.target import asked
 
-# sysexits.h: the command was used incorrectly.
-_EXIT_USAGE = 64
 _PERIODS = tuple(field.name for field in pb.RetentionPolicy.DESCRIPTOR.fields)
 _CAPS = ("usd_per_day", "tokens_per_day")
 
@@ -23,18 +22,19 @@ def policy(options: argparse.Namespace) -> int:
 
 
 def _show(stub: SidecarServiceStub, options: argparse.Namespace) -> int:
-    _print(policies(stub, options), options)
-    return 0
+    found = policies(stub, options)
+    _print(found, options)
+    return exit_codes.FAILED if is_hidden(found, options) else 0
 
 
 def _set(stub: SidecarServiceStub, options: argparse.Namespace) -> int:
     given = {name: value for name in (*_PERIODS, *_CAPS) if (value := getattr(options, name)) is not None}
     if not given:
         print("sidemirror: policy set: nothing to set; name a value, such as --trace-days 30", file=sys.stderr)
-        return _EXIT_USAGE
+        return exit_codes.USAGE
     if options.purpose and not any(name in given for name in _CAPS):
         print("sidemirror: policy set: --purpose is about --usd-per-day or --tokens-per-day", file=sys.stderr)
-        return _EXIT_USAGE
+        return exit_codes.USAGE
 
     def make(policy: pb.Policy) -> None:
         for name in _PERIODS:
@@ -69,7 +69,8 @@ def _print(found: pb.GetPolicyResponse, options: argparse.Namespace) -> None:
 
     console = Console(highlight=False)
     title = f"Policy of tenant {found.tenant_id}, project {found.project_id}"
-    table = Table("", "project", "tenant", "in force here", title=title, title_justify="left")
+    of_tenant = "tenant (hidden)" if found.tenant_hidden else "tenant"
+    table = Table("", "project", of_tenant, "in force here", title=title, title_justify="left")
     for name in _PERIODS:
         cells = (_period(name, policy.retention) for policy in _three(found))
         table.add_row(name.replace("_", " "), *cells)
@@ -79,6 +80,8 @@ def _print(found: pb.GetPolicyResponse, options: argparse.Namespace) -> None:
     table.add_row("advice off", *(_advice(policy.advice) for policy in _three(found)))
     console.print(table)
     stored = stored_of(found, options)
+    if found.tenant_hidden and names_tenant(options):
+        return
     if stored.version:
         by = f" by {stored.set_by}" if stored.set_by else ""
         at = f"{stored.set_time.ToDatetime():%Y-%m-%d %H:%M:%S} UTC"

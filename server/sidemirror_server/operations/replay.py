@@ -14,16 +14,15 @@ from pathlib import Path
 
 from sidemirror.v1 import common_pb2, thinking_pb2_grpc
 from sidemirror.v1 import thinking_pb2 as pb
+from sidemirror_server.operations import exit_codes
 from sidemirror_server.operations.episodes import BadEpisode, Episode, RecordedTurn, read_episodes, turns_of
 from sidemirror_server.operations.loop import run
 from sidemirror_server.operations.own_sidecar import own_sidecar
 from sidemirror_server.operations.replay_report import Played, Refused, ReplayReport, ReplayTally, show_report
 from sidemirror_server.operations.shown import words_of
-from sidemirror_server.operations.target import EXIT_UNREACHABLE, Unreachable, address_given, dial
+from sidemirror_server.operations.target import Unreachable, address_given, dial
 from sidemirror_server.operations.turn_stream import TurnBroken, TurnStream
 
-EXIT_INCOMPLETE = 1
-EXIT_NO_FILE = 66  # sysexits.h: cannot open input
 # Episodes at once. Chosen here: enough to share commits, far below the server's limit of streams.
 _AT_ONCE = 16
 
@@ -36,14 +35,16 @@ def replay(options: argparse.Namespace) -> int:
         lines = list(_limited(read_episodes(path), options.limit))
     except OSError as error:
         print(f"sidemirror: {path}: {error.strerror}", file=sys.stderr)
-        return EXIT_NO_FILE
+        return exit_codes.NO_INPUT
     try:
         report = run(play(path, lines, config, address_given(options.address), quiet=options.json))
     except Unreachable as error:
         print(f"sidemirror: {error}", file=sys.stderr)
-        return EXIT_UNREACHABLE
+        return exit_codes.UNAVAILABLE
     show_report(report, as_json=options.json)
-    return 0 if report.complete else EXIT_INCOMPLETE
+    if report.bad_lines:
+        return exit_codes.DATA
+    return 0 if report.complete else exit_codes.FAILED
 
 
 async def play(
@@ -57,7 +58,7 @@ async def play(
     played: list[Played] = []
     started_s = asyncio.get_running_loop().time()
     sidecar = contextlib.nullcontext(address) if address else own_sidecar()
-    async with sidecar as target, dial(target) as channel:
+    async with sidecar as target, dial(target, is_own=not address) as channel:
         stub = thinking_pb2_grpc.ThinkingServiceStub(channel)
         with _progress(len(episodes), quiet=quiet) as advance:
 

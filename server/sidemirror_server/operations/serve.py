@@ -3,6 +3,7 @@
 import asyncio
 import gc
 import importlib.metadata
+import resource
 import signal
 import sys
 from collections.abc import Mapping
@@ -10,6 +11,7 @@ from contextlib import AbstractContextManager, nullcontext
 
 from sidemirror_server.assembly import assemble
 from sidemirror_server.entrance import check_listeners
+from sidemirror_server.operations import exit_codes
 from sidemirror_server.operations.logs import log_to_stderr
 from sidemirror_server.operations.loop import run
 from sidemirror_server.rpc.listening.addresses import CannotListen
@@ -19,13 +21,10 @@ from sidemirror_server.settings import (
     Settings,
     is_measured,
     load,
-    nearest,
-    unknown_names,
     without_effect,
 )
-from sidemirror_server.vocabulary.errors import SidemirrorError, StoreRefused
+from sidemirror_server.vocabulary.errors import SidemirrorError, StoreInUse, StoreRefused
 
-EXIT_FAILED = 1
 # Kind of store → the setting that names it; data_dir names the embedded store.
 _NAMED_BY = {"postgres": "database_url", "redis": "redis_url"}
 
@@ -34,27 +33,35 @@ def serve(flags: Mapping[str, str]) -> int:
     """Serves until SIGTERM or SIGINT; a second one ends at once. Returns the exit code. Raises BadSettings."""
     settings = load(flags)
     log_to_stderr(settings.log_level)
-    for name in unknown_names():
-        meant = f"; did you mean {close}?" if (close := nearest(name)) else ""
-        print(f"sidemirror: {name} is no setting of this server{meant}", file=sys.stderr)
-    for name, needed in without_effect(settings, flags):
-        print(f"sidemirror: {name} does nothing without {needed}", file=sys.stderr)
+    for name, why in without_effect(settings, flags):
+        print(f"sidemirror: {name} does nothing {why}", file=sys.stderr)
+    _allow_descriptors()
     # Called before metrics are served, because it also checks the address of the metrics.
     check_listeners(settings)
     try:
         with _traced(settings), _measured(settings):
             run(_serve(settings))
+    except StoreInUse as other:
+        print(f"sidemirror: data_dir ({PREFIX}DATA_DIR): {other}", file=sys.stderr)
+        return exit_codes.FAILED
     except StoreRefused as refusal:
         setting = _NAMED_BY.get(str(refusal.facts.get("store")))
         if setting is None:
-            print(f"sidemirror: data_dir ({PREFIX}DATA_DIR): {refusal}", file=sys.stderr)
-            return EXIT_FAILED
+            raise BadSettings(f"data_dir ({PREFIX}DATA_DIR): {refusal}") from refusal
         reason = refusal.facts["reason"]
         raise BadSettings(f"{setting} ({PREFIX}{setting.upper()}): the store cannot be used: {reason}") from refusal
     except (CannotListen, SidemirrorError) as error:
         print(f"sidemirror: {error}", file=sys.stderr)
-        return EXIT_FAILED
+        return exit_codes.FAILED
     return 0
+
+
+def _allow_descriptors() -> None:
+    """Raises the limit of open files to the most that this process is allowed: each connection needs one, and systems
+    often begin with 1,024."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft != hard:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
 def _traced(settings: Settings) -> AbstractContextManager[None]:
@@ -86,6 +93,9 @@ async def _serve(settings: Settings) -> None:
         # blocked the loop, and so every stream, health check and SIGTERM, for 50 to 200 ms each on a busy machine.
         gc.freeze()
         gc.disable()
+        if sidecar.door is not None and sidecar.door.url:
+            told = f"{sidecar.door.url}; every call needs a token, from {sidecar.door.tokens}"
+            print(f"sidemirror serves HTTP at {told}", file=sys.stderr)
         print(f"sidemirror is serving on {sidecar.address}", file=sys.stderr, flush=True)
         await sidecar.serve_until(stop.wait(), ready=_collect_from_here)
 

@@ -11,12 +11,11 @@ from typing import Any
 
 import grpc
 
+from sidemirror_server.operations import exit_codes
 from sidemirror_server.operations.shown import plain
 from sidemirror_server.rpc.listening.addresses import CannotListen, is_local
 from sidemirror_server.settings import AsClient, BadSettings, as_client, load, sources
 
-EXIT_FAILED = 1
-EXIT_UNREACHABLE = 69  # sysexits.h: service unavailable
 # The environment's proxy is ignored, because a sidecar is on this machine.
 CHANNEL_OPTIONS = (("grpc.enable_http_proxy", 0),)
 # The form that access files require (rpc/boundary/access.py).
@@ -56,8 +55,11 @@ class Unreachable(Exception):
 
 
 def scope_of(options: argparse.Namespace) -> dict[str, Any]:
-    """The scope of a command, as fields of a request. Empty ids mean the sidecar's own scope."""
-    return {"tenant_id": options.tenant_id, "project_id": options.project_id}
+    """The scope of a command, as fields of a request. Empty ids mean the sidecar's own: of a tenant with all its
+    projects, the project."""
+    if options.scope is None:
+        return {"tenant_id": options.tenant_id, "project_id": options.project_id}
+    return {"tenant_id": options.scope.tenant_id, "project_id": options.scope.project_id or ""}
 
 
 def asked(address: str, ask: Callable[[grpc.Channel], int]) -> int:
@@ -74,7 +76,15 @@ def asked(address: str, ask: Callable[[grpc.Channel], int]) -> int:
 def _failed(address: str, error: grpc.RpcError) -> int:
     """Prints why a call failed; returns the command's exit code."""
     print(f"sidemirror: {why_failed(address, error)}", file=sys.stderr)
-    return EXIT_UNREACHABLE if error.code() is grpc.StatusCode.UNAVAILABLE else EXIT_FAILED
+    return exit_code_of(error)
+
+
+def exit_code_of(error: grpc.RpcError) -> int:
+    """The exit code of a command whose call failed: UNAVAILABLE if a sidecar or its store does not answer."""
+    away = (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED)
+    # What does not know a call of ours is no sidecar, or one of another version.
+    is_none = error.code() is grpc.StatusCode.UNIMPLEMENTED and not is_answer(error)
+    return exit_codes.UNAVAILABLE if error.code() in away or is_none else exit_codes.FAILED
 
 
 def why_failed(address: str, error: grpc.RpcError) -> str:
@@ -152,9 +162,12 @@ def _read(path: str, name: str) -> bytes:
 
 
 @contextlib.asynccontextmanager
-async def dial(address: str) -> AsyncIterator[grpc.aio.Channel]:
-    """A channel to `address`: host:port or unix:/path. Raises Unreachable if no sidecar answers there."""
-    async with _aio_channel(address) as channel:
+async def dial(address: str, *, is_own: bool = False) -> AsyncIterator[grpc.aio.Channel]:
+    """A channel to `address`: host:port or unix:/path. `is_own`: the sidecar is this command's own, and the token and
+    the certificates that the environment names are not for it. Raises Unreachable if no sidecar answers there,
+    BadSettings."""
+    own = grpc.aio.insecure_channel(address, options=CHANNEL_OPTIONS) if is_own else None
+    async with own or _aio_channel(address) as channel:
         try:
             async with asyncio.timeout(_CONNECT_S):
                 await channel.channel_ready()

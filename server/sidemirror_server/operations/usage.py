@@ -1,5 +1,6 @@
 """`sidemirror usage`: shows the cost of models for a scope of a running sidecar, and what is left of the caps."""
 
+import argparse
 import json
 import sys
 
@@ -7,22 +8,23 @@ import grpc
 
 from sidemirror.v1 import sidecar_pb2 as pb
 from sidemirror.v1 import sidecar_pb2_grpc as pb_grpc
+from sidemirror_server.operations import exit_codes
 from sidemirror_server.operations.shown import name_of, with_defaults
-from sidemirror_server.operations.target import EXIT_UNREACHABLE, asked
+from sidemirror_server.operations.target import asked, scope_of
 
 _TIMEOUT_S = 5.0
 
 
-def usage(address: str, tenant_id: str, project_id: str, *, as_json: bool) -> int:
-    """Prints the last days' spending and the caps. Empty ids mean the sidecar's own. Returns the exit code: not 0 when
-    spending and caps are unknown, because the store does not answer."""
-    request = pb.GetServerInfoRequest(tenant_id=tenant_id, project_id=project_id)
+def usage(options: argparse.Namespace) -> int:
+    """Prints the spending of the last 7 days and the caps. Returns the exit code: not 0 when they are unknown, because
+    the store does not answer."""
+    request = pb.GetServerInfoRequest(**scope_of(options))
 
     def ask(channel: grpc.Channel) -> int:
         info = pb_grpc.SidecarServiceStub(channel).GetServerInfo(request, timeout=_TIMEOUT_S)
         # Sidecars without `spend_unknown` say so of their store alone.
         unknown = info.spend_unknown or not info.stores[0].available
-        if as_json:
+        if options.json:
             names = ("models",) if unknown else ("models", "spend", "spend_caps")
             told = {name: [with_defaults(one) for one in getattr(info, name)] for name in names}
             print(json.dumps({**told, "spend_unknown": unknown}, indent=2))
@@ -30,12 +32,12 @@ def usage(address: str, tenant_id: str, project_id: str, *, as_json: bool) -> in
             _show_models(info)
         if unknown:
             print("sidemirror: the store does not answer: spending and caps are not known", file=sys.stderr)
-            return EXIT_UNREACHABLE
-        if not as_json:
+            return exit_codes.UNAVAILABLE
+        if not options.json:
             _show_spending(info)
         return 0
 
-    return asked(address, ask)
+    return asked(options.address, ask)
 
 
 def _show_models(info: pb.GetServerInfoResponse) -> None:
@@ -52,7 +54,7 @@ def _show_spending(info: pb.GetServerInfoResponse) -> None:
     from rich.table import Table
 
     console = Console(highlight=False)
-    spent = Table("day", "purpose", title="Spent (UTC days)", title_justify="left")
+    spent = Table("day", "purpose", title="Spent in the last 7 days (UTC)", title_justify="left")
     for heading in ("calls", "tokens", "USD", "reserved USD", "orphaned USD"):
         spent.add_column(heading, justify="right")
     for spend in info.spend:

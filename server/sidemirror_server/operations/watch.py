@@ -15,12 +15,12 @@ from google.protobuf.json_format import MessageToDict
 
 from sidemirror.v1 import thinking_pb2 as pb
 from sidemirror.v1 import thinking_pb2_grpc as pb_grpc
+from sidemirror_server.operations import exit_codes
 from sidemirror_server.operations.loop import run
 from sidemirror_server.operations.shown import plain
-from sidemirror_server.operations.target import EXIT_UNREACHABLE, Unreachable, address_of, dial, is_answer
+from sidemirror_server.operations.target import Unreachable, address_of, dial, is_answer, scope_of
 from sidemirror_server.operations.watch_lines import Timeline
 
-EXIT_REFUSED = 1
 # The first pause after a break. Chosen here: a restarted sidecar is back within a second.
 _FIRST_PAUSE_S = 0.1
 _LONGEST_PAUSE_S = 2.0
@@ -40,12 +40,7 @@ Say = Callable[[str], None]
 def watch(options: argparse.Namespace) -> int:
     """Shows entries until it is interrupted. It ends by itself only if the sidecar refuses, or cannot be reached at
     first. Returns the exit code."""
-    request = pb.WatchTurnsRequest(
-        tenant_id=options.tenant_id,
-        project_id=options.project_id,
-        session_id=options.session,
-        new_only=not options.all_from_start,
-    )
+    request = pb.WatchTurnsRequest(session_id=options.session, new_only=not options.all_from_start, **scope_of(options))
     return run(_watch(address_of(options.address), request, as_json=options.json))
 
 
@@ -58,10 +53,10 @@ async def _watch(address: str, request: pb.WatchTurnsRequest, *, as_json: bool) 
             show(entry)
     except Unreachable as error:
         _tell(str(error))
-        return EXIT_UNREACHABLE
+        return exit_codes.UNAVAILABLE
     except grpc.aio.AioRpcError as error:
         _tell(f"{address} refuses: {error.code().name}: {plain(error.details() or '')}")
-        return EXIT_REFUSED
+        return exit_codes.FAILED
     return 0
 
 

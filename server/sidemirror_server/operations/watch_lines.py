@@ -94,6 +94,8 @@ def _directive(directive: pb.TurnDirective) -> str:
         case "nudge":
             pattern = words_of(pb.Pattern, directive.nudge.pattern)
             return f"nudge ({pattern}): {_plain(directive.nudge.message)}"
+        case "advice":
+            return f"advice: {_plain(' '.join(item.text for item in directive.advice.block.items))}"
         case "reflection":
             return _reflection(directive)
         case "turn_summary":

@@ -6,8 +6,8 @@ there is no work.
 
 import asyncio
 
-from sidemirror_server.policy.record import Advice, ScopePolicies, StoredPolicy
-from sidemirror_server.policy.retention import KeptAlike, Proposed, kept_alike
+from sidemirror_server.policy.record import Advice, RetentionPeriods, ScopePolicies, StoredPolicy
+from sidemirror_server.policy.retention import KeptAlike, kept_alike
 from sidemirror_server.policy.store import Policies, PolicyChange
 from sidemirror_server.vocabulary.clock import Clock
 from sidemirror_server.vocabulary.scope import Scope, Serves
@@ -22,8 +22,9 @@ _MOST_SCOPES = 10_000
 class PoliciesInForce:
     """Reads, holds and sets policies."""
 
-    def __init__(self, store: Policies, proposed: Proposed, serves: Serves, clock: Clock, most: int) -> None:
-        """`most`: how many projects of a tenant may have a policy of their own."""
+    def __init__(self, store: Policies, proposed: RetentionPeriods, serves: Serves, clock: Clock, most: int) -> None:
+        """`proposed`: the retention by the sidecar's settings. `most`: how many projects of a tenant may have a
+        policy."""
         self._store = store
         self.proposed = proposed
         self.serves = serves

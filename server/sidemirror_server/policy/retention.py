@@ -8,19 +8,7 @@ from collections.abc import Mapping
 import msgspec
 
 from sidemirror_server.policy.record import RetentionPeriods, retention_in_force
-from sidemirror_server.vocabulary.scope import Scope, Served, Serves
-
-
-class Proposed(msgspec.Struct, frozen=True):
-    """What the settings of a sidecar say of retention. `of`: the scopes for which that counts, which are those of an
-    embedded store, or the only one that the sidecar serves; None: it counts for none."""
-
-    retention: RetentionPeriods
-    of: Served | None
-
-    def retention_of(self, scope: Scope | Served) -> RetentionPeriods:
-        """The proposed retention of a scope, or of all scopes of an entry; an empty one where it does not count."""
-        return self.retention if self.of is not None and self.of.covers(scope) else RetentionPeriods()
+from sidemirror_server.vocabulary.scope import Served, Serves
 
 
 class KeptAlike(msgspec.Struct, frozen=True):
@@ -32,9 +20,11 @@ class KeptAlike(msgspec.Struct, frozen=True):
     periods: RetentionPeriods
 
 
-def kept_alike(stored: Mapping[Served, RetentionPeriods], proposed: Proposed, serves: Serves) -> tuple[KeptAlike, ...]:
+def kept_alike(
+    stored: Mapping[Served, RetentionPeriods], proposed: RetentionPeriods, serves: Serves
+) -> tuple[KeptAlike, ...]:
     """The retention of the scopes served, without those whose records are all kept for ever; the widest entries first.
-    `stored`: what policies set, by tenant and by project."""
+    `stored`: what policies set, by tenant and by project. `proposed`: by the sidecar's settings."""
     # Entry → its periods, and the entry around it from which they differ.
     kept: dict[Served, tuple[RetentionPeriods, Served | None]] = {}
     entries = {*serves.entries, *(one for one in stored if serves.covers(one))}
@@ -58,11 +48,11 @@ def kept_alike(stored: Mapping[Served, RetentionPeriods], proposed: Proposed, se
     )
 
 
-def _periods(entry: Served, stored: Mapping[Served, RetentionPeriods], proposed: Proposed) -> RetentionPeriods:
+def _periods(entry: Served, stored: Mapping[Served, RetentionPeriods], proposed: RetentionPeriods) -> RetentionPeriods:
     """The project's policy goes before the tenant's, and both before what the sidecar proposes."""
     unset = RetentionPeriods()
     of_tenant = stored.get(Served(entry.tenant_id), unset) if entry.tenant_id is not None else unset
-    return retention_in_force(stored.get(entry, unset), of_tenant, proposed.retention_of(entry))
+    return retention_in_force(stored.get(entry, unset), of_tenant, proposed)
 
 
 def _width(entry: Served) -> int:

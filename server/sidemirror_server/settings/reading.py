@@ -80,21 +80,25 @@ def nearest(name: str) -> str:
 def without_effect(
     settings: Settings, flags: Mapping[str, str], environment: Mapping[str, str] | None = None
 ) -> tuple[tuple[str, str], ...]:
-    """Settings that were given but do nothing, each with the setting that it needs; both as environment variables."""
+    """Settings that were given but do nothing, each as its environment variable and with the reason."""
     environment = os.environ if environment is None else environment
     given = {
         source.name
         for source in sources(settings, flags, environment)
         if source.source != "default" and source.value not in ("", None, Secret())
     }
-    found = [("model__name", "model__provider")] if settings.model.provider == "rules" else []
+    needed = {"model__name": "model__provider"} if settings.model.provider == "rules" else {}
+    if not settings.store:
+        needed["store_url"] = "store"
     if not settings.embedding.name:
-        found += [(name, "embedding__name") for name in names() if name.startswith("embedding__")]
-    return tuple(
-        (_variable(name, flags, environment), f"{PREFIX}{needed.upper()}")
-        for name, needed in found
-        if name in given and needed not in given
-    )
+        needed |= dict.fromkeys((name for name in names() if name.startswith("embedding__")), "embedding__name")
+    found = {name: f"without {PREFIX}{other.upper()}" for name, other in needed.items() if other not in given}
+    if settings.database_url:
+        found |= {name: _BY_POLICY for name in names() if name.startswith("retention__")}
+    return tuple((_variable(name, flags, environment), why) for name, why in found.items() if name in given)
+
+
+_BY_POLICY = "in a shared store, where `sidemirror policy set` decides what is removed"
 
 
 def _variable(name: str, flags: Mapping[str, str], environment: Mapping[str, str]) -> str:

@@ -72,6 +72,12 @@ class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     # Seconds after which the server ends any stream; its client may open another. 0: never. Chosen here: a day outlasts
     # every turn. It bounds how long a revoked token or a lost client holds a stream.
     stream_age_s: Seconds = 86_400.0
+    # HTTP connections open at once, each with at most one request. Chosen here: the agents, shells and pages of one
+    # machine, at some 50 KiB each.
+    http_connections: Annotated[int, Meta(ge=1)] = 256
+    # Requests of all HTTP connections per second, refused ones too; more of them wait. Chosen here: many times what the
+    # agents of one machine ask, and so little of a core that gRPC's callers do not notice it.
+    http_requests_per_second: Annotated[float, Meta(ge=1)] = 200.0
     # Requests of one tenant per second, and the size of a burst; 0 is no limit. Chosen here: about what one core
     # serves, so that one tenant can use a whole sidecar.
     requests_per_second: Annotated[float, Meta(ge=0)] = 5_000.0
@@ -140,7 +146,7 @@ class SpendCaps(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The most that models may cost in a day (UTC); null is no cap. Policies may have caps too, and all of them hold.
     Defaults: decision 024."""
 
-    # The spending of the one tenant or project that the sidecar serves; all spending in the store if it serves several.
+    # The spending of the scopes that the sidecar serves.
     usd_per_day: Usd | None = 5.0
     tokens_per_day: Count | None = None
     # Each tenant, with all projects.
@@ -207,7 +213,7 @@ Days = Annotated[int, Meta(ge=1, le=36_500)]
 
 class Retention(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How long records are kept, in days, and how many memories; null is no limit. A policy of the project or tenant
-    overrides each value. In a shared store these values apply only to the one project that the sidecar serves."""
+    overrides each value. In a shared store policies alone decide."""
 
     # Model costs by scope, day and purpose. Chosen here: a quarter, as long as bills cover. The current day, which
     # counts against the caps, is never removed.
@@ -247,6 +253,10 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     # host:port at which Prometheus scrapes metrics (http://…/metrics). Anybody may read them: they hold no contents.
     # Not served when empty. Needs the extra `telemetry`.
     metrics_address: str = ""
+    # host:port on loopback where HTTP/1.1 is served: Connect, for curl, shells and pages. Every HTTP call needs a
+    # token: one of the access file, else the one in `http-token` of data_dir, which is made there. Not served when
+    # empty.
+    http_address: str = ""
     # A file of tokens, each with its tenants and projects; every call then needs a token. Read again when it changes.
     # When empty, everybody who reaches the server may call.
     access_file: str = ""
@@ -263,6 +273,11 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     # Goal reports stay in the main store, and reflections that Redis loses are restored from them. When empty, the main
     # store keeps the reflections too.
     redis_url: Secret = Secret()
+    # A store of an installed package, by the name of its entry point in the group `sidemirror.stores`. It takes the
+    # place of the main store for goal reflections, for the search of memories, or for everything. None when empty.
+    store: str = ""
+    # The address that this store is given; what it means is up to the package.
+    store_url: Secret = Secret()
     # The scope of calls that name no scope.
     tenant_id: ScopeName = "default"
     project_id: ScopeName = "default"

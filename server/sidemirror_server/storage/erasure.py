@@ -35,7 +35,14 @@ RULES = {
     ),
     SourceKind.TURN: Rule(
         ("later_turns", "critiques_of_turn", "receipts_of_turn", "derived"),
-        (("sessions", "forget_emptied_session"), ("entries", "forget_entries"), ("turns", "forget_turn"), _UNNAMED),
+        (
+            ("sessions", "forget_emptied_session"),
+            ("entries", "forget_entries"),
+            ("observations", "forget_observations"),
+            ("observations", "forget_later_observations"),
+            ("turns", "forget_turn"),
+            _UNNAMED,
+        ),
     ),
     SourceKind.CRITIQUE: Rule(remove=(("critiques", "forget_critique"), _UNNAMED)),
     SourceKind.RECEIPT: Rule(
@@ -105,9 +112,9 @@ def _strip(value: Any, gone: frozenset[str]) -> bool:
 
 
 def begins_with_state(body: bytes) -> bool:
-    """Whether an entry is a plan that an earlier turn of the session gave its state to."""
+    """Whether an earlier turn of the session gave its state to a turn by this entry: its plan, or a session's name."""
     what = msgspec.json.decode(body).get("what", {})
-    return what.get("type") == "turn_plan" and bool(what.get("carried"))
+    return what.get("type") in ("turn_plan", "session_named") and bool(what.get("carried"))
 
 
 def without_carried(body: bytes) -> bytes | None:

@@ -75,6 +75,13 @@ class Nudge(msgspec.Struct, frozen=True, tag="nudge"):
     message: str
 
 
+class Advised(msgspec.Struct, frozen=True, omit_defaults=True, tag="advice"):
+    """What repaired a failure like the latest one before. `signature`: what the failure is recognised by."""
+
+    block: ContextBlock
+    signature: str
+
+
 class Critiqued(msgspec.Struct, frozen=True, omit_defaults=True, tag="critique"):
     """A verdict on a drafted response. `body`: its JSON, in the format of `critique/`; this room only counts verdicts.
     `reasons`: conditions of the critique gate."""
@@ -101,7 +108,7 @@ class TurnSummary(msgspec.Struct, frozen=True, omit_defaults=True, tag="turn_sum
     critiques: dict[str, int] = {}
 
 
-Said = TurnPlan | Nudge | Reflection | Critiqued | TurnSummary
+Said = TurnPlan | Nudge | Reflection | Critiqued | Advised | TurnSummary
 
 
 class Directive(msgspec.Struct, frozen=True, omit_defaults=True, tag="directive"):

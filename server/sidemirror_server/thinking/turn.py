@@ -33,6 +33,7 @@ from sidemirror_server.trace.event import (
     ModelStarted,
     ReflectionRecorded,
     ResponseDrafted,
+    SessionNamed,
     ToolCalled,
     ToolFailed,
     ToolReturned,
@@ -44,7 +45,7 @@ from sidemirror_server.trace.event import (
 from sidemirror_server.trace.failure import category_of
 from sidemirror_server.trace.log import TurnStanding
 from sidemirror_server.vocabulary.budget import BudgetLeft, budget_left
-from sidemirror_server.vocabulary.ids import EventId
+from sidemirror_server.vocabulary.ids import EventId, SessionId
 from sidemirror_server.vocabulary.status import ResultStatus, Usage
 from sidemirror_server.vocabulary.text import clip
 
@@ -231,6 +232,17 @@ def _turn_started(state: TurnState, sequence: int, event: Event, what: TurnStart
     asked = [message.content for message in what.messages if message.role == "user"]
     state.question = clip(asked[-1] if asked else what.task, _QUESTION_CHARS)
     state.origin = min(state.origin, event.origin)
+    state.begun_in, state.own_session = what.session_id, what.own_session
+
+
+def _session_named(state: TurnState, sequence: int, event: Event, what: SessionNamed) -> None:
+    state.own_session = False
+    if not what.turn_count:
+        return
+    state.session_id, state.turn_count = SessionId(what.session_id), what.turn_count
+    carried = msgspec.convert(what.carried, Carry)
+    state.tool_errors = (*carried.tool_errors, *state.tool_errors)[-_MOST_ERRORS:]
+    state.last_reflection = state.last_reflection or carried.last_reflection
 
 
 def _user_message(state: TurnState, sequence: int, event: Event, what: UserMessage) -> None:
@@ -388,4 +400,5 @@ _EVENTS: dict[type, Callable[[TurnState, int, Event, Any], None]] = {
     ReflectionRecorded: _reflection_recorded,
     ResponseDrafted: _response_drafted,
     TurnFinished: _turn_finished,
+    SessionNamed: _session_named,
 }

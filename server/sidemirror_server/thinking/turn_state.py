@@ -32,6 +32,9 @@ class TurnState(msgspec.Struct):
     turn_id: TurnId = TurnId("")
     session_id: SessionId = SessionId("")
     turn_count: int = 0
+    # The session that the turn was started in, and whether that is one of its own, so that it may be named.
+    begun_in: str = ""
+    own_session: bool = False
     standing: TurnStanding = TurnStanding.OPEN
     last_sequence: int = 0
     started_us: int = 0

@@ -16,13 +16,22 @@ from sidemirror_server.vocabulary.ids import SessionId, TurnId
 Placed = tuple[TurnHead, Draft]
 
 
+class SessionMove(NamedTuple):
+    """A turn, the session that it leaves, and the one that it goes to."""
+
+    turn_id: TurnId
+    session_was: SessionId
+    session_id: SessionId
+
+
 class Accepted(NamedTuple):
     """What an append writes. `heads`: at most one for each turn; `fresh`: the drafts that continue their turns, in
-    order; `repeated`: the drafts at taken sequences, for `check_repeated`."""
+    order; `repeated`: the drafts at taken sequences, for `check_repeated`; `moves`: the turns that leave a session."""
 
     heads: tuple[TurnHead, ...]
     fresh: Sequence[Placed]
     repeated: Sequence[Placed]
+    moves: Sequence[SessionMove] = ()
 
 
 def accept(batches: Iterable[Batch], kept: Mapping[TurnId, tuple[SessionId, int]]) -> Accepted:
@@ -35,10 +44,14 @@ def accept(batches: Iterable[Batch], kept: Mapping[TurnId, tuple[SessionId, int]
     heads: dict[TurnId, TurnHead] = {}
     fresh: list[Placed] = []
     repeated: list[Placed] = []
+    moves: list[SessionMove] = []
     for batch in batches:
         head = batch.head
         session_id, last = ends.get(head.turn_id, (head.session_id, 0))
-        if session_id != head.session_id:
+        # Also a turn that the store does not have may leave a session: its receipts name that.
+        if batch.session_was is not None and batch.session_was != head.session_id:
+            moves.append(SessionMove(head.turn_id, batch.session_was, head.session_id))
+        if session_id not in (head.session_id, batch.session_was):
             raise WrongState("turn", head.turn_id, "of another session")
         before = last
         for draft in batch.drafts:
@@ -53,8 +66,8 @@ def accept(batches: Iterable[Batch], kept: Mapping[TurnId, tuple[SessionId, int]
             raise WrongState("turn", head.turn_id, f"ends with entry {last}")
         if head.last_sequence >= before:
             heads[head.turn_id] = head
-        ends[head.turn_id] = (session_id, last)
-    return Accepted(tuple(heads.values()), fresh, repeated)
+        ends[head.turn_id] = (head.session_id, last)
+    return Accepted(tuple(heads.values()), fresh, repeated, moves)
 
 
 def check_repeated(repeated: Iterable[Placed], bodies: Mapping[tuple[str, int], bytes]) -> None:
@@ -95,8 +108,8 @@ def _sources(batch: Batch, is_new: bool) -> Iterator[tuple[str, int, str]]:
     if is_new:
         yield key(SourceKind.TURN, head.turn_id), 0, ERASED
         yield key(SourceKind.SESSION, head.session_id), head.started_us, ERASED
-        for turn_id, _ in batch.began_with:
-            yield key(SourceKind.TURN, turn_id), 0, REWRITTEN
+    for turn_id, _ in batch.began_with:
+        yield key(SourceKind.TURN, turn_id), 0, REWRITTEN
     for subject in keys(SourceKind.SUBJECT, batch.subject_ids):
         yield subject, min(draft.at_us for draft in batch.drafts), ERASED
     for name, heard_us in batch.rests_on:

@@ -4,7 +4,7 @@
 All texts have passed `vocabulary.text.enter`; field names are part of the stored format.
 """
 
-from typing import assert_never
+from typing import Any, assert_never
 
 import msgspec
 
@@ -45,7 +45,8 @@ class ContextWish(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class TurnStarted(msgspec.Struct, frozen=True, omit_defaults=True, tag="turn_started"):
-    """The first event of every turn. `reflection_mode`: auto or on_request; `critique_mode`: off, gated or always."""
+    """The first event of every turn. `reflection_mode`: auto or on_request; `critique_mode`: off, gated or always.
+    `caller`: the name of the token that started the turn; empty without one."""
 
     session_id: str
     task: str = ""
@@ -59,6 +60,9 @@ class TurnStarted(msgspec.Struct, frozen=True, omit_defaults=True, tag="turn_sta
     reflection_mode: str = "auto"
     critique_mode: str = "off"
     context: ContextWish | None = None
+    # Whether the agent named no session, so that `session_id` is one of the turn's own.
+    own_session: bool = False
+    caller: str = ""
 
 
 class UserMessage(msgspec.Struct, frozen=True, tag="user_message"):
@@ -134,6 +138,16 @@ class TurnFinished(msgspec.Struct, frozen=True, omit_defaults=True, tag="turn_fi
     score: float | None = None
 
 
+class SessionNamed(msgspec.Struct, frozen=True, omit_defaults=True, tag="session_named"):
+    """The turn, which was started without a session, belongs to this one. `turn_count`: its number there, or 0 when it
+    was there already. `carried`: the state that the session's newest turn passed on (`Carry` of `thinking/record.py`).
+    The server fills in both."""
+
+    session_id: str
+    turn_count: int = 0
+    carried: dict[str, Any] = {}
+
+
 What = (
     TurnStarted
     | UserMessage
@@ -146,6 +160,7 @@ What = (
     | ReflectionRecorded
     | ResponseDrafted
     | TurnFinished
+    | SessionNamed
 )
 
 
@@ -178,6 +193,7 @@ def origin_of(what: What) -> Origin:
             | ReflectionRecorded()
             | ResponseDrafted()
             | TurnFinished()
+            | SessionNamed()
         ):
             return Origin.AGENT
         case _:

@@ -66,16 +66,17 @@ def head_of(turn_id: TurnId, session_id: SessionId, turn_count: int, standing: s
 class Batch(msgspec.Struct, frozen=True):
     """Entries of one turn that are appended together, and the turn's head after them.
 
-    `session_body`: creates the turn's session if it does not exist; None in every batch but a turn's first.
-    `subject_ids`: whom the drafts are about. `began_with`: the turns whose state this one began with, each with its
-    `rewritten` at that time; empty in every batch but a turn's first. `rests_on`: keys of other sources of the drafts,
-    each with the time since which it counts as heard.
+    `session_body`: creates the turn's session if it does not exist; None in every batch but a turn's first, and one
+    that moves it. `subject_ids`: whom the drafts are about. `session_was`: the session that the turn leaves for that of
+    its head. `began_with`: the turns whose state the drafts bring into this one, each with its `rewritten` at that
+    time. `rests_on`: keys of other sources of the drafts, each with the time since which it counts as heard.
     """
 
     head: TurnHead
     drafts: tuple[Draft, ...]
     session_body: bytes | None = None
     subject_ids: tuple[str, ...] = ()
+    session_was: SessionId | None = None
     began_with: tuple[tuple[TurnId, int], ...] = ()
     rests_on: tuple[tuple[str, int], ...] = ()
 
@@ -173,9 +174,12 @@ class TurnLog(Log, Protocol):
     TL9  `heads` returns heads after cursor `after`, latest start first, of one session or all, in one standing or any.
     TL10 `newest` returns the head with the highest turn_count of the session; None if the session has no turns.
     TL11 `idle` returns open heads of the scopes served that were not updated since `before_us`, oldest first.
-    TL12 A turn_id belongs to one session: a batch that names another is refused (WrongState).
+    TL12 A turn_id belongs to one session: a batch that names another is refused (WrongState), unless its `session_was`
+         is the one that is stored.
     TL13 Scopes are isolated: the same turn_id in two scopes is two turns.
     TL14 `idle` leaves out turns of scopes that are not served; they do not count towards `limit`.
+    TL15 A batch with `session_was` moves the turn to its head's session, with its entries, receipts and critiques. The
+         session that it leaves is removed if no turn is left in it, and then counts as derived from the other one.
     `subject_ids` are noted, so that an erasure finds the turn (clause ER13). What comes of an erased source, or of what
     a turn was before an erasure rewrote it, is refused (ER14, ER17).
     Raises StoreUnavailable when the store does not answer (the append may or may not have happened: append again),

@@ -95,8 +95,9 @@ class Receipts(Protocol):
 
 # The reason when a lesson of a block was erased while the block was made.
 LESSON_ERASED = "a lesson of the block was erased meanwhile: ask again"
-# The kind of an item that is a goal's reflection; the others are memories. Stored; never changes.
+# The kinds of items that are a goal's reflection and a recovery; the others are memories. Stored; never changed.
 GOAL_ITEM = "goal_reflection"
+RECOVERY_ITEM = "recovery"
 
 
 def item_key(item: ReceiptItem | BlockItem) -> str:
@@ -105,8 +106,9 @@ def item_key(item: ReceiptItem | BlockItem) -> str:
 
 
 def shown_sources(receipt: Receipt) -> tuple[str, ...]:
-    """The keys of the lessons that a receipt names, each once."""
-    return tuple(dict.fromkeys(item_key(item) for item in receipt.items))
+    """The keys of the lessons that a receipt names, each once. A recovery is none: it is counts of many observations,
+    and no record."""
+    return tuple(dict.fromkeys(item_key(item) for item in receipt.items if item.kind != RECOVERY_ITEM))
 
 
 def made_for(receipt: Receipt) -> tuple[str, ...]:

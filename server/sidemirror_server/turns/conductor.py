@@ -13,23 +13,24 @@ import msgspec
 
 from sidemirror_server.thinking.config import ThinkingConfig
 from sidemirror_server.thinking.plan import make_plan
-from sidemirror_server.thinking.record import Carry, Directive, Nudge, TurnSummary, recorded_in
+from sidemirror_server.thinking.record import Directive, Nudge, TurnSummary, recorded_in
 from sidemirror_server.thinking.reflect import Extra
 from sidemirror_server.thinking.schedule import Reason
-from sidemirror_server.thinking.sessions import config_body, config_in
+from sidemirror_server.thinking.sessions import config_body
 from sidemirror_server.thinking.store import Sessions
 from sidemirror_server.thinking.turn import decision
 from sidemirror_server.trace.erasure import ERASED
-from sidemirror_server.trace.event import Event, ResponseDrafted, TurnFinished, TurnStarted
+from sidemirror_server.trace.event import Event, ResponseDrafted, SessionNamed, TurnFinished, TurnStarted
 from sidemirror_server.trace.log import TurnLog, TurnStanding
 from sidemirror_server.turns.critiquing import TurnCritiques
 from sidemirror_server.turns.ending import Endings
-from sidemirror_server.turns.head import head_in
 from sidemirror_server.turns.lessons import Lessons
 from sidemirror_server.turns.live import LiveTurn
+from sidemirror_server.turns.naming import Naming
 from sidemirror_server.turns.recorder import Recorder
+from sidemirror_server.turns.recovery_advice import RecoveryAdvice
 from sidemirror_server.turns.reflecting import Reflections
-from sidemirror_server.turns.session_past import SessionPast
+from sidemirror_server.turns.session_past import SessionPast, SessionPasts
 from sidemirror_server.turns.turn_cache import TurnCache
 from sidemirror_server.vocabulary.block import ContextBlock
 from sidemirror_server.vocabulary.budget import Claim
@@ -52,8 +53,7 @@ _log = logging.getLogger(__name__)
 # Limits of one read, in entries and bytes, when a turn is loaded from the log.
 _PAGE = 500
 _PAGE_BYTES = 4 * 1024 * 1024
-# How long the start of a turn waits until its session's recent entries are durable. Chosen here: many times what a
-# healthy store takes.
+# How long an erasure waits for what its turns have just recorded. Chosen here: many times what a healthy store takes.
 _MOMENT_S = 1.0
 # How many turns `_make_room` checks for eviction at a time. Chosen here: more than one, so that idle turns are found
 # faster than new ones come.
@@ -97,7 +97,9 @@ class Conductor:
         lessons: Lessons,
         clock: Clock,
         limits: TurnLimits,
+        recoveries: RecoveryAdvice | None = None,
     ) -> None:
+        """`recoveries` None: no advice at failing calls."""
         self._log = log
         self._sessions = sessions
         self._recorder = recorder
@@ -106,7 +108,10 @@ class Conductor:
         self._lessons = lessons
         self._clock = clock
         self._limits = limits
+        self._recoveries = recoveries
         self._held = TurnCache()
+        self._pasts = SessionPasts(self._held, log, sessions, recorder)
+        self._naming = Naming(self._held, self._pasts)
         self._endings = Endings(recorder, reflections, critiques, clock, limits.finish_grace_s)
 
     async def start(
@@ -125,7 +130,7 @@ class Conductor:
                 known = None if is_new else await self._find(scope, turn_id)
                 if known is not None:
                     return _again(known, event, started)
-                past = await self._past(scope, session_id)
+                past = await self._pasts.of(scope, session_id)
             except (StoreUnavailable, StoreFull):
                 if wait_for_store:
                     raise
@@ -133,7 +138,7 @@ class Conductor:
                 past = SessionPast()
             context, missing = await self._lessons.for_turn(scope, turn_id, started, past.carried.tool_errors)
             # The first append makes the session if it is missing or was deleted.
-            turn = LiveTurn(scope, config_body(past.config), past)
+            turn = self._followed(LiveTurn(scope, config_body(past.config), past.carried_from))
             self._record_start(turn, turn_id, event, started, past, (*warnings, *missing), context)
             self._held.hold(turn)
             self._make_room()
@@ -174,6 +179,25 @@ class Conductor:
     def in_memory(self, scope: Scope, turn_id: TurnId) -> LiveTurn | None:
         """The turn if it is in memory and no other server has taken it over, else None."""
         return self._held.get(scope, turn_id)
+
+    async def take_up_named(self, scope: Scope, turn_id: str, session_id: str) -> LiveTurn:
+        """The turn, or without `turn_id` the session's newest one, open or not. Raises BadInput when the turn is not of
+        that session or neither is given; NotFound; what the store raises."""
+        if turn_id:
+            turn = await self.take_up(scope, TurnId(turn_id))
+            if session_id and session_id not in (turn.state.session_id, turn.state.begun_in):
+                raise BadInput([("session_id", "the turn belongs to another session")])
+            return turn
+        if not session_id:
+            raise BadInput([("turn_id", "turn_id or session_id is required")])
+        hot = self._held.hot(scope, SessionId(session_id))
+        if hot is not None and hot.newest.lost is None:
+            hot.newest.heard_s = self._clock.monotonic_s()
+            return hot.newest
+        head = await self._log.newest(scope, SessionId(session_id))
+        if head is None:
+            raise NotFound("turn of session", session_id)
+        return await self.take_up(scope, head.turn_id)
 
     async def newest_open(self, scope: Scope, session_id: SessionId) -> LiveTurn | None:
         """The session's newest turn if it is open, else None. Raises what the store raises."""
@@ -222,6 +246,13 @@ class Conductor:
             turn.wake()
         return [seen[event.event_id] for event in events]
 
+    async def take_in(self, turn: LiveTurn, events: Sequence[Event], first: int = 0) -> list[int]:
+        """Records events like `report`, those too that name the turn's session. `first`: the index of `events[0]` in
+        its request. Raises BadInput, if the session has a name already."""
+        if any(isinstance(event.what, SessionNamed) for event in events):
+            return await self._naming.record(turn, events, first, self.report)
+        return self.report(turn, events)
+
     def _check(self, turn: LiveTurn, fresh: dict[EventId, Event]) -> None:
         if not turn.accepts:
             raise WrongState("turn", turn.state.turn_id, turn.state.standing.value)
@@ -241,11 +272,19 @@ class Conductor:
             caused_by = tuple(EventId(caused) for caused in finding.event_ids)
             nudge = Nudge(finding.pattern, finding.message)
             turn.record(Directive(DirectiveId(new_id(now_us)), now_us, nudge, caused_by), now_us)
+        if self._recoveries is not None:
+            self._recoveries.look(turn, event)
         self._reflections.look(turn, event.event_id)
         if isinstance(event.what, ResponseDrafted) and state.standing is TurnStanding.OPEN:
             self._critiques.drafted(turn, event.event_id, event.what)
         if state.standing is TurnStanding.FINISHED and turn.finishing is None:
             self._endings.finish(turn)
+
+    def _followed(self, turn: LiveTurn) -> LiveTurn:
+        """A turn without entries in memory, whose calls are followed from now on."""
+        if self._recoveries is not None:
+            self._recoveries.follow(turn)
+        return turn
 
     def reflect(self, turn: LiveTurn, directive_id: DirectiveId, extra: Extra, rpc_remaining_s: float | None) -> Claim:
         """Starts a reflection that the agent asks for, whatever the schedule says; its directive gets `directive_id`.
@@ -300,9 +339,7 @@ class Conductor:
 
     async def settle_session(self, scope: Scope, session_id: SessionId) -> None:
         """Returns when every entry of the session's turns in memory is durable. Raises what the store raises."""
-        for turn in self._held.of_session(scope, session_id):
-            if turn.lost is None:
-                await self._recorder.wait_durable(turn, turn.state.last_sequence)
+        await self._pasts.settle(scope, session_id)
 
     async def delete_session(self, scope: Scope, session_id: SessionId) -> None:
         """Deletes the session and its turns, in memory too. No turn of the session starts meanwhile. Raises NotFound,
@@ -371,7 +408,7 @@ class Conductor:
         head = await self._log.head(scope, turn_id)
         if head is None:
             return None
-        turn = LiveTurn(scope, rewritten=head.rewritten)
+        turn = self._followed(LiveTurn(scope, rewritten=head.rewritten))
         while True:
             entries = await self._log.read(scope, turn_id, turn.durable, _PAGE, _PAGE_BYTES)
             if not entries:
@@ -389,30 +426,6 @@ class Conductor:
         if not turn.over:
             self._endings.restarted(turn)
         return turn
-
-    async def _past(self, scope: Scope, session_id: SessionId) -> SessionPast:
-        """The state that the session's next turn inherits, from memory or from the store."""
-        hot = self._held.hot(scope, session_id)
-        if hot is not None and hot.is_known:
-            return hot.newest.past(hot.config, hot.turn_count)
-        # An earlier turn of the session may have entries that are not durable yet.
-        for turn in self._held.of_session(scope, session_id):
-            if turn.failure is not None and turn.lost is None:
-                raise turn.failure
-        try:
-            async with asyncio.timeout(_MOMENT_S):
-                await self.settle_session(scope, session_id)
-        except TimeoutError as error:
-            raise StoreUnavailable(reason="it does not answer") from error
-        session = await self._sessions.get(scope, session_id)
-        if session is None:
-            return SessionPast()
-        past = SessionPast(config_in(session.body), session.turn_count)
-        newest = await self._log.newest(scope, session_id) if session.turn_count else None
-        carried = head_in(newest.body).carried if newest is not None else Carry()
-        if newest is None or carried == Carry():
-            return past
-        return msgspec.structs.replace(past, carried=carried, began_with=((newest.turn_id, newest.rewritten),))
 
     def _record_start(
         self,
@@ -437,7 +450,7 @@ class Conductor:
 
 def _again(turn: LiveTurn, event: Event, started: TurnStarted) -> LiveTurn:
     """The turn, if `event` started it. Raises BadInput for another session, AlreadyExists for another event."""
-    if turn.state.session_id != started.session_id:
+    if started.session_id not in (turn.state.session_id, turn.state.begun_in):
         raise BadInput([("session_id", "the turn belongs to another session")])
     if turn.seen.get(event.event_id) != 1:
         raise AlreadyExists("turn", turn.state.turn_id)

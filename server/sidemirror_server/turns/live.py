@@ -8,7 +8,6 @@ from collections import deque
 
 import msgspec
 
-from sidemirror_server.thinking.config import ThinkingConfig
 from sidemirror_server.thinking.record import Carry, Directive, Recorded, TurnPlan, draft, shown_in
 from sidemirror_server.thinking.turn import apply, carry
 from sidemirror_server.thinking.turn_state import TurnState
@@ -16,17 +15,26 @@ from sidemirror_server.trace.event import Event
 from sidemirror_server.trace.log import Batch, Draft, TurnHead, TurnStanding
 from sidemirror_server.trace.receipts import item_key
 from sidemirror_server.trace.sources import SourceKind, key
+from sidemirror_server.turns.calls import TurnCalls
 from sidemirror_server.turns.counting import count
 from sidemirror_server.turns.head import head_body
-from sidemirror_server.turns.session_past import SessionPast
 from sidemirror_server.vocabulary.errors import SidemirrorError, WrongState
-from sidemirror_server.vocabulary.ids import DirectiveId, EventId
+from sidemirror_server.vocabulary.ids import DirectiveId, EventId, SessionId, TurnId
 from sidemirror_server.vocabulary.scope import Scope
 
 # How many directives a turn keeps in memory for slow streams. Older ones are in the log; a stream that needs them is
 # told of a gap. Chosen here: far more than a stream with a normal delay needs.
 KEPT_DIRECTIVES = 1_000
-_NO_PAST = SessionPast()
+
+
+class CarriedFrom(msgspec.Struct, frozen=True):
+    """What the state came from that a turn gets from earlier ones of its session, as in `trace/log.py:Batch`."""
+
+    began_with: tuple[tuple[TurnId, int], ...] = ()
+    rests_on: tuple[tuple[str, int], ...] = ()
+
+
+NOTHING_CARRIED = CarriedFrom()
 
 
 class Said(msgspec.Struct, frozen=True):
@@ -40,9 +48,14 @@ class LiveTurn:
     """A turn that still takes events, or whose end is not durable yet."""
 
     def __init__(
-        self, scope: Scope, session_body: bytes | None = None, past: SessionPast = _NO_PAST, rewritten: int = 0
+        self,
+        scope: Scope,
+        session_body: bytes | None = None,
+        carried_from: CarriedFrom = NOTHING_CARRIED,
+        rewritten: int = 0,
     ) -> None:
-        """`session_body`: used by the first batch to create a missing session. `past`: what a new turn begins with.
+        """`session_body`: used by the first batch to create a missing session. `carried_from`: of what a new turn
+        begins with.
         A turn from the log has neither; `rewritten` is that of its head."""
         self.scope = scope
         self._rewritten = rewritten
@@ -58,6 +71,9 @@ class LiveTurn:
         self.lost: SidemirrorError | None = None
         self.heard_s = 0.0
         self.tasks: dict[DirectiveId, asyncio.Task[None]] = {}
+        # Look-ups of advice for failing calls, and the calls that they follow; None while nobody follows them.
+        self.telling: dict[DirectiveId, asyncio.Task[None]] = {}
+        self.calls: TurnCalls | None = None
         self.finishing: asyncio.Task[None] | None = None
         self._pending: list[Draft] = []
         # Bytes of the entries that are not durable yet.
@@ -67,11 +83,13 @@ class LiveTurn:
         # The part of `recorded_bytes` that `turn_cache.py` has counted.
         self.held_bytes = 0
         self._session_body = session_body
-        # The sources of the entries that are not durable yet: sequence, whom it is about or on what it rests, and since
-        # when that counts as heard. What the turn begins with has the sequence 0.
+        # The sources of the entries that are not durable yet. A subject or a lesson has its entry's sequence, and the
+        # time since which it counts as heard; what came from earlier turns, the sequence of the entry that brought it.
         self._subjects: list[tuple[int, str, int]] = []
-        self._rests_on = [(0, name, heard_us) for name, heard_us in past.rests_on]
-        self._began_with = past.began_with
+        self._lessons: list[tuple[int, str]] = []
+        self._carried_from = [(1, carried_from)] if carried_from != NOTHING_CARRIED else []
+        # The session that the turn has left, until that is durable.
+        self._session_was: SessionId | None = None
         self._listeners: set[Listener] = set()
 
     def record(self, recorded: Recorded, now_us: int) -> int:
@@ -79,6 +97,8 @@ class LiveTurn:
         state = self.state
         sequence = state.last_sequence + 1
         apply(state, sequence, now_us, recorded)
+        if self.calls is not None:
+            self.calls.take(recorded)
         count(recorded)
         entry = draft(sequence, now_us, recorded)
         self._pending.append(entry)
@@ -86,7 +106,7 @@ class LiveTurn:
         self.recorded_bytes += len(entry.body)
         if isinstance(recorded, Directive):
             self._keep(sequence, recorded)
-            self._rests_on += [(sequence, item_key(item), 0) for item in shown_in(recorded)]
+            self._lessons += [(sequence, item_key(item)) for item in shown_in(recorded)]
         elif isinstance(recorded, Event):
             self._subjects += [(sequence, subject_id, now_us) for subject_id in recorded.subject_ids]
         return sequence
@@ -95,6 +115,8 @@ class LiveTurn:
         """Applies an entry from the log. `size_bytes`: the size of its body."""
         self.recorded_bytes += size_bytes
         apply(self.state, sequence, at_us, recorded)
+        if self.calls is not None:
+            self.calls.take(recorded)
         self.durable = self._read_up_to = sequence
         if isinstance(recorded, Directive):
             self._keep(sequence, recorded)
@@ -112,6 +134,13 @@ class LiveTurn:
         if self._plan is None:
             raise WrongState("turn", self.state.turn_id, "without a plan")
         return self._plan
+
+    def moved(self, session_was: SessionId, session_body: bytes, carried_from: CarriedFrom) -> None:
+        """The last entries have moved the turn from this session to another one, which `session_body` creates if it is
+        missing."""
+        self._session_was, self._session_body = session_was, session_body
+        if carried_from != NOTHING_CARRIED:
+            self._carried_from.append((self.state.last_sequence, carried_from))
 
     def take_batch(self) -> Batch | None:
         """The entries that are not durable yet, for one append; None if none. They stay pending until `settle`."""
@@ -132,30 +161,38 @@ class LiveTurn:
         return Batch(
             *(head, tuple(self._pending), self._session_body),
             subject_ids=tuple(sorted({subject_id for _, subject_id, _ in self._subjects})),
-            began_with=self._began_with,
-            rests_on=tuple((name, heard_us) for _, name, heard_us in self._rests_on),
+            session_was=self._session_was,
+            began_with=tuple(one for _, came in self._carried_from for one in came.began_with),
+            rests_on=(
+                *(one for _, came in self._carried_from for one in came.rests_on),
+                *((name, 0) for _, name in self._lessons),
+            ),
         )
 
-    def past(self, config: ThinkingConfig, turn_count: int) -> SessionPast:
-        """The state for the session's next turn, which begins while this one is in memory. What is not durable yet may
-        turn out to be erased, so the next turn rests on its sources too."""
-        carried = carry(self.state)
-        if carried == Carry():
-            return SessionPast(config, turn_count)
-        inherited = [(name, heard_us) for sequence, name, heard_us in self._rests_on if sequence == 0]
-        own = [(key(SourceKind.SUBJECT, subject_id), heard_us) for _, subject_id, heard_us in self._subjects]
-        began_with = (*self._began_with, (self.state.turn_id, self._rewritten))
-        return SessionPast(config, turn_count, carried, began_with, (*inherited, *own))
+    def passes_on(self) -> CarriedFrom:
+        """What the state came from that the session's next turn gets while this one is in memory. What is not durable
+        yet may turn out to be erased, so the next turn rests on its sources too."""
+        if carry(self.state) == Carry():
+            return NOTHING_CARRIED
+        came = [one for _, one in self._carried_from]
+        return CarriedFrom(
+            (*(turn for one in came for turn in one.began_with), (self.state.turn_id, self._rewritten)),
+            (
+                *(source for one in came for source in one.rests_on),
+                *((key(SourceKind.SUBJECT, subject_id), heard_us) for _, subject_id, heard_us in self._subjects),
+            ),
+        )
 
     def settle(self, batch: Batch) -> None:
         """Removes the entries of `batch`, which are durable now."""
         del self._pending[: len(batch.drafts)]
         self.pending_bytes -= sum(len(entry.body) for entry in batch.drafts)
-        self._session_body = None
+        if batch.head.session_id == self.state.session_id:
+            self._session_body = self._session_was = None
         self.durable = batch.drafts[-1].sequence
-        self._began_with = ()
         self._subjects = [one for one in self._subjects if one[0] > self.durable]
-        self._rests_on = [one for one in self._rests_on if one[0] > self.durable]
+        self._lessons = [one for one in self._lessons if one[0] > self.durable]
+        self._carried_from = [one for one in self._carried_from if one[0] > self.durable]
         self.failure = None
         self.wake()
 
@@ -179,7 +216,7 @@ class LiveTurn:
     @property
     def idle(self) -> bool:
         """Whether the turn has no pending entries, no listeners and no tasks."""
-        return not (self._pending or self._listeners or self.tasks or self.finishing)
+        return not (self._pending or self._listeners or self.tasks or self.telling or self.finishing)
 
     @property
     def accepts(self) -> bool:

@@ -79,7 +79,15 @@ class TurnCache:
     def forget(self, turn: LiveTurn) -> None:
         del self._turns[turn.scope, turn.state.turn_id]
         self.recorded_bytes -= turn.held_bytes
-        session = (turn.scope, turn.state.session_id)
+        self._leave(turn, turn.state.session_id)
+
+    def moved(self, turn: LiveTurn, session_was: SessionId) -> None:
+        """Notes that the turn has left a session for another one."""
+        self._leave(turn, session_was)
+        self._by_session.setdefault((turn.scope, turn.state.session_id), {})[turn.state.turn_id] = turn
+
+    def _leave(self, turn: LiveTurn, session_id: SessionId) -> None:
+        session = (turn.scope, session_id)
         others = self._by_session[session]
         del others[turn.state.turn_id]
         if not others:

@@ -65,6 +65,12 @@ def chosen(asked: Mapping[str, float], having: Mapping[str, int], memories: int)
     return tuple(terms)
 
 
+def worth(asked: Mapping[str, float], having: Mapping[str, int], memories: int) -> float:
+    """What a question would score in a text of mean length that has each of its terms once. A term that no text has is
+    worth as much as one that a single text has: a question of foreign words is answered by little of its worth."""
+    return sum(weight * telling(memories, min(memories, max(1, having.get(term, 0)))) for term, weight in asked.items())
+
+
 def score(
     asked: Mapping[str, float], having: Mapping[str, int], times: Mapping[str, int], terms: int, field: Field
 ) -> float:

@@ -12,6 +12,8 @@
     ├── NotPermitted         an identity, but not for this scope
     ├── StoreUnavailable     the store did not answer; the call may or may not have taken effect
     │   ├── StoreRefused     this server cannot use the store; a start with it fails
+    │   │   ├── StoreDamaged its bytes are not those of a store, or have changed
+    │   │   └── StoreInUse   another process has it
     │   └── PlaceTaken       another program uses a key of ours; waiting alone does not help
     ├── StoreFull            the store has no room left; nothing was written
     ├── LostClaim            a job's lease was taken over by another worker
@@ -105,6 +107,14 @@ class StoreUnavailable(SidemirrorError):
 
 class StoreRefused(StoreUnavailable):
     """The store cannot be used."""
+
+
+class StoreDamaged(StoreRefused):
+    """The store is damaged."""
+
+
+class StoreInUse(StoreRefused):
+    """The store is in use."""
 
 
 class PlaceTaken(StoreUnavailable):

@@ -36,12 +36,6 @@ class Serves(msgspec.Struct, frozen=True):
     entries: tuple[Served, ...] = (Served(),)
     said: bool = False
 
-    @property
-    def only(self) -> Served | None:
-        """The one project that the sidecar serves; None if it serves several scopes."""
-        alone = self.entries[0] if len(self.entries) == 1 else Served()
-        return alone if alone.project_id is not None else None
-
     def covers(self, scope: Served | Scope) -> bool:
         """Whether the sidecar serves this scope, or all scopes of this entry."""
         return any(entry.covers(scope) for entry in self.entries)

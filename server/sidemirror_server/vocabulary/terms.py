@@ -49,10 +49,12 @@ def terms_of(text: str) -> str:
 def asked_terms(text: str) -> dict[str, float]:
     """A query's terms with their weights, in the order of first mention."""
     counted = Counter(_terms(text))
-    return {
-        term: times * (_ASKED_SATURATION + 1) / (times + _ASKED_SATURATION) * _importance(term)
-        for term, times in counted.items()
-    }
+    return {term: saturated(times) * _importance(term) for term, times in counted.items()}
+
+
+def saturated(times: int) -> float:
+    """What something in a question weighs that stands there so many times."""
+    return times * (_ASKED_SATURATION + 1) / (times + _ASKED_SATURATION)
 
 
 def telling_terms(text: str) -> frozenset[str]:

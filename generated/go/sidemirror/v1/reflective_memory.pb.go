@@ -305,9 +305,10 @@ const (
 	SearchMode_SEARCH_MODE_UNSPECIFIED SearchMode = 0
 	// Without a text: by importance and age.
 	SearchMode_SEARCH_MODE_FILTER SearchMode = 1
-	// By full text alone: there is no embedding model, it did not answer, or memories still wait for their vectors.
+	// By full text alone: there is no embedding model, it counts for nothing in the project (`MemoryEmbedding.weight`), it
+	// did not answer, or memories still wait for their vectors.
 	SearchMode_SEARCH_MODE_FULL_TEXT SearchMode = 2
-	// By full text and by vectors, fused by rank.
+	// By full text and by vectors, whose scores are added.
 	SearchMode_SEARCH_MODE_HYBRID SearchMode = 3
 )
 
@@ -545,6 +546,75 @@ func (GraphNodeKind) EnumDescriptor() ([]byte, []int) {
 	return file_sidemirror_v1_reflective_memory_proto_rawDescGZIP(), []int{7}
 }
 
+// What was done between a failing call and the next attempt.
+type RecoveryMoveKind int32
+
+const (
+	// Never sent.
+	RecoveryMoveKind_RECOVERY_MOVE_KIND_UNSPECIFIED RecoveryMoveKind = 0
+	// Calls that only read.
+	RecoveryMoveKind_RECOVERY_MOVE_KIND_LOOKED_UP RecoveryMoveKind = 1
+	// Nothing, and the attempt was the same call.
+	RecoveryMoveKind_RECOVERY_MOVE_KIND_SENT_AGAIN RecoveryMoveKind = 2
+	// Nothing, and the attempt had other arguments.
+	RecoveryMoveKind_RECOVERY_MOVE_KIND_CHANGED RecoveryMoveKind = 3
+	// There was no attempt; another tool was called.
+	RecoveryMoveKind_RECOVERY_MOVE_KIND_WENT_ON RecoveryMoveKind = 4
+	// There was no attempt and no other call.
+	RecoveryMoveKind_RECOVERY_MOVE_KIND_STOPPED RecoveryMoveKind = 5
+	// Anything else, such as a call that writes. It is counted and never told.
+	RecoveryMoveKind_RECOVERY_MOVE_KIND_OTHER RecoveryMoveKind = 6
+)
+
+// Enum value maps for RecoveryMoveKind.
+var (
+	RecoveryMoveKind_name = map[int32]string{
+		0: "RECOVERY_MOVE_KIND_UNSPECIFIED",
+		1: "RECOVERY_MOVE_KIND_LOOKED_UP",
+		2: "RECOVERY_MOVE_KIND_SENT_AGAIN",
+		3: "RECOVERY_MOVE_KIND_CHANGED",
+		4: "RECOVERY_MOVE_KIND_WENT_ON",
+		5: "RECOVERY_MOVE_KIND_STOPPED",
+		6: "RECOVERY_MOVE_KIND_OTHER",
+	}
+	RecoveryMoveKind_value = map[string]int32{
+		"RECOVERY_MOVE_KIND_UNSPECIFIED": 0,
+		"RECOVERY_MOVE_KIND_LOOKED_UP":   1,
+		"RECOVERY_MOVE_KIND_SENT_AGAIN":  2,
+		"RECOVERY_MOVE_KIND_CHANGED":     3,
+		"RECOVERY_MOVE_KIND_WENT_ON":     4,
+		"RECOVERY_MOVE_KIND_STOPPED":     5,
+		"RECOVERY_MOVE_KIND_OTHER":       6,
+	}
+)
+
+func (x RecoveryMoveKind) Enum() *RecoveryMoveKind {
+	p := new(RecoveryMoveKind)
+	*p = x
+	return p
+}
+
+func (x RecoveryMoveKind) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (RecoveryMoveKind) Descriptor() protoreflect.EnumDescriptor {
+	return file_sidemirror_v1_reflective_memory_proto_enumTypes[8].Descriptor()
+}
+
+func (RecoveryMoveKind) Type() protoreflect.EnumType {
+	return &file_sidemirror_v1_reflective_memory_proto_enumTypes[8]
+}
+
+func (x RecoveryMoveKind) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use RecoveryMoveKind.Descriptor instead.
+func (RecoveryMoveKind) EnumDescriptor() ([]byte, []int) {
+	return file_sidemirror_v1_reflective_memory_proto_rawDescGZIP(), []int{8}
+}
+
 // The kind of data that was removed because of its age.
 type PrunedKind int32
 
@@ -582,11 +652,11 @@ func (x PrunedKind) String() string {
 }
 
 func (PrunedKind) Descriptor() protoreflect.EnumDescriptor {
-	return file_sidemirror_v1_reflective_memory_proto_enumTypes[8].Descriptor()
+	return file_sidemirror_v1_reflective_memory_proto_enumTypes[9].Descriptor()
 }
 
 func (PrunedKind) Type() protoreflect.EnumType {
-	return &file_sidemirror_v1_reflective_memory_proto_enumTypes[8]
+	return &file_sidemirror_v1_reflective_memory_proto_enumTypes[9]
 }
 
 func (x PrunedKind) Number() protoreflect.EnumNumber {
@@ -595,7 +665,7 @@ func (x PrunedKind) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use PrunedKind.Descriptor instead.
 func (PrunedKind) EnumDescriptor() ([]byte, []int) {
-	return file_sidemirror_v1_reflective_memory_proto_rawDescGZIP(), []int{8}
+	return file_sidemirror_v1_reflective_memory_proto_rawDescGZIP(), []int{9}
 }
 
 // What the evidence says about a lesson.
@@ -643,11 +713,11 @@ func (x LessonVerdict) String() string {
 }
 
 func (LessonVerdict) Descriptor() protoreflect.EnumDescriptor {
-	return file_sidemirror_v1_reflective_memory_proto_enumTypes[9].Descriptor()
+	return file_sidemirror_v1_reflective_memory_proto_enumTypes[10].Descriptor()
 }
 
 func (LessonVerdict) Type() protoreflect.EnumType {
-	return &file_sidemirror_v1_reflective_memory_proto_enumTypes[9]
+	return &file_sidemirror_v1_reflective_memory_proto_enumTypes[10]
 }
 
 func (x LessonVerdict) Number() protoreflect.EnumNumber {
@@ -656,7 +726,7 @@ func (x LessonVerdict) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use LessonVerdict.Descriptor instead.
 func (LessonVerdict) EnumDescriptor() ([]byte, []int) {
-	return file_sidemirror_v1_reflective_memory_proto_rawDescGZIP(), []int{9}
+	return file_sidemirror_v1_reflective_memory_proto_rawDescGZIP(), []int{10}
 }
 
 // One event of a trace.
@@ -5853,6 +5923,538 @@ func (x *Pruning) GetImportanceBelow() float64 {
 	return 0
 }
 
+// Asks what repaired a failure like this one before.
+type FindRecoveriesRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+	TenantId string `protobuf:"bytes,1,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
+	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
+	ProjectId string `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
+	// Makes this write repeatable: 1 to 128 printable characters; chosen by the server when empty. For 24 hours the same
+	// id gets the same answer for the same content, and is refused for other content.
+	RequestId string `protobuf:"bytes,3,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
+	// The tool whose call failed. At most 256 characters.
+	Tool string `protobuf:"bytes,4,opt,name=tool,proto3" json:"tool,omitempty"`
+	// The error, or the result that reports the failure; required. At most 256 KiB.
+	ErrorText string `protobuf:"bytes,5,opt,name=error_text,json=errorText,proto3" json:"error_text,omitempty"`
+	// The arguments of the failed call, as in ToolCalled. At most 256 KiB.
+	Arguments string `protobuf:"bytes,6,opt,name=arguments,proto3" json:"arguments,omitempty"`
+	// The turn in which the call failed: 1 to 128 printable characters; may be empty. What follows the failure in a
+	// recorded turn then counts as a try after advice. A turn is told a recovery once.
+	TurnId string `protobuf:"bytes,7,opt,name=turn_id,json=turnId,proto3" json:"turn_id,omitempty"`
+	// The session in which the call failed: 1 to 128 printable characters; may be empty.
+	SessionId string `protobuf:"bytes,8,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
+	// The subjects that the error is about: ids of the caller's own choice, by which Erase finds the stored answer. At
+	// most 16. Each has 1 to 128 printable characters.
+	SubjectIds    []string `protobuf:"bytes,9,rep,name=subject_ids,json=subjectIds,proto3" json:"subject_ids,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *FindRecoveriesRequest) Reset() {
+	*x = FindRecoveriesRequest{}
+	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[64]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *FindRecoveriesRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*FindRecoveriesRequest) ProtoMessage() {}
+
+func (x *FindRecoveriesRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[64]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use FindRecoveriesRequest.ProtoReflect.Descriptor instead.
+func (*FindRecoveriesRequest) Descriptor() ([]byte, []int) {
+	return file_sidemirror_v1_reflective_memory_proto_rawDescGZIP(), []int{64}
+}
+
+func (x *FindRecoveriesRequest) GetTenantId() string {
+	if x != nil {
+		return x.TenantId
+	}
+	return ""
+}
+
+func (x *FindRecoveriesRequest) GetProjectId() string {
+	if x != nil {
+		return x.ProjectId
+	}
+	return ""
+}
+
+func (x *FindRecoveriesRequest) GetRequestId() string {
+	if x != nil {
+		return x.RequestId
+	}
+	return ""
+}
+
+func (x *FindRecoveriesRequest) GetTool() string {
+	if x != nil {
+		return x.Tool
+	}
+	return ""
+}
+
+func (x *FindRecoveriesRequest) GetErrorText() string {
+	if x != nil {
+		return x.ErrorText
+	}
+	return ""
+}
+
+func (x *FindRecoveriesRequest) GetArguments() string {
+	if x != nil {
+		return x.Arguments
+	}
+	return ""
+}
+
+func (x *FindRecoveriesRequest) GetTurnId() string {
+	if x != nil {
+		return x.TurnId
+	}
+	return ""
+}
+
+func (x *FindRecoveriesRequest) GetSessionId() string {
+	if x != nil {
+		return x.SessionId
+	}
+	return ""
+}
+
+func (x *FindRecoveriesRequest) GetSubjectIds() []string {
+	if x != nil {
+		return x.SubjectIds
+	}
+	return nil
+}
+
+// What repaired the failure before.
+type FindRecoveriesResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// What the failure is recognised by; empty when the error says nothing to recognise it by.
+	Signature string `protobuf:"bytes,1,opt,name=signature,proto3" json:"signature,omitempty"`
+	// The block; empty when nothing may be told. When the recovery is held back this time, the block has a receipt but no
+	// text, and names the recovery in `omitted`.
+	Block         *ContextBlock `protobuf:"bytes,2,opt,name=block,proto3" json:"block,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *FindRecoveriesResponse) Reset() {
+	*x = FindRecoveriesResponse{}
+	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[65]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *FindRecoveriesResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*FindRecoveriesResponse) ProtoMessage() {}
+
+func (x *FindRecoveriesResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[65]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use FindRecoveriesResponse.ProtoReflect.Descriptor instead.
+func (*FindRecoveriesResponse) Descriptor() ([]byte, []int) {
+	return file_sidemirror_v1_reflective_memory_proto_rawDescGZIP(), []int{65}
+}
+
+func (x *FindRecoveriesResponse) GetSignature() string {
+	if x != nil {
+		return x.Signature
+	}
+	return ""
+}
+
+func (x *FindRecoveriesResponse) GetBlock() *ContextBlock {
+	if x != nil {
+		return x.Block
+	}
+	return nil
+}
+
+// Asks for what followed recognised failures.
+type ListRecoveriesRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+	TenantId string `protobuf:"bytes,1,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
+	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
+	ProjectId string `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
+	// Only this signature. At most 256 characters.
+	Signature string `protobuf:"bytes,3,opt,name=signature,proto3" json:"signature,omitempty"`
+	// How many signatures to return: 50 when 0, at most 1,000. A page holds about 2 MiB at most.
+	PageSize int32 `protobuf:"varint,4,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
+	// The `next_page_token` of the previous page; empty for the first page. At most 1,024 characters.
+	PageToken     string `protobuf:"bytes,5,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListRecoveriesRequest) Reset() {
+	*x = ListRecoveriesRequest{}
+	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[66]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListRecoveriesRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListRecoveriesRequest) ProtoMessage() {}
+
+func (x *ListRecoveriesRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[66]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListRecoveriesRequest.ProtoReflect.Descriptor instead.
+func (*ListRecoveriesRequest) Descriptor() ([]byte, []int) {
+	return file_sidemirror_v1_reflective_memory_proto_rawDescGZIP(), []int{66}
+}
+
+func (x *ListRecoveriesRequest) GetTenantId() string {
+	if x != nil {
+		return x.TenantId
+	}
+	return ""
+}
+
+func (x *ListRecoveriesRequest) GetProjectId() string {
+	if x != nil {
+		return x.ProjectId
+	}
+	return ""
+}
+
+func (x *ListRecoveriesRequest) GetSignature() string {
+	if x != nil {
+		return x.Signature
+	}
+	return ""
+}
+
+func (x *ListRecoveriesRequest) GetPageSize() int32 {
+	if x != nil {
+		return x.PageSize
+	}
+	return 0
+}
+
+func (x *ListRecoveriesRequest) GetPageToken() string {
+	if x != nil {
+		return x.PageToken
+	}
+	return ""
+}
+
+// Signatures with their moves, in the order of the signatures.
+type ListRecoveriesResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// One page of signatures.
+	Signatures []*SignatureRecoveries `protobuf:"bytes,1,rep,name=signatures,proto3" json:"signatures,omitempty"`
+	// The token of the next page; empty on the last page.
+	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListRecoveriesResponse) Reset() {
+	*x = ListRecoveriesResponse{}
+	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[67]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListRecoveriesResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListRecoveriesResponse) ProtoMessage() {}
+
+func (x *ListRecoveriesResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[67]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListRecoveriesResponse.ProtoReflect.Descriptor instead.
+func (*ListRecoveriesResponse) Descriptor() ([]byte, []int) {
+	return file_sidemirror_v1_reflective_memory_proto_rawDescGZIP(), []int{67}
+}
+
+func (x *ListRecoveriesResponse) GetSignatures() []*SignatureRecoveries {
+	if x != nil {
+		return x.Signatures
+	}
+	return nil
+}
+
+func (x *ListRecoveriesResponse) GetNextPageToken() string {
+	if x != nil {
+		return x.NextPageToken
+	}
+	return ""
+}
+
+// A recognised failure, and what followed it.
+type SignatureRecoveries struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// What the failure is recognised by: tool, category and cause.
+	Signature string `protobuf:"bytes,1,opt,name=signature,proto3" json:"signature,omitempty"`
+	// How many observed failures are counted. Of one signature the last 1,000 are kept.
+	ObservationCount int32 `protobuf:"varint,2,opt,name=observation_count,json=observationCount,proto3" json:"observation_count,omitempty"`
+	// When the last of them ended.
+	LastTime *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=last_time,json=lastTime,proto3" json:"last_time,omitempty"`
+	// The moves: what is told first, then those with the most tries.
+	Moves         []*RecoveryMove `protobuf:"bytes,4,rep,name=moves,proto3" json:"moves,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SignatureRecoveries) Reset() {
+	*x = SignatureRecoveries{}
+	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[68]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SignatureRecoveries) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SignatureRecoveries) ProtoMessage() {}
+
+func (x *SignatureRecoveries) ProtoReflect() protoreflect.Message {
+	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[68]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SignatureRecoveries.ProtoReflect.Descriptor instead.
+func (*SignatureRecoveries) Descriptor() ([]byte, []int) {
+	return file_sidemirror_v1_reflective_memory_proto_rawDescGZIP(), []int{68}
+}
+
+func (x *SignatureRecoveries) GetSignature() string {
+	if x != nil {
+		return x.Signature
+	}
+	return ""
+}
+
+func (x *SignatureRecoveries) GetObservationCount() int32 {
+	if x != nil {
+		return x.ObservationCount
+	}
+	return 0
+}
+
+func (x *SignatureRecoveries) GetLastTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.LastTime
+	}
+	return nil
+}
+
+func (x *SignatureRecoveries) GetMoves() []*RecoveryMove {
+	if x != nil {
+		return x.Moves
+	}
+	return nil
+}
+
+// One move after a failure, with its counts.
+type RecoveryMove struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The id of the move as advice, by which a policy silences it.
+	RecoveryId string `protobuf:"bytes,1,opt,name=recovery_id,json=recoveryId,proto3" json:"recovery_id,omitempty"`
+	// What was done.
+	Kind RecoveryMoveKind `protobuf:"varint,2,opt,name=kind,proto3,enum=sidemirror.v1.RecoveryMoveKind" json:"kind,omitempty"`
+	// The look-ups, the changed arguments, or the other tool.
+	Steps []string `protobuf:"bytes,3,rep,name=steps,proto3" json:"steps,omitempty"`
+	// How often the move was made without advice.
+	Tries int32 `protobuf:"varint,4,opt,name=tries,proto3" json:"tries,omitempty"`
+	// How many of these tries worked.
+	Worked int32 `protobuf:"varint,5,opt,name=worked,proto3" json:"worked,omitempty"`
+	// How often the move was made after it was told.
+	AdvisedTries int32 `protobuf:"varint,6,opt,name=advised_tries,json=advisedTries,proto3" json:"advised_tries,omitempty"`
+	// How many of these tries worked.
+	AdvisedWorked int32 `protobuf:"varint,7,opt,name=advised_worked,json=advisedWorked,proto3" json:"advised_worked,omitempty"`
+	// The lower end of the 95 % interval of the rate, over the last 20 tries; 0 without tries.
+	LowestRate float64 `protobuf:"fixed64,8,opt,name=lowest_rate,json=lowestRate,proto3" json:"lowest_rate,omitempty"`
+	// Whether the move is told when a call fails like this.
+	IsTold bool `protobuf:"varint,9,opt,name=is_told,json=isTold,proto3" json:"is_told,omitempty"`
+	// Whether two failures in succession after advice have suspended the move, and no later tries have passed the gates.
+	IsSuspended bool `protobuf:"varint,10,opt,name=is_suspended,json=isSuspended,proto3" json:"is_suspended,omitempty"`
+	// Why the move is told or not, for people.
+	Reason string `protobuf:"bytes,11,opt,name=reason,proto3" json:"reason,omitempty"`
+	// The sentence that is told; empty when the move is not told.
+	Sentence      string `protobuf:"bytes,12,opt,name=sentence,proto3" json:"sentence,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RecoveryMove) Reset() {
+	*x = RecoveryMove{}
+	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[69]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RecoveryMove) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RecoveryMove) ProtoMessage() {}
+
+func (x *RecoveryMove) ProtoReflect() protoreflect.Message {
+	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[69]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RecoveryMove.ProtoReflect.Descriptor instead.
+func (*RecoveryMove) Descriptor() ([]byte, []int) {
+	return file_sidemirror_v1_reflective_memory_proto_rawDescGZIP(), []int{69}
+}
+
+func (x *RecoveryMove) GetRecoveryId() string {
+	if x != nil {
+		return x.RecoveryId
+	}
+	return ""
+}
+
+func (x *RecoveryMove) GetKind() RecoveryMoveKind {
+	if x != nil {
+		return x.Kind
+	}
+	return RecoveryMoveKind_RECOVERY_MOVE_KIND_UNSPECIFIED
+}
+
+func (x *RecoveryMove) GetSteps() []string {
+	if x != nil {
+		return x.Steps
+	}
+	return nil
+}
+
+func (x *RecoveryMove) GetTries() int32 {
+	if x != nil {
+		return x.Tries
+	}
+	return 0
+}
+
+func (x *RecoveryMove) GetWorked() int32 {
+	if x != nil {
+		return x.Worked
+	}
+	return 0
+}
+
+func (x *RecoveryMove) GetAdvisedTries() int32 {
+	if x != nil {
+		return x.AdvisedTries
+	}
+	return 0
+}
+
+func (x *RecoveryMove) GetAdvisedWorked() int32 {
+	if x != nil {
+		return x.AdvisedWorked
+	}
+	return 0
+}
+
+func (x *RecoveryMove) GetLowestRate() float64 {
+	if x != nil {
+		return x.LowestRate
+	}
+	return 0
+}
+
+func (x *RecoveryMove) GetIsTold() bool {
+	if x != nil {
+		return x.IsTold
+	}
+	return false
+}
+
+func (x *RecoveryMove) GetIsSuspended() bool {
+	if x != nil {
+		return x.IsSuspended
+	}
+	return false
+}
+
+func (x *RecoveryMove) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+func (x *RecoveryMove) GetSentence() string {
+	if x != nil {
+		return x.Sentence
+	}
+	return ""
+}
+
 var File_sidemirror_v1_reflective_memory_proto protoreflect.FileDescriptor
 
 const file_sidemirror_v1_reflective_memory_proto_rawDesc = "" +
@@ -6330,7 +6932,59 @@ const file_sidemirror_v1_reflective_memory_proto_rawDesc = "" +
 	"prune_time\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\tpruneTime\x12;\n" +
 	"\vbefore_time\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
 	"beforeTime\x12)\n" +
-	"\x10importance_below\x18\x05 \x01(\x01R\x0fimportanceBelow*\xeb\x01\n" +
+	"\x10importance_below\x18\x05 \x01(\x01R\x0fimportanceBelow\"\x9c\x02\n" +
+	"\x15FindRecoveriesRequest\x12\x1b\n" +
+	"\ttenant_id\x18\x01 \x01(\tR\btenantId\x12\x1d\n" +
+	"\n" +
+	"project_id\x18\x02 \x01(\tR\tprojectId\x12\x1d\n" +
+	"\n" +
+	"request_id\x18\x03 \x01(\tR\trequestId\x12\x12\n" +
+	"\x04tool\x18\x04 \x01(\tR\x04tool\x12\x1d\n" +
+	"\n" +
+	"error_text\x18\x05 \x01(\tR\terrorText\x12\x1c\n" +
+	"\targuments\x18\x06 \x01(\tR\targuments\x12\x17\n" +
+	"\aturn_id\x18\a \x01(\tR\x06turnId\x12\x1d\n" +
+	"\n" +
+	"session_id\x18\b \x01(\tR\tsessionId\x12\x1f\n" +
+	"\vsubject_ids\x18\t \x03(\tR\n" +
+	"subjectIds\"i\n" +
+	"\x16FindRecoveriesResponse\x12\x1c\n" +
+	"\tsignature\x18\x01 \x01(\tR\tsignature\x121\n" +
+	"\x05block\x18\x02 \x01(\v2\x1b.sidemirror.v1.ContextBlockR\x05block\"\xad\x01\n" +
+	"\x15ListRecoveriesRequest\x12\x1b\n" +
+	"\ttenant_id\x18\x01 \x01(\tR\btenantId\x12\x1d\n" +
+	"\n" +
+	"project_id\x18\x02 \x01(\tR\tprojectId\x12\x1c\n" +
+	"\tsignature\x18\x03 \x01(\tR\tsignature\x12\x1b\n" +
+	"\tpage_size\x18\x04 \x01(\x05R\bpageSize\x12\x1d\n" +
+	"\n" +
+	"page_token\x18\x05 \x01(\tR\tpageToken\"\x84\x01\n" +
+	"\x16ListRecoveriesResponse\x12B\n" +
+	"\n" +
+	"signatures\x18\x01 \x03(\v2\".sidemirror.v1.SignatureRecoveriesR\n" +
+	"signatures\x12&\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xcc\x01\n" +
+	"\x13SignatureRecoveries\x12\x1c\n" +
+	"\tsignature\x18\x01 \x01(\tR\tsignature\x12+\n" +
+	"\x11observation_count\x18\x02 \x01(\x05R\x10observationCount\x127\n" +
+	"\tlast_time\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\blastTime\x121\n" +
+	"\x05moves\x18\x04 \x03(\v2\x1b.sidemirror.v1.RecoveryMoveR\x05moves\"\x85\x03\n" +
+	"\fRecoveryMove\x12\x1f\n" +
+	"\vrecovery_id\x18\x01 \x01(\tR\n" +
+	"recoveryId\x123\n" +
+	"\x04kind\x18\x02 \x01(\x0e2\x1f.sidemirror.v1.RecoveryMoveKindR\x04kind\x12\x14\n" +
+	"\x05steps\x18\x03 \x03(\tR\x05steps\x12\x14\n" +
+	"\x05tries\x18\x04 \x01(\x05R\x05tries\x12\x16\n" +
+	"\x06worked\x18\x05 \x01(\x05R\x06worked\x12#\n" +
+	"\radvised_tries\x18\x06 \x01(\x05R\fadvisedTries\x12%\n" +
+	"\x0eadvised_worked\x18\a \x01(\x05R\radvisedWorked\x12\x1f\n" +
+	"\vlowest_rate\x18\b \x01(\x01R\n" +
+	"lowestRate\x12\x17\n" +
+	"\ais_told\x18\t \x01(\bR\x06isTold\x12!\n" +
+	"\fis_suspended\x18\n" +
+	" \x01(\bR\visSuspended\x12\x16\n" +
+	"\x06reason\x18\v \x01(\tR\x06reason\x12\x1a\n" +
+	"\bsentence\x18\f \x01(\tR\bsentence*\xeb\x01\n" +
 	"\tEventType\x12\x1a\n" +
 	"\x16EVENT_TYPE_UNSPECIFIED\x10\x00\x12\x18\n" +
 	"\x14EVENT_TYPE_TOOL_CALL\x10\x01\x12\x1c\n" +
@@ -6389,7 +7043,15 @@ const file_sidemirror_v1_reflective_memory_proto_rawDesc = "" +
 	"\x14GRAPH_NODE_KIND_TOOL\x10\x02\x12\"\n" +
 	"\x1eGRAPH_NODE_KIND_ERROR_CATEGORY\x10\x03\x12#\n" +
 	"\x1fGRAPH_NODE_KIND_ERROR_SIGNATURE\x10\x04\x12\x18\n" +
-	"\x14GRAPH_NODE_KIND_NAME\x10\x05*Z\n" +
+	"\x14GRAPH_NODE_KIND_NAME\x10\x05*\xf9\x01\n" +
+	"\x10RecoveryMoveKind\x12\"\n" +
+	"\x1eRECOVERY_MOVE_KIND_UNSPECIFIED\x10\x00\x12 \n" +
+	"\x1cRECOVERY_MOVE_KIND_LOOKED_UP\x10\x01\x12!\n" +
+	"\x1dRECOVERY_MOVE_KIND_SENT_AGAIN\x10\x02\x12\x1e\n" +
+	"\x1aRECOVERY_MOVE_KIND_CHANGED\x10\x03\x12\x1e\n" +
+	"\x1aRECOVERY_MOVE_KIND_WENT_ON\x10\x04\x12\x1e\n" +
+	"\x1aRECOVERY_MOVE_KIND_STOPPED\x10\x05\x12\x1c\n" +
+	"\x18RECOVERY_MOVE_KIND_OTHER\x10\x06*Z\n" +
 	"\n" +
 	"PrunedKind\x12\x1b\n" +
 	"\x17PRUNED_KIND_UNSPECIFIED\x10\x00\x12\x18\n" +
@@ -6400,7 +7062,7 @@ const file_sidemirror_v1_reflective_memory_proto_rawDesc = "" +
 	"\x14LESSON_VERDICT_HELPS\x10\x01\x12\x18\n" +
 	"\x14LESSON_VERDICT_HARMS\x10\x02\x12\x18\n" +
 	"\x14LESSON_VERDICT_INERT\x10\x03\x12\"\n" +
-	"\x1eLESSON_VERDICT_NOT_ENOUGH_DATA\x10\x042\xf0\x0f\n" +
+	"\x1eLESSON_VERDICT_NOT_ENOUGH_DATA\x10\x042\xb3\x11\n" +
 	"\x17ReflectiveMemoryService\x12i\n" +
 	"\x12GenerateReflection\x12(.sidemirror.v1.GenerateReflectionRequest\x1a).sidemirror.v1.GenerateReflectionResponse\x12`\n" +
 	"\x0fStoreReflection\x12%.sidemirror.v1.StoreReflectionRequest\x1a&.sidemirror.v1.StoreReflectionResponse\x12_\n" +
@@ -6422,7 +7084,9 @@ const file_sidemirror_v1_reflective_memory_proto_rawDesc = "" +
 	"\x11ImportReflections\x12'.sidemirror.v1.ImportReflectionsRequest\x1a(.sidemirror.v1.ImportReflectionsResponse(\x01\x12\\\n" +
 	"\fListClusters\x12\".sidemirror.v1.ListClustersRequest\x1a#.sidemirror.v1.ListClustersResponse\"\x03\x90\x02\x01\x12`\n" +
 	"\x0fLinkReflections\x12%.sidemirror.v1.LinkReflectionsRequest\x1a&.sidemirror.v1.LinkReflectionsResponse\x12\\\n" +
-	"\fExploreGraph\x12\".sidemirror.v1.ExploreGraphRequest\x1a#.sidemirror.v1.ExploreGraphResponse\"\x03\x90\x02\x01B\xc9\x01\n" +
+	"\fExploreGraph\x12\".sidemirror.v1.ExploreGraphRequest\x1a#.sidemirror.v1.ExploreGraphResponse\"\x03\x90\x02\x01\x12]\n" +
+	"\x0eFindRecoveries\x12$.sidemirror.v1.FindRecoveriesRequest\x1a%.sidemirror.v1.FindRecoveriesResponse\x12b\n" +
+	"\x0eListRecoveries\x12$.sidemirror.v1.ListRecoveriesRequest\x1a%.sidemirror.v1.ListRecoveriesResponse\"\x03\x90\x02\x01B\xc9\x01\n" +
 	"\x11com.sidemirror.v1B\x15ReflectiveMemoryProtoP\x01ZHgithub.com/sidemirror/sidemirror/generated/go/sidemirror/v1;sidemirrorv1\xa2\x02\x03SXX\xaa\x02\rSidemirror.V1\xca\x02\rSidemirror\\V1\xe2\x02\x19Sidemirror\\V1\\GPBMetadata\xea\x02\x0eSidemirror::V1b\x06proto3"
 
 var (
@@ -6437,8 +7101,8 @@ func file_sidemirror_v1_reflective_memory_proto_rawDescGZIP() []byte {
 	return file_sidemirror_v1_reflective_memory_proto_rawDescData
 }
 
-var file_sidemirror_v1_reflective_memory_proto_enumTypes = make([]protoimpl.EnumInfo, 10)
-var file_sidemirror_v1_reflective_memory_proto_msgTypes = make([]protoimpl.MessageInfo, 64)
+var file_sidemirror_v1_reflective_memory_proto_enumTypes = make([]protoimpl.EnumInfo, 11)
+var file_sidemirror_v1_reflective_memory_proto_msgTypes = make([]protoimpl.MessageInfo, 70)
 var file_sidemirror_v1_reflective_memory_proto_goTypes = []any{
 	(EventType)(0),                         // 0: sidemirror.v1.EventType
 	(ErrorCategory)(0),                     // 1: sidemirror.v1.ErrorCategory
@@ -6448,216 +7112,232 @@ var file_sidemirror_v1_reflective_memory_proto_goTypes = []any{
 	(ClusterKind)(0),                       // 5: sidemirror.v1.ClusterKind
 	(LinkKind)(0),                          // 6: sidemirror.v1.LinkKind
 	(GraphNodeKind)(0),                     // 7: sidemirror.v1.GraphNodeKind
-	(PrunedKind)(0),                        // 8: sidemirror.v1.PrunedKind
-	(LessonVerdict)(0),                     // 9: sidemirror.v1.LessonVerdict
-	(*ReflectionEvent)(nil),                // 10: sidemirror.v1.ReflectionEvent
-	(*TaskError)(nil),                      // 11: sidemirror.v1.TaskError
-	(*AppliesWhen)(nil),                    // 12: sidemirror.v1.AppliesWhen
-	(*ReflectionResult)(nil),               // 13: sidemirror.v1.ReflectionResult
-	(*Memory)(nil),                         // 14: sidemirror.v1.Memory
-	(*GenerateReflectionRequest)(nil),      // 15: sidemirror.v1.GenerateReflectionRequest
-	(*GenerateReflectionResponse)(nil),     // 16: sidemirror.v1.GenerateReflectionResponse
-	(*StoreReflectionRequest)(nil),         // 17: sidemirror.v1.StoreReflectionRequest
-	(*StoreReflectionResponse)(nil),        // 18: sidemirror.v1.StoreReflectionResponse
-	(*GetReflectionRequest)(nil),           // 19: sidemirror.v1.GetReflectionRequest
-	(*GetReflectionResponse)(nil),          // 20: sidemirror.v1.GetReflectionResponse
-	(*ListReflectionsRequest)(nil),         // 21: sidemirror.v1.ListReflectionsRequest
-	(*ListReflectionsResponse)(nil),        // 22: sidemirror.v1.ListReflectionsResponse
-	(*UpdateReflectionRequest)(nil),        // 23: sidemirror.v1.UpdateReflectionRequest
-	(*MemoryChanges)(nil),                  // 24: sidemirror.v1.MemoryChanges
-	(*UpdateReflectionResponse)(nil),       // 25: sidemirror.v1.UpdateReflectionResponse
-	(*DeleteReflectionRequest)(nil),        // 26: sidemirror.v1.DeleteReflectionRequest
-	(*DeleteReflectionResponse)(nil),       // 27: sidemirror.v1.DeleteReflectionResponse
-	(*ListReflectionVersionsRequest)(nil),  // 28: sidemirror.v1.ListReflectionVersionsRequest
-	(*ListReflectionVersionsResponse)(nil), // 29: sidemirror.v1.ListReflectionVersionsResponse
-	(*ReviewReflectionRequest)(nil),        // 30: sidemirror.v1.ReviewReflectionRequest
-	(*ReviewReflectionResponse)(nil),       // 31: sidemirror.v1.ReviewReflectionResponse
-	(*QueryReflectionsRequest)(nil),        // 32: sidemirror.v1.QueryReflectionsRequest
-	(*QueryReflectionsResponse)(nil),       // 33: sidemirror.v1.QueryReflectionsResponse
-	(*QueryHit)(nil),                       // 34: sidemirror.v1.QueryHit
-	(*HitExplanation)(nil),                 // 35: sidemirror.v1.HitExplanation
-	(*ScorePart)(nil),                      // 36: sidemirror.v1.ScorePart
-	(*QueryMiss)(nil),                      // 37: sidemirror.v1.QueryMiss
-	(*BuildMemoryContextRequest)(nil),      // 38: sidemirror.v1.BuildMemoryContextRequest
-	(*BuildMemoryContextResponse)(nil),     // 39: sidemirror.v1.BuildMemoryContextResponse
-	(*ReportOutcomeRequest)(nil),           // 40: sidemirror.v1.ReportOutcomeRequest
-	(*TaskErrors)(nil),                     // 41: sidemirror.v1.TaskErrors
-	(*FailedCall)(nil),                     // 42: sidemirror.v1.FailedCall
-	(*ReportOutcomeResponse)(nil),          // 43: sidemirror.v1.ReportOutcomeResponse
-	(*GetLessonStatisticsRequest)(nil),     // 44: sidemirror.v1.GetLessonStatisticsRequest
-	(*GetLessonStatisticsResponse)(nil),    // 45: sidemirror.v1.GetLessonStatisticsResponse
-	(*LessonStatistics)(nil),               // 46: sidemirror.v1.LessonStatistics
-	(*LessonArm)(nil),                      // 47: sidemirror.v1.LessonArm
-	(*LiftInterval)(nil),                   // 48: sidemirror.v1.LiftInterval
-	(*ExportReflectionsRequest)(nil),       // 49: sidemirror.v1.ExportReflectionsRequest
-	(*ExportReflectionsResponse)(nil),      // 50: sidemirror.v1.ExportReflectionsResponse
-	(*ImportReflectionsRequest)(nil),       // 51: sidemirror.v1.ImportReflectionsRequest
-	(*ImportReflectionsResponse)(nil),      // 52: sidemirror.v1.ImportReflectionsResponse
-	(*RefusedLine)(nil),                    // 53: sidemirror.v1.RefusedLine
-	(*ListClustersRequest)(nil),            // 54: sidemirror.v1.ListClustersRequest
-	(*ListClustersResponse)(nil),           // 55: sidemirror.v1.ListClustersResponse
-	(*MemoryCluster)(nil),                  // 56: sidemirror.v1.MemoryCluster
-	(*GraphPoint)(nil),                     // 57: sidemirror.v1.GraphPoint
-	(*MemoryLink)(nil),                     // 58: sidemirror.v1.MemoryLink
-	(*LinkReflectionsRequest)(nil),         // 59: sidemirror.v1.LinkReflectionsRequest
-	(*LinkReflectionsResponse)(nil),        // 60: sidemirror.v1.LinkReflectionsResponse
-	(*ExploreGraphRequest)(nil),            // 61: sidemirror.v1.ExploreGraphRequest
-	(*ExploreGraphResponse)(nil),           // 62: sidemirror.v1.ExploreGraphResponse
-	(*GraphNode)(nil),                      // 63: sidemirror.v1.GraphNode
-	(*DreamRequest)(nil),                   // 64: sidemirror.v1.DreamRequest
-	(*DreamResponse)(nil),                  // 65: sidemirror.v1.DreamResponse
-	(*DreamProgress)(nil),                  // 66: sidemirror.v1.DreamProgress
-	(*DreamLogEntry)(nil),                  // 67: sidemirror.v1.DreamLogEntry
-	(*DreamtLesson)(nil),                   // 68: sidemirror.v1.DreamtLesson
-	(*ListDreamsRequest)(nil),              // 69: sidemirror.v1.ListDreamsRequest
-	(*ListDreamsResponse)(nil),             // 70: sidemirror.v1.ListDreamsResponse
-	(*ListPruningsRequest)(nil),            // 71: sidemirror.v1.ListPruningsRequest
-	(*ListPruningsResponse)(nil),           // 72: sidemirror.v1.ListPruningsResponse
-	(*Pruning)(nil),                        // 73: sidemirror.v1.Pruning
-	(*timestamppb.Timestamp)(nil),          // 74: google.protobuf.Timestamp
-	(*structpb.Struct)(nil),                // 75: google.protobuf.Struct
-	(ResultStatus)(0),                      // 76: sidemirror.v1.ResultStatus
-	(Origin)(0),                            // 77: sidemirror.v1.Origin
-	(*Usage)(nil),                          // 78: sidemirror.v1.Usage
-	(TaskOutcome)(0),                       // 79: sidemirror.v1.TaskOutcome
-	(*fieldmaskpb.FieldMask)(nil),          // 80: google.protobuf.FieldMask
-	(*ContextBlock)(nil),                   // 81: sidemirror.v1.ContextBlock
+	(RecoveryMoveKind)(0),                  // 8: sidemirror.v1.RecoveryMoveKind
+	(PrunedKind)(0),                        // 9: sidemirror.v1.PrunedKind
+	(LessonVerdict)(0),                     // 10: sidemirror.v1.LessonVerdict
+	(*ReflectionEvent)(nil),                // 11: sidemirror.v1.ReflectionEvent
+	(*TaskError)(nil),                      // 12: sidemirror.v1.TaskError
+	(*AppliesWhen)(nil),                    // 13: sidemirror.v1.AppliesWhen
+	(*ReflectionResult)(nil),               // 14: sidemirror.v1.ReflectionResult
+	(*Memory)(nil),                         // 15: sidemirror.v1.Memory
+	(*GenerateReflectionRequest)(nil),      // 16: sidemirror.v1.GenerateReflectionRequest
+	(*GenerateReflectionResponse)(nil),     // 17: sidemirror.v1.GenerateReflectionResponse
+	(*StoreReflectionRequest)(nil),         // 18: sidemirror.v1.StoreReflectionRequest
+	(*StoreReflectionResponse)(nil),        // 19: sidemirror.v1.StoreReflectionResponse
+	(*GetReflectionRequest)(nil),           // 20: sidemirror.v1.GetReflectionRequest
+	(*GetReflectionResponse)(nil),          // 21: sidemirror.v1.GetReflectionResponse
+	(*ListReflectionsRequest)(nil),         // 22: sidemirror.v1.ListReflectionsRequest
+	(*ListReflectionsResponse)(nil),        // 23: sidemirror.v1.ListReflectionsResponse
+	(*UpdateReflectionRequest)(nil),        // 24: sidemirror.v1.UpdateReflectionRequest
+	(*MemoryChanges)(nil),                  // 25: sidemirror.v1.MemoryChanges
+	(*UpdateReflectionResponse)(nil),       // 26: sidemirror.v1.UpdateReflectionResponse
+	(*DeleteReflectionRequest)(nil),        // 27: sidemirror.v1.DeleteReflectionRequest
+	(*DeleteReflectionResponse)(nil),       // 28: sidemirror.v1.DeleteReflectionResponse
+	(*ListReflectionVersionsRequest)(nil),  // 29: sidemirror.v1.ListReflectionVersionsRequest
+	(*ListReflectionVersionsResponse)(nil), // 30: sidemirror.v1.ListReflectionVersionsResponse
+	(*ReviewReflectionRequest)(nil),        // 31: sidemirror.v1.ReviewReflectionRequest
+	(*ReviewReflectionResponse)(nil),       // 32: sidemirror.v1.ReviewReflectionResponse
+	(*QueryReflectionsRequest)(nil),        // 33: sidemirror.v1.QueryReflectionsRequest
+	(*QueryReflectionsResponse)(nil),       // 34: sidemirror.v1.QueryReflectionsResponse
+	(*QueryHit)(nil),                       // 35: sidemirror.v1.QueryHit
+	(*HitExplanation)(nil),                 // 36: sidemirror.v1.HitExplanation
+	(*ScorePart)(nil),                      // 37: sidemirror.v1.ScorePart
+	(*QueryMiss)(nil),                      // 38: sidemirror.v1.QueryMiss
+	(*BuildMemoryContextRequest)(nil),      // 39: sidemirror.v1.BuildMemoryContextRequest
+	(*BuildMemoryContextResponse)(nil),     // 40: sidemirror.v1.BuildMemoryContextResponse
+	(*ReportOutcomeRequest)(nil),           // 41: sidemirror.v1.ReportOutcomeRequest
+	(*TaskErrors)(nil),                     // 42: sidemirror.v1.TaskErrors
+	(*FailedCall)(nil),                     // 43: sidemirror.v1.FailedCall
+	(*ReportOutcomeResponse)(nil),          // 44: sidemirror.v1.ReportOutcomeResponse
+	(*GetLessonStatisticsRequest)(nil),     // 45: sidemirror.v1.GetLessonStatisticsRequest
+	(*GetLessonStatisticsResponse)(nil),    // 46: sidemirror.v1.GetLessonStatisticsResponse
+	(*LessonStatistics)(nil),               // 47: sidemirror.v1.LessonStatistics
+	(*LessonArm)(nil),                      // 48: sidemirror.v1.LessonArm
+	(*LiftInterval)(nil),                   // 49: sidemirror.v1.LiftInterval
+	(*ExportReflectionsRequest)(nil),       // 50: sidemirror.v1.ExportReflectionsRequest
+	(*ExportReflectionsResponse)(nil),      // 51: sidemirror.v1.ExportReflectionsResponse
+	(*ImportReflectionsRequest)(nil),       // 52: sidemirror.v1.ImportReflectionsRequest
+	(*ImportReflectionsResponse)(nil),      // 53: sidemirror.v1.ImportReflectionsResponse
+	(*RefusedLine)(nil),                    // 54: sidemirror.v1.RefusedLine
+	(*ListClustersRequest)(nil),            // 55: sidemirror.v1.ListClustersRequest
+	(*ListClustersResponse)(nil),           // 56: sidemirror.v1.ListClustersResponse
+	(*MemoryCluster)(nil),                  // 57: sidemirror.v1.MemoryCluster
+	(*GraphPoint)(nil),                     // 58: sidemirror.v1.GraphPoint
+	(*MemoryLink)(nil),                     // 59: sidemirror.v1.MemoryLink
+	(*LinkReflectionsRequest)(nil),         // 60: sidemirror.v1.LinkReflectionsRequest
+	(*LinkReflectionsResponse)(nil),        // 61: sidemirror.v1.LinkReflectionsResponse
+	(*ExploreGraphRequest)(nil),            // 62: sidemirror.v1.ExploreGraphRequest
+	(*ExploreGraphResponse)(nil),           // 63: sidemirror.v1.ExploreGraphResponse
+	(*GraphNode)(nil),                      // 64: sidemirror.v1.GraphNode
+	(*DreamRequest)(nil),                   // 65: sidemirror.v1.DreamRequest
+	(*DreamResponse)(nil),                  // 66: sidemirror.v1.DreamResponse
+	(*DreamProgress)(nil),                  // 67: sidemirror.v1.DreamProgress
+	(*DreamLogEntry)(nil),                  // 68: sidemirror.v1.DreamLogEntry
+	(*DreamtLesson)(nil),                   // 69: sidemirror.v1.DreamtLesson
+	(*ListDreamsRequest)(nil),              // 70: sidemirror.v1.ListDreamsRequest
+	(*ListDreamsResponse)(nil),             // 71: sidemirror.v1.ListDreamsResponse
+	(*ListPruningsRequest)(nil),            // 72: sidemirror.v1.ListPruningsRequest
+	(*ListPruningsResponse)(nil),           // 73: sidemirror.v1.ListPruningsResponse
+	(*Pruning)(nil),                        // 74: sidemirror.v1.Pruning
+	(*FindRecoveriesRequest)(nil),          // 75: sidemirror.v1.FindRecoveriesRequest
+	(*FindRecoveriesResponse)(nil),         // 76: sidemirror.v1.FindRecoveriesResponse
+	(*ListRecoveriesRequest)(nil),          // 77: sidemirror.v1.ListRecoveriesRequest
+	(*ListRecoveriesResponse)(nil),         // 78: sidemirror.v1.ListRecoveriesResponse
+	(*SignatureRecoveries)(nil),            // 79: sidemirror.v1.SignatureRecoveries
+	(*RecoveryMove)(nil),                   // 80: sidemirror.v1.RecoveryMove
+	(*timestamppb.Timestamp)(nil),          // 81: google.protobuf.Timestamp
+	(*structpb.Struct)(nil),                // 82: google.protobuf.Struct
+	(ResultStatus)(0),                      // 83: sidemirror.v1.ResultStatus
+	(Origin)(0),                            // 84: sidemirror.v1.Origin
+	(*Usage)(nil),                          // 85: sidemirror.v1.Usage
+	(TaskOutcome)(0),                       // 86: sidemirror.v1.TaskOutcome
+	(*fieldmaskpb.FieldMask)(nil),          // 87: google.protobuf.FieldMask
+	(*ContextBlock)(nil),                   // 88: sidemirror.v1.ContextBlock
 }
 var file_sidemirror_v1_reflective_memory_proto_depIdxs = []int32{
 	0,   // 0: sidemirror.v1.ReflectionEvent.event_type:type_name -> sidemirror.v1.EventType
-	74,  // 1: sidemirror.v1.ReflectionEvent.timestamp:type_name -> google.protobuf.Timestamp
-	75,  // 2: sidemirror.v1.ReflectionEvent.metadata:type_name -> google.protobuf.Struct
-	75,  // 3: sidemirror.v1.ReflectionEvent.error:type_name -> google.protobuf.Struct
+	81,  // 1: sidemirror.v1.ReflectionEvent.timestamp:type_name -> google.protobuf.Timestamp
+	82,  // 2: sidemirror.v1.ReflectionEvent.metadata:type_name -> google.protobuf.Struct
+	82,  // 3: sidemirror.v1.ReflectionEvent.error:type_name -> google.protobuf.Struct
 	1,   // 4: sidemirror.v1.TaskError.error_category:type_name -> sidemirror.v1.ErrorCategory
-	75,  // 5: sidemirror.v1.TaskError.context:type_name -> google.protobuf.Struct
+	82,  // 5: sidemirror.v1.TaskError.context:type_name -> google.protobuf.Struct
 	1,   // 6: sidemirror.v1.AppliesWhen.error_categories:type_name -> sidemirror.v1.ErrorCategory
-	76,  // 7: sidemirror.v1.ReflectionResult.status:type_name -> sidemirror.v1.ResultStatus
+	83,  // 7: sidemirror.v1.ReflectionResult.status:type_name -> sidemirror.v1.ResultStatus
 	1,   // 8: sidemirror.v1.ReflectionResult.error_category:type_name -> sidemirror.v1.ErrorCategory
-	75,  // 9: sidemirror.v1.ReflectionResult.metadata:type_name -> google.protobuf.Struct
-	74,  // 10: sidemirror.v1.ReflectionResult.generated_at:type_name -> google.protobuf.Timestamp
-	12,  // 11: sidemirror.v1.ReflectionResult.applies_when:type_name -> sidemirror.v1.AppliesWhen
-	77,  // 12: sidemirror.v1.ReflectionResult.origin:type_name -> sidemirror.v1.Origin
-	78,  // 13: sidemirror.v1.ReflectionResult.usage:type_name -> sidemirror.v1.Usage
+	82,  // 9: sidemirror.v1.ReflectionResult.metadata:type_name -> google.protobuf.Struct
+	81,  // 10: sidemirror.v1.ReflectionResult.generated_at:type_name -> google.protobuf.Timestamp
+	13,  // 11: sidemirror.v1.ReflectionResult.applies_when:type_name -> sidemirror.v1.AppliesWhen
+	84,  // 12: sidemirror.v1.ReflectionResult.origin:type_name -> sidemirror.v1.Origin
+	85,  // 13: sidemirror.v1.ReflectionResult.usage:type_name -> sidemirror.v1.Usage
 	2,   // 14: sidemirror.v1.Memory.kind:type_name -> sidemirror.v1.MemoryKind
-	75,  // 15: sidemirror.v1.Memory.metadata:type_name -> google.protobuf.Struct
+	82,  // 15: sidemirror.v1.Memory.metadata:type_name -> google.protobuf.Struct
 	1,   // 16: sidemirror.v1.Memory.error_category:type_name -> sidemirror.v1.ErrorCategory
-	77,  // 17: sidemirror.v1.Memory.origin:type_name -> sidemirror.v1.Origin
+	84,  // 17: sidemirror.v1.Memory.origin:type_name -> sidemirror.v1.Origin
 	3,   // 18: sidemirror.v1.Memory.state:type_name -> sidemirror.v1.MemoryState
-	74,  // 19: sidemirror.v1.Memory.create_time:type_name -> google.protobuf.Timestamp
-	74,  // 20: sidemirror.v1.Memory.update_time:type_name -> google.protobuf.Timestamp
-	12,  // 21: sidemirror.v1.Memory.applies_when:type_name -> sidemirror.v1.AppliesWhen
-	10,  // 22: sidemirror.v1.GenerateReflectionRequest.events:type_name -> sidemirror.v1.ReflectionEvent
-	79,  // 23: sidemirror.v1.GenerateReflectionRequest.outcome:type_name -> sidemirror.v1.TaskOutcome
-	11,  // 24: sidemirror.v1.GenerateReflectionRequest.error:type_name -> sidemirror.v1.TaskError
-	13,  // 25: sidemirror.v1.GenerateReflectionResponse.result:type_name -> sidemirror.v1.ReflectionResult
-	13,  // 26: sidemirror.v1.StoreReflectionRequest.result:type_name -> sidemirror.v1.ReflectionResult
-	14,  // 27: sidemirror.v1.GetReflectionResponse.memory:type_name -> sidemirror.v1.Memory
+	81,  // 19: sidemirror.v1.Memory.create_time:type_name -> google.protobuf.Timestamp
+	81,  // 20: sidemirror.v1.Memory.update_time:type_name -> google.protobuf.Timestamp
+	13,  // 21: sidemirror.v1.Memory.applies_when:type_name -> sidemirror.v1.AppliesWhen
+	11,  // 22: sidemirror.v1.GenerateReflectionRequest.events:type_name -> sidemirror.v1.ReflectionEvent
+	86,  // 23: sidemirror.v1.GenerateReflectionRequest.outcome:type_name -> sidemirror.v1.TaskOutcome
+	12,  // 24: sidemirror.v1.GenerateReflectionRequest.error:type_name -> sidemirror.v1.TaskError
+	14,  // 25: sidemirror.v1.GenerateReflectionResponse.result:type_name -> sidemirror.v1.ReflectionResult
+	14,  // 26: sidemirror.v1.StoreReflectionRequest.result:type_name -> sidemirror.v1.ReflectionResult
+	15,  // 27: sidemirror.v1.GetReflectionResponse.memory:type_name -> sidemirror.v1.Memory
 	2,   // 28: sidemirror.v1.ListReflectionsRequest.kind:type_name -> sidemirror.v1.MemoryKind
 	3,   // 29: sidemirror.v1.ListReflectionsRequest.state:type_name -> sidemirror.v1.MemoryState
-	14,  // 30: sidemirror.v1.ListReflectionsResponse.memories:type_name -> sidemirror.v1.Memory
-	24,  // 31: sidemirror.v1.UpdateReflectionRequest.changes:type_name -> sidemirror.v1.MemoryChanges
-	80,  // 32: sidemirror.v1.UpdateReflectionRequest.update_mask:type_name -> google.protobuf.FieldMask
+	15,  // 30: sidemirror.v1.ListReflectionsResponse.memories:type_name -> sidemirror.v1.Memory
+	25,  // 31: sidemirror.v1.UpdateReflectionRequest.changes:type_name -> sidemirror.v1.MemoryChanges
+	87,  // 32: sidemirror.v1.UpdateReflectionRequest.update_mask:type_name -> google.protobuf.FieldMask
 	1,   // 33: sidemirror.v1.MemoryChanges.error_category:type_name -> sidemirror.v1.ErrorCategory
-	75,  // 34: sidemirror.v1.MemoryChanges.metadata:type_name -> google.protobuf.Struct
-	12,  // 35: sidemirror.v1.MemoryChanges.applies_when:type_name -> sidemirror.v1.AppliesWhen
-	14,  // 36: sidemirror.v1.UpdateReflectionResponse.memory:type_name -> sidemirror.v1.Memory
-	14,  // 37: sidemirror.v1.ListReflectionVersionsResponse.versions:type_name -> sidemirror.v1.Memory
+	82,  // 34: sidemirror.v1.MemoryChanges.metadata:type_name -> google.protobuf.Struct
+	13,  // 35: sidemirror.v1.MemoryChanges.applies_when:type_name -> sidemirror.v1.AppliesWhen
+	15,  // 36: sidemirror.v1.UpdateReflectionResponse.memory:type_name -> sidemirror.v1.Memory
+	15,  // 37: sidemirror.v1.ListReflectionVersionsResponse.versions:type_name -> sidemirror.v1.Memory
 	3,   // 38: sidemirror.v1.ReviewReflectionRequest.state:type_name -> sidemirror.v1.MemoryState
-	14,  // 39: sidemirror.v1.ReviewReflectionResponse.memory:type_name -> sidemirror.v1.Memory
+	15,  // 39: sidemirror.v1.ReviewReflectionResponse.memory:type_name -> sidemirror.v1.Memory
 	2,   // 40: sidemirror.v1.QueryReflectionsRequest.kind:type_name -> sidemirror.v1.MemoryKind
-	34,  // 41: sidemirror.v1.QueryReflectionsResponse.hits:type_name -> sidemirror.v1.QueryHit
+	35,  // 41: sidemirror.v1.QueryReflectionsResponse.hits:type_name -> sidemirror.v1.QueryHit
 	4,   // 42: sidemirror.v1.QueryReflectionsResponse.search_mode:type_name -> sidemirror.v1.SearchMode
-	37,  // 43: sidemirror.v1.QueryReflectionsResponse.misses:type_name -> sidemirror.v1.QueryMiss
-	14,  // 44: sidemirror.v1.QueryHit.memory:type_name -> sidemirror.v1.Memory
-	35,  // 45: sidemirror.v1.QueryHit.explanation:type_name -> sidemirror.v1.HitExplanation
-	36,  // 46: sidemirror.v1.HitExplanation.parts:type_name -> sidemirror.v1.ScorePart
+	38,  // 43: sidemirror.v1.QueryReflectionsResponse.misses:type_name -> sidemirror.v1.QueryMiss
+	15,  // 44: sidemirror.v1.QueryHit.memory:type_name -> sidemirror.v1.Memory
+	36,  // 45: sidemirror.v1.QueryHit.explanation:type_name -> sidemirror.v1.HitExplanation
+	37,  // 46: sidemirror.v1.HitExplanation.parts:type_name -> sidemirror.v1.ScorePart
 	1,   // 47: sidemirror.v1.BuildMemoryContextRequest.error_categories:type_name -> sidemirror.v1.ErrorCategory
-	81,  // 48: sidemirror.v1.BuildMemoryContextResponse.block:type_name -> sidemirror.v1.ContextBlock
-	79,  // 49: sidemirror.v1.ReportOutcomeRequest.outcome:type_name -> sidemirror.v1.TaskOutcome
+	88,  // 48: sidemirror.v1.BuildMemoryContextResponse.block:type_name -> sidemirror.v1.ContextBlock
+	86,  // 49: sidemirror.v1.ReportOutcomeRequest.outcome:type_name -> sidemirror.v1.TaskOutcome
 	1,   // 50: sidemirror.v1.ReportOutcomeRequest.error_category:type_name -> sidemirror.v1.ErrorCategory
-	41,  // 51: sidemirror.v1.ReportOutcomeRequest.errors:type_name -> sidemirror.v1.TaskErrors
-	42,  // 52: sidemirror.v1.TaskErrors.failed_calls:type_name -> sidemirror.v1.FailedCall
-	46,  // 53: sidemirror.v1.GetLessonStatisticsResponse.lessons:type_name -> sidemirror.v1.LessonStatistics
+	42,  // 51: sidemirror.v1.ReportOutcomeRequest.errors:type_name -> sidemirror.v1.TaskErrors
+	43,  // 52: sidemirror.v1.TaskErrors.failed_calls:type_name -> sidemirror.v1.FailedCall
+	47,  // 53: sidemirror.v1.GetLessonStatisticsResponse.lessons:type_name -> sidemirror.v1.LessonStatistics
 	3,   // 54: sidemirror.v1.LessonStatistics.state:type_name -> sidemirror.v1.MemoryState
-	47,  // 55: sidemirror.v1.LessonStatistics.shown:type_name -> sidemirror.v1.LessonArm
-	47,  // 56: sidemirror.v1.LessonStatistics.held_back:type_name -> sidemirror.v1.LessonArm
-	47,  // 57: sidemirror.v1.LessonStatistics.outside:type_name -> sidemirror.v1.LessonArm
-	48,  // 58: sidemirror.v1.LessonStatistics.interval:type_name -> sidemirror.v1.LiftInterval
-	48,  // 59: sidemirror.v1.LessonStatistics.interval_at_any_look:type_name -> sidemirror.v1.LiftInterval
-	9,   // 60: sidemirror.v1.LessonStatistics.verdict:type_name -> sidemirror.v1.LessonVerdict
-	53,  // 61: sidemirror.v1.ImportReflectionsResponse.refused:type_name -> sidemirror.v1.RefusedLine
+	48,  // 55: sidemirror.v1.LessonStatistics.shown:type_name -> sidemirror.v1.LessonArm
+	48,  // 56: sidemirror.v1.LessonStatistics.held_back:type_name -> sidemirror.v1.LessonArm
+	48,  // 57: sidemirror.v1.LessonStatistics.outside:type_name -> sidemirror.v1.LessonArm
+	49,  // 58: sidemirror.v1.LessonStatistics.interval:type_name -> sidemirror.v1.LiftInterval
+	49,  // 59: sidemirror.v1.LessonStatistics.interval_at_any_look:type_name -> sidemirror.v1.LiftInterval
+	10,  // 60: sidemirror.v1.LessonStatistics.verdict:type_name -> sidemirror.v1.LessonVerdict
+	54,  // 61: sidemirror.v1.ImportReflectionsResponse.refused:type_name -> sidemirror.v1.RefusedLine
 	5,   // 62: sidemirror.v1.ListClustersRequest.kind:type_name -> sidemirror.v1.ClusterKind
-	56,  // 63: sidemirror.v1.ListClustersResponse.clusters:type_name -> sidemirror.v1.MemoryCluster
+	57,  // 63: sidemirror.v1.ListClustersResponse.clusters:type_name -> sidemirror.v1.MemoryCluster
 	5,   // 64: sidemirror.v1.MemoryCluster.kind:type_name -> sidemirror.v1.ClusterKind
 	7,   // 65: sidemirror.v1.GraphPoint.kind:type_name -> sidemirror.v1.GraphNodeKind
-	57,  // 66: sidemirror.v1.MemoryLink.source:type_name -> sidemirror.v1.GraphPoint
-	57,  // 67: sidemirror.v1.MemoryLink.target:type_name -> sidemirror.v1.GraphPoint
+	58,  // 66: sidemirror.v1.MemoryLink.source:type_name -> sidemirror.v1.GraphPoint
+	58,  // 67: sidemirror.v1.MemoryLink.target:type_name -> sidemirror.v1.GraphPoint
 	6,   // 68: sidemirror.v1.MemoryLink.kind:type_name -> sidemirror.v1.LinkKind
-	74,  // 69: sidemirror.v1.MemoryLink.create_time:type_name -> google.protobuf.Timestamp
-	58,  // 70: sidemirror.v1.LinkReflectionsRequest.links:type_name -> sidemirror.v1.MemoryLink
-	57,  // 71: sidemirror.v1.ExploreGraphRequest.start:type_name -> sidemirror.v1.GraphPoint
+	81,  // 69: sidemirror.v1.MemoryLink.create_time:type_name -> google.protobuf.Timestamp
+	59,  // 70: sidemirror.v1.LinkReflectionsRequest.links:type_name -> sidemirror.v1.MemoryLink
+	58,  // 71: sidemirror.v1.ExploreGraphRequest.start:type_name -> sidemirror.v1.GraphPoint
 	6,   // 72: sidemirror.v1.ExploreGraphRequest.kinds:type_name -> sidemirror.v1.LinkKind
-	63,  // 73: sidemirror.v1.ExploreGraphResponse.nodes:type_name -> sidemirror.v1.GraphNode
-	58,  // 74: sidemirror.v1.ExploreGraphResponse.links:type_name -> sidemirror.v1.MemoryLink
-	57,  // 75: sidemirror.v1.GraphNode.point:type_name -> sidemirror.v1.GraphPoint
-	14,  // 76: sidemirror.v1.GraphNode.memory:type_name -> sidemirror.v1.Memory
-	66,  // 77: sidemirror.v1.DreamResponse.progress:type_name -> sidemirror.v1.DreamProgress
-	67,  // 78: sidemirror.v1.DreamResponse.dream:type_name -> sidemirror.v1.DreamLogEntry
-	74,  // 79: sidemirror.v1.DreamLogEntry.start_time:type_name -> google.protobuf.Timestamp
-	74,  // 80: sidemirror.v1.DreamLogEntry.end_time:type_name -> google.protobuf.Timestamp
-	76,  // 81: sidemirror.v1.DreamLogEntry.status:type_name -> sidemirror.v1.ResultStatus
-	68,  // 82: sidemirror.v1.DreamLogEntry.lessons:type_name -> sidemirror.v1.DreamtLesson
-	78,  // 83: sidemirror.v1.DreamLogEntry.usage:type_name -> sidemirror.v1.Usage
-	67,  // 84: sidemirror.v1.ListDreamsResponse.dreams:type_name -> sidemirror.v1.DreamLogEntry
-	73,  // 85: sidemirror.v1.ListPruningsResponse.prunings:type_name -> sidemirror.v1.Pruning
-	8,   // 86: sidemirror.v1.Pruning.kind:type_name -> sidemirror.v1.PrunedKind
-	74,  // 87: sidemirror.v1.Pruning.prune_time:type_name -> google.protobuf.Timestamp
-	74,  // 88: sidemirror.v1.Pruning.before_time:type_name -> google.protobuf.Timestamp
-	15,  // 89: sidemirror.v1.ReflectiveMemoryService.GenerateReflection:input_type -> sidemirror.v1.GenerateReflectionRequest
-	17,  // 90: sidemirror.v1.ReflectiveMemoryService.StoreReflection:input_type -> sidemirror.v1.StoreReflectionRequest
-	19,  // 91: sidemirror.v1.ReflectiveMemoryService.GetReflection:input_type -> sidemirror.v1.GetReflectionRequest
-	21,  // 92: sidemirror.v1.ReflectiveMemoryService.ListReflections:input_type -> sidemirror.v1.ListReflectionsRequest
-	23,  // 93: sidemirror.v1.ReflectiveMemoryService.UpdateReflection:input_type -> sidemirror.v1.UpdateReflectionRequest
-	26,  // 94: sidemirror.v1.ReflectiveMemoryService.DeleteReflection:input_type -> sidemirror.v1.DeleteReflectionRequest
-	28,  // 95: sidemirror.v1.ReflectiveMemoryService.ListReflectionVersions:input_type -> sidemirror.v1.ListReflectionVersionsRequest
-	30,  // 96: sidemirror.v1.ReflectiveMemoryService.ReviewReflection:input_type -> sidemirror.v1.ReviewReflectionRequest
-	32,  // 97: sidemirror.v1.ReflectiveMemoryService.QueryReflections:input_type -> sidemirror.v1.QueryReflectionsRequest
-	38,  // 98: sidemirror.v1.ReflectiveMemoryService.BuildMemoryContext:input_type -> sidemirror.v1.BuildMemoryContextRequest
-	40,  // 99: sidemirror.v1.ReflectiveMemoryService.ReportOutcome:input_type -> sidemirror.v1.ReportOutcomeRequest
-	44,  // 100: sidemirror.v1.ReflectiveMemoryService.GetLessonStatistics:input_type -> sidemirror.v1.GetLessonStatisticsRequest
-	64,  // 101: sidemirror.v1.ReflectiveMemoryService.Dream:input_type -> sidemirror.v1.DreamRequest
-	69,  // 102: sidemirror.v1.ReflectiveMemoryService.ListDreams:input_type -> sidemirror.v1.ListDreamsRequest
-	71,  // 103: sidemirror.v1.ReflectiveMemoryService.ListPrunings:input_type -> sidemirror.v1.ListPruningsRequest
-	49,  // 104: sidemirror.v1.ReflectiveMemoryService.ExportReflections:input_type -> sidemirror.v1.ExportReflectionsRequest
-	51,  // 105: sidemirror.v1.ReflectiveMemoryService.ImportReflections:input_type -> sidemirror.v1.ImportReflectionsRequest
-	54,  // 106: sidemirror.v1.ReflectiveMemoryService.ListClusters:input_type -> sidemirror.v1.ListClustersRequest
-	59,  // 107: sidemirror.v1.ReflectiveMemoryService.LinkReflections:input_type -> sidemirror.v1.LinkReflectionsRequest
-	61,  // 108: sidemirror.v1.ReflectiveMemoryService.ExploreGraph:input_type -> sidemirror.v1.ExploreGraphRequest
-	16,  // 109: sidemirror.v1.ReflectiveMemoryService.GenerateReflection:output_type -> sidemirror.v1.GenerateReflectionResponse
-	18,  // 110: sidemirror.v1.ReflectiveMemoryService.StoreReflection:output_type -> sidemirror.v1.StoreReflectionResponse
-	20,  // 111: sidemirror.v1.ReflectiveMemoryService.GetReflection:output_type -> sidemirror.v1.GetReflectionResponse
-	22,  // 112: sidemirror.v1.ReflectiveMemoryService.ListReflections:output_type -> sidemirror.v1.ListReflectionsResponse
-	25,  // 113: sidemirror.v1.ReflectiveMemoryService.UpdateReflection:output_type -> sidemirror.v1.UpdateReflectionResponse
-	27,  // 114: sidemirror.v1.ReflectiveMemoryService.DeleteReflection:output_type -> sidemirror.v1.DeleteReflectionResponse
-	29,  // 115: sidemirror.v1.ReflectiveMemoryService.ListReflectionVersions:output_type -> sidemirror.v1.ListReflectionVersionsResponse
-	31,  // 116: sidemirror.v1.ReflectiveMemoryService.ReviewReflection:output_type -> sidemirror.v1.ReviewReflectionResponse
-	33,  // 117: sidemirror.v1.ReflectiveMemoryService.QueryReflections:output_type -> sidemirror.v1.QueryReflectionsResponse
-	39,  // 118: sidemirror.v1.ReflectiveMemoryService.BuildMemoryContext:output_type -> sidemirror.v1.BuildMemoryContextResponse
-	43,  // 119: sidemirror.v1.ReflectiveMemoryService.ReportOutcome:output_type -> sidemirror.v1.ReportOutcomeResponse
-	45,  // 120: sidemirror.v1.ReflectiveMemoryService.GetLessonStatistics:output_type -> sidemirror.v1.GetLessonStatisticsResponse
-	65,  // 121: sidemirror.v1.ReflectiveMemoryService.Dream:output_type -> sidemirror.v1.DreamResponse
-	70,  // 122: sidemirror.v1.ReflectiveMemoryService.ListDreams:output_type -> sidemirror.v1.ListDreamsResponse
-	72,  // 123: sidemirror.v1.ReflectiveMemoryService.ListPrunings:output_type -> sidemirror.v1.ListPruningsResponse
-	50,  // 124: sidemirror.v1.ReflectiveMemoryService.ExportReflections:output_type -> sidemirror.v1.ExportReflectionsResponse
-	52,  // 125: sidemirror.v1.ReflectiveMemoryService.ImportReflections:output_type -> sidemirror.v1.ImportReflectionsResponse
-	55,  // 126: sidemirror.v1.ReflectiveMemoryService.ListClusters:output_type -> sidemirror.v1.ListClustersResponse
-	60,  // 127: sidemirror.v1.ReflectiveMemoryService.LinkReflections:output_type -> sidemirror.v1.LinkReflectionsResponse
-	62,  // 128: sidemirror.v1.ReflectiveMemoryService.ExploreGraph:output_type -> sidemirror.v1.ExploreGraphResponse
-	109, // [109:129] is the sub-list for method output_type
-	89,  // [89:109] is the sub-list for method input_type
-	89,  // [89:89] is the sub-list for extension type_name
-	89,  // [89:89] is the sub-list for extension extendee
-	0,   // [0:89] is the sub-list for field type_name
+	64,  // 73: sidemirror.v1.ExploreGraphResponse.nodes:type_name -> sidemirror.v1.GraphNode
+	59,  // 74: sidemirror.v1.ExploreGraphResponse.links:type_name -> sidemirror.v1.MemoryLink
+	58,  // 75: sidemirror.v1.GraphNode.point:type_name -> sidemirror.v1.GraphPoint
+	15,  // 76: sidemirror.v1.GraphNode.memory:type_name -> sidemirror.v1.Memory
+	67,  // 77: sidemirror.v1.DreamResponse.progress:type_name -> sidemirror.v1.DreamProgress
+	68,  // 78: sidemirror.v1.DreamResponse.dream:type_name -> sidemirror.v1.DreamLogEntry
+	81,  // 79: sidemirror.v1.DreamLogEntry.start_time:type_name -> google.protobuf.Timestamp
+	81,  // 80: sidemirror.v1.DreamLogEntry.end_time:type_name -> google.protobuf.Timestamp
+	83,  // 81: sidemirror.v1.DreamLogEntry.status:type_name -> sidemirror.v1.ResultStatus
+	69,  // 82: sidemirror.v1.DreamLogEntry.lessons:type_name -> sidemirror.v1.DreamtLesson
+	85,  // 83: sidemirror.v1.DreamLogEntry.usage:type_name -> sidemirror.v1.Usage
+	68,  // 84: sidemirror.v1.ListDreamsResponse.dreams:type_name -> sidemirror.v1.DreamLogEntry
+	74,  // 85: sidemirror.v1.ListPruningsResponse.prunings:type_name -> sidemirror.v1.Pruning
+	9,   // 86: sidemirror.v1.Pruning.kind:type_name -> sidemirror.v1.PrunedKind
+	81,  // 87: sidemirror.v1.Pruning.prune_time:type_name -> google.protobuf.Timestamp
+	81,  // 88: sidemirror.v1.Pruning.before_time:type_name -> google.protobuf.Timestamp
+	88,  // 89: sidemirror.v1.FindRecoveriesResponse.block:type_name -> sidemirror.v1.ContextBlock
+	79,  // 90: sidemirror.v1.ListRecoveriesResponse.signatures:type_name -> sidemirror.v1.SignatureRecoveries
+	81,  // 91: sidemirror.v1.SignatureRecoveries.last_time:type_name -> google.protobuf.Timestamp
+	80,  // 92: sidemirror.v1.SignatureRecoveries.moves:type_name -> sidemirror.v1.RecoveryMove
+	8,   // 93: sidemirror.v1.RecoveryMove.kind:type_name -> sidemirror.v1.RecoveryMoveKind
+	16,  // 94: sidemirror.v1.ReflectiveMemoryService.GenerateReflection:input_type -> sidemirror.v1.GenerateReflectionRequest
+	18,  // 95: sidemirror.v1.ReflectiveMemoryService.StoreReflection:input_type -> sidemirror.v1.StoreReflectionRequest
+	20,  // 96: sidemirror.v1.ReflectiveMemoryService.GetReflection:input_type -> sidemirror.v1.GetReflectionRequest
+	22,  // 97: sidemirror.v1.ReflectiveMemoryService.ListReflections:input_type -> sidemirror.v1.ListReflectionsRequest
+	24,  // 98: sidemirror.v1.ReflectiveMemoryService.UpdateReflection:input_type -> sidemirror.v1.UpdateReflectionRequest
+	27,  // 99: sidemirror.v1.ReflectiveMemoryService.DeleteReflection:input_type -> sidemirror.v1.DeleteReflectionRequest
+	29,  // 100: sidemirror.v1.ReflectiveMemoryService.ListReflectionVersions:input_type -> sidemirror.v1.ListReflectionVersionsRequest
+	31,  // 101: sidemirror.v1.ReflectiveMemoryService.ReviewReflection:input_type -> sidemirror.v1.ReviewReflectionRequest
+	33,  // 102: sidemirror.v1.ReflectiveMemoryService.QueryReflections:input_type -> sidemirror.v1.QueryReflectionsRequest
+	39,  // 103: sidemirror.v1.ReflectiveMemoryService.BuildMemoryContext:input_type -> sidemirror.v1.BuildMemoryContextRequest
+	41,  // 104: sidemirror.v1.ReflectiveMemoryService.ReportOutcome:input_type -> sidemirror.v1.ReportOutcomeRequest
+	45,  // 105: sidemirror.v1.ReflectiveMemoryService.GetLessonStatistics:input_type -> sidemirror.v1.GetLessonStatisticsRequest
+	65,  // 106: sidemirror.v1.ReflectiveMemoryService.Dream:input_type -> sidemirror.v1.DreamRequest
+	70,  // 107: sidemirror.v1.ReflectiveMemoryService.ListDreams:input_type -> sidemirror.v1.ListDreamsRequest
+	72,  // 108: sidemirror.v1.ReflectiveMemoryService.ListPrunings:input_type -> sidemirror.v1.ListPruningsRequest
+	50,  // 109: sidemirror.v1.ReflectiveMemoryService.ExportReflections:input_type -> sidemirror.v1.ExportReflectionsRequest
+	52,  // 110: sidemirror.v1.ReflectiveMemoryService.ImportReflections:input_type -> sidemirror.v1.ImportReflectionsRequest
+	55,  // 111: sidemirror.v1.ReflectiveMemoryService.ListClusters:input_type -> sidemirror.v1.ListClustersRequest
+	60,  // 112: sidemirror.v1.ReflectiveMemoryService.LinkReflections:input_type -> sidemirror.v1.LinkReflectionsRequest
+	62,  // 113: sidemirror.v1.ReflectiveMemoryService.ExploreGraph:input_type -> sidemirror.v1.ExploreGraphRequest
+	75,  // 114: sidemirror.v1.ReflectiveMemoryService.FindRecoveries:input_type -> sidemirror.v1.FindRecoveriesRequest
+	77,  // 115: sidemirror.v1.ReflectiveMemoryService.ListRecoveries:input_type -> sidemirror.v1.ListRecoveriesRequest
+	17,  // 116: sidemirror.v1.ReflectiveMemoryService.GenerateReflection:output_type -> sidemirror.v1.GenerateReflectionResponse
+	19,  // 117: sidemirror.v1.ReflectiveMemoryService.StoreReflection:output_type -> sidemirror.v1.StoreReflectionResponse
+	21,  // 118: sidemirror.v1.ReflectiveMemoryService.GetReflection:output_type -> sidemirror.v1.GetReflectionResponse
+	23,  // 119: sidemirror.v1.ReflectiveMemoryService.ListReflections:output_type -> sidemirror.v1.ListReflectionsResponse
+	26,  // 120: sidemirror.v1.ReflectiveMemoryService.UpdateReflection:output_type -> sidemirror.v1.UpdateReflectionResponse
+	28,  // 121: sidemirror.v1.ReflectiveMemoryService.DeleteReflection:output_type -> sidemirror.v1.DeleteReflectionResponse
+	30,  // 122: sidemirror.v1.ReflectiveMemoryService.ListReflectionVersions:output_type -> sidemirror.v1.ListReflectionVersionsResponse
+	32,  // 123: sidemirror.v1.ReflectiveMemoryService.ReviewReflection:output_type -> sidemirror.v1.ReviewReflectionResponse
+	34,  // 124: sidemirror.v1.ReflectiveMemoryService.QueryReflections:output_type -> sidemirror.v1.QueryReflectionsResponse
+	40,  // 125: sidemirror.v1.ReflectiveMemoryService.BuildMemoryContext:output_type -> sidemirror.v1.BuildMemoryContextResponse
+	44,  // 126: sidemirror.v1.ReflectiveMemoryService.ReportOutcome:output_type -> sidemirror.v1.ReportOutcomeResponse
+	46,  // 127: sidemirror.v1.ReflectiveMemoryService.GetLessonStatistics:output_type -> sidemirror.v1.GetLessonStatisticsResponse
+	66,  // 128: sidemirror.v1.ReflectiveMemoryService.Dream:output_type -> sidemirror.v1.DreamResponse
+	71,  // 129: sidemirror.v1.ReflectiveMemoryService.ListDreams:output_type -> sidemirror.v1.ListDreamsResponse
+	73,  // 130: sidemirror.v1.ReflectiveMemoryService.ListPrunings:output_type -> sidemirror.v1.ListPruningsResponse
+	51,  // 131: sidemirror.v1.ReflectiveMemoryService.ExportReflections:output_type -> sidemirror.v1.ExportReflectionsResponse
+	53,  // 132: sidemirror.v1.ReflectiveMemoryService.ImportReflections:output_type -> sidemirror.v1.ImportReflectionsResponse
+	56,  // 133: sidemirror.v1.ReflectiveMemoryService.ListClusters:output_type -> sidemirror.v1.ListClustersResponse
+	61,  // 134: sidemirror.v1.ReflectiveMemoryService.LinkReflections:output_type -> sidemirror.v1.LinkReflectionsResponse
+	63,  // 135: sidemirror.v1.ReflectiveMemoryService.ExploreGraph:output_type -> sidemirror.v1.ExploreGraphResponse
+	76,  // 136: sidemirror.v1.ReflectiveMemoryService.FindRecoveries:output_type -> sidemirror.v1.FindRecoveriesResponse
+	78,  // 137: sidemirror.v1.ReflectiveMemoryService.ListRecoveries:output_type -> sidemirror.v1.ListRecoveriesResponse
+	116, // [116:138] is the sub-list for method output_type
+	94,  // [94:116] is the sub-list for method input_type
+	94,  // [94:94] is the sub-list for extension type_name
+	94,  // [94:94] is the sub-list for extension extendee
+	0,   // [0:94] is the sub-list for field type_name
 }
 
 func init() { file_sidemirror_v1_reflective_memory_proto_init() }
@@ -6681,8 +7361,8 @@ func file_sidemirror_v1_reflective_memory_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_sidemirror_v1_reflective_memory_proto_rawDesc), len(file_sidemirror_v1_reflective_memory_proto_rawDesc)),
-			NumEnums:      10,
-			NumMessages:   64,
+			NumEnums:      11,
+			NumMessages:   70,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -39,6 +39,8 @@ const (
 	ReflectiveMemoryService_ListClusters_FullMethodName           = "/sidemirror.v1.ReflectiveMemoryService/ListClusters"
 	ReflectiveMemoryService_LinkReflections_FullMethodName        = "/sidemirror.v1.ReflectiveMemoryService/LinkReflections"
 	ReflectiveMemoryService_ExploreGraph_FullMethodName           = "/sidemirror.v1.ReflectiveMemoryService/ExploreGraph"
+	ReflectiveMemoryService_FindRecoveries_FullMethodName         = "/sidemirror.v1.ReflectiveMemoryService/FindRecoveries"
+	ReflectiveMemoryService_ListRecoveries_FullMethodName         = "/sidemirror.v1.ReflectiveMemoryService/ListRecoveries"
 )
 
 // ReflectiveMemoryServiceClient is the client API for ReflectiveMemoryService service.
@@ -113,6 +115,11 @@ type ReflectiveMemoryServiceClient interface {
 	// The nodes within a few links of a memory, a tool, an error or a name. Nodes that do not exist, or belong to another
 	// tenant, are left out.
 	ExploreGraph(ctx context.Context, in *ExploreGraphRequest, opts ...grpc.CallOption) (*ExploreGraphResponse, error)
+	// What repaired a failure like this one before: a recovery, as a block of data with a receipt. Recoveries are learned
+	// from the calls of recorded turns. One answer in ten is held back, to learn what happens without it.
+	FindRecoveries(ctx context.Context, in *FindRecoveriesRequest, opts ...grpc.CallOption) (*FindRecoveriesResponse, error)
+	// What followed each recognised failure, for people: every move with its counts, and why it is told or not.
+	ListRecoveries(ctx context.Context, in *ListRecoveriesRequest, opts ...grpc.CallOption) (*ListRecoveriesResponse, error)
 }
 
 type reflectiveMemoryServiceClient struct {
@@ -344,6 +351,26 @@ func (c *reflectiveMemoryServiceClient) ExploreGraph(ctx context.Context, in *Ex
 	return out, nil
 }
 
+func (c *reflectiveMemoryServiceClient) FindRecoveries(ctx context.Context, in *FindRecoveriesRequest, opts ...grpc.CallOption) (*FindRecoveriesResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(FindRecoveriesResponse)
+	err := c.cc.Invoke(ctx, ReflectiveMemoryService_FindRecoveries_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *reflectiveMemoryServiceClient) ListRecoveries(ctx context.Context, in *ListRecoveriesRequest, opts ...grpc.CallOption) (*ListRecoveriesResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListRecoveriesResponse)
+	err := c.cc.Invoke(ctx, ReflectiveMemoryService_ListRecoveries_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // ReflectiveMemoryServiceServer is the server API for ReflectiveMemoryService service.
 // All implementations must embed UnimplementedReflectiveMemoryServiceServer
 // for forward compatibility.
@@ -416,6 +443,11 @@ type ReflectiveMemoryServiceServer interface {
 	// The nodes within a few links of a memory, a tool, an error or a name. Nodes that do not exist, or belong to another
 	// tenant, are left out.
 	ExploreGraph(context.Context, *ExploreGraphRequest) (*ExploreGraphResponse, error)
+	// What repaired a failure like this one before: a recovery, as a block of data with a receipt. Recoveries are learned
+	// from the calls of recorded turns. One answer in ten is held back, to learn what happens without it.
+	FindRecoveries(context.Context, *FindRecoveriesRequest) (*FindRecoveriesResponse, error)
+	// What followed each recognised failure, for people: every move with its counts, and why it is told or not.
+	ListRecoveries(context.Context, *ListRecoveriesRequest) (*ListRecoveriesResponse, error)
 	mustEmbedUnimplementedReflectiveMemoryServiceServer()
 }
 
@@ -485,6 +517,12 @@ func (UnimplementedReflectiveMemoryServiceServer) LinkReflections(context.Contex
 }
 func (UnimplementedReflectiveMemoryServiceServer) ExploreGraph(context.Context, *ExploreGraphRequest) (*ExploreGraphResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ExploreGraph not implemented")
+}
+func (UnimplementedReflectiveMemoryServiceServer) FindRecoveries(context.Context, *FindRecoveriesRequest) (*FindRecoveriesResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method FindRecoveries not implemented")
+}
+func (UnimplementedReflectiveMemoryServiceServer) ListRecoveries(context.Context, *ListRecoveriesRequest) (*ListRecoveriesResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListRecoveries not implemented")
 }
 func (UnimplementedReflectiveMemoryServiceServer) mustEmbedUnimplementedReflectiveMemoryServiceServer() {
 }
@@ -843,6 +881,42 @@ func _ReflectiveMemoryService_ExploreGraph_Handler(srv interface{}, ctx context.
 	return interceptor(ctx, in, info, handler)
 }
 
+func _ReflectiveMemoryService_FindRecoveries_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(FindRecoveriesRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(ReflectiveMemoryServiceServer).FindRecoveries(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: ReflectiveMemoryService_FindRecoveries_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(ReflectiveMemoryServiceServer).FindRecoveries(ctx, req.(*FindRecoveriesRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _ReflectiveMemoryService_ListRecoveries_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListRecoveriesRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(ReflectiveMemoryServiceServer).ListRecoveries(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: ReflectiveMemoryService_ListRecoveries_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(ReflectiveMemoryServiceServer).ListRecoveries(ctx, req.(*ListRecoveriesRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // ReflectiveMemoryService_ServiceDesc is the grpc.ServiceDesc for ReflectiveMemoryService service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -917,6 +991,14 @@ var ReflectiveMemoryService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "ExploreGraph",
 			Handler:    _ReflectiveMemoryService_ExploreGraph_Handler,
+		},
+		{
+			MethodName: "FindRecoveries",
+			Handler:    _ReflectiveMemoryService_FindRecoveries_Handler,
+		},
+		{
+			MethodName: "ListRecoveries",
+			Handler:    _ReflectiveMemoryService_ListRecoveries_Handler,
 		},
 	},
 	Streams: []grpc.StreamDesc{

@@ -29,9 +29,9 @@ type SpendLevel int32
 const (
 	// Never sent.
 	SpendLevel_SPEND_LEVEL_UNSPECIFIED SpendLevel = 0
-	// Everything in this server's store.
+	// Everything that this server serves.
 	SpendLevel_SPEND_LEVEL_TOTAL SpendLevel = 1
-	// Everything in this server's store for one purpose.
+	// Everything that this server serves, for one purpose.
 	SpendLevel_SPEND_LEVEL_PURPOSE SpendLevel = 2
 	// One tenant with all its projects.
 	SpendLevel_SPEND_LEVEL_TENANT SpendLevel = 3
@@ -334,9 +334,12 @@ type GetServerInfoResponse struct {
 	// Whether `spend` and `spend_caps` are unknown because the store did not answer. They are empty then.
 	SpendUnknown bool `protobuf:"varint,11,opt,name=spend_unknown,json=spendUnknown,proto3" json:"spend_unknown,omitempty"`
 	// The difference between this machine's clock and the store's.
-	StoreClock    *StoreClock `protobuf:"bytes,12,opt,name=store_clock,json=storeClock,proto3" json:"store_clock,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	StoreClock *StoreClock `protobuf:"bytes,12,opt,name=store_clock,json=storeClock,proto3" json:"store_clock,omitempty"`
+	// The embedding model, and how much it counts in the requested tenant and project; absent without such a model, and
+	// while reflective memory is disabled.
+	MemoryEmbedding *MemoryEmbedding `protobuf:"bytes,15,opt,name=memory_embedding,json=memoryEmbedding,proto3" json:"memory_embedding,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
 }
 
 func (x *GetServerInfoResponse) Reset() {
@@ -449,6 +452,13 @@ func (x *GetServerInfoResponse) GetSpendUnknown() bool {
 func (x *GetServerInfoResponse) GetStoreClock() *StoreClock {
 	if x != nil {
 		return x.StoreClock
+	}
+	return nil
+}
+
+func (x *GetServerInfoResponse) GetMemoryEmbedding() *MemoryEmbedding {
+	if x != nil {
+		return x.MemoryEmbedding
 	}
 	return nil
 }
@@ -655,6 +665,101 @@ func (x *ModelInfo) GetAvailable() bool {
 	return false
 }
 
+// The embedding model by which memories are found, and how much it counts in one project. This is measured in the
+// project: each of up to 150 memories is cut in two, and its first half has to find its second half among those of all.
+type MemoryEmbedding struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The provider's name of the model.
+	Model string `protobuf:"bytes,1,opt,name=model,proto3" json:"model,omitempty"`
+	// The weight of the model's similarity beside the words: 0 to 1. It is 0, and memories are found by their words alone,
+	// until the model is measured and finds more than its error.
+	Weight float64 `protobuf:"fixed64,2,opt,name=weight,proto3" json:"weight,omitempty"`
+	// By how much the mean reciprocal rank of the second half rises with the best weight; negative when every weight does
+	// harm.
+	Gain float64 `protobuf:"fixed64,3,opt,name=gain,proto3" json:"gain,omitempty"`
+	// The standard error of `gain`.
+	Error float64 `protobuf:"fixed64,4,opt,name=error,proto3" json:"error,omitempty"`
+	// The similarity that texts without a connection hardly reach. A memory without a word of the query is found only above
+	// it.
+	Noise float64 `protobuf:"fixed64,5,opt,name=noise,proto3" json:"noise,omitempty"`
+	// How many memories were measured; the weight is 0 below 20.
+	Memories      int32 `protobuf:"varint,6,opt,name=memories,proto3" json:"memories,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *MemoryEmbedding) Reset() {
+	*x = MemoryEmbedding{}
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *MemoryEmbedding) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*MemoryEmbedding) ProtoMessage() {}
+
+func (x *MemoryEmbedding) ProtoReflect() protoreflect.Message {
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use MemoryEmbedding.ProtoReflect.Descriptor instead.
+func (*MemoryEmbedding) Descriptor() ([]byte, []int) {
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *MemoryEmbedding) GetModel() string {
+	if x != nil {
+		return x.Model
+	}
+	return ""
+}
+
+func (x *MemoryEmbedding) GetWeight() float64 {
+	if x != nil {
+		return x.Weight
+	}
+	return 0
+}
+
+func (x *MemoryEmbedding) GetGain() float64 {
+	if x != nil {
+		return x.Gain
+	}
+	return 0
+}
+
+func (x *MemoryEmbedding) GetError() float64 {
+	if x != nil {
+		return x.Error
+	}
+	return 0
+}
+
+func (x *MemoryEmbedding) GetNoise() float64 {
+	if x != nil {
+		return x.Noise
+	}
+	return 0
+}
+
+func (x *MemoryEmbedding) GetMemories() int32 {
+	if x != nil {
+		return x.Memories
+	}
+	return 0
+}
+
 // What models cost in one day for one purpose. Reservations count as spent: a call reserves the most that it can cost
 // before it is sent, and releases the unused part when it returns.
 type Spend struct {
@@ -683,7 +788,7 @@ type Spend struct {
 
 func (x *Spend) Reset() {
 	*x = Spend{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[5]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -695,7 +800,7 @@ func (x *Spend) String() string {
 func (*Spend) ProtoMessage() {}
 
 func (x *Spend) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[5]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -708,7 +813,7 @@ func (x *Spend) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Spend.ProtoReflect.Descriptor instead.
 func (*Spend) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{5}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *Spend) GetDay() string {
@@ -800,7 +905,7 @@ type SpendCap struct {
 
 func (x *SpendCap) Reset() {
 	*x = SpendCap{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[6]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -812,7 +917,7 @@ func (x *SpendCap) String() string {
 func (*SpendCap) ProtoMessage() {}
 
 func (x *SpendCap) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[6]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -825,7 +930,7 @@ func (x *SpendCap) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SpendCap.ProtoReflect.Descriptor instead.
 func (*SpendCap) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{6}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *SpendCap) GetLevel() SpendLevel {
@@ -902,7 +1007,7 @@ type Policy struct {
 
 func (x *Policy) Reset() {
 	*x = Policy{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[7]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -914,7 +1019,7 @@ func (x *Policy) String() string {
 func (*Policy) ProtoMessage() {}
 
 func (x *Policy) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[7]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -927,7 +1032,7 @@ func (x *Policy) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Policy.ProtoReflect.Descriptor instead.
 func (*Policy) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{7}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *Policy) GetRetention() *RetentionPolicy {
@@ -973,7 +1078,7 @@ type RetentionPolicy struct {
 
 func (x *RetentionPolicy) Reset() {
 	*x = RetentionPolicy{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[8]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -985,7 +1090,7 @@ func (x *RetentionPolicy) String() string {
 func (*RetentionPolicy) ProtoMessage() {}
 
 func (x *RetentionPolicy) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[8]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -998,7 +1103,7 @@ func (x *RetentionPolicy) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RetentionPolicy.ProtoReflect.Descriptor instead.
 func (*RetentionPolicy) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{8}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *RetentionPolicy) GetSpendDays() int32 {
@@ -1058,7 +1163,7 @@ type PolicyCap struct {
 
 func (x *PolicyCap) Reset() {
 	*x = PolicyCap{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[9]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1070,7 +1175,7 @@ func (x *PolicyCap) String() string {
 func (*PolicyCap) ProtoMessage() {}
 
 func (x *PolicyCap) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[9]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1083,7 +1188,7 @@ func (x *PolicyCap) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PolicyCap.ProtoReflect.Descriptor instead.
 func (*PolicyCap) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{9}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *PolicyCap) GetPurpose() string {
@@ -1121,7 +1226,7 @@ type AdvicePolicy struct {
 
 func (x *AdvicePolicy) Reset() {
 	*x = AdvicePolicy{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[10]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1133,7 +1238,7 @@ func (x *AdvicePolicy) String() string {
 func (*AdvicePolicy) ProtoMessage() {}
 
 func (x *AdvicePolicy) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[10]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1146,7 +1251,7 @@ func (x *AdvicePolicy) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AdvicePolicy.ProtoReflect.Descriptor instead.
 func (*AdvicePolicy) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{10}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *AdvicePolicy) GetOff() []AdviceKind {
@@ -1180,7 +1285,7 @@ type StoredPolicy struct {
 
 func (x *StoredPolicy) Reset() {
 	*x = StoredPolicy{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[11]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1192,7 +1297,7 @@ func (x *StoredPolicy) String() string {
 func (*StoredPolicy) ProtoMessage() {}
 
 func (x *StoredPolicy) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[11]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1205,7 +1310,7 @@ func (x *StoredPolicy) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StoredPolicy.ProtoReflect.Descriptor instead.
 func (*StoredPolicy) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{11}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *StoredPolicy) GetPolicy() *Policy {
@@ -1249,7 +1354,7 @@ type GetPolicyRequest struct {
 
 func (x *GetPolicyRequest) Reset() {
 	*x = GetPolicyRequest{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[12]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1261,7 +1366,7 @@ func (x *GetPolicyRequest) String() string {
 func (*GetPolicyRequest) ProtoMessage() {}
 
 func (x *GetPolicyRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[12]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1274,7 +1379,7 @@ func (x *GetPolicyRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetPolicyRequest.ProtoReflect.Descriptor instead.
 func (*GetPolicyRequest) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{12}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *GetPolicyRequest) GetTenantId() string {
@@ -1300,18 +1405,20 @@ type GetPolicyResponse struct {
 	ProjectId string `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
 	// The project's own policy; absent when none is set.
 	Project *StoredPolicy `protobuf:"bytes,3,opt,name=project,proto3" json:"project,omitempty"`
-	// The tenant's policy; absent when none is set, or when the token is not good for all of the tenant's projects.
+	// The tenant's policy; absent when none is set, or when `tenant_hidden`.
 	Tenant *StoredPolicy `protobuf:"bytes,4,opt,name=tenant,proto3" json:"tenant,omitempty"`
 	// What is in force for the project at this sidecar: every value of `retention`, and all advice that is not given. Its
 	// `caps` are empty: `GetServerInfoResponse.spend_caps` has those in force.
-	InForce       *Policy `protobuf:"bytes,5,opt,name=in_force,json=inForce,proto3" json:"in_force,omitempty"`
+	InForce *Policy `protobuf:"bytes,5,opt,name=in_force,json=inForce,proto3" json:"in_force,omitempty"`
+	// Whether the tenant's policy, if one is set, is left out: the token is not good for all of the tenant's projects.
+	TenantHidden  bool `protobuf:"varint,6,opt,name=tenant_hidden,json=tenantHidden,proto3" json:"tenant_hidden,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *GetPolicyResponse) Reset() {
 	*x = GetPolicyResponse{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[13]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1323,7 +1430,7 @@ func (x *GetPolicyResponse) String() string {
 func (*GetPolicyResponse) ProtoMessage() {}
 
 func (x *GetPolicyResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[13]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1336,7 +1443,7 @@ func (x *GetPolicyResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetPolicyResponse.ProtoReflect.Descriptor instead.
 func (*GetPolicyResponse) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{13}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *GetPolicyResponse) GetTenantId() string {
@@ -1374,6 +1481,13 @@ func (x *GetPolicyResponse) GetInForce() *Policy {
 	return nil
 }
 
+func (x *GetPolicyResponse) GetTenantHidden() bool {
+	if x != nil {
+		return x.TenantHidden
+	}
+	return false
+}
+
 // Replaces a policy.
 type SetPolicyRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1397,7 +1511,7 @@ type SetPolicyRequest struct {
 
 func (x *SetPolicyRequest) Reset() {
 	*x = SetPolicyRequest{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[14]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1409,7 +1523,7 @@ func (x *SetPolicyRequest) String() string {
 func (*SetPolicyRequest) ProtoMessage() {}
 
 func (x *SetPolicyRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[14]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1422,7 +1536,7 @@ func (x *SetPolicyRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetPolicyRequest.ProtoReflect.Descriptor instead.
 func (*SetPolicyRequest) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{14}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *SetPolicyRequest) GetTenantId() string {
@@ -1478,7 +1592,7 @@ type SetPolicyResponse struct {
 
 func (x *SetPolicyResponse) Reset() {
 	*x = SetPolicyResponse{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[15]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1490,7 +1604,7 @@ func (x *SetPolicyResponse) String() string {
 func (*SetPolicyResponse) ProtoMessage() {}
 
 func (x *SetPolicyResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[15]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1503,7 +1617,7 @@ func (x *SetPolicyResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetPolicyResponse.ProtoReflect.Descriptor instead.
 func (*SetPolicyResponse) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{15}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *SetPolicyResponse) GetStored() *StoredPolicy {
@@ -1537,7 +1651,7 @@ type EraseRequest struct {
 
 func (x *EraseRequest) Reset() {
 	*x = EraseRequest{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[16]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1549,7 +1663,7 @@ func (x *EraseRequest) String() string {
 func (*EraseRequest) ProtoMessage() {}
 
 func (x *EraseRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[16]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1562,7 +1676,7 @@ func (x *EraseRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EraseRequest.ProtoReflect.Descriptor instead.
 func (*EraseRequest) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{16}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *EraseRequest) GetTenantId() string {
@@ -1663,7 +1777,7 @@ type EraseResponse struct {
 
 func (x *EraseResponse) Reset() {
 	*x = EraseResponse{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[17]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1675,7 +1789,7 @@ func (x *EraseResponse) String() string {
 func (*EraseResponse) ProtoMessage() {}
 
 func (x *EraseResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[17]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1688,7 +1802,7 @@ func (x *EraseResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EraseResponse.ProtoReflect.Descriptor instead.
 func (*EraseResponse) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{17}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *EraseResponse) GetCounts() map[string]int64 {
@@ -1722,7 +1836,7 @@ type ListTombstonesRequest struct {
 
 func (x *ListTombstonesRequest) Reset() {
 	*x = ListTombstonesRequest{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[18]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1734,7 +1848,7 @@ func (x *ListTombstonesRequest) String() string {
 func (*ListTombstonesRequest) ProtoMessage() {}
 
 func (x *ListTombstonesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[18]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1747,7 +1861,7 @@ func (x *ListTombstonesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTombstonesRequest.ProtoReflect.Descriptor instead.
 func (*ListTombstonesRequest) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{18}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *ListTombstonesRequest) GetTenantId() string {
@@ -1791,7 +1905,7 @@ type ListTombstonesResponse struct {
 
 func (x *ListTombstonesResponse) Reset() {
 	*x = ListTombstonesResponse{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[19]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1803,7 +1917,7 @@ func (x *ListTombstonesResponse) String() string {
 func (*ListTombstonesResponse) ProtoMessage() {}
 
 func (x *ListTombstonesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[19]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1816,7 +1930,7 @@ func (x *ListTombstonesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTombstonesResponse.ProtoReflect.Descriptor instead.
 func (*ListTombstonesResponse) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{19}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *ListTombstonesResponse) GetTombstones() []*Tombstone {
@@ -1848,7 +1962,7 @@ type Tombstone struct {
 
 func (x *Tombstone) Reset() {
 	*x = Tombstone{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[20]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1860,7 +1974,7 @@ func (x *Tombstone) String() string {
 func (*Tombstone) ProtoMessage() {}
 
 func (x *Tombstone) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[20]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1873,7 +1987,7 @@ func (x *Tombstone) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Tombstone.ProtoReflect.Descriptor instead.
 func (*Tombstone) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{20}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *Tombstone) GetKind() string {
@@ -1905,7 +2019,7 @@ const file_sidemirror_v1_sidecar_proto_rawDesc = "" +
 	"\x14GetServerInfoRequest\x12\x1b\n" +
 	"\ttenant_id\x18\x01 \x01(\tR\btenantId\x12\x1d\n" +
 	"\n" +
-	"project_id\x18\x02 \x01(\tR\tprojectId\"\xa3\x05\n" +
+	"project_id\x18\x02 \x01(\tR\tprojectId\"\xee\x05\n" +
 	"\x15GetServerInfoResponse\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\tR\aversion\x12\x1b\n" +
 	"\ttenant_id\x18\x02 \x01(\tR\btenantId\x12\x1d\n" +
@@ -1922,7 +2036,8 @@ const file_sidemirror_v1_sidecar_proto_rawDesc = "" +
 	" \x03(\v2\x17.sidemirror.v1.SpendCapR\tspendCaps\x12#\n" +
 	"\rspend_unknown\x18\v \x01(\bR\fspendUnknown\x12:\n" +
 	"\vstore_clock\x18\f \x01(\v2\x19.sidemirror.v1.StoreClockR\n" +
-	"storeClock\x1a9\n" +
+	"storeClock\x12I\n" +
+	"\x10memory_embedding\x18\x0f \x01(\v2\x1e.sidemirror.v1.MemoryEmbeddingR\x0fmemoryEmbedding\x1a9\n" +
 	"\vLimitsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\x03R\x05value:\x028\x01\"s\n" +
@@ -1941,7 +2056,14 @@ const file_sidemirror_v1_sidecar_proto_rawDesc = "" +
 	"\apurpose\x18\x01 \x01(\tR\apurpose\x12\x1a\n" +
 	"\bprovider\x18\x02 \x01(\tR\bprovider\x12\x14\n" +
 	"\x05model\x18\x03 \x01(\tR\x05model\x12\x1c\n" +
-	"\tavailable\x18\x04 \x01(\bR\tavailable\"\x8b\x02\n" +
+	"\tavailable\x18\x04 \x01(\bR\tavailable\"\x9b\x01\n" +
+	"\x0fMemoryEmbedding\x12\x14\n" +
+	"\x05model\x18\x01 \x01(\tR\x05model\x12\x16\n" +
+	"\x06weight\x18\x02 \x01(\x01R\x06weight\x12\x12\n" +
+	"\x04gain\x18\x03 \x01(\x01R\x04gain\x12\x14\n" +
+	"\x05error\x18\x04 \x01(\x01R\x05error\x12\x14\n" +
+	"\x05noise\x18\x05 \x01(\x01R\x05noise\x12\x1a\n" +
+	"\bmemories\x18\x06 \x01(\x05R\bmemories\"\x8b\x02\n" +
 	"\x05Spend\x12\x10\n" +
 	"\x03day\x18\x01 \x01(\tR\x03day\x12\x18\n" +
 	"\apurpose\x18\x02 \x01(\tR\apurpose\x12\x14\n" +
@@ -2002,14 +2124,15 @@ const file_sidemirror_v1_sidecar_proto_rawDesc = "" +
 	"\x10GetPolicyRequest\x12\x1b\n" +
 	"\ttenant_id\x18\x01 \x01(\tR\btenantId\x12\x1d\n" +
 	"\n" +
-	"project_id\x18\x02 \x01(\tR\tprojectId\"\xed\x01\n" +
+	"project_id\x18\x02 \x01(\tR\tprojectId\"\x92\x02\n" +
 	"\x11GetPolicyResponse\x12\x1b\n" +
 	"\ttenant_id\x18\x01 \x01(\tR\btenantId\x12\x1d\n" +
 	"\n" +
 	"project_id\x18\x02 \x01(\tR\tprojectId\x125\n" +
 	"\aproject\x18\x03 \x01(\v2\x1b.sidemirror.v1.StoredPolicyR\aproject\x123\n" +
 	"\x06tenant\x18\x04 \x01(\v2\x1b.sidemirror.v1.StoredPolicyR\x06tenant\x120\n" +
-	"\bin_force\x18\x05 \x01(\v2\x15.sidemirror.v1.PolicyR\ainForce\"\x81\x02\n" +
+	"\bin_force\x18\x05 \x01(\v2\x15.sidemirror.v1.PolicyR\ainForce\x12#\n" +
+	"\rtenant_hidden\x18\x06 \x01(\bR\ftenantHidden\"\x81\x02\n" +
 	"\x10SetPolicyRequest\x12\x1b\n" +
 	"\ttenant_id\x18\x01 \x01(\tR\btenantId\x12\x1d\n" +
 	"\n" +
@@ -2102,7 +2225,7 @@ func file_sidemirror_v1_sidecar_proto_rawDescGZIP() []byte {
 }
 
 var file_sidemirror_v1_sidecar_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
-var file_sidemirror_v1_sidecar_proto_msgTypes = make([]protoimpl.MessageInfo, 23)
+var file_sidemirror_v1_sidecar_proto_msgTypes = make([]protoimpl.MessageInfo, 24)
 var file_sidemirror_v1_sidecar_proto_goTypes = []any{
 	(SpendLevel)(0),                // 0: sidemirror.v1.SpendLevel
 	(SpendCapOwner)(0),             // 1: sidemirror.v1.SpendCapOwner
@@ -2113,73 +2236,75 @@ var file_sidemirror_v1_sidecar_proto_goTypes = []any{
 	(*StoreInfo)(nil),              // 6: sidemirror.v1.StoreInfo
 	(*StoreClock)(nil),             // 7: sidemirror.v1.StoreClock
 	(*ModelInfo)(nil),              // 8: sidemirror.v1.ModelInfo
-	(*Spend)(nil),                  // 9: sidemirror.v1.Spend
-	(*SpendCap)(nil),               // 10: sidemirror.v1.SpendCap
-	(*Policy)(nil),                 // 11: sidemirror.v1.Policy
-	(*RetentionPolicy)(nil),        // 12: sidemirror.v1.RetentionPolicy
-	(*PolicyCap)(nil),              // 13: sidemirror.v1.PolicyCap
-	(*AdvicePolicy)(nil),           // 14: sidemirror.v1.AdvicePolicy
-	(*StoredPolicy)(nil),           // 15: sidemirror.v1.StoredPolicy
-	(*GetPolicyRequest)(nil),       // 16: sidemirror.v1.GetPolicyRequest
-	(*GetPolicyResponse)(nil),      // 17: sidemirror.v1.GetPolicyResponse
-	(*SetPolicyRequest)(nil),       // 18: sidemirror.v1.SetPolicyRequest
-	(*SetPolicyResponse)(nil),      // 19: sidemirror.v1.SetPolicyResponse
-	(*EraseRequest)(nil),           // 20: sidemirror.v1.EraseRequest
-	(*EraseResponse)(nil),          // 21: sidemirror.v1.EraseResponse
-	(*ListTombstonesRequest)(nil),  // 22: sidemirror.v1.ListTombstonesRequest
-	(*ListTombstonesResponse)(nil), // 23: sidemirror.v1.ListTombstonesResponse
-	(*Tombstone)(nil),              // 24: sidemirror.v1.Tombstone
-	nil,                            // 25: sidemirror.v1.GetServerInfoResponse.LimitsEntry
-	nil,                            // 26: sidemirror.v1.EraseResponse.CountsEntry
-	(*ThinkingConfig)(nil),         // 27: sidemirror.v1.ThinkingConfig
-	(*TurnBudget)(nil),             // 28: sidemirror.v1.TurnBudget
-	(*durationpb.Duration)(nil),    // 29: google.protobuf.Duration
-	(*timestamppb.Timestamp)(nil),  // 30: google.protobuf.Timestamp
+	(*MemoryEmbedding)(nil),        // 9: sidemirror.v1.MemoryEmbedding
+	(*Spend)(nil),                  // 10: sidemirror.v1.Spend
+	(*SpendCap)(nil),               // 11: sidemirror.v1.SpendCap
+	(*Policy)(nil),                 // 12: sidemirror.v1.Policy
+	(*RetentionPolicy)(nil),        // 13: sidemirror.v1.RetentionPolicy
+	(*PolicyCap)(nil),              // 14: sidemirror.v1.PolicyCap
+	(*AdvicePolicy)(nil),           // 15: sidemirror.v1.AdvicePolicy
+	(*StoredPolicy)(nil),           // 16: sidemirror.v1.StoredPolicy
+	(*GetPolicyRequest)(nil),       // 17: sidemirror.v1.GetPolicyRequest
+	(*GetPolicyResponse)(nil),      // 18: sidemirror.v1.GetPolicyResponse
+	(*SetPolicyRequest)(nil),       // 19: sidemirror.v1.SetPolicyRequest
+	(*SetPolicyResponse)(nil),      // 20: sidemirror.v1.SetPolicyResponse
+	(*EraseRequest)(nil),           // 21: sidemirror.v1.EraseRequest
+	(*EraseResponse)(nil),          // 22: sidemirror.v1.EraseResponse
+	(*ListTombstonesRequest)(nil),  // 23: sidemirror.v1.ListTombstonesRequest
+	(*ListTombstonesResponse)(nil), // 24: sidemirror.v1.ListTombstonesResponse
+	(*Tombstone)(nil),              // 25: sidemirror.v1.Tombstone
+	nil,                            // 26: sidemirror.v1.GetServerInfoResponse.LimitsEntry
+	nil,                            // 27: sidemirror.v1.EraseResponse.CountsEntry
+	(*ThinkingConfig)(nil),         // 28: sidemirror.v1.ThinkingConfig
+	(*TurnBudget)(nil),             // 29: sidemirror.v1.TurnBudget
+	(*durationpb.Duration)(nil),    // 30: google.protobuf.Duration
+	(*timestamppb.Timestamp)(nil),  // 31: google.protobuf.Timestamp
 }
 var file_sidemirror_v1_sidecar_proto_depIdxs = []int32{
 	6,  // 0: sidemirror.v1.GetServerInfoResponse.stores:type_name -> sidemirror.v1.StoreInfo
 	8,  // 1: sidemirror.v1.GetServerInfoResponse.models:type_name -> sidemirror.v1.ModelInfo
-	27, // 2: sidemirror.v1.GetServerInfoResponse.default_config:type_name -> sidemirror.v1.ThinkingConfig
-	28, // 3: sidemirror.v1.GetServerInfoResponse.default_budget:type_name -> sidemirror.v1.TurnBudget
-	25, // 4: sidemirror.v1.GetServerInfoResponse.limits:type_name -> sidemirror.v1.GetServerInfoResponse.LimitsEntry
-	9,  // 5: sidemirror.v1.GetServerInfoResponse.spend:type_name -> sidemirror.v1.Spend
-	10, // 6: sidemirror.v1.GetServerInfoResponse.spend_caps:type_name -> sidemirror.v1.SpendCap
+	28, // 2: sidemirror.v1.GetServerInfoResponse.default_config:type_name -> sidemirror.v1.ThinkingConfig
+	29, // 3: sidemirror.v1.GetServerInfoResponse.default_budget:type_name -> sidemirror.v1.TurnBudget
+	26, // 4: sidemirror.v1.GetServerInfoResponse.limits:type_name -> sidemirror.v1.GetServerInfoResponse.LimitsEntry
+	10, // 5: sidemirror.v1.GetServerInfoResponse.spend:type_name -> sidemirror.v1.Spend
+	11, // 6: sidemirror.v1.GetServerInfoResponse.spend_caps:type_name -> sidemirror.v1.SpendCap
 	7,  // 7: sidemirror.v1.GetServerInfoResponse.store_clock:type_name -> sidemirror.v1.StoreClock
-	29, // 8: sidemirror.v1.StoreClock.ahead:type_name -> google.protobuf.Duration
-	0,  // 9: sidemirror.v1.SpendCap.level:type_name -> sidemirror.v1.SpendLevel
-	30, // 10: sidemirror.v1.SpendCap.reset_time:type_name -> google.protobuf.Timestamp
-	1,  // 11: sidemirror.v1.SpendCap.owner:type_name -> sidemirror.v1.SpendCapOwner
-	12, // 12: sidemirror.v1.Policy.retention:type_name -> sidemirror.v1.RetentionPolicy
-	13, // 13: sidemirror.v1.Policy.caps:type_name -> sidemirror.v1.PolicyCap
-	14, // 14: sidemirror.v1.Policy.advice:type_name -> sidemirror.v1.AdvicePolicy
-	3,  // 15: sidemirror.v1.AdvicePolicy.off:type_name -> sidemirror.v1.AdviceKind
-	11, // 16: sidemirror.v1.StoredPolicy.policy:type_name -> sidemirror.v1.Policy
-	30, // 17: sidemirror.v1.StoredPolicy.set_time:type_name -> google.protobuf.Timestamp
-	15, // 18: sidemirror.v1.GetPolicyResponse.project:type_name -> sidemirror.v1.StoredPolicy
-	15, // 19: sidemirror.v1.GetPolicyResponse.tenant:type_name -> sidemirror.v1.StoredPolicy
-	11, // 20: sidemirror.v1.GetPolicyResponse.in_force:type_name -> sidemirror.v1.Policy
-	2,  // 21: sidemirror.v1.SetPolicyRequest.level:type_name -> sidemirror.v1.PolicyLevel
-	11, // 22: sidemirror.v1.SetPolicyRequest.policy:type_name -> sidemirror.v1.Policy
-	15, // 23: sidemirror.v1.SetPolicyResponse.stored:type_name -> sidemirror.v1.StoredPolicy
-	26, // 24: sidemirror.v1.EraseResponse.counts:type_name -> sidemirror.v1.EraseResponse.CountsEntry
-	30, // 25: sidemirror.v1.EraseResponse.erase_time:type_name -> google.protobuf.Timestamp
-	24, // 26: sidemirror.v1.ListTombstonesResponse.tombstones:type_name -> sidemirror.v1.Tombstone
-	30, // 27: sidemirror.v1.Tombstone.erase_time:type_name -> google.protobuf.Timestamp
-	4,  // 28: sidemirror.v1.SidecarService.GetServerInfo:input_type -> sidemirror.v1.GetServerInfoRequest
-	20, // 29: sidemirror.v1.SidecarService.Erase:input_type -> sidemirror.v1.EraseRequest
-	22, // 30: sidemirror.v1.SidecarService.ListTombstones:input_type -> sidemirror.v1.ListTombstonesRequest
-	16, // 31: sidemirror.v1.SidecarService.GetPolicy:input_type -> sidemirror.v1.GetPolicyRequest
-	18, // 32: sidemirror.v1.SidecarService.SetPolicy:input_type -> sidemirror.v1.SetPolicyRequest
-	5,  // 33: sidemirror.v1.SidecarService.GetServerInfo:output_type -> sidemirror.v1.GetServerInfoResponse
-	21, // 34: sidemirror.v1.SidecarService.Erase:output_type -> sidemirror.v1.EraseResponse
-	23, // 35: sidemirror.v1.SidecarService.ListTombstones:output_type -> sidemirror.v1.ListTombstonesResponse
-	17, // 36: sidemirror.v1.SidecarService.GetPolicy:output_type -> sidemirror.v1.GetPolicyResponse
-	19, // 37: sidemirror.v1.SidecarService.SetPolicy:output_type -> sidemirror.v1.SetPolicyResponse
-	33, // [33:38] is the sub-list for method output_type
-	28, // [28:33] is the sub-list for method input_type
-	28, // [28:28] is the sub-list for extension type_name
-	28, // [28:28] is the sub-list for extension extendee
-	0,  // [0:28] is the sub-list for field type_name
+	9,  // 8: sidemirror.v1.GetServerInfoResponse.memory_embedding:type_name -> sidemirror.v1.MemoryEmbedding
+	30, // 9: sidemirror.v1.StoreClock.ahead:type_name -> google.protobuf.Duration
+	0,  // 10: sidemirror.v1.SpendCap.level:type_name -> sidemirror.v1.SpendLevel
+	31, // 11: sidemirror.v1.SpendCap.reset_time:type_name -> google.protobuf.Timestamp
+	1,  // 12: sidemirror.v1.SpendCap.owner:type_name -> sidemirror.v1.SpendCapOwner
+	13, // 13: sidemirror.v1.Policy.retention:type_name -> sidemirror.v1.RetentionPolicy
+	14, // 14: sidemirror.v1.Policy.caps:type_name -> sidemirror.v1.PolicyCap
+	15, // 15: sidemirror.v1.Policy.advice:type_name -> sidemirror.v1.AdvicePolicy
+	3,  // 16: sidemirror.v1.AdvicePolicy.off:type_name -> sidemirror.v1.AdviceKind
+	12, // 17: sidemirror.v1.StoredPolicy.policy:type_name -> sidemirror.v1.Policy
+	31, // 18: sidemirror.v1.StoredPolicy.set_time:type_name -> google.protobuf.Timestamp
+	16, // 19: sidemirror.v1.GetPolicyResponse.project:type_name -> sidemirror.v1.StoredPolicy
+	16, // 20: sidemirror.v1.GetPolicyResponse.tenant:type_name -> sidemirror.v1.StoredPolicy
+	12, // 21: sidemirror.v1.GetPolicyResponse.in_force:type_name -> sidemirror.v1.Policy
+	2,  // 22: sidemirror.v1.SetPolicyRequest.level:type_name -> sidemirror.v1.PolicyLevel
+	12, // 23: sidemirror.v1.SetPolicyRequest.policy:type_name -> sidemirror.v1.Policy
+	16, // 24: sidemirror.v1.SetPolicyResponse.stored:type_name -> sidemirror.v1.StoredPolicy
+	27, // 25: sidemirror.v1.EraseResponse.counts:type_name -> sidemirror.v1.EraseResponse.CountsEntry
+	31, // 26: sidemirror.v1.EraseResponse.erase_time:type_name -> google.protobuf.Timestamp
+	25, // 27: sidemirror.v1.ListTombstonesResponse.tombstones:type_name -> sidemirror.v1.Tombstone
+	31, // 28: sidemirror.v1.Tombstone.erase_time:type_name -> google.protobuf.Timestamp
+	4,  // 29: sidemirror.v1.SidecarService.GetServerInfo:input_type -> sidemirror.v1.GetServerInfoRequest
+	21, // 30: sidemirror.v1.SidecarService.Erase:input_type -> sidemirror.v1.EraseRequest
+	23, // 31: sidemirror.v1.SidecarService.ListTombstones:input_type -> sidemirror.v1.ListTombstonesRequest
+	17, // 32: sidemirror.v1.SidecarService.GetPolicy:input_type -> sidemirror.v1.GetPolicyRequest
+	19, // 33: sidemirror.v1.SidecarService.SetPolicy:input_type -> sidemirror.v1.SetPolicyRequest
+	5,  // 34: sidemirror.v1.SidecarService.GetServerInfo:output_type -> sidemirror.v1.GetServerInfoResponse
+	22, // 35: sidemirror.v1.SidecarService.Erase:output_type -> sidemirror.v1.EraseResponse
+	24, // 36: sidemirror.v1.SidecarService.ListTombstones:output_type -> sidemirror.v1.ListTombstonesResponse
+	18, // 37: sidemirror.v1.SidecarService.GetPolicy:output_type -> sidemirror.v1.GetPolicyResponse
+	20, // 38: sidemirror.v1.SidecarService.SetPolicy:output_type -> sidemirror.v1.SetPolicyResponse
+	34, // [34:39] is the sub-list for method output_type
+	29, // [29:34] is the sub-list for method input_type
+	29, // [29:29] is the sub-list for extension type_name
+	29, // [29:29] is the sub-list for extension extendee
+	0,  // [0:29] is the sub-list for field type_name
 }
 
 func init() { file_sidemirror_v1_sidecar_proto_init() }
@@ -2188,11 +2313,11 @@ func file_sidemirror_v1_sidecar_proto_init() {
 		return
 	}
 	file_sidemirror_v1_thinking_proto_init()
-	file_sidemirror_v1_sidecar_proto_msgTypes[6].OneofWrappers = []any{}
-	file_sidemirror_v1_sidecar_proto_msgTypes[8].OneofWrappers = []any{}
+	file_sidemirror_v1_sidecar_proto_msgTypes[7].OneofWrappers = []any{}
 	file_sidemirror_v1_sidecar_proto_msgTypes[9].OneofWrappers = []any{}
-	file_sidemirror_v1_sidecar_proto_msgTypes[14].OneofWrappers = []any{}
-	file_sidemirror_v1_sidecar_proto_msgTypes[16].OneofWrappers = []any{
+	file_sidemirror_v1_sidecar_proto_msgTypes[10].OneofWrappers = []any{}
+	file_sidemirror_v1_sidecar_proto_msgTypes[15].OneofWrappers = []any{}
+	file_sidemirror_v1_sidecar_proto_msgTypes[17].OneofWrappers = []any{
 		(*EraseRequest_TurnId)(nil),
 		(*EraseRequest_SessionId)(nil),
 		(*EraseRequest_SubjectId)(nil),
@@ -2203,7 +2328,7 @@ func file_sidemirror_v1_sidecar_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_sidemirror_v1_sidecar_proto_rawDesc), len(file_sidemirror_v1_sidecar_proto_rawDesc)),
 			NumEnums:      4,
-			NumMessages:   23,
+			NumMessages:   24,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -867,6 +867,7 @@ type TurnEvent struct {
 	//	*TurnEvent_ReflectionRecorded
 	//	*TurnEvent_ResponseDrafted
 	//	*TurnEvent_TurnFinished
+	//	*TurnEvent_SessionNamed
 	Kind isTurnEvent_Kind `protobuf_oneof:"kind"`
 	// The subjects that the event is about: ids of the caller's own choice, by which Erase finds the turn. A turn is
 	// erased whole when one of its events is about the subject. At most 16. Each has 1 to 128 printable characters.
@@ -1039,6 +1040,15 @@ func (x *TurnEvent) GetTurnFinished() *TurnFinished {
 	return nil
 }
 
+func (x *TurnEvent) GetSessionNamed() *SessionNamed {
+	if x != nil {
+		if x, ok := x.Kind.(*TurnEvent_SessionNamed); ok {
+			return x.SessionNamed
+		}
+	}
+	return nil
+}
+
 func (x *TurnEvent) GetSubjectIds() []string {
 	if x != nil {
 		return x.SubjectIds
@@ -1105,6 +1115,11 @@ type TurnEvent_TurnFinished struct {
 	TurnFinished *TurnFinished `protobuf:"bytes,15,opt,name=turn_finished,json=turnFinished,proto3,oneof"`
 }
 
+type TurnEvent_SessionNamed struct {
+	// The turn's session is known now.
+	SessionNamed *SessionNamed `protobuf:"bytes,17,opt,name=session_named,json=sessionNamed,proto3,oneof"`
+}
+
 func (*TurnEvent_TurnStarted) isTurnEvent_Kind() {}
 
 func (*TurnEvent_UserMessage) isTurnEvent_Kind() {}
@@ -1126,6 +1141,8 @@ func (*TurnEvent_ReflectionRecorded) isTurnEvent_Kind() {}
 func (*TurnEvent_ResponseDrafted) isTurnEvent_Kind() {}
 
 func (*TurnEvent_TurnFinished) isTurnEvent_Kind() {}
+
+func (*TurnEvent_SessionNamed) isTurnEvent_Kind() {}
 
 // The turn starts.
 type TurnStarted struct {
@@ -1927,6 +1944,58 @@ func (x *TurnFinished) GetScore() float64 {
 	return 0
 }
 
+// The turn, which was started without a session, belongs to this one. From here on it is the session's newest turn: its
+// record, receipts and critiques are found by the session, and erased with it. It keeps its plan, and takes up the tool
+// errors that the session's last turn left. The session that was made for the turn goes, unless another turn is in it. A
+// turn is named once: the same session again changes nothing, and another one is refused (INVALID_FIELD), as it is for a
+// turn that was started with a session. A watch of the session that is already beyond the turn's earlier entries gets
+// those from here on. Servers from before this field cannot read a turn that has it.
+type SessionNamed struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The session: 1 to 128 printable characters. Created when it does not exist, with the configuration of the session
+	// that was made for the turn.
+	SessionId     string `protobuf:"bytes,1,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SessionNamed) Reset() {
+	*x = SessionNamed{}
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[18]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SessionNamed) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SessionNamed) ProtoMessage() {}
+
+func (x *SessionNamed) ProtoReflect() protoreflect.Message {
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[18]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SessionNamed.ProtoReflect.Descriptor instead.
+func (*SessionNamed) Descriptor() ([]byte, []int) {
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{18}
+}
+
+func (x *SessionNamed) GetSessionId() string {
+	if x != nil {
+		return x.SessionId
+	}
+	return ""
+}
+
 // One message of the sidecar to the agent.
 type TurnDirective struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1956,6 +2025,7 @@ type TurnDirective struct {
 	//	*TurnDirective_Closing
 	//	*TurnDirective_TurnSummary
 	//	*TurnDirective_Critique
+	//	*TurnDirective_Advice
 	Kind isTurnDirective_Kind `protobuf_oneof:"kind"`
 	// Why the directive was made, for a critique.
 	CritiqueReasons []CritiqueReason `protobuf:"varint,16,rep,packed,name=critique_reasons,json=critiqueReasons,proto3,enum=sidemirror.v1.CritiqueReason" json:"critique_reasons,omitempty"`
@@ -1965,7 +2035,7 @@ type TurnDirective struct {
 
 func (x *TurnDirective) Reset() {
 	*x = TurnDirective{}
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[18]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1977,7 +2047,7 @@ func (x *TurnDirective) String() string {
 func (*TurnDirective) ProtoMessage() {}
 
 func (x *TurnDirective) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[18]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1990,7 +2060,7 @@ func (x *TurnDirective) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TurnDirective.ProtoReflect.Descriptor instead.
 func (*TurnDirective) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{18}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *TurnDirective) GetDirectiveId() string {
@@ -2123,6 +2193,15 @@ func (x *TurnDirective) GetCritique() *CritiqueResult {
 	return nil
 }
 
+func (x *TurnDirective) GetAdvice() *Advice {
+	if x != nil {
+		if x, ok := x.Kind.(*TurnDirective_Advice); ok {
+			return x.Advice
+		}
+	}
+	return nil
+}
+
 func (x *TurnDirective) GetCritiqueReasons() []CritiqueReason {
 	if x != nil {
 		return x.CritiqueReasons
@@ -2179,6 +2258,11 @@ type TurnDirective_Critique struct {
 	Critique *CritiqueResult `protobuf:"bytes,15,opt,name=critique,proto3,oneof"`
 }
 
+type TurnDirective_Advice struct {
+	// What repaired a failure like this one before.
+	Advice *Advice `protobuf:"bytes,17,opt,name=advice,proto3,oneof"`
+}
+
 func (*TurnDirective_TurnPlan) isTurnDirective_Kind() {}
 
 func (*TurnDirective_Ack) isTurnDirective_Kind() {}
@@ -2196,6 +2280,64 @@ func (*TurnDirective_Closing) isTurnDirective_Kind() {}
 func (*TurnDirective_TurnSummary) isTurnDirective_Kind() {}
 
 func (*TurnDirective_Critique) isTurnDirective_Kind() {}
+
+func (*TurnDirective_Advice) isTurnDirective_Kind() {}
+
+// What repaired a failure like this one before. Sent soon after the event with which a call has failed, which is in
+// `caused_by`; at most once a turn for each kind of failure.
+type Advice struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The advice, with its receipt. Its sentences are fixed, and quote nothing of what was recorded.
+	Block *ContextBlock `protobuf:"bytes,1,opt,name=block,proto3" json:"block,omitempty"`
+	// What the failure is recognised by.
+	Signature     string `protobuf:"bytes,2,opt,name=signature,proto3" json:"signature,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Advice) Reset() {
+	*x = Advice{}
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[20]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Advice) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Advice) ProtoMessage() {}
+
+func (x *Advice) ProtoReflect() protoreflect.Message {
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[20]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Advice.ProtoReflect.Descriptor instead.
+func (*Advice) Descriptor() ([]byte, []int) {
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{20}
+}
+
+func (x *Advice) GetBlock() *ContextBlock {
+	if x != nil {
+		return x.Block
+	}
+	return nil
+}
+
+func (x *Advice) GetSignature() string {
+	if x != nil {
+		return x.Signature
+	}
+	return ""
+}
 
 // How to run a turn.
 type TurnPlan struct {
@@ -2231,7 +2373,7 @@ type TurnPlan struct {
 
 func (x *TurnPlan) Reset() {
 	*x = TurnPlan{}
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[19]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2243,7 +2385,7 @@ func (x *TurnPlan) String() string {
 func (*TurnPlan) ProtoMessage() {}
 
 func (x *TurnPlan) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[19]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2256,7 +2398,7 @@ func (x *TurnPlan) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TurnPlan.ProtoReflect.Descriptor instead.
 func (*TurnPlan) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{19}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *TurnPlan) GetTurnId() string {
@@ -2361,7 +2503,7 @@ type TurnAck struct {
 
 func (x *TurnAck) Reset() {
 	*x = TurnAck{}
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[20]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2373,7 +2515,7 @@ func (x *TurnAck) String() string {
 func (*TurnAck) ProtoMessage() {}
 
 func (x *TurnAck) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[20]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2386,7 +2528,7 @@ func (x *TurnAck) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TurnAck.ProtoReflect.Descriptor instead.
 func (*TurnAck) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{20}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *TurnAck) GetReceived() uint64 {
@@ -2430,7 +2572,7 @@ type Nudge struct {
 
 func (x *Nudge) Reset() {
 	*x = Nudge{}
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[21]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2442,7 +2584,7 @@ func (x *Nudge) String() string {
 func (*Nudge) ProtoMessage() {}
 
 func (x *Nudge) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[21]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2455,7 +2597,7 @@ func (x *Nudge) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Nudge.ProtoReflect.Descriptor instead.
 func (*Nudge) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{21}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *Nudge) GetPattern() Pattern {
@@ -2488,7 +2630,7 @@ type Gap struct {
 
 func (x *Gap) Reset() {
 	*x = Gap{}
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[22]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2500,7 +2642,7 @@ func (x *Gap) String() string {
 func (*Gap) ProtoMessage() {}
 
 func (x *Gap) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[22]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2513,7 +2655,7 @@ func (x *Gap) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Gap.ProtoReflect.Descriptor instead.
 func (*Gap) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{22}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *Gap) GetFirstSequence() uint64 {
@@ -2546,7 +2688,7 @@ type Heartbeat struct {
 
 func (x *Heartbeat) Reset() {
 	*x = Heartbeat{}
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[23]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2558,7 +2700,7 @@ func (x *Heartbeat) String() string {
 func (*Heartbeat) ProtoMessage() {}
 
 func (x *Heartbeat) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[23]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2571,7 +2713,7 @@ func (x *Heartbeat) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Heartbeat.ProtoReflect.Descriptor instead.
 func (*Heartbeat) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{23}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{25}
 }
 
 // The stream is about to end. Resume the turn elsewhere or later.
@@ -2587,7 +2729,7 @@ type Closing struct {
 
 func (x *Closing) Reset() {
 	*x = Closing{}
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[24]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2599,7 +2741,7 @@ func (x *Closing) String() string {
 func (*Closing) ProtoMessage() {}
 
 func (x *Closing) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[24]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2612,7 +2754,7 @@ func (x *Closing) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Closing.ProtoReflect.Descriptor instead.
 func (*Closing) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{24}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *Closing) GetReason() string {
@@ -2658,7 +2800,7 @@ type TurnSummary struct {
 
 func (x *TurnSummary) Reset() {
 	*x = TurnSummary{}
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[25]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2670,7 +2812,7 @@ func (x *TurnSummary) String() string {
 func (*TurnSummary) ProtoMessage() {}
 
 func (x *TurnSummary) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[25]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2683,7 +2825,7 @@ func (x *TurnSummary) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TurnSummary.ProtoReflect.Descriptor instead.
 func (*TurnSummary) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{25}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *TurnSummary) GetOutcome() TaskOutcome {
@@ -2791,7 +2933,7 @@ type Turn struct {
 
 func (x *Turn) Reset() {
 	*x = Turn{}
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[26]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2803,7 +2945,7 @@ func (x *Turn) String() string {
 func (*Turn) ProtoMessage() {}
 
 func (x *Turn) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[26]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2816,7 +2958,7 @@ func (x *Turn) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Turn.ProtoReflect.Descriptor instead.
 func (*Turn) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{26}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *Turn) GetTurnId() string {
@@ -2933,7 +3075,7 @@ type TurnEntry struct {
 
 func (x *TurnEntry) Reset() {
 	*x = TurnEntry{}
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[27]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2945,7 +3087,7 @@ func (x *TurnEntry) String() string {
 func (*TurnEntry) ProtoMessage() {}
 
 func (x *TurnEntry) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[27]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2958,7 +3100,7 @@ func (x *TurnEntry) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TurnEntry.ProtoReflect.Descriptor instead.
 func (*TurnEntry) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{27}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *TurnEntry) GetCursor() string {
@@ -3061,7 +3203,7 @@ type SlotClaim struct {
 
 func (x *SlotClaim) Reset() {
 	*x = SlotClaim{}
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[28]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3073,7 +3215,7 @@ func (x *SlotClaim) String() string {
 func (*SlotClaim) ProtoMessage() {}
 
 func (x *SlotClaim) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[28]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3086,7 +3228,7 @@ func (x *SlotClaim) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SlotClaim.ProtoReflect.Descriptor instead.
 func (*SlotClaim) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{28}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *SlotClaim) GetDirectiveId() string {
@@ -3141,7 +3283,7 @@ type TurnResume struct {
 
 func (x *TurnResume) Reset() {
 	*x = TurnResume{}
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[29]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3153,7 +3295,7 @@ func (x *TurnResume) String() string {
 func (*TurnResume) ProtoMessage() {}
 
 func (x *TurnResume) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[29]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3166,7 +3308,7 @@ func (x *TurnResume) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TurnResume.ProtoReflect.Descriptor instead.
 func (*TurnResume) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{29}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *TurnResume) GetTurnId() string {
@@ -3206,7 +3348,7 @@ type CreateSessionRequest struct {
 
 func (x *CreateSessionRequest) Reset() {
 	*x = CreateSessionRequest{}
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[30]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3218,7 +3360,7 @@ func (x *CreateSessionRequest) String() string {
 func (*CreateSessionRequest) ProtoMessage() {}
 
 func (x *CreateSessionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[30]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3231,7 +3373,7 @@ func (x *CreateSessionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateSessionRequest.ProtoReflect.Descriptor instead.
 func (*CreateSessionRequest) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{30}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *CreateSessionRequest) GetTenantId() string {
@@ -3287,7 +3429,7 @@ type CreateSessionResponse struct {
 
 func (x *CreateSessionResponse) Reset() {
 	*x = CreateSessionResponse{}
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[31]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3299,7 +3441,7 @@ func (x *CreateSessionResponse) String() string {
 func (*CreateSessionResponse) ProtoMessage() {}
 
 func (x *CreateSessionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[31]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3312,7 +3454,7 @@ func (x *CreateSessionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateSessionResponse.ProtoReflect.Descriptor instead.
 func (*CreateSessionResponse) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{31}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *CreateSessionResponse) GetSession() *Session {
@@ -3337,7 +3479,7 @@ type GetSessionRequest struct {
 
 func (x *GetSessionRequest) Reset() {
 	*x = GetSessionRequest{}
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[32]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3349,7 +3491,7 @@ func (x *GetSessionRequest) String() string {
 func (*GetSessionRequest) ProtoMessage() {}
 
 func (x *GetSessionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[32]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3362,7 +3504,7 @@ func (x *GetSessionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetSessionRequest.ProtoReflect.Descriptor instead.
 func (*GetSessionRequest) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{32}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *GetSessionRequest) GetTenantId() string {
@@ -3397,7 +3539,7 @@ type GetSessionResponse struct {
 
 func (x *GetSessionResponse) Reset() {
 	*x = GetSessionResponse{}
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[33]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3409,7 +3551,7 @@ func (x *GetSessionResponse) String() string {
 func (*GetSessionResponse) ProtoMessage() {}
 
 func (x *GetSessionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[33]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3422,7 +3564,7 @@ func (x *GetSessionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetSessionResponse.ProtoReflect.Descriptor instead.
 func (*GetSessionResponse) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{33}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *GetSessionResponse) GetSession() *Session {
@@ -3454,7 +3596,7 @@ type UpdateSessionRequest struct {
 
 func (x *UpdateSessionRequest) Reset() {
 	*x = UpdateSessionRequest{}
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[34]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3466,7 +3608,7 @@ func (x *UpdateSessionRequest) String() string {
 func (*UpdateSessionRequest) ProtoMessage() {}
 
 func (x *UpdateSessionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[34]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3479,7 +3621,7 @@ func (x *UpdateSessionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateSessionRequest.ProtoReflect.Descriptor instead.
 func (*UpdateSessionRequest) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{34}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *UpdateSessionRequest) GetTenantId() string {
@@ -3535,7 +3677,7 @@ type UpdateSessionResponse struct {
 
 func (x *UpdateSessionResponse) Reset() {
 	*x = UpdateSessionResponse{}
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[35]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3547,7 +3689,7 @@ func (x *UpdateSessionResponse) String() string {
 func (*UpdateSessionResponse) ProtoMessage() {}
 
 func (x *UpdateSessionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[35]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3560,7 +3702,7 @@ func (x *UpdateSessionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateSessionResponse.ProtoReflect.Descriptor instead.
 func (*UpdateSessionResponse) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{35}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *UpdateSessionResponse) GetSession() *Session {
@@ -3587,7 +3729,7 @@ type ListSessionsRequest struct {
 
 func (x *ListSessionsRequest) Reset() {
 	*x = ListSessionsRequest{}
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[36]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3599,7 +3741,7 @@ func (x *ListSessionsRequest) String() string {
 func (*ListSessionsRequest) ProtoMessage() {}
 
 func (x *ListSessionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[36]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3612,7 +3754,7 @@ func (x *ListSessionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListSessionsRequest.ProtoReflect.Descriptor instead.
 func (*ListSessionsRequest) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{36}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *ListSessionsRequest) GetTenantId() string {
@@ -3656,7 +3798,7 @@ type ListSessionsResponse struct {
 
 func (x *ListSessionsResponse) Reset() {
 	*x = ListSessionsResponse{}
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[37]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3668,7 +3810,7 @@ func (x *ListSessionsResponse) String() string {
 func (*ListSessionsResponse) ProtoMessage() {}
 
 func (x *ListSessionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[37]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3681,7 +3823,7 @@ func (x *ListSessionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListSessionsResponse.ProtoReflect.Descriptor instead.
 func (*ListSessionsResponse) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{37}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *ListSessionsResponse) GetSessions() []*Session {
@@ -3716,7 +3858,7 @@ type DeleteSessionRequest struct {
 
 func (x *DeleteSessionRequest) Reset() {
 	*x = DeleteSessionRequest{}
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[38]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3728,7 +3870,7 @@ func (x *DeleteSessionRequest) String() string {
 func (*DeleteSessionRequest) ProtoMessage() {}
 
 func (x *DeleteSessionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[38]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3741,7 +3883,7 @@ func (x *DeleteSessionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteSessionRequest.ProtoReflect.Descriptor instead.
 func (*DeleteSessionRequest) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{38}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *DeleteSessionRequest) GetTenantId() string {
@@ -3781,7 +3923,7 @@ type DeleteSessionResponse struct {
 
 func (x *DeleteSessionResponse) Reset() {
 	*x = DeleteSessionResponse{}
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[39]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3793,7 +3935,7 @@ func (x *DeleteSessionResponse) String() string {
 func (*DeleteSessionResponse) ProtoMessage() {}
 
 func (x *DeleteSessionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[39]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3806,7 +3948,7 @@ func (x *DeleteSessionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteSessionResponse.ProtoReflect.Descriptor instead.
 func (*DeleteSessionResponse) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{39}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{41}
 }
 
 // Asks for the prompt of a thinking level.
@@ -3830,7 +3972,7 @@ type GetThinkingPromptRequest struct {
 
 func (x *GetThinkingPromptRequest) Reset() {
 	*x = GetThinkingPromptRequest{}
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[40]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3842,7 +3984,7 @@ func (x *GetThinkingPromptRequest) String() string {
 func (*GetThinkingPromptRequest) ProtoMessage() {}
 
 func (x *GetThinkingPromptRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[40]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3855,7 +3997,7 @@ func (x *GetThinkingPromptRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetThinkingPromptRequest.ProtoReflect.Descriptor instead.
 func (*GetThinkingPromptRequest) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{40}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *GetThinkingPromptRequest) GetTenantId() string {
@@ -3921,7 +4063,7 @@ type GetThinkingPromptResponse struct {
 
 func (x *GetThinkingPromptResponse) Reset() {
 	*x = GetThinkingPromptResponse{}
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[41]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3933,7 +4075,7 @@ func (x *GetThinkingPromptResponse) String() string {
 func (*GetThinkingPromptResponse) ProtoMessage() {}
 
 func (x *GetThinkingPromptResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[41]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3946,7 +4088,7 @@ func (x *GetThinkingPromptResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetThinkingPromptResponse.ProtoReflect.Descriptor instead.
 func (*GetThinkingPromptResponse) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{41}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *GetThinkingPromptResponse) GetPrompt() string {
@@ -4012,7 +4154,7 @@ type RunTurnRequest struct {
 
 func (x *RunTurnRequest) Reset() {
 	*x = RunTurnRequest{}
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[42]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4024,7 +4166,7 @@ func (x *RunTurnRequest) String() string {
 func (*RunTurnRequest) ProtoMessage() {}
 
 func (x *RunTurnRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[42]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4037,7 +4179,7 @@ func (x *RunTurnRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunTurnRequest.ProtoReflect.Descriptor instead.
 func (*RunTurnRequest) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{42}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *RunTurnRequest) GetTenantId() string {
@@ -4086,7 +4228,7 @@ type RunTurnResponse struct {
 
 func (x *RunTurnResponse) Reset() {
 	*x = RunTurnResponse{}
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[43]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4098,7 +4240,7 @@ func (x *RunTurnResponse) String() string {
 func (*RunTurnResponse) ProtoMessage() {}
 
 func (x *RunTurnResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[43]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4111,7 +4253,7 @@ func (x *RunTurnResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunTurnResponse.ProtoReflect.Descriptor instead.
 func (*RunTurnResponse) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{43}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *RunTurnResponse) GetDirectives() []*TurnDirective {
@@ -4164,7 +4306,7 @@ type StartTurnRequest struct {
 
 func (x *StartTurnRequest) Reset() {
 	*x = StartTurnRequest{}
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[44]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4176,7 +4318,7 @@ func (x *StartTurnRequest) String() string {
 func (*StartTurnRequest) ProtoMessage() {}
 
 func (x *StartTurnRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[44]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4189,7 +4331,7 @@ func (x *StartTurnRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StartTurnRequest.ProtoReflect.Descriptor instead.
 func (*StartTurnRequest) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{44}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *StartTurnRequest) GetTenantId() string {
@@ -4315,7 +4457,7 @@ type StartTurnResponse struct {
 
 func (x *StartTurnResponse) Reset() {
 	*x = StartTurnResponse{}
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[45]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4327,7 +4469,7 @@ func (x *StartTurnResponse) String() string {
 func (*StartTurnResponse) ProtoMessage() {}
 
 func (x *StartTurnResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[45]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4340,7 +4482,7 @@ func (x *StartTurnResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StartTurnResponse.ProtoReflect.Descriptor instead.
 func (*StartTurnResponse) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{45}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *StartTurnResponse) GetPlan() *TurnPlan {
@@ -4360,21 +4502,28 @@ type ReportEventsRequest struct {
 	// Makes this write repeatable: 1 to 128 printable characters; chosen by the server when empty. For 24 hours the same
 	// id gets the same answer for the same content, and is refused for other content.
 	RequestId string `protobuf:"bytes,3,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
-	// The turn: 1 to 128 printable characters.
+	// The turn: 1 to 128 printable characters. May be empty when `session_id` is given.
 	TurnId string `protobuf:"bytes,4,opt,name=turn_id,json=turnId,proto3" json:"turn_id,omitempty"`
-	// The events, in their order. At most 1,000 events. Without events, the call waits for directives that are already in
-	// progress.
+	// The events, in their order. At most 1,000 events. Without events, the call asks for what the sidecar says to those
+	// that were reported before.
 	Events []*TurnEvent `protobuf:"bytes,5,rep,name=events,proto3" json:"events,omitempty"`
-	// How long to wait, once the events are durable, for the directives that they cause; absent means no wait. Up to 60
-	// seconds, and never beyond the call's deadline.
-	Wait          *durationpb.Duration `protobuf:"bytes,6,opt,name=wait,proto3" json:"wait,omitempty"`
+	// How long to wait, once the events are durable, for the directives in progress; absent means no wait. Up to 60
+	// seconds, and never beyond the call's deadline. If none is in progress, there is no wait.
+	Wait *durationpb.Duration `protobuf:"bytes,6,opt,name=wait,proto3" json:"wait,omitempty"`
+	// The session: 1 to 128 printable characters. Without `turn_id` it stands for its newest turn; with it, the turn must
+	// belong to it.
+	SessionId string `protobuf:"bytes,7,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
+	// Answers with all directives after this sequence number, without the plan: the number of the last one that the agent
+	// has seen, 0 for all. Absent means those that were made since this call began or, if the turn has all its events
+	// already, since these events. The last 1,000 directives of a turn are kept at hand.
+	AfterSequence *uint64 `protobuf:"varint,8,opt,name=after_sequence,json=afterSequence,proto3,oneof" json:"after_sequence,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ReportEventsRequest) Reset() {
 	*x = ReportEventsRequest{}
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[46]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4386,7 +4535,7 @@ func (x *ReportEventsRequest) String() string {
 func (*ReportEventsRequest) ProtoMessage() {}
 
 func (x *ReportEventsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[46]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4399,7 +4548,7 @@ func (x *ReportEventsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReportEventsRequest.ProtoReflect.Descriptor instead.
 func (*ReportEventsRequest) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{46}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *ReportEventsRequest) GetTenantId() string {
@@ -4444,20 +4593,37 @@ func (x *ReportEventsRequest) GetWait() *durationpb.Duration {
 	return nil
 }
 
+func (x *ReportEventsRequest) GetSessionId() string {
+	if x != nil {
+		return x.SessionId
+	}
+	return ""
+}
+
+func (x *ReportEventsRequest) GetAfterSequence() uint64 {
+	if x != nil && x.AfterSequence != nil {
+		return *x.AfterSequence
+	}
+	return 0
+}
+
 // The events are durable.
 type ReportEventsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The directives that the events have caused so far, without the plan. The ack names those in progress.
+	// The directives so far, without the plan, as `after_sequence` says. If there are none and the ack names none in
+	// progress, the sidecar has nothing to say.
 	Directives []*TurnDirective `protobuf:"bytes,1,rep,name=directives,proto3" json:"directives,omitempty"`
 	// The received events, and the directives in progress.
-	Ack           *TurnAck `protobuf:"bytes,2,opt,name=ack,proto3" json:"ack,omitempty"`
+	Ack *TurnAck `protobuf:"bytes,2,opt,name=ack,proto3" json:"ack,omitempty"`
+	// The turn that took the events.
+	TurnId        string `protobuf:"bytes,3,opt,name=turn_id,json=turnId,proto3" json:"turn_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ReportEventsResponse) Reset() {
 	*x = ReportEventsResponse{}
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[47]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4469,7 +4635,7 @@ func (x *ReportEventsResponse) String() string {
 func (*ReportEventsResponse) ProtoMessage() {}
 
 func (x *ReportEventsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[47]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4482,7 +4648,7 @@ func (x *ReportEventsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReportEventsResponse.ProtoReflect.Descriptor instead.
 func (*ReportEventsResponse) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{47}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *ReportEventsResponse) GetDirectives() []*TurnDirective {
@@ -4499,6 +4665,13 @@ func (x *ReportEventsResponse) GetAck() *TurnAck {
 	return nil
 }
 
+func (x *ReportEventsResponse) GetTurnId() string {
+	if x != nil {
+		return x.TurnId
+	}
+	return ""
+}
+
 // Ends a turn.
 type FinishTurnRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -4509,19 +4682,22 @@ type FinishTurnRequest struct {
 	// Makes this write repeatable: 1 to 128 printable characters; chosen by the server when empty. For 24 hours the same
 	// id gets the same answer for the same content, and is refused for other content.
 	RequestId string `protobuf:"bytes,3,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
-	// The turn: 1 to 128 printable characters.
+	// The turn: 1 to 128 printable characters. May be empty when `session_id` is given.
 	TurnId string `protobuf:"bytes,4,opt,name=turn_id,json=turnId,proto3" json:"turn_id,omitempty"`
 	// How the turn's task ended.
 	Outcome TaskOutcome `protobuf:"varint,5,opt,name=outcome,proto3,enum=sidemirror.v1.TaskOutcome" json:"outcome,omitempty"`
 	// How well the task went, 0 to 1; may be absent.
-	Score         *float64 `protobuf:"fixed64,6,opt,name=score,proto3,oneof" json:"score,omitempty"`
+	Score *float64 `protobuf:"fixed64,6,opt,name=score,proto3,oneof" json:"score,omitempty"`
+	// The session: 1 to 128 printable characters. Without `turn_id` it stands for its newest turn; with it, the turn must
+	// belong to it.
+	SessionId     string `protobuf:"bytes,7,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *FinishTurnRequest) Reset() {
 	*x = FinishTurnRequest{}
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[48]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4533,7 +4709,7 @@ func (x *FinishTurnRequest) String() string {
 func (*FinishTurnRequest) ProtoMessage() {}
 
 func (x *FinishTurnRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[48]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4546,7 +4722,7 @@ func (x *FinishTurnRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FinishTurnRequest.ProtoReflect.Descriptor instead.
 func (*FinishTurnRequest) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{48}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *FinishTurnRequest) GetTenantId() string {
@@ -4591,18 +4767,27 @@ func (x *FinishTurnRequest) GetScore() float64 {
 	return 0
 }
 
+func (x *FinishTurnRequest) GetSessionId() string {
+	if x != nil {
+		return x.SessionId
+	}
+	return ""
+}
+
 // The turn is over.
 type FinishTurnResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The turn's summary.
-	Summary       *TurnSummary `protobuf:"bytes,1,opt,name=summary,proto3" json:"summary,omitempty"`
+	Summary *TurnSummary `protobuf:"bytes,1,opt,name=summary,proto3" json:"summary,omitempty"`
+	// The turn that ended.
+	TurnId        string `protobuf:"bytes,2,opt,name=turn_id,json=turnId,proto3" json:"turn_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *FinishTurnResponse) Reset() {
 	*x = FinishTurnResponse{}
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[49]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4614,7 +4799,7 @@ func (x *FinishTurnResponse) String() string {
 func (*FinishTurnResponse) ProtoMessage() {}
 
 func (x *FinishTurnResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[49]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4627,7 +4812,7 @@ func (x *FinishTurnResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FinishTurnResponse.ProtoReflect.Descriptor instead.
 func (*FinishTurnResponse) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{49}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *FinishTurnResponse) GetSummary() *TurnSummary {
@@ -4635,6 +4820,13 @@ func (x *FinishTurnResponse) GetSummary() *TurnSummary {
 		return x.Summary
 	}
 	return nil
+}
+
+func (x *FinishTurnResponse) GetTurnId() string {
+	if x != nil {
+		return x.TurnId
+	}
+	return ""
 }
 
 // Asks for a turn.
@@ -4658,7 +4850,7 @@ type GetTurnRequest struct {
 
 func (x *GetTurnRequest) Reset() {
 	*x = GetTurnRequest{}
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[50]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4670,7 +4862,7 @@ func (x *GetTurnRequest) String() string {
 func (*GetTurnRequest) ProtoMessage() {}
 
 func (x *GetTurnRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[50]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4683,7 +4875,7 @@ func (x *GetTurnRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetTurnRequest.ProtoReflect.Descriptor instead.
 func (*GetTurnRequest) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{50}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *GetTurnRequest) GetTenantId() string {
@@ -4743,7 +4935,7 @@ type GetTurnResponse struct {
 
 func (x *GetTurnResponse) Reset() {
 	*x = GetTurnResponse{}
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[51]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4755,7 +4947,7 @@ func (x *GetTurnResponse) String() string {
 func (*GetTurnResponse) ProtoMessage() {}
 
 func (x *GetTurnResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[51]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4768,7 +4960,7 @@ func (x *GetTurnResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetTurnResponse.ProtoReflect.Descriptor instead.
 func (*GetTurnResponse) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{51}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *GetTurnResponse) GetTurn() *Turn {
@@ -4815,7 +5007,7 @@ type WatchTurnsRequest struct {
 
 func (x *WatchTurnsRequest) Reset() {
 	*x = WatchTurnsRequest{}
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[52]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4827,7 +5019,7 @@ func (x *WatchTurnsRequest) String() string {
 func (*WatchTurnsRequest) ProtoMessage() {}
 
 func (x *WatchTurnsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[52]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4840,7 +5032,7 @@ func (x *WatchTurnsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchTurnsRequest.ProtoReflect.Descriptor instead.
 func (*WatchTurnsRequest) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{52}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *WatchTurnsRequest) GetTenantId() string {
@@ -4896,7 +5088,7 @@ type WatchTurnsResponse struct {
 
 func (x *WatchTurnsResponse) Reset() {
 	*x = WatchTurnsResponse{}
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[53]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4908,7 +5100,7 @@ func (x *WatchTurnsResponse) String() string {
 func (*WatchTurnsResponse) ProtoMessage() {}
 
 func (x *WatchTurnsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[53]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4921,7 +5113,7 @@ func (x *WatchTurnsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchTurnsResponse.ProtoReflect.Descriptor instead.
 func (*WatchTurnsResponse) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{53}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *WatchTurnsResponse) GetEntry() *TurnEntry {
@@ -4952,7 +5144,7 @@ type ListTurnsRequest struct {
 
 func (x *ListTurnsRequest) Reset() {
 	*x = ListTurnsRequest{}
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[54]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4964,7 +5156,7 @@ func (x *ListTurnsRequest) String() string {
 func (*ListTurnsRequest) ProtoMessage() {}
 
 func (x *ListTurnsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[54]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4977,7 +5169,7 @@ func (x *ListTurnsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTurnsRequest.ProtoReflect.Descriptor instead.
 func (*ListTurnsRequest) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{54}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *ListTurnsRequest) GetTenantId() string {
@@ -5035,7 +5227,7 @@ type ListTurnsResponse struct {
 
 func (x *ListTurnsResponse) Reset() {
 	*x = ListTurnsResponse{}
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[55]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5047,7 +5239,7 @@ func (x *ListTurnsResponse) String() string {
 func (*ListTurnsResponse) ProtoMessage() {}
 
 func (x *ListTurnsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[55]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5060,7 +5252,7 @@ func (x *ListTurnsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTurnsResponse.ProtoReflect.Descriptor instead.
 func (*ListTurnsResponse) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{55}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *ListTurnsResponse) GetTurns() []*Turn {
@@ -5097,7 +5289,7 @@ type ShouldReflectRequest struct {
 
 func (x *ShouldReflectRequest) Reset() {
 	*x = ShouldReflectRequest{}
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[56]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5109,7 +5301,7 @@ func (x *ShouldReflectRequest) String() string {
 func (*ShouldReflectRequest) ProtoMessage() {}
 
 func (x *ShouldReflectRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[56]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5122,7 +5314,7 @@ func (x *ShouldReflectRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ShouldReflectRequest.ProtoReflect.Descriptor instead.
 func (*ShouldReflectRequest) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{56}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *ShouldReflectRequest) GetTenantId() string {
@@ -5199,7 +5391,7 @@ type ShouldReflectResponse struct {
 
 func (x *ShouldReflectResponse) Reset() {
 	*x = ShouldReflectResponse{}
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[57]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5211,7 +5403,7 @@ func (x *ShouldReflectResponse) String() string {
 func (*ShouldReflectResponse) ProtoMessage() {}
 
 func (x *ShouldReflectResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[57]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5224,7 +5416,7 @@ func (x *ShouldReflectResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ShouldReflectResponse.ProtoReflect.Descriptor instead.
 func (*ShouldReflectResponse) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{57}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *ShouldReflectResponse) GetShouldReflect() bool {
@@ -5277,7 +5469,7 @@ type ReflectRequest struct {
 
 func (x *ReflectRequest) Reset() {
 	*x = ReflectRequest{}
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[58]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5289,7 +5481,7 @@ func (x *ReflectRequest) String() string {
 func (*ReflectRequest) ProtoMessage() {}
 
 func (x *ReflectRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[58]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5302,7 +5494,7 @@ func (x *ReflectRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReflectRequest.ProtoReflect.Descriptor instead.
 func (*ReflectRequest) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{58}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *ReflectRequest) GetTenantId() string {
@@ -5362,7 +5554,7 @@ type ReflectResponse struct {
 
 func (x *ReflectResponse) Reset() {
 	*x = ReflectResponse{}
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[59]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5374,7 +5566,7 @@ func (x *ReflectResponse) String() string {
 func (*ReflectResponse) ProtoMessage() {}
 
 func (x *ReflectResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[59]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5387,7 +5579,7 @@ func (x *ReflectResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReflectResponse.ProtoReflect.Descriptor instead.
 func (*ReflectResponse) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{59}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{61}
 }
 
 func (x *ReflectResponse) GetResult() *MidTurnReflection {
@@ -5430,7 +5622,7 @@ type GetReflectionPromptRequest struct {
 
 func (x *GetReflectionPromptRequest) Reset() {
 	*x = GetReflectionPromptRequest{}
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[60]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5442,7 +5634,7 @@ func (x *GetReflectionPromptRequest) String() string {
 func (*GetReflectionPromptRequest) ProtoMessage() {}
 
 func (x *GetReflectionPromptRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[60]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5455,7 +5647,7 @@ func (x *GetReflectionPromptRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetReflectionPromptRequest.ProtoReflect.Descriptor instead.
 func (*GetReflectionPromptRequest) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{60}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{62}
 }
 
 func (x *GetReflectionPromptRequest) GetTenantId() string {
@@ -5506,7 +5698,7 @@ type GetReflectionPromptResponse struct {
 
 func (x *GetReflectionPromptResponse) Reset() {
 	*x = GetReflectionPromptResponse{}
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[61]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[63]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5518,7 +5710,7 @@ func (x *GetReflectionPromptResponse) String() string {
 func (*GetReflectionPromptResponse) ProtoMessage() {}
 
 func (x *GetReflectionPromptResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[61]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5531,7 +5723,7 @@ func (x *GetReflectionPromptResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetReflectionPromptResponse.ProtoReflect.Descriptor instead.
 func (*GetReflectionPromptResponse) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{61}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{63}
 }
 
 func (x *GetReflectionPromptResponse) GetSystem() string {
@@ -5610,7 +5802,7 @@ const file_sidemirror_v1_thinking_proto_rawDesc = "" +
 	"\vupdate_time\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
 	"updateTime\x12\x1f\n" +
 	"\vsubject_ids\x18\a \x03(\tR\n" +
-	"subjectIds\"\xa2\a\n" +
+	"subjectIds\"\xe6\a\n" +
 	"\tTurnEvent\x12\x19\n" +
 	"\bevent_id\x18\x01 \x01(\tR\aeventId\x12\x17\n" +
 	"\aturn_id\x18\x02 \x01(\tR\x06turnId\x12.\n" +
@@ -5629,7 +5821,8 @@ const file_sidemirror_v1_thinking_proto_rawDesc = "" +
 	"\vuncertainty\x18\f \x01(\v2\x1a.sidemirror.v1.UncertaintyH\x00R\vuncertainty\x12T\n" +
 	"\x13reflection_recorded\x18\r \x01(\v2!.sidemirror.v1.ReflectionRecordedH\x00R\x12reflectionRecorded\x12K\n" +
 	"\x10response_drafted\x18\x0e \x01(\v2\x1e.sidemirror.v1.ResponseDraftedH\x00R\x0fresponseDrafted\x12B\n" +
-	"\rturn_finished\x18\x0f \x01(\v2\x1b.sidemirror.v1.TurnFinishedH\x00R\fturnFinished\x12\x1f\n" +
+	"\rturn_finished\x18\x0f \x01(\v2\x1b.sidemirror.v1.TurnFinishedH\x00R\fturnFinished\x12B\n" +
+	"\rsession_named\x18\x11 \x01(\v2\x1b.sidemirror.v1.SessionNamedH\x00R\fsessionNamed\x12\x1f\n" +
 	"\vsubject_ids\x18\x10 \x03(\tR\n" +
 	"subjectIdsB\x06\n" +
 	"\x04kind\"\xa9\x04\n" +
@@ -5695,7 +5888,10 @@ const file_sidemirror_v1_thinking_proto_rawDesc = "" +
 	"\fTurnFinished\x124\n" +
 	"\aoutcome\x18\x01 \x01(\x0e2\x1a.sidemirror.v1.TaskOutcomeR\aoutcome\x12\x19\n" +
 	"\x05score\x18\x02 \x01(\x01H\x00R\x05score\x88\x01\x01B\b\n" +
-	"\x06_score\"\xab\x06\n" +
+	"\x06_score\"-\n" +
+	"\fSessionNamed\x12\x1d\n" +
+	"\n" +
+	"session_id\x18\x01 \x01(\tR\tsessionId\"\xdc\x06\n" +
 	"\rTurnDirective\x12!\n" +
 	"\fdirective_id\x18\x01 \x01(\tR\vdirectiveId\x12\x17\n" +
 	"\aturn_id\x18\x02 \x01(\tR\x06turnId\x12\x1a\n" +
@@ -5714,9 +5910,13 @@ const file_sidemirror_v1_thinking_proto_rawDesc = "" +
 	"\theartbeat\x18\f \x01(\v2\x18.sidemirror.v1.HeartbeatH\x00R\theartbeat\x122\n" +
 	"\aclosing\x18\r \x01(\v2\x16.sidemirror.v1.ClosingH\x00R\aclosing\x12?\n" +
 	"\fturn_summary\x18\x0e \x01(\v2\x1a.sidemirror.v1.TurnSummaryH\x00R\vturnSummary\x12;\n" +
-	"\bcritique\x18\x0f \x01(\v2\x1d.sidemirror.v1.CritiqueResultH\x00R\bcritique\x12H\n" +
+	"\bcritique\x18\x0f \x01(\v2\x1d.sidemirror.v1.CritiqueResultH\x00R\bcritique\x12/\n" +
+	"\x06advice\x18\x11 \x01(\v2\x15.sidemirror.v1.AdviceH\x00R\x06advice\x12H\n" +
 	"\x10critique_reasons\x18\x10 \x03(\x0e2\x1d.sidemirror.v1.CritiqueReasonR\x0fcritiqueReasonsB\x06\n" +
-	"\x04kind\"\xba\x04\n" +
+	"\x04kind\"Y\n" +
+	"\x06Advice\x121\n" +
+	"\x05block\x18\x01 \x01(\v2\x1b.sidemirror.v1.ContextBlockR\x05block\x12\x1c\n" +
+	"\tsignature\x18\x02 \x01(\tR\tsignature\"\xba\x04\n" +
 	"\bTurnPlan\x12\x17\n" +
 	"\aturn_id\x18\x01 \x01(\tR\x06turnId\x12\x1d\n" +
 	"\n" +
@@ -5919,7 +6119,7 @@ const file_sidemirror_v1_thinking_proto_rawDesc = "" +
 	"\vsubject_ids\x18\x10 \x03(\tR\n" +
 	"subjectIds\"@\n" +
 	"\x11StartTurnResponse\x12+\n" +
-	"\x04plan\x18\x01 \x01(\v2\x17.sidemirror.v1.TurnPlanR\x04plan\"\xea\x01\n" +
+	"\x04plan\x18\x01 \x01(\v2\x17.sidemirror.v1.TurnPlanR\x04plan\"\xc8\x02\n" +
 	"\x13ReportEventsRequest\x12\x1b\n" +
 	"\ttenant_id\x18\x01 \x01(\tR\btenantId\x12\x1d\n" +
 	"\n" +
@@ -5928,12 +6128,17 @@ const file_sidemirror_v1_thinking_proto_rawDesc = "" +
 	"request_id\x18\x03 \x01(\tR\trequestId\x12\x17\n" +
 	"\aturn_id\x18\x04 \x01(\tR\x06turnId\x120\n" +
 	"\x06events\x18\x05 \x03(\v2\x18.sidemirror.v1.TurnEventR\x06events\x12-\n" +
-	"\x04wait\x18\x06 \x01(\v2\x19.google.protobuf.DurationR\x04wait\"~\n" +
+	"\x04wait\x18\x06 \x01(\v2\x19.google.protobuf.DurationR\x04wait\x12\x1d\n" +
+	"\n" +
+	"session_id\x18\a \x01(\tR\tsessionId\x12*\n" +
+	"\x0eafter_sequence\x18\b \x01(\x04H\x00R\rafterSequence\x88\x01\x01B\x11\n" +
+	"\x0f_after_sequence\"\x97\x01\n" +
 	"\x14ReportEventsResponse\x12<\n" +
 	"\n" +
 	"directives\x18\x01 \x03(\v2\x1c.sidemirror.v1.TurnDirectiveR\n" +
 	"directives\x12(\n" +
-	"\x03ack\x18\x02 \x01(\v2\x16.sidemirror.v1.TurnAckR\x03ack\"\xe2\x01\n" +
+	"\x03ack\x18\x02 \x01(\v2\x16.sidemirror.v1.TurnAckR\x03ack\x12\x17\n" +
+	"\aturn_id\x18\x03 \x01(\tR\x06turnId\"\x81\x02\n" +
 	"\x11FinishTurnRequest\x12\x1b\n" +
 	"\ttenant_id\x18\x01 \x01(\tR\btenantId\x12\x1d\n" +
 	"\n" +
@@ -5942,10 +6147,13 @@ const file_sidemirror_v1_thinking_proto_rawDesc = "" +
 	"request_id\x18\x03 \x01(\tR\trequestId\x12\x17\n" +
 	"\aturn_id\x18\x04 \x01(\tR\x06turnId\x124\n" +
 	"\aoutcome\x18\x05 \x01(\x0e2\x1a.sidemirror.v1.TaskOutcomeR\aoutcome\x12\x19\n" +
-	"\x05score\x18\x06 \x01(\x01H\x00R\x05score\x88\x01\x01B\b\n" +
-	"\x06_score\"J\n" +
+	"\x05score\x18\x06 \x01(\x01H\x00R\x05score\x88\x01\x01\x12\x1d\n" +
+	"\n" +
+	"session_id\x18\a \x01(\tR\tsessionIdB\b\n" +
+	"\x06_score\"c\n" +
 	"\x12FinishTurnResponse\x124\n" +
-	"\asummary\x18\x01 \x01(\v2\x1a.sidemirror.v1.TurnSummaryR\asummary\"\xc8\x01\n" +
+	"\asummary\x18\x01 \x01(\v2\x1a.sidemirror.v1.TurnSummaryR\asummary\x12\x17\n" +
+	"\aturn_id\x18\x02 \x01(\tR\x06turnId\"\xc8\x01\n" +
 	"\x0eGetTurnRequest\x12\x1b\n" +
 	"\ttenant_id\x18\x01 \x01(\tR\btenantId\x12\x1d\n" +
 	"\n" +
@@ -6092,7 +6300,7 @@ func file_sidemirror_v1_thinking_proto_rawDescGZIP() []byte {
 }
 
 var file_sidemirror_v1_thinking_proto_enumTypes = make([]protoimpl.EnumInfo, 6)
-var file_sidemirror_v1_thinking_proto_msgTypes = make([]protoimpl.MessageInfo, 64)
+var file_sidemirror_v1_thinking_proto_msgTypes = make([]protoimpl.MessageInfo, 66)
 var file_sidemirror_v1_thinking_proto_goTypes = []any{
 	(ThinkLevel)(0),                     // 0: sidemirror.v1.ThinkLevel
 	(PeriodicScope)(0),                  // 1: sidemirror.v1.PeriodicScope
@@ -6118,81 +6326,83 @@ var file_sidemirror_v1_thinking_proto_goTypes = []any{
 	(*ReflectionRecorded)(nil),          // 21: sidemirror.v1.ReflectionRecorded
 	(*ResponseDrafted)(nil),             // 22: sidemirror.v1.ResponseDrafted
 	(*TurnFinished)(nil),                // 23: sidemirror.v1.TurnFinished
-	(*TurnDirective)(nil),               // 24: sidemirror.v1.TurnDirective
-	(*TurnPlan)(nil),                    // 25: sidemirror.v1.TurnPlan
-	(*TurnAck)(nil),                     // 26: sidemirror.v1.TurnAck
-	(*Nudge)(nil),                       // 27: sidemirror.v1.Nudge
-	(*Gap)(nil),                         // 28: sidemirror.v1.Gap
-	(*Heartbeat)(nil),                   // 29: sidemirror.v1.Heartbeat
-	(*Closing)(nil),                     // 30: sidemirror.v1.Closing
-	(*TurnSummary)(nil),                 // 31: sidemirror.v1.TurnSummary
-	(*Turn)(nil),                        // 32: sidemirror.v1.Turn
-	(*TurnEntry)(nil),                   // 33: sidemirror.v1.TurnEntry
-	(*SlotClaim)(nil),                   // 34: sidemirror.v1.SlotClaim
-	(*TurnResume)(nil),                  // 35: sidemirror.v1.TurnResume
-	(*CreateSessionRequest)(nil),        // 36: sidemirror.v1.CreateSessionRequest
-	(*CreateSessionResponse)(nil),       // 37: sidemirror.v1.CreateSessionResponse
-	(*GetSessionRequest)(nil),           // 38: sidemirror.v1.GetSessionRequest
-	(*GetSessionResponse)(nil),          // 39: sidemirror.v1.GetSessionResponse
-	(*UpdateSessionRequest)(nil),        // 40: sidemirror.v1.UpdateSessionRequest
-	(*UpdateSessionResponse)(nil),       // 41: sidemirror.v1.UpdateSessionResponse
-	(*ListSessionsRequest)(nil),         // 42: sidemirror.v1.ListSessionsRequest
-	(*ListSessionsResponse)(nil),        // 43: sidemirror.v1.ListSessionsResponse
-	(*DeleteSessionRequest)(nil),        // 44: sidemirror.v1.DeleteSessionRequest
-	(*DeleteSessionResponse)(nil),       // 45: sidemirror.v1.DeleteSessionResponse
-	(*GetThinkingPromptRequest)(nil),    // 46: sidemirror.v1.GetThinkingPromptRequest
-	(*GetThinkingPromptResponse)(nil),   // 47: sidemirror.v1.GetThinkingPromptResponse
-	(*RunTurnRequest)(nil),              // 48: sidemirror.v1.RunTurnRequest
-	(*RunTurnResponse)(nil),             // 49: sidemirror.v1.RunTurnResponse
-	(*StartTurnRequest)(nil),            // 50: sidemirror.v1.StartTurnRequest
-	(*StartTurnResponse)(nil),           // 51: sidemirror.v1.StartTurnResponse
-	(*ReportEventsRequest)(nil),         // 52: sidemirror.v1.ReportEventsRequest
-	(*ReportEventsResponse)(nil),        // 53: sidemirror.v1.ReportEventsResponse
-	(*FinishTurnRequest)(nil),           // 54: sidemirror.v1.FinishTurnRequest
-	(*FinishTurnResponse)(nil),          // 55: sidemirror.v1.FinishTurnResponse
-	(*GetTurnRequest)(nil),              // 56: sidemirror.v1.GetTurnRequest
-	(*GetTurnResponse)(nil),             // 57: sidemirror.v1.GetTurnResponse
-	(*WatchTurnsRequest)(nil),           // 58: sidemirror.v1.WatchTurnsRequest
-	(*WatchTurnsResponse)(nil),          // 59: sidemirror.v1.WatchTurnsResponse
-	(*ListTurnsRequest)(nil),            // 60: sidemirror.v1.ListTurnsRequest
-	(*ListTurnsResponse)(nil),           // 61: sidemirror.v1.ListTurnsResponse
-	(*ShouldReflectRequest)(nil),        // 62: sidemirror.v1.ShouldReflectRequest
-	(*ShouldReflectResponse)(nil),       // 63: sidemirror.v1.ShouldReflectResponse
-	(*ReflectRequest)(nil),              // 64: sidemirror.v1.ReflectRequest
-	(*ReflectResponse)(nil),             // 65: sidemirror.v1.ReflectResponse
-	(*GetReflectionPromptRequest)(nil),  // 66: sidemirror.v1.GetReflectionPromptRequest
-	(*GetReflectionPromptResponse)(nil), // 67: sidemirror.v1.GetReflectionPromptResponse
-	nil,                                 // 68: sidemirror.v1.TurnSummary.ReflectionsEntry
-	nil,                                 // 69: sidemirror.v1.TurnSummary.CritiquesEntry
-	(*durationpb.Duration)(nil),         // 70: google.protobuf.Duration
-	(ResultStatus)(0),                   // 71: sidemirror.v1.ResultStatus
-	(*Usage)(nil),                       // 72: sidemirror.v1.Usage
-	(Origin)(0),                         // 73: sidemirror.v1.Origin
-	(*ContextBlock)(nil),                // 74: sidemirror.v1.ContextBlock
-	(*timestamppb.Timestamp)(nil),       // 75: google.protobuf.Timestamp
-	(*Message)(nil),                     // 76: sidemirror.v1.Message
-	(CritiqueMode)(0),                   // 77: sidemirror.v1.CritiqueMode
-	(TaskOutcome)(0),                    // 78: sidemirror.v1.TaskOutcome
-	(*CritiqueResult)(nil),              // 79: sidemirror.v1.CritiqueResult
-	(CritiqueReason)(0),                 // 80: sidemirror.v1.CritiqueReason
-	(*structpb.Struct)(nil),             // 81: google.protobuf.Struct
-	(*fieldmaskpb.FieldMask)(nil),       // 82: google.protobuf.FieldMask
-	(*ToolResult)(nil),                  // 83: sidemirror.v1.ToolResult
+	(*SessionNamed)(nil),                // 24: sidemirror.v1.SessionNamed
+	(*TurnDirective)(nil),               // 25: sidemirror.v1.TurnDirective
+	(*Advice)(nil),                      // 26: sidemirror.v1.Advice
+	(*TurnPlan)(nil),                    // 27: sidemirror.v1.TurnPlan
+	(*TurnAck)(nil),                     // 28: sidemirror.v1.TurnAck
+	(*Nudge)(nil),                       // 29: sidemirror.v1.Nudge
+	(*Gap)(nil),                         // 30: sidemirror.v1.Gap
+	(*Heartbeat)(nil),                   // 31: sidemirror.v1.Heartbeat
+	(*Closing)(nil),                     // 32: sidemirror.v1.Closing
+	(*TurnSummary)(nil),                 // 33: sidemirror.v1.TurnSummary
+	(*Turn)(nil),                        // 34: sidemirror.v1.Turn
+	(*TurnEntry)(nil),                   // 35: sidemirror.v1.TurnEntry
+	(*SlotClaim)(nil),                   // 36: sidemirror.v1.SlotClaim
+	(*TurnResume)(nil),                  // 37: sidemirror.v1.TurnResume
+	(*CreateSessionRequest)(nil),        // 38: sidemirror.v1.CreateSessionRequest
+	(*CreateSessionResponse)(nil),       // 39: sidemirror.v1.CreateSessionResponse
+	(*GetSessionRequest)(nil),           // 40: sidemirror.v1.GetSessionRequest
+	(*GetSessionResponse)(nil),          // 41: sidemirror.v1.GetSessionResponse
+	(*UpdateSessionRequest)(nil),        // 42: sidemirror.v1.UpdateSessionRequest
+	(*UpdateSessionResponse)(nil),       // 43: sidemirror.v1.UpdateSessionResponse
+	(*ListSessionsRequest)(nil),         // 44: sidemirror.v1.ListSessionsRequest
+	(*ListSessionsResponse)(nil),        // 45: sidemirror.v1.ListSessionsResponse
+	(*DeleteSessionRequest)(nil),        // 46: sidemirror.v1.DeleteSessionRequest
+	(*DeleteSessionResponse)(nil),       // 47: sidemirror.v1.DeleteSessionResponse
+	(*GetThinkingPromptRequest)(nil),    // 48: sidemirror.v1.GetThinkingPromptRequest
+	(*GetThinkingPromptResponse)(nil),   // 49: sidemirror.v1.GetThinkingPromptResponse
+	(*RunTurnRequest)(nil),              // 50: sidemirror.v1.RunTurnRequest
+	(*RunTurnResponse)(nil),             // 51: sidemirror.v1.RunTurnResponse
+	(*StartTurnRequest)(nil),            // 52: sidemirror.v1.StartTurnRequest
+	(*StartTurnResponse)(nil),           // 53: sidemirror.v1.StartTurnResponse
+	(*ReportEventsRequest)(nil),         // 54: sidemirror.v1.ReportEventsRequest
+	(*ReportEventsResponse)(nil),        // 55: sidemirror.v1.ReportEventsResponse
+	(*FinishTurnRequest)(nil),           // 56: sidemirror.v1.FinishTurnRequest
+	(*FinishTurnResponse)(nil),          // 57: sidemirror.v1.FinishTurnResponse
+	(*GetTurnRequest)(nil),              // 58: sidemirror.v1.GetTurnRequest
+	(*GetTurnResponse)(nil),             // 59: sidemirror.v1.GetTurnResponse
+	(*WatchTurnsRequest)(nil),           // 60: sidemirror.v1.WatchTurnsRequest
+	(*WatchTurnsResponse)(nil),          // 61: sidemirror.v1.WatchTurnsResponse
+	(*ListTurnsRequest)(nil),            // 62: sidemirror.v1.ListTurnsRequest
+	(*ListTurnsResponse)(nil),           // 63: sidemirror.v1.ListTurnsResponse
+	(*ShouldReflectRequest)(nil),        // 64: sidemirror.v1.ShouldReflectRequest
+	(*ShouldReflectResponse)(nil),       // 65: sidemirror.v1.ShouldReflectResponse
+	(*ReflectRequest)(nil),              // 66: sidemirror.v1.ReflectRequest
+	(*ReflectResponse)(nil),             // 67: sidemirror.v1.ReflectResponse
+	(*GetReflectionPromptRequest)(nil),  // 68: sidemirror.v1.GetReflectionPromptRequest
+	(*GetReflectionPromptResponse)(nil), // 69: sidemirror.v1.GetReflectionPromptResponse
+	nil,                                 // 70: sidemirror.v1.TurnSummary.ReflectionsEntry
+	nil,                                 // 71: sidemirror.v1.TurnSummary.CritiquesEntry
+	(*durationpb.Duration)(nil),         // 72: google.protobuf.Duration
+	(ResultStatus)(0),                   // 73: sidemirror.v1.ResultStatus
+	(*Usage)(nil),                       // 74: sidemirror.v1.Usage
+	(Origin)(0),                         // 75: sidemirror.v1.Origin
+	(*ContextBlock)(nil),                // 76: sidemirror.v1.ContextBlock
+	(*timestamppb.Timestamp)(nil),       // 77: google.protobuf.Timestamp
+	(*Message)(nil),                     // 78: sidemirror.v1.Message
+	(CritiqueMode)(0),                   // 79: sidemirror.v1.CritiqueMode
+	(TaskOutcome)(0),                    // 80: sidemirror.v1.TaskOutcome
+	(*CritiqueResult)(nil),              // 81: sidemirror.v1.CritiqueResult
+	(CritiqueReason)(0),                 // 82: sidemirror.v1.CritiqueReason
+	(*structpb.Struct)(nil),             // 83: google.protobuf.Struct
+	(*fieldmaskpb.FieldMask)(nil),       // 84: google.protobuf.FieldMask
+	(*ToolResult)(nil),                  // 85: sidemirror.v1.ToolResult
 }
 var file_sidemirror_v1_thinking_proto_depIdxs = []int32{
 	0,   // 0: sidemirror.v1.ThinkingConfig.level:type_name -> sidemirror.v1.ThinkLevel
 	1,   // 1: sidemirror.v1.ThinkingConfig.periodic_scope:type_name -> sidemirror.v1.PeriodicScope
-	70,  // 2: sidemirror.v1.TurnBudget.time_limit:type_name -> google.protobuf.Duration
-	70,  // 3: sidemirror.v1.BudgetLeft.time:type_name -> google.protobuf.Duration
-	71,  // 4: sidemirror.v1.MidTurnReflection.status:type_name -> sidemirror.v1.ResultStatus
-	72,  // 5: sidemirror.v1.MidTurnReflection.usage:type_name -> sidemirror.v1.Usage
-	73,  // 6: sidemirror.v1.MidTurnReflection.origin:type_name -> sidemirror.v1.Origin
-	74,  // 7: sidemirror.v1.MidTurnReflection.lessons:type_name -> sidemirror.v1.ContextBlock
+	72,  // 2: sidemirror.v1.TurnBudget.time_limit:type_name -> google.protobuf.Duration
+	72,  // 3: sidemirror.v1.BudgetLeft.time:type_name -> google.protobuf.Duration
+	73,  // 4: sidemirror.v1.MidTurnReflection.status:type_name -> sidemirror.v1.ResultStatus
+	74,  // 5: sidemirror.v1.MidTurnReflection.usage:type_name -> sidemirror.v1.Usage
+	75,  // 6: sidemirror.v1.MidTurnReflection.origin:type_name -> sidemirror.v1.Origin
+	76,  // 7: sidemirror.v1.MidTurnReflection.lessons:type_name -> sidemirror.v1.ContextBlock
 	6,   // 8: sidemirror.v1.Session.config:type_name -> sidemirror.v1.ThinkingConfig
 	9,   // 9: sidemirror.v1.Session.last_reflection:type_name -> sidemirror.v1.MidTurnReflection
-	75,  // 10: sidemirror.v1.Session.create_time:type_name -> google.protobuf.Timestamp
-	75,  // 11: sidemirror.v1.Session.update_time:type_name -> google.protobuf.Timestamp
-	75,  // 12: sidemirror.v1.TurnEvent.time:type_name -> google.protobuf.Timestamp
+	77,  // 10: sidemirror.v1.Session.create_time:type_name -> google.protobuf.Timestamp
+	77,  // 11: sidemirror.v1.Session.update_time:type_name -> google.protobuf.Timestamp
+	77,  // 12: sidemirror.v1.TurnEvent.time:type_name -> google.protobuf.Timestamp
 	12,  // 13: sidemirror.v1.TurnEvent.turn_started:type_name -> sidemirror.v1.TurnStarted
 	14,  // 14: sidemirror.v1.TurnEvent.user_message:type_name -> sidemirror.v1.UserMessage
 	15,  // 15: sidemirror.v1.TurnEvent.model_started:type_name -> sidemirror.v1.ModelStarted
@@ -6204,127 +6414,130 @@ var file_sidemirror_v1_thinking_proto_depIdxs = []int32{
 	21,  // 21: sidemirror.v1.TurnEvent.reflection_recorded:type_name -> sidemirror.v1.ReflectionRecorded
 	22,  // 22: sidemirror.v1.TurnEvent.response_drafted:type_name -> sidemirror.v1.ResponseDrafted
 	23,  // 23: sidemirror.v1.TurnEvent.turn_finished:type_name -> sidemirror.v1.TurnFinished
-	76,  // 24: sidemirror.v1.TurnStarted.messages:type_name -> sidemirror.v1.Message
-	6,   // 25: sidemirror.v1.TurnStarted.config:type_name -> sidemirror.v1.ThinkingConfig
-	7,   // 26: sidemirror.v1.TurnStarted.budget:type_name -> sidemirror.v1.TurnBudget
-	75,  // 27: sidemirror.v1.TurnStarted.deadline:type_name -> google.protobuf.Timestamp
-	2,   // 28: sidemirror.v1.TurnStarted.reflection_mode:type_name -> sidemirror.v1.ReflectionMode
-	77,  // 29: sidemirror.v1.TurnStarted.critique_mode:type_name -> sidemirror.v1.CritiqueMode
-	13,  // 30: sidemirror.v1.TurnStarted.context:type_name -> sidemirror.v1.ContextWish
-	78,  // 31: sidemirror.v1.TurnFinished.outcome:type_name -> sidemirror.v1.TaskOutcome
-	75,  // 32: sidemirror.v1.TurnDirective.time:type_name -> google.protobuf.Timestamp
-	3,   // 33: sidemirror.v1.TurnDirective.reasons:type_name -> sidemirror.v1.ReflectionReason
-	25,  // 34: sidemirror.v1.TurnDirective.turn_plan:type_name -> sidemirror.v1.TurnPlan
-	26,  // 35: sidemirror.v1.TurnDirective.ack:type_name -> sidemirror.v1.TurnAck
-	27,  // 36: sidemirror.v1.TurnDirective.nudge:type_name -> sidemirror.v1.Nudge
-	9,   // 37: sidemirror.v1.TurnDirective.reflection:type_name -> sidemirror.v1.MidTurnReflection
-	28,  // 38: sidemirror.v1.TurnDirective.gap:type_name -> sidemirror.v1.Gap
-	29,  // 39: sidemirror.v1.TurnDirective.heartbeat:type_name -> sidemirror.v1.Heartbeat
-	30,  // 40: sidemirror.v1.TurnDirective.closing:type_name -> sidemirror.v1.Closing
-	31,  // 41: sidemirror.v1.TurnDirective.turn_summary:type_name -> sidemirror.v1.TurnSummary
-	79,  // 42: sidemirror.v1.TurnDirective.critique:type_name -> sidemirror.v1.CritiqueResult
-	80,  // 43: sidemirror.v1.TurnDirective.critique_reasons:type_name -> sidemirror.v1.CritiqueReason
-	81,  // 44: sidemirror.v1.TurnPlan.provider_parameters:type_name -> google.protobuf.Struct
-	74,  // 45: sidemirror.v1.TurnPlan.context:type_name -> sidemirror.v1.ContextBlock
-	6,   // 46: sidemirror.v1.TurnPlan.config:type_name -> sidemirror.v1.ThinkingConfig
-	2,   // 47: sidemirror.v1.TurnPlan.reflection_mode:type_name -> sidemirror.v1.ReflectionMode
-	7,   // 48: sidemirror.v1.TurnPlan.budget:type_name -> sidemirror.v1.TurnBudget
-	77,  // 49: sidemirror.v1.TurnPlan.critique_mode:type_name -> sidemirror.v1.CritiqueMode
-	8,   // 50: sidemirror.v1.TurnAck.budget_left:type_name -> sidemirror.v1.BudgetLeft
-	4,   // 51: sidemirror.v1.Nudge.pattern:type_name -> sidemirror.v1.Pattern
-	70,  // 52: sidemirror.v1.Closing.grace:type_name -> google.protobuf.Duration
-	78,  // 53: sidemirror.v1.TurnSummary.outcome:type_name -> sidemirror.v1.TaskOutcome
-	70,  // 54: sidemirror.v1.TurnSummary.duration:type_name -> google.protobuf.Duration
-	68,  // 55: sidemirror.v1.TurnSummary.reflections:type_name -> sidemirror.v1.TurnSummary.ReflectionsEntry
-	8,   // 56: sidemirror.v1.TurnSummary.budget_left:type_name -> sidemirror.v1.BudgetLeft
-	69,  // 57: sidemirror.v1.TurnSummary.critiques:type_name -> sidemirror.v1.TurnSummary.CritiquesEntry
-	5,   // 58: sidemirror.v1.Turn.state:type_name -> sidemirror.v1.TurnState
-	78,  // 59: sidemirror.v1.Turn.outcome:type_name -> sidemirror.v1.TaskOutcome
-	8,   // 60: sidemirror.v1.Turn.budget_left:type_name -> sidemirror.v1.BudgetLeft
-	75,  // 61: sidemirror.v1.Turn.start_time:type_name -> google.protobuf.Timestamp
-	75,  // 62: sidemirror.v1.Turn.update_time:type_name -> google.protobuf.Timestamp
-	11,  // 63: sidemirror.v1.TurnEntry.event:type_name -> sidemirror.v1.TurnEvent
-	24,  // 64: sidemirror.v1.TurnEntry.directive:type_name -> sidemirror.v1.TurnDirective
-	34,  // 65: sidemirror.v1.TurnEntry.claim:type_name -> sidemirror.v1.SlotClaim
-	3,   // 66: sidemirror.v1.SlotClaim.reasons:type_name -> sidemirror.v1.ReflectionReason
-	75,  // 67: sidemirror.v1.SlotClaim.time:type_name -> google.protobuf.Timestamp
-	6,   // 68: sidemirror.v1.CreateSessionRequest.config:type_name -> sidemirror.v1.ThinkingConfig
-	10,  // 69: sidemirror.v1.CreateSessionResponse.session:type_name -> sidemirror.v1.Session
-	10,  // 70: sidemirror.v1.GetSessionResponse.session:type_name -> sidemirror.v1.Session
-	6,   // 71: sidemirror.v1.UpdateSessionRequest.config:type_name -> sidemirror.v1.ThinkingConfig
-	82,  // 72: sidemirror.v1.UpdateSessionRequest.update_mask:type_name -> google.protobuf.FieldMask
-	10,  // 73: sidemirror.v1.UpdateSessionResponse.session:type_name -> sidemirror.v1.Session
-	10,  // 74: sidemirror.v1.ListSessionsResponse.sessions:type_name -> sidemirror.v1.Session
-	0,   // 75: sidemirror.v1.GetThinkingPromptRequest.level:type_name -> sidemirror.v1.ThinkLevel
-	81,  // 76: sidemirror.v1.GetThinkingPromptResponse.provider_parameters:type_name -> google.protobuf.Struct
-	0,   // 77: sidemirror.v1.GetThinkingPromptResponse.requested_level:type_name -> sidemirror.v1.ThinkLevel
-	0,   // 78: sidemirror.v1.GetThinkingPromptResponse.applied_level:type_name -> sidemirror.v1.ThinkLevel
-	11,  // 79: sidemirror.v1.RunTurnRequest.events:type_name -> sidemirror.v1.TurnEvent
-	35,  // 80: sidemirror.v1.RunTurnRequest.resume:type_name -> sidemirror.v1.TurnResume
-	24,  // 81: sidemirror.v1.RunTurnResponse.directives:type_name -> sidemirror.v1.TurnDirective
-	6,   // 82: sidemirror.v1.StartTurnRequest.config:type_name -> sidemirror.v1.ThinkingConfig
-	7,   // 83: sidemirror.v1.StartTurnRequest.budget:type_name -> sidemirror.v1.TurnBudget
-	2,   // 84: sidemirror.v1.StartTurnRequest.reflection_mode:type_name -> sidemirror.v1.ReflectionMode
-	77,  // 85: sidemirror.v1.StartTurnRequest.critique_mode:type_name -> sidemirror.v1.CritiqueMode
-	13,  // 86: sidemirror.v1.StartTurnRequest.context:type_name -> sidemirror.v1.ContextWish
-	25,  // 87: sidemirror.v1.StartTurnResponse.plan:type_name -> sidemirror.v1.TurnPlan
-	11,  // 88: sidemirror.v1.ReportEventsRequest.events:type_name -> sidemirror.v1.TurnEvent
-	70,  // 89: sidemirror.v1.ReportEventsRequest.wait:type_name -> google.protobuf.Duration
-	24,  // 90: sidemirror.v1.ReportEventsResponse.directives:type_name -> sidemirror.v1.TurnDirective
-	26,  // 91: sidemirror.v1.ReportEventsResponse.ack:type_name -> sidemirror.v1.TurnAck
-	78,  // 92: sidemirror.v1.FinishTurnRequest.outcome:type_name -> sidemirror.v1.TaskOutcome
-	31,  // 93: sidemirror.v1.FinishTurnResponse.summary:type_name -> sidemirror.v1.TurnSummary
-	32,  // 94: sidemirror.v1.GetTurnResponse.turn:type_name -> sidemirror.v1.Turn
-	33,  // 95: sidemirror.v1.GetTurnResponse.entries:type_name -> sidemirror.v1.TurnEntry
-	33,  // 96: sidemirror.v1.WatchTurnsResponse.entry:type_name -> sidemirror.v1.TurnEntry
-	5,   // 97: sidemirror.v1.ListTurnsRequest.state:type_name -> sidemirror.v1.TurnState
-	32,  // 98: sidemirror.v1.ListTurnsResponse.turns:type_name -> sidemirror.v1.Turn
-	3,   // 99: sidemirror.v1.ShouldReflectResponse.reason:type_name -> sidemirror.v1.ReflectionReason
-	3,   // 100: sidemirror.v1.ShouldReflectResponse.matches:type_name -> sidemirror.v1.ReflectionReason
-	8,   // 101: sidemirror.v1.ShouldReflectResponse.budget_left:type_name -> sidemirror.v1.BudgetLeft
-	76,  // 102: sidemirror.v1.ReflectRequest.messages:type_name -> sidemirror.v1.Message
-	83,  // 103: sidemirror.v1.ReflectRequest.tool_results:type_name -> sidemirror.v1.ToolResult
-	9,   // 104: sidemirror.v1.ReflectResponse.result:type_name -> sidemirror.v1.MidTurnReflection
-	8,   // 105: sidemirror.v1.ReflectResponse.budget_left:type_name -> sidemirror.v1.BudgetLeft
-	76,  // 106: sidemirror.v1.GetReflectionPromptRequest.messages:type_name -> sidemirror.v1.Message
-	83,  // 107: sidemirror.v1.GetReflectionPromptRequest.tool_results:type_name -> sidemirror.v1.ToolResult
-	36,  // 108: sidemirror.v1.ThinkingService.CreateSession:input_type -> sidemirror.v1.CreateSessionRequest
-	38,  // 109: sidemirror.v1.ThinkingService.GetSession:input_type -> sidemirror.v1.GetSessionRequest
-	40,  // 110: sidemirror.v1.ThinkingService.UpdateSession:input_type -> sidemirror.v1.UpdateSessionRequest
-	42,  // 111: sidemirror.v1.ThinkingService.ListSessions:input_type -> sidemirror.v1.ListSessionsRequest
-	44,  // 112: sidemirror.v1.ThinkingService.DeleteSession:input_type -> sidemirror.v1.DeleteSessionRequest
-	46,  // 113: sidemirror.v1.ThinkingService.GetThinkingPrompt:input_type -> sidemirror.v1.GetThinkingPromptRequest
-	48,  // 114: sidemirror.v1.ThinkingService.RunTurn:input_type -> sidemirror.v1.RunTurnRequest
-	50,  // 115: sidemirror.v1.ThinkingService.StartTurn:input_type -> sidemirror.v1.StartTurnRequest
-	52,  // 116: sidemirror.v1.ThinkingService.ReportEvents:input_type -> sidemirror.v1.ReportEventsRequest
-	54,  // 117: sidemirror.v1.ThinkingService.FinishTurn:input_type -> sidemirror.v1.FinishTurnRequest
-	56,  // 118: sidemirror.v1.ThinkingService.GetTurn:input_type -> sidemirror.v1.GetTurnRequest
-	58,  // 119: sidemirror.v1.ThinkingService.WatchTurns:input_type -> sidemirror.v1.WatchTurnsRequest
-	60,  // 120: sidemirror.v1.ThinkingService.ListTurns:input_type -> sidemirror.v1.ListTurnsRequest
-	62,  // 121: sidemirror.v1.ThinkingService.ShouldReflect:input_type -> sidemirror.v1.ShouldReflectRequest
-	64,  // 122: sidemirror.v1.ThinkingService.Reflect:input_type -> sidemirror.v1.ReflectRequest
-	66,  // 123: sidemirror.v1.ThinkingService.GetReflectionPrompt:input_type -> sidemirror.v1.GetReflectionPromptRequest
-	37,  // 124: sidemirror.v1.ThinkingService.CreateSession:output_type -> sidemirror.v1.CreateSessionResponse
-	39,  // 125: sidemirror.v1.ThinkingService.GetSession:output_type -> sidemirror.v1.GetSessionResponse
-	41,  // 126: sidemirror.v1.ThinkingService.UpdateSession:output_type -> sidemirror.v1.UpdateSessionResponse
-	43,  // 127: sidemirror.v1.ThinkingService.ListSessions:output_type -> sidemirror.v1.ListSessionsResponse
-	45,  // 128: sidemirror.v1.ThinkingService.DeleteSession:output_type -> sidemirror.v1.DeleteSessionResponse
-	47,  // 129: sidemirror.v1.ThinkingService.GetThinkingPrompt:output_type -> sidemirror.v1.GetThinkingPromptResponse
-	49,  // 130: sidemirror.v1.ThinkingService.RunTurn:output_type -> sidemirror.v1.RunTurnResponse
-	51,  // 131: sidemirror.v1.ThinkingService.StartTurn:output_type -> sidemirror.v1.StartTurnResponse
-	53,  // 132: sidemirror.v1.ThinkingService.ReportEvents:output_type -> sidemirror.v1.ReportEventsResponse
-	55,  // 133: sidemirror.v1.ThinkingService.FinishTurn:output_type -> sidemirror.v1.FinishTurnResponse
-	57,  // 134: sidemirror.v1.ThinkingService.GetTurn:output_type -> sidemirror.v1.GetTurnResponse
-	59,  // 135: sidemirror.v1.ThinkingService.WatchTurns:output_type -> sidemirror.v1.WatchTurnsResponse
-	61,  // 136: sidemirror.v1.ThinkingService.ListTurns:output_type -> sidemirror.v1.ListTurnsResponse
-	63,  // 137: sidemirror.v1.ThinkingService.ShouldReflect:output_type -> sidemirror.v1.ShouldReflectResponse
-	65,  // 138: sidemirror.v1.ThinkingService.Reflect:output_type -> sidemirror.v1.ReflectResponse
-	67,  // 139: sidemirror.v1.ThinkingService.GetReflectionPrompt:output_type -> sidemirror.v1.GetReflectionPromptResponse
-	124, // [124:140] is the sub-list for method output_type
-	108, // [108:124] is the sub-list for method input_type
-	108, // [108:108] is the sub-list for extension type_name
-	108, // [108:108] is the sub-list for extension extendee
-	0,   // [0:108] is the sub-list for field type_name
+	24,  // 24: sidemirror.v1.TurnEvent.session_named:type_name -> sidemirror.v1.SessionNamed
+	78,  // 25: sidemirror.v1.TurnStarted.messages:type_name -> sidemirror.v1.Message
+	6,   // 26: sidemirror.v1.TurnStarted.config:type_name -> sidemirror.v1.ThinkingConfig
+	7,   // 27: sidemirror.v1.TurnStarted.budget:type_name -> sidemirror.v1.TurnBudget
+	77,  // 28: sidemirror.v1.TurnStarted.deadline:type_name -> google.protobuf.Timestamp
+	2,   // 29: sidemirror.v1.TurnStarted.reflection_mode:type_name -> sidemirror.v1.ReflectionMode
+	79,  // 30: sidemirror.v1.TurnStarted.critique_mode:type_name -> sidemirror.v1.CritiqueMode
+	13,  // 31: sidemirror.v1.TurnStarted.context:type_name -> sidemirror.v1.ContextWish
+	80,  // 32: sidemirror.v1.TurnFinished.outcome:type_name -> sidemirror.v1.TaskOutcome
+	77,  // 33: sidemirror.v1.TurnDirective.time:type_name -> google.protobuf.Timestamp
+	3,   // 34: sidemirror.v1.TurnDirective.reasons:type_name -> sidemirror.v1.ReflectionReason
+	27,  // 35: sidemirror.v1.TurnDirective.turn_plan:type_name -> sidemirror.v1.TurnPlan
+	28,  // 36: sidemirror.v1.TurnDirective.ack:type_name -> sidemirror.v1.TurnAck
+	29,  // 37: sidemirror.v1.TurnDirective.nudge:type_name -> sidemirror.v1.Nudge
+	9,   // 38: sidemirror.v1.TurnDirective.reflection:type_name -> sidemirror.v1.MidTurnReflection
+	30,  // 39: sidemirror.v1.TurnDirective.gap:type_name -> sidemirror.v1.Gap
+	31,  // 40: sidemirror.v1.TurnDirective.heartbeat:type_name -> sidemirror.v1.Heartbeat
+	32,  // 41: sidemirror.v1.TurnDirective.closing:type_name -> sidemirror.v1.Closing
+	33,  // 42: sidemirror.v1.TurnDirective.turn_summary:type_name -> sidemirror.v1.TurnSummary
+	81,  // 43: sidemirror.v1.TurnDirective.critique:type_name -> sidemirror.v1.CritiqueResult
+	26,  // 44: sidemirror.v1.TurnDirective.advice:type_name -> sidemirror.v1.Advice
+	82,  // 45: sidemirror.v1.TurnDirective.critique_reasons:type_name -> sidemirror.v1.CritiqueReason
+	76,  // 46: sidemirror.v1.Advice.block:type_name -> sidemirror.v1.ContextBlock
+	83,  // 47: sidemirror.v1.TurnPlan.provider_parameters:type_name -> google.protobuf.Struct
+	76,  // 48: sidemirror.v1.TurnPlan.context:type_name -> sidemirror.v1.ContextBlock
+	6,   // 49: sidemirror.v1.TurnPlan.config:type_name -> sidemirror.v1.ThinkingConfig
+	2,   // 50: sidemirror.v1.TurnPlan.reflection_mode:type_name -> sidemirror.v1.ReflectionMode
+	7,   // 51: sidemirror.v1.TurnPlan.budget:type_name -> sidemirror.v1.TurnBudget
+	79,  // 52: sidemirror.v1.TurnPlan.critique_mode:type_name -> sidemirror.v1.CritiqueMode
+	8,   // 53: sidemirror.v1.TurnAck.budget_left:type_name -> sidemirror.v1.BudgetLeft
+	4,   // 54: sidemirror.v1.Nudge.pattern:type_name -> sidemirror.v1.Pattern
+	72,  // 55: sidemirror.v1.Closing.grace:type_name -> google.protobuf.Duration
+	80,  // 56: sidemirror.v1.TurnSummary.outcome:type_name -> sidemirror.v1.TaskOutcome
+	72,  // 57: sidemirror.v1.TurnSummary.duration:type_name -> google.protobuf.Duration
+	70,  // 58: sidemirror.v1.TurnSummary.reflections:type_name -> sidemirror.v1.TurnSummary.ReflectionsEntry
+	8,   // 59: sidemirror.v1.TurnSummary.budget_left:type_name -> sidemirror.v1.BudgetLeft
+	71,  // 60: sidemirror.v1.TurnSummary.critiques:type_name -> sidemirror.v1.TurnSummary.CritiquesEntry
+	5,   // 61: sidemirror.v1.Turn.state:type_name -> sidemirror.v1.TurnState
+	80,  // 62: sidemirror.v1.Turn.outcome:type_name -> sidemirror.v1.TaskOutcome
+	8,   // 63: sidemirror.v1.Turn.budget_left:type_name -> sidemirror.v1.BudgetLeft
+	77,  // 64: sidemirror.v1.Turn.start_time:type_name -> google.protobuf.Timestamp
+	77,  // 65: sidemirror.v1.Turn.update_time:type_name -> google.protobuf.Timestamp
+	11,  // 66: sidemirror.v1.TurnEntry.event:type_name -> sidemirror.v1.TurnEvent
+	25,  // 67: sidemirror.v1.TurnEntry.directive:type_name -> sidemirror.v1.TurnDirective
+	36,  // 68: sidemirror.v1.TurnEntry.claim:type_name -> sidemirror.v1.SlotClaim
+	3,   // 69: sidemirror.v1.SlotClaim.reasons:type_name -> sidemirror.v1.ReflectionReason
+	77,  // 70: sidemirror.v1.SlotClaim.time:type_name -> google.protobuf.Timestamp
+	6,   // 71: sidemirror.v1.CreateSessionRequest.config:type_name -> sidemirror.v1.ThinkingConfig
+	10,  // 72: sidemirror.v1.CreateSessionResponse.session:type_name -> sidemirror.v1.Session
+	10,  // 73: sidemirror.v1.GetSessionResponse.session:type_name -> sidemirror.v1.Session
+	6,   // 74: sidemirror.v1.UpdateSessionRequest.config:type_name -> sidemirror.v1.ThinkingConfig
+	84,  // 75: sidemirror.v1.UpdateSessionRequest.update_mask:type_name -> google.protobuf.FieldMask
+	10,  // 76: sidemirror.v1.UpdateSessionResponse.session:type_name -> sidemirror.v1.Session
+	10,  // 77: sidemirror.v1.ListSessionsResponse.sessions:type_name -> sidemirror.v1.Session
+	0,   // 78: sidemirror.v1.GetThinkingPromptRequest.level:type_name -> sidemirror.v1.ThinkLevel
+	83,  // 79: sidemirror.v1.GetThinkingPromptResponse.provider_parameters:type_name -> google.protobuf.Struct
+	0,   // 80: sidemirror.v1.GetThinkingPromptResponse.requested_level:type_name -> sidemirror.v1.ThinkLevel
+	0,   // 81: sidemirror.v1.GetThinkingPromptResponse.applied_level:type_name -> sidemirror.v1.ThinkLevel
+	11,  // 82: sidemirror.v1.RunTurnRequest.events:type_name -> sidemirror.v1.TurnEvent
+	37,  // 83: sidemirror.v1.RunTurnRequest.resume:type_name -> sidemirror.v1.TurnResume
+	25,  // 84: sidemirror.v1.RunTurnResponse.directives:type_name -> sidemirror.v1.TurnDirective
+	6,   // 85: sidemirror.v1.StartTurnRequest.config:type_name -> sidemirror.v1.ThinkingConfig
+	7,   // 86: sidemirror.v1.StartTurnRequest.budget:type_name -> sidemirror.v1.TurnBudget
+	2,   // 87: sidemirror.v1.StartTurnRequest.reflection_mode:type_name -> sidemirror.v1.ReflectionMode
+	79,  // 88: sidemirror.v1.StartTurnRequest.critique_mode:type_name -> sidemirror.v1.CritiqueMode
+	13,  // 89: sidemirror.v1.StartTurnRequest.context:type_name -> sidemirror.v1.ContextWish
+	27,  // 90: sidemirror.v1.StartTurnResponse.plan:type_name -> sidemirror.v1.TurnPlan
+	11,  // 91: sidemirror.v1.ReportEventsRequest.events:type_name -> sidemirror.v1.TurnEvent
+	72,  // 92: sidemirror.v1.ReportEventsRequest.wait:type_name -> google.protobuf.Duration
+	25,  // 93: sidemirror.v1.ReportEventsResponse.directives:type_name -> sidemirror.v1.TurnDirective
+	28,  // 94: sidemirror.v1.ReportEventsResponse.ack:type_name -> sidemirror.v1.TurnAck
+	80,  // 95: sidemirror.v1.FinishTurnRequest.outcome:type_name -> sidemirror.v1.TaskOutcome
+	33,  // 96: sidemirror.v1.FinishTurnResponse.summary:type_name -> sidemirror.v1.TurnSummary
+	34,  // 97: sidemirror.v1.GetTurnResponse.turn:type_name -> sidemirror.v1.Turn
+	35,  // 98: sidemirror.v1.GetTurnResponse.entries:type_name -> sidemirror.v1.TurnEntry
+	35,  // 99: sidemirror.v1.WatchTurnsResponse.entry:type_name -> sidemirror.v1.TurnEntry
+	5,   // 100: sidemirror.v1.ListTurnsRequest.state:type_name -> sidemirror.v1.TurnState
+	34,  // 101: sidemirror.v1.ListTurnsResponse.turns:type_name -> sidemirror.v1.Turn
+	3,   // 102: sidemirror.v1.ShouldReflectResponse.reason:type_name -> sidemirror.v1.ReflectionReason
+	3,   // 103: sidemirror.v1.ShouldReflectResponse.matches:type_name -> sidemirror.v1.ReflectionReason
+	8,   // 104: sidemirror.v1.ShouldReflectResponse.budget_left:type_name -> sidemirror.v1.BudgetLeft
+	78,  // 105: sidemirror.v1.ReflectRequest.messages:type_name -> sidemirror.v1.Message
+	85,  // 106: sidemirror.v1.ReflectRequest.tool_results:type_name -> sidemirror.v1.ToolResult
+	9,   // 107: sidemirror.v1.ReflectResponse.result:type_name -> sidemirror.v1.MidTurnReflection
+	8,   // 108: sidemirror.v1.ReflectResponse.budget_left:type_name -> sidemirror.v1.BudgetLeft
+	78,  // 109: sidemirror.v1.GetReflectionPromptRequest.messages:type_name -> sidemirror.v1.Message
+	85,  // 110: sidemirror.v1.GetReflectionPromptRequest.tool_results:type_name -> sidemirror.v1.ToolResult
+	38,  // 111: sidemirror.v1.ThinkingService.CreateSession:input_type -> sidemirror.v1.CreateSessionRequest
+	40,  // 112: sidemirror.v1.ThinkingService.GetSession:input_type -> sidemirror.v1.GetSessionRequest
+	42,  // 113: sidemirror.v1.ThinkingService.UpdateSession:input_type -> sidemirror.v1.UpdateSessionRequest
+	44,  // 114: sidemirror.v1.ThinkingService.ListSessions:input_type -> sidemirror.v1.ListSessionsRequest
+	46,  // 115: sidemirror.v1.ThinkingService.DeleteSession:input_type -> sidemirror.v1.DeleteSessionRequest
+	48,  // 116: sidemirror.v1.ThinkingService.GetThinkingPrompt:input_type -> sidemirror.v1.GetThinkingPromptRequest
+	50,  // 117: sidemirror.v1.ThinkingService.RunTurn:input_type -> sidemirror.v1.RunTurnRequest
+	52,  // 118: sidemirror.v1.ThinkingService.StartTurn:input_type -> sidemirror.v1.StartTurnRequest
+	54,  // 119: sidemirror.v1.ThinkingService.ReportEvents:input_type -> sidemirror.v1.ReportEventsRequest
+	56,  // 120: sidemirror.v1.ThinkingService.FinishTurn:input_type -> sidemirror.v1.FinishTurnRequest
+	58,  // 121: sidemirror.v1.ThinkingService.GetTurn:input_type -> sidemirror.v1.GetTurnRequest
+	60,  // 122: sidemirror.v1.ThinkingService.WatchTurns:input_type -> sidemirror.v1.WatchTurnsRequest
+	62,  // 123: sidemirror.v1.ThinkingService.ListTurns:input_type -> sidemirror.v1.ListTurnsRequest
+	64,  // 124: sidemirror.v1.ThinkingService.ShouldReflect:input_type -> sidemirror.v1.ShouldReflectRequest
+	66,  // 125: sidemirror.v1.ThinkingService.Reflect:input_type -> sidemirror.v1.ReflectRequest
+	68,  // 126: sidemirror.v1.ThinkingService.GetReflectionPrompt:input_type -> sidemirror.v1.GetReflectionPromptRequest
+	39,  // 127: sidemirror.v1.ThinkingService.CreateSession:output_type -> sidemirror.v1.CreateSessionResponse
+	41,  // 128: sidemirror.v1.ThinkingService.GetSession:output_type -> sidemirror.v1.GetSessionResponse
+	43,  // 129: sidemirror.v1.ThinkingService.UpdateSession:output_type -> sidemirror.v1.UpdateSessionResponse
+	45,  // 130: sidemirror.v1.ThinkingService.ListSessions:output_type -> sidemirror.v1.ListSessionsResponse
+	47,  // 131: sidemirror.v1.ThinkingService.DeleteSession:output_type -> sidemirror.v1.DeleteSessionResponse
+	49,  // 132: sidemirror.v1.ThinkingService.GetThinkingPrompt:output_type -> sidemirror.v1.GetThinkingPromptResponse
+	51,  // 133: sidemirror.v1.ThinkingService.RunTurn:output_type -> sidemirror.v1.RunTurnResponse
+	53,  // 134: sidemirror.v1.ThinkingService.StartTurn:output_type -> sidemirror.v1.StartTurnResponse
+	55,  // 135: sidemirror.v1.ThinkingService.ReportEvents:output_type -> sidemirror.v1.ReportEventsResponse
+	57,  // 136: sidemirror.v1.ThinkingService.FinishTurn:output_type -> sidemirror.v1.FinishTurnResponse
+	59,  // 137: sidemirror.v1.ThinkingService.GetTurn:output_type -> sidemirror.v1.GetTurnResponse
+	61,  // 138: sidemirror.v1.ThinkingService.WatchTurns:output_type -> sidemirror.v1.WatchTurnsResponse
+	63,  // 139: sidemirror.v1.ThinkingService.ListTurns:output_type -> sidemirror.v1.ListTurnsResponse
+	65,  // 140: sidemirror.v1.ThinkingService.ShouldReflect:output_type -> sidemirror.v1.ShouldReflectResponse
+	67,  // 141: sidemirror.v1.ThinkingService.Reflect:output_type -> sidemirror.v1.ReflectResponse
+	69,  // 142: sidemirror.v1.ThinkingService.GetReflectionPrompt:output_type -> sidemirror.v1.GetReflectionPromptResponse
+	127, // [127:143] is the sub-list for method output_type
+	111, // [111:127] is the sub-list for method input_type
+	111, // [111:111] is the sub-list for extension type_name
+	111, // [111:111] is the sub-list for extension extendee
+	0,   // [0:111] is the sub-list for field type_name
 }
 
 func init() { file_sidemirror_v1_thinking_proto_init() }
@@ -6349,10 +6562,11 @@ func file_sidemirror_v1_thinking_proto_init() {
 		(*TurnEvent_ReflectionRecorded)(nil),
 		(*TurnEvent_ResponseDrafted)(nil),
 		(*TurnEvent_TurnFinished)(nil),
+		(*TurnEvent_SessionNamed)(nil),
 	}
 	file_sidemirror_v1_thinking_proto_msgTypes[15].OneofWrappers = []any{}
 	file_sidemirror_v1_thinking_proto_msgTypes[17].OneofWrappers = []any{}
-	file_sidemirror_v1_thinking_proto_msgTypes[18].OneofWrappers = []any{
+	file_sidemirror_v1_thinking_proto_msgTypes[19].OneofWrappers = []any{
 		(*TurnDirective_TurnPlan)(nil),
 		(*TurnDirective_Ack)(nil),
 		(*TurnDirective_Nudge)(nil),
@@ -6362,17 +6576,19 @@ func file_sidemirror_v1_thinking_proto_init() {
 		(*TurnDirective_Closing)(nil),
 		(*TurnDirective_TurnSummary)(nil),
 		(*TurnDirective_Critique)(nil),
+		(*TurnDirective_Advice)(nil),
 	}
-	file_sidemirror_v1_thinking_proto_msgTypes[25].OneofWrappers = []any{}
-	file_sidemirror_v1_thinking_proto_msgTypes[26].OneofWrappers = []any{}
-	file_sidemirror_v1_thinking_proto_msgTypes[27].OneofWrappers = []any{
+	file_sidemirror_v1_thinking_proto_msgTypes[27].OneofWrappers = []any{}
+	file_sidemirror_v1_thinking_proto_msgTypes[28].OneofWrappers = []any{}
+	file_sidemirror_v1_thinking_proto_msgTypes[29].OneofWrappers = []any{
 		(*TurnEntry_Event)(nil),
 		(*TurnEntry_Directive)(nil),
 		(*TurnEntry_Claim)(nil),
 	}
 	file_sidemirror_v1_thinking_proto_msgTypes[48].OneofWrappers = []any{}
-	file_sidemirror_v1_thinking_proto_msgTypes[52].OneofWrappers = []any{}
-	file_sidemirror_v1_thinking_proto_msgTypes[56].OneofWrappers = []any{
+	file_sidemirror_v1_thinking_proto_msgTypes[50].OneofWrappers = []any{}
+	file_sidemirror_v1_thinking_proto_msgTypes[54].OneofWrappers = []any{}
+	file_sidemirror_v1_thinking_proto_msgTypes[58].OneofWrappers = []any{
 		(*ShouldReflectRequest_TurnId)(nil),
 		(*ShouldReflectRequest_SessionId)(nil),
 	}
@@ -6382,7 +6598,7 @@ func file_sidemirror_v1_thinking_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_sidemirror_v1_thinking_proto_rawDesc), len(file_sidemirror_v1_thinking_proto_rawDesc)),
 			NumEnums:      6,
-			NumMessages:   64,
+			NumMessages:   66,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -67,9 +67,12 @@ type ThinkingServiceClient interface {
 	RunTurn(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[RunTurnRequest, RunTurnResponse], error)
 	// Starts a turn without a stream, in a session that is created when it does not exist.
 	StartTurn(ctx context.Context, in *StartTurnRequest, opts ...grpc.CallOption) (*StartTurnResponse, error)
-	// Reports events of a turn. Answers when they are durable.
+	// Reports events of a turn, and says what the sidecar has to say to them. Answers when the events are durable and, with
+	// `wait`, when no directive is in progress: if nothing comes of the events, that is at once. The turn may be named by
+	// its session alone. A call without events asks what the sidecar says to what was reported before, on a stream too:
+	// `after_sequence` tells it what the agent has seen.
 	ReportEvents(ctx context.Context, in *ReportEventsRequest, opts ...grpc.CallOption) (*ReportEventsResponse, error)
-	// Ends a turn.
+	// Ends a turn, which may be named by its session alone.
 	FinishTurn(ctx context.Context, in *FinishTurnRequest, opts ...grpc.CallOption) (*FinishTurnResponse, error)
 	// A turn's state, and its recorded entries from a sequence number on.
 	GetTurn(ctx context.Context, in *GetTurnRequest, opts ...grpc.CallOption) (*GetTurnResponse, error)
@@ -80,7 +83,8 @@ type ThinkingServiceClient interface {
 	ListTurns(ctx context.Context, in *ListTurnsRequest, opts ...grpc.CallOption) (*ListTurnsResponse, error)
 	// Whether it is time to reflect, and every reason for it. Changes nothing.
 	ShouldReflect(ctx context.Context, in *ShouldReflectRequest, opts ...grpc.CallOption) (*ShouldReflectResponse, error)
-	// Reflects on a turn now, whatever the schedule says. Takes a slot of the turn's budget.
+	// Reflects on a turn now, whatever the schedule says. Takes a slot of the turn's budget. Answers when the reflection is
+	// durable, but never later than 0.05 s before the call's deadline.
 	Reflect(ctx context.Context, in *ReflectRequest, opts ...grpc.CallOption) (*ReflectResponse, error)
 	// The prompt of a reflection, for an agent that asks its own model and reports the answer as `reflection_recorded`.
 	GetReflectionPrompt(ctx context.Context, in *GetReflectionPromptRequest, opts ...grpc.CallOption) (*GetReflectionPromptResponse, error)
@@ -296,9 +300,12 @@ type ThinkingServiceServer interface {
 	RunTurn(grpc.BidiStreamingServer[RunTurnRequest, RunTurnResponse]) error
 	// Starts a turn without a stream, in a session that is created when it does not exist.
 	StartTurn(context.Context, *StartTurnRequest) (*StartTurnResponse, error)
-	// Reports events of a turn. Answers when they are durable.
+	// Reports events of a turn, and says what the sidecar has to say to them. Answers when the events are durable and, with
+	// `wait`, when no directive is in progress: if nothing comes of the events, that is at once. The turn may be named by
+	// its session alone. A call without events asks what the sidecar says to what was reported before, on a stream too:
+	// `after_sequence` tells it what the agent has seen.
 	ReportEvents(context.Context, *ReportEventsRequest) (*ReportEventsResponse, error)
-	// Ends a turn.
+	// Ends a turn, which may be named by its session alone.
 	FinishTurn(context.Context, *FinishTurnRequest) (*FinishTurnResponse, error)
 	// A turn's state, and its recorded entries from a sequence number on.
 	GetTurn(context.Context, *GetTurnRequest) (*GetTurnResponse, error)
@@ -309,7 +316,8 @@ type ThinkingServiceServer interface {
 	ListTurns(context.Context, *ListTurnsRequest) (*ListTurnsResponse, error)
 	// Whether it is time to reflect, and every reason for it. Changes nothing.
 	ShouldReflect(context.Context, *ShouldReflectRequest) (*ShouldReflectResponse, error)
-	// Reflects on a turn now, whatever the schedule says. Takes a slot of the turn's budget.
+	// Reflects on a turn now, whatever the schedule says. Takes a slot of the turn's budget. Answers when the reflection is
+	// durable, but never later than 0.05 s before the call's deadline.
 	Reflect(context.Context, *ReflectRequest) (*ReflectResponse, error)
 	// The prompt of a reflection, for an agent that asks its own model and reports the answer as `reflection_recorded`.
 	GetReflectionPrompt(context.Context, *GetReflectionPromptRequest) (*GetReflectionPromptResponse, error)

@@ -85,6 +85,16 @@ class GraphNodeKind(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     GRAPH_NODE_KIND_ERROR_SIGNATURE: _ClassVar[GraphNodeKind]
     GRAPH_NODE_KIND_NAME: _ClassVar[GraphNodeKind]
 
+class RecoveryMoveKind(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    RECOVERY_MOVE_KIND_UNSPECIFIED: _ClassVar[RecoveryMoveKind]
+    RECOVERY_MOVE_KIND_LOOKED_UP: _ClassVar[RecoveryMoveKind]
+    RECOVERY_MOVE_KIND_SENT_AGAIN: _ClassVar[RecoveryMoveKind]
+    RECOVERY_MOVE_KIND_CHANGED: _ClassVar[RecoveryMoveKind]
+    RECOVERY_MOVE_KIND_WENT_ON: _ClassVar[RecoveryMoveKind]
+    RECOVERY_MOVE_KIND_STOPPED: _ClassVar[RecoveryMoveKind]
+    RECOVERY_MOVE_KIND_OTHER: _ClassVar[RecoveryMoveKind]
+
 class PrunedKind(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
     PRUNED_KIND_UNSPECIFIED: _ClassVar[PrunedKind]
@@ -146,6 +156,13 @@ GRAPH_NODE_KIND_TOOL: GraphNodeKind
 GRAPH_NODE_KIND_ERROR_CATEGORY: GraphNodeKind
 GRAPH_NODE_KIND_ERROR_SIGNATURE: GraphNodeKind
 GRAPH_NODE_KIND_NAME: GraphNodeKind
+RECOVERY_MOVE_KIND_UNSPECIFIED: RecoveryMoveKind
+RECOVERY_MOVE_KIND_LOOKED_UP: RecoveryMoveKind
+RECOVERY_MOVE_KIND_SENT_AGAIN: RecoveryMoveKind
+RECOVERY_MOVE_KIND_CHANGED: RecoveryMoveKind
+RECOVERY_MOVE_KIND_WENT_ON: RecoveryMoveKind
+RECOVERY_MOVE_KIND_STOPPED: RecoveryMoveKind
+RECOVERY_MOVE_KIND_OTHER: RecoveryMoveKind
 PRUNED_KIND_UNSPECIFIED: PrunedKind
 PRUNED_KIND_MEMORIES: PrunedKind
 PRUNED_KIND_TURNS: PrunedKind
@@ -1022,3 +1039,95 @@ class Pruning(_message.Message):
     before_time: _timestamp_pb2.Timestamp
     importance_below: float
     def __init__(self, kind: _Optional[_Union[PrunedKind, str]] = ..., count: _Optional[int] = ..., prune_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., before_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., importance_below: _Optional[float] = ...) -> None: ...
+
+class FindRecoveriesRequest(_message.Message):
+    __slots__ = ("tenant_id", "project_id", "request_id", "tool", "error_text", "arguments", "turn_id", "session_id", "subject_ids")
+    TENANT_ID_FIELD_NUMBER: _ClassVar[int]
+    PROJECT_ID_FIELD_NUMBER: _ClassVar[int]
+    REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
+    TOOL_FIELD_NUMBER: _ClassVar[int]
+    ERROR_TEXT_FIELD_NUMBER: _ClassVar[int]
+    ARGUMENTS_FIELD_NUMBER: _ClassVar[int]
+    TURN_ID_FIELD_NUMBER: _ClassVar[int]
+    SESSION_ID_FIELD_NUMBER: _ClassVar[int]
+    SUBJECT_IDS_FIELD_NUMBER: _ClassVar[int]
+    tenant_id: str
+    project_id: str
+    request_id: str
+    tool: str
+    error_text: str
+    arguments: str
+    turn_id: str
+    session_id: str
+    subject_ids: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, tenant_id: _Optional[str] = ..., project_id: _Optional[str] = ..., request_id: _Optional[str] = ..., tool: _Optional[str] = ..., error_text: _Optional[str] = ..., arguments: _Optional[str] = ..., turn_id: _Optional[str] = ..., session_id: _Optional[str] = ..., subject_ids: _Optional[_Iterable[str]] = ...) -> None: ...
+
+class FindRecoveriesResponse(_message.Message):
+    __slots__ = ("signature", "block")
+    SIGNATURE_FIELD_NUMBER: _ClassVar[int]
+    BLOCK_FIELD_NUMBER: _ClassVar[int]
+    signature: str
+    block: _common_pb2.ContextBlock
+    def __init__(self, signature: _Optional[str] = ..., block: _Optional[_Union[_common_pb2.ContextBlock, _Mapping]] = ...) -> None: ...
+
+class ListRecoveriesRequest(_message.Message):
+    __slots__ = ("tenant_id", "project_id", "signature", "page_size", "page_token")
+    TENANT_ID_FIELD_NUMBER: _ClassVar[int]
+    PROJECT_ID_FIELD_NUMBER: _ClassVar[int]
+    SIGNATURE_FIELD_NUMBER: _ClassVar[int]
+    PAGE_SIZE_FIELD_NUMBER: _ClassVar[int]
+    PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    tenant_id: str
+    project_id: str
+    signature: str
+    page_size: int
+    page_token: str
+    def __init__(self, tenant_id: _Optional[str] = ..., project_id: _Optional[str] = ..., signature: _Optional[str] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ...) -> None: ...
+
+class ListRecoveriesResponse(_message.Message):
+    __slots__ = ("signatures", "next_page_token")
+    SIGNATURES_FIELD_NUMBER: _ClassVar[int]
+    NEXT_PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    signatures: _containers.RepeatedCompositeFieldContainer[SignatureRecoveries]
+    next_page_token: str
+    def __init__(self, signatures: _Optional[_Iterable[_Union[SignatureRecoveries, _Mapping]]] = ..., next_page_token: _Optional[str] = ...) -> None: ...
+
+class SignatureRecoveries(_message.Message):
+    __slots__ = ("signature", "observation_count", "last_time", "moves")
+    SIGNATURE_FIELD_NUMBER: _ClassVar[int]
+    OBSERVATION_COUNT_FIELD_NUMBER: _ClassVar[int]
+    LAST_TIME_FIELD_NUMBER: _ClassVar[int]
+    MOVES_FIELD_NUMBER: _ClassVar[int]
+    signature: str
+    observation_count: int
+    last_time: _timestamp_pb2.Timestamp
+    moves: _containers.RepeatedCompositeFieldContainer[RecoveryMove]
+    def __init__(self, signature: _Optional[str] = ..., observation_count: _Optional[int] = ..., last_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., moves: _Optional[_Iterable[_Union[RecoveryMove, _Mapping]]] = ...) -> None: ...
+
+class RecoveryMove(_message.Message):
+    __slots__ = ("recovery_id", "kind", "steps", "tries", "worked", "advised_tries", "advised_worked", "lowest_rate", "is_told", "is_suspended", "reason", "sentence")
+    RECOVERY_ID_FIELD_NUMBER: _ClassVar[int]
+    KIND_FIELD_NUMBER: _ClassVar[int]
+    STEPS_FIELD_NUMBER: _ClassVar[int]
+    TRIES_FIELD_NUMBER: _ClassVar[int]
+    WORKED_FIELD_NUMBER: _ClassVar[int]
+    ADVISED_TRIES_FIELD_NUMBER: _ClassVar[int]
+    ADVISED_WORKED_FIELD_NUMBER: _ClassVar[int]
+    LOWEST_RATE_FIELD_NUMBER: _ClassVar[int]
+    IS_TOLD_FIELD_NUMBER: _ClassVar[int]
+    IS_SUSPENDED_FIELD_NUMBER: _ClassVar[int]
+    REASON_FIELD_NUMBER: _ClassVar[int]
+    SENTENCE_FIELD_NUMBER: _ClassVar[int]
+    recovery_id: str
+    kind: RecoveryMoveKind
+    steps: _containers.RepeatedScalarFieldContainer[str]
+    tries: int
+    worked: int
+    advised_tries: int
+    advised_worked: int
+    lowest_rate: float
+    is_told: bool
+    is_suspended: bool
+    reason: str
+    sentence: str
+    def __init__(self, recovery_id: _Optional[str] = ..., kind: _Optional[_Union[RecoveryMoveKind, str]] = ..., steps: _Optional[_Iterable[str]] = ..., tries: _Optional[int] = ..., worked: _Optional[int] = ..., advised_tries: _Optional[int] = ..., advised_worked: _Optional[int] = ..., lowest_rate: _Optional[float] = ..., is_told: bool = ..., is_suspended: bool = ..., reason: _Optional[str] = ..., sentence: _Optional[str] = ...) -> None: ...

@@ -142,6 +142,16 @@ class ReflectiveMemoryServiceStub(object):
                 request_serializer=sidemirror_dot_v1_dot_reflective__memory__pb2.ExploreGraphRequest.SerializeToString,
                 response_deserializer=sidemirror_dot_v1_dot_reflective__memory__pb2.ExploreGraphResponse.FromString,
                 _registered_method=True)
+        self.FindRecoveries = channel.unary_unary(
+                '/sidemirror.v1.ReflectiveMemoryService/FindRecoveries',
+                request_serializer=sidemirror_dot_v1_dot_reflective__memory__pb2.FindRecoveriesRequest.SerializeToString,
+                response_deserializer=sidemirror_dot_v1_dot_reflective__memory__pb2.FindRecoveriesResponse.FromString,
+                _registered_method=True)
+        self.ListRecoveries = channel.unary_unary(
+                '/sidemirror.v1.ReflectiveMemoryService/ListRecoveries',
+                request_serializer=sidemirror_dot_v1_dot_reflective__memory__pb2.ListRecoveriesRequest.SerializeToString,
+                response_deserializer=sidemirror_dot_v1_dot_reflective__memory__pb2.ListRecoveriesResponse.FromString,
+                _registered_method=True)
 
 
 class ReflectiveMemoryServiceServicer(object):
@@ -314,6 +324,21 @@ class ReflectiveMemoryServiceServicer(object):
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def FindRecoveries(self, request, context):
+        """What repaired a failure like this one before: a recovery, as a block of data with a receipt. Recoveries are learned
+        from the calls of recorded turns. One answer in ten is held back, to learn what happens without it.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListRecoveries(self, request, context):
+        """What followed each recognised failure, for people: every move with its counts, and why it is told or not.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_ReflectiveMemoryServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -416,6 +441,16 @@ def add_ReflectiveMemoryServiceServicer_to_server(servicer, server):
                     servicer.ExploreGraph,
                     request_deserializer=sidemirror_dot_v1_dot_reflective__memory__pb2.ExploreGraphRequest.FromString,
                     response_serializer=sidemirror_dot_v1_dot_reflective__memory__pb2.ExploreGraphResponse.SerializeToString,
+            ),
+            'FindRecoveries': grpc.unary_unary_rpc_method_handler(
+                    servicer.FindRecoveries,
+                    request_deserializer=sidemirror_dot_v1_dot_reflective__memory__pb2.FindRecoveriesRequest.FromString,
+                    response_serializer=sidemirror_dot_v1_dot_reflective__memory__pb2.FindRecoveriesResponse.SerializeToString,
+            ),
+            'ListRecoveries': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListRecoveries,
+                    request_deserializer=sidemirror_dot_v1_dot_reflective__memory__pb2.ListRecoveriesRequest.FromString,
+                    response_serializer=sidemirror_dot_v1_dot_reflective__memory__pb2.ListRecoveriesResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -966,6 +1001,60 @@ class ReflectiveMemoryService(object):
             '/sidemirror.v1.ReflectiveMemoryService/ExploreGraph',
             sidemirror_dot_v1_dot_reflective__memory__pb2.ExploreGraphRequest.SerializeToString,
             sidemirror_dot_v1_dot_reflective__memory__pb2.ExploreGraphResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def FindRecoveries(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/sidemirror.v1.ReflectiveMemoryService/FindRecoveries',
+            sidemirror_dot_v1_dot_reflective__memory__pb2.FindRecoveriesRequest.SerializeToString,
+            sidemirror_dot_v1_dot_reflective__memory__pb2.FindRecoveriesResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListRecoveries(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/sidemirror.v1.ReflectiveMemoryService/ListRecoveries',
+            sidemirror_dot_v1_dot_reflective__memory__pb2.ListRecoveriesRequest.SerializeToString,
+            sidemirror_dot_v1_dot_reflective__memory__pb2.ListRecoveriesResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -111,6 +111,12 @@ class ReflectiveMemoryServiceStub:
     """The nodes within a few links of a memory, a tool, an error or a name. Nodes that do not exist, or belong to another
     tenant, are left out.
     """
+    FindRecoveries: _grpc.UnaryUnaryMultiCallable[_reflective_memory_pb2.FindRecoveriesRequest, _reflective_memory_pb2.FindRecoveriesResponse]
+    """What repaired a failure like this one before: a recovery, as a block of data with a receipt. Recoveries are learned
+    from the calls of recorded turns. One answer in ten is held back, to learn what happens without it.
+    """
+    ListRecoveries: _grpc.UnaryUnaryMultiCallable[_reflective_memory_pb2.ListRecoveriesRequest, _reflective_memory_pb2.ListRecoveriesResponse]
+    """What followed each recognised failure, for people: every move with its counts, and why it is told or not."""
 
 @_typing.type_check_only
 class ReflectiveMemoryServiceAsyncStub(ReflectiveMemoryServiceStub):
@@ -195,6 +201,12 @@ class ReflectiveMemoryServiceAsyncStub(ReflectiveMemoryServiceStub):
     """The nodes within a few links of a memory, a tool, an error or a name. Nodes that do not exist, or belong to another
     tenant, are left out.
     """
+    FindRecoveries: _aio.UnaryUnaryMultiCallable[_reflective_memory_pb2.FindRecoveriesRequest, _reflective_memory_pb2.FindRecoveriesResponse]  # type: ignore[assignment]
+    """What repaired a failure like this one before: a recovery, as a block of data with a receipt. Recoveries are learned
+    from the calls of recorded turns. One answer in ten is held back, to learn what happens without it.
+    """
+    ListRecoveries: _aio.UnaryUnaryMultiCallable[_reflective_memory_pb2.ListRecoveriesRequest, _reflective_memory_pb2.ListRecoveriesResponse]  # type: ignore[assignment]
+    """What followed each recognised failure, for people: every move with its counts, and why it is told or not."""
 
 class ReflectiveMemoryServiceServicer(metaclass=_abc_1.ABCMeta):
     """Lessons from earlier work: made from traces, stored, and found again for a task.
@@ -396,5 +408,23 @@ class ReflectiveMemoryServiceServicer(metaclass=_abc_1.ABCMeta):
         """The nodes within a few links of a memory, a tool, an error or a name. Nodes that do not exist, or belong to another
         tenant, are left out.
         """
+
+    @_abc_1.abstractmethod
+    def FindRecoveries(
+        self,
+        request: _reflective_memory_pb2.FindRecoveriesRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_reflective_memory_pb2.FindRecoveriesResponse, _abc.Awaitable[_reflective_memory_pb2.FindRecoveriesResponse]]:
+        """What repaired a failure like this one before: a recovery, as a block of data with a receipt. Recoveries are learned
+        from the calls of recorded turns. One answer in ten is held back, to learn what happens without it.
+        """
+
+    @_abc_1.abstractmethod
+    def ListRecoveries(
+        self,
+        request: _reflective_memory_pb2.ListRecoveriesRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_reflective_memory_pb2.ListRecoveriesResponse, _abc.Awaitable[_reflective_memory_pb2.ListRecoveriesResponse]]:
+        """What followed each recognised failure, for people: every move with its counts, and why it is told or not."""
 
 def add_ReflectiveMemoryServiceServicer_to_server(servicer: ReflectiveMemoryServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

@@ -65,7 +65,7 @@ class GetServerInfoRequest(_message.Message):
     def __init__(self, tenant_id: _Optional[str] = ..., project_id: _Optional[str] = ...) -> None: ...
 
 class GetServerInfoResponse(_message.Message):
-    __slots__ = ("version", "tenant_id", "project_id", "stores", "models", "default_config", "default_budget", "limits", "spend", "spend_caps", "spend_unknown", "store_clock")
+    __slots__ = ("version", "tenant_id", "project_id", "stores", "models", "default_config", "default_budget", "limits", "spend", "spend_caps", "spend_unknown", "store_clock", "memory_embedding")
     class LimitsEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -85,6 +85,7 @@ class GetServerInfoResponse(_message.Message):
     SPEND_CAPS_FIELD_NUMBER: _ClassVar[int]
     SPEND_UNKNOWN_FIELD_NUMBER: _ClassVar[int]
     STORE_CLOCK_FIELD_NUMBER: _ClassVar[int]
+    MEMORY_EMBEDDING_FIELD_NUMBER: _ClassVar[int]
     version: str
     tenant_id: str
     project_id: str
@@ -97,7 +98,8 @@ class GetServerInfoResponse(_message.Message):
     spend_caps: _containers.RepeatedCompositeFieldContainer[SpendCap]
     spend_unknown: bool
     store_clock: StoreClock
-    def __init__(self, version: _Optional[str] = ..., tenant_id: _Optional[str] = ..., project_id: _Optional[str] = ..., stores: _Optional[_Iterable[_Union[StoreInfo, _Mapping]]] = ..., models: _Optional[_Iterable[_Union[ModelInfo, _Mapping]]] = ..., default_config: _Optional[_Union[_thinking_pb2.ThinkingConfig, _Mapping]] = ..., default_budget: _Optional[_Union[_thinking_pb2.TurnBudget, _Mapping]] = ..., limits: _Optional[_Mapping[str, int]] = ..., spend: _Optional[_Iterable[_Union[Spend, _Mapping]]] = ..., spend_caps: _Optional[_Iterable[_Union[SpendCap, _Mapping]]] = ..., spend_unknown: bool = ..., store_clock: _Optional[_Union[StoreClock, _Mapping]] = ...) -> None: ...
+    memory_embedding: MemoryEmbedding
+    def __init__(self, version: _Optional[str] = ..., tenant_id: _Optional[str] = ..., project_id: _Optional[str] = ..., stores: _Optional[_Iterable[_Union[StoreInfo, _Mapping]]] = ..., models: _Optional[_Iterable[_Union[ModelInfo, _Mapping]]] = ..., default_config: _Optional[_Union[_thinking_pb2.ThinkingConfig, _Mapping]] = ..., default_budget: _Optional[_Union[_thinking_pb2.TurnBudget, _Mapping]] = ..., limits: _Optional[_Mapping[str, int]] = ..., spend: _Optional[_Iterable[_Union[Spend, _Mapping]]] = ..., spend_caps: _Optional[_Iterable[_Union[SpendCap, _Mapping]]] = ..., spend_unknown: bool = ..., store_clock: _Optional[_Union[StoreClock, _Mapping]] = ..., memory_embedding: _Optional[_Union[MemoryEmbedding, _Mapping]] = ...) -> None: ...
 
 class StoreInfo(_message.Message):
     __slots__ = ("kind", "holds", "durability", "available")
@@ -130,6 +132,22 @@ class ModelInfo(_message.Message):
     model: str
     available: bool
     def __init__(self, purpose: _Optional[str] = ..., provider: _Optional[str] = ..., model: _Optional[str] = ..., available: bool = ...) -> None: ...
+
+class MemoryEmbedding(_message.Message):
+    __slots__ = ("model", "weight", "gain", "error", "noise", "memories")
+    MODEL_FIELD_NUMBER: _ClassVar[int]
+    WEIGHT_FIELD_NUMBER: _ClassVar[int]
+    GAIN_FIELD_NUMBER: _ClassVar[int]
+    ERROR_FIELD_NUMBER: _ClassVar[int]
+    NOISE_FIELD_NUMBER: _ClassVar[int]
+    MEMORIES_FIELD_NUMBER: _ClassVar[int]
+    model: str
+    weight: float
+    gain: float
+    error: float
+    noise: float
+    memories: int
+    def __init__(self, model: _Optional[str] = ..., weight: _Optional[float] = ..., gain: _Optional[float] = ..., error: _Optional[float] = ..., noise: _Optional[float] = ..., memories: _Optional[int] = ...) -> None: ...
 
 class Spend(_message.Message):
     __slots__ = ("day", "purpose", "calls", "tokens", "usd", "reserved_tokens", "reserved_usd", "orphaned_tokens", "orphaned_usd")
@@ -238,18 +256,20 @@ class GetPolicyRequest(_message.Message):
     def __init__(self, tenant_id: _Optional[str] = ..., project_id: _Optional[str] = ...) -> None: ...
 
 class GetPolicyResponse(_message.Message):
-    __slots__ = ("tenant_id", "project_id", "project", "tenant", "in_force")
+    __slots__ = ("tenant_id", "project_id", "project", "tenant", "in_force", "tenant_hidden")
     TENANT_ID_FIELD_NUMBER: _ClassVar[int]
     PROJECT_ID_FIELD_NUMBER: _ClassVar[int]
     PROJECT_FIELD_NUMBER: _ClassVar[int]
     TENANT_FIELD_NUMBER: _ClassVar[int]
     IN_FORCE_FIELD_NUMBER: _ClassVar[int]
+    TENANT_HIDDEN_FIELD_NUMBER: _ClassVar[int]
     tenant_id: str
     project_id: str
     project: StoredPolicy
     tenant: StoredPolicy
     in_force: Policy
-    def __init__(self, tenant_id: _Optional[str] = ..., project_id: _Optional[str] = ..., project: _Optional[_Union[StoredPolicy, _Mapping]] = ..., tenant: _Optional[_Union[StoredPolicy, _Mapping]] = ..., in_force: _Optional[_Union[Policy, _Mapping]] = ...) -> None: ...
+    tenant_hidden: bool
+    def __init__(self, tenant_id: _Optional[str] = ..., project_id: _Optional[str] = ..., project: _Optional[_Union[StoredPolicy, _Mapping]] = ..., tenant: _Optional[_Union[StoredPolicy, _Mapping]] = ..., in_force: _Optional[_Union[Policy, _Mapping]] = ..., tenant_hidden: bool = ...) -> None: ...
 
 class SetPolicyRequest(_message.Message):
     __slots__ = ("tenant_id", "project_id", "request_id", "level", "policy", "if_version")

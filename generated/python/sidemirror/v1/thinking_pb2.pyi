@@ -169,7 +169,7 @@ class Session(_message.Message):
     def __init__(self, session_id: _Optional[str] = ..., config: _Optional[_Union[ThinkingConfig, _Mapping]] = ..., turn_count: _Optional[int] = ..., last_reflection: _Optional[_Union[MidTurnReflection, _Mapping]] = ..., create_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., update_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., subject_ids: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class TurnEvent(_message.Message):
-    __slots__ = ("event_id", "turn_id", "time", "agent", "turn_started", "user_message", "model_started", "model_returned", "tool_called", "tool_returned", "tool_failed", "uncertainty", "reflection_recorded", "response_drafted", "turn_finished", "subject_ids")
+    __slots__ = ("event_id", "turn_id", "time", "agent", "turn_started", "user_message", "model_started", "model_returned", "tool_called", "tool_returned", "tool_failed", "uncertainty", "reflection_recorded", "response_drafted", "turn_finished", "session_named", "subject_ids")
     EVENT_ID_FIELD_NUMBER: _ClassVar[int]
     TURN_ID_FIELD_NUMBER: _ClassVar[int]
     TIME_FIELD_NUMBER: _ClassVar[int]
@@ -185,6 +185,7 @@ class TurnEvent(_message.Message):
     REFLECTION_RECORDED_FIELD_NUMBER: _ClassVar[int]
     RESPONSE_DRAFTED_FIELD_NUMBER: _ClassVar[int]
     TURN_FINISHED_FIELD_NUMBER: _ClassVar[int]
+    SESSION_NAMED_FIELD_NUMBER: _ClassVar[int]
     SUBJECT_IDS_FIELD_NUMBER: _ClassVar[int]
     event_id: str
     turn_id: str
@@ -201,8 +202,9 @@ class TurnEvent(_message.Message):
     reflection_recorded: ReflectionRecorded
     response_drafted: ResponseDrafted
     turn_finished: TurnFinished
+    session_named: SessionNamed
     subject_ids: _containers.RepeatedScalarFieldContainer[str]
-    def __init__(self, event_id: _Optional[str] = ..., turn_id: _Optional[str] = ..., time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., agent: _Optional[str] = ..., turn_started: _Optional[_Union[TurnStarted, _Mapping]] = ..., user_message: _Optional[_Union[UserMessage, _Mapping]] = ..., model_started: _Optional[_Union[ModelStarted, _Mapping]] = ..., model_returned: _Optional[_Union[ModelReturned, _Mapping]] = ..., tool_called: _Optional[_Union[ToolCalled, _Mapping]] = ..., tool_returned: _Optional[_Union[ToolReturned, _Mapping]] = ..., tool_failed: _Optional[_Union[ToolFailed, _Mapping]] = ..., uncertainty: _Optional[_Union[Uncertainty, _Mapping]] = ..., reflection_recorded: _Optional[_Union[ReflectionRecorded, _Mapping]] = ..., response_drafted: _Optional[_Union[ResponseDrafted, _Mapping]] = ..., turn_finished: _Optional[_Union[TurnFinished, _Mapping]] = ..., subject_ids: _Optional[_Iterable[str]] = ...) -> None: ...
+    def __init__(self, event_id: _Optional[str] = ..., turn_id: _Optional[str] = ..., time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., agent: _Optional[str] = ..., turn_started: _Optional[_Union[TurnStarted, _Mapping]] = ..., user_message: _Optional[_Union[UserMessage, _Mapping]] = ..., model_started: _Optional[_Union[ModelStarted, _Mapping]] = ..., model_returned: _Optional[_Union[ModelReturned, _Mapping]] = ..., tool_called: _Optional[_Union[ToolCalled, _Mapping]] = ..., tool_returned: _Optional[_Union[ToolReturned, _Mapping]] = ..., tool_failed: _Optional[_Union[ToolFailed, _Mapping]] = ..., uncertainty: _Optional[_Union[Uncertainty, _Mapping]] = ..., reflection_recorded: _Optional[_Union[ReflectionRecorded, _Mapping]] = ..., response_drafted: _Optional[_Union[ResponseDrafted, _Mapping]] = ..., turn_finished: _Optional[_Union[TurnFinished, _Mapping]] = ..., session_named: _Optional[_Union[SessionNamed, _Mapping]] = ..., subject_ids: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class TurnStarted(_message.Message):
     __slots__ = ("session_id", "task", "messages", "base_prompt", "provider", "model", "config", "budget", "deadline", "reflection_mode", "critique_mode", "context")
@@ -330,8 +332,14 @@ class TurnFinished(_message.Message):
     score: float
     def __init__(self, outcome: _Optional[_Union[_common_pb2.TaskOutcome, str]] = ..., score: _Optional[float] = ...) -> None: ...
 
+class SessionNamed(_message.Message):
+    __slots__ = ("session_id",)
+    SESSION_ID_FIELD_NUMBER: _ClassVar[int]
+    session_id: str
+    def __init__(self, session_id: _Optional[str] = ...) -> None: ...
+
 class TurnDirective(_message.Message):
-    __slots__ = ("directive_id", "turn_id", "sequence", "time", "caused_by", "reasons", "turn_plan", "ack", "nudge", "reflection", "gap", "heartbeat", "closing", "turn_summary", "critique", "critique_reasons")
+    __slots__ = ("directive_id", "turn_id", "sequence", "time", "caused_by", "reasons", "turn_plan", "ack", "nudge", "reflection", "gap", "heartbeat", "closing", "turn_summary", "critique", "advice", "critique_reasons")
     DIRECTIVE_ID_FIELD_NUMBER: _ClassVar[int]
     TURN_ID_FIELD_NUMBER: _ClassVar[int]
     SEQUENCE_FIELD_NUMBER: _ClassVar[int]
@@ -347,6 +355,7 @@ class TurnDirective(_message.Message):
     CLOSING_FIELD_NUMBER: _ClassVar[int]
     TURN_SUMMARY_FIELD_NUMBER: _ClassVar[int]
     CRITIQUE_FIELD_NUMBER: _ClassVar[int]
+    ADVICE_FIELD_NUMBER: _ClassVar[int]
     CRITIQUE_REASONS_FIELD_NUMBER: _ClassVar[int]
     directive_id: str
     turn_id: str
@@ -363,8 +372,17 @@ class TurnDirective(_message.Message):
     closing: Closing
     turn_summary: TurnSummary
     critique: _common_pb2.CritiqueResult
+    advice: Advice
     critique_reasons: _containers.RepeatedScalarFieldContainer[_common_pb2.CritiqueReason]
-    def __init__(self, directive_id: _Optional[str] = ..., turn_id: _Optional[str] = ..., sequence: _Optional[int] = ..., time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., caused_by: _Optional[_Iterable[str]] = ..., reasons: _Optional[_Iterable[_Union[ReflectionReason, str]]] = ..., turn_plan: _Optional[_Union[TurnPlan, _Mapping]] = ..., ack: _Optional[_Union[TurnAck, _Mapping]] = ..., nudge: _Optional[_Union[Nudge, _Mapping]] = ..., reflection: _Optional[_Union[MidTurnReflection, _Mapping]] = ..., gap: _Optional[_Union[Gap, _Mapping]] = ..., heartbeat: _Optional[_Union[Heartbeat, _Mapping]] = ..., closing: _Optional[_Union[Closing, _Mapping]] = ..., turn_summary: _Optional[_Union[TurnSummary, _Mapping]] = ..., critique: _Optional[_Union[_common_pb2.CritiqueResult, _Mapping]] = ..., critique_reasons: _Optional[_Iterable[_Union[_common_pb2.CritiqueReason, str]]] = ...) -> None: ...
+    def __init__(self, directive_id: _Optional[str] = ..., turn_id: _Optional[str] = ..., sequence: _Optional[int] = ..., time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., caused_by: _Optional[_Iterable[str]] = ..., reasons: _Optional[_Iterable[_Union[ReflectionReason, str]]] = ..., turn_plan: _Optional[_Union[TurnPlan, _Mapping]] = ..., ack: _Optional[_Union[TurnAck, _Mapping]] = ..., nudge: _Optional[_Union[Nudge, _Mapping]] = ..., reflection: _Optional[_Union[MidTurnReflection, _Mapping]] = ..., gap: _Optional[_Union[Gap, _Mapping]] = ..., heartbeat: _Optional[_Union[Heartbeat, _Mapping]] = ..., closing: _Optional[_Union[Closing, _Mapping]] = ..., turn_summary: _Optional[_Union[TurnSummary, _Mapping]] = ..., critique: _Optional[_Union[_common_pb2.CritiqueResult, _Mapping]] = ..., advice: _Optional[_Union[Advice, _Mapping]] = ..., critique_reasons: _Optional[_Iterable[_Union[_common_pb2.CritiqueReason, str]]] = ...) -> None: ...
+
+class Advice(_message.Message):
+    __slots__ = ("block", "signature")
+    BLOCK_FIELD_NUMBER: _ClassVar[int]
+    SIGNATURE_FIELD_NUMBER: _ClassVar[int]
+    block: _common_pb2.ContextBlock
+    signature: str
+    def __init__(self, block: _Optional[_Union[_common_pb2.ContextBlock, _Mapping]] = ..., signature: _Optional[str] = ...) -> None: ...
 
 class TurnPlan(_message.Message):
     __slots__ = ("turn_id", "session_id", "turn_count", "system_prompt", "token_budget", "provider_parameters", "context", "warnings", "config", "reflection_mode", "budget", "critique_mode")
@@ -733,50 +751,60 @@ class StartTurnResponse(_message.Message):
     def __init__(self, plan: _Optional[_Union[TurnPlan, _Mapping]] = ...) -> None: ...
 
 class ReportEventsRequest(_message.Message):
-    __slots__ = ("tenant_id", "project_id", "request_id", "turn_id", "events", "wait")
+    __slots__ = ("tenant_id", "project_id", "request_id", "turn_id", "events", "wait", "session_id", "after_sequence")
     TENANT_ID_FIELD_NUMBER: _ClassVar[int]
     PROJECT_ID_FIELD_NUMBER: _ClassVar[int]
     REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
     TURN_ID_FIELD_NUMBER: _ClassVar[int]
     EVENTS_FIELD_NUMBER: _ClassVar[int]
     WAIT_FIELD_NUMBER: _ClassVar[int]
+    SESSION_ID_FIELD_NUMBER: _ClassVar[int]
+    AFTER_SEQUENCE_FIELD_NUMBER: _ClassVar[int]
     tenant_id: str
     project_id: str
     request_id: str
     turn_id: str
     events: _containers.RepeatedCompositeFieldContainer[TurnEvent]
     wait: _duration_pb2.Duration
-    def __init__(self, tenant_id: _Optional[str] = ..., project_id: _Optional[str] = ..., request_id: _Optional[str] = ..., turn_id: _Optional[str] = ..., events: _Optional[_Iterable[_Union[TurnEvent, _Mapping]]] = ..., wait: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ...) -> None: ...
+    session_id: str
+    after_sequence: int
+    def __init__(self, tenant_id: _Optional[str] = ..., project_id: _Optional[str] = ..., request_id: _Optional[str] = ..., turn_id: _Optional[str] = ..., events: _Optional[_Iterable[_Union[TurnEvent, _Mapping]]] = ..., wait: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., session_id: _Optional[str] = ..., after_sequence: _Optional[int] = ...) -> None: ...
 
 class ReportEventsResponse(_message.Message):
-    __slots__ = ("directives", "ack")
+    __slots__ = ("directives", "ack", "turn_id")
     DIRECTIVES_FIELD_NUMBER: _ClassVar[int]
     ACK_FIELD_NUMBER: _ClassVar[int]
+    TURN_ID_FIELD_NUMBER: _ClassVar[int]
     directives: _containers.RepeatedCompositeFieldContainer[TurnDirective]
     ack: TurnAck
-    def __init__(self, directives: _Optional[_Iterable[_Union[TurnDirective, _Mapping]]] = ..., ack: _Optional[_Union[TurnAck, _Mapping]] = ...) -> None: ...
+    turn_id: str
+    def __init__(self, directives: _Optional[_Iterable[_Union[TurnDirective, _Mapping]]] = ..., ack: _Optional[_Union[TurnAck, _Mapping]] = ..., turn_id: _Optional[str] = ...) -> None: ...
 
 class FinishTurnRequest(_message.Message):
-    __slots__ = ("tenant_id", "project_id", "request_id", "turn_id", "outcome", "score")
+    __slots__ = ("tenant_id", "project_id", "request_id", "turn_id", "outcome", "score", "session_id")
     TENANT_ID_FIELD_NUMBER: _ClassVar[int]
     PROJECT_ID_FIELD_NUMBER: _ClassVar[int]
     REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
     TURN_ID_FIELD_NUMBER: _ClassVar[int]
     OUTCOME_FIELD_NUMBER: _ClassVar[int]
     SCORE_FIELD_NUMBER: _ClassVar[int]
+    SESSION_ID_FIELD_NUMBER: _ClassVar[int]
     tenant_id: str
     project_id: str
     request_id: str
     turn_id: str
     outcome: _common_pb2.TaskOutcome
     score: float
-    def __init__(self, tenant_id: _Optional[str] = ..., project_id: _Optional[str] = ..., request_id: _Optional[str] = ..., turn_id: _Optional[str] = ..., outcome: _Optional[_Union[_common_pb2.TaskOutcome, str]] = ..., score: _Optional[float] = ...) -> None: ...
+    session_id: str
+    def __init__(self, tenant_id: _Optional[str] = ..., project_id: _Optional[str] = ..., request_id: _Optional[str] = ..., turn_id: _Optional[str] = ..., outcome: _Optional[_Union[_common_pb2.TaskOutcome, str]] = ..., score: _Optional[float] = ..., session_id: _Optional[str] = ...) -> None: ...
 
 class FinishTurnResponse(_message.Message):
-    __slots__ = ("summary",)
+    __slots__ = ("summary", "turn_id")
     SUMMARY_FIELD_NUMBER: _ClassVar[int]
+    TURN_ID_FIELD_NUMBER: _ClassVar[int]
     summary: TurnSummary
-    def __init__(self, summary: _Optional[_Union[TurnSummary, _Mapping]] = ...) -> None: ...
+    turn_id: str
+    def __init__(self, summary: _Optional[_Union[TurnSummary, _Mapping]] = ..., turn_id: _Optional[str] = ...) -> None: ...
 
 class GetTurnRequest(_message.Message):
     __slots__ = ("tenant_id", "project_id", "turn_id", "after_sequence", "page_size", "page_token")

@@ -190,14 +190,17 @@ class ThinkingServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def ReportEvents(self, request, context):
-        """Reports events of a turn. Answers when they are durable.
+        """Reports events of a turn, and says what the sidecar has to say to them. Answers when the events are durable and, with
+        `wait`, when no directive is in progress: if nothing comes of the events, that is at once. The turn may be named by
+        its session alone. A call without events asks what the sidecar says to what was reported before, on a stream too:
+        `after_sequence` tells it what the agent has seen.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def FinishTurn(self, request, context):
-        """Ends a turn.
+        """Ends a turn, which may be named by its session alone.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -233,7 +236,8 @@ class ThinkingServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def Reflect(self, request, context):
-        """Reflects on a turn now, whatever the schedule says. Takes a slot of the turn's budget.
+        """Reflects on a turn now, whatever the schedule says. Takes a slot of the turn's budget. Answers when the reflection is
+        durable, but never later than 0.05 s before the call's deadline.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

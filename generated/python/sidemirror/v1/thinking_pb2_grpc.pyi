@@ -60,9 +60,13 @@ class ThinkingServiceStub:
     StartTurn: _grpc.UnaryUnaryMultiCallable[_thinking_pb2.StartTurnRequest, _thinking_pb2.StartTurnResponse]
     """Starts a turn without a stream, in a session that is created when it does not exist."""
     ReportEvents: _grpc.UnaryUnaryMultiCallable[_thinking_pb2.ReportEventsRequest, _thinking_pb2.ReportEventsResponse]
-    """Reports events of a turn. Answers when they are durable."""
+    """Reports events of a turn, and says what the sidecar has to say to them. Answers when the events are durable and, with
+    `wait`, when no directive is in progress: if nothing comes of the events, that is at once. The turn may be named by
+    its session alone. A call without events asks what the sidecar says to what was reported before, on a stream too:
+    `after_sequence` tells it what the agent has seen.
+    """
     FinishTurn: _grpc.UnaryUnaryMultiCallable[_thinking_pb2.FinishTurnRequest, _thinking_pb2.FinishTurnResponse]
-    """Ends a turn."""
+    """Ends a turn, which may be named by its session alone."""
     GetTurn: _grpc.UnaryUnaryMultiCallable[_thinking_pb2.GetTurnRequest, _thinking_pb2.GetTurnResponse]
     """A turn's state, and its recorded entries from a sequence number on."""
     WatchTurns: _grpc.UnaryStreamMultiCallable[_thinking_pb2.WatchTurnsRequest, _thinking_pb2.WatchTurnsResponse]
@@ -74,7 +78,9 @@ class ThinkingServiceStub:
     ShouldReflect: _grpc.UnaryUnaryMultiCallable[_thinking_pb2.ShouldReflectRequest, _thinking_pb2.ShouldReflectResponse]
     """Whether it is time to reflect, and every reason for it. Changes nothing."""
     Reflect: _grpc.UnaryUnaryMultiCallable[_thinking_pb2.ReflectRequest, _thinking_pb2.ReflectResponse]
-    """Reflects on a turn now, whatever the schedule says. Takes a slot of the turn's budget."""
+    """Reflects on a turn now, whatever the schedule says. Takes a slot of the turn's budget. Answers when the reflection is
+    durable, but never later than 0.05 s before the call's deadline.
+    """
     GetReflectionPrompt: _grpc.UnaryUnaryMultiCallable[_thinking_pb2.GetReflectionPromptRequest, _thinking_pb2.GetReflectionPromptResponse]
     """The prompt of a reflection, for an agent that asks its own model and reports the answer as `reflection_recorded`."""
 
@@ -110,9 +116,13 @@ class ThinkingServiceAsyncStub(ThinkingServiceStub):
     StartTurn: _aio.UnaryUnaryMultiCallable[_thinking_pb2.StartTurnRequest, _thinking_pb2.StartTurnResponse]  # type: ignore[assignment]
     """Starts a turn without a stream, in a session that is created when it does not exist."""
     ReportEvents: _aio.UnaryUnaryMultiCallable[_thinking_pb2.ReportEventsRequest, _thinking_pb2.ReportEventsResponse]  # type: ignore[assignment]
-    """Reports events of a turn. Answers when they are durable."""
+    """Reports events of a turn, and says what the sidecar has to say to them. Answers when the events are durable and, with
+    `wait`, when no directive is in progress: if nothing comes of the events, that is at once. The turn may be named by
+    its session alone. A call without events asks what the sidecar says to what was reported before, on a stream too:
+    `after_sequence` tells it what the agent has seen.
+    """
     FinishTurn: _aio.UnaryUnaryMultiCallable[_thinking_pb2.FinishTurnRequest, _thinking_pb2.FinishTurnResponse]  # type: ignore[assignment]
-    """Ends a turn."""
+    """Ends a turn, which may be named by its session alone."""
     GetTurn: _aio.UnaryUnaryMultiCallable[_thinking_pb2.GetTurnRequest, _thinking_pb2.GetTurnResponse]  # type: ignore[assignment]
     """A turn's state, and its recorded entries from a sequence number on."""
     WatchTurns: _aio.UnaryStreamMultiCallable[_thinking_pb2.WatchTurnsRequest, _thinking_pb2.WatchTurnsResponse]  # type: ignore[assignment]
@@ -124,7 +134,9 @@ class ThinkingServiceAsyncStub(ThinkingServiceStub):
     ShouldReflect: _aio.UnaryUnaryMultiCallable[_thinking_pb2.ShouldReflectRequest, _thinking_pb2.ShouldReflectResponse]  # type: ignore[assignment]
     """Whether it is time to reflect, and every reason for it. Changes nothing."""
     Reflect: _aio.UnaryUnaryMultiCallable[_thinking_pb2.ReflectRequest, _thinking_pb2.ReflectResponse]  # type: ignore[assignment]
-    """Reflects on a turn now, whatever the schedule says. Takes a slot of the turn's budget."""
+    """Reflects on a turn now, whatever the schedule says. Takes a slot of the turn's budget. Answers when the reflection is
+    durable, but never later than 0.05 s before the call's deadline.
+    """
     GetReflectionPrompt: _aio.UnaryUnaryMultiCallable[_thinking_pb2.GetReflectionPromptRequest, _thinking_pb2.GetReflectionPromptResponse]  # type: ignore[assignment]
     """The prompt of a reflection, for an agent that asks its own model and reports the answer as `reflection_recorded`."""
 
@@ -211,7 +223,11 @@ class ThinkingServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _thinking_pb2.ReportEventsRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_thinking_pb2.ReportEventsResponse, _abc.Awaitable[_thinking_pb2.ReportEventsResponse]]:
-        """Reports events of a turn. Answers when they are durable."""
+        """Reports events of a turn, and says what the sidecar has to say to them. Answers when the events are durable and, with
+        `wait`, when no directive is in progress: if nothing comes of the events, that is at once. The turn may be named by
+        its session alone. A call without events asks what the sidecar says to what was reported before, on a stream too:
+        `after_sequence` tells it what the agent has seen.
+        """
 
     @_abc_1.abstractmethod
     def FinishTurn(
@@ -219,7 +235,7 @@ class ThinkingServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _thinking_pb2.FinishTurnRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_thinking_pb2.FinishTurnResponse, _abc.Awaitable[_thinking_pb2.FinishTurnResponse]]:
-        """Ends a turn."""
+        """Ends a turn, which may be named by its session alone."""
 
     @_abc_1.abstractmethod
     def GetTurn(
@@ -261,7 +277,9 @@ class ThinkingServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _thinking_pb2.ReflectRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_thinking_pb2.ReflectResponse, _abc.Awaitable[_thinking_pb2.ReflectResponse]]:
-        """Reflects on a turn now, whatever the schedule says. Takes a slot of the turn's budget."""
+        """Reflects on a turn now, whatever the schedule says. Takes a slot of the turn's budget. Answers when the reflection is
+        durable, but never later than 0.05 s before the call's deadline.
+        """
 
     @_abc_1.abstractmethod
     def GetReflectionPrompt(

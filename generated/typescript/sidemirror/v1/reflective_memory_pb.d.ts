@@ -3038,6 +3038,326 @@ export declare type Pruning = Message<"sidemirror.v1.Pruning"> & {
 export declare const PruningSchema: GenMessage<Pruning>;
 
 /**
+ * Asks what repaired a failure like this one before.
+ *
+ * @generated from message sidemirror.v1.FindRecoveriesRequest
+ */
+export declare type FindRecoveriesRequest = Message<"sidemirror.v1.FindRecoveriesRequest"> & {
+  /**
+   * The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+   *
+   * @generated from field: string tenant_id = 1;
+   */
+  tenantId: string;
+
+  /**
+   * The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
+   *
+   * @generated from field: string project_id = 2;
+   */
+  projectId: string;
+
+  /**
+   * Makes this write repeatable: 1 to 128 printable characters; chosen by the server when empty. For 24 hours the same
+   * id gets the same answer for the same content, and is refused for other content.
+   *
+   * @generated from field: string request_id = 3;
+   */
+  requestId: string;
+
+  /**
+   * The tool whose call failed. At most 256 characters.
+   *
+   * @generated from field: string tool = 4;
+   */
+  tool: string;
+
+  /**
+   * The error, or the result that reports the failure; required. At most 256 KiB.
+   *
+   * @generated from field: string error_text = 5;
+   */
+  errorText: string;
+
+  /**
+   * The arguments of the failed call, as in ToolCalled. At most 256 KiB.
+   *
+   * @generated from field: string arguments = 6;
+   */
+  arguments: string;
+
+  /**
+   * The turn in which the call failed: 1 to 128 printable characters; may be empty. What follows the failure in a
+   * recorded turn then counts as a try after advice. A turn is told a recovery once.
+   *
+   * @generated from field: string turn_id = 7;
+   */
+  turnId: string;
+
+  /**
+   * The session in which the call failed: 1 to 128 printable characters; may be empty.
+   *
+   * @generated from field: string session_id = 8;
+   */
+  sessionId: string;
+
+  /**
+   * The subjects that the error is about: ids of the caller's own choice, by which Erase finds the stored answer. At
+   * most 16. Each has 1 to 128 printable characters.
+   *
+   * @generated from field: repeated string subject_ids = 9;
+   */
+  subjectIds: string[];
+};
+
+/**
+ * Describes the message sidemirror.v1.FindRecoveriesRequest.
+ * Use `create(FindRecoveriesRequestSchema)` to create a new message.
+ */
+export declare const FindRecoveriesRequestSchema: GenMessage<FindRecoveriesRequest>;
+
+/**
+ * What repaired the failure before.
+ *
+ * @generated from message sidemirror.v1.FindRecoveriesResponse
+ */
+export declare type FindRecoveriesResponse = Message<"sidemirror.v1.FindRecoveriesResponse"> & {
+  /**
+   * What the failure is recognised by; empty when the error says nothing to recognise it by.
+   *
+   * @generated from field: string signature = 1;
+   */
+  signature: string;
+
+  /**
+   * The block; empty when nothing may be told. When the recovery is held back this time, the block has a receipt but no
+   * text, and names the recovery in `omitted`.
+   *
+   * @generated from field: sidemirror.v1.ContextBlock block = 2;
+   */
+  block?: ContextBlock | undefined;
+};
+
+/**
+ * Describes the message sidemirror.v1.FindRecoveriesResponse.
+ * Use `create(FindRecoveriesResponseSchema)` to create a new message.
+ */
+export declare const FindRecoveriesResponseSchema: GenMessage<FindRecoveriesResponse>;
+
+/**
+ * Asks for what followed recognised failures.
+ *
+ * @generated from message sidemirror.v1.ListRecoveriesRequest
+ */
+export declare type ListRecoveriesRequest = Message<"sidemirror.v1.ListRecoveriesRequest"> & {
+  /**
+   * The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+   *
+   * @generated from field: string tenant_id = 1;
+   */
+  tenantId: string;
+
+  /**
+   * The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
+   *
+   * @generated from field: string project_id = 2;
+   */
+  projectId: string;
+
+  /**
+   * Only this signature. At most 256 characters.
+   *
+   * @generated from field: string signature = 3;
+   */
+  signature: string;
+
+  /**
+   * How many signatures to return: 50 when 0, at most 1,000. A page holds about 2 MiB at most.
+   *
+   * @generated from field: int32 page_size = 4;
+   */
+  pageSize: number;
+
+  /**
+   * The `next_page_token` of the previous page; empty for the first page. At most 1,024 characters.
+   *
+   * @generated from field: string page_token = 5;
+   */
+  pageToken: string;
+};
+
+/**
+ * Describes the message sidemirror.v1.ListRecoveriesRequest.
+ * Use `create(ListRecoveriesRequestSchema)` to create a new message.
+ */
+export declare const ListRecoveriesRequestSchema: GenMessage<ListRecoveriesRequest>;
+
+/**
+ * Signatures with their moves, in the order of the signatures.
+ *
+ * @generated from message sidemirror.v1.ListRecoveriesResponse
+ */
+export declare type ListRecoveriesResponse = Message<"sidemirror.v1.ListRecoveriesResponse"> & {
+  /**
+   * One page of signatures.
+   *
+   * @generated from field: repeated sidemirror.v1.SignatureRecoveries signatures = 1;
+   */
+  signatures: SignatureRecoveries[];
+
+  /**
+   * The token of the next page; empty on the last page.
+   *
+   * @generated from field: string next_page_token = 2;
+   */
+  nextPageToken: string;
+};
+
+/**
+ * Describes the message sidemirror.v1.ListRecoveriesResponse.
+ * Use `create(ListRecoveriesResponseSchema)` to create a new message.
+ */
+export declare const ListRecoveriesResponseSchema: GenMessage<ListRecoveriesResponse>;
+
+/**
+ * A recognised failure, and what followed it.
+ *
+ * @generated from message sidemirror.v1.SignatureRecoveries
+ */
+export declare type SignatureRecoveries = Message<"sidemirror.v1.SignatureRecoveries"> & {
+  /**
+   * What the failure is recognised by: tool, category and cause.
+   *
+   * @generated from field: string signature = 1;
+   */
+  signature: string;
+
+  /**
+   * How many observed failures are counted. Of one signature the last 1,000 are kept.
+   *
+   * @generated from field: int32 observation_count = 2;
+   */
+  observationCount: number;
+
+  /**
+   * When the last of them ended.
+   *
+   * @generated from field: google.protobuf.Timestamp last_time = 3;
+   */
+  lastTime?: Timestamp | undefined;
+
+  /**
+   * The moves: what is told first, then those with the most tries.
+   *
+   * @generated from field: repeated sidemirror.v1.RecoveryMove moves = 4;
+   */
+  moves: RecoveryMove[];
+};
+
+/**
+ * Describes the message sidemirror.v1.SignatureRecoveries.
+ * Use `create(SignatureRecoveriesSchema)` to create a new message.
+ */
+export declare const SignatureRecoveriesSchema: GenMessage<SignatureRecoveries>;
+
+/**
+ * One move after a failure, with its counts.
+ *
+ * @generated from message sidemirror.v1.RecoveryMove
+ */
+export declare type RecoveryMove = Message<"sidemirror.v1.RecoveryMove"> & {
+  /**
+   * The id of the move as advice, by which a policy silences it.
+   *
+   * @generated from field: string recovery_id = 1;
+   */
+  recoveryId: string;
+
+  /**
+   * What was done.
+   *
+   * @generated from field: sidemirror.v1.RecoveryMoveKind kind = 2;
+   */
+  kind: RecoveryMoveKind;
+
+  /**
+   * The look-ups, the changed arguments, or the other tool.
+   *
+   * @generated from field: repeated string steps = 3;
+   */
+  steps: string[];
+
+  /**
+   * How often the move was made without advice.
+   *
+   * @generated from field: int32 tries = 4;
+   */
+  tries: number;
+
+  /**
+   * How many of these tries worked.
+   *
+   * @generated from field: int32 worked = 5;
+   */
+  worked: number;
+
+  /**
+   * How often the move was made after it was told.
+   *
+   * @generated from field: int32 advised_tries = 6;
+   */
+  advisedTries: number;
+
+  /**
+   * How many of these tries worked.
+   *
+   * @generated from field: int32 advised_worked = 7;
+   */
+  advisedWorked: number;
+
+  /**
+   * The lower end of the 95 % interval of the rate, over the last 20 tries; 0 without tries.
+   *
+   * @generated from field: double lowest_rate = 8;
+   */
+  lowestRate: number;
+
+  /**
+   * Whether the move is told when a call fails like this.
+   *
+   * @generated from field: bool is_told = 9;
+   */
+  isTold: boolean;
+
+  /**
+   * Whether two failures in succession after advice have suspended the move, and no later tries have passed the gates.
+   *
+   * @generated from field: bool is_suspended = 10;
+   */
+  isSuspended: boolean;
+
+  /**
+   * Why the move is told or not, for people.
+   *
+   * @generated from field: string reason = 11;
+   */
+  reason: string;
+
+  /**
+   * The sentence that is told; empty when the move is not told.
+   *
+   * @generated from field: string sentence = 12;
+   */
+  sentence: string;
+};
+
+/**
+ * Describes the message sidemirror.v1.RecoveryMove.
+ * Use `create(RecoveryMoveSchema)` to create a new message.
+ */
+export declare const RecoveryMoveSchema: GenMessage<RecoveryMove>;
+
+/**
  * The type of an event in a trace.
  *
  * @generated from enum sidemirror.v1.EventType
@@ -3296,14 +3616,15 @@ export enum SearchMode {
   FILTER = 1,
 
   /**
-   * By full text alone: there is no embedding model, it did not answer, or memories still wait for their vectors.
+   * By full text alone: there is no embedding model, it counts for nothing in the project (`MemoryEmbedding.weight`), it
+   * did not answer, or memories still wait for their vectors.
    *
    * @generated from enum value: SEARCH_MODE_FULL_TEXT = 2;
    */
   FULL_TEXT = 2,
 
   /**
-   * By full text and by vectors, fused by rank.
+   * By full text and by vectors, whose scores are added.
    *
    * @generated from enum value: SEARCH_MODE_HYBRID = 3;
    */
@@ -3469,6 +3790,67 @@ export enum GraphNodeKind {
  * Describes the enum sidemirror.v1.GraphNodeKind.
  */
 export declare const GraphNodeKindSchema: GenEnum<GraphNodeKind>;
+
+/**
+ * What was done between a failing call and the next attempt.
+ *
+ * @generated from enum sidemirror.v1.RecoveryMoveKind
+ */
+export enum RecoveryMoveKind {
+  /**
+   * Never sent.
+   *
+   * @generated from enum value: RECOVERY_MOVE_KIND_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * Calls that only read.
+   *
+   * @generated from enum value: RECOVERY_MOVE_KIND_LOOKED_UP = 1;
+   */
+  LOOKED_UP = 1,
+
+  /**
+   * Nothing, and the attempt was the same call.
+   *
+   * @generated from enum value: RECOVERY_MOVE_KIND_SENT_AGAIN = 2;
+   */
+  SENT_AGAIN = 2,
+
+  /**
+   * Nothing, and the attempt had other arguments.
+   *
+   * @generated from enum value: RECOVERY_MOVE_KIND_CHANGED = 3;
+   */
+  CHANGED = 3,
+
+  /**
+   * There was no attempt; another tool was called.
+   *
+   * @generated from enum value: RECOVERY_MOVE_KIND_WENT_ON = 4;
+   */
+  WENT_ON = 4,
+
+  /**
+   * There was no attempt and no other call.
+   *
+   * @generated from enum value: RECOVERY_MOVE_KIND_STOPPED = 5;
+   */
+  STOPPED = 5,
+
+  /**
+   * Anything else, such as a call that writes. It is counted and never told.
+   *
+   * @generated from enum value: RECOVERY_MOVE_KIND_OTHER = 6;
+   */
+  OTHER = 6,
+}
+
+/**
+ * Describes the enum sidemirror.v1.RecoveryMoveKind.
+ */
+export declare const RecoveryMoveKindSchema: GenEnum<RecoveryMoveKind>;
 
 /**
  * The kind of data that was removed because of its age.
@@ -3781,6 +4163,27 @@ export declare const ReflectiveMemoryService: GenService<{
     methodKind: "unary";
     input: typeof ExploreGraphRequestSchema;
     output: typeof ExploreGraphResponseSchema;
+  },
+  /**
+   * What repaired a failure like this one before: a recovery, as a block of data with a receipt. Recoveries are learned
+   * from the calls of recorded turns. One answer in ten is held back, to learn what happens without it.
+   *
+   * @generated from rpc sidemirror.v1.ReflectiveMemoryService.FindRecoveries
+   */
+  findRecoveries: {
+    methodKind: "unary";
+    input: typeof FindRecoveriesRequestSchema;
+    output: typeof FindRecoveriesResponseSchema;
+  },
+  /**
+   * What followed each recognised failure, for people: every move with its counts, and why it is told or not.
+   *
+   * @generated from rpc sidemirror.v1.ReflectiveMemoryService.ListRecoveries
+   */
+  listRecoveries: {
+    methodKind: "unary";
+    input: typeof ListRecoveriesRequestSchema;
+    output: typeof ListRecoveriesResponseSchema;
   },
 }>;
 

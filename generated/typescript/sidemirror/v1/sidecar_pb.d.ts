@@ -130,6 +130,14 @@ export declare type GetServerInfoResponse = Message<"sidemirror.v1.GetServerInfo
    * @generated from field: sidemirror.v1.StoreClock store_clock = 12;
    */
   storeClock?: StoreClock | undefined;
+
+  /**
+   * The embedding model, and how much it counts in the requested tenant and project; absent without such a model, and
+   * while reflective memory is disabled.
+   *
+   * @generated from field: sidemirror.v1.MemoryEmbedding memory_embedding = 15;
+   */
+  memoryEmbedding?: MemoryEmbedding | undefined;
 };
 
 /**
@@ -247,6 +255,65 @@ export declare type ModelInfo = Message<"sidemirror.v1.ModelInfo"> & {
  * Use `create(ModelInfoSchema)` to create a new message.
  */
 export declare const ModelInfoSchema: GenMessage<ModelInfo>;
+
+/**
+ * The embedding model by which memories are found, and how much it counts in one project. This is measured in the
+ * project: each of up to 150 memories is cut in two, and its first half has to find its second half among those of all.
+ *
+ * @generated from message sidemirror.v1.MemoryEmbedding
+ */
+export declare type MemoryEmbedding = Message<"sidemirror.v1.MemoryEmbedding"> & {
+  /**
+   * The provider's name of the model.
+   *
+   * @generated from field: string model = 1;
+   */
+  model: string;
+
+  /**
+   * The weight of the model's similarity beside the words: 0 to 1. It is 0, and memories are found by their words alone,
+   * until the model is measured and finds more than its error.
+   *
+   * @generated from field: double weight = 2;
+   */
+  weight: number;
+
+  /**
+   * By how much the mean reciprocal rank of the second half rises with the best weight; negative when every weight does
+   * harm.
+   *
+   * @generated from field: double gain = 3;
+   */
+  gain: number;
+
+  /**
+   * The standard error of `gain`.
+   *
+   * @generated from field: double error = 4;
+   */
+  error: number;
+
+  /**
+   * The similarity that texts without a connection hardly reach. A memory without a word of the query is found only above
+   * it.
+   *
+   * @generated from field: double noise = 5;
+   */
+  noise: number;
+
+  /**
+   * How many memories were measured; the weight is 0 below 20.
+   *
+   * @generated from field: int32 memories = 6;
+   */
+  memories: number;
+};
+
+/**
+ * Describes the message sidemirror.v1.MemoryEmbedding.
+ * Use `create(MemoryEmbeddingSchema)` to create a new message.
+ */
+export declare const MemoryEmbeddingSchema: GenMessage<MemoryEmbedding>;
 
 /**
  * What models cost in one day for one purpose. Reservations count as spent: a call reserves the most that it can cost
@@ -646,7 +713,7 @@ export declare type GetPolicyResponse = Message<"sidemirror.v1.GetPolicyResponse
   project?: StoredPolicy | undefined;
 
   /**
-   * The tenant's policy; absent when none is set, or when the token is not good for all of the tenant's projects.
+   * The tenant's policy; absent when none is set, or when `tenant_hidden`.
    *
    * @generated from field: sidemirror.v1.StoredPolicy tenant = 4;
    */
@@ -659,6 +726,13 @@ export declare type GetPolicyResponse = Message<"sidemirror.v1.GetPolicyResponse
    * @generated from field: sidemirror.v1.Policy in_force = 5;
    */
   inForce?: Policy | undefined;
+
+  /**
+   * Whether the tenant's policy, if one is set, is left out: the token is not good for all of the tenant's projects.
+   *
+   * @generated from field: bool tenant_hidden = 6;
+   */
+  tenantHidden: boolean;
 };
 
 /**
@@ -958,14 +1032,14 @@ export enum SpendLevel {
   UNSPECIFIED = 0,
 
   /**
-   * Everything in this server's store.
+   * Everything that this server serves.
    *
    * @generated from enum value: SPEND_LEVEL_TOTAL = 1;
    */
   TOTAL = 1,
 
   /**
-   * Everything in this server's store for one purpose.
+   * Everything that this server serves, for one purpose.
    *
    * @generated from enum value: SPEND_LEVEL_PURPOSE = 2;
    */

@@ -417,6 +417,14 @@ export declare type TurnEvent = Message<"sidemirror.v1.TurnEvent"> & {
      */
     value: TurnFinished;
     case: "turnFinished";
+  } | {
+    /**
+     * The turn's session is known now.
+     *
+     * @generated from field: sidemirror.v1.SessionNamed session_named = 17;
+     */
+    value: SessionNamed;
+    case: "sessionNamed";
   } | { case: undefined; value?: undefined };
 
   /**
@@ -869,6 +877,32 @@ export declare type TurnFinished = Message<"sidemirror.v1.TurnFinished"> & {
 export declare const TurnFinishedSchema: GenMessage<TurnFinished>;
 
 /**
+ * The turn, which was started without a session, belongs to this one. From here on it is the session's newest turn: its
+ * record, receipts and critiques are found by the session, and erased with it. It keeps its plan, and takes up the tool
+ * errors that the session's last turn left. The session that was made for the turn goes, unless another turn is in it. A
+ * turn is named once: the same session again changes nothing, and another one is refused (INVALID_FIELD), as it is for a
+ * turn that was started with a session. A watch of the session that is already beyond the turn's earlier entries gets
+ * those from here on. Servers from before this field cannot read a turn that has it.
+ *
+ * @generated from message sidemirror.v1.SessionNamed
+ */
+export declare type SessionNamed = Message<"sidemirror.v1.SessionNamed"> & {
+  /**
+   * The session: 1 to 128 printable characters. Created when it does not exist, with the configuration of the session
+   * that was made for the turn.
+   *
+   * @generated from field: string session_id = 1;
+   */
+  sessionId: string;
+};
+
+/**
+ * Describes the message sidemirror.v1.SessionNamed.
+ * Use `create(SessionNamedSchema)` to create a new message.
+ */
+export declare const SessionNamedSchema: GenMessage<SessionNamed>;
+
+/**
  * One message of the sidecar to the agent.
  *
  * @generated from message sidemirror.v1.TurnDirective
@@ -994,6 +1028,14 @@ export declare type TurnDirective = Message<"sidemirror.v1.TurnDirective"> & {
      */
     value: CritiqueResult;
     case: "critique";
+  } | {
+    /**
+     * What repaired a failure like this one before.
+     *
+     * @generated from field: sidemirror.v1.Advice advice = 17;
+     */
+    value: Advice;
+    case: "advice";
   } | { case: undefined; value?: undefined };
 
   /**
@@ -1009,6 +1051,34 @@ export declare type TurnDirective = Message<"sidemirror.v1.TurnDirective"> & {
  * Use `create(TurnDirectiveSchema)` to create a new message.
  */
 export declare const TurnDirectiveSchema: GenMessage<TurnDirective>;
+
+/**
+ * What repaired a failure like this one before. Sent soon after the event with which a call has failed, which is in
+ * `caused_by`; at most once a turn for each kind of failure.
+ *
+ * @generated from message sidemirror.v1.Advice
+ */
+export declare type Advice = Message<"sidemirror.v1.Advice"> & {
+  /**
+   * The advice, with its receipt. Its sentences are fixed, and quote nothing of what was recorded.
+   *
+   * @generated from field: sidemirror.v1.ContextBlock block = 1;
+   */
+  block?: ContextBlock | undefined;
+
+  /**
+   * What the failure is recognised by.
+   *
+   * @generated from field: string signature = 2;
+   */
+  signature: string;
+};
+
+/**
+ * Describes the message sidemirror.v1.Advice.
+ * Use `create(AdviceSchema)` to create a new message.
+ */
+export declare const AdviceSchema: GenMessage<Advice>;
 
 /**
  * How to run a turn.
@@ -2272,27 +2342,44 @@ export declare type ReportEventsRequest = Message<"sidemirror.v1.ReportEventsReq
   requestId: string;
 
   /**
-   * The turn: 1 to 128 printable characters.
+   * The turn: 1 to 128 printable characters. May be empty when `session_id` is given.
    *
    * @generated from field: string turn_id = 4;
    */
   turnId: string;
 
   /**
-   * The events, in their order. At most 1,000 events. Without events, the call waits for directives that are already in
-   * progress.
+   * The events, in their order. At most 1,000 events. Without events, the call asks for what the sidecar says to those
+   * that were reported before.
    *
    * @generated from field: repeated sidemirror.v1.TurnEvent events = 5;
    */
   events: TurnEvent[];
 
   /**
-   * How long to wait, once the events are durable, for the directives that they cause; absent means no wait. Up to 60
-   * seconds, and never beyond the call's deadline.
+   * How long to wait, once the events are durable, for the directives in progress; absent means no wait. Up to 60
+   * seconds, and never beyond the call's deadline. If none is in progress, there is no wait.
    *
    * @generated from field: google.protobuf.Duration wait = 6;
    */
   wait?: Duration | undefined;
+
+  /**
+   * The session: 1 to 128 printable characters. Without `turn_id` it stands for its newest turn; with it, the turn must
+   * belong to it.
+   *
+   * @generated from field: string session_id = 7;
+   */
+  sessionId: string;
+
+  /**
+   * Answers with all directives after this sequence number, without the plan: the number of the last one that the agent
+   * has seen, 0 for all. Absent means those that were made since this call began or, if the turn has all its events
+   * already, since these events. The last 1,000 directives of a turn are kept at hand.
+   *
+   * @generated from field: optional uint64 after_sequence = 8;
+   */
+  afterSequence?: bigint | undefined;
 };
 
 /**
@@ -2308,7 +2395,8 @@ export declare const ReportEventsRequestSchema: GenMessage<ReportEventsRequest>;
  */
 export declare type ReportEventsResponse = Message<"sidemirror.v1.ReportEventsResponse"> & {
   /**
-   * The directives that the events have caused so far, without the plan. The ack names those in progress.
+   * The directives so far, without the plan, as `after_sequence` says. If there are none and the ack names none in
+   * progress, the sidecar has nothing to say.
    *
    * @generated from field: repeated sidemirror.v1.TurnDirective directives = 1;
    */
@@ -2320,6 +2408,13 @@ export declare type ReportEventsResponse = Message<"sidemirror.v1.ReportEventsRe
    * @generated from field: sidemirror.v1.TurnAck ack = 2;
    */
   ack?: TurnAck | undefined;
+
+  /**
+   * The turn that took the events.
+   *
+   * @generated from field: string turn_id = 3;
+   */
+  turnId: string;
 };
 
 /**
@@ -2357,7 +2452,7 @@ export declare type FinishTurnRequest = Message<"sidemirror.v1.FinishTurnRequest
   requestId: string;
 
   /**
-   * The turn: 1 to 128 printable characters.
+   * The turn: 1 to 128 printable characters. May be empty when `session_id` is given.
    *
    * @generated from field: string turn_id = 4;
    */
@@ -2376,6 +2471,14 @@ export declare type FinishTurnRequest = Message<"sidemirror.v1.FinishTurnRequest
    * @generated from field: optional double score = 6;
    */
   score?: number | undefined;
+
+  /**
+   * The session: 1 to 128 printable characters. Without `turn_id` it stands for its newest turn; with it, the turn must
+   * belong to it.
+   *
+   * @generated from field: string session_id = 7;
+   */
+  sessionId: string;
 };
 
 /**
@@ -2396,6 +2499,13 @@ export declare type FinishTurnResponse = Message<"sidemirror.v1.FinishTurnRespon
    * @generated from field: sidemirror.v1.TurnSummary summary = 1;
    */
   summary?: TurnSummary | undefined;
+
+  /**
+   * The turn that ended.
+   *
+   * @generated from field: string turn_id = 2;
+   */
+  turnId: string;
 };
 
 /**
@@ -3271,7 +3381,10 @@ export declare const ThinkingService: GenService<{
     output: typeof StartTurnResponseSchema;
   },
   /**
-   * Reports events of a turn. Answers when they are durable.
+   * Reports events of a turn, and says what the sidecar has to say to them. Answers when the events are durable and, with
+   * `wait`, when no directive is in progress: if nothing comes of the events, that is at once. The turn may be named by
+   * its session alone. A call without events asks what the sidecar says to what was reported before, on a stream too:
+   * `after_sequence` tells it what the agent has seen.
    *
    * @generated from rpc sidemirror.v1.ThinkingService.ReportEvents
    */
@@ -3281,7 +3394,7 @@ export declare const ThinkingService: GenService<{
     output: typeof ReportEventsResponseSchema;
   },
   /**
-   * Ends a turn.
+   * Ends a turn, which may be named by its session alone.
    *
    * @generated from rpc sidemirror.v1.ThinkingService.FinishTurn
    */
@@ -3332,7 +3445,8 @@ export declare const ThinkingService: GenService<{
     output: typeof ShouldReflectResponseSchema;
   },
   /**
-   * Reflects on a turn now, whatever the schedule says. Takes a slot of the turn's budget.
+   * Reflects on a turn now, whatever the schedule says. Takes a slot of the turn's budget. Answers when the reflection is
+   * durable, but never later than 0.05 s before the call's deadline.
    *
    * @generated from rpc sidemirror.v1.ThinkingService.Reflect
    */

@@ -16,6 +16,8 @@ from enum import Enum
 from typing import Any
 
 from sidemirror_server.memory.finding.search import Embedded, MemorySearch, Unembedded
+from sidemirror_server.memory.finding.weighing import Weight
+from sidemirror_server.memory.finding.weights import Weights
 from sidemirror_server.models.embedder import MOST_TEXTS, Embeddings
 from sidemirror_server.models.embedding import PaidEmbedder
 from sidemirror_server.vocabulary.clock import Clock
@@ -86,7 +88,7 @@ _REST_S = {_InTheWay.MONEY: _PAUSE_S, _InTheWay.ANOTHER: _ELSEWHERE_S, _InTheWay
 
 class MemoryMeanings:
     """Makes vectors with one embedding model, for the scopes served. `shared`: other sidecars, whose models may differ,
-    use this store."""
+    use this store. `weights` None: vectors are made and count for nothing."""
 
     def __init__(
         self,
@@ -97,8 +99,10 @@ class MemoryMeanings:
         *,
         shared: bool = True,
         serves: Serves = SERVES_ALL,
+        weights: Weights | None = None,
     ) -> None:
         self._serves = serves
+        self._weights = weights
         self._shared = shared
         self._embedder = embedder
         self._search = search
@@ -120,11 +124,14 @@ class MemoryMeanings:
         """The name that vectors are stored under. It includes their dimensions as soon as these are known."""
         return f"{self._embedder.name}/{self._dimensions}" if self._dimensions else self._embedder.name
 
+    def weight(self, scope: Scope) -> Weight:
+        """How much vectors count in this scope; 0 until it is measured."""
+        self._look(scope)
+        return Weight() if self._weights is None else self._weights.of(scope, self.model)
+
     async def of_question(self, scope: Scope, text: str, wait_s: float | None = None) -> tuple[float, ...] | None:
         """The vector of a question by the present `model`; None if there is none within `wait_s` (None: 2 s)."""
-        # Another sidecar, or this one before a restart, may have written to the scope.
-        if self._clock.monotonic_s() - self._whole.get(scope, -_LOOK_AGAIN_S) >= _LOOK_AGAIN_S:
-            self.wake(scope)
+        self._look(scope)
         asked = clip(text, _TEXT_CHARS)
         known = self._questions.get((scope, asked))
         if known is not None:
@@ -141,6 +148,11 @@ class MemoryMeanings:
         while len(self._questions) > most:
             self._questions.popitem(last=False)
         return made.vectors[0]
+
+    def _look(self, scope: Scope) -> None:
+        """Wakes a scope now and then: another sidecar, or this one before a restart, may have written to it."""
+        if self._clock.monotonic_s() - self._whole.get(scope, -_LOOK_AGAIN_S) >= _LOOK_AGAIN_S:
+            self.wake(scope)
 
     def wake(self, scope: Scope) -> None:
         """Reports that memories of this scope may lack a vector."""
@@ -192,7 +204,10 @@ class MemoryMeanings:
             if not await self._take(scope):
                 return _InTheWay.ANOTHER
             try:
-                return await self._made_all(scope)
+                in_the_way = await self._made_all(scope)
+                if in_the_way is None and self._weights is not None:
+                    await self._weights.measure(scope, self.model)
+                return in_the_way
             finally:
                 with contextlib.suppress(TimeoutError, StoreUnavailable, StoreFull):  # the lease then expires
                     async with asyncio.timeout(_LEAVE_S):

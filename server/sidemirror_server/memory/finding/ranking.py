@@ -1,7 +1,9 @@
 """Ranks the memories that answer a question. Pure.
 
-The rankings by words and by vectors are fused (reciprocal rank fusion: Cormack, Clarke, Büttcher 2009). Without vectors
-the score by words counts. Importance, recency and confidence then decide among memories that fit about equally well.
+The closeness by words and the similarity by vectors, each as a share of its best, are added with a weight that was
+measured for the project (`weighing.py`; Bruch, Gai, Ingber 2023: a sum of scores beats a fusion of ranks). Without
+vectors the closeness by words counts. Importance, recency and confidence then decide among memories that fit about
+equally well.
 """
 
 from collections.abc import Sequence
@@ -9,9 +11,8 @@ from collections.abc import Sequence
 import msgspec
 
 from sidemirror_server.memory.finding.search import MemoryFacts, TextHit, VectorHit
+from sidemirror_server.memory.finding.weighing import Weight, shares
 
-# The constant of Cormack et al.: it keeps the first places close together, so that both lists count.
-_RANK_CONSTANT = 60
 # The largest share of its score that a memory can lose by low merit. Chosen here: the memory can fall behind neighbours
 # in the list, but never behind one that fits half as well.
 _MERIT_SPAN = 0.1
@@ -23,6 +24,7 @@ _HALF_LIFE_US = 30 * 24 * 3600 * 1_000_000
 _BY_TASK_RATIO = 0.5
 # With `newest_first`, a memory fits if it has at least this share of the best score by words. Chosen here.
 _FITS_RATIO = 0.5
+_WORDS_ALONE = Weight()
 
 
 class Part(msgspec.Struct, frozen=True):
@@ -35,7 +37,7 @@ class Part(msgspec.Struct, frozen=True):
 
 class Ranked(msgspec.Struct, frozen=True):
     """A memory in the ranking. `score` and `recency`: 0 to 1. `words`, `similarity`: its scores by words and by vector,
-    with ranks from 1. `fused`: the score of both ranks. A part that does not count is None, with rank 0."""
+    with ranks from 1. `fused`: the weighed sum of both shares. A part that does not count is None, with rank 0."""
 
     facts: MemoryFacts
     score: float
@@ -67,24 +69,31 @@ def rank_filtered(found: Sequence[MemoryFacts], now_us: int) -> tuple[Ranked, ..
     return tuple(Ranked(facts, facts.importance, _recency(facts, now_us)) for facts in found)
 
 
-def rank(texts: Sequence[TextHit], vectors: Sequence[VectorHit] | None, now_us: int) -> tuple[Ranked, ...]:
-    """The ranked memories, the best first. Both arguments are ordered best first; `vectors`: None if there are none.
+def rank(
+    texts: Sequence[TextHit], vectors: Sequence[VectorHit] | None, now_us: int, weight: Weight = _WORDS_ALONE
+) -> tuple[Ranked, ...]:
+    """The ranked memories, the best first. `texts` and `vectors` are ordered best first; `vectors`: None if there are
+    none. `weight`: how much they count. A memory without words of the question, whose vector is no more similar than
+    noise, is left out.
 
     Memories found by the same task keep their places as a group, with the newest of them first.
     """
     by_words = {text.facts.memory_id: (place, text) for place, text in enumerate(texts, start=1)}
     by_meaning = {vector.facts.memory_id: (place, vector) for place, vector in enumerate(vectors or (), start=1)}
     best = max((text.content_score + text.task_score for text in texts), default=0.0)
+    near = shares([vector.similarity for vector in vectors or ()], weight.noise)
     scored = []
     for memory_id in {**by_words, **by_meaning}:
         words_rank, text = by_words.get(memory_id, (0, None))
         vector_rank, vector = by_meaning.get(memory_id, (0, None))
         words = None if text is None else text.content_score + text.task_score
         fused = None
+        relevance = _close(text, best)
         if vectors is not None:
-            fused = relevance = (_fused(words_rank) + _fused(vector_rank)) / 2
-        else:
-            relevance = words / best if words and best > 0 else 0.0
+            nearness = near[vector_rank - 1] if vector_rank else 0.0
+            fused = relevance = (1 - weight.value) * relevance + weight.value * nearness
+        if text is None and relevance <= 0:
+            continue
         facts = (text or vector).facts  # type: ignore[union-attr]  # one of them found it
         recency = _recency(facts, now_us)
         score = relevance * (1 + _MERIT_SPAN * (_merit(facts, recency) - 1))  # at most 1
@@ -101,8 +110,13 @@ def those_that_fit(ranked: Sequence[Ranked], k: int) -> tuple[Ranked, ...]:
     return tuple(sorted(fitting, key=lambda one: (-one.facts.created_us, one.facts.memory_id)))
 
 
-def _fused(place: int) -> float:
-    return (_RANK_CONSTANT + 1) / (_RANK_CONSTANT + place) if place else 0.0
+def _close(text: TextHit | None, best: float) -> float:
+    """The share of the best by words: the closeness, or of a store that does not say it the share of the score."""
+    if text is None:
+        return 0.0
+    if text.closeness is not None:
+        return text.closeness
+    return (text.content_score + text.task_score) / best if best > 0 else 0.0
 
 
 def _recency(facts: MemoryFacts, now_us: int) -> float:

@@ -9,11 +9,12 @@ import msgspec
 
 from sidemirror_server.memory.finding.ranking import Part, Ranked, rank, rank_filtered, those_that_fit
 from sidemirror_server.memory.finding.search import Filter, MemorySearch, TextHits, VectorHits
+from sidemirror_server.memory.finding.weighing import Weight
 from sidemirror_server.memory.record import MemoryKind, MemoryRecord, MemoryState
 from sidemirror_server.memory.store import Memories
 from sidemirror_server.vocabulary.clock import Clock
 from sidemirror_server.vocabulary.scope import Scope
-from sidemirror_server.vocabulary.terms import asked_terms
+from sidemirror_server.vocabulary.terms import asked_terms, terms_of
 
 # Candidates of each lookup: a number for each requested hit, and a minimum. Chosen here: a memory far down in one list
 # may come first in the other.
@@ -77,6 +78,10 @@ class Meanings(Protocol):
     @property
     def model(self) -> str:
         """The name that the vectors are stored under."""
+        ...
+
+    def weight(self, scope: Scope) -> Weight:
+        """How much vectors count in this scope."""
         ...
 
     async def of_question(self, scope: Scope, text: str, wait_s: float | None = None) -> tuple[float, ...] | None:
@@ -146,16 +151,20 @@ class Recall:
         texts, vectors = await asyncio.gather(
             self._texts(scope, asked, question, limit), self._vectors(scope, question, limit)
         )
-        ranked = rank(texts.hits, None if vectors is None else vectors.hits, now_us)
+        weight = Weight() if self._meanings is None else self._meanings.weight(scope)
+        ranked = rank(texts.hits, None if vectors is None else vectors.hits, now_us, weight)
         mode = SearchMode.FULL_TEXT if vectors is None else SearchMode.HYBRID
         return _Search(ranked, mode, texts.terms, limit)
 
     async def _texts(self, scope: Scope, asked: Mapping[str, float], question: Question, limit: int) -> TextHits:
-        return await self._search.by_text(scope, asked, question.wanted, limit) if asked else TextHits(())
+        if not asked:
+            return TextHits(())
+        said = terms_of(question.text).split()
+        return await self._search.by_text(scope, asked, question.wanted, limit, said=said)
 
     async def _vectors(self, scope: Scope, question: Question, limit: int) -> VectorHits | None:
         """The nearest memories by vector; None if vectors cannot be used."""
-        if self._meanings is None:
+        if self._meanings is None or self._meanings.weight(scope).value <= 0:
             return None
         vector = await self._meanings.of_question(scope, question.text, question.meaning_s)
         if vector is None:

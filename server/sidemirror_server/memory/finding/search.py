@@ -3,7 +3,7 @@
 `memory/finding/recall.py` ranks the memories that they find.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 import msgspec
@@ -35,18 +35,22 @@ class MemoryFacts(msgspec.Struct, frozen=True):
 
 
 class TextHit(msgspec.Struct, frozen=True):
-    """A memory with words of the question, and the scores of its content and its task (`vocabulary/bm25.py`)."""
+    """A memory with words of the question, and the scores of its content and its task (`vocabulary/bm25.py`).
+    `closeness`: 0 to 1, by `vocabulary/closeness.py`; None if it was not asked for."""
 
     facts: MemoryFacts
     content_score: float
     task_score: float
+    closeness: float | None = None
 
 
 class TextHits(msgspec.Struct, frozen=True):
-    """The hits by words, the best first. `terms`: the terms of the question that were looked up."""
+    """The hits by words, the best first. `terms`: the terms of the question that were looked up. `worth`: what the
+    question is worth (`bm25.worth`)."""
 
     hits: tuple[TextHit, ...]
     terms: tuple[str, ...] = ()
+    worth: float = 0.0
 
 
 class VectorHit(msgspec.Struct, frozen=True):
@@ -103,10 +107,15 @@ class MemorySearch(Protocol):
          returns True. It succeeds if the lease is free, expired or the holder's; otherwise it changes nothing and
          returns False. Of concurrent callers one gets it.
     FM12 `leave` releases the holder's lease, and never another holder's.
+    FM13 With `said`, the question's terms in their order, `by_text` measures the best by words (`closeness.CANDIDATES`
+         of them, or `limit` if that is more) by `closeness.closeness`, and returns the closest. What the filter
+         excludes has no part in it.
     Raises StoreUnavailable, StoreFull.
     """
 
-    async def by_text(self, scope: Scope, asked: Mapping[str, float], wanted: Filter, limit: int) -> TextHits: ...
+    async def by_text(
+        self, scope: Scope, asked: Mapping[str, float], wanted: Filter, limit: int, *, said: Sequence[str] = ()
+    ) -> TextHits: ...
 
     async def best(
         self, scope: Scope, wanted: Filter, limit: int, *, newest_first: bool = False

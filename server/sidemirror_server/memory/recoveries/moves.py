@@ -102,8 +102,8 @@ def recovery_of(signature: str, rows: Iterable[Observation]) -> Recovery | None:
     """What may be told when a call fails with this signature; None if nothing may. `rows`: the observations of one
     scope, of this signature."""
     counts = counted(rows)
-    tries = _unadvised_by_move(counts)
-    rates = {move: _tally(of[-WINDOW:]).rate for move, of in tries.items() if len(of) >= FEWEST_TRIES}
+    tries = unadvised_by_move(counts)
+    rates = {move: tally_of(of[-WINDOW:]).rate for move, of in tries.items() if len(of) >= FEWEST_TRIES}
     passed = [found for move in tries if (found := _passed(signature, move, counts, tries, rates)) is not None]
     best = max(passed, key=lambda one: (one.low, one.told.tries), default=None)
     return best or _gone_on(signature, counts)
@@ -111,7 +111,7 @@ def recovery_of(signature: str, rows: Iterable[Observation]) -> Recovery | None:
 
 def unchanged_never_worked(rows: Iterable[Observation]) -> Tally | None:
     """How often the same call worked when it was sent again, if it hardly ever did; None otherwise."""
-    tally = _tally([row for row in counted(rows) if not row.advised and row.move.kind is MoveKind.SENT_AGAIN])
+    tally = tally_of([row for row in counted(rows) if not row.advised and row.move.kind is MoveKind.SENT_AGAIN])
     if tally.tries < FEWEST_REPEATS or wilson(tally.worked, tally.tries).high > MOST_REPEAT_RATE:
         return None
     return tally
@@ -132,24 +132,24 @@ def _passed(
     """The move as a recovery, if it passes every gate."""
     recovery = recovery_id(signature, move)
     followed = [row for row in counts if row.advised == recovery and row.followed]
-    since_us = _suspended_until(followed)
+    since_us = suspended_until(followed)
     own = [row for row in tries[move] if row.at_us > since_us]
-    window = _tally(own[-WINDOW:])
+    window = tally_of(own[-WINDOW:])
     if window.tries < FEWEST_TRIES or not _may(signature, move, own[-WINDOW:]):
         return None
     both = sorted((*own, *(row for row in followed if row.at_us > since_us)), key=lambda row: row.at_us)
-    low = min(window.low, _tally(both[-WINDOW:]).low)
-    if low < LEAST_RATE or low <= max((rate for other, rate in rates.items() if _is_other(move, other)), default=0.0):
+    low = min(window.low, tally_of(both[-WINDOW:]).low)
+    if low < LEAST_RATE or low <= max((rate for other, rate in rates.items() if is_other(move, other)), default=0.0):
         return None
-    every = _tally(own)
+    every = tally_of(own)
     told = every if every.rate <= wilson(window.worked, window.tries).high else window
     others = [row for other, of in tries.items() if not follows(move, other) for row in of]
     pauses = sorted(row.pause_ms for row in own if row.worked)
     pause_ms = pauses[len(pauses) // 2] if pauses and move.kind is MoveKind.SENT_AGAIN else 0
-    return Recovery(recovery, signature, move, told, _tally(others), low, pause_ms)
+    return Recovery(recovery, signature, move, told, tally_of(others), low, pause_ms)
 
 
-def _is_other(move: Move, other: Move) -> bool:
+def is_other(move: Move, other: Move) -> bool:
     """Whether a move stands against another. Look-ups of which one contains the other do not: who does the longer one
     has done both, and which of them is told, their own gates decide."""
     if move.kind is other.kind is MoveKind.LOOKED_UP:
@@ -165,7 +165,7 @@ def _may(signature: str, move: Move, window: Sequence[Observation]) -> bool:
         case MoveKind.LOOKED_UP:
             return _sessions(row for row in worked if row.informed) >= FEWEST_SESSIONS
         case MoveKind.SENT_AGAIN:
-            return _tally(window).rate >= LEAST_SENT_AGAIN_RATE
+            return tally_of(window).rate >= LEAST_SENT_AGAIN_RATE
         case MoveKind.CHANGED if move.value is not None:
             enough = len(worked) >= FEWEST_CHANGES and _sessions(worked) >= FEWEST_SESSIONS
             return enough and category_in(signature) not in _PASSES_BY_ITSELF
@@ -190,7 +190,7 @@ def _gone_on(signature: str, counts: Sequence[Observation]) -> Recovery | None:
     return Recovery(recovery_id(signature, move), signature, move, Tally(runs, gone[move]))
 
 
-def _suspended_until(followed: Sequence[Observation]) -> int:
+def suspended_until(followed: Sequence[Observation]) -> int:
     """When advice last failed FAILURES_UNTIL_SUSPENDED times in succession; tries up to then count no more. -1 if it
     never did."""
     since_us, failures = -1, 0
@@ -201,7 +201,7 @@ def _suspended_until(followed: Sequence[Observation]) -> int:
     return since_us
 
 
-def _unadvised_by_move(counts: Iterable[Observation]) -> dict[Move, list[Observation]]:
+def unadvised_by_move(counts: Iterable[Observation]) -> dict[Move, list[Observation]]:
     """The attempts without advice, by their move, oldest first."""
     found: dict[Move, list[Observation]] = {}
     for row in counts:
@@ -210,7 +210,8 @@ def _unadvised_by_move(counts: Iterable[Observation]) -> dict[Move, list[Observa
     return found
 
 
-def _tally(rows: Sequence[Observation]) -> Tally:
+def tally_of(rows: Sequence[Observation]) -> Tally:
+    """How many rows there are, and how many of them worked."""
     return Tally(len(rows), sum(row.worked for row in rows))
 
 

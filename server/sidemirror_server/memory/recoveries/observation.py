@@ -105,6 +105,8 @@ class Observation(msgspec.Struct, frozen=True, omit_defaults=True):
     followed: bool = False
     # The labels of the calls that followed, the attempt last; at most six. For people, and for predictions.
     then: tuple[str, ...] = ()
+    # The turn of the last call that followed, if it is a later one than that of the failure.
+    last_turn_id: TurnId = TurnId("")
 
 
 def follows(advised: Move, done: Move) -> bool:

@@ -71,14 +71,19 @@ class Sentence(msgspec.Struct, frozen=True):
 def said(recovery: Recovery, looked_up: Collection[str] = ()) -> Sentence | None:
     """The sentence for a recovery; None if there is nothing to say. `looked_up`: the labels of the look-ups that the
     turn has done already, which are left out."""
-    move = recovery.move
-    if move.kind is MoveKind.LOOKED_UP:
-        move = msgspec.structs.replace(move, steps=tuple(step for step in move.steps if step not in looked_up))
+    move = left_to_say(recovery.move, looked_up)
     slots = _slots(move)
     if slots is None or (not slots and move.kind is not MoveKind.SENT_AGAIN):
         return None
     text = _text(recovery, move, slots)
     return Sentence(text, move) if text else None
+
+
+def left_to_say(move: Move, looked_up: Collection[str]) -> Move:
+    """The move without the look-ups that the turn has done already."""
+    if move.kind is not MoveKind.LOOKED_UP:
+        return move
+    return msgspec.structs.replace(move, steps=tuple(step for step in move.steps if step not in looked_up))
 
 
 def said_of_repeats(unchanged: Tally) -> str:

@@ -29,7 +29,7 @@ from sidemirror_server.memory.recoveries.observation import (
     observation_id,
 )
 from sidemirror_server.trace.event import Event, ToolCalled, ToolFailed, ToolReturned, TurnStarted, UserMessage
-from sidemirror_server.vocabulary.ids import EventId
+from sidemirror_server.vocabulary.ids import EventId, TurnId
 
 # Design: an attempt is among the next six calls.
 MOST_CALLS_BETWEEN = 6
@@ -88,10 +88,11 @@ class _Text(msgspec.Struct, frozen=True):
 
 
 class Failure(msgspec.Struct, frozen=True):
-    """A failing call, by the event id of the call, with its signature."""
+    """A failing call, by the event id of the call, with its signature. `is_json`: its arguments are JSON."""
 
     failure_id: EventId
     signature: str
+    is_json: bool = True
 
 
 class Trail(msgspec.Struct):
@@ -156,11 +157,17 @@ def close(trail: Trail, outcome: str) -> tuple[Observation, ...]:
     return found
 
 
-def end(trail: Trail) -> tuple[Observation, ...]:
-    """The session goes no further: what the failures that still wait came to."""
-    found = tuple(_without_attempt(trail, waiting) for waiting in trail.waiting)
-    trail.waiting.clear()
-    return found
+def end(trail: Trail, turn_id: str = "") -> tuple[Observation, ...]:
+    """What the failures came to that still wait: those of one turn, or all if the session goes no further."""
+    all_waiting = trail.waiting
+    trail.waiting = [waiting for waiting in all_waiting if turn_id and waiting.where.turn_id != turn_id]
+    ended = [waiting for waiting in all_waiting if not turn_id or waiting.where.turn_id == turn_id]
+    return tuple(_without_attempt(trail, waiting) for waiting in ended)
+
+
+def waits(trail: Trail) -> bool:
+    """Whether failures wait for an attempt."""
+    return bool(trail.waiting)
 
 
 def _called(trail: Trail, event: Event, call: ToolCalled) -> None:
@@ -193,7 +200,7 @@ def _ended(trail: Trail, event: Event, call_id: str, text: str, *, failed: bool)
     if len(trail.waiting) >= _MOST_WAITING:
         trail.seen.append(_without_attempt(trail, trail.waiting.pop(0)))
     trail.waiting.append(_Waiting(done, signature, trail.where, []))
-    return Failure(done.event_id, signature)
+    return Failure(done.event_id, signature, call.asked.is_json)
 
 
 def _taken(trail: Trail, call_id: str, agent: str) -> _Open | None:
@@ -243,6 +250,7 @@ def _with_attempt(trail: Trail, waiting: _Waiting, attempt: Done) -> Observation
         advised=waiting.advised,
         followed=waiting.said is not None and follows(waiting.said, move),
         then=tuple(one.asked.label for one in (*waiting.after, attempt)),
+        last_turn_id=_later_turn(trail, waiting),
     )
 
 
@@ -262,7 +270,14 @@ def _without_attempt(trail: Trail, waiting: _Waiting) -> Observation:
         advised=waiting.advised,
         followed=waiting.said is not None and follows(waiting.said, move),
         then=tuple(one.asked.label for one in waiting.after),
+        last_turn_id=_later_turn(trail, waiting),
     )
+
+
+def _later_turn(trail: Trail, waiting: _Waiting) -> TurnId:
+    """The present turn, if it is a later one than that of the failure; else empty."""
+    here = trail.where
+    return TurnId("") if here is None or here.turn_id == waiting.where.turn_id else here.turn_id
 
 
 def _move(trail: Trail, failure: Done, between: list[Done], attempt: Done) -> Move:

@@ -11,10 +11,12 @@ from pathlib import Path
 
 from sidemirror.v1 import common_pb2, thinking_pb2_grpc
 from sidemirror_server.models.language_model import LanguageModel
+from sidemirror_server.operations import exit_codes
 from sidemirror_server.operations.demo.attempt import Attempt, Onlooker, alone, attempt
 from sidemirror_server.operations.demo.books import QUESTION, right_answer, write_books
 from sidemirror_server.operations.demo.goal import report_goal
 from sidemirror_server.operations.demo.memory import reflect, tell, what_fits
+from sidemirror_server.operations.demo.recovery import Lived, sessions
 from sidemirror_server.operations.demo.review import Witness, reviews
 from sidemirror_server.operations.demo.service import Service
 from sidemirror_server.operations.demo.tools import Tools
@@ -22,8 +24,6 @@ from sidemirror_server.operations.loop import run
 from sidemirror_server.operations.own_sidecar import own_sidecar
 from sidemirror_server.operations.target import dial
 from sidemirror_server.operations.turn_stream import TurnStream
-
-EXIT_NO_ANSWER = 1
 
 
 def demo(*, without_sidecar: bool = False) -> int:
@@ -54,8 +54,10 @@ async def _show(*, without_sidecar: bool) -> int:
     if not without_sidecar:
         screen.title("What became of the lessons: does memory help?")
         screen.told(second.known)
+        screen.title("Without being asked: what repaired a failing call is told when a call fails like that again")
+        screen.lived(await recovery_sessions())
     answers = [attempt.answer for attempt in attempts.values()]
-    return 0 if answers[-1] == right_answer() else EXIT_NO_ANSWER
+    return 0 if answers[-1] == right_answer() else exit_codes.FAILED
 
 
 async def alone_attempt(onlooker: Onlooker) -> Attempt:
@@ -73,7 +75,7 @@ async def sidecar_attempt(
     failed attempt, which is reported and reflected on first."""
     with tempfile.TemporaryDirectory(prefix="sidemirror-demo-") as folder:
         service = Service()
-        async with service.running(), own_sidecar(model) as address, dial(address) as channel:
+        async with service.running(), own_sidecar(model) as address, dial(address, is_own=True) as channel:
             block = common_pb2.ContextBlock()
             if after is not None:
                 onlooker.learned(await report_goal(channel, after.results))
@@ -84,6 +86,13 @@ async def sidecar_attempt(
                 result = await attempt(_tools(Path(folder), service), stream.report, witness, block.text)
             onlooker.told(await tell(channel, block, witness.made, succeeded=result.answer is not None))
             return result
+
+
+async def recovery_sessions() -> list[Lived]:
+    """Sessions that meet the same error until one is told what repaired it before."""
+    with tempfile.TemporaryDirectory(prefix="sidemirror-demo-") as folder:
+        async with own_sidecar() as address, dial(address) as channel:
+            return await sessions(channel, Path(folder))
 
 
 def _tools(folder: Path, service: Service) -> Tools:

@@ -13,6 +13,7 @@ from sidemirror_server.operations.demo.attempt import STEP_LIMIT, Attempt
 from sidemirror_server.operations.demo.books import right_answer
 from sidemirror_server.operations.demo.memory import Told
 from sidemirror_server.operations.demo.policy import DemoStep, Tactic
+from sidemirror_server.operations.demo.recovery import Lived
 from sidemirror_server.operations.demo.review import Review
 from sidemirror_server.operations.demo.tools import DemoOutcome
 from sidemirror_server.vocabulary.text import clip
@@ -139,6 +140,13 @@ class Screen:
             )
             verdict = reflective_memory_pb2.LessonVerdict.Name(lesson.verdict).removeprefix("LESSON_VERDICT_")
             self._sidecar("verdict", f"{verdict}: {lesson.detail}")
+
+    def lived(self, sessions: Sequence[Lived]) -> None:
+        """Sessions that met the same error, and what the last one was told."""
+        for one in sessions:
+            self._line(Text(f"session {one.number}: {one.calls} calls, {one.failed} failed"), f"{one.number:>2}")
+            if one.advice:
+                self._sidecar("advice", one.advice)
 
     def _sidecar(self, kind: str, text: str) -> None:
         self._line(Text.assemble((f"sidecar {kind}: ", "bold cyan"), (text, "cyan")))

@@ -231,7 +231,7 @@ class Boundary:
         row = row_of(error)
         REFUSED.add(1, {"code": row.code.name, "reason": reason_of(row)})
         if row is INTERNAL:
-            _log.error("call_failed", extra={"method": method}, exc_info=error)
+            self._refusals.tell_failure(method, error)
         elif isinstance(error, LimitReached) and error.passes and error.limit not in _OF_STREAMS:
             # The server is overloaded, which operators must see. A limit of one request or turn concerns its agent
             # only.

@@ -1,4 +1,4 @@
-"""Logs refused calls: a line for each, and only their number when there are many.
+"""Logs refused and failed calls: a line for each, and only their number when there are many.
 
 An attacker must not fill the disk with log lines, nor hide the lines of others by flooding the log.
 """
@@ -31,6 +31,7 @@ class Refusals:
         self._clock = clock
         self._of_one: Counter[tuple[str, str]] = Counter()
         self._left_out: Counter[str] = Counter()
+        self._failures: Counter[str] = Counter()
         self._lines = 0
         self._began_s = 0.0
         self._timer: asyncio.TimerHandle | None = None
@@ -38,9 +39,7 @@ class Refusals:
     def tell(self, peer: str, *, token: str = "", **facts: str) -> None:
         """Logs that a call of `peer` (gRPC's name of it) was refused. `token`: the name of the presented token, if it
         is known; `facts` are added to the line."""
-        if self._timer is None:
-            self._began_s = self._clock.monotonic_s()
-            self._timer = asyncio.get_running_loop().call_later(PERIOD_S, self.close)
+        self._begin()
         host = host_of(peer)
         key = (host, token)
         if key not in self._of_one and len(self._of_one) >= _COUNTED:
@@ -52,22 +51,38 @@ class Refusals:
         self._lines += 1
         _log.warning("call_refused", extra={"peer": peer, "token": token, **facts})
 
+    def tell_failure(self, method: str, error: Exception) -> None:
+        """Logs that a call failed by a bug, with its traceback; LINES_OF_ONE in a period for each method."""
+        self._begin()
+        self._failures[method] += 1
+        if self._failures[method] <= LINES_OF_ONE:
+            _log.error("call_failed", extra={"method": method}, exc_info=error)
+
+    def _begin(self) -> None:
+        """Begins a period, if none is under way."""
+        if self._timer is None:
+            self._began_s = self._clock.monotonic_s()
+            self._timer = asyncio.get_running_loop().call_later(PERIOD_S, self.close)
+
     def close(self) -> None:
-        """Ends the period, and logs how many lines were suppressed, by peer. The next refusal starts a new period."""
+        """Ends the period, and logs how many lines were suppressed, by peer and by method. The next refusal or failure
+        starts a new period."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
+        seconds = round(self._clock.monotonic_s() - self._began_s, 1)
         if self._left_out:
-            _log.warning(
-                "more_calls_refused",
-                extra={
-                    "count": self._left_out.total(),
-                    "seconds": round(self._clock.monotonic_s() - self._began_s, 1),
-                    "peers": dict(self._left_out.most_common(_NAMED)),
-                },
+            peers = dict(self._left_out.most_common(_NAMED))
+            told = {"count": self._left_out.total(), "seconds": seconds, "peers": peers}
+            _log.warning("more_calls_refused", extra=told)
+        methods = {method: calls - LINES_OF_ONE for method, calls in self._failures.items() if calls > LINES_OF_ONE}
+        if methods:
+            _log.error(
+                "more_calls_failed", extra={"count": sum(methods.values()), "seconds": seconds, "methods": methods}
             )
         self._of_one.clear()
         self._left_out.clear()
+        self._failures.clear()
         self._lines = 0
 
 

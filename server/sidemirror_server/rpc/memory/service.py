@@ -10,6 +10,8 @@ from sidemirror_server.memory.kin.graph import Explorer, MemoryGraph
 from sidemirror_server.memory.kin.project_clusters import Grouping
 from sidemirror_server.memory.lessons.keeping import Keeper, Trust
 from sidemirror_server.memory.lessons.reflector import Reflector
+from sidemirror_server.memory.recoveries.finding import RecoveryFinder
+from sidemirror_server.memory.recoveries.observations import Observations
 from sidemirror_server.memory.store import Memories
 from sidemirror_server.memory.trials.outcomes import Outcomes
 from sidemirror_server.rpc.boundary.recorded_turns import RecordedTurns
@@ -19,6 +21,7 @@ from sidemirror_server.rpc.memory.delete_reflection import delete_reflection
 from sidemirror_server.rpc.memory.dream import dream
 from sidemirror_server.rpc.memory.explore_graph import explore_graph
 from sidemirror_server.rpc.memory.export_reflections import export_reflections
+from sidemirror_server.rpc.memory.find_recoveries import find_recoveries
 from sidemirror_server.rpc.memory.generate_reflection import generate_reflection
 from sidemirror_server.rpc.memory.get_lesson_statistics import get_lesson_statistics
 from sidemirror_server.rpc.memory.get_reflection import get_reflection
@@ -27,6 +30,7 @@ from sidemirror_server.rpc.memory.link_reflections import link_reflections
 from sidemirror_server.rpc.memory.list_clusters import list_clusters
 from sidemirror_server.rpc.memory.list_dreams import list_dreams
 from sidemirror_server.rpc.memory.list_prunings import list_prunings
+from sidemirror_server.rpc.memory.list_recoveries import list_recoveries
 from sidemirror_server.rpc.memory.list_reflection_versions import list_reflection_versions
 from sidemirror_server.rpc.memory.list_reflections import list_reflections
 from sidemirror_server.rpc.memory.query_reflections import query_reflections
@@ -56,6 +60,8 @@ def memory_service(
     outcomes: Outcomes,
     schedule: DreamSchedule | None,
     turns: RecordedTurns,
+    recoveries: RecoveryFinder,
+    observations: Observations,
 ) -> ServiceTable:
     """The table of ReflectiveMemoryService. `schedule` None: this server does not dream."""
     return ServiceTable(
@@ -81,4 +87,6 @@ def memory_service(
         ListClusters=Unary(partial(list_clusters, Grouping(store))),
         LinkReflections=Unary(partial(link_reflections, graph)),
         ExploreGraph=Unary(partial(explore_graph, Explorer(graph, store))),
+        FindRecoveries=Unary(partial(find_recoveries, recoveries)),
+        ListRecoveries=Unary(partial(list_recoveries, observations)),
     )

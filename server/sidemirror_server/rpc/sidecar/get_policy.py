@@ -10,11 +10,13 @@ from sidemirror_server.rpc.sidecar.policies import check_admin, may_see_tenant, 
 async def get_policy(policies: PoliciesInForce, request: pb.GetPolicyRequest, call: Call) -> pb.GetPolicyResponse:
     check_admin(call)
     found = await policies.stored(call.scope)
-    retention = found.retention(policies.proposed.retention_of(call.scope))
+    retention = found.retention(policies.proposed)
+    sees_tenant = may_see_tenant(call)
     return pb.GetPolicyResponse(
         tenant_id=call.scope.tenant_id,
         project_id=call.scope.project_id,
         project=stored_to_wire(found.project),
-        tenant=stored_to_wire(found.tenant) if may_see_tenant(call) else None,
+        tenant=stored_to_wire(found.tenant) if sees_tenant else None,
         in_force=policy_to_wire(DataPolicy(retention, {}, found.advice)),
+        tenant_hidden=not sees_tenant,
     )

@@ -9,7 +9,7 @@ from sidemirror_server.models.ledger import NANO, US_PER_DAY, Level, Spend, day_
 from sidemirror_server.models.spending import CapState, Spending
 from sidemirror_server.rpc.boundary.access import ANY, Token
 from sidemirror_server.rpc.boundary.call import Call
-from sidemirror_server.rpc.sidecar.info import ServerInfo
+from sidemirror_server.rpc.sidecar.info import EmbeddingFacts, ServerInfo
 from sidemirror_server.rpc.wire.common import numbers_of, timestamp
 from sidemirror_server.rpc.wire.config import budget_to_wire, config_to_wire
 from sidemirror_server.thinking.config import ThinkingConfig
@@ -68,6 +68,7 @@ async def get_server_info(
         spend_caps=[_cap_to_wire(cap, call.clock.now_us()) for cap in caps],
         spend_unknown=spend_unknown,
         store_clock=_clock_to_wire(info.store_clock),
+        memory_embedding=None if info.embedding is None else _embedding_to_wire(info.embedding, call.scope),
     )
 
 
@@ -76,6 +77,18 @@ def _clock_to_wire(clock: StoreClock) -> pb.StoreClock:
     if clock.is_measured:
         wire.ahead.FromMicroseconds(clock.ahead_us)
     return wire
+
+
+def _embedding_to_wire(embedding: EmbeddingFacts, scope: Scope) -> pb.MemoryEmbedding:
+    weight = embedding.weight(scope)
+    return pb.MemoryEmbedding(
+        model=embedding.model,
+        weight=weight.value,
+        gain=weight.gain,
+        error=weight.error,
+        noise=weight.noise,
+        memories=weight.memories,
+    )
 
 
 def _may_see(caller: Token | None, level: Level, scope: Scope) -> bool:

@@ -4,18 +4,20 @@ from collections.abc import Callable, Mapping
 
 import msgspec
 
+from sidemirror_server.memory.finding.weighing import Weight
 from sidemirror_server.vocabulary.scope import Scope
 from sidemirror_server.vocabulary.store_clock import StoreClock
 
 
 class StoreFacts(msgspec.Struct, frozen=True):
     """One store: its technology, what it holds, what a confirmed write survives, and whether it answered its last
-    request."""
+    request. `lost`: why only a restart helps; empty while nothing is lost."""
 
     kind: str
     holds: str
     durability: Callable[[], str]
     is_available: Callable[[], bool]
+    lost: Callable[[], str] = str
 
 
 class ModelFacts(msgspec.Struct, frozen=True):
@@ -27,8 +29,15 @@ class ModelFacts(msgspec.Struct, frozen=True):
     is_available: Callable[[], bool]
 
 
+class EmbeddingFacts(msgspec.Struct, frozen=True):
+    """The embedding model of memories, and its weight in a scope."""
+
+    model: str
+    weight: Callable[[Scope], Weight]
+
+
 class ServerInfo(msgspec.Struct, frozen=True):
-    """The facts for GetServerInfo. `limits`: by the name of the setting."""
+    """The facts for GetServerInfo. `limits`: by the name of the setting. `embedding`: None without such a model."""
 
     version: str
     own_scope: Scope
@@ -36,3 +45,4 @@ class ServerInfo(msgspec.Struct, frozen=True):
     models: tuple[ModelFacts, ...]
     limits: Mapping[str, int]
     store_clock: StoreClock
+    embedding: EmbeddingFacts | None = None

@@ -22,6 +22,7 @@ from sidemirror_server.rpc.wire.critiques import CRITIQUE_REASONS, critique_to_w
 from sidemirror_server.rpc.wire.events import CRITIQUE_MODE_NUMBERS, MODE_NUMBERS, event_to_wire
 from sidemirror_server.thinking.detectors import Pattern
 from sidemirror_server.thinking.record import (
+    Advised,
     Critiqued,
     Directive,
     Nudge,
@@ -67,6 +68,8 @@ def write_ack(wire: pb.TurnAck, turn: LiveTurn, received: int, durable: int, now
     wire.durable = durable
     if turn.state.claims:
         wire.pending_ids.extend(turn.state.claims)
+    if turn.telling:
+        wire.pending_ids.extend(turn.telling)
     write_left(wire.budget_left, left(turn.state, now_us))
 
 
@@ -142,6 +145,8 @@ def directive_to_wire(directive: Directive, turn_id: str, sequence: int) -> pb.T
         case Critiqued() as critiqued:
             wire.critique.CopyFrom(critique_to_wire(critique_in(bytes(critiqued.body))))
             wire.critique_reasons.extend(CRITIQUE_REASONS[GateReason(reason)] for reason in critiqued.reasons)
+        case Advised(block=block, signature=signature):
+            wire.advice.CopyFrom(pb.Advice(block=block_to_wire(block), signature=signature))
         case TurnSummary() as summary:
             wire.turn_summary.CopyFrom(summary_to_wire(summary))
     return wire

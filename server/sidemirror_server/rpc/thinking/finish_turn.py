@@ -8,17 +8,17 @@ from sidemirror_server.rpc.wire.common import OUTCOME_NAMES
 from sidemirror_server.trace.event import Event, TurnFinished, origin_of
 from sidemirror_server.turns.conductor import Conductor
 from sidemirror_server.turns.recorder import Recorder
-from sidemirror_server.vocabulary.ids import EventId, TurnId
+from sidemirror_server.vocabulary.ids import EventId
 
 
 async def finish_turn(
     conductor: Conductor, recorder: Recorder, request: pb.FinishTurnRequest, call: Call
 ) -> pb.FinishTurnResponse:
-    turn = await conductor.take_up(call.scope, TurnId(request.turn_id))
+    turn = await conductor.take_up_named(call.scope, request.turn_id, request.session_id)
     score = request.score if request.HasField("score") else None
     what = TurnFinished(OUTCOME_NAMES[request.outcome], score)
     event = Event(EventId(call.make_id()), call.clock.now_us(), what, origin_of(what))
     conductor.report(turn, [event])
     summary = await until(turn, lambda: turn.state.summary)
     await recorder.wait_durable(turn, turn.state.last_sequence)
-    return pb.FinishTurnResponse(summary=summary_to_wire(summary))
+    return pb.FinishTurnResponse(summary=summary_to_wire(summary), turn_id=turn.state.turn_id)

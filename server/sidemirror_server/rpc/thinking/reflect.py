@@ -1,5 +1,8 @@
 """Reflect: one reflection on a turn, now."""
 
+import asyncio
+import contextlib
+
 from sidemirror.v1 import thinking_pb2 as pb
 from sidemirror_server.rpc.boundary.call import Call
 from sidemirror_server.rpc.thinking.directives import left_to_wire, reflection_to_wire
@@ -12,6 +15,10 @@ from sidemirror_server.turns.live import LiveTurn
 from sidemirror_server.turns.recorder import Recorder
 from sidemirror_server.vocabulary.ids import DirectiveId, TurnId
 from sidemirror_server.vocabulary.status import ResultStatus
+
+# The end of a call's time in which it waits no longer for its reflection to be durable. A reflection is advice, which
+# streams send before it is durable too. Chosen here: enough for an answer to reach its caller.
+_LAST_S = 0.05
 
 
 async def reflect(
@@ -27,12 +34,20 @@ async def reflect(
                 budget_left=left_to_wire(left(turn.state, call.clock.now_us())),
             )
     reflection, sequence = await until(turn, lambda: _made(turn, directive_id))
-    await recorder.wait_durable(turn, sequence)
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(_patience_s(call)):
+            await recorder.wait_durable(turn, sequence)
     return pb.ReflectResponse(
         result=reflection_to_wire(reflection),
         directive_id=directive_id,
         budget_left=left_to_wire(left(turn.state, call.clock.now_us())),
     )
+
+
+def _patience_s(call: Call) -> float | None:
+    """How long the call may wait until its reflection is durable; None: as long as that takes."""
+    remaining_s = call.remaining_s()
+    return None if remaining_s is None else max(0.0, remaining_s - _LAST_S)
 
 
 def _said(turn: LiveTurn, directive_id: DirectiveId) -> tuple[Reflection, int] | None:

@@ -134,7 +134,7 @@ class _TurnStream:
         if not wires:
             return
         events = await events_of(wires, self._turn.state.turn_id, call, first)
-        places = self._conductor.report(self._turn, events)
+        places = await self._conductor.take_in(self._turn, events, first)
         self._places.extend(places)
         self._received += len(places)
         # Also counted here, not only in `compose`: places would pile up while the agent reads nothing.
@@ -176,7 +176,7 @@ class _TurnStream:
         """Whether to send an ack. An unchanged ack is not sent. One in which only `durable` has grown waits for another
         reason to send, or for `_DURABLE_S`, unless `at_once`."""
         self._count_durable()
-        told = (self._received, self._durable, tuple(self._turn.state.claims))
+        told = (self._received, self._durable, (*self._turn.state.claims, *self._turn.telling))
         if told == self._told:
             return False
         alone = self._told is not None and told[0] == self._told[0] and told[2] == self._told[2]
@@ -206,7 +206,7 @@ class _TurnStream:
         error = reader.exception()
         if error is not None:
             raise error
-        return not self._places and not self._turn.state.claims and self._turn.finishing is None
+        return not (self._places or self._turn.state.claims or self._turn.telling or self._turn.finishing is not None)
 
     async def wait(self) -> None:
         """Returns once there may be something to send."""

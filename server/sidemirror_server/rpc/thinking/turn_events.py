@@ -3,6 +3,8 @@
 import asyncio
 from collections.abc import Sequence
 
+import msgspec
+
 from sidemirror.v1 import thinking_pb2 as pb
 from sidemirror_server.rpc.boundary.call import Call
 from sidemirror_server.rpc.wire.events import event_of
@@ -18,13 +20,16 @@ _AT_ONCE_BYTES = 64 * 1024
 def start_event(wire: pb.TurnEvent, call: Call) -> tuple[Event, TurnStarted]:
     """The record of a `turn_started` event. If it names no session, the session's id derives from the turn's id or the
     call."""
-    if not wire.turn_started.session_id:
+    is_own = not wire.turn_started.session_id
+    if is_own:
         own = derived_id(call.scope, "session of turn", wire.turn_id) if wire.turn_id else call.make_id(part="/session")
         wire.turn_started.session_id = own
     event = event_of(wire, call.make_id(part="/started"), call.clock.now_us())
     if not isinstance(event.what, TurnStarted):
         raise BadInput([("events[0]", "a turn starts with turn_started")])
-    return event, event.what
+    caller = "" if call.caller is None else call.caller.name
+    started = msgspec.structs.replace(event.what, own_session=is_own, caller=caller)
+    return msgspec.structs.replace(event, what=started), started
 
 
 async def events_of(wires: Sequence[pb.TurnEvent], turn_id: str, call: Call, first: int = 0) -> list[Event]:

@@ -112,6 +112,10 @@ def _turn_finished(what: pb.TurnFinished) -> records.TurnFinished:
     return records.TurnFinished(OUTCOME_NAMES[what.outcome], what.score if what.HasField("score") else None)
 
 
+def _session_named(what: pb.SessionNamed) -> records.SessionNamed:
+    return records.SessionNamed(what.session_id)
+
+
 _READERS: dict[str | None, Callable[[Any], What]] = {
     "turn_started": _turn_started,
     "user_message": _user_message,
@@ -124,6 +128,7 @@ _READERS: dict[str | None, Callable[[Any], What]] = {
     "reflection_recorded": _reflection_recorded,
     "response_drafted": _response_drafted,
     "turn_finished": _turn_finished,
+    "session_named": _session_named,
 }
 
 
@@ -163,6 +168,10 @@ def _write_finished(wire: pb.TurnEvent, what: records.TurnFinished) -> None:
     wire.turn_finished.CopyFrom(pb.TurnFinished(outcome=OUTCOMES[what.outcome], score=what.score))
 
 
+def _write_named(wire: pb.TurnEvent, what: records.SessionNamed) -> None:
+    wire.session_named.session_id = what.session_id
+
+
 def _same_fields(arm: str, wire_type: Callable[..., Any]) -> Callable[[pb.TurnEvent, Any], None]:
     """A writer for an event whose record has the same fields as its message."""
 
@@ -185,4 +194,5 @@ _WRITERS: dict[type, Callable[[pb.TurnEvent, Any], None]] = {
     records.ReflectionRecorded: _same_fields("reflection_recorded", pb.ReflectionRecorded),
     records.ResponseDrafted: _same_fields("response_drafted", pb.ResponseDrafted),
     records.TurnFinished: _write_finished,
+    records.SessionNamed: _write_named,
 }

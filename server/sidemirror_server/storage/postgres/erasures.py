@@ -264,7 +264,7 @@ class _Step:
     async def _rewrite_carried(self, turn_id: str) -> None:
         """Takes out of a turn the state that it began with, and what its reflections said of it."""
         entries = await self._transaction.fetch(_SQL["entries"], *self._place, turn_id)
-        if not any(begins_with_state(body) for _, body in entries[:2]):
+        if not any(begins_with_state(body) for _, body in entries):
             return
         for sequence, body in entries:
             if (now := without_carried(body)) is not None:

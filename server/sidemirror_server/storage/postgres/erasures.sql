@@ -130,7 +130,7 @@ WHERE tenant_id = $1 AND project_id = $2 AND session_id = $3
 SELECT 'carried:' || later.turn_id
 FROM sidemirror.turns AS turn JOIN sidemirror.turns AS later
     ON later.tenant_id = $1 AND later.project_id = $2 AND later.session_id = turn.session_id
-   AND (later.started_us, later.turn_id) > (turn.started_us, turn.turn_id)
+   AND ((later.started_us, later.turn_id) > (turn.started_us, turn.turn_id) OR later.turn_count > turn.turn_count)
 WHERE turn.tenant_id = $1 AND turn.project_id = $2 AND turn.turn_id = $3
 
 -- name: critiques_of_turn
@@ -159,6 +159,16 @@ WHERE tenant_id = $1 AND project_id = $2
 -- Removes the entries of a turn.
 DELETE FROM sidemirror.log_entries
 WHERE tenant_id = $1 AND project_id = $2 AND topic = 'turn' AND key = $3
+
+-- name: forget_observations
+-- Removes what was learned of failing calls in a turn.
+DELETE FROM sidemirror.observations
+WHERE tenant_id = $1 AND project_id = $2 AND turn_id = $3
+
+-- name: forget_later_observations
+-- Removes what was learned of failing calls from what followed in a turn.
+DELETE FROM sidemirror.observations
+WHERE tenant_id = $1 AND project_id = $2 AND last_turn_id = $3
 
 -- name: forget_turn
 -- Removes the head of a turn.

@@ -4,6 +4,7 @@ A cap over all scopes requires that reservations of all scopes are serialised. T
 deadlocks. The wait is short compared with a call to a model.
 """
 
+import contextlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,8 +13,9 @@ from sidemirror_server.models.ledger import Amount, Level, Refusal, Reservation,
 from sidemirror_server.policy.record import Cap
 from sidemirror_server.storage.postgres.database import PostgresDatabase, Transaction
 from sidemirror_server.storage.sql import ids_of, load_statements
+from sidemirror_server.vocabulary.errors import NotPermitted
 from sidemirror_server.vocabulary.ids import new_id
-from sidemirror_server.vocabulary.scope import Scope, Served, Serves
+from sidemirror_server.vocabulary.scope import SERVES_ALL, Scope, Served, Serves
 
 _SQL = load_statements(Path(__file__).with_name("ledger.sql"))
 _IN_TURN = ("ledger",)
@@ -26,11 +28,18 @@ class PostgresLedger:
         self._database = database
 
     async def reserve(
-        self, scope: Scope, purpose: str, most: Amount, caps: Mapping[Level, Cap], lease_s: float, now_us: int
+        self,
+        scope: Scope,
+        purpose: str,
+        most: Amount,
+        caps: Mapping[Level, Cap],
+        lease_s: float,
+        now_us: int,
+        serves: Serves = SERVES_ALL,
     ) -> Reservation | Refusal:
         reservation = Reservation(new_id(now_us), scope, purpose, day_of(now_us), most)
         async with self._database.transaction(scope, in_turn=_IN_TURN) as transaction:
-            used = await _used(transaction, scope, purpose, reservation.day)
+            used = await _used(transaction, scope, purpose, reservation.day, serves)
             exceeded = refusal(used, reservation, caps)
             if exceeded is not None:
                 return exceeded
@@ -51,9 +60,9 @@ class PostgresLedger:
         rows = await self._database.fetch(scope, _SQL["spent"], first_day, now_us)
         return tuple(spend_of(*row) for row in rows)
 
-    async def used(self, scope: Scope, purpose: str, day: int) -> Mapping[Level, Amount]:
+    async def used(self, scope: Scope, purpose: str, day: int, serves: Serves = SERVES_ALL) -> Mapping[Level, Amount]:
         async with self._database.transaction(scope, reads_only=True) as transaction:
-            return await _used(transaction, scope, purpose, day)
+            return await _used(transaction, scope, purpose, day, serves)
 
     async def forget(self, serves: Serves, before_day: int, limit: int, now_us: int, but: Sequence[Served] = ()) -> int:
         before_day, forgotten = min(before_day, day_of(now_us)), 0
@@ -77,6 +86,26 @@ def _of(reservation: Reservation) -> tuple[Any, ...]:
     )
 
 
-async def _used(transaction: Transaction, scope: Scope, purpose: str, day: int) -> dict[Level, Amount]:
+async def _used(transaction: Transaction, scope: Scope, purpose: str, day: int, serves: Serves) -> dict[Level, Amount]:
+    found = await _levels(transaction, scope, purpose, day)
+    if serves.entries != SERVES_ALL.entries:
+        found[Level.TOTAL] = found[Level.PURPOSE] = Amount()
+        for entry in serves.entries:
+            within = Scope(entry.tenant_id or scope.tenant_id, entry.project_id or scope.project_id)
+            # A tenant that this role does not reach is none that this sidecar can serve.
+            with contextlib.suppress(NotPermitted):
+                await transaction.enter(within)
+                own = await _levels(transaction, within, purpose, day)
+                for level, part in zip((Level.TOTAL, Level.PURPOSE), _OF_ENTRY[entry.project_id is None], strict=True):
+                    found[level] = found[level].plus(own[part])
+        await transaction.enter(scope)
+    return found
+
+
+# The levels that count all that an entry of `Serves` spends, and that for one purpose: of a project, and of a tenant.
+_OF_ENTRY = ((Level.PROJECT, Level.PROJECT_PURPOSE), (Level.TENANT, Level.TENANT_PURPOSE))
+
+
+async def _levels(transaction: Transaction, scope: Scope, purpose: str, day: int) -> dict[Level, Amount]:
     rows = await transaction.fetch(_SQL["used"], *ids_of(scope), day, purpose)
     return {**dict.fromkeys(Level, Amount()), **{Level(level): Amount(*used) for level, *used in rows}}

@@ -1,9 +1,11 @@
 """Finding memories in Postgres: full text by the terms of each memory, vectors by pgvector where it is installed."""
 
-from collections.abc import Iterable, Mapping
+import asyncio
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from sidemirror_server.memory.finding.closest import closest
 from sidemirror_server.memory.finding.search import (
     EMBEDDING_LEASE_US,
     Embedded,
@@ -17,7 +19,8 @@ from sidemirror_server.memory.finding.search import (
 )
 from sidemirror_server.storage.postgres.database import PostgresDatabase, Transaction
 from sidemirror_server.storage.sql import ids_of, load_statements
-from sidemirror_server.vocabulary.bm25 import LENGTH_WEIGHT, SATURATION, Field, chosen, telling
+from sidemirror_server.vocabulary.bm25 import LENGTH_WEIGHT, SATURATION, Field, chosen, telling, worth
+from sidemirror_server.vocabulary.closeness import CANDIDATES
 from sidemirror_server.vocabulary.scope import Scope
 
 _SQL = load_statements(Path(__file__).with_name("memory_search.sql"))
@@ -39,8 +42,11 @@ class PostgresMemorySearch:
         self._database = database
         self._exact_rows = exact_rows
 
-    async def by_text(self, scope: Scope, asked: Mapping[str, float], wanted: Filter, limit: int) -> TextHits:
+    async def by_text(
+        self, scope: Scope, asked: Mapping[str, float], wanted: Filter, limit: int, *, said: Sequence[str] = ()
+    ) -> TextHits:
         of = ids_of(scope)
+        candidates = max(limit, CANDIDATES) if said else limit
         async with self._database.transaction(scope, reads_only=True, within_s=_SEARCH_S) as transaction:
             row = await transaction.first(_SQL["figures"], *of)
             memories, content_terms, tasks, task_terms = row or (0, 0, 0, 0)
@@ -59,9 +65,12 @@ class PostgresMemorySearch:
             ]
             looked_up = [list(column) for column in zip(*counts, strict=True)]
             lengths = (content.mean_terms(), task.mean_terms())
-            values = (*of, *looked_up, *lengths, SATURATION, LENGTH_WEIGHT, limit, *_filter(wanted))
+            values = (*of, *looked_up, *lengths, SATURATION, LENGTH_WEIGHT, candidates, *_filter(wanted), bool(said))
             rows = await transaction.fetch(_SQL["by_text"], *values)
-        return TextHits(tuple(TextHit(MemoryFacts(*row[:4]), row[4], row[5]) for row in rows), terms)
+        hits = tuple(TextHit(MemoryFacts(*row[:4]), row[4], row[5]) for row in rows)
+        if said:  # on a thread, so that calls go on meanwhile
+            hits = (await asyncio.to_thread(closest, asked, said, hits, [row[6] for row in rows]))[:limit]
+        return TextHits(hits, terms, worth(asked, having, memories))
 
     async def best(
         self, scope: Scope, wanted: Filter, limit: int, *, newest_first: bool = False

@@ -27,9 +27,9 @@ CROSS JOIN LATERAL (
 WHERE counted.many > 0
 
 -- name: by_text
--- The best matches by words: facts, score of the content, score of the task. $3, $4, $5: terms, whether each is of a
--- task, and weights. $6, $7: mean lengths of contents and tasks. $8, $9: bm25.SATURATION and LENGTH_WEIGHT. $10: limit.
--- $11 to $14: a filter.
+-- The best matches by words: facts, score of the content, score of the task, and the terms of both if $15. $3, $4, $5:
+-- terms, whether each is of a task, and weights. $6, $7: mean lengths of contents and tasks. $8, $9: bm25.SATURATION and
+-- LENGTH_WEIGHT. $10: limit. $11 to $14: a filter.
 WITH scored AS MATERIALIZED (
     SELECT known.memory_id,
            coalesce(sum(part.score) FILTER (WHERE NOT known.in_task), 0) AS content_score,
@@ -46,7 +46,8 @@ WITH scored AS MATERIALIZED (
     ) AS part
     GROUP BY known.memory_id
 )
-SELECT memory.memory_id, memory.importance, memory.confidence, memory.created_us, scored.content_score, scored.task_score
+SELECT memory.memory_id, memory.importance, memory.confidence, memory.created_us, scored.content_score, scored.task_score,
+       CASE WHEN $15::boolean THEN trim(memory.content_terms || ' ' || memory.task_terms) END
 FROM scored
 JOIN sidemirror.memories AS memory
     ON memory.tenant_id = $1 AND memory.project_id = $2 AND memory.memory_id = scored.memory_id

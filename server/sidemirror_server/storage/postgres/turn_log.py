@@ -18,7 +18,15 @@ import asyncpg
 from sidemirror_server.storage.postgres.database import TRANSACTION_S, PostgresDatabase, Transaction
 from sidemirror_server.storage.postgres.sources import erased, note_sources
 from sidemirror_server.storage.sql import ids_of, load_statements
-from sidemirror_server.trace.acceptance import Placed, accept, check_erased, check_repeated, known_turns, named_by
+from sidemirror_server.trace.acceptance import (
+    Placed,
+    SessionMove,
+    accept,
+    check_erased,
+    check_repeated,
+    known_turns,
+    named_by,
+)
 from sidemirror_server.trace.log import FIRST_HEAD, TURN_TOPIC, Batch, Entry, HeadKey, TurnHead, TurnStanding, head_of
 from sidemirror_server.trace.sources import SourceKind, key, keys
 from sidemirror_server.vocabulary.ids import SessionId, TurnId
@@ -45,7 +53,7 @@ class PostgresTurnLog:
             kept = {turn_id: (session_id, last_sequence) for turn_id, session_id, last_sequence, _ in rows}
             rewritten = {turn_id: count for turn_id, *_, count in rows}
             check_erased(batches, rewritten, await erased(transaction, scope, named_by(batches, kept)))
-            heads, fresh, repeated = accept(batches, kept)
+            heads, fresh, repeated, moves = accept(batches, kept)
             check_repeated(repeated, await _kept_bodies(transaction, scope, fresh, repeated))
             missing = [batch for batch in batches if batch.session_body is not None]
             await transaction.change(
@@ -54,6 +62,8 @@ class PostgresTurnLog:
             for batch in batches:
                 subjects = keys(SourceKind.SUBJECT, batch.subject_ids)
                 await note_sources(transaction, scope, key(SourceKind.TURN, batch.head.turn_id), subjects)
+            for move in moves:
+                await _move(transaction, scope, move)
 
     async def read(
         self, scope: Scope, turn_id: TurnId, after_sequence: int, limit: int, max_bytes: int
@@ -113,6 +123,15 @@ class PostgresTurnLog:
 def turn_of(scope: Scope) -> tuple[str, ...]:
     """The `in_turn` names for changes of a scope's log."""
     return ("log", *ids_of(scope))
+
+
+async def _move(transaction: Transaction, scope: Scope, move: SessionMove) -> None:
+    turn_id, session_was, session_id = move
+    ends = (*ids_of(scope), session_was, session_id)
+    for statement in ("move_turn", "move_turn_entries", "move_turn_receipts", "move_turn_critiques"):
+        await transaction.change(_SQL[statement], *ends, turn_id)
+    await transaction.change(_SQL["name_session"], *ends)
+    await transaction.change(_SQL["leave_session"], *ids_of(scope), session_was)
 
 
 async def _kept_bodies(

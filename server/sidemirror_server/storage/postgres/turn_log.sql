@@ -33,6 +33,49 @@ FROM unnest($15::text[], $16::text[], $17::bigint[], $18::bigint[], $19::bytea[]
      WITH ORDINALITY AS entry (key, group_id, sequence, at_us, body, place)
 ORDER BY place
 
+-- name: move_turn
+-- Moves a turn ($5) from one session ($3) to another ($4).
+UPDATE sidemirror.turns SET session_id = $4
+WHERE tenant_id = $1 AND project_id = $2 AND turn_id = $5 AND session_id = $3
+
+-- name: move_turn_entries
+-- Moves the entries of a turn to the other session.
+UPDATE sidemirror.log_entries SET group_id = $4
+WHERE tenant_id = $1 AND project_id = $2 AND topic = 'turn' AND key = $5 AND group_id = $3
+
+-- name: move_turn_receipts
+-- Moves receipts to the other session: those of the turn, and all when no turn is left in the one before.
+UPDATE sidemirror.receipts SET session_id = $4
+WHERE tenant_id = $1 AND project_id = $2 AND session_id = $3 AND session_id <> ''
+      AND (turn_id = $5
+           OR NOT EXISTS (SELECT 1 FROM sidemirror.turns
+                          WHERE turns.tenant_id = $1 AND turns.project_id = $2 AND turns.session_id = $3))
+
+-- name: move_turn_critiques
+-- Moves critiques to the other session, like `move_turn_receipts`.
+UPDATE sidemirror.critiques SET session_id = $4
+WHERE tenant_id = $1 AND project_id = $2 AND session_id = $3 AND session_id <> ''
+      AND (turn_id = $5
+           OR NOT EXISTS (SELECT 1 FROM sidemirror.turns
+                          WHERE turns.tenant_id = $1 AND turns.project_id = $2 AND turns.session_id = $3))
+
+-- name: name_session
+-- The session ($3) that has no turns left came of the other one ($4): an erasure of that finds what came of this.
+INSERT INTO sidemirror.sources (tenant_id, project_id, source, record)
+SELECT $1, $2, 'session:' || $4::text, 'session:' || session_id
+FROM sidemirror.sessions
+WHERE tenant_id = $1 AND project_id = $2 AND session_id = $3
+      AND NOT EXISTS (SELECT 1 FROM sidemirror.turns
+                      WHERE turns.tenant_id = $1 AND turns.project_id = $2 AND turns.session_id = $3)
+ON CONFLICT DO NOTHING
+
+-- name: leave_session
+-- Removes a session ($3) that has no turns left.
+DELETE FROM sidemirror.sessions
+WHERE tenant_id = $1 AND project_id = $2 AND session_id = $3
+      AND NOT EXISTS (SELECT 1 FROM sidemirror.turns
+                      WHERE turns.tenant_id = $1 AND turns.project_id = $2 AND turns.session_id = $3)
+
 -- name: bodies
 -- The stored bodies at these keys and sequences, as (key, sequence, body).
 SELECT key, sequence, body

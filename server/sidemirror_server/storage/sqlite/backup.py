@@ -16,11 +16,12 @@ from pathlib import Path
 import msgspec
 
 from sidemirror_server.storage.migration import Applied, Migration
+from sidemirror_server.storage.sqlite.checksum import add_checksum
 from sidemirror_server.storage.sqlite.database import FILE_NAME
 from sidemirror_server.storage.sqlite.failures import store_failure
 from sidemirror_server.storage.sqlite.folder import BackupMark
 from sidemirror_server.storage.sqlite.migrate import applied_in, check_applied, read_migrations
-from sidemirror_server.vocabulary.errors import StoreFull, StoreRefused
+from sidemirror_server.vocabulary.errors import StoreDamaged, StoreFull, StoreRefused
 
 # The end of the name of a copy that is not whole. Nothing reads such a file.
 UNFINISHED = ".part"
@@ -38,9 +39,9 @@ _COMPLAINTS = 3
 
 
 class StoreFile(msgspec.Struct, frozen=True):
-    """A file with a whole store. `rows`: those of all tables but the one that lists the migrations. `schema`: the
-    number of applied migrations, and of those that this server knows. `newest_us`: the last update of any turn, 0
-    without turns."""
+    """A file with a whole store. `size_bytes`: without the checksum of a backup. `rows`: those of all tables but the
+    one that lists the migrations. `schema`: the number of applied migrations, and of those that this server knows.
+    `newest_us`: the last update of any turn, 0 without turns."""
 
     size_bytes: int
     rows: int
@@ -57,24 +58,27 @@ class BackedUp(msgspec.Struct, frozen=True):
 
 
 def back_up(folder: Path, file: Path, now_us: Callable[[], int]) -> BackedUp:
-    """Copies the store in `folder` to `file`, which must not be there; the file gets its name once it is whole.
+    """Copies the store in `folder` to `file`, which must not be there; the file gets its name once it is whole and has
+    its checksum.
 
-    Raises StoreRefused: there is no store, the file is there, the copy is damaged, or nothing may be made there.
+    Raises StoreRefused: there is no store, the file is there, or nothing may be made there. StoreDamaged: the copy is.
     Raises StoreFull when there is no room for the copy, StoreUnavailable when the store cannot be read.
     """
     store = folder.absolute() / FILE_NAME
-    if not store.exists():
-        raise StoreRefused(folder=str(folder), reason="there is no store")
+    with refusing(store):
+        if not is_there(store):
+            raise StoreRefused(folder=str(folder), reason="there is no store")
     with refusing(file), _made_whole(file.absolute()) as (part, descriptor):
         with BackupMark(folder.absolute()).held():
             until_us = _copy(store, part, descriptor, now_us)
         holds = examine_copy(part, store)
+        add_checksum(descriptor)
     return BackedUp(file, until_us, holds)
 
 
 def examine_copy(file: Path, original: Path) -> StoreFile:
-    """Examines a file that nobody writes, page by page. Raises StoreRefused, which names the file that it is a copy of:
-    it is no store, it is damaged, its schema is newer than this server or differs."""
+    """Examines a file that nobody writes, page by page. Raises StoreDamaged, and StoreRefused when its schema is
+    newer than this server or differs; both name the file that it is a copy of."""
     known = read_migrations()
     try:
         with contextlib.closing(_unchanging(file)) as connection:
@@ -82,11 +86,11 @@ def examine_copy(file: Path, original: Path) -> StoreFile:
             _check_schema(original, applied, known)
             asked = connection.execute(f"PRAGMA integrity_check({_COMPLAINTS})")
             if complaints := [str(row[0]) for row in asked if row[0] != "ok"]:
-                raise StoreRefused(file=str(original), reason=f"it is damaged: {'; '.join(complaints)}")
+                raise StoreDamaged(file=str(original), reason=f"it is damaged: {'; '.join(complaints)}")
             rows = sum(_count(connection, table) for table in tables(connection))
             (newest_us,) = connection.execute("SELECT coalesce(max(updated_us), 0) FROM turns").fetchone()
     except sqlite3.Error as error:
-        raise StoreRefused(file=str(original), reason=f"it is no whole store of a sidecar: {error}") from error
+        raise StoreDamaged(file=str(original), reason=f"it is no whole store of a sidecar: {error}") from error
     return StoreFile(file.stat().st_size, rows, (len(applied), len(known)), newest_us)
 
 
@@ -202,6 +206,15 @@ def _refuse_if_there(file: Path) -> None:
         raise StoreRefused(file=str(file), reason="it is there already, and a backup overwrites nothing")
 
 
+def is_there(file: Path) -> bool:
+    """Whether there is a file of that name. Raises OSError when that cannot be seen."""
+    try:
+        file.stat()
+    except FileNotFoundError:
+        return False
+    return True
+
+
 def sync_folder(folder: Path) -> None:
     """Makes the names in the folder durable."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
@@ -218,7 +231,7 @@ def refusing(file: Path) -> Iterator[None]:
         yield
     except sqlite3.Error as error:
         if getattr(error, "sqlite_errorcode", 0) & 0xFF in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
-            raise StoreRefused(file=str(file), reason=f"the store is damaged: {error}") from error
+            raise StoreDamaged(file=str(file), reason=f"the store is damaged: {error}") from error
         failure = store_failure(error)
         if failure is None:
             raise

@@ -26,6 +26,7 @@ from sidemirror_server.storage.sqlite.failures import store_failure
 from sidemirror_server.storage.sqlite.folder import BackupMark, FolderLock, keep_private, refuse_unsafe_file_system
 from sidemirror_server.storage.sqlite.group import Alike
 from sidemirror_server.storage.sqlite.migrate import migrate, read_migrations
+from sidemirror_server.storage.sqlite.place import Place
 from sidemirror_server.storage.sqlite.writer import GroupWriter
 from sidemirror_server.vocabulary.errors import StoreFull, StoreRefused, StoreUnavailable
 
@@ -66,16 +67,19 @@ class SqliteDatabase:
             first.close()
         if applied:
             _log.info("sqlite_migrated", extra={"path": str(path), "applied": list(applied)})
-        self._connect_reader = partial(_connect, path, patience_s=_READ_PATIENCE_S, reads_only=True)
+        self._place = place = Place(path)
+        self._connect_reader = partial(_connect_in_place, place, path, patience_s=_READ_PATIENCE_S, reads_only=True)
         self._checkpoints = Checkpoints(partial(_connect, path))
         self._writer = GroupWriter(
-            partial(_connect, path),
+            partial(_connect_in_place, place, path),
             path.with_name(f"{FILE_NAME}-wal"),
             wal_bytes,
             self._checkpoints.committed,
             BackupMark(folder).is_set,
+            place.check,
         )
         self._reader = self._connect_reader()
+        place.look()
         self._searcher: sqlite3.Connection | None = None
         self._search_thread = ThreadPoolExecutor(1, thread_name_prefix="sqlite-search")
 
@@ -155,7 +159,7 @@ class SqliteDatabase:
         if size_bytes > SCRUB_LIMIT_BYTES:
             _log.warning("sqlite_not_scrubbed", extra={"bytes": size_bytes, "limit_bytes": SCRUB_LIMIT_BYTES})
             return
-        connection = _connect(self._path, patience_s=_SCRUB_PATIENCE_S)
+        connection = _connect_in_place(self._place, self._path, patience_s=_SCRUB_PATIENCE_S)
         try:
             # The copy that VACUUM makes must not fill the memory.
             connection.execute("PRAGMA temp_store = FILE")
@@ -165,8 +169,12 @@ class SqliteDatabase:
             connection.close()
 
     def answers(self) -> bool:
-        """Whether the last group of writes and the last `read` succeeded."""
-        return not (self._closed or self._read_failed or self._writer.has_failed)
+        """Whether the last group of writes and the last `read` succeeded, and the files are in their place."""
+        return not (self._closed or self.lost() or self._read_failed or self._writer.has_failed)
+
+    def lost(self) -> str:
+        """What is wrong with the files if somebody has removed or replaced them; else empty. Writes then fail."""
+        return self._place.look()
 
     def read(self, look_up: Callable[[sqlite3.Connection], _T]) -> _T:
         """Runs `look_up` at once, in one snapshot of the committed data. Raises StoreUnavailable."""
@@ -197,6 +205,15 @@ class SqliteDatabase:
             return _in_snapshot(self._searcher, look_up)
 
         return _translated(run)
+
+
+def _connect_in_place(
+    place: Place, path: Path, *, patience_s: float = 0, reads_only: bool = False
+) -> sqlite3.Connection:
+    """Like `_connect`. Raises StoreUnavailable if the files are no longer those of this store: a new connection would
+    make an empty one."""
+    place.check_all()
+    return _connect(path, patience_s=patience_s, reads_only=reads_only)
 
 
 def _connect(path: Path, *, patience_s: float = 0, reads_only: bool = False) -> sqlite3.Connection:

@@ -261,7 +261,7 @@ class _Step:
         """Takes out of a turn the state that it began with, and what its reflections said of it."""
         values = self._values(turn_id=turn_id)
         entries = self._connection.execute(_SQL["entries"], values).fetchall()
-        if not any(begins_with_state(body) for _, body in entries[:2]):
+        if not any(begins_with_state(body) for _, body in entries):
             return
         for sequence, body in entries:
             if (now := without_carried(body)) is not None:

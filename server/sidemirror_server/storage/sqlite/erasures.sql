@@ -126,7 +126,7 @@ WHERE tenant_id = :tenant_id AND project_id = :project_id AND session_id = :id
 SELECT 'carried:' || later.turn_id
 FROM turns AS turn CROSS JOIN turns AS later INDEXED BY turns_of_session
     ON later.tenant_id = :tenant_id AND later.project_id = :project_id AND later.session_id = turn.session_id
-   AND (later.started_us, later.turn_id) > (turn.started_us, turn.turn_id)
+   AND ((later.started_us, later.turn_id) > (turn.started_us, turn.turn_id) OR later.turn_count > turn.turn_count)
 WHERE turn.tenant_id = :tenant_id AND turn.project_id = :project_id AND turn.turn_id = :id
 
 -- name: critiques_of_turn
@@ -155,6 +155,16 @@ WHERE tenant_id = :tenant_id AND project_id = :project_id
 -- Removes the entries of a turn.
 DELETE FROM log_entries
 WHERE tenant_id = :tenant_id AND project_id = :project_id AND topic = 'turn' AND key = :id
+
+-- name: forget_observations
+-- Removes what was learned of failing calls in a turn.
+DELETE FROM observations
+WHERE tenant_id = :tenant_id AND project_id = :project_id AND turn_id = :id
+
+-- name: forget_later_observations
+-- Removes what was learned of failing calls from what followed in a turn.
+DELETE FROM observations
+WHERE tenant_id = :tenant_id AND project_id = :project_id AND last_turn_id = :id
 
 -- name: forget_turn
 -- Removes the head of a turn.

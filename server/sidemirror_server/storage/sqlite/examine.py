@@ -10,7 +10,12 @@ from pathlib import Path
 import msgspec
 
 from sidemirror_server.storage.sqlite.database import FILE_NAME
-from sidemirror_server.storage.sqlite.folder import file_system_of, open_to_others, refuse_unsafe_file_system
+from sidemirror_server.storage.sqlite.folder import (
+    file_system_of,
+    open_to_others,
+    refuse_unsafe_file_system,
+    replaceable_in,
+)
 from sidemirror_server.storage.sqlite.migrate import applied_in, check_applied, read_migrations
 from sidemirror_server.vocabulary.errors import StoreRefused
 
@@ -24,7 +29,7 @@ class Examined(msgspec.Struct, frozen=True):
     `held_by`: the process that has the lock, empty if none has. `schema`: the number of applied migrations, and of
     those that this server knows. `newest_us`: the last update of any turn, 0 without turns. `problems`: reasons why a
     server could not or should not use the folder. `open_to_others`: the folder and the files in it that other users
-    may read, with their modes.
+    may read, with their modes. `replaceable_in`: folders in which other users may put something else in its place.
     """
 
     folder: Path
@@ -37,6 +42,7 @@ class Examined(msgspec.Struct, frozen=True):
     newest_us: int = 0
     problems: tuple[str, ...] = ()
     open_to_others: tuple[tuple[Path, str], ...] = ()
+    replaceable_in: tuple[tuple[Path, str], ...] = ()
 
 
 def examine(folder: Path) -> Examined:
@@ -60,14 +66,26 @@ def examine(folder: Path) -> Examined:
         free_bytes=shutil.disk_usage(there).free,
         schema=(0, len(read_migrations())),
         problems=tuple(problems),
+        replaceable_in=replaceable_in(folder),
     )
     if not found.exists or not os.access(folder, os.R_OK | os.X_OK):
         return found
     found = msgspec.structs.replace(found, open_to_others=open_to_others(folder / FILE_NAME))
-    parts = (folder / f"{FILE_NAME}{suffix}" for suffix in ("", "-wal", "-shm"))
+    parts = [folder / f"{FILE_NAME}{suffix}" for suffix in ("", "-wal", "-shm")]
     size_bytes = sum(path.stat().st_size for path in parts if path.is_file())
     found = msgspec.structs.replace(found, size_bytes=size_bytes, held_by=_holder(folder / "lock"))
-    return _with_content(found) if (folder / FILE_NAME).exists() else found
+    if not (folder / FILE_NAME).exists():
+        return _without_store(found) if found.held_by else found
+    closed = [path.name for path in parts if path.exists() and not os.access(path, os.R_OK | os.W_OK)]
+    if closed:
+        problem = f"{' and '.join(closed)} cannot be read and written by user {os.geteuid()} (permissions)"
+        return msgspec.structs.replace(found, problems=(*found.problems, problem))
+    return _with_content(found)
+
+
+def _without_store(found: Examined) -> Examined:
+    problem = f"{FILE_NAME} is missing, and process {found.held_by} has the folder"
+    return msgspec.structs.replace(found, problems=(*found.problems, problem))
 
 
 def _holder(lock: Path) -> str:

@@ -9,7 +9,7 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
-from sidemirror_server.vocabulary.errors import StoreRefused
+from sidemirror_server.vocabulary.errors import StoreInUse, StoreRefused
 
 _log = logging.getLogger(__name__)
 
@@ -27,7 +27,7 @@ class FolderLock:
     """Locks the data folder for this process until `release`, or until the process ends in any way."""
 
     def __init__(self, folder: Path) -> None:
-        """Creates the folder (0700) if it is missing. Raises StoreRefused if it cannot be used or locked."""
+        """Creates the folder (0700) if it is missing. Raises StoreRefused if it cannot be used, StoreInUse."""
         try:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             self._file = os.open(folder / "lock", os.O_RDWR | os.O_CREAT, 0o600)
@@ -38,7 +38,7 @@ class FolderLock:
         except OSError as exc:
             holder = os.pread(self._file, 20, 0).decode("ascii", "replace").strip() or "unknown"
             os.close(self._file)
-            raise StoreRefused(folder=str(folder), reason=f"in use by process {holder}") from exc
+            raise StoreInUse(folder=str(folder), reason=f"in use by process {holder}") from exc
         os.ftruncate(self._file, 0)
         os.pwrite(self._file, b"%d\n" % os.getpid(), 0)
 
@@ -106,6 +106,8 @@ def keep_private(path: Path) -> None:
             file.chmod(0o600)
     for found, mode in open_to_others(path):
         _log.warning("store_open_to_others", extra={"path": str(found), "mode": mode})
+    for found, mode in replaceable_in(path.parent):
+        _log.warning("store_replaceable_by_others", extra={"path": str(found), "mode": mode})
 
 
 def open_to_others(path: Path) -> tuple[tuple[Path, str], ...]:
@@ -116,6 +118,19 @@ def open_to_others(path: Path) -> tuple[tuple[Path, str], ...]:
     """
     mode = _mode(path.parent)
     return (*(((path.parent, f"{mode:04o}"),) if mode & 0o007 else ()), *_open_files(path))
+
+
+def replaceable_in(folder: Path) -> tuple[tuple[Path, str], ...]:
+    """The folders above this one in which every user may rename it, or what leads to it, and put something else in its
+    place; each with its mode in octal. In a folder with the sticky bit, such as /tmp, nobody may rename what belongs to
+    others."""
+    found = []
+    for above in folder.resolve().parents:
+        with contextlib.suppress(OSError):  # it is missing, or may not be looked into
+            mode = _mode(above)
+            if mode & 0o002 and not mode & stat.S_ISVTX:
+                found.append((above, f"{mode:04o}"))
+    return tuple(found)
 
 
 def _open_files(path: Path) -> list[tuple[Path, str]]:

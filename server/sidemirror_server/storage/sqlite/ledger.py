@@ -11,7 +11,7 @@ from sidemirror_server.storage.sql import columns_of, load_statements
 from sidemirror_server.storage.sqlite.database import SqliteDatabase
 from sidemirror_server.storage.sqlite.served import left_out, remove_served
 from sidemirror_server.vocabulary.ids import new_id
-from sidemirror_server.vocabulary.scope import Scope, Served, Serves
+from sidemirror_server.vocabulary.scope import SERVES_ALL, Scope, Served, Serves
 
 _SQL = load_statements(Path(__file__).with_name("ledger.sql"))
 
@@ -23,13 +23,20 @@ class SqliteLedger:
         self._database = database
 
     async def reserve(
-        self, scope: Scope, purpose: str, most: Amount, caps: Mapping[Level, Cap], lease_s: float, now_us: int
+        self,
+        scope: Scope,
+        purpose: str,
+        most: Amount,
+        caps: Mapping[Level, Cap],
+        lease_s: float,
+        now_us: int,
+        serves: Serves = SERVES_ALL,
     ) -> Reservation | Refusal:
         reservation = Reservation(new_id(now_us), scope, purpose, day_of(now_us), most)
         values = {**_of(reservation), "lease_until_us": now_us + round(lease_s * 1e6)}
 
         def change(connection: sqlite3.Connection) -> Reservation | Refusal:
-            used = _used(connection, scope, purpose, reservation.day)
+            used = _used(connection, scope, purpose, reservation.day, serves)
             exceeded = refusal(used, reservation, caps)
             if exceeded is not None:
                 return exceeded
@@ -60,8 +67,8 @@ class SqliteLedger:
         rows = self._database.read(lambda connection: connection.execute(_SQL["spent"], wanted).fetchall())
         return tuple(sorted((spend_of(*row) for row in rows), key=lambda spend: (-spend.day, spend.purpose)))
 
-    async def used(self, scope: Scope, purpose: str, day: int) -> Mapping[Level, Amount]:
-        return self._database.read(lambda connection: _used(connection, scope, purpose, day))
+    async def used(self, scope: Scope, purpose: str, day: int, serves: Serves = SERVES_ALL) -> Mapping[Level, Amount]:
+        return self._database.read(lambda connection: _used(connection, scope, purpose, day, serves))
 
     async def forget(self, serves: Serves, before_day: int, limit: int, now_us: int, but: Sequence[Served] = ()) -> int:
         old = {"before_day": min(before_day, day_of(now_us)), **left_out(but)}
@@ -99,9 +106,18 @@ def _levels(scope: Scope, purpose: str) -> dict[Level, dict[str, str]]:
     }
 
 
-def _used(connection: sqlite3.Connection, scope: Scope, purpose: str, day: int) -> dict[Level, Amount]:
+def _used(
+    connection: sqlite3.Connection, scope: Scope, purpose: str, day: int, serves: Serves = SERVES_ALL
+) -> dict[Level, Amount]:
     found = {}
     for level, row in _levels(scope, purpose).items():
-        used = connection.execute(_SQL["used"], {**row, "day": day}).fetchone()
-        found[level] = Amount(*used) if used else Amount()
+        of_all = level in (Level.TOTAL, Level.PURPOSE)
+        rows = [{**row, **_total_of(entry)} for entry in serves.entries] if of_all else [row]
+        used = [connection.execute(_SQL["used"], {**one, "day": day}).fetchone() or (0, 0) for one in rows]
+        found[level] = Amount(*map(sum, zip(*used, strict=True)))
     return found
+
+
+def _total_of(entry: Served) -> dict[str, str]:
+    """The key of the total of an entry's scopes, without its purpose."""
+    return {"tenant_id": entry.tenant_id or "", "project_id": entry.project_id or ""}

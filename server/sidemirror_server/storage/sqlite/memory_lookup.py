@@ -7,16 +7,18 @@ roughly ranks candidates, then the best of them are scored by the rule of all st
 import heapq
 import sqlite3
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from sidemirror_server.memory.finding.closest import by_words, closest
 from sidemirror_server.memory.finding.search import Filter, MemoryFacts, TextHit, TextHits, VectorHit, VectorHits
 from sidemirror_server.storage.sql import columns_of, json_of, load_statements
 from sidemirror_server.storage.sqlite.memory_vectors import Vectors
-from sidemirror_server.vocabulary.bm25 import MOST_LED_TO, Field, chosen, scorer
+from sidemirror_server.vocabulary.bm25 import MOST_LED_TO, Field, chosen, scorer, worth
+from sidemirror_server.vocabulary.closeness import CANDIDATES
 from sidemirror_server.vocabulary.scope import Scope
 
 SQL = load_statements(Path(__file__).with_name("memory_search.sql"))
@@ -55,25 +57,40 @@ class Lookup:
         self._vectors = Vectors()
 
     def by_text(
-        self, connection: sqlite3.Connection, scope: Scope, asked: Mapping[str, float], wanted: Filter, limit: int
+        self,
+        connection: sqlite3.Connection,
+        scope: Scope,
+        asked: Mapping[str, float],
+        wanted: Filter,
+        limit: int,
+        *,
+        said: Sequence[str] = (),
     ) -> TextHits:
         """Like `MemorySearch.by_text`."""
         known = _scope(connection, scope)
         if known is None or not asked:
             return TextHits(())
         having = {term: self._term(connection, known, term) for term in asked}
-        terms = chosen(asked, {term: has.content + has.task for term, has in having.items()}, known.memories)
+        in_all = {term: has.content + has.task for term, has in having.items()}
+        terms = chosen(asked, in_all, known.memories)
         if not terms:
             return TextHits(())
         weights = {term: asked[term] for term in terms}
         content_score = scorer(weights, {term: having[term].content for term in terms}, known.content)
         task_score = scorer(weights, {term: having[term].task for term in terms}, known.task)
         led_to = sum(having[term].content + having[term].task for term in terms)
-        rows = _best_by_words(connection, known, terms, led_to, wanted, max(limit * _RESCORED, _RESCORED_AT_LEAST))
-        hits = [(content_score(content), task_score(task) if task else 0.0, facts) for content, task, *facts in rows]
-        # By score, then newest first, then by id.
-        best = heapq.nsmallest(limit, hits, key=lambda hit: (-hit[0] - hit[1], -hit[2][3], hit[2][0]))
-        return TextHits(tuple(TextHit(MemoryFacts(*facts), *scores) for *scores, facts in best), terms)
+        many = max(limit, CANDIDATES) if said else limit
+        enough = max(limit * _RESCORED, _RESCORED_AT_LEAST, many)
+        rows = _best_by_words(connection, known, terms, led_to, wanted, enough)
+        scored = [
+            (TextHit(MemoryFacts(*facts), content_score(content), task_score(task) if task else 0.0), content, task)
+            for content, task, *facts in rows
+        ]
+        best = heapq.nsmallest(many, scored, key=lambda found: by_words(found[0]))
+        hits = tuple(hit for hit, *_ in best)
+        if said:
+            hits = closest(asked, said, hits, [f"{content} {task}".strip() for _, content, task in best])[:limit]
+        return TextHits(hits, terms, worth(asked, in_all, known.memories))
 
     def _term(self, connection: sqlite3.Connection, known: _Scope, term: str) -> _Having:
         """How often a term occurs in a scope. Cached, because the time to count it grows with the number."""

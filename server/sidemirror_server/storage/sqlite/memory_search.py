@@ -43,8 +43,10 @@ class SqliteMemorySearch:
         # The lease of each scope and model: holder and end in µs. Not stored: only this process uses the folder.
         self._taken: dict[tuple[Scope, str], tuple[str, int]] = {}
 
-    async def by_text(self, scope: Scope, asked: Mapping[str, float], wanted: Filter, limit: int) -> TextHits:
-        found = await self._ask(ByText(astuple(scope), dict(asked), wanted, limit))
+    async def by_text(
+        self, scope: Scope, asked: Mapping[str, float], wanted: Filter, limit: int, *, said: Sequence[str] = ()
+    ) -> TextHits:
+        found = await self._ask(ByText(astuple(scope), dict(asked), wanted, limit, tuple(said)))
         return found.texts or TextHits(())
 
     async def best(

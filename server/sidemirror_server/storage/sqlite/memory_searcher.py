@@ -32,6 +32,7 @@ class ByText(msgspec.Struct, frozen=True, tag=True):
     asked: dict[str, float]
     wanted: Filter
     limit: int
+    said: tuple[str, ...] = ()
 
 
 class Best(msgspec.Struct, frozen=True, tag=True):
@@ -89,7 +90,8 @@ def looked_up(lookup: Lookup, connection: sqlite3.Connection, question: Asked) -
     scope = Scope(*question.scope)
     match question:
         case ByText():
-            return Found(texts=lookup.by_text(connection, scope, question.asked, question.wanted, question.limit))
+            by_text = (question.asked, question.wanted, question.limit)
+            return Found(texts=lookup.by_text(connection, scope, *by_text, said=question.said))
         case Best():
             best = lookup.best(connection, scope, question.wanted, question.limit, newest_first=question.newest_first)
             return Found(facts=best)

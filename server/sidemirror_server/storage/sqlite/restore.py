@@ -16,6 +16,7 @@ from pathlib import Path
 import msgspec
 
 from sidemirror_server.storage.sqlite.backup import StoreFile, examine_copy, refusing, sync_folder
+from sidemirror_server.storage.sqlite.checksum import copy_checked
 from sidemirror_server.storage.sqlite.database import FILE_NAME
 from sidemirror_server.storage.sqlite.folder import BackupMark, FolderLock, give_to_owner, refuse_unsafe_file_system
 from sidemirror_server.vocabulary.errors import StoreRefused
@@ -24,16 +25,20 @@ from sidemirror_server.vocabulary.errors import StoreRefused
 STAGE = "restoring"
 # What SQLite keeps beside a database file: the WAL, which is a part of it, and an index of the WAL, which is not.
 _WAL, _INDEX = "-wal", "-shm"
+# How long another program may hold up the store that is there. Chosen here: somebody's look takes less, or is told.
+_PATIENCE_S = 1.0
 
 
 class Restored(msgspec.Struct, frozen=True):
     """A restored store. `replaced`: the file that has the store from before, None if there was none. `erased`: how many
-    records were erased in it again."""
+    records were erased in it again. `had_checksum`: False for a backup of an earlier version, in which a changed byte
+    may go unnoticed."""
 
     folder: Path
     holds: StoreFile
     replaced: Path | None
     erased: int
+    had_checksum: bool
 
 
 def _nothing(_: Path) -> int:
@@ -47,7 +52,7 @@ def restore(
     `erase_again` gets the folder in which the store is made ready, and erases there what was erased since the backup.
 
     Raises StoreRefused, and the store is as it was: a sidecar or a backup uses the folder, there is a store, or the
-    file cannot be used (no store, damaged, newer than this server, or others may write it).
+    file cannot be used (newer than this server, or others may write it; StoreDamaged: no store, or changed).
     """
     folder, file = folder.absolute(), file.absolute()
     with refusing(file):
@@ -58,14 +63,14 @@ def restore(
                 raise StoreRefused(folder=str(folder), reason="there is a store already; --replace keeps it beside")
             with _stage(folder) as stage:
                 made = stage / FILE_NAME
-                _copy(file, made)
+                had_checksum = _copy(file, made)
                 holds = examine_copy(made, file)
                 erased = erase_again(stage)
                 replaced = _keep_beside(folder, now_us) if old else None
                 give_to_owner(folder, made)
                 made.rename(folder / FILE_NAME)
                 sync_folder(folder)
-    return Restored(folder, holds, replaced, erased)
+    return Restored(folder, holds, replaced, erased, had_checksum)
 
 
 def _parts(folder: Path) -> list[Path]:
@@ -118,21 +123,27 @@ def _stage(folder: Path) -> Iterator[Path]:
         shutil.rmtree(stage)
 
 
-def _copy(file: Path, made: Path) -> None:
-    with file.open("rb") as source, made.open("xb") as target:
+def _copy(file: Path, made: Path) -> bool:
+    """Copies the backup's store; returns whether its bytes were compared with a checksum. Raises StoreDamaged."""
+    with made.open("xb") as target:
         made.chmod(0o600)
-        shutil.copyfileobj(source, target, 1024 * 1024)
+        had_checksum = copy_checked(file, target)
         target.flush()
         os.fsync(target.fileno())
+    return had_checksum
 
 
 def _keep_beside(folder: Path, now_us: int) -> Path:
-    """Gives the store a second name and takes its WAL away; returns the name."""
+    """Gives the store a second name and takes its WAL away; returns the name. Raises StoreRefused when another program
+    reads the store: its WAL then has a part of it, and would be missing if this process were killed now."""
     store, wal, index = _parts(folder)
+    busy = 0
     with contextlib.suppress(sqlite3.Error):  # a damaged store is kept with its WAL
-        connection = sqlite3.connect(f"{store.as_uri()}?mode=rw", uri=True)
+        connection = sqlite3.connect(f"{store.as_uri()}?mode=rw", uri=True, timeout=_PATIENCE_S)
         with contextlib.closing(connection):
-            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            busy, _, _ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+    if busy:
+        raise StoreRefused(folder=str(folder), reason="another program reads the store that is there")
     when = datetime.datetime.fromtimestamp(now_us / 1e6, datetime.UTC)
     kept = folder / f"{FILE_NAME}-replaced-{when:%Y%m%dT%H%M%SZ}"
     for part, suffix in ((store, ""), (wal, _WAL)):

@@ -16,7 +16,15 @@ from sidemirror_server.storage.sql import columns_of, load_statements
 from sidemirror_server.storage.sqlite.database import SqliteDatabase
 from sidemirror_server.storage.sqlite.served import fetch_served
 from sidemirror_server.storage.sqlite.sources import erased_of, note_sources
-from sidemirror_server.trace.acceptance import Placed, accept, check_erased, check_repeated, known_turns, named_by
+from sidemirror_server.trace.acceptance import (
+    Placed,
+    SessionMove,
+    accept,
+    check_erased,
+    check_repeated,
+    known_turns,
+    named_by,
+)
 from sidemirror_server.trace.log import FIRST_HEAD, TURN_TOPIC, Batch, Entry, HeadKey, TurnHead, TurnStanding, head_of
 from sidemirror_server.trace.sources import SourceKind, key, keys
 from sidemirror_server.vocabulary.ids import SessionId, TurnId
@@ -142,7 +150,7 @@ def _append(connection: sqlite3.Connection, scope: Scope, batches: Sequence[Batc
     ends = {turn_id: (known.session_id, known.last_sequence) for turn_id, known in kept.items()}
     rewritten = {turn_id: known.rewritten for turn_id, known in kept.items()}
     check_erased(batches, rewritten, erased_of(connection, scope, named_by(batches, kept)))
-    heads, fresh, repeated = accept(batches, ends)
+    heads, fresh, repeated, moves = accept(batches, ends)
     _make_sessions(connection, place, [batch for batch in batches if batch.session_body is not None])
     _put_heads(connection, place, heads, kept)
     _put_entries(connection, place, fresh)
@@ -150,7 +158,17 @@ def _append(connection: sqlite3.Connection, scope: Scope, batches: Sequence[Batc
         note_sources(
             connection, scope, key(SourceKind.TURN, batch.head.turn_id), keys(SourceKind.SUBJECT, batch.subject_ids)
         )
+    for move in moves:
+        _move(connection, place, move)
     check_repeated(repeated, _kept_bodies(connection, place, repeated))
+
+
+def _move(connection: sqlite3.Connection, place: Mapping[str, Any], move: SessionMove) -> None:
+    values = {**place, **move._asdict()}
+    for statement in ("move_turn", "move_turn_entries", "move_turn_receipts", "move_turn_critiques"):
+        connection.execute(_SQL[statement], values)
+    for statement in ("name_session", "leave_session"):
+        connection.execute(_SQL[statement], values)
 
 
 def _kept_bodies(

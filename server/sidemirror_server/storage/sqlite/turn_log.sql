@@ -56,6 +56,53 @@ SELECT :tenant_id, :project_id, :topic, json_extract(value, '$[0]'), json_extrac
        substr(:bodies, json_extract(value, '$[4]'), json_extract(value, '$[5]'))
 FROM json_each(:rows)
 
+-- name: move_turn
+-- Moves a turn from one session to another.
+UPDATE turns SET session_id = :session_id
+WHERE tenant_id = :tenant_id AND project_id = :project_id AND turn_id = :turn_id AND session_id = :session_was
+
+-- name: move_turn_entries
+-- Moves the entries of a turn to the other session.
+UPDATE log_entries SET group_id = :session_id
+WHERE tenant_id = :tenant_id AND project_id = :project_id AND topic = 'turn' AND key = :turn_id
+      AND group_id = :session_was
+
+-- name: move_turn_receipts
+-- Moves receipts to the other session: those of the turn, and all when no turn is left in the one before.
+UPDATE receipts INDEXED BY receipts_of_session SET session_id = :session_id
+WHERE tenant_id = :tenant_id AND project_id = :project_id AND session_id = :session_was AND session_id <> ''
+      AND (turn_id = :turn_id
+           OR NOT EXISTS (SELECT 1 FROM turns
+                          WHERE turns.tenant_id = :tenant_id AND turns.project_id = :project_id
+                                AND turns.session_id = :session_was))
+
+-- name: move_turn_critiques
+-- Moves critiques to the other session, like `move_turn_receipts`.
+UPDATE critiques INDEXED BY critiques_of_session SET session_id = :session_id
+WHERE tenant_id = :tenant_id AND project_id = :project_id AND session_id = :session_was AND session_id <> ''
+      AND (turn_id = :turn_id
+           OR NOT EXISTS (SELECT 1 FROM turns
+                          WHERE turns.tenant_id = :tenant_id AND turns.project_id = :project_id
+                                AND turns.session_id = :session_was))
+
+-- name: name_session
+-- The session that has no turns left came of the other one: an erasure of that finds what came of this.
+INSERT OR IGNORE INTO sources (tenant_id, project_id, source, record)
+SELECT :tenant_id, :project_id, 'session:' || :session_id, 'session:' || session_id
+FROM sessions
+WHERE tenant_id = :tenant_id AND project_id = :project_id AND session_id = :session_was
+      AND NOT EXISTS (SELECT 1 FROM turns
+                      WHERE turns.tenant_id = :tenant_id AND turns.project_id = :project_id
+                            AND turns.session_id = :session_was)
+
+-- name: leave_session
+-- Removes a session that has no turns left.
+DELETE FROM sessions
+WHERE tenant_id = :tenant_id AND project_id = :project_id AND session_id = :session_was
+      AND NOT EXISTS (SELECT 1 FROM turns
+                      WHERE turns.tenant_id = :tenant_id AND turns.project_id = :project_id
+                            AND turns.session_id = :session_was)
+
 -- name: body
 -- The body of the entry with this key and sequence.
 SELECT body

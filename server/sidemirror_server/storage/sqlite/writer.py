@@ -67,10 +67,12 @@ class GroupWriter:
         wal_limit_bytes: int,
         committed: Callable[[int], None],
         is_backed_up: Callable[[], bool],
+        check_place: Callable[[], None] = lambda: None,
     ) -> None:
         """`connect` opens a writable connection without a busy timeout. `committed` is called with the WAL's size in
         bytes after each group. A WAL of `wal_limit_bytes` or more is emptied before the next group begins, but for the
-        pages that a backup needs (`is_backed_up`: one is under way)."""
+        pages that a backup needs (`is_backed_up`: one is under way). `check_place` is called after each commit; what it
+        raises ends the group, whose callers are told that it failed."""
         self._connect = connect
         self._connection: sqlite3.Connection | None = connect()
         self._wal = wal
@@ -78,6 +80,7 @@ class GroupWriter:
         self._empty_wal_at_bytes = wal_limit_bytes
         self._committed = committed
         self._is_backed_up = is_backed_up
+        self._check_place = check_place
         self._loop = asyncio.get_running_loop()
         self._waiting: deque[WriteCall] = deque()
         self._between: deque[tuple[Callable[[], None], asyncio.Future[None]]] = deque()
@@ -203,6 +206,11 @@ class GroupWriter:
         self._hand_over(partial(self._run_whole, calls), self._group_durable, partial(self._group_failed, calls))
 
     def _group_durable(self, outcomes: list[WriteOutcome]) -> None:
+        try:
+            self._check_place()
+        except StoreUnavailable as lost:
+            self._group_failed([call for call, _, _ in outcomes], lost)
+            return
         self.has_failed = False
         for call, result, error in outcomes:
             answer = call.answer
@@ -342,7 +350,8 @@ def _size(file: Path) -> int:
 
 def _failure(cause: BaseException) -> SidemirrorError:
     """A new error for each caller: one exception raised in several tasks would collect all their tracebacks."""
-    failure = store_failure(cause) or StoreUnavailable(store="sqlite", reason=str(cause))
+    why = cause.facts["reason"] if isinstance(cause, StoreUnavailable) else str(cause)
+    failure = store_failure(cause) or StoreUnavailable(store="sqlite", reason=why)
     failure.__cause__ = cause
     return failure
 

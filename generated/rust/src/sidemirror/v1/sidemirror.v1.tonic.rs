@@ -1792,6 +1792,64 @@ pub mod reflective_memory_service_client {
                 );
             self.inner.unary(req, path, codec).await
         }
+        pub async fn find_recoveries(
+            &mut self,
+            request: impl tonic::IntoRequest<super::FindRecoveriesRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::FindRecoveriesResponse>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/sidemirror.v1.ReflectiveMemoryService/FindRecoveries",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(
+                    GrpcMethod::new(
+                        "sidemirror.v1.ReflectiveMemoryService",
+                        "FindRecoveries",
+                    ),
+                );
+            self.inner.unary(req, path, codec).await
+        }
+        pub async fn list_recoveries(
+            &mut self,
+            request: impl tonic::IntoRequest<super::ListRecoveriesRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::ListRecoveriesResponse>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/sidemirror.v1.ReflectiveMemoryService/ListRecoveries",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(
+                    GrpcMethod::new(
+                        "sidemirror.v1.ReflectiveMemoryService",
+                        "ListRecoveries",
+                    ),
+                );
+            self.inner.unary(req, path, codec).await
+        }
     }
 }
 /// Generated client implementations.

@@ -1,0 +1,76 @@
+"""Where the sidecar is and how it is reached: from arguments and the environment to a channel."""
+
+import ipaddress
+import os
+import ssl
+from dataclasses import dataclass
+from pathlib import Path
+
+import grpc
+
+DEFAULT_ADDRESS = "127.0.0.1:50051"
+_HTTPS_PORT = 443
+
+
+class TokenInTheClear(ValueError):
+    """The token would go to another machine over a connection that everybody on the way can read."""
+
+    def __init__(self, target: str) -> None:
+        super().__init__(
+            f"the token of SIDEMIRROR_TOKEN_FILE does not go to {target} without TLS: write https:// before the "
+            "address, or set tls=True, or name the authority's file in SIDEMIRROR_CA_FILE"
+        )
+
+
+@dataclass(frozen=True)
+class Address:
+    """`target`: as gRPC names it; `credentials`: None without TLS."""
+
+    target: str
+    credentials: grpc.ChannelCredentials | None
+
+
+def address_of(
+    given: str | None, *, tls: bool, ca_file: str, certificate_file: str, key_file: str, has_token: bool
+) -> Address:
+    """The address and its transport. Raises TokenInTheClear; OSError when a file cannot be read."""
+    target = given or os.environ.get("SIDEMIRROR_ADDRESS") or DEFAULT_ADDRESS
+    if target.startswith("unix:"):
+        return Address(target, None)
+    if target.startswith("https://"):
+        target, tls = target.removeprefix("https://").rstrip("/"), True
+        target = target if _has_port(target) else f"{target}:{_HTTPS_PORT}"
+    target = target.removeprefix("http://").rstrip("/")
+    if not (tls or ca_file):
+        if has_token and not is_loopback(target):
+            raise TokenInTheClear(target)
+        return Address(target, None)
+    roots = Path(ca_file).read_bytes() if ca_file else system_roots()
+    credentials = grpc.ssl_channel_credentials(roots, _read(key_file), _read(certificate_file))
+    return Address(target, credentials)
+
+
+def is_loopback(target: str) -> bool:
+    """Whether `host:port` is this machine, by its own name or number."""
+    host = target.rpartition(":")[0] if _has_port(target) else target
+    if host.lower() == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False
+
+
+def system_roots() -> bytes | None:
+    """The authorities that OpenSSL trusts on this machine (`SSL_CERT_FILE`); None if it has no file of them: gRPC then
+    takes its own."""
+    place = ssl.get_default_verify_paths().cafile
+    return Path(place).read_bytes() if place else None
+
+
+def _has_port(target: str) -> bool:
+    return target.rpartition(":")[2].isdigit() and not target.endswith("]")
+
+
+def _read(path: str) -> bytes | None:
+    return Path(path).read_bytes() if path else None

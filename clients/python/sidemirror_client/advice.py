@@ -1,0 +1,30 @@
+"""What a model is shown of what the sidecar says."""
+
+from collections.abc import Iterable, Iterator
+
+from sidemirror.v1 import common_pb2
+from sidemirror.v1 import thinking_pb2 as pb
+
+# The kinds of directive that are advice.
+ADVICE = frozenset({"nudge", "reflection", "critique"})
+
+
+def advice_text(directives: Iterable[pb.TurnDirective]) -> str:
+    """The one text for a model: a paragraph for each nudge, reflection, lesson and request to revise; empty without
+    any."""
+    return "\n\n".join(paragraph for directive in directives for paragraph in _paragraphs(directive) if paragraph)
+
+
+def _paragraphs(directive: pb.TurnDirective) -> Iterator[str]:
+    kind = directive.WhichOneof("kind")
+    if kind == "nudge":
+        yield f"[nudge] {directive.nudge.message}"
+    elif kind == "reflection":
+        reflection = directive.reflection
+        if reflection.status == common_pb2.RESULT_STATUS_OK:
+            yield " ".join(
+                part for part in ("[reflection]", reflection.reflection, reflection.suggested_action) if part
+            )
+        yield reflection.lessons.text
+    elif kind == "critique" and directive.critique.should_revise:
+        yield f"[critique] {directive.critique.revision_prompt}"

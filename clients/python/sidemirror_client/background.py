@@ -1,0 +1,117 @@
+"""One loop of our own, on a thread beside the agent: all of gRPC happens there.
+
+So a client works from every loop, from several of them one after the other, and from none. The loop starts with its
+first use. gRPC does not survive a fork: in a child of a process that has used it nothing can be sent, which `usable`
+says.
+"""
+
+import asyncio
+import atexit
+import logging
+import os
+import threading
+import weakref
+from collections.abc import Callable, Coroutine
+from concurrent.futures import Future
+from typing import Any, Protocol, TypeVar
+
+T = TypeVar("T")
+_log = logging.getLogger("sidemirror_client")
+FORKED = (
+    "this process was forked from one that had used its Sidemirror client, which gRPC does not survive: use the client "
+    "in the child only, or start workers by spawn"
+)
+# How long the end of the process waits for the thread. Chosen here: it has nothing left to do.
+_END_S = 2.0
+
+
+class Leaves(Protocol):
+    """What does something before the process ends."""
+
+    def leave(self) -> None: ...
+
+
+class Background:
+    """The loop and its thread; one in a process."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread: threading.Thread | None = None
+        self._is_forked = False
+        self._has_told = False
+        # What is left when the process ends, while the loop still runs.
+        self.open: weakref.WeakSet[Leaves] = weakref.WeakSet()
+
+    def usable(self) -> bool:
+        """Whether something can be done there; says once in the log why not."""
+        if self._is_forked and not self._has_told:
+            self._has_told = True
+            _log.error("%s", FORKED)
+        return not self._is_forked
+
+    @property
+    def loop(self) -> asyncio.AbstractEventLoop:
+        """The loop, which runs. Raises RuntimeError after a fork."""
+        if self._is_forked:
+            raise RuntimeError(FORKED)
+        if self._loop is None:
+            with self._lock:
+                if self._loop is None:
+                    loop = asyncio.new_event_loop()
+                    self._thread = threading.Thread(target=_run, args=(loop,), name="sidemirror", daemon=True)
+                    self._thread.start()
+                    self._loop = loop
+        return self._loop
+
+    def is_here(self) -> bool:
+        """Whether the caller is on the loop's own thread."""
+        return threading.current_thread() is self._thread
+
+    def start(self, work: Coroutine[Any, Any, T]) -> "Future[T]":
+        """Begins with the work on the loop. Raises RuntimeError after a fork."""
+        try:
+            loop = self.loop
+        except RuntimeError:
+            work.close()
+            raise
+        return asyncio.run_coroutine_threadsafe(work, loop)
+
+    async def across(self, work: Coroutine[Any, Any, T]) -> T:
+        """Does the work on the loop for a caller on another one, which may cancel it."""
+        return await asyncio.wrap_future(self.start(work))
+
+    def soon(self, what: Callable[..., object], *arguments: object) -> None:
+        """Has a function called on the loop. After a fork nothing happens."""
+        if self.usable():
+            self.loop.call_soon_threadsafe(what, *arguments)
+
+    def let_go(self, box: list[Any]) -> None:
+        """Empties the box on the loop."""
+        if self._loop is not None and not self._is_forked and self._loop.is_running():
+            self._loop.call_soon_threadsafe(box.clear)
+
+    def forked(self) -> None:
+        """The process is a child now."""
+        self._is_forked = self._loop is not None
+        self._lock = threading.Lock()
+        self.open = weakref.WeakSet()
+
+    def end(self) -> None:
+        """Ends what is open, and the loop."""
+        if self._is_forked or self._loop is None or self._thread is None:
+            return
+        for one in tuple(self.open):
+            one.leave()
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join(_END_S)
+
+
+def _run(loop: asyncio.AbstractEventLoop) -> None:
+    asyncio.set_event_loop(loop)
+    loop.run_forever()
+
+
+BACKGROUND = Background()
+os.register_at_fork(after_in_child=BACKGROUND.forked)
+atexit.register(BACKGROUND.end)

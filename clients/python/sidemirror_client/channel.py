@@ -1,0 +1,269 @@
+"""A channel whose calls are made on the loop of `background.py`, for callers on any loop.
+
+The contract's stubs take it for one of grpc.aio. Beyond that a call's `result` waits for a caller without a loop.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from concurrent.futures import Future
+from typing import Any
+
+import grpc
+from grpc import aio
+
+from sidemirror_client.background import BACKGROUND
+
+# The methods of a call that wait.
+_WAITING = frozenset(
+    {"code", "details", "initial_metadata", "trailing_metadata", "wait_for_connection", "write", "done_writing"}
+)
+
+
+class Call:
+    """One call, as grpc.aio has them."""
+
+    def __init__(self, begin: Callable[[], Any]) -> None:
+        """`begin` makes the call of grpc.aio, on its own loop."""
+        self._begun: Future[Any] = BACKGROUND.start(_begin(begin))
+
+    def __del__(self) -> None:
+        # The call of grpc.aio ends with its last reference, which must not go on another thread than its loop's.
+        box = [self.__dict__.pop("_begun", None)]
+        BACKGROUND.let_go(box)
+
+    def __await__(self) -> Any:
+        return self._across(self._answer()).__await__()
+
+    async def __aiter__(self) -> AsyncIterator[Any]:
+        while (response := await self.read()) is not aio.EOF:
+            yield response
+
+    def __iter__(self) -> Iterator[Any]:
+        """The responses, for a caller without a loop."""
+        while (response := BACKGROUND.start(self._read()).result()) is not aio.EOF:
+            yield response
+
+    def result(self) -> Any:
+        """The answer, for a caller without a loop. Raises AioRpcError."""
+        return BACKGROUND.start(self._answer()).result()
+
+    async def read(self) -> Any:
+        """The next response, or `grpc.aio.EOF`."""
+        return await self._across(self._read())
+
+    def cancel(self) -> bool:
+        """Ends the call."""
+        self._begun.add_done_callback(lambda begun: BACKGROUND.soon(_cancel, begun))
+        return not self.done()
+
+    def done(self) -> bool:
+        return self._begun.done() and (self._begun.exception() is not None or self._begun.result().done())
+
+    def cancelled(self) -> bool:
+        return self._begun.done() and self._begun.exception() is None and bool(self._begun.result().cancelled())
+
+    def add_done_callback(self, callback: Callable[[Any], None]) -> None:
+        """Has `callback` called when the call is done, on the thread of our loop."""
+        self._begun.add_done_callback(lambda begun: BACKGROUND.soon(_tell, begun, callback))
+
+    def time_remaining(self) -> float | None:
+        """Seconds until the deadline."""
+        remaining: float | None = self._begun.result().time_remaining()
+        return remaining
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in _WAITING:
+            raise AttributeError(name)
+
+        def wait(*arguments: Any) -> Coroutine[Any, Any, Any]:
+            return self._across(self._do(name, *arguments))
+
+        return wait
+
+    async def _across(self, work: Coroutine[Any, Any, Any]) -> Any:
+        try:
+            return await BACKGROUND.across(work)
+        except asyncio.CancelledError:
+            self.cancel()
+            raise
+
+    async def _answer(self) -> Any:
+        return await (await asyncio.wrap_future(self._begun))
+
+    async def _read(self) -> Any:
+        return await (await asyncio.wrap_future(self._begun)).read()
+
+    async def _do(self, name: str, *arguments: Any) -> Any:
+        return await getattr(await asyncio.wrap_future(self._begun), name)(*arguments)
+
+
+async def _begin(begin: Callable[[], Any]) -> Any:
+    return begin()
+
+
+def _cancel(begun: "Future[Any]") -> None:
+    if begun.exception() is None:
+        begun.result().cancel()
+
+
+def _tell(begun: "Future[Any]", callback: Callable[[Any], None]) -> None:
+    if begun.exception() is None:
+        begun.result().add_done_callback(callback)
+
+
+class Method:
+    """What a stub calls. `streams`: the client sends several requests."""
+
+    def __init__(self, begin: Callable[..., Any], *, streams: bool) -> None:
+        self._begin = begin
+        self._streams = streams
+
+    def __call__(self, request: Any = None, **options: Any) -> Call:
+        given = _given(request) if self._streams and request is not None else request
+        return Call(lambda: self._begin(given, **options))
+
+
+def _given(requests: Any) -> Any:
+    """The caller's requests, read where they come from: an async iterator on the caller's loop."""
+    if not hasattr(requests, "__aiter__"):
+        return requests
+    home, reader = asyncio.get_running_loop(), aiter(requests)
+
+    async def across() -> AsyncIterator[Any]:
+        while True:
+            try:
+                yield await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(_next(reader), home))
+            except StopAsyncIteration:
+                return
+
+    return across()
+
+
+async def _next(reader: AsyncIterator[Any]) -> Any:
+    return await anext(reader)
+
+
+class SyncMethod:
+    """What a stub of the front without a loop calls: the answer of a unary call, or the responses of a stream."""
+
+    def __init__(self, method: Method, *, streams: bool) -> None:
+        """`streams`: the sidecar sends several responses."""
+        self._method = method
+        self._streams = streams
+
+    def __call__(self, request: Any, **options: Any) -> Any:
+        call = self._method(request, **options)
+        return call if self._streams else call.result()
+
+
+class Channel(aio.Channel):
+    """A channel of grpc.aio, made and used on our loop only. It is made with its first use."""
+
+    def __init__(self, make: Callable[[], aio.Channel]) -> None:
+        self._make = make
+        self._made: aio.Channel | None = None
+
+    def itself(self) -> aio.Channel:
+        """The channel. Call it on our loop."""
+        if self._made is None:
+            self._made = self._make()
+        return self._made
+
+    def unary_unary(self, *arguments: Any, **options: Any) -> Any:
+        return self._method("unary_unary", arguments, options, streams=False)
+
+    def unary_stream(self, *arguments: Any, **options: Any) -> Any:
+        return self._method("unary_stream", arguments, options, streams=False)
+
+    def stream_unary(self, *arguments: Any, **options: Any) -> Any:
+        return self._method("stream_unary", arguments, options, streams=True)
+
+    def stream_stream(self, *arguments: Any, **options: Any) -> Any:
+        return self._method("stream_stream", arguments, options, streams=True)
+
+    def _method(self, kind: str, arguments: Any, options: Any, *, streams: bool) -> Method:
+        made: list[Any] = []
+
+        def begin(request: Any, **given: Any) -> Any:
+            if not made:
+                made.append(getattr(self.itself(), kind)(*arguments, **options))
+            return made[0](request, **given)
+
+        return Method(begin, streams=streams)
+
+    async def close(self, grace: float | None = None) -> None:
+        """Ends every call on it."""
+        if BACKGROUND.usable():
+            await BACKGROUND.across(self.close_itself(grace))
+
+    async def close_itself(self, grace: float | None = None) -> None:
+        """The same, on our loop."""
+        if self._made is not None:
+            await self._made.close(grace)
+
+    def get_state(self, try_to_connect: bool = False) -> grpc.ChannelConnectivity:
+        """The state of its connection."""
+
+        async def look() -> grpc.ChannelConnectivity:
+            return self.itself().get_state(try_to_connect)
+
+        return BACKGROUND.start(look()).result()
+
+    async def wait_for_state_change(self, last_observed_state: grpc.ChannelConnectivity) -> None:
+        """Returns when the connection is in another state."""
+
+        async def wait() -> None:
+            await self.itself().wait_for_state_change(last_observed_state)
+
+        await BACKGROUND.across(wait())
+
+    async def channel_ready(self) -> None:
+        """Returns when it is connected."""
+
+        async def wait() -> None:
+            await self.itself().channel_ready()
+
+        await BACKGROUND.across(wait())
+
+    async def __aenter__(self) -> "Channel":
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+
+class SyncChannel(grpc.Channel):
+    """The same channel for the stubs of a caller without a loop."""
+
+    def __init__(self, channel: Channel) -> None:
+        self._channel = channel
+
+    def unary_unary(self, *arguments: Any, **options: Any) -> Any:
+        return SyncMethod(self._channel.unary_unary(*arguments, **options), streams=False)
+
+    def unary_stream(self, *arguments: Any, **options: Any) -> Any:
+        return SyncMethod(self._channel.unary_stream(*arguments, **options), streams=True)
+
+    def stream_unary(self, *arguments: Any, **options: Any) -> Any:
+        return SyncMethod(self._channel.stream_unary(*arguments, **options), streams=False)
+
+    def stream_stream(self, *arguments: Any, **options: Any) -> Any:
+        return SyncMethod(self._channel.stream_stream(*arguments, **options), streams=True)
+
+    def subscribe(self, callback: Any, try_to_connect: bool | None = False) -> None:
+        """Not offered: ask `get_state` of the channel."""
+        raise NotImplementedError
+
+    def unsubscribe(self, callback: Any) -> None:
+        """Not offered."""
+        raise NotImplementedError
+
+    def close(self) -> None:
+        """Ends every call on it."""
+        BACKGROUND.start(self._channel.close()).result()
+
+    def __enter__(self) -> "SyncChannel":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()

@@ -1,0 +1,242 @@
+"""What a turn has reported and the sidecar does not have yet: put in on any thread, taken out on our loop."""
+
+import threading
+import uuid
+from collections import deque
+from dataclasses import dataclass
+from itertools import islice
+
+from google.protobuf.message import Message
+
+from sidemirror.v1 import common_pb2, goal_reflection_pb2, reflective_memory_pb2
+from sidemirror.v1 import thinking_pb2 as pb
+from sidemirror_client.advice import ADVICE
+from sidemirror_client.link import Link
+from sidemirror_client.losses import Losses
+
+# What the sidecar takes of a turn.
+MOST_EVENTS = 10_000
+# What waits for a sidecar that is away. Beyond that it is dropped, and counted.
+MOST_BYTES = 16 * 1024 * 1024
+# The same of all turns of a client, and how many turns may be open: one that begins beyond that is not reported.
+MOST_BYTES_IN_ALL = 64 * 1024 * 1024
+MOST_TURNS = 10_000
+# The longest text that the sidecar takes; of a longer one the beginning is reported.
+LONGEST_TEXT_BYTES = 256 * 1024
+_CUT = " … [cut]"
+# An event that would not fit the sidecar's 4 MiB a message, texts cut.
+_MOST_EVENT_BYTES = 4 * 1024 * 1024 - 64 * 1024
+# Directives that nobody takes: the oldest go.
+_MOST_DIRECTIVES = 1_000
+
+
+@dataclass(frozen=True)
+class Report:
+    """A call that follows the turn: an outcome or a goal, as `what` says."""
+
+    what: str
+    request: reflective_memory_pb2.ReportOutcomeRequest | goal_reflection_pb2.ReportGoalRequest
+
+
+class Queue:
+    """Events, reports and directives of one turn."""
+
+    def __init__(self, turn_id: str, agent: str, link: Link, losses: Losses) -> None:
+        self.turn_id = turn_id
+        self._agent = agent
+        self._link = link
+        self._losses = losses
+        self._lock = threading.Lock()
+        self.events: deque[pb.TurnEvent] = deque()
+        self._reports: deque[Report] = deque()
+        self._bytes = 0
+        self._count = 0
+        self._receipts: dict[str, None] = {}
+        self._directives: deque[pb.TurnDirective] = deque(maxlen=_MOST_DIRECTIVES)
+        self.is_finished = False
+        self._is_over = False
+        # The sidecar has received all events.
+        self.has_all = False
+        # Our loop knows that there is something.
+        self.has_woken = False
+        self.dropped = 0
+
+    # --- the agent ---------------------------------------------------------------------------------------------------
+
+    def put(self, event: pb.TurnEvent) -> bool:
+        """Takes an event, cut to what the sidecar takes, and fills in what it lacks. Returns whether our loop has to be
+        woken."""
+        event.event_id = event.event_id or str(uuid.uuid4())
+        event.agent = event.agent or self._agent
+        if not event.HasField("time"):
+            event.time.GetCurrentTime()
+        ends = event.WhichOneof("kind") == "turn_finished"
+        size = event.ByteSize()
+        if size > LONGEST_TEXT_BYTES:
+            cut(event)
+            size = event.ByteSize()
+        with self._lock:
+            if self.is_finished or self._is_over or (not ends and self._is_full(size)):
+                self._drop_events(1)
+                self.is_finished = self.is_finished or ends
+                return False
+            self.is_finished = ends
+            self._count += 1
+            self._keep(size)
+            self.events.append(event)
+            self.has_all = False
+            wakes, self.has_woken = not self.has_woken, True
+            return wakes
+
+    def put_reports(
+        self,
+        outcome: common_pb2.TaskOutcome,
+        score: float | None,
+        goal: goal_reflection_pb2.ReportGoalRequest | None,
+    ) -> None:
+        """What follows the turn's end: its outcome, for each receipt that it has by then, and its goal. Call it before
+        the end is put."""
+        with self._lock:
+            if self.is_finished:
+                return
+            if self._is_over:
+                self._losses.add(self.turn_id, goals=goal is not None)
+                return
+            self._outcome = (outcome, score)
+            if goal is not None:
+                self._add(Report("the goal", goal))
+
+    def shown(self, receipt_id: str) -> None:
+        """The turn was given a block with this receipt."""
+        if receipt_id:
+            with self._lock:
+                self._receipts[receipt_id] = None
+
+    def take(self, *, advice_only: bool = False) -> list[pb.TurnDirective]:
+        """The directives that have come, in their order."""
+        with self._lock:
+            taken = [one for one in self._directives if not advice_only or one.WhichOneof("kind") in ADVICE]
+            left = [one for one in self._directives if advice_only and one.WhichOneof("kind") not in ADVICE]
+            self._directives.clear()
+            self._directives.extend(left)
+            return taken
+
+    def take_one(self) -> pb.TurnDirective | None:
+        """The first directive that has come."""
+        with self._lock:
+            return self._directives.popleft() if self._directives else None
+
+    # --- our loop ----------------------------------------------------------------------------------------------------
+
+    @property
+    def is_delivered(self) -> bool:
+        """Nothing waits: neither an event nor, after the end, the end of the reports."""
+        return not (self.events or self._reports or self.is_finished)
+
+    def after(self, count: int) -> list[pb.TurnEvent]:
+        """The events after the first `count`."""
+        with self._lock:
+            return list(islice(self.events, count, count + 501))
+
+    def received(self, count: int) -> None:
+        """The sidecar has received the first `count` events."""
+        with self._lock:
+            self.has_all = len(self.events) <= count
+
+    def forget(self, count: int) -> None:
+        """The first `count` events are durable."""
+        with self._lock:
+            for _ in range(max(0, count)):
+                self._keep(-self.events.popleft().ByteSize())
+
+    def say(self, directive: pb.TurnDirective) -> None:
+        """Keeps a directive for the agent."""
+        with self._lock:
+            self._directives.append(directive)
+
+    def next_report(self) -> Report | None:
+        """What is to be reported next, once the turn is durable; None when there is nothing."""
+        with self._lock:
+            outcome, score = self._outcome
+            if outcome != common_pb2.TASK_OUTCOME_UNSPECIFIED:
+                for receipt_id in self._receipts:
+                    request = reflective_memory_pb2.ReportOutcomeRequest(
+                        request_id=str(uuid.uuid4()), receipt_id=receipt_id, outcome=outcome, score=score
+                    )
+                    self._reports.appendleft(Report("the outcome", request))
+                    self._keep(request.ByteSize())
+            self._receipts.clear()
+            return self._reports[0] if self._reports else None
+
+    def forget_report(self) -> None:
+        """The first report is made."""
+        with self._lock:
+            self._keep(-self._reports.popleft().request.ByteSize())
+
+    def drop_report(self) -> None:
+        """The first report is not taken."""
+        with self._lock:
+            self._drop(self._reports.popleft())
+
+    def drop_rest(self) -> None:
+        """Nothing more is delivered."""
+        with self._lock:
+            self._is_over = True
+            self._drop_events(len(self.events))
+            self.events.clear()
+            while self._reports:
+                self._drop(self._reports.popleft())
+            outcome, _ = self._outcome
+            if outcome != common_pb2.TASK_OUTCOME_UNSPECIFIED:
+                self._losses.add(self.turn_id, outcomes=len(self._receipts))
+            self._receipts.clear()
+            self._keep(-self._bytes)
+
+    _outcome: tuple[common_pb2.TaskOutcome, float | None] = (common_pb2.TASK_OUTCOME_UNSPECIFIED, None)
+
+    def _add(self, report: Report) -> None:
+        size = report.request.ByteSize()
+        if self._is_full(size):
+            self._count_dropped(report)
+            return
+        self._reports.append(report)
+        self._keep(size)
+
+    def _drop(self, report: Report) -> None:
+        self._keep(-report.request.ByteSize())
+        self._count_dropped(report)
+
+    def _count_dropped(self, report: Report) -> None:
+        is_goal = isinstance(report.request, goal_reflection_pb2.ReportGoalRequest)
+        self._losses.add(self.turn_id, outcomes=not is_goal, goals=is_goal)
+
+    def _drop_events(self, count: int) -> None:
+        self.dropped += count
+        self._losses.add(self.turn_id, events=count)
+
+    def _is_full(self, size: int) -> bool:
+        """There is no room for so many bytes."""
+        return (
+            self._count >= MOST_EVENTS
+            or size > _MOST_EVENT_BYTES
+            or self._bytes + size > MOST_BYTES
+            or self._link.waiting_bytes + size > MOST_BYTES_IN_ALL
+        )
+
+    def _keep(self, size: int) -> None:
+        """So many bytes more wait, or fewer."""
+        self._bytes += size
+        self._link.wait_for(size)
+
+
+def cut(message: Message) -> None:
+    """Shortens the texts that the sidecar would refuse the turn for."""
+    for field, value in message.ListFields():
+        if field.message_type is not None:
+            for each in (value,) if isinstance(value, Message) else value:
+                cut(each)
+        elif isinstance(value, str) and len(value) * 4 > LONGEST_TEXT_BYTES:
+            text = value.encode()
+            if len(text) > LONGEST_TEXT_BYTES:
+                kept = text[: LONGEST_TEXT_BYTES - len(_CUT.encode())].decode(errors="ignore")
+                setattr(message, field.name, kept + _CUT)

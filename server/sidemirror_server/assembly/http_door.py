@@ -1,0 +1,74 @@
+"""Puts the HTTP door together, where the settings ask for one: its callers, its admission and what it serves."""
+
+import logging
+from collections.abc import Callable, Sequence
+
+from sidemirror_server.entrance import http_identity_of, http_token_file
+from sidemirror_server.http.connect.serving import Connect, Method, methods_of
+from sidemirror_server.http.door import Door, hosts_of
+from sidemirror_server.http.listener import HttpListener
+from sidemirror_server.rpc.boundary.admission import Admission, CallLimits
+from sidemirror_server.rpc.boundary.interceptors import Boundary
+from sidemirror_server.rpc.boundary.refusals import Refusals
+from sidemirror_server.rpc.boundary.services import ServiceTable
+from sidemirror_server.rpc.listening.server import handlers_of
+from sidemirror_server.settings import Settings
+from sidemirror_server.vocabulary.clock import Clock
+
+_log = logging.getLogger(__name__)
+
+
+class HttpDoor:
+    """The door with its listener. `port` is 0 until it listens."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        services: Sequence[ServiceTable],
+        boundary_of: Callable[..., Boundary],
+        refusals: Refusals,
+        clock: Clock,
+    ) -> None:
+        """`boundary_of`: makes a boundary of an identity and an admission; all else it shares with gRPC's. Raises
+        BadSettings."""
+        limits = settings.limits
+        identity = http_identity_of(settings, refusals, clock)
+        # A connection has one request at a time.
+        self.admission = Admission(
+            CallLimits(limits.http_connections, limits.http_connections, limits.requests_per_second), clock
+        )
+        self._address = settings.http_address
+        # The file with the tokens that callers need.
+        self.tokens = settings.access_file or str(http_token_file(settings))
+        self._boundary = boundary_of(identity, admission=self.admission)
+        methods: dict[str, Method] = {}
+        for service in services:
+            methods |= methods_of(service.contract, handlers_of(self._boundary, service))
+        self._connect = Connect(methods, limits.message_bytes)
+        self._door = Door(dict.fromkeys(methods, self._connect), identity, refusals)
+        self._listener = HttpListener(self._door, limits.http_connections, limits.http_requests_per_second)
+        self.port = 0
+
+    async def start(self) -> None:
+        """Listens. An address that cannot be had is a warning: gRPC is served all the same."""
+        try:
+            self.port = await self._listener.start(self._address)
+        except OSError as error:
+            _log.warning("http_not_served", extra={"address": self._address, "reason": error.strerror or str(error)})
+            return
+        self._door.hosts = hosts_of(self._address, self.port)
+        _log.info("http_served", extra={"port": self.port, "tokens": self.tokens})
+
+    @property
+    def url(self) -> str:
+        """Where it listens; empty before, and where its address could not be had."""
+        return f"http://{self._address.rpartition(':')[0]}:{self.port}" if self.port else ""
+
+    def refuse(self) -> None:
+        """Refuses new calls from now on, because the server shuts down."""
+        self._boundary.refuse()
+
+    async def stop(self, grace_s: float) -> None:
+        """Takes no more connections, and gives running calls `grace_s` seconds to end."""
+        await self._listener.stop(grace_s)
+        await self._connect.close()

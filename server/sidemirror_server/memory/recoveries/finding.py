@@ -1,0 +1,156 @@
+"""Finds the recovery to tell when a call fails, as a block with a receipt and a trial.
+
+`turns/recovery_advice.py` asks within a turn, `rpc/memory/find_recoveries.py` for anyone. The counts of a signature are
+folded from its rows when it is asked for, and held for a while; what is learned here is used at once.
+"""
+
+import asyncio
+import logging
+import math
+from collections.abc import Collection, Iterable
+
+import msgspec
+
+from sidemirror_server.memory.recoveries.moves import SILENT_FRACTION, Recovery, is_silent, recovery_of
+from sidemirror_server.memory.recoveries.observation import MoveKind, Observation
+from sidemirror_server.memory.recoveries.observations import Observations
+from sidemirror_server.memory.recoveries.sentences import said
+from sidemirror_server.memory.trials.evidence import Arm
+from sidemirror_server.memory.trials.holdout import HELD_BACK
+from sidemirror_server.memory.trials.trials import Trial, Trials
+from sidemirror_server.policy.in_force import PoliciesInForce
+from sidemirror_server.policy.record import AdviceKind
+from sidemirror_server.trace.receipts import RECOVERY_ITEM, Receipt, ReceiptKind, Receipts, receipt_items
+from sidemirror_server.vocabulary.block import BlockItem, BlockLesson, ContextBlock, Omitted, render
+from sidemirror_server.vocabulary.clock import Clock
+from sidemirror_server.vocabulary.errors import SidemirrorError
+from sidemirror_server.vocabulary.ids import derived_id
+from sidemirror_server.vocabulary.origin import Origin
+from sidemirror_server.vocabulary.scope import Scope
+
+_log = logging.getLogger(__name__)
+
+HEADING = "EARLIER TRIES AFTER THIS FAILURE"
+# How long the counts of a signature are used. Chosen here: a loop of failing calls reads them once a second; what
+# another sidecar has learned, or an erasure has removed, is noticed by then.
+FRESH_S = 1.0
+# How long what may be told is told on while it is counted anew. Chosen here: the most that a policy may take to hold.
+_STALE_S = 10.0
+# The most signatures whose counts are held. Chosen here: some MiB; beyond it they are read again.
+_MOST_HELD = 10_000
+# So many rows are counted at once; more are counted on a thread. Chosen here: some milliseconds.
+_AT_ONCE_ROWS = 100
+# Only calls with JSON arguments have an argument to change, or another tool to go on with.
+_OF_JSON = frozenset((MoveKind.CHANGED, MoveKind.WENT_ON))
+
+
+class FailedAttempt(msgspec.Struct, frozen=True):
+    """A call that failed. `is_json`: its arguments are JSON. `looked_up`: the labels of the look-ups that the turn has
+    done (`trail.py`). `turn_id`, `session_id`: empty outside a turn."""
+
+    signature: str
+    is_json: bool
+    looked_up: tuple[str, ...] = ()
+    turn_id: str = ""
+    session_id: str = ""
+
+
+def receipt_id_of(scope: Scope, turn_id: str, signature: str) -> str:
+    """The id of the receipt for what a turn is told of a signature: one, however often the call fails."""
+    return derived_id(scope, "recovery in turn", f"{turn_id}\0{signature}")
+
+
+class RecoveryFinder:
+    """Finds recoveries."""
+
+    def __init__(
+        self, store: Observations, receipts: Receipts, trials: Trials, policies: PoliciesInForce, clock: Clock
+    ) -> None:
+        self._store = store
+        self._receipts = receipts
+        self._trials = trials
+        self._policies = policies
+        self._clock = clock
+        self._held: dict[tuple[Scope, str], tuple[float, Recovery | None]] = {}
+        self._reading: dict[tuple[Scope, str], asyncio.Task[Recovery | None]] = {}
+        # How often something was learned here: what was read before is not held after.
+        self._lessons = 0
+
+    async def find(self, scope: Scope, failed: FailedAttempt, receipt_id: str) -> ContextBlock:
+        """The block to show, with a durable receipt and a trial. Empty if nothing may be told, or if the turn was told
+        of this signature. A recovery that is held back this time is named in `omitted`. Raises what the store
+        raises."""
+        advice = await self._policies.advice(scope)
+        if not failed.signature or not advice.gives(AdviceKind.RECOVERIES):
+            return ContextBlock()
+        recovery = await self._recovery(scope, failed.signature)
+        if recovery is None or not advice.shows(recovery.recovery_id):
+            return ContextBlock()
+        sentence = said(recovery, failed.looked_up)
+        if sentence is None or (recovery.move.kind in _OF_JSON and not failed.is_json):
+            return ContextBlock()
+        silent = is_silent(receipt_id, recovery)
+        if silent:
+            block = ContextBlock(receipt_id=receipt_id, omitted=(Omitted(recovery.recovery_id, HELD_BACK),))
+        else:
+            # The sentence is fixed; the names in it are of tools and arguments, as agents call them.
+            item = BlockItem(recovery.recovery_id, 1, RECOVERY_ITEM, sentence.text, recovery.low, Origin.AGENT)
+            block = render(HEADING, [BlockLesson(item)], 1, receipt_id=receipt_id)
+        now_us = self._clock.now_us()
+        receipt = Receipt(
+            *(receipt_id, ReceiptKind.MEMORY, now_us, receipt_items(block.items)),
+            held_back=(recovery.recovery_id,) if silent else (),
+            turn_id=failed.turn_id,
+            session_id=failed.session_id,
+        )
+        if await self._receipts.issue(scope, receipt) != receipt:
+            return ContextBlock()
+        trial = Trial(recovery.recovery_id, 1, Arm.HELD_BACK if silent else Arm.SHOWN, SILENT_FRACTION)
+        await self._trials.assign(scope, receipt_id, (trial,), now_us)
+        return block
+
+    async def learned(self, scope: Scope, signatures: Iterable[str]) -> None:
+        """There are new observations of these signatures. Those that are in use are counted anew. Raises what the store
+        raises."""
+        self._lessons += 1
+        for signature in signatures:
+            held = self._held.get((scope, signature))
+            if held is not None and held[1] is not None:
+                await self._read(scope, signature)
+            else:
+                self._held.pop((scope, signature), None)
+
+    async def _recovery(self, scope: Scope, signature: str) -> Recovery | None:
+        """What may be told, from memory where it is known there. A recovery may be told on while it is counted anew.
+        Where there was none, the store is asked: the missing try may have come."""
+        read_s, recovery = self._held.get((scope, signature), (-math.inf, None))
+        age_s = self._clock.monotonic_s() - read_s
+        if age_s <= FRESH_S:
+            return recovery
+        if recovery is None or age_s > _STALE_S:
+            return await self._read(scope, signature)
+        if (scope, signature) not in self._reading:
+            reading = asyncio.create_task(self._read(scope, signature))
+            self._reading[scope, signature] = reading
+            reading.add_done_callback(lambda done: self._has_read(scope, signature, done))
+        return recovery
+
+    async def _read(self, scope: Scope, signature: str) -> Recovery | None:
+        lessons, now_s = self._lessons, self._clock.monotonic_s()
+        recovery = await _counted(signature, await self._store.of_signature(scope, signature))
+        if len(self._held) >= _MOST_HELD:
+            self._held.clear()
+        if lessons == self._lessons:
+            self._held[scope, signature] = (now_s, recovery)
+        return recovery
+
+    def _has_read(self, scope: Scope, signature: str, done: "asyncio.Task[Recovery | None]") -> None:
+        self._reading.pop((scope, signature), None)
+        if not done.cancelled() and isinstance(done.exception(), SidemirrorError):
+            _log.warning("recoveries_not_read", extra={"reason": str(done.exception())})
+
+
+async def _counted(signature: str, rows: Collection[Observation]) -> Recovery | None:
+    if len(rows) <= _AT_ONCE_ROWS:
+        return recovery_of(signature, rows)
+    return await asyncio.to_thread(recovery_of, signature, rows)

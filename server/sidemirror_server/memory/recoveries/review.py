@@ -1,0 +1,103 @@
+"""Every move after a failure with its counts, and why it is told or not: for people. Pure.
+
+The gates are those of `moves.py`; called by `rpc/memory/list_recoveries.py`.
+"""
+
+from collections.abc import Collection, Sequence
+
+import msgspec
+
+from sidemirror_server.memory.recoveries.moves import (
+    FEWEST_TRIES,
+    LEAST_RATE,
+    WINDOW,
+    Recovery,
+    Tally,
+    counted,
+    is_other,
+    recovery_of,
+    suspended_until,
+    tally_of,
+)
+from sidemirror_server.memory.recoveries.observation import Move, MoveKind, Observation, recovery_id
+from sidemirror_server.memory.recoveries.sentences import said
+
+_NO_ATTEMPT = (MoveKind.WENT_ON, MoveKind.STOPPED)
+
+
+class MoveReview(msgspec.Struct, frozen=True):
+    """One move of a signature. `unadvised`: its tries without advice that count; `advised`: those after it was told.
+    `low`: the lower end of Wilson's interval over the last WINDOW tries without advice. `sentence`: what is told, empty
+    if nothing is. `reason`: why it is told or not."""
+
+    recovery_id: str
+    move: Move
+    unadvised: Tally
+    advised: Tally
+    low: float
+    is_suspended: bool
+    sentence: str
+    reason: str
+
+
+def reviewed(signature: str, rows: Collection[Observation]) -> tuple[MoveReview, ...]:
+    """The moves of a signature, that which is told first, then those with the most tries. `rows`: its observations in
+    one scope."""
+    counts = counted(rows)
+    told = recovery_of(signature, rows)
+    moves = dict.fromkeys(row.move for row in counts)
+    found = [_review(signature, move, counts, told) for move in moves]
+    return tuple(sorted(found, key=lambda one: (not one.sentence, -one.unadvised.tries, one.recovery_id)))
+
+
+def _review(signature: str, move: Move, counts: Sequence[Observation], told: Recovery | None) -> MoveReview:
+    own_id = recovery_id(signature, move)
+    unadvised = [row for row in counts if row.move == move and not row.advised]
+    followed = [row for row in counts if row.advised == own_id and row.followed]
+    since_us = suspended_until(followed)
+    low = tally_of(unadvised[-WINDOW:]).low
+    is_told = told is not None and told.move == move
+    spoken = said(told) if told is not None and is_told else None
+    later = [row for row in unadvised if row.at_us > since_us]
+    is_suspended = since_us >= 0 and not is_told and len(later) < FEWEST_TRIES
+    if spoken is not None:
+        reason = "it passes the gates"
+    elif is_told:
+        reason = "it passes the gates, but a name in it is not said"
+    elif is_suspended:
+        reason = "suspended: it failed twice in succession after it was told"
+    else:
+        reason = _why_not(move, later, counts, told)
+    return MoveReview(
+        *(own_id, move, tally_of(unadvised), tally_of(followed), low, is_suspended),
+        sentence="" if spoken is None else spoken.text,
+        reason=reason,
+    )
+
+
+def _why_not(move: Move, own: Sequence[Observation], counts: Sequence[Observation], told: Recovery | None) -> str:
+    """Why a move is not told. `own`: its tries without advice since it was last suspended."""
+    if move.kind in (MoveKind.OTHER, MoveKind.STOPPED):
+        return "such moves are counted and never told"
+    if len(own) < FEWEST_TRIES:
+        return f"{len(own)} tries without advice; {FEWEST_TRIES} are needed"
+    if move.kind is MoveKind.WENT_ON:
+        return "told only where nothing ever worked again, and most runs went on with one tool"
+    window = tally_of(own[-WINDOW:])
+    if window.low < LEAST_RATE:
+        return f"it worked in {window.worked} of the last {window.tries} tries: too seldom, or too few to be sure"
+    rival = next((other for other in _rivals(move, counts) if other.rate >= window.low), None)
+    if rival is not None:
+        return f"another move worked as well: in {rival.worked} of {rival.tries} tries"
+    if told is not None:
+        return "another move is told, which passes by more"
+    if move.kind is MoveKind.LOOKED_UP:
+        return "in fewer than two sessions the look-up brought a value that was used"
+    return "its kind of move asks for more than these tries"
+
+
+def _rivals(move: Move, counts: Sequence[Observation]) -> list[Tally]:
+    """The last tries without advice of the moves that stand against this one."""
+    others = {row.move for row in counts if row.move.kind not in _NO_ATTEMPT and is_other(move, row.move)}
+    tries = [[row for row in counts if row.move == other and not row.advised] for other in others]
+    return [tally_of(rows[-WINDOW:]) for rows in tries if len(rows) >= FEWEST_TRIES]

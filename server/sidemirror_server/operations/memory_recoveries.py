@@ -1,0 +1,63 @@
+"""`sidemirror memory recoveries`: shows what followed recognised failures, and which of it is told."""
+
+import argparse
+from collections.abc import Sequence
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from sidemirror.v1 import reflective_memory_pb2 as pb
+from sidemirror.v1.reflective_memory_pb2_grpc import ReflectiveMemoryServiceStub
+from sidemirror_server.operations.shown import plain, print_json, words_of
+
+_TIMEOUT_S = 30.0
+
+
+def recoveries(stub: ReflectiveMemoryServiceStub, options: argparse.Namespace, scope: dict[str, Any]) -> int:
+    """Shows all signatures with what is told, or one signature with all its moves."""
+    found = pb.ListRecoveriesResponse()
+    token = ""
+    while True:
+        request = pb.ListRecoveriesRequest(signature=options.signature, page_token=token, **scope)
+        page = stub.ListRecoveries(request, timeout=_TIMEOUT_S)
+        found.signatures.extend(page.signatures)
+        token = page.next_page_token
+        if not token:
+            break
+    if options.json:
+        print_json(found)
+    elif options.signature:
+        _show_moves(found.signatures)
+    else:
+        _show_signatures(found.signatures)
+    return 0
+
+
+def _show_signatures(found: Sequence[pb.SignatureRecoveries]) -> None:
+    console = Console(highlight=False)
+    table = Table(title="Failures, and what is told when one comes again", title_justify="left")
+    for heading in ("failure", "seen", "told"):
+        table.add_column(heading, justify="right" if heading == "seen" else "left", overflow="fold")
+    for one in found:
+        told = next((move.sentence for move in one.moves if move.is_told), "")
+        table.add_row(escape(plain(one.signature)), str(one.observation_count), escape(plain(told)))
+    console.print(table if table.row_count else "No failure was observed.")
+
+
+def _show_moves(found: Sequence[pb.SignatureRecoveries]) -> None:
+    console = Console(highlight=False)
+    table = Table(title="What was done after the failure", title_justify="left")
+    for heading in ("move", "worked", "after advice", "told", "silenced by"):
+        table.add_column(heading, overflow="fold")
+    for move in (move for one in found for move in one.moves):
+        done = ": ".join(filter(None, (words_of(pb.RecoveryMoveKind, move.kind), ", ".join(move.steps))))
+        table.add_row(
+            escape(plain(done)),
+            f"{move.worked} of {move.tries}",
+            f"{move.advised_worked} of {move.advised_tries}",
+            escape(plain(move.sentence if move.is_told else f"no: {move.reason}")),
+            move.recovery_id,
+        )
+    console.print(table if table.row_count else "This failure was not observed.")

@@ -1,0 +1,125 @@
+"""The arguments that several commands have, and the kinds of values that they take."""
+
+import argparse
+import sys
+from collections.abc import Iterable
+
+from sidemirror_server.settings import PREFIX, SECRETS, Settings, names, nearest, sources, unknown_names
+from sidemirror_server.vocabulary.scope import Served, serves_listed
+
+
+def add_settings(parser: argparse.ArgumentParser, *only: str) -> None:
+    """Adds the flags of these settings, or of all."""
+    for setting in sources(Settings(), {}, {}):
+        if setting.name not in SECRETS and (not only or setting.name in only):
+            default = "" if setting.value in ("", None) else f" (default: {setting.value})"
+            parser.add_argument(
+                f"--{setting.name.replace('_', '-')}",
+                dest=f"setting_{setting.name}",
+                metavar="VALUE",
+                help=f"{PREFIX}{setting.name.upper()}{default}",
+            )
+    parser.set_defaults(has_settings=not only)
+
+
+def flags_of(options: argparse.Namespace) -> dict[str, str]:
+    """The settings that were given as flags, by name."""
+    given = {name: getattr(options, f"setting_{name}", None) for name in names() if name not in SECRETS}
+    return {name: value for name, value in given.items() if value is not None}
+
+
+def tell_unknown_variables() -> None:
+    """Prints the variables with our prefix that are no settings."""
+    for name in unknown_names():
+        meant = f"; did you mean {close}?" if (close := nearest(name)) else ""
+        print(f"sidemirror: {name} is no setting of this server{meant}", file=sys.stderr)
+
+
+def add_target(parser: argparse.ArgumentParser) -> None:
+    """Adds the flag of the sidecar that the command calls."""
+    parser.add_argument("--address", default="", help="the sidecar's address (default: SIDEMIRROR_ADDRESS)")
+
+
+def add_json(parsers: Iterable[argparse.ArgumentParser], what: str = "print the result as JSON") -> None:
+    """Adds `--json`."""
+    for parser in parsers:
+        parser.add_argument("--json", action="store_true", help=what)
+
+
+def add_scope(parser: argparse.ArgumentParser, *, tenants: bool = False) -> None:
+    """Adds `--scope`, and the older flags for its two parts. `tenants`: the scope may be a tenant with all its
+    projects."""
+    every = "; TENANT/* for all of a tenant's projects" if tenants else ""
+    parser.add_argument(
+        "--scope",
+        type=_tenant_or_project if tenants else _project,
+        metavar="TENANT/PROJECT",
+        help=f"another scope than the sidecar's own{every}",
+    )
+    for part in ("--tenant-id", "--project-id"):
+        parser.add_argument(part, default="", help=argparse.SUPPRESS)
+
+
+def check_scope(parser: argparse.ArgumentParser, options: argparse.Namespace) -> None:
+    """Ends the command if it names its scope in both ways."""
+    if getattr(options, "scope", None) is not None and (options.tenant_id or options.project_id):
+        parser.error("--scope: not allowed with --tenant-id or --project-id")
+
+
+def million(text: str) -> int:
+    """A number up to a million: the range of `ThinkingConfig.reflect_every`."""
+    return _whole(text, 0)
+
+
+def count(text: str) -> int:
+    """A number of records to show. 0 is refused, because the output would look as if there were none."""
+    return _whole(text, 1)
+
+
+def _whole(text: str, low: int) -> int:
+    if not text.isdecimal() or not low <= int(text) <= 1_000_000:
+        raise argparse.ArgumentTypeError(f"a number from {low} to 1,000,000 is expected")
+    return int(text)
+
+
+def days(text: str) -> int | str:
+    """Days up to a century, for ever, or `unset`."""
+    if text in ("forever", "unset"):
+        return text if text == "unset" else 0
+    if not text.isdecimal() or not 1 <= int(text) <= 36_500:
+        raise argparse.ArgumentTypeError("a number of days from 1 to 36,500 is expected, or `forever` or `unset`")
+    return int(text)
+
+
+def amount(text: str) -> int | str:
+    """A whole number, or `unset`. The sidecar knows its bounds."""
+    if text != "unset" and not (text.isdecimal() and len(text) <= 18):
+        raise argparse.ArgumentTypeError("a whole number is expected, or `unset`")
+    return text if text == "unset" else int(text)
+
+
+def number(text: str) -> float | str:
+    """A number, or `unset`. The sidecar knows its bounds."""
+    try:
+        return text if text == "unset" else float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError("a number is expected, or `unset`") from None
+
+
+def _tenant_or_project(text: str) -> Served:
+    """A project of a tenant, or a tenant with all its projects."""
+    try:
+        entries = serves_listed(text).entries
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
+    if len(entries) != 1 or entries[0].tenant_id is None:
+        raise argparse.ArgumentTypeError(f"{text!r}: one scope is expected, such as acme/shop or acme/*")
+    return entries[0]
+
+
+def _project(text: str) -> Served:
+    """A project of a tenant."""
+    found = _tenant_or_project(text)
+    if found.project_id is None:
+        raise argparse.ArgumentTypeError(f"{text!r}: one project is expected, such as acme/shop")
+    return found

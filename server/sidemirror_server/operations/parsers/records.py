@@ -1,0 +1,118 @@
+"""Parsers of the commands that show, change and erase records of a running sidecar."""
+
+import argparse
+
+from sidemirror_server.operations.parsers import Commands
+from sidemirror_server.operations.parsers.arguments import (
+    add_json,
+    add_scope,
+    add_settings,
+    add_target,
+    count,
+    flags_of,
+)
+
+
+def add_goals(commands: Commands) -> None:
+    """Adds `goals`."""
+    goals = commands.add_parser("goals", help="what finished goals have taught, and the reports that came to nothing")
+    verbs = goals.add_subparsers(required=True, metavar="VERB", dest="verb")
+    listed = verbs.add_parser("list", help="reports, the newest first")
+    dead = verbs.add_parser("dead", help="reports that nothing could be made of")
+    for verb in (listed, dead):
+        verb.add_argument("--limit", type=count, default=50, metavar="N", help="the newest N only (default: 50)")
+    show = verbs.add_parser("show", help="a goal's reflections, or those of the recent goals")
+    show.add_argument("goal_id", nargs="?", default="", metavar="GOAL")
+    add_json([listed, dead, show])
+    retry = verbs.add_parser("retry", help="queue dead reports again")
+    which = retry.add_mutually_exclusive_group(required=True)
+    which.add_argument("report_ids", nargs="*", default=[], metavar="REPORT")
+    which.add_argument("--all", action="store_true", help="every dead report")
+    for verb in verbs.choices.values():
+        verb.allow_abbrev = False
+        verb.set_defaults(run=_goals)
+        add_target(verb)
+        add_scope(verb)
+
+
+def add_erase(commands: Commands) -> None:
+    """Adds `erase`."""
+    erase = commands.add_parser("erase", help="remove a turn, a session or a subject with all that came of it")
+    what = erase.add_mutually_exclusive_group(required=True)
+    what.add_argument("--turn", default="", metavar="ID", help="one turn")
+    what.add_argument("--session", default="", metavar="ID", help="a session with its turns")
+    what.add_argument("--subject", default="", metavar="ID", help="all that names this subject")
+    what.add_argument("--list", action="store_true", help="print the project's tombstones, a JSON object a line")
+    what.add_argument(
+        "--again",
+        default="",
+        metavar="FILE",
+        help="erase again what --list printed, in stores that came from a backup, while no sidecar uses them",
+    )
+    erase.add_argument("--yes", action="store_true", help="do not ask first")
+    add_json([erase])
+    erase.add_argument("--request-id", default="", metavar="ID", help="wait for the erasure that began under this id")
+    erase.set_defaults(run=_erase)
+    add_settings(erase, "data_dir")
+    add_target(erase)
+    add_scope(erase)
+
+
+def add_memory(commands: Commands) -> None:
+    """Adds `memory`."""
+    memory = commands.add_parser("memory", help="find, show, review and carry reflections and strategies; its dreams")
+    verbs = memory.add_subparsers(required=True, metavar="VERB", dest="verb")
+    search = verbs.add_parser("search", help="memories that fit a text, the best first")
+    search.add_argument("text", nargs="?", default="", help="what they should be about; all of them when empty")
+    search.add_argument("--limit", "-k", type=count, default=10, metavar="N", help="how many (default: 10)")
+    search.add_argument("--tag", action="append", default=[], help="they have one of these; may come several times")
+    search.add_argument("--min-importance", type=float, default=0.0, metavar="X", help="0 to 1 (default: 0)")
+    search.add_argument("--include-quarantined", action="store_true", help="those that are in quarantine too")
+    search.add_argument("--explain", action="store_true", help="say of each why it is there")
+    show = verbs.add_parser("show", help="one memory with its versions")
+    show.add_argument("id", help="its id")
+    lessons = verbs.add_parser("lessons", help="whether lessons help: what became of tasks with them and without them")
+    lessons.add_argument("ids", nargs="*", metavar="ID", help="some lessons (default: all that there is evidence of)")
+    review = verbs.add_parser("review", help="promote, retire or quarantine a memory")
+    review.add_argument("id", help="its id")
+    review.add_argument("state", choices=["active", "retired", "quarantined"])
+    review.add_argument("--reason", required=True, help="why, for people")
+    export = verbs.add_parser("export", help="write all memories, as lines of JSON")
+    export.add_argument("file", nargs="?", default="-", help="where to (default: standard output)")
+    imported = verbs.add_parser("import", help="keep the memories of an export; known ones stay as they are")
+    imported.add_argument("file", help="lines of JSON, - for standard input; exit code 65 when some could not be used")
+    dreams = verbs.add_parser("dreams", help="what passes over the memory came to")
+    dreams.add_argument("--now", action="store_true", help="dream now, and show what came of it")
+    prunings = verbs.add_parser("prunings", help="what was removed because it was old")
+    for log in (dreams, prunings):
+        log.add_argument("--limit", "-n", type=count, default=20, metavar="N", help="how many entries (default: 20)")
+    recoveries = verbs.add_parser("recoveries", help="what repaired failing calls before, and what is told of it")
+    recoveries.add_argument("signature", nargs="?", default="", help="one failure, with all that was done after it")
+    for verb in verbs.choices.values():
+        verb.allow_abbrev = False
+        add_target(verb)
+        add_scope(verb)
+    add_json([search, show, lessons, dreams, prunings, recoveries])
+    memory.set_defaults(run=_memory)
+
+
+def _goals(options: argparse.Namespace) -> int:
+    from sidemirror_server.operations.goals import goals
+
+    return goals(options)
+
+
+def _erase(options: argparse.Namespace) -> int:
+    if options.again:
+        from sidemirror_server.operations.erase_again import erase_again
+
+        return erase_again(flags_of(options), options.again, as_json=options.json)
+    from sidemirror_server.operations.erase import erase
+
+    return erase(options)
+
+
+def _memory(options: argparse.Namespace) -> int:
+    from sidemirror_server.operations.memory import memory
+
+    return memory(options)

@@ -1,0 +1,123 @@
+"""Parsers of the commands that serve, look at a sidecar as a whole, or show what one does."""
+
+import argparse
+
+from sidemirror_server.operations.parsers import Commands
+from sidemirror_server.operations.parsers.arguments import (
+    add_json,
+    add_scope,
+    add_settings,
+    add_target,
+    flags_of,
+    million,
+    tell_unknown_variables,
+)
+
+# Where `serve --http` serves HTTP.
+HTTP_ADDRESS = "127.0.0.1:50080"
+
+
+def add_serve(commands: Commands) -> None:
+    """Adds `serve`."""
+    serve = commands.add_parser("serve", help="run the sidecar")
+    add_settings(serve)
+    serve.add_argument(
+        "--http",
+        dest="setting_http_address",
+        action="store_const",
+        const=HTTP_ADDRESS,
+        help=f"serve HTTP too: --http-address {HTTP_ADDRESS}",
+    )
+    serve.set_defaults(run=_serve)
+
+
+def add_health(commands: Commands) -> None:
+    """Adds `health`."""
+    health = commands.add_parser("health", help="ask a running sidecar whether it serves; exit code 0 if so")
+    add_target(health)
+    health.add_argument("--service", default="", help="one service instead of the whole server")
+    health.set_defaults(run=_health)
+
+
+def add_watch(commands: Commands) -> None:
+    """Adds `watch`."""
+    watch = commands.add_parser("watch", help="see what happens in turns and what the sidecar says, as it happens")
+    add_target(watch)
+    watch.add_argument("--session", default="", metavar="ID", help="only this session")
+    add_scope(watch)
+    watch.add_argument("--all-from-start", action="store_true", help="begin with the oldest entry that is kept")
+    add_json([watch], "print one JSON object a line")
+    watch.set_defaults(run=_watch)
+
+
+def add_doctor(commands: Commands) -> None:
+    """Adds `doctor`."""
+    doctor = commands.add_parser("doctor", help="would `serve` work with these settings? Exit code 0 if so")
+    add_settings(doctor)
+    more = doctor.add_mutually_exclusive_group()
+    more.add_argument("--ask-models", action="store_true", help="ask the models one question; it may cost something")
+    more.add_argument("--egress", action="store_true", help="instead: where texts can go, and which")
+    add_json([doctor])
+    # It tells unknown variables as findings.
+    doctor.set_defaults(run=_doctor, tells_unknown=False)
+
+
+def add_demo(commands: Commands) -> None:
+    """Adds `demo`."""
+    demo = commands.add_parser("demo", help="watch a small agent at work with a sidecar beside it")
+    demo.add_argument("--without-sidecar", action="store_true", help="show only what the agent does alone")
+    # It reads no settings.
+    demo.set_defaults(run=_demo, tells_unknown=False)
+
+
+def add_replay(commands: Commands) -> None:
+    """Adds `replay`."""
+    replay = commands.add_parser("replay", help="play recorded episodes through a sidecar")
+    replay.add_argument("file", help="episodes as JSON lines, gzip or not")
+    add_target(replay)
+    replay.add_argument("--level", default="medium", choices=["off", "low", "medium", "high"])
+    replay.add_argument("--reflect-every", type=million, default=0, metavar="N", help="reflect in every n-th turn")
+    replay.add_argument("--limit", type=million, default=0, metavar="N", help="play the first N episodes only")
+    add_json([replay])
+    replay.set_defaults(run=_replay)
+
+
+def _serve(options: argparse.Namespace) -> int:
+    from sidemirror_server.operations.serve import serve
+
+    return serve(flags_of(options))
+
+
+def _health(options: argparse.Namespace) -> int:
+    from sidemirror_server.operations.health import health
+
+    return health(options.address, options.service)
+
+
+def _watch(options: argparse.Namespace) -> int:
+    from sidemirror_server.operations.watch import watch
+
+    return watch(options)
+
+
+def _doctor(options: argparse.Namespace) -> int:
+    if options.egress:
+        from sidemirror_server.operations.egress_report import egress
+
+        tell_unknown_variables()
+        return egress(flags_of(options), as_json=options.json)
+    from sidemirror_server.operations.doctor import doctor
+
+    return doctor(flags_of(options), ask_models=options.ask_models, as_json=options.json)
+
+
+def _demo(options: argparse.Namespace) -> int:
+    from sidemirror_server.operations.demo import demo
+
+    return demo(without_sidecar=options.without_sidecar)
+
+
+def _replay(options: argparse.Namespace) -> int:
+    from sidemirror_server.operations.replay import replay
+
+    return replay(options)

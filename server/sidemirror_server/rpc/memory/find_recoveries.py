@@ -1,0 +1,25 @@
+"""FindRecoveries: what repaired a failure like this one before."""
+
+from sidemirror.v1 import reflective_memory_pb2 as pb
+from sidemirror_server.memory.kin.signature import error_signature
+from sidemirror_server.memory.recoveries.asked import asked
+from sidemirror_server.memory.recoveries.finding import FailedAttempt, RecoveryFinder, receipt_id_of
+from sidemirror_server.rpc.boundary.call import Call
+from sidemirror_server.rpc.wire.blocks import block_to_wire
+from sidemirror_server.vocabulary.text import enter
+
+
+async def find_recoveries(
+    finder: RecoveryFinder, request: pb.FindRecoveriesRequest, call: Call
+) -> pb.FindRecoveriesResponse:
+    tool = enter(request.tool)
+    failed = FailedAttempt(
+        error_signature(tool, enter(request.error_text)),
+        is_json=asked(tool, enter(request.arguments)).is_json,
+        turn_id=request.turn_id,
+        session_id=request.session_id,
+    )
+    of_turn = receipt_id_of(call.scope, request.turn_id, failed.signature)
+    receipt_id = of_turn if request.turn_id else call.make_id(part="/receipt")
+    block = await finder.find(call.scope, failed, receipt_id)
+    return pb.FindRecoveriesResponse(signature=failed.signature, block=block_to_wire(block))

@@ -1,0 +1,74 @@
+"""ListRecoveries: what followed each recognised failure, for people."""
+
+import asyncio
+
+import msgspec
+
+from sidemirror.v1 import reflective_memory_pb2 as pb
+from sidemirror_server.memory.recoveries.observation import MoveKind, Observation
+from sidemirror_server.memory.recoveries.observations import Observations
+from sidemirror_server.memory.recoveries.review import MoveReview, reviewed
+from sidemirror_server.rpc.boundary.call import Call
+from sidemirror_server.rpc.boundary.pages import PAGE_BYTES, place_in, size_of, token_for
+from sidemirror_server.rpc.wire.common import numbers_of, timestamp
+from sidemirror_server.vocabulary.text import enter
+
+_KINDS = numbers_of(MoveKind, pb.RecoveryMoveKind)
+
+
+class SignaturePlace(msgspec.Struct, frozen=True):
+    """A place in the order of signatures."""
+
+    signature: str
+
+
+async def list_recoveries(
+    store: Observations, request: pb.ListRecoveriesRequest, call: Call
+) -> pb.ListRecoveriesResponse:
+    only = enter(request.signature)
+    size = size_of(request.page_size, 50)
+    query = (call.scope, "recoveries", only)
+    place = place_in(request.page_token, SignaturePlace, "page_token", *query)
+    after = "" if place is None else place.signature
+    wanted = await store.signatures(call.scope, after, size + 1) if not only else ((only,) if not after else ())
+    shown: list[pb.SignatureRecoveries] = []
+    room_bytes = PAGE_BYTES
+    # One signature is read at a time: the rows of a page of them would not fit into memory.
+    for signature in wanted[:size]:
+        rows = await store.of_signature(call.scope, signature)
+        if rows:
+            wire = await asyncio.to_thread(_signature_to_wire, signature, rows)
+            room_bytes -= wire.ByteSize()
+            if room_bytes < 0 and shown:
+                break
+            shown.append(wire)
+        after = signature
+    has_more = bool(wanted) and after != wanted[-1]
+    token = token_for(SignaturePlace(after), *query)
+    return pb.ListRecoveriesResponse(signatures=shown, next_page_token=token if has_more else "")
+
+
+def _signature_to_wire(signature: str, rows: tuple[Observation, ...]) -> pb.SignatureRecoveries:
+    return pb.SignatureRecoveries(
+        signature=signature,
+        observation_count=len(rows),
+        last_time=timestamp(rows[-1].at_us),
+        moves=[_move_to_wire(one) for one in reviewed(signature, rows)],
+    )
+
+
+def _move_to_wire(one: MoveReview) -> pb.RecoveryMove:
+    return pb.RecoveryMove(
+        recovery_id=one.recovery_id,
+        kind=_KINDS[one.move.kind],
+        steps=one.move.steps,
+        tries=one.unadvised.tries,
+        worked=one.unadvised.worked,
+        advised_tries=one.advised.tries,
+        advised_worked=one.advised.worked,
+        lowest_rate=one.low,
+        is_told=bool(one.sentence),
+        is_suspended=one.is_suspended,
+        reason=one.reason,
+        sentence=one.sentence,
+    )

@@ -1,0 +1,75 @@
+"""Observations of failures in Postgres."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from sidemirror_server.memory.recoveries.observation import Observation
+from sidemirror_server.memory.recoveries.observations import (
+    MOST_ROWS,
+    UnlearnedTurn,
+    observation_body,
+    observation_in,
+)
+from sidemirror_server.storage.postgres.database import PostgresDatabase
+from sidemirror_server.storage.sql import ids_of, load_statements
+from sidemirror_server.vocabulary.ids import TurnId
+from sidemirror_server.vocabulary.scope import Scope, Serves
+
+_SQL = load_statements(Path(__file__).with_name("observations.sql"))
+
+
+class PostgresObservations:
+    """The port `Observations` on the shared store. Triggers on `turns` keep the list of unlearned turns."""
+
+    def __init__(self, database: PostgresDatabase) -> None:
+        self._database = database
+
+    async def claim(self, serves: Serves, now_us: int, until_us: int, limit: int) -> tuple[UnlearnedTurn, ...]:
+        async with self._database.transaction(None) as transaction:
+            rows = await transaction.fetch_served(serves, limit, _SQL["claim"], now_us, until_us)
+        return tuple(UnlearnedTurn(Scope(*tuple(row)[:2]), *tuple(row)[2:]) for row in rows)
+
+    async def keep(
+        self,
+        scope: Scope,
+        turn_id: TurnId,
+        observations: Sequence[Observation],
+        again_us: int | None = None,
+        most: int = MOST_ROWS,
+    ) -> None:
+        ids = ids_of(scope)
+        async with self._database.transaction(scope) as transaction:
+            if observations:
+                turns = sorted({turn for one in observations for turn in _turns(one)})
+                held = {row[0] for row in await transaction.fetch(_SQL["hold"], *ids, turns)}
+                kept = [one for one in observations if held.issuperset(_turns(one))]
+                await transaction.change(_SQL["put"], *ids, *_columns(kept))
+                for signature in sorted({one.signature for one in kept}):
+                    await transaction.change(_SQL["shorten"], *ids, signature, most)
+            if again_us is None:
+                await transaction.change(_SQL["learned"], *ids, turn_id)
+            else:
+                await transaction.change(_SQL["again"], *ids, turn_id, again_us)
+
+    async def of_signature(self, scope: Scope, signature: str) -> tuple[Observation, ...]:
+        rows = await self._database.fetch(scope, _SQL["of_signature"], signature)
+        return tuple(observation_in(row[0]) for row in rows)
+
+    async def signatures(self, scope: Scope, after: str, limit: int) -> tuple[str, ...]:
+        rows = await self._database.fetch(scope, _SQL["signatures"], after, limit)
+        return tuple(row[0] for row in rows)
+
+
+def _turns(one: Observation) -> tuple[str, str]:
+    return one.where.turn_id, one.last_turn_id or one.where.turn_id
+
+
+def _columns(observations: Sequence[Observation]) -> tuple[list[object], ...]:
+    return (
+        [one.observation_id for one in observations],
+        [one.where.turn_id for one in observations],
+        [one.last_turn_id or one.where.turn_id for one in observations],
+        [one.signature for one in observations],
+        [one.at_us for one in observations],
+        [observation_body(one) for one in observations],
+    )

@@ -1,0 +1,82 @@
+"""Tells an agent, at a failing call, what repaired such a failure before.
+
+The conductor asks after each event. The counts are read and the receipt is kept beside the turn; the advice is recorded
+as soon as both are there. A turn is told once of each kind of failure.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable
+
+from sidemirror_server.memory.recoveries.finding import FailedAttempt, RecoveryFinder, receipt_id_of
+from sidemirror_server.memory.recoveries.trail import Failure
+from sidemirror_server.thinking.record import Advised, Directive
+from sidemirror_server.trace.event import Event, TurnFinished
+from sidemirror_server.turns.calls import TurnCalls
+from sidemirror_server.turns.live import LiveTurn
+from sidemirror_server.turns.recorder import Recorder
+from sidemirror_server.vocabulary.clock import Clock
+from sidemirror_server.vocabulary.errors import SidemirrorError
+from sidemirror_server.vocabulary.ids import DirectiveId, EventId, new_id
+
+_log = logging.getLogger(__name__)
+
+
+class RecoveryAdvice:
+    """Looks up recoveries for the turns in memory."""
+
+    def __init__(
+        self, finder: RecoveryFinder, recorder: Recorder, clock: Clock, turn_ended: Callable[[], None] = lambda: None
+    ) -> None:
+        """`turn_ended` is called when an agent has finished a turn: there may be something to learn."""
+        self._turn_ended = turn_ended
+        self._finder = finder
+        self._recorder = recorder
+        self._clock = clock
+
+    def follow(self, turn: LiveTurn) -> None:
+        """Follows the calls of a turn that has no entries in memory yet."""
+        turn.calls = TurnCalls()
+
+    def look(self, turn: LiveTurn, event: Event) -> None:
+        """Starts a look-up if this event, the turn's latest, is a failing call of which the turn was not told."""
+        if isinstance(event.what, TurnFinished):
+            self._turn_ended()
+        calls = turn.calls
+        if calls is None or calls.failed is None or calls.failed.signature in calls.told or not turn.accepts:
+            return
+        calls.told.add(calls.failed.signature)
+        directive_id = DirectiveId(new_id(self._clock.now_us()))
+        task = asyncio.create_task(self._tell(turn, directive_id, calls.failed, calls.looked_up, event.event_id))
+        turn.telling[directive_id] = task
+        task.add_done_callback(lambda done: _done(turn, directive_id, done))
+
+    async def _tell(
+        self,
+        turn: LiveTurn,
+        directive_id: DirectiveId,
+        failed: Failure,
+        looked_up: tuple[str, ...],
+        event_id: EventId,
+    ) -> None:
+        state = turn.state
+        asked = FailedAttempt(failed.signature, failed.is_json, looked_up, state.turn_id, state.session_id)
+        receipt_id = receipt_id_of(turn.scope, state.turn_id, failed.signature)
+        try:
+            block = await self._finder.find(turn.scope, asked, receipt_id)
+        except SidemirrorError as error:
+            # The agent goes on without advice.
+            _log.warning("recovery_not_found", extra={"turn_id": state.turn_id, "reason": str(error)})
+            return
+        if block.items and turn.accepts and turn.lost is None:
+            now_us = self._clock.now_us()
+            advice = Advised(block, failed.signature)
+            turn.record(Directive(directive_id, now_us, advice, (event_id,)), now_us)
+            self._recorder.submit(turn)
+
+
+def _done(turn: LiveTurn, directive_id: DirectiveId, task: "asyncio.Task[None]") -> None:
+    turn.telling.pop(directive_id, None)
+    if not task.cancelled() and task.exception() is not None:
+        _log.error("recovery_failed", exc_info=task.exception())
+    turn.wake()

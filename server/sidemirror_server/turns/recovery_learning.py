@@ -1,0 +1,204 @@
+"""Learns from turns that have ended what followed their failing calls.
+
+Runs beside all calls. A turn is unlearned from its end on (`memory/recoveries/observations.py`); it is claimed, read
+from the log and folded, and what it taught is kept. A crash leaves it unlearned, so that it is claimed again; keeping
+it twice changes nothing. A failure that nothing has followed waits for the session's next turn, an hour at most.
+"""
+
+import asyncio
+import logging
+from collections.abc import Mapping
+
+from sidemirror_server.memory.recoveries.finding import RecoveryFinder, receipt_id_of
+from sidemirror_server.memory.recoveries.observation import Move, Observation, Where, recovery_id
+from sidemirror_server.memory.recoveries.observations import Observations, UnlearnedTurn
+from sidemirror_server.memory.recoveries.sentences import left_to_say
+from sidemirror_server.memory.recoveries.trail import Failure, Trail, apply, begin, close, end, told, waits
+from sidemirror_server.memory.trials.trials import Settled, Trials
+from sidemirror_server.thinking.record import recorded_in
+from sidemirror_server.trace.event import Event, TurnFinished, TurnStarted
+from sidemirror_server.trace.log import HeadKey, TurnHead, TurnLog, TurnStanding
+from sidemirror_server.trace.receipts import RECOVERY_ITEM, Receipt, Receipts
+from sidemirror_server.vocabulary.clock import Clock
+from sidemirror_server.vocabulary.errors import SidemirrorError
+from sidemirror_server.vocabulary.scope import Scope, Serves
+
+_log = logging.getLogger(__name__)
+
+# How long a claimed turn is left to whoever claimed it. Chosen here: as long as jobs are (`assembly/sidecar.py`).
+LEASE_S = 10.0
+# How long a failure waits for the session's next turn. Chosen here: a user who was asked has answered by then.
+LATEST_US = 3_600 * 1_000_000
+# How often to look for turns that have ended: while turns end here, and otherwise. Chosen here: the next session of an
+# agent that fails again knows; and what another sidecar left behind is found.
+_BUSY_EVERY_S = 0.25
+_IDLE_EVERY_S = 30.0
+_BUSY_FOR_S = 5.0
+# Turns of one claim, and claims after which a turn is given up.
+_AT_ONCE = 10
+_MOST_ATTEMPTS = 5
+# Limits of one read of the log, and how many events are folded before other work has its turn. Chosen here: some
+# milliseconds.
+_PAGE = 200
+_PAGE_BYTES = 1024 * 1024
+_FOLDED_AT_ONCE = 8
+# The most observations of a turn, the first ones; the most receipts of a turn that are read.
+_MOST_OF_TURN = 200
+_MOST_RECEIPTS = 1_000
+
+
+class RecoveryLearner:
+    """Learns recoveries from the turns of the scopes served."""
+
+    def __init__(
+        self,
+        log: TurnLog,
+        store: Observations,
+        receipts: Receipts,
+        trials: Trials,
+        finder: RecoveryFinder,
+        serves: Serves,
+        clock: Clock,
+    ) -> None:
+        self._log = log
+        self._store = store
+        self._receipts = receipts
+        self._trials = trials
+        self._finder = finder
+        self._serves = serves
+        self._clock = clock
+        self._ended = asyncio.Event()
+        self._busy_until_s = 0.0
+
+    def turn_ended(self) -> None:
+        """A turn has ended in this process."""
+        self._busy_until_s = self._clock.monotonic_s() + _BUSY_FOR_S
+        self._ended.set()
+
+    async def run(self) -> None:
+        """Learns until cancelled."""
+        while True:
+            try:
+                found = await self.learn_due()
+            except SidemirrorError as error:
+                _log.warning("recoveries_not_learned", extra={"reason": str(error)})
+                found = 0
+            if found < _AT_ONCE:
+                await self._rest()
+
+    async def learn_due(self) -> int:
+        """Learns from the turns of one claim; returns how many there were. Raises what the store raises."""
+        now_us = self._clock.now_us()
+        due = await self._store.claim(self._serves, now_us, now_us + int(LEASE_S * 1e6), _AT_ONCE)
+        for turn in due:
+            try:
+                await self._learn(turn)
+            except SidemirrorError as error:
+                # It is due again when the lease has ended.
+                _log.warning("turn_not_learned", extra={"turn_id": turn.turn_id, "reason": str(error)})
+                if turn.attempts >= _MOST_ATTEMPTS:
+                    await self._store.keep(turn.scope, turn.turn_id, ())
+        return len(due)
+
+    async def _rest(self) -> None:
+        if self._clock.monotonic_s() < self._busy_until_s:
+            await asyncio.sleep(_BUSY_EVERY_S)
+            return
+        self._ended.clear()
+        try:
+            async with asyncio.timeout(_IDLE_EVERY_S):
+                await self._ended.wait()
+        except TimeoutError:
+            pass
+
+    async def _learn(self, turn: UnlearnedTurn) -> None:
+        head = await self._log.head(turn.scope, turn.turn_id)
+        if head is None or head.standing is TurnStanding.OPEN:
+            await self._store.keep(turn.scope, turn.turn_id, ())
+            return
+        fold = _Fold(turn.scope, self._log, self._store, self._receipts)
+        before = await self._before(turn.scope, head)
+        if before is not None:
+            await fold.turn(before)
+        await fold.turn(head)
+        if before is not None:
+            fold.observations += end(fold.trail, before.turn_id)
+        if turn.is_late:
+            fold.observations += end(fold.trail)
+        found = fold.observations[:_MOST_OF_TURN]
+        again_us = max(head.updated_us, self._clock.now_us()) + LATEST_US if waits(fold.trail) else None
+        await self._store.keep(turn.scope, turn.turn_id, found, again_us)
+        await self._finder.learned(turn.scope, {one.signature for one in found})
+        await self._settle(turn.scope, found, fold.shown)
+
+    async def _before(self, scope: Scope, head: TurnHead) -> TurnHead | None:
+        """The turn of the session before this one, if it has ended."""
+        earlier = await self._log.heads(scope, head.session_id, None, HeadKey(head.started_us, head.turn_id), 1)
+        found = next(iter(earlier), None)
+        return None if found is None or found.standing is TurnStanding.OPEN else found
+
+    async def _settle(self, scope: Scope, found: list[Observation], shown: Mapping[str, Receipt]) -> None:
+        """The trials of what was shown or held back: whether the next attempt worked."""
+        first: dict[str, Observation] = {}
+        for one in found:
+            first.setdefault(receipt_id_of(scope, one.where.turn_id, one.signature), one)
+        for receipt_id, one in first.items():
+            if receipt_id in shown:
+                trials = await self._trials.of_receipt(scope, receipt_id)
+                settled = [Settled(trial, one.worked) for trial in trials]
+                await self._trials.settle(scope, receipt_id, settled, shown[receipt_id].time_us)
+
+
+class _Fold:
+    """Turns of one session, folded in order. `shown`: the receipts of recoveries that the turns were told, or that were
+    held back from them, by id."""
+
+    def __init__(self, scope: Scope, log: TurnLog, store: Observations, receipts: Receipts) -> None:
+        self._scope = scope
+        self._log = log
+        self._store = store
+        self._receipts = receipts
+        self.trail = Trail()
+        self.observations: list[Observation] = []
+        self.shown: dict[str, Receipt] = {}
+        # The advice that the present turn has, by signature: the id of the recovery, and the move that was said.
+        self._advice: dict[str, tuple[str, Move]] = {}
+
+    async def turn(self, head: TurnHead) -> None:
+        """Folds the next turn. Raises what the store raises."""
+        receipts = await self._receipts.of_turn(self._scope, head.turn_id, _MOST_RECEIPTS)
+        self.shown |= {receipt.receipt_id: receipt for receipt in receipts}
+        self._advice.clear()
+        begin(self.trail, Where(self._scope, head.turn_id, head.session_id, head.session_id))
+        after, outcome = 0, ""
+        while entries := await self._log.read(self._scope, head.turn_id, after, _PAGE, _PAGE_BYTES):
+            after = entries[-1].sequence
+            for number, entry in enumerate(entries):
+                if number % _FOLDED_AT_ONCE == 0:
+                    await asyncio.sleep(0)
+                recorded = recorded_in(entry)
+                if isinstance(recorded, Event):
+                    outcome = await self._event(head, recorded, outcome)
+        self.observations += close(self.trail, outcome)
+
+    async def _event(self, head: TurnHead, event: Event, outcome: str) -> str:
+        if isinstance(event.what, TurnStarted) and event.what.caller:
+            begin(self.trail, Where(self._scope, head.turn_id, head.session_id, event.what.caller))
+        failed = apply(self.trail, event)
+        if failed is not None:
+            await self._mark(head, failed)
+        return event.what.outcome if isinstance(event.what, TurnFinished) else outcome
+
+    async def _mark(self, head: TurnHead, failed: Failure) -> None:
+        """Marks a failure of whose kind the turn was told."""
+        receipt = self.shown.get(receipt_id_of(self._scope, head.turn_id, failed.signature))
+        item = next((one for one in receipt.items if one.kind == RECOVERY_ITEM), None) if receipt is not None else None
+        if item is None:
+            return
+        if failed.signature not in self._advice:
+            rows = await self._store.of_signature(self._scope, failed.signature)
+            move = next((row.move for row in rows if recovery_id(failed.signature, row.move) == item.id), None)
+            if move is None:
+                return
+            self._advice[failed.signature] = (item.id, left_to_say(move, self.trail.looked_up))
+        told(self.trail, failed.failure_id, *self._advice[failed.signature])

@@ -1,0 +1,158 @@
+"""Ranks the candidates of a search by more than whole words, equally in every store. Pure.
+
+`bm25.py` finds and scores candidates by their words. Here the score of each becomes a sum of three parts: its words,
+runs of letters (an identifier that is written otherwise), and pairs of neighbouring words. Then each candidate takes on
+a part of its nearest neighbours' scores, because texts about one thing share more words with each other than with a
+question (cluster-based smoothing: Kurland, Lee 2004). All of it is computed from the terms of the candidates, and none
+of it is stored: no index grows, and what is erased is gone (decision 061, with the reasons for the numbers).
+"""
+
+import heapq
+import math
+from collections import Counter
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from itertools import pairwise
+from operator import itemgetter
+from typing import Any, TypeVar
+
+from sidemirror_server.vocabulary.bm25 import LENGTH_WEIGHT, SATURATION, telling
+from sidemirror_server.vocabulary.terms import saturated
+
+# How many candidates a question looks at, unless its caller wants more, and how many of the best are compared with each
+# other.
+CANDIDATES = 100
+COMPARED = 50
+# The weight of each part; the best candidate by a part has all of its weight.
+WORDS, LETTERS, PAIRS = 0.6, 0.6, 0.5
+# Letters in a run.
+_RUN = 4
+# The share of a score that is its mean over the nearest candidates, and how many of them. The candidate itself is one
+# more, with a similarity of 1: what stands alone keeps its score.
+SHARE = 0.7
+NEIGHBOURS = 5
+# How many terms of a candidate are compared: the others weigh little, and take most of the time.
+_WEIGHTIEST = 24
+
+_Key = TypeVar("_Key", bound=Hashable)
+
+
+def closeness(
+    asked: Mapping[str, float], said: Sequence[str], texts: Sequence[str], words: Sequence[float]
+) -> list[float]:
+    """How close each candidate is to the question, 0 to 1, in the order of the candidates; the closest has 1.
+
+    `asked`: the terms of the question with their weights; `said`: its terms in their order. `texts`: the terms of each
+    candidate, separated by blanks. `words`: the scores of the candidates by `bm25.py`.
+    """
+    if not texts:
+        return []
+    split = [text.split(" ") for text in texts]
+    counted = [Counter(terms) for terms in split]
+    mean_terms = sum(map(len, split)) / len(split)
+    lengths = [SATURATION * (1 - LENGTH_WEIGHT + LENGTH_WEIGHT * len(terms) / mean_terms) for terms in split]
+    runs, pairs = _runs_asked(asked), {pair: saturated(many) for pair, many in Counter(pairwise(said)).items()}
+    runs_in = _runs_finder(runs, counted)
+    parts: tuple[tuple[float, Sequence[float]], ...] = (
+        (WORDS, words),
+        (LETTERS, _scores(runs, [runs_in(counts) for counts in counted], lengths)),
+        (PAIRS, _scores(pairs, [Counter(filter(pairs.__contains__, pairwise(terms))) for terms in split], lengths)),
+    )
+    summed = [0.0] * len(texts)
+    for weight, scores in parts:
+        summed = [total + weight * one for total, one in zip(summed, _of_best(scores), strict=True)]
+    return _of_best(_smoothed(summed, counted, lengths))
+
+
+def _of_best(scores: Sequence[float]) -> list[float]:
+    best = max(scores)
+    return [one / best for one in scores] if best > 0 else list(scores)
+
+
+def _scores(
+    asked: Mapping[_Key, float], times: Sequence[Mapping[_Key, int]], lengths: Sequence[float]
+) -> Sequence[float]:
+    """BM25 of the keys that were asked for. `times`: how often each candidate has them; `lengths`: the part of the
+    formula that depends on a candidate's length."""
+    having: Counter[_Key] = Counter()
+    for one in times:
+        having.update(one.keys())
+    tells = {key: asked[key] * telling(len(times), many) for key, many in having.items()}
+    return [
+        sum(tells[key] * many / (many + length) for key, many in one.items())
+        for one, length in zip(times, lengths, strict=True)
+    ]
+
+
+def _runs_of(term: str) -> list[str]:
+    """The runs of letters of a term, whose two ends count as letters; a short term is one run."""
+    ends = f" {term} "
+    return [ends[at : at + _RUN] for at in range(max(1, len(ends) - _RUN + 1))]
+
+
+def _runs_asked(asked: Mapping[str, float]) -> dict[str, float]:
+    runs: dict[str, float] = {}
+    for term, weight in asked.items():
+        for run in _runs_of(term):
+            runs[run] = runs.get(run, 0.0) + weight
+    return runs
+
+
+def _runs_finder(
+    runs: Mapping[str, float], counted: Sequence[Mapping[str, int]]
+) -> Callable[[Mapping[str, int]], dict[str, int]]:
+    """A function that counts the runs that were asked for in a candidate, given as its terms and their counts. Terms
+    are taken apart once, because candidates share most of theirs."""
+    taken_apart = ((term, [run for run in _runs_of(term) if run in runs]) for term in set().union(*counted))
+    having = {term: of_term for term, of_term in taken_apart if of_term}
+
+    def find(counts: Mapping[str, int]) -> dict[str, int]:
+        found: dict[str, int] = {}
+        for term in counts.keys() & having.keys():
+            many = counts[term]
+            for run in having[term]:
+                found[run] = found.get(run, 0) + many
+        return found
+
+    return find
+
+
+def _smoothed(scores: Sequence[float], counted: Sequence[Mapping[str, int]], lengths: Sequence[float]) -> list[float]:
+    """The scores, of which each of the best COMPARED candidates takes SHARE from those that are most similar to it."""
+    smoothed = list(scores)
+    best = heapq.nlargest(COMPARED, range(len(scores)), key=scores.__getitem__)
+    vectors = _vectors([counted[place] for place in best], [lengths[place] for place in best])
+    similar: list[list[tuple[float, float]]] = [[] for _ in best]  # similarity and score of the others
+    for one, vector in enumerate(vectors):
+        for other in range(one):
+            similarity = _product(vector, vectors[other])
+            similar[one].append((similarity, scores[best[other]]))
+            similar[other].append((similarity, scores[best[one]]))
+    for place, others in zip(best, similar, strict=True):
+        nearest = heapq.nlargest(NEIGHBOURS, others)
+        total = 1 + sum(similarity for similarity, _ in nearest)
+        mean = (scores[place] + sum(similarity * score for similarity, score in nearest)) / total
+        smoothed[place] += SHARE * (mean - scores[place])
+    return smoothed
+
+
+def _vectors(counted: Sequence[Mapping[str, int]], lengths: Sequence[float]) -> list[dict[str, float]]:
+    """Each candidate as a vector of length 1, by its terms, which count as in BM25. The weightiest are kept."""
+    having: Counter[Any] = Counter()
+    for counts in counted:
+        having.update(counts.keys())
+    tells = {term: telling(len(counted), many) for term, many in having.items()}
+    vectors = []
+    for counts, length in zip(counted, lengths, strict=True):
+        weights = {term: tells[term] * many / (many + length) for term, many in counts.items()}
+        norm = math.sqrt(sum(weight * weight for weight in weights.values())) or 1.0
+        kept = (
+            heapq.nlargest(_WEIGHTIEST, weights.items(), key=itemgetter(1))
+            if len(weights) > _WEIGHTIEST
+            else weights.items()
+        )
+        vectors.append({term: weight / norm for term, weight in kept})
+    return vectors
+
+
+def _product(one: Mapping[str, float], other: Mapping[str, float]) -> float:
+    return sum(one[term] * other[term] for term in one.keys() & other.keys())

@@ -1,0 +1,76 @@
+"""A program that uses every public name of sidemirror-client, for type checkers (test_behaviour.py)."""
+
+import grpc
+from google.protobuf.timestamp_pb2 import Timestamp
+
+from sidemirror.v1 import thinking_pb2 as pb
+from sidemirror.v1.common_pb2 import TASK_OUTCOME_FAILURE, ContextBlock, CritiqueResult
+from sidemirror_client import (
+    Goal,
+    Problem,
+    Sidemirror,
+    SyncSidemirror,
+    SyncTurn,
+    TokenInTheClear,
+    Turn,
+    Undelivered,
+    advice_text,
+    connect,
+    connect_sync,
+    problem_of,
+)
+
+GOAL: Goal = {"goal_id": "g", "objective": "count"}
+
+
+async def whole(sidemirror: Sidemirror) -> str:
+    """On a loop."""
+    await sidemirror.wait_until_ready(1.0)
+    turn: Turn = sidemirror.begin_turn(
+        task="count",
+        session_id="s",
+        context=pb.ContextWish(task="count"),
+        deadline=Timestamp(seconds=1),
+        config=pb.ThinkingConfig(level=pb.THINK_LEVEL_LOW),
+    )
+    async with turn:
+        plan: pb.TurnPlan | None = await turn.plan()
+        lessons: ContextBlock | None = await turn.recall("count", tools=["run_sql"], max_items=2, timeout_s=1.0)
+        event_id: str = turn.report(tool_called=pb.ToolCalled(name="run_sql"))
+        verdict: CritiqueResult | None = await turn.critique("41", "how many?", timeout_s=1.0)
+        text: str = advice_text(await turn.advice(0.5))
+        async for directive in turn:
+            text += directive.directive_id
+        turn.finish(TASK_OUTCOME_FAILURE, 0.5, goal=GOAL)
+    summary: pb.TurnSummary | None = await turn.summary()
+    try:
+        answer: pb.GetTurnResponse = await sidemirror.thinking.GetTurn(pb.GetTurnRequest(turn_id=turn.id))
+        text += answer.turn.turn_id
+    except grpc.RpcError as error:
+        problem: Problem = problem_of(error)
+        text += problem.reason
+    delivered: bool = await sidemirror.flush(1.0)
+    left: Undelivered = await sidemirror.close()
+    return f"{plan} {lessons} {event_id} {verdict} {text} {summary} {delivered} {left.turns} {sidemirror.away}"
+
+
+def without_a_loop(sidemirror: SyncSidemirror) -> str:
+    """In a thread."""
+    turn: SyncTurn = sidemirror.begin_turn("t", "agent", task="count")
+    with turn:
+        plan: pb.TurnPlan | None = turn.plan()
+        text: str = advice_text([*turn.advice(), *turn.take()])
+        turn.report(pb.TurnEvent(user_message=pb.UserMessage(text="hello")))
+        turn.finish(TASK_OUTCOME_FAILURE)
+    answer: pb.GetTurnResponse = sidemirror.thinking.GetTurn(pb.GetTurnRequest(turn_id=turn.id))
+    dropped: int = turn.dropped
+    failed: grpc.RpcError | None = turn.error
+    return f"{plan} {text} {answer} {dropped} {failed} {turn.summary()} {sidemirror.close()}"
+
+
+def clients() -> tuple[Sidemirror, SyncSidemirror]:
+    """Both."""
+    try:
+        return connect("https://sidecar", tls=True, on_away=print), connect_sync(token_file="token", on_refused=print)
+    except TokenInTheClear as error:
+        raise SystemExit(str(error)) from error

@@ -1,0 +1,118 @@
+"""What every client does (clients/BEHAVIOUR.md), played by its runner against a real sidecar."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.clients.harness import Sidecar, free_port, run_scenario, sidecar
+from tests.clients.languages import LANGUAGES, Language, ready
+from tests.wire.access import ACME, Certificates, write_access
+
+pytestmark = [
+    pytest.mark.slow("clients are built and run, with a sidecar that is killed and stopped"),
+    pytest.mark.timeout(900),
+]
+# The languages whose runner knows these steps.
+SPEAK = [language for language in LANGUAGES if language.name in {"python"}]
+every_language = pytest.mark.parametrize("language", SPEAK, ids=lambda language: language.name)
+
+
+@pytest.fixture
+def beside(tmp_path: Path) -> Iterator[Sidecar]:
+    with sidecar(tmp_path) as running:
+        yield running
+
+
+class Nobody:
+    """An address that nobody listens at."""
+
+    complaints = ""
+
+    def __init__(self, folder: Path) -> None:
+        self.address = f"127.0.0.1:{free_port()}"
+        self.socket = folder / "nobody.sock"
+        self.variables: dict[str, str] = {}
+
+    def do(self, what: str) -> None:
+        """A scenario that asks for something is wrong."""
+        raise AssertionError(what)
+
+
+@every_language
+def test_a_whole_turn(language: Language, beside: Sidecar) -> None:
+    """Seen to fail for Python when advice does not wait for what is in progress, and when a scope that is left does not
+    end its turn."""
+    run_scenario(ready(language), "turns.json", beside, language.folder)
+
+
+@every_language
+@pytest.mark.parametrize(("how", "back"), [("kill", "start"), ("pause", "continue")])
+def test_an_outage(language: Language, how: str, back: str, beside: Sidecar) -> None:
+    """Seen to fail for Python, with `pause`, when nothing looks for silence: the first advice takes its 20 s."""
+    beside.variables |= {"how": how, "back": back}
+    ran = run_scenario(ready(language), "outage.json", beside, language.folder)
+    assert len([line for line in ran.lines if line.startswith("told ")]) == 1
+
+
+@every_language
+def test_what_was_not_delivered(language: Language, tmp_path: Path) -> None:
+    """Seen to fail for Python when goals are not counted."""
+    run_scenario(ready(language), "undelivered.json", Nobody(tmp_path), language.folder)
+
+
+@every_language
+def test_the_text_for_a_model(language: Language, tmp_path: Path) -> None:
+    """Seen to fail for Python when a reflection that was not made is told."""
+    run_scenario(ready(language), "advice_text.json", Nobody(tmp_path), language.folder)
+
+
+@every_language
+def test_where_a_token_may_go(language: Language, tmp_path: Path) -> None:
+    """Seen to fail for Python when every address that begins with 127 counts as loopback."""
+    nobody = Nobody(tmp_path)
+    (tmp_path / "token").write_text("secret")
+    nobody.variables["token_file"] = str(tmp_path / "token")
+    run_scenario(ready(language), "transport.json", nobody, language.folder)
+
+
+@every_language
+def test_the_runtimes_own_authorities(language: Language, tmp_path: Path) -> None:
+    """A test authority in a root store of its own. Seen to fail for Python without SSL_CERT_FILE."""
+    certificates = Certificates(tmp_path / "tls")
+    access = write_access(tmp_path / "access.json")
+    settings = {f"SIDEMIRROR_{name.upper()}": value for name, value in certificates.settings().items()}
+    (tmp_path / "token").write_text(f"{ACME}\n")
+    trusted = {"SSL_CERT_FILE": str(certificates.ca), "NODE_EXTRA_CA_CERTS": str(certificates.ca)}
+    with sidecar(tmp_path, SIDEMIRROR_ACCESS_FILE=str(access), **settings) as beside:
+        beside.variables["token_file"] = str(tmp_path / "token")
+        ran = run_scenario(ready(language), "trusted.json", beside, language.folder, trusted)
+    assert [line for line in ran.lines if line.startswith("told ")] == []
+
+
+@every_language
+@pytest.mark.parametrize(
+    "turns", [20, 100, pytest.param(300, marks=pytest.mark.long), pytest.param(1000, marks=pytest.mark.long)]
+)
+def test_many_turns_at_once(language: Language, turns: int, beside: Sidecar) -> None:
+    """Seen to fail for Python, with 100, when one connection carries all turns and a stream that it refuses counts as
+    absence."""
+    beside.variables["turns"] = str(turns)
+    ran = run_scenario(ready(language), "many.json", beside, language.folder)
+    counts = dict.fromkeys(("plans", "directives", "critiques", "summaries"), turns)
+    assert json.loads(ran.printed("many")) == {**counts, "told": 0}
+
+
+def test_the_types_of_every_public_name(tmp_path: Path) -> None:
+    """mypy, strict, on a program that uses all of them. Seen to fail when `begin_turn` takes no `context`."""
+    program = Path(__file__).with_name("every_public_name.py")
+    checked = [sys.executable, "-m", "mypy", "--strict", "--cache-dir", str(tmp_path), str(program)]
+    ran = subprocess.run(checked, capture_output=True, text=True, check=False, cwd=program.parents[2])
+    assert ran.returncode == 0, ran.stdout
+    text = program.read_text()
+    import sidemirror_client
+
+    assert [name for name in sidemirror_client.__all__ if name not in text] == []

@@ -1,0 +1,196 @@
+"""The Python client from every loop, and from none: everything reported arrives."""
+
+import asyncio
+import multiprocessing
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import grpc
+import pytest
+
+from sidemirror.v1 import thinking_pb2 as pb
+from sidemirror.v1.common_pb2 import TASK_OUTCOME_ERROR, TASK_OUTCOME_SUCCESS
+from sidemirror.v1.thinking_pb2_grpc import ThinkingServiceStub
+from sidemirror_client import Sidemirror, SyncSidemirror, connect, connect_sync
+from tests.clients.harness import Sidecar, sidecar
+from tests.wire.calls import MEDIUM
+
+pytestmark = [pytest.mark.timeout(180)]
+PATIENCE_S = 60.0
+
+
+@pytest.fixture(scope="module")
+def beside(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sidecar]:
+    with sidecar(tmp_path_factory.mktemp("sidecar")) as running:
+        yield running
+
+
+def recorded(beside: Sidecar, turn_id: str) -> pb.Turn:
+    """The turn as the sidecar has it."""
+    with grpc.insecure_channel(beside.address) as channel:
+        return ThinkingServiceStub(channel).GetTurn(pb.GetTurnRequest(turn_id=turn_id), timeout=PATIENCE_S).turn
+
+
+async def whole_turn(sidemirror: Sidemirror, turn_id: str) -> None:
+    async with sidemirror.begin_turn(turn_id, task="count", config=MEDIUM) as turn:
+        assert await turn.plan(PATIENCE_S) is not None
+        turn.report(tool_called=pb.ToolCalled(name="run_sql"))
+        turn.report(tool_returned=pb.ToolReturned(content="no such table: order", is_error=True))
+        assert [one.WhichOneof("kind") for one in await turn.advice(PATIENCE_S)] == ["reflection"]
+        assert await turn.advice(PATIENCE_S) == []
+        turn.finish(TASK_OUTCOME_SUCCESS)
+        assert await turn.summary(PATIENCE_S) is not None
+
+
+def whole_sync_turn(sidemirror: SyncSidemirror, turn_id: str) -> None:
+    with sidemirror.begin_turn(turn_id, task="count", config=MEDIUM) as turn:
+        assert turn.plan(PATIENCE_S) is not None
+        turn.report(tool_called=pb.ToolCalled(name="run_sql"))
+        turn.report(tool_returned=pb.ToolReturned(content="no such table: order", is_error=True))
+        assert [one.WhichOneof("kind") for one in turn.advice(PATIENCE_S)] == ["reflection"]
+        turn.finish(TASK_OUTCOME_SUCCESS)
+        assert turn.summary(PATIENCE_S) is not None
+
+
+def test_one_client_and_two_loops(beside: Sidecar) -> None:
+    """Seen to fail, with nothing reported and nothing said, when the channel belongs to the first loop."""
+    sidemirror = connect(beside.address)
+    for number in range(2):
+        asyncio.run(whole_turn(sidemirror, f"run-{number}"))
+        assert recorded(beside, f"run-{number}").event_count == 4
+
+    async def stubs() -> int:
+        answer = await sidemirror.thinking.ListTurns(pb.ListTurnsRequest())
+        watch = sidemirror.thinking.WatchTurns(pb.WatchTurnsRequest(follow=False))
+        return len(answer.turns) + len([response async for response in watch])
+
+    assert asyncio.run(stubs()) > 2
+    assert not asyncio.run(sidemirror.close())
+
+
+def test_loops_side_by_side(beside: Sidecar) -> None:
+    sidemirror = connect(beside.address)
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda number: asyncio.run(whole_turn(sidemirror, f"beside-{number}")), range(16)))
+    assert not asyncio.run(sidemirror.close())
+    assert all(recorded(beside, f"beside-{number}").event_count == 4 for number in range(16))
+
+
+def test_threads_without_a_loop(beside: Sidecar) -> None:
+    with connect_sync(beside.address) as sidemirror, ThreadPoolExecutor(8) as pool:
+        sidemirror.wait_until_ready(PATIENCE_S)
+        list(pool.map(lambda number: whole_sync_turn(sidemirror, f"thread-{number}"), range(16)))
+        assert sidemirror.flush(PATIENCE_S)
+        answer = sidemirror.thinking.GetTurn(pb.GetTurnRequest(turn_id="thread-7"))
+        assert answer.turn.event_count == 4
+        watched = sidemirror.thinking.WatchTurns(pb.WatchTurnsRequest(session_id=answer.turn.session_id, follow=False))
+        assert len(list(watched)) >= 6
+        with pytest.raises(grpc.RpcError):
+            sidemirror.thinking.GetTurn(pb.GetTurnRequest(turn_id="none"))
+
+
+def test_a_turn_that_is_left_ends(beside: Sidecar) -> None:
+    with connect_sync(beside.address) as sidemirror:
+        with pytest.raises(ZeroDivisionError), sidemirror.begin_turn("raises"):
+            raise ZeroDivisionError
+        with sidemirror.begin_turn("left"):
+            pass
+        assert sidemirror.flush(PATIENCE_S)
+    assert recorded(beside, "raises").outcome == TASK_OUTCOME_ERROR
+    left = recorded(beside, "left")
+    assert (left.state, left.outcome) == (pb.TURN_STATE_FINISHED, 0)
+
+
+def _in_child(sidemirror: SyncSidemirror, turn_id: str, told: "multiprocessing.SimpleQueue[tuple[int, str]]") -> None:
+    import logging
+
+    lines: list[str] = []
+    handler = logging.Handler()
+    handler.emit = lambda record: lines.append(record.getMessage())  # type: ignore[method-assign]  # a list is enough
+    logging.getLogger("sidemirror_client").addHandler(handler)
+    with sidemirror.begin_turn(turn_id) as turn:
+        turn.report(tool_called=pb.ToolCalled(name="look"))
+        turn.advice()
+        turn.finish(TASK_OUTCOME_SUCCESS)
+    left = sidemirror.close(PATIENCE_S)
+    told.put((left.events, " ".join(lines)))
+
+
+# A child that has forked in a process with threads may hang in locks of theirs; ours holds none.
+_FORKS = """
+import multiprocessing, sys
+from sidemirror_client import connect_sync
+from tests.clients.test_python_loops import _in_child, whole_sync_turn
+
+sidemirror = connect_sync(sys.argv[1])
+if sys.argv[2] == "used":
+    whole_sync_turn(sidemirror, "parent")
+context = multiprocessing.get_context("fork")
+told = context.SimpleQueue()
+child = context.Process(target=_in_child, args=(sidemirror, f"child-{sys.argv[2]}", told))
+child.start()
+print(told.get())
+child.join()
+"""
+
+
+@pytest.mark.parametrize("used", ["used", "unused"])
+def test_after_a_fork(beside: Sidecar, used: str) -> None:
+    """A client that was not used before works in the child. One that was loses what is reported there, and says so."""
+    ran = subprocess.run(
+        [sys.executable, "-c", _FORKS, beside.address, used],
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
+        check=False,
+        cwd=Path(__file__).resolve().parents[2],
+    )
+    assert ran.returncode == 0, ran.stderr[-3000:]
+    if used == "unused":
+        assert ran.stdout.startswith("(0, "), ran.stdout
+        assert recorded(beside, "child-unused").event_count == 3
+    else:
+        assert ran.stdout.startswith("(3, "), ran.stdout
+        assert "forked" in ran.stdout
+
+
+_FORGETS = """
+import sys
+from sidemirror_client import connect_sync
+from sidemirror.v1.thinking_pb2 import ToolCalled
+
+turn = connect_sync(sys.argv[1]).begin_turn("forgotten")
+turn.report(tool_called=ToolCalled(name="look"))
+turn.finish()
+"""
+
+
+def test_a_process_that_ends_with_its_client_open_delivers(beside: Sidecar) -> None:
+    ran = subprocess.run(
+        [sys.executable, "-c", _FORGETS, beside.address],
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
+        check=False,
+    )
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert recorded(beside, "forgotten").event_count == 3
+
+
+class TestALoopForEachTest:
+    """As pytest-asyncio gives them: one client for the module."""
+
+    sidemirror: Sidemirror | None = None
+
+    @pytest.mark.parametrize("number", range(3))
+    async def test_reports(self, beside: Sidecar, number: int) -> None:
+        cls = type(self)
+        cls.sidemirror = cls.sidemirror or connect(beside.address)
+        await whole_turn(cls.sidemirror, f"test-{number}")
+        if number == 2:
+            assert not await cls.sidemirror.close()
+            assert "sidemirror" in {thread.name for thread in threading.enumerate()}

@@ -1,0 +1,88 @@
+"""What people are shown of each move: its counts, and why it is told or not. What is told is what `moves.py` says."""
+
+from collections.abc import Sequence
+
+import pytest
+
+from sidemirror_server.memory.recoveries.moves import Tally, recovery_of
+from sidemirror_server.memory.recoveries.observation import Move, MoveKind, Observation, ValueKind, recovery_id
+from sidemirror_server.memory.recoveries.review import MoveReview, reviewed
+from tests.memory.trails import BLIND, SHOW_TABLES, SIGNATURE, row
+
+AGAIN, OTHER = Move(MoveKind.SENT_AGAIN), Move(MoveKind.OTHER)
+TRANSFER = Move(MoveKind.WENT_ON, ("transfer",), True)
+OWN = recovery_id(SIGNATURE, SHOW_TABLES)
+
+
+def tries(worked: int, failed: int, move: Move = SHOW_TABLES, start: int = 1) -> list[Observation]:
+    outcomes = [True] * worked + [False] * failed
+    return [row(start + at, move, worked=outcome) for at, outcome in enumerate(outcomes)]
+
+
+def advised(start: int, *outcomes: bool) -> list[Observation]:
+    return [row(start + at, worked=outcome, advised=OWN, followed=True) for at, outcome in enumerate(outcomes)]
+
+
+def of(move: Move, rows: Sequence[Observation]) -> MoveReview:
+    (found,) = (one for one in reviewed(SIGNATURE, rows) if one.move == move)
+    told = recovery_of(SIGNATURE, rows)
+    assert bool(found.sentence) == (told is not None and told.move == move)
+    return found
+
+
+def test_what_is_told_comes_first_with_its_sentence() -> None:
+    rows = [*tries(6, 0), *tries(0, 9, BLIND, 50), *advised(100, True, False)]
+    first, second = reviewed(SIGNATURE, rows)
+    assert (first.move, first.recovery_id, first.unadvised, first.advised) == (
+        SHOW_TABLES,
+        OWN,
+        Tally(6, 6),
+        Tally(2, 1),
+    )
+    assert first.sentence == "In 6 of 6 earlier tries the call worked after `SHOW TABLES`; without, in 0 of 9."
+    assert (first.reason, first.is_suspended) == ("it passes the gates", False)
+    assert (second.move, second.unadvised, second.sentence) == (BLIND, Tally(9, 0), "")
+
+
+@pytest.mark.parametrize(
+    ("rows", "move", "reason"),
+    [
+        (tries(4, 0), SHOW_TABLES, "4 tries without advice; 5 are needed"),
+        (tries(9, 0, OTHER), OTHER, "such moves are counted and never told"),
+        (tries(10, 10), SHOW_TABLES, "it worked in 10 of the last 20 tries: too seldom, or too few to be sure"),
+        ([*tries(8, 2), *tries(9, 1, BLIND, 50)], SHOW_TABLES, "another move worked as well: in 9 of 10 tries"),
+        (
+            [row(at, informed=at < 1) for at in range(5)],
+            SHOW_TABLES,
+            "in fewer than two sessions the look-up brought a value that was used",
+        ),
+        (tries(6, 0, BLIND), BLIND, "its kind of move asks for more than these tries"),
+        (
+            tries(0, 5, TRANSFER),
+            TRANSFER,
+            "told only where nothing ever worked again, and most runs went on with one tool",
+        ),
+        (
+            [*tries(9, 0), *advised(50, False, False)],
+            SHOW_TABLES,
+            "suspended: it failed twice in succession after it was told",
+        ),
+        (
+            tries(5, 0, Move(MoveKind.CHANGED, ("password",), True, ValueKind.WORD)),
+            Move(MoveKind.CHANGED, ("password",), True, ValueKind.WORD),
+            "it passes the gates, but a name in it is not said",
+        ),
+    ],
+)
+def test_why_a_move_is_not_told(rows: list[Observation], move: Move, reason: str) -> None:
+    found = next(one for one in reviewed(SIGNATURE, rows) if one.move == move)
+    assert (found.sentence, found.reason) == ("", reason)
+    assert found.is_suspended is reason.startswith("suspended")
+
+
+def test_a_suspended_move_is_told_again_when_later_tries_pass() -> None:
+    rows = [*tries(9, 0), *advised(50, False, False)]
+    assert of(SHOW_TABLES, rows).is_suspended
+    later = [*rows, *tries(5, 0, start=100)]
+    assert not of(SHOW_TABLES, later).is_suspended
+    assert of(SHOW_TABLES, later).sentence

@@ -1,0 +1,207 @@
+"""Turns that have ended teach what followed their failing calls: each once, over the session's next turn, and late."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from sidemirror_server.memory.recoveries.finding import FailedAttempt, RecoveryFinder, receipt_id_of
+from sidemirror_server.memory.recoveries.moves import SILENT_FRACTION
+from sidemirror_server.memory.recoveries.observation import CameFrom, Move, MoveKind, Observation, ValueKind
+from sidemirror_server.memory.trials.evidence import Arm
+from sidemirror_server.storage.sqlite.database import SqliteDatabase
+from sidemirror_server.storage.sqlite.observations import SqliteObservations
+from sidemirror_server.storage.sqlite.receipts import SqliteReceipts
+from sidemirror_server.storage.sqlite.trials import SqliteTrials
+from sidemirror_server.storage.sqlite.turn_log import SqliteTurnLog
+from sidemirror_server.thinking.record import Recorded, draft
+from sidemirror_server.trace.event import Event, ToolCalled, ToolFailed, ToolReturned, TurnFinished, TurnStarted, What
+from sidemirror_server.trace.event import Message as Said
+from sidemirror_server.trace.log import Batch, Draft, TurnHead, TurnStanding
+from sidemirror_server.turns.recovery_learning import LATEST_US, LEASE_S, RecoveryLearner
+from sidemirror_server.vocabulary.ids import EventId, SessionId, TurnId
+from sidemirror_server.vocabulary.origin import Origin
+from sidemirror_server.vocabulary.scope import SERVES_ALL, Scope
+from tests.adapters.sqlite_store import sqlite_database
+from tests.faults.clocks import SetClock
+from tests.policy.made import policies_on
+
+SCOPE = Scope("acme", "shop")
+MISSING = "no user found with this email"
+
+
+class Learning(msgspec.Struct, frozen=True):
+    """A learner on a store of its own."""
+
+    database: SqliteDatabase
+    clock: SetClock
+    log: SqliteTurnLog
+    store: SqliteObservations
+    finder: RecoveryFinder
+    learner: RecoveryLearner
+
+    async def turn(self, name: str, count: int, *whats: What, session: str = "s", caller: str = "") -> None:
+        """A turn that has ended, an hour of the clock after the one before."""
+        self.clock.advance(60)
+        at_us = self.clock.now_us()
+        begin = TurnStarted(session, caller=caller)
+        told: list[Recorded] = [
+            Event(EventId(f"{name}{number}"), at_us + number, what, Origin.AGENT)
+            for number, what in enumerate((begin, *whats, TurnFinished("success")))
+        ]
+        drafts = tuple(draft(number, at_us, one) for number, one in enumerate(told, start=1))
+        await self.append(name, session, count, at_us, drafts)
+
+    async def append(self, name: str, session: str, count: int, at_us: int, drafts: tuple[Draft, ...]) -> None:
+        head = TurnHead(
+            *(TurnId(name), SessionId(session), count, TurnStanding.FINISHED, len(drafts), at_us, at_us, b"{}")
+        )
+        await self.log.append(SCOPE, (Batch(head, drafts, b"{}"),))
+
+    async def learned(self, signature: str) -> tuple[Observation, ...]:
+        while await self.learner.learn_due():
+            pass
+        return await self.store.of_signature(SCOPE, signature)
+
+
+@asynccontextmanager
+async def learning(folder: Path) -> AsyncIterator[Learning]:
+    async with sqlite_database(folder) as database:
+        clock = SetClock()
+        log, store, receipts = SqliteTurnLog(database), SqliteObservations(database), SqliteReceipts(database)
+        trials = SqliteTrials(database)
+        finder = RecoveryFinder(store, receipts, trials, policies_on(database, clock), clock)
+        learner = RecoveryLearner(log, store, receipts, trials, finder, SERVES_ALL, clock)
+        yield Learning(database, clock, log, store, finder, learner)
+
+
+def asks(number: int, email: str) -> ToolCalled:
+    return ToolCalled(f"c{number}", "find_user", msgspec.json.encode({"email": email}).decode())
+
+
+async def signature_in(own: Learning) -> str:
+    (signature,) = await own.store.signatures(SCOPE, "", 10)
+    return signature
+
+
+async def test_a_repaired_failure_is_learned_once(tmp_path: Path) -> None:
+    async with learning(tmp_path) as own:
+        await own.turn(
+            "t", 1, asks(1, "a@b.de"), ToolFailed("c1", MISSING), asks(2, "a@b.de"), ToolReturned("c2", "u1")
+        )
+        assert await own.learner.learn_due() == 1
+        assert await own.learner.learn_due() == 0
+        (first,) = await own.learned(await signature_in(own))
+        assert (first.move, first.worked, first.where.identity) == (Move(MoveKind.SENT_AGAIN), True, "s")
+        # As after a crash between two writes: the turn is claimed once more.
+        unlearned = "INSERT INTO unlearned_turns VALUES ('acme', 'shop', 't', 0, 0, 0)"
+        await own.database.write(lambda connection: connection.execute(unlearned).rowcount)
+        assert await own.learned(first.signature) == (first,)
+
+
+async def test_the_callers_token_is_the_identity(tmp_path: Path) -> None:
+    async with learning(tmp_path) as own:
+        whats = (asks(1, "a@b.de"), ToolFailed("c1", MISSING), asks(2, "a@b.de"), ToolReturned("c2", "u1"))
+        await own.turn("t", 1, *whats, caller="fleet")
+        await own.learner.learn_due()
+        (seen,) = await own.learned(await signature_in(own))
+        assert seen.where.identity == "fleet"
+
+
+async def test_a_failure_waits_for_the_sessions_next_turn(tmp_path: Path) -> None:
+    """The user who was asked answers there."""
+    async with learning(tmp_path) as own:
+        await own.turn("t", 1, asks(1, "a@b.de"), ToolFailed("c1", MISSING))
+        await own.turn("foreign", 1, asks(1, "z@b.de"), ToolReturned("c1", "u2"), session="other")
+        assert await own.learned("") == ()
+        assert await own.store.signatures(SCOPE, "", 10) == ()
+        await own.turn("u", 2, asks(1, "ann@b.de"), ToolReturned("c1", "u1"))
+        await own.learner.learn_due()
+        (seen,) = await own.learned(await signature_in(own))
+        assert (seen.where.turn_id, seen.last_turn_id, seen.worked) == ("t", "u", True)
+        assert seen.move.kind is MoveKind.CHANGED
+        # An hour later the turn is due once more, and nothing of it is left.
+        own.clock.advance(LATEST_US / 1e6)
+        assert await own.learned(seen.signature) == (seen,)
+
+
+async def test_where_no_turn_comes_the_failure_stays_without_an_attempt(tmp_path: Path) -> None:
+    async with learning(tmp_path) as own:
+        await own.turn("t", 1, asks(1, "a@b.de"), ToolFailed("c1", MISSING), ToolCalled("c2", "transfer", "{}"))
+        own.clock.advance(LATEST_US / 1e6 - 61)
+        assert await own.learned("") == ()
+        own.clock.advance(62)
+        await own.learner.learn_due()
+        own.clock.advance(LATEST_US / 1e6 + 1)
+        await own.learner.learn_due()
+        (seen,) = await own.learned(await signature_in(own))
+        assert (seen.move.kind, seen.worked, seen.last_turn_id) == (MoveKind.STOPPED, False, "")
+
+
+async def test_a_try_after_advice_is_marked_and_settles_its_trial(tmp_path: Path) -> None:
+    async with learning(tmp_path) as own:
+        whats = (asks(1, "a@b.de"), ToolFailed("c1", MISSING), asks(2, "a@b.de"), ToolReturned("c2", "u1"))
+        for number in range(1, 6):
+            await own.turn(f"t{number}", 1, *whats, session=f"s{number}")
+        await own.learner.learn_due()
+        signature = await signature_in(own)
+        # Of many turns, so that both arms are there.
+        arms: dict[str, str] = {}
+        for number in range(40):
+            name = f"u{number}"
+            await own.turn(name, 1, *whats, session=name)
+            failed = FailedAttempt(signature, True, (), name, name)
+            block = await own.finder.find(SCOPE, failed, receipt_id_of(SCOPE, name, signature))
+            arms[name] = "shown" if block.items else "held_back"
+        assert set(arms.values()) == {"shown", "held_back"}
+        rows = {row.where.turn_id: row for row in await own.learned(signature)}
+        assert {name: bool(rows[TurnId(name)].advised) for name in arms} == {
+            name: arm == "shown" for name, arm in arms.items()
+        }
+        (recovery,) = {row.advised for row in rows.values()} - {""}
+        tallies = (await SqliteTrials(own.database).tallies(SCOPE, [(recovery, 1)]))[recovery]
+        counts = {tally.arm: (tally.fraction, tally.assigned, tally.succeeded) for tally in tallies}
+        shown = sum(arm == "shown" for arm in arms.values())
+        assert counts == {
+            Arm.SHOWN: (SILENT_FRACTION, shown, shown),
+            Arm.HELD_BACK: (SILENT_FRACTION, len(arms) - shown, len(arms) - shown),
+        }
+
+
+async def test_a_turn_that_cannot_be_read_is_given_up(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """It is claimed five times, and does not stop the others."""
+    async with learning(tmp_path) as own:
+        unreadable = (Draft(1, own.clock.now_us(), b'{"type":"of a later version"}'),)
+        await own.append("bad", "b", 1, own.clock.now_us(), unreadable)
+        whats = (asks(1, "a@b.de"), ToolFailed("c1", MISSING), asks(2, "a@b.de"), ToolReturned("c2", "u1"))
+        await own.turn("good", 1, *whats)
+        claimed = []
+        for _ in range(7):
+            claimed.append(await own.learner.learn_due())
+            own.clock.advance(LEASE_S)
+        assert claimed == [2, 1, 1, 1, 1, 0, 0]
+        assert len(await own.learned(await signature_in(own))) == 1
+        assert [record.message for record in caplog.records].count("turn_not_learned") == 5
+
+
+def kinds_of(move: Move) -> tuple[ValueKind | None, CameFrom | None]:
+    return move.value, move.came_from
+
+
+async def test_a_value_of_the_user_is_known_across_turns(tmp_path: Path) -> None:
+    async with learning(tmp_path) as own:
+        await own.turn("t", 1, asks(1, "a@b.de"), ToolFailed("c1", MISSING))
+        own.clock.advance(60)
+        at_us = own.clock.now_us()
+        begin = TurnStarted("s", messages=(Said("user", "It is ann@b.de"),))
+        whats: tuple[What, ...] = (begin, asks(1, "ann@b.de"), ToolReturned("c1", "u1"), TurnFinished("success"))
+        told = [Event(EventId(f"u{number}"), at_us, what, Origin.AGENT) for number, what in enumerate(whats)]
+        await own.append(
+            "u", "s", 2, at_us, tuple(draft(number, at_us, one) for number, one in enumerate(told, start=1))
+        )
+        while await own.learner.learn_due():
+            pass
+        (seen,) = await own.learned(await signature_in(own))
+        assert kinds_of(seen.move) == (ValueKind.EMAIL, CameFrom.USER_ASKED)

@@ -1,0 +1,220 @@
+"""What repaired a failing call before is told when a call fails like that again, and is found by anyone."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import grpc
+import pytest
+
+from sidemirror.v1 import common_pb2, sidecar_pb2, sidecar_pb2_grpc
+from sidemirror.v1 import reflective_memory_pb2 as pb
+from sidemirror.v1 import thinking_pb2 as thinking_pb
+from sidemirror.v1.reflective_memory_pb2_grpc import ReflectiveMemoryServiceStub
+from sidemirror_server.memory.recoveries import finding, moves
+from sidemirror_server.vocabulary.scope import DEFAULT_SCOPE
+from tests.faults.sidecars import Running, Stub, channel, connected, running
+from tests.memory.recovering import (
+    FAILURE,
+    SENTENCE,
+    SIGNATURE,
+    UNTOLD,
+    found_by,
+    live_through,
+    observed,
+    session,
+    until_observed,
+)
+from tests.wire.calls import called, failed, refusal_of, returned
+
+
+@pytest.fixture
+async def lived(tmp_path: Path) -> AsyncIterator[Running]:
+    """A sidecar that has seen the failure in as many sessions as the gate asks for."""
+    async with running(tmp_path) as served:
+        await live_through(served.address, UNTOLD)
+        yield served
+
+
+@pytest.fixture
+def nothing_is_held_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(moves, "SILENT_FRACTION", 0.0)
+
+
+@pytest.fixture
+def all_is_held_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(moves, "SILENT_FRACTION", 1.0)
+
+
+def memory(connection: grpc.aio.Channel) -> Stub:
+    return ReflectiveMemoryServiceStub(connection)
+
+
+@pytest.mark.usefixtures("nothing_is_held_back")
+async def test_it_is_told_at_the_failing_call_of_the_sixth_session(lived: Running) -> None:
+    async with connected(lived.address) as stub:
+        (advice,) = await session(stub, "s6", told=True)
+    assert list(advice.caused_by) == ["s6-failure"]
+    assert advice.advice.signature == SIGNATURE
+    block = advice.advice.block
+    assert block.text == f"[{finding.HEADING}]\n• In 5 of 5 {SENTENCE}"
+    assert [(item.kind, item.text) for item in block.items] == [("recovery", f"In 5 of 5 {SENTENCE}")]
+    assert block.receipt_id
+    # What followed came after advice, and is counted apart.
+    seen = await until_observed(lived.address, UNTOLD + 1)
+    (move,) = seen.moves
+    assert (move.tries, move.worked, move.advised_tries, move.advised_worked) == (5, 5, 1, 1)
+    assert (move.is_told, move.recovery_id, list(move.steps)) == (True, block.items[0].id, ["SHOW TABLES"])
+    # A receipt by which an outcome can be reported, and a trial.
+    async with channel(lived.address) as connection:
+        report = pb.ReportOutcomeRequest(receipt_id=block.receipt_id, outcome=common_pb2.TASK_OUTCOME_SUCCESS)
+        await memory(connection).ReportOutcome(report, timeout=60)
+    trials = await lived.sidecar._stores.trials.of_receipt(DEFAULT_SCOPE, block.receipt_id)
+    assert [(one.memory_id, one.arm.value) for one in trials] == [(move.recovery_id, "shown")]
+
+
+@pytest.mark.usefixtures("nothing_is_held_back")
+async def test_a_turn_is_told_once_by_whichever_door(lived: Running) -> None:
+    """ReportEvents answers with the advice, and neither a second failure nor FindRecoveries tells it again."""
+    async with connected(lived.address) as stub, channel(lived.address) as connection:
+        await stub.StartTurn(thinking_pb.StartTurnRequest(turn_id="t", session_id="s"), timeout=60)
+        answers = []
+        for number in (1, 2):
+            name = f"c{number}"
+            events = [called("sql", f"SELECT {number} FROM orders", name), failed(FAILURE, name)]
+            report = thinking_pb.ReportEventsRequest(turn_id="t", events=events)
+            answers.append((await stub.ReportEvents(report, timeout=60)).directives)
+        assert [[one.WhichOneof("kind") for one in each if one.HasField("advice")] for each in answers] == [
+            ["advice"],
+            [],
+        ]
+        again = pb.FindRecoveriesRequest(tool="sql", error_text=FAILURE, turn_id="t")
+        answer = await memory(connection).FindRecoveries(again, timeout=60)
+        assert (answer.signature, answer.block) == (SIGNATURE, type(answer.block)())
+
+
+@pytest.mark.usefixtures("nothing_is_held_back")
+async def test_a_turn_that_is_taken_up_again_is_not_told_again(tmp_path: Path) -> None:
+    async with running(tmp_path) as served:
+        await live_through(served.address, UNTOLD)
+        await served.stub.StartTurn(thinking_pb.StartTurnRequest(turn_id="t", session_id="s"), timeout=60)
+        assert await fails(served.stub, 1) == ["advice"]
+    async with running(tmp_path) as served:
+        assert await fails(served.stub, 2) == []
+
+
+async def fails(stub: Stub, number: int) -> list[str | None]:
+    """What the turn `t` is told when its call fails once more, reflections aside."""
+    events = [called("sql", f"SELECT {number} FROM orders", f"c{number}"), failed(FAILURE, f"c{number}")]
+    report = thinking_pb.ReportEventsRequest(turn_id="t", events=events)
+    said = (await stub.ReportEvents(report, timeout=60)).directives
+    return [one.WhichOneof("kind") for one in said if one.HasField("advice")]
+
+
+@pytest.mark.usefixtures("all_is_held_back")
+async def test_what_is_held_back_is_not_told_and_is_on_record(lived: Running) -> None:
+    async with connected(lived.address) as stub:
+        assert await session(stub, "s6", told=False) == []
+    (move,) = (await until_observed(lived.address, UNTOLD + 1)).moves
+    assert (move.tries, move.advised_tries) == (6, 0)
+    answer = await found_by(lived.address)
+    assert answer.block.receipt_id
+    assert (answer.block.text, list(answer.block.items)) == ("", [])
+    assert [one.id for one in answer.block.omitted] == [move.recovery_id]
+    trials = await lived.sidecar._stores.trials.of_receipt(DEFAULT_SCOPE, answer.block.receipt_id)
+    assert [one.arm.value for one in trials] == ["held_back"]
+
+
+@pytest.mark.usefixtures("nothing_is_held_back")
+async def test_anyone_finds_it_and_other_projects_do_not(lived: Running) -> None:
+    answer = await found_by(lived.address)
+    assert (answer.signature, answer.block.items[0].text) == (SIGNATURE, f"In 5 of 5 {SENTENCE}")
+    async with channel(lived.address) as connection:
+        for tenant_id, project_id in (("", "other"), ("other", "")):
+            request = pb.FindRecoveriesRequest(
+                tenant_id=tenant_id, project_id=project_id, tool="sql", error_text=FAILURE
+            )
+            answer = await memory(connection).FindRecoveries(request, timeout=60)
+            assert (answer.signature, answer.block.receipt_id) == (SIGNATURE, "")
+            every = pb.ListRecoveriesRequest(tenant_id=tenant_id, project_id=project_id)
+            assert not (await memory(connection).ListRecoveries(every, timeout=60)).signatures
+
+
+@pytest.mark.usefixtures("nothing_is_held_back")
+async def test_the_same_request_has_the_same_answer(lived: Running) -> None:
+    request = pb.FindRecoveriesRequest(tool="sql", error_text=FAILURE, request_id="r", turn_id="t")
+    async with channel(lived.address) as connection:
+        first = await memory(connection).FindRecoveries(request, timeout=60)
+        assert first.block.items
+        assert await memory(connection).FindRecoveries(request, timeout=60) == first
+
+
+@pytest.mark.usefixtures("nothing_is_held_back")
+async def test_a_policy_silences_one_or_all(lived: Running) -> None:
+    (move,) = (await observed(lived.address)).moves
+    policies = [
+        sidecar_pb2.AdvicePolicy(silenced_ids=[move.recovery_id]),
+        sidecar_pb2.AdvicePolicy(off=[sidecar_pb2.ADVICE_KIND_RECOVERIES]),
+        sidecar_pb2.AdvicePolicy(off=[sidecar_pb2.ADVICE_KIND_LESSONS]),
+    ]
+    found = []
+    async with channel(lived.address) as connection:
+        stub: Any = sidecar_pb2_grpc.SidecarServiceStub(connection)
+        for advice in policies:
+            policy = sidecar_pb2.SetPolicyRequest(
+                policy=sidecar_pb2.Policy(advice=advice), level=sidecar_pb2.POLICY_LEVEL_TENANT
+            )
+            await stub.SetPolicy(policy, timeout=60)
+            found.append(bool((await found_by(lived.address)).block.items))
+    assert found == [False, False, True]
+
+
+async def test_refusals(lived: Running) -> None:
+    async with channel(lived.address) as connection:
+        for call, request, field in (
+            ("FindRecoveries", pb.FindRecoveriesRequest(tool="sql"), "error_text"),
+            ("FindRecoveries", pb.FindRecoveriesRequest(tool="x" * 257, error_text="e"), "tool"),
+            ("ListRecoveries", pb.ListRecoveriesRequest(signature="x" * 257), "signature"),
+            ("ListRecoveries", pb.ListRecoveriesRequest(page_token="x"), "page_token"),
+        ):
+            with pytest.raises(grpc.aio.AioRpcError) as caught:
+                await getattr(memory(connection), call)(request, timeout=60)
+            assert refusal_of(caught.value).fields == (field,)
+
+
+async def test_pages_of_signatures(tmp_path: Path) -> None:
+    """Each is a call that was sent again and worked: one observation, too few to be told."""
+    async with running(tmp_path) as served, channel(served.address) as connection:
+        tools = [f"tool{letter}" for letter in "dbca"]
+        for tool in tools:
+            await served.stub.StartTurn(thinking_pb.StartTurnRequest(turn_id=tool), timeout=60)
+            events = [called(tool, "{}", "c"), failed(FAILURE, "c"), called(tool, "{}", "d"), returned("yes", "d")]
+            await served.stub.ReportEvents(thinking_pb.ReportEventsRequest(turn_id=tool, events=events), timeout=60)
+            await served.stub.FinishTurn(
+                thinking_pb.FinishTurnRequest(turn_id=tool, outcome=common_pb2.TASK_OUTCOME_SUCCESS), timeout=60
+            )
+        pages: list[list[str]] = []
+        async with asyncio.timeout(60):
+            while sum(map(len, pages)) < len(tools):
+                pages = await listed(memory(connection))
+        assert pages == [
+            [f"{tool}|not_found|missing_table" for tool in some] for some in (sorted(tools)[:3], ["toold"])
+        ]
+        only = pb.ListRecoveriesRequest(signature=pages[0][1])
+        (found,) = (await memory(connection).ListRecoveries(only, timeout=60)).signatures
+        (move,) = found.moves
+        assert (found.observation_count, move.kind) == (1, pb.RECOVERY_MOVE_KIND_SENT_AGAIN)
+        assert (move.is_told, move.reason) == (False, "1 tries without advice; 5 are needed")
+
+
+async def listed(stub: Stub) -> list[list[str]]:
+    """All signatures, in pages of three."""
+    pages, token = [], ""
+    while True:
+        request = pb.ListRecoveriesRequest(page_size=3, page_token=token)
+        page = await stub.ListRecoveries(request, timeout=60)
+        pages.append([one.signature for one in page.signatures])
+        token = page.next_page_token
+        if not token:
+            return pages
