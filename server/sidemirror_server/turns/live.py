@@ -54,9 +54,8 @@ class LiveTurn:
         carried_from: CarriedFrom = NOTHING_CARRIED,
         rewritten: int = 0,
     ) -> None:
-        """`session_body`: used by the first batch to create a missing session. `carried_from`: of what a new turn
-        begins with.
-        A turn from the log has neither; `rewritten` is that of its head."""
+        """`session_body`: used by the first batch to create a missing session. `carried_from`: what a new turn
+        begins with came from that. A turn from the log has neither; `rewritten` is that of its head."""
         self.scope = scope
         self._rewritten = rewritten
         self.state = TurnState()
