@@ -134,7 +134,7 @@ def test_one_of_ten_is_forgotten(store: Store, log_lines: list[str]) -> None:
         assert stubs.called >= methods_with_texts()
         dreamt = list(stubs.memory.Dream(rm.DreamRequest(), timeout=TIMEOUT_S))[-1].dream.lessons
         assert dreamt
-        by_meaning(stubs, words[0])
+        by_meaning(stubs, store, words[0])
         assert store.vectors() == (True, 0)
         before, lines = list(shown(stubs)), export(stubs)
         for word in words:
@@ -147,7 +147,7 @@ def test_one_of_ten_is_forgotten(store: Store, log_lines: list[str]) -> None:
         assert answer.counts["goal_reports"] == 1
         embedding.forget_sent()
         assert store.vectors() == (True, 0)
-        assert words[0] not in str(by_meaning(stubs, words[1]))
+        assert words[0] not in str(by_meaning(stubs, store, words[1]))
         after = list(shown(stubs))
         assert not [one for one in after if words[0] in str(one)]
         assert store.holds(words[0]) == {}
@@ -162,7 +162,7 @@ def test_one_of_ten_is_forgotten(store: Store, log_lines: list[str]) -> None:
         assert not again.counts
         tombstones = stubs.sidecar.ListTombstones(sidecar_pb2.ListTombstonesRequest(page_size=1_000)).tombstones
         assert {one.kind for one in tombstones} >= {"subject", "session", "turn", "memory", "critique", "goal_report"}
-        by_meaning(stubs, words[2])
+        by_meaning(stubs, store, words[2])
         assert embedding.sent
         assert not [text for text in embedding.sent if words[0] in text.lower()]
     assert store.holds(words[0]) == {}
@@ -170,13 +170,12 @@ def test_one_of_ten_is_forgotten(store: Store, log_lines: list[str]) -> None:
     assert not [line for line in log_lines if any(word in line for word in words)]
 
 
-def by_meaning(stubs: Stubs, word: str) -> rm.QueryReflectionsResponse:
-    """What is found by the vector of a question with this word, once every memory has its vector."""
-    asked = rm.QueryReflectionsRequest(
-        query_text=f"what did {word} say of the orders table?", k=100, min_importance=0.0
-    )
+def by_meaning(stubs: Stubs, store: Store, word: str) -> rm.QueryReflectionsResponse:
+    """What a question with this word finds, which is sent to the embedding model, once memories have vectors."""
+    asked = rm.QueryReflectionsRequest(query_text=f"what did {word} say of orders?", k=100, min_importance=0.0)
     until = time.monotonic() + TIMEOUT_S
-    while (found := stubs.memory.QueryReflections(asked, timeout=TIMEOUT_S)).search_mode != rm.SEARCH_MODE_HYBRID:
+    found: rm.QueryReflectionsResponse = stubs.memory.QueryReflections(asked, timeout=TIMEOUT_S)
+    while not store.vectors()[0]:
         assert time.monotonic() < until, "no vectors"
         time.sleep(0.05)
     return found

@@ -76,7 +76,7 @@ def test_restore_erases_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]
         assert any(in_files(folder, canary(1)).values())
     with sidecar(tmp_path) as server, grpc.insecure_channel(server.address) as channel:
         assert told(Stubs(channel)) == kept
-    assert main(["restore", backup, "--data-dir", other, "--replace", "--erased", backup]) == 1
+    assert main(["restore", backup, "--data-dir", other, "--replace", "--erased", backup]) == 65
 
 
 def told(stubs: Stubs) -> list[str]:
