@@ -155,7 +155,7 @@ VALUES: dict[ModuleType, dict[str, tuple[tuple[Any, ...], int]]] = {
         "heads_of_session": ((*PLACE, LATE, "", 5, "open", "s000050"), 20),
         "newest": ((*PLACE, "s000050"), 1),
         "idle": ((LATE, 5, *EVERYTHING), 5),
-        "open_heads": ((*PLACE, ["000500", "000501"]), 2),
+        "open_heads": ((*PLACE, ["000500", "000501"], 2**62), 2),
         # With a look at the turns that are left in the session.
         "move_turn": ((*PLACE, "s000050", "s1", "000500"), 1),
         "move_turn_entries": ((*PLACE, "s000050", "s1", "k10"), 20),
@@ -435,6 +435,8 @@ VALUES: dict[ModuleType, dict[str, tuple[tuple[Any, ...], int]]] = {
         "forget_dream_jobs": (PLACE, ROWS // 2),
         "report": ((*PLACE, "000500"), 1),
         "forget_report": ((*PLACE, "000500"), 1),
+        # All jobs of the scope that learn from a turn, which are kept for a day.
+        "forget_learning": ((*PLACE, "000500"), ROWS // 2),
         "forget_answer": ((*PLACE, "m", "000500"), 1),
     },
     ledger: {

@@ -28,6 +28,10 @@ from tests.wire.test_text_entry import log_lines
 __all__ = ["log_lines"]
 OWN_TURNS = {"turn-0", "later-0", "run-0"}
 
+# What is learned of one person's turn is shown in the turns of others, which an erasure then changes
+# (tests/wire/test_learning.py, tests/postgres/test_learning_of_two.py).
+UNSHARED = {"defaults__learning": "false"}
+
 
 class Store:
     """Where a sidecar keeps everything: `settings` say where, and `holds` finds a word in it."""
@@ -125,7 +129,7 @@ def test_one_of_ten_is_forgotten(store: Store, log_lines: list[str]) -> None:
     words = [canary(person) for person in range(PEOPLE)]
     with (
         Embedding() as embedding,
-        sidecar(store.folder, settings={**store.settings, **embedding.settings}) as server,
+        sidecar(store.folder, settings=UNSHARED | store.settings | embedding.settings) as server,
         grpc.insecure_channel(server.address) as channel,
     ):
         stubs = Stubs(channel)

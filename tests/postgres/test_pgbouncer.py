@@ -57,13 +57,9 @@ from tests.conformance.memory_search import Stores as MemoryStores
 from tests.conformance.turn_log import Stores
 from tests.faults.figures import show
 from tests.postgres.databases import Databases
-from tests.postgres.pooler import Pooler, found
+from tests.postgres.pooler import Pooler, needs_pgbouncer
 
-pytestmark = pytest.mark.skipif(
-    # Where CI is set, its set-up (.ci/run) has installed it, or should have.
-    found() is None and not os.environ.get("CI"),
-    reason="PgBouncer is not installed (apt-get install pgbouncer)",
-)
+pytestmark = needs_pgbouncer
 
 TURNS = {**clauses_of(turn_log), **clauses_of(sessions)}
 FOUND = clauses_of(memory_search)

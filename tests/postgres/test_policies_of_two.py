@@ -12,8 +12,10 @@ from sidemirror.v1 import reflective_memory_pb2 as memory_pb
 from sidemirror.v1 import sidecar_pb2 as pb
 from sidemirror.v1.reflective_memory_pb2_grpc import ReflectiveMemoryServiceStub
 from sidemirror.v1.sidecar_pb2_grpc import SidecarServiceStub
+from sidemirror_server.models.language_model import Purpose
 from sidemirror_server.models.ledger import US_PER_DAY, Amount
 from sidemirror_server.vocabulary.clock import SystemClock
+from sidemirror_server.vocabulary.errors import ModelFailed
 from sidemirror_server.vocabulary.scope import Scope
 from tests.conformance.critiques import critique
 from tests.faults.figures import show
@@ -133,3 +135,20 @@ async def test_retention_that_is_set_at_one_is_followed_by_the_other(url: str, t
             for scope in (shop, blog, Scope("globex", "shop"))
         }
     assert left == {shop: ["c2"], blog: ["c2", "c10"], Scope("globex", "shop"): ["c2", "c10", "c400"]}
+
+
+async def test_a_cap_of_a_sidecar_counts_what_it_serves(url: str, tmp_path: Path) -> None:
+    """Of one that serves a list. Seen to fail when it counts everything in the store."""
+    async with running(tmp_path, database_url=url, serves="acme/*, globex/p", spend__usd_per_day="3.5") as served:
+        ledger, now_us, dollar = served.sidecar._stores.ledger, SystemClock().now_us(), Amount(1_000, 1_000_000_000)
+        for scope in (Scope(*place.split("/")) for place in ("acme/p", "acme/q", "globex/p", "globex/q", "other/p")):
+            await ledger.reserve(scope, "dreaming", dollar, {}, 30.0, now_us)
+        async with stubs(served.address) as (_, policies):
+            info = await policies.GetServerInfo(pb.GetServerInfoRequest(tenant_id="globex", project_id="p"), timeout=60)
+        used = {(pb.SpendLevel.Name(cap.level), cap.purpose): cap.used_usd for cap in info.spend_caps}
+        assert used == {("SPEND_LEVEL_TOTAL", ""): 3.0, ("SPEND_LEVEL_PURPOSE", "dreaming"): 3.0}
+        spending = served.sidecar.gateway._spending
+        half = Amount(1, 500_000_000)
+        assert (await spending.reserve(Scope("globex", "p"), Purpose.CRITIQUE, half, 5.0)).most == half
+        with pytest.raises(ModelFailed, match="the cap of this sidecar is reached"):
+            await spending.reserve(Scope("acme", "p"), Purpose.CRITIQUE, half, 5.0)

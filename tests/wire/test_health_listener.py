@@ -99,7 +99,7 @@ async def test_the_command_asks_there(
     with caplog.at_level(logging.INFO):
         async with serving(tmp_path, **made.settings(), health_address="0.0.0.0:0") as address:
             monkeypatch.setenv("SIDEMIRROR_ADDRESS", address)
-            assert await asyncio.to_thread(health, "", "") == 1
+            assert await asyncio.to_thread(health, "", "") == 69
             monkeypatch.setenv("SIDEMIRROR_HEALTH_ADDRESS", f"0.0.0.0:{port_told(caplog)}")
             monkeypatch.setenv("SIDEMIRROR_CA_FILE", str(made.ca))
             assert await asyncio.to_thread(health, "", "") == 0

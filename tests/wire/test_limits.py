@@ -42,7 +42,7 @@ def test_the_defaults() -> None:
         open_streams=8_000,
         stream_age_s=86_400.0,
         http_connections=256,
-        http_requests_per_second=200.0,
+        http_requests_per_second=100.0,
         requests_per_second=5_000.0,
         queued_jobs=10_000,
         project_policies=1_000,

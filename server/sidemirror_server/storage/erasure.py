@@ -41,6 +41,7 @@ RULES = {
             ("observations", "forget_observations"),
             ("observations", "forget_later_observations"),
             ("turns", "forget_turn"),
+            ("", "forget_learning"),
             _UNNAMED,
         ),
     ),

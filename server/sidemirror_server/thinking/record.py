@@ -51,7 +51,8 @@ class Carry(msgspec.Struct, frozen=True, omit_defaults=True):
 
 class TurnPlan(msgspec.Struct, frozen=True, omit_defaults=True, tag="turn_plan"):
     """How a turn runs; the second entry of every turn. `reflection_mode`: auto or on_request. `critique_mode`: off,
-    gated or always. `context`: None if the turn did not ask for it, or if it could not be read."""
+    gated or always. `context`: None if the turn did not ask for it, or if it could not be read. `learns`: the turn is
+    learned from when it has ended."""
 
     turn_id: TurnId
     session_id: SessionId
@@ -66,6 +67,7 @@ class TurnPlan(msgspec.Struct, frozen=True, omit_defaults=True, tag="turn_plan")
     carried: Carry = Carry()
     critique_mode: str = "off"
     context: ContextBlock | None = None
+    learns: bool = False
 
 
 class Nudge(msgspec.Struct, frozen=True, tag="nudge"):
@@ -84,12 +86,13 @@ class Advised(msgspec.Struct, frozen=True, omit_defaults=True, tag="advice"):
 
 class Critiqued(msgspec.Struct, frozen=True, omit_defaults=True, tag="critique"):
     """A verdict on a drafted response. `body`: its JSON, in the format of `critique/`; this room only counts verdicts.
-    `reasons`: conditions of the critique gate."""
+    `reasons`: conditions of the critique gate. `asks_revision`: the response should be revised."""
 
     status: ResultStatus
     body: msgspec.Raw
     reasons: tuple[str, ...] = ()
     usage: Usage | None = None
+    asks_revision: bool = False
 
 
 class TurnSummary(msgspec.Struct, frozen=True, omit_defaults=True, tag="turn_summary"):

@@ -77,12 +77,16 @@ class Lessons:
         self._clock = clock
 
     async def for_turn(
-        self, scope: Scope, turn_id: TurnId, started: TurnStarted, failed: Sequence[SeenError] = ()
+        self,
+        scope: Scope,
+        turn_id: TurnId,
+        started: TurnStarted,
+        wish: ContextWish | None,
+        failed: Sequence[SeenError] = (),
     ) -> tuple[ContextBlock | None, tuple[str, ...]]:
-        """The block that the turn asked for, and warnings for its plan. The block is None if the turn asked for none,
-        if a policy turns lessons off, or if nothing could be read in time. `failed`: failures left over from the
+        """The block that `wish` asks for, and warnings for the turn's plan. The block is None if there is no wish, if a
+        policy turns lessons off, or if nothing could be read in time. `failed`: failures left over from the
         session's last turn. Raises nothing but cancellation."""
-        wish = started.context
         if wish is None:
             return None, ()
         advice = await _in_time(self._policies.advice(scope))
@@ -193,7 +197,10 @@ def _joined(goals: GoalLessons, memory: Fitting, max_items: int, receipt_id: str
         own, alike = own[:GOAL_ITEMS], alike[: max(0, GOAL_ITEMS - len(own))]
         beyond = (*goals.own[len(own) :], *goals.alike[len(alike) :])
         left = tuple(Omitted(one.item.id, f"there is room for {GOAL_ITEMS} items of goals") for one in beyond)
-    lessons = (*own, *_by_turns(memory.lessons, alike))
+    # A goal's lesson may be a memory too; it is shown as the goal's.
+    said = {one.item.text for one in (*goals.own, *goals.alike)}
+    others = tuple(one for one in memory.lessons if one.item.text not in said)
+    lessons = (*own, *_by_turns(others, alike))
     block = render(HEADING, lessons, max_items or DEFAULT_ITEMS, receipt_id=receipt_id)
     return msgspec.structs.replace(block, omitted=(*memory.omitted, *left, *block.omitted))
 

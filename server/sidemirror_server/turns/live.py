@@ -18,6 +18,7 @@ from sidemirror_server.trace.sources import SourceKind, key
 from sidemirror_server.turns.calls import TurnCalls
 from sidemirror_server.turns.counting import count
 from sidemirror_server.turns.head import head_body
+from sidemirror_server.turns.teaching import Taught
 from sidemirror_server.vocabulary.errors import SidemirrorError, WrongState
 from sidemirror_server.vocabulary.ids import DirectiveId, EventId, SessionId, TurnId
 from sidemirror_server.vocabulary.scope import Scope
@@ -87,6 +88,8 @@ class LiveTurn:
         self._subjects: list[tuple[int, str, int]] = []
         self._lessons: list[tuple[int, str]] = []
         self._carried_from = [(1, carried_from)] if carried_from != NOTHING_CARRIED else []
+        # What becomes of the turn at its end.
+        self._taught = Taught()
         # The session that the turn has left, until that is durable.
         self._session_was: SessionId | None = None
         self._listeners: set[Listener] = set()
@@ -154,13 +157,14 @@ class LiveTurn:
             last_sequence=state.last_sequence,
             started_us=state.started_us,
             updated_us=state.updated_us,
-            body=head_body(state),
+            body=head_body(state, self._taught.left),
             rewritten=self._rewritten,
         )
         return Batch(
             *(head, tuple(self._pending), self._session_body),
             subject_ids=tuple(sorted({subject_id for _, subject_id, _ in self._subjects})),
             session_was=self._session_was,
+            sequel=self._taught.sequel,
             began_with=tuple(one for _, came in self._carried_from for one in came.began_with),
             rests_on=(
                 *(one for _, came in self._carried_from for one in came.rests_on),
@@ -181,6 +185,10 @@ class LiveTurn:
                 *((key(SourceKind.SUBJECT, subject_id), heard_us) for _, subject_id, heard_us in self._subjects),
             ),
         )
+
+    def ends_with(self, taught: Taught) -> None:
+        """What becomes of the turn, whose last entry was just recorded: stored together with that entry."""
+        self._taught = taught
 
     def settle(self, batch: Batch) -> None:
         """Removes the entries of `batch`, which are durable now."""

@@ -36,7 +36,11 @@ class SessionPast(msgspec.Struct, frozen=True):
 class SessionPasts:
     """Finds out what sessions have come to."""
 
-    def __init__(self, held: TurnCache, log: TurnLog, sessions: Sessions, recorder: Recorder) -> None:
+    def __init__(
+        self, held: TurnCache, log: TurnLog, sessions: Sessions, recorder: Recorder, first: SessionPast
+    ) -> None:
+        """`first`: of a session that does not exist yet."""
+        self._first = first
         self._held = held
         self._log = log
         self._sessions = sessions
@@ -62,7 +66,7 @@ class SessionPasts:
             raise StoreUnavailable(reason="it does not answer") from error
         session = await self._sessions.get(scope, session_id)
         if session is None:
-            return SessionPast()
+            return self._first
         past = SessionPast(config_in(session.body), session.turn_count, exists=True)
         newest_head = await self._log.newest(scope, session_id) if session.turn_count else None
         if newest_head is None:

@@ -19,9 +19,10 @@ from sidemirror_server.storage.erasure import (
     without_carried,
     without_lessons,
 )
-from sidemirror_server.storage.postgres.database import PostgresDatabase, Transaction
+from sidemirror_server.storage.postgres.database import PostgresDatabase
 from sidemirror_server.storage.postgres.memories import put, remove
 from sidemirror_server.storage.postgres.sources import bury, erased, keep_tombstones
+from sidemirror_server.storage.postgres.transactions import Transaction
 from sidemirror_server.storage.postgres.turn_log import turn_of
 from sidemirror_server.storage.postgres.work import put_job
 from sidemirror_server.storage.sql import ids_of, load_statements

@@ -276,6 +276,12 @@ WHERE tenant_id = $1 AND project_id = $2 AND job_id = $3 AND kind = 'goal_report
 DELETE FROM sidemirror.jobs
 WHERE tenant_id = $1 AND project_id = $2 AND job_id = $3 AND kind = 'goal_report'
 
+-- name: forget_learning
+-- Removes the job that learns from a turn, whatever its state.
+DELETE FROM sidemirror.jobs
+WHERE tenant_id = $1 AND project_id = $2 AND kind = 'learn_turn'
+      AND CASE WHEN kind = 'learn_turn' THEN convert_from(payload, 'UTF8')::jsonb ->> 'turn_id' END = $3
+
 -- name: forget_answer
 -- Removes a stored answer. $3 and $4 are the parts of the record's id.
 DELETE FROM sidemirror.requests

@@ -14,8 +14,9 @@ from sidemirror_server.goals.store import (
     REFUSED_FOR_US,
 )
 from sidemirror_server.goals.words import words_of
-from sidemirror_server.storage.postgres.database import PostgresDatabase, Transaction
+from sidemirror_server.storage.postgres.database import PostgresDatabase
 from sidemirror_server.storage.postgres.sources import bury, erased
+from sidemirror_server.storage.postgres.transactions import Transaction
 from sidemirror_server.storage.sql import ids_of, load_statements
 from sidemirror_server.trace.sources import SourceKind, key
 from sidemirror_server.vocabulary.scope import Scope

@@ -27,6 +27,7 @@ class PostgresJournal(PostgresTurnLog):
             gone = await transaction.fetch(_SQL["forget"], *place, forgotten_before_us(note, kept_us), FORGET_AT_ONCE)
             if gone:
                 await transaction.change(_SQL["mark"], *place, note.at_us, max(position for (position,) in gone))
+        self._tell()
         return added == 1
 
     async def remove(self, scope: Scope, topic: str, group: str) -> int:

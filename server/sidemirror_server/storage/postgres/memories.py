@@ -27,9 +27,10 @@ from sidemirror_server.memory.record import (
     strengthened,
 )
 from sidemirror_server.memory.store import LESSON_KEPT_US, MemoryKey
-from sidemirror_server.storage.postgres.database import PostgresDatabase, Transaction
+from sidemirror_server.storage.postgres.database import PostgresDatabase
 from sidemirror_server.storage.postgres.memory_graph import keep_links
 from sidemirror_server.storage.postgres.sources import note_sources, refuse_erased
+from sidemirror_server.storage.postgres.transactions import Transaction
 from sidemirror_server.storage.sql import ids_of, load_statements
 from sidemirror_server.trace.sources import SourceKind, key
 from sidemirror_server.vocabulary.errors import NotFound, WrongState

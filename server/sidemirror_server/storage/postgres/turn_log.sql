@@ -177,8 +177,8 @@ ORDER BY turn_count DESC, started_us DESC, turn_id DESC
 LIMIT 1
 
 -- name: idle
--- Across scopes: open turns without an update since a time, the longest idle first, for one entry of `Serves` ($3, $4;
--- NULL for all).
+-- Across scopes: open turns that may be without an update since a time, the longest idle first, for one entry of
+-- `Serves` ($3, $4; NULL for all). An envelope is up to a minute behind its turn.
 SELECT tenant_id, project_id, turn_id
 FROM sidemirror.open_turn_envelopes
 WHERE updated_us < $1
@@ -187,7 +187,8 @@ ORDER BY updated_us, tenant_id, project_id, turn_id
 LIMIT $2
 
 -- name: open_heads
--- The heads of those given turns that are open.
+-- The heads of those given turns that are open and without an update since a time ($4).
 SELECT turn_id, session_id, turn_count, standing, last_sequence, started_us, updated_us, body, rewritten
 FROM sidemirror.turns
 WHERE tenant_id = $1 AND project_id = $2 AND turn_id = ANY ($3::text[]) AND standing = 'open'
+      AND updated_us < $4

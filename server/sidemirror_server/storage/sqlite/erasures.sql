@@ -271,6 +271,12 @@ WHERE tenant_id = :tenant_id AND project_id = :project_id AND job_id = :id AND k
 DELETE FROM jobs
 WHERE tenant_id = :tenant_id AND project_id = :project_id AND job_id = :id AND kind = 'goal_report'
 
+-- name: forget_learning
+-- Removes the job that learns from a turn, whatever its state.
+DELETE FROM jobs
+WHERE tenant_id = :tenant_id AND project_id = :project_id AND kind = 'learn_turn'
+      AND json_extract(CAST(payload AS TEXT), '$.turn_id') = :id
+
 -- name: forget_answer
 -- Removes a stored answer. :method and :request_id are the parts of the record's id.
 DELETE FROM requests

@@ -44,8 +44,8 @@ class Place:
         return lost
 
     def check(self) -> None:
-        """Raises StoreUnavailable if the store is lost. For each group of writes: looks at the database alone, in a
-        microsecond."""
+        """Raises StoreUnavailable if the store is lost. For each group of writes: looks at the database alone, in some
+        microseconds."""
         if self.lost or _identity(self._database) != self._opened[self._database]:
             self.check_all()
 

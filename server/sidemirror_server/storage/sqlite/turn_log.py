@@ -16,6 +16,7 @@ from sidemirror_server.storage.sql import columns_of, load_statements
 from sidemirror_server.storage.sqlite.database import SqliteDatabase
 from sidemirror_server.storage.sqlite.served import fetch_served
 from sidemirror_server.storage.sqlite.sources import erased_of, note_sources
+from sidemirror_server.storage.sqlite.work import put_sequel
 from sidemirror_server.trace.acceptance import (
     Placed,
     SessionMove,
@@ -161,6 +162,9 @@ def _append(connection: sqlite3.Connection, scope: Scope, batches: Sequence[Batc
     for move in moves:
         _move(connection, place, move)
     check_repeated(repeated, _kept_bodies(connection, place, repeated))
+    for batch in batches:
+        if batch.sequel is not None:
+            put_sequel(connection, scope, batch.sequel, batch.head.updated_us)
 
 
 def _move(connection: sqlite3.Connection, place: Mapping[str, Any], move: SessionMove) -> None:
