@@ -3,6 +3,7 @@ package sidemirror
 import (
 	"context"
 	"errors"
+	"io"
 	"net"
 	"path/filepath"
 	"strings"
@@ -133,8 +134,19 @@ func TestAGoalThatIsRefusedIsCounted(t *testing.T) {
 	}
 }
 
-// A listener that accepts and never answers: connections are there, and HTTP/2 is not. Seen to fail when nothing looks
-// for silence.
+// mute accepts connections, begins HTTP/2 with its settings, and never says anything more.
+func mute(listener net.Listener) {
+	for {
+		conn, err := listener.Accept()
+		if err != nil {
+			return
+		}
+		_, _ = conn.Write([]byte{0, 0, 0, 4, 0, 0, 0, 0, 0})
+		go func() { _, _ = io.Copy(io.Discard, conn) }()
+	}
+}
+
+// Seen to fail when nothing looks for silence.
 func TestOneThatNeverAnswersIsAway(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "silent.sock")
 	listener, err := net.Listen("unix", path)
@@ -142,6 +154,7 @@ func TestOneThatNeverAnswersIsAway(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer listener.Close()
+	go mute(listener)
 	away := make(told, 10)
 	client, err := Connect(WithAddress("unix:"+path), WithOnAway(away.on))
 	if err != nil {
