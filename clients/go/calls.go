@@ -145,6 +145,8 @@ func (s *filledStream) RecvMsg(response any) error {
 	err := s.ClientStream.RecvMsg(response)
 	if err != nil {
 		s.cancel()
+	} else {
+		s.carried.heard()
 	}
 	return err
 }

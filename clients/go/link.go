@@ -104,7 +104,6 @@ func (l *link) wait() (context.Context, int, bool) {
 // answered: the sidecar has spoken on a stream or call that was begun after so many outages. The next one is told again,
 // unless it follows so soon that it is the same one to whoever is told.
 func (l *link) answered(outages int) {
-	l.heard()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if outages == l.outages && time.Since(l.backAt) > steady {
