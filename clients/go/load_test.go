@@ -56,7 +56,7 @@ func settled(limit int) int {
 	return runtime.NumGoroutine()
 }
 
-// Seen to fail when a turn that is over stays with its client, and when what waits in it never ends.
+// Seen to fail when a turn that is over stays with its client, and when something waits on after each stream.
 func TestNothingIsLeftOfTwoThousandTurns(t *testing.T) {
 	client := listen(t, acks(plan("")), nil)
 	turns(t, client, 2*turnsAtOnce)
