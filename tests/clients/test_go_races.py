@@ -20,7 +20,9 @@ def done(*command: str) -> None:
 
 
 def test_nothing_races(tmp_path: Path) -> None:
-    """A race that is found ends the program with another code. Seen to fail when a turn's stream is set without its lock."""
+    """A race that is found ends the program with another code.
+
+    Seen to fail when a turn's stream is set without its lock."""
     ready(next(language for language in LANGUAGES if language.name == "go"))
     done("go", "test", "-race", ".")
     done("go", "build", "-race", "-o", "target/race", "./internal/scenario")
