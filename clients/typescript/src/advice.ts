@@ -19,6 +19,6 @@ function paragraphs({ kind }: TurnDirective): string[] {
   if (kind.case === "critique") return kind.value.shouldRevise ? [`[critique] ${kind.value.revisionPrompt}`] : [];
   if (kind.case !== "reflection") return [];
   const { status, reflection, suggestedAction, lessons } = kind.value;
-  const said = status === ResultStatus.OK ? [`[reflection] ${reflection}${suggestedAction && ` ${suggestedAction}`}`] : [];
+  const said = status === ResultStatus.OK ? [["[reflection]", reflection, suggestedAction].filter(Boolean).join(" ")] : [];
   return lessons?.text ? [...said, lessons.text] : said;
 }
