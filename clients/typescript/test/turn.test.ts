@@ -22,7 +22,7 @@ function percentile99(times: number[]): number {
   return times.toSorted((one, other) => one - other)[Math.floor(times.length * 0.99)] as number;
 }
 
-/** Seen to fail at the told one when nothing looks for silence: the plan takes its 20 seconds. */
+/** Seen to fail when nothing looks for silence: the plan takes its 20 seconds. */
 test("a server that accepts and never answers is away", async () => {
   const sockets: Socket[] = [];
   const server = createServer((socket) => void sockets.push(socket.on("error", () => {})));
@@ -60,7 +60,7 @@ test("a client that was held up does not take its own silence for the sidecar's"
   there.stop();
 });
 
-/** Seen to fail when each try has an id of its own, and when a receipt is reported for each time that it came. */
+/** Seen to fail when each try has an id of its own. */
 test("an outcome is reported once for each block, under one id", async () => {
   const reports: [string, string][] = [];
   const there = await standIn({
@@ -92,7 +92,7 @@ test("an outcome is reported once for each block, under one id", async () => {
   there.stop();
 });
 
-/** Seen to fail when a turn that is left without an outcome counts as a success. */
+/** Seen to fail when `finish()` says SUCCESS. */
 test("an outcome that nobody said is unspecified", async () => {
   const there = await standIn();
   const sidemirror = connect({ address: there.address });
@@ -120,7 +120,7 @@ test("addresses", () => {
   assert.throws(() => wayTo("127.0.0.1:1@example.com:1", withToken), { name: "TokenInTheClear" });
 });
 
-/** Seen to fail with 100 listeners more for each hundred turns when a wait leaves its own behind. */
+/** Seen to fail when a wait leaves its listener behind. */
 test("nothing is left of two thousand turns, a hundred at once", async () => {
   const there = await standIn();
   const sidemirror = connect({ address: there.address });
