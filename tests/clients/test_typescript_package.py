@@ -27,7 +27,7 @@ def run(command: Sequence[str], cwd: Path, **settings: str) -> str:
 
 
 def test_a_project_outside_uses_the_packages(tmp_path: Path) -> None:
-    """Seen to fail when the package leaves dist/src out, and when a public name is not exported."""
+    """Seen to fail when a public name is not exported."""
     (typescript,) = [language for language in LANGUAGES if language.name == "typescript"]
     ready(typescript)
     run(("npm", "run", "--silent", "pack"), typescript.folder)
