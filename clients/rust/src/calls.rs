@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::sync::Semaphore;
 use tokio::time::Instant;
 use tokio_stream::{Stream, StreamExt};
 use tonic::metadata::MetadataValue;
@@ -23,17 +24,24 @@ const MODEL_DEADLINE: Duration = Duration::from_secs(60);
 /// Streams that do one piece of work and end.
 const WORK_DEADLINE: Duration = Duration::from_secs(300);
 const ATTEMPTS: u32 = 4;
+/// Unary calls at once on their connection, of whose 100 streams some are left to streaming calls. Others wait.
+const MOST_CALLS: usize = 90;
 
 /// What is added to the calls of one client.
 #[derive(Debug)]
 pub(crate) struct Carried {
-    pub deadline: Duration,
-    pub token_file: Option<PathBuf>,
-    pub tenant_id: String,
-    pub project_id: String,
+    deadline: Duration,
+    token_file: Option<PathBuf>,
+    tenant_id: String,
+    project_id: String,
+    room: Semaphore,
 }
 
 impl Carried {
+    pub fn new(deadline: Duration, token_file: Option<PathBuf>, tenant_id: String, project_id: String) -> Self {
+        Self { deadline, token_file, tenant_id, project_id, room: Semaphore::new(MOST_CALLS) }
+    }
+
     /// The request with the token, which is read for every call: whoever issues tokens replaces the file.
     pub fn authorized<T>(&self, message: T) -> Result<Request<T>, Status> {
         let mut request = Request::new(message);
@@ -195,9 +203,10 @@ macro_rules! service {
     };
     (@unary $self:ident, $method:ident, $request:ident, $deadline:expr) => {
         patiently($self.deadline.unwrap_or($deadline), |left| {
-            let (mut client, given) = ($self.client.clone(), $self.carried.authorized($request.clone()));
+            let (mut client, request, carried) = ($self.client.clone(), $request.clone(), &$self.carried);
             async move {
-                let mut given = given?;
+                let _room = carried.room.acquire().await;
+                let mut given = carried.authorized(request)?;
                 given.set_timeout(left);
                 Ok(client.$method(given).await?.into_inner())
             }
