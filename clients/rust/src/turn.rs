@@ -334,3 +334,33 @@ fn report(shared: &Shared, mut event: TurnEvent) -> String {
     shared.keep(event);
     id
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Options, Sidemirror};
+
+    /// Seen to fail when each scope ends without an outcome.
+    #[tokio::test]
+    async fn a_panic_and_an_error_end_a_turn_as_error() {
+        let address = Some("unix:/nobody.sock".into());
+        let client = Sidemirror::connect_with(Options { address, ..Default::default() }).unwrap();
+        let ended = |work: fn(Turn)| {
+            let turn = client.begin_turn(TurnStarted::default());
+            let shared = turn.handle.shared.clone();
+            let _ = std::thread::spawn(move || work(turn)).join();
+            let state = shared.state();
+            match state.waiting.back().and_then(|event| event.kind.clone()) {
+                Some(turn_event::Kind::TurnFinished(finished)) => finished.outcome(),
+                other => panic!("not finished: {other:?}"),
+            }
+        };
+        assert_eq!(ended(drop), TaskOutcome::Unspecified);
+        assert_eq!(ended(|_turn| panic!("the agent's own")), TaskOutcome::Error);
+        let failing = client.begin_turn(TurnStarted::default());
+        let _ = failing.within(async { Err::<(), _>(()) }).await;
+        let last = failing.shared().state().waiting.back().cloned();
+        let finished = TurnFinished { outcome: TaskOutcome::Error.into(), score: None };
+        assert_eq!(last.and_then(|event| event.kind), Some(turn_event::Kind::TurnFinished(finished)));
+    }
+}
