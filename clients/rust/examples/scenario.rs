@@ -101,7 +101,8 @@ impl Runner {
             let (events, outcomes, goals, turns) = (lost.events, lost.outcomes, lost.goals, lost.turns.len());
             check(&step["close"], &json!({"events": events, "outcomes": outcomes, "goals": goals, "turns": turns}))
         } else if let Some(directives) = step["advice_text"].as_array() {
-            let directives: Result<Vec<TurnDirective>, Failure> = directives.iter().map(|one| self.typed(one)).collect();
+            let directives: Result<Vec<TurnDirective>, Failure> =
+                directives.iter().map(|one| self.typed(one)).collect();
             check(&step["text"], &json!(advice_text(directives?)))
         } else if let Some(word) = step["refused"].as_str() {
             self.refused(word).await

@@ -11,7 +11,8 @@ use crate::advice::is_advice;
 use crate::client::Home;
 use crate::reports::Report;
 use crate::v1::{
-    turn_directive, turn_event, ReportGoalRequest, TaskOutcome, TurnAck, TurnDirective, TurnEvent, TurnPlan, TurnSummary,
+    turn_directive, turn_event, ReportGoalRequest, TaskOutcome, TurnAck, TurnDirective, TurnEvent, TurnPlan,
+    TurnSummary,
 };
 
 /// What the sidecar takes in a turn.

@@ -15,8 +15,8 @@ use crate::link::Reach;
 use crate::queue::{Shared, State};
 use crate::texts::{cut, LONGEST_TEXT_BYTES};
 use crate::v1::{
-    turn_event, BuildMemoryContextRequest, ContextBlock, CritiqueRequest, CritiqueResult, ReportGoalRequest, ResultStatus,
-    TaskOutcome, TurnDirective, TurnEvent, TurnFinished, TurnPlan, TurnStarted, TurnSummary,
+    turn_event, BuildMemoryContextRequest, ContextBlock, CritiqueRequest, CritiqueResult, ReportGoalRequest,
+    ResultStatus, TaskOutcome, TurnDirective, TurnEvent, TurnFinished, TurnPlan, TurnStarted, TurnSummary,
 };
 
 const PATIENCE: Duration = Duration::from_secs(1);
