@@ -11,8 +11,8 @@ use tonic::metadata::MetadataValue;
 use tonic::transport::Channel;
 use tonic::{Code, Request, Status, Streaming};
 
-use crate::link::{about, FIRST_PAUSE};
-use crate::problem::unbroken;
+use crate::link::{about, FIRST_PAUSE, LONGEST_PAUSE};
+use crate::problem::{is_busy, unbroken};
 use crate::v1::{
     critique_service_client::CritiqueServiceClient, goal_reflection_service_client::GoalReflectionServiceClient,
     reflective_memory_service_client::ReflectiveMemoryServiceClient, sidecar_service_client::SidecarServiceClient,
@@ -71,7 +71,7 @@ fn name(request_id: &mut String) {
     }
 }
 
-/// Tries again while the sidecar is away, until the deadline: every unary call is a read, or a write that its request_id
+/// Tries again while the sidecar is away, for about a second, and while it is busy, until the deadline: every unary call is a read, or a write that its request_id
 /// makes safe to repeat.
 async fn patiently<T, F>(deadline: Duration, mut attempt: impl FnMut(Duration) -> F) -> Result<T, Status>
 where
@@ -84,10 +84,12 @@ where
             .await
             .unwrap_or_else(|_| Err(Status::deadline_exceeded("the deadline has passed")))
             .map_err(unbroken);
-        let pause = about(FIRST_PAUSE * 2u32.pow(number));
+        let pause = about((FIRST_PAUSE * 2u32.pow(number.min(4))).min(LONGEST_PAUSE));
         match answer {
             Err(status)
-                if status.code() == Code::Unavailable && number + 1 < ATTEMPTS && Instant::now() + pause < ends =>
+                if status.code() == Code::Unavailable
+                    && (number + 1 < ATTEMPTS || is_busy(&status))
+                    && Instant::now() + pause < ends =>
             {
                 tokio::time::sleep(pause).await;
             }
