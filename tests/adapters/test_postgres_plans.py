@@ -225,6 +225,7 @@ VALUES: dict[ModuleType, dict[str, tuple[tuple[Any, ...], int]]] = {
         "delete_words": ((*PLACE, "000500"), 1),
         "deleted": ((*PLACE, "g10", 1), 1),
         "oldest": ((*PLACE, 100, 4), 100),
+        "every": (PLACE, ROWS),
         "forget": ((*PLACE, "g10", 203), 20),
         "forget_deletions": ((*PLACE, 100, 4), 4 + 4),
     },
@@ -386,6 +387,9 @@ VALUES: dict[ModuleType, dict[str, tuple[tuple[Any, ...], int]]] = {
     },
     erasures: {
         "begin": ((*PLACE, "new", 1), 0),
+        "forget_ended": ((*PLACE, 500, 4), 4 + 4),
+        "count_tombstones": ((*PLACE, 5), 5),
+        "is_session": ((*PLACE, "s000050"), 1),
         "get": ((*PLACE, "000500"), 1),
         "add": ((*PLACE, "e50", ["turn:x"]), 0),
         "left": ((*PLACE, "e50", 5), 5),
@@ -434,7 +438,6 @@ VALUES: dict[ModuleType, dict[str, tuple[tuple[Any, ...], int]]] = {
         # All jobs of the scope that learn from a turn, which are kept for a day.
         "forget_learning": ((*PLACE, "000500"), ROWS // 2),
         "forget_answer": ((*PLACE, "m", "000500"), 1),
-        "stored_subjects": (PLACE, ROWS),
     },
     ledger: {
         "used": ((*PLACE, 100, "reflect"), 5),
@@ -560,7 +563,7 @@ def test_everything_that_takes_what_is_served_is_looked_at() -> None:
 # A setting has no plan. The index of vectors is shared by all scopes, which test_postgres_memory_search.py looks at.
 NOT_LOOKED_AT = {
     # All of a scope: only for one that came from a backup.
-    erasures: {"stored"},
+    erasures: {"stored", "noted"},
     memory_search: {"search_widely", "search_deeply", *(f"nearest_{n}" for n in _INDEXED_DIMENSIONS)},
 }
 

@@ -45,7 +45,7 @@ def idle(until_s: float) -> Iterator[tuple[float, int]]:
 
 
 def test_an_idle_sidecar_asks_less_than_once_in_a_hundred_seconds() -> None:
-    """From the fifth minute on, and for a day. Seen to fail when each look is run when it is due and not before."""
+    """From the fifth minute on, and for a day."""
     day_s = 86_400.0
     asked = [(at_s, count) for at_s, count in idle(day_s) if at_s > QUIET_S]
     assert [at_s for at_s, _ in asked if at_s < QUIET_S + 600.0] == []

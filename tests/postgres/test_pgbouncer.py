@@ -34,6 +34,7 @@ from tests.architecture.repository import ROOT
 from tests.conformance import (
     critiques,
     dreams,
+    erasure_records,
     erasures,
     goal_reflections,
     journal,
@@ -140,12 +141,12 @@ def test_every_suite_of_a_port_on_postgres_is_among_them() -> None:
     assert {clause.__module__.rpartition(".")[2] for clause in CLAUSES.values()} == ports & suites
 
 
-def of_erasures(database: PostgresDatabase) -> erasures.Ports:
-    return erasures.Ports(
+def of_erasures(database: PostgresDatabase) -> erasure_records.Ports:
+    return erasure_records.Ports(
         *(PostgresErasures(database), PostgresTurnLog(database), PostgresSessions(database)),
         *(PostgresCritiques(database), PostgresReceipts(database), PostgresMemories(database)),
         *(PostgresTrials(database), PostgresWork(database), PostgresRequests(database)),
-        PostgresGoalReflections(database),
+        *(PostgresGoalReflections(database), PostgresJournal(database)),
     )
 
 

@@ -75,8 +75,7 @@ async def test_the_last_one_goes_later(databases: Databases, name: str) -> None:
 
 
 async def test_one_that_listens_stays_and_is_used(databases: Databases, name: str) -> None:
-    """It is the only one of a quiet sidecar that watches, and one of `connections` of a busy one. Seen to fail when the
-    held one is made beside a full pool, and when it is trimmed."""
+    """It is the only one of a quiet sidecar that watches, and one of `connections` of a busy one."""
     url = databases.cluster.url("sidecar", name)
     async with opened(databases, name, connections=2, idle_s=0.1, last_idle_s=0.2) as database:
         heard = asyncio.Event()

@@ -124,21 +124,3 @@ async def test_nobody_listens_where_nobody_waits(log: SqliteTurnLog) -> None:
     finally:
         looking.cancel()
         await asyncio.gather(looking, return_exceptions=True)
-
-
-async def test_somebody_new_has_the_log_looked_at(log: SqliteTurnLog) -> None:
-    """With the next look an hour away, and in a scope that nobody watched. Seen to fail when a new waiter does not
-    stir."""
-    bell = Bell()
-    looking = asyncio.create_task(Lookout(log, bell, 0.01, Deaf(), 3600.0).run())
-    first = bell.waiter(ONE, None)
-    try:
-        async with asyncio.timeout(60):
-            first.clear()
-            await first.wait()
-            second = bell.waiter(OTHER, None)
-            second.clear()
-            await second.wait()
-    finally:
-        looking.cancel()
-        await asyncio.gather(looking, return_exceptions=True)

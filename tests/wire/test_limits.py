@@ -46,6 +46,7 @@ def test_the_defaults() -> None:
         requests_per_second=5_000.0,
         queued_jobs=10_000,
         project_policies=1_000,
+        tombstones=1_000_000,
         streams_per_connection=100,
         idle_stream_s=600.0,
         backlog_bytes=67_108_864,

@@ -192,7 +192,7 @@ class Sidecar:
                     *(settings, Scope(settings.tenant_id, settings.project_id), stores.facts, clock, routes),
                     memory.embedding,
                 ),
-                *(spending, stores.erasures, stores.work, self.policies),
+                *(spending, stores.erasures, stores.work, self.policies, settings.limits.tombstones),
             ),
         )
         self._open_doors(services, boundary_of, own_clock)

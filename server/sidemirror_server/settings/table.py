@@ -87,6 +87,9 @@ class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     # Projects of a tenant that have a policy of their own (`sidemirror policy set`). Chosen here: retention reads them
     # all twice a minute, and more projects than that are better served by the tenant's policy.
     project_policies: Annotated[int, Meta(ge=0)] = 1_000
+    # Tombstones in one project of a tenant, above which `Erase` refuses an id of which nothing is stored. Chosen here:
+    # some 100 MiB, and more than any project erases; what is stored is always erased.
+    tombstones: Annotated[int, Meta(ge=0)] = 1_000_000
     # Concurrent streams and calls on one connection. Keeps one client from starving the others (decision 006).
     streams_per_connection: Annotated[int, Meta(ge=1, le=_LARGEST_C_INT)] = 100
     # Seconds without a message from the client after which its stream (RunTurn, ImportReflections) ends.

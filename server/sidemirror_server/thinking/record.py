@@ -10,7 +10,7 @@ from sidemirror_server.thinking.detectors import Pattern
 from sidemirror_server.thinking.schedule import Reason
 from sidemirror_server.trace.event import Event
 from sidemirror_server.trace.log import Draft, Entry
-from sidemirror_server.vocabulary.block import ContextBlock
+from sidemirror_server.vocabulary.block import BlockItem, ContextBlock
 from sidemirror_server.vocabulary.budget import BudgetLeft, TurnBudget
 from sidemirror_server.vocabulary.errors import StoreUnavailable
 from sidemirror_server.vocabulary.ids import DirectiveId, EventId, SessionId, TurnId
@@ -137,6 +137,15 @@ class SlotClaim(msgspec.Struct, frozen=True, omit_defaults=True, tag="claim"):
 
 
 Recorded = Event | Directive | SlotClaim
+
+
+def shown_in(directive: Directive) -> tuple[BlockItem, ...]:
+    """The lessons that a directive shows."""
+    match directive.what:
+        case TurnPlan(context=block) | Reflection(lessons=block) if block is not None:
+            return block.items
+    return ()
+
 
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder(Recorded).decode

@@ -121,7 +121,7 @@ class Conductor:
         self._limits = limits
         self._recoveries = recoveries
         self._held = TurnCache()
-        self._pasts = SessionPasts(self._held, sessions, recorder, SessionPast(defaults.config))
+        self._pasts = SessionPasts(self._held, log, sessions, recorder, SessionPast(defaults.config))
         self._naming = Naming(self._held, self._pasts)
         self._endings = Endings(recorder, reflections, critiques, clock, limits.finish_grace_s, teacher)
 
@@ -152,7 +152,7 @@ class Conductor:
             wish = started.context or (ContextWish() if self._defaults.has_context else None)
             context, missing = await self._lessons.for_turn(scope, turn_id, started, wish, past.carried.tool_errors)
             # The first append makes the session if it is missing or was deleted.
-            turn = self._followed(LiveTurn(scope, config_body(past.config)))
+            turn = self._followed(LiveTurn(scope, config_body(past.config), past.carried_from))
             self._record_start(turn, turn_id, event, started, past, (*warnings, *missing), context)
             self._held.hold(turn)
             self._make_room()
@@ -431,7 +431,7 @@ class Conductor:
         head = await self._log.head(scope, turn_id)
         if head is None:
             return None
-        turn = self._followed(LiveTurn(scope))
+        turn = self._followed(LiveTurn(scope, rewritten=head.rewritten))
         while True:
             entries = await self._log.read(scope, turn_id, turn.durable, _PAGE, _PAGE_BYTES)
             if not entries:

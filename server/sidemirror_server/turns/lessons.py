@@ -20,7 +20,7 @@ from sidemirror_server.trace.event import ContextWish, TurnStarted
 from sidemirror_server.trace.receipts import Receipt, ReceiptKind, Receipts, receipt_items
 from sidemirror_server.vocabulary.block import BlockLesson, ContextBlock, Omitted, render
 from sidemirror_server.vocabulary.clock import Clock
-from sidemirror_server.vocabulary.errors import StoreFull, StoreUnavailable
+from sidemirror_server.vocabulary.errors import StoreFull, StoreUnavailable, WrongState
 from sidemirror_server.vocabulary.ids import DirectiveId, TurnId, derived_id
 from sidemirror_server.vocabulary.scope import Scope
 
@@ -38,6 +38,9 @@ FAILED_ITEMS = 2
 FAILED_HEADING = "LESSONS ABOUT THIS FAILURE"
 # For how many of a turn's last failures lessons are looked up. Chosen here: as many as a reflection is about.
 _MOST_FAILURES = 3
+
+# The turn goes on without a block: the store is away or slow, or an erasure has taken a lesson or the turn itself.
+_WITHOUT = (StoreUnavailable, StoreFull, TimeoutError, WrongState)
 
 _T = TypeVar("_T")
 
@@ -114,7 +117,7 @@ class Lessons:
                     await self._receipts.issue(
                         scope, msgspec.structs.replace(receipt, items=receipt_items(block.items))
                     )
-            except (StoreUnavailable, StoreFull, TimeoutError):
+            except _WITHOUT:
                 return None, (_NONE,)
         return block, warnings
 
@@ -178,11 +181,11 @@ def _signatures(failed: Sequence[SeenError]) -> tuple[str, ...]:
 
 
 async def _in_time(reading: Awaitable[_T]) -> _T | None:
-    """The result of `reading`; None when the store is away or too slow."""
+    """The result of `reading`; None when the store is away or too slow, or what it is for was erased."""
     try:
         async with asyncio.timeout(_READ_S):
             return await reading
-    except (StoreUnavailable, StoreFull, TimeoutError):
+    except _WITHOUT:
         return None
 
 

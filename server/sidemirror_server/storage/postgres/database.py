@@ -202,11 +202,15 @@ class PostgresDatabase:
         reads_only: bool = False,
         in_turn: tuple[str, ...] = (),
         within_s: float = TRANSACTION_S,
+        derives: bool = False,
+        erases: bool = False,
     ) -> AsyncIterator[Transaction]:
         """A transaction on the rows of `scope`; with None on envelopes, until it enters a scope.
 
         The transaction is committed and durable when the block ends; an error rolls it back. Transactions with the same
-        `in_turn` wait until the one before is durable. Raises StoreUnavailable (the commit may have succeeded),
+        `in_turn` wait until the one before is durable. One that `erases` in a scope and those that store what derives
+        from sources there (`derives`) wait for each other: so what the latter store is found by the former, or they
+        see its tombstones. Raises StoreUnavailable (the commit may have succeeded),
         StoreFull, NotPermitted for a tenant that the role is not bound to, and the errors of the block.
         """
         if self._closed or self._is_away():
@@ -215,7 +219,10 @@ class PostgresDatabase:
         self.writes += not reads_only
         async with self._translated(), asyncio.timeout(2 * _TAKE_S + within_s), self._connection() as connection:
             facts = await self._facts_for(scope, connection)
-            await connection.execute(begin(scope, facts, reads_only=reads_only, in_turn=in_turn, within_s=within_s))
+            sources = "erases" if erases else "derives" if derives else ""
+            await connection.execute(
+                begin(scope, facts, reads_only=reads_only, in_turn=in_turn, within_s=within_s, sources=sources)
+            )
             if self.clock.is_due:
                 await self._measure_time(connection)
             yield Transaction(connection, facts.reach)

@@ -12,6 +12,7 @@ from msgspec.structs import astuple
 
 from sidemirror_server.storage.postgres.admission import PostgresFacts, Reach
 from sidemirror_server.storage.postgres.failures import not_bound
+from sidemirror_server.storage.sql import ids_of
 from sidemirror_server.vocabulary.scope import Scope, Served, Serves
 
 
@@ -75,11 +76,19 @@ def left_out(but: Sequence[Served]) -> tuple[list[str | None], list[str | None]]
 
 
 def begin(
-    scope: Scope | None, facts: PostgresFacts, *, reads_only: bool, in_turn: tuple[str, ...], within_s: float
+    scope: Scope | None,
+    facts: PostgresFacts,
+    *,
+    reads_only: bool,
+    in_turn: tuple[str, ...],
+    within_s: float,
+    sources: str = "",
 ) -> str:
     """The statements that begin a transaction, as one message and so one round trip. Such a message cannot have bound
     values. Texts of a caller are therefore written in hexadecimal, which the policies decode
-    (migrations/0001_scopes.sql). The other values are numbers, and roles quoted by Postgres."""
+    (migrations/0001_scopes.sql). The other values are numbers, and roles quoted by Postgres. `sources`: "derives"
+    shares a lock of the scope that "erases" has alone. All transactions take their locks as they begin, and in one
+    order, so that no two wait for each other."""
     within_ms = int(within_s * 1000)
     statements = [
         f"BEGIN ISOLATION LEVEL READ COMMITTED {'READ ONLY' if reads_only else 'READ WRITE'}",
@@ -94,6 +103,10 @@ def begin(
         statements += scope_settings(scope, facts.reach)
     if in_turn:
         statements.append(f"SELECT pg_catalog.pg_advisory_xact_lock({lock_of(in_turn)})")
+    if scope is not None and sources:
+        shared = "" if sources == "erases" else "_shared"
+        number = lock_of(("erasing", *ids_of(scope)))
+        statements.append(f"SELECT pg_catalog.pg_advisory_xact_lock{shared}({number})")
     return "; ".join(statements)
 
 

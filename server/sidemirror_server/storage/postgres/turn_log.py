@@ -16,11 +16,19 @@ from typing import Any
 import asyncpg
 
 from sidemirror_server.storage.postgres.database import TRANSACTION_S, PostgresDatabase
-from sidemirror_server.storage.postgres.sources import note_sources, refuse_erased
+from sidemirror_server.storage.postgres.sources import erased, note_sources
 from sidemirror_server.storage.postgres.transactions import Transaction
 from sidemirror_server.storage.postgres.work import put_sequel
 from sidemirror_server.storage.sql import ids_of, load_statements
-from sidemirror_server.trace.acceptance import Placed, SessionMove, accept, check_repeated
+from sidemirror_server.trace.acceptance import (
+    Placed,
+    SessionMove,
+    accept,
+    check_erased,
+    check_repeated,
+    known_turns,
+    named_by,
+)
 from sidemirror_server.trace.log import FIRST_HEAD, TURN_TOPIC, Batch, Entry, HeadKey, TurnHead, TurnStanding, head_of
 from sidemirror_server.trace.sources import SourceKind, key, keys
 from sidemirror_server.vocabulary.ids import SessionId, TurnId
@@ -45,11 +53,10 @@ class PostgresTurnLog:
         size = sum(len(draft.body) for batch in batches for draft in batch.drafts)
         within_s = TRANSACTION_S + size / _BYTES_PER_S
         async with self._database.transaction(scope, in_turn=turn_of(scope), within_s=within_s) as transaction:
-            turn_ids = list({batch.head.turn_id for batch in batches})
-            rows = await transaction.fetch(_SQL["kept"], *ids_of(scope), turn_ids)
-            kept = {turn_id: (session_id, last_sequence) for turn_id, session_id, last_sequence in rows}
-            new = [batch.head.turn_id for batch in batches if batch.head.turn_id not in kept]
-            await refuse_erased(transaction, scope, keys(SourceKind.TURN, new), 0)
+            rows = await transaction.fetch(_SQL["kept"], *ids_of(scope), known_turns(batches))
+            kept = {turn_id: (session_id, last_sequence) for turn_id, session_id, last_sequence, _ in rows}
+            rewritten = {turn_id: count for turn_id, *_, count in rows}
+            check_erased(batches, rewritten, await erased(transaction, scope, named_by(batches, kept)))
             heads, fresh, repeated, moves = accept(batches, kept)
             check_repeated(repeated, await _kept_bodies(transaction, scope, fresh, repeated))
             missing = [batch for batch in batches if batch.session_body is not None]

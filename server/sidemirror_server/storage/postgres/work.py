@@ -48,7 +48,7 @@ class PostgresWork:
         return self._arrived
 
     async def put(self, scope: Scope, job: NewJob, now_us: int) -> Job:
-        async with self._database.transaction(scope) as transaction:
+        async with self._database.transaction(scope, derives=True) as transaction:
             kept = await put_job(transaction, scope, job, now_us)
         self._arrived.set()
         return kept
