@@ -17,7 +17,7 @@ pytestmark = [
     pytest.mark.timeout(900),
 ]
 # The languages whose runner knows these steps.
-SPEAK = [language for language in LANGUAGES if language.name in {"python", "go", "typescript"}]
+SPEAK = [language for language in LANGUAGES if language.name in {"python", "go", "typescript", "rust"}]
 every_language = pytest.mark.parametrize("language", SPEAK, ids=lambda language: language.name)
 
 

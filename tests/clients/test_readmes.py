@@ -80,7 +80,7 @@ def test_the_first_lines_run(name: str, beside: Sidecar, tmp_path: Path) -> None
     if name == "java":
         assert re.search(r"turn_id: \"[^\"]+\"", printed), printed
         return
-    if name in {"python", "go", "typescript"}:
+    if name in {"python", "go", "typescript", "rust"}:
         assert "[reflection] " in printed, printed
         return
     # The summary of the turn: its three events are on record, and it went well.
