@@ -67,6 +67,7 @@ public abstract sealed class AgentTurn implements AutoCloseable permits Turn {
     if (!room) {
       delivery.drop();
     }
+    delivery.begin();
     report(beginning(id, started));
   }
 

@@ -83,7 +83,9 @@ final class Connections implements AutoCloseable {
               // Unset, because it is not one of a Unix socket's, and Netty warns of it at each try to connect.
               .withOption(ChannelOption.SO_KEEPALIVE, null);
     } else {
-      builder = NettyChannelBuilder.forTarget("dns:///" + address.target(), credentials);
+      // The brackets of an IPv6 address stand in no path of a URI.
+      String target = address.target().replace("[", "%5B").replace("]", "%5D");
+      builder = NettyChannelBuilder.forTarget("dns:///" + target, credentials);
     }
     if (retries) {
       builder.defaultServiceConfig(Calls.serviceConfig());

@@ -39,12 +39,18 @@ final class Delivery {
   private int tries;
   private boolean toldLater;
   private boolean waits;
+  private volatile boolean begun;
   private Stream stream;
 
   Delivery(String id, Link link, TurnQueue queue) {
     this.id = id;
     this.link = link;
     this.queue = queue;
+  }
+
+  /** From now on what is put is delivered. */
+  void begin() {
+    begun = true;
   }
 
   TurnQueue queue() {
@@ -58,7 +64,7 @@ final class Delivery {
 
   /** Sends what there is, on the open stream or on one that it asks for. */
   void deliver() {
-    boolean something = queue.answer();
+    boolean something = queue.answer() && begun;
     if (stream != null) {
       stream.send();
     } else if (something) {
