@@ -273,11 +273,7 @@ final class Delivery {
         next();
       } else {
         failures++;
-        switch (trouble.kind()) {
-          case TOKEN -> link.refuse(outages);
-          case AWAY -> link.lost(why, outages);
-          default -> link.silence().heard();
-        }
+        link.failed(why, outages);
         link.later(this::nextReport, pauseMs(), trouble.pause().toMillis());
       }
     }

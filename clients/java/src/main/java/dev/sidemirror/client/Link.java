@@ -68,6 +68,7 @@ final class Link {
   private final AtomicLong waitingBytes = new AtomicLong();
   private final Deque<Delivery> streamsWanted = new ArrayDeque<>();
   private final Deque<Delivery> reportsWanted = new ArrayDeque<>();
+  private final Set<Connection> probes = ConcurrentHashMap.newKeySet();
   private int reporting;
   private boolean told;
   private boolean asking;
@@ -183,12 +184,16 @@ final class Link {
     return Optional.empty();
   }
 
-  private void failed(Throwable why, int before) {
-    Trouble trouble = Trouble.of(why);
-    if (trouble.kind() == Trouble.Kind.TOKEN) {
-      refuse(before);
-    } else if (trouble.kind() == Trouble.Kind.AWAY && Status.fromThrowable(why).getCode() == Status.Code.UNAVAILABLE) {
-      lost(why, before);
+  /** A call that was begun after so many outages has failed. One without an answer in time says nothing of the sidecar. */
+  void failed(Throwable why, int before) {
+    switch (Trouble.of(why).kind()) {
+      case TOKEN -> refuse(before);
+      case AWAY -> {
+        if (Status.fromThrowable(why).getCode() == Status.Code.UNAVAILABLE) {
+          lost(why, before);
+        }
+      }
+      default -> silence.heard();
     }
   }
 
@@ -330,12 +335,12 @@ final class Link {
     }
     asking = true;
     int before = outages;
-    Connection connection = connections.make(false);
+    Connection connection = probe();
     Asked<HealthCheckRequest, HealthCheckResponse> asked = new Asked<>();
     asked.whenCompleteAsync(
         (answer, why) -> {
           asking = false;
-          connection.close();
+          close(connection);
           Status.Code code = why == null ? Status.Code.OK : Status.fromThrowable(why).getCode();
           if (code == Status.Code.UNAVAILABLE || code == Status.Code.DEADLINE_EXCEEDED) {
             lost(new StatusRuntimeException(Status.UNAVAILABLE.withDescription("it does not answer")), before);
@@ -353,16 +358,27 @@ final class Link {
     }
   }
 
+  private Connection probe() {
+    Connection connection = connections.make(false);
+    probes.add(connection);
+    return connection;
+  }
+
+  private void close(Connection probe) {
+    probe.close();
+    probes.remove(probe);
+  }
+
   private void lookForIt(long pauseMs) {
     later(() -> probe(Math.min(pauseMs * 2, LONGEST_PAUSE_MS)), pauseMs, 0);
   }
 
   private void probe(long nextPauseMs) {
-    Connection connection = connections.make(false);
+    Connection connection = probe();
     Asked<GetServerInfoRequest, GetServerInfoResponse> asked = new Asked<>();
     asked.whenCompleteAsync(
         (answer, why) -> {
-          connection.close();
+          close(connection);
           if (closed) {
             return;
           }
@@ -397,6 +413,7 @@ final class Link {
     reportsWanted.clear();
     turns.forEach(Delivery::abandon);
     pool.giveUp();
+    probes.forEach(Connection::close);
     forCalls.close();
   }
 }
