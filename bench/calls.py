@@ -9,6 +9,7 @@ SHOULD_REFLECT = f"{_SERVICE}ShouldReflect"
 GET_THINKING_PROMPT = f"{_SERVICE}GetThinkingPrompt"
 START_TURN = f"{_SERVICE}StartTurn"
 REPORT_EVENTS = f"{_SERVICE}ReportEvents"
+FINISH_TURN = f"{_SERVICE}FinishTurn"
 RUN_TURN = f"{_SERVICE}RunTurn"
 WATCH_TURNS = f"{_SERVICE}WatchTurns"
 
@@ -52,6 +53,10 @@ def get_thinking_prompt() -> bytes:
 def query_reflections(text: str) -> bytes:
     request = reflective_memory_pb2.QueryReflectionsRequest(query_text=text, min_importance=0.0)
     return request.SerializeToString()
+
+
+def finish_turn(turn_id: str) -> bytes:
+    return pb.FinishTurnRequest(turn_id=turn_id).SerializeToString()
 
 
 def report_event(turn_id: str, number: int) -> bytes:

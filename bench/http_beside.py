@@ -47,9 +47,9 @@ async def timed(stub: Any, seconds: float) -> Times:
 
 async def beside(stub: Any, kind: str, port: int, token: str, seconds: float) -> tuple[Times, str]:
     """Calls beside a load that has begun, and what the load says of itself."""
-    command = (sys.executable, "-m", "bench.http_load", kind, str(port), token, str(seconds + 2.0))
+    command = (sys.executable, "-m", "bench.http_load", kind, str(port), token, str(seconds + 1.0))
     load = await asyncio.create_subprocess_exec(*command, cwd=ROOT, stdout=asyncio.subprocess.PIPE)
-    await asyncio.sleep(1.0)
+    await asyncio.sleep(0.5)
     times = await timed(stub, seconds)
     said, _ = await load.communicate()
     assert load.returncode == 0

@@ -139,7 +139,7 @@ async def oversized(load: Load) -> None:
 
 
 async def long_json(load: Load) -> None:
-    """Good calls with 300 KB of small fields, from 8 connections."""
+    """Calls with 300 KB of small fields, more than a request may have events, from 8 connections."""
     request = load.head(REPORT, length=len(LONG)) + LONG.encode()
     await asyncio.gather(*(repeat(load, request) for _ in range(8)))
 

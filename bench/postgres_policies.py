@@ -20,8 +20,8 @@ import asyncpg
 
 from sidemirror_server.storage.postgres import critiques, dreams, ledger, memories, requests, sessions, turn_log, work
 from sidemirror_server.storage.postgres.admission import PostgresFacts
-from sidemirror_server.storage.postgres.database import _begin
 from sidemirror_server.storage.postgres.migrate import migrate, read_migrations
+from sidemirror_server.storage.postgres.transactions import begin as begin_of
 from sidemirror_server.vocabulary.scope import Scope
 from tests.adapters.test_postgres_plans import _FILL, VALUES
 from tests.postgres.cluster import Cluster
@@ -90,7 +90,7 @@ async def measure(rounds: int) -> dict[str, dict[str, float]]:
             for adapter, name in _STATEMENTS:
                 values, _ = VALUES[adapter][name]
                 scope = None if name in _ACROSS else _SCOPE
-                begin = _begin(scope, PostgresFacts(), reads_only=False, in_turn=(), within_s=5.0)
+                begin = begin_of(scope, PostgresFacts(), reads_only=False, in_turn=(), within_s=5.0)
                 for way in WAYS[round_ % 4 :] + WAYS[: round_ % 4]:
                     connection = connections[way]
                     begun = await _timed(partial(connection.execute, begin))

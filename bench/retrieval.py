@@ -11,7 +11,8 @@ import asyncio
 import contextlib
 import tempfile
 import time
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
@@ -46,7 +47,6 @@ from tests.recorded import DATA
 
 _DEEP = 60  # enough to drop every `ignore` and still have five
 _FEW = 50
-_WRITERS = 64
 _MEASURED_S = 1_200.0
 # What is wanted: recall at 5 and hit at 1.
 _ALONE = {"programming": (0.68, 0.77), "tau": (0.70, 0.79), "HotpotQA": (0.95, 0.965)}
@@ -70,8 +70,11 @@ class Found(NamedTuple):
 
 
 class Stores(NamedTuple):
+    """Memories and their search. `writers`: how many write at a time."""
+
     memories: Memories
     search: MemorySearch
+    writers: int
 
 
 def queries_of(name: str, part: Part | None) -> list[Query]:
@@ -87,7 +90,7 @@ async def opened(*, postgres: bool) -> AsyncIterator[Stores]:
             database = await SqliteDatabase.open(Path(folder), now_us=0)
             try:
                 searches = SearchProcesses(Path(folder) / FILE_NAME)
-                yield Stores(SqliteMemories(database), SqliteMemorySearch(database, searches))
+                yield Stores(SqliteMemories(database), SqliteMemorySearch(database, searches), 64)
                 await searches.close()
             finally:
                 await database.close()
@@ -95,8 +98,9 @@ async def opened(*, postgres: bool) -> AsyncIterator[Stores]:
     cluster = Cluster(fsync="off", full_page_writes="off")
     try:
         await asyncio.to_thread(cluster.start)
-        async with Databases(cluster).opened() as shared:
-            yield Stores(PostgresMemories(shared), PostgresMemorySearch(shared))
+        databases = await asyncio.to_thread(Databases, cluster)
+        async with databases.opened() as shared:
+            yield Stores(PostgresMemories(shared), PostgresMemorySearch(shared), 4)
     finally:
         await asyncio.to_thread(cluster.remove)
 
@@ -109,9 +113,13 @@ async def stored(stores: Stores, name: str, *, with_task: bool) -> dict[str, Mem
 
 
 async def _put(stores: Stores, scope: Scope, some: Iterable[MemoryRecord]) -> None:
-    waiting = list(some)
-    for at in range(0, len(waiting), _WRITERS):
-        await asyncio.gather(*(stores.memories.put(scope, MemoryHistory(one)) for one in waiting[at : at + _WRITERS]))
+    await _each(stores, (partial(stores.memories.put, scope, MemoryHistory(one)) for one in some))
+
+
+async def _each(stores: Stores, writes: Iterable[Callable[[], Awaitable[object]]]) -> None:
+    waiting = list(writes)
+    for at in range(0, len(waiting), stores.writers):
+        await asyncio.gather(*(write() for write in waiting[at : at + stores.writers]))
 
 
 async def ids_found(recall: Recall, scope: Scope, query: Query) -> list[str]:
@@ -148,7 +156,7 @@ async def hidden(stores: Stores, name: str, queries: Sequence[Query]) -> Found:
     for query in queries:
         ignored = set(query["ignore"])
         await _put(stores, scope, (every[one] for one in gone - ignored))
-        await asyncio.gather(*(stores.memories.delete(scope, one) for one in ignored - gone))
+        await _each(stores, (partial(stores.memories.delete, scope, one) for one in ignored - gone))
         gone = ignored
         found.append(await ids_found(recall, scope, query))
     return scored(found, queries)

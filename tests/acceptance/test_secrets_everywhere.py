@@ -64,9 +64,9 @@ def fill(message: Message, long: str, short: str) -> None:
 
 
 def events(long: str, short: str) -> Iterator[pb.TurnEvent]:
-    """One event of each kind that may be reported, its texts filled."""
+    """One event of each kind that may be reported and has texts, filled."""
     for arm in pb.TurnEvent.DESCRIPTOR.oneofs_by_name["kind"].fields:
-        if arm.name not in {"turn_started", "turn_finished"}:
+        if arm.name not in {"turn_started", "turn_finished", "session_named"}:
             event = pb.TurnEvent(agent=short)
             getattr(event, arm.name).SetInParent()
             fill(getattr(event, arm.name), long, short)

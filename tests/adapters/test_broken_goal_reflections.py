@@ -41,6 +41,7 @@ ON_SQLITE = [
     ("GR9", "delete", ITS_SCOPE, ANY_PROJECT),
     ("GR10", "of_goal", "goal_id = :goal_id", "goal_id LIKE :goal_id"),
     ("GR11", "remove", "reflection_id = :reflection_id", "reflection_id <> :reflection_id"),
+    ("GR12", "every", ITS_SCOPE, ANY_PROJECT),
 ]  # fmt: skip
 KEY = "tenant_id, project_id, goal_id, reflection_id"
 ON_POSTGRES = [
@@ -54,6 +55,7 @@ ON_POSTGRES = [
     ("GR7", "name_words", "$3, $4::bigint FROM", "'x' || $3, $4::bigint FROM"),
     ("GR10", "delete", "goal_id = $3", "goal_id LIKE replace($3, '*', '%')"),
     ("GR11", "remove", "reflection_id = $4", "reflection_id <> $4"),
+    ("GR12", "every", "goal_id, reflection_id", "reflection_id, goal_id"),
 ]  # fmt: skip
 MISTAKES = (TypeError, AttributeError, NameError, sqlite3.Error, asyncpg.PostgresError, asyncpg.InterfaceError)
 

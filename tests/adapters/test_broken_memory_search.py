@@ -165,7 +165,7 @@ BROKEN_VERBS = [
     ("FM1", WithoutLimit), ("FM4", InAnyOrder), ("FM4", NewestOfTheMostImportant), ("FM6", OfAnyModel),
     ("FM7", AllWait), ("FM6", KeepsNone),
     ("FM11", TakenByAll), ("FM11", TakenForEver), ("FM12", LeftByAll), ("FM12", NeverLeft),
-    ("FM13", ByWordsAlone),
+    ("FM13", ByWordsAlone), ("FM13", MeasuresThoseWanted),
 ]  # fmt: skip
 
 

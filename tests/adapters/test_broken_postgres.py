@@ -85,7 +85,7 @@ BROKEN: dict[ModuleType, list[tuple[str, str, str, str]]] = {
         ("TL9", "heads_of_session", "($6::text IS NULL OR standing = $6)", "($6::text IS NULL OR TRUE)"),
         ("TL10", "newest", "turn_count DESC, ", ""),
         ("TL11", "idle", "ORDER BY updated_us,", "ORDER BY turn_id,"),
-        ("TL11", "idle", "updated_us < $1", "updated_us <= $1"),
+        ("TL11", "open_heads", "updated_us < $4", "updated_us <= $4"),
         ("TL2", "kept", "session_id, last_sequence", "session_id, last_sequence + 1"),
         ("TL12", "kept", "session_id, last_sequence", "'s2', last_sequence"),
         ("TL15", "move_turn", "SET session_id = $4", "SET session_id = coalesce(session_id, $4)"),

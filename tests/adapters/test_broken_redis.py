@@ -59,6 +59,11 @@ async def test_broken_script_is_noticed(
     await noticed(clause, RedisGoalReflections, valkey_itself, Scripts(broken))
 
 
+class LeavesOneOut(RedisGoalReflections):
+    async def every(self, scope: Scope) -> tuple[tuple[str, str], ...]:
+        return (await super().every(scope))[1:]
+
+
 class ShowsTheOld(RedisGoalReflections):
     async def of_goal(self, scope: Scope, goal_id: str, now_us: int) -> tuple[GoalReflection, ...]:
         return await super().of_goal(scope, goal_id, now_us - 1)
@@ -111,6 +116,7 @@ class KnowsOldObjectives(RedisGoalReflections):
         ("GR4", HidesTheFuture),
         ("GR5", ForgetsByItsOwnClock),
         ("GR7", OrdersByTime),
+        ("GR12", LeavesOneOut),
         ("GR7", KnowsOldObjectives),
         ("GR8", ReadsAndWritesInTwoSteps),
     ],

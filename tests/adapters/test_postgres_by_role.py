@@ -37,6 +37,7 @@ from tests.architecture.repository import ROOT
 from tests.conformance import (
     critiques,
     dreams,
+    erasure_records,
     erasures,
     goal_reflections,
     journal,
@@ -91,10 +92,10 @@ SUITES: list[tuple[dict[str, Clause], Callable[[PostgresDatabase], Any]]] = [
     (clauses_of(memory_search), lambda db: memory_search.Stores(PostgresMemories(db), PostgresMemorySearch(db))),
     (
         clauses_of(erasures),
-        lambda db: erasures.Ports(
+        lambda db: erasure_records.Ports(
             *(PostgresErasures(db), PostgresTurnLog(db), PostgresSessions(db), PostgresCritiques(db)),
             *(PostgresReceipts(db), PostgresMemories(db), PostgresTrials(db), PostgresWork(db)),
-            *(PostgresRequests(db), PostgresGoalReflections(db)),
+            *(PostgresRequests(db), PostgresGoalReflections(db), PostgresJournal(db)),
         ),
     ),
 ]

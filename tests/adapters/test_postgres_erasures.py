@@ -7,11 +7,12 @@ import asyncpg
 import pytest
 
 from sidemirror_server.storage.postgres import erasures as adapter
-from sidemirror_server.storage.postgres import sources
+from sidemirror_server.storage.postgres import sources, turn_log
 from sidemirror_server.storage.postgres.critiques import PostgresCritiques
 from sidemirror_server.storage.postgres.database import PostgresDatabase
 from sidemirror_server.storage.postgres.erasures import PostgresErasures
 from sidemirror_server.storage.postgres.goal_reflections import PostgresGoalReflections
+from sidemirror_server.storage.postgres.journal import PostgresJournal
 from sidemirror_server.storage.postgres.memories import PostgresMemories
 from sidemirror_server.storage.postgres.receipts import PostgresReceipts
 from sidemirror_server.storage.postgres.requests import PostgresRequests
@@ -21,7 +22,7 @@ from sidemirror_server.storage.postgres.turn_log import PostgresTurnLog
 from sidemirror_server.storage.postgres.work import PostgresWork
 from tests.conformance import erasures as suite
 from tests.conformance.clauses import clauses_of
-from tests.conformance.erasures import Ports
+from tests.conformance.erasure_records import Ports
 from tests.postgres.databases import Databases
 
 CLAUSES = clauses_of(suite)
@@ -44,6 +45,10 @@ BROKEN = [
     ("ER13", adapter, "forget_answer", "request_id = $4", "request_id <> $4"),
     ("ER14", sources, "erased", "(kind, digest) IN", "(kind, digest) NOT IN"),
     ("ER16", adapter, "derived", "source = $3", "source = $3 AND NOT is_gone"),
+    ("ER18", adapter, "is_session", "session_id = $3", "session_id <> $3"),
+    ("ER18", adapter, "forget_ended", "ended_us < $3", "ended_us <= $3"),
+    ("ER17", adapter, "rewrite_head", "rewritten + 1", "rewritten"),
+    ("ER17", turn_log, "kept", "last_sequence, rewritten", "last_sequence, 0::bigint"),
 ]  # fmt: skip
 
 
@@ -52,7 +57,7 @@ def ports(database: PostgresDatabase) -> Ports:
         *(PostgresErasures(database), PostgresTurnLog(database), PostgresSessions(database)),
         *(PostgresCritiques(database), PostgresReceipts(database), PostgresMemories(database)),
         *(PostgresTrials(database), PostgresWork(database), PostgresRequests(database)),
-        PostgresGoalReflections(database),
+        *(PostgresGoalReflections(database), PostgresJournal(database)),
     )
 
 

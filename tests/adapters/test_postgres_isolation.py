@@ -159,6 +159,7 @@ READS: list[tuple[int, Callable[[PostgresDatabase], Awaitable[Any]]]] = [
     (1, lambda db: PostgresGoalReflections(db).of_goal(MINE, "g", T0)),
     (1, lambda db: PostgresGoalReflections(db).recent(MINE, T0)),
     (1, lambda db: PostgresGoalReflections(db).similar(MINE, frozenset({"send"}), 10, T0)),
+    (1, lambda db: PostgresGoalReflections(db).every(MINE)),
     (1, lambda db: PostgresCritiques(db).list(MINE, None, None, None, 10)),
     (1, lambda db: PostgresCritiques(db).list(MINE, "t1", None, None, 10)),
     (1, lambda db: PostgresCritiques(db).list(MINE, None, "s1", None, 10)),

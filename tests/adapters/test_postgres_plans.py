@@ -155,7 +155,7 @@ VALUES: dict[ModuleType, dict[str, tuple[tuple[Any, ...], int]]] = {
         "heads_of_session": ((*PLACE, LATE, "", 5, "open", "s000050"), 20),
         "newest": ((*PLACE, "s000050"), 1),
         "idle": ((LATE, 5, *EVERYTHING), 5),
-        "open_heads": ((*PLACE, ["000500", "000501"]), 2),
+        "open_heads": ((*PLACE, ["000500", "000501"], 2**62), 2),
         # With a look at the turns that are left in the session.
         "move_turn": ((*PLACE, "s000050", "s1", "000500"), 1),
         "move_turn_entries": ((*PLACE, "s000050", "s1", "k10"), 20),
@@ -225,6 +225,7 @@ VALUES: dict[ModuleType, dict[str, tuple[tuple[Any, ...], int]]] = {
         "delete_words": ((*PLACE, "000500"), 1),
         "deleted": ((*PLACE, "g10", 1), 1),
         "oldest": ((*PLACE, 100, 4), 100),
+        "every": (PLACE, ROWS),
         "forget": ((*PLACE, "g10", 203), 20),
         "forget_deletions": ((*PLACE, 100, 4), 4 + 4),
     },
@@ -386,6 +387,9 @@ VALUES: dict[ModuleType, dict[str, tuple[tuple[Any, ...], int]]] = {
     },
     erasures: {
         "begin": ((*PLACE, "new", 1), 0),
+        "forget_ended": ((*PLACE, 500, 4), 4 + 4),
+        "count_tombstones": ((*PLACE, 5), 5),
+        "is_session": ((*PLACE, "s000050"), 1),
         "get": ((*PLACE, "000500"), 1),
         "add": ((*PLACE, "e50", ["turn:x"]), 0),
         "left": ((*PLACE, "e50", 5), 5),
@@ -431,8 +435,9 @@ VALUES: dict[ModuleType, dict[str, tuple[tuple[Any, ...], int]]] = {
         "forget_dream_jobs": (PLACE, ROWS // 2),
         "report": ((*PLACE, "000500"), 1),
         "forget_report": ((*PLACE, "000500"), 1),
+        # All jobs of the scope that learn from a turn, which are kept for a day.
+        "forget_learning": ((*PLACE, "000500"), ROWS // 2),
         "forget_answer": ((*PLACE, "m", "000500"), 1),
-        "stored_subjects": (PLACE, ROWS),
     },
     ledger: {
         "used": ((*PLACE, 100, "reflect"), 5),
@@ -558,7 +563,7 @@ def test_everything_that_takes_what_is_served_is_looked_at() -> None:
 # A setting has no plan. The index of vectors is shared by all scopes, which test_postgres_memory_search.py looks at.
 NOT_LOOKED_AT = {
     # All of a scope: only for one that came from a backup.
-    erasures: {"stored"},
+    erasures: {"stored", "noted"},
     memory_search: {"search_widely", "search_deeply", *(f"nearest_{n}" for n in _INDEXED_DIMENSIONS)},
 }
 

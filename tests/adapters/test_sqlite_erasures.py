@@ -6,11 +6,12 @@ from pathlib import Path
 import pytest
 
 from sidemirror_server.storage.sqlite import erasures as adapter
-from sidemirror_server.storage.sqlite import sources
+from sidemirror_server.storage.sqlite import sources, turn_log
 from sidemirror_server.storage.sqlite.critiques import SqliteCritiques
 from sidemirror_server.storage.sqlite.database import SqliteDatabase
 from sidemirror_server.storage.sqlite.erasures import SqliteErasures
 from sidemirror_server.storage.sqlite.goal_reflections import SqliteGoalReflections
+from sidemirror_server.storage.sqlite.journal import SqliteJournal
 from sidemirror_server.storage.sqlite.memories import SqliteMemories
 from sidemirror_server.storage.sqlite.receipts import SqliteReceipts
 from sidemirror_server.storage.sqlite.requests import SqliteRequests
@@ -21,7 +22,7 @@ from sidemirror_server.storage.sqlite.work import SqliteWork
 from tests.adapters.sqlite_store import sqlite_database
 from tests.conformance import erasures as suite
 from tests.conformance.clauses import clauses_of
-from tests.conformance.erasures import Ports
+from tests.conformance.erasure_records import Ports
 
 CLAUSES = clauses_of(suite)
 ITS_SCOPE = "tenant_id = :tenant_id AND project_id = :project_id"
@@ -57,7 +58,9 @@ BROKEN = [
     ("ER11", adapter, "tombstones", "ORDER BY kind, digest", "ORDER BY digest DESC"),
     ("ER11", sources, "bury", "max(erased_us, excluded.erased_us)", "excluded.erased_us"),
     ("ER12", adapter, "stored", "'memory:' || memory_id", "'lesson:' || memory_id"),
-    ("ER12", adapter, "stored_subjects", "source >= 'subject:'", "source >= 'turn:'"),
+    ("ER12", adapter, "stored", "'request:' || method", "'answer:' || method"),
+    ("ER12", adapter, "noted", "SELECT source, record", "SELECT record, source"),
+    ("ER12", adapter, "noted", "'turn:' || turn_id", "'session:' || turn_id"),
     ("ER13", sources, "add", ":source, :record", ":record, :source"),
     ("ER13", adapter, "forget_answer", "request_id = :request_id", "request_id <> :request_id"),
     ("ER13", adapter, "forget_report", "job_id = :id", "job_id <> :id"),
@@ -66,6 +69,12 @@ BROKEN = [
     ("ER15", adapter, "tombstones", ITS_SCOPE, ANY_PROJECT),
     ("ER15", adapter, "forget_turn", ITS_SCOPE, ANY_PROJECT),
     ("ER16", adapter, "derived", "source = :key", "source = :key AND is_gone = 0"),
+    ("ER18", adapter, "count_tombstones", ITS_SCOPE, "TRUE"),
+    ("ER18", adapter, "is_session", "session_id = :id", "session_id <> :id"),
+    ("ER18", adapter, "forget_ended", "ended_us < :before_us", "ended_us <= :before_us"),
+    ("ER17", adapter, "rewrite_head", "rewritten + 1", "rewritten"),
+    ("ER17", turn_log, "kept", "turns.rewritten", "0"),
+    ("ER17", sources, "erased", "erased_us", "0"),
 ]  # fmt: skip
 
 
@@ -73,7 +82,7 @@ def ports(database: SqliteDatabase) -> Ports:
     return Ports(
         *(SqliteErasures(database), SqliteTurnLog(database), SqliteSessions(database), SqliteCritiques(database)),
         *(SqliteReceipts(database), SqliteMemories(database), SqliteTrials(database), SqliteWork(database)),
-        *(SqliteRequests(database), SqliteGoalReflections(database)),
+        *(SqliteRequests(database), SqliteGoalReflections(database), SqliteJournal(database)),
     )
 
 

@@ -1,6 +1,7 @@
 """The port `Journal` on SQLite; and its suite can fail: each clause is seen to catch an adapter that breaks it."""
 
 import sqlite3
+from collections.abc import Collection
 from pathlib import Path
 
 import pytest
@@ -55,7 +56,7 @@ async def test_broken_statement_is_noticed(
 
 
 class AlwaysNew(SqliteJournal):
-    async def add(self, scope: Scope, topic: str, note: Note, kept_us: int) -> bool:
+    async def add(self, scope: Scope, topic: str, note: Note, kept_us: int, sources: Collection[str] = ()) -> bool:
         await super().add(scope, topic, note, kept_us)
         return True
 

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 from functools import partial
+from itertools import groupby
 from pathlib import Path
 
 import pytest
@@ -73,7 +74,8 @@ async def test_a_turn_that_only_moves_on_writes_one_index(tmp_path: Path) -> Non
         moves = [batch(head("t1", 2), b"2"), batch(head("t1", 3, standing=TurnStanding.FINISHED), b"3")]
         for one in (start("t1", b"1"), *moves):
             await log.append(ONE, (one,))
-        heads = [statement for statement in statements if "INTO turns" in statement]
+        # A statement is traced once more for each trigger that it fires.
+        heads = [statement for statement, _ in groupby(statements) if "INTO turns" in statement]
         assert ["started_us = excluded" in statement for statement in heads] == [True, False, True]
         assert await log.head(ONE, TurnId("t1")) == moves[-1].head
 

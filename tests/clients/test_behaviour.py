@@ -107,8 +107,7 @@ def test_the_runtimes_own_authorities(language: Language, tmp_path: Path) -> Non
     "turns", [20, 100, pytest.param(300, marks=pytest.mark.long), pytest.param(1000, marks=pytest.mark.long)]
 )
 def test_many_turns_at_once(language: Language, turns: int, beside: Sidecar) -> None:
-    """Seen to fail for Python, with 100, when one connection carries all turns and a stream that it refuses counts as
-    absence."""
+    """Seen to fail for Python, in the directives, when advice does not wait for what is in progress."""
     beside.variables["turns"] = str(turns)
     ran = run_scenario(ready(language), "many.json", beside, language.folder)
     counts = dict.fromkeys(("plans", "directives", "critiques", "summaries"), turns)

@@ -218,6 +218,19 @@ async def test_what_waits_is_bounded_over_all_turns(tmp_path: Path, monkeypatch:
         await sidemirror.close(flush_s=0)
 
 
+async def test_more_turns_are_open_than_one_connection_takes(sidecar: Sidecar) -> None:
+    """All of them at once, none of which has ended. Seen to fail, with turns that have no plan, when one connection
+    carries them all."""
+    told: list[str] = []
+    async with connect(f"127.0.0.1:{sidecar.port}", on_away=told.append) as sidemirror:
+        turns = [sidemirror.begin_turn(task="look") for _ in range(150)]
+        assert None not in await asyncio.gather(*(turn.plan(20) for turn in turns))
+        for turn in turns:
+            turn.finish()
+        assert await sidemirror.flush(60)
+    assert told == []
+
+
 class Closing(grpc.GenericRpcHandler):
     """A server that ends every stream at once, without a word, and notes when."""
 

@@ -57,7 +57,7 @@ def whole_sync_turn(sidemirror: SyncSidemirror, turn_id: str) -> None:
 
 
 def test_one_client_and_two_loops(beside: Sidecar) -> None:
-    """Seen to fail, with nothing reported and nothing said, when the channel belongs to the first loop."""
+    """Seen to hang when what waits is awaited on the caller's loop."""
     sidemirror = connect(beside.address)
     for number in range(2):
         asyncio.run(whole_turn(sidemirror, f"run-{number}"))

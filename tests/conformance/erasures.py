@@ -4,114 +4,58 @@ Each test is given a function that opens the port on one empty store, beside the
 again, it gives other objects on that store.
 """
 
-from collections.abc import Callable
-from typing import NamedTuple
-
 import msgspec
 import pytest
 
-from sidemirror_server.critique.store import CritiqueRecord, Critiques
+from sidemirror_server.critique.store import CritiqueRecord
 from sidemirror_server.goals.record import GoalReflection, GoalState
 from sidemirror_server.goals.report import GoalReport, reflection_id_of, report_body
-from sidemirror_server.goals.store import GoalReflections
 from sidemirror_server.memory.record import (
     AppliesWhen,
     Lesson,
     MemoryHistory,
-    MemoryRecord,
     Revision,
     Teaching,
     anew_id,
 )
 from sidemirror_server.memory.record import Change as MemoryChange
-from sidemirror_server.memory.store import Memories
-from sidemirror_server.memory.trials.trials import Trial, Trials
-from sidemirror_server.thinking.store import SessionRecord, Sessions
-from sidemirror_server.trace.erasure import Erasures, Tombstone, digest_of
-from sidemirror_server.trace.log import TurnLog, TurnStanding
-from sidemirror_server.trace.receipts import Receipt, ReceiptItem, ReceiptKind, Receipts
-from sidemirror_server.trace.requests import Answered, Requests
-from sidemirror_server.trace.sources import SourceKind, key, keys, parsed
-from sidemirror_server.vocabulary.errors import WrongState
+from sidemirror_server.memory.trials.trials import Trial
+from sidemirror_server.thinking.store import SessionRecord
+from sidemirror_server.trace.erasure import ENDED_KEPT_US, Tombstone, digest_of
+from sidemirror_server.trace.log import TurnStanding
+from sidemirror_server.trace.receipts import Receipt, ReceiptItem, ReceiptKind
+from sidemirror_server.trace.requests import KEPT_FOR_US as REQUESTS_KEPT_FOR_US
+from sidemirror_server.trace.requests import Answered
+from sidemirror_server.trace.sources import SourceKind, key, keys, parsed, request_key
+from sidemirror_server.vocabulary.errors import LimitReached, WrongState
 from sidemirror_server.vocabulary.ids import JobId, RequestId, SessionId, TurnId
 from sidemirror_server.vocabulary.origin import Origin
-from sidemirror_server.vocabulary.scope import Scope
-from sidemirror_server.work.queue import NewJob, Work
+from sidemirror_server.work.queue import NewJob
 from tests.conformance import memories as told
+from tests.conformance.erasure_records import (
+    ANNA,
+    BERT,
+    E1,
+    ONE,
+    OTHER,
+    THIRD,
+    OpenPorts,
+    a_memory,
+    a_turn,
+    begun,
+    erase,
+    erased,
+    kept_longer_than_their_report,
+    memories_of,
+    memory_key,
+    refused_by_what_it_rests_on,
+    refused_if_heard_before,
+    refused_with_an_erased_lesson,
+    replace,
+    turn,
+    turns_of,
+)
 from tests.conformance.turn_log import EVERYTHING, T0, batch, head, start
-
-
-class Ports(NamedTuple):
-    erasures: Erasures
-    log: TurnLog
-    sessions: Sessions
-    critiques: Critiques
-    receipts: Receipts
-    memories: Memories
-    trials: Trials
-    work: Work
-    requests: Requests
-    goals: GoalReflections
-
-
-OpenPorts = Callable[[], Ports]
-
-ONE, OTHER, THIRD = Scope("acme", "shop"), Scope("acme", "blog"), Scope("other", "shop")
-E1 = "e1"
-ANNA, BERT = key(SourceKind.SUBJECT, "anna"), key(SourceKind.SUBJECT, "bert")
-replace = msgspec.structs.replace
-
-
-def turn(number: int) -> str:
-    return key(SourceKind.TURN, f"t{number}")
-
-
-def memory_key(memory_id: str) -> str:
-    return key(SourceKind.MEMORY, memory_id)
-
-
-async def begun(ports: Ports, *names: str, scope: Scope = ONE, now_us: int = T0 + 100) -> None:
-    await ports.erasures.begin(scope, E1, names, now_us)
-
-
-async def erase(ports: Ports, *names: str, scope: Scope = ONE, now_us: int = T0 + 100) -> dict[str, int]:
-    """All steps of an erasure; returns its counts."""
-    await begun(ports, *names, scope=scope, now_us=now_us)
-    while left := await ports.erasures.left(scope, E1, 3):
-        for name in left:
-            await ports.erasures.remove(scope, E1, name, now_us)
-    await ports.erasures.forget_records(scope, E1)
-    await ports.erasures.finish(scope, E1, now_us + 1)
-    ended = await ports.erasures.get(scope, E1)
-    assert ended is not None
-    return dict(ended.counts)
-
-
-async def a_turn(ports: Ports, number: int, *subject_ids: str, session: str = "", scope: Scope = ONE) -> None:
-    first = start(
-        f"t{number}", b'{"n":1}', b'{"n":2}', session=session or f"s{number}", count=number, started=T0 + number
-    )
-    await ports.log.append(scope, (replace(first, subject_ids=subject_ids),))
-
-
-async def a_memory(
-    ports: Ports, memory_id: str, *sources: str, text: str = "", scope: Scope = ONE, taught_us: int = T0
-) -> MemoryRecord:
-    draft = told.memory(memory_id, text)
-    draft = replace(draft, taught_by=(Teaching(sources, draft.text_key, taught_us),) if sources else ())
-    return (await ports.memories.learn(scope, Lesson(draft), taught_us)).reflection
-
-
-async def turns_of(ports: Ports, scope: Scope = ONE) -> list[str]:
-    return [each.turn_id for each in await ports.log.heads(scope, None, None, None, 100)]
-
-
-async def memories_of(ports: Ports, scope: Scope = ONE) -> set[str]:
-    return {each.memory_id for each in await told.all_of(ports.memories, scope)}
-
-
-async def erased(ports: Ports, *names: str, scope: Scope = ONE) -> set[str]:
-    return set(await ports.erasures.erased(scope, names))
 
 
 async def er1_begin_notes_it_once(open_ports: OpenPorts) -> None:
@@ -151,7 +95,7 @@ async def er3_remove_goes_on_and_counts_what_it_removes(open_ports: OpenPorts) -
     now = await ports.erasures.get(ONE, E1)
     assert now is not None
     assert now.counts == {"turns": 1, "entries": 2, "sessions": 1}
-    await a_turn(ports, 2, "anna")
+    await a_turn(ports, 2, "anna", at_us=T0 + 200)
     await ports.erasures.remove(ONE, E1, ANNA, T0)
     assert await ports.erasures.left(ONE, E1, 9) == (turn(2),)
 
@@ -349,7 +293,8 @@ async def er12_survivors_have_a_tombstone_and_are_there(open_ports: OpenPorts) -
     await a_turn(ports, 2, "anna", session="s2")
     await a_turn(ports, 3, "bert", session="s3")
     await a_memory(ports, "m1", turn(9))
-    await ports.work.put(ONE, NewJob(JobId("j"), "goal_report", b"{}"), T0)
+    payload = report_body(GoalReport("g", "anna's goal", GoalState.FAILED))
+    await ports.work.put(ONE, NewJob(JobId("j"), "goal_report", payload), T0)
     assert await ports.erasures.survivors(ONE) == ()
     buried = {
         turn(3): T0 - 5,  # a turn of this id is never a later one
@@ -362,7 +307,34 @@ async def er12_survivors_have_a_tombstone_and_are_there(open_ports: OpenPorts) -
     tombstones = [Tombstone(parsed(name)[0], digest_of(ONE, name), at_us) for name, at_us in buried.items()]
     await ports.erasures.put_tombstones(ONE, tombstones)
     wanted = {turn(1), turn(3), memory_key("m1"), key(SourceKind.GOAL_REPORT, "j")}
-    assert set(await ports.erasures.survivors(ONE)) == wanted
+    survivors = await ports.erasures.survivors(ONE)
+    assert set(survivors) == wanted
+    assert len(survivors) == len(wanted)
+    # What came of an erased source that is not there itself: answers, receipts, a lesson that others rest on.
+    answered = Answered(b"d", b"a")
+    for number, at_us in enumerate((T0, T0 + 9)):
+        given = ("M/N", RequestId(f"r{number}"), answered, at_us, at_us + REQUESTS_KEPT_FOR_US)
+        await ports.requests.remember(ONE, *given, (key(SourceKind.SUBJECT, "carl"),))
+    for number in (10, 11):
+        await ports.receipts.issue(ONE, Receipt(f"r{number}", ReceiptKind.MEMORY, T0 + number, turn_id=f"t{number}"))
+        await ports.receipts.issue(ONE, Receipt(f"s{number}", ReceiptKind.MEMORY, T0 + number, session_id="s10"))
+    await a_memory(ports, "gone", turn(12))
+    await ports.memories.learn(ONE, Lesson(replace(told.memory("dreamt"), derived_from=("gone",))), T0)
+    await ports.memories.delete(ONE, "gone")
+    buried = {
+        key(SourceKind.SUBJECT, "carl"): T0 + 5,
+        turn(10): T0 - 5,
+        key(SourceKind.SESSION, "s10"): T0 + 10,
+        memory_key("gone"): T0,
+    }
+    tombstones = [Tombstone(parsed(name)[0], digest_of(ONE, name), at_us) for name, at_us in buried.items()]
+    await ports.erasures.put_tombstones(ONE, tombstones)
+    more = {request_key("M/N", "r0"), turn(10), key(SourceKind.RECEIPT, "s10"), memory_key("gone")}
+    survivors = await ports.erasures.survivors(ONE)
+    assert set(survivors) == wanted | more
+    await erase(ports, *survivors)
+    assert await ports.erasures.survivors(ONE) == ()
+    assert await memories_of(ports) == {anew_id(ONE, "m1")}, "nobody erased the turn that taught it"
 
 
 async def er13_what_other_ports_store_is_found(open_ports: OpenPorts) -> None:
@@ -432,38 +404,43 @@ async def er14_what_comes_of_it_later_is_refused(open_ports: OpenPorts) -> None:
         await a_memory(ports, "m", turn(1))
     later = replace(told.memory("of anna"), taught_by=(Teaching((ANNA,), "k", T0 + 900),))
     await ports.memories.learn(ONE, Lesson(later), T0 + 900)
-    await a_turn(ports, 2, "anna")
+    await a_turn(ports, 2, "anna", at_us=T0 + 101)
     await refused_if_heard_before(ports)
+    await refused_with_an_erased_lesson(ports)
     made = GoalReflection("x", "g", "send it", "so", 0.5, GoalState.FAILED, T0, Origin.TOOL)
     assert await ports.goals.put(ONE, made, T0)
     assert await ports.goals.remove(ONE, "g", "x", T0)
     assert not await ports.goals.put(ONE, made, T0)
 
 
-async def refused_if_heard_before(ports: Ports) -> None:
-    """Of a subject that was erased at T0 + 100: what was heard before is refused, and what was heard later is kept."""
-    of_anna = CritiqueRecord("c", T0 + 900, "rules", None, False, "", "", b"{}", subject_ids=("anna",))
-    with pytest.raises(WrongState, match="erased"):
-        await ports.critiques.keep(ONE, replace(of_anna, heard_us=T0 + 50))
-    await ports.critiques.keep(ONE, replace(of_anna, heard_us=T0 + 101))
-    early = replace(told.memory("early", "said early"), taught_by=(Teaching((ANNA,), "early", T0 + 50),))
-    with pytest.raises(WrongState, match="erased"):
-        await ports.memories.learn(ONE, Lesson(early), T0 + 900)
-    with pytest.raises(WrongState, match="erased"):
-        await ports.memories.put(ONE, MemoryHistory(early))
-    revision = Revision(MemoryChange.UPDATED, "new", content="another", sources=(ANNA,))
-    with pytest.raises(WrongState, match="erased"):
-        await ports.memories.revise(ONE, "of anna", revision, T0 + 50)
-    await ports.memories.revise(ONE, "of anna", revision, T0 + 900)
-    report = NewJob(JobId("r"), "goal_report", b"", sources=(ANNA,))
-    with pytest.raises(WrongState, match="erased"):
-        await ports.work.put(ONE, report, T0 + 50)
-    await ports.work.put(ONE, report, T0 + 900)
-    answered = Answered(b"digest", b"answer")
-    for heard_us, kept in ((T0 + 50, None), (T0 + 900, answered)):
-        given = ("Method", RequestId(f"of {heard_us}"))
-        assert await ports.requests.remember(ONE, *given, answered, heard_us, T0 + 9_000, (ANNA,)) == answered
-        assert await ports.requests.recall(ONE, *given, T0 + 950) == kept
+async def er18_what_is_not_stored_is_refused_at_the_limit(open_ports: OpenPorts) -> None:
+    ports = open_ports()
+    await a_turn(ports, 1, "anna", session="s1")
+    await a_turn(ports, 2, session="s2")
+    await ports.receipts.issue(ONE, Receipt("r", ReceiptKind.MEMORY, T0, turn_id="t3", session_id="s3"))
+    await a_memory(ports, "m", turn(4))
+    session = key(SourceKind.SESSION, "none")
+    await ports.erasures.begin(ONE, "first", (session,), T0, 1)
+    for number, name in enumerate((BERT, turn(9), session)):
+        with pytest.raises(LimitReached) as caught:
+            await ports.erasures.begin(ONE, f"e{number}", (name,), T0, 1)
+        assert (caught.value.limit, caught.value.value) == ("tombstones", 1)
+        assert await ports.erasures.get(ONE, f"e{number}") is None
+        assert await ports.work.get(ONE, JobId(f"e{number}")) is None
+    assert await erased(ports, BERT, turn(9)) == set()
+    await ports.erasures.begin(OTHER, "e", (BERT,), T0, 1)
+    await ports.erasures.begin(ONE, "room", (BERT,), T0, 2)
+    stored = (ANNA, turn(2), turn(3), turn(4), *keys(SourceKind.SESSION, ("s2", "s3")))
+    for number, name in enumerate(stored):
+        await open_ports().erasures.begin(ONE, f"stored {number}", (name,), T0, 1)
+    assert await erased(ports, *stored) == set(stored)
+    # One that ended long ago is forgotten.
+    await ports.erasures.finish(ONE, "first", T0 + 1)
+    await ports.erasures.begin(ONE, "month", (ANNA,), T0 + 1 + ENDED_KEPT_US)
+    assert await ports.erasures.get(ONE, "first") is not None
+    await ports.erasures.begin(ONE, "later", (ANNA,), T0 + 2 + ENDED_KEPT_US)
+    assert await ports.erasures.get(ONE, "first") is None
+    assert await ports.erasures.get(ONE, "room") is not None, "it has not ended"
 
 
 async def er15_scopes_never_meet(open_ports: OpenPorts) -> None:
@@ -508,6 +485,39 @@ async def er16_what_was_removed_before_is_followed(open_ports: OpenPorts) -> Non
         answered = Answered(b"d", b"a")
         await ports.requests.remember(ONE, "M/N", RequestId(f"r{number}"), answered, T0, T0 + 900, (turn(number),))
         await ports.sessions.delete(ONE, SessionId(f"s{number}"))
+    await kept_longer_than_their_report(ports)
     counts = await erase(ports, ANNA)
     assert counts == {"memories": 3, "turns_rewritten": 1, "receipts": 2, "critiques": 2, "answers": 2}
+    assert await erased(ports, *keys(SourceKind.GOAL_REFLECTION, ("told", "forgotten"))) == {
+        key(SourceKind.GOAL_REFLECTION, "told")
+    }
     assert await memories_of(ports) == set()
+
+
+CARRIED = b'{"type":"directive","what":{"type":"turn_plan","carried":{"tool_errors":[{"text":"of turn 1"}]}}}'
+
+
+async def er17_what_was_taken_out_is_not_put_back(open_ports: OpenPorts) -> None:
+    ports = open_ports()
+    await a_turn(ports, 1, session="s")
+    for number in (2, 3):
+        later = start(f"t{number}", b"{}", CARRIED, session="s", count=number, started=T0 + number)
+        await ports.log.append(ONE, (later,))
+    read = await ports.log.head(ONE, TurnId("t2"))
+    assert read is not None
+    assert read.rewritten == 0
+    await erase(ports, turn(1))
+    stale = replace(head("t2", 3, session="s", count=2, started=T0 + 2), body=b'{"carried":{"x":"of turn 1"}}')
+    with pytest.raises(WrongState, match="erased in part"):
+        await ports.log.append(ONE, (batch(stale, b"{}"),))
+    for state in (("t1", 0), ("t2", 0), ("t3", 0)):
+        with pytest.raises(WrongState, match="erased in part"):
+            await a_turn(ports, 4, session="s", began_with=((TurnId(state[0]), state[1]),))
+    now = await open_ports().log.head(ONE, TurnId("t2"))
+    assert now is not None
+    assert (now.rewritten, now.body) == (1, read.body)
+    assert [one.rewritten for one in await ports.log.heads(ONE, SessionId("s"), None, None, 9)] == [1, 1]
+    await ports.log.append(ONE, (batch(replace(stale, rewritten=1, body=b"{}"), b"{}"),))
+    assert [one.turn_id for one in await ports.log.heads(ONE, SessionId("s"), None, None, 9)] == ["t3", "t2"]
+    await a_turn(ports, 4, session="s", began_with=((TurnId("t2"), 1), (TurnId("never stored"), 0)))
+    await refused_by_what_it_rests_on(ports)

@@ -263,3 +263,18 @@ async def gr11_one_reflection_is_removed_and_refused(open_reflections: OpenGoalR
         await reflections.put(ONE, reflection(f"t{number}", "trimmed", T0 + number, objective=text), T0)
     assert await reflections.remove(ONE, "trimmed", "t0", T0 + S) is False
     assert goals(await reflections.similar(ONE, words_of("cherries"), 9, T0)) == ["trimmed"]
+
+
+async def gr12_every_reflection_is_named(open_reflections: OpenGoalReflections) -> None:
+    reflections = open_reflections()
+    assert await reflections.every(ONE) == ()
+    for scope in (DEFAULT_SCOPE, ONE, OTHER):
+        for number, goal_id in enumerate((*SPELT, SPELT[0])):
+            own = reflection(f"{scope.project_id} {number}", goal_id, T0 + number)
+            assert await reflections.put(scope, own, T0) is True
+    goal_of = dict(enumerate((*SPELT, SPELT[0])))
+    for scope in (DEFAULT_SCOPE, ONE):
+        named = {(goal_id, f"{scope.project_id} {number}") for number, goal_id in goal_of.items()}
+        found = await open_reflections().every(scope)
+        assert set(found) == named
+        assert len(found) == len(named)

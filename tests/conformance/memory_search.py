@@ -419,6 +419,17 @@ async def fm13_the_closest_come_first(open_stores: OpenStores) -> None:
     await stores.memories.revise(ONE, "d", Revision(Change.REVIEWED, state=MemoryState.RETIRED), T0 + 9)
     found = await stores.search.by_text(ONE, asked_terms("join tables"), Filter(), 100, said=["join", "tabl"])
     assert close(records, "join tables", without="d") == told(found)
+    # The closest one is returned, though another is the best by words.
+    pair = [
+        memory("words", "history of an order and order of a history", T0),
+        memory("pair", "order history of one customer in words", T0 + 1),
+        memory("neither", "nothing of it here at all", T0 + 2),
+    ]
+    await keep(stores, pair, THIRD)
+    asked = asked_terms("order history")
+    plainly = await stores.search.by_text(THIRD, asked, EVERYTHING, 1)
+    closely = await stores.search.by_text(THIRD, asked, EVERYTHING, 1, said=said("order history"))
+    assert [hit.facts.memory_id for hit in (*plainly.hits, *closely.hits)] == ["words", "pair"]
     # Of many the best by words are measured, whatever the limit.
     many = [memory(f"m{number:03}", f"join {'pad ' * number}", T0 + number) for number in range(CANDIDATES + 5)]
     await keep(stores, many, OTHER)

@@ -361,6 +361,7 @@ async def tl11_idle_turns_of_every_scope(open_stores: OpenStores) -> None:
     await log.append(OTHER, (batch(head("b", 2, updated=T0 + 50), b"{}"),))
     await log.append(ONE, (batch(head("a", 2, updated=T0 + 3, standing=TurnStanding.ABANDONED), b"{}"),))
     assert await log.idle(SERVES_ALL, T0 + 10, 10) == (made[2],)
+    assert await log.idle(SERVES_ALL, T0 + 50, 10) == (made[2], made[5]), "b was updated at that time"
 
 
 async def tl12_a_turn_belongs_to_one_session(open_stores: OpenStores) -> None:

@@ -4,7 +4,9 @@ Seen to fail with a WAL that was not emptied, with stored answers that noted no 
 as they were, and with an import that asked for no tombstones."""
 
 import asyncio
+import sqlite3
 import time
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +17,8 @@ import pytest
 from sidemirror.v1 import reflective_memory_pb2 as rm
 from sidemirror.v1 import sidecar_pb2
 from sidemirror.v1 import thinking_pb2 as pb
+from sidemirror_server.storage.sqlite.database import FILE_NAME
+from tests.erasure.embedding import Embedding
 from tests.erasure.people import PEOPLE, TIMEOUT_S, Stubs, canary, export, live, methods_with_texts, shown, subject
 from tests.postgres.databases import Databases
 from tests.redis.server import RedisServer
@@ -23,6 +27,10 @@ from tests.wire.test_text_entry import log_lines
 
 __all__ = ["log_lines"]
 OWN_TURNS = {"turn-0", "later-0", "run-0"}
+
+# What is learned of one person's turn is shown in the turns of others, which an erasure then changes
+# (tests/wire/test_learning.py, tests/postgres/test_learning_of_two.py).
+UNSHARED = {"defaults__learning": "false"}
 
 
 class Store:
@@ -42,6 +50,26 @@ class Store:
             self.redis = request.getfixturevalue("redis_itself")
             self.redis.ask("FLUSHALL")
             self.settings["redis_url"] = self.redis.url
+
+    def vectors(self) -> tuple[bool, int]:
+        """Whether there are vectors, and how many of them are of memories that are not there."""
+        if self._url:
+            return asyncio.run(self._vectors_in_postgres())
+        with closing(sqlite3.connect(self.folder / "data" / FILE_NAME)) as connection:
+            counts = "SELECT count(*), count(*) FILTER (WHERE row_id NOT IN (SELECT row_id FROM memories))"
+            every, strays = connection.execute(f"{counts} FROM memory_vectors").fetchone()
+        return every > 0, strays
+
+    async def _vectors_in_postgres(self) -> tuple[bool, int]:
+        connection = await asyncpg.connect(self._url, timeout=60)
+        try:
+            every, strays = await connection.fetchrow(
+                "SELECT count(*), count(*) FILTER (WHERE NOT EXISTS (SELECT FROM sidemirror.memories AS of "
+                "WHERE of.memory_id = vectors.memory_id)) FROM sidemirror.memory_vectors AS vectors"
+            )
+            return every > 0, strays
+        finally:
+            await connection.close()
 
     def holds(self, word: str) -> dict[str, int]:
         """How often a word is kept, in any case, by file, table and key."""
@@ -100,7 +128,8 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> Store:
 def test_one_of_ten_is_forgotten(store: Store, log_lines: list[str]) -> None:
     words = [canary(person) for person in range(PEOPLE)]
     with (
-        sidecar(store.folder, settings=store.settings) as server,
+        Embedding() as embedding,
+        sidecar(store.folder, settings=UNSHARED | store.settings | embedding.settings) as server,
         grpc.insecure_channel(server.address) as channel,
     ):
         stubs = Stubs(channel)
@@ -109,6 +138,8 @@ def test_one_of_ten_is_forgotten(store: Store, log_lines: list[str]) -> None:
         assert stubs.called >= methods_with_texts()
         dreamt = list(stubs.memory.Dream(rm.DreamRequest(), timeout=TIMEOUT_S))[-1].dream.lessons
         assert dreamt
+        by_meaning(stubs, store, words[0])
+        assert store.vectors() == (True, 0)
         before, lines = list(shown(stubs)), export(stubs)
         for word in words:
             assert store.holds(word), word
@@ -118,6 +149,9 @@ def test_one_of_ten_is_forgotten(store: Store, log_lines: list[str]) -> None:
         assert time.monotonic() - began_s < 60
         assert answer.counts["turns"] == len(OWN_TURNS)
         assert answer.counts["goal_reports"] == 1
+        embedding.forget_sent()
+        assert store.vectors() == (True, 0)
+        assert words[0] not in str(by_meaning(stubs, store, words[1]))
         after = list(shown(stubs))
         assert not [one for one in after if words[0] in str(one)]
         assert store.holds(words[0]) == {}
@@ -132,9 +166,23 @@ def test_one_of_ten_is_forgotten(store: Store, log_lines: list[str]) -> None:
         assert not again.counts
         tombstones = stubs.sidecar.ListTombstones(sidecar_pb2.ListTombstonesRequest(page_size=1_000)).tombstones
         assert {one.kind for one in tombstones} >= {"subject", "session", "turn", "memory", "critique", "goal_report"}
+        by_meaning(stubs, store, words[2])
+        assert embedding.sent
+        assert not [text for text in embedding.sent if words[0] in text.lower()]
     assert store.holds(words[0]) == {}
     assert log_lines
     assert not [line for line in log_lines if any(word in line for word in words)]
+
+
+def by_meaning(stubs: Stubs, store: Store, word: str) -> rm.QueryReflectionsResponse:
+    """What a question with this word finds, which is sent to the embedding model, once memories have vectors."""
+    asked = rm.QueryReflectionsRequest(query_text=f"what did {word} say of orders?", k=100, min_importance=0.0)
+    until = time.monotonic() + TIMEOUT_S
+    found: rm.QueryReflectionsResponse = stubs.memory.QueryReflections(asked, timeout=TIMEOUT_S)
+    while not store.vectors()[0]:
+        assert time.monotonic() < until, "no vectors"
+        time.sleep(0.05)
+    return found
 
 
 def check_the_others(before: list[Any], after: list[Any]) -> None:

@@ -11,7 +11,7 @@ from sidemirror_server.turns.erasing import NOTHING_IN_MEMORY, Eraser
 from sidemirror_server.vocabulary.clock import SystemClock
 from tests.adapters.sqlite_store import sqlite_database
 from tests.adapters.test_sqlite_erasures import ports
-from tests.conformance.erasures import ANNA, BERT, ONE, a_memory, memories_of
+from tests.conformance.erasure_records import ANNA, BERT, ONE, a_memory, memories_of
 from tests.conformance.turn_log import T0
 
 

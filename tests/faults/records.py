@@ -21,6 +21,8 @@ from tests.wire.calls import MEDIUM, called, failed, returned
 WAIT_S = 60.0
 # Events of a call: a store keeps all of them or none.
 EVENTS = 4
+# Where an exploration of the graph may start at most.
+_MOST_POINTS = 20
 
 
 class Caller:
@@ -129,8 +131,13 @@ class Caller:
             )
             for one in memories
         ]
-        start = [memory_pb.GraphPoint(id=one.id) for one in memories]
-        graph = self.memory.ExploreGraph(memory_pb.ExploreGraphRequest(start=start, **scope), timeout=WAIT_S)
+        points = [memory_pb.GraphPoint(id=one.id) for one in memories]
+        graphs = [
+            self.memory.ExploreGraph(
+                memory_pb.ExploreGraphRequest(start=points[first : first + _MOST_POINTS], **scope), timeout=WAIT_S
+            )
+            for first in range(0, len(points), _MOST_POINTS)
+        ]
         recent = self.goals.ListRecentGoals(goal_pb.ListRecentGoalsRequest(**scope), timeout=WAIT_S)
         watched = self.thinking.WatchTurns(pb.WatchTurnsRequest(follow=False, **scope), timeout=WAIT_S)
         lessons = self.memory.GetLessonStatistics(memory_pb.GetLessonStatisticsRequest(**scope), timeout=WAIT_S)
@@ -145,7 +152,7 @@ class Caller:
             "goals": recent.goals,
             "memories": memories,
             "versions": versions,
-            "graph": [*graph.nodes, *graph.links],
+            "graph": [part for graph in graphs for part in (*graph.nodes, *graph.links)],
             "exported": [line for part in exported for line in part.lines],
             "lessons": lessons.lessons,
             # Without their scores, which depend on their age.

@@ -3,7 +3,10 @@
 import asyncio
 import contextlib
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import TypeVar
+
+T = TypeVar("T")
 
 
 async def until(condition: Callable[[], bool], within_s: float = 60.0, every_s: float = 0.005) -> float:
@@ -13,6 +16,16 @@ async def until(condition: Callable[[], bool], within_s: float = 60.0, every_s: 
         assert time.monotonic() - began_s < within_s, f"not within {within_s} s"
         await asyncio.sleep(every_s)
     return time.monotonic() - began_s
+
+
+async def until_found(look: Callable[[], Awaitable[T]], holds: Callable[[T], object] = bool) -> T:
+    """What `look` finds once `holds` is true of it; fails after a minute."""
+    async with asyncio.timeout(60):
+        while True:
+            found = await look()
+            if holds(found):
+                return found
+            await asyncio.sleep(0.02)
 
 
 @contextlib.asynccontextmanager

@@ -117,9 +117,10 @@ def test_an_unknown_path(server: SidecarThread, token: str) -> None:
 
 
 def test_a_long_message_is_converted_beside_the_server(tmp_path: Path) -> None:
-    """And what is wrong with one is told all the same. Seen to fail when `JsonMessages.read` converts every message
-    itself: then there is no worker to be killed."""
+    """What is wrong with one is told all the same. Seen to fail when `JsonMessages` converts every message itself."""
     with door(tmp_path) as server:
+        assert server.door is not None
+        messages = server.door._connect._messages
         headers = bearing(token_of(tmp_path / "data"))
         events = [{"eventId": f"e{number}", "toolCalled": {"name": "look"}} for number in range(500)]
         started = request(server.http_port, f"{THINKING}/StartTurn", b'{"turnId": "t"}', headers)
@@ -128,12 +129,18 @@ def test_a_long_message_is_converted_beside_the_server(tmp_path: Path) -> None:
         assert len(long) > json_messages._LONG_BYTES
         reported = request(server.http_port, f"{THINKING}/ReportEvents", long, headers)
         assert reported.json["ack"]["received"] == "500"
+        worker = messages._process
+        assert worker is not None
         page = request(server.http_port, f"{THINKING}/GetTurn", b'{"turnId": "t", "pageSize": 1000}', headers)
         assert len(page.json["entries"]) >= 500
         wrong = json.dumps({"turnId": "t", "events": [*events, {"eventIdd": "x"}]}).encode()
         answer = request(server.http_port, f"{THINKING}/ReportEvents", wrong, headers)
         assert refused(answer.json) == Refused("invalid_argument", "MALFORMED_MESSAGE")
         assert "eventIdd" in answer.json["message"]
+        # One that ends is told of, and followed by another.
+        worker.kill()
+        assert refused(request(server.http_port, f"{THINKING}/ReportEvents", long, headers).json).code == "unavailable"
+        assert request(server.http_port, f"{THINKING}/ReportEvents", long, headers).status == 200
 
 
 @pytest.mark.parametrize(
@@ -145,7 +152,6 @@ def test_a_long_message_is_converted_beside_the_server(tmp_path: Path) -> None:
     ],
 )
 def test_a_body_over_the_limit_is_refused(body: bytes, headers: dict[str, str], tmp_path: Path) -> None:
-    """Seen to fail when `decompressed` sets no length."""
     with door(tmp_path, {"limits__message_bytes": "4096"}) as server:
         sent = {**bearing(token_of(tmp_path / "data"), "application/proto"), **headers}
         answer = request(server.http_port, f"{THINKING}/GetTurn", body, sent)

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import tracemalloc
 from typing import Any
 
 import pytest
@@ -62,6 +63,18 @@ def test_gzip_is_read_up_to_the_limit(body: bytes, most: int) -> None:
 def test_any_bytes_are_gzip_or_refused(body: bytes) -> None:
     with pytest.raises(Ended):
         decompressed(body, 1_000)
+
+
+def test_a_bomb_is_not_unpacked() -> None:
+    """Seen to fail when `decompress` gets no length."""
+    bomb = gzip.compress(bytes(50_000_000))
+    tracemalloc.start()
+    try:
+        with pytest.raises(Ended):
+            decompressed(bomb, 10_000)
+        assert tracemalloc.get_traced_memory()[1] < 1_000_000
+    finally:
+        tracemalloc.stop()
 
 
 def test_gzip_that_is_cut_short() -> None:

@@ -62,6 +62,9 @@ class Search:
         for one in embedded:
             self.kept[scope, one.content] = (model, len(one.vector))
 
+    async def terms_in(self, scope: Scope, memory_ids: tuple[str, ...]) -> Mapping[str, frozenset[str]]:
+        return {text: frozenset() for text in memory_ids if text in self.texts[scope]}
+
     async def take(self, scope: Scope, model: str, holder: str, now_us: int) -> bool:
         return True
 

@@ -26,6 +26,21 @@ class Meanings:
         return (1.0, 0.0)
 
 
+async def test_what_answers_too_little_is_no_hit(tmp_path: Path) -> None:
+    """Seen to fail without a floor: a memory that shares one common word with a long question was a hit."""
+    async with sqlite_database(tmp_path) as database:
+        memories, search = SqliteMemories(database), SqliteMemorySearch(database)
+        recall = Recall(memories, search, None, SystemClock())
+        for number in range(30):
+            text = f"the report of week{number} was late" if number else "migrate the orders table in small batches"
+            await memories.put(ONE, MemoryHistory(memory(f"m{number}", text)))
+        long = "how do we migrate the orders table of a billing database without locking readers for minutes"
+        answer = await recall.ask(ONE, Question(long, 10, Filter(), explain_ids=("m1", "m2")))
+        assert [hit.memory.memory_id for hit in answer.hits] == ["m0"]
+        assert {miss.reason for miss in answer.misses} == {"it has too little of what was asked for"}
+        assert len((await recall.ask(ONE, Question("the report", 10, Filter()))).hits) == 10
+
+
 async def test_vectors_count_once_most_memories_have_one_of_the_present_model(tmp_path: Path) -> None:
     """What is left of another model counts for nothing, and neither do the first vectors of the new one. Seen to fail
     when those are gone by however few they are."""

@@ -27,8 +27,8 @@ def test_the_answer_of_a_mid_turn_reflection() -> None:
     assert schema["additionalProperties"] is False
     assert schema["required"] == ["reflection", "suggested_action", "confidence", "cited_event_ids"]
     assert schema["properties"]["reflection"] == {
-        "description": "One to four sentences: what works, what does not and why, and what is still missing. "
-        "(at least 1 characters, at most 4000 characters)",
+        "description": "One to four sentences: what works, what does not and why, and what is still missing. Empty if "
+        "there is nothing that the agent does not know. (at most 4000 characters)",
         "type": "string",
     }
     assert schema["properties"]["confidence"]["anyOf"] == [

@@ -48,7 +48,7 @@ def test_texts_are_entered() -> None:
 @pytest.mark.parametrize(
     ("text", "place"),
     [
-        ('{"reflection": ""}', "$.reflection"),
+        ('{"reflection": 1}', "$.reflection"),
         ('{"reflection": "x", "confidence": 1.01}', "$.confidence"),
         ('{"reflection": "x", "cited_event_ids": [1]}', "$.cited_event_ids[0]"),
         ('["reflection"]', "$"),

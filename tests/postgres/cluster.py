@@ -132,6 +132,12 @@ class Cluster:
     def log(self) -> str:
         return (self.folder / "log").read_text(errors="replace")[-3000:]
 
+    @property
+    def pid(self) -> int:
+        """The process of the server, while it runs."""
+        assert self._popen is not None
+        return self._popen.pid
+
     def _processes(self) -> list[psutil.Process]:
         """The server and its children, the parent first."""
         assert self._popen is not None

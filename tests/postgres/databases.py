@@ -4,6 +4,7 @@ another test had, emptied."""
 import asyncio
 import contextlib
 import itertools
+import time
 from collections.abc import AsyncIterator
 
 import asyncpg
@@ -36,6 +37,9 @@ _LARGE_BYTES = 128 * 1024
 # Each pair of tables, the other way round too.
 _STRAYS = """
 WITH turns AS (SELECT tenant_id, project_id, turn_id, updated_us FROM sidemirror.turns WHERE standing = 'open'),
+     open_turns AS (SELECT tenant_id, project_id, turn_id, turns.updated_us, envelope.updated_us AS kept_us
+                    FROM turns
+                    FULL JOIN sidemirror.open_turn_envelopes AS envelope USING (tenant_id, project_id, turn_id)),
      requests AS (SELECT tenant_id, project_id, method, request_id, expires_us FROM sidemirror.requests),
      receipts AS (SELECT tenant_id, project_id, receipt_id, time_us FROM sidemirror.receipts),
      jobs AS (SELECT tenant_id, project_id, job_id, kind, position, due_us,
@@ -48,8 +52,8 @@ WITH turns AS (SELECT tenant_id, project_id, turn_id, updated_us FROM sidemirror
      days AS (SELECT tenant_id, project_id, day, purpose FROM sidemirror.ledger_totals),
      critiques AS (SELECT tenant_id, project_id, critique_id, created_us FROM sidemirror.critiques),
      trials AS (SELECT tenant_id, project_id, receipt_id, memory_id, assigned_us FROM sidemirror.lesson_trials)
-SELECT stray::text FROM ((TABLE turns EXCEPT TABLE sidemirror.open_turn_envelopes)
-                         UNION ALL (TABLE sidemirror.open_turn_envelopes EXCEPT TABLE turns)) AS stray
+SELECT stray::text FROM open_turns AS stray
+WHERE (kept_us BETWEEN updated_us - 60000000 AND updated_us) IS NOT TRUE
 UNION ALL
 SELECT stray::text FROM ((TABLE requests EXCEPT TABLE sidemirror.request_envelopes)
                          UNION ALL (TABLE sidemirror.request_envelopes EXCEPT TABLE requests)) AS stray
@@ -119,6 +123,22 @@ class Databases:
                 await connection.execute(_COUNT_ANEW)
         finally:
             await connection.close()
+
+    async def connected(self, name: str) -> int:
+        """How many connections there are to the database."""
+        connection = await asyncpg.connect(self.cluster.url(), timeout=60)
+        try:
+            query = "SELECT count(*) FROM pg_stat_activity WHERE datname = $1"
+            return int(await connection.fetchval(query, name))
+        finally:
+            await connection.close()
+
+    async def until_connected(self, name: str, count: int) -> None:
+        """Returns when there are so many connections to the database; fails after a minute."""
+        deadline_s = time.monotonic() + 60
+        while (found := await self.connected(name)) != count:
+            assert time.monotonic() < deadline_s, f"{found} connections"
+            await asyncio.sleep(0.02)
 
     async def strays(self, name: str) -> list[str]:
         """Envelopes that do not stand for what is there, and what no envelope stands for."""

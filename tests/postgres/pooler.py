@@ -8,6 +8,8 @@ import tempfile
 import time
 from pathlib import Path
 
+import pytest
+
 from tests.postgres.cluster import PATIENCE_S, Cluster, as_nobody
 
 _SETTINGS = """
@@ -34,6 +36,12 @@ def found() -> str | None:
     return shutil.which("pgbouncer", path=os.pathsep.join([os.environ.get("PATH", ""), "/usr/sbin"]))
 
 
+# Where CI is set, its set-up (.ci/run) has installed it, or should have.
+needs_pgbouncer = pytest.mark.skipif(
+    found() is None and not os.environ.get("CI"), reason="PgBouncer is not installed (apt-get install pgbouncer)"
+)
+
+
 class Pooler:
     """One PgBouncer. Its clients are all the role `sidecar` behind it, whoever they say they are."""
 
@@ -57,6 +65,10 @@ class Pooler:
             assert self._popen.poll() is None, self.log()
             assert time.monotonic() < deadline, self.log()
             time.sleep(0.02)
+
+    @property
+    def pid(self) -> int:
+        return self._popen.pid
 
     def url(self, database: str) -> str:
         return f"postgresql://sidecar:hunter2@/{database}?host={self.folder}&port=6432"

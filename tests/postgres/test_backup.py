@@ -13,18 +13,30 @@ from pathlib import Path
 from typing import Any
 
 import asyncpg
+import msgspec
 import pytest
 
 from sidemirror_server.storage.postgres.database import PostgresDatabase
+from sidemirror_server.storage.postgres.erasures import PostgresErasures
+from sidemirror_server.storage.postgres.goal_reflections import PostgresGoalReflections
+from sidemirror_server.storage.postgres.journal import PostgresJournal
+from sidemirror_server.storage.postgres.receipts import PostgresReceipts
+from sidemirror_server.storage.postgres.requests import PostgresRequests
 from sidemirror_server.storage.postgres.sessions import PostgresSessions
 from sidemirror_server.storage.postgres.turn_log import PostgresTurnLog
 from sidemirror_server.storage.postgres.work import PostgresWork
+from sidemirror_server.thinking.store import SessionRecord
 from sidemirror_server.trace.log import TURN_TOPIC
-from sidemirror_server.vocabulary.ids import JobId, SessionId, TurnId
+from sidemirror_server.trace.requests import KEPT_FOR_US, Answered
+from sidemirror_server.trace.sources import SourceKind, key
+from sidemirror_server.turns.erasing import NOTHING_IN_MEMORY, Eraser
+from sidemirror_server.vocabulary.clock import SystemClock
+from sidemirror_server.vocabulary.ids import JobId, RequestId, SessionId, TurnId
 from sidemirror_server.vocabulary.scope import Scope
 from sidemirror_server.work.queue import NewJob
 from tests.architecture.repository import ROOT
 from tests.conformance.turn_log import start
+from tests.erasure.test_erase import in_tables
 from tests.faults.figures import show
 from tests.faults.waiting import until
 from tests.postgres.cluster import binaries
@@ -43,6 +55,8 @@ def block(language: str, word: str) -> str:
 
 BACKUP_ROLE, DATABASE = block("sql", "BYPASSRLS"), block("sql", "CREATE DATABASE sidemirror_restored")
 DUMP, RESTORE = block("sh", "pg_dump"), block("sh", "pg_restore")
+ERASED, AGAIN = block("sh", "psql"), block("sh", "erase --again")
+WORD = "qzcanaryrestored"
 
 
 async def shell(folder: Path, script: str, **environment: str) -> "subprocess.CompletedProcess[str]":
@@ -125,6 +139,62 @@ async def test_every_record_comes_back(databases: Databases, tenants: str, tmp_p
         await own.close()
     records = sum(len(rows) for what, rows in before.items() if not what.startswith("SELECT"))
     show(f"{records} records of {len(ROWS)} tenants are the same after a restore into an empty database")
+
+
+async def test_what_was_erased_since_is_erased_again(databases: Databases, tmp_path: Path) -> None:
+    """By the list of all tombstones, also what is found by its source alone: an answer of a session that was deleted.
+
+    Seen to fail with a command that added the tombstones and erased nothing."""
+    name = await databases.create()
+    await databases.as_superuser(BACKUP_ROLE)
+    try:
+        for number, project in enumerate(("shop", "blog")):
+            await with_her_words(databases, name, Scope("acme", project), f"t{number}")
+        await backed_up(databases, name, tmp_path)
+        store = await PostgresDatabase.open(databases.cluster.url("sidecar", name))
+        for project in ("shop", "blog"):
+            await erased(store, Scope("acme", project))
+        await store.close()
+        assert not any((await in_tables(databases.cluster.url("superuser", name), WORD)).values())
+        done = await shell(tmp_path, ERASED, BACKUP_URL=databases.cluster.url("sidemirror_backup", name))
+        assert done.returncode == 0, done.stderr
+        superuser = databases.cluster.url("superuser", await restored(databases, tmp_path))
+        assert sum((await in_tables(superuser, WORD)).values()) >= 4
+        done = await shell(tmp_path, AGAIN, RESTORED_URL=databases.cluster.url("sidecar", "sidemirror_restored"))
+        assert done.returncode == 0, done.stderr
+        assert re.fullmatch(r"\d+ of the records were erased again\.\n", done.stdout), done.stdout
+        assert not any((await in_tables(superuser, WORD)).values())
+        assert (await in_tables(superuser, "somebody else"))["log_entries"] == 2
+    finally:
+        await databases.drop(name)
+        await databases.as_superuser("DROP DATABASE IF EXISTS sidemirror_restored WITH (FORCE)")
+        await databases.as_superuser("DROP ROLE sidemirror_backup")
+
+
+async def with_her_words(databases: Databases, name: str, scope: Scope, turn_id: str) -> None:
+    """A turn of anna, an answer about her whose session is gone, and a turn of somebody else."""
+    store = await PostgresDatabase.open(databases.cluster.url("sidecar", name))
+    try:
+        now_us = SystemClock().now_us()
+        for said, of in ((WORD, turn_id), ("somebody else", f"other {turn_id}")):
+            turn = start(of, f'{{"said":"{said}"}}'.encode(), session=f"of {of}", started=now_us)
+            subjects = ("anna",) if said == WORD else ()
+            await PostgresTurnLog(store).append(scope, (msgspec.structs.replace(turn, subject_ids=subjects),))
+        session = SessionRecord(SessionId("gone"), b"{}", now_us, now_us, subject_ids=("anna",))
+        await PostgresSessions(store).create(scope, session)
+        sources = (key(SourceKind.SESSION, "gone"),)
+        given = (RequestId("r"), Answered(b"d", WORD.encode()), now_us, now_us + KEPT_FOR_US)
+        await PostgresRequests(store).remember(scope, "M/N", *given, sources)
+        await PostgresSessions(store).delete(scope, SessionId("gone"))
+    finally:
+        await store.close()
+
+
+async def erased(store: PostgresDatabase, scope: Scope) -> None:
+    parts = (PostgresErasures(store), PostgresGoalReflections(store), PostgresJournal(store), PostgresReceipts(store))
+    clock = SystemClock()
+    await parts[0].begin(scope, "e", (key(SourceKind.SUBJECT, "anna"),), clock.now_us())
+    await Eraser(*parts, NOTHING_IN_MEMORY, clock, settle_s=0.0).erase(scope, "e")
 
 
 async def test_the_obvious_backup_is_empty(databases: Databases, tenants: str, tmp_path: Path) -> None:

@@ -105,7 +105,7 @@ async def wrongs(stub: Stub, work: Work) -> list[str]:
 async def test_nothing_acknowledged_is_lost_or_doubled(
     kills: int, total: int, durable: Databases, machine: Machine, tmp_path: Path
 ) -> None:
-    """Every second kill is Postgres'. Seen to fail with `SET LOCAL synchronous_commit = off` in `_begin`: a turn that
+    """Every second kill is Postgres'. Seen to fail with `SET LOCAL synchronous_commit = off` in `begin`: a turn that
     was acknowledged is not found."""
     chance = random.Random(11)
     back_s: list[float] = []

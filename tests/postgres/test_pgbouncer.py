@@ -34,6 +34,7 @@ from tests.architecture.repository import ROOT
 from tests.conformance import (
     critiques,
     dreams,
+    erasure_records,
     erasures,
     goal_reflections,
     journal,
@@ -56,13 +57,9 @@ from tests.conformance.memory_search import Stores as MemoryStores
 from tests.conformance.turn_log import Stores
 from tests.faults.figures import show
 from tests.postgres.databases import Databases
-from tests.postgres.pooler import Pooler, found
+from tests.postgres.pooler import Pooler, needs_pgbouncer
 
-pytestmark = pytest.mark.skipif(
-    # Where CI is set, its set-up (.ci/run) has installed it, or should have.
-    found() is None and not os.environ.get("CI"),
-    reason="PgBouncer is not installed (apt-get install pgbouncer)",
-)
+pytestmark = needs_pgbouncer
 
 TURNS = {**clauses_of(turn_log), **clauses_of(sessions)}
 FOUND = clauses_of(memory_search)
@@ -144,12 +141,12 @@ def test_every_suite_of_a_port_on_postgres_is_among_them() -> None:
     assert {clause.__module__.rpartition(".")[2] for clause in CLAUSES.values()} == ports & suites
 
 
-def of_erasures(database: PostgresDatabase) -> erasures.Ports:
-    return erasures.Ports(
+def of_erasures(database: PostgresDatabase) -> erasure_records.Ports:
+    return erasure_records.Ports(
         *(PostgresErasures(database), PostgresTurnLog(database), PostgresSessions(database)),
         *(PostgresCritiques(database), PostgresReceipts(database), PostgresMemories(database)),
         *(PostgresTrials(database), PostgresWork(database), PostgresRequests(database)),
-        PostgresGoalReflections(database),
+        *(PostgresGoalReflections(database), PostgresJournal(database)),
     )
 
 

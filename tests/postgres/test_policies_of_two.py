@@ -109,8 +109,14 @@ async def test_a_teams_cap_counts_no_other_teams_spending(url: str, tmp_path: Pa
             async with stubs(served.address) as (_, policies):
                 info = await policies.GetServerInfo(pb.GetServerInfoRequest(), timeout=60)
             found += [(pb.SpendLevel.Name(cap.level), cap.purpose, cap.used_usd) for cap in info.spend_caps]
-    levels = [("SPEND_LEVEL_PROJECT", ""), ("SPEND_LEVEL_PROJECT", "dreaming")]
-    assert found == [(*level, used) for used in (3.0, 0.0) for level in levels]
+    of_one, of_other = (
+        [
+            ("SPEND_LEVEL_PROJECT", purpose, amount)
+            for purpose, amount in (("", used), ("dreaming", used), ("learning", 0))
+        ]
+        for used in (3.0, 0.0)
+    )
+    assert found == [*of_one, *of_other]
 
 
 async def test_retention_that_is_set_at_one_is_followed_by_the_other(url: str, tmp_path: Path) -> None:
@@ -146,7 +152,8 @@ async def test_a_cap_of_a_sidecar_counts_what_it_serves(url: str, tmp_path: Path
         async with stubs(served.address) as (_, policies):
             info = await policies.GetServerInfo(pb.GetServerInfoRequest(tenant_id="globex", project_id="p"), timeout=60)
         used = {(pb.SpendLevel.Name(cap.level), cap.purpose): cap.used_usd for cap in info.spend_caps}
-        assert used == {("SPEND_LEVEL_TOTAL", ""): 3.0, ("SPEND_LEVEL_PURPOSE", "dreaming"): 3.0}
+        of_purposes = {("SPEND_LEVEL_PURPOSE", "dreaming"): 3.0, ("SPEND_LEVEL_PURPOSE", "learning"): 0.0}
+        assert used == {("SPEND_LEVEL_TOTAL", ""): 3.0, **of_purposes}
         spending = served.sidecar.gateway._spending
         half = Amount(1, 500_000_000)
         assert (await spending.reserve(Scope("globex", "p"), Purpose.CRITIQUE, half, 5.0)).most == half

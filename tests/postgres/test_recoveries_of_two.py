@@ -18,8 +18,8 @@ async def url(databases: Databases) -> AsyncIterator[str]:
 
 
 async def test_what_either_saw_is_told_at_both(url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Eight sessions, at one and the other in turns. Seen to fail when observations get a new id each time that a turn
-    is folded, and when claims of turns have no lease."""
+    """Eight sessions, at one and the other in turns. Seen to fail when a turn stays unlearned after it was learned
+    from, and each fold of it gives its observations new ids."""
     monkeypatch.setattr(moves, "SILENT_FRACTION", 0.0)
     async with running(tmp_path / "a", database_url=url) as one, running(tmp_path / "b", database_url=url) as other:
         addresses = [one.address, other.address]

@@ -70,8 +70,9 @@ async def until_settled(asked: list[str]) -> None:
 async def test_idle_watches_ask_once_for_all(
     count: int, databases: Databases, tmp_path: Path, asked: list[str]
 ) -> None:
-    """Heartbeats included: two questions a second, however many watch. Then another sidecar records something, and each
-    watch that is concerned shows it. Seen to fail when each watch looks by itself, be it for each heartbeat."""
+    """Heartbeats included: two questions a second at most, however many watch, and fewer while nothing comes. Then
+    another sidecar records something, and each watch that is concerned shows it. Seen to fail when each watch looks by
+    itself, be it for each heartbeat."""
     async with databases.fresh() as name, contextlib.AsyncExitStack() as stack:
         url = databases.cluster.url("sidecar", name)
         watching = await stack.enter_async_context(running(tmp_path / "a", database_url=url, heartbeat_s="1"))
@@ -80,9 +81,9 @@ async def test_idle_watches_ask_once_for_all(
         await until_settled(asked)
         asked.clear()
         began_s = time.monotonic()
-        await until(lambda: len(asked) >= 8, within_s=60)
+        await until(lambda: len(asked) >= 4, within_s=60)
         took_s, questions = time.monotonic() - began_s, list(asked)
-        assert questions == ["last_position"] * 8
+        assert questions == ["last_position"] * 4
         assert took_s > 3.0
         began_s = time.monotonic()
         await recording.stub.StartTurn(pb.StartTurnRequest(turn_id="t", session_id="s1"))

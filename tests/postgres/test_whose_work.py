@@ -195,7 +195,7 @@ async def tended(teams: list[Team], until_s: float) -> None:
     while time.monotonic() < until_s:
         for one in teams:
             sidecar = one.served.sidecar
-            await sidecar.sweep()
+            await sidecar.upkeep.sweep()
             assert sidecar.memory.schedule is not None
             await sidecar.memory.schedule.look()
         await asyncio.sleep(0.5)

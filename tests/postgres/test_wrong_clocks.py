@@ -155,7 +155,7 @@ async def sweep(served: Mapping[str, Running]) -> None:
     for one in served.values():
         # As if the ten minutes between two looks at turns and memories were over.
         one.sidecar.retention._prune_at_s = 0.0
-        await one.sidecar.sweep()
+        await one.sidecar.upkeep.sweep()
 
 
 def told(caplog: pytest.LogCaptureFixture, message: str) -> list[dict[str, Any]]:

@@ -4,6 +4,7 @@ Seen to fail without the merging of the full text index."""
 
 import random
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from sidemirror_server.storage.sqlite.database import FILE_NAME, SqliteDatabase
 from sidemirror_server.storage.sqlite.erasures import SqliteErasures
 from sidemirror_server.storage.sqlite.memories import SqliteMemories
 from sidemirror_server.trace.sources import SourceKind, key
+from sidemirror_server.vocabulary.errors import StoreUnavailable
 from sidemirror_server.vocabulary.scope import Scope
 from tests.adapters.sqlite_store import sqlite_database
 from tests.conformance.memories import memory, replace
@@ -73,6 +75,20 @@ async def test_split_pages_keep_copies_that_rewriting_removes(tmp_path: Path) ->
         await database.scrub()
         assert left_in(tmp_path) == 0
         await database.write(lambda c: c.execute("DROP TABLE x"), long=True)
+
+
+async def test_a_reader_that_holds_the_wal_is_not_passed_over(tmp_path: Path) -> None:
+    """Seen to fail with a WAL whose rest was logged only: the erasure ended while the words were in it."""
+    async with sqlite_database(tmp_path) as database:
+        erasures = await removed_many(database)
+        with closing(sqlite3.connect(tmp_path / FILE_NAME)) as reader:
+            reader.execute("BEGIN")
+            reader.execute("SELECT count(*) FROM memories").fetchone()
+            with pytest.raises(StoreUnavailable, match="a reader keeps the WAL"):
+                await erasures.tidy()
+            assert left_in(tmp_path)
+        await erasures.tidy()
+        assert left_in(tmp_path) == 0
 
 
 async def test_a_large_file_is_not_rewritten(

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from sidemirror_server.storage.sqlite import checkpoints
 from sidemirror_server.storage.sqlite.database import SqliteDatabase
 from sidemirror_server.vocabulary.errors import AlreadyExists, StoreUnavailable
 from tests.storage.small_store import insert, numbers, small_store
@@ -284,3 +285,17 @@ async def test_a_loop_that_is_never_idle_does_not_starve_the_commits(tmp_path: P
 async def _one_after_another(database: SqliteDatabase, count: int) -> None:
     for number in range(count):
         await database.write(insert(number))
+
+
+async def test_a_commit_while_it_closes_starts_no_checkpoint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The write that waits is kept. Seen to fail when `Checkpoints.committed` sets its timer although it is closed: the
+    timer then fired into a thread that had ended."""
+    monkeypatch.setattr(checkpoints, "_LATEST_S", 0.01)
+    went_wrong: list[object] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: went_wrong.append(context["exception"]))
+    async with small_store(tmp_path) as database:
+        writing = asyncio.create_task(database.write(insert(1)))
+        await asyncio.sleep(0)
+    assert await writing == 1
+    await asyncio.sleep(0.05)
+    assert went_wrong == []

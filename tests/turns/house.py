@@ -46,10 +46,14 @@ class HeldSessions(SqliteSessions):
         self.deleting = asyncio.Event()
         self.let_go = asyncio.Event()
         self.is_away = False
+        # Others have their turn before it answers.
+        self.is_slow = False
 
     async def get(self, scope: Scope, session_id: SessionId) -> SessionRecord | None:
         if self.is_away:
             raise StoreUnavailable
+        if self.is_slow:
+            await asyncio.sleep(0.01)
         return await super().get(scope, session_id)
 
     async def delete(self, scope: Scope, session_id: SessionId) -> None:

@@ -24,6 +24,7 @@ async def own_turn(own: House, turn_id: str) -> LiveTurn:
 async def test_two_turns_that_are_named_at_once_follow_each_other(tmp_path: Path) -> None:
     async with house(tmp_path) as own, asyncio.timeout(PATIENCE_S):
         turns = [await own_turn(own, str(number)) for number in range(5)]
+        own.sessions.is_slow = True
         await asyncio.gather(*(own.conductor.take_in(turn, [NAMED]) for turn in turns))
         assert sorted(turn.state.turn_count for turn in turns) == [1, 2, 3, 4, 5]
         next_one = await own.start("next")
@@ -36,6 +37,7 @@ async def test_two_names_at_once_are_one(tmp_path: Path) -> None:
     async with house(tmp_path) as own, asyncio.timeout(PATIENCE_S):
         turn = await own_turn(own, "t")
         other = event("other", SessionNamed("other"))
+        own.sessions.is_slow = True
         named = await asyncio.gather(
             own.conductor.take_in(turn, [NAMED]), own.conductor.take_in(turn, [other]), return_exceptions=True
         )

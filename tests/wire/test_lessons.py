@@ -25,7 +25,8 @@ SHOWN = [f"• [Reflection] {REFLECTION}", f"• [Strategy] {STRATEGY}"]
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SidecarThread]:
-    with sidecar(tmp_path_factory.mktemp("lessons")) as running:
+    # What is learned of these goals would be shown beside them (tests/wire/test_learning.py).
+    with sidecar(tmp_path_factory.mktemp("lessons"), settings={"defaults__learning": "false"}) as running:
         learn(running)
         yield running
 

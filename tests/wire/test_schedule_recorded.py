@@ -2,6 +2,7 @@
 decision point."""
 
 from collections import Counter
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
@@ -10,7 +11,8 @@ from sidemirror.v1 import common_pb2
 from sidemirror.v1 import thinking_pb2 as pb
 from sidemirror.v1.thinking_pb2_grpc import ThinkingServiceStub
 from tests.recorded import ToolsReturned, TurnBegan, episodes, expected_decisions, walk
-from tests.wire.sidecar import PATIENCE_S
+from tests.wire.scripted import ScriptedModel
+from tests.wire.sidecar import PATIENCE_S, sidecar, thinking
 
 pytestmark = pytest.mark.slow("200 recorded episodes are played in full")
 
@@ -134,11 +136,13 @@ def sample() -> list[dict[str, Any]]:
     return early[:20] + rest[::step][: EPISODES - 20]
 
 
-def test_recorded_decisions_are_reproduced_through_grpc(stub: ThinkingServiceStub) -> None:
+def test_recorded_decisions_are_reproduced_through_grpc(tmp_path: Path) -> None:
+    """With a model that always has something to say: what says nothing costs no slot of the budget."""
     rows = sample()
     reasons: Counter[str] = Counter()
-    for row in rows:
-        assert RecordedAgent(stub, row).decisions() == row["decisions"], row["episode_id"]
-        reasons.update(decision["reason"] for decision in row["decisions"])
+    with sidecar(tmp_path, model=ScriptedModel()) as server, thinking(server) as stub:
+        for row in rows:
+            assert RecordedAgent(stub, row).decisions() == row["decisions"], row["episode_id"]
+            reasons.update(decision["reason"] for decision in row["decisions"])
     assert len(rows) == EPISODES
     assert reasons == {"none": 555, "tool_error": 243, "periodic": 144, "budget_exhausted": 328}

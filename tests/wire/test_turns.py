@@ -83,9 +83,9 @@ def test_a_plan_is_what_was_asked_for(stub: ThinkingServiceStub, session_id: str
     assert plan.config.reflect_on_uncertainty is True
     assert plan.reflection_mode == pb.REFLECTION_MODE_AUTO
     assert plan.budget == budget
-    # The turn's configuration is its own: the session keeps the defaults that it was made with.
+    # The session that begins with the turn keeps its configuration.
     config = stub.GetSession(pb.GetSessionRequest(session_id=session_id)).session.config
-    assert (config.level, config.reflect_every) == (pb.THINK_LEVEL_OFF, 0)
+    assert (config.level, config.reflect_every) == (pb.THINK_LEVEL_MEDIUM, 2)
 
     first, second = entries(stub, plan.turn_id)
     assert (first.sequence, second.sequence) == (1, 2)
@@ -234,7 +234,7 @@ def test_a_reflection_and_its_record(stub: ThinkingServiceStub, reflected: pb.Re
     assert result.should_continue
     assert result.HasField("suggested_action")
     assert 0.0 < result.confidence <= 0.9
-    assert (result.usage.provider, result.usage.model) == ("rules", "rules-4")
+    assert (result.usage.provider, result.usage.model) == ("rules", "rules-5")
     assert result.usage.cost_usd == 0.0
     assert "e2" in result.cited_event_ids
     assert result.origin == common_pb2.ORIGIN_TOOL

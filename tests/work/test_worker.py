@@ -11,6 +11,7 @@ import pytest
 
 from sidemirror_server.operations.logs import JsonLines
 from sidemirror_server.storage.sqlite.work import SqliteWork
+from sidemirror_server.vocabulary.clock import Clock, SystemClock
 from sidemirror_server.vocabulary.errors import StoreUnavailable
 from sidemirror_server.vocabulary.ids import JobId
 from sidemirror_server.vocabulary.scope import SERVES_ALL, Scope, Serves
@@ -43,12 +44,13 @@ async def work(tmp_path: Path) -> AsyncIterator[SqliteWork]:
 
 @asynccontextmanager
 async def working(
-    work: Work, handlers: Mapping[str, Handler], clock: SetClock | None = None, **pace: float
-) -> AsyncIterator[None]:
+    work: Work, handlers: Mapping[str, Handler], clock: Clock | None = None, **pace: float | None
+) -> AsyncIterator[Worker]:
     quick = Pace(**{"poll_s": 0.01, **pace})  # type: ignore[arg-type]
-    running = asyncio.create_task(Worker(work, handlers, clock or SetClock(), random.Random(1), "w", quick).run())
+    worker = Worker(work, handlers, clock or SetClock(), random.Random(1), "w", quick)
+    running = asyncio.create_task(worker.run())
     try:
-        yield
+        yield worker
     finally:
         running.cancel()
         await asyncio.wait([running])
@@ -114,6 +116,36 @@ async def test_a_put_wakes_it_at_once(work: SqliteWork) -> None:
         async with asyncio.timeout(60):
             await empty.found_nothing.wait()  # it waits for an hour
         await put(empty)
+        await when(work, lambda job: job.state is JobState.DONE)
+
+
+async def test_without_polling_it_knows_its_own_retries(work: SqliteWork) -> None:
+    """Seen to fail when a failure plans no claim."""
+    tries = []
+
+    async def handle(task: ClaimedJob) -> bytes | None:
+        tries.append(task.job.attempts)
+        if len(tries) < 3:
+            raise ConnectionError("not yet")
+        return None
+
+    await work.put(SCOPE, NewJob(JobId("a"), "kind", b"p", 3), SystemClock().now_us())
+    async with working(work, {"kind": handle}, SystemClock(), poll_s=None, retry_s=0.001):
+        await when(work, lambda job: job.state is JobState.DONE)
+    assert tries == [1, 2, 3]
+
+
+async def test_without_polling_it_looks_when_it_is_told_to(work: SqliteWork) -> None:
+    """The job is put by another process. Seen to fail when `look` begins nothing."""
+    gate, empty = asyncio.Event(), EmptyAtFirst(work._database)
+    gate.set()
+    empty.found_nothing = asyncio.Event()
+    async with working(empty, {"kind": noting([], gate)}, poll_s=None) as worker:
+        async with asyncio.timeout(60):
+            await empty.found_nothing.wait()
+        assert not await worker.look()
+        await put(work)  # another object's event is set
+        assert await worker.look()
         await when(work, lambda job: job.state is JobState.DONE)
 
 

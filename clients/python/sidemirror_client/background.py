@@ -110,6 +110,11 @@ class Background:
 def _run(loop: asyncio.AbstractEventLoop) -> None:
     asyncio.set_event_loop(loop)
     loop.run_forever()
+    # Streams that the agent left open; a task that is pending when it is destroyed complains on stderr.
+    left = asyncio.all_tasks(loop)
+    for task in left:
+        task.cancel()
+    loop.run_until_complete(asyncio.gather(*left, return_exceptions=True))
 
 
 BACKGROUND = Background()

@@ -123,8 +123,8 @@ class Delivery:
 
     def end(self) -> None:
         """Nothing more is delivered."""
-        self.over = True
         self._queue.drop_rest()
+        self.over = True
         self._tell()
 
     # --- the stream --------------------------------------------------------------------------------------------------

@@ -88,7 +88,8 @@ class TurnParts:
     def error(self) -> grpc.RpcError | None:
         """Why nothing more of this turn is reported: the sidecar has refused it, or it is lost, because the sidecar has
         failed with it ten times in a row; None otherwise."""
-        return None if self._delivery is None else self._delivery.error
+        # With `dropped` counted: what is over was ended on another thread.
+        return self._delivery.error if self._delivery is not None and self._delivery.over else None
 
     def report(self, event: pb.TurnEvent | None = None, /, **kind: Any) -> str:
         """Takes an event: `report(tool_called=ToolCalled(...))`, or a whole TurnEvent. Returns its id.

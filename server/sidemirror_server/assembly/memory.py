@@ -5,7 +5,10 @@ Called by `assembly/sidecar.py`.
 
 import importlib.metadata
 
+from sidemirror_server.assembly.models import asks_to_learn, defaults_of
 from sidemirror_server.assembly.stores import Stores
+from sidemirror_server.goals.publish import Publisher
+from sidemirror_server.goals.report import KIND as GOAL_REPORT
 from sidemirror_server.memory.dreams.dreaming import Dreamer
 from sidemirror_server.memory.dreams.prompts import DreamPrompts
 from sidemirror_server.memory.dreams.schedule import KIND as DREAM
@@ -33,9 +36,11 @@ from sidemirror_server.rpc.boundary.services import MEMORY, ServiceTable
 from sidemirror_server.rpc.memory.service import memory_service
 from sidemirror_server.rpc.sidecar.info import EmbeddingFacts
 from sidemirror_server.settings import BadSettings, Settings
+from sidemirror_server.turns.learning import GoalLearner, Learner, Leftovers
 from sidemirror_server.turns.recorder import Recorder
 from sidemirror_server.turns.recovery_advice import RecoveryAdvice
 from sidemirror_server.turns.recovery_learning import RecoveryLearner
+from sidemirror_server.turns.teaching import KIND as LEARN_TURN
 from sidemirror_server.vocabulary.clock import Clock
 from sidemirror_server.work.worker import Handler
 
@@ -112,15 +117,28 @@ class ReflectiveMemory:
             *(self.recoveries, stores.observations),
         )
 
-    def handlers(self, gateway: Gateway, own: Templates | None) -> dict[str, Handler]:
-        """The handlers of the background jobs, by kind; `own`: the operator's prompts. Raises BadSettings."""
-        if self.schedule is None:
-            return {}
-        dreamer = Dreamer(
-            *(gateway, DreamPrompts(own), self._memories, self._stores.dreams, self._clock, self._trust),
-            *(scorer_of(self._settings.memory.scorer), self.alikes.wake),
-        )
-        return {DREAM: dreamer.handle}
+    def handlers(self, gateway: Gateway, own: Templates | None, goals: Publisher) -> dict[str, Handler]:
+        """The handlers of the background jobs, by kind; `own`: the operator's prompts; `goals` publishes goals'
+        reflections. Raises BadSettings."""
+        stores, clock, scorer = self._stores, self._clock, scorer_of(self._settings.memory.scorer)
+        learns = defaults_of(self._settings).learns
+        keeper = Keeper(self._memories, clock, self._trust, self.alikes.wake)
+        handlers: dict[str, Handler] = {GOAL_REPORT: GoalLearner(goals, keeper if learns else None, clock).handle}
+        if learns:
+            learner = Learner(
+                *(stores.log, stores.sessions, stores.receipts, stores.memory_graph),
+                *(Reflector(gateway, MemoryPrompts(own), scorer), keeper, clock),
+                once_per_signature=asks_to_learn(self._settings),
+            )
+            handlers[LEARN_TURN] = learner.handle
+        if self.schedule is not None:
+            dreamer = Dreamer(
+                *(gateway, DreamPrompts(own), self._memories, stores.dreams, clock, self._trust),
+                *(scorer, self.alikes.wake),
+                Leftovers(stores.log, stores.work, clock).learn if learns else None,
+            )
+            handlers[DREAM] = dreamer.handle
+        return handlers
 
 
 def scorer_of(name: str) -> Scorer:

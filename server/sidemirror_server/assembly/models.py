@@ -28,6 +28,8 @@ from sidemirror_server.policy.record import Cap
 from sidemirror_server.rpc.sidecar.info import EmbeddingFacts, ModelFacts, ServerInfo, StoreFacts
 from sidemirror_server.settings import PREFIX, BadSettings, PurposeSettings, Secret, Settings
 from sidemirror_server.storage.sqlite.memory_vectors import NEEDED as VECTORS_NEED
+from sidemirror_server.thinking.config import SessionDefaults, ThinkingConfig
+from sidemirror_server.thinking.levels import ThinkLevel
 from sidemirror_server.thinking.prompts import templates
 from sidemirror_server.vocabulary.clock import Clock
 from sidemirror_server.vocabulary.scope import SERVES_ALL, Scope, Served, Serves
@@ -162,8 +164,32 @@ def info_of(
         models=tuple(_facts(purpose, routes[purpose].provider) for purpose in ASKED_FOR),
         limits=limits,
         store_clock=clock,
+        default_config=defaults_of(settings).config,
         embedding=embedding,
     )
+
+
+def defaults_of(settings: Settings) -> SessionDefaults:
+    """What sessions start with. Nothing is learned from turns that nobody may learn from."""
+    chosen = settings.defaults
+    config = ThinkingConfig(level=ThinkLevel(chosen.level), critique_mode=chosen.critique_mode)
+    return SessionDefaults(config, chosen.context, learns=chosen.learning and may_learn(settings))
+
+
+def may_learn(settings: Settings) -> bool:
+    """Whether something may be learned unasked: in memory mode full, and with a model only where the operator said so.
+    A model that embeds or scores what is learned counts too."""
+    memory = settings.memory
+    return memory.enabled and memory.mode == "full" and (not _has_model(settings) or settings.learn.model == "on")
+
+
+def asks_to_learn(settings: Settings) -> bool:
+    """Whether a model is asked that costs something, and so once about a failure."""
+    return _has_model(settings)
+
+
+def _has_model(settings: Settings) -> bool:
+    return bool(settings.model.provider != "rules" or settings.embedding.name or settings.memory.scorer)
 
 
 def _facts(purpose: Purpose, provider: Provider) -> ModelFacts:

@@ -12,6 +12,7 @@ from sidemirror_server.policy.in_force import PoliciesInForce
 from sidemirror_server.policy.retention import KeptAlike
 from sidemirror_server.trace.erasure import JOB_KIND as ERASURE
 from sidemirror_server.trace.receipts import KEPT_FOR_US as RECEIPTS_KEPT_FOR_US
+from sidemirror_server.turns.teaching import KIND as LEARN_TURN
 from sidemirror_server.vocabulary.scope import Serves
 
 _log = logging.getLogger(__name__)
@@ -27,6 +28,9 @@ _DEAD_KEPT_US = 90 * US_PER_DAY
 _DREAMS_KEPT_US = US_PER_DAY
 # How long the finished jobs of erasures are kept; what they came to is permanent. Chosen here: as above.
 _ERASURES_KEPT_US = US_PER_DAY
+# How long the finished jobs of learning are kept. Chosen here: nobody asks for them, and a failure that comes back is
+# found by its lesson.
+_LEARNED_KEPT_US = US_PER_DAY
 # How often to look for old memories and turns. Chosen here: a record kept for weeks may stay some minutes longer, and a
 # project with many unimportant memories is not scanned all the time.
 _PRUNE_EVERY_S = 600.0
@@ -46,25 +50,28 @@ class KeptFor:
         self._prune_at_s = stores.clock.monotonic_s()
         self._told = ""
 
-    async def forget(self) -> None:
-        """Removes one batch of each kind of old record. Raises the stores' errors."""
+    async def forget(self) -> bool:
+        """Removes one batch of each kind of old record; whether there were any. Raises the stores' errors."""
         if self._is_in_doubt():
-            return
+            return False
         stores, serves, now_us = self._stores, self._serves, self._clock.now_us()
         counts = {
             "requests": await stores.requests.forget(serves, now_us, _AT_ONCE),
             "reports": await stores.work.purge(serves, (GOAL_REPORT,), now_us - _REPORTS_KEPT_US, _AT_ONCE),
             "dead": await stores.work.purge_dead(
-                serves, (GOAL_REPORT, DREAM, ERASURE), now_us - _DEAD_KEPT_US, _AT_ONCE
+                serves, (GOAL_REPORT, DREAM, ERASURE, LEARN_TURN), now_us - _DEAD_KEPT_US, _AT_ONCE
             ),
             "dreams": await stores.work.purge(serves, (DREAM,), now_us - _DREAMS_KEPT_US, _AT_ONCE),
+            "learned": await stores.work.purge(serves, (LEARN_TURN,), now_us - _LEARNED_KEPT_US, _AT_ONCE),
             "erasures": await stores.work.purge(serves, (ERASURE,), now_us - _ERASURES_KEPT_US, _AT_ONCE),
             "receipts": await stores.receipts.forget(serves, now_us - RECEIPTS_KEPT_FOR_US, _AT_ONCE),
             "trials": await stores.trials.forget(serves, now_us - TRIALS_KEPT_FOR_US, _AT_ONCE),
         }
         counts |= await self._as_decided(now_us)
-        if any(counts.values()):
+        is_any = any(counts.values())
+        if is_any:
             _log.info("forgotten", extra=counts)
+        return is_any
 
     def _is_in_doubt(self) -> bool:
         """Whether the store's clock is in doubt; logs each change."""

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import functools
 import logging
 import random
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
@@ -13,8 +14,10 @@ import msgspec
 
 from sidemirror_server.assembly.memory import ReflectiveMemory
 from sidemirror_server.assembly.models import (
+    asks_to_learn,
     caps_of,
     check_embedding,
+    defaults_of,
     embedder_of,
     info_of,
     routes_of,
@@ -25,6 +28,7 @@ from sidemirror_server.assembly.policies import policies_of
 from sidemirror_server.assembly.retention import KeptFor
 from sidemirror_server.assembly.service_health import ServiceHealth
 from sidemirror_server.assembly.stores import PORTS, Stores, open_stores
+from sidemirror_server.assembly.upkeep import Upkeep
 from sidemirror_server.critique.keeping import Critic
 from sidemirror_server.entrance import (
     answers_reflection,
@@ -67,6 +71,7 @@ from sidemirror_server.rpc.listening.server import Server
 from sidemirror_server.rpc.sidecar.service import sidecar_service
 from sidemirror_server.rpc.thinking.service import thinking_service
 from sidemirror_server.settings import Settings, is_measured
+from sidemirror_server.thinking.config import SessionDefaults
 from sidemirror_server.thinking.prompts import ReflectionPrompts
 from sidemirror_server.trace.erasure import JOB_KIND as ERASURE
 from sidemirror_server.trace.live import Bell, Lookout
@@ -76,10 +81,10 @@ from sidemirror_server.turns.erasing import SETTLE_S, Eraser
 from sidemirror_server.turns.lessons import Lessons
 from sidemirror_server.turns.recorder import Recorder
 from sidemirror_server.turns.reflecting import Reflections
+from sidemirror_server.turns.teaching import Teacher
 from sidemirror_server.vocabulary.clock import Clock, SystemClock
-from sidemirror_server.vocabulary.errors import SidemirrorError
 from sidemirror_server.vocabulary.ids import new_id
-from sidemirror_server.vocabulary.scope import Scope, Serves
+from sidemirror_server.vocabulary.scope import Scope
 from sidemirror_server.work.bounded_queue import Bounded
 from sidemirror_server.work.worker import Handler, Pace, Worker
 
@@ -88,14 +93,12 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-# How often the sweep evicts turns from memory, abandons idle ones and removes old records.
-_SWEEP_EVERY_S = 30.0
 # Chosen here: a killed sidecar can claim its jobs again soon after its restart.
 _PACE = Pace(lease_s=10.0)
 # The part of the grace period that is reserved for writing to the store after the calls have ended.
 _STORE_GRACE_S = 2.0
-# How often to poll for entries of other processes while a client watches. Chosen here: soon enough for a person who
-# watches another sidecar's agent.
+# The shortest pause between two looks for entries of other processes while a client watches. Chosen here: soon enough
+# for a person who watches another sidecar's agent.
 _LOOK_EVERY_S = 0.5
 # The age at which a finished turn without a summary gets one from the sidecar that reads it. Chosen here: many times
 # what a healthy sidecar takes, and soon enough for a person.
@@ -129,7 +132,7 @@ class Sidecar:
         self.port = 0
         self._health_listener: HealthListener | None = None
         bell = Bell()
-        self._lookout = Lookout(stores.log, bell, _LOOK_EVERY_S) if stores.is_shared else None
+        self._lookout = Lookout(stores.log, bell, _LOOK_EVERY_S, stores.wakes) if stores.wakes else None
         self.recorder = Recorder(stores.log, bell, limits.backlog_bytes)
         spending = Spending(stores.ledger, caps_of(settings, self.serves), clock, self.policies)
         self.gateway = Gateway(routes, spending, clock)
@@ -138,21 +141,9 @@ class Sidecar:
         )
         prompts = ReflectionPrompts(own_prompts := templates_of(settings))
         contexts = GoalContexts(stores.goal_reflections, stores.receipts, self.policies)
-        lessons = Lessons(contexts, memory.context, stores.receipts, self.policies, clock)
-        reflections = Reflections(self.gateway, prompts, self.recorder, lessons, clock)
         critic = Critic(self.gateway, stores.critiques, clock)
-        critiques = TurnCritiques(critic, self.recorder, clock)
-        self.conductor = Conductor(
-            stores.log,
-            stores.sessions,
-            self.recorder,
-            reflections,
-            critiques,
-            lessons,
-            clock,
-            turn_limits,
-            memory.advice(self.recorder),
-        )
+        defaults = defaults_of(settings)
+        self.conductor = self._conductor(contexts, prompts, critic, turn_limits, defaults)
         self.eraser = Eraser(
             *(stores.erasures, stores.goal_reflections, stores.journal, stores.receipts, self.conductor, clock),
             SETTLE_S if stores.is_shared else 0.0,
@@ -185,7 +176,8 @@ class Sidecar:
         turns = RecordedTurns(stores.log, stores.sessions, self.conductor, self.recorder)
         services = (
             thinking_service(
-                *(stores.log, stores.sessions, stores.pruning, self.conductor, self.recorder, prompts, bell, streams)
+                *(stores.log, stores.sessions, stores.pruning, self.conductor, self.recorder, prompts, bell, streams),
+                defaults.config,
             ),
             critique_service(self.gateway, critic, stores.critiques, turns),
             goals_service(
@@ -200,11 +192,35 @@ class Sidecar:
                     *(settings, Scope(settings.tenant_id, settings.project_id), stores.facts, clock, routes),
                     memory.embedding,
                 ),
-                *(spending, stores.erasures, stores.work, self.policies),
+                *(spending, stores.erasures, stores.work, self.policies, settings.limits.tombstones),
             ),
         )
         self._open_doors(services, boundary_of, own_clock)
         self._open_to_view()
+
+    def _conductor(
+        self,
+        contexts: GoalContexts,
+        prompts: ReflectionPrompts,
+        critic: Critic,
+        limits: TurnLimits,
+        defaults: SessionDefaults,
+    ) -> Conductor:
+        """What conducts turns, with the reflections, critiques and lessons beside them."""
+        stores, clock = self._stores, self._clock
+        lessons = Lessons(contexts, self.memory.context, stores.receipts, self.policies, clock)
+        teacher = Teacher(self._settings.learn.turns_per_hour, by_signature=asks_to_learn(self._settings))
+        return Conductor(
+            *(stores.log, stores.sessions, self.recorder),
+            Reflections(self.gateway, prompts, self.recorder, lessons, clock),
+            TurnCritiques(critic, self.recorder, clock),
+            lessons,
+            clock,
+            limits,
+            self.memory.advice(self.recorder),
+            defaults,
+            teacher if defaults.learns else None,
+        )
 
     def _open_doors(
         self, services: Sequence[ServiceTable], boundary_of: Callable[..., Boundary], own_clock: Clock
@@ -223,11 +239,7 @@ class Sidecar:
         """The handlers of background jobs, by kind."""
         stores = self._stores
         publisher = Publisher(self.gateway, stores.goal_reflections, stores.journal, bell, self._clock)
-        return {
-            GOAL_REPORT: publisher.handle,
-            ERASURE: self.eraser.handle,
-            **self.memory.handlers(self.gateway, own_prompts),
-        }
+        return {ERASURE: self.eraser.handle, **self.memory.handlers(self.gateway, own_prompts, publisher)}
 
     def _open_to_view(self) -> None:
         """Turns on server reflection and metrics, if the settings allow them."""
@@ -287,7 +299,7 @@ class Sidecar:
         when everything that models need is loaded."""
         async with asyncio.TaskGroup() as group:
             work = [
-                *(self.recorder.run(), self._sweep(), self._prepare(ready), self._standing.follow_the_store()),
+                *(self.recorder.run(), self.upkeep.run(), self._prepare(ready), self._standing.follow_the_store()),
                 *(self._worker.run(), self._republish(), self._standing.follow_goals(), self.memory.alikes.run()),
                 *(self._identity.follow(), self._standing.follow_the_clock()),
             ]
@@ -295,8 +307,6 @@ class Sidecar:
                 work.append(self._lookout.run())
             if self.memory.meanings is not None:
                 work.append(self.memory.meanings.run())
-            if self.memory.schedule is not None:
-                work.append(self.memory.schedule.run())
             if self.memory.learner is not None:
                 work.append(self.memory.learner.run())
             background = [group.create_task(task) for task in work]
@@ -347,21 +357,11 @@ class Sidecar:
             )
             await republisher.run(stores.redis.may_have_forgotten)
 
-    async def _sweep(self) -> None:
-        while True:
-            await asyncio.sleep(_SWEEP_EVERY_S)
-            try:
-                await self.sweep()
-            except SidemirrorError as error:
-                _log.warning("sweep_failed", extra={"reason": str(error)})
-
-    async def sweep(self) -> None:
-        """Evicts turns from memory, abandons idle ones and removes old records. Raises the stores' errors."""
-        if is_measured(self._settings):
-            await self._queue.count_again()
-        # While the clock is in doubt, no turn of another process is abandoned.
-        await self.conductor.sweep(Serves(()) if self._clock.doubt else self.serves)
-        await self.retention.forget()
+    @functools.cached_property
+    def upkeep(self) -> Upkeep:
+        """What this sidecar does unasked."""
+        queue = self._queue if is_measured(self._settings) else None
+        return Upkeep(self._stores, self.serves, self.conductor, self.retention, self.memory, self._worker, queue)
 
 
 @contextlib.asynccontextmanager
@@ -394,11 +394,13 @@ async def assemble(
         path = settings.socket.removeprefix(UNIX) or alone
         socket = stack.enter_context(held_socket(Path(path), settings.socket_group)) if path else None
         stores = await open_stores(settings, clock, stack)
+        pace = pace or _PACE
         if stores.is_shared:
             limits = msgspec.structs.replace(limits, summary_due_s=_SUMMARY_DUE_S)
+            pace = msgspec.structs.replace(pace, poll_s=None)  # `upkeep` looks instead
         if is_measured(settings):
             for port in PORTS:
                 time_verbs(port, getattr(stores, port))
-        sidecar = Sidecar(settings, stores, routes, clock, limits, pace or _PACE, socket)
+        sidecar = Sidecar(settings, stores, routes, clock, limits, pace, socket)
         stack.push_async_callback(sidecar.close)
         yield sidecar

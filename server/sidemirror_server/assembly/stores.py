@@ -46,6 +46,7 @@ from sidemirror_server.storage.sqlite.turn_log import SqliteTurnLog
 from sidemirror_server.storage.sqlite.work import SqliteWork
 from sidemirror_server.thinking.store import Sessions
 from sidemirror_server.trace.erasure import Erasures
+from sidemirror_server.trace.live import Wakes
 from sidemirror_server.trace.log import Journal, TurnLog
 from sidemirror_server.trace.pruning import Pruning
 from sidemirror_server.trace.receipts import Receipts
@@ -56,6 +57,7 @@ from sidemirror_server.vocabulary.store_clock import StoreClock
 from sidemirror_server.work.queue import Work
 
 if TYPE_CHECKING:
+    from sidemirror_server.storage.postgres.database import PostgresDatabase
     from sidemirror_server.storage.postgres.examine import ExaminedShared
     from sidemirror_server.storage.redis.database import RedisDatabase
     from sidemirror_server.storage.sqlite.backup import BackedUp
@@ -91,11 +93,16 @@ class Stores(msgspec.Struct, frozen=True):
     policies: Policies
     # The Redis that has the goal reflections; None when the main store has them.
     redis: "RedisDatabase | None" = None
+    # The shared store itself, and its wake-ups; None when the store is embedded.
+    postgres: "PostgresDatabase | None" = None
+    wakes: Wakes | None = None
 
 
 # The names of the fields that are ports.
 PORTS = tuple(
-    name for name in Stores.__struct_fields__ if name not in ("facts", "is_shared", "changed", "clock", "redis")
+    name
+    for name in Stores.__struct_fields__
+    if name not in ("facts", "is_shared", "changed", "clock", "redis", "postgres", "wakes")
 )
 
 
@@ -118,6 +125,11 @@ async def _with_custom(settings: Settings, stores: Stores, stack: contextlib.Asy
         )
     holds = ", ".join(sorted(custom.ports)).replace("_", " ")
     facts = StoreFacts(custom.kind, holds, lambda: custom.durability, custom.is_available)
+    if stores.postgres is not None and not {"log", "journal"}.isdisjoint(custom.ports):
+        from sidemirror_server.storage.postgres.wakes import PostgresWakes
+
+        # What is appended elsewhere wakes nobody: watches look for it.
+        stores = msgspec.structs.replace(stores, wakes=PostgresWakes(stores.postgres, ""))
     return msgspec.structs.replace(stores, **custom.ports, facts=(*stores.facts, facts))
 
 
@@ -177,6 +189,7 @@ async def _shared(settings: Settings, clock: Clock, stack: contextlib.AsyncExitS
     from sidemirror_server.storage.postgres.sessions import PostgresSessions
     from sidemirror_server.storage.postgres.trials import PostgresTrials
     from sidemirror_server.storage.postgres.turn_log import PostgresTurnLog
+    from sidemirror_server.storage.postgres.wakes import PostgresWakes
     from sidemirror_server.storage.postgres.work import PostgresWork
 
     changed = asyncio.Event()
@@ -189,9 +202,11 @@ async def _shared(settings: Settings, clock: Clock, stack: contextlib.AsyncExitS
         clock=StoreClock(clock),
     )
     stack.push_async_callback(database.close)
+    wakes = PostgresWakes(database, settings.database_listen_url.reveal())
+    stack.push_async_callback(wakes.close)
     durability = "an OK survives a crash of the sidecar and of the database (synchronous_commit)"
     return Stores(
-        log=PostgresTurnLog(database),
+        log=PostgresTurnLog(database, wakes.tell),
         sessions=PostgresSessions(database),
         requests=PostgresRequests(database),
         ledger=PostgresLedger(database),
@@ -206,13 +221,15 @@ async def _shared(settings: Settings, clock: Clock, stack: contextlib.AsyncExitS
         memory_graph=PostgresMemoryGraph(database),
         observations=PostgresObservations(database),
         work=PostgresWork(database),
-        journal=PostgresJournal(database),
+        journal=PostgresJournal(database, wakes.tell),
         erasures=PostgresErasures(database),
         policies=PostgresPolicies(database),
         facts=(StoreFacts("postgres", "everything", lambda: durability, database.is_available),),
         is_shared=True,
         changed=changed,
         clock=database.clock,
+        postgres=database,
+        wakes=wakes,
     )
 
 

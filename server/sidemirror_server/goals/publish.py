@@ -21,6 +21,7 @@ from sidemirror_server.goals.store import KEPT_FOR_US, MOST_PER_GOAL, GoalReflec
 from sidemirror_server.models.scoped_model import ScopedModel
 from sidemirror_server.trace.live import Bell
 from sidemirror_server.trace.log import Journal, Note
+from sidemirror_server.trace.sources import SourceKind, key
 from sidemirror_server.vocabulary.budget import LONGEST_MODEL_CALL_S
 from sidemirror_server.vocabulary.clock import Clock
 from sidemirror_server.vocabulary.errors import ModelFailed, NotFound, WrongState
@@ -58,7 +59,7 @@ class Publisher:
             made = await patiently(lambda: self._reflect(job), self._clock, until_s)
             notes = reflection_body(made)
             await patiently(lambda: task.checkpoint(notes), self._clock, until_s)
-        await patiently(lambda: self._publish(job.scope, reflection_in(notes)), self._clock, until_s)
+        await patiently(lambda: self._publish(job, reflection_in(notes)), self._clock, until_s)
         return notes
 
     async def _reflect(self, job: Job) -> GoalReflection:
@@ -77,14 +78,16 @@ class Publisher:
         _log.info("reflection_generated", extra={**facts, "importance": made.importance})
         return made
 
-    async def _publish(self, scope: Scope, reflection: GoalReflection) -> None:
-        """Stores and announces the reflection; skips what an earlier attempt has done."""
-        now_us = self._clock.now_us()
+    async def _publish(self, job: Job, reflection: GoalReflection) -> None:
+        """Stores and announces the reflection of a report; skips what an earlier attempt has done."""
+        scope, now_us = job.scope, self._clock.now_us()
         is_new = await self._reflections.put(scope, reflection, now_us)
         if not is_new and not await self._may_be_told(scope, reflection, now_us):
             return
         note = Note(reflection.reflection_id, reflection.goal_id, reflection.created_us, reflection_body(reflection))
-        if await self._journal.add(scope, TOPIC, note, KEPT_FOR_US):
+        own = key(SourceKind.GOAL_REFLECTION, reflection.reflection_id)
+        sources = (own, key(SourceKind.GOAL_REPORT, job.job_id))
+        if await self._journal.add(scope, TOPIC, note, KEPT_FOR_US, sources):
             _log.info("reflection_stored", extra={"reflection_id": reflection.reflection_id})
             self._bell.ring(scope, {reflection.goal_id})
 

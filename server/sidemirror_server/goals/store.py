@@ -41,6 +41,8 @@ class GoalReflections(Protocol):
     GR10 Ids are compared exactly: separators, patterns, escapes and case are characters like any other.
     GR11 `remove` removes one reflection of a goal, with the words that only its objective has, and returns whether it
          was there; the others stay. `put` refuses it (returns False) from then on, for an hour at least.
+    GR12 `every` returns the goal and the id of each reflection that is stored, in any order, also of those that are not
+         shown any more.
     Raises StoreUnavailable (the call may or may not have taken effect), StoreFull (it has not).
     """
 
@@ -57,3 +59,5 @@ class GoalReflections(Protocol):
     async def delete(self, scope: Scope, goal_id: str, now_us: int) -> int: ...
 
     async def remove(self, scope: Scope, goal_id: str, reflection_id: str, now_us: int) -> bool: ...
+
+    async def every(self, scope: Scope) -> tuple[tuple[str, str], ...]: ...

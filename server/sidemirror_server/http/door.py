@@ -7,12 +7,12 @@ user's machine call loopback fails at each of the three.
 from collections.abc import Mapping
 
 from sidemirror_server.http.asgi import CLOSE, App, Headers, Receive, Scope, Send, only, tell
-from sidemirror_server.http.connect.errors import refuse
+from sidemirror_server.http.connect.errors import refuse_stranger
 from sidemirror_server.http.context import HttpContext
 from sidemirror_server.rpc.boundary.identity import Identity
 from sidemirror_server.rpc.boundary.refusals import Refusals
-from sidemirror_server.rpc.boundary.status import reason_of, row_of, status_of
-from sidemirror_server.vocabulary.errors import NotPermitted, SidemirrorError, Unauthenticated
+from sidemirror_server.rpc.boundary.status import reason_of, row_of
+from sidemirror_server.vocabulary.errors import NotPermitted, Unauthenticated
 from sidemirror_server.vocabulary.telemetry import REFUSED
 
 _HTTP_PORT = 80
@@ -44,11 +44,11 @@ class Door:
         try:
             self._check_page(scope, method, context)
             self._identity.caller_of(method, context)  # type: ignore[arg-type]  # what it asks of gRPC's, it has
-        except SidemirrorError as error:
+        except (Unauthenticated, NotPermitted) as error:
             row = row_of(error)
             REFUSED.add(1, {"code": row.code.name, "reason": reason_of(row)})
             more = _ASKS if isinstance(error, Unauthenticated) else []
-            await refuse(send, status_of(error), [*more, CLOSE])
+            await refuse_stranger(send, error, [*more, CLOSE])
             return
         app = self._routes.get(scope["path"])
         if app is None:

@@ -15,9 +15,9 @@ class MidTurnAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
     reflection: Annotated[
         str,
         Meta(
-            min_length=1,
             max_length=4_000,
-            description="One to four sentences: what works, what does not and why, and what is still missing.",
+            description="One to four sentences: what works, what does not and why, and what is still missing. Empty if "
+            "there is nothing that the agent does not know.",
         ),
     ]
     suggested_action: (
@@ -178,7 +178,11 @@ class MemoryReflectionAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
     """What an episode taught."""
 
     reflection: Annotated[
-        str, Meta(min_length=1, max_length=4_000, description="What happened and why, clearly, in 2-3 sentences.")
+        str,
+        Meta(
+            max_length=4_000,
+            description="What happened and why, clearly, in 2-3 sentences. Empty if nothing is worth remembering.",
+        ),
     ]
     strategy: _Strategy | None = None
     importance: _Importance | None = None

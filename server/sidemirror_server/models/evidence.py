@@ -35,7 +35,8 @@ class Evidence(msgspec.Struct, frozen=True, omit_defaults=True):
     """The steps of a turn, oldest first, and the turn's task.
 
     `question`: the user's last message. `steps`: may have a gap in the middle if the turn is long, but never within the
-    last 100. `outcome`: success, failure, partial, timeout or error; empty until the turn has ended.
+    last 100. `outcome`: success, failure, partial, timeout or error; empty until the turn has ended. `error` and
+    `error_category`: why the task failed, as its caller says; empty and None if nobody says it.
     """
 
     task: str = ""
@@ -43,3 +44,5 @@ class Evidence(msgspec.Struct, frozen=True, omit_defaults=True):
     steps: tuple[EvidenceStep, ...] = ()
     turn_count: int = 0
     outcome: str = ""
+    error: str = ""
+    error_category: str | None = None

@@ -20,6 +20,8 @@ class Purpose(StrEnum):
 
     MID_TURN_REFLECTION = "mid_turn_reflection"
     DREAMING = "dreaming"
+    # What turns and goals that ended taught.
+    LEARNING = "learning"
     CRITIQUE = "critique"
     REVISION = "revision"
     COMPARISON = "comparison"
@@ -32,7 +34,7 @@ class Purpose(StrEnum):
 
 
 # Background work: no agent waits for it, and the durable queue retries it.
-BACKGROUND = frozenset((Purpose.DREAMING, Purpose.GOAL_REFLECTION))
+BACKGROUND = frozenset((Purpose.DREAMING, Purpose.GOAL_REFLECTION, Purpose.LEARNING))
 
 
 class Ask(msgspec.Struct, Generic[AnswerT], frozen=True, kw_only=True):

@@ -38,6 +38,10 @@ _ASKED: Mapping[Purpose, tuple[str, str]] = {
         "ReportGoal, in the background",
     ),
     Purpose.MEMORY_REFLECTION: ("an episode: task, goal, events and error", "GenerateReflection"),
+    Purpose.LEARNING: (
+        "a turn's task, events and error",
+        "a turn with a failure, a loop, a revision or a correction ends, in the background; SIDEMIRROR_LEARN__MODEL=on",
+    ),
     Purpose.DREAMING: ("memories that are alike, with their tasks", "new memories, in the background; Dream"),
     Purpose.MEMORY_EMBEDDING: (
         "memories with their tasks; the texts that memories are searched by",
@@ -154,6 +158,12 @@ def _postgres(around: Surroundings) -> Iterator[Exit]:
         "everything that is recorded: events, directives, critiques, goals, memories and their vectors",
         "every call that stores or reads",
     )
+    yield from _store(
+        around,
+        ("database_listen_url", around.settings.database_listen_url.reveal(), "Postgres, to be woken"),
+        "as by database_url: the connection that hears of other sidecars' appends is used for everything",
+        "somebody watches",
+    )
 
 
 def _redis(around: Surroundings) -> Iterator[Exit]:
@@ -168,6 +178,7 @@ def _redis(around: Surroundings) -> Iterator[Exit]:
 # What the URL of a store begins with.
 _BEGINS = {
     "database_url": ("postgresql://", "postgres://"),
+    "database_listen_url": ("postgresql://", "postgres://"),
     "redis_url": ("redis://", "rediss://", "unix://"),
 }
 

@@ -88,6 +88,8 @@ def without_effect(
         if source.source != "default" and source.value not in ("", None, Secret())
     }
     needed = {"model__name": "model__provider"} if settings.model.provider == "rules" else {}
+    if not settings.database_url:
+        needed["database_listen_url"] = "database_url"
     if not settings.store:
         needed["store_url"] = "store"
     if not settings.embedding.name:

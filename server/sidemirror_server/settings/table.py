@@ -77,7 +77,7 @@ class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     http_connections: Annotated[int, Meta(ge=1)] = 256
     # Requests of all HTTP connections per second, refused ones too; more of them wait. Chosen here: many times what the
     # agents of one machine ask, and so little of a core that gRPC's callers do not notice it.
-    http_requests_per_second: Annotated[float, Meta(ge=1)] = 200.0
+    http_requests_per_second: Annotated[float, Meta(ge=1)] = 100.0
     # Requests of one tenant per second, and the size of a burst; 0 is no limit. Chosen here: about what one core
     # serves, so that one tenant can use a whole sidecar.
     requests_per_second: Annotated[float, Meta(ge=0)] = 5_000.0
@@ -87,6 +87,9 @@ class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     # Projects of a tenant that have a policy of their own (`sidemirror policy set`). Chosen here: retention reads them
     # all twice a minute, and more projects than that are better served by the tenant's policy.
     project_policies: Annotated[int, Meta(ge=0)] = 1_000
+    # Tombstones in one project of a tenant, above which `Erase` refuses an id of which nothing is stored. Chosen here:
+    # some 100 MiB, and more than any project erases; what is stored is always erased.
+    tombstones: Annotated[int, Meta(ge=0)] = 1_000_000
     # Concurrent streams and calls on one connection. Keeps one client from starving the others (decision 006).
     streams_per_connection: Annotated[int, Meta(ge=1, le=_LARGEST_C_INT)] = 100
     # Seconds without a message from the client after which its stream (RunTurn, ImportReflections) ends.
@@ -177,14 +180,47 @@ class DreamingSettings(PurposeSettings, frozen=True, forbid_unknown_fields=True)
     usd_per_day: Usd | None = 0.5
 
 
+class LearningSettings(PurposeSettings, frozen=True, forbid_unknown_fields=True):
+    """Learning from what ended has a separate cap, because no caller requests it."""
+
+    # Decision 053: as much as dreaming.
+    usd_per_day: Usd | None = 0.5
+
+
 class Purposes(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Settings by the name of the purpose (models/language_model.py)."""
 
     mid_turn_reflection: PurposeSettings = PurposeSettings()
     dreaming: DreamingSettings = DreamingSettings()
+    # Reflections on turns that ended, and goals' lessons as memories.
+    learning: LearningSettings = LearningSettings()
     memory_reflection: PurposeSettings = PurposeSettings()
     # Only the caps apply: `embedding` configures the model.
     memory_embedding: PurposeSettings = PurposeSettings()
+
+
+class Defaults(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What a session starts with where neither its first turn nor its creator says otherwise (decision 052)."""
+
+    # Thinking costs tokens, so nobody thinks unasked.
+    level: Literal["off", "low", "medium", "high"] = "off"
+    # Whether drafted responses are critiqued: off, gated (when failures or length make it worthwhile) or always.
+    critique_mode: Literal["off", "gated", "always"] = "off"
+    # Whether the plan of every turn brings lessons from earlier work. When false, only of turns that ask for them.
+    context: bool = False
+    # Whether turns are learned from when they end. With a model, `learn__model` must be on too.
+    learning: bool = True
+
+
+class Learn(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Learning from turns and goals that end, in memory mode full (decision 053)."""
+
+    # off or on: whether a model (also one that embeds or scores memories) may be used. Off, so that an upgrade neither
+    # pays nor sends anything by itself; without any model this does not matter.
+    model: Literal["off", "on"] = "off"
+    # Turns of a project that are learned from in an hour, of each sidecar; 0 is no limit. What is beyond is left to
+    # dreaming. Chosen here: one a minute, more than an agent's failures are worth, and seconds of work without a model.
+    turns_per_hour: Count = 60
 
 
 class Memory(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -263,9 +299,13 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     # A Postgres database that many sidecars share, as postgresql://role@host/database; data_dir is then unused.
     # `sidemirror migrate` creates the schema as its owner; this role owns nothing. None when empty.
     database_url: Secret = Secret()
-    # The size of the connection pool; one connection stays open when idle. Chosen here: the calls of one agent rarely
-    # need more, and 200 sidecars share a server's 400 connections.
+    # The size of the connection pool; when idle it keeps one, and none after 5 minutes. Chosen here: the calls of one
+    # agent rarely need more, and 200 sidecars share a server's 400 connections.
     database_connections: Annotated[int, Meta(ge=1, le=100)] = 4
+    # An address of the same database without a pooler between, for wake-ups between sidecars (LISTEN, NOTIFY). It may
+    # be database_url itself; all sidecars of a database have one, or none has. When empty, a watch looks for what other
+    # sidecars record, every 5 s when they are quiet.
+    database_listen_url: Secret = Secret()
     # A Redis (redis://, rediss:// or unix://, no Cluster) for goal reflections, which other programs can read there.
     # Goal reports stay in the main store, and reflections that Redis loses are restored from them. When empty, the main
     # store keeps the reflections too.
@@ -306,5 +346,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     spend: SpendCaps = SpendCaps()
     retention: Retention = Retention()
     purposes: Purposes = Purposes()
+    defaults: Defaults = Defaults()
+    learn: Learn = Learn()
     memory: Memory = Memory()
     embedding: Embedding = Embedding()

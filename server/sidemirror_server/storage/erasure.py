@@ -4,12 +4,13 @@
 Statements take the record's id as `id` and its key as `key`. Those that find return keys.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 import msgspec
 
-from sidemirror_server.trace.sources import SourceKind
+from sidemirror_server.trace.erasure import RETURNING, is_erased
+from sidemirror_server.trace.sources import SourceKind, parsed
 
 # What stands in the place of an erased text.
 ERASED_TEXT = "[erased]"
@@ -40,6 +41,7 @@ RULES = {
             ("observations", "forget_observations"),
             ("observations", "forget_later_observations"),
             ("turns", "forget_turn"),
+            ("", "forget_learning"),
             _UNNAMED,
         ),
     ),
@@ -63,6 +65,28 @@ RULES = {
     SourceKind.GOAL_REFLECTION: Rule(remove=(_UNNAMED,)),
     SourceKind.REQUEST: Rule((), (("answers", "forget_answer"),)),
 }
+
+# What tells whether something is stored of what a caller names.
+KNOWN_BY = {
+    SourceKind.SUBJECT: ("derived",),
+    SourceKind.SESSION: ("is_session", *RULES[SourceKind.SESSION].follow),
+    SourceKind.TURN: ("head", *RULES[SourceKind.TURN].follow),
+}
+
+
+def surviving(
+    stored: Mapping[str, int], noted: Iterable[tuple[str, str]], erased: Mapping[str, int]
+) -> tuple[str, ...]:
+    """The keys to erase in a store that came from a backup, each once (clause ER12). `stored`: its records, with the
+    time since which it has each; `noted`: pairs of a source and a record; `erased`: the times of tombstones."""
+    found = [name for name, at_us in stored.items() if is_erased(erased.get(name), name, at_us)]
+    for source, record in noted:
+        if parsed(source)[0] not in RETURNING:
+            # The source itself: what is noted of it goes with what came of it.
+            found += [source] if source in erased else []
+        elif record in stored and is_erased(erased.get(source), source, stored[record]):
+            found.append(record)
+    return tuple(dict.fromkeys(found))
 
 
 def without_lessons(body: bytes, gone: Collection[str]) -> bytes | None:

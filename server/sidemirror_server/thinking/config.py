@@ -1,4 +1,4 @@
-"""How a session thinks and when it reflects."""
+"""How a session thinks, when it reflects, and what an operator lets it start with."""
 
 from enum import Enum
 
@@ -17,7 +17,8 @@ class PeriodicScope(Enum):
 
 
 class ThinkingConfig(msgspec.Struct, frozen=True):
-    """The fields of seed thinking-manager, "ThinkingConfig"; `periodic_scope` is added here (decision 014)."""
+    """The fields of seed thinking-manager, "ThinkingConfig"; `periodic_scope` and `critique_mode` are added here
+    (decisions 014 and 052). `critique_mode`: off, gated or always."""
 
     level: ThinkLevel = ThinkLevel.OFF
     # In turns: N means a reflection in every Nth turn of the session, 0 none.
@@ -25,3 +26,17 @@ class ThinkingConfig(msgspec.Struct, frozen=True):
     reflect_on_tool_error: bool = True
     reflect_on_uncertainty: bool = True
     periodic_scope: PeriodicScope = PeriodicScope.TURN
+    critique_mode: str = "off"
+
+
+class SessionDefaults(msgspec.Struct, frozen=True):
+    """What an operator lets sessions start with. `config`: of a session whose first turn, or whose creator, does not
+    say otherwise. `has_context`: a turn that asks for no lessons gets them too. `learns`: ended turns are learned
+    from."""
+
+    config: ThinkingConfig = ThinkingConfig()
+    has_context: bool = False
+    learns: bool = False
+
+
+NO_DEFAULTS = SessionDefaults()

@@ -26,6 +26,14 @@ def resolve(wish: ThinkingWish, base: ThinkingConfig) -> ThinkingConfig:
     return msgspec.structs.replace(base, **changes)
 
 
+def config_of(started: TurnStarted, base: ThinkingConfig) -> ThinkingConfig:
+    """The configuration of a turn: `base`, changed by what the turn says. A session that begins with it keeps it."""
+    resolved = resolve(started.wish, base)
+    if not started.critique_mode:
+        return resolved
+    return msgspec.structs.replace(resolved, critique_mode=started.critique_mode)
+
+
 def make_plan(
     turn_id: TurnId,
     session_id: SessionId,
@@ -36,9 +44,12 @@ def make_plan(
     now_us: int,
     warnings: tuple[str, ...],
     context: ContextBlock | None = None,
+    *,
+    learns: bool = False,
 ) -> TurnPlan:
-    """The plan of a turn that starts at `now_us`. `warnings` precede the plan's own warnings."""
-    resolved = resolve(started.wish, config)
+    """The plan of a turn that starts at `now_us`. `warnings` precede the plan's own warnings. `learns`: the turn is
+    learned from when it has ended."""
+    resolved = config_of(started, config)
     thinking = plan_thinking(started.base_prompt, resolved.level, started.provider, started.model)
     told = [*warnings, *_unknown_level(started.wish.level), *thinking.clamps]
     if resolved.level is ThinkLevel.OFF and started.reflection_mode == "auto":
@@ -58,8 +69,9 @@ def make_plan(
         reflection_mode=started.reflection_mode,
         budget=budget,
         carried=carried,
-        critique_mode=started.critique_mode,
+        critique_mode=resolved.critique_mode,
         context=context,
+        learns=learns,
     )
 
 

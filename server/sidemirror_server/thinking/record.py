@@ -10,7 +10,7 @@ from sidemirror_server.thinking.detectors import Pattern
 from sidemirror_server.thinking.schedule import Reason
 from sidemirror_server.trace.event import Event
 from sidemirror_server.trace.log import Draft, Entry
-from sidemirror_server.vocabulary.block import ContextBlock
+from sidemirror_server.vocabulary.block import BlockItem, ContextBlock
 from sidemirror_server.vocabulary.budget import BudgetLeft, TurnBudget
 from sidemirror_server.vocabulary.errors import StoreUnavailable
 from sidemirror_server.vocabulary.ids import DirectiveId, EventId, SessionId, TurnId
@@ -51,7 +51,8 @@ class Carry(msgspec.Struct, frozen=True, omit_defaults=True):
 
 class TurnPlan(msgspec.Struct, frozen=True, omit_defaults=True, tag="turn_plan"):
     """How a turn runs; the second entry of every turn. `reflection_mode`: auto or on_request. `critique_mode`: off,
-    gated or always. `context`: None if the turn did not ask for it, or if it could not be read."""
+    gated or always. `context`: None if the turn did not ask for it, or if it could not be read. `learns`: the turn is
+    learned from when it has ended."""
 
     turn_id: TurnId
     session_id: SessionId
@@ -66,6 +67,7 @@ class TurnPlan(msgspec.Struct, frozen=True, omit_defaults=True, tag="turn_plan")
     carried: Carry = Carry()
     critique_mode: str = "off"
     context: ContextBlock | None = None
+    learns: bool = False
 
 
 class Nudge(msgspec.Struct, frozen=True, tag="nudge"):
@@ -84,12 +86,13 @@ class Advised(msgspec.Struct, frozen=True, omit_defaults=True, tag="advice"):
 
 class Critiqued(msgspec.Struct, frozen=True, omit_defaults=True, tag="critique"):
     """A verdict on a drafted response. `body`: its JSON, in the format of `critique/`; this room only counts verdicts.
-    `reasons`: conditions of the critique gate."""
+    `reasons`: conditions of the critique gate. `asks_revision`: the response should be revised."""
 
     status: ResultStatus
     body: msgspec.Raw
     reasons: tuple[str, ...] = ()
     usage: Usage | None = None
+    asks_revision: bool = False
 
 
 class TurnSummary(msgspec.Struct, frozen=True, omit_defaults=True, tag="turn_summary"):
@@ -134,6 +137,15 @@ class SlotClaim(msgspec.Struct, frozen=True, omit_defaults=True, tag="claim"):
 
 
 Recorded = Event | Directive | SlotClaim
+
+
+def shown_in(directive: Directive) -> tuple[BlockItem, ...]:
+    """The lessons that a directive shows."""
+    match directive.what:
+        case TurnPlan(context=block) | Reflection(lessons=block) if block is not None:
+            return block.items
+    return ()
+
 
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder(Recorded).decode

@@ -31,6 +31,8 @@ _tracer = trace.get_tracer("sidemirror.thinking")
 # The assessment is a few sentences; the rest is room for models that think inside the answer (decision 021).
 MAX_TOKENS = 2_048
 _QUESTION_CHARS = 4_000
+# The detail of a reflection that says nothing.
+NOTHING = "there is nothing to say that the agent does not know"
 
 
 class Extra(msgspec.Struct, frozen=True):
@@ -102,6 +104,8 @@ async def reflect(
             failed = Reflection(failure.status, failure.detail, usage=failure.usage)
         else:
             answer = completion.answer
+            if not answer.reflection.strip():
+                return Reflection(ResultStatus.NOTHING, NOTHING, usage=completion.usage)
             return Reflection(
                 ResultStatus.OK,
                 reflection=answer.reflection,

@@ -18,6 +18,7 @@ SHOULD_CONTINUE = True
 _TEXTS = {
     ResultStatus.SKIPPED_BUDGET: BUDGET_EXHAUSTED,
     ResultStatus.SKIPPED_DEADLINE: DEADLINE_EXPIRED,
+    ResultStatus.NOTHING: "",
 }
 
 

@@ -134,13 +134,20 @@ def carry(state: TurnState) -> Carry:
 
 
 def evidence(state: TurnState) -> Evidence:
-    """The evidence for a reflection: the turn's first and last steps, in order."""
+    """The evidence for a reflection: the failures left over from the session's last turn, then the turn's first and
+    last steps, in order."""
+    left_over = tuple(_left_over(error) for error in state.tool_errors if not error.sequence)
     return Evidence(
         task=state.task,
         question=state.question,
-        steps=(*state.first_steps, *state.last_steps),
+        steps=(*left_over, *state.first_steps, *state.last_steps),
         turn_count=state.turn_count,
     )
+
+
+def _left_over(error: SeenError) -> EvidenceStep:
+    category = category_of(error.text, error.tool).value
+    return EvidenceStep(error.event_id, "tool_failure", "", error.tool, error.text, is_error=True, category=category)
 
 
 def summarise(state: TurnState, now_us: int, abandoned: bool) -> TurnSummary:
@@ -173,7 +180,7 @@ def _apply_directive(state: TurnState, directive: Directive) -> None:
         case TurnPlan() as plan:
             state.turn_id, state.session_id, state.turn_count = plan.turn_id, plan.session_id, plan.turn_count
             state.config, state.reflection_mode, state.budget = plan.config, plan.reflection_mode, plan.budget
-            state.critique_mode = plan.critique_mode
+            state.critique_mode, state.learns = plan.critique_mode, plan.learns
             state.started_us = state.updated_us
             state.tool_errors, state.last_reflection = plan.carried.tool_errors, plan.carried.last_reflection
         case Nudge(pattern=pattern):
@@ -185,6 +192,7 @@ def _apply_directive(state: TurnState, directive: Directive) -> None:
             state.claims.pop(directive.directive_id, None)
             state.critiques[critiqued.status.value] = state.critiques.get(critiqued.status.value, 0) + 1
             _spend(state, critiqued.usage)
+            state.revision_asked = state.revision_asked or critiqued.asks_revision
         case TurnSummary() as summary:
             state.summary = summary
             state.standing = TurnStanding.ABANDONED if summary.abandoned else TurnStanding.FINISHED
@@ -200,8 +208,12 @@ def _apply_reflection(state: TurnState, directive: Directive, reflection: Reflec
         state.skips_told = (*state.skips_told, status)
         return
     _spend(state, reflection.usage)
-    if status is ResultStatus.OK:
-        state.last_reflection = reflection
+    if status in (ResultStatus.OK, ResultStatus.NOTHING):
+        if status is ResultStatus.OK:
+            state.last_reflection = reflection
+        elif Reason.REQUESTED not in directive.reasons and not (reflection.usage and reflection.usage.cost_usd):
+            # Nobody asked for it, it cost nothing and it says nothing: it takes no slot.
+            state.spent = msgspec.structs.replace(state.spent, reflections=state.spent.reflections - 1)
         _clear_until(state, claimed[0], periodic=Reason.PERIODIC in directive.reasons)
     else:
         state.tried_at_step = state.steps_done
@@ -356,6 +368,7 @@ def _reflection_recorded(state: TurnState, sequence: int, event: Event, what: Re
 
 def _response_drafted(state: TurnState, sequence: int, event: Event, what: ResponseDrafted) -> None:
     _remember(state, event, "response", what.text)
+    state.revised = state.revised or state.revision_asked
 
 
 def _turn_finished(state: TurnState, sequence: int, event: Event, what: TurnFinished) -> None:

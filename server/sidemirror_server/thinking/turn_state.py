@@ -42,6 +42,7 @@ class TurnState(msgspec.Struct):
     config: ThinkingConfig = ThinkingConfig()
     reflection_mode: str = "auto"
     critique_mode: str = "off"
+    learns: bool = False
     budget: TurnBudget = TurnBudget()
     spent: Spent = Spent()
     task: str = ""
@@ -72,6 +73,8 @@ class TurnState(msgspec.Struct):
     nudge_count: int = 0
     reflections: dict[str, int] = {}
     critiques: dict[str, int] = {}
+    revision_asked: bool = False
+    revised: bool = False
     first_steps: tuple[EvidenceStep, ...] = ()
     last_steps: list[EvidenceStep] = []
     summary: TurnSummary | None = None

@@ -35,8 +35,15 @@ NAMED = RETURNING | {SourceKind.TURN}
 JOB_KIND = "erasure"
 # Chosen here: with the worker's backoff, at most 5 minutes, a store may be away for days.
 JOB_ATTEMPTS = 1_000
-# The state of an erased record, in WrongState.
+# How long an erasure that has ended is known, and how many `begin` forgets. Chosen here: a month for whoever asks what
+# became of it, and more than one `begin` adds.
+ENDED_KEPT_US = 30 * 24 * 3600 * 1_000_000
+FORGOTTEN_AT_ONCE = 4
+# The setting's name, in LimitReached.
+LIMIT = "tombstones"
+# In WrongState: the state of an erased record, and of a turn of which an erasure took a part.
 ERASED = "erased"
+REWRITTEN = "erased in part"
 _DIGEST_BYTES = 16
 
 
@@ -78,7 +85,7 @@ class Erasures(Protocol):
 
     ER1  `begin` notes an erasure and its first records, puts the job that takes its steps, and leaves the tombstones of
          subjects, sessions and turns among them: all or nothing. A known id changes nothing; `begin` then returns the
-         erasure as it stands.
+         erasure as it stands. It also forgets erasures of the scope that ended 30 days ago, a few at a time.
     ER2  `left` returns records that an erasure has not removed yet, at most `limit`; each once.
     ER3  `remove` removes a record's rows, adds the records that were derived from it to those left, and counts the rows
          it removed. A repeated call adds what is new and counts only what it removes.
@@ -93,8 +100,8 @@ class Erasures(Protocol):
     ER10 `erased` returns the time of the tombstone of each of these keys that has one.
     ER11 `tombstones` returns a scope's tombstones after `after`, in order, at most `limit`; `put_tombstones` adds those
          of another copy of the scope, and the later time of two counts.
-    ER12 `survivors` returns the keys of all records that have a tombstone and are stored all the same, as in a backup
-         from before their erasure, each once.
+    ER12 `survivors` returns what is left to erase in a backup from before an erasure: the keys of all records that have
+         a tombstone and are stored all the same, and of erased sources that something stored came from, each once.
     ER13 The other ports note the sources of what they store, so that an erasure finds it: turns, sessions, critiques,
          receipts, memories, goals' reports and stored answers, by subject, session, turn or lesson.
     ER14 They refuse (WrongState) what comes of an erased source: a turn of its id, its critique, its lesson, its
@@ -102,10 +109,17 @@ class Erasures(Protocol):
          they refuse what was heard before its erasure, whenever it is stored.
     ER15 Scopes never meet.
     ER16 What came of a record that was removed before, by a caller or as old, is found by that record's sources.
+    ER17 What an erasure has taken out of a turn is not put back by whoever read the turn before: refused (WrongState)
+         are a batch of a turn that was rewritten since, and a new turn that began with the state of a turn that was
+         erased or rewritten since. So are entries that show an erased lesson, or whose subject was erased since.
+    ER18 With `most`, `begin` raises LimitReached, and notes nothing, if the scope has as many tombstones and nothing is
+         stored of what it is to erase.
     Raises StoreUnavailable, StoreFull.
     """
 
-    async def begin(self, scope: Scope, erasure_id: str, names: Collection[str], now_us: int) -> Erasure: ...
+    async def begin(
+        self, scope: Scope, erasure_id: str, names: Collection[str], now_us: int, most: int | None = None
+    ) -> Erasure: ...
 
     async def get(self, scope: Scope, erasure_id: str) -> Erasure | None: ...
 
@@ -128,5 +142,6 @@ class Erasures(Protocol):
     async def survivors(self, scope: Scope) -> tuple[str, ...]: ...
 
     async def tidy(self) -> None:
-        """Overwrites what removed rows leave in the store's files, as far as the store can."""
+        """Overwrites what removed rows leave in the store's files, as far as the store can. Raises StoreUnavailable,
+        StoreFull."""
         ...

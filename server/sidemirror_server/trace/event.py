@@ -45,8 +45,9 @@ class ContextWish(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class TurnStarted(msgspec.Struct, frozen=True, omit_defaults=True, tag="turn_started"):
-    """The first event of every turn. `reflection_mode`: auto or on_request; `critique_mode`: off, gated or always.
-    `caller`: the name of the token that started the turn; empty without one."""
+    """The first event of every turn. `reflection_mode`: auto or on_request; `critique_mode`: off, gated, always, or
+    empty when the turn leaves it to its session. `caller`: the name of the token that started the turn; empty without
+    one."""
 
     session_id: str
     task: str = ""
@@ -58,7 +59,7 @@ class TurnStarted(msgspec.Struct, frozen=True, omit_defaults=True, tag="turn_sta
     budget: TurnBudget = TurnBudget()
     deadline_us: int | None = None
     reflection_mode: str = "auto"
-    critique_mode: str = "off"
+    critique_mode: str = ""
     context: ContextWish | None = None
     # Whether the agent named no session, so that `session_id` is one of the turn's own.
     own_session: bool = False

@@ -7,11 +7,12 @@ entries of its key (a turn), from 1 without holes. Adapters: `storage/*/turn_log
 """
 
 import enum
+from collections.abc import Collection
 from typing import Any, Protocol
 
 import msgspec
 
-from sidemirror_server.vocabulary.ids import SessionId, TurnId
+from sidemirror_server.vocabulary.ids import JobId, SessionId, TurnId
 from sidemirror_server.vocabulary.scope import Scope, Serves
 
 
@@ -43,7 +44,8 @@ class TurnStanding(enum.StrEnum):
 
 
 class TurnHead(msgspec.Struct, frozen=True):
-    """The state of a turn, for lists that do not read entries. `body`: JSON that the store does not parse."""
+    """The state of a turn, for lists that do not read entries. `body`: JSON that the store does not parse. `rewritten`:
+    how often an erasure took a part of the turn away; `append` compares it, and does not store it."""
 
     turn_id: TurnId
     session_id: SessionId
@@ -53,6 +55,7 @@ class TurnHead(msgspec.Struct, frozen=True):
     started_us: int
     updated_us: int
     body: bytes
+    rewritten: int = 0
 
 
 def head_of(turn_id: TurnId, session_id: SessionId, turn_count: int, standing: str, *others: Any) -> TurnHead:
@@ -60,12 +63,22 @@ def head_of(turn_id: TurnId, session_id: SessionId, turn_count: int, standing: s
     return TurnHead(turn_id, session_id, turn_count, TurnStanding(standing), *others)
 
 
+class Sequel(msgspec.Struct, frozen=True):
+    """The job that a turn's end puts into the durable queue (`work/queue.py`)."""
+
+    job_id: JobId
+    kind: str
+    payload: bytes
+
+
 class Batch(msgspec.Struct, frozen=True):
     """Entries of one turn that are appended together, and the turn's head after them.
 
     `session_body`: creates the turn's session if it does not exist; None in every batch but a turn's first, and one
     that moves it. `subject_ids`: whom the drafts are about. `session_was`: the session that the turn leaves for that of
-    its head.
+    its head. `sequel`: comes with the turn's last entry. `began_with`: the turns whose state the drafts bring into
+    this one, each with its `rewritten` at that time. `rests_on`: keys of other sources of the drafts, each with the
+    time since which it counts as heard.
     """
 
     head: TurnHead
@@ -73,6 +86,9 @@ class Batch(msgspec.Struct, frozen=True):
     session_body: bytes | None = None
     subject_ids: tuple[str, ...] = ()
     session_was: SessionId | None = None
+    sequel: Sequel | None = None
+    began_with: tuple[tuple[TurnId, int], ...] = ()
+    rests_on: tuple[tuple[str, int], ...] = ()
 
 
 class HeadKey(msgspec.Struct, frozen=True):
@@ -135,10 +151,12 @@ class Journal(Log, Protocol):
     JO6  `gone_up_to` is the highest position of a topic that JO4 has forgotten, 0 if none. Notes that `remove` removed
          do not count.
     JO7  `drop` removes the note of a key in a topic, and returns whether there was one.
+    `sources` are noted, so that an erasure finds the note, also once they are gone (clauses ER13, ER16). A note one of
+    whose sources was erased is not added (ER14): `add` returns False.
     Raises StoreUnavailable (the call may or may not have taken effect), StoreFull (it has not).
     """
 
-    async def add(self, scope: Scope, topic: str, note: Note, kept_us: int) -> bool: ...
+    async def add(self, scope: Scope, topic: str, note: Note, kept_us: int, sources: Collection[str] = ()) -> bool: ...
 
     async def remove(self, scope: Scope, topic: str, group: str) -> int: ...
 
@@ -172,8 +190,10 @@ class TurnLog(Log, Protocol):
     TL14 `idle` leaves out turns of scopes that are not served; they do not count towards `limit`.
     TL15 A batch with `session_was` moves the turn to its head's session, with its entries, receipts and critiques. The
          session that it leaves is removed if no turn is left in it, and then counts as derived from the other one.
-    `subject_ids` are noted, so that an erasure finds the turn (clause ER13). A new turn whose id was erased is refused
-    (ER14).
+    A batch's `sequel` is put into the queue of the same store, in the append's transaction; a job that has its id
+    already stays as it is.
+    `subject_ids` are noted, so that an erasure finds the turn (clause ER13). What comes of an erased source, or of what
+    a turn was before an erasure rewrote it, is refused (ER14, ER17).
     Raises StoreUnavailable when the store does not answer (the append may or may not have happened: append again),
     StoreFull when it has no room (nothing was appended).
     """

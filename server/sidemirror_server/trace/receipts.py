@@ -10,7 +10,7 @@ from typing import Protocol
 
 import msgspec
 
-from sidemirror_server.trace.sources import SourceKind, key
+from sidemirror_server.trace.sources import SourceKind, key, keys
 from sidemirror_server.vocabulary.block import BlockItem, text_hash
 from sidemirror_server.vocabulary.scope import Scope, Serves
 
@@ -72,7 +72,9 @@ class Receipts(Protocol):
     RC6  Scopes are isolated: the same id in two scopes is two receipts.
     RC7  `of_turn` returns a turn's receipts, the oldest first, at most `limit`; none for an empty id.
     RC8  `forget` leaves receipts of scopes that are not served; they do not count towards `limit`.
-    The lessons that a new receipt names are noted, so that an erasure finds it (clause ER13).
+    The lessons that a new receipt names are noted, so that an erasure finds it (clause ER13). `issue` refuses
+    (WrongState) a receipt of an erased turn, and of a session that was erased since its time (ER14); one that names an
+    erased lesson raises StoreUnavailable, since a new block is made without it.
     Raises StoreUnavailable, StoreFull.
     """
 
@@ -91,12 +93,14 @@ class Receipts(Protocol):
     async def forget(self, serves: Serves, before_us: int, limit: int) -> int: ...
 
 
+# The reason when a lesson of a block was erased while the block was made.
+LESSON_ERASED = "a lesson of the block was erased meanwhile: ask again"
 # The kinds of items that are a goal's reflection and a recovery; the others are memories. Stored; never changed.
 GOAL_ITEM = "goal_reflection"
 RECOVERY_ITEM = "recovery"
 
 
-def item_key(item: ReceiptItem) -> str:
+def item_key(item: ReceiptItem | BlockItem) -> str:
     """The key of the lesson that an item shows."""
     return key(SourceKind.GOAL_REFLECTION if item.kind == GOAL_ITEM else SourceKind.MEMORY, item.id)
 
@@ -105,6 +109,11 @@ def shown_sources(receipt: Receipt) -> tuple[str, ...]:
     """The keys of the lessons that a receipt names, each once. A recovery is none: it is counts of many observations,
     and no record."""
     return tuple(dict.fromkeys(item_key(item) for item in receipt.items if item.kind != RECOVERY_ITEM))
+
+
+def made_for(receipt: Receipt) -> tuple[str, ...]:
+    """The keys of the turn and the session that a receipt is for."""
+    return (*keys(SourceKind.TURN, (receipt.turn_id,)), *keys(SourceKind.SESSION, (receipt.session_id,)))
 
 
 def receipt_items(items: Collection[BlockItem]) -> tuple[ReceiptItem, ...]:

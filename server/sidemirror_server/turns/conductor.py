@@ -11,8 +11,8 @@ from collections.abc import Sequence
 
 import msgspec
 
-from sidemirror_server.thinking.config import ThinkingConfig
-from sidemirror_server.thinking.plan import make_plan
+from sidemirror_server.thinking.config import NO_DEFAULTS, SessionDefaults, ThinkingConfig
+from sidemirror_server.thinking.plan import config_of, make_plan
 from sidemirror_server.thinking.record import Directive, Nudge, TurnSummary, recorded_in
 from sidemirror_server.thinking.reflect import Extra
 from sidemirror_server.thinking.schedule import Reason
@@ -20,7 +20,14 @@ from sidemirror_server.thinking.sessions import config_body
 from sidemirror_server.thinking.store import Sessions
 from sidemirror_server.thinking.turn import decision
 from sidemirror_server.trace.erasure import ERASED
-from sidemirror_server.trace.event import Event, ResponseDrafted, SessionNamed, TurnFinished, TurnStarted
+from sidemirror_server.trace.event import (
+    ContextWish,
+    Event,
+    ResponseDrafted,
+    SessionNamed,
+    TurnFinished,
+    TurnStarted,
+)
 from sidemirror_server.trace.log import TurnLog, TurnStanding
 from sidemirror_server.turns.critiquing import TurnCritiques
 from sidemirror_server.turns.ending import Endings
@@ -31,6 +38,7 @@ from sidemirror_server.turns.recorder import Recorder
 from sidemirror_server.turns.recovery_advice import RecoveryAdvice
 from sidemirror_server.turns.reflecting import Reflections
 from sidemirror_server.turns.session_past import SessionPast, SessionPasts
+from sidemirror_server.turns.teaching import Teacher
 from sidemirror_server.turns.turn_cache import TurnCache
 from sidemirror_server.vocabulary.block import ContextBlock
 from sidemirror_server.vocabulary.budget import Claim
@@ -98,8 +106,11 @@ class Conductor:
         clock: Clock,
         limits: TurnLimits,
         recoveries: RecoveryAdvice | None = None,
+        defaults: SessionDefaults = NO_DEFAULTS,
+        teacher: Teacher | None = None,
     ) -> None:
-        """`recoveries` None: no advice at failing calls."""
+        """`recoveries` None: no advice at failing calls. `teacher` None: nothing is learned from ended turns."""
+        self._defaults = defaults
         self._log = log
         self._sessions = sessions
         self._recorder = recorder
@@ -110,9 +121,9 @@ class Conductor:
         self._limits = limits
         self._recoveries = recoveries
         self._held = TurnCache()
-        self._pasts = SessionPasts(self._held, sessions, recorder)
+        self._pasts = SessionPasts(self._held, log, sessions, recorder, SessionPast(defaults.config))
         self._naming = Naming(self._held, self._pasts)
-        self._endings = Endings(recorder, reflections, critiques, clock, limits.finish_grace_s)
+        self._endings = Endings(recorder, reflections, critiques, clock, limits.finish_grace_s, teacher)
 
     async def start(
         self, scope: Scope, turn_id: TurnId, event: Event, started: TurnStarted, *, is_new: bool, wait_for_store: bool
@@ -135,10 +146,13 @@ class Conductor:
                 if wait_for_store:
                     raise
                 warnings = ("the store is away: the session's earlier turns are not known",)
-                past = SessionPast()
-            context, missing = await self._lessons.for_turn(scope, turn_id, started, past.carried.tool_errors)
+                past = SessionPast(self._defaults.config)
+            if not past.exists:  # the session keeps the configuration of its first turn
+                past = msgspec.structs.replace(past, config=config_of(started, past.config))
+            wish = started.context or (ContextWish() if self._defaults.has_context else None)
+            context, missing = await self._lessons.for_turn(scope, turn_id, started, wish, past.carried.tool_errors)
             # The first append makes the session if it is missing or was deleted.
-            turn = self._followed(LiveTurn(scope, config_body(past.config)))
+            turn = self._followed(LiveTurn(scope, config_body(past.config), past.carried_from))
             self._record_start(turn, turn_id, event, started, past, (*warnings, *missing), context)
             self._held.hold(turn)
             self._make_room()
@@ -300,9 +314,22 @@ class Conductor:
         turn.wake()
         return claimed
 
-    async def sweep(self, serves: Serves = SERVES_ALL) -> None:
-        """Evicts turns that need not be in memory, and abandons open turns that have been silent for too long. Of other
-        processes' turns it abandons those of the scopes served."""
+    async def sweep(self, serves: Serves = SERVES_ALL) -> bool:
+        """Tidies memory, and abandons open turns of the scopes served that are not in memory and have been silent for
+        too long; whether there were any. Raises the store's errors."""
+        self.tidy()
+        before_us = self._clock.now_us() - int(self._limits.abandon_after_s * 1e6)
+        unheard = [
+            (scope, head.turn_id)
+            for scope, head in await self._log.idle(serves, before_us, _PAGE)
+            if (scope, head.turn_id) not in self._held
+        ]
+        for scope, turn_id in unheard:
+            await self._abandon_unheard(scope, turn_id)
+        return bool(unheard)
+
+    def tidy(self) -> None:
+        """Evicts turns that need not be in memory, and abandons those in memory that have been silent for too long."""
         now_s = self._clock.monotonic_s()
         for turn in self._held:
             silent_s = now_s - turn.heard_s
@@ -312,10 +339,6 @@ class Conductor:
                 self._held.forget(turn)
             else:
                 self._held.weigh(turn)  # reflections add bytes too
-        before_us = self._clock.now_us() - int(self._limits.abandon_after_s * 1e6)
-        for scope, head in await self._log.idle(serves, before_us, _PAGE):
-            if (scope, head.turn_id) not in self._held:
-                await self._abandon_unheard(scope, head.turn_id)
 
     def _make_room(self) -> None:
         """Evicts a few turns without listeners if memory is crowded. Their entries are in the log."""
@@ -408,7 +431,7 @@ class Conductor:
         head = await self._log.head(scope, turn_id)
         if head is None:
             return None
-        turn = self._followed(LiveTurn(scope))
+        turn = self._followed(LiveTurn(scope, rewritten=head.rewritten))
         while True:
             entries = await self._log.read(scope, turn_id, turn.durable, _PAGE, _PAGE_BYTES)
             if not entries:
@@ -441,7 +464,8 @@ class Conductor:
         turn.heard_s = self._clock.monotonic_s()
         session_id = SessionId(started.session_id)
         plan = make_plan(
-            turn_id, session_id, past.turn_count + 1, started, past.config, past.carried, now_us, warnings, context
+            *(turn_id, session_id, past.turn_count + 1, started, past.config, past.carried, now_us, warnings, context),
+            learns=self._defaults.learns,
         )
         turn.seen[event.event_id] = turn.record(event, now_us)
         turn.record(Directive(DirectiveId(new_id(now_us)), now_us, plan, (event.event_id,)), now_us)

@@ -105,7 +105,9 @@ class TurnCritiques:
         # The turn's log has the question and the response already.
         body = critique_body(msgspec.structs.replace(made, question="", response=""))
         verdict = made.verdict
-        what = Critiqued(verdict.status, msgspec.Raw(body), begun.critique_reasons, verdict.usage)
+        what = Critiqued(
+            verdict.status, msgspec.Raw(body), begun.critique_reasons, verdict.usage, verdict.should_revise
+        )
         now_us = self._clock.now_us()
         turn.record(Directive(begun.directive_id, now_us, what, begun.caused_by), now_us)
         self._recorder.submit(turn)

@@ -8,6 +8,7 @@ from sidemirror_server.turns.critiquing import TurnCritiques
 from sidemirror_server.turns.live import LiveTurn
 from sidemirror_server.turns.recorder import Recorder
 from sidemirror_server.turns.reflecting import Reflections
+from sidemirror_server.turns.teaching import Teacher
 from sidemirror_server.vocabulary.clock import Clock
 from sidemirror_server.vocabulary.ids import DirectiveId, new_id
 
@@ -22,8 +23,11 @@ class Endings:
         critiques: TurnCritiques,
         clock: Clock,
         finish_grace_s: float,
+        teacher: Teacher | None = None,
     ) -> None:
-        """`finish_grace_s`: how long the end of a turn waits for reflections and critiques in progress."""
+        """`finish_grace_s`: how long the end of a turn waits for reflections and critiques in progress. `teacher` None:
+        nothing is learned from ended turns."""
+        self._teacher = teacher
         self._recorder = recorder
         self._reflections = reflections
         self._critiques = critiques
@@ -78,5 +82,7 @@ class Endings:
         now_us = self._clock.now_us()
         summary = summarise(turn.state, now_us, abandoned)
         turn.record(Directive(DirectiveId(new_id(now_us)), now_us, summary), now_us)
+        if self._teacher is not None:
+            turn.ends_with(self._teacher.taught(turn.scope, turn.state, now_us))
         self._recorder.submit(turn)
         turn.wake()

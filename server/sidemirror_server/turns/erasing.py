@@ -1,8 +1,9 @@
 """Erases: takes the steps of an erasure, in the stores and in memory. The handler of an erasure's job.
 
-A job may run again after a crash at any moment: `trace/erasure.py` keeps what is left. When nothing is left, all
-records are removed once more: a write that was under way beside the first time may have kept something that was derived
-from them. Later writes see the tombstones and are refused.
+A job may run again after a crash at any moment: `trace/erasure.py` keeps what is left. Whoever writes what comes of a
+record looks at the tombstones in the transaction that writes, and no such transaction runs beside a step: so either the
+step finds it, or it is refused. Servers of versions before this one wait for no step. When nothing is left, all
+records are therefore removed once more.
 """
 
 import asyncio
@@ -14,7 +15,7 @@ from sidemirror_server.goals.store import GoalReflections
 from sidemirror_server.trace.erasure import Erasures, Tombstone
 from sidemirror_server.trace.log import Journal
 from sidemirror_server.trace.receipts import Receipts
-from sidemirror_server.trace.sources import SourceKind, parsed
+from sidemirror_server.trace.sources import SourceKind, key, parsed, published_key
 from sidemirror_server.vocabulary.clock import Clock
 from sidemirror_server.vocabulary.ids import SessionId, TurnId, new_id
 from sidemirror_server.vocabulary.scope import Scope
@@ -22,9 +23,11 @@ from sidemirror_server.work.worker import ClaimedJob
 
 _log = logging.getLogger(__name__)
 
-# How long to wait before all records are removed once more. Chosen here: no transaction of a store takes as long.
+# How long to wait before all records are removed once more, where sidecars of another version may write. Chosen here:
+# longer than their transactions take, but for those that wait for a lock.
 SETTLE_S = 2.0
 _AT_ONCE = 200
+_AT_ONCE_BYTES = 4 * 1024 * 1024
 # How long files are left alone after they were tidied, as a multiple of the time that it took. Writes of all tenants
 # wait meanwhile; so, however many erasures there are, they wait a tenth of the time. Chosen here.
 _PAUSE = 9.0
@@ -132,13 +135,24 @@ class Eraser:
         """Applies tombstones to a store that came from a backup: adds them, and erases what has one. Returns how many
         records had one. Raises what the stores raise."""
         await self._erasures.put_tombstones(scope, tombstones)
-        survivors = await self._erasures.survivors(scope)
+        survivors = (*await self._erasures.survivors(scope), *await self._published(scope))
         if survivors:
             now_us = self._clock.now_us()
             erasure_id = new_id(now_us)
             await self._erasures.begin(scope, erasure_id, survivors, now_us)
             await self.erase(scope, erasure_id)
         return len(survivors)
+
+    async def _published(self, scope: Scope) -> tuple[str, ...]:
+        """The keys of goals' reflections that were erased and are there all the same, in their store or the journal."""
+        found = {reflection_id: goal_id for goal_id, reflection_id in await self._reflections.every(scope)}
+        position = 0
+        while notes := await self._journal.tail(scope, TOPIC, None, position, _AT_ONCE, _AT_ONCE_BYTES):
+            position = notes[-1].position
+            found |= {note.key: note.group for note in notes}
+        names = {key(SourceKind.GOAL_REFLECTION, reflection_id): reflection_id for reflection_id in found}
+        erased = await self._erasures.erased(scope, names)
+        return tuple(published_key(names[name], found[names[name]]) for name in erased)
 
     async def _remove(self, scope: Scope, erasure_id: str, name: str) -> None:
         kind, record_id = parsed(name)

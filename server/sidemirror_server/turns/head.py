@@ -15,7 +15,8 @@ TASK_CHARS = 1_000
 
 
 class HeadBody(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The part of a turn that lists show and that its session's next turn inherits."""
+    """The part of a turn that lists show and that its session's next turn inherits. `unlearned`: why the turn should
+    be learned from (`teaching.Cause`), if that was left to dreaming."""
 
     task: str = ""
     outcome: str = ""
@@ -24,13 +25,14 @@ class HeadBody(msgspec.Struct, frozen=True, omit_defaults=True):
     budget: TurnBudget = TurnBudget()
     spent: Spent = Spent()
     carried: Carry = Carry()
+    unlearned: tuple[str, ...] = ()
 
 
 # A head's body from its JSON.
 head_in: Callable[[bytes], HeadBody] = msgspec.json.Decoder(HeadBody).decode
 
 
-def head_body(state: TurnState) -> bytes:
+def head_body(state: TurnState, unlearned: tuple[str, ...] = ()) -> bytes:
     """The head's body for the turn's present state."""
     return msgspec.json.encode(
         HeadBody(
@@ -41,5 +43,6 @@ def head_body(state: TurnState) -> bytes:
             budget=state.budget,
             spent=state.spent,
             carried=carry(state),
+            unlearned=unlearned,
         )
     )

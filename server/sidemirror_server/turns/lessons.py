@@ -20,7 +20,7 @@ from sidemirror_server.trace.event import ContextWish, TurnStarted
 from sidemirror_server.trace.receipts import Receipt, ReceiptKind, Receipts, receipt_items
 from sidemirror_server.vocabulary.block import BlockLesson, ContextBlock, Omitted, render
 from sidemirror_server.vocabulary.clock import Clock
-from sidemirror_server.vocabulary.errors import StoreFull, StoreUnavailable
+from sidemirror_server.vocabulary.errors import StoreFull, StoreUnavailable, WrongState
 from sidemirror_server.vocabulary.ids import DirectiveId, TurnId, derived_id
 from sidemirror_server.vocabulary.scope import Scope
 
@@ -38,6 +38,9 @@ FAILED_ITEMS = 2
 FAILED_HEADING = "LESSONS ABOUT THIS FAILURE"
 # For how many of a turn's last failures lessons are looked up. Chosen here: as many as a reflection is about.
 _MOST_FAILURES = 3
+
+# The turn goes on without a block: the store is away or slow, or an erasure has taken a lesson or the turn itself.
+_WITHOUT = (StoreUnavailable, StoreFull, TimeoutError, WrongState)
 
 _T = TypeVar("_T")
 
@@ -74,12 +77,16 @@ class Lessons:
         self._clock = clock
 
     async def for_turn(
-        self, scope: Scope, turn_id: TurnId, started: TurnStarted, failed: Sequence[SeenError] = ()
+        self,
+        scope: Scope,
+        turn_id: TurnId,
+        started: TurnStarted,
+        wish: ContextWish | None,
+        failed: Sequence[SeenError] = (),
     ) -> tuple[ContextBlock | None, tuple[str, ...]]:
-        """The block that the turn asked for, and warnings for its plan. The block is None if the turn asked for none,
-        if a policy turns lessons off, or if nothing could be read in time. `failed`: failures left over from the
+        """The block that `wish` asks for, and warnings for the turn's plan. The block is None if there is no wish, if a
+        policy turns lessons off, or if nothing could be read in time. `failed`: failures left over from the
         session's last turn. Raises nothing but cancellation."""
-        wish = started.context
         if wish is None:
             return None, ()
         advice = await _in_time(self._policies.advice(scope))
@@ -110,7 +117,7 @@ class Lessons:
                     await self._receipts.issue(
                         scope, msgspec.structs.replace(receipt, items=receipt_items(block.items))
                     )
-            except (StoreUnavailable, StoreFull, TimeoutError):
+            except _WITHOUT:
                 return None, (_NONE,)
         return block, warnings
 
@@ -174,11 +181,11 @@ def _signatures(failed: Sequence[SeenError]) -> tuple[str, ...]:
 
 
 async def _in_time(reading: Awaitable[_T]) -> _T | None:
-    """The result of `reading`; None when the store is away or too slow."""
+    """The result of `reading`; None when the store is away or too slow, or what it is for was erased."""
     try:
         async with asyncio.timeout(_READ_S):
             return await reading
-    except (StoreUnavailable, StoreFull, TimeoutError):
+    except _WITHOUT:
         return None
 
 
@@ -190,7 +197,10 @@ def _joined(goals: GoalLessons, memory: Fitting, max_items: int, receipt_id: str
         own, alike = own[:GOAL_ITEMS], alike[: max(0, GOAL_ITEMS - len(own))]
         beyond = (*goals.own[len(own) :], *goals.alike[len(alike) :])
         left = tuple(Omitted(one.item.id, f"there is room for {GOAL_ITEMS} items of goals") for one in beyond)
-    lessons = (*own, *_by_turns(memory.lessons, alike))
+    # A goal's lesson may be a memory too; it is shown as the goal's.
+    said = {one.item.text for one in (*goals.own, *goals.alike)}
+    others = tuple(one for one in memory.lessons if one.item.text not in said)
+    lessons = (*own, *_by_turns(others, alike))
     block = render(HEADING, lessons, max_items or DEFAULT_ITEMS, receipt_id=receipt_id)
     return msgspec.structs.replace(block, omitted=(*memory.omitted, *left, *block.omitted))
 

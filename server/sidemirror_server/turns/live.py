@@ -8,21 +8,34 @@ from collections import deque
 
 import msgspec
 
-from sidemirror_server.thinking.record import Directive, Recorded, TurnPlan, draft
-from sidemirror_server.thinking.turn import apply
+from sidemirror_server.thinking.record import Carry, Directive, Recorded, TurnPlan, draft, shown_in
+from sidemirror_server.thinking.turn import apply, carry
 from sidemirror_server.thinking.turn_state import TurnState
 from sidemirror_server.trace.event import Event
 from sidemirror_server.trace.log import Batch, Draft, TurnHead, TurnStanding
+from sidemirror_server.trace.receipts import item_key
+from sidemirror_server.trace.sources import SourceKind, key
 from sidemirror_server.turns.calls import TurnCalls
 from sidemirror_server.turns.counting import count
 from sidemirror_server.turns.head import head_body
+from sidemirror_server.turns.teaching import Taught
 from sidemirror_server.vocabulary.errors import SidemirrorError, WrongState
-from sidemirror_server.vocabulary.ids import DirectiveId, EventId, SessionId
+from sidemirror_server.vocabulary.ids import DirectiveId, EventId, SessionId, TurnId
 from sidemirror_server.vocabulary.scope import Scope
 
 # How many directives a turn keeps in memory for slow streams. Older ones are in the log; a stream that needs them is
 # told of a gap. Chosen here: far more than a stream with a normal delay needs.
 KEPT_DIRECTIVES = 1_000
+
+
+class CarriedFrom(msgspec.Struct, frozen=True):
+    """What the state came from that a turn gets from earlier ones of its session, as in `trace/log.py:Batch`."""
+
+    began_with: tuple[tuple[TurnId, int], ...] = ()
+    rests_on: tuple[tuple[str, int], ...] = ()
+
+
+NOTHING_CARRIED = CarriedFrom()
 
 
 class Said(msgspec.Struct, frozen=True):
@@ -35,9 +48,17 @@ class Said(msgspec.Struct, frozen=True):
 class LiveTurn:
     """A turn that still takes events, or whose end is not durable yet."""
 
-    def __init__(self, scope: Scope, session_body: bytes | None = None) -> None:
-        """`session_body`: used by the first batch to create a missing session; None for a turn from the log."""
+    def __init__(
+        self,
+        scope: Scope,
+        session_body: bytes | None = None,
+        carried_from: CarriedFrom = NOTHING_CARRIED,
+        rewritten: int = 0,
+    ) -> None:
+        """`session_body`: used by the first batch to create a missing session. `carried_from`: what a new turn
+        begins with came from that. A turn from the log has neither; `rewritten` is that of its head."""
         self.scope = scope
+        self._rewritten = rewritten
         self.state = TurnState()
         self.seen: dict[EventId, int] = {}
         self.said: deque[Said] = deque(maxlen=KEPT_DIRECTIVES)
@@ -62,10 +83,15 @@ class LiveTurn:
         # The part of `recorded_bytes` that `turn_cache.py` has counted.
         self.held_bytes = 0
         self._session_body = session_body
+        # The sources of the entries that are not durable yet. A subject or a lesson has its entry's sequence, and the
+        # time since which it counts as heard; what came from earlier turns, the sequence of the entry that brought it.
+        self._subjects: list[tuple[int, str, int]] = []
+        self._lessons: list[tuple[int, str]] = []
+        self._carried_from = [(1, carried_from)] if carried_from != NOTHING_CARRIED else []
+        # What becomes of the turn at its end.
+        self._taught = Taught()
         # The session that the turn has left, until that is durable.
         self._session_was: SessionId | None = None
-        # Whom the entries are about that are not durable yet.
-        self._subject_ids: set[str] = set()
         self._listeners: set[Listener] = set()
 
     def record(self, recorded: Recorded, now_us: int) -> int:
@@ -82,8 +108,9 @@ class LiveTurn:
         self.recorded_bytes += len(entry.body)
         if isinstance(recorded, Directive):
             self._keep(sequence, recorded)
+            self._lessons += [(sequence, item_key(item)) for item in shown_in(recorded)]
         elif isinstance(recorded, Event):
-            self._subject_ids.update(recorded.subject_ids)
+            self._subjects += [(sequence, subject_id, now_us) for subject_id in recorded.subject_ids]
         return sequence
 
     def restore(self, sequence: int, at_us: int, recorded: Recorded, size_bytes: int = 0) -> None:
@@ -110,10 +137,12 @@ class LiveTurn:
             raise WrongState("turn", self.state.turn_id, "without a plan")
         return self._plan
 
-    def moved(self, session_was: SessionId, session_body: bytes) -> None:
+    def moved(self, session_was: SessionId, session_body: bytes, carried_from: CarriedFrom) -> None:
         """The last entries have moved the turn from this session to another one, which `session_body` creates if it is
         missing."""
         self._session_was, self._session_body = session_was, session_body
+        if carried_from != NOTHING_CARRIED:
+            self._carried_from.append((self.state.last_sequence, carried_from))
 
     def take_batch(self) -> Batch | None:
         """The entries that are not durable yet, for one append; None if none. They stay pending until `settle`."""
@@ -128,10 +157,38 @@ class LiveTurn:
             last_sequence=state.last_sequence,
             started_us=state.started_us,
             updated_us=state.updated_us,
-            body=head_body(state),
+            body=head_body(state, self._taught.left),
+            rewritten=self._rewritten,
         )
-        subject_ids = tuple(sorted(self._subject_ids))
-        return Batch(head, tuple(self._pending), self._session_body, subject_ids, self._session_was)
+        return Batch(
+            *(head, tuple(self._pending), self._session_body),
+            subject_ids=tuple(sorted({subject_id for _, subject_id, _ in self._subjects})),
+            session_was=self._session_was,
+            sequel=self._taught.sequel,
+            began_with=tuple(one for _, came in self._carried_from for one in came.began_with),
+            rests_on=(
+                *(one for _, came in self._carried_from for one in came.rests_on),
+                *((name, 0) for _, name in self._lessons),
+            ),
+        )
+
+    def passes_on(self) -> CarriedFrom:
+        """What the state came from that the session's next turn gets while this one is in memory. What is not durable
+        yet may turn out to be erased, so the next turn rests on its sources too."""
+        if carry(self.state) == Carry():
+            return NOTHING_CARRIED
+        came = [one for _, one in self._carried_from]
+        return CarriedFrom(
+            (*(turn for one in came for turn in one.began_with), (self.state.turn_id, self._rewritten)),
+            (
+                *(source for one in came for source in one.rests_on),
+                *((key(SourceKind.SUBJECT, subject_id), heard_us) for _, subject_id, heard_us in self._subjects),
+            ),
+        )
+
+    def ends_with(self, taught: Taught) -> None:
+        """What becomes of the turn, whose last entry was just recorded: stored together with that entry."""
+        self._taught = taught
 
     def settle(self, batch: Batch) -> None:
         """Removes the entries of `batch`, which are durable now."""
@@ -139,8 +196,10 @@ class LiveTurn:
         self.pending_bytes -= sum(len(entry.body) for entry in batch.drafts)
         if batch.head.session_id == self.state.session_id:
             self._session_body = self._session_was = None
-        self._subject_ids.difference_update(batch.subject_ids)
         self.durable = batch.drafts[-1].sequence
+        self._subjects = [one for one in self._subjects if one[0] > self.durable]
+        self._lessons = [one for one in self._lessons if one[0] > self.durable]
+        self._carried_from = [one for one in self._carried_from if one[0] > self.durable]
         self.failure = None
         self.wake()
 

@@ -50,7 +50,7 @@ class Naming:
             left = turn.state.session_id
             facts = SessionNamed(session_id, past.turn_count + 1, msgspec.to_builtins(past.carried))
             places = report(turn, [_with(event, facts) for event in events])
-            turn.moved(left, config_body(own.config))
+            turn.moved(left, config_body(own.config), past.carried_from)
             self._held.moved(turn, left)
             self._held.warm(turn, own.config, past.turn_count + 1, is_known=is_known)
             return places

@@ -9,7 +9,7 @@ import asyncio
 import logging
 from collections import defaultdict
 
-from sidemirror_server.trace.erasure import ERASED
+from sidemirror_server.trace.erasure import ERASED, REWRITTEN
 from sidemirror_server.trace.live import Bell
 from sidemirror_server.trace.log import Batch, TurnLog
 from sidemirror_server.turns.live import LiveTurn
@@ -176,7 +176,7 @@ class Recorder:
         return True
 
     async def _append_singly(self, scope: Scope, items: list[tuple[LiveTurn, Batch]], refused: WrongState) -> bool:
-        """Appends each turn by itself, so that only a turn that another server has taken over is lost."""
+        """Appends each turn by itself, so that only a turn that another server has taken over, or erased, is lost."""
         if len(items) > 1:
             return all([await self._append(scope, [item]) for item in items])
         turn = items[0][0]
@@ -185,7 +185,9 @@ class Recorder:
             turn.lose(refused)
             self._count(turn)
             return True
-        if turn.durable:
+        if refused.facts["state"] == REWRITTEN:
+            why = "a part of it was erased: take it up again"
+        elif turn.durable:
             why = "another server has gone on with this turn"
         else:
             # The turn was started while the store was away and could not say whether the id is taken.

@@ -29,10 +29,9 @@ _log = logging.getLogger(__name__)
 LEASE_S = 10.0
 # How long a failure waits for the session's next turn. Chosen here: a user who was asked has answered by then.
 LATEST_US = 3_600 * 1_000_000
-# How often to look for turns that have ended: while turns end here, and otherwise. Chosen here: the next session of an
-# agent that fails again knows; and what another sidecar left behind is found.
+# How often to look for turns that have ended while turns end here. Chosen here: the next session of an agent that fails
+# again knows. `assembly/looks.py` says when to look for what other sidecars left behind.
 _BUSY_EVERY_S = 0.25
-_IDLE_EVERY_S = 30.0
 _BUSY_FOR_S = 5.0
 # Turns of one claim, and claims after which a turn is given up.
 _AT_ONCE = 10
@@ -76,7 +75,7 @@ class RecoveryLearner:
         self._ended.set()
 
     async def run(self) -> None:
-        """Learns until cancelled."""
+        """Learns from turns that end in this process, until cancelled."""
         while True:
             try:
                 found = await self.learn_due()
@@ -105,11 +104,15 @@ class RecoveryLearner:
             await asyncio.sleep(_BUSY_EVERY_S)
             return
         self._ended.clear()
-        try:
-            async with asyncio.timeout(_IDLE_EVERY_S):
-                await self._ended.wait()
-        except TimeoutError:
-            pass
+        await self._ended.wait()
+
+    async def look(self) -> bool:
+        """Learns from turns that are due, wherever they ended; whether there were any. `run` goes on with the rest.
+        Raises what the store raises."""
+        found = await self.learn_due()
+        if found >= _AT_ONCE:
+            self._ended.set()
+        return found > 0
 
     async def _learn(self, turn: UnlearnedTurn) -> None:
         head = await self._log.head(turn.scope, turn.turn_id)

@@ -144,7 +144,7 @@ class Reflections:
             lessons = asyncio.create_task(self._block(turn, directive_id, found))
             await asyncio.wait([lessons], timeout=self._patience_s(asked.wanted_at_s))
             if lessons.done():
-                reflection = msgspec.structs.replace(reflection, lessons=lessons.result())
+                reflection = _with(reflection, lessons.result())
         finally:
             found.cancel()
             if lessons is not None:
@@ -189,6 +189,14 @@ class Reflections:
         turn.record(Directive(directive_id, now_us, reflection, caused_by, reasons), now_us)
         self._recorder.submit(turn)
         turn.wake()
+
+
+def _with(reflection: Reflection, lessons: ContextBlock | None) -> Reflection:
+    """The reflection with its lessons. One that had nothing to say is OK with them: they say something."""
+    status = reflection.status
+    if lessons is not None and status is ResultStatus.NOTHING:
+        return Reflection(ResultStatus.OK, reflection="", usage=reflection.usage, lessons=lessons)
+    return msgspec.structs.replace(reflection, lessons=lessons)
 
 
 def _failures(turn: LiveTurn, extra: Extra) -> tuple[FailedCall, ...]:

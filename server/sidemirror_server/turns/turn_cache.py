@@ -99,7 +99,9 @@ class TurnCache:
         return tuple(self._by_session.get((scope, session_id), {}).values())
 
     def hot(self, scope: Scope, session_id: SessionId) -> Hot | None:
-        return self._hot.get((scope, session_id))
+        """What is known of a session with a turn in memory; None if its newest turn is lost."""
+        hot = self._hot.get((scope, session_id))
+        return None if hot is None or self.get(scope, hot.newest.state.turn_id) is None else hot
 
     def warm(self, turn: LiveTurn, config: ThinkingConfig, turn_count: int, *, is_known: bool) -> None:
         """Notes that `turn`, which is in memory, is its session's newest."""

@@ -12,15 +12,14 @@ import math
 from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from itertools import pairwise
-from operator import itemgetter
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from sidemirror_server.vocabulary.bm25 import LENGTH_WEIGHT, SATURATION, telling
 from sidemirror_server.vocabulary.terms import saturated
 
 # How many candidates a question looks at, unless its caller wants more, and how many of the best are compared with each
 # other.
-CANDIDATES = 100
+CANDIDATES = 200
 COMPARED = 50
 # The weight of each part; the best candidate by a part has all of its weight.
 WORDS, LETTERS, PAIRS = 0.6, 0.6, 0.5
@@ -31,7 +30,7 @@ _RUN = 4
 SHARE = 0.7
 NEIGHBOURS = 5
 # How many terms of a candidate are compared: the others weigh little, and take most of the time.
-_WEIGHTIEST = 24
+_WEIGHTIEST = 48
 
 _Key = TypeVar("_Key", bound=Hashable)
 
@@ -120,7 +119,11 @@ def _smoothed(scores: Sequence[float], counted: Sequence[Mapping[str, int]], len
     """The scores, of which each of the best COMPARED candidates takes SHARE from those that are most similar to it."""
     smoothed = list(scores)
     best = heapq.nlargest(COMPARED, range(len(scores)), key=scores.__getitem__)
-    vectors = _vectors([counted[place] for place in best], [lengths[place] for place in best])
+    having: Counter[str] = Counter()
+    for counts in counted:
+        having.update(counts.keys())
+    tells = {term: telling(len(counted), many) for term, many in having.items()}
+    vectors = [_vector(counted[place], lengths[place], tells) for place in best]
     similar: list[list[tuple[float, float]]] = [[] for _ in best]  # similarity and score of the others
     for one, vector in enumerate(vectors):
         for other in range(one):
@@ -135,23 +138,13 @@ def _smoothed(scores: Sequence[float], counted: Sequence[Mapping[str, int]], len
     return smoothed
 
 
-def _vectors(counted: Sequence[Mapping[str, int]], lengths: Sequence[float]) -> list[dict[str, float]]:
-    """Each candidate as a vector of length 1, by its terms, which count as in BM25. The weightiest are kept."""
-    having: Counter[Any] = Counter()
-    for counts in counted:
-        having.update(counts.keys())
-    tells = {term: telling(len(counted), many) for term, many in having.items()}
-    vectors = []
-    for counts, length in zip(counted, lengths, strict=True):
-        weights = {term: tells[term] * many / (many + length) for term, many in counts.items()}
-        norm = math.sqrt(sum(weight * weight for weight in weights.values())) or 1.0
-        kept = (
-            heapq.nlargest(_WEIGHTIEST, weights.items(), key=itemgetter(1))
-            if len(weights) > _WEIGHTIEST
-            else weights.items()
-        )
-        vectors.append({term: weight / norm for term, weight in kept})
-    return vectors
+def _vector(counts: Mapping[str, int], length: float, tells: Mapping[str, float]) -> dict[str, float]:
+    """A candidate as a vector of length 1, by its terms, which count as in BM25. The weightiest are kept."""
+    weights = [(tells[term] * many / (many + length), term) for term, many in counts.items()]
+    norm = math.sqrt(sum(weight * weight for weight, _ in weights)) or 1.0
+    if len(weights) > _WEIGHTIEST:
+        weights = heapq.nlargest(_WEIGHTIEST, weights)
+    return {term: weight / norm for weight, term in weights}
 
 
 def _product(one: Mapping[str, float], other: Mapping[str, float]) -> float:

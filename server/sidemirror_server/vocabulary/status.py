@@ -17,6 +17,8 @@ class ResultStatus(StrEnum):
     FAILED_PARSE = "failed_parse"
     TRUNCATED = "truncated"
     REFUSED = "refused"
+    # There was nothing to say.
+    NOTHING = "nothing"
 
 
 class Usage(msgspec.Struct, frozen=True, omit_defaults=True):

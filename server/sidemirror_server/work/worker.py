@@ -29,6 +29,10 @@ _ERROR_CHARACTERS = 1000
 # back, and uses up no attempt. Chosen here.
 PATIENCE_S = 20.0
 _LOOK_AGAIN_S = 0.25
+# How long after a job was released for want of a store it is claimed again. Chosen here.
+_CLAIM_AGAIN_S = 1.0
+# A claim comes this much after a job is due, because the store's clock is not the event loop's.
+_LATE_S = 0.01
 
 _T = TypeVar("_T")
 
@@ -46,14 +50,14 @@ class Pace(msgspec.Struct, frozen=True):
 
     `concurrency`: jobs at once. Chosen here: jobs wait for models, whose calls the gateway limits. `lease_s`: how long
     a crashed worker's job waits for another worker. The lease is extended after each third of this time. `poll_s`: how
-    long it may take to notice a job that another process put, or a retry that falls due.
+    long it may take to notice a job that another process put; None: the worker notices when `look` is called.
     `retry_s`, `longest_retry_s`: the backoff after the n-th attempt is `retry_s` × 2^n, at most `longest_retry_s`,
     times a random 0.5 to 1, so that jobs that failed together do not return together.
     """
 
     concurrency: int = 8
     lease_s: float = 30.0
-    poll_s: float = 1.0
+    poll_s: float | None = 1.0
     retry_s: float = 1.0
     longest_retry_s: float = 300.0
 
@@ -111,24 +115,44 @@ class Worker:
         self._pace = pace
         self._serves = serves
         self._in_hand: set[asyncio.Task[None]] = set()
+        self._claiming = asyncio.Lock()
 
     async def run(self) -> None:
         """Runs jobs until cancelled; then releases the claimed jobs without using up their attempts."""
         try:
             while True:
                 self._work.arrived.clear()
-                free = self._pace.concurrency - len(self._in_hand)
-                jobs = await self._claim(free)
-                for job in jobs:
-                    task = asyncio.create_task(self._run_one(job), name=f"job {job.job_id}")
-                    self._in_hand.add(task)
-                    task.add_done_callback(self._in_hand.discard)
+                try:
+                    _, is_all = await self._begin_due()
+                except SidemirrorError as exc:
+                    _log.warning("work_claim_failed", extra={"reason": str(exc)})
+                    is_all = True
                 if len(self._in_hand) >= self._pace.concurrency:
                     await asyncio.wait(self._in_hand, return_when=asyncio.FIRST_COMPLETED)
-                elif len(jobs) < free:
+                elif is_all:
                     await self._wait_for_work()
         finally:
             await self._stop()
+
+    async def look(self) -> bool:
+        """Begins due jobs, whoever put them, while `run` runs; whether there were any. Raises the store's errors."""
+        count, _ = await self._begin_due()
+        return count > 0
+
+    async def _begin_due(self) -> tuple[int, bool]:
+        """Claims and begins due jobs; returns how many, and whether these were all. Raises the store's errors."""
+        async with self._claiming:
+            free = self._pace.concurrency - len(self._in_hand)
+            jobs = await self._claim(free)
+            for job in jobs:
+                task = asyncio.create_task(self._run_one(job), name=f"job {job.job_id}")
+                self._in_hand.add(task)
+                task.add_done_callback(self._in_hand.discard)
+            return len(jobs), len(jobs) < free
+
+    def _look_again_in(self, wait_s: float) -> None:
+        """Wakes `run` after this time, for a job of which only this process knows when it falls due."""
+        asyncio.get_running_loop().call_later(wait_s + _LATE_S, self._work.arrived.set)
 
     async def _stop(self) -> None:
         in_hand = tuple(self._in_hand)
@@ -144,7 +168,8 @@ class Worker:
             pass
 
     async def _claim(self, limit: int) -> tuple[Job, ...]:
-        """Claims jobs. If cancelled, it releases the jobs that the store has already handed out."""
+        """Claims jobs. If cancelled, it releases the jobs that the store has already handed out. Raises the store's
+        errors."""
         claiming = asyncio.ensure_future(
             self._work.claim(
                 *(self._serves, tuple(self._handlers), limit),
@@ -158,9 +183,6 @@ class Worker:
             for job in claimed if isinstance(claimed, tuple) else ():
                 await self._give_back(job)
             raise
-        except SidemirrorError as exc:
-            _log.warning("work_claim_failed", extra={"reason": str(exc)})
-            return ()
 
     # --- one job -----------------------------------------------------------------------------------------------------
 
@@ -172,6 +194,7 @@ class Worker:
             await asyncio.wait((handling, holding), return_when=asyncio.FIRST_COMPLETED)
             if not handling.done():
                 _log.warning("job_lost", extra=_of(job))
+                self._look_again_in(self._pace.lease_s)
                 return
             if handling.cancelled():
                 raise RuntimeError("the handler cancelled itself")
@@ -184,9 +207,11 @@ class Worker:
             raise
         except LostClaim:
             _log.warning("job_lost", extra=_of(job))
+            self._look_again_in(self._pace.lease_s)
         except NotNow as exc:
             _log.warning("job_given_back", extra={**_of(job), "reason": str(exc)})
             await self._give_back(job)
+            self._look_again_in(_CLAIM_AGAIN_S)
         except Exception as exc:
             await self._failed(job, exc)
         finally:
@@ -218,12 +243,15 @@ class Worker:
         # The message comes from outside like any other text, so it is cleaned and redacted here.
         text = enter(f"{type(error).__name__}: {error}")[:_ERROR_CHARACTERS]
         now_us = self._clock.now_us()
-        retry_at_us = None if isinstance(error, Hopeless) else now_us + self._wait_us(job.attempts)
+        wait_us = self._wait_us(job.attempts)
+        retry_at_us = None if isinstance(error, Hopeless) else now_us + wait_us
         try:
             await self._work.fail(job.scope, job.job_id, job.token, text, retry_at_us, now_us)
         except SidemirrorError as exc:
-            # The job is claimed again when its lease has ended.
             _log.warning("job_failure_not_kept", extra={**_of(job), "reason": str(exc)})
+            self._look_again_in(self._pace.lease_s)  # it can be claimed when its lease has ended
+        else:
+            self._look_again_in(wait_us / 1_000_000)
 
     def _wait_us(self, attempts: int) -> int:
         longest_s: float = min(self._pace.longest_retry_s, self._pace.retry_s * 2.0**attempts)

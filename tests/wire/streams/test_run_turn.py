@@ -226,11 +226,39 @@ async def test_the_earlier_of_deadline_and_time_limit_counts(stub: Stub) -> None
     await agent.half_close()
 
 
+async def test_a_periodic_reflection_with_nothing_to_say_is_counted_and_not_sent(stub: Stub) -> None:
+    agent = Agent(stub)
+    config = pb.ThinkingConfig(level=pb.THINK_LEVEL_MEDIUM, reflect_every=1)
+    plan = await agent.start(config=config)
+    await agent.send(called("a"), returned("fine"))
+    decided = await stub.ShouldReflect(pb.ShouldReflectRequest(turn_id=plan.turn_id))
+    # It ran, it took no slot, and it is not due again in this turn.
+    assert (decided.should_reflect, decided.budget_left.reflections) == (False, 4)
+    await agent.send(finished())
+    await agent.end()
+    assert agent.of("reflection") == []
+    assert dict(agent.seen[-1].turn_summary.reflections) == {"RESULT_STATUS_NOTHING": 1}
+    said_so = [entry.directive.reflection for entry in (await recorded(stub, plan.turn_id)).entries]
+    assert [one.status for one in said_so if one.status] == [common_pb2.RESULT_STATUS_NOTHING]
+
+
+async def test_a_failure_that_says_nothing_is_answered_with_its_status(stub: Stub) -> None:
+    agent = Agent(stub)
+    plan = await agent.start(called("a"), failed("An error occurred while running the tool."))
+    told = (await agent.until("reflection")).reflection
+    assert (told.status, told.reflection) == (common_pb2.RESULT_STATUS_NOTHING, "")
+    decided = await stub.ShouldReflect(pb.ShouldReflectRequest(turn_id=plan.turn_id))
+    assert (decided.should_reflect, decided.budget_left.reflections) == (False, 4)
+    # Who asks for one has its slot.
+    asked = await stub.Reflect(pb.ReflectRequest(turn_id=plan.turn_id))
+    assert (asked.result.status, asked.budget_left.reflections) == (common_pb2.RESULT_STATUS_NOTHING, 3)
+
+
 async def test_an_exhausted_budget_is_told_once(stub: Stub) -> None:
     agent = Agent(stub)
     plan = await agent.start(budget=pb.TurnBudget(max_reflections=2))
     for number in range(4):
-        await agent.send(called("a", str(number)), failed(f"error {number}"))
+        await agent.send(called("a", str(number)), failed(f"region {number} is locked"))
         if number < 3:
             await agent.until("reflection")
     await agent.half_close()

@@ -47,21 +47,25 @@ const (
 	ResultStatus_RESULT_STATUS_TRUNCATED ResultStatus = 8
 	// The model refused to answer.
 	ResultStatus_RESULT_STATUS_REFUSED ResultStatus = 9
+	// There was nothing to say: no failure that names a cause, no loop, nothing left open. The text is empty. A reflection
+	// that only the schedule asked for is then counted in the turn's summary and not sent.
+	ResultStatus_RESULT_STATUS_NOTHING ResultStatus = 10
 )
 
 // Enum value maps for ResultStatus.
 var (
 	ResultStatus_name = map[int32]string{
-		0: "RESULT_STATUS_UNSPECIFIED",
-		1: "RESULT_STATUS_OK",
-		2: "RESULT_STATUS_SKIPPED_BUDGET",
-		3: "RESULT_STATUS_SKIPPED_DEADLINE",
-		4: "RESULT_STATUS_SKIPPED_SPEND",
-		5: "RESULT_STATUS_SKIPPED_DISABLED",
-		6: "RESULT_STATUS_FAILED_MODEL",
-		7: "RESULT_STATUS_FAILED_PARSE",
-		8: "RESULT_STATUS_TRUNCATED",
-		9: "RESULT_STATUS_REFUSED",
+		0:  "RESULT_STATUS_UNSPECIFIED",
+		1:  "RESULT_STATUS_OK",
+		2:  "RESULT_STATUS_SKIPPED_BUDGET",
+		3:  "RESULT_STATUS_SKIPPED_DEADLINE",
+		4:  "RESULT_STATUS_SKIPPED_SPEND",
+		5:  "RESULT_STATUS_SKIPPED_DISABLED",
+		6:  "RESULT_STATUS_FAILED_MODEL",
+		7:  "RESULT_STATUS_FAILED_PARSE",
+		8:  "RESULT_STATUS_TRUNCATED",
+		9:  "RESULT_STATUS_REFUSED",
+		10: "RESULT_STATUS_NOTHING",
 	}
 	ResultStatus_value = map[string]int32{
 		"RESULT_STATUS_UNSPECIFIED":      0,
@@ -74,6 +78,7 @@ var (
 		"RESULT_STATUS_FAILED_PARSE":     7,
 		"RESULT_STATUS_TRUNCATED":        8,
 		"RESULT_STATUS_REFUSED":          9,
+		"RESULT_STATUS_NOTHING":          10,
 	}
 )
 
@@ -296,7 +301,7 @@ func (MessageRole) EnumDescriptor() ([]byte, []int) {
 type CritiqueMode int32
 
 const (
-	// Not set; treated as CRITIQUE_MODE_OFF.
+	// Not set: the session's mode. A session begins with that of its first turn, else with the server's default.
 	CritiqueMode_CRITIQUE_MODE_UNSPECIFIED CritiqueMode = 0
 	// No responses. The agent may still call Critique.
 	CritiqueMode_CRITIQUE_MODE_OFF CritiqueMode = 1
@@ -1709,7 +1714,7 @@ const file_sidemirror_v1_common_proto_rawDesc = "" +
 	"\x05usage\x18\f \x01(\v2\x14.sidemirror.v1.UsageR\x05usage\x12.\n" +
 	"\x13dropped_issue_count\x18\r \x01(\x05R\x11droppedIssueCount\x12-\n" +
 	"\x06origin\x18\x0e \x01(\x0e2\x15.sidemirror.v1.OriginR\x06origin\x12F\n" +
-	"\x0fconfidence_kind\x18\x0f \x01(\x0e2\x1d.sidemirror.v1.ConfidenceKindR\x0econfidenceKind*\xc6\x02\n" +
+	"\x0fconfidence_kind\x18\x0f \x01(\x0e2\x1d.sidemirror.v1.ConfidenceKindR\x0econfidenceKind*\xe1\x02\n" +
 	"\fResultStatus\x12\x1d\n" +
 	"\x19RESULT_STATUS_UNSPECIFIED\x10\x00\x12\x14\n" +
 	"\x10RESULT_STATUS_OK\x10\x01\x12 \n" +
@@ -1720,7 +1725,9 @@ const file_sidemirror_v1_common_proto_rawDesc = "" +
 	"\x1aRESULT_STATUS_FAILED_MODEL\x10\x06\x12\x1e\n" +
 	"\x1aRESULT_STATUS_FAILED_PARSE\x10\a\x12\x1b\n" +
 	"\x17RESULT_STATUS_TRUNCATED\x10\b\x12\x19\n" +
-	"\x15RESULT_STATUS_REFUSED\x10\t*\xab\x01\n" +
+	"\x15RESULT_STATUS_REFUSED\x10\t\x12\x19\n" +
+	"\x15RESULT_STATUS_NOTHING\x10\n" +
+	"*\xab\x01\n" +
 	"\vTaskOutcome\x12\x1c\n" +
 	"\x18TASK_OUTCOME_UNSPECIFIED\x10\x00\x12\x18\n" +
 	"\x14TASK_OUTCOME_SUCCESS\x10\x01\x12\x18\n" +

@@ -960,9 +960,10 @@ func (x *AppliesWhen) GetNotWhen() string {
 // The result of a reflection.
 type ReflectionResult struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Always OK in answers; ignored in requests.
+	// OK in answers, or NOTHING when the episode teaches nothing; ignored in requests.
 	Status ResultStatus `protobuf:"varint,1,opt,name=status,proto3,enum=sidemirror.v1.ResultStatus" json:"status,omitempty"`
-	// What happened and why. Required in requests, not only white space; at most 16,000 characters.
+	// What happened and why; empty when the episode teaches nothing. Required in requests, not only white space; at most
+	// 16,000 characters.
 	ReflectionText string `protobuf:"bytes,2,opt,name=reflection_text,json=reflectionText,proto3" json:"reflection_text,omitempty"`
 	// What to do next time; empty or white space when there is no strategy. At most 16,000 characters.
 	StrategyText string `protobuf:"bytes,3,opt,name=strategy_text,json=strategyText,proto3" json:"strategy_text,omitempty"`
@@ -1610,7 +1611,7 @@ type GenerateReflectionResponse struct {
 	// The stored strategy; empty when it was not stored or there is none.
 	StrategyId string `protobuf:"bytes,3,opt,name=strategy_id,json=strategyId,proto3" json:"strategy_id,omitempty"`
 	// Why the result was not stored although `store` is true, for people: it repeats a lesson that the agent was shown,
-	// or its importance is below `min_store_importance`.
+	// says nothing but how the task ended, or its importance is below `min_store_importance`.
 	NotStoredReason string `protobuf:"bytes,4,opt,name=not_stored_reason,json=notStoredReason,proto3" json:"not_stored_reason,omitempty"`
 	unknownFields   protoimpl.UnknownFields
 	sizeCache       protoimpl.SizeCache

@@ -1159,7 +1159,7 @@ type TurnStarted struct {
 	Provider string `protobuf:"bytes,5,opt,name=provider,proto3" json:"provider,omitempty"`
 	// The agent's model. At most 256 characters.
 	Model string `protobuf:"bytes,6,opt,name=model,proto3" json:"model,omitempty"`
-	// How this turn thinks. Unset fields take the session's values.
+	// How this turn thinks. Unset fields take the session's values. A session that begins with this turn keeps them.
 	Config *ThinkingConfig `protobuf:"bytes,7,opt,name=config,proto3" json:"config,omitempty"`
 	// What reflections may spend.
 	Budget *TurnBudget `protobuf:"bytes,8,opt,name=budget,proto3" json:"budget,omitempty"`
@@ -1167,9 +1167,10 @@ type TurnStarted struct {
 	Deadline *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=deadline,proto3" json:"deadline,omitempty"`
 	// Who decides when the turn reflects.
 	ReflectionMode ReflectionMode `protobuf:"varint,10,opt,name=reflection_mode,json=reflectionMode,proto3,enum=sidemirror.v1.ReflectionMode" json:"reflection_mode,omitempty"`
-	// Whether a drafted response is critiqued.
+	// Whether a drafted response is critiqued; the session's value when not set, which is that of its first turn.
 	CritiqueMode CritiqueMode `protobuf:"varint,11,opt,name=critique_mode,json=critiqueMode,proto3,enum=sidemirror.v1.CritiqueMode" json:"critique_mode,omitempty"`
-	// The lessons from earlier work that the plan should bring; none when absent.
+	// The lessons from earlier work that the plan should bring; none when absent, unless the server's
+	// `defaults__context` says otherwise.
 	Context       *ContextWish `protobuf:"bytes,12,opt,name=context,proto3" json:"context,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -4287,13 +4288,13 @@ type StartTurnRequest struct {
 	Provider string `protobuf:"bytes,9,opt,name=provider,proto3" json:"provider,omitempty"`
 	// The agent's model; may be empty. At most 256 characters.
 	Model string `protobuf:"bytes,10,opt,name=model,proto3" json:"model,omitempty"`
-	// How this turn thinks. Unset fields take the session's values.
+	// How this turn thinks. Unset fields take the session's values. A session that begins with this turn keeps them.
 	Config *ThinkingConfig `protobuf:"bytes,11,opt,name=config,proto3" json:"config,omitempty"`
 	// What reflections may spend.
 	Budget *TurnBudget `protobuf:"bytes,12,opt,name=budget,proto3" json:"budget,omitempty"`
 	// Who decides when the turn reflects; ON_REQUEST when not set.
 	ReflectionMode ReflectionMode `protobuf:"varint,13,opt,name=reflection_mode,json=reflectionMode,proto3,enum=sidemirror.v1.ReflectionMode" json:"reflection_mode,omitempty"`
-	// Whether a drafted response is critiqued.
+	// Whether a drafted response is critiqued; the session's value when not set, which is that of its first turn.
 	CritiqueMode CritiqueMode `protobuf:"varint,14,opt,name=critique_mode,json=critiqueMode,proto3,enum=sidemirror.v1.CritiqueMode" json:"critique_mode,omitempty"`
 	// The lessons from earlier work that the plan should bring; none when absent.
 	Context *ContextWish `protobuf:"bytes,15,opt,name=context,proto3" json:"context,omitempty"`

@@ -22,6 +22,7 @@ class ResultStatus(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     RESULT_STATUS_FAILED_PARSE: _ClassVar[ResultStatus]
     RESULT_STATUS_TRUNCATED: _ClassVar[ResultStatus]
     RESULT_STATUS_REFUSED: _ClassVar[ResultStatus]
+    RESULT_STATUS_NOTHING: _ClassVar[ResultStatus]
 
 class TaskOutcome(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
@@ -111,6 +112,7 @@ RESULT_STATUS_FAILED_MODEL: ResultStatus
 RESULT_STATUS_FAILED_PARSE: ResultStatus
 RESULT_STATUS_TRUNCATED: ResultStatus
 RESULT_STATUS_REFUSED: ResultStatus
+RESULT_STATUS_NOTHING: ResultStatus
 TASK_OUTCOME_UNSPECIFIED: TaskOutcome
 TASK_OUTCOME_SUCCESS: TaskOutcome
 TASK_OUTCOME_FAILURE: TaskOutcome

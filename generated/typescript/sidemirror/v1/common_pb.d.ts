@@ -635,6 +635,14 @@ export enum ResultStatus {
    * @generated from enum value: RESULT_STATUS_REFUSED = 9;
    */
   REFUSED = 9,
+
+  /**
+   * There was nothing to say: no failure that names a cause, no loop, nothing left open. The text is empty. A reflection
+   * that only the schedule asked for is then counted in the turn's summary and not sent.
+   *
+   * @generated from enum value: RESULT_STATUS_NOTHING = 10;
+   */
+  NOTHING = 10,
 }
 
 /**
@@ -798,7 +806,7 @@ export declare const MessageRoleSchema: GenEnum<MessageRole>;
  */
 export enum CritiqueMode {
   /**
-   * Not set; treated as CRITIQUE_MODE_OFF.
+   * Not set: the session's mode. A session begins with that of its first turn, else with the server's default.
    *
    * @generated from enum value: CRITIQUE_MODE_UNSPECIFIED = 0;
    */

@@ -149,14 +149,15 @@ export declare const AppliesWhenSchema: GenMessage<AppliesWhen>;
  */
 export declare type ReflectionResult = Message<"sidemirror.v1.ReflectionResult"> & {
   /**
-   * Always OK in answers; ignored in requests.
+   * OK in answers, or NOTHING when the episode teaches nothing; ignored in requests.
    *
    * @generated from field: sidemirror.v1.ResultStatus status = 1;
    */
   status: ResultStatus;
 
   /**
-   * What happened and why. Required in requests, not only white space; at most 16,000 characters.
+   * What happened and why; empty when the episode teaches nothing. Required in requests, not only white space; at most
+   * 16,000 characters.
    *
    * @generated from field: string reflection_text = 2;
    */
@@ -626,7 +627,7 @@ export declare type GenerateReflectionResponse = Message<"sidemirror.v1.Generate
 
   /**
    * Why the result was not stored although `store` is true, for people: it repeats a lesson that the agent was shown,
-   * or its importance is below `min_store_importance`.
+   * says nothing but how the task ended, or its importance is below `min_store_importance`.
    *
    * @generated from field: string not_stored_reason = 4;
    */

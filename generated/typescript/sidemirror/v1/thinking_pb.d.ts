@@ -491,7 +491,7 @@ export declare type TurnStarted = Message<"sidemirror.v1.TurnStarted"> & {
   model: string;
 
   /**
-   * How this turn thinks. Unset fields take the session's values.
+   * How this turn thinks. Unset fields take the session's values. A session that begins with this turn keeps them.
    *
    * @generated from field: sidemirror.v1.ThinkingConfig config = 7;
    */
@@ -519,14 +519,15 @@ export declare type TurnStarted = Message<"sidemirror.v1.TurnStarted"> & {
   reflectionMode: ReflectionMode;
 
   /**
-   * Whether a drafted response is critiqued.
+   * Whether a drafted response is critiqued; the session's value when not set, which is that of its first turn.
    *
    * @generated from field: sidemirror.v1.CritiqueMode critique_mode = 11;
    */
   critiqueMode: CritiqueMode;
 
   /**
-   * The lessons from earlier work that the plan should bring; none when absent.
+   * The lessons from earlier work that the plan should bring; none when absent, unless the server's
+   * `defaults__context` says otherwise.
    *
    * @generated from field: sidemirror.v1.ContextWish context = 12;
    */
@@ -2244,7 +2245,7 @@ export declare type StartTurnRequest = Message<"sidemirror.v1.StartTurnRequest">
   model: string;
 
   /**
-   * How this turn thinks. Unset fields take the session's values.
+   * How this turn thinks. Unset fields take the session's values. A session that begins with this turn keeps them.
    *
    * @generated from field: sidemirror.v1.ThinkingConfig config = 11;
    */
@@ -2265,7 +2266,7 @@ export declare type StartTurnRequest = Message<"sidemirror.v1.StartTurnRequest">
   reflectionMode: ReflectionMode;
 
   /**
-   * Whether a drafted response is critiqued.
+   * Whether a drafted response is critiqued; the session's value when not set, which is that of its first turn.
    *
    * @generated from field: sidemirror.v1.CritiqueMode critique_mode = 14;
    */

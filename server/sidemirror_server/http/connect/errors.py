@@ -2,6 +2,8 @@
 
 import base64
 import json
+from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 import grpc
@@ -9,6 +11,8 @@ from google.protobuf import json_format
 from google.rpc import status_pb2
 
 from sidemirror_server.http.asgi import Headers, Send, answer
+from sidemirror_server.rpc.boundary.status import status_of
+from sidemirror_server.vocabulary.errors import NotPermitted, Unauthenticated
 
 JSON = "application/json"
 
@@ -64,6 +68,19 @@ def _detail(packed: Any) -> dict[str, Any]:
         return detail
     said.pop("@type")
     return {**detail, "debug": said}
+
+
+async def refuse_stranger(send: Send, error: Unauthenticated | NotPermitted, more: Headers) -> None:
+    """Answers a caller that is not let in. The answer is kept, so that a flood of them costs little."""
+    known = _to_stranger(type(error), error.facts["reason"])  # type: ignore[arg-type]  # a type can be hashed
+    await answer(send, *known, more)
+
+
+@lru_cache(maxsize=32)
+def _to_stranger(kind: Callable[..., Unauthenticated | NotPermitted], reason: str) -> tuple[int, str, bytes]:
+    """Cached: the reasons are a few fixed sentences (`http/door.py`, `rpc/boundary/identity.py`)."""
+    status = status_of(kind(reason=reason))
+    return _HTTP[_CODES[status.code]], JSON, json.dumps(error_of(status)).encode()
 
 
 async def refuse(send: Send, status: status_pb2.Status, more: Headers) -> None:

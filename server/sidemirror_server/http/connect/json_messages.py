@@ -56,8 +56,6 @@ def from_json(descriptor: Descriptor, body: bytes) -> bytes:
         return message.SerializeToString()
     except json_format.ParseError as error:
         raise BadJson(str(error)[:_LONGEST_ERROR]) from error
-    except RecursionError as error:
-        raise BadJson("it is nested too deeply") from error
     # What the library lets through for odd texts and numbers.
     except (ValueError, TypeError, AttributeError, LookupError, ArithmeticError) as error:
         raise BadJson("a value does not fit its field") from error

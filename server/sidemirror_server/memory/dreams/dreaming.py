@@ -10,7 +10,7 @@ job resumes where it stopped. A job that lost its claim ends at its next checkpo
 
 import asyncio
 import logging
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 
 import msgspec
 
@@ -135,8 +135,11 @@ class Dreamer:
         trust: Trust,
         scorer: Scorer = models_own,
         learned: Callable[[Scope, str], None] = lambda _scope, _memory_id: None,
+        leftovers: Callable[[Scope], Awaitable[None]] | None = None,
     ) -> None:
-        """`learned` is called for each stored lesson."""
+        """`learned` is called for each stored lesson. `leftovers` learns from turns that nothing was learned from yet,
+        before a pass reads the memories."""
+        self._leftovers = leftovers
         self._model = model
         self._prompts = prompts
         self._memories = memories
@@ -154,6 +157,9 @@ class Dreamer:
         if kept and kept[0].number == number:
             return dream_body(kept[0])
         if task.job.checkpoint is None:
+            leftovers = self._leftovers
+            if leftovers is not None:
+                await patiently(lambda: leftovers(scope), self._clock, until_s)
             notes = await patiently(lambda: self._begin(scope), self._clock, until_s)
             await self._note(task, notes)
         else:

@@ -4,7 +4,6 @@ Each pass is one job, named by its project and its number. A project therefore h
 or runs the job. `memory/dreams/dreaming.py` runs a pass.
 """
 
-import asyncio
 import contextlib
 import logging
 
@@ -25,7 +24,6 @@ KIND = "dream"
 # Chosen here, as for reports of goals: with the worker's backoff a store may be away for an hour.
 MAX_ATTEMPTS = 20
 _SCOPES_AT_ONCE = 1_000
-_LOOK_EVERY_S = 60.0
 
 
 class _Pass(msgspec.Struct, frozen=True):
@@ -72,15 +70,6 @@ class DreamSchedule:
     async def _revive(self, job: Job) -> None:
         with contextlib.suppress(WrongState):  # another caller revived it
             await self._work.revive(job.scope, job.job_id, self._clock.now_us())
-
-    async def run(self) -> None:
-        """Looks every minute for projects that are due, until cancelled."""
-        while True:
-            await asyncio.sleep(_LOOK_EVERY_S)
-            try:
-                await self.look()
-            except SidemirrorError as error:
-                _log.warning("dreams_not_scheduled", extra={"reason": str(error)})
 
     async def look(self) -> int:
         """Starts a pass for each project that is due; returns how many. A dead pass rests like one that changed

@@ -28,6 +28,7 @@ from sidemirror_server.trace.receipts import Receipt, ReceiptKind, Receipts, rec
 from sidemirror_server.vocabulary.block import BlockItem, BlockLesson, ContextBlock, Omitted, render
 from sidemirror_server.vocabulary.clock import Clock
 from sidemirror_server.vocabulary.scope import Scope
+from sidemirror_server.vocabulary.telling import says_only_outcome, without_references
 from sidemirror_server.vocabulary.terms import telling_terms, terms_of
 
 _KINDS = frozenset(kind.value for kind in MemoryKind)
@@ -206,6 +207,7 @@ class MemoryContext:
             for one in (_candidate(memory, None, told, calls) for memory in found if memory.memory_id not in left_out)
             if advice.shows(one.memory.memory_id, one.memory.strategy_of, *one.memory.derived_from)
             if one.applies >= Applies.TO_THE_CALL and not _is_excluded(one.memory, asked)
+            if not says_only_outcome(one.memory.content)
         ]
         # Strategies come before reflections.
         fitting.sort(key=lambda one: (-one.applies, one.memory.kind is MemoryKind.REFLECTION, -one.memory.importance))
@@ -313,6 +315,8 @@ def _why_left_out(one: _Candidate, task: ContextTask, asked: frozenset[str]) -> 
         return "it applies to other errors"
     if _is_excluded(one.memory, asked):
         return "it does not apply to a task like this"
+    if says_only_outcome(one.memory.content):
+        return "it says nothing but how a task ended"
     if one.applies or _fits(one, asked):
         return ""
     return "it has too little of the task"
@@ -338,6 +342,8 @@ def _says_the_same(terms: frozenset[str], other: frozenset[str]) -> bool:
 
 def _lesson(one: _Candidate) -> BlockLesson:
     memory = one.memory
-    item = BlockItem(memory.memory_id, memory.version, memory.kind.value, memory.content, one.score, memory.origin)
+    # Earlier versions of the rules wrote the ids of events into lessons.
+    text = without_references(memory.content)
+    item = BlockItem(memory.memory_id, memory.version, memory.kind.value, text, one.score, memory.origin)
     label = "Strategy" if memory.kind is MemoryKind.STRATEGY else "Reflection"
     return BlockLesson(item, label, says_whose=True)

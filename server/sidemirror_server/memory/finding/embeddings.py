@@ -249,12 +249,20 @@ class MemoryMeanings:
         for first in range(0, len(waiting), MOST_TEXTS):
             if not await self._take(scope):  # the last batch outlasted the lease
                 return _InTheWay.ANOTHER
-            model, made = self.model, await self._made(scope, waiting[first : first + MOST_TEXTS])
+            there = await self._still_there(scope, waiting[first : first + MOST_TEXTS])
+            if not there:
+                continue
+            model, made = self.model, await self._made(scope, there)
             if self.model != model:  # stored vectors now count as another model's: check again
                 _log.warning("embedding_dimensions_changed", extra={"model": self.model})
                 return _InTheWay.FAILURE
             keeping.append(asyncio.create_task(self._search.embed(scope, model, made)))
         return None
+
+    async def _still_there(self, scope: Scope, batch: tuple[Unembedded, ...]) -> tuple[Unembedded, ...]:
+        """The memories of a batch that are still there after earlier batches were made: what is erased goes nowhere."""
+        there = await self._search.terms_in(scope, tuple(one.memory_id for one in batch))
+        return tuple(one for one in batch if one.memory_id in there)
 
     async def _take(self, scope: Scope) -> bool:
         return await self._search.take(scope, self._embedder.name, self._holder, self._clock.now_us())

@@ -22,6 +22,9 @@ _CANDIDATES, _CANDIDATES_AT_LEAST = 2, 50
 # Vectors are used once this share of the memories has one. Chosen here: memories without one would come last for no
 # good reason.
 _EMBEDDED_RATIO = 0.9
+# A memory whose words are worth less than this share of the question (`bm25.worth`) does not answer it. Measured with
+# `bench.retrieval --floors`: no best relevant hit is below it (decision 061).
+_FLOOR = 0.06
 # Records read at once.
 _READ_AT_ONCE = 100
 
@@ -160,7 +163,10 @@ class Recall:
         if not asked:
             return TextHits(())
         said = terms_of(question.text).split()
-        return await self._search.by_text(scope, asked, question.wanted, limit, said=said)
+        found = await self._search.by_text(scope, asked, question.wanted, limit, said=said)
+        least = _FLOOR * found.worth
+        enough = tuple(hit for hit in found.hits if hit.content_score + hit.task_score >= least)
+        return msgspec.structs.replace(found, hits=enough)
 
     async def _vectors(self, scope: Scope, question: Question, limit: int) -> VectorHits | None:
         """The nearest memories by vector; None if vectors cannot be used."""
@@ -229,6 +235,8 @@ def _why_not(
     if not terms & set(found.terms):
         by_meaning = ", and others are nearer by meaning" if found.mode is SearchMode.HYBRID else ""
         return f"it has none of the words that were looked for{by_meaning}"
+    if len(found.ranked) < found.limit:
+        return "it has too little of what was asked for"
     if question.newest_first:
         return "others have more of what was asked for"
     return f"at least {found.limit} memories have more of the words that were looked for"

@@ -13,6 +13,7 @@ import re
 from sidemirror_server.memory.kin.signature_details import narrowed
 from sidemirror_server.memory.kin.signature_wordings import CAUSES, NAMED_CAUSES, SAME_WORDINGS
 from sidemirror_server.trace.failure import ErrorCategory, category_of, ends, masked, telling_line
+from sidemirror_server.vocabulary.telling import SAYS_NOTHING, STOCK
 from sidemirror_server.vocabulary.terms import telling_terms
 
 # In code points: the limits of the tool and of the cause.
@@ -31,15 +32,6 @@ _SAME = tuple((re.compile(pattern), f" {words} ", category) for words, category,
 
 # Masked details, and words that only say that something failed, are no part of a cause.
 _MASKED = re.compile(r"<[a-z]{1,6}>")
-_SAYS_NOTHING = telling_terms(
-    "error exception failed failure fatal warning exit code status execution exitcode output id var please try again"
-)
-# Words of stock errors, such as "An error occurred while running the tool": a text of these alone names no cause.
-_STOCK = _SAYS_NOTHING | telling_terms(
-    "occurred occurring happened encountered went wrong something somehow while during running executing calling "
-    "processing performing completing tool function command request operation action task call "
-    "unexpected unspecified generic sorry retry later contact support unable could cannot"
-)
 _MOST_TERMS = 12
 _CATEGORIES = tuple(category.value for category in ErrorCategory)
 
@@ -104,5 +96,5 @@ def _told(line: str, category: str) -> tuple[str, str]:
         said, times = pattern.subn(words, said)
         if times and category == ErrorCategory.UNKNOWN:
             category = means
-    terms = telling_terms(_MASKED.sub(" ", said)) - _SAYS_NOTHING
-    return category, "" if terms <= _STOCK else " ".join(sorted(terms)[:_MOST_TERMS])
+    terms = telling_terms(_MASKED.sub(" ", said)) - SAYS_NOTHING
+    return category, "" if terms <= STOCK else " ".join(sorted(terms)[:_MOST_TERMS])

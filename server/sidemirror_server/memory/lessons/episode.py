@@ -200,11 +200,14 @@ def evidence_of(context: ReflectionContext) -> Evidence:
         if kind == "tool_call":
             open_calls.add(step.call_id or step.event_id, one)
         made.append(one)
+    reported = context.error or TaskError()
     return Evidence(
         task=context.task_description or context.task_goal,
         question=context.task_goal,
         steps=tuple(made),
         outcome=context.outcome,
+        error=clip(reported.message, _EVIDENCE_CHARS),
+        error_category=reported.category or (category_of(reported.message).value if reported.message else None),
     )
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from sidemirror_server.memory.lessons.keys import text_key
-from sidemirror_server.memory.lessons.reflector import Result
+from sidemirror_server.memory.lessons.reflector import IMPORTANCE_DIGITS, Result
 from sidemirror_server.memory.lessons.trust import steering, steering_of_own
 from sidemirror_server.memory.record import (
     STRATEGY_TAG,
@@ -24,6 +24,7 @@ from sidemirror_server.memory.store import Memories
 from sidemirror_server.vocabulary.clock import Clock
 from sidemirror_server.vocabulary.origin import Origin
 from sidemirror_server.vocabulary.scope import Scope
+from sidemirror_server.vocabulary.telling import says_only_outcome
 from sidemirror_server.vocabulary.text import clip
 
 _log = logging.getLogger(__name__)
@@ -31,6 +32,7 @@ _log = logging.getLogger(__name__)
 # Seed reflection-engine-v2, "Dual Storage": strategies get +10 % importance; capped (decision 029).
 STRATEGY_FACTOR = 1.1
 REPEATS = "it repeats a lesson that the agent had been shown"
+SAYS_NOTHING = "it says nothing but how the task ended"
 # In code points: how much of its task a record keeps. Chosen here: enough for search.
 _TASK_CHARS = 4_000
 
@@ -87,6 +89,8 @@ class Keeper:
         """
         if result.repeats:
             return Stored(reason=REPEATS)
+        if says_only_outcome(result.reflection):
+            return Stored(reason=SAYS_NOTHING)
         if result.importance < self._trust.min_store_importance:
             return Stored(reason=f"importance {result.importance:g} is less than min_store_importance")
         now_us = self._clock.now_us()
@@ -167,7 +171,7 @@ def lesson_of(
         kind=MemoryKind.STRATEGY,
         content=result.strategy,
         text_key=text_key(result.strategy),
-        importance=min(1.0, result.importance * STRATEGY_FACTOR),
+        importance=min(1.0, round(result.importance * STRATEGY_FACTOR, IMPORTANCE_DIGITS)),
         tags=tuple(dict.fromkeys((*result.tags, STRATEGY_TAG))),
         strategy_of=ids.reflection_id,
         taught_by=_taught(result, result.strategy, taught_us),

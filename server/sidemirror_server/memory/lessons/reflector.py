@@ -41,6 +41,8 @@ _MAX_TOKENS = 800
 # Sent only to models that take a temperature (decision 021).
 _TEMPERATURE = 0.1
 _MOST_TAGS = 16
+# Of the importance, after the point. More than that no model and no rule knows.
+IMPORTANCE_DIGITS = 2
 
 
 class Result(msgspec.Struct, frozen=True):
@@ -80,15 +82,22 @@ class Reflector:
         self._prompts = prompts
         self._scorer = scorer
 
-    async def reflect(self, scope: Scope, context: ReflectionContext, deadline_s: float, now_us: int) -> Result:
-        """Asks the model what the episode taught, within `deadline_s`. Raises ModelUnavailable, ModelTooLate,
-        SpendCapReached, Disabled, and WrongState if an operator's template fails."""
+    async def reflect(
+        self,
+        scope: Scope,
+        context: ReflectionContext,
+        deadline_s: float,
+        now_us: int,
+        purpose: Purpose = Purpose.MEMORY_REFLECTION,
+    ) -> Result:
+        """Asks the model what the episode taught, within `deadline_s`. The text is empty if it taught nothing. Raises
+        ModelUnavailable, ModelTooLate, SpendCapReached, Disabled, and WrongState if an operator's template fails."""
         told = {"tenant_id": scope.tenant_id, "project_id": scope.project_id}
         more = {"outcome": context.outcome, "event_count": len(context.steps)}
         _log.info("reflection_generation_started", extra={**told, **more})
         with _tracer.start_as_current_span(SPAN_GENERATE_REFLECTION) as span:
             try:
-                result = await self._result(scope, context, deadline_s, now_us)
+                result = await self._result(scope, context, deadline_s, now_us, purpose)
             except SidemirrorError as error:
                 span.set_status(StatusCode.ERROR, type(error).__name__)
                 _log.error("reflection_generation_failed", extra={**told, "error": str(error)})
@@ -97,19 +106,21 @@ class Reflector:
         _log.info("reflection_generated", extra={**told, **scores, "has_strategy": bool(result.strategy)})
         return result
 
-    async def _result(self, scope: Scope, context: ReflectionContext, deadline_s: float, now_us: int) -> Result:
+    async def _result(
+        self, scope: Scope, context: ReflectionContext, deadline_s: float, now_us: int, purpose: Purpose
+    ) -> Result:
         began_s = time.monotonic()
         # For the largest episodes this takes half a second, and so does the step below: threads let other calls go on.
-        ask = await asyncio.to_thread(self._question, context)
+        ask = await asyncio.to_thread(self._question, context, purpose)
         try:
             completion = await self._model.ask(scope, ask, deadline_s - (time.monotonic() - began_s))
         except ModelFailed as failure:
             raise _raised(failure) from failure
         return await asyncio.to_thread(self._made, context, completion.answer, completion.usage, now_us)
 
-    def _question(self, context: ReflectionContext) -> Ask[MemoryReflectionAnswer]:
+    def _question(self, context: ReflectionContext, purpose: Purpose) -> Ask[MemoryReflectionAnswer]:
         return Ask(
-            purpose=Purpose.MEMORY_REFLECTION,
+            purpose=purpose,
             system=self._prompts.system(),
             prompt=self._prompts.prompt(context),
             answer_type=MemoryReflectionAnswer,
@@ -137,9 +148,9 @@ class Reflector:
         known = {step.event_id for step in context.steps}
         cited = tuple(dict.fromkeys(cited for cited in answer.cited_event_ids if cited in known))
         return Result(
-            reflection=answer.reflection.strip() or answer.reflection,
+            reflection=answer.reflection.strip(),
             strategy=strategy,
-            importance=scores.importance,
+            importance=round(scores.importance, IMPORTANCE_DIGITS),
             confidence=scores.confidence,
             tags=tags,
             error_category=category,

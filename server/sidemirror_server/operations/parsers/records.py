@@ -3,7 +3,14 @@
 import argparse
 
 from sidemirror_server.operations.parsers import Commands
-from sidemirror_server.operations.parsers.arguments import add_json, add_scope, add_target, count
+from sidemirror_server.operations.parsers.arguments import (
+    add_json,
+    add_scope,
+    add_settings,
+    add_target,
+    count,
+    flags_of,
+)
 
 
 def add_goals(commands: Commands) -> None:
@@ -36,10 +43,17 @@ def add_erase(commands: Commands) -> None:
     what.add_argument("--session", default="", metavar="ID", help="a session with its turns")
     what.add_argument("--subject", default="", metavar="ID", help="all that names this subject")
     what.add_argument("--list", action="store_true", help="print the project's tombstones, a JSON object a line")
+    what.add_argument(
+        "--again",
+        default="",
+        metavar="FILE",
+        help="erase again what --list printed, in stores that came from a backup, while no sidecar uses them",
+    )
     erase.add_argument("--yes", action="store_true", help="do not ask first")
     add_json([erase])
     erase.add_argument("--request-id", default="", metavar="ID", help="wait for the erasure that began under this id")
     erase.set_defaults(run=_erase)
+    add_settings(erase, "data_dir")
     add_target(erase)
     add_scope(erase)
 
@@ -89,6 +103,10 @@ def _goals(options: argparse.Namespace) -> int:
 
 
 def _erase(options: argparse.Namespace) -> int:
+    if options.again:
+        from sidemirror_server.operations.erase_again import erase_again
+
+        return erase_again(flags_of(options), options.again, as_json=options.json)
     from sidemirror_server.operations.erase import erase
 
     return erase(options)

@@ -21,10 +21,12 @@ from sidemirror_server.rpc.wire.common import ORIGINS, OUTCOME_NAMES, struct, ti
 from sidemirror_server.trace.sources import SourceKind, keys, parsed
 from sidemirror_server.vocabulary.errors import BadInput
 from sidemirror_server.vocabulary.origin import Origin, least
-from sidemirror_server.vocabulary.text import enter
+from sidemirror_server.vocabulary.text import clip, enter
 
 _EVENT_TYPES = {pb.EventType.Value(f"EVENT_TYPE_{one.name}"): one for one in EventType}
 _ORIGIN_NAMES = {number: origin for origin, number in ORIGINS.items()}
+# In code points: as long as `tool_name` may be.
+_TOOL_CHARS = 256
 # The longest `steering`, which says in a few words what a text tries to make its reader do.
 _TRIED_CHARS = 200
 # Members of a result's metadata that become fields of the record.
@@ -45,10 +47,18 @@ def step_of(event: pb.ReflectionEvent, event_id: str) -> EpisodeStep:
         event_type=event_type,
         content=enter(event.content),
         origin=least((STEP_ORIGINS[event_type], *heard)),
-        tool_name=enter(event.tool_name),
+        tool_name=enter(event.tool_name) or _tool_in(metadata),
         error=error,
         metadata=metadata,
     )
+
+
+def _tool_in(metadata: str) -> str:
+    """The tool that an event's metadata names, as in seed reflection-engine-v2 (`metadata={"tool": …}`); empty if it
+    names none."""
+    said = msgspec.json.decode(metadata) if metadata else {}
+    name = said.get("tool") or said.get("tool_name") if isinstance(said, dict) else ""
+    return clip(name, _TOOL_CHARS) if isinstance(name, str) else ""
 
 
 def error_of(error: pb.TaskError) -> TaskError:
@@ -115,7 +125,7 @@ def _ids_in(value: object) -> tuple[str, ...]:
 
 
 def result_to_wire(result: Result) -> pb.ReflectionResult:
-    """A new result, with status OK."""
+    """A new result, with status OK, or NOTHING if its episode taught nothing."""
     metadata: dict[str, object] = {
         "outcome": result.outcome,
         "task_description": result.task,
@@ -128,7 +138,7 @@ def result_to_wire(result: Result) -> pb.ReflectionResult:
         "subject_ids": _named(result, SourceKind.SUBJECT),
     }
     return pb.ReflectionResult(
-        status=common_pb2.RESULT_STATUS_OK,
+        status=common_pb2.RESULT_STATUS_OK if result.reflection else common_pb2.RESULT_STATUS_NOTHING,
         reflection_text=result.reflection,
         strategy_text=result.strategy,
         importance=result.importance,

@@ -17,11 +17,13 @@ _LOOK_EVERY_S = 0.05
 _LONGEST_WAIT_S = 600.0
 
 
-async def erase(erasures: Erasures, work: Work, request: pb.EraseRequest, call: Call) -> pb.EraseResponse:
+async def erase(
+    erasures: Erasures, work: Work, most_tombstones: int, request: pb.EraseRequest, call: Call
+) -> pb.EraseResponse:
     target = request.WhichOneof("target")
     erasure_id = call.make_id()
     name = key(_KINDS[target], getattr(request, target))
-    erasure = await erasures.begin(call.scope, erasure_id, (name,), call.clock.now_us())
+    erasure = await erasures.begin(call.scope, erasure_id, (name,), call.clock.now_us(), most_tombstones)
     if erasure.ended_us is None:
         work.arrived.set()  # the store has put the job, and the worker of this process need not wait for its next look
         async with asyncio.timeout(call.time_for(_LONGEST_WAIT_S, 0.0)):

@@ -12,7 +12,6 @@ from sidemirror_server.rpc.boundary.call import Call
 from sidemirror_server.rpc.sidecar.info import EmbeddingFacts, ServerInfo
 from sidemirror_server.rpc.wire.common import numbers_of, timestamp
 from sidemirror_server.rpc.wire.config import budget_to_wire, config_to_wire
-from sidemirror_server.thinking.config import ThinkingConfig
 from sidemirror_server.vocabulary.budget import TurnBudget
 from sidemirror_server.vocabulary.errors import StoreUnavailable
 from sidemirror_server.vocabulary.scope import Scope
@@ -61,7 +60,7 @@ async def get_server_info(
             )
             for model in info.models
         ],
-        default_config=config_to_wire(ThinkingConfig()),
+        default_config=config_to_wire(info.default_config),
         default_budget=budget_to_wire(TurnBudget()),
         limits=info.limits,
         spend=[_spend_to_wire(one) for one in spend],

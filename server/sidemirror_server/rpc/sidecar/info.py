@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 import msgspec
 
 from sidemirror_server.memory.finding.weighing import Weight
+from sidemirror_server.thinking.config import ThinkingConfig
 from sidemirror_server.vocabulary.scope import Scope
 from sidemirror_server.vocabulary.store_clock import StoreClock
 
@@ -37,7 +38,8 @@ class EmbeddingFacts(msgspec.Struct, frozen=True):
 
 
 class ServerInfo(msgspec.Struct, frozen=True):
-    """The facts for GetServerInfo. `limits`: by the name of the setting. `embedding`: None without such a model."""
+    """The facts for GetServerInfo. `limits`: by the name of the setting. `default_config`: what sessions start with.
+    `embedding`: None without such a model."""
 
     version: str
     own_scope: Scope
@@ -45,4 +47,5 @@ class ServerInfo(msgspec.Struct, frozen=True):
     models: tuple[ModelFacts, ...]
     limits: Mapping[str, int]
     store_clock: StoreClock
+    default_config: ThinkingConfig
     embedding: EmbeddingFacts | None = None

@@ -17,13 +17,18 @@ from sidemirror_server.work.queue import Work
 
 
 def sidecar_service(
-    info: ServerInfo, spending: Spending, erasures: Erasures, work: Work, policies: PoliciesInForce
+    info: ServerInfo,
+    spending: Spending,
+    erasures: Erasures,
+    work: Work,
+    policies: PoliciesInForce,
+    most_tombstones: int,
 ) -> ServiceTable:
     """The table of SidecarService."""
     return ServiceTable(
         SIDECAR,
         GetServerInfo=Unary(partial(get_server_info, info, spending)),
-        Erase=Unary(partial(erase, erasures, work)),
+        Erase=Unary(partial(erase, erasures, work, most_tombstones)),
         ListTombstones=Unary(partial(list_tombstones, erasures)),
         GetPolicy=Unary(partial(get_policy, policies)),
         SetPolicy=Unary(partial(set_policy, policies), permits=partial(check_may_set, policies)),

@@ -13,10 +13,12 @@ from sidemirror_server.vocabulary.errors import AlreadyExists
 from sidemirror_server.vocabulary.ids import SessionId
 
 
-async def create_session(sessions: Sessions, request: pb.CreateSessionRequest, call: Call) -> pb.CreateSessionResponse:
+async def create_session(
+    sessions: Sessions, default: ThinkingConfig, request: pb.CreateSessionRequest, call: Call
+) -> pb.CreateSessionResponse:
     now_us = call.clock.now_us()
     session_id = SessionId(call.make_id(request.session_id))
-    config = resolve(wish_of(request.config), ThinkingConfig())
+    config = resolve(wish_of(request.config), default)
     subject_ids = subjects_of(request.subject_ids)
     record = SessionRecord(session_id, config_body(config), now_us, now_us, subject_ids=tuple(sorted(subject_ids)))
     try:

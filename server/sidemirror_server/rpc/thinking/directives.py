@@ -73,6 +73,15 @@ def write_ack(wire: pb.TurnAck, turn: LiveTurn, received: int, durable: int, now
     write_left(wire.budget_left, left(turn.state, now_us))
 
 
+def is_sent(directive: Directive) -> bool:
+    """Whether a directive goes to the agent's stream: not a reflection that only the schedule asked for and that has
+    nothing to say."""
+    what = directive.what
+    if not isinstance(what, Reflection) or what.status is not ResultStatus.NOTHING:
+        return True
+    return directive.reasons != (Reason.PERIODIC,)
+
+
 def reflection_to_wire(reflection: Reflection) -> pb.MidTurnReflection:
     """A reflection, with the defaults of the seed reflection-engine where a model gave nothing."""
     done = reflection.status is ResultStatus.OK

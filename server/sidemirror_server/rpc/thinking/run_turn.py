@@ -14,7 +14,7 @@ from sidemirror.v1 import thinking_pb2 as pb
 from sidemirror_server.rpc.boundary.call import Call
 from sidemirror_server.rpc.boundary.requests import digest_of
 from sidemirror_server.rpc.boundary.streams import Streams, StreamTimes
-from sidemirror_server.rpc.thinking.directives import directive_to_wire, with_own_prompt, write_ack
+from sidemirror_server.rpc.thinking.directives import directive_to_wire, is_sent, with_own_prompt, write_ack
 from sidemirror_server.rpc.thinking.turn_events import events_of, start_event
 from sidemirror_server.rpc.wire.common import duration, write_time
 from sidemirror_server.thinking.record import TurnPlan, TurnSummary
@@ -152,7 +152,7 @@ class _TurnStream:
         if missed is not None:
             GAPS.add(1)
             self._unrecorded(response).gap.CopyFrom(_gap(missed))
-        directives.extend([self._directive(item) for item in said])
+        directives.extend([self._directive(item) for item in said if is_sent(item.directive)])
         times = self._times
         closes = times.ends
         if self._has_news(at_once=bool(directives) or half_closed or self._turn.over or closes):

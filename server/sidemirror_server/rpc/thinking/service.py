@@ -23,6 +23,7 @@ from sidemirror_server.rpc.thinking.should_reflect import should_reflect
 from sidemirror_server.rpc.thinking.start_turn import start_turn
 from sidemirror_server.rpc.thinking.update_session import update_session
 from sidemirror_server.rpc.thinking.watch_turns import watch_turns
+from sidemirror_server.thinking.config import ThinkingConfig
 from sidemirror_server.thinking.prompts import ReflectionPrompts
 from sidemirror_server.thinking.store import Sessions
 from sidemirror_server.trace.live import Bell
@@ -42,14 +43,15 @@ def thinking_service(
     prompts: ReflectionPrompts,
     bell: Bell,
     streams: Streams,
+    default: ThinkingConfig,
 ) -> ServiceTable:
-    """The table of ThinkingService. `prompts`: the prompts of reflections."""
+    """The table of ThinkingService. `prompts`: the prompts of reflections. `default`: a session's configuration."""
     watches = Watches(log, TURN_TOPIC, bell, streams)
     return ServiceTable(
         THINKING,
-        CreateSession=Unary(partial(create_session, sessions)),
+        CreateSession=Unary(partial(create_session, sessions, default)),
         GetSession=Unary(partial(get_session, sessions, conductor)),
-        UpdateSession=Unary(partial(update_session, sessions, conductor)),
+        UpdateSession=Unary(partial(update_session, sessions, conductor, default)),
         ListSessions=Unary(partial(list_sessions, sessions)),
         DeleteSession=Unary(partial(delete_session, conductor)),
         GetThinkingPrompt=Unary(get_thinking_prompt),

@@ -18,10 +18,10 @@ _FIELDS = tuple(field.name for field in pb.ThinkingConfig.DESCRIPTOR.fields)
 
 
 async def update_session(
-    sessions: Sessions, conductor: Conductor, request: pb.UpdateSessionRequest, call: Call
+    sessions: Sessions, conductor: Conductor, default: ThinkingConfig, request: pb.UpdateSessionRequest, call: Call
 ) -> pb.UpdateSessionResponse:
     record = await read_session(sessions, conductor, call, request.session_id)
-    wish = _masked(wish_of(request.config), request)
+    wish = _masked(wish_of(request.config), request, default)
     config = resolve(wish, config_in(record.body))
     await sessions.update(call.scope, record.session_id, config_body(config), call.clock.now_us())
     conductor.session_changed(call.scope, record.session_id, config)
@@ -30,9 +30,9 @@ async def update_session(
     )
 
 
-def _masked(wish: ThinkingWish, request: pb.UpdateSessionRequest) -> ThinkingWish:
+def _masked(wish: ThinkingWish, request: pb.UpdateSessionRequest, default: ThinkingConfig) -> ThinkingWish:
     """The fields that the request changes: those that the mask names, or those that are set if there is no mask. A
-    named field that is not set gets its default. Raises BadInput."""
+    named field that is not set gets the value of `default`. Raises BadInput."""
     if not request.HasField("update_mask"):
         return wish
     named: set[str] = set()
@@ -44,7 +44,6 @@ def _masked(wish: ThinkingWish, request: pb.UpdateSessionRequest) -> ThinkingWis
             named.add(field)
         else:
             raise BadInput([(f"update_mask.paths[{index}]", f"config, or config. and one of {', '.join(_FIELDS)}")])
-    default = ThinkingConfig()
     values: dict[str, object] = {}
     for name in named:
         asked = getattr(wish, name)

@@ -58,7 +58,7 @@ def _turn_started(what: pb.TurnStarted) -> records.TurnStarted:
         budget=budget_of(what.budget),
         deadline_us=microseconds(what.deadline) if what.HasField("deadline") else None,
         reflection_mode=MODES.get(what.reflection_mode, "auto"),
-        critique_mode=CRITIQUE_MODES.get(what.critique_mode, "off"),
+        critique_mode=CRITIQUE_MODES.get(what.critique_mode, ""),
         context=_context(what.context) if what.HasField("context") else None,
     )
 
@@ -154,7 +154,7 @@ def _write_started(wire: pb.TurnEvent, what: records.TurnStarted) -> None:
             budget=budget_to_wire(what.budget),
             deadline=None if what.deadline_us is None else timestamp(what.deadline_us),
             reflection_mode=MODE_NUMBERS[what.reflection_mode],
-            critique_mode=CRITIQUE_MODE_NUMBERS[what.critique_mode],
+            critique_mode=CRITIQUE_MODE_NUMBERS.get(what.critique_mode, common_pb2.CRITIQUE_MODE_UNSPECIFIED),
             context=None if what.context is None else _context_to_wire(what.context),
         )
     )

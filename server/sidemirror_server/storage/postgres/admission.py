@@ -5,7 +5,7 @@ Every connection is checked, not only the first: a failover may lead to another 
 been applied in between.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import asyncpg
@@ -41,8 +41,12 @@ class PostgresFacts(msgspec.Struct, frozen=True):
     reach: Reach = Reach()
 
 
-async def admit(connection: asyncpg.Connection, known: Sequence[PostgresMigration]) -> PostgresFacts:
-    """Checks a connection and returns the facts about its server.
+async def admit(
+    connection: asyncpg.Connection,
+    known: Sequence[PostgresMigration],
+    measure: Callable[[asyncpg.Connection], Awaitable[None]],
+) -> PostgresFacts:
+    """Checks a connection and returns the facts about its server. `measure` reads its time in the same transaction.
 
     Raises StoreRefused, saying why, when the connection may not be used.
     """
@@ -53,6 +57,7 @@ async def admit(connection: asyncpg.Connection, known: Sequence[PostgresMigratio
         raise refused(reason)
     check_schema(await recorded(connection), known)
     reach = await reach_of(connection)
+    await measure(connection)
     await connection.execute("COMMIT")
     return replace(standing, reach=reach)
 

@@ -29,7 +29,7 @@ class PostgresCritiques:
             *(critique.created_us, critique.provider, critique.confidence_ppm, critique.revise),
             *(critique.turn_id, critique.session_id, critique.body),
         )
-        async with self._database.transaction(scope) as transaction:
+        async with self._database.transaction(scope, derives=True) as transaction:
             await refuse_erased(transaction, scope, critique.erasable_by(), critique.since_us())
             compared = keys(SourceKind.CRITIQUE, (critique.compared_to,))
             if await transaction.change(_SQL["keep"], *key, *values):

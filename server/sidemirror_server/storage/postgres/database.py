@@ -18,14 +18,13 @@ server can start while the store is away, and uses it once it answers.
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
-from hashlib import blake2b
+from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Any, Self
 
 import asyncpg
-from msgspec.structs import astuple, replace
+from msgspec.structs import replace
 
-from sidemirror_server.storage.postgres.admission import PostgresFacts, Reach, admit, database_time, reach_of
+from sidemirror_server.storage.postgres.admission import PostgresFacts, admit, database_time, reach_of
 from sidemirror_server.storage.postgres.connections import Connections
 from sidemirror_server.storage.postgres.failures import (
     PostgresFailureKind,
@@ -34,11 +33,18 @@ from sidemirror_server.storage.postgres.failures import (
     not_bound,
     store_failure,
 )
-from sidemirror_server.storage.postgres.migrate import DRIVER_ERRORS, PostgresMigration, connect, read_migrations
+from sidemirror_server.storage.postgres.migrate import (
+    DRIVER_ERRORS,
+    PostgresMigration,
+    connect,
+    read_migrations,
+    refused,
+)
+from sidemirror_server.storage.postgres.transactions import Transaction, begin
 from sidemirror_server.storage.sql import ids_of
 from sidemirror_server.vocabulary.clock import SystemClock
 from sidemirror_server.vocabulary.errors import SidemirrorError, StoreRefused, StoreUnavailable
-from sidemirror_server.vocabulary.scope import Scope, Served, Serves
+from sidemirror_server.vocabulary.scope import Scope
 from sidemirror_server.vocabulary.store_clock import StoreClock
 
 _log = logging.getLogger(__name__)
@@ -48,6 +54,9 @@ _log = logging.getLogger(__name__)
 CONNECTIONS = 4
 # All idle connections but one close after this time: 200 idle sidecars must fit into 400 connections (decision 038).
 _IDLE_S = 30.0
+# The last one closes after this time, so that an idle fleet holds none (decision 056). Chosen here: an agent that makes
+# a pause does not pay for a new connection.
+LAST_IDLE_S = 300.0
 # Chosen here. _TAKE_S: the wait for a free connection, and for a new one. TRANSACTION_S: from BEGIN to COMMIT.
 _TAKE_S = 2.0
 TRANSACTION_S = 5.0
@@ -61,65 +70,6 @@ _PROBE_S = 4.0
 _AWAY_AFTER = 2
 
 
-class Transaction:
-    """Runs statements in one transaction. Values are bound to $1, $2, … in order."""
-
-    def __init__(self, connection: asyncpg.Connection, reach: Reach) -> None:
-        self._connection = connection
-        self._reach = reach
-
-    async def enter(self, scope: Scope) -> None:
-        """Limits the statements that follow to rows of this scope."""
-        await self._connection.execute("; ".join(_scope_settings(scope, self._reach)))
-
-    async def by_scope(self, rows: Iterable[asyncpg.Record]) -> AsyncIterator[tuple[Scope, list[list[Any]]]]:
-        """Enters the scopes of these rows one by one; the first two values of a row are its scope's ids. Yields each
-        scope with the other columns of its rows."""
-        found: dict[Scope, list[Sequence[Any]]] = {}
-        for tenant_id, project_id, *values in rows:
-            found.setdefault(Scope(tenant_id, project_id), []).append(values)
-        for scope, own in found.items():
-            await self.enter(scope)
-            yield scope, [list(column) for column in zip(*own, strict=True)]
-
-    async def leave(self) -> None:
-        """Ends `enter`: the statements that follow see envelopes of every scope."""
-        if self._reach.roles:
-            await self._connection.execute("SET LOCAL ROLE NONE")
-
-    async def fetch(self, statement: str, *values: Any) -> list[asyncpg.Record]:
-        """All rows."""
-        rows: list[asyncpg.Record] = await self._connection.fetch(statement, *values)
-        return rows
-
-    async def fetch_served(
-        self, serves: Serves, limit: int, statement: str, *values: Any, but: Sequence[Served] | None = None
-    ) -> list[asyncpg.Record]:
-        """At most `limit` rows of the scopes served. Runs the statement for each entry of `serves`. The last bound
-        values are the number of rows, the tenant and the project (NULL for all); with `but`, the values of `left_out`
-        follow."""
-        more = () if but is None else left_out(but)
-        rows: list[asyncpg.Record] = []
-        for entry in serves.entries:
-            if len(rows) < limit:
-                rows += await self.fetch(statement, *values, limit - len(rows), *astuple(entry), *more)
-        return rows
-
-    async def first(self, statement: str, *values: Any) -> asyncpg.Record | None:
-        """The first row; None if there is none."""
-        return await self._connection.fetchrow(statement, *values)
-
-    async def change(self, statement: str, *values: Any) -> int:
-        """Runs the statement; returns the number of rows that it changed."""
-        told: str = await self._connection.execute(statement, *values)
-        return int(told.rpartition(" ")[2])
-
-
-def left_out(but: Sequence[Served]) -> tuple[list[str | None], list[str | None]]:
-    """The values of a statement that leaves these entries out: their tenants, and their projects (NULL for all)."""
-    return [entry.tenant_id for entry in but], [entry.project_id for entry in but]
-
-
 class PostgresDatabase:
     """One Postgres database, used by a role that owns nothing in it, from one event loop."""
 
@@ -129,15 +79,18 @@ class PostgresDatabase:
         known: Sequence[PostgresMigration],
         connections: int,
         idle_s: float,
+        last_idle_s: float,
         changed: Callable[[], None] = lambda: None,
         clock: StoreClock | None = None,
     ) -> None:
         """Callers use `open` instead."""
+        # How many transactions that may write have begun: by it a sidecar knows whether it is in use.
+        self.writes = 0
         # Follows the database's time, which is measured on each new connection and every minute.
         self.clock = clock or StoreClock(SystemClock())
         self._url = url
         self._known = known
-        self._connections = Connections(self._connect, connections, _TAKE_S, idle_s)
+        self._connections = Connections(self._connect, connections, _TAKE_S, idle_s, last_idle_s)
         self._changed = changed
         self._standing = PostgresFacts()
         self._told_of_durability = False
@@ -153,6 +106,7 @@ class PostgresDatabase:
         *,
         connections: int = CONNECTIONS,
         idle_s: float = _IDLE_S,
+        last_idle_s: float = LAST_IDLE_S,
         known: Sequence[PostgresMigration] | None = None,
         must_answer: bool = True,
         changed: Callable[[], None] = lambda: None,
@@ -165,7 +119,8 @@ class PostgresDatabase:
         server cannot use the schema. If the database does not answer, raises StoreUnavailable, or with `must_answer`
         False returns a store that is away and is probed until it answers.
         """
-        database = cls(url, read_migrations() if known is None else known, connections, idle_s, changed, clock)
+        known = read_migrations() if known is None else known
+        database = cls(url, known, connections, idle_s, last_idle_s, changed, clock)
         try:
             async with database._translated(), database._connection():
                 pass
@@ -188,6 +143,49 @@ class PostgresDatabase:
                 await self._probing
         self._connections.close()
 
+    def rest(self) -> None:
+        """Closes idle connections now, except one on which a sidecar listens."""
+        self._connections.rest()
+
+    async def announce(self, channel: str) -> None:
+        """Notifies all who listen on this channel, without contents. Its transaction is its own, because Postgres
+        commits one transaction with a notification at a time. Raises StoreUnavailable."""
+        if self._closed or self._is_away():
+            raise StoreUnavailable(store="postgres", reason="it did not answer; it is being asked again")
+        async with self._translated(), asyncio.timeout(2 * _TAKE_S), self._connection() as connection:
+            # A notification that a crash of the server loses is made good by the next look.
+            await connection.execute(f"BEGIN; SET LOCAL synchronous_commit = off; NOTIFY {channel}; COMMIT")
+
+    async def listen(self, url: str, channel: str, heard: Callable[[], None]) -> asyncio.Event:
+        """Calls `heard` at each notification, on a connection that this pool holds. `url`: an address of this database
+        without a pooler between. Returns the event that is set when the connection ends. Raises StoreUnavailable, and
+        StoreRefused if there is a pooler."""
+        ended = asyncio.Event()
+        try:
+            async with asyncio.timeout(_TAKE_S):
+                connection = await connect(url, _CONNECT_S)
+                try:
+                    self._standing = await admit(connection, self._known, self._measure_time)
+                    # A pooler tells each client another process than the one that serves it.
+                    if await connection.fetchval("SELECT pg_backend_pid()") != connection.get_server_pid():
+                        raise refused("the address for listening (SIDEMIRROR_DATABASE_LISTEN_URL) leads to a pooler")
+                    await connection.add_listener(channel, lambda *_: heard())
+                    connection.add_termination_listener(lambda _: ended.set())
+                except BaseException:
+                    connection.terminate()
+                    raise
+        except DRIVER_ERRORS as exc:
+            failure = connect_failure(exc)
+            if failure is None:
+                raise
+            raise failure from exc
+        self._connections.hold(connection)
+        return ended
+
+    def listen_no_more(self) -> None:
+        """Ends `listen`."""
+        self._connections.let_go()
+
     def is_available(self) -> bool:
         """False while the store is away, and after `close`."""
         return not (self._closed or self._is_away())
@@ -204,19 +202,27 @@ class PostgresDatabase:
         reads_only: bool = False,
         in_turn: tuple[str, ...] = (),
         within_s: float = TRANSACTION_S,
+        derives: bool = False,
+        erases: bool = False,
     ) -> AsyncIterator[Transaction]:
         """A transaction on the rows of `scope`; with None on envelopes, until it enters a scope.
 
         The transaction is committed and durable when the block ends; an error rolls it back. Transactions with the same
-        `in_turn` wait until the one before is durable. Raises StoreUnavailable (the commit may have succeeded),
+        `in_turn` wait until the one before is durable. One that `erases` in a scope and those that store what derives
+        from sources there (`derives`) wait for each other: so what the latter store is found by the former, or they
+        see its tombstones. Raises StoreUnavailable (the commit may have succeeded),
         StoreFull, NotPermitted for a tenant that the role is not bound to, and the errors of the block.
         """
         if self._closed or self._is_away():
             why = "it cannot be used as it is; the log says why" if self._refused else "it did not answer"
             raise StoreUnavailable(store="postgres", reason=f"{why}; it is being asked again")
+        self.writes += not reads_only
         async with self._translated(), asyncio.timeout(2 * _TAKE_S + within_s), self._connection() as connection:
             facts = await self._facts_for(scope, connection)
-            await connection.execute(_begin(scope, facts, reads_only=reads_only, in_turn=in_turn, within_s=within_s))
+            sources = "erases" if erases else "derives" if derives else ""
+            await connection.execute(
+                begin(scope, facts, reads_only=reads_only, in_turn=in_turn, within_s=within_s, sources=sources)
+            )
             if self.clock.is_due:
                 await self._measure_time(connection)
             yield Transaction(connection, facts.reach)
@@ -304,8 +310,7 @@ class PostgresDatabase:
         try:
             connection = await connect(self._url, within_s)
             try:
-                self._standing = await admit(connection, self._known)
-                await self._measure_time(connection)
+                self._standing = await admit(connection, self._known, self._measure_time)
             except BaseException:
                 connection.terminate()
                 raise
@@ -377,45 +382,3 @@ class PostgresDatabase:
         self._probing = None
         _log.info("store_back", extra={"store": "postgres"})
         self._changed()
-
-
-def _begin(
-    scope: Scope | None, facts: PostgresFacts, *, reads_only: bool, in_turn: tuple[str, ...], within_s: float
-) -> str:
-    """The statements that begin a transaction, as one message and so one round trip. Such a message cannot have bound
-    values. Texts of a caller are therefore written in hexadecimal, which the policies decode
-    (migrations/0001_scopes.sql). The other values are numbers, and roles quoted by Postgres."""
-    within_ms = int(within_s * 1000)
-    statements = [
-        f"BEGIN ISOLATION LEVEL READ COMMITTED {'READ ONLY' if reads_only else 'READ WRITE'}",
-        # A stopped or disconnected sidecar must not block others.
-        f"SET LOCAL idle_in_transaction_session_timeout = {within_ms}",
-        f"SET LOCAL statement_timeout = {within_ms}",
-        f"SET LOCAL lock_timeout = {within_ms}",
-    ]
-    if not facts.commit_waits:
-        statements.append("SET LOCAL synchronous_commit = on")
-    if scope is not None:
-        statements += _scope_settings(scope, facts.reach)
-    if in_turn:
-        statements.append(f"SELECT pg_catalog.pg_advisory_xact_lock({_lock_of(in_turn)})")
-    return "; ".join(statements)
-
-
-def _scope_settings(scope: Scope, reach: Reach) -> list[str]:
-    """The settings for rows of a scope. Raises NotPermitted for a tenant whose role is unknown."""
-    settings = [
-        f"SET LOCAL sidemirror.tenant_id = '{scope.tenant_id.encode().hex()}'",
-        f"SET LOCAL sidemirror.project_id = '{scope.project_id.encode().hex()}'",
-    ]
-    if reach.roles:
-        if scope.tenant_id not in reach.roles:
-            raise not_bound()
-        settings.append(f"SET LOCAL ROLE {reach.roles[scope.tenant_id]}")
-    return settings
-
-
-def _lock_of(names: tuple[str, ...]) -> int:
-    """The number of the advisory lock for these names. A collision would only make transactions wait."""
-    name = "\0".join(("sidemirror", *names)).encode()
-    return int.from_bytes(blake2b(name, digest_size=8).digest(), "big", signed=True)

@@ -1,4 +1,5 @@
-"""Erasure in Postgres. Each step is one transaction; those of a scope take turns with the appends to its log."""
+"""Erasure in Postgres. Each step is one transaction; those of a scope take turns with the appends to its log, and with
+what else stores derived records."""
 
 import json
 from collections import Counter
@@ -10,16 +11,35 @@ import msgspec
 
 from sidemirror_server.goals.report import reflection_id_of, report_in
 from sidemirror_server.memory.record import MemoryHistory, anew_id, memory_in, sources_of, without
-from sidemirror_server.storage.erasure import RULES, begins_with_state, without_carried, without_lessons
-from sidemirror_server.storage.postgres.database import PostgresDatabase, Transaction
+from sidemirror_server.storage.erasure import (
+    KNOWN_BY,
+    RULES,
+    begins_with_state,
+    surviving,
+    without_carried,
+    without_lessons,
+)
+from sidemirror_server.storage.postgres.database import PostgresDatabase
 from sidemirror_server.storage.postgres.memories import put, remove
 from sidemirror_server.storage.postgres.sources import bury, erased, keep_tombstones
+from sidemirror_server.storage.postgres.transactions import Transaction
 from sidemirror_server.storage.postgres.turn_log import turn_of
 from sidemirror_server.storage.postgres.work import put_job
 from sidemirror_server.storage.sql import ids_of, load_statements
-from sidemirror_server.trace.erasure import JOB_ATTEMPTS, JOB_KIND, NAMED, Erasure, Tombstone, is_erased
+from sidemirror_server.trace.erasure import (
+    ENDED_KEPT_US,
+    FORGOTTEN_AT_ONCE,
+    JOB_ATTEMPTS,
+    JOB_KIND,
+    LIMIT,
+    NAMED,
+    Erasure,
+    Tombstone,
+    is_erased,
+)
 from sidemirror_server.trace.receipts import item_key, receipt_body, receipt_of
 from sidemirror_server.trace.sources import SourceKind, key, parsed, published_key
+from sidemirror_server.vocabulary.errors import LimitReached
 from sidemirror_server.vocabulary.ids import JobId
 from sidemirror_server.vocabulary.scope import Scope
 from sidemirror_server.work.queue import NewJob
@@ -40,10 +60,16 @@ class PostgresErasures:
     def __init__(self, database: PostgresDatabase) -> None:
         self._database = database
 
-    async def begin(self, scope: Scope, erasure_id: str, names: Collection[str], now_us: int) -> Erasure:
+    async def begin(
+        self, scope: Scope, erasure_id: str, names: Collection[str], now_us: int, most: int | None = None
+    ) -> Erasure:
         at = (*ids_of(scope), erasure_id)
         async with self._database.transaction(scope) as transaction:
             if await transaction.change(_SQL["begin"], *at, now_us):
+                old = (now_us - ENDED_KEPT_US, FORGOTTEN_AT_ONCE)
+                await transaction.change(_SQL["forget_ended"], *ids_of(scope), *old)
+                if most is not None:
+                    await _check_room(transaction, scope, names, most)
                 await transaction.change(_SQL["add"], *at, list(names))
                 await bury(transaction, scope, [name for name in names if parsed(name)[0] in NAMED], now_us)
                 await put_job(transaction, scope, NewJob(JobId(erasure_id), JOB_KIND, b"", JOB_ATTEMPTS), now_us)
@@ -62,7 +88,8 @@ class PostgresErasures:
 
     async def remove(self, scope: Scope, erasure_id: str, name: str, now_us: int) -> None:
         at = (*ids_of(scope), erasure_id)
-        async with self._database.transaction(scope, in_turn=turn_of(scope), within_s=_STEP_S) as transaction:
+        in_turn = turn_of(scope)
+        async with self._database.transaction(scope, in_turn=in_turn, within_s=_STEP_S, erases=True) as transaction:
             step = _Step(transaction, scope, now_us)
             await step.remove(name)
             await transaction.change(_SQL["add"], *at, step.found)
@@ -106,17 +133,26 @@ class PostgresErasures:
         place = ids_of(scope)
         async with self._database.transaction(scope, reads_only=True, within_s=_STEP_S) as transaction:
             stored: dict[str, int] = dict([tuple(row) for row in await transaction.fetch(_SQL["stored"], *place)])
-            times = await erased(transaction, scope, stored)
-            found = dict.fromkeys(name for name, at_us in stored.items() if is_erased(times.get(name), name, at_us))
-            subjects = [row[0] for row in await transaction.fetch(_SQL["stored_subjects"], *place)]
-            for subject, before_us in (await erased(transaction, scope, subjects)).items():
-                for (name,) in await transaction.fetch(_SQL["derived"], *place, subject):
-                    if name in stored and is_erased(before_us, subject, stored[name]):
-                        found[name] = None
-        return tuple(found)
+            noted = [(source, record) for source, record in await transaction.fetch(_SQL["noted"], *place)]
+            times = await erased(transaction, scope, {*stored, *(source for source, _ in noted)})
+        return surviving(stored, noted, times)
 
     async def tidy(self) -> None:
         pass
+
+
+async def _check_room(transaction: Transaction, scope: Scope, names: Collection[str], most: int) -> None:
+    """Raises LimitReached if there are `most` tombstones, and nothing of these subjects, sessions and turns."""
+    ((count,),) = await transaction.fetch(_SQL["count_tombstones"], *ids_of(scope), most)
+    if count < most:
+        return
+    for name in names:
+        kind, record_id = parsed(name)
+        for statement in KNOWN_BY[kind]:
+            asked = name if statement in _BY_KEY else record_id
+            if await transaction.first(_SQL[statement], *ids_of(scope), asked):
+                return
+    raise LimitReached(LIMIT, most, scope.project_id)
 
 
 class _Step:
@@ -218,15 +254,13 @@ class _Step:
         row = await self._transaction.first(_SQL["head"], *self._place, turn_id)
         if row is None:
             return
-        changed = 0
+        changed = False
         for sequence, body in await self._transaction.fetch(_SQL["entries"], *self._place, turn_id):
             if (now := without_lessons(body, gone)) is not None:
                 await self._transaction.change(_SQL["rewrite_entry"], *self._place, turn_id, sequence, now)
-                changed = 1
-        if (now := without_lessons(row[0], gone)) is not None:
-            await self._transaction.change(_SQL["rewrite_head"], *self._place, turn_id, now)
-            changed = 1
-        self.counts["turns_rewritten"] += changed
+                changed = True
+        if changed:
+            await self._rewrite_head(turn_id, without_lessons(row[0], gone) or row[0])
 
     async def _rewrite_carried(self, turn_id: str) -> None:
         """Takes out of a turn the state that it began with, and what its reflections said of it."""
@@ -237,8 +271,11 @@ class _Step:
             if (now := without_carried(body)) is not None:
                 await self._transaction.change(_SQL["rewrite_entry"], *self._place, turn_id, sequence, now)
         ((head,),) = await self._transaction.fetch(_SQL["head"], *self._place, turn_id)
-        if (now := without_carried(head)) is not None:
-            await self._transaction.change(_SQL["rewrite_head"], *self._place, turn_id, now)
+        await self._rewrite_head(turn_id, without_carried(head) or head)
+
+    async def _rewrite_head(self, turn_id: str, body: bytes) -> None:
+        """Replaces a head; whoever has read the turn before appends nothing to it any more."""
+        await self._transaction.change(_SQL["rewrite_head"], *self._place, turn_id, body)
         self.counts["turns_rewritten"] += 1
 
 

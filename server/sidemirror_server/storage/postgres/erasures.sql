@@ -7,6 +7,27 @@ INSERT INTO sidemirror.erasures (tenant_id, project_id, erasure_id, began_us, en
 VALUES ($1, $2, $3, $4, NULL, false, '{}')
 ON CONFLICT DO NOTHING
 
+-- name: forget_ended
+-- Removes erasures that ended before $3, the oldest first, at most $4.
+DELETE FROM sidemirror.erasures
+WHERE tenant_id = $1 AND project_id = $2
+      AND erasure_id = ANY (ARRAY (SELECT erasure_id FROM sidemirror.erasures
+                                   WHERE tenant_id = $1 AND project_id = $2 AND ended_us < $3
+                                   ORDER BY ended_us
+                                   LIMIT $4))
+
+-- name: count_tombstones
+-- How many tombstones the scope has, counted up to $3.
+SELECT count(*)
+FROM (SELECT FROM sidemirror.tombstones
+      WHERE tenant_id = $1 AND project_id = $2
+      ORDER BY kind, digest
+      LIMIT $3) AS counted
+
+-- name: is_session
+-- One row if the scope has the session.
+SELECT 1 FROM sidemirror.sessions WHERE tenant_id = $1 AND project_id = $2 AND session_id = $3
+
 -- name: get
 -- One erasure, in the order of the fields of Erasure.
 SELECT erasure_id, began_us, ended_us, counts
@@ -216,9 +237,9 @@ FROM sidemirror.turns
 WHERE tenant_id = $1 AND project_id = $2 AND turn_id = $3
 
 -- name: rewrite_head
--- Replaces the body of a turn's head.
+-- Replaces the body of a turn's head, and counts it.
 UPDATE sidemirror.turns
-SET body = $4
+SET body = $4, rewritten = rewritten + 1
 WHERE tenant_id = $1 AND project_id = $2 AND turn_id = $3
 
 -- name: memory
@@ -255,14 +276,20 @@ WHERE tenant_id = $1 AND project_id = $2 AND job_id = $3 AND kind = 'goal_report
 DELETE FROM sidemirror.jobs
 WHERE tenant_id = $1 AND project_id = $2 AND job_id = $3 AND kind = 'goal_report'
 
+-- name: forget_learning
+-- Removes the job that learns from a turn, whatever its state.
+DELETE FROM sidemirror.jobs
+WHERE tenant_id = $1 AND project_id = $2 AND kind = 'learn_turn'
+      AND CASE WHEN kind = 'learn_turn' THEN convert_from(payload, 'UTF8')::jsonb ->> 'turn_id' END = $3
+
 -- name: forget_answer
 -- Removes a stored answer. $3 and $4 are the parts of the record's id.
 DELETE FROM sidemirror.requests
 WHERE tenant_id = $1 AND project_id = $2 AND method = $3 AND request_id = $4
 
 -- name: stored
--- The keys of what the scope holds, with the time since which it does: sessions, turns, memories, critiques and
--- reports. Reads all of it: only for a store that came from a backup.
+-- The keys of what the scope holds, with the time since which it does: an answer since a day before it expires
+-- (trace/requests.py). Reads all of it: only for a store that came from a backup.
 SELECT 'session:' || session_id, created_us FROM sidemirror.sessions WHERE tenant_id = $1 AND project_id = $2
 UNION ALL
 SELECT 'turn:' || turn_id, started_us FROM sidemirror.turns WHERE tenant_id = $1 AND project_id = $2
@@ -271,11 +298,20 @@ SELECT 'memory:' || memory_id, created_us FROM sidemirror.memories WHERE tenant_
 UNION ALL
 SELECT 'critique:' || critique_id, created_us FROM sidemirror.critiques WHERE tenant_id = $1 AND project_id = $2
 UNION ALL
+SELECT 'receipt:' || receipt_id, time_us FROM sidemirror.receipts WHERE tenant_id = $1 AND project_id = $2
+UNION ALL
+SELECT 'request:' || method || '/' || request_id, expires_us - 86400000000 FROM sidemirror.requests
+WHERE tenant_id = $1 AND project_id = $2
+UNION ALL
 SELECT 'goal_report:' || job_id, created_us FROM sidemirror.jobs
 WHERE tenant_id = $1 AND project_id = $2 AND kind = 'goal_report'
 
--- name: stored_subjects
--- The subjects that the scope names.
-SELECT DISTINCT source
-FROM sidemirror.sources
-WHERE tenant_id = $1 AND project_id = $2 AND source >= 'subject:' AND source < 'subject;'
+-- name: noted
+-- What came from what, as (source, record). Reads all of it, too.
+SELECT source, record FROM sidemirror.sources WHERE tenant_id = $1 AND project_id = $2
+UNION ALL
+SELECT 'turn:' || turn_id, 'receipt:' || receipt_id FROM sidemirror.receipts
+WHERE tenant_id = $1 AND project_id = $2 AND turn_id <> ''
+UNION ALL
+SELECT 'session:' || session_id, 'receipt:' || receipt_id FROM sidemirror.receipts
+WHERE tenant_id = $1 AND project_id = $2 AND session_id <> ''

@@ -14,8 +14,9 @@ from sidemirror_server.goals.store import (
     REFUSED_FOR_US,
 )
 from sidemirror_server.goals.words import words_of
-from sidemirror_server.storage.postgres.database import PostgresDatabase, Transaction
+from sidemirror_server.storage.postgres.database import PostgresDatabase
 from sidemirror_server.storage.postgres.sources import bury, erased
+from sidemirror_server.storage.postgres.transactions import Transaction
 from sidemirror_server.storage.sql import ids_of, load_statements
 from sidemirror_server.trace.sources import SourceKind, key
 from sidemirror_server.vocabulary.scope import Scope
@@ -38,7 +39,8 @@ class PostgresGoalReflections:
             *(reflection.goal_state.value, reflection.origin.value),
         )
         words = sorted(words_of(reflection.objective))  # sorted to avoid deadlocks
-        async with self._database.transaction(scope, in_turn=_turn(scope, reflection.goal_id)) as transaction:
+        in_turn = _turn(scope, reflection.goal_id)
+        async with self._database.transaction(scope, in_turn=in_turn, derives=True) as transaction:
             if await erased(transaction, scope, (key(SourceKind.GOAL_REFLECTION, reflection.reflection_id),)):
                 return False
             if await transaction.first(_SQL["refused"], *place, created_us, now_us - REFUSED_FOR_US):
@@ -91,6 +93,10 @@ class PostgresGoalReflections:
                 words = sorted(words_of(left.objective))
                 await transaction.change(_SQL["name_words"], *place, left.created_us, words)
         return was_there
+
+    async def every(self, scope: Scope) -> tuple[tuple[str, str], ...]:
+        rows = await self._database.fetch(scope, _SQL["every"])
+        return tuple((goal_id, reflection_id) for goal_id, reflection_id in rows)
 
 
 async def _forget(transaction: Transaction, scope: Scope, before_us: int) -> None:

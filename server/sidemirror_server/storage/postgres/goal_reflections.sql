@@ -106,3 +106,7 @@ WHERE tenant_id = $1 AND project_id = $2
 -- Removes one reflection ($4) of a goal.
 DELETE FROM sidemirror.goal_reflections
 WHERE tenant_id = $1 AND project_id = $2 AND goal_id = $3 AND reflection_id = $4
+
+-- name: every
+-- The goal and the id of each reflection. Reads all of the scope: only for a store that came from a backup.
+SELECT goal_id, reflection_id FROM sidemirror.goal_reflections WHERE tenant_id = $1 AND project_id = $2

@@ -1,10 +1,13 @@
 """The journal of single entries in Postgres. It shares the log with turns."""
 
+from collections.abc import Collection
 from pathlib import Path
 
+from sidemirror_server.storage.postgres.sources import is_any_erased, note_sources
 from sidemirror_server.storage.postgres.turn_log import PostgresTurnLog, turn_of
 from sidemirror_server.storage.sql import ids_of, load_statements
 from sidemirror_server.trace.log import FORGET_AT_ONCE, Note, forgotten_before_us
+from sidemirror_server.trace.sources import published_key
 from sidemirror_server.vocabulary.scope import Scope
 
 _SQL = load_statements(Path(__file__).with_name("journal.sql"))
@@ -14,13 +17,17 @@ class PostgresJournal(PostgresTurnLog):
     """The port `Journal` on the shared store. It reads like the log of turns. Its appends are serialised with those of
     the log, so that a scope's entries become visible in the order of their positions."""
 
-    async def add(self, scope: Scope, topic: str, note: Note, kept_us: int) -> bool:
+    async def add(self, scope: Scope, topic: str, note: Note, kept_us: int, sources: Collection[str] = ()) -> bool:
         place = (*ids_of(scope), topic)
         async with self._database.transaction(scope, in_turn=turn_of(scope)) as transaction:
+            if await is_any_erased(transaction, scope, sources, note.at_us):
+                return False
             added = await transaction.change(_SQL["add"], *place, note.key, note.group, note.at_us, note.body)
+            await note_sources(transaction, scope, published_key(note.key, note.group), sources)
             gone = await transaction.fetch(_SQL["forget"], *place, forgotten_before_us(note, kept_us), FORGET_AT_ONCE)
             if gone:
                 await transaction.change(_SQL["mark"], *place, note.at_us, max(position for (position,) in gone))
+        self._tell()
         return added == 1
 
     async def remove(self, scope: Scope, topic: str, group: str) -> int:

@@ -11,7 +11,8 @@ from typing import Any
 
 from sidemirror_server.models.ledger import Amount, Level, Refusal, Reservation, Spend, day_of, refusal, spend_of
 from sidemirror_server.policy.record import Cap
-from sidemirror_server.storage.postgres.database import PostgresDatabase, Transaction
+from sidemirror_server.storage.postgres.database import PostgresDatabase
+from sidemirror_server.storage.postgres.transactions import Transaction
 from sidemirror_server.storage.sql import ids_of, load_statements
 from sidemirror_server.vocabulary.errors import NotPermitted
 from sidemirror_server.vocabulary.ids import new_id

@@ -27,9 +27,10 @@ from sidemirror_server.memory.record import (
     strengthened,
 )
 from sidemirror_server.memory.store import LESSON_KEPT_US, MemoryKey
-from sidemirror_server.storage.postgres.database import PostgresDatabase, Transaction
+from sidemirror_server.storage.postgres.database import PostgresDatabase
 from sidemirror_server.storage.postgres.memory_graph import keep_links
 from sidemirror_server.storage.postgres.sources import note_sources, refuse_erased
+from sidemirror_server.storage.postgres.transactions import Transaction
 from sidemirror_server.storage.sql import ids_of, load_statements
 from sidemirror_server.trace.sources import SourceKind, key
 from sidemirror_server.vocabulary.errors import NotFound, WrongState
@@ -48,7 +49,7 @@ class PostgresMemories:
         self._database = database
 
     async def learn(self, scope: Scope, lesson: Lesson, now_us: int) -> Learned:
-        async with self._database.transaction(scope) as transaction:
+        async with self._database.transaction(scope, derives=True) as transaction:
             await transaction.fetch(_SQL["lock"], _locks(scope, lesson))
             for draft in filter(None, (lesson.reflection, lesson.strategy)):
                 await refuse_erased(transaction, scope, sources_of(draft), heard_us_of(draft, now_us))
@@ -73,7 +74,7 @@ class PostgresMemories:
     async def revise(
         self, scope: Scope, memory_id: str, revision: Revision, now_us: int, if_version: int | None = None
     ) -> MemoryRecord:
-        async with self._database.transaction(scope) as transaction:
+        async with self._database.transaction(scope, derives=True) as transaction:
             row = await transaction.first(_SQL["hold"], *ids_of(scope), memory_id)
             if row is None:
                 raise NotFound("reflection", memory_id)
@@ -106,7 +107,7 @@ class PostgresMemories:
                 raise NotFound("reflection", memory_id)
 
     async def put(self, scope: Scope, kept: MemoryHistory) -> bool:
-        async with self._database.transaction(scope) as transaction:
+        async with self._database.transaction(scope, derives=True) as transaction:
             for source, heard_us in heard_of(kept.memory):
                 await refuse_erased(transaction, scope, (source,), heard_us)
             return await put(transaction, scope, kept)

@@ -15,7 +15,8 @@ from sidemirror_server.memory.kin.links import (
     signature_key,
 )
 from sidemirror_server.memory.record import LinkKind, MemoryRecord, NewLink
-from sidemirror_server.storage.postgres.database import PostgresDatabase, Transaction
+from sidemirror_server.storage.postgres.database import PostgresDatabase
+from sidemirror_server.storage.postgres.transactions import Transaction
 from sidemirror_server.storage.sql import ids_of, load_statements
 from sidemirror_server.vocabulary.errors import NotFound
 from sidemirror_server.vocabulary.scope import Scope

@@ -17,7 +17,8 @@ from sidemirror_server.memory.finding.search import (
     VectorHit,
     VectorHits,
 )
-from sidemirror_server.storage.postgres.database import PostgresDatabase, Transaction
+from sidemirror_server.storage.postgres.database import PostgresDatabase
+from sidemirror_server.storage.postgres.transactions import Transaction
 from sidemirror_server.storage.sql import ids_of, load_statements
 from sidemirror_server.vocabulary.bm25 import LENGTH_WEIGHT, SATURATION, Field, chosen, telling, worth
 from sidemirror_server.vocabulary.closeness import CANDIDATES

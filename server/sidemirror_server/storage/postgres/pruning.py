@@ -5,8 +5,9 @@ from pathlib import Path
 
 from msgspec.structs import astuple
 
-from sidemirror_server.storage.postgres.database import PostgresDatabase, Transaction, left_out
+from sidemirror_server.storage.postgres.database import PostgresDatabase
 from sidemirror_server.storage.postgres.memories import remove
+from sidemirror_server.storage.postgres.transactions import Transaction, left_out
 from sidemirror_server.storage.sql import ids_of, load_statements
 from sidemirror_server.trace.pruning import Pruned, PrunedKind
 from sidemirror_server.vocabulary.scope import Scope, Served, Serves

@@ -4,19 +4,22 @@ from collections.abc import Collection
 from pathlib import Path
 
 from sidemirror_server.storage.postgres.database import PostgresDatabase
-from sidemirror_server.storage.postgres.sources import note_sources
+from sidemirror_server.storage.postgres.sources import is_any_erased, note_sources, refuse_erased
 from sidemirror_server.storage.sql import ids_of, load_statements
 from sidemirror_server.trace.receipts import (
     FIRST_RECEIPT,
+    LESSON_ERASED,
     Receipt,
     ReceiptKey,
     ReceiptKind,
+    made_for,
     receipt_body,
     receipt_of,
     shown_sources,
 )
 from sidemirror_server.trace.sources import SourceKind
 from sidemirror_server.trace.sources import key as source_key
+from sidemirror_server.vocabulary.errors import StoreUnavailable
 from sidemirror_server.vocabulary.scope import Scope, Serves
 
 _SQL = load_statements(Path(__file__).with_name("receipts.sql"))
@@ -34,7 +37,10 @@ class PostgresReceipts:
             *(receipt.kind.value, receipt.time_us, receipt.turn_id),
             *(receipt.session_id, receipt.goal_id, receipt_body(receipt)),
         )
-        async with self._database.transaction(scope) as transaction:
+        async with self._database.transaction(scope, derives=True) as transaction:
+            await refuse_erased(transaction, scope, made_for(receipt), receipt.time_us)
+            if await is_any_erased(transaction, scope, shown_sources(receipt), receipt.time_us):
+                raise StoreUnavailable(reason=LESSON_ERASED)
             if await transaction.change(_SQL["issue"], *key, *values):
                 await transaction.change(_SQL["show"], *key, [item.text_hash for item in receipt.items])
                 own = source_key(SourceKind.SHOWN, receipt.receipt_id)

@@ -34,7 +34,7 @@ class PostgresRequests:
         sources: tuple[str, ...] = (),
     ) -> Answered:
         key = (*ids_of(scope), method, request_id)
-        async with self._database.transaction(scope) as transaction:
+        async with self._database.transaction(scope, derives=True) as transaction:
             if await is_any_erased(transaction, scope, sources, now_us):
                 return answered
             values = (now_us, expires_us, answered.digest, answered.answer)

@@ -26,7 +26,7 @@ class PostgresSessions:
 
     async def create(self, scope: Scope, session: SessionRecord) -> None:
         values = (session.created_us, session.updated_us, session.body)
-        async with self._database.transaction(scope) as transaction:
+        async with self._database.transaction(scope, derives=True) as transaction:
             if await transaction.change(_SQL["create"], *ids_of(scope), session.session_id, *values) == 0:
                 raise AlreadyExists("session", session.session_id)
             subjects = keys(SourceKind.SUBJECT, session.subject_ids)

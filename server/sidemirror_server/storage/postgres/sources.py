@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping
 from pathlib import Path
 
-from sidemirror_server.storage.postgres.database import Transaction
+from sidemirror_server.storage.postgres.transactions import Transaction
 from sidemirror_server.storage.sql import ids_of, load_statements
 from sidemirror_server.trace.erasure import ERASED, LASTING, Tombstone, digest_of, is_erased
 from sidemirror_server.trace.sources import parsed

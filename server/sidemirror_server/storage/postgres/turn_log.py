@@ -9,16 +9,26 @@ appends/s in one shared scope, and 1,500 with a scope for each (tests/postgres/t
 the waiting entries of all turns of a sidecar.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 import asyncpg
 
-from sidemirror_server.storage.postgres.database import TRANSACTION_S, PostgresDatabase, Transaction
-from sidemirror_server.storage.postgres.sources import note_sources, refuse_erased
+from sidemirror_server.storage.postgres.database import TRANSACTION_S, PostgresDatabase
+from sidemirror_server.storage.postgres.sources import erased, note_sources
+from sidemirror_server.storage.postgres.transactions import Transaction
+from sidemirror_server.storage.postgres.work import put_sequel
 from sidemirror_server.storage.sql import ids_of, load_statements
-from sidemirror_server.trace.acceptance import Placed, SessionMove, accept, check_repeated
+from sidemirror_server.trace.acceptance import (
+    Placed,
+    SessionMove,
+    accept,
+    check_erased,
+    check_repeated,
+    known_turns,
+    named_by,
+)
 from sidemirror_server.trace.log import FIRST_HEAD, TURN_TOPIC, Batch, Entry, HeadKey, TurnHead, TurnStanding, head_of
 from sidemirror_server.trace.sources import SourceKind, key, keys
 from sidemirror_server.vocabulary.ids import SessionId, TurnId
@@ -32,8 +42,10 @@ _BYTES_PER_S = 4 * 1024 * 1024
 class PostgresTurnLog:
     """The ports `TurnLog` and `Log` on the shared store."""
 
-    def __init__(self, database: PostgresDatabase) -> None:
+    def __init__(self, database: PostgresDatabase, tell: Callable[[], None] = lambda: None) -> None:
+        """`tell` is called after each commit that added entries."""
         self._database = database
+        self._tell = tell
 
     async def append(self, scope: Scope, batches: tuple[Batch, ...]) -> None:
         if not batches:
@@ -41,11 +53,10 @@ class PostgresTurnLog:
         size = sum(len(draft.body) for batch in batches for draft in batch.drafts)
         within_s = TRANSACTION_S + size / _BYTES_PER_S
         async with self._database.transaction(scope, in_turn=turn_of(scope), within_s=within_s) as transaction:
-            turn_ids = list({batch.head.turn_id for batch in batches})
-            rows = await transaction.fetch(_SQL["kept"], *ids_of(scope), turn_ids)
-            kept = {turn_id: (session_id, last_sequence) for turn_id, session_id, last_sequence in rows}
-            new = [batch.head.turn_id for batch in batches if batch.head.turn_id not in kept]
-            await refuse_erased(transaction, scope, keys(SourceKind.TURN, new), 0)
+            rows = await transaction.fetch(_SQL["kept"], *ids_of(scope), known_turns(batches))
+            kept = {turn_id: (session_id, last_sequence) for turn_id, session_id, last_sequence, _ in rows}
+            rewritten = {turn_id: count for turn_id, *_, count in rows}
+            check_erased(batches, rewritten, await erased(transaction, scope, named_by(batches, kept)))
             heads, fresh, repeated, moves = accept(batches, kept)
             check_repeated(repeated, await _kept_bodies(transaction, scope, fresh, repeated))
             missing = [batch for batch in batches if batch.session_body is not None]
@@ -55,8 +66,11 @@ class PostgresTurnLog:
             for batch in batches:
                 subjects = keys(SourceKind.SUBJECT, batch.subject_ids)
                 await note_sources(transaction, scope, key(SourceKind.TURN, batch.head.turn_id), subjects)
+                if batch.sequel is not None:
+                    await put_sequel(transaction, scope, batch.sequel, batch.head.updated_us)
             for move in moves:
                 await _move(transaction, scope, move)
+        self._tell()
 
     async def read(
         self, scope: Scope, turn_id: TurnId, after_sequence: int, limit: int, max_bytes: int
@@ -107,10 +121,11 @@ class PostgresTurnLog:
         async with self._database.transaction(None, reads_only=True) as transaction:
             rows = await transaction.fetch_served(serves, limit, _SQL["idle"], before_us)
             async for scope, (turn_ids,) in transaction.by_scope(rows):
-                for row in await transaction.fetch(_SQL["open_heads"], *ids_of(scope), turn_ids):
+                for row in await transaction.fetch(_SQL["open_heads"], *ids_of(scope), turn_ids, before_us):
                     found[scope, row[0]] = head_of(*row)
         places = ((Scope(tenant_id, project_id), turn_id) for tenant_id, project_id, turn_id in rows)
-        return tuple((place[0], found[place]) for place in places if place in found)
+        silent = [(place[0], found[place]) for place in places if place in found]
+        return tuple(sorted(silent, key=lambda one: one[1].updated_us))  # envelopes are behind
 
 
 def turn_of(scope: Scope) -> tuple[str, ...]:

@@ -3,8 +3,8 @@
 -- An append passes many rows as one array for each column.
 
 -- name: kept
--- For each of these turns that exists: its session and its last sequence.
-SELECT turn_id, session_id, last_sequence
+-- For each of these turns that exists: its session, its last sequence, and how often it was rewritten.
+SELECT turn_id, session_id, last_sequence, rewritten
 FROM sidemirror.turns
 WHERE tenant_id = $1 AND project_id = $2 AND turn_id = ANY ($3::text[])
 
@@ -139,13 +139,13 @@ FROM topics
 
 -- name: head
 -- One head. Columns: the fields of TurnHead, in order.
-SELECT turn_id, session_id, turn_count, standing, last_sequence, started_us, updated_us, body
+SELECT turn_id, session_id, turn_count, standing, last_sequence, started_us, updated_us, body, rewritten
 FROM sidemirror.turns
 WHERE tenant_id = $1 AND project_id = $2 AND turn_id = $3
 
 -- name: heads
 -- The heads of a scope by start time, latest first, after a cursor.
-SELECT turn_id, session_id, turn_count, standing, last_sequence, started_us, updated_us, body
+SELECT turn_id, session_id, turn_count, standing, last_sequence, started_us, updated_us, body, rewritten
 FROM sidemirror.turns
 WHERE tenant_id = $1 AND project_id = $2 AND (started_us, turn_id) < ($3, $4)
 ORDER BY started_us DESC, turn_id DESC
@@ -153,7 +153,7 @@ LIMIT $5
 
 -- name: heads_standing
 -- Like `heads`, with one standing.
-SELECT turn_id, session_id, turn_count, standing, last_sequence, started_us, updated_us, body
+SELECT turn_id, session_id, turn_count, standing, last_sequence, started_us, updated_us, body, rewritten
 FROM sidemirror.turns
 WHERE tenant_id = $1 AND project_id = $2 AND standing = $6 AND (started_us, turn_id) < ($3, $4)
 ORDER BY started_us DESC, turn_id DESC
@@ -161,7 +161,7 @@ LIMIT $5
 
 -- name: heads_of_session
 -- Like `heads`, for one session. Standing NULL: any.
-SELECT turn_id, session_id, turn_count, standing, last_sequence, started_us, updated_us, body
+SELECT turn_id, session_id, turn_count, standing, last_sequence, started_us, updated_us, body, rewritten
 FROM sidemirror.turns
 WHERE tenant_id = $1 AND project_id = $2 AND session_id = $7 AND (started_us, turn_id) < ($3, $4)
       AND ($6::text IS NULL OR standing = $6)
@@ -170,15 +170,15 @@ LIMIT $5
 
 -- name: newest
 -- The head with the highest turn_count of a session; if several have it, the last started.
-SELECT turn_id, session_id, turn_count, standing, last_sequence, started_us, updated_us, body
+SELECT turn_id, session_id, turn_count, standing, last_sequence, started_us, updated_us, body, rewritten
 FROM sidemirror.turns
 WHERE tenant_id = $1 AND project_id = $2 AND session_id = $3
 ORDER BY turn_count DESC, started_us DESC, turn_id DESC
 LIMIT 1
 
 -- name: idle
--- Across scopes: open turns without an update since a time, the longest idle first, for one entry of `Serves` ($3, $4;
--- NULL for all).
+-- Across scopes: open turns that may be without an update since a time, the longest idle first, for one entry of
+-- `Serves` ($3, $4; NULL for all). An envelope is up to a minute behind its turn.
 SELECT tenant_id, project_id, turn_id
 FROM sidemirror.open_turn_envelopes
 WHERE updated_us < $1
@@ -187,7 +187,8 @@ ORDER BY updated_us, tenant_id, project_id, turn_id
 LIMIT $2
 
 -- name: open_heads
--- The heads of those given turns that are open.
-SELECT turn_id, session_id, turn_count, standing, last_sequence, started_us, updated_us, body
+-- The heads of those given turns that are open and without an update since a time ($4).
+SELECT turn_id, session_id, turn_count, standing, last_sequence, started_us, updated_us, body, rewritten
 FROM sidemirror.turns
 WHERE tenant_id = $1 AND project_id = $2 AND turn_id = ANY ($3::text[]) AND standing = 'open'
+      AND updated_us < $4

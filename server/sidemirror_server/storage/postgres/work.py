@@ -1,6 +1,7 @@
 """Jobs in Postgres."""
 
 import asyncio
+import contextlib
 from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -8,10 +9,13 @@ from typing import Any
 import asyncpg
 from msgspec.structs import astuple
 
-from sidemirror_server.storage.postgres.database import PostgresDatabase, Transaction
+from sidemirror_server.storage.postgres.database import PostgresDatabase
 from sidemirror_server.storage.postgres.sources import note_sources, refuse_erased
+from sidemirror_server.storage.postgres.transactions import Transaction
 from sidemirror_server.storage.sql import ids_of, load_statements
+from sidemirror_server.trace.log import Sequel
 from sidemirror_server.trace.sources import SourceKind, key
+from sidemirror_server.vocabulary.errors import AlreadyExists
 from sidemirror_server.vocabulary.ids import JobId
 from sidemirror_server.vocabulary.scope import Scope, Serves
 from sidemirror_server.work.queue import (
@@ -44,7 +48,7 @@ class PostgresWork:
         return self._arrived
 
     async def put(self, scope: Scope, job: NewJob, now_us: int) -> Job:
-        async with self._database.transaction(scope) as transaction:
+        async with self._database.transaction(scope, derives=True) as transaction:
             kept = await put_job(transaction, scope, job, now_us)
         self._arrived.set()
         return kept
@@ -168,6 +172,12 @@ async def put_job(transaction: Transaction, scope: Scope, job: NewJob, now_us: i
     if await transaction.change(_SQL["put"], *ids_of(scope), job.job_id, *values):
         await note_sources(transaction, scope, key(SourceKind.GOAL_REPORT, job.job_id), job.sources)
     return same_job(job, await _get(transaction, scope, job.job_id))
+
+
+async def put_sequel(transaction: Transaction, scope: Scope, sequel: Sequel, now_us: int) -> None:
+    """Puts the job that follows a turn's end, within the append's transaction. A job with its id stays as it is."""
+    with contextlib.suppress(AlreadyExists):
+        await put_job(transaction, scope, NewJob(sequel.job_id, sequel.kind, sequel.payload), now_us)
 
 
 async def _get(transaction: Transaction, scope: Scope, job_id: JobId) -> Job | None:

@@ -91,18 +91,23 @@ class RedisGoalReflections:
         left = [one for one in there if one.reflection_id != reflection_id]
         kept = {keys.goals_with(scope, word) for one in left for word in words_of(one.objective)}
         places = _places(scope, goal_id, reflection_id, frozenset())
-        places += sorted(await self._word_keys(scope) - kept)
+        places += sorted(await self._keys_with(keys.goals_with(scope, "")) - kept)
         arguments = (reflection_id, goal_id, keys.reflections(scope), REFUSED_FOR_US // 1000)
         return bool(await self._database.run("remove", places, arguments))
 
-    async def _word_keys(self, scope: Scope) -> set[str]:
-        """The keys of all words in the scope's index. Reads the names of all keys of the server, a part at a time."""
+    async def every(self, scope: Scope) -> tuple[tuple[str, str], ...]:
+        found: list[tuple[str, str]] = []
+        for name in sorted(await self._keys_with(keys.reflections(scope)) - {keys.recent_goals(scope)}):
+            entries = _entries(await self._database.ask("GET", name))
+            found += [(entry.goal_id, entry.id) for entry in entries if entry.id]
+        return tuple(found)
+
+    async def _keys_with(self, prefix: str) -> set[str]:
+        """The keys that begin with `prefix`. Reads the names of all keys of the server, a part at a time."""
         found: set[str] = set()
         cursor = "0"
         while True:
-            place, names = await self._database.ask(
-                "SCAN", cursor, "MATCH", keys.goals_with(scope, "") + "*", "COUNT", _SCANNED_AT_ONCE
-            )
+            place, names = await self._database.ask("SCAN", cursor, "MATCH", f"{prefix}*", "COUNT", _SCANNED_AT_ONCE)
             found.update(_texts(names))
             (cursor,) = _texts([place])
             if cursor == "0":
@@ -162,6 +167,17 @@ def encode(reflection: GoalReflection) -> bytes:
 
 def decode(value: bytes | None, goal_id: str) -> list[GoalReflection]:
     """The entries of a goal's list, from this or other programs. Invalid entries are skipped and logged."""
+    found = []
+    for entry in _entries(value):
+        try:
+            found.append(_reflection(entry, goal_id))
+        except ValueError:
+            _log.warning("goal_reflection_unreadable", extra={"store": "redis"})
+    return found
+
+
+def _entries(value: bytes | None) -> list[_Entry]:
+    """The readable entries of a goal's list. Others are skipped and logged."""
     try:
         raws = msgspec.json.decode(value or b"[]", type=list[msgspec.Raw])
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -169,7 +185,7 @@ def decode(value: bytes | None, goal_id: str) -> list[GoalReflection]:
     found = []
     for raw in raws:
         try:
-            found.append(_reflection(msgspec.json.decode(raw, type=_Entry), goal_id))
+            found.append(msgspec.json.decode(raw, type=_Entry))
         except (msgspec.DecodeError, UnicodeDecodeError, ValueError, RecursionError):
             _log.warning("goal_reflection_unreadable", extra={"store": "redis"})
     return found

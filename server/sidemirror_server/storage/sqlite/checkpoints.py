@@ -31,10 +31,11 @@ class Checkpoints:
         self._timer: asyncio.TimerHandle | None = None
         self._running: asyncio.Future[None] | None = None
         self._wal_bytes = 0  # at the last checkpoint
+        self._closed = False
 
     def committed(self, wal_bytes: int) -> None:
         """Starts or schedules a checkpoint after a commit. `wal_bytes`: the WAL's size after the commit."""
-        if self._running is not None:
+        if self._running is not None or self._closed:
             return
         if wal_bytes - self._wal_bytes >= _GROWTH_BYTES:
             self._start(wal_bytes)
@@ -43,7 +44,9 @@ class Checkpoints:
         self._wal_bytes = min(self._wal_bytes, wal_bytes)
 
     async def close(self) -> None:
-        """Waits for a running checkpoint, then closes the connection."""
+        """Waits for a running checkpoint, then closes the connection. Commits that follow, while the writer finishes
+        what waits, start no more."""
+        self._closed = True
         if self._timer is not None:
             self._timer.cancel()
         if self._running is not None:

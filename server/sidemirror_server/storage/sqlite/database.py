@@ -150,7 +150,8 @@ class SqliteDatabase:
 
     async def scrub(self) -> None:
         """Rewrites the file without what removed rows have left in it, and empties the WAL. A file of more than
-        SCRUB_LIMIT_BYTES is not rewritten, since writes wait meanwhile."""
+        SCRUB_LIMIT_BYTES is not rewritten, since writes wait meanwhile. Raises StoreUnavailable while a reader, such as
+        a backup, keeps the WAL from being emptied."""
         await self._writer.submit_between(self._scrub)
 
     def _scrub(self) -> None:

@@ -12,15 +12,33 @@ import msgspec
 
 from sidemirror_server.goals.report import reflection_id_of, report_in
 from sidemirror_server.memory.record import MemoryHistory, anew_id, memory_in, without
-from sidemirror_server.storage.erasure import RULES, begins_with_state, without_carried, without_lessons
+from sidemirror_server.storage.erasure import (
+    KNOWN_BY,
+    RULES,
+    begins_with_state,
+    surviving,
+    without_carried,
+    without_lessons,
+)
 from sidemirror_server.storage.sql import columns_of, load_statements
 from sidemirror_server.storage.sqlite.database import SqliteDatabase
 from sidemirror_server.storage.sqlite.memories import put, remove
-from sidemirror_server.storage.sqlite.sources import bury, bury_digest, erased_us
+from sidemirror_server.storage.sqlite.sources import bury, bury_digest, erased_of, erased_us
 from sidemirror_server.storage.sqlite.work import put_job
-from sidemirror_server.trace.erasure import JOB_ATTEMPTS, JOB_KIND, NAMED, Erasure, Tombstone, is_erased
+from sidemirror_server.trace.erasure import (
+    ENDED_KEPT_US,
+    FORGOTTEN_AT_ONCE,
+    JOB_ATTEMPTS,
+    JOB_KIND,
+    LIMIT,
+    NAMED,
+    Erasure,
+    Tombstone,
+    is_erased,
+)
 from sidemirror_server.trace.receipts import item_key, receipt_body, receipt_of
 from sidemirror_server.trace.sources import SourceKind, key, parsed, published_key
+from sidemirror_server.vocabulary.errors import LimitReached
 from sidemirror_server.vocabulary.ids import JobId
 from sidemirror_server.vocabulary.scope import Scope
 from sidemirror_server.work.queue import NewJob
@@ -34,11 +52,17 @@ class SqliteErasures:
     def __init__(self, database: SqliteDatabase) -> None:
         self._database = database
 
-    async def begin(self, scope: Scope, erasure_id: str, names: Collection[str], now_us: int) -> Erasure:
+    async def begin(
+        self, scope: Scope, erasure_id: str, names: Collection[str], now_us: int, most: int | None = None
+    ) -> Erasure:
         values = {**columns_of(scope), "erasure_id": erasure_id, "now_us": now_us}
+        old = {**columns_of(scope), "before_us": now_us - ENDED_KEPT_US, "limit": FORGOTTEN_AT_ONCE}
 
         def change(connection: sqlite3.Connection) -> Erasure:
             if connection.execute(_SQL["begin"], values).rowcount:
+                connection.execute(_SQL["forget_ended"], old)
+                if most is not None and _is_full(connection, scope, most) and not _is_known(connection, scope, names):
+                    raise LimitReached(LIMIT, most, scope.project_id)
                 for name in names:
                     connection.execute(_SQL["add"], {**values, "key": name})
                     if parsed(name)[0] in NAMED:
@@ -93,11 +117,7 @@ class SqliteErasures:
         await self._database.write(lambda connection: connection.execute(_SQL["finish"], values))
 
     async def erased(self, scope: Scope, names: Collection[str]) -> Mapping[str, int]:
-        def look_up(connection: sqlite3.Connection) -> dict[str, int]:
-            found = {name: erased_us(connection, scope, name) for name in names}
-            return {name: at_us for name, at_us in found.items() if at_us is not None}
-
-        return self._database.read(look_up)
+        return self._database.read(lambda connection: erased_of(connection, scope, names))
 
     async def tombstones(self, scope: Scope, after: Tombstone | None, limit: int) -> tuple[Tombstone, ...]:
         kind, digest = ("", b"") if after is None else (after.kind.value, after.digest)
@@ -117,17 +137,9 @@ class SqliteErasures:
 
         def look_up(connection: sqlite3.Connection) -> tuple[str, ...]:
             stored = dict(connection.execute(_SQL["stored"], place).fetchall())
-            found = {
-                name: None
-                for name, at_us in stored.items()
-                if is_erased(erased_us(connection, scope, name), name, at_us)
-            }
-            for (subject,) in connection.execute(_SQL["stored_subjects"], place).fetchall():
-                before_us = erased_us(connection, scope, subject)
-                for (name,) in connection.execute(_SQL["derived"], {**place, "key": subject}).fetchall():
-                    if name in stored and is_erased(before_us, subject, stored[name]):
-                        found[name] = None
-            return tuple(found)
+            noted = connection.execute(_SQL["noted"], place).fetchall()
+            erased = erased_of(connection, scope, {*stored, *(source for source, _ in noted)})
+            return surviving(stored, noted, erased)
 
         return await self._database.search(look_up)
 
@@ -237,15 +249,13 @@ class _Step:
         row = self._connection.execute(_SQL["head"], values).fetchone()
         if row is None:
             return
-        changed = 0
+        changed = False
         for sequence, body in self._connection.execute(_SQL["entries"], values).fetchall():
             if (now := without_lessons(body, gone)) is not None:
                 self._connection.execute(_SQL["rewrite_entry"], {**values, "sequence": sequence, "body": now})
-                changed = 1
-        if (now := without_lessons(row[0], gone)) is not None:
-            self._connection.execute(_SQL["rewrite_head"], {**values, "body": now})
-            changed = 1
-        self.counts["turns_rewritten"] += changed
+                changed = True
+        if changed:
+            self._rewrite_head(turn_id, without_lessons(row[0], gone) or row[0])
 
     def _rewrite_carried(self, turn_id: str) -> None:
         """Takes out of a turn the state that it began with, and what its reflections said of it."""
@@ -257,12 +267,30 @@ class _Step:
             if (now := without_carried(body)) is not None:
                 self._connection.execute(_SQL["rewrite_entry"], {**values, "sequence": sequence, "body": now})
         (head,) = self._connection.execute(_SQL["head"], values).fetchone()
-        if (now := without_carried(head)) is not None:
-            self._connection.execute(_SQL["rewrite_head"], {**values, "body": now})
+        self._rewrite_head(turn_id, without_carried(head) or head)
+
+    def _rewrite_head(self, turn_id: str, body: bytes) -> None:
+        """Replaces a head; whoever has read the turn before appends nothing to it any more."""
+        self._connection.execute(_SQL["rewrite_head"], self._values(turn_id=turn_id, body=body))
         self.counts["turns_rewritten"] += 1
 
     def _values(self, **more: Any) -> dict[str, Any]:
         return {**columns_of(self._scope), **more}
+
+
+def _is_full(connection: sqlite3.Connection, scope: Scope, most: int) -> bool:
+    (count,) = connection.execute(_SQL["count_tombstones"], {**columns_of(scope), "most": most}).fetchone()
+    return int(count) >= most
+
+
+def _is_known(connection: sqlite3.Connection, scope: Scope, names: Collection[str]) -> bool:
+    """Whether something is stored of one of these subjects, sessions and turns."""
+    for name in names:
+        kind, record_id = parsed(name)
+        values = {**columns_of(scope), "id": record_id, "turn_id": record_id, "key": name}
+        if any(connection.execute(_SQL[statement], values).fetchone() for statement in KNOWN_BY[kind]):
+            return True
+    return False
 
 
 def _erasure(row: tuple[Any, ...]) -> Erasure:

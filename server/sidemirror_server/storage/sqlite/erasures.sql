@@ -6,6 +6,24 @@ INSERT INTO erasures (tenant_id, project_id, erasure_id, began_us, ended_us, is_
 VALUES (:tenant_id, :project_id, :erasure_id, :now_us, NULL, 0, '{}')
 ON CONFLICT DO NOTHING
 
+-- name: forget_ended
+-- Removes erasures that ended before a time, the oldest first, at most :limit.
+DELETE FROM erasures
+WHERE tenant_id = :tenant_id AND project_id = :project_id
+      AND erasure_id IN (SELECT erasure_id FROM erasures INDEXED BY erasures_ended
+                         WHERE tenant_id = :tenant_id AND project_id = :project_id AND ended_us < :before_us
+                         ORDER BY ended_us
+                         LIMIT :limit)
+
+-- name: count_tombstones
+-- How many tombstones the scope has, counted up to :most.
+SELECT count(*)
+FROM (SELECT 1 FROM tombstones WHERE tenant_id = :tenant_id AND project_id = :project_id LIMIT :most)
+
+-- name: is_session
+-- One row if the scope has the session.
+SELECT 1 FROM sessions WHERE tenant_id = :tenant_id AND project_id = :project_id AND session_id = :id
+
 -- name: get
 -- One erasure, in the order of the fields of Erasure.
 SELECT erasure_id, began_us, ended_us, counts
@@ -215,9 +233,9 @@ FROM turns
 WHERE tenant_id = :tenant_id AND project_id = :project_id AND turn_id = :turn_id
 
 -- name: rewrite_head
--- Replaces the body of a turn's head.
+-- Replaces the body of a turn's head, and counts it.
 UPDATE turns
-SET body = :body
+SET body = :body, rewritten = rewritten + 1
 WHERE tenant_id = :tenant_id AND project_id = :project_id AND turn_id = :turn_id
 
 -- name: memory
@@ -253,14 +271,20 @@ WHERE tenant_id = :tenant_id AND project_id = :project_id AND job_id = :id AND k
 DELETE FROM jobs
 WHERE tenant_id = :tenant_id AND project_id = :project_id AND job_id = :id AND kind = 'goal_report'
 
+-- name: forget_learning
+-- Removes the job that learns from a turn, whatever its state.
+DELETE FROM jobs
+WHERE tenant_id = :tenant_id AND project_id = :project_id AND kind = 'learn_turn'
+      AND json_extract(CAST(payload AS TEXT), '$.turn_id') = :id
+
 -- name: forget_answer
 -- Removes a stored answer. :method and :request_id are the parts of the record's id.
 DELETE FROM requests
 WHERE tenant_id = :tenant_id AND project_id = :project_id AND method = :method AND request_id = :request_id
 
 -- name: stored
--- The keys of what the scope holds, with the time since which it does: sessions, turns, memories, critiques and
--- reports. Reads all of it: only for a store that came from a backup.
+-- The keys of what the scope holds, with the time since which it does: an answer since a day before it expires
+-- (trace/requests.py). Reads all of it: only for a store that came from a backup.
 SELECT 'session:' || session_id, created_us FROM sessions WHERE tenant_id = :tenant_id AND project_id = :project_id
 UNION ALL
 SELECT 'turn:' || turn_id, started_us FROM turns WHERE tenant_id = :tenant_id AND project_id = :project_id
@@ -269,14 +293,23 @@ SELECT 'memory:' || memory_id, created_us FROM memories WHERE tenant_id = :tenan
 UNION ALL
 SELECT 'critique:' || critique_id, created_us FROM critiques WHERE tenant_id = :tenant_id AND project_id = :project_id
 UNION ALL
+SELECT 'receipt:' || receipt_id, time_us FROM receipts WHERE tenant_id = :tenant_id AND project_id = :project_id
+UNION ALL
+SELECT 'request:' || method || '/' || request_id, expires_us - 86400000000 FROM requests
+WHERE tenant_id = :tenant_id AND project_id = :project_id
+UNION ALL
 SELECT 'goal_report:' || job_id, created_us FROM jobs
 WHERE tenant_id = :tenant_id AND project_id = :project_id AND kind = 'goal_report'
 
--- name: stored_subjects
--- The subjects that the scope names.
-SELECT DISTINCT source
-FROM sources
-WHERE tenant_id = :tenant_id AND project_id = :project_id AND source >= 'subject:' AND source < 'subject;'
+-- name: noted
+-- What came from what, as (source, record). Reads all of it, too.
+SELECT source, record FROM sources WHERE tenant_id = :tenant_id AND project_id = :project_id
+UNION ALL
+SELECT 'turn:' || turn_id, 'receipt:' || receipt_id FROM receipts
+WHERE tenant_id = :tenant_id AND project_id = :project_id AND turn_id <> ''
+UNION ALL
+SELECT 'session:' || session_id, 'receipt:' || receipt_id FROM receipts
+WHERE tenant_id = :tenant_id AND project_id = :project_id AND session_id <> ''
 
 -- name: optimize_words
 -- Merges the full text index, which drops the terms of removed memories.

@@ -118,6 +118,11 @@ class SqliteGoalReflections:
 
         return await self._database.write(change)
 
+    async def every(self, scope: Scope) -> tuple[tuple[str, str], ...]:
+        place = columns_of(scope)
+        rows = await self._database.search(lambda connection: connection.execute(_SQL["every"], place).fetchall())
+        return tuple((goal_id, reflection_id) for goal_id, reflection_id in rows)
+
 
 def _forget(connection: sqlite3.Connection, scope: Scope, before_us: int) -> None:
     """Removes some reflections that are too old to be shown, and the words of goals that have none left."""

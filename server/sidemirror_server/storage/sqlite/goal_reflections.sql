@@ -107,3 +107,7 @@ WHERE tenant_id = :tenant_id AND project_id = :project_id
           ORDER BY deleted_us
           LIMIT :limit
       )
+
+-- name: every
+-- The goal and the id of each reflection. Reads all of the scope: only for a store that came from a backup.
+SELECT goal_id, reflection_id FROM goal_reflections WHERE tenant_id = :tenant_id AND project_id = :project_id

@@ -8,18 +8,21 @@ from typing import Any
 from sidemirror_server.storage.sql import columns_of, load_statements
 from sidemirror_server.storage.sqlite.database import SqliteDatabase
 from sidemirror_server.storage.sqlite.served import fetch_served
-from sidemirror_server.storage.sqlite.sources import note_sources
+from sidemirror_server.storage.sqlite.sources import is_any_erased, note_sources, refuse_erased
 from sidemirror_server.trace.receipts import (
     FIRST_RECEIPT,
+    LESSON_ERASED,
     Receipt,
     ReceiptKey,
     ReceiptKind,
+    made_for,
     receipt_body,
     receipt_of,
     shown_sources,
 )
 from sidemirror_server.trace.sources import SourceKind
 from sidemirror_server.trace.sources import key as source_key
+from sidemirror_server.vocabulary.errors import StoreUnavailable
 from sidemirror_server.vocabulary.scope import Scope, Serves
 
 _SQL = load_statements(Path(__file__).with_name("receipts.sql"))
@@ -46,6 +49,9 @@ class SqliteReceipts:
         items = [{**key, "text_hash": item.text_hash} for item in receipt.items]
 
         def change(connection: sqlite3.Connection) -> Receipt:
+            refuse_erased(connection, scope, made_for(receipt), receipt.time_us)
+            if is_any_erased(connection, scope, shown_sources(receipt), receipt.time_us):
+                raise StoreUnavailable(reason=LESSON_ERASED)
             if connection.execute(_SQL["issue"], values).rowcount:
                 connection.executemany(_SQL["show"], items)
                 note_sources(connection, scope, own, shown_sources(receipt))

@@ -32,6 +32,12 @@ def erased_us(connection: sqlite3.Connection, scope: Scope, name: str) -> int | 
     return None if row is None else int(row[0])
 
 
+def erased_of(connection: sqlite3.Connection, scope: Scope, names: Iterable[str]) -> dict[str, int]:
+    """The times of the tombstones of these keys, of those that have one."""
+    found = {name: erased_us(connection, scope, name) for name in names}
+    return {name: at_us for name, at_us in found.items() if at_us is not None}
+
+
 def bury(connection: sqlite3.Connection, scope: Scope, name: str, now_us: int) -> None:
     """Leaves the tombstone of a record, if its kind has one."""
     kind, _ = parsed(name)

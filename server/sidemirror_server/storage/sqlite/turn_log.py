@@ -15,8 +15,17 @@ import msgspec
 from sidemirror_server.storage.sql import columns_of, load_statements
 from sidemirror_server.storage.sqlite.database import SqliteDatabase
 from sidemirror_server.storage.sqlite.served import fetch_served
-from sidemirror_server.storage.sqlite.sources import note_sources, refuse_erased
-from sidemirror_server.trace.acceptance import Placed, SessionMove, accept, check_repeated
+from sidemirror_server.storage.sqlite.sources import erased_of, note_sources
+from sidemirror_server.storage.sqlite.work import put_sequel
+from sidemirror_server.trace.acceptance import (
+    Placed,
+    SessionMove,
+    accept,
+    check_erased,
+    check_repeated,
+    known_turns,
+    named_by,
+)
 from sidemirror_server.trace.log import FIRST_HEAD, TURN_TOPIC, Batch, Entry, HeadKey, TurnHead, TurnStanding, head_of
 from sidemirror_server.trace.sources import SourceKind, key, keys
 from sidemirror_server.vocabulary.ids import SessionId, TurnId
@@ -140,8 +149,8 @@ def _append(connection: sqlite3.Connection, scope: Scope, batches: Sequence[Batc
     place = columns_of(scope)
     kept = _kept(connection, place, batches)
     ends = {turn_id: (known.session_id, known.last_sequence) for turn_id, known in kept.items()}
-    new = [batch.head.turn_id for batch in batches if batch.head.turn_id not in kept]
-    refuse_erased(connection, scope, keys(SourceKind.TURN, new), 0)
+    rewritten = {turn_id: known.rewritten for turn_id, known in kept.items()}
+    check_erased(batches, rewritten, erased_of(connection, scope, named_by(batches, kept)))
     heads, fresh, repeated, moves = accept(batches, ends)
     _make_sessions(connection, place, [batch for batch in batches if batch.session_body is not None])
     _put_heads(connection, place, heads, kept)
@@ -153,6 +162,9 @@ def _append(connection: sqlite3.Connection, scope: Scope, batches: Sequence[Batc
     for move in moves:
         _move(connection, place, move)
     check_repeated(repeated, _kept_bodies(connection, place, repeated))
+    for batch in batches:
+        if batch.sequel is not None:
+            put_sequel(connection, scope, batch.sequel, batch.head.updated_us)
 
 
 def _move(connection: sqlite3.Connection, place: Mapping[str, Any], move: SessionMove) -> None:
@@ -182,6 +194,7 @@ class _Kept(NamedTuple):
     turn_count: int
     standing: str
     started_us: int
+    rewritten: int
 
     def moves_on(self, head: TurnHead) -> bool:
         """Whether `head` has the same values in the columns that lists are sorted by."""
@@ -191,7 +204,7 @@ class _Kept(NamedTuple):
 
 
 def _kept(connection: sqlite3.Connection, place: Mapping[str, Any], batches: Sequence[Batch]) -> Mapping[TurnId, _Kept]:
-    turn_ids = _encode([batch.head.turn_id for batch in batches]).decode()
+    turn_ids = _encode(known_turns(batches)).decode()
     rows = connection.execute(_SQL["kept"], {**place, "turn_ids": turn_ids}).fetchall()
     return {TurnId(turn_id): _Kept(*known) for turn_id, *known in rows}
 

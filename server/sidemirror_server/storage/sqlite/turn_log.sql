@@ -5,9 +5,10 @@
 -- and is stored byte for byte.
 
 -- name: kept
--- For each of these turns that exists: its session, its last sequence, and the columns that lists are sorted by.
--- :turn_ids is a JSON array.
-SELECT turns.turn_id, turns.session_id, turns.last_sequence, turns.turn_count, turns.standing, turns.started_us
+-- For each of these turns that exists: its session, its last sequence, the columns that lists are sorted by, and how
+-- often it was rewritten. :turn_ids is a JSON array.
+SELECT turns.turn_id, turns.session_id, turns.last_sequence, turns.turn_count, turns.standing, turns.started_us,
+       turns.rewritten
 FROM json_each(:turn_ids) AS wanted CROSS JOIN turns
 WHERE turns.tenant_id = :tenant_id AND turns.project_id = :project_id AND turns.turn_id = wanted.value
 
@@ -151,13 +152,13 @@ FROM topics
 
 -- name: head
 -- One head. Columns: the fields of TurnHead, in order.
-SELECT turn_id, session_id, turn_count, standing, last_sequence, started_us, updated_us, body
+SELECT turn_id, session_id, turn_count, standing, last_sequence, started_us, updated_us, body, rewritten
 FROM turns
 WHERE tenant_id = :tenant_id AND project_id = :project_id AND turn_id = :turn_id
 
 -- name: heads
 -- The heads of a scope by start time, latest first, after a cursor.
-SELECT turn_id, session_id, turn_count, standing, last_sequence, started_us, updated_us, body
+SELECT turn_id, session_id, turn_count, standing, last_sequence, started_us, updated_us, body, rewritten
 FROM turns
 WHERE tenant_id = :tenant_id AND project_id = :project_id AND (started_us, turn_id) < (:started_us, :turn_id)
 ORDER BY started_us DESC, turn_id DESC
@@ -165,7 +166,7 @@ LIMIT :limit
 
 -- name: heads_standing
 -- Like `heads`, with one standing.
-SELECT turn_id, session_id, turn_count, standing, last_sequence, started_us, updated_us, body
+SELECT turn_id, session_id, turn_count, standing, last_sequence, started_us, updated_us, body, rewritten
 FROM turns
 WHERE tenant_id = :tenant_id AND project_id = :project_id AND standing = :standing
       AND (started_us, turn_id) < (:started_us, :turn_id)
@@ -174,7 +175,7 @@ LIMIT :limit
 
 -- name: heads_of_session
 -- Like `heads`, for one session. :standing NULL: any.
-SELECT turn_id, session_id, turn_count, standing, last_sequence, started_us, updated_us, body
+SELECT turn_id, session_id, turn_count, standing, last_sequence, started_us, updated_us, body, rewritten
 FROM turns INDEXED BY turns_of_session
 WHERE tenant_id = :tenant_id AND project_id = :project_id AND session_id = :session_id
       AND (started_us, turn_id) < (:started_us, :turn_id) AND (:standing IS NULL OR standing = :standing)
@@ -183,7 +184,7 @@ LIMIT :limit
 
 -- name: newest
 -- The head with the highest turn_count of a session; if several have it, the last started.
-SELECT turn_id, session_id, turn_count, standing, last_sequence, started_us, updated_us, body
+SELECT turn_id, session_id, turn_count, standing, last_sequence, started_us, updated_us, body, rewritten
 FROM turns
 WHERE tenant_id = :tenant_id AND project_id = :project_id AND session_id = :session_id
 ORDER BY turn_count DESC, started_us DESC, turn_id DESC
@@ -191,7 +192,8 @@ LIMIT 1
 
 -- name: idle
 -- Across scopes: open turns without an update since a time, the longest idle first.
-SELECT tenant_id, project_id, turn_id, session_id, turn_count, standing, last_sequence, started_us, updated_us, body
+SELECT tenant_id, project_id, turn_id, session_id, turn_count, standing, last_sequence, started_us, updated_us, body,
+       rewritten
 FROM turns INDEXED BY turns_idle
 WHERE standing = 'open' AND updated_us < :before_us
       AND (:tenant_id IS NULL OR tenant_id = :tenant_id) AND (:project_id IS NULL OR project_id = :project_id)

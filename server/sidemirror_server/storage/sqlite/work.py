@@ -1,6 +1,7 @@
 """Jobs in SQLite."""
 
 import asyncio
+import contextlib
 import sqlite3
 from collections.abc import Collection, Mapping
 from functools import partial
@@ -13,7 +14,9 @@ from sidemirror_server.storage.sql import columns_of, json_of, load_statements
 from sidemirror_server.storage.sqlite.database import SqliteDatabase
 from sidemirror_server.storage.sqlite.served import fetch_served, remove_served
 from sidemirror_server.storage.sqlite.sources import note_sources, refuse_erased
+from sidemirror_server.trace.log import Sequel
 from sidemirror_server.trace.sources import SourceKind, key
+from sidemirror_server.vocabulary.errors import AlreadyExists
 from sidemirror_server.vocabulary.ids import JobId
 from sidemirror_server.vocabulary.scope import Scope, Serves
 from sidemirror_server.work.queue import (
@@ -168,6 +171,12 @@ def put_job(connection: sqlite3.Connection, scope: Scope, job: NewJob, now_us: i
     if is_new:
         note_sources(connection, scope, key(SourceKind.GOAL_REPORT, job.job_id), job.sources)
     return same_job(job, _get(connection, scope, job.job_id))
+
+
+def put_sequel(connection: sqlite3.Connection, scope: Scope, sequel: Sequel, now_us: int) -> None:
+    """Puts the job that follows a turn's end, within the append's transaction. A job with its id stays as it is."""
+    with contextlib.suppress(AlreadyExists):
+        put_job(connection, scope, NewJob(sequel.job_id, sequel.kind, sequel.payload), now_us)
 
 
 def _change_claimed(

@@ -303,7 +303,8 @@ class GroupWriter:
         step()
         if self._connection is None:
             self._connection = self._connect()
-        self._empty_wal()
+        if self._empty_wal():
+            raise StoreUnavailable(store="sqlite", reason="a reader keeps the WAL from being emptied")
 
     def _empty_wal(self) -> int:
         """Copies the whole WAL into the database and truncates it. Returns the WAL's size in bytes afterwards."""

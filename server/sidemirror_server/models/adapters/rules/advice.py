@@ -1,12 +1,15 @@
 """Says what to do next, by the category of a failure. The wordings are written for this project.
 
-Keys are the values of `trace.failure.ErrorCategory`, passed to this adapter as plain text.
+Keys are the values of `trace.failure.ErrorCategory`, passed to this adapter as plain text. Nothing is said of an error
+that names no cause: a sentence that suits every failure helps with none.
 """
 
 import re
 from typing import get_args
 
+from sidemirror_server.models.adapters.rules.missing_names import missing_name
 from sidemirror_server.models.answers import CategoryWord
+from sidemirror_server.vocabulary.telling import says_why, without_values
 
 # The exception at the end of a traceback; the lines before it only show the call stack.
 _EXCEPTION = re.compile(r"^[ \t]{0,8}(?:\w{1,60}\.){0,6}[A-Z]\w{0,60}(?:Error|Exception)\b.{0,400}", re.MULTILINE)
@@ -23,7 +26,7 @@ _ADVICE = {
     "timeout": "Ask {tool} for less at once: narrow the query, take one page, or raise its time limit if it has one.",
     "validation": "Check the arguments of {tool} against its schema before calling it again, and change {field}.",
     "permission": "Do not retry {tool} as it is: use credentials or a path that is allowed, or ask for access.",
-    "not_found": "List or look up what exists before calling {tool} again, and take {field} from there.",
+    "not_found": "List or look up what exists before calling {tool} again: what it was asked for does not.",
     "rate_limit": "Wait before calling {tool} again, and combine several requests into one.",
     "network": "Try {tool} once more after a pause; if it fails again, use another source.",
     "tool": "Read what {tool} printed before the failure, and call it with a smaller input to find what breaks it.",
@@ -31,12 +34,16 @@ _ADVICE = {
     "resource": "Give {tool} a smaller input or free what it ran out of, then call it again.",
     "logic": "Fix the code or the assumption behind the call of {tool} before running it again: look at {field}.",
 }
-_UNSAID = "Call {tool} once with the simplest arguments that could work: its error does not say why it fails."
-_FIELD_UNNAMED = {
-    "validation": "what its error names",
-    "not_found": "the name",
-    "logic": "the line that its error names",
+# By what does not exist. Elsewhere a name is looked up; a tool and an argument stand in the schema.
+_MISSING = {
+    "command": "The command `{name}` is not there: call {tool} with one that is installed, or install it first.",
+    "module": "The module `{name}` is not installed where {tool} runs: install it first, or do without it.",
+    "tool": "There is no tool `{name}`: call one of those that you were given.",
+    "argument": "{tool} has no argument `{name}`: take the arguments from its schema.",
+    "option": "There is no option `{name}`: look at the help of what {tool} calls.",
 }
+_LOOK_UP = "There is no {what} `{name}`: list or look up what exists before calling {tool} again."
+_FIELD_UNNAMED = {"validation": "what its error names", "logic": "the line that its error names"}
 
 
 # The categories that say something about the failure.
@@ -49,19 +56,28 @@ def named(category: str | None) -> CategoryWord | None:
 
 
 def advice(category: str | None, tool: str, error_text: str) -> str:
-    """One sentence on what to do about a failure of this category, naming the field that the error names.
+    """One sentence on what to do about a failure of this category. It names what does not exist as that, else the field
+    that the error names. Empty if the error names no cause, or one that no rule knows: then it is quoted elsewhere.
 
     `tool` is inserted unchanged: the caller quotes and clips it.
     """
-    template = _ADVICE.get(category or "", _UNSAID)
-    return template.format(tool=tool, field=named_field(error_text) or _FIELD_UNNAMED.get(category or "", ""))
+    missing = missing_name(error_text)
+    if missing is not None:
+        template = _MISSING.get(missing.what, _LOOK_UP)
+        return template.format(tool=tool, name=missing.name, what=missing.what)
+    if named(category) is None:
+        return ""
+    if category == "tool" and not says_why(error_text):
+        return ""
+    field = named_field(error_text) or _FIELD_UNNAMED.get(category or "", "")
+    return _ADVICE[category or ""].format(tool=tool, field=field)
 
 
 def named_field(error_text: str) -> str:
     """The argument, column, file or name that an error quotes or begins with, in backquotes; empty if none."""
     found = _FIELD.search(error_text[:2_000])
     name = next(filter(None, found.groups()), "") if found else ""
-    return f"`{name}`" if name else ""
+    return f"`{name}`" if name and without_values(name) == name else ""
 
 
 def telling(error_text: str) -> str:

@@ -4,7 +4,7 @@ Memories without a common kind of error give no lesson here, because a rule cann
 """
 
 from sidemirror_server.models.adapters.rules.advice import advice, named
-from sidemirror_server.models.adapters.rules.mid_turn import quoted
+from sidemirror_server.models.adapters.rules.wording import tool_name
 from sidemirror_server.models.answers import AppliesWhenAnswer, CategoryWord, DreamAnswer
 from sidemirror_server.models.evidence import Evidence, EvidenceStep
 
@@ -17,16 +17,19 @@ _NOTHING = DreamAnswer(lesson="")
 
 
 def dream_answer(evidence: Evidence) -> DreamAnswer:
-    """The lesson of memories with the same kind of error; it quotes the newest one. Empty for other memories."""
+    """The lesson of memories with the same kind of error of one tool. Empty for other memories, and where nothing is to
+    be done about that kind."""
     category = _common(evidence.steps)
     if category is None:
         return _NOTHING
     tool = _tool(evidence.steps)
-    what = tool or "the same step"
+    name = tool_name(evidence.steps[0])
+    strategy = advice(category, name, "") if tool else ""
+    if not strategy:
+        return _NOTHING
     return DreamAnswer(
-        lesson=f"In {len(evidence.steps)} cases {what} failed in the same way ({category}). "
-        f"One of them: {quoted(evidence.steps[0].text)}.",
-        strategy=advice(category, what, ""),
+        lesson=f"In {len(evidence.steps)} cases {name} failed in the same way ({category}).",
+        strategy=strategy,
         importance=_IMPORTANCE,
         confidence=_CONFIDENCE,
         tags=tuple(tag[:64] for tag in (category, tool.lower()) if tag),

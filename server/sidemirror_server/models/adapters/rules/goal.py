@@ -1,11 +1,11 @@
 """The lesson of a finished goal: one to three sentences that name its tasks and their errors.
 
-The wordings are written for this project. Recorded texts are quoted on one line and clipped. Quotation marks inside
+The wordings are written for this project. Recorded texts are quoted on one line and whole. Quotation marks inside
 them are replaced.
 """
 
 from sidemirror_server.models.adapters.rules.advice import advice, telling
-from sidemirror_server.models.adapters.rules.mid_turn import quoted, tool_name
+from sidemirror_server.models.adapters.rules.wording import quoted, tool_name, what_it_says
 from sidemirror_server.models.answers import GoalAnswer
 from sidemirror_server.models.evidence import Evidence, EvidenceStep
 
@@ -24,26 +24,26 @@ def goal_answer(evidence: Evidence) -> GoalAnswer:
 
 def _of_failed(cause: EvidenceStep, failed: int, tasks: int) -> str:
     what = _task(cause)
-    said = f"{quoted(telling(cause.text))}" if cause.text.strip() else "no reason was reported"
+    said = what_it_says(cause.text) or "no reason was reported"
     if cause.kind == "goal_end":
-        begun = f"The goal failed: {said}." if cause.text.strip() else "The goal failed, and no reason was reported."
-        return f"{begun} {advice(cause.category, 'what failed', telling(cause.text))}"
+        begun = f"The goal failed: {said}."
+        return f"{begun} {advice(cause.category, 'what failed', telling(cause.text))}".rstrip()
     among = f", the first of {failed} failures in {tasks} tasks" if failed > 1 else ""
-    return f"The goal failed at {what}{among}: {said}. {advice(cause.category, what, telling(cause.text))}"
+    return f"The goal failed at {what}{among}: {said}. {advice(cause.category, what, telling(cause.text))}".rstrip()
 
 
 def _of_completed(worked: list[EvidenceStep], failed: list[EvidenceStep]) -> str:
     if not worked and not failed:
         return "The goal was completed; no tasks were reported, so there is nothing to repeat or to avoid."
     last = worked[-1] if worked else None
-    brought = f": {quoted(last.text)}" if last is not None and last.text.strip() else ""
+    brought = f": {quoted(last.text)}" if last is not None and quoted(last.text) else ""
     parts = [f"The goal was completed, last by {_task(last)}{brought}." if last else "The goal was completed."]
     if failed:
         cause = failed[0]
-        said = f": {quoted(telling(cause.text))}" if cause.text.strip() else ""
+        said = f": {what_it_says(cause.text)}" if what_it_says(cause.text) else ""
         parts.append(f"On the way {_task(cause)} failed{said}.")
         parts.append(advice(cause.category, _task(cause), telling(cause.text)))
-    return " ".join(parts)
+    return " ".join(filter(None, parts))
 
 
 def _task(step: EvidenceStep) -> str:

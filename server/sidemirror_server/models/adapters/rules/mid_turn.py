@@ -1,29 +1,25 @@
-"""A mid-turn reflection from findings: what works, what failed first and why, loops, and what is open.
+"""A mid-turn reflection from findings: what failed first and why, loops, calls without a result, and what the question
+names and nothing has covered.
 
-Every claim names the events that it rests on, as `[event id]`. Recorded texts are quoted on one line and clipped.
-Quotation marks and brackets inside them are replaced.
+It names something of this turn or is empty: a count of calls that worked tells an agent nothing. The events that it
+rests on are in `cited_event_ids` and not in the text. Recorded texts are quoted on one line and whole.
 """
 
 from sidemirror_server.models.adapters.rules.advice import advice, telling
 from sidemirror_server.models.adapters.rules.findings import FailedStep, Findings, findings_of
+from sidemirror_server.models.adapters.rules.wording import arguments_of, quoted, tool_name, what_it_says
 from sidemirror_server.models.answers import MidTurnAnswer
 from sidemirror_server.models.evidence import Evidence, EvidenceStep
-from sidemirror_server.vocabulary.text import clip
 
-# In code points. Chosen here: enough for an exception's line, too short for an elaborate order hidden in it.
-_QUOTE_CHARS = 160
-_NAME_CHARS = 48
-_READ_CHARS = 4_000
 # Limit on the event ids for one claim; the schema takes 32 in all. Chosen here: more ids add nothing to a claim.
 _MOST_CITED_FOR_ONE = 4
-_QUOTE_MARKS = str.maketrans({"“": "'", "”": "'", '"': "'", "`": "'", "[": "(", "]": ")", "<": "(", ">": ")"})
 
 
 def mid_turn_answer(evidence: Evidence) -> MidTurnAnswer:
-    """The reflection that `evidence` supports."""
+    """The reflection that `evidence` supports; its text is empty if there is nothing to say."""
     found = findings_of(evidence)
     failure = worst_of(found)
-    sentences = [what_worked(found)]
+    sentences: list[str] = []
     cited: list[EvidenceStep] = []
     if failure is not None:
         sentences.append(what_failed(found, failure))
@@ -32,20 +28,15 @@ def mid_turn_answer(evidence: Evidence) -> MidTurnAnswer:
     if loop:
         sentences.append(loop_told(found))
         cited += loop[-_MOST_CITED_FOR_ONE:]
-    if found.basis is not None and not cited:
-        sentences.append(f"What came after rests on {_cite(found.basis)}: check that first if the answer looks wrong.")
-        cited.append(found.basis)
-    elif found.claim is not None and not cited:
-        sentences.append(f"Nothing has confirmed what was said in {_cite(found.claim)}: check that first.")
-        cited.append(found.claim)
-    still_open = _open(found, evidence)
-    if still_open:
-        sentences.append(still_open)
-        cited += found.unanswered[:_MOST_CITED_FOR_ONE]
+    # What came after rests on these, so they are cited as the likeliest place of an error that nothing shows.
+    if not cited:
+        cited += [step for step in (found.basis or found.claim,) if step is not None]
+    sentences.append(_open(found))
+    cited += found.unanswered[:_MOST_CITED_FOR_ONE] if sentences[-1] else ()
     cited += found.worked[-1:]
     return MidTurnAnswer(
-        reflection=" ".join(sentences),
-        suggested_action=_next(found, failure),
+        reflection=" ".join(filter(None, sentences)),
+        suggested_action=_next(found, failure) or None,
         confidence=confidence_of(found, failure),
         cited_event_ids=tuple(dict.fromkeys(step.event_id for step in cited)),
     )
@@ -57,65 +48,56 @@ def worst_of(found: Findings) -> FailedStep | None:
     return next(standing, found.failures[0] if found.failures else None)
 
 
-def what_worked(found: Findings) -> str:
-    """How many calls worked, and the last of them."""
-    done = len(found.worked) + len(found.failures)
-    if not done:
-        return "No tool has returned anything yet."
-    if not found.worked:
-        return f"None of the {done} tool calls so far has worked." if done > 1 else "The only tool call so far failed."
-    last = found.worked[-1]
-    return f"{len(found.worked)} of {done} tool calls worked, the last of them {tool_name(last)} {_cite(last)}."
-
-
 def what_failed(found: Findings, failure: FailedStep) -> str:
-    """Describes `failure`: what led to it, what its error says, and whether the tool worked later."""
+    """Describes `failure`: what led to it, what its error says, and whether the tool worked later. Empty if its error
+    says nothing."""
     failed, cause = failure.failed, failure.cause
-    said = (
-        f"its error {_cite(failed)} says {quoted(telling(failed.text))}"
-        if failed.text.strip()
-        else f"{_cite(failed)} says no more"
-    )
-    kind = f", a {failed.category.replace('_', ' ')} failure" if failed.category not in {None, "", "unknown"} else ""
+    said = what_it_says(failed.text)
+    kind = kind_of(failure)
+    if not said and not kind:
+        return ""
+    told = f"its error says {said}{f', a {kind} failure' if kind else ''}" if said else f"a {kind} failure"
     if cause is failed:
         call = f"{tool_name(failed)}"
     elif cause.kind == "tool_call":
-        call = f"the call of {tool_name(failed)} {_cite(cause)} with {quoted(cause.text)}"
+        arguments = arguments_of(cause.text)
+        call = f"the call of {tool_name(failed)}{f' with {arguments}' if arguments else ''}"
     else:
-        call = f"{tool_name(failed)} on what was said in {_cite(cause)}"
+        call = f"{tool_name(failed)} on what was said before it"
     others = len(found.failures) - 1
     more = f"; {others} more failed" if others else ""
-    then = f"; it worked later {_cite(failure.recovered_by)}" if failure.recovered_by else ""
-    return f"The first failure that counts is {call}: {said}{kind}{more}{then}."
+    then = "; a later call of it worked" if failure.recovered_by else ""
+    return f"The first failure that counts is {call}: {told}{more}{then}."
+
+
+def kind_of(failure: FailedStep) -> str:
+    """The kind of a failure in words; empty if it is not known."""
+    category = failure.failed.category or "unknown"
+    return "" if category in ("unknown", "tool") else category.replace("_", " ")
 
 
 def loop_told(found: Findings) -> str:
     """Describes the loop."""
     if found.repeated:
-        loop = found.repeated
-        cited = " ".join(map(_cite, loop[-_MOST_CITED_FOR_ONE:]))
-        return f"{tool_name(loop[-1])} was called {len(loop)} times with the same arguments {cited}."
+        return f"{tool_name(found.repeated[-1])} was called {len(found.repeated)} times with the same arguments."
     one, other = found.alternating[-2:]
-    cited = " ".join(map(_cite, found.alternating))
-    return f"The last calls alternate between {tool_name(one)} and {tool_name(other)} without anything new {cited}."
+    return f"The last calls alternate between {tool_name(one)} and {tool_name(other)} without anything new."
 
 
-def _open(found: Findings, evidence: Evidence) -> str:
+def _open(found: Findings) -> str:
     parts = []
     if found.unanswered:
-        shown = found.unanswered[:_MOST_CITED_FOR_ONE]
-        parts.append(", ".join(f"{tool_name(call)} {_cite(call)}" for call in shown) + " never returned")
+        shown = dict.fromkeys(tool_name(call) for call in found.unanswered[:_MOST_CITED_FOR_ONE])
+        parts.append(", ".join(shown) + " never returned")
     if found.unmentioned:
         parts.append("no call or result mentions " + ", ".join(map(quoted, found.unmentioned)))
-    if not parts and found.drafted is None and (evidence.question or evidence.task):
-        parts.append(f"the question {quoted(evidence.question or evidence.task)}")
     return f"Still open: {'; '.join(parts)}." if parts else ""
 
 
 def _next(found: Findings, failure: FailedStep | None) -> str:
     loop = found.repeated or found.alternating
     if failure is not None and failure.recovered_by is None:
-        return advice(failure.failed.category, tool_name(failure.failed), telling(failure.failed.text))
+        return advised(failure)
     if loop:
         again = f"Do not call {tool_name(loop[-1])} with the same arguments again"
         return f"{again}: use its last result, or change one argument."
@@ -123,9 +105,12 @@ def _next(found: Findings, failure: FailedStep | None) -> str:
         return f"Get the result of {tool_name(found.unanswered[0])} or call it again before relying on it."
     if found.unmentioned:
         return f"Look up {quoted(found.unmentioned[0])}, which the question names and nothing has covered yet."
-    if found.worked:
-        return f"Check that what {tool_name(found.worked[-1])} returned answers the question, then answer it."
-    return "Call the tool that brings the first fact the question asks for."
+    return ""
+
+
+def advised(failure: FailedStep) -> str:
+    """What to do about a failure; empty if its error names no cause."""
+    return advice(failure.failed.category, tool_name(failure.failed), telling(failure.failed.text))
 
 
 def confidence_of(found: Findings, failure: FailedStep | None) -> float:
@@ -135,19 +120,3 @@ def confidence_of(found: Findings, failure: FailedStep | None) -> float:
     seen = 0.2 + 0.5 * outcomes / (outcomes + 4)
     named = failure is not None and failure.failed.category not in {None, "", "unknown"}
     return round(min(0.9, seen + (0.2 if named or found.repeated or found.alternating else 0.0)), 2)
-
-
-def _cite(step: EvidenceStep) -> str:
-    return f"[{step.event_id}]"
-
-
-def tool_name(step: EvidenceStep) -> str:
-    """The tool's name in backquotes, on one line, clipped."""
-    name = " ".join(step.name.translate(_QUOTE_MARKS).split())
-    return f"`{clip(name, _NAME_CHARS)}`" if name else "the tool"
-
-
-def quoted(text: str) -> str:
-    """A recorded text in quotation marks, on one line, clipped."""
-    shown = "".join(c if c.isprintable() else " " for c in text[:_READ_CHARS]).translate(_QUOTE_MARKS)
-    return f"“{clip(' '.join(shown.split()), _QUOTE_CHARS)}”"

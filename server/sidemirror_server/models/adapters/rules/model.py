@@ -24,6 +24,7 @@ _ANSWERS: dict[Purpose, Callable[[Evidence], msgspec.Struct]] = {
     Purpose.COMPARISON: comparison_answer,
     Purpose.GOAL_REFLECTION: goal_answer,
     Purpose.MEMORY_REFLECTION: memory_reflection_answer,
+    Purpose.LEARNING: memory_reflection_answer,
     Purpose.DREAMING: dream_answer,
 }
 # Evidence up to this length is read on the event loop, in about 5 ms. For short evidence a thread would cost more than
@@ -43,7 +44,7 @@ class RulesModel:
 
     provider = "rules"
     # The number rises whenever the answer to the same evidence changes, so that stored answers can be told apart.
-    name = "rules-4"
+    name = "rules-5"
 
     def __init__(self) -> None:
         self._thread: ThreadPoolExecutor | None = None

@@ -29,16 +29,25 @@ CREATE TABLE unlearned_turns (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX unlearned_turns_due ON unlearned_turns (due_us);
 
--- Of a short turn the first append has its end already.
+-- Of a short turn the first append has its end already. The triggers ask first, because the statement that fires one
+-- decides what its conflicts come to: OR IGNORE would not hold within an upsert.
 CREATE TRIGGER turn_came_ended AFTER INSERT ON turns WHEN new.standing <> 'open'
 BEGIN
-    INSERT OR IGNORE INTO unlearned_turns
-    VALUES (new.tenant_id, new.project_id, new.turn_id, new.updated_us, 0, 0);
+    INSERT INTO unlearned_turns
+    SELECT new.tenant_id, new.project_id, new.turn_id, new.updated_us, 0, 0
+    WHERE NOT EXISTS (
+        SELECT 1 FROM unlearned_turns
+        WHERE tenant_id = new.tenant_id AND project_id = new.project_id AND turn_id = new.turn_id
+    );
 END;
 CREATE TRIGGER turn_has_ended AFTER UPDATE OF standing ON turns WHEN old.standing = 'open' AND new.standing <> 'open'
 BEGIN
-    INSERT OR IGNORE INTO unlearned_turns
-    VALUES (new.tenant_id, new.project_id, new.turn_id, new.updated_us, 0, 0);
+    INSERT INTO unlearned_turns
+    SELECT new.tenant_id, new.project_id, new.turn_id, new.updated_us, 0, 0
+    WHERE NOT EXISTS (
+        SELECT 1 FROM unlearned_turns
+        WHERE tenant_id = new.tenant_id AND project_id = new.project_id AND turn_id = new.turn_id
+    );
 END;
 CREATE TRIGGER turn_teaches_no_more AFTER DELETE ON turns
 BEGIN

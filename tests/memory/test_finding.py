@@ -1,0 +1,116 @@
+"""How long the counts of a signature are used: what may be told is told on while it is counted anew, and what may not
+be told is looked at again."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from sidemirror_server.memory.recoveries import moves
+from sidemirror_server.memory.recoveries.finding import FRESH_S, FailedAttempt, RecoveryFinder
+from sidemirror_server.memory.recoveries.observation import Observation
+from sidemirror_server.storage.sqlite.observations import SqliteObservations
+from sidemirror_server.storage.sqlite.receipts import SqliteReceipts
+from sidemirror_server.storage.sqlite.trials import SqliteTrials
+from sidemirror_server.vocabulary.scope import Scope
+from tests.adapters.sqlite_store import sqlite_database
+from tests.faults.clocks import SetClock
+from tests.faults.waiting import until
+from tests.memory.trails import SCOPE, SIGNATURE, row
+from tests.policy.made import policies_on
+
+FAILED = FailedAttempt(SIGNATURE, is_json=False)
+
+
+class Rows(SqliteObservations):
+    """Rows in the test's hand, and how often they were read. A read that has begun goes on when it is let go."""
+
+    rows: tuple[Observation, ...] = ()
+    reads = 0
+    let_go: asyncio.Event | None = None
+
+    async def of_signature(self, scope: Scope, signature: str) -> tuple[Observation, ...]:
+        self.reads += 1
+        found = self.rows if (scope, signature) == (SCOPE, SIGNATURE) else ()
+        if self.let_go is not None:
+            await self.let_go.wait()
+        return found
+
+
+class Finding(msgspec.Struct, frozen=True):
+    """A finder on these rows."""
+
+    rows: Rows
+    clock: SetClock
+    finder: RecoveryFinder
+
+    async def told(self, number: int) -> str:
+        """What is told at a failure, empty if nothing is."""
+        return (await self.finder.find(SCOPE, FAILED, f"receipt {number}")).text.partition("• ")[2]
+
+
+@pytest.fixture
+async def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Finding]:
+    monkeypatch.setattr(moves, "SILENT_FRACTION", 0.0)
+    async with sqlite_database(tmp_path) as database:
+        clock, rows = SetClock(), Rows(database)
+        policies = policies_on(database, clock)
+        finder = RecoveryFinder(rows, SqliteReceipts(database), SqliteTrials(database), policies, clock)
+        yield Finding(rows, clock, finder)
+
+
+def tries(count: int) -> tuple[Observation, ...]:
+    return tuple(row(number) for number in range(1, count + 1))
+
+
+def sentence(count: int) -> str:
+    return f"In {count} of {count} earlier tries the call worked after `SHOW TABLES`."
+
+
+async def test_the_try_that_was_missing_is_noticed(own: Finding) -> None:
+    own.rows.rows = tries(4)
+    assert [await own.told(1), await own.told(2), own.rows.reads] == ["", "", 1]
+    own.rows.rows = tries(5)
+    own.clock.advance(FRESH_S + 0.1)
+    assert await own.told(3) == sentence(5)
+
+
+async def test_what_is_told_is_told_on_while_it_is_counted_anew(own: Finding) -> None:
+    own.rows.rows = tries(5)
+    assert await own.told(1) == sentence(5)
+    own.rows.rows = tries(6)
+    own.clock.advance(FRESH_S + 0.1)
+    assert await own.told(2) == sentence(5)
+    await until(lambda: own.rows.reads == 2 and not own.finder._reading, within_s=20)
+    assert await own.told(3) == sentence(6)
+
+
+async def test_what_was_told_long_ago_is_read_first(own: Finding) -> None:
+    """Ten seconds: all of it may have been erased."""
+    own.rows.rows = tries(5)
+    assert await own.told(1) == sentence(5)
+    own.rows.rows = ()
+    own.clock.advance(10.1)
+    assert await own.told(2) == ""
+
+
+async def test_what_was_learned_here_counts_at_once(own: Finding) -> None:
+    own.rows.rows = tries(4)
+    assert await own.told(1) == ""
+    for count in (5, 6):
+        own.rows.rows = tries(count)
+        await own.finder.learned(SCOPE, [SIGNATURE])
+        assert await own.told(count) == sentence(count)
+
+
+async def test_what_was_read_before_something_was_learned_is_not_held(own: Finding) -> None:
+    own.rows.rows, own.rows.let_go = tries(4), asyncio.Event()
+    reading = asyncio.create_task(own.told(1))
+    await until(lambda: own.rows.reads == 1, within_s=20)
+    own.rows.rows = tries(5)
+    await own.finder.learned(SCOPE, [SIGNATURE])
+    own.rows.let_go.set()
+    assert await reading == ""
+    assert await own.told(2) == sentence(5)

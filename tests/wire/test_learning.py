@@ -1,0 +1,283 @@
+"""What is learned from turns and goals that end, while an agent calls nothing but RunTurn and ReportGoal."""
+
+import sqlite3
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import grpc
+import pytest
+from google.protobuf.json_format import MessageToDict
+
+from sidemirror.v1 import common_pb2, goal_reflection_pb2, sidecar_pb2
+from sidemirror.v1 import reflective_memory_pb2 as pb
+from sidemirror.v1 import thinking_pb2 as turns
+from sidemirror.v1.reflective_memory_pb2_grpc import ReflectiveMemoryServiceStub
+from sidemirror.v1.sidecar_pb2_grpc import SidecarServiceStub
+from sidemirror_server.turns.conductor import TurnLimits
+from tests.faults.sidecars import Stub, channel, running
+from tests.faults.waiting import until_found
+from tests.memory.talk import event, listed, memories
+from tests.wire.calls import TIMEOUT_S, called, failed, finished, returned, said, started
+from tests.wire.sidecar import PATIENCE_S, SidecarThread, sidecar, thinking
+from tests.wire.test_goals import failed_goal, goals, report
+
+WRONG_TABLE = "no such table: users"
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SidecarThread]:
+    with sidecar(tmp_path_factory.mktemp("learning")) as made:
+        yield made
+
+
+def run_turn(
+    server: SidecarThread, tenant_id: str, *events: turns.TurnEvent, session_id: str = "s", **more: Any
+) -> None:
+    """One turn on a stream, from its start to its summary."""
+    begun = started(session_id=session_id, task=more.pop("task", "Count the customers"), **more)
+    request = turns.RunTurnRequest(tenant_id=tenant_id, events=[begun, *events])
+    with thinking(server) as stub:
+        for _ in stub.RunTurn(iter([request]), timeout=TIMEOUT_S):
+            pass
+
+
+def failing(error: str = WRONG_TABLE) -> tuple[turns.TurnEvent, ...]:
+    return called("sql", "SELECT * FROM users", "c"), failed(error, "c"), finished()
+
+
+def learned(server: SidecarThread, tenant_id: str, count: int = 1) -> list[pb.Memory]:
+    """The reflections of a tenant, once there are so many."""
+    ends_s = time.monotonic() + PATIENCE_S
+    with memories(server) as stub:
+        while len(found := listed(stub, tenant_id=tenant_id, kind=pb.MEMORY_KIND_REFLECTION)) < count:
+            assert time.monotonic() < ends_s, f"{len(found)} of {count}"
+            time.sleep(0.02)
+    return found
+
+
+def causes(memory: pb.Memory) -> object:
+    """Why a memory was learned unasked."""
+    return MessageToDict(memory.metadata)["learned_from"]
+
+
+def settled(server: SidecarThread, tenant_id: str) -> list[pb.Memory]:
+    """What a tenant has once a later turn of it was learned from: the jobs of a kind are claimed in order."""
+    run_turn(server, tenant_id, *failing("permission denied for table last"), session_id="last")
+    ends_s = time.monotonic() + PATIENCE_S
+    while True:
+        found = learned(server, tenant_id)
+        if any("last" in one.content for one in found):
+            return [one for one in found if "last" not in one.content]
+        assert time.monotonic() < ends_s
+        time.sleep(0.02)
+
+
+def test_a_failure_is_learned_from_without_a_call(server: SidecarThread) -> None:
+    run_turn(server, "failure", *failing())
+    (memory,) = learned(server, "failure")
+    assert memory.content == "`sql` failed: its error says “no such table: users”, a not found failure."
+    assert (memory.importance, memory.origin) == (0.7, common_pb2.ORIGIN_TOOL)
+    assert memory.error_signature == "sql|not_found|missing_table"
+    assert causes(memory) == ["failure"]
+    with memories(server) as stub:
+        (strategy,) = listed(stub, tenant_id="failure", kind=pb.MEMORY_KIND_STRATEGY)
+    assert strategy.content == "There is no table `users`: list or look up what exists before calling `sql` again."
+    assert strategy.importance == 0.77
+
+
+def test_the_lesson_comes_to_the_next_turn_that_fails_so(server: SidecarThread) -> None:
+    run_turn(server, "again", *failing())
+    (memory,) = learned(server, "again")
+    level = turns.ThinkingConfig(level=turns.THINK_LEVEL_LOW)
+    begun = started(session_id="other", task="Count them", config=level)
+    with thinking(server) as stub:
+        plan = stub.StartTurn(
+            turns.StartTurnRequest(tenant_id="again", task="Count them", reflection_mode=turns.REFLECTION_MODE_AUTO,
+                                   config=level),
+            timeout=TIMEOUT_S,
+        ).plan  # fmt: skip
+        assert begun.turn_started.config == level
+        events = [called("sql", "SELECT 1 FROM users", "c"), failed(WRONG_TABLE, "c")]
+        stub.ReportEvents(
+            turns.ReportEventsRequest(tenant_id="again", turn_id=plan.turn_id, events=events), timeout=TIMEOUT_S
+        )
+        ends_s = time.monotonic() + PATIENCE_S
+        shown: set[str] = set()
+        while memory.id not in shown:
+            assert time.monotonic() < ends_s
+            time.sleep(0.02)
+            page = stub.GetTurn(turns.GetTurnRequest(tenant_id="again", turn_id=plan.turn_id), timeout=TIMEOUT_S)
+            said_so = (entry.directive.reflection.lessons.items for entry in page.entries)
+            shown = {item.id for items in said_so for item in items}
+
+
+def test_a_turn_without_anything_to_learn_leaves_nothing(server: SidecarThread) -> None:
+    run_turn(server, "nothing", called("sql", "SELECT 1", "c"), returned("1", "c"), finished())
+    run_turn(server, "nothing", *failing("An error occurred while running the tool."))
+    assert settled(server, "nothing") == []
+
+
+async def test_a_turn_that_is_abandoned_is_learned_from(tmp_path: Path) -> None:
+    async with running(tmp_path, turn_limits=TurnLimits(abandon_after_s=0.0)) as served:
+        plan = (await served.stub.StartTurn(turns.StartTurnRequest(task="Count"))).plan
+        events = list(failing())[:2]
+        await served.stub.ReportEvents(turns.ReportEventsRequest(turn_id=plan.turn_id, events=events))
+        await served.sidecar.upkeep.sweep()
+        async with channel(served.address) as connection:
+            stub: Stub = ReflectiveMemoryServiceStub(connection)
+
+            async def look() -> list[pb.Memory]:
+                return list((await stub.ListReflections(pb.ListReflectionsRequest())).memories)
+
+            found = await until_found(look)
+    assert {memory.metadata["outcome"] for memory in found} == {"timeout"}
+
+
+def test_a_user_who_corrects_the_agent(server: SidecarThread) -> None:
+    run_turn(server, "corrected", called("sql", "SELECT 1", "c"), returned("1", "c"), finished(), task="Sum it up")
+    run_turn(server, "corrected", finished(), task="No, I meant the net sum, without taxes.")
+    (memory,) = learned(server, "corrected")
+    assert memory.content == "The user corrected the agent: “No, I meant the net sum, without taxes.”."
+    assert causes(memory) == ["correction"]
+
+
+def test_a_correction_with_a_users_own_values_is_not_told_to_others(server: SidecarThread) -> None:
+    run_turn(server, "own values", called("sql", "SELECT 1", "c"), returned("1", "c"), finished())
+    run_turn(server, "own values", said("No, I meant order W5866402."), finished())
+    assert settled(server, "own values") == []
+
+
+def test_values_of_an_episode_stay_out_of_its_lesson(server: SidecarThread) -> None:
+    run_turn(server, "values", *failing("order #W5866402 of mia_garcia_4516 cannot be returned any more"))
+    (memory,) = learned(server, "values")
+    assert (
+        memory.content
+        == "`sql` failed: its error says “order (…) of (…) cannot be returned any more”, a validation failure."
+    )
+
+
+def test_a_goals_lesson_becomes_a_memory(server: SidecarThread) -> None:
+    with goals(server) as stub:
+        report(stub, failed_goal("goal", "fails"))
+        done = goal_reflection_pb2.GOAL_STATE_COMPLETED
+        report(stub, failed_goal("goal", "works", tasks=[], error="", state=done))
+    found = learned(server, "goal")
+    assert [memory.metadata["goal_id"] for memory in found] == ["fails"]
+    assert causes(found[0]) == ["goal"]
+
+
+def test_a_goals_lesson_is_shown_once_and_as_the_goals(server: SidecarThread) -> None:
+    with goals(server) as stub:
+        report(stub, failed_goal("shown once"))
+    learned(server, "shown once")
+    with thinking(server) as stub:
+        wish = turns.ContextWish(goal_id="g", tools=["fetch_page"])
+        start = turns.StartTurnRequest(tenant_id="shown once", task="Fetch a page", context=wish)
+        items = stub.StartTurn(start, timeout=TIMEOUT_S).plan.context.items
+    assert [item.kind for item in items] == ["goal_reflection"]
+
+
+def test_what_is_learned_goes_with_its_turn(server: SidecarThread) -> None:
+    run_turn(server, "erased", *failing(), session_id="whole")
+    (memory,) = learned(server, "erased")
+    with grpc.insecure_channel(server.address) as connection:
+        erase = sidecar_pb2.EraseRequest(tenant_id="erased", session_id="whole")
+        SidecarServiceStub(connection).Erase(erase, timeout=TIMEOUT_S)
+    gone(server, "erased", memory.id)
+
+
+def gone(server: SidecarThread, tenant_id: str, memory_id: str) -> None:
+    ends_s = time.monotonic() + PATIENCE_S
+    with memories(server) as stub:
+        while any(one.id == memory_id for one in listed(stub, tenant_id=tenant_id)):
+            assert time.monotonic() < ends_s
+            time.sleep(0.02)
+
+
+@pytest.mark.parametrize("settings", [{"defaults__learning": "false"}, {"memory__mode": "lite"}])
+def test_learning_is_turned_off(settings: dict[str, str], tmp_path: Path) -> None:
+    with sidecar(tmp_path, settings=settings) as server:
+        run_turn(server, "", *failing())
+        assert jobs_of(server) == 0
+
+
+def jobs_of(server: SidecarThread) -> int:
+    """How many jobs of learning the store has; they are put with the last entry of a turn."""
+    connection = sqlite3.connect(server.folder / "data" / "sidemirror.db")
+    try:
+        count: int = connection.execute("SELECT count(*) FROM jobs WHERE kind = 'learn_turn'").fetchone()[0]
+    finally:
+        connection.close()
+    return count
+
+
+def test_what_an_hour_has_no_room_for_is_left_to_dreaming(tmp_path: Path) -> None:
+    with sidecar(tmp_path, settings={"learn__turns_per_hour": "1"}) as server:
+        run_turn(server, "", *failing())
+        learned(server, "")
+        run_turn(server, "", *failing("permission denied for table orders"))
+        assert jobs_of(server) == 1
+        with memories(server) as stub:
+            list(stub.Dream(pb.DreamRequest(), timeout=TIMEOUT_S))
+        assert any("permission denied" in memory.content for memory in learned(server, "", 2))
+
+
+def seeds_request(**more: Any) -> pb.GenerateReflectionRequest:
+    """The call of seed reflection-engine-v2, "Generate Reflection from Failure", word for word."""
+    call_of = event(pb.EVENT_TYPE_TOOL_CALL, "Called database query with complex JOIN", "e1")
+    call_of.metadata.update({"tool": "postgres_query"})
+    error_of = event(pb.EVENT_TYPE_ERROR_EVENT, "Query timeout after 30 seconds", "e2")
+    error_of.error.update({"message": "Timeout", "code": "QUERY_TIMEOUT"})
+    error = pb.TaskError(
+        error_category=pb.ERROR_CATEGORY_TIMEOUT_ERROR, error_message="Query execution exceeded 30s limit"
+    )
+    error.context.update({"query": "SELECT * FROM orders JOIN customers..."})
+    return pb.GenerateReflectionRequest(
+        events=[call_of, error_of],
+        outcome=common_pb2.TASK_OUTCOME_TIMEOUT,
+        error=error,
+        task_description="Fetch customer order history",
+        task_goal="Retrieve all orders for customer analysis",
+        **more,
+    )
+
+
+def generated(server: SidecarThread, request: pb.GenerateReflectionRequest) -> pb.GenerateReflectionResponse:
+    with memories(server) as stub:
+        made: ReflectiveMemoryServiceStub = stub
+        answer: pb.GenerateReflectionResponse = made.GenerateReflection(request, timeout=TIMEOUT_S)
+    return answer
+
+
+def test_the_seeds_own_call(server: SidecarThread) -> None:
+    result = generated(server, seeds_request(tenant_id="seed", store=True)).result
+    assert result.reflection_text == (
+        "`postgres_query` failed: its error says “Query timeout after 30 seconds”, a timeout failure. "
+        "The task failed because of “Query execution exceeded 30s limit”."
+    )
+    assert result.strategy_text == (
+        "Ask `postgres_query` for less at once: narrow the query, take one page, or raise its time limit if it has one."
+    )
+    assert list(result.tags) == ["timeout", "postgres_query"]
+    assert result.error_category == pb.ERROR_CATEGORY_TIMEOUT_ERROR
+    assert list(result.applies_when.tools) == ["postgres_query"]
+
+
+def test_the_callers_error_alone_is_enough(server: SidecarThread) -> None:
+    request = seeds_request(tenant_id="alone")
+    del request.events[1]
+    result = generated(server, request).result
+    assert result.reflection_text == "The task failed because of “Query execution exceeded 30s limit”."
+    assert list(result.tags)[:1] == ["timeout"]
+
+
+def test_an_episode_that_teaches_nothing(server: SidecarThread) -> None:
+    events = [event(pb.EVENT_TYPE_TOOL_CALL, "x", "e1", tool_name="a"), event(pb.EVENT_TYPE_TOOL_RESPONSE, "y", "e2")]
+    for outcome in (common_pb2.TASK_OUTCOME_SUCCESS, common_pb2.TASK_OUTCOME_FAILURE):
+        request = pb.GenerateReflectionRequest(tenant_id="empty", events=events, outcome=outcome, store=True)
+        made = generated(server, request)
+        assert (made.result.status, made.result.reflection_text) == (common_pb2.RESULT_STATUS_NOTHING, "")
+        assert (made.reflection_id, made.not_stored_reason) == ("", "it says nothing but how the task ended")
+    assert learned(server, "empty", 0) == []
