@@ -6,14 +6,18 @@ import (
 	pb "github.com/sidemirror/sidemirror/generated/go/sidemirror/v1"
 )
 
-// AdviceText is the one text that a model is shown of what the sidecar says: a paragraph for each nudge, reflection,
-// block of lessons and request to revise, with an empty line between; empty without any.
+// AdviceText is the one text that a model is shown of what the sidecar says: a paragraph for each nudge, recovery,
+// reflection, block of lessons and request to revise, with an empty line between; empty without any.
 func AdviceText(directives []*pb.TurnDirective) string {
 	var paragraphs []string
 	for _, directive := range directives {
 		switch kind := directive.GetKind().(type) {
 		case *pb.TurnDirective_Nudge:
 			paragraphs = append(paragraphs, "[nudge] "+kind.Nudge.GetMessage())
+		case *pb.TurnDirective_Advice:
+			if text := kind.Advice.GetBlock().GetText(); text != "" {
+				paragraphs = append(paragraphs, text)
+			}
 		case *pb.TurnDirective_Reflection:
 			if kind.Reflection.GetStatus() == pb.ResultStatus_RESULT_STATUS_OK {
 				paragraph := "[reflection] " + kind.Reflection.GetReflection()
@@ -34,10 +38,10 @@ func AdviceText(directives []*pb.TurnDirective) string {
 	return strings.Join(paragraphs, "\n\n")
 }
 
-// isAdvice: a nudge, a reflection or a critique.
+// isAdvice: a nudge, a recovery, a reflection or a critique.
 func isAdvice(directive *pb.TurnDirective) bool {
 	switch directive.GetKind().(type) {
-	case *pb.TurnDirective_Nudge, *pb.TurnDirective_Reflection, *pb.TurnDirective_Critique:
+	case *pb.TurnDirective_Nudge, *pb.TurnDirective_Advice, *pb.TurnDirective_Reflection, *pb.TurnDirective_Critique:
 		return true
 	}
 	return false

@@ -16,9 +16,7 @@ pytestmark = [
     pytest.mark.slow("clients are built and run, with a sidecar that is killed and stopped"),
     pytest.mark.timeout(900),
 ]
-# The languages whose runner knows these steps.
-SPEAK = [language for language in LANGUAGES if language.name in {"python", "go", "typescript", "rust"}]
-every_language = pytest.mark.parametrize("language", SPEAK, ids=lambda language: language.name)
+every_language = pytest.mark.parametrize("language", LANGUAGES, ids=lambda language: language.name)
 
 
 @pytest.fixture
@@ -79,6 +77,13 @@ def test_where_a_token_may_go(language: Language, tmp_path: Path) -> None:
     run_scenario(ready(language), "transport.json", nobody, language.folder)
 
 
+def trust_store(ca: Path, store: Path) -> str:
+    """What has Java's runtime trust the authority alone."""
+    command = ("keytool", "-importcert", "-noprompt", "-alias", "ca", "-file", str(ca), "-keystore", str(store))
+    subprocess.run([*command, "-storepass", "changeit"], check=True, capture_output=True)
+    return f"-Djavax.net.ssl.trustStore={store} -Djavax.net.ssl.trustStorePassword=changeit"
+
+
 @every_language
 def test_the_runtimes_own_authorities(language: Language, tmp_path: Path) -> None:
     """A test authority in a root store of its own. Seen to fail for Python without SSL_CERT_FILE."""
@@ -87,6 +92,8 @@ def test_the_runtimes_own_authorities(language: Language, tmp_path: Path) -> Non
     settings = {f"SIDEMIRROR_{name.upper()}": value for name, value in certificates.settings().items()}
     (tmp_path / "token").write_text(f"{ACME}\n")
     trusted = {"SSL_CERT_FILE": str(certificates.ca), "NODE_EXTRA_CA_CERTS": str(certificates.ca)}
+    if language.name == "java":
+        trusted["JAVA_TOOL_OPTIONS"] = trust_store(certificates.ca, tmp_path / "authorities.p12")
     with sidecar(tmp_path, SIDEMIRROR_ACCESS_FILE=str(access), **settings) as beside:
         beside.variables["token_file"] = str(tmp_path / "token")
         ran = run_scenario(ready(language), "trusted.json", beside, language.folder, trusted)

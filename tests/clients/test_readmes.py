@@ -57,8 +57,8 @@ def command(name: str, folder: Path) -> Sequence[str]:
         (folder / "Cargo.lock").write_bytes((CLIENTS / name / "Cargo.lock").read_bytes())
         return ("cargo", "run", "--quiet", "--manifest-path", str(folder / "Cargo.toml"), "--target-dir", "target")
     if name == "java":
-        (here / "FiveLines.java").write_text(first_block(name))
-        return (*JAVA, "target/readme/FiveLines.java")
+        (here / "FirstLines.java").write_text(first_block(name))
+        return (*JAVA, "target/readme/FirstLines.java")
     (here / "readme.py").write_text(first_block(name))
     return (sys.executable, "target/readme/readme.py")
 
@@ -77,15 +77,7 @@ def test_the_first_lines_run(name: str, beside: Sidecar, tmp_path: Path) -> None
     project = tmp_path / "project"
     project.mkdir()
     printed = run(name, command(name, project), beside)
-    if name == "java":
-        assert re.search(r"turn_id: \"[^\"]+\"", printed), printed
-        return
-    if name in {"python", "go", "typescript", "rust"}:
-        assert "[reflection] " in printed, printed
-        return
-    # The summary of the turn: its three events are on record, and it went well.
-    assert re.search(r"SUCCESS|outcome: 1|Success", printed), printed
-    assert re.search(r"event_?[cC]ount: ?3", printed), printed
+    assert "[reflection] " in printed, printed
 
 
 @pytest.mark.parametrize("name", EXAMPLES)

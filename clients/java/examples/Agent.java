@@ -1,10 +1,11 @@
+import dev.sidemirror.client.AgentTurn;
 import dev.sidemirror.client.Events;
 import dev.sidemirror.client.Sidemirror;
-import dev.sidemirror.client.Turn;
+import dev.sidemirror.v1.CritiqueResult;
+import dev.sidemirror.v1.ReportGoalRequest;
 import dev.sidemirror.v1.TaskOutcome;
 import dev.sidemirror.v1.ThinkLevel;
 import dev.sidemirror.v1.ThinkingConfig;
-import dev.sidemirror.v1.TurnDirective;
 import dev.sidemirror.v1.TurnPlan;
 import dev.sidemirror.v1.TurnStarted;
 import java.time.Duration;
@@ -12,45 +13,44 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * A whole agent, whose model is a list of steps: it asks a database, fails, listens to what the sidecar makes of it, and
- * answers. It does the same when no sidecar is there.
+ * A whole agent, whose model is a list of steps: it reads what was learned before, asks a database, fails, listens to what
+ * the sidecar makes of it, has its answer judged, and says how it ended. It does the same when no sidecar is there.
  */
 public final class Agent {
   private static final String TASK = "How many orders are open?";
 
   public static void main(String[] arguments) {
+    ThinkingConfig config = ThinkingConfig.newBuilder().setLevel(ThinkLevel.THINK_LEVEL_MEDIUM).build();
+    TurnStarted started =
+        TurnStarted.newBuilder().setTask(TASK).setBasePrompt("You are helpful.").setConfig(config).build();
     try (Sidemirror sidemirror = Sidemirror.connect()) {
-      ThinkingConfig config = ThinkingConfig.newBuilder().setLevel(ThinkLevel.THINK_LEVEL_MEDIUM).build();
-      Turn turn =
-          sidemirror.beginTurn(
-              TurnStarted.newBuilder().setTask(TASK).setBasePrompt("You are helpful.").setConfig(config).build());
-      List<String> messages = new ArrayList<>();
-      messages.add(turn.plan(Duration.ofSeconds(5)).map(TurnPlan::getSystemPrompt).orElse("You are helpful."));
-      messages.add(TASK);
-      for (String query : List.of("SELECT count(*) FROM orders WHERE status = 'open'", "SELECT count(*) FROM open_orders")) {
-        turn.report(Events.toolCalled("run_sql", query));
-        String result = runSql(query);
-        turn.report(Events.toolReturned(result, result.startsWith("error")));
-        messages.add(result);
-        // A real agent takes what is there before it asks its model again; this one has nothing else to do meanwhile.
-        turn.next(Duration.ofSeconds(1)).ifPresent(directive -> messages.addAll(heard(directive)));
-        turn.take().forEach(directive -> messages.addAll(heard(directive)));
-      }
-      turn.report(Events.responseDrafted("12 orders are open."));
-      turn.finish(TaskOutcome.TASK_OUTCOME_SUCCESS, 1.0);
-      messages.forEach(System.out::println);
-      turn.summary(Duration.ofSeconds(5))
-          .ifPresent(summary -> System.out.println(summary.getToolErrorCount() + " of the tool calls failed"));
+      sidemirror.beginTurn(started).run(Agent::answer).forEach(System.out::println);
     }
   }
 
-  /** What the agent's model should read of it. */
-  private static List<String> heard(TurnDirective directive) {
-    return switch (directive.getKindCase()) {
-      case REFLECTION -> List.of("[reflection] " + directive.getReflection().getReflection());
-      case NUDGE -> List.of("[nudge] " + directive.getNudge().getMessage());
-      default -> List.of();
-    };
+  /** What the agent's model reads, in the end. */
+  private static List<String> answer(AgentTurn turn) {
+    List<String> messages = new ArrayList<>();
+    messages.add(turn.plan(Duration.ofSeconds(5)).map(TurnPlan::getSystemPrompt).orElse("You are helpful."));
+    turn.recall().ifPresent(lessons -> messages.add(lessons.getText()));
+    messages.add(TASK);
+    for (String query : List.of("SELECT count(*) FROM orders WHERE status = 'open'", "SELECT count(*) FROM open_orders")) {
+      turn.report(Events.toolCalled("run_sql", query));
+      String result = runSql(query);
+      turn.report(Events.toolReturned(result, result.startsWith("error")));
+      messages.add(result);
+      messages.add(Sidemirror.adviceText(turn.advice(Duration.ofSeconds(5))));
+    }
+    String answer = "12 orders are open.";
+    turn.critique(answer).filter(CritiqueResult::getShouldRevise).ifPresent(it -> messages.add(it.getRevisionPrompt()));
+    turn.report(Events.responseDrafted(answer));
+    turn.finish(
+        TaskOutcome.TASK_OUTCOME_SUCCESS,
+        1.0,
+        ReportGoalRequest.newBuilder().setGoalId("open-orders").setObjective("Know how many orders are open").build());
+    turn.summary(Duration.ofSeconds(5))
+        .ifPresent(summary -> messages.add(summary.getToolErrorCount() + " of the tool calls failed"));
+    return messages;
   }
 
   private static String runSql(String query) {

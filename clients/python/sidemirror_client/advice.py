@@ -6,12 +6,12 @@ from sidemirror.v1 import common_pb2
 from sidemirror.v1 import thinking_pb2 as pb
 
 # The kinds of directive that are advice.
-ADVICE = frozenset({"nudge", "reflection", "critique"})
+ADVICE = frozenset({"nudge", "advice", "reflection", "critique"})
 
 
 def advice_text(directives: Iterable[pb.TurnDirective]) -> str:
-    """The one text for a model: a paragraph for each nudge, reflection, lesson and request to revise; empty without
-    any."""
+    """The one text for a model: a paragraph for each nudge, recovery, reflection, lesson and request to revise; empty
+    without any."""
     return "\n\n".join(paragraph for directive in directives for paragraph in _paragraphs(directive) if paragraph)
 
 
@@ -19,6 +19,8 @@ def _paragraphs(directive: pb.TurnDirective) -> Iterator[str]:
     kind = directive.WhichOneof("kind")
     if kind == "nudge":
         yield f"[nudge] {directive.nudge.message}"
+    elif kind == "advice":
+        yield directive.advice.block.text
     elif kind == "reflection":
         reflection = directive.reflection
         if reflection.status == common_pb2.RESULT_STATUS_OK:

@@ -4,8 +4,8 @@ use std::borrow::Borrow;
 
 use crate::v1::{turn_directive::Kind, ResultStatus, TurnDirective};
 
-/// The one text for a model: a paragraph for each nudge, reflection, block of lessons and request to revise, separated by
-/// empty lines; empty without any.
+/// The one text for a model: a paragraph for each nudge, recovery, reflection, block of lessons and request to revise,
+/// separated by empty lines; empty without any.
 pub fn advice_text<D: Borrow<TurnDirective>>(directives: impl IntoIterator<Item = D>) -> String {
     let paragraphs: Vec<_> = directives.into_iter().flat_map(|each| paragraphs(each.borrow())).collect();
     paragraphs.join("\n\n")
@@ -13,12 +13,16 @@ pub fn advice_text<D: Borrow<TurnDirective>>(directives: impl IntoIterator<Item 
 
 /// Whether a directive says something about what was reported.
 pub(crate) fn is_advice(directive: &TurnDirective) -> bool {
-    matches!(directive.kind, Some(Kind::Nudge(_) | Kind::Reflection(_) | Kind::Critique(_)))
+    matches!(directive.kind, Some(Kind::Nudge(_) | Kind::Advice(_) | Kind::Reflection(_) | Kind::Critique(_)))
 }
 
 fn paragraphs(directive: &TurnDirective) -> Vec<String> {
     match &directive.kind {
         Some(Kind::Nudge(nudge)) => vec![format!("[nudge] {}", nudge.message)],
+        Some(Kind::Advice(advice)) => {
+            let text = advice.block.as_ref().map(|block| block.text.clone());
+            text.filter(|text| !text.is_empty()).into_iter().collect()
+        }
         Some(Kind::Reflection(reflection)) => {
             let mut found = Vec::new();
             if reflection.status == i32::from(ResultStatus::Ok) {

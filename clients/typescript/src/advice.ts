@@ -3,12 +3,12 @@ import type { TurnDirective } from "@sidemirror/api/v1/thinking";
 
 /** Whether the directive says something to what was reported, other than the plan and the summary. */
 export function isAdvice({ kind }: TurnDirective): boolean {
-  return kind.case === "nudge" || kind.case === "reflection" || kind.case === "critique";
+  return ["nudge", "advice", "reflection", "critique"].includes(kind.case ?? "");
 }
 
 /**
- * The one text that a model is shown of directives: a paragraph for each nudge, reflection, block of lessons and request to
- * revise. Empty without any.
+ * The one text that a model is shown of directives: a paragraph for each nudge, recovery, reflection, block of lessons
+ * and request to revise. Empty without any.
  */
 export function adviceText(directives: Iterable<TurnDirective>): string {
   return [...directives].flatMap(paragraphs).join("\n\n");
@@ -16,6 +16,7 @@ export function adviceText(directives: Iterable<TurnDirective>): string {
 
 function paragraphs({ kind }: TurnDirective): string[] {
   if (kind.case === "nudge") return [`[nudge] ${kind.value.message}`];
+  if (kind.case === "advice") return kind.value.block?.text ? [kind.value.block.text] : [];
   if (kind.case === "critique") return kind.value.shouldRevise ? [`[critique] ${kind.value.revisionPrompt}`] : [];
   if (kind.case !== "reflection") return [];
   const { status, reflection, suggestedAction, lessons } = kind.value;

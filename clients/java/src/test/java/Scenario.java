@@ -4,15 +4,16 @@ import com.google.gson.JsonNull;
 import com.google.gson.JsonObject;
 import com.google.gson.JsonParser;
 import com.google.gson.JsonPrimitive;
-import com.google.protobuf.InvalidProtocolBufferException;
 import com.google.protobuf.Message;
-import com.google.protobuf.util.JsonFormat;
-import com.sun.management.OperatingSystemMXBean;
+import dev.sidemirror.client.AgentTurn;
 import dev.sidemirror.client.Events;
 import dev.sidemirror.client.Problem;
 import dev.sidemirror.client.Sidemirror;
-import dev.sidemirror.client.Turn;
+import dev.sidemirror.client.Undelivered;
+import dev.sidemirror.v1.ReportGoalRequest;
 import dev.sidemirror.v1.TaskOutcome;
+import dev.sidemirror.v1.ThinkLevel;
+import dev.sidemirror.v1.ThinkingConfig;
 import dev.sidemirror.v1.TurnDirective;
 import dev.sidemirror.v1.TurnEvent;
 import dev.sidemirror.v1.TurnStarted;
@@ -27,7 +28,6 @@ import io.grpc.StatusRuntimeException;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
-import java.lang.management.ManagementFactory;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -35,17 +35,19 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
-import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Objects;
+import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutionException;
+import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.function.Supplier;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
@@ -54,18 +56,10 @@ public final class Scenario {
   private static final Duration PATIENCE = Duration.ofSeconds(60);
   private static final Pattern VARIABLE = Pattern.compile("\\$([a-z_]+)");
 
-  /** Something is not as the scenario says. */
-  private static final class Unexpected extends Exception {
-    private static final long serialVersionUID = 1;
-
-    Unexpected(String what) {
-      super(what);
-    }
-  }
-
   private final Map<String, String> variables = new HashMap<>();
-  private final Map<String, Turn> turns = new HashMap<>();
+  private final Map<String, AgentTurn> turns = new HashMap<>();
   private final Map<String, List<JsonElement>> directives = new HashMap<>();
+  private final BlockingQueue<String> refusals = new LinkedBlockingQueue<>();
   private final AtomicInteger told = new AtomicInteger();
   private final BufferedReader stdin = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
   private Sidemirror client;
@@ -81,19 +75,21 @@ public final class Scenario {
     int passed = 0;
     for (JsonElement given : steps) {
       JsonObject step = given.getAsJsonObject();
-      if (strings(step.get("needs")).stream().anyMatch(need -> !has.contains(need))) {
+      if (Matching.strings(step.get("needs")).stream().anyMatch(need -> !has.contains(need))) {
         continue;
       }
-      System.out.println("step " + text(step, "name"));
+      System.out.println("step " + Matching.text(step, "name"));
       try {
         runner.step(runner.filled(step).getAsJsonObject());
       } catch (Unexpected | StatusRuntimeException | TimeoutException wrong) {
-        System.err.println(text(step, "name") + ": " + wrong);
+        System.err.println(Matching.text(step, "name") + ": " + wrong);
         System.exit(1);
       }
       passed++;
     }
-    runner.client.close();
+    if (runner.client != null) {
+      runner.client.close();
+    }
     System.out.println("passed " + passed);
   }
 
@@ -101,11 +97,29 @@ public final class Scenario {
     if (step.has("connect")) {
       connect(step.getAsJsonObject("connect"));
     } else if (step.has("server")) {
-      control(text(step, "server"));
+      control(Matching.text(step, "server"));
     } else if (step.has("turn")) {
       turn(step);
     } else if (step.has("away")) {
       away(step.getAsJsonObject("away"));
+    } else if (step.has("many")) {
+      many(step.getAsJsonObject("many"));
+    } else if (step.has("close")) {
+      Undelivered left = client.close(Duration.ZERO);
+      JsonObject found = new JsonObject();
+      found.addProperty("events", left.events());
+      found.addProperty("outcomes", left.outcomes());
+      found.addProperty("goals", left.goals());
+      found.addProperty("turns", left.turns().size());
+      Matching.check(step.get("close"), JsonParser.parseString(found.toString()));
+    } else if (step.has("advice_text")) {
+      List<TurnDirective> said = new ArrayList<>();
+      for (JsonElement each : step.getAsJsonArray("advice_text")) {
+        said.add(Matching.parsed(each, TurnDirective.newBuilder()).build());
+      }
+      Matching.check(step.get("text"), new JsonPrimitive(Sidemirror.adviceText(said)));
+    } else if (step.has("refused")) {
+      awaitRefusal(Matching.text(step, "refused"));
     } else {
       call(step);
     }
@@ -117,18 +131,47 @@ public final class Scenario {
     }
     Sidemirror.Builder builder =
         Sidemirror.builder()
-            .address(text(given, "address"))
-            .scope(text(given, "tenant_id"), text(given, "project_id"))
-            .onAway(this::count);
+            .address(Matching.text(given, "address"))
+            .scope(Matching.text(given, "tenant_id"), Matching.text(given, "project_id"))
+            .onAway(this::count)
+            .onRefused(refusals::add);
     if (given.has("token_file")) {
-      builder.tokenFile(Path.of(text(given, "token_file")));
+      builder.tokenFile(Path.of(Matching.text(given, "token_file")));
     }
     if (given.has("ca_file")) {
-      builder.caFile(Path.of(text(given, "ca_file")));
+      builder.caFile(Path.of(Matching.text(given, "ca_file")));
     }
+    if (given.has("tls")) {
+      builder.tls(given.get("tls").getAsBoolean());
+    }
+    if (given.has("refused")) {
+      checkRefused(builder, Matching.strings(given.get("refused")));
+      return;
+    }
+    told.set(0);
+    refusals.clear();
     client = builder.connect();
     if (!given.has("wait") || given.get("wait").getAsBoolean()) {
       client.waitUntilReady(PATIENCE);
+    }
+  }
+
+  private static void checkRefused(Sidemirror.Builder builder, List<String> words) throws Unexpected {
+    try {
+      builder.connect().close();
+    } catch (IllegalArgumentException refused) {
+      if (words.stream().allMatch(refused.getMessage()::contains)) {
+        return;
+      }
+      throw new Unexpected("refused, but not with " + words + ": " + refused.getMessage());
+    }
+    throw new Unexpected("not refused");
+  }
+
+  private void awaitRefusal(String word) throws Exception {
+    String why = refusals.poll(PATIENCE.toSeconds(), TimeUnit.SECONDS);
+    if (why == null || !why.contains(word) || told.get() > 0) {
+      throw new Unexpected("told " + why + ", and " + told + " times that the sidecar is away");
     }
   }
 
@@ -152,23 +195,23 @@ public final class Scenario {
   private record Answers(List<JsonElement> answers, Status status, Metadata trailers) {}
 
   private void call(JsonObject step) throws Exception {
-    Answers came = answers(step, method(text(step, "call")));
+    Answers came = answers(step, method(Matching.text(step, "call")));
     if (!came.status().isOk() || step.has("error")) {
       checkError(step, came);
       return;
     }
     JsonElement all = came.answers().isEmpty() ? JsonNull.INSTANCE : came.answers().get(0);
     if (step.has("expect_stream")) {
-      checkStream(step.getAsJsonArray("expect_stream"), came.answers());
+      Matching.checkStream(step.getAsJsonArray("expect_stream"), came.answers());
       JsonArray list = new JsonArray();
       came.answers().forEach(list::add);
       all = list;
     } else {
-      check(step.get("expect"), all);
+      Matching.check(step.get("expect"), all);
     }
     if (step.has("save")) {
       for (Map.Entry<String, JsonElement> saved : step.getAsJsonObject("save").entrySet()) {
-        variables.put(saved.getKey(), at(all, saved.getValue().getAsString()).getAsString());
+        variables.put(saved.getKey(), Matching.at(all, saved.getValue().getAsString()).getAsString());
       }
     }
   }
@@ -202,7 +245,7 @@ public final class Scenario {
         new ClientCall.Listener<>() {
           @Override
           public void onMessage(Message answer) {
-            answers.add(plain(answer));
+            answers.add(Matching.plain(answer));
             if (answers.size() == cancelAfter) {
               call.cancel("enough", null);
             }
@@ -223,7 +266,7 @@ public final class Scenario {
       requests.add(step.get("request"));
     }
     for (JsonElement request : requests) {
-      call.sendMessage(parsed(request, prototype.newBuilderForType()).build());
+      call.sendMessage(Matching.parsed(request, prototype.newBuilderForType()).build());
     }
     call.halfClose();
     return ended.get(2, TimeUnit.MINUTES);
@@ -239,9 +282,9 @@ public final class Scenario {
     }
     Problem problem = Problem.of(came.status().asRuntimeException(came.trailers()));
     boolean same =
-        came.status().getCode().name().equals(text(expected, "code"))
-            && (!expected.has("reason") || problem.reason().equals(text(expected, "reason")))
-            && problem.fields().keySet().containsAll(strings(expected.get("fields")));
+        came.status().getCode().name().equals(Matching.text(expected, "code"))
+            && (!expected.has("reason") || problem.reason().equals(Matching.text(expected, "reason")))
+            && problem.fields().keySet().containsAll(Matching.strings(expected.get("fields")));
     if (!same) {
       throw new Unexpected(came.status() + " (" + problem + ") instead of " + expected);
     }
@@ -250,12 +293,12 @@ public final class Scenario {
   // --- the turn helper -------------------------------------------------------------------------------------------------
 
   private void turn(JsonObject step) throws Exception {
-    String name = step.has("as") ? text(step, "as") : "t";
-    Turn turn = turns.get(name);
-    switch (text(step, "turn")) {
+    String name = step.has("as") ? Matching.text(step, "as") : "t";
+    AgentTurn turn = turns.get(name);
+    switch (Matching.text(step, "turn")) {
       case "begin" -> {
-        TurnStarted started = parsed(step.get("started"), TurnStarted.newBuilder()).build();
-        turns.put(name, client.beginTurn(text(step, "turn_id"), text(step, "agent"), started));
+        TurnStarted started = Matching.parsed(step.get("started"), TurnStarted.newBuilder()).build();
+        turns.put(name, client.beginTurn(Matching.text(step, "turn_id"), Matching.text(step, "agent"), started));
         directives.put(name, new ArrayList<>());
       }
       case "report" -> {
@@ -263,7 +306,7 @@ public final class Scenario {
         int times = step.has("times") ? step.get("times").getAsInt() : 1;
         for (int time = 0; time < times; time++) {
           for (JsonElement event : events) {
-            turn.report(parsed(event, TurnEvent.newBuilder()).build());
+            turn.report(Matching.parsed(event, TurnEvent.newBuilder()).build());
           }
         }
         if (step.has("text_bytes")) {
@@ -271,28 +314,82 @@ public final class Scenario {
         }
       }
       case "finish" -> {
-        TaskOutcome outcome = TaskOutcome.valueOf(text(step, "outcome"));
-        if (step.has("score")) {
-          turn.finish(outcome, step.get("score").getAsDouble());
-        } else {
-          turn.finish(outcome);
-        }
+        Double score = step.has("score") ? Double.valueOf(step.get("score").getAsDouble()) : null;
+        ReportGoalRequest goal =
+            step.has("goal") ? Matching.parsed(step.get("goal"), ReportGoalRequest.newBuilder()).build() : null;
+        turn.finish(TaskOutcome.valueOf(Matching.text(step, "outcome")), score, goal);
       }
       case "flush" -> {
-        if (!client.flush(PATIENCE)) {
-          throw new Unexpected("not everything was delivered");
+        boolean expected = !step.has("delivered") || step.get("delivered").getAsBoolean();
+        if (client.flush(timeout(step)) != expected) {
+          throw new Unexpected(expected ? "not everything was delivered" : "everything was");
         }
       }
+      case "leave" -> {
+        try (turn) {
+          Objects.requireNonNull(turn);
+        }
+      }
+      case "fail" -> fail(turn);
       case "error" -> awaitError(turn, step);
       case "await" -> await(name, step.get("expect"));
-      case "plan" -> check(step.get("expect"), turn.plan(PATIENCE).map(Scenario::plain).orElse(JsonNull.INSTANCE));
-      case "summary" ->
-          check(step.get("expect"), turn.summary(PATIENCE).map(Scenario::plain).orElse(JsonNull.INSTANCE));
-      default -> throw new Unexpected("an unknown step " + step);
+      default -> ask(turn, step);
     }
   }
 
-  private static void awaitError(Turn turn, JsonObject step) throws Exception {
+  private static Duration timeout(JsonObject step) {
+    return step.has("timeout_ms") ? Duration.ofMillis(step.get("timeout_ms").getAsLong()) : PATIENCE;
+  }
+
+  private static void fail(AgentTurn turn) throws Unexpected {
+    try {
+      turn.run(
+          in -> {
+            throw new IllegalStateException("an agent's own");
+          });
+    } catch (IllegalStateException own) {
+      return;
+    }
+    throw new Unexpected("the exception is gone");
+  }
+
+  /** What the helper gives for a step. */
+  private static void ask(AgentTurn turn, JsonObject step) throws Unexpected {
+    boolean timed = step.has("timeout_ms");
+    Duration atMost = timeout(step);
+    long began = System.nanoTime();
+    JsonElement answer =
+        switch (Matching.text(step, "turn")) {
+          case "plan" -> turn.plan(atMost).map(Matching::plain).orElse(JsonNull.INSTANCE);
+          case "summary" -> turn.summary(atMost).map(Matching::plain).orElse(JsonNull.INSTANCE);
+          case "recall" -> turn.recall().map(Matching::plain).orElse(JsonNull.INSTANCE);
+          case "advice" -> list(timed ? turn.advice(atMost) : turn.advice());
+          case "critique" -> {
+            String text = Matching.text(step, "text");
+            String question = Matching.text(step, "user_message");
+            yield (timed ? turn.critique(text, question, atMost) : turn.critique(text))
+                .map(Matching::plain)
+                .orElse(JsonNull.INSTANCE);
+          }
+          default -> throw new Unexpected("an unknown step " + step);
+        };
+    long tookMs = TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - began);
+    Matching.check(step.get("expect"), answer);
+    if (answer.isJsonArray() && answer.getAsJsonArray().size() != step.getAsJsonArray("expect").size()) {
+      throw new Unexpected("too many: " + answer);
+    }
+    if (step.has("within_ms") && tookMs > step.get("within_ms").getAsLong()) {
+      throw new Unexpected("it took " + tookMs + " ms");
+    }
+  }
+
+  private static JsonArray list(List<TurnDirective> directives) {
+    JsonArray list = new JsonArray();
+    directives.forEach(each -> list.add(Matching.plain(each)));
+    return list;
+  }
+
+  private static void awaitError(AgentTurn turn, JsonObject step) throws Exception {
     for (long end = System.nanoTime() + PATIENCE.toNanos(); turn.error().isEmpty(); Thread.sleep(10)) {
       if (System.nanoTime() > end) {
         throw new Unexpected("the turn goes on");
@@ -315,25 +412,67 @@ public final class Scenario {
               .get(name)
               .next(Duration.ofNanos(left))
               .orElseThrow(() -> new Unexpected("no directive " + expected + " among " + before));
-      before.add(plain(directive));
-      if (matches(expected, plain(directive))) {
+      before.add(Matching.plain(directive));
+      if (Matching.matches(expected, Matching.plain(directive))) {
         before.clear();
         return;
       }
     }
   }
 
+  private void many(JsonObject given) throws Exception {
+    int count = given.get("turns").getAsInt();
+    Map<String, Integer> counts = new ConcurrentHashMap<>();
+    List.of("plans", "directives", "critiques", "summaries").forEach(each -> counts.put(each, 0));
+    List<Thread> threads = new ArrayList<>();
+    for (int number = 0; number < count; number++) {
+      String name = Matching.text(given, "prefix") + "-" + number;
+      threads.add(new Thread(() -> oneOfMany(name, counts)));
+    }
+    threads.forEach(Thread::start);
+    for (Thread thread : threads) {
+      thread.join();
+    }
+    JsonObject printed = new JsonObject();
+    counts.forEach(printed::addProperty);
+    printed.addProperty("told", told.get());
+    System.out.println("many " + printed);
+  }
+
+  private void oneOfMany(String name, Map<String, Integer> counts) {
+    Duration patience = PATIENCE.multipliedBy(2);
+    TurnStarted started =
+        TurnStarted.newBuilder()
+            .setSessionId(name)
+            .setTask("count")
+            .setConfig(ThinkingConfig.newBuilder().setLevel(ThinkLevel.THINK_LEVEL_MEDIUM))
+            .build();
+    AgentTurn turn = client.beginTurn(name, "", started);
+    boolean planned = turn.plan(patience).isPresent();
+    turn.recall("count", List.of(), 0, PATIENCE);
+    turn.report(Events.toolCalled("run_sql", "SELECT 1"));
+    turn.report(Events.toolReturned("no such column: status", true));
+    boolean advised = !turn.advice(patience).isEmpty();
+    boolean judged = turn.critique("There are 41.", "", PATIENCE).isPresent();
+    turn.finish(TaskOutcome.TASK_OUTCOME_SUCCESS);
+    boolean summed = turn.summary(patience).isPresent();
+    counts.merge("plans", planned ? 1 : 0, Integer::sum);
+    counts.merge("directives", advised ? 1 : 0, Integer::sum);
+    counts.merge("critiques", judged ? 1 : 0, Integer::sum);
+    counts.merge("summaries", summed ? 1 : 0, Integer::sum);
+  }
+
   private void away(JsonObject given) throws Exception {
     int count = given.get("turns").getAsInt();
     int events = given.get("events").getAsInt();
-    String prefix = text(given, "prefix");
+    String prefix = Matching.text(given, "prefix");
     Longest longest = new Longest();
     told.set(0);
-    List<Turn> begun = new ArrayList<>();
+    List<AgentTurn> begun = new ArrayList<>();
     for (int number = 0; number < count; number++) {
       String turnId = prefix + "-" + number;
       TurnStarted started = TurnStarted.newBuilder().setSessionId(prefix).setTask("away").build();
-      Turn turn = longest.of(() -> client.beginTurn(turnId, "", started));
+      AgentTurn turn = longest.of(() -> client.beginTurn(turnId, "", started));
       begun.add(turn);
       for (int place = 0; place < events; place++) {
         if (place == events / 2 && number == given.get("kill_at").getAsInt()) {
@@ -356,7 +495,7 @@ public final class Scenario {
     if (!client.flush(PATIENCE.multipliedBy(3))) {
       throw new Unexpected("not everything was delivered");
     }
-    int dropped = begun.stream().mapToInt(Turn::dropped).sum();
+    int dropped = begun.stream().mapToInt(AgentTurn::dropped).sum();
     System.out.printf(
         Locale.ROOT,
         "away {\"longest_ms\": %f, \"plain_ms\": %f, \"told\": %d, \"dropped\": %d}%n",
@@ -366,122 +505,7 @@ public final class Scenario {
         dropped);
   }
 
-  /**
-   * The longest that a use of the client took: by the clock, and by what this process did. That is what it computed
-   * meanwhile; and since one that waits computes nothing, what one use in a hundred exceeds.
-   */
-  private static final class Longest {
-    private static final OperatingSystemMXBean PROCESS =
-        (OperatingSystemMXBean) ManagementFactory.getOperatingSystemMXBean();
-
-    private final List<Long> hereNs = new ArrayList<>();
-    private long computedNs;
-    private long plainNs;
-
-    <T> T of(Supplier<T> use) {
-      long waited = waited();
-      long computed = PROCESS.getProcessCpuTime();
-      long began = System.nanoTime();
-      T answer = use.get();
-      long plain = System.nanoTime() - began;
-      long here = plain - (waited() - waited);
-      hereNs.add(here);
-      plainNs = Math.max(plainNs, plain);
-      computedNs = Math.max(computedNs, Math.min(here, PROCESS.getProcessCpuTime() - computed));
-      return answer;
-    }
-
-    long heldNs() {
-      hereNs.sort(Comparator.reverseOrder());
-      return Math.max(computedNs, hereNs.get(hereNs.size() / 100));
-    }
-  }
-
-  /** For how many nanoseconds this thread could have run while others had its core; 0 where the system does not say. */
-  private static long waited() {
-    try {
-      return Long.parseLong(Files.readString(Path.of("/proc/thread-self/schedstat")).split(" ")[1]);
-    } catch (IOException unknown) {
-      return 0;
-    }
-  }
-
-  // --- comparing -------------------------------------------------------------------------------------------------------
-
-  private static <B extends Message.Builder> B parsed(JsonElement given, B into)
-      throws InvalidProtocolBufferException {
-    if (given != null) {
-      JsonFormat.parser().merge(given.toString(), into);
-    }
-    return into;
-  }
-
-  /** Protobuf's JSON of a message. */
-  private static JsonElement plain(Message message) {
-    try {
-      return JsonParser.parseString(JsonFormat.printer().print(message));
-    } catch (InvalidProtocolBufferException notRegistered) {
-      throw new IllegalStateException(notRegistered);
-    }
-  }
-
-  private static void checkStream(JsonArray expected, List<JsonElement> answers) throws Unexpected {
-    int place = 0;
-    for (JsonElement each : expected) {
-      while (place < answers.size() && !matches(each, answers.get(place))) {
-        place++;
-      }
-      if (place++ >= answers.size()) {
-        throw new Unexpected(each + " did not come, in that order, in " + answers);
-      }
-    }
-  }
-
-  private static void check(JsonElement expected, JsonElement answer) throws Unexpected {
-    if (expected != null && !matches(expected, answer)) {
-      throw new Unexpected("expected " + expected + ", got " + answer);
-    }
-  }
-
-  /** {@code actual} is null where nothing is. */
-  private static boolean matches(JsonElement expected, JsonElement actual) {
-    boolean absent = actual == null || actual.isJsonNull();
-    if (expected.isJsonNull()) {
-      return absent;
-    }
-    if (absent) {
-      return false;
-    }
-    if (expected.isJsonObject()) {
-      return actual.isJsonObject()
-          && expected.getAsJsonObject().entrySet().stream()
-              .allMatch(each -> matches(each.getValue(), actual.getAsJsonObject().get(each.getKey())));
-    }
-    if (expected.isJsonArray()) {
-      JsonArray list = expected.getAsJsonArray();
-      if (!actual.isJsonArray() || actual.getAsJsonArray().size() < list.size()) {
-        return false;
-      }
-      for (int place = 0; place < list.size(); place++) {
-        if (!matches(list.get(place), actual.getAsJsonArray().get(place))) {
-          return false;
-        }
-      }
-      return true;
-    }
-    return "*".equals(expected.getAsString()) || expected.equals(actual);
-  }
-
-  private static JsonElement at(JsonElement answer, String path) {
-    JsonElement found = answer;
-    for (String part : path.split("\\.")) {
-      found =
-          found.isJsonArray()
-              ? found.getAsJsonArray().get(Integer.parseInt(part))
-              : found.getAsJsonObject().get(part);
-    }
-    return found;
-  }
+  // --- variables -----------------------------------------------------------------------------------------------------
 
   private JsonElement filled(JsonElement given) {
     if (given.isJsonObject()) {
@@ -501,17 +525,5 @@ public final class Scenario {
               each -> Matcher.quoteReplacement(variables.getOrDefault(each.group(1), each.group()))));
     }
     return given;
-  }
-
-  private static List<String> strings(JsonElement list) {
-    List<String> strings = new ArrayList<>();
-    if (list != null) {
-      list.getAsJsonArray().forEach(each -> strings.add(each.getAsString()));
-    }
-    return strings;
-  }
-
-  private static String text(JsonObject given, String key) {
-    return given.has(key) ? given.get(key).getAsString() : "";
   }
 }

@@ -1,28 +1,33 @@
 package dev.sidemirror.client;
 
+import dev.sidemirror.client.Connections.Connection;
 import dev.sidemirror.v1.GetServerInfoRequest;
 import dev.sidemirror.v1.GetServerInfoResponse;
 import dev.sidemirror.v1.SidecarServiceGrpc;
-import dev.sidemirror.v1.ThinkingServiceGrpc;
-import dev.sidemirror.v1.ThinkingServiceGrpc.ThinkingServiceStub;
-import io.grpc.Channel;
-import io.grpc.stub.StreamObserver;
+import io.grpc.Status;
+import io.grpc.StatusRuntimeException;
+import io.grpc.health.v1.HealthCheckRequest;
+import io.grpc.health.v1.HealthCheckResponse;
+import io.grpc.health.v1.HealthGrpc;
 import java.lang.System.Logger.Level;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.Deque;
+import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.Semaphore;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Consumer;
 
 /**
  * The state of the way to the sidecar, shared by all turns of a client: told once when the sidecar goes, and looked for
- * again until it is back. All but {@link #away}, {@link #turns}, {@link #keep}, {@link #letGo} and {@link #isClosed} is used
- * on the client's own thread.
+ * again until it is back. What agents use is marked; the rest is used on the client's own thread.
  */
 final class Link {
   /** What is waited before the sidecar is looked for again: the first time, and at most. */
@@ -30,53 +35,88 @@ final class Link {
 
   static final long LONGEST_PAUSE_MS = 1_000;
 
-  /** An answer that takes longer is none. */
+  /** While it is away, an answer that takes longer is none; and one that asks a silent one. */
   private static final long PROBE_MS = 2_000;
+
+  private static final long ASKED_MS = 1_000;
 
   /** After so long the sidecar counts as back. */
   private static final long STEADY_NS = Duration.ofSeconds(5).toNanos();
 
-  /**
-   * Streams of turns that are open at once; other turns wait. The sidecar takes 100 streams on a connection, and of a
-   * client that comes back with more than that it refuses some.
-   */
-  private static final int STREAMS = 80;
-
   /** What the events of all turns of a client take while they wait. Beyond that they are dropped, and counted. */
   private static final long MOST_BYTES = 64 << 20;
 
+  /** Calls of turns at once, 90 together: of agents, which others wait for, and reports. The sidecar takes 100. */
+  private static final int CALLS = 80;
+
+  private static final int REPORTS = 10;
+
+  private static final String NOT_LET_IN =
+      "the sidecar refuses the token, or there is none: name a file with one that it knows in SIDEMIRROR_TOKEN_FILE";
+
   private static final System.Logger LOG = System.getLogger("dev.sidemirror.client");
 
-  private final Channel channel;
+  private final Connections connections;
   private final ScheduledExecutorService own;
   private final Consumer<Throwable> onAway;
-  private final Set<Turn> turns = ConcurrentHashMap.newKeySet();
+  private final Consumer<String> onRefused;
+  private final Pool pool;
+  private final Silence silence;
+  private final Losses losses = new Losses();
+  private final Semaphore calls = new Semaphore(CALLS);
+  private final Set<Delivery> turns = ConcurrentHashMap.newKeySet();
   private final AtomicLong waitingBytes = new AtomicLong();
-  private final Deque<Turn> queue = new ArrayDeque<>();
-  private int streams;
-  private int outages;
+  private final Deque<Delivery> streamsWanted = new ArrayDeque<>();
+  private final Deque<Delivery> reportsWanted = new ArrayDeque<>();
+  private final Set<Connection> probes = ConcurrentHashMap.newKeySet();
+  private int reporting;
   private boolean told;
+  private boolean asking;
   private long backNs = System.nanoTime() - STEADY_NS;
-  private volatile boolean away;
+  private volatile Connection forCalls;
+  private volatile int outages;
+  private volatile boolean reachable = true;
+  private volatile boolean refused;
   private volatile boolean closed;
 
-  /** {@code own}: a single thread. {@code onAway} may be null: then a warning is logged. */
-  Link(Channel channel, ScheduledExecutorService own, Consumer<Throwable> onAway) {
-    this.channel = channel;
+  /** {@code own}: a single thread. {@code onAway} and {@code onRefused} may be null: then a warning is logged. */
+  Link(
+      Connections connections, ScheduledExecutorService own, Consumer<Throwable> onAway, Consumer<String> onRefused) {
+    this.connections = connections;
     this.own = own;
     this.onAway = onAway == null ? Link::warn : onAway;
+    this.onRefused = onRefused == null ? why -> LOG.log(Level.WARNING, why) : onRefused;
+    pool = new Pool(() -> connections.make(false));
+    silence = new Silence(own, this::ask);
+    forCalls = connections.make(false);
   }
 
   private static void warn(Throwable why) {
     LOG.log(Level.WARNING, "the sidecar is away, the agent goes on without it: {0}", why.getMessage());
   }
 
+  // --- for agents' threads -------------------------------------------------------------------------------------------
+
+  /** Nothing is known to answer there now. */
   boolean away() {
-    return away;
+    return !reachable && !refused;
+  }
+
+  /** The sidecar is there, and takes the token. */
+  boolean reachable() {
+    return reachable && !closed;
   }
 
   boolean isClosed() {
     return closed;
+  }
+
+  Losses losses() {
+    return losses;
+  }
+
+  Silence silence() {
+    return silence;
   }
 
   /** Makes room for what a turn keeps; false when there is none. */
@@ -94,17 +134,82 @@ final class Link {
   }
 
   /** Turns that have something to deliver, or a stream. */
-  Set<Turn> turns() {
+  Set<Delivery> turns() {
     return turns;
-  }
-
-  /** The stub of the streams, which answers on the client's own thread. */
-  ThinkingServiceStub thinking() {
-    return ThinkingServiceGrpc.newStub(channel).withExecutor(own);
   }
 
   void run(Runnable work) {
     own.execute(work);
+  }
+
+  /** A call on the connection for calls. */
+  interface Begin<Q, A> {
+    void begin(Connection connection, Asked<Q, A> asked, long timeoutNs);
+  }
+
+  /** The answer to a call; empty at once while the sidecar is away, and without one in time. Never throws. */
+  <Q, A> Optional<A> ask(Begin<Q, A> begin, long timeoutNs) {
+    long end = System.nanoTime() + timeoutNs;
+    try {
+      if (!reachable() || !calls.tryAcquire(timeoutNs, TimeUnit.NANOSECONDS)) {
+        return Optional.empty();
+      }
+    } catch (InterruptedException interrupted) {
+      Thread.currentThread().interrupt();
+      return Optional.empty();
+    }
+    int before = outages;
+    Asked<Q, A> asked = new Asked<>();
+    try {
+      long left = end - System.nanoTime();
+      if (!reachable() || left <= 0) {
+        return Optional.empty();
+      }
+      silence.sent(asked);
+      begin.begin(forCalls, asked, left);
+      return Optional.of(asked.get(left, TimeUnit.NANOSECONDS));
+    } catch (ExecutionException failed) {
+      run(() -> failed(failed.getCause(), before));
+    } catch (TimeoutException late) {
+      asked.giveUp();
+    } catch (InterruptedException interrupted) {
+      asked.giveUp();
+      Thread.currentThread().interrupt();
+    } catch (RuntimeException | Error theirs) { // an interceptor's
+      LOG.log(Level.WARNING, "a call cannot be made", theirs);
+    } finally {
+      silence.settled(asked);
+      calls.release();
+    }
+    return Optional.empty();
+  }
+
+  /** A call that was begun after so many outages has failed. One without an answer in time says nothing of the sidecar. */
+  void failed(Throwable why, int before) {
+    switch (Trouble.of(why).kind()) {
+      case TOKEN -> refuse(before);
+      case AWAY -> {
+        if (Status.fromThrowable(why).getCode() == Status.Code.UNAVAILABLE) {
+          lost(why, before);
+        }
+      }
+      default -> silence.heard();
+    }
+  }
+
+  // --- streams and reports -------------------------------------------------------------------------------------------
+
+  ScheduledExecutorService own() {
+    return own;
+  }
+
+  /** The connection for calls. */
+  Connection forCalls() {
+    return forCalls;
+  }
+
+  int outages() {
+    return outages;
   }
 
   /** About then, and not before {@code leastMs} have passed: what broke together does not come back in one moment. */
@@ -113,34 +218,52 @@ final class Link {
     own.schedule(work, Math.max((long) pause, leastMs), TimeUnit.MILLISECONDS);
   }
 
-  int outages() {
-    return outages;
+  /** The turn opens a stream as soon as the sidecar is there and one is free. */
+  void wantStream(Delivery turn) {
+    streamsWanted.add(turn);
+    open();
   }
 
-  /** The turn opens a stream as soon as the sidecar is there and one is free. */
-  void want(Turn turn) {
-    queue.add(turn);
+  /** The turn makes a report as soon as the sidecar is there and not too many are on their way. */
+  void wantReport(Delivery turn) {
+    reportsWanted.add(turn);
     open();
   }
 
   /** A stream has ended. */
-  void released() {
-    streams--;
+  void released(Pool.Place place) {
+    pool.release(place);
+    open();
+  }
+
+  /** A report has. */
+  void reported() {
+    reporting--;
     open();
   }
 
   private void open() {
-    while (!away && !closed && streams < STREAMS && !queue.isEmpty()) {
-      streams++;
-      queue.poll().open();
+    while (reachable() && !streamsWanted.isEmpty()) {
+      Pool.Place place = pool.take();
+      if (place == null) {
+        break;
+      }
+      streamsWanted.poll().open(place);
+    }
+    while (reachable() && reporting < REPORTS && !reportsWanted.isEmpty()) {
+      reporting++;
+      reportsWanted.poll().report();
     }
   }
+
+  // --- there, away, refused ------------------------------------------------------------------------------------------
 
   /**
    * The sidecar has spoken on a stream that was opened after so many outages: the next one is told again, unless it
    * follows so soon that it is the same one to whoever is told.
    */
   void answered(int outagesBefore) {
+    silence.heard();
     if (outagesBefore == outages && System.nanoTime() - backNs > STEADY_NS) {
       told = false;
     }
@@ -148,22 +271,56 @@ final class Link {
 
   /** A stream broke that was opened after so many outages. Of many that break in one, the first counts. */
   void lost(Throwable why, int outagesBefore) {
-    if (outagesBefore != outages || closed) {
-      return;
-    }
-    outages++;
-    away = true;
-    turns.forEach(Turn::tell);
-    lookForIt(FIRST_PAUSE_MS);
-    if (told) {
+    if (!leave(outagesBefore) || told) {
       return;
     }
     told = true;
-    try {
-      onAway.accept(why);
-    } catch (Throwable theirs) { // whatever it is: thrown on from here it would end the turn's delivery
-      LOG.log(Level.WARNING, "onAway has failed", theirs);
+    tell(onAway, why);
+  }
+
+  /** The sidecar does not know the token, at a stream or call that was begun after so many outages. */
+  void refuse(int outagesBefore) {
+    if (leave(outagesBefore)) {
+      refused();
     }
+  }
+
+  private void refused() {
+    if (!refused) {
+      refused = true;
+      tell(onRefused, NOT_LET_IN + " (what is reported waits)");
+    }
+  }
+
+  /** The token may not report a turn. */
+  void denied(String turnId) {
+    tell(
+        onRefused,
+        "the sidecar does not permit turn " + turnId + ": name a file with a token that may in SIDEMIRROR_TOKEN_FILE");
+  }
+
+  private <T> void tell(Consumer<T> callback, T what) {
+    try {
+      callback.accept(what);
+    } catch (Throwable theirs) { // whatever it is: thrown on from here it would end the turn's delivery
+      LOG.log(Level.WARNING, "an agent's callback has failed", theirs);
+    }
+  }
+
+  private boolean leave(int outagesBefore) {
+    if (outagesBefore != outages || closed || !reachable) {
+      return false;
+    }
+    outages++;
+    reachable = false;
+    turns.forEach(Delivery::tell);
+    // What is on its way ends, and what comes back begins on connections that do not wait to be tried again.
+    Connection old = forCalls;
+    forCalls = connections.make(false);
+    old.close();
+    pool.giveUp();
+    lookForIt(FIRST_PAUSE_MS);
+    return true;
   }
 
   /** Tells that a turn is not taken, though the sidecar is there. */
@@ -171,50 +328,92 @@ final class Link {
     LOG.log(Level.WARNING, "{0}: {1}", what, why.getMessage());
   }
 
-  private void lookForIt(long pauseMs) {
-    long nextPauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS);
-    later(
-        () -> {
-          try {
-            probe(nextPauseMs);
-          } catch (RuntimeException | Error theirs) { // an interceptor's: it would never be looked for again
-            lookForIt(nextPauseMs);
+  /** Asks a sidecar that is silent whether it is there. */
+  private void ask() {
+    if (!reachable() || asking) {
+      return;
+    }
+    asking = true;
+    int before = outages;
+    Connection connection = probe();
+    Asked<HealthCheckRequest, HealthCheckResponse> asked = new Asked<>();
+    asked.whenCompleteAsync(
+        (answer, why) -> {
+          asking = false;
+          close(connection);
+          Status.Code code = why == null ? Status.Code.OK : Status.fromThrowable(why).getCode();
+          if (code == Status.Code.UNAVAILABLE || code == Status.Code.DEADLINE_EXCEEDED) {
+            lost(new StatusRuntimeException(Status.UNAVAILABLE.withDescription("it does not answer")), before);
+          } else {
+            silence.heard();
           }
         },
-        pauseMs,
-        0);
+        own);
+    try {
+      HealthGrpc.newStub(connection.channel())
+          .withDeadlineAfter(ASKED_MS, TimeUnit.MILLISECONDS)
+          .check(HealthCheckRequest.getDefaultInstance(), asked);
+    } catch (RuntimeException | Error theirs) { // an interceptor's
+      asked.completeExceptionally(theirs);
+    }
+  }
+
+  private Connection probe() {
+    Connection connection = connections.make(false);
+    probes.add(connection);
+    return connection;
+  }
+
+  private void close(Connection probe) {
+    probe.close();
+    probes.remove(probe);
+  }
+
+  private void lookForIt(long pauseMs) {
+    later(() -> probe(Math.min(pauseMs * 2, LONGEST_PAUSE_MS)), pauseMs, 0);
   }
 
   private void probe(long nextPauseMs) {
-    SidecarServiceGrpc.newStub(channel)
-        .withExecutor(own)
-        .withDeadlineAfter(PROBE_MS, TimeUnit.MILLISECONDS)
-        .getServerInfo(
-            GetServerInfoRequest.getDefaultInstance(),
-            new StreamObserver<>() {
-              @Override
-              public void onNext(GetServerInfoResponse response) {}
-
-              @Override
-              public void onError(Throwable why) {
-                if (!closed) {
-                  lookForIt(nextPauseMs);
-                }
-              }
-
-              @Override
-              public void onCompleted() {
-                backNs = System.nanoTime();
-                away = false;
-                open();
-              }
-            });
+    Connection connection = probe();
+    Asked<GetServerInfoRequest, GetServerInfoResponse> asked = new Asked<>();
+    asked.whenCompleteAsync(
+        (answer, why) -> {
+          close(connection);
+          if (closed) {
+            return;
+          }
+          if (why == null) {
+            backNs = System.nanoTime();
+            refused = false;
+            silence.heard();
+            reachable = true;
+            open();
+            return;
+          }
+          boolean token = Trouble.of(why).kind() == Trouble.Kind.TOKEN;
+          if (token) {
+            refused();
+          }
+          lookForIt(token ? LONGEST_PAUSE_MS : nextPauseMs);
+        },
+        own);
+    try {
+      SidecarServiceGrpc.newStub(connection.channel())
+          .withDeadlineAfter(PROBE_MS, TimeUnit.MILLISECONDS)
+          .getServerInfo(GetServerInfoRequest.getDefaultInstance(), asked);
+    } catch (RuntimeException | Error theirs) { // an interceptor's
+      asked.completeExceptionally(theirs);
+    }
   }
 
   /** Ends every turn, with what it has not delivered. */
   void close() {
     closed = true;
-    queue.clear();
-    turns.forEach(Turn::abandon);
+    streamsWanted.clear();
+    reportsWanted.clear();
+    turns.forEach(Delivery::abandon);
+    pool.giveUp();
+    probes.forEach(Connection::close);
+    forCalls.close();
   }
 }

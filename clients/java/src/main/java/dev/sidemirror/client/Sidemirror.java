@@ -11,10 +11,10 @@ import dev.sidemirror.v1.SidecarServiceGrpc.SidecarServiceBlockingStub;
 import dev.sidemirror.v1.TaskOutcome;
 import dev.sidemirror.v1.ThinkingServiceGrpc;
 import dev.sidemirror.v1.ThinkingServiceGrpc.ThinkingServiceBlockingStub;
+import dev.sidemirror.v1.TurnDirective;
 import dev.sidemirror.v1.TurnStarted;
 import io.grpc.Channel;
 import io.grpc.ClientInterceptor;
-import io.grpc.ClientInterceptors;
 import io.grpc.StatusRuntimeException;
 import io.grpc.health.v1.HealthCheckRequest;
 import io.grpc.health.v1.HealthCheckResponse;
@@ -22,6 +22,7 @@ import io.grpc.health.v1.HealthCheckResponse.ServingStatus;
 import io.grpc.health.v1.HealthGrpc;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.lang.System.Logger.Level;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -30,9 +31,11 @@ import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
 
 /** The services of one sidecar on one connection, and the turns that are reported on it. Safe for many threads. */
+@SuppressWarnings("deprecation") // Turn is returned under the name that it had
 public final class Sidemirror implements AutoCloseable {
   /** Where a sidecar listens when nobody says otherwise. */
   public static final String DEFAULT_ADDRESS = "127.0.0.1:50051";
@@ -40,25 +43,31 @@ public final class Sidemirror implements AutoCloseable {
   /** How long {@link #close} waits for events that are still on their way. */
   private static final Duration DEFAULT_FLUSH = Duration.ofSeconds(2);
 
+  private static final System.Logger LOG = System.getLogger("dev.sidemirror.client");
+
   private final ScheduledThreadPoolExecutor own;
-  private final Connection connection;
+  private final Connections connections;
+  private final Connections.Connection connection;
   private final Channel channel;
   private final Link link;
+  private final AtomicBoolean closed = new AtomicBoolean();
 
   private Sidemirror(Builder given) throws IOException {
     own = new ScheduledThreadPoolExecutor(1, Sidemirror::thread, new ThreadPoolExecutor.DiscardPolicy());
     own.setExecuteExistingDelayedTasksAfterShutdownPolicy(false);
+    List<ClientInterceptor> chain = new ArrayList<>();
+    chain.add(new Calls(given.deadline, given.tokenFile, given.tenantId, given.projectId));
+    chain.addAll(given.interceptors);
     try {
-      connection = new Connection(given, own);
+      connections = new Connections(given, chain);
     } catch (IOException | RuntimeException unusable) {
       own.shutdown();
       throw unusable;
     }
-    List<ClientInterceptor> chain = new ArrayList<>();
-    chain.add(new Calls(given.deadline, given.tokenFile, given.tenantId, given.projectId));
-    chain.addAll(given.interceptors);
-    channel = ClientInterceptors.intercept(connection.channel(), chain);
-    link = new Link(channel, own, given.onAway);
+    connection = connections.make(true);
+    channel = connection.channel();
+    own.execute(new Revival(connection.managed(), own)::watch);
+    link = new Link(connections, own, given.onAway, given.onRefused);
     warmUp();
   }
 
@@ -70,8 +79,8 @@ public final class Sidemirror implements AutoCloseable {
 
   /** Loads here what would otherwise be loaded while the agent reports its first turn. */
   private void warmUp() {
-    Turn none = new Turn(link, Calls.newId(), "");
-    none.report(Turn.beginning(none.id(), TurnStarted.newBuilder().setSessionId("").setTask("").build()));
+    Turn none = new Turn(link, new Losses(), Calls.newId(), "", "");
+    none.report(AgentTurn.beginning(none.id(), TurnStarted.newBuilder().setSessionId("").setTask("").build()));
     none.report(Events.toolCalled("", ""));
     none.take();
     none.finish(TaskOutcome.TASK_OUTCOME_SUCCESS);
@@ -170,7 +179,7 @@ public final class Sidemirror implements AutoCloseable {
    * @return the turn
    */
   public Turn beginTurn(String turnId, String agent, TurnStarted started) {
-    Turn turn = new Turn(link, turnId.isEmpty() ? Calls.newId() : turnId, agent);
+    Turn turn = new Turn(link, link.losses(), turnId.isEmpty() ? Calls.newId() : turnId, agent, started.getTask());
     turn.begin(started);
     return turn;
   }
@@ -225,24 +234,46 @@ public final class Sidemirror implements AutoCloseable {
   }
 
   /**
+   * The one text that a model is shown: a paragraph for each nudge, reflection, lesson and request to revise.
+   *
+   * @param directives what {@link AgentTurn#advice()} or {@link AgentTurn#take} gave
+   * @return the text; empty without a paragraph
+   */
+  public static String adviceText(Iterable<TurnDirective> directives) {
+    return Advice.text(directives);
+  }
+
+  /**
    * Waits until everything reported so far is durable with the sidecar.
    *
    * @param atMost how long to wait
-   * @return false when it is not in time, or the thread was interrupted
+   * @return false when it is not in time, or the thread was interrupted; what was dropped {@link #close(Duration)} says
    */
   public boolean flush(Duration atMost) {
     long end = System.nanoTime() + Waiting.nanos(atMost);
     boolean all = true;
-    for (Turn turn : link.turns()) {
-      all &= turn.delivered(Duration.ofNanos(Math.max(0, end - System.nanoTime())));
+    for (Delivery turn : link.turns()) {
+      Duration left = Duration.ofNanos(Math.max(0, end - System.nanoTime()));
+      all &= turn.queue().await(left, TurnQueue::isDelivered);
     }
     return all;
   }
 
-  /** Waits up to two seconds for events that are on their way, then ends the connection and every call on it. */
+  /** Waits up to two seconds for what is on its way, then ends every connection and every call. */
   @Override
   public void close() {
-    flush(DEFAULT_FLUSH);
+    close(DEFAULT_FLUSH);
+  }
+
+  /**
+   * Waits for what is on its way, then ends every connection and every call. If something was not delivered, one warning
+   * says how much.
+   *
+   * @param atMost how long to wait
+   * @return what was not delivered
+   */
+  public Undelivered close(Duration atMost) {
+    flush(atMost);
     own.execute(link::close);
     own.shutdown();
     try {
@@ -251,6 +282,18 @@ public final class Sidemirror implements AutoCloseable {
       Thread.currentThread().interrupt();
     }
     connection.close();
+    connections.close();
+    Undelivered left = link.losses().soFar();
+    if (!left.isEmpty() && !closed.getAndSet(true)) {
+      LOG.log(
+          Level.WARNING,
+          "not delivered to the sidecar: {0} events, {1} outcomes and {2} goals, of {3} turns",
+          left.events(),
+          left.outcomes(),
+          left.goals(),
+          left.turns().size());
+    }
+    return left;
   }
 
   /** How to connect. What is not said is read from the environment when it is made. */
@@ -263,7 +306,9 @@ public final class Sidemirror implements AutoCloseable {
     String tenantId = "";
     String projectId = "";
     Duration deadline = Calls.DEFAULT_DEADLINE;
+    boolean tls;
     Consumer<Throwable> onAway;
+    Consumer<String> onRefused;
     final List<ClientInterceptor> interceptors = new ArrayList<>();
 
     private Builder() {}
@@ -281,7 +326,7 @@ public final class Sidemirror implements AutoCloseable {
     /**
      * Where the sidecar is; else {@code SIDEMIRROR_ADDRESS}, else {@link #DEFAULT_ADDRESS}.
      *
-     * @param hostAndPort {@code host:port}, or {@code unix:/path}
+     * @param hostAndPort {@code host:port}, {@code https://host:port}, or {@code unix:/path}
      * @return this
      */
     public Builder address(String hostAndPort) {
@@ -308,6 +353,18 @@ public final class Sidemirror implements AutoCloseable {
      */
     public Builder caFile(Path path) {
       caFile = path;
+      return this;
+    }
+
+    /**
+     * Whether the connection is TLS, as it is with {@code https://} and with {@link #caFile}. Without such a file the
+     * authorities are those of the Java runtime.
+     *
+     * @param on true for TLS
+     * @return this
+     */
+    public Builder tls(boolean on) {
+      tls = on;
       return this;
     }
 
@@ -362,6 +419,18 @@ public final class Sidemirror implements AutoCloseable {
     }
 
     /**
+     * Told in words when the sidecar refuses the token, or there is none; else a warning is logged. What is reported waits,
+     * and the token's file is read again.
+     *
+     * @param told called on the client's own thread: it must not wait for anything
+     * @return this
+     */
+    public Builder onRefused(Consumer<String> told) {
+      onRefused = told;
+      return this;
+    }
+
+    /**
      * Adds to what happens on each call, for instance a span of OpenTelemetry. Those added last are asked first.
      *
      * @param interceptor sees every call, those of turns too
@@ -377,7 +446,8 @@ public final class Sidemirror implements AutoCloseable {
      *
      * @return the client
      * @throws UncheckedIOException when a certificate or key cannot be read
-     * @throws IllegalArgumentException when the address is none, or of a client's certificate and its key only one is there
+     * @throws IllegalArgumentException when the address is none, when a token would go to another machine in the clear, or
+     *     of a client's certificate and its key only one is there
      * @throws UnsupportedOperationException for a Unix socket on another system than Linux and macOS
      */
     public Sidemirror connect() {

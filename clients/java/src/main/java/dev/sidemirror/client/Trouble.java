@@ -17,6 +17,8 @@ record Trouble(Kind kind, Duration pause) {
     FINAL,
     /** The sidecar is there, and takes the turn up again. */
     LATER,
+    /** The sidecar does not know the token, or there is none. */
+    TOKEN,
     /** The sidecar does not answer. */
     AWAY
   }
@@ -33,7 +35,13 @@ record Trouble(Kind kind, Duration pause) {
 
   /** The sidecar has failed, and may do so again. */
   static boolean isInternal(Throwable why) {
-    return why instanceof StatusRuntimeException error && error.getStatus().getCode() == Status.Code.INTERNAL;
+    return why instanceof StatusRuntimeException error
+        && error.getStatus().getCode() == Status.Code.INTERNAL
+        && !isRefusedStream(error);
+  }
+
+  private static boolean isRefusedStream(Throwable why) {
+    return String.valueOf(why.getMessage()).contains("REFUSED_STREAM");
   }
 
   static Trouble of(Throwable why) {
@@ -51,11 +59,13 @@ record Trouble(Kind kind, Duration pause) {
     if (LASTING.contains(error.getStatus().getCode())) {
       return new Trouble(Kind.FINAL, Duration.ZERO);
     }
+    if (error.getStatus().getCode() == Status.Code.UNAUTHENTICATED) {
+      return new Trouble(Kind.TOKEN, Duration.ZERO);
+    }
     if (isInternal(error)) {
       return new Trouble(Problem.of(error).reason().isEmpty() ? Kind.AWAY : Kind.LATER, Duration.ZERO);
     }
     // HTTP/2's word for: not begun with, come again. The sidecar still counts streams that have ended.
-    boolean refused = String.valueOf(error.getMessage()).contains("REFUSED_STREAM");
-    return new Trouble(refused ? Kind.LATER : Kind.AWAY, Duration.ZERO);
+    return new Trouble(isRefusedStream(error) ? Kind.LATER : Kind.AWAY, Duration.ZERO);
   }
 }

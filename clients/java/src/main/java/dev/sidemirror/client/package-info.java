@@ -2,15 +2,14 @@
  * Sidemirror for Java: an agent's turns reported without waiting, and typed stubs for everything else.
  *
  * <pre>{@code
- * try (Sidemirror sidemirror = Sidemirror.connect()) {
- *   Turn turn = sidemirror.beginTurn(TurnStarted.newBuilder().setTask("find the cheapest flight").build());
+ * try (Sidemirror sidemirror = Sidemirror.connect(); AgentTurn turn = sidemirror.beginTurn(started)) {
  *   turn.report(Events.toolCalled("search", "{\"to\": \"LIS\"}"));
- *   for (TurnDirective directive : turn.take()) { ... }
+ *   String forTheModel = Sidemirror.adviceText(turn.advice());
  *   turn.finish(TaskOutcome.TASK_OUTCOME_SUCCESS);
  * }
  * }</pre>
  *
- * <p>A {@link dev.sidemirror.client.Turn} is reported beside the agent: nothing of it waits for the sidecar or fails
+ * <p>A turn is reported beside the agent: nothing of it waits for the sidecar or fails
  * because the sidecar is away. For everything else {@link dev.sidemirror.client.Sidemirror} holds the stubs of the
  * contract (package {@code dev.sidemirror.v1}), whose calls get a deadline, are tried again when the sidecar is away, and
  * carry the token, the scope and a {@code request_id} where the call says nothing else.

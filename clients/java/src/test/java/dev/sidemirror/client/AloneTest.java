@@ -50,8 +50,8 @@ class AloneTest {
   void anAgentGoesOnWithoutASidecarAndIsToldOnce() throws InterruptedException {
     LinkedBlockingQueue<Throwable> told = new LinkedBlockingQueue<>();
     try (Sidemirror sidemirror = Sidemirror.builder().address(nobody()).onAway(told::add).connect()) {
-      Turn turn = sidemirror.beginTurn(TurnStarted.getDefaultInstance());
-      Turn other = sidemirror.beginTurn("mine", "", TurnStarted.getDefaultInstance());
+      AgentTurn turn = sidemirror.beginTurn(TurnStarted.getDefaultInstance());
+      AgentTurn other = sidemirror.beginTurn("mine", "", TurnStarted.getDefaultInstance());
       turn.report(Events.userMessage("hello"));
       turn.finish(TaskOutcome.TASK_OUTCOME_SUCCESS);
       assertEquals(Status.Code.UNAVAILABLE, Status.fromThrowable(told.poll(60, TimeUnit.SECONDS)).getCode());
@@ -72,7 +72,7 @@ class AloneTest {
   void aClosedClientTakesEventsAndCountsThem() {
     Sidemirror sidemirror = Sidemirror.builder().address(nobody()).connect();
     sidemirror.close();
-    Turn turn = sidemirror.beginTurn(TurnStarted.getDefaultInstance());
+    AgentTurn turn = sidemirror.beginTurn(TurnStarted.getDefaultInstance());
     turn.report(Events.userMessage("hello"));
     assertEquals(2, turn.dropped());
     assertTrue(turn.next(Duration.ofDays(1)).isEmpty());
@@ -83,7 +83,7 @@ class AloneTest {
   @Test
   void whatTakesTooMuchRoomIsDroppedAndCounted() {
     try (Sidemirror sidemirror = Sidemirror.builder().address(nobody()).connect()) {
-      Turn turn = sidemirror.beginTurn(TurnStarted.getDefaultInstance());
+      AgentTurn turn = sidemirror.beginTurn(TurnStarted.getDefaultInstance());
       for (int count = 0; count < 65; count++) {
         turn.report(Events.userMessage("x".repeat(1 << 20)));
       }
@@ -104,20 +104,20 @@ class AloneTest {
   void allTurnsOfAClientShareWhatMayWait() {
     try (Sidemirror sidemirror = Sidemirror.builder().address(nobody()).connect()) {
       String text = "x".repeat(200 << 10);
-      List<Turn> turns = new ArrayList<>();
+      List<AgentTurn> turns = new ArrayList<>();
       for (int count = 0; count < 5; count++) {
-        Turn turn = sidemirror.beginTurn(TurnStarted.getDefaultInstance());
+        AgentTurn turn = sidemirror.beginTurn(TurnStarted.getDefaultInstance());
         turns.add(turn);
         for (int each = 0; each < 80; each++) {
           turn.report(Events.userMessage(text));
         }
       }
-      int kept = 400 - turns.stream().mapToInt(Turn::dropped).sum();
+      int kept = 400 - turns.stream().mapToInt(AgentTurn::dropped).sum();
       assertTrue(310 <= kept && kept <= 327, "64 MiB wait: " + kept + " events");
       while (turns.get(0).dropped() == 0) {
         turns.get(0).report(Events.userMessage("x"));
       }
-      Turn none = sidemirror.beginTurn(TurnStarted.newBuilder().setTask(text).build());
+      AgentTurn none = sidemirror.beginTurn(TurnStarted.newBuilder().setTask(text).build());
       none.report(Events.userMessage("hello"));
       none.finish(TaskOutcome.TASK_OUTCOME_SUCCESS);
       assertEquals(3, none.dropped(), "a turn whose beginning has no room is not reported");
@@ -139,7 +139,7 @@ class AloneTest {
         };
     Sidemirror.Builder builder = Sidemirror.builder().address(nobody()).onAway(told::add).intercept(fails);
     try (Sidemirror sidemirror = builder.connect()) {
-      Turn turn = sidemirror.beginTurn(TurnStarted.getDefaultInstance());
+      AgentTurn turn = sidemirror.beginTurn(TurnStarted.getDefaultInstance());
       assertEquals("an agent's own interceptor", told.poll(60, TimeUnit.SECONDS).getMessage());
       assertEquals("RunTurn", calls.poll(60, TimeUnit.SECONDS));
       for (int count = 0; count < 2; count++) {
@@ -182,7 +182,7 @@ class AloneTest {
     assertEquals(Trouble.Kind.AWAY, Trouble.of(exhausted()).kind());
     assertEquals(Trouble.Kind.FINAL, Trouble.of(Status.NOT_FOUND.asRuntimeException()).kind());
     assertEquals(Trouble.Kind.AWAY, Trouble.of(Status.UNAVAILABLE.asRuntimeException()).kind());
-    assertEquals(Trouble.Kind.AWAY, Trouble.of(Status.UNAUTHENTICATED.asRuntimeException()).kind());
+    assertEquals(Trouble.Kind.TOKEN, Trouble.of(Status.UNAUTHENTICATED.asRuntimeException()).kind());
     Trouble later = new Trouble(Trouble.Kind.LATER, Duration.ZERO);
     assertEquals(later, Trouble.of(failed(Status.Code.INTERNAL, ErrorInfo.newBuilder().setReason("INTERNAL").build())));
     assertEquals(Trouble.Kind.AWAY, Trouble.of(Status.INTERNAL.asRuntimeException()).kind(), "something between");

@@ -1,0 +1,413 @@
+package dev.sidemirror.client;
+
+import com.google.protobuf.Timestamp;
+import dev.sidemirror.v1.BuildMemoryContextRequest;
+import dev.sidemirror.v1.BuildMemoryContextResponse;
+import dev.sidemirror.v1.ContextBlock;
+import dev.sidemirror.v1.CritiqueRequest;
+import dev.sidemirror.v1.CritiqueResponse;
+import dev.sidemirror.v1.CritiqueResult;
+import dev.sidemirror.v1.CritiqueServiceGrpc;
+import dev.sidemirror.v1.GoalState;
+import dev.sidemirror.v1.ReflectiveMemoryServiceGrpc;
+import dev.sidemirror.v1.ReportGoalRequest;
+import dev.sidemirror.v1.ResultStatus;
+import dev.sidemirror.v1.TaskOutcome;
+import dev.sidemirror.v1.TurnDirective;
+import dev.sidemirror.v1.TurnEvent;
+import dev.sidemirror.v1.TurnFinished;
+import dev.sidemirror.v1.TurnPlan;
+import dev.sidemirror.v1.TurnStarted;
+import dev.sidemirror.v1.TurnSummary;
+import io.grpc.StatusRuntimeException;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * One turn of an agent, reported beside it: nothing fails because of the sidecar, nothing waits longer than it is told to,
+ * and nothing is lost or counts twice while the sidecar is away.
+ *
+ * <p>Made by {@link Sidemirror#beginTurn}. Safe for use by many threads. A resource of a {@code try}: one that is left
+ * without {@link #finish(TaskOutcome)} ends without an outcome, which teaches nothing. {@link #run} also sees an exception.
+ */
+@SuppressWarnings("deprecation") // the name that it had
+public abstract sealed class AgentTurn implements AutoCloseable permits Turn {
+  private static final Duration PLAN = Duration.ofSeconds(1);
+  private static final Duration RECALL = Duration.ofSeconds(2);
+  private static final Duration ADVICE = Duration.ofSeconds(1);
+  private static final Duration CRITIQUE = Duration.ofSeconds(10);
+  private static final Duration SUMMARY = Duration.ofSeconds(1);
+
+  /** Turns of a client that may be open. One that begins beyond that is not reported. */
+  private static final int MOST_TURNS = 10_000;
+
+  private final String id;
+  private final String agent;
+  private final String task;
+  private final Link link;
+  private final TurnQueue queue;
+  private final Delivery delivery;
+  private final Runnable deliver;
+
+  AgentTurn(Link link, Losses losses, String id, String agent, String task) {
+    this.link = link;
+    this.id = id;
+    this.agent = agent;
+    this.task = task;
+    queue = new TurnQueue(id, link, losses);
+    delivery = new Delivery(id, link, queue);
+    deliver = delivery::deliver;
+  }
+
+  void begin(TurnStarted started) {
+    boolean room = link.turns().size() < MOST_TURNS;
+    if (!room) {
+      delivery.drop();
+    }
+    delivery.begin();
+    report(beginning(id, started));
+  }
+
+  static TurnEvent beginning(String id, TurnStarted started) {
+    return TurnEvent.newBuilder().setTurnId(id).setTurnStarted(started).build();
+  }
+
+  /**
+   * The turn's id.
+   *
+   * @return the id, chosen here when the agent chose none
+   */
+  public String id() {
+    return id;
+  }
+
+  // --- what the agent says: never waits, never throws because of the sidecar -----------------------------------------
+
+  /**
+   * Takes an event. Never waits. Of a text of more than 256 KiB, which is what the sidecar takes, the beginning is kept.
+   *
+   * @param given the event; its id, its time and the agent are filled in where it has none
+   * @return the event's id
+   */
+  public String report(TurnEvent given) {
+    TurnEvent.Builder builder = given.toBuilder();
+    if (given.getEventId().isEmpty()) {
+      builder.setEventId(Calls.newId());
+    }
+    if (given.getAgent().isEmpty()) {
+      builder.setAgent(agent);
+    }
+    if (!given.hasTime()) {
+      Instant now = Instant.now();
+      builder.setTime(Timestamp.newBuilder().setSeconds(now.getEpochSecond()).setNanos(now.getNano()));
+    }
+    TurnEvent event = builder.build();
+    if (event.getSerializedSize() > Texts.LONGEST_BYTES) {
+      Texts.cut(builder);
+      event = builder.build();
+    }
+    if (delivery.put(event)) {
+      link.run(deliver);
+      if (link.isClosed()) {
+        delivery.drop();
+      }
+    }
+    return event.getEventId();
+  }
+
+  /**
+   * Ends the turn. What is on its way is still delivered, also after the sidecar was away. Unless the outcome is
+   * UNSPECIFIED, which teaches nothing, it is then reported for every block of lessons that the turn was given.
+   *
+   * @param outcome what became of it
+   */
+  public void finish(TaskOutcome outcome) {
+    finish(outcome, null, null);
+  }
+
+  /**
+   * Ends the turn, as {@link #finish(TaskOutcome)} does.
+   *
+   * @param outcome what became of it
+   * @param score how well it went, 0 to 1
+   */
+  public void finish(TaskOutcome outcome, double score) {
+    finish(outcome, Double.valueOf(score), null);
+  }
+
+  /**
+   * Ends the turn, as {@link #finish(TaskOutcome)} does, and reports its goal unless the outcome is UNSPECIFIED.
+   *
+   * @param outcome what became of it
+   * @param goal what it worked towards: an id and an objective, and tasks and an error where there are some. Its state is
+   *     COMPLETED for SUCCESS and FAILED for every other outcome, unless it says its own.
+   */
+  public void finish(TaskOutcome outcome, ReportGoalRequest goal) {
+    finish(outcome, null, goal);
+  }
+
+  /**
+   * Ends the turn with a score and a goal, as {@link #finish(TaskOutcome, ReportGoalRequest)} does.
+   *
+   * @param outcome what became of it
+   * @param score how well it went, 0 to 1; null when nobody says
+   * @param goal what it worked towards; null for no goal
+   */
+  public void finish(TaskOutcome outcome, Double score, ReportGoalRequest goal) {
+    TurnFinished.Builder finished = TurnFinished.newBuilder().setOutcome(outcome);
+    if (score != null) {
+      finished.setScore(score);
+    }
+    boolean teaches = outcome != TaskOutcome.TASK_OUTCOME_UNSPECIFIED;
+    synchronized (queue) {
+      queue.follow(outcome, score, goal == null || !teaches ? null : stated(goal, outcome));
+      report(TurnEvent.newBuilder().setTurnFinished(finished).build());
+    }
+  }
+
+  private static ReportGoalRequest stated(ReportGoalRequest goal, TaskOutcome outcome) {
+    ReportGoalRequest.Builder stated = goal.toBuilder();
+    if (goal.getRequestId().isEmpty()) {
+      stated.setRequestId(Calls.newId());
+    }
+    if (goal.getState() == GoalState.GOAL_STATE_UNSPECIFIED) {
+      boolean done = outcome == TaskOutcome.TASK_OUTCOME_SUCCESS;
+      stated.setState(done ? GoalState.GOAL_STATE_COMPLETED : GoalState.GOAL_STATE_FAILED);
+    }
+    return stated.build();
+  }
+
+  /** Ends the turn without an outcome if it is not finished. */
+  @Override
+  public void close() {
+    leave(TaskOutcome.TASK_OUTCOME_UNSPECIFIED);
+  }
+
+  private void leave(TaskOutcome outcome) {
+    if (!queue.isFinishing()) {
+      finish(outcome);
+    }
+  }
+
+  /**
+   * What an agent does in a turn.
+   *
+   * @param <T> what comes of it
+   * @param <E> what it may throw
+   */
+  @FunctionalInterface
+  public interface Work<T, E extends Exception> {
+    /**
+     * Does it.
+     *
+     * @param turn the turn
+     * @return what comes of it
+     * @throws E as it likes
+     */
+    T in(AgentTurn turn) throws E;
+  }
+
+  /**
+   * Does something in the turn, which it ends if it is not finished by then: as ERROR when an exception is thrown, else
+   * without an outcome. A {@code try} with the turn as its resource cannot tell one from the other.
+   *
+   * @param <T> what comes of it
+   * @param <E> what it may throw
+   * @param work what the agent does
+   * @return what comes of it
+   * @throws E what the work throws
+   */
+  public <T, E extends Exception> T run(Work<T, E> work) throws E {
+    boolean done = false;
+    try {
+      T answer = work.in(this);
+      done = true;
+      return answer;
+    } finally {
+      leave(done ? TaskOutcome.TASK_OUTCOME_UNSPECIFIED : TaskOutcome.TASK_OUTCOME_ERROR);
+    }
+  }
+
+  // --- what the sidecar says -----------------------------------------------------------------------------------------
+
+  /**
+   * The directives that have come since the last time, without waiting.
+   *
+   * @return the directives, in their order
+   */
+  public List<TurnDirective> take() {
+    return queue.take(each -> true);
+  }
+
+  /**
+   * The next directive, waiting for it.
+   *
+   * @param atMost how long to wait
+   * @return the directive; empty when none has come in time, the turn is over or the thread was interrupted
+   */
+  public Optional<TurnDirective> next(Duration atMost) {
+    queue.await(atMost, it -> it.hasDirective() || it.isOver());
+    return Optional.ofNullable(queue.takeOne());
+  }
+
+  /**
+   * The plan of the turn, waiting for it for a second.
+   *
+   * @return the plan, as {@link #plan(Duration)} gives it
+   */
+  public Optional<TurnPlan> plan() {
+    return plan(PLAN);
+  }
+
+  /**
+   * The plan of the turn, waiting for it.
+   *
+   * @param atMost how long to wait
+   * @return the plan; empty when it has not come in time or the thread was interrupted, and at once while the sidecar is
+   *     away
+   */
+  public Optional<TurnPlan> plan(Duration atMost) {
+    queue.await(atMost, it -> it.plan() != null || it.isOver() || !link.reachable());
+    return Optional.ofNullable(queue.plan());
+  }
+
+  /**
+   * The lessons for the turn's task: five at most, within two seconds.
+   *
+   * @return the lessons, as {@link #recall(String, List, int, Duration)} gives them
+   */
+  public Optional<ContextBlock> recall() {
+    return recall(task, List.of(), 0, RECALL);
+  }
+
+  /**
+   * The lessons for a task, from memory.
+   *
+   * @param forTask the task that lessons should fit
+   * @param tools the tools that the agent has: lessons that are only for others are left out; empty for all
+   * @param maxItems the most lessons; 0 means 5
+   * @param atMost how long to wait
+   * @return a block with its text; empty when no lesson fits, without an answer in time, and at once while the sidecar is
+   *     away
+   */
+  public Optional<ContextBlock> recall(String forTask, List<String> tools, int maxItems, Duration atMost) {
+    BuildMemoryContextRequest request =
+        BuildMemoryContextRequest.newBuilder()
+            .setTurnId(id)
+            .setTask(forTask)
+            .addAllTools(tools)
+            .setMaxItems(maxItems)
+            .build();
+    Link.Begin<BuildMemoryContextRequest, BuildMemoryContextResponse> begin =
+        (connection, asked, timeoutNs) ->
+            ReflectiveMemoryServiceGrpc.newStub(connection.channel())
+                .withDeadlineAfter(timeoutNs, TimeUnit.NANOSECONDS)
+                .buildMemoryContext(request, asked);
+    Optional<ContextBlock> block =
+        link.ask(begin, Waiting.nanos(atMost)).map(BuildMemoryContextResponse::getBlock);
+    block.ifPresent(it -> queue.shown(it.getReceiptId()));
+    return block.filter(it -> !it.getText().isEmpty());
+  }
+
+  /**
+   * What the sidecar says to what was reported, within a second.
+   *
+   * @return the directives, as {@link #advice(Duration)} gives them
+   */
+  public List<TurnDirective> advice() {
+    return advice(ADVICE);
+  }
+
+  /**
+   * What the sidecar says to what was reported: nudges, reflections and critiques that nobody has taken yet. Each is given
+   * once; {@link Sidemirror#adviceText} makes a text of them.
+   *
+   * @param atMost how long to wait while something is in progress
+   * @return the directives, in their order; empty when there is nothing to say
+   */
+  public List<TurnDirective> advice(Duration atMost) {
+    queue.await(atMost, it -> it.isQuiet() || it.isOver() || !link.reachable());
+    return queue.take(Advice::is);
+  }
+
+  /**
+   * The verdict on a response that was not sent yet, within ten seconds.
+   *
+   * @param text the response
+   * @return the verdict, as {@link #critique(String, String, Duration)} gives it
+   */
+  public Optional<CritiqueResult> critique(String text) {
+    return critique(text, "", CRITIQUE);
+  }
+
+  /**
+   * The verdict on a response that was not sent yet, beside what the turn's tools returned.
+   *
+   * @param text the response
+   * @param userMessage the question; the turn's own when it is empty
+   * @param atMost how long to wait
+   * @return the verdict; empty without one in time, and at once while the sidecar is away
+   */
+  public Optional<CritiqueResult> critique(String text, String userMessage, Duration atMost) {
+    long end = System.nanoTime() + Waiting.nanos(atMost);
+    queue.await(atMost, it -> it.isReceived() || it.isOver() || !link.reachable());
+    CritiqueRequest request =
+        CritiqueRequest.newBuilder().setTurnId(id).setResponse(text).setUserMessage(userMessage).build();
+    Link.Begin<CritiqueRequest, CritiqueResponse> begin =
+        (connection, asked, timeoutNs) ->
+            CritiqueServiceGrpc.newStub(connection.channel())
+                .withDeadlineAfter(timeoutNs, TimeUnit.NANOSECONDS)
+                .critique(request, asked);
+    return link.ask(begin, end - System.nanoTime())
+        .map(CritiqueResponse::getCritique)
+        .filter(it -> it.getStatus() == ResultStatus.RESULT_STATUS_OK);
+  }
+
+  /**
+   * The summary of the turn after {@link #finish(TaskOutcome)}, waiting for it for a second.
+   *
+   * @return the summary, as {@link #summary(Duration)} gives it
+   */
+  public Optional<TurnSummary> summary() {
+    return summary(SUMMARY);
+  }
+
+  /**
+   * The summary of the turn after {@link #finish(TaskOutcome)}, waiting for it.
+   *
+   * @param atMost how long to wait
+   * @return the summary; empty when it has not come in time or the thread was interrupted, and at once while the sidecar
+   *     is away
+   */
+  public Optional<TurnSummary> summary(Duration atMost) {
+    queue.await(atMost, it -> it.summary() != null || it.isOver() || !link.reachable());
+    return Optional.ofNullable(queue.summary());
+  }
+
+  /**
+   * Why nothing more of this turn is reported: the sidecar has refused it, or it is lost, because the sidecar has failed
+   * with it ten times in a row.
+   *
+   * @return the error; empty unless that is so
+   */
+  public Optional<StatusRuntimeException> error() {
+    return Optional.ofNullable(queue.error());
+  }
+
+  /**
+   * Events that were not kept: there were too many, one was too large, or the turn is over.
+   *
+   * @return how many; 0 unless the sidecar was away for long
+   */
+  public int dropped() {
+    return queue.dropped();
+  }
+
+  /** Ends the reporting, with what it has not delivered. */
+  void abandon() {
+    delivery.drop();
+  }
+}

@@ -1,0 +1,37 @@
+package dev.sidemirror.client;
+
+import io.grpc.stub.ClientCallStreamObserver;
+import io.grpc.stub.ClientResponseObserver;
+import java.util.concurrent.CompletableFuture;
+
+/** The answer to a unary call; completed exceptionally with its StatusRuntimeException. */
+final class Asked<Q, A> extends CompletableFuture<A> implements ClientResponseObserver<Q, A> {
+  private volatile ClientCallStreamObserver<Q> call;
+
+  @Override
+  public void beforeStart(ClientCallStreamObserver<Q> begun) {
+    call = begun;
+  }
+
+  @Override
+  public void onNext(A answer) {
+    complete(answer);
+  }
+
+  @Override
+  public void onError(Throwable why) {
+    completeExceptionally(why);
+  }
+
+  @Override
+  public void onCompleted() {
+    cancel(false); // does nothing after an answer, which a unary call that ends well has had
+  }
+
+  /** Nobody waits for it any more. */
+  void giveUp() {
+    if (call != null && !isDone()) {
+      call.cancel("nobody waits for it any more", null);
+    }
+  }
+}

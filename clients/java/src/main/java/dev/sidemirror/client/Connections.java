@@ -1,0 +1,112 @@
+package dev.sidemirror.client;
+
+import io.grpc.Channel;
+import io.grpc.ChannelCredentials;
+import io.grpc.ClientInterceptor;
+import io.grpc.ClientInterceptors;
+import io.grpc.InsecureChannelCredentials;
+import io.grpc.ManagedChannel;
+import io.grpc.TlsChannelCredentials;
+import io.grpc.netty.NettyChannelBuilder;
+import io.netty.channel.ChannelOption;
+import io.netty.channel.EventLoopGroup;
+import io.netty.channel.epoll.Epoll;
+import io.netty.channel.epoll.EpollDomainSocketChannel;
+import io.netty.channel.epoll.EpollEventLoopGroup;
+import io.netty.channel.kqueue.KQueue;
+import io.netty.channel.kqueue.KQueueDomainSocketChannel;
+import io.netty.channel.kqueue.KQueueEventLoopGroup;
+import io.netty.channel.unix.DomainSocketAddress;
+import io.netty.util.concurrent.DefaultThreadFactory;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.concurrent.ThreadFactory;
+import java.util.concurrent.TimeUnit;
+
+/** Makes connections over TCP, with or without TLS, or over a Unix socket. */
+final class Connections implements AutoCloseable {
+  /** A connection. {@code channel}: the same with what every call carries. */
+  record Connection(ManagedChannel managed, Channel channel) implements AutoCloseable {
+    @Override
+    public void close() {
+      managed.shutdownNow();
+    }
+  }
+
+  private final Address address;
+  private final ChannelCredentials credentials;
+  private final List<ClientInterceptor> interceptors;
+  private final boolean epoll = Epoll.isAvailable();
+  private final EventLoopGroup sockets;
+
+  /** Throws IOException when a file cannot be read, IllegalArgumentException when the arguments do not go together. */
+  Connections(Sidemirror.Builder given, List<ClientInterceptor> interceptors) throws IOException {
+    address = Address.of(given.address, given.tls || given.caFile != null, given.tokenFile != null);
+    credentials = address.tls() ? tls(given) : InsecureChannelCredentials.create();
+    this.interceptors = interceptors;
+    if (!address.isUnix()) {
+      sockets = null;
+      return;
+    }
+    if (!epoll && !KQueue.isAvailable()) {
+      throw new UnsupportedOperationException("Unix sockets need Linux or macOS", Epoll.unavailabilityCause());
+    }
+    ThreadFactory threads = new DefaultThreadFactory("sidemirror-socket", true);
+    sockets = epoll ? new EpollEventLoopGroup(1, threads) : new KQueueEventLoopGroup(1, threads);
+  }
+
+  private static ChannelCredentials tls(Sidemirror.Builder given) throws IOException {
+    Path certificate = given.certificateFile;
+    if ((certificate == null) != (given.keyFile == null)) {
+      throw new IllegalArgumentException("a client's certificate needs its key, and the key its certificate");
+    }
+    TlsChannelCredentials.Builder tls = TlsChannelCredentials.newBuilder();
+    if (given.caFile != null) {
+      tls.trustManager(given.caFile.toFile());
+    }
+    if (certificate != null) {
+      tls.keyManager(certificate.toFile(), given.keyFile.toFile());
+    }
+    return tls.build();
+  }
+
+  /** A connection of its own, opened when it is first used. {@code retries}: unary calls are tried again. */
+  Connection make(boolean retries) {
+    NettyChannelBuilder builder;
+    if (address.isUnix()) {
+      builder =
+          NettyChannelBuilder.forAddress(new DomainSocketAddress(address.path()), credentials)
+              .overrideAuthority("localhost")
+              .channelType(epoll ? EpollDomainSocketChannel.class : KQueueDomainSocketChannel.class)
+              .eventLoopGroup(sockets)
+              // Unset, because it is not one of a Unix socket's, and Netty warns of it at each try to connect.
+              .withOption(ChannelOption.SO_KEEPALIVE, null);
+    } else {
+      // The brackets of an IPv6 address stand in no path of a URI.
+      String target = address.target().replace("[", "%5B").replace("]", "%5D");
+      builder = NettyChannelBuilder.forTarget("dns:///" + target, credentials);
+    }
+    if (retries) {
+      builder.defaultServiceConfig(Calls.serviceConfig());
+    }
+    ManagedChannel managed =
+        builder
+            // A sidecar is next door: never through a proxy.
+            .proxyDetector(target -> null)
+            .keepAliveTime(60, TimeUnit.SECONDS)
+            .keepAliveTimeout(20, TimeUnit.SECONDS)
+            .enableRetry()
+            .build();
+    return new Connection(managed, ClientInterceptors.intercept(managed, interceptors));
+  }
+
+  /** Ends what connections share. They are closed by whoever made them. */
+  @Override
+  public void close() {
+    if (sockets != null) {
+      // Open for a moment: calls that are told of the end hand work to it.
+      sockets.shutdownGracefully(100, 5_000, TimeUnit.MILLISECONDS);
+    }
+  }
+}

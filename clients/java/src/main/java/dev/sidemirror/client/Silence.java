@@ -1,0 +1,76 @@
+package dev.sidemirror.client;
+
+import java.time.Duration;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+
+/**
+ * Notices that something was sent and that nothing has come since. Safe for many threads; it is looked at on the client's
+ * own thread, and only while something waits.
+ */
+final class Silence {
+  /** What was sent waits so long, and so long nothing is heard, until the sidecar is asked whether it is there. */
+  private static final long SILENT_NS = Duration.ofSeconds(1).toNanos();
+
+  /** How often that is looked at, and by how much a look may come late: a client that was held up heard nothing. */
+  private static final long LOOK_MS = 250;
+
+  private static final long LATE_NS = Duration.ofMillis(500).toNanos();
+
+  private final ScheduledExecutorService own;
+  private final Runnable ask;
+  private final Map<Object, Long> sentNs = new ConcurrentHashMap<>();
+  private final AtomicBoolean looking = new AtomicBoolean();
+  private volatile long heardNs = System.nanoTime();
+
+  /** {@code ask} is run on the client's own thread when it is silent, again after each look until something is heard. */
+  Silence(ScheduledExecutorService own, Runnable ask) {
+    this.own = own;
+    this.ask = ask;
+  }
+
+  /** Something was sent that the sidecar answers at once. Counts from the first time until it is {@link #settled}. */
+  void sent(Object what) {
+    sentNs.putIfAbsent(what, System.nanoTime());
+    if (looking.compareAndSet(false, true)) {
+      lookLater();
+    }
+  }
+
+  /** It is answered, or given up. */
+  void settled(Object what) {
+    sentNs.remove(what);
+  }
+
+  /** Something has come from the sidecar. */
+  void heard() {
+    heardNs = System.nanoTime();
+  }
+
+  private void lookLater() {
+    long dueNs = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(LOOK_MS);
+    own.schedule(() -> look(dueNs), LOOK_MS, TimeUnit.MILLISECONDS);
+  }
+
+  private void look(long dueNs) {
+    long now = System.nanoTime();
+    if (sentNs.isEmpty()) {
+      looking.set(false);
+      if (sentNs.isEmpty() || !looking.compareAndSet(false, true)) {
+        return;
+      }
+    }
+    if (now - dueNs > LATE_NS) {
+      sentNs.replaceAll((what, since) -> now);
+    } else {
+      long waitedNs = sentNs.values().stream().mapToLong(since -> now - since).max().orElse(0);
+      if (Math.min(waitedNs, now - heardNs) >= SILENT_NS) {
+        ask.run();
+      }
+    }
+    lookLater();
+  }
+}

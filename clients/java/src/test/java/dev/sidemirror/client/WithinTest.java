@@ -1,0 +1,103 @@
+package dev.sidemirror.client;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotSame;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertSame;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.sidemirror.v1.ReportGoalRequest;
+import dev.sidemirror.v1.TaskOutcome;
+import dev.sidemirror.v1.TurnStarted;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Rules of the client that need no sidecar. What it does with one is in clients/scenario. */
+@Timeout(60)
+class WithinTest {
+  @TempDir Path folder;
+
+  private Sidemirror nobody() {
+    return Sidemirror.builder().address("unix:" + folder.resolve("nobody.sock")).connect();
+  }
+
+  /** Seen to fail when every address that begins with 127 is loopback, and when IPv6 is cut at its first colon. */
+  @Test
+  void loopbackIsThisMachineAlone() {
+    for (String here : List.of("localhost:1", "LOCALHOST", "127.0.0.1:1", "127.9.8.7", "[::1]:1", "::1")) {
+      assertTrue(Address.isLoopback(here), here);
+    }
+    for (String there : List.of("127.0.0.1.example.com:1", "10.0.0.7:1", "localhost.example.com", "[::2]:1", "127.1:1")) {
+      assertFalse(Address.isLoopback(there), there);
+    }
+    assertEquals(new Address("sidecar.example.com:443", true), Address.of("https://sidecar.example.com/", false, true));
+    assertThrows(IllegalArgumentException.class, () -> Address.of("sidecar.example.com:1", false, true));
+  }
+
+  /** Seen to fail when an ended stream keeps its place. */
+  @Test
+  void turnsAreSpreadOverSixteenConnections() {
+    try (Connections connections = new Connections(Sidemirror.builder(), List.of())) {
+      Pool pool = new Pool(() -> connections.make(false));
+      List<Pool.Place> places = new ArrayList<>();
+      for (int turn = 0; turn < 16 * 80; turn++) {
+        places.add(pool.take());
+      }
+      assertSame(places.get(0), places.get(79));
+      assertNotSame(places.get(79), places.get(80));
+      assertNull(pool.take(), "all are full");
+      pool.release(places.get(700));
+      assertSame(places.get(700), pool.take());
+      pool.giveUp();
+    } catch (java.io.IOException unreadable) {
+      throw new AssertionError(unreadable);
+    }
+  }
+
+  /** Seen to fail when the goal of an outcome that teaches nothing is kept, and when a scope that is left says SUCCESS. */
+  @Test
+  void closingSaysWhatWasNotDelivered() {
+    ReportGoalRequest goal = ReportGoalRequest.newBuilder().setGoalId("g").setObjective("o").build();
+    Sidemirror sidemirror = nobody();
+    AgentTurn failed = sidemirror.beginTurn("failed", "", TurnStarted.getDefaultInstance());
+    assertThrows(
+        IllegalStateException.class,
+        () ->
+            failed.run(
+                turn -> {
+                  throw new IllegalStateException("an agent's own");
+                }));
+    try (AgentTurn left = sidemirror.beginTurn("left", "", TurnStarted.getDefaultInstance())) {
+      left.report(Events.userMessage("hello"));
+    }
+    try (AgentTurn said = sidemirror.beginTurn("said", "", TurnStarted.getDefaultInstance())) {
+      said.finish(TaskOutcome.TASK_OUTCOME_FAILURE, goal);
+    }
+    sidemirror.beginTurn("vague", "", TurnStarted.getDefaultInstance()).finish(TaskOutcome.TASK_OUTCOME_UNSPECIFIED, goal);
+    assertFalse(sidemirror.flush(Duration.ofMillis(1)));
+    Undelivered undelivered = sidemirror.close(Duration.ZERO);
+    assertEquals(9, undelivered.events());
+    assertEquals(1, undelivered.goals());
+    assertEquals(4, undelivered.turns().size());
+    assertEquals(undelivered, sidemirror.close(Duration.ZERO), "whoever closes twice is told the same");
+  }
+
+  /** Seen to fail when a call waits for its time though the sidecar is away. */
+  @Test
+  void nothingIsWaitedForWhileTheSidecarIsAway() {
+    try (Sidemirror sidemirror = nobody(); AgentTurn turn = sidemirror.beginTurn(TurnStarted.getDefaultInstance())) {
+      Duration day = Duration.ofDays(1);
+      assertTrue(turn.plan(day).isEmpty());
+      assertTrue(turn.recall("count", List.of(), 0, day).isEmpty());
+      assertTrue(turn.advice(day).isEmpty());
+      assertTrue(turn.critique("There are 41.", "", day).isEmpty());
+    }
+  }
+}

@@ -1,0 +1,82 @@
+"""The Java package: built by one command into a Maven repository, and used from there by a project elsewhere."""
+
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from tests.acceptance.product import environment
+from tests.clients.harness import sidecar
+from tests.clients.languages import LANGUAGES, ready
+from tests.clients.test_readmes import first_block
+
+pytestmark = [pytest.mark.slow("the Java client is packaged"), pytest.mark.timeout(600)]
+_POM = """<project xmlns="http://maven.apache.org/POM/4.0.0">
+  <modelVersion>4.0.0</modelVersion>
+  <groupId>example</groupId>
+  <artifactId>agent</artifactId>
+  <version>1</version>
+  <properties>
+    <maven.compiler.release>17</maven.compiler.release>
+    <project.build.sourceEncoding>UTF-8</project.build.sourceEncoding>
+  </properties>
+  <dependencies>
+{dependency}
+  </dependencies>
+  <build>
+    <plugins>
+      <plugin><artifactId>maven-compiler-plugin</artifactId><version>3.14.1</version></plugin>
+      <plugin><artifactId>maven-dependency-plugin</artifactId><version>3.8.1</version></plugin>
+    </plugins>
+  </build>
+</project>
+"""
+
+
+def run(command: Sequence[str], folder: Path, **settings: str) -> str:
+    """What it prints; it has to end well."""
+    ran = subprocess.run(
+        command, cwd=folder, env=environment(**settings), capture_output=True, text=True, check=False, timeout=300
+    )
+    assert ran.returncode == 0, (ran.stdout + ran.stderr)[-6000:]
+    return ran.stdout
+
+
+def repository(folder: Path, known: Path) -> Path:
+    """A Maven repository of its own, with everything that the user's holds but what is ours."""
+    (folder / "dev").mkdir(parents=True)
+    for place in known.iterdir():
+        if place.name != "dev":
+            (folder / place.name).symlink_to(place)
+    if (known / "dev").exists():
+        for place in (known / "dev").iterdir():
+            if place.name != "sidemirror":
+                (folder / "dev" / place.name).symlink_to(place)
+    return folder
+
+
+def test_a_project_elsewhere(tmp_path: Path) -> None:
+    """Seen to fail when the client's POM does not name the contract."""
+    (java,) = [language for language in LANGUAGES if language.name == "java"]
+    ready(java)
+    # Where Maven keeps what it has, unless its user says otherwise.
+    built = repository(tmp_path / "repository", Path.home() / ".m2/repository")
+    maven = ("mvn", "-q", "-B", "-o", f"-Dmaven.repo.local={built}")
+    run((*maven, "-f", "with-contract", "install", "-DskipTests"), java.folder)
+    assert (built / "dev/sidemirror/sidemirror-client/0.1.0/sidemirror-client-0.1.0.jar").exists()
+    project = tmp_path / "project"
+    sources = project / "src/main/java"
+    sources.mkdir(parents=True)
+    (project / "pom.xml").write_text(_POM.format(dependency=first_block("java", "xml")))
+    (sources / "FirstLines.java").write_text(first_block("java"))
+    # What a project needs beside ours, Maven may have to fetch.
+    maven = tuple(part for part in maven if part != "-o")
+    run((*maven, "compile", "dependency:build-classpath", "-Dmdep.outputFile=classpath"), project)
+    classpath = (project / "classpath").read_text()
+    assert f"{built}/dev/sidemirror/sidemirror-client/" in classpath
+    with sidecar(tmp_path) as beside:
+        printed = run(
+            ("java", "-cp", f"target/classes:{classpath}", "FirstLines"), project, SIDEMIRROR_ADDRESS=beside.address
+        )
+    assert "[reflection] " in printed
