@@ -200,8 +200,8 @@ impl Turn {
         (!block.text.is_empty()).then_some(block)
     }
 
-    /// What the sidecar says to what was reported: nudges, recoveries, reflections and critiques that nobody has taken yet. Comes at
-    /// once when nothing is in progress: an empty list is an answer. What comes later is in the next one.
+    /// What the sidecar says to what was reported: nudges, recoveries, reflections and critiques that nobody
+    /// has taken yet. Comes at once when nothing is in progress: an empty list is an answer. What comes later is in the next one.
     pub async fn advice(&self, patience: impl Into<Option<Duration>>) -> Vec<TurnDirective> {
         let reported = self.shared().state().events;
         let patience = patience.into().unwrap_or(PATIENCE);

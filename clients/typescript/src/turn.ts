@@ -185,8 +185,8 @@ export class Turn implements AsyncIterable<TurnDirective>, Disposable, AsyncDisp
   }
 
   /**
-   * What the sidecar says to what was reported: nudges, recoveries, reflections and critiques that nobody has taken yet. It waits until
-   * nothing is in progress, or time is up; an empty list is an answer.
+   * What the sidecar says to what was reported: nudges, recoveries, reflections and critiques that nobody has
+   * taken yet. It waits until nothing is in progress, or time is up; an empty list is an answer.
    */
   async advice(timeoutMs = ADVICE_MS): Promise<TurnDirective[]> {
     await this.delivery.wait(() => this.delivery.isQuiet, timeoutMs);

@@ -322,7 +322,7 @@ public abstract sealed class AgentTurn implements AutoCloseable permits Turn {
   }
 
   /**
-   * What the sidecar says to what was reported: nudges, reflections and critiques that nobody has taken yet. Each is given
+   * What the sidecar says to what was reported: nudges, recoveries, reflections and critiques. Each is given
    * once; {@link Sidemirror#adviceText} makes a text of them.
    *
    * @param atMost how long to wait while something is in progress
