@@ -12,6 +12,7 @@ import (
 	pb "github.com/sidemirror/sidemirror/generated/go/sidemirror/v1"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
@@ -64,7 +65,20 @@ func serviceConfig() string {
 }
 
 // carried is what every call carries: a deadline, the token, the scope, and for writes a request_id.
-type carried struct{ *options }
+type carried struct {
+	*options
+	// places is the room for calls on the connection.
+	places chan struct{}
+	// heard is called when the sidecar has answered.
+	heard func()
+}
+
+// tokenError: the token's file cannot be read.
+type tokenError struct{ why error }
+
+func (e *tokenError) Error() string { return "sidemirror: the token's file: " + e.why.Error() }
+
+func (e *tokenError) Unwrap() error { return e.why }
 
 func (c *carried) unary(
 	ctx context.Context, method string, request, reply any, conn *grpc.ClientConn, invoke grpc.UnaryInvoker,
@@ -83,7 +97,17 @@ func (c *carried) unary(
 		ctx, cancel = context.WithTimeout(ctx, deadline)
 		defer cancel()
 	}
-	return invoke(ctx, method, c.filled(request), reply, conn, given...)
+	select {
+	case c.places <- struct{}{}:
+	case <-ctx.Done():
+		return status.FromContextError(ctx.Err()).Err()
+	}
+	defer func() { <-c.places }()
+	err = invoke(ctx, method, c.filled(request), reply, conn, given...)
+	if err == nil || ProblemOf(err).Reason != "" {
+		c.heard()
+	}
+	return err
 }
 
 func (c *carried) stream(
@@ -121,6 +145,8 @@ func (s *filledStream) RecvMsg(response any) error {
 	err := s.ClientStream.RecvMsg(response)
 	if err != nil {
 		s.cancel()
+	} else {
+		s.carried.heard()
 	}
 	return err
 }
@@ -132,7 +158,7 @@ func (c *carried) authorized(ctx context.Context) (context.Context, error) {
 	}
 	token, err := os.ReadFile(c.tokenFile)
 	if err != nil {
-		return nil, fmt.Errorf("sidemirror: %w", err)
+		return nil, &tokenError{err}
 	}
 	return metadata.AppendToOutgoingContext(ctx, "authorization", "Bearer "+strings.TrimSpace(string(token))), nil
 }

@@ -2,123 +2,59 @@ package sidemirror
 
 import (
 	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
-	"strings"
 	"sync"
 	"time"
 
 	pb "github.com/sidemirror/sidemirror/generated/go/sidemirror/v1"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/backoff"
-	"google.golang.org/grpc/credentials"
-	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/connectivity"
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/keepalive"
+	"google.golang.org/grpc/status"
 )
 
-// DefaultAddress is where a sidecar listens when nobody says otherwise.
-const DefaultAddress = "127.0.0.1:50051"
-
-// defaultFlush is how long Close waits for events that are still on their way.
+// defaultFlush is how long Flush and Close wait for what is still on its way.
 const defaultFlush = 2 * time.Second
 
-// Client holds the services of one sidecar on one connection. It is safe for concurrent use.
+// Client holds the services of one sidecar, and the turns that are reported to it. It is safe for concurrent use.
 type Client struct {
 	Thinking pb.ThinkingServiceClient
 	Critique pb.CritiqueServiceClient
 	Goals    pb.GoalReflectionServiceClient
 	Memory   pb.ReflectiveMemoryServiceClient
 	Sidecar  pb.SidecarServiceClient
-	// Conn is the connection, for services that have no field here.
+	// Conn is the connection of calls, for services that have no field here. Turns have others.
 	Conn *grpc.ClientConn
 
+	probes     *grpc.ClientConn
+	pool       *pool
 	link       *link
+	losses     losses
+	closing    sync.Mutex
 	mu         sync.Mutex
 	turns      map[*Turn]struct{}
 	closed     bool
 	delivering sync.WaitGroup
 }
 
-// Option says how to connect. What no option says is read from the environment.
-type Option func(*options)
-
-type options struct {
-	address, tokenFile, caFile, certificateFile, keyFile string
-	tenantID, projectID                                  string
-	deadline                                             time.Duration
-	onAway                                               func(error)
-	dial                                                 []grpc.DialOption
-}
-
-// WithAddress is host:port or unix:/path; else SIDEMIRROR_ADDRESS, else [DefaultAddress].
-func WithAddress(address string) Option { return func(o *options) { o.address = address } }
-
-// WithTokenFile names the file that holds the token; else SIDEMIRROR_TOKEN_FILE. It is read again for each call.
-func WithTokenFile(path string) Option { return func(o *options) { o.tokenFile = path } }
-
-// WithTLS names the file of the authorities whose certificates are taken, in PEM; else SIDEMIRROR_CA_FILE. With it the
-// connection is TLS.
-func WithTLS(caFile string) Option { return func(o *options) { o.caFile = caFile } }
-
-// WithClientCertificate names the client's own certificate and key, in PEM; else SIDEMIRROR_CLIENT_CERTIFICATE_FILE and
-// SIDEMIRROR_CLIENT_KEY_FILE.
-func WithClientCertificate(certificateFile, keyFile string) Option {
-	return func(o *options) { o.certificateFile, o.keyFile = certificateFile, keyFile }
-}
-
-// WithScope fills in the tenant and the project of requests that name none.
-func WithScope(tenantID, projectID string) Option {
-	return func(o *options) { o.tenantID, o.projectID = tenantID, projectID }
-}
-
-// WithDeadline is for unary calls whose context has none; 10 seconds when nobody says otherwise, and at least 60 for
-// calls that ask a model.
-func WithDeadline(deadline time.Duration) Option { return func(o *options) { o.deadline = deadline } }
-
-// WithOnAway is called with the reason when the sidecar goes away, and again only after it was back. Else a warning is
-// logged with log/slog.
-func WithOnAway(told func(error)) Option { return func(o *options) { o.onAway = told } }
-
-// WithDialOptions adds to how the connection is made, for instance a stats handler of OpenTelemetry.
-func WithDialOptions(dial ...grpc.DialOption) Option {
-	return func(o *options) { o.dial = append(o.dial, dial...) }
-}
-
-// Connect makes a client. The connection is made when it is first used; an error means that a file could not be read.
+// Connect makes a client. Connections are made when they are first used. The error is a [*TokenInTheClearError], or says
+// which file could not be read.
 func Connect(given ...Option) (*Client, error) {
-	o := options{
-		address:         os.Getenv("SIDEMIRROR_ADDRESS"),
-		tokenFile:       os.Getenv("SIDEMIRROR_TOKEN_FILE"),
-		caFile:          os.Getenv("SIDEMIRROR_CA_FILE"),
-		certificateFile: os.Getenv("SIDEMIRROR_CLIENT_CERTIFICATE_FILE"),
-		keyFile:         os.Getenv("SIDEMIRROR_CLIENT_KEY_FILE"),
-		deadline:        10 * time.Second,
-		onAway: func(why error) {
-			slog.Warn("the sidecar is away, the agent goes on without it", "why", why)
-		},
-	}
-	for _, option := range given {
-		option(&o)
-	}
-	if o.address == "" {
-		o.address = DefaultAddress
-	}
-	target := o.address
-	if !strings.HasPrefix(target, "unix:") {
-		target = "passthrough:///" + target
-	}
-	transport, err := transportCredentials(&o)
+	o := optionsOf(given)
+	target, credentials, err := transport(o)
 	if err != nil {
 		return nil, err
 	}
-	carried := &carried{&o}
-	dial := []grpc.DialOption{
-		grpc.WithTransportCredentials(transport),
+	client := &Client{turns: map[*Turn]struct{}{}}
+	client.link = newLink(o, client)
+	carried := &carried{o, make(chan struct{}, callsAtOnce), client.link.heard}
+	dial := append([]grpc.DialOption{
+		grpc.WithTransportCredentials(credentials),
 		// A sidecar is next door: never through a proxy, and looked for again soon after it was away.
 		grpc.WithNoProxy(),
 		grpc.WithConnectParams(grpc.ConnectParams{
@@ -129,47 +65,23 @@ func Connect(given ...Option) (*Client, error) {
 		grpc.WithDefaultServiceConfig(serviceConfig()),
 		grpc.WithChainUnaryInterceptor(carried.unary),
 		grpc.WithChainStreamInterceptor(carried.stream),
-	}
-	conn, err := grpc.NewClient(target, append(dial, o.dial...)...)
+	}, o.dial...)
+	connect := func() (*grpc.ClientConn, error) { return grpc.NewClient(target, dial...) }
+	conn, err := connect()
 	if err != nil {
 		return nil, fmt.Errorf("sidemirror: %w", err)
 	}
-	client := &Client{
-		Thinking: pb.NewThinkingServiceClient(conn),
-		Critique: pb.NewCritiqueServiceClient(conn),
-		Goals:    pb.NewGoalReflectionServiceClient(conn),
-		Memory:   pb.NewReflectiveMemoryServiceClient(conn),
-		Sidecar:  pb.NewSidecarServiceClient(conn),
-		Conn:     conn,
-		turns:    map[*Turn]struct{}{},
+	if client.probes, err = connect(); err != nil {
+		return nil, errors.Join(fmt.Errorf("sidemirror: %w", err), conn.Close())
 	}
-	client.link = newLink(o.onAway, func(ctx context.Context) error {
-		_, err := client.Sidecar.GetServerInfo(ctx, &pb.GetServerInfoRequest{})
-		return err
-	})
+	client.pool = newPool(connect)
+	client.Thinking = pb.NewThinkingServiceClient(conn)
+	client.Critique = pb.NewCritiqueServiceClient(conn)
+	client.Goals = pb.NewGoalReflectionServiceClient(conn)
+	client.Memory = pb.NewReflectiveMemoryServiceClient(conn)
+	client.Sidecar = pb.NewSidecarServiceClient(conn)
+	client.Conn = conn
 	return client, nil
-}
-
-func transportCredentials(o *options) (credentials.TransportCredentials, error) {
-	if o.caFile == "" || strings.HasPrefix(o.address, "unix:") {
-		return insecure.NewCredentials(), nil
-	}
-	authorities, err := os.ReadFile(o.caFile)
-	if err != nil {
-		return nil, fmt.Errorf("sidemirror: %w", err)
-	}
-	config := &tls.Config{RootCAs: x509.NewCertPool(), MinVersion: tls.VersionTLS12}
-	if !config.RootCAs.AppendCertsFromPEM(authorities) {
-		return nil, fmt.Errorf("sidemirror: %s holds no certificate", o.caFile)
-	}
-	if o.certificateFile != "" {
-		own, err := tls.LoadX509KeyPair(o.certificateFile, o.keyFile)
-		if err != nil {
-			return nil, fmt.Errorf("sidemirror: %w", err)
-		}
-		config.Certificates = []tls.Certificate{own}
-	}
-	return credentials.NewTLS(config), nil
 }
 
 // WaitUntilReady returns once the sidecar says that it serves, or when the context ends.
@@ -196,12 +108,12 @@ func (c *Client) Away() bool { return c.link.away() }
 // BeginTurn begins a turn of the agent, reported beside it: nothing waits for the sidecar, and nothing fails because it
 // is away.
 func (c *Client) BeginTurn(o TurnOptions) *Turn {
-	turn := newTurn(c.Thinking, c.link, o)
+	turn := newTurn(c, o)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	// Without its beginning the sidecar would take nothing of it.
 	if c.closed || len(c.turns) >= mostTurns || turn.Dropped() > 0 {
-		turn.end(nil)
+		turn.end()
 		return turn
 	}
 	c.turns[turn] = struct{}{}
@@ -216,9 +128,18 @@ func (c *Client) BeginTurn(o TurnOptions) *Turn {
 	return turn
 }
 
-// Flush waits until everything reported so far is durable with the sidecar, or until the context ends.
+// Flush waits until everything reported so far is durable with the sidecar, outcomes and goals too, or until the context
+// ends; two seconds where it has no deadline.
 func (c *Client) Flush(ctx context.Context) error {
-	for _, turn := range c.open() {
+	ctx, cancel := bounded(ctx, defaultFlush)
+	defer cancel()
+	c.mu.Lock()
+	turns := make([]*Turn, 0, len(c.turns))
+	for turn := range c.turns {
+		turns = append(turns, turn)
+	}
+	c.mu.Unlock()
+	for _, turn := range turns {
 		if err := turn.delivered(ctx); err != nil {
 			return err
 		}
@@ -226,26 +147,74 @@ func (c *Client) Flush(ctx context.Context) error {
 	return nil
 }
 
-// Close waits up to two seconds for events that are on their way, then ends the connection and every call on it.
-func (c *Client) Close() error {
-	ctx, cancel := context.WithTimeout(context.Background(), defaultFlush)
-	defer cancel()
+// Close is [Client.Shutdown] after two seconds.
+func (c *Client) Close() error { return c.Shutdown(context.Background()) }
+
+// Shutdown waits for what is on its way until the context ends, two seconds where it has no deadline; then it ends every
+// connection, and every call on them. The error is an [*UndeliveredError], also of what was dropped before, or nil.
+func (c *Client) Shutdown(ctx context.Context) error {
 	_ = c.Flush(ctx)
+	c.closing.Lock()
+	defer c.closing.Unlock()
 	c.mu.Lock()
+	first := !c.closed
 	c.closed = true
 	c.mu.Unlock()
-	c.link.close()
-	err := c.Conn.Close()
-	c.delivering.Wait()
+	if first {
+		c.link.close()
+		c.pool.close()
+		_ = c.Conn.Close()
+		_ = c.probes.Close()
+		c.delivering.Wait()
+	}
+	lost := c.losses.soFar()
+	if lost == nil {
+		return nil
+	}
+	if first {
+		slog.Warn("not everything was delivered to the sidecar", "events", lost.Events, "outcomes", lost.Outcomes,
+			"goals", lost.Goals, "turns", len(lost.Turns))
+	}
+	return lost
+}
+
+// --- what the link needs ---------------------------------------------------------------------------------------------
+
+// probe also waits until calls have their connection back: else the first of them would fail for a sidecar that is there.
+func (c *Client) probe(ctx context.Context) error {
+	c.probes.ResetConnectBackoff()
+	_, err := pb.NewSidecarServiceClient(c.probes).GetServerInfo(
+		ctx, &pb.GetServerInfoRequest{}, grpc.WaitForReady(true),
+	)
+	switch status.Code(err) {
+	case codes.OK, codes.PermissionDenied, codes.Unimplemented:
+		// It has answered.
+	default:
+		return err
+	}
+	c.Conn.ResetConnectBackoff()
+	for {
+		state := c.Conn.GetState()
+		if state != connectivity.TransientFailure && state != connectivity.Connecting {
+			return nil
+		}
+		if !c.Conn.WaitForStateChange(ctx, state) {
+			return ctx.Err()
+		}
+	}
+}
+
+func (c *Client) isThere(ctx context.Context) error {
+	_, err := healthpb.NewHealthClient(c.probes).Check(ctx, &healthpb.HealthCheckRequest{})
 	return err
 }
 
-func (c *Client) open() []*Turn {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	turns := make([]*Turn, 0, len(c.turns))
-	for turn := range c.turns {
-		turns = append(turns, turn)
+func (c *Client) giveUp() { c.pool.renew() }
+
+// bounded is the context with this deadline where it has none.
+func bounded(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
+	if _, has := ctx.Deadline(); has {
+		return ctx, func() {}
 	}
-	return turns
+	return context.WithTimeout(ctx, limit)
 }

@@ -2,6 +2,7 @@ package sidemirror
 
 import (
 	"context"
+	"errors"
 	"net"
 	"path/filepath"
 	"runtime"
@@ -22,28 +23,42 @@ type peer struct {
 
 func (p *peer) RunTurn(stream pb.ThinkingService_RunTurnServer) error { return p.runTurn(stream) }
 
-func listen(t *testing.T, runTurn func(pb.ThinkingService_RunTurnServer) error) *Client {
+// listen is a client of such a server, which takes reports where it is given who does.
+func listen(
+	t *testing.T, runTurn func(pb.ThinkingService_RunTurnServer) error, reports *reportsPeer, given ...Option,
+) *Client {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "s.sock")
 	listener, err := net.Listen("unix", path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := grpc.NewServer()
+	server := grpc.NewServer(grpc.MaxConcurrentStreams(100))
 	pb.RegisterThinkingServiceServer(server, &peer{runTurn: runTurn})
+	if reports != nil {
+		pb.RegisterGoalReflectionServiceServer(server, reports)
+		pb.RegisterReflectiveMemoryServiceServer(server, reports)
+	}
 	go func() { _ = server.Serve(listener) }()
 	t.Cleanup(server.Stop)
-	return connected(t, path)
+	return connected(t, path, given...)
 }
 
-func connected(t *testing.T, path string) *Client {
+func connected(t *testing.T, path string, given ...Option) *Client {
 	t.Helper()
-	client, err := Connect(WithAddress("unix:"+path), WithOnAway(func(error) {}))
+	client, err := Connect(append([]Option{WithAddress("unix:" + path), WithOnAway(func(error) {})}, given...)...)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = client.Close() })
+	t.Cleanup(func() { leaveNow(client) })
 	return client
+}
+
+// leaveNow closes a client without waiting.
+func leaveNow(client *Client) {
+	ctx, cancel := context.WithTimeout(context.Background(), 0)
+	defer cancel()
+	_ = client.Shutdown(ctx)
 }
 
 // Seen to fail when each turn counts for itself: an agent that goes on for hours without its sidecar would run out of
@@ -63,7 +78,8 @@ func TestWhatWaitsIsBoundedOverAllTurns(t *testing.T) {
 	if bytes := kept * len(content); bytes > mostBytesInAll || bytes < mostBytesInAll*98/100 {
 		t.Fatalf("%d bytes wait", bytes)
 	}
-	if err := client.Close(); err != nil {
+	var lost *UndeliveredError
+	if err := client.Close(); !errors.As(err, &lost) || lost.Events != 6*61 || len(lost.Turns) != 6 {
 		t.Fatal(err)
 	}
 	if left := client.link.waitingBytes.Load(); left != 0 {
@@ -89,7 +105,7 @@ func TestAStreamThatIsClosedWithoutAWordIsNotOpenedAgainAtOnce(t *testing.T) {
 			close(often)
 		}
 		return nil
-	})
+	}, nil)
 	client.BeginTurn(TurnOptions{})
 	<-often
 	mu.Lock()
@@ -112,7 +128,7 @@ func TestMoreThanWasSentIsSaidToBeDurable(t *testing.T) {
 		}
 		<-stream.Context().Done()
 		return nil
-	})
+	}, nil)
 	turn := client.BeginTurn(TurnOptions{})
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()

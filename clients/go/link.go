@@ -2,11 +2,16 @@ package sidemirror
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"log/slog"
 	"math/rand/v2"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 )
 
 const (
@@ -17,40 +22,48 @@ const (
 	probeDeadline = 2 * time.Second
 	// steady: after so long the sidecar counts as back.
 	steady = 5 * time.Second
-	// streams of turns that are open at once; others wait. The sidecar takes 100 streams on a connection, and of a client
-	// that comes back with more than that it refuses some.
-	streams = 80
 )
 
 // link is the state of the way to the sidecar, shared by all turns of a client: told once when the sidecar goes, and
-// looked for again until it is back.
+// looked for again until it is back. It is gone when it is away, and when it refuses the token.
 type link struct {
-	// waitingBytes of events, of all turns.
+	// waitingBytes of events and reports, of all turns.
 	waitingBytes atomic.Int64
 
-	onAway  func(error)
-	probe   func(context.Context) error
+	silence silence
+	way     way
+	o       *options
 	ctx     context.Context
 	cancel  context.CancelFunc
-	streams chan struct{}
-
 	looking sync.WaitGroup
+
 	mu      sync.Mutex
 	outages int
 	told    bool
+	refused bool
 	backAt  time.Time
 	there   chan struct{} // closed while the sidecar is there
-	gone    chan struct{} // closed while it is away
+	// here ends when the sidecar goes.
+	here  context.Context
+	leave context.CancelFunc
 }
 
-func newLink(onAway func(error), probe func(context.Context) error) *link {
-	ctx, cancel := context.WithCancel(context.Background())
-	there := make(chan struct{})
-	close(there)
-	return &link{
-		onAway: onAway, probe: probe, ctx: ctx, cancel: cancel,
-		streams: make(chan struct{}, streams), there: there, gone: make(chan struct{}),
-	}
+// way is what the link needs of the connections.
+type way interface {
+	// probe is a cheap call that carries the token; nil when the sidecar is ready for everything.
+	probe(context.Context) error
+	// isThere asks what every sidecar answers at once, whatever its store does.
+	isThere(context.Context) error
+	// giveUp ends what runs on connections to a sidecar that is gone.
+	giveUp()
+}
+
+func newLink(o *options, way way) *link {
+	l := &link{o: o, way: way, there: make(chan struct{})}
+	l.ctx, l.cancel = context.WithCancel(context.Background())
+	l.here, l.leave = context.WithCancel(l.ctx)
+	close(l.there)
+	return l
 }
 
 // close returns when nothing looks for the sidecar any more.
@@ -61,39 +74,35 @@ func (l *link) close() {
 	l.looking.Wait()
 }
 
+// away: nothing is known to answer there.
 func (l *link) away() bool {
-	select {
-	case <-l.goneNow():
-		return true
-	default:
-		return false
-	}
-}
-
-// goneNow is closed as soon as the sidecar is known to be away.
-func (l *link) goneNow() <-chan struct{} {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.gone
+	return l.here.Err() != nil && !l.refused
 }
 
-// wait returns how many outages there were, once the sidecar is there; false when the client was closed.
-func (l *link) wait() (int, bool) {
-	for {
-		l.mu.Lock()
-		there, outages := l.there, l.outages
-		l.mu.Unlock()
-		select {
-		case <-l.ctx.Done():
-			return 0, false
-		case <-there:
-			return outages, true
-		}
+// now is a context that ends when the sidecar goes, and how many outages there were. It has ended while it is gone.
+func (l *link) now() (context.Context, int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.here, l.outages
+}
+
+// wait returns the same once the sidecar is there; false when the client was closed.
+func (l *link) wait() (context.Context, int, bool) {
+	l.mu.Lock()
+	there := l.there
+	l.mu.Unlock()
+	select {
+	case <-l.ctx.Done():
+	case <-there:
 	}
+	here, outages := l.now()
+	return here, outages, l.ctx.Err() == nil
 }
 
-// answered: the sidecar has spoken on a stream that was opened after so many outages. The next one is told again, unless
-// it follows so soon that it is the same one to whoever is told.
+// answered: the sidecar has spoken on a stream or call that was begun after so many outages. The next one is told again,
+// unless it follows so soon that it is the same one to whoever is told.
 func (l *link) answered(outages int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -102,63 +111,115 @@ func (l *link) answered(outages int) {
 	}
 }
 
-// lost: a stream broke that was opened after so many outages. Of many that break in one, the first counts.
-func (l *link) lost(why error, outages int) {
+// failed: a stream or call has failed that was begun after so many outages, because the sidecar is gone.
+func (l *link) failed(why error, outages int) {
+	if isNotLetIn(why) {
+		l.goAway(outages, func() func() {
+			if l.refused {
+				return nil
+			}
+			l.refused = true
+			return func() { l.tellRefused(why) }
+		})
+		return
+	}
+	l.goAway(outages, func() func() {
+		if l.told {
+			return nil
+		}
+		l.told = true
+		return func() { survive(l.o.onAway, why, "WithOnAway") }
+	})
+}
+
+// goAway ends the time since so many outages: of many that break in one, the first counts. `tell` is called with the mutex
+// held, and returns what tells the agent.
+func (l *link) goAway(outages int, tell func() func()) {
 	l.mu.Lock()
-	if outages != l.outages || l.ctx.Err() != nil {
+	if outages != l.outages || l.here.Err() != nil {
 		l.mu.Unlock()
 		return
 	}
 	l.outages++
 	l.there = make(chan struct{})
-	close(l.gone)
-	told := l.told
-	l.told = true
+	l.leave()
+	told := tell()
 	l.looking.Add(1)
 	l.mu.Unlock()
 	go l.lookForIt()
-	if !told {
+	if told != nil {
 		// Not here: the agent may close the client then, which waits for whoever calls this.
-		go l.tell(why)
+		go told()
 	}
 }
 
-// tell survives a callback that panics: the agent would die of a sidecar that is away.
-func (l *link) tell(why error) {
+func (l *link) tellRefused(why error) {
+	survive(l.o.onRefused, fmt.Errorf("the sidecar refuses the token, or there is none: name a file with one that it "+
+		"knows, and that permits this, in SIDEMIRROR_TOKEN_FILE: %w", why), "WithOnRefused")
+}
+
+// survive calls the agent's callback: the agent would die of a sidecar that is away if that panics.
+func survive(callback func(error), why error, name string) {
 	defer func() {
 		if panicked := recover(); panicked != nil {
-			slog.Error("the callback of WithOnAway has panicked", "why", panicked)
+			slog.Error("the callback of "+name+" has panicked", "why", panicked)
 		}
 	}()
-	l.onAway(why)
+	callback(why)
 }
 
 func (l *link) lookForIt() {
 	defer l.looking.Done()
+	l.way.giveUp()
 	for pause := firstPause; ; pause = min(pause*2, longestPause) {
+		l.mu.Lock()
+		if l.refused {
+			pause = longestPause
+		}
+		l.mu.Unlock()
 		if !l.sleep(time.Duration(float64(pause) * (0.8 + 0.4*rand.Float64()))) {
 			return
 		}
 		ctx, cancel := context.WithTimeout(l.ctx, probeDeadline)
-		err := l.probe(ctx)
+		err := l.way.probe(ctx)
 		cancel()
+		if l.ctx.Err() != nil {
+			return
+		}
 		if err == nil {
 			break
 		}
+		l.mu.Lock()
+		tell := isNotLetIn(err) && !l.refused
+		l.refused = l.refused || tell
+		l.mu.Unlock()
+		if tell {
+			go l.tellRefused(err)
+		}
 	}
+	l.heard()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.backAt = time.Now()
-	l.gone = make(chan struct{})
+	l.refused = false
+	l.here, l.leave = context.WithCancel(l.ctx)
 	close(l.there)
 }
 
 // sleep returns false when the client was closed meanwhile.
 func (l *link) sleep(pause time.Duration) bool {
+	timer := time.NewTimer(pause)
+	defer timer.Stop()
 	select {
 	case <-l.ctx.Done():
 		return false
-	case <-time.After(pause):
+	case <-timer.C:
 		return true
 	}
+}
+
+// isNotLetIn: the sidecar does not know the token, or its file cannot be read.
+func isNotLetIn(err error) bool {
+	var unreadable *tokenError
+	return status.Code(err) == codes.Unauthenticated || errors.As(err, &unreadable)
 }

@@ -27,6 +27,11 @@ func isRefusedStream(err error) bool {
 	return status.Code(err) == codes.Unavailable && strings.Contains(status.Convert(err).Message(), "REFUSED_STREAM")
 }
 
+// isGone: a connection cannot be made, or has broken. What the sidecar itself says has a reason.
+func isGone(err error) bool {
+	return status.Code(err) == codes.Unavailable && !isRefusedStream(err) && ProblemOf(err).Reason == ""
+}
+
 // ProblemOf returns what came with the error of a call; empty fields where nothing did.
 func ProblemOf(err error) Problem {
 	problem := Problem{Fields: map[string]string{}}

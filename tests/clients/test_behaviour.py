@@ -16,9 +16,7 @@ pytestmark = [
     pytest.mark.slow("clients are built and run, with a sidecar that is killed and stopped"),
     pytest.mark.timeout(900),
 ]
-# The languages whose runner knows these steps.
-SPEAK = [language for language in LANGUAGES if language.name in {"java", "python"}]
-every_language = pytest.mark.parametrize("language", SPEAK, ids=lambda language: language.name)
+every_language = pytest.mark.parametrize("language", LANGUAGES, ids=lambda language: language.name)
 
 
 @pytest.fixture

@@ -10,7 +10,8 @@ from tests.clients.languages import LANGUAGES, Language, ready
 pytestmark = [pytest.mark.slow("clients are built"), pytest.mark.timeout(600)]
 OWN: dict[str, Sequence[str]] = {
     "go": ("go", "test", "."),
-    "typescript": ("node", "--test", "dist/test/client.test.js"),
+    # A test that fails leaves its client open, which would keep the process alive.
+    "typescript": ("node", "--test", "--test-force-exit", "dist/test/client.test.js", "dist/test/turn.test.js"),
 }
 
 

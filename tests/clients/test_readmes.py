@@ -77,12 +77,7 @@ def test_the_first_lines_run(name: str, beside: Sidecar, tmp_path: Path) -> None
     project = tmp_path / "project"
     project.mkdir()
     printed = run(name, command(name, project), beside)
-    if name in ("java", "python"):
-        assert "[reflection] " in printed, printed
-        return
-    # The summary of the turn: its three events are on record, and it went well.
-    assert re.search(r"SUCCESS|outcome: 1|Success", printed), printed
-    assert re.search(r"event_?[cC]ount: ?3", printed), printed
+    assert "[reflection] " in printed, printed
 
 
 @pytest.mark.parametrize("name", EXAMPLES)

@@ -11,7 +11,8 @@ use prost::Message;
 use prost_reflect::{DescriptorPool, DeserializeOptions, DynamicMessage, MessageDescriptor, SerializeOptions};
 use serde_json::{json, Value};
 use sidemirror_client::v1::{self, *};
-use sidemirror_client::{event, problem_of, Options, Sidemirror, Turn, TurnOptions};
+use sidemirror_client::{advice_text, event, problem_of, Draft, Options, Recall, Sidemirror, Turn, TurnOptions};
+use tokio::sync::watch;
 use tonic::{Code, Status};
 
 type Failure = Box<dyn Error + Send + Sync>;
@@ -23,6 +24,7 @@ struct Runner {
     client: Option<Sidemirror>,
     turns: HashMap<String, Turn>,
     told: Arc<AtomicU32>,
+    refusals: watch::Sender<Option<String>>,
 }
 
 #[tokio::main]
@@ -38,6 +40,7 @@ async fn main() -> Result<(), Failure> {
         client: None,
         turns: HashMap::new(),
         told: Arc::default(),
+        refusals: watch::Sender::new(None),
     };
     let mut passed = 0;
     for step in steps {
@@ -91,6 +94,18 @@ impl Runner {
             self.turn(step).await
         } else if step["away"].is_object() {
             self.away(&step["away"]).await
+        } else if step["many"].is_object() {
+            self.many(&step["many"]).await
+        } else if step["close"].is_object() {
+            let lost = self.client()?.close_within(Duration::ZERO).await;
+            let (events, outcomes, goals, turns) = (lost.events, lost.outcomes, lost.goals, lost.turns.len());
+            check(&step["close"], &json!({"events": events, "outcomes": outcomes, "goals": goals, "turns": turns}))
+        } else if let Some(directives) = step["advice_text"].as_array() {
+            let directives: Result<Vec<TurnDirective>, Failure> =
+                directives.iter().map(|one| self.typed(one)).collect();
+            check(&step["text"], &json!(advice_text(directives?)))
+        } else if let Some(word) = step["refused"].as_str() {
+            self.refused(word).await
         } else {
             self.call(step).await
         }
@@ -104,7 +119,9 @@ impl Runner {
         if let Some(client) = &self.client {
             client.close().await;
         }
-        let told = self.told.clone();
+        self.told.store(0, Ordering::SeqCst);
+        self.refusals.send_replace(None);
+        let (told, refusals) = (self.told.clone(), self.refusals.clone());
         let path = |key: &str| given[key].as_str().map(Into::into);
         let client = Sidemirror::connect_with(Options {
             address: given["address"].as_str().map(Into::into),
@@ -117,13 +134,32 @@ impl Runner {
                 println!("told {why}");
                 panic!("an agent's own callback");
             })),
+            on_refused: Some(Arc::new(move |why: &str| drop(refusals.send_replace(Some(why.into()))))),
+            tls: given["tls"] == json!(true),
             ..Default::default()
-        })?;
+        });
+        if let Some(words) = given["refused"].as_array() {
+            let said = client.err().ok_or("not refused")?.to_string();
+            let has_all = words.iter().all(|word| said.contains(word.as_str().unwrap_or_default()));
+            return if has_all { Ok(()) } else { Err(format!("refused with {said}").into()) };
+        }
+        let client = client?;
         if given["wait"] != json!(false) {
             client.wait_until_ready(PATIENCE).await?;
         }
         self.client = Some(client);
         Ok(())
+    }
+
+    async fn refused(&self, word: &str) -> Result<(), Failure> {
+        let mut refusals = self.refusals.subscribe();
+        let said = tokio::time::timeout(PATIENCE, refusals.wait_for(Option::is_some)).await??.clone();
+        let told = self.told.load(Ordering::SeqCst);
+        if told == 0 && said.as_ref().is_some_and(|said| said.contains(word)) {
+            Ok(())
+        } else {
+            Err(format!("told {said:?}, and {told} times that the sidecar is away").into())
+        }
     }
 
     // --- calls ---------------------------------------------------------------------------------------------------------
@@ -239,6 +275,7 @@ impl Runner {
             return Ok(());
         }
         let turn = self.turns.get(&name).ok_or("no such turn")?;
+        let patience = step["timeout_ms"].as_u64().map(Duration::from_millis);
         match what.as_str() {
             "report" => {
                 for _ in 0..step["times"].as_u64().unwrap_or(1) {
@@ -251,17 +288,33 @@ impl Runner {
                 }
             }
             "finish" => {
-                let outcome = TaskOutcome::from_str_name(&text(step, "outcome")).unwrap_or(TaskOutcome::Success);
-                turn.finish(outcome, step["score"].as_f64());
+                let outcome = TaskOutcome::from_str_name(&text(step, "outcome")).ok_or("no such outcome")?;
+                let score = step["score"].as_f64();
+                if step["goal"].is_object() {
+                    turn.finish_with_goal(outcome, score, self.typed(&step["goal"])?);
+                } else {
+                    turn.finish(outcome, score);
+                }
             }
-            "flush" if !self.client()?.flush(PATIENCE).await => return Err("not everything was delivered".into()),
-            "plan" => {
-                let plan = turn.plan(PATIENCE).await.ok_or("no plan")?;
-                check(&step["expect"], &self.plain(&plan)?)?;
+            "flush" => {
+                let delivered = self.client()?.flush(patience.unwrap_or(PATIENCE)).await;
+                if delivered != step["delivered"].as_bool().unwrap_or(true) {
+                    return Err(format!("delivered: {delivered}").into());
+                }
             }
-            "summary" => {
-                let summary = turn.summary(PATIENCE).await.ok_or("no summary")?;
-                check(&step["expect"], &self.plain(&summary)?)?;
+            "fail" => drop(turn.within(async { Err::<(), _>("a failure of the agent's own") }).await),
+            "leave" => turn.within(async { Ok::<_, Failure>(()) }).await?,
+            "plan" | "summary" | "recall" | "advice" | "critique" => {
+                let began = Instant::now();
+                let answer = self.asked(turn, step, patience).await?;
+                let took = began.elapsed();
+                check(&step["expect"], &answer)?;
+                if answer.is_array() && answer.as_array().map(Vec::len) != step["expect"].as_array().map(Vec::len) {
+                    return Err(format!("expected {}, got {answer}", step["expect"]).into());
+                }
+                if step["within_ms"].as_u64().is_some_and(|most| took > Duration::from_millis(most)) {
+                    return Err(format!("it took {took:?}").into());
+                }
             }
             "error" => {
                 let ends = Instant::now() + PATIENCE;
@@ -334,6 +387,43 @@ impl Runner {
         Ok(())
     }
 
+    /// What the helper gives for a step, in JSON.
+    async fn asked(&self, turn: &Turn, step: &Value, patience: Option<Duration>) -> Result<Value, Failure> {
+        Ok(match step["turn"].as_str() {
+            Some("plan") => self.plain_or_null(turn.plan(patience.unwrap_or(PATIENCE)).await)?,
+            Some("summary") => self.plain_or_null(turn.summary(patience.unwrap_or(PATIENCE)).await)?,
+            Some("recall") => self.plain_or_null(turn.recall(Recall { patience, ..Default::default() }).await)?,
+            Some("critique") => {
+                let (response, user_message) = (text(step, "text"), text(step, "user_message"));
+                self.plain_or_null(turn.critique(Draft { response, user_message, patience }).await)?
+            }
+            _ => {
+                let said = turn.advice(patience).await;
+                Value::Array(said.iter().map(|each| self.plain(each)).collect::<Result<_, _>>()?)
+            }
+        })
+    }
+
+    async fn many(&self, given: &Value) -> Result<(), Failure> {
+        let turns = given["turns"].as_u64().or_else(|| given["turns"].as_str()?.parse().ok()).ok_or("no turns")?;
+        let prefix = text(given, "prefix");
+        let begun: Vec<_> = (0..turns)
+            .map(|number| tokio::spawn(one_of_many(self.client.clone(), format!("{prefix}-{number}"))))
+            .collect();
+        let mut counts = [0; 4];
+        for turn in begun {
+            for (count, had) in counts.iter_mut().zip(turn.await??) {
+                *count += u32::from(had);
+            }
+        }
+        let [plans, directives, critiques, summaries] = counts;
+        let told = self.told.load(Ordering::SeqCst);
+        let counts = json!({"plans": plans, "directives": directives, "critiques": critiques, "summaries": summaries,
+            "told": told});
+        println!("many {counts}");
+        Ok(())
+    }
+
     // --- messages and their JSON ---------------------------------------------------------------------------------------
 
     fn typed<T: Message + Default>(&self, given: &Value) -> Result<T, Failure> {
@@ -347,6 +437,10 @@ impl Runner {
     fn plain<T: Message>(&self, message: &T) -> Result<Value, Failure> {
         let message = DynamicMessage::decode(self.kind::<T>()?, message.encode_to_vec().as_slice())?;
         Ok(message.serialize_with_options(serde_json::value::Serializer, &SerializeOptions::new())?)
+    }
+
+    fn plain_or_null<T: Message>(&self, message: Option<T>) -> Result<Value, Failure> {
+        message.map_or(Ok(Value::Null), |message| self.plain(&message))
     }
 
     /// What the contract says of a type, which has the name of its message.
@@ -371,6 +465,24 @@ impl Runner {
             other => other.clone(),
         }
     }
+}
+
+/// One turn of many: whether it had its plan, advice, a verdict and its summary.
+async fn one_of_many(client: Option<Sidemirror>, name: String) -> Result<[bool; 4], Failure> {
+    let config = ThinkingConfig { level: ThinkLevel::Medium.into(), ..Default::default() };
+    let started =
+        TurnStarted { session_id: name.clone(), task: "count".into(), config: Some(config), ..Default::default() };
+    let turn = client.ok_or("not connected")?.begin_turn(TurnOptions { turn_id: name, started, ..Default::default() });
+    let plan = turn.plan(2 * PATIENCE).await.is_some();
+    turn.recall(PATIENCE).await;
+    turn.report(event::tool_called("run_sql", "SELECT 1"));
+    turn.report(event::tool_returned("no such column: status", true));
+    let advice = !turn.advice(2 * PATIENCE).await.is_empty();
+    let draft = Draft { response: "There are 41.".into(), patience: Some(PATIENCE), ..Default::default() };
+    let critique = turn.critique(draft).await.is_some();
+    turn.finish(TaskOutcome::Success, None);
+    let summary = turn.summary(2 * PATIENCE).await.is_some();
+    Ok([plan, advice, critique, summary])
 }
 
 /// The name that a method has here: `get_turn` of `GetTurn`.

@@ -4,14 +4,15 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::sync::Semaphore;
 use tokio::time::Instant;
 use tokio_stream::{Stream, StreamExt};
 use tonic::metadata::MetadataValue;
 use tonic::transport::Channel;
 use tonic::{Code, Request, Status, Streaming};
 
-use crate::link::{about, FIRST_PAUSE};
-use crate::problem::unbroken;
+use crate::link::{about, FIRST_PAUSE, LONGEST_PAUSE};
+use crate::problem::{is_busy, unbroken};
 use crate::v1::{
     critique_service_client::CritiqueServiceClient, goal_reflection_service_client::GoalReflectionServiceClient,
     reflective_memory_service_client::ReflectiveMemoryServiceClient, sidecar_service_client::SidecarServiceClient,
@@ -23,17 +24,24 @@ const MODEL_DEADLINE: Duration = Duration::from_secs(60);
 /// Streams that do one piece of work and end.
 const WORK_DEADLINE: Duration = Duration::from_secs(300);
 const ATTEMPTS: u32 = 4;
+/// Unary calls at once on their connection, of whose 100 streams some are left to streaming calls. Others wait.
+const MOST_CALLS: usize = 90;
 
 /// What is added to the calls of one client.
 #[derive(Debug)]
 pub(crate) struct Carried {
-    pub deadline: Duration,
-    pub token_file: Option<PathBuf>,
-    pub tenant_id: String,
-    pub project_id: String,
+    deadline: Duration,
+    token_file: Option<PathBuf>,
+    tenant_id: String,
+    project_id: String,
+    room: Semaphore,
 }
 
 impl Carried {
+    pub fn new(deadline: Duration, token_file: Option<PathBuf>, tenant_id: String, project_id: String) -> Self {
+        Self { deadline, token_file, tenant_id, project_id, room: Semaphore::new(MOST_CALLS) }
+    }
+
     /// The request with the token, which is read for every call: whoever issues tokens replaces the file.
     pub fn authorized<T>(&self, message: T) -> Result<Request<T>, Status> {
         let mut request = Request::new(message);
@@ -63,7 +71,7 @@ fn name(request_id: &mut String) {
     }
 }
 
-/// Tries again while the sidecar is away, until the deadline: every unary call is a read, or a write that its request_id
+/// Tries again while the sidecar is away, for about a second, and while it is busy, until the deadline: every unary call is a read, or a write that its request_id
 /// makes safe to repeat.
 async fn patiently<T, F>(deadline: Duration, mut attempt: impl FnMut(Duration) -> F) -> Result<T, Status>
 where
@@ -76,10 +84,12 @@ where
             .await
             .unwrap_or_else(|_| Err(Status::deadline_exceeded("the deadline has passed")))
             .map_err(unbroken);
-        let pause = about(FIRST_PAUSE * 2u32.pow(number));
+        let pause = about((FIRST_PAUSE * 2u32.pow(number.min(4))).min(LONGEST_PAUSE));
         match answer {
             Err(status)
-                if status.code() == Code::Unavailable && number + 1 < ATTEMPTS && Instant::now() + pause < ends =>
+                if status.code() == Code::Unavailable
+                    && (number + 1 < ATTEMPTS || is_busy(&status))
+                    && Instant::now() + pause < ends =>
             {
                 tokio::time::sleep(pause).await;
             }
@@ -195,9 +205,10 @@ macro_rules! service {
     };
     (@unary $self:ident, $method:ident, $request:ident, $deadline:expr) => {
         patiently($self.deadline.unwrap_or($deadline), |left| {
-            let (mut client, given) = ($self.client.clone(), $self.carried.authorized($request.clone()));
+            let (mut client, request, carried) = ($self.client.clone(), $request.clone(), &$self.carried);
             async move {
-                let mut given = given?;
+                let _room = carried.room.acquire().await;
+                let mut given = carried.authorized(request)?;
                 given.set_timeout(left);
                 Ok(client.$method(given).await?.into_inner())
             }

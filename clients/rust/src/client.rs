@@ -1,8 +1,8 @@
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
+use std::fmt;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
-use std::{env, fmt};
 
 use tokio::runtime::Handle;
 use tokio::time::{sleep, timeout};
@@ -12,26 +12,33 @@ use tonic_health::pb::{health_check_response::ServingStatus, health_client::Heal
 
 use crate::calls::{Carried, Critique, Goals, Memory, Sidecar, Thinking};
 use crate::connect_error::ConnectError;
-use crate::link::{Link, OnAway};
+use crate::link::{Link, OnAway, OnRefused, Reach};
+use crate::losses::{Losses, Undelivered};
+use crate::pool::Pool;
 use crate::problem::cause_of;
-use crate::turn::{Shared, Turn, TurnOptions};
-use crate::v1::thinking_service_client::ThinkingServiceClient;
+use crate::queue::Shared;
+use crate::transport::{endpoint_of, given};
+use crate::turn::{Turn, TurnOptions};
 
-/// Where a sidecar listens when nobody says otherwise.
-pub const DEFAULT_ADDRESS: &str = "127.0.0.1:50051";
-/// How long closing waits for events that are still on their way.
+/// How long closing waits for what is still on its way.
 const FLUSH: Duration = Duration::from_secs(2);
 /// A local call takes a millisecond; an agent that waits this long has lost its sidecar.
 const DEADLINE: Duration = Duration::from_secs(10);
+/// Turns that may be open at once. One that begins beyond that is not reported, and counted.
+const MOST_TURNS: usize = 10_000;
 
 /// How to connect. What is None is read from the environment.
 #[derive(Clone, Default)]
 pub struct Options {
-    /// host:port or unix:/path; else `SIDEMIRROR_ADDRESS`, else [`DEFAULT_ADDRESS`].
+    /// host:port, https://host:port or unix:/path; else `SIDEMIRROR_ADDRESS`, else
+    /// [`DEFAULT_ADDRESS`](crate::DEFAULT_ADDRESS).
     pub address: Option<String>,
     /// The file that holds the token, read again for each call; else `SIDEMIRROR_TOKEN_FILE`.
     pub token_file: Option<PathBuf>,
-    /// The authorities whose certificates are taken, in PEM; else `SIDEMIRROR_CA_FILE`. With it the connection is TLS.
+    /// TLS, as with https://: by the authorities that the system trusts, or by those of `ca_file`.
+    pub tls: bool,
+    /// The authorities whose certificates alone are taken, in PEM; else `SIDEMIRROR_CA_FILE`. With it the connection is
+    /// TLS.
     pub ca_file: Option<PathBuf>,
     /// The client's own certificate, in PEM; else `SIDEMIRROR_CLIENT_CERTIFICATE_FILE`.
     pub client_certificate_file: Option<PathBuf>,
@@ -45,6 +52,8 @@ pub struct Options {
     pub deadline: Option<Duration>,
     /// Called with the reason when the sidecar goes away, and again only after it was back; else a warning is logged.
     pub on_away: Option<OnAway>,
+    /// Called with what to set when the sidecar does not take the token, or there is none; else a warning is logged.
+    pub on_refused: Option<OnRefused>,
 }
 
 impl fmt::Debug for Options {
@@ -69,7 +78,6 @@ pub struct Sidemirror {
     /// What the sidecar says of itself.
     pub sidecar: Sidecar,
     channel: Channel,
-    carried: Arc<Carried>,
     open: Arc<Open>,
 }
 
@@ -79,21 +87,29 @@ impl fmt::Debug for Sidemirror {
     }
 }
 
+/// What a turn needs of its client.
+pub(crate) struct Home {
+    pub link: Arc<Link>,
+    pub pool: Pool,
+    pub losses: Losses,
+    pub carried: Arc<Carried>,
+    pub memory: Memory,
+    pub critique: Critique,
+    pub goals: Goals,
+}
+
 /// What lasts for as long as anybody holds the client or a turn of it.
 pub(crate) struct Open {
-    link: Arc<Link>,
+    pub home: Arc<Home>,
     turns: Arc<Turns>,
     runtime: Handle,
 }
 
 impl Drop for Open {
     fn drop(&mut self) {
-        if !self.link.is_closed() {
-            let (link, turns) = (self.link.clone(), self.turns.clone());
-            self.runtime.spawn(async move {
-                turns.delivered(FLUSH).await;
-                link.close();
-            });
+        if !self.home.link.is_closed() {
+            let (home, turns) = (self.home.clone(), self.turns.clone());
+            self.runtime.spawn(async move { turns.close(&home, FLUSH).await });
         }
     }
 }
@@ -109,12 +125,32 @@ impl Turns {
         self.there.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn add(&self, turn: Arc<Shared>) -> u64 {
+    /// None when there are too many.
+    fn add(&self, turn: Arc<Shared>) -> Option<u64> {
         let mut there = self.there();
+        if there.1.len() >= MOST_TURNS {
+            return None;
+        }
         there.0 += 1;
         let number = there.0;
         there.1.insert(number, turn);
-        number
+        Some(number)
+    }
+
+    /// Waits for what is on its way, and ends the rest. Says once what was not delivered.
+    async fn close(&self, home: &Home, patience: Duration) -> Undelivered {
+        self.delivered(patience).await;
+        let was_closed = home.link.is_closed();
+        home.link.close();
+        home.pool.close();
+        let left: Vec<_> = self.there().1.values().cloned().collect();
+        left.iter().for_each(|turn| turn.end(None));
+        let lost = home.losses.so_far();
+        if !was_closed && !lost.is_empty() {
+            let (events, outcomes, goals, turns) = (lost.events, lost.outcomes, lost.goals, lost.turns.len());
+            tracing::warn!(events, outcomes, goals, turns, "not everything was delivered to the sidecar");
+        }
+        lost
     }
 
     /// False when not everything is durable in time.
@@ -139,55 +175,37 @@ impl Sidemirror {
     /// the options cannot be used, or that this was not called in a tokio runtime.
     pub fn connect_with(options: Options) -> Result<Self, ConnectError> {
         let runtime = Handle::try_current().map_err(|_| ConnectError::NoRuntime)?;
-        let address = options.address.filter(|address| !address.is_empty());
-        let address = address.or_else(|| env::var("SIDEMIRROR_ADDRESS").ok().filter(|address| !address.is_empty()));
-        let address = address.unwrap_or_else(|| DEFAULT_ADDRESS.into());
-        let is_unix = address.starts_with("unix:");
-        let ca_file = given(options.ca_file, "SIDEMIRROR_CA_FILE").filter(|_| !is_unix);
-        let target = match (&ca_file, is_unix) {
-            (_, true) => address,
-            (Some(_), _) => format!("https://{address}"),
-            (None, _) => format!("http://{address}"),
-        };
-        let mut endpoint = Endpoint::from_shared(target)
-            .map_err(ConnectError::Address)?
-            .connect_timeout(Duration::from_secs(1))
-            .http2_keep_alive_interval(Duration::from_secs(60))
-            .keep_alive_timeout(Duration::from_secs(20));
-        if let Some(ca_file) = ca_file {
-            let certificate = given(options.client_certificate_file, "SIDEMIRROR_CLIENT_CERTIFICATE_FILE");
-            let key = given(options.client_key_file, "SIDEMIRROR_CLIENT_KEY_FILE");
-            let identity = match (certificate, key) {
-                (Some(certificate), Some(key)) => Some((read(&certificate)?, read(&key)?)),
-                (None, None) => None,
-                _ => return Err(ConnectError::HalfIdentity),
-            };
-            endpoint = with_tls(endpoint, read(&ca_file)?, identity)?;
-        }
-        let carried = Arc::new(Carried {
-            deadline: options.deadline.unwrap_or(DEADLINE),
-            token_file: given(options.token_file, "SIDEMIRROR_TOKEN_FILE"),
-            tenant_id: options.tenant_id,
-            project_id: options.project_id,
-        });
+        let token_file = given(options.token_file.as_ref(), "SIDEMIRROR_TOKEN_FILE");
+        let endpoint = endpoint_of(&options, token_file.as_deref())?;
+        let deadline = options.deadline.unwrap_or(DEADLINE);
+        let carried = Arc::new(Carried::new(deadline, token_file, options.tenant_id, options.project_id));
         let on_away = options.on_away.unwrap_or_else(|| {
             Arc::new(|why| tracing::warn!(%why, "the sidecar is away, the agent goes on without it"))
         });
-        Ok(Self::on(endpoint.connect_lazy(), carried, on_away, runtime))
+        let on_refused = options.on_refused.unwrap_or_else(|| Arc::new(|why| tracing::warn!("{why}")));
+        let link = Link::new(endpoint.clone(), carried.clone(), on_away, on_refused, runtime.clone());
+        Ok(Self::on(endpoint, carried, link, runtime))
     }
 
-    fn on(channel: Channel, carried: Arc<Carried>, on_away: OnAway, runtime: Handle) -> Self {
-        let sidecar = Sidecar::new(channel.clone(), carried.clone());
-        let link = Link::new(sidecar.clone(), on_away);
-        Self {
-            thinking: Thinking::new(channel.clone(), carried.clone()),
+    fn on(endpoint: Endpoint, carried: Arc<Carried>, link: Arc<Link>, runtime: Handle) -> Self {
+        let channel = endpoint.connect_lazy();
+        let home = Home {
+            link,
+            pool: Pool::new(endpoint),
+            losses: Losses::default(),
+            carried: carried.clone(),
+            memory: Memory::new(channel.clone(), carried.clone()),
             critique: Critique::new(channel.clone(), carried.clone()),
             goals: Goals::new(channel.clone(), carried.clone()),
-            memory: Memory::new(channel.clone(), carried.clone()),
-            sidecar,
+        };
+        Self {
+            thinking: Thinking::new(channel.clone(), carried.clone()),
+            critique: home.critique.clone(),
+            goals: home.goals.clone(),
+            memory: home.memory.clone(),
+            sidecar: Sidecar::new(channel.clone(), carried),
             channel,
-            carried,
-            open: Arc::new(Open { link, turns: Arc::default(), runtime }),
+            open: Arc::new(Open { home: Arc::new(home), turns: Arc::default(), runtime }),
         }
     }
 
@@ -195,11 +213,15 @@ impl Sidemirror {
     /// away. May be called on any thread.
     pub fn begin_turn(&self, options: impl Into<TurnOptions>) -> Turn {
         let open = &self.open;
-        let (turn, shared) = Turn::begin(open.link.clone(), open.clone(), options.into());
-        let (turns, number) = (open.turns.clone(), open.turns.add(shared.clone()));
-        let delivering = shared.deliver(ThinkingServiceClient::new(self.channel.clone()), self.carried.clone());
+        let (turn, shared) = Turn::begin(open.clone(), options.into());
+        let number = if open.home.link.is_closed() { None } else { open.turns.add(shared.clone()) };
+        let Some(number) = number else {
+            shared.end(None);
+            return turn;
+        };
+        let turns = open.turns.clone();
         open.runtime.spawn(async move {
-            delivering.await;
+            shared.deliver().await;
             turns.there().1.remove(&number);
         });
         turn
@@ -207,7 +229,7 @@ impl Sidemirror {
 
     /// Whether the sidecar is known not to answer now.
     pub fn away(&self) -> bool {
-        *self.open.link.away().borrow()
+        *self.open.home.link.reach().borrow() == Reach::Away
     }
 
     /// Returns once the sidecar says that it serves; DEADLINE_EXCEEDED, with what went wrong last, when it has not in
@@ -243,43 +265,20 @@ impl Sidemirror {
         Ok(false)
     }
 
-    /// Waits until everything reported so far is durable with the sidecar; false when time is up first.
-    pub async fn flush(&self, patience: Duration) -> bool {
-        self.open.turns.delivered(patience).await
+    /// Waits until everything reported so far is durable with the sidecar, 2 seconds unless another time is given; false
+    /// when time is up first. What the sidecar has refused is not waited for: [`close`](Self::close) says it.
+    pub async fn flush(&self, patience: impl Into<Option<Duration>>) -> bool {
+        self.open.turns.delivered(patience.into().unwrap_or(FLUSH)).await
     }
 
-    /// Waits up to two seconds for events that are on their way, then ends the reporting of turns, for all clones. The
-    /// connection goes with the last of them.
-    pub async fn close(&self) {
-        self.flush(FLUSH).await;
-        self.open.link.close();
+    /// Waits up to two seconds for what is on its way, then ends the reporting of turns, for all clones, and says what was
+    /// not delivered. The connection of calls goes with the last clone.
+    pub async fn close(&self) -> Undelivered {
+        self.close_within(FLUSH).await
     }
-}
 
-#[cfg(feature = "tls")]
-fn with_tls(
-    endpoint: Endpoint,
-    authorities: Vec<u8>,
-    identity: Option<(Vec<u8>, Vec<u8>)>,
-) -> Result<Endpoint, ConnectError> {
-    use tonic::transport::{Certificate, ClientTlsConfig, Identity};
-
-    let mut tls = ClientTlsConfig::new().ca_certificate(Certificate::from_pem(authorities));
-    if let Some((certificate, key)) = identity {
-        tls = tls.identity(Identity::from_pem(certificate, key));
+    /// The same with another patience.
+    pub async fn close_within(&self, patience: Duration) -> Undelivered {
+        self.open.turns.close(&self.open.home, patience).await
     }
-    endpoint.tls_config(tls).map_err(ConnectError::Tls)
-}
-
-#[cfg(not(feature = "tls"))]
-fn with_tls(_: Endpoint, _: Vec<u8>, _: Option<(Vec<u8>, Vec<u8>)>) -> Result<Endpoint, ConnectError> {
-    Err(ConnectError::NoTls)
-}
-
-fn read(path: &Path) -> Result<Vec<u8>, ConnectError> {
-    std::fs::read(path).map_err(|error| ConnectError::File(path.into(), error))
-}
-
-fn given(value: Option<PathBuf>, name: &str) -> Option<PathBuf> {
-    value.or_else(|| env::var_os(name).map(PathBuf::from)).filter(|path| !path.as_os_str().is_empty())
 }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ConnectError {
-    /// The address is neither host:port nor unix:/path.
+    /// The address is neither host:port nor https://host nor unix:/path.
     Address(tonic::transport::Error),
     /// A file cannot be read.
     File(PathBuf, std::io::Error),
@@ -14,7 +14,9 @@ pub enum ConnectError {
     Tls(tonic::transport::Error),
     /// Of the client's certificate and its key only one was given.
     HalfIdentity,
-    /// There is a file of authorities, and the crate was built without its feature `tls`.
+    /// The token would go to this host over a connection that everybody on the way can read.
+    TokenInTheClear(String),
+    /// TLS was asked for, and the crate was built without its feature `tls`.
     NoTls,
     /// Connecting was tried outside of a tokio runtime.
     NoRuntime,
@@ -23,10 +25,15 @@ pub enum ConnectError {
 impl fmt::Display for ConnectError {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Address(_) => write!(to, "the sidecar's address is neither host:port nor unix:/path"),
+            Self::Address(_) => write!(to, "the sidecar's address is neither host:port nor https://host nor unix:/path"),
             Self::File(path, error) => write!(to, "{}: {error}", path.display()),
             Self::Tls(_) => write!(to, "the certificates or the key cannot be used"),
             Self::HalfIdentity => write!(to, "a client's certificate needs its key, and the key its certificate"),
+            Self::TokenInTheClear(host) => write!(
+                to,
+                "the token of SIDEMIRROR_TOKEN_FILE does not go to {host} without TLS: write https:// before the address, \
+                 or set `tls`, or name the authority's file in SIDEMIRROR_CA_FILE"
+            ),
             Self::NoTls => write!(to, "TLS needs the feature `tls` of sidemirror-client"),
             Self::NoRuntime => write!(to, "the client is to be made in a tokio runtime"),
         }
@@ -38,7 +45,7 @@ impl Error for ConnectError {
         match self {
             Self::Address(error) | Self::Tls(error) => Some(error),
             Self::File(_, error) => Some(error),
-            Self::HalfIdentity | Self::NoTls | Self::NoRuntime => None,
+            Self::HalfIdentity | Self::TokenInTheClear(_) | Self::NoTls | Self::NoRuntime => None,
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What goes on beside the agent: one stream after the other, until a turn is over.
+//! What goes on beside the agent: one stream after the other, until a turn is over; then what follows it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,8 +12,8 @@ use tonic::{Code, Status};
 
 use crate::calls::Carried;
 use crate::link::{about, FIRST_PAUSE, LONGEST_PAUSE};
-use crate::problem::{cause_of, problem_of, unbroken};
-use crate::turn::Shared;
+use crate::problem::{is_busy, problem_of, unbroken};
+use crate::queue::{Sending, Shared};
 use crate::v1::thinking_service_client::ThinkingServiceClient;
 use crate::v1::{turn_directive, turn_event, RunTurnRequest, TurnEvent, TurnResume};
 
@@ -23,26 +23,21 @@ const BATCH_BYTES: usize = 1024 * 1024;
 /// A turn is lost when so many streams in a row have ended with INTERNAL, and nothing more of it was durable after them.
 const MOST_TRIES: u32 = 10;
 
-/// How many events one stream has sent, and how many of these are durable.
-#[derive(Default)]
-struct Sending {
-    sent: usize,
-    durable: usize,
-}
-
 /// What the end of a stream means.
 #[derive(Debug, PartialEq)]
-enum Trouble {
+pub(crate) enum Trouble {
     /// The sidecar has understood, and will say the same again.
     Final,
     /// The sidecar is there, and takes the turn up again after this time.
     Later(Duration),
+    /// The sidecar does not take the token, and may take the one that is in the file later.
+    NotLetIn,
     /// The sidecar does not answer.
     Away,
 }
 
 impl Trouble {
-    fn of(status: &Status) -> Self {
+    pub fn of(status: &Status) -> Self {
         match status.code() {
             // A limit of the turn, such as its bytes; or one of the moment, and then the sidecar says when it has passed.
             Code::ResourceExhausted => match problem_of(status) {
@@ -59,60 +54,72 @@ impl Trouble {
             | Code::Unimplemented => Self::Final,
             // The sidecar has failed; without its reason something between may have.
             Code::Internal if !problem_of(status).reason.is_empty() => Self::Later(Duration::ZERO),
-            // HTTP/2's word for: not begun with, come again. The sidecar still counts streams that have ended.
-            _ if cause_of(status).contains("refused stream") => Self::Later(Duration::ZERO),
+            Code::Unauthenticated => Self::NotLetIn,
+            _ if is_busy(status) => Self::Later(Duration::ZERO),
             _ => Self::Away,
         }
     }
 }
 
 impl Shared {
-    /// Runs beside the agent until the turn is over, the client is closed, or nobody can report anything more.
-    pub(crate) async fn deliver(self: Arc<Self>, thinking: ThinkingServiceClient<Channel>, carried: Arc<Carried>) {
+    /// Runs beside the agent until the turn is over, or the client is closed.
+    pub(crate) async fn deliver(self: Arc<Self>) {
         let refusal = tokio::select! {
-            refusal = self.stream_by_stream(thinking, &carried) => refusal,
-            () = self.link.wait_closed() => None,
+            answer = self.deliver_all() => answer.err(),
+            () = self.home.link.wait_closed() => None,
         };
         self.end(refusal);
     }
 
-    /// Returns why the sidecar refuses the turn, where it does.
-    async fn stream_by_stream(&self, thinking: ThinkingServiceClient<Channel>, carried: &Carried) -> Option<Status> {
-        let link = &self.link;
+    /// The events, and then what follows them. Fails with the reason why the sidecar refuses the turn, where it does.
+    async fn deliver_all(&self) -> Result<(), Status> {
+        self.stream_by_stream().await?;
+        self.deliver_reports().await;
+        Ok(())
+    }
+
+    async fn stream_by_stream(&self) -> Result<(), Status> {
+        let link = &self.home.link;
         let (mut failures, mut tries, mut told_later) = (0, 0, false);
         loop {
             link.there().await;
-            let permit = link.streams.acquire().await.ok()?;
+            let Some(room) = self.home.pool.room(|| link.outages()).await else { return Ok(()) };
             let outages = link.outages();
             let mut sending = Sending::default();
-            let answer = self.stream(thinking.clone(), carried, outages, &mut sending).await;
-            drop(permit);
+            let thinking = ThinkingServiceClient::new(room.channel.clone());
+            let answer = tokio::select! {
+                answer = self.stream(thinking, outages, &mut sending) => answer,
+                () = link.gone() => Err(Status::cancelled("given up, because the sidecar is away")),
+            };
+            drop(room);
             let internal = answer.as_ref().is_err_and(|status| status.code() == Code::Internal);
             (failures, tries) = if sending.durable > 0 { (0, 0) } else { (failures + 1, tries + u32::from(internal)) };
             let mut pause = about((FIRST_PAUSE * failures).min(LONGEST_PAUSE));
             match answer {
-                Ok(()) if self.state().over => return None,
+                Ok(()) if self.is_durable() => return Ok(()),
                 // Closed by the sidecar, because nothing was said for long: opened again when there is something.
-                Ok(()) => {
-                    if !self.something_to_send().await {
-                        return None;
-                    }
-                }
+                Ok(()) => self.something_to_send().await,
+                Err(_) if !link.is_there() => {}
                 Err(status) => match Trouble::of(&status) {
                     Trouble::Final => {
                         tracing::warn!(turn_id = self.id, %status, "the sidecar has refused a turn");
-                        return Some(status);
+                        if status.code() == Code::PermissionDenied {
+                            link.not_permitted();
+                        }
+                        return Err(status);
                     }
                     _ if tries >= MOST_TRIES => {
                         tracing::warn!(turn_id = self.id, tries, %status, "a turn is lost, the sidecar has failed with it");
-                        return Some(status);
+                        return Err(status);
                     }
                     Trouble::Later(wait) => {
+                        link.heard();
                         if !wait.is_zero() && !std::mem::replace(&mut told_later, true) {
                             tracing::warn!(turn_id = self.id, %status, "the sidecar refuses a turn for now");
                         }
                         pause = pause.max(wait);
                     }
+                    Trouble::NotLetIn => link.refused(outages),
                     Trouble::Away => link.lost(&unbroken(status), outages),
                 },
             }
@@ -120,18 +127,17 @@ impl Shared {
         }
     }
 
-    /// False when there will be nothing more.
-    async fn something_to_send(&self) -> bool {
+    /// Whether the whole turn is, with its end.
+    fn is_durable(&self) -> bool {
+        let state = self.state();
+        state.finishing && state.waiting.is_empty()
+    }
+
+    async fn something_to_send(&self) {
         let mut news = self.news.subscribe();
-        loop {
-            {
-                let state = self.state();
-                if !state.waiting.is_empty() || state.left {
-                    return !state.waiting.is_empty();
-                }
-            }
+        while self.state().waiting.is_empty() {
             if news.changed().await.is_err() {
-                return false;
+                return;
             }
         }
     }
@@ -140,16 +146,19 @@ impl Shared {
     async fn stream(
         &self,
         mut thinking: ThinkingServiceClient<Channel>,
-        carried: &Carried,
         outages: u64,
         sending: &mut Sending,
     ) -> Result<(), Status> {
+        let (link, carried) = (&self.home.link, &self.home.carried);
+        let expected = link.expect();
+        self.begin_stream();
         let (sender, receiver) = mpsc::channel(1);
         // None once the turn's end was sent. Said, so that the stream just ends: one that is reset counts with the sidecar
         // for a while.
         let mut sender = Some(sender);
         let mut news = self.news.subscribe();
         let mut request = Some(self.first_request(carried, sending));
+        expected.sent();
         let opening = thinking.run_turn(carried.authorized(ReceiverStream::new(receiver))?);
         tokio::pin!(opening);
         // The answer to the call comes with the first response, so something has to be sent meanwhile.
@@ -163,17 +172,19 @@ impl Shared {
             if request.is_none() {
                 news.borrow_and_update();
                 request = self.next_request(carried, sending);
-            }
-            if request.is_none() && self.is_left() {
-                sender = None;
+                if request.is_some() {
+                    expected.sent();
+                }
             }
             tokio::select! {
                 response = responses.message() => {
-                    let Some(response) = response? else { break };
-                    self.link.answered(outages);
+                    let Some(response) = response? else { return Ok(()) };
+                    link.answered(outages);
                     for directive in response.directives {
                         if let Some(turn_directive::Kind::Ack(ack)) = &directive.kind {
-                            self.durable(ack.durable as usize, sending);
+                            if self.acknowledged(ack, sending) {
+                                expected.answered();
+                            }
                         }
                         self.hear(directive);
                     }
@@ -183,15 +194,6 @@ impl Shared {
                 _ = news.changed(), if request.is_none() => {}
             }
         }
-        let mut state = self.state();
-        state.over = state.finishing && state.waiting.is_empty();
-        Ok(())
-    }
-
-    /// Whether everything was said of a turn that nobody holds any more.
-    fn is_left(&self) -> bool {
-        let state = self.state();
-        state.left && !state.finishing && state.waiting.is_empty()
     }
 
     fn first_request(&self, carried: &Carried, sending: &mut Sending) -> RunTurnRequest {
@@ -221,15 +223,6 @@ impl Shared {
         }
         sending.sent += events.len();
         (!events.is_empty()).then(|| of_scope(carried, events))
-    }
-
-    /// So many of the events that the stream has sent are safe.
-    fn durable(&self, count: usize, sending: &mut Sending) {
-        let mut state = self.state();
-        while sending.durable < count.min(sending.sent) {
-            self.settle(&mut state);
-            sending.durable += 1;
-        }
     }
 }
 
@@ -284,6 +277,6 @@ mod tests {
         assert_eq!(Trouble::of(&Status::internal("something between")), Trouble::Away);
         assert_eq!(Trouble::of(&Status::not_found("no such turn")), Trouble::Final);
         assert_eq!(Trouble::of(&Status::unavailable("going away")), Trouble::Away);
-        assert_eq!(Trouble::of(&Status::unauthenticated("another token, soon")), Trouble::Away);
+        assert_eq!(Trouble::of(&Status::unauthenticated("another token, soon")), Trouble::NotLetIn);
     }
 }

@@ -2,14 +2,12 @@
 //!
 //! ```no_run
 //! # async fn run() -> Result<(), Box<dyn std::error::Error>> {
-//! use sidemirror_client::{event, v1::TaskOutcome, v1::TurnStarted, Sidemirror};
+//! use sidemirror_client::{advice_text, event, v1::TaskOutcome, v1::TurnStarted, Sidemirror};
 //!
 //! let sidemirror = Sidemirror::connect()?;
 //! let turn = sidemirror.begin_turn(TurnStarted { task: "find the cheapest flight".into(), ..Default::default() });
 //! turn.report(event::tool_called("search", r#"{"to": "LIS"}"#));
-//! for directive in turn.take() {
-//!     println!("{directive:?}");
-//! }
+//! println!("{}", advice_text(turn.advice(None).await));
 //! turn.finish(TaskOutcome::Success, None);
 //! sidemirror.close().await;
 //! # Ok(())
@@ -18,25 +16,34 @@
 //!
 //! Messages are in [`v1`] (the crate `sidemirror-api`).
 //!
-//! Features: `tls` (on by default) makes connections with `ca_file` possible.
+//! Features: `tls` (on by default) makes connections with TLS possible.
 
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 
+mod advice;
 mod calls;
 mod client;
 mod connect_error;
 mod delivery;
 pub mod event;
 mod link;
+mod losses;
+mod pool;
 mod problem;
+mod queue;
+mod reports;
 mod texts;
+mod transport;
 mod turn;
 
+pub use advice::advice_text;
 pub use calls::{Critique, Goals, Memory, Sidecar, Thinking};
-pub use client::{Options, Sidemirror, DEFAULT_ADDRESS};
+pub use client::{Options, Sidemirror};
 pub use connect_error::ConnectError;
-pub use link::OnAway;
+pub use link::{OnAway, OnRefused};
+pub use losses::Undelivered;
 pub use problem::{problem_of, Problem};
 pub use sidemirror_api::v1;
-pub use turn::{Turn, TurnOptions};
+pub use transport::DEFAULT_ADDRESS;
+pub use turn::{Draft, Recall, Turn, TurnOptions};

@@ -1,31 +1,55 @@
 //! Whether the sidecar is there: told once when it goes, and looked for again until it is back.
 
+use std::collections::HashMap;
 use std::panic::{catch_unwind, AssertUnwindSafe};
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, Weak};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
-use tokio::sync::{watch, Semaphore};
-use tokio::time::{sleep, Instant};
-use tonic::Status;
+use tokio::runtime::Handle;
+use tokio::sync::watch;
+use tokio::time::{sleep, timeout, Instant};
+use tonic::transport::Endpoint;
+use tonic::{Code, Status};
+use tonic_health::pb::{health_client::HealthClient, HealthCheckRequest};
 
-use crate::calls::Sidecar;
-use crate::v1::GetServerInfoRequest;
+use crate::calls::Carried;
+use crate::problem::{is_busy, unbroken};
+use crate::v1::{sidecar_service_client::SidecarServiceClient, GetServerInfoRequest};
 
 pub(crate) const FIRST_PAUSE: Duration = Duration::from_millis(100);
 pub(crate) const LONGEST_PAUSE: Duration = Duration::from_secs(1);
-/// An answer that takes longer is none.
+/// While the sidecar is away, an answer that takes longer is none.
 const PROBE: Duration = Duration::from_secs(2);
 /// After so long the sidecar counts as back.
 const STEADY: Duration = Duration::from_secs(5);
-/// Turns that are on a stream at once; others wait. The sidecar takes 100 streams on a connection, and of a client that
-/// comes back with more than that it refuses some.
-const STREAMS: usize = 80;
-/// What the events of all turns of a client take while they wait. Beyond that they are dropped, and counted.
+/// What was sent waits so long, and so long nothing is heard, until the sidecar is asked whether it is there.
+const SILENT: Duration = Duration::from_secs(1);
+/// So long it may take to answer that.
+const ASKED: Duration = Duration::from_secs(1);
+/// How often that is looked at, and by how much a look may come late: a client that was held up heard nothing.
+const LOOK: Duration = Duration::from_millis(250);
+const LATE: Duration = Duration::from_millis(500);
+/// What everything that waits of a client takes. Beyond that it is dropped, and counted.
 const MOST_BYTES: usize = 64 * 1024 * 1024;
+const NOT_LET_IN: &str = "the sidecar refuses the token, or there is none: name a file with one that it knows in \
+                          SIDEMIRROR_TOKEN_FILE (what is reported waits)";
+const NOT_PERMITTED: &str = "the token does not permit a turn, which is dropped: name a file with another one in \
+                             SIDEMIRROR_TOKEN_FILE";
 
 /// Told why the sidecar counts as away. It must not block: it runs on a thread of the runtime.
 pub type OnAway = Arc<dyn Fn(&Status) + Send + Sync>;
+/// Told that the token is missing or refused, and what to set. It must not block either.
+pub type OnRefused = Arc<dyn Fn(&str) + Send + Sync>;
+
+/// Whether anything can be had of the sidecar now.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Reach {
+    There,
+    Away,
+    /// It is there, and does not take the token.
+    Refused,
+}
 
 /// A pause, a little longer or shorter: what broke together does not come back in one moment.
 pub(crate) fn about(pause: Duration) -> Duration {
@@ -34,28 +58,73 @@ pub(crate) fn about(pause: Duration) -> Duration {
 
 /// The state of the way to the sidecar, shared by all turns of a client.
 pub(crate) struct Link {
-    pub streams: Semaphore,
     waiting_bytes: AtomicUsize,
     closed: watch::Sender<bool>,
-    away: watch::Sender<bool>,
+    reach: watch::Sender<Reach>,
     state: Mutex<State>,
+    keys: AtomicU64,
     on_away: OnAway,
-    sidecar: Sidecar,
+    on_refused: OnRefused,
+    endpoint: Endpoint,
+    carried: Arc<Carried>,
+    runtime: Handle,
 }
 
 #[derive(Default)]
 struct State {
     outages: u64,
     told: bool,
+    told_refused: bool,
     back: Option<Instant>,
+    /// Since when what was sent waits for an answer, and when something came last.
+    sent: HashMap<u64, Instant>,
+    heard: Option<Instant>,
+    listens: bool,
+}
+
+/// Something that the sidecar answers at once, once it is sent. Given up when it is dropped.
+pub(crate) struct Expected {
+    link: Arc<Link>,
+    key: u64,
+}
+
+impl Expected {
+    /// It is sent, and waits from the first time that this is said.
+    pub fn sent(&self) {
+        let listens = {
+            let mut state = self.link.state();
+            state.sent.entry(self.key).or_insert_with(Instant::now);
+            std::mem::replace(&mut state.listens, true)
+        };
+        if !listens {
+            self.link.runtime.spawn(listen(Arc::downgrade(&self.link)));
+        }
+    }
+
+    /// It is answered.
+    pub fn answered(&self) {
+        self.link.state().sent.remove(&self.key);
+    }
+}
+
+impl Drop for Expected {
+    fn drop(&mut self) {
+        self.answered();
+    }
 }
 
 impl Link {
-    pub fn new(sidecar: Sidecar, on_away: OnAway) -> Arc<Self> {
-        let streams = Semaphore::new(STREAMS);
-        let (away, closed) = (watch::Sender::new(false), watch::Sender::new(false));
-        let waiting_bytes = AtomicUsize::new(0);
-        Arc::new(Self { streams, waiting_bytes, closed, away, state: Mutex::default(), on_away, sidecar })
+    /// `endpoint`: for connections of its own.
+    pub fn new(
+        endpoint: Endpoint,
+        carried: Arc<Carried>,
+        on_away: OnAway,
+        on_refused: OnRefused,
+        runtime: Handle,
+    ) -> Arc<Self> {
+        let (waiting_bytes, keys, state) = (AtomicUsize::new(0), AtomicU64::new(0), Mutex::default());
+        let (closed, reach) = (watch::Sender::new(false), watch::Sender::new(Reach::There));
+        Arc::new(Self { waiting_bytes, closed, reach, state, keys, on_away, on_refused, endpoint, carried, runtime })
     }
 
     /// Makes room for what a turn keeps; false when there is none.
@@ -74,9 +143,14 @@ impl Link {
         self.state().outages
     }
 
-    /// Whether it is away now, and when that changes.
-    pub fn away(&self) -> watch::Receiver<bool> {
-        self.away.subscribe()
+    /// Whether it is there now, and when that changes.
+    pub fn reach(&self) -> watch::Receiver<Reach> {
+        self.reach.subscribe()
+    }
+
+    /// Whether anything can be asked of it now.
+    pub fn is_there(&self) -> bool {
+        *self.reach.borrow() == Reach::There && !self.is_closed()
     }
 
     /// Ends what goes on beside the agent.
@@ -96,38 +170,148 @@ impl Link {
 
     /// Returns once the sidecar is there.
     pub async fn there(&self) {
-        let _ = self.away().wait_for(|away| !away).await;
+        let _ = self.reach().wait_for(|reach| *reach == Reach::There).await;
+    }
+
+    /// Returns once nothing can be had of the sidecar, or the client is closed.
+    pub async fn gone(&self) {
+        let mut reach = self.reach();
+        tokio::select! {
+            _ = reach.wait_for(|reach| *reach != Reach::There) => {}
+            () = self.wait_closed() => {}
+        }
+    }
+
+    /// Something that will be sent.
+    pub fn expect(self: &Arc<Self>) -> Expected {
+        Expected { link: self.clone(), key: self.keys.fetch_add(1, Ordering::Relaxed) }
+    }
+
+    /// Something has come from the sidecar.
+    pub fn heard(&self) {
+        self.state().heard = Some(Instant::now());
     }
 
     /// The sidecar has spoken on a stream that was opened after so many outages. The next one is told again, unless it
     /// follows so soon that it is the same one to whoever is told.
     pub fn answered(&self, outages: u64) {
         let mut state = self.state();
+        state.heard = Some(Instant::now());
         if outages == state.outages && state.back.is_none_or(|back| back.elapsed() > STEADY) {
             state.told = false;
         }
     }
 
-    /// A stream broke that was opened after so many outages. Of many that break in one, the first counts.
+    /// A stream or call broke that was begun after so many outages. Of many that break in one, the first counts.
     pub fn lost(self: &Arc<Self>, why: &Status, outages: u64) {
-        let told = {
-            let mut state = self.state();
-            if outages != state.outages {
-                return;
-            }
-            state.outages += 1;
-            std::mem::replace(&mut state.told, true)
-        };
-        self.away.send_replace(true);
-        tokio::spawn(look_for_it(Arc::downgrade(self)));
         // One that panics would end the delivery of the turn that has found it out.
-        if !told && catch_unwind(AssertUnwindSafe(|| (self.on_away)(why))).is_err() {
+        if self.leave(outages, Reach::Away, |state| &mut state.told)
+            && catch_unwind(AssertUnwindSafe(|| (self.on_away)(why))).is_err()
+        {
             tracing::error!("on_away has panicked");
         }
     }
 
+    /// The sidecar does not take the token, at a stream or call that was begun after so many outages.
+    pub fn refused(self: &Arc<Self>, outages: u64) {
+        if self.leave(outages, Reach::Refused, |state| &mut state.told_refused) {
+            self.tell_refused(NOT_LET_IN);
+        }
+    }
+
+    /// The token is good, and does not permit a turn.
+    pub fn not_permitted(&self) {
+        let told = std::mem::replace(&mut self.state().told_refused, true);
+        if !told {
+            self.tell_refused(NOT_PERMITTED);
+        }
+    }
+
+    /// A call that was begun after so many outages has failed: with what the sidecar says, or because it is gone.
+    pub fn failed(self: &Arc<Self>, status: &Status, outages: u64) {
+        match status.code() {
+            Code::Unauthenticated => self.refused(outages),
+            Code::Unavailable if !is_busy(status) => self.lost(status, outages),
+            Code::Unavailable | Code::DeadlineExceeded | Code::Cancelled => {}
+            _ => self.heard(),
+        }
+    }
+
+    /// Begins to look for the sidecar; true when that is to be told.
+    fn leave(self: &Arc<Self>, outages: u64, reach: Reach, told: fn(&mut State) -> &mut bool) -> bool {
+        let is_told = {
+            let mut state = self.state();
+            if outages != state.outages || !self.is_there() {
+                return false;
+            }
+            state.outages += 1;
+            self.reach.send_replace(reach);
+            std::mem::replace(told(&mut state), true)
+        };
+        self.runtime.spawn(look_for_it(Arc::downgrade(self)));
+        !is_told
+    }
+
+    fn tell_refused(&self, why: &str) {
+        if catch_unwind(AssertUnwindSafe(|| (self.on_refused)(why))).is_err() {
+            tracing::error!("on_refused has panicked");
+        }
+    }
+
+    /// Asks whether the sidecar is there, on a new connection: one that is open may be broken without having said so.
+    async fn ask(self: &Arc<Self>) {
+        let (outages, began) = (self.outages(), Instant::now());
+        let mut health = HealthClient::new(self.endpoint.connect_lazy());
+        let answer = match timeout(ASKED, health.check(HealthCheckRequest::default())).await {
+            Ok(answer) => answer.map(|_| ()).map_err(unbroken),
+            Err(_) => Err(Status::unavailable("it does not answer")),
+        };
+        match answer {
+            // Held up meanwhile: nothing is known.
+            _ if began.elapsed() > ASKED + LATE => self.heard(),
+            Err(status) if status.code() == Code::Unavailable && !is_busy(&status) => self.lost(&status, outages),
+            _ => self.heard(),
+        }
+    }
+
+    /// A cheap call that carries the token, on a new connection.
+    async fn probe(&self) -> Result<(), Status> {
+        let mut request = GetServerInfoRequest::default();
+        self.carried.scope(&mut request.tenant_id, &mut request.project_id);
+        let mut sidecar = SidecarServiceClient::new(self.endpoint.connect_lazy());
+        sidecar.get_server_info(self.carried.authorized(request)?).await.map(|_| ())
+    }
+
     fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Runs while something waits for an answer.
+async fn listen(link: Weak<Link>) {
+    loop {
+        let began = Instant::now();
+        sleep(LOOK).await;
+        let Some(link) = link.upgrade() else { return };
+        let now = Instant::now();
+        let silent = {
+            let mut state = link.state();
+            if state.sent.is_empty() || link.is_closed() {
+                state.listens = false;
+                return;
+            }
+            if now - began > LOOK + LATE {
+                state.sent.values_mut().for_each(|sent| *sent = now);
+            }
+            let oldest = state.sent.values().min().copied().max(state.heard);
+            oldest.is_some_and(|oldest| now.saturating_duration_since(oldest) >= SILENT)
+        };
+        if silent && link.is_there() {
+            tokio::select! {
+                () = link.ask() => {}
+                () = link.wait_closed() => {}
+            }
+        }
     }
 }
 
@@ -135,18 +319,33 @@ impl Link {
 async fn look_for_it(link: Weak<Link>) {
     let mut pause = FIRST_PAUSE;
     loop {
-        sleep(about(pause)).await;
+        let Some(held) = link.upgrade() else { return };
+        let refused = *held.reach.borrow() == Reach::Refused;
+        drop(held);
+        sleep(about(if refused { LONGEST_PAUSE } else { pause })).await;
         let Some(link) = link.upgrade() else { return };
-        let sidecar = link.sidecar.with_deadline(PROBE);
-        let there = tokio::select! {
-            answer = sidecar.get_server_info(GetServerInfoRequest::default()) => answer.is_ok(),
+        let answer = tokio::select! {
+            answer = timeout(PROBE, link.probe()) => answer.unwrap_or_else(|_| Err(Status::unavailable("no answer"))),
             () = link.wait_closed() => return,
         };
-        if there {
-            link.state().back = Some(Instant::now());
-            link.away.send_replace(false);
-            return;
+        match answer {
+            Ok(()) => {
+                let mut state = link.state();
+                let now = Instant::now();
+                (state.back, state.heard, state.told_refused) = (Some(now), Some(now), false);
+                link.reach.send_replace(Reach::There);
+                return;
+            }
+            Err(status) if status.code() == Code::Unauthenticated => {
+                link.reach.send_replace(Reach::Refused);
+                if !std::mem::replace(&mut link.state().told_refused, true) {
+                    link.tell_refused(NOT_LET_IN);
+                }
+            }
+            Err(_) => {
+                link.reach.send_replace(Reach::Away);
+                pause = (pause * 2).min(LONGEST_PAUSE);
+            }
         }
-        pause = (pause * 2).min(LONGEST_PAUSE);
     }
 }

@@ -40,6 +40,11 @@ pub(crate) fn unbroken(status: Status) -> Status {
     status
 }
 
+/// HTTP/2's word for: not begun with, come again. The sidecar still counts streams that have ended.
+pub(crate) fn is_busy(status: &Status) -> bool {
+    cause_of(status).contains("refused stream")
+}
+
 /// What stands behind a status that says no more than "transport error".
 pub(crate) fn cause_of(status: &Status) -> String {
     let mut said = status.message().to_string();

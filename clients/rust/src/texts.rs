@@ -33,7 +33,7 @@ fn texts_of(event: &mut TurnEvent) -> Vec<&mut String> {
             texts
         }
         Some(ResponseDrafted(drafted)) => vec![&mut drafted.text],
-        Some(ModelStarted(_) | TurnFinished(_)) | None => Vec::new(),
+        Some(ModelStarted(_) | TurnFinished(_) | SessionNamed(_)) | None => Vec::new(),
     }
 }
 

@@ -1,32 +1,27 @@
 //! A turn reported beside the agent: nothing waits, nothing is lost while the sidecar is away, nothing counts twice.
 
-use std::collections::{HashSet, VecDeque};
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard};
-use std::time::{Duration, SystemTime};
+use std::future::Future;
+use std::sync::Arc;
+use std::time::{Duration, Instant, SystemTime};
 
 use prost::Message;
-use tokio::sync::watch;
 use tokio::time::timeout;
 use tonic::Status;
 
-use crate::client::Open;
-use crate::link::Link;
+use crate::client::{Home, Open};
+use crate::event;
+use crate::link::Reach;
+use crate::queue::{Shared, State};
 use crate::texts::{cut, LONGEST_TEXT_BYTES};
 use crate::v1::{
-    turn_directive, turn_event, TaskOutcome, TurnDirective, TurnEvent, TurnFinished, TurnPlan, TurnStarted, TurnSummary,
+    turn_event, BuildMemoryContextRequest, ContextBlock, CritiqueRequest, CritiqueResult, ReportGoalRequest,
+    ResultStatus, TaskOutcome, TurnDirective, TurnEvent, TurnFinished, TurnPlan, TurnStarted, TurnSummary,
 };
 
-/// What the sidecar takes in a turn.
-const MOST_EVENTS: usize = 10_000;
-/// Bytes of a turn's events that wait for a sidecar that is away. Beyond that they are dropped, and counted.
-const MOST_BYTES: usize = 16 * 1024 * 1024;
-/// What an event takes here beside its bytes, about.
-const BESIDE_BYTES: usize = 512;
-/// An event that would not fit the sidecar's 4 MiB a message, texts cut.
-const MOST_EVENT_BYTES: usize = 4 * 1024 * 1024 - 64 * 1024;
-/// Directives that nobody takes: the oldest go.
-const MOST_DIRECTIVES: usize = 1_000;
+const PATIENCE: Duration = Duration::from_secs(1);
+const RECALL: Duration = Duration::from_secs(2);
+const CRITIQUE: Duration = Duration::from_secs(10);
 
 /// What is known when a turn begins.
 #[derive(Debug, Clone, Default)]
@@ -45,26 +40,69 @@ impl From<TurnStarted> for TurnOptions {
     }
 }
 
+/// What lessons are asked for. `Recall::default()` is: those for the turn's task.
+#[derive(Debug, Clone, Default)]
+pub struct Recall {
+    /// Another task than the turn's.
+    pub task: Option<String>,
+    /// Names of the tools that the agent has.
+    pub tools: Vec<String>,
+    /// At most so many lessons; 0 means 5.
+    pub max_items: i32,
+    /// How long it may take; 2 seconds by default.
+    pub patience: Option<Duration>,
+}
+
+impl From<Duration> for Recall {
+    fn from(patience: Duration) -> Self {
+        Self { patience: Some(patience), ..Default::default() }
+    }
+}
+
+/// A response that was not sent yet. A text is one.
+#[derive(Debug, Clone, Default)]
+pub struct Draft {
+    /// What the agent would say.
+    pub response: String,
+    /// What it answers; the turn's task when it is empty.
+    pub user_message: String,
+    /// How long the verdict may take; 10 seconds by default.
+    pub patience: Option<Duration>,
+}
+
+impl From<&str> for Draft {
+    fn from(response: &str) -> Self {
+        String::from(response).into()
+    }
+}
+
+impl From<String> for Draft {
+    fn from(response: String) -> Self {
+        Self { response, ..Default::default() }
+    }
+}
+
 /// One turn. Every event has an id, and stays here until the sidecar has said that it is durable. When the stream breaks,
 /// another one takes the turn up and sends again what is not known to be durable; the sidecar drops what it has.
 ///
-/// Clones are the same turn. When the last is dropped before [`finish`](Self::finish), what was reported is still
-/// delivered, and the turn stays open with the sidecar until that abandons it.
+/// Clones are the same turn. A turn is a scope: when the last clone is dropped before [`finish`](Self::finish), the turn
+/// ends, as ERROR in a panic and else without an outcome. [`within`](Self::within) is a scope that sees errors too.
+///
+/// None of the methods fails because of the sidecar. Where `patience` is None it is 1 second.
 #[derive(Clone)]
 pub struct Turn {
-    handle: Arc<Handle>,
+    handle: Arc<Held>,
 }
 
 /// What the agent holds. What is delivered beside it holds only `shared`.
-struct Handle {
+struct Held {
     shared: Arc<Shared>,
     _open: Arc<Open>,
 }
 
-impl Drop for Handle {
+impl Drop for Held {
     fn drop(&mut self) {
-        self.shared.state().left = true;
-        self.shared.tell();
+        leave(&self.shared, std::thread::panicking());
     }
 }
 
@@ -74,43 +112,14 @@ impl fmt::Debug for Turn {
     }
 }
 
-/// What a turn's handles share with the task that delivers it.
-pub(crate) struct Shared {
-    pub id: String,
-    agent: String,
-    state: Mutex<State>,
-    /// Changes whenever something does.
-    pub news: watch::Sender<u64>,
-    pub link: Arc<Link>,
-}
-
-#[derive(Default)]
-pub(crate) struct State {
-    pub waiting: VecDeque<TurnEvent>,
-    waiting_bytes: usize,
-    events: usize,
-    dropped: usize,
-    pub finishing: bool,
-    pub over: bool,
-    /// Nobody can report anything more.
-    pub left: bool,
-    pub refusal: Option<Status>,
-    pub last_sequence: u64,
-    told: HashSet<String>,
-    directives: VecDeque<TurnDirective>,
-    plan: Option<TurnPlan>,
-    summary: Option<TurnSummary>,
-}
-
 impl Turn {
-    pub(crate) fn begin(link: Arc<Link>, open: Arc<Open>, options: TurnOptions) -> (Self, Arc<Shared>) {
+    pub(crate) fn begin(open: Arc<Open>, options: TurnOptions) -> (Self, Arc<Shared>) {
         let id = if options.turn_id.is_empty() { uuid::Uuid::new_v4().to_string() } else { options.turn_id };
-        let (state, news) = (Mutex::default(), watch::Sender::new(0));
-        let shared = Arc::new(Shared { id: id.clone(), agent: options.agent, state, news, link });
-        let turn = Self { handle: Arc::new(Handle { shared: shared.clone(), _open: open }) };
+        let task = options.started.task.clone();
+        let shared = Arc::new(Shared::new(id.clone(), options.agent, task, open.home.clone()));
         let kind = Some(turn_event::Kind::TurnStarted(options.started));
-        turn.report(TurnEvent { turn_id: id, kind, ..Default::default() });
-        (turn, shared)
+        report(&shared, TurnEvent { turn_id: id, kind, ..Default::default() });
+        (Self { handle: Arc::new(Held { shared: shared.clone(), _open: open }) }, shared)
     }
 
     /// The turn's id.
@@ -120,26 +129,29 @@ impl Turn {
 
     /// Takes an event and returns its id. It never waits. Of a text of more than 256 KiB, which is what the sidecar
     /// takes, the beginning is kept.
-    pub fn report(&self, mut event: TurnEvent) -> String {
-        if event.event_id.is_empty() {
-            event.event_id = uuid::Uuid::new_v4().to_string();
-        }
-        if event.agent.is_empty() {
-            event.agent.clone_from(&self.shared().agent);
-        }
-        event.time.get_or_insert_with(|| SystemTime::now().into());
-        if event.encoded_len() > LONGEST_TEXT_BYTES {
-            cut(&mut event);
-        }
-        let id = event.event_id.clone();
-        self.shared().keep(event);
-        id
+    pub fn report(&self, event: TurnEvent) -> String {
+        report(self.shared(), event)
     }
 
-    /// Ends the turn. What is on its way is still delivered, also after the sidecar was away.
+    /// Ends the turn. Unless the outcome is UNSPECIFIED, which teaches nothing, it is reported for every block of lessons
+    /// that the turn was given. What is on its way is still delivered, also after the sidecar was away.
     pub fn finish(&self, outcome: TaskOutcome, score: Option<f64>) {
-        let kind = turn_event::Kind::TurnFinished(TurnFinished { outcome: outcome.into(), score });
-        self.report(crate::event::of(kind));
+        finish(self.shared(), outcome, score, None);
+    }
+
+    /// The same with the goal that the turn worked towards: `goal_id` and `objective` are needed. Its state is COMPLETED
+    /// for SUCCESS and FAILED for any other outcome, unless it says its own.
+    pub fn finish_with_goal(&self, outcome: TaskOutcome, score: Option<f64>, goal: ReportGoalRequest) {
+        finish(self.shared(), outcome, score, Some(goal));
+    }
+
+    /// Does the work in the turn's scope: afterwards the turn is over, as ERROR if the work failed, panicked, or else
+    /// without an outcome, unless the work has finished it.
+    pub async fn within<T, E>(&self, work: impl Future<Output = Result<T, E>>) -> Result<T, E> {
+        let scope = Scope(self.shared());
+        let done = work.await;
+        leave(scope.0, done.is_err());
+        done
     }
 
     /// The directives that have come since the last time, in their order, without waiting.
@@ -166,13 +178,57 @@ impl Turn {
     }
 
     /// The plan; None when it has not come in time, or at once while the sidecar is away.
-    pub async fn plan(&self, patience: Duration) -> Option<TurnPlan> {
-        self.wait(patience, |state| state.plan.clone()).await
+    pub async fn plan(&self, patience: impl Into<Option<Duration>>) -> Option<TurnPlan> {
+        self.wait(patience.into().unwrap_or(PATIENCE), |state| state.plan.clone()).await
+    }
+
+    /// The lessons for the turn's task, or another one, as a block with its text; None when no lesson fits, when they have
+    /// not come in time, or at once while the sidecar is away.
+    pub async fn recall(&self, what: impl Into<Recall>) -> Option<ContextBlock> {
+        let what = what.into();
+        let patience = what.patience.unwrap_or(RECALL);
+        let request = BuildMemoryContextRequest {
+            task: what.task.unwrap_or_else(|| self.shared().task.clone()),
+            tools: what.tools,
+            max_items: what.max_items,
+            turn_id: self.id().into(),
+            ..Default::default()
+        };
+        let memory = self.home().memory.with_deadline(patience);
+        let block = self.ask(memory.build_memory_context(request)).await?.block?;
+        self.shared().shown(&block.receipt_id);
+        (!block.text.is_empty()).then_some(block)
+    }
+
+    /// What the sidecar says to what was reported: nudges, reflections and critiques that nobody has taken yet. Comes at
+    /// once when nothing is in progress: an empty list is an answer. What comes later is in the next one.
+    pub async fn advice(&self, patience: impl Into<Option<Duration>>) -> Vec<TurnDirective> {
+        let reported = self.shared().state().events;
+        let patience = patience.into().unwrap_or(PATIENCE);
+        self.wait(patience, |state| state.is_quiet(reported).then_some(())).await;
+        self.shared().state().take_advice()
+    }
+
+    /// The verdict on a response that was not sent yet, beside what the turn's tools returned; None without one in time, or
+    /// at once while the sidecar is away.
+    pub async fn critique(&self, draft: impl Into<Draft>) -> Option<CritiqueResult> {
+        let draft = draft.into();
+        let patience = draft.patience.unwrap_or(CRITIQUE);
+        let (began, reported) = (Instant::now(), self.shared().state().events);
+        self.wait(patience, |state| (state.received >= reported).then_some(())).await;
+        let left = patience.saturating_sub(began.elapsed());
+        if left.is_zero() {
+            return None;
+        }
+        let (response, user_message) = (draft.response, draft.user_message);
+        let request = CritiqueRequest { turn_id: self.id().into(), response, user_message, ..Default::default() };
+        let verdict = self.ask(self.home().critique.with_deadline(left).critique(request)).await?.critique?;
+        (verdict.status == i32::from(ResultStatus::Ok)).then_some(verdict)
     }
 
     /// The summary after `finish`; None when it has not come in time, or at once while the sidecar is away.
-    pub async fn summary(&self, patience: Duration) -> Option<TurnSummary> {
-        self.wait(patience, |state| state.summary.clone()).await
+    pub async fn summary(&self, patience: impl Into<Option<Duration>>) -> Option<TurnSummary> {
+        self.wait(patience.into().unwrap_or(PATIENCE), |state| state.summary.clone()).await
     }
 
     /// Why nothing more of this turn is reported: the sidecar has refused it, or it is lost, because the sidecar has failed
@@ -190,20 +246,48 @@ impl Turn {
         &self.handle.shared
     }
 
+    fn home(&self) -> &Home {
+        &self.shared().home
+    }
+
+    /// The answer to a call, or None: nothing of the sidecar's makes an agent fail.
+    async fn ask<T>(&self, call: impl Future<Output = Result<T, Status>>) -> Option<T> {
+        let link = &self.home().link;
+        if !link.is_there() {
+            return None;
+        }
+        let (outages, expected) = (link.outages(), link.expect());
+        expected.sent();
+        let answer = tokio::select! {
+            answer = call => answer,
+            () = link.gone() => return None,
+        };
+        match answer {
+            Ok(answer) => {
+                link.heard();
+                Some(answer)
+            }
+            Err(status) => {
+                link.failed(&status, outages);
+                None
+            }
+        }
+    }
+
     async fn wait<T>(&self, patience: Duration, there: impl Fn(&State) -> Option<T>) -> Option<T> {
-        let (mut news, mut away) = (self.shared().news.subscribe(), self.shared().link.away());
+        let (mut news, mut reach) = (self.shared().news.subscribe(), self.home().link.reach());
         let waiting = async {
             loop {
                 {
                     let state = self.shared().state();
                     let answer = there(&state);
-                    if answer.is_some() || state.over || *away.borrow() {
+                    if answer.is_some() || state.over || *reach.borrow() != Reach::There {
                         return answer;
                     }
                 }
                 tokio::select! {
                     _ = news.changed() => {}
-                    _ = away.changed() => {}
+                    _ = reach.changed() => {}
                 }
             }
         };
@@ -211,94 +295,72 @@ impl Turn {
     }
 }
 
-impl Shared {
-    pub fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
-    }
+/// Ends a turn when work in it is given up, or panics.
+struct Scope<'a>(&'a Shared);
 
-    pub fn tell(&self) {
-        self.news.send_modify(|number| *number += 1);
+impl Drop for Scope<'_> {
+    fn drop(&mut self) {
+        leave(self.0, std::thread::panicking());
     }
+}
 
-    /// Keeps the event until it is durable, or counts it as dropped. Without its beginning a turn is not reported at all;
-    /// its end always has room.
-    fn keep(&self, event: TurnEvent) {
-        let size = event.encoded_len();
-        let begins = matches!(event.kind, Some(turn_event::Kind::TurnStarted(_)));
-        let ends = matches!(event.kind, Some(turn_event::Kind::TurnFinished(_)));
-        {
-            let mut state = self.state();
-            let full =
-                state.events >= MOST_EVENTS || state.waiting_bytes + size > MOST_BYTES || size > MOST_EVENT_BYTES;
-            let kept = !(state.finishing || state.over || full && !ends) && self.link.keep(size + BESIDE_BYTES, ends);
-            if !kept {
-                state.dropped += 1;
-                state.over |= begins && state.events == 0;
-                return;
+fn leave(shared: &Shared, failed: bool) {
+    let is_open = {
+        let state = shared.state();
+        !state.finishing && !state.over
+    };
+    if is_open {
+        finish(shared, if failed { TaskOutcome::Error } else { TaskOutcome::Unspecified }, None, None);
+    }
+}
+
+fn finish(shared: &Shared, outcome: TaskOutcome, score: Option<f64>, goal: Option<ReportGoalRequest>) {
+    shared.keep_reports(outcome, score, goal);
+    report(shared, event::of(turn_event::Kind::TurnFinished(TurnFinished { outcome: outcome.into(), score })));
+}
+
+fn report(shared: &Shared, mut event: TurnEvent) -> String {
+    if event.event_id.is_empty() {
+        event.event_id = uuid::Uuid::new_v4().to_string();
+    }
+    if event.agent.is_empty() {
+        event.agent.clone_from(&shared.agent);
+    }
+    event.time.get_or_insert_with(|| SystemTime::now().into());
+    if event.encoded_len() > LONGEST_TEXT_BYTES {
+        cut(&mut event);
+    }
+    let id = event.event_id.clone();
+    shared.keep(event);
+    id
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Options, Sidemirror};
+
+    /// Seen to fail when each scope ends without an outcome.
+    #[tokio::test]
+    async fn a_panic_and_an_error_end_a_turn_as_error() {
+        let address = Some("unix:/nobody.sock".into());
+        let client = Sidemirror::connect_with(Options { address, ..Default::default() }).unwrap();
+        let ended = |work: fn(Turn)| {
+            let turn = client.begin_turn(TurnStarted::default());
+            let shared = turn.handle.shared.clone();
+            let _ = std::thread::spawn(move || work(turn)).join();
+            let state = shared.state();
+            match state.waiting.back().and_then(|event| event.kind.clone()) {
+                Some(turn_event::Kind::TurnFinished(finished)) => finished.outcome(),
+                other => panic!("not finished: {other:?}"),
             }
-            state.finishing = ends;
-            state.events += 1;
-            state.waiting_bytes += size;
-            state.waiting.push_back(event);
-        }
-        self.tell();
-    }
-
-    /// The event that has waited longest is durable.
-    pub fn settle(&self, state: &mut State) {
-        if let Some(event) = state.waiting.pop_front() {
-            let size = event.encoded_len();
-            state.waiting_bytes -= size;
-            self.link.let_go(size + BESIDE_BYTES);
-        }
-    }
-
-    /// Nothing more of the turn is delivered.
-    pub fn end(&self, refusal: Option<Status>) {
-        {
-            let mut state = self.state();
-            state.over = true;
-            state.refusal = refusal;
-            state.dropped += state.waiting.len();
-            while !state.waiting.is_empty() {
-                self.settle(&mut state);
-            }
-        }
-        self.tell();
-    }
-
-    /// Returns once everything reported is durable with the sidecar, or the turn is given up.
-    pub async fn delivered(&self) {
-        let mut news = self.news.subscribe();
-        let done = |state: &State| state.over || (state.waiting.is_empty() && !state.finishing);
-        while !done(&self.state()) {
-            if news.changed().await.is_err() {
-                return;
-            }
-        }
-    }
-
-    /// Keeps what the agent may want to know of a directive.
-    pub fn hear(&self, directive: TurnDirective) {
-        let mut guard = self.state();
-        let state = &mut *guard;
-        state.last_sequence = state.last_sequence.max(directive.sequence);
-        match &directive.kind {
-            Some(
-                turn_directive::Kind::Ack(_) | turn_directive::Kind::Heartbeat(_) | turn_directive::Kind::Closing(_),
-            ) => return,
-            // Begun again, because the first beginning was lost in a crash.
-            Some(turn_directive::Kind::TurnPlan(_)) if state.plan.is_some() => return,
-            Some(turn_directive::Kind::TurnPlan(plan)) => state.plan = Some(plan.clone()),
-            Some(turn_directive::Kind::TurnSummary(summary)) => state.summary = Some(summary.clone()),
-            _ => {}
-        }
-        if !directive.directive_id.is_empty() && !state.told.insert(directive.directive_id.clone()) {
-            return;
-        }
-        state.directives.push_back(directive);
-        if state.directives.len() > MOST_DIRECTIVES {
-            state.directives.pop_front();
-        }
+        };
+        assert_eq!(ended(drop), TaskOutcome::Unspecified);
+        assert_eq!(ended(|_turn| panic!("the agent's own")), TaskOutcome::Error);
+        let failing = client.begin_turn(TurnStarted::default());
+        let _ = failing.within(async { Err::<(), _>(()) }).await;
+        let last = failing.shared().state().waiting.back().cloned();
+        let finished = TurnFinished { outcome: TaskOutcome::Error.into(), score: None };
+        assert_eq!(last.and_then(|event| event.kind), Some(turn_event::Kind::TurnFinished(finished)));
     }
 }

@@ -6,8 +6,8 @@ use std::sync::mpsc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use sidemirror_client::v1::{GetServerInfoRequest, TaskOutcome, TurnStarted};
-use sidemirror_client::{event, ConnectError, Options, Sidemirror, Turn, TurnOptions};
+use sidemirror_client::v1::{GetServerInfoRequest, ReportGoalRequest, TaskOutcome, TurnStarted};
+use sidemirror_client::{event, ConnectError, Options, Recall, Sidemirror, Turn, TurnOptions};
 use tokio::io::AsyncReadExt;
 use tonic::{Code, Status};
 
@@ -57,9 +57,54 @@ async fn an_agent_goes_on_without_a_sidecar_and_is_told_once() {
     assert_eq!((other.id(), turn.dropped()), ("mine", 0));
     turn.report(event::user_message("after the end"));
     assert_eq!(turn.dropped(), 1);
-    sidemirror.close().await;
-    until(|| turn.dropped() == 4).await;
+    let lost = sidemirror.close().await;
+    assert_eq!((turn.dropped(), other.dropped()), (4, 1));
+    assert_eq!((lost.events, lost.outcomes, lost.goals, lost.turns.len()), (5, 0, 0, 2));
     assert_eq!(tells.try_iter().collect::<Vec<_>>(), [Code::Unavailable]);
+}
+
+/// Seen to fail when a goal without an outcome is kept, and when one that waits is not counted.
+#[tokio::test]
+async fn closing_says_what_was_not_delivered() {
+    let sidemirror = nobody("lost", Options::default());
+    let goal = ReportGoalRequest { goal_id: "g".into(), objective: "count".into(), ..Default::default() };
+    let taught = sidemirror.begin_turn(TurnOptions { turn_id: "taught".into(), ..Default::default() });
+    taught.finish_with_goal(TaskOutcome::Success, None, goal.clone());
+    let unsaid = sidemirror.begin_turn(TurnOptions { turn_id: "unsaid".into(), ..Default::default() });
+    unsaid.finish_with_goal(TaskOutcome::Unspecified, None, goal);
+    let lost = sidemirror.close_within(Duration::ZERO).await;
+    assert_eq!((lost.events, lost.goals, lost.turns), (4, 1, vec!["taught".into(), "unsaid".into()]));
+}
+
+/// Seen to fail when a turn that is dropped stays open, and when one that is finished ends again.
+#[tokio::test]
+async fn a_turn_is_a_scope() {
+    let sidemirror = nobody("scope", Options::default());
+    drop(sidemirror.begin_turn(TurnStarted::default()));
+    let failing = sidemirror.begin_turn(TurnStarted::default());
+    assert_eq!(failing.within(async { Err::<(), _>("no") }).await, Err("no"));
+    failing.report(event::user_message("after the end"));
+    let finished = sidemirror.begin_turn(TurnStarted::default());
+    finished.finish(TaskOutcome::Success, None);
+    assert_eq!(finished.within(async { Ok::<_, ()>(1) }).await, Ok(1));
+    assert_eq!((failing.dropped(), finished.dropped()), (1, 0));
+    assert_eq!(sidemirror.close_within(Duration::ZERO).await.events, 7);
+}
+
+/// Nothing that listens ever answers: it takes connections. Seen to fail, after the 20 s of the advice, when nothing looks
+/// for silence.
+#[tokio::test]
+async fn a_silent_sidecar_is_away() {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = Some(listener.local_addr().unwrap().to_string());
+    let sidemirror = Sidemirror::connect_with(Options { address, ..Default::default() }).unwrap();
+    let turn = sidemirror.begin_turn(TurnStarted::default());
+    let began = Instant::now();
+    assert_eq!(turn.advice(Duration::from_secs(20)).await, []);
+    assert!(began.elapsed() < Duration::from_secs(10), "{:?}", began.elapsed());
+    assert!(sidemirror.away());
+    assert_eq!(turn.recall(Recall::default()).await, None);
+    assert_eq!(turn.critique("41").await, None);
 }
 
 /// Neither the search for the sidecar, nor a turn that is not finished. Seen to fail when either goes on.

@@ -5,7 +5,10 @@ import { clone, create, type DescMessage, type DescMethodStreaming, type DescMet
 import type { Message, MessageInitShape } from "@bufbuild/protobuf";
 import { Code, ConnectError, type ContextValues, type StreamResponse, type Transport } from "@connectrpc/connect";
 import type { UnaryResponse } from "@connectrpc/connect";
+import { Health } from "@sidemirror/api/health";
 import { RunTurnRequestSchema } from "@sidemirror/api/v1/thinking";
+import type { Link } from "./link.js";
+import { Gate } from "./pool.js";
 import { corrected } from "./problem.js";
 
 /** Calls that ask a language model, which the sidecar gives up to 30 seconds an attempt. */
@@ -15,6 +18,8 @@ const MODEL_DEADLINE_MS = 60_000;
 const WORK_DEADLINE_MS = 300_000;
 /** Streams that go on for as long as there is something to say. */
 const ENDLESS = new Set(["RunTurn", "WatchTurns", "WatchGoalReflections", "Watch"]);
+/** Calls that are on their way at once; others wait. The rest of the sidecar's 100 is for streams that an agent opens. */
+const CALLS_AT_ONCE = 90;
 const ATTEMPTS = 4;
 const FIRST_PAUSE_MS = 100;
 
@@ -34,10 +39,14 @@ export interface Carried {
  */
 export class CarryingTransport implements Transport {
   private closed = false;
+  private readonly places = new Gate(CALLS_AT_ONCE);
 
+  /** `link` is told of answers; `attempts` are how often a call is made that finds the sidecar away. */
   constructor(
     private readonly next: Transport,
     private readonly carried: Carried,
+    private readonly link?: Link,
+    private readonly attempts = ATTEMPTS,
   ) {}
 
   /** No call is made any more: one would open the connection again, which keeps the process alive. */
@@ -55,15 +64,40 @@ export class CarryingTransport implements Transport {
   ): Promise<UnaryResponse<I, O>> {
     const ends = performance.now() + (timeoutMs ?? this.deadline(method.name));
     const message = this.filled(method.input, input);
+    if (!(await this.places.enter(ends - performance.now()))) {
+      const why = `its deadline has passed while ${CALLS_AT_ONCE} other calls were on their way`;
+      throw new ConnectError(why, Code.DeadlineExceeded);
+    }
+    try {
+      return await this.attempt(method, signal, ends, header, message, contextValues);
+    } finally {
+      this.places.leave();
+    }
+  }
+
+  /** `ends`: when its time is over, on the clock of `performance`. */
+  private async attempt<I extends DescMessage, O extends DescMessage>(
+    method: DescMethodUnary<I, O>,
+    signal: AbortSignal | undefined,
+    ends: number,
+    header: HeadersGiven,
+    message: MessageInitShape<I>,
+    contextValues?: ContextValues,
+  ): Promise<UnaryResponse<I, O>> {
     for (let attempt = 1; ; attempt++) {
       try {
         this.checkOpen();
         const left = Math.max(1, Math.ceil(ends - performance.now()));
-        return await this.next.unary(method, signal, left, await this.authorized(header), message, contextValues);
+        const outages = this.link?.outages ?? 0;
+        const headers = await this.authorized(header);
+        const answer = await this.next.unary(method, signal, left, headers, message, contextValues);
+        // Health answers whoever has no token, too.
+        if (method.parent.typeName !== Health.typeName) this.link?.answered(outages);
+        return answer;
       } catch (thrown) {
         const error = thrown instanceof ConnectError ? corrected(thrown) : thrown;
         const wait = FIRST_PAUSE_MS * 2 ** (attempt - 1) * (0.8 + 0.4 * Math.random());
-        const again = error instanceof ConnectError && error.code === Code.Unavailable && attempt < ATTEMPTS;
+        const again = error instanceof ConnectError && error.code === Code.Unavailable && attempt < this.attempts;
         if (!again || performance.now() + wait > ends || signal?.aborted || this.closed) throw error;
         await pause(wait);
       }
@@ -96,7 +130,7 @@ export class CarryingTransport implements Transport {
   private async authorized(header: HeadersGiven): Promise<Headers> {
     const headers = new Headers(header);
     if (this.carried.tokenFile !== "") {
-      const token = (await readFile(this.carried.tokenFile, "utf8")).trim();
+      const token = (await this.token()).trim();
       try {
         headers.set("authorization", `Bearer ${token}`);
       } catch {
@@ -105,6 +139,14 @@ export class CarryingTransport implements Transport {
       }
     }
     return headers;
+  }
+
+  private async token(): Promise<string> {
+    try {
+      return await readFile(this.carried.tokenFile, "utf8");
+    } catch (error) {
+      throw new ConnectError(`the token's file cannot be read: ${error}`, Code.Unauthenticated);
+    }
   }
 
   private async *filledAll<I extends DescMessage>(

@@ -1,20 +1,20 @@
-import { readFileSync } from "node:fs";
-import { connect as connectSocket } from "node:net";
 import { setTimeout as pause } from "node:timers/promises";
 import { createClient, type Client, type Transport } from "@connectrpc/connect";
-import { createGrpcTransport, Http2SessionManager } from "@connectrpc/connect-node";
 import { Health, HealthCheckResponse_ServingStatus } from "@sidemirror/api/health";
 import { CritiqueService } from "@sidemirror/api/v1/critique";
 import { GoalReflectionService } from "@sidemirror/api/v1/goal_reflection";
 import { ReflectiveMemoryService } from "@sidemirror/api/v1/reflective_memory";
 import { SidecarService } from "@sidemirror/api/v1/sidecar";
 import { ThinkingService } from "@sidemirror/api/v1/thinking";
-import { CarryingTransport } from "./calls.js";
-import { Link } from "./link.js";
-import { MOST_TURNS, Turn, type TurnOptions } from "./turn.js";
+import { DEFAULT_ADDRESS, wayTo, type Way } from "./address.js";
+import { CarryingTransport, type Carried } from "./calls.js";
+import { Connection } from "./connection.js";
+import { Link, type Told } from "./link.js";
+import { Losses, type Undelivered } from "./losses.js";
+import { Pool } from "./pool.js";
+import { MOST_TURNS } from "./queue.js";
+import { Turn, type Surroundings, type TurnOptions } from "./turn.js";
 
-/** Where a sidecar listens when nobody says otherwise. */
-export const DEFAULT_ADDRESS = "127.0.0.1:50051";
 /** How long closing waits for events that are still on their way. */
 const FLUSH_MS = 2_000;
 /** A local call takes a millisecond; an agent that waits this long has lost its sidecar. */
@@ -22,8 +22,10 @@ const DEADLINE_MS = 10_000;
 
 /** How to connect. What is absent is read from the environment. */
 export interface ConnectOptions {
-  /** host:port or unix:/path; else `SIDEMIRROR_ADDRESS`, else {@link DEFAULT_ADDRESS}. */
+  /** host:port, https://host:port or unix:/path; else `SIDEMIRROR_ADDRESS`, else {@link DEFAULT_ADDRESS}. */
   address?: string | undefined;
+  /** The connection is TLS, by the authorities that Node.js trusts unless `caFile` names others. */
+  tls?: boolean | undefined;
   /** The file that holds the token, read again for each call; else `SIDEMIRROR_TOKEN_FILE`. */
   tokenFile?: string | undefined;
   /** The authorities whose certificates are taken, in PEM; else `SIDEMIRROR_CA_FILE`. With it the connection is TLS. */
@@ -40,37 +42,73 @@ export interface ConnectOptions {
   deadlineMs?: number | undefined;
   /** Called with the reason when the sidecar goes away, and again only after it was back; else a warning is emitted. */
   onAway?: ((why: Error) => void) | undefined;
+  /** Called with what to set when the sidecar refuses the token, or wants one; else a warning is emitted. */
+  onRefused?: ((why: Error) => void) | undefined;
 }
 
-/** The services of one sidecar on one connection. */
+/** The services of one sidecar. */
 export class Sidemirror implements AsyncDisposable {
   readonly thinking: Client<typeof ThinkingService>;
   readonly critique: Client<typeof CritiqueService>;
   readonly goals: Client<typeof GoalReflectionService>;
   readonly memory: Client<typeof ReflectiveMemoryService>;
   readonly sidecar: Client<typeof SidecarService>;
+  /** For services that have no field here. */
+  readonly transport: Transport;
 
   private readonly link: Link;
+  private readonly home: Surroundings;
+  private readonly end: () => void;
   private readonly turns = new Set<Turn>();
+  private readonly losses = new Losses();
 
   /** @internal Made by {@link connect}. */
-  constructor(
-    /** For services that have no field here. */
-    readonly transport: Transport,
-    private readonly end: () => void,
-    onAway: (why: Error) => void,
-  ) {
+  constructor(way: Way, carried: Carried, told: Told) {
+    const calls = new Connection(way);
+    const probes = new Connection(way);
+    const pool = new Pool(() => new Connection(way));
+    const probing = new CarryingTransport(probes, carried, undefined, 1);
+    this.link = new Link(
+      {
+        probe: (timeoutMs) => {
+          // Not the one that gave no answer the time before.
+          probes.renew();
+          return createClient(SidecarService, probing).getServerInfo({}, { timeoutMs });
+        },
+        ask: (timeoutMs) => createClient(Health, probes).check({}, { timeoutMs }),
+        renew: () => [calls, pool].forEach((each) => each.renew()),
+      },
+      told,
+    );
+    const transport = new CarryingTransport(calls, carried, this.link);
+    this.transport = transport;
     this.thinking = createClient(ThinkingService, transport);
     this.critique = createClient(CritiqueService, transport);
     this.goals = createClient(GoalReflectionService, transport);
     this.memory = createClient(ReflectiveMemoryService, transport);
     this.sidecar = createClient(SidecarService, transport);
-    this.link = new Link((timeoutMs) => this.sidecar.getServerInfo({}, { timeoutMs }), onAway);
+    this.home = {
+      link: this.link,
+      losses: this.losses,
+      pool,
+      memory: this.memory,
+      critique: this.critique,
+      thinking: (connection) => createClient(ThinkingService, new CarryingTransport(connection, carried)),
+      send: ({ kind, request }, signal, timeoutMs) =>
+        kind === "goals"
+          ? this.goals.reportGoal(request, { signal, timeoutMs })
+          : this.memory.reportOutcome(request, { signal, timeoutMs }),
+    };
+    this.end = () => {
+      transport.close();
+      probing.close();
+      [calls, probes, pool].forEach((each) => each.close());
+    };
   }
 
   /** Begins a turn of the agent, reported beside it: nothing waits for the sidecar, nothing throws when it is away. */
   beginTurn(options: TurnOptions = {}): Turn {
-    const turn = new Turn(this.thinking, this.link, options);
+    const turn = new Turn(this.home, options);
     // Without its beginning the sidecar would take nothing of it.
     if (this.link.closed || this.turns.size >= MOST_TURNS || turn.dropped > 0) {
       turn.abandon();
@@ -109,57 +147,67 @@ export class Sidemirror implements AsyncDisposable {
   /** Waits until everything reported so far is durable with the sidecar; false when time is up first. */
   async flush(timeoutMs: number = FLUSH_MS): Promise<boolean> {
     const stop = new AbortController();
-    const late = pause(timeoutMs, false, { signal: stop.signal }).catch(() => false);
+    // What Node.js has as its longest timer.
+    const late = pause(Math.min(timeoutMs, 2 ** 31 - 1), false, { signal: stop.signal }).catch(() => false);
     const all = Promise.all([...this.turns].map((turn) => turn.delivered())).then(() => true);
     const done = await Promise.race([all, late]);
     stop.abort();
     return done;
   }
 
-  /** Waits for events that are on their way, then ends the connection and every call on it. */
-  async close(flushMs: number = FLUSH_MS): Promise<void> {
-    await this.flush(flushMs);
-    this.link.close();
-    for (const turn of this.turns) turn.abandon();
-    this.end();
+  /**
+   * Waits for what is on its way, then ends the connections and every call on them. Says what was not delivered, what was
+   * dropped before among it, of which a warning tells as well.
+   */
+  async close(flushMs: number = FLUSH_MS): Promise<Undelivered> {
+    if (!this.link.closed) {
+      await this.flush(flushMs);
+      this.endNow();
+    }
+    return this.losses.soFar;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close();
   }
+
+  private endNow(): void {
+    if (this.link.closed) return;
+    this.link.close();
+    for (const turn of this.turns) turn.abandon();
+    this.end();
+    const { events, outcomes, goals, turns } = this.losses.soFar;
+    if (turns.length === 0) return;
+    warn(`not delivered: ${events} events, ${outcomes} outcomes and ${goals} goals, of ${turns.length} turns`);
+  }
 }
 
-/** A client for a sidecar. Connects when it is first used; throws when a file cannot be read or the address is none. */
+/**
+ * A client for a sidecar. Connects when it is first used. Throws when a file cannot be read, TypeError when the address is
+ * none, TokenInTheClear when the token would go to another machine without TLS.
+ */
 export function connect(options: ConnectOptions = {}): Sidemirror {
   const environment = process.env;
-  const address = options.address || environment["SIDEMIRROR_ADDRESS"] || DEFAULT_ADDRESS;
-  const path = address.startsWith("unix:") ? address.slice("unix:".length) : undefined;
-  const caFile = path === undefined ? (options.caFile ?? environment["SIDEMIRROR_CA_FILE"] ?? "") : "";
-  const certificate = options.clientCertificateFile ?? environment["SIDEMIRROR_CLIENT_CERTIFICATE_FILE"] ?? "";
-  const key = options.clientKeyFile ?? environment["SIDEMIRROR_CLIENT_KEY_FILE"] ?? "";
-  const baseUrl = path === undefined ? `${caFile === "" ? "http" : "https"}://${address}` : "http://localhost";
-  const session = new Http2SessionManager(
-    baseUrl,
-    { pingIntervalMs: 60_000, pingTimeoutMs: 20_000 },
-    {
-      ...(path === undefined ? {} : { createConnection: () => connectSocket(path) }),
-      ...(caFile === "" ? {} : { ca: readFileSync(caFile) }),
-      ...(caFile === "" || certificate === "" ? {} : { cert: readFileSync(certificate), key: readFileSync(key) }),
-    },
-  );
-  const transport = new CarryingTransport(createGrpcTransport({ baseUrl, sessionManager: session }), {
+  const tokenFile = options.tokenFile ?? environment["SIDEMIRROR_TOKEN_FILE"] ?? "";
+  const way = wayTo(options.address || environment["SIDEMIRROR_ADDRESS"] || DEFAULT_ADDRESS, {
+    tls: options.tls ?? false,
+    caFile: options.caFile ?? environment["SIDEMIRROR_CA_FILE"] ?? "",
+    certificateFile: options.clientCertificateFile ?? environment["SIDEMIRROR_CLIENT_CERTIFICATE_FILE"] ?? "",
+    keyFile: options.clientKeyFile ?? environment["SIDEMIRROR_CLIENT_KEY_FILE"] ?? "",
+    tokenFile,
+  });
+  const carried = {
     deadlineMs: options.deadlineMs ?? DEADLINE_MS,
-    tokenFile: options.tokenFile ?? environment["SIDEMIRROR_TOKEN_FILE"] ?? "",
+    tokenFile,
     tenantId: options.tenantId ?? "",
     projectId: options.projectId ?? "",
-  });
-  const end = (): void => {
-    transport.close();
-    session.abort();
   };
-  return new Sidemirror(transport, end, options.onAway ?? warn);
+  return new Sidemirror(way, carried, {
+    away: options.onAway ?? ((why) => warn(`the sidecar is away, the agent goes on without it: ${why.message}`)),
+    refused: options.onRefused ?? ((why) => warn(why.message)),
+  });
 }
 
-function warn(why: Error): void {
-  process.emitWarning(`the sidecar is away, the agent goes on without it: ${why.message}`, "SidemirrorWarning");
+function warn(what: string): void {
+  process.emitWarning(what, "SidemirrorWarning");
 }

@@ -5,6 +5,10 @@
  *
  * @packageDocumentation
  */
-export { connect, DEFAULT_ADDRESS, Sidemirror, type ConnectOptions } from "./client.js";
+export { DEFAULT_ADDRESS, TokenInTheClear } from "./address.js";
+export { adviceText } from "./advice.js";
+export { connect, Sidemirror, type ConnectOptions } from "./client.js";
+export { type Undelivered } from "./losses.js";
 export { problemOf, type Problem } from "./problem.js";
-export { Turn, type EventInit, type TurnOptions } from "./turn.js";
+export { type EventInit } from "./queue.js";
+export { Turn, type CritiqueOptions, type FinishOptions, type GoalInit, type RecallOptions, type TurnOptions } from "./turn.js";

@@ -1,152 +1,249 @@
+import { Code, type ConnectError } from "@connectrpc/connect";
+import { corrected, isAbsence, problemOf } from "./problem.js";
+import { Signal } from "./signal.js";
+
 /** After so long the sidecar counts as back. */
 const STEADY_MS = 5_000;
-/** How long is waited before the sidecar is looked for again. */
+/** How long is waited before the sidecar is looked for again: the first time, and at most. */
 export const FIRST_PAUSE_MS = 100;
 export const LONGEST_PAUSE_MS = 1_000;
-/** An answer that takes longer is none. */
+/** While it is away, an answer that takes longer is none. */
 const PROBE_MS = 2_000;
 /**
- * Turns that are on a stream at once; others wait. The sidecar takes 100 streams on a connection, and of a client that
- * comes back with more than that it refuses some.
+ * What was sent waits so long, and so long nothing is heard, until the sidecar is asked whether it is there; and so long it
+ * may take to answer that.
  */
-const STREAMS = 72;
-/** The same for turns that the agent has finished already: what they wait for must not hold up its loop. */
-const LATE_STREAMS = 8;
+const SILENT_MS = 1_000;
+const ASKED_MS = 1_000;
+/** How often that is looked at, and by how much a look may be late: a client that was held up has heard nothing. */
+const LOOK_MS = 250;
+const LATE_MS = 500;
+const NOT_LET_IN =
+  "the sidecar refuses the token, or there is none: name a file with one that it knows in SIDEMIRROR_TOKEN_FILE";
 
-class Pool {
-  private readonly queue: (() => void)[] = [];
-
-  constructor(private free: number) {}
-
-  async take(): Promise<void> {
-    if (this.free > 0) this.free--;
-    else await new Promise<void>((resolve) => this.queue.push(resolve));
-  }
-
-  give(): void {
-    const next = this.queue.shift();
-    if (next) next();
-    else this.free++;
-  }
+/** What a link needs of its client. */
+export interface Ways {
+  /** A cheap call that carries the token, on a connection of its own. */
+  probe(timeoutMs: number): Promise<unknown>;
+  /** One that every sidecar answers at once, whatever its store does, on a connection of its own. */
+  ask(timeoutMs: number): Promise<unknown>;
+  /** What is sent from now on goes over new connections. */
+  renew(): void;
 }
 
-/** Something that is waited for, and may come again. */
-export class Bell {
-  private wake: () => void = () => {};
-  private ringing = this.make();
-
-  /** Resolves the next time that it rings. */
-  get rings(): Promise<void> {
-    return this.ringing;
-  }
-
-  ring(): void {
-    const wake = this.wake;
-    this.ringing = this.make();
-    wake();
-  }
-
-  private make(): Promise<void> {
-    return new Promise((resolve) => (this.wake = resolve));
-  }
+/** What the agent wants to be told. Must not block. */
+export interface Told {
+  away(why: Error): void;
+  refused(why: Error): void;
 }
 
 /**
- * The state of the way to the sidecar, shared by all turns of a client: told once when the sidecar goes, and looked for
- * again until it is back.
+ * Whether the sidecar is there, shared by all turns of a client: told once when it goes, and looked for again until it is
+ * back.
  */
 export class Link {
   /** How often the sidecar went away. */
   outages = 0;
-  away = false;
   closed = false;
-  /** Bytes of events that wait, of all turns. */
+  /** Bytes that wait, of all turns. */
   waitingBytes = 0;
-  /** Rung when the sidecar comes or goes, and when the client is closed. Whoever is here takes itself out again. */
-  readonly listeners = new Set<Bell>();
-  private told = false;
+  /** The sidecar comes or goes, or the client is closed. */
+  readonly changes = new Signal();
+  private gone = false;
+  private isRefused = false;
+  private hasTold = false;
   private backMs = Number.NEGATIVE_INFINITY;
-  private timer: NodeJS.Timeout | undefined;
-  private readonly streams = new Pool(STREAMS);
-  private readonly lateStreams = new Pool(LATE_STREAMS);
-  private opening: Promise<void> = Promise.resolve();
+  private search: NodeJS.Timeout | undefined;
+  /** Since when what was sent waits for an answer; the oldest first. */
+  private readonly waiting = new Map<object, number>();
+  private heardMs = Number.NEGATIVE_INFINITY;
+  private heldUpMs = Number.NEGATIVE_INFINITY;
+  private look: NodeJS.Timeout | undefined;
+  private asking = false;
 
   constructor(
-    private readonly probe: (timeoutMs: number) => Promise<unknown>,
-    private readonly onAway: (why: Error) => void,
+    private readonly ways: Ways,
+    private readonly told: Told,
   ) {}
 
+  /** Nothing is known to answer there now. */
+  get away(): boolean {
+    return this.gone && !this.isRefused;
+  }
+
+  /** The sidecar is there, and takes the token. */
+  get reachable(): boolean {
+    return !this.gone;
+  }
+
+  /** Something has come from the sidecar. */
+  heard(): void {
+    this.heardMs = performance.now();
+  }
+
   /**
-   * The sidecar has spoken on a stream that was opened after so many outages. The next one is told again, unless it
-   * follows so soon that it is the same one to whoever is told.
+   * The sidecar has answered what was begun after so many outages. The next one is told again, unless it follows so soon
+   * that it is the same one to whoever is told.
    */
   answered(outages: number): void {
-    if (outages === this.outages && performance.now() - this.backMs > STEADY_MS) this.told = false;
-  }
-
-  /** A stream broke that was opened after so many outages. Of many that break in one, the first counts. */
-  lost(why: Error, outages: number): void {
+    this.heard();
     if (outages !== this.outages || this.closed) return;
-    this.outages++;
-    this.away = true;
-    this.ring();
-    this.lookForIt(FIRST_PAUSE_MS);
-    if (this.told) return;
-    this.told = true;
-    try {
-      this.onAway(why);
-    } catch (thrown) {
-      // Thrown on from here it would end the delivery, and by default the process.
-      process.emitWarning(`onAway has thrown: ${thrown}`, "SidemirrorWarning");
-    }
+    if (this.gone) this.comeBack();
+    else if (performance.now() - this.backMs > STEADY_MS) this.hasTold = false;
   }
 
-  /** Returns once the sidecar is there, or the client is closed. */
+  /** What was begun after so many outages has failed by the sidecar's absence. Of many in one outage the first counts. */
+  lost(why: Error, outages: number): void {
+    if (!this.leave(outages, FIRST_PAUSE_MS) || this.hasTold) return;
+    this.hasTold = true;
+    this.tell("onAway", () => this.told.away(why));
+  }
+
+  /** The sidecar does not know the token, with which something was begun after so many outages. */
+  refused(outages: number): void {
+    if (this.leave(outages, LONGEST_PAUSE_MS)) this.refuse();
+  }
+
+  /** The sidecar does not let in a turn of whoever has this token. */
+  denied(what: string): void {
+    this.tell("onRefused", () => this.told.refused(new Error(`${what} (the token is that of SIDEMIRROR_TOKEN_FILE)`)));
+  }
+
+  /** A call that was begun after so many outages has failed: with what the sidecar says, or because it is gone. */
+  failed(error: ConnectError, outages: number): void {
+    if (error.code === Code.Unauthenticated) this.refused(outages);
+    else if (isAbsence(error)) this.lost(error, outages);
+    else if (error.code !== Code.DeadlineExceeded) this.heard();
+  }
+
+  /** Resolves once the sidecar is there, or the client is closed. */
   async there(): Promise<void> {
-    const bell = new Bell();
-    this.listeners.add(bell);
-    while (this.away && !this.closed) await bell.rings;
-    this.listeners.delete(bell);
+    while (this.gone && !this.closed) await this.changes.next();
   }
 
-  /**
-   * Runs `use` when a stream may be open, for a turn that is `late`, or not. Streams open one after the other, so that the
-   * agent has its turn between.
-   */
-  async withStream(late: boolean, use: () => Promise<void>): Promise<void> {
-    const pool = late ? this.lateStreams : this.streams;
-    await pool.take();
+  /** Runs a call, which is cancelled when the sidecar goes away. */
+  async call<T>(use: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    const stop = new AbortController();
+    const unlisten = this.changes.listen(() => {
+      if (this.gone || this.closed) stop.abort();
+    });
+    this.sent(stop);
     try {
-      this.opening = this.opening.then(() => new Promise((resolve) => setImmediate(resolve)));
-      await this.opening;
-      await use();
+      return await use(stop.signal);
     } finally {
-      pool.give();
+      this.settled(stop);
+      unlisten();
     }
   }
 
   close(): void {
     this.closed = true;
-    clearTimeout(this.timer);
-    this.ring();
+    clearTimeout(this.search);
+    clearTimeout(this.look);
+    this.changes.fire();
   }
 
-  private ring(): void {
-    for (const bell of this.listeners) bell.ring();
+  // --- silence ---
+
+  /** Something was sent that the sidecar answers at once. Counts from the first time until it is `settled`. */
+  sent(what: object): void {
+    if (this.closed) return;
+    if (!this.waiting.has(what)) this.waiting.set(what, performance.now());
+    this.look ??= this.nextLook();
+  }
+
+  /** It is answered, or given up. */
+  settled(what: object): void {
+    this.waiting.delete(what);
+  }
+
+  private nextLook(): NodeJS.Timeout {
+    const due = performance.now() + LOOK_MS;
+    return setTimeout(() => {
+      const now = performance.now();
+      if (now - due > LATE_MS) {
+        this.heldUpMs = now;
+        for (const what of this.waiting.keys()) this.waiting.set(what, now);
+      }
+      const [oldest] = this.waiting.values();
+      if (oldest !== undefined && !this.gone && now - Math.max(oldest, this.heardMs) >= SILENT_MS) void this.ask();
+      this.look = this.closed || (this.waiting.size === 0 && !this.asking) ? undefined : this.nextLook();
+    }, LOOK_MS);
+  }
+
+  /** Asks whether the sidecar is there. */
+  private async ask(): Promise<void> {
+    if (this.asking) return;
+    const { outages } = this;
+    const began = performance.now();
+    this.asking = true;
+    try {
+      await this.ways.ask(ASKED_MS);
+      this.heard();
+    } catch (thrown) {
+      const error = corrected(thrown);
+      const isSilent = error.code === Code.DeadlineExceeded || isAbsence(error);
+      // One that was held up meanwhile may have its answer, unread.
+      if (isSilent && this.heldUpMs < began) this.lost(error, outages);
+      else this.heard();
+    } finally {
+      this.asking = false;
+    }
+  }
+
+  // --- away ---
+
+  /** Whether the sidecar goes with this. It is looked for after `pauseMs`. */
+  private leave(outages: number, pauseMs: number): boolean {
+    if (outages !== this.outages || this.closed || this.gone) return false;
+    this.outages++;
+    this.gone = true;
+    this.ways.renew();
+    this.changes.fire();
+    this.lookForIt(pauseMs);
+    return true;
+  }
+
+  private comeBack(): void {
+    clearTimeout(this.search);
+    this.backMs = performance.now();
+    this.gone = this.isRefused = false;
+    this.heard();
+    this.changes.fire();
+  }
+
+  private refuse(): void {
+    if (this.isRefused) return;
+    this.isRefused = true;
+    this.tell("onRefused", () => this.told.refused(new Error(`${NOT_LET_IN} (what is reported waits)`)));
   }
 
   private lookForIt(pauseMs: number): void {
+    const { outages } = this;
     const look = async (): Promise<void> => {
       try {
-        await this.probe(PROBE_MS);
-      } catch {
-        if (!this.closed) this.lookForIt(Math.min(pauseMs * 2, LONGEST_PAUSE_MS));
+        await this.ways.probe(PROBE_MS);
+      } catch (thrown) {
+        // The client was closed meanwhile, or the sidecar has answered something else.
+        if (this.closed || !this.gone || outages !== this.outages) return;
+        const error = corrected(thrown);
+        if (error.code === Code.Unauthenticated) this.refuse();
+        // An error that the sidecar itself answers with is an answer.
+        else if (problemOf(error).reason !== "" && error.code !== Code.Unavailable) return this.comeBack();
+        this.lookForIt(this.isRefused ? LONGEST_PAUSE_MS : Math.min(pauseMs * 2, LONGEST_PAUSE_MS));
         return;
       }
-      this.backMs = performance.now();
-      this.away = false;
-      this.ring();
+      if (!this.closed && this.gone && outages === this.outages) this.comeBack();
     };
-    this.timer = setTimeout(() => void look(), pauseMs * (0.8 + 0.4 * Math.random()));
+    this.search = setTimeout(() => void look(), pauseMs * (0.8 + 0.4 * Math.random()));
+  }
+
+  private tell(name: string, use: () => void): void {
+    try {
+      use();
+    } catch (thrown) {
+      // Thrown on from here it would end the delivery, and by default the process.
+      process.emitWarning(`${name} has thrown: ${thrown}`, "SidemirrorWarning");
+    }
   }
 }

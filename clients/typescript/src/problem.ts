@@ -30,6 +30,17 @@ export function isRefusedStream(error: ConnectError): boolean {
   return error.rawMessage.includes("REFUSED_STREAM");
 }
 
+/**
+ * Whether a call failed because nobody is there: the connection cannot be made, or breaks. Of that connect-node says
+ * UNAVAILABLE, ABORTED, CANCELED or INTERNAL, and never with details.
+ */
+export function isAbsence(error: ConnectError): boolean {
+  if (isRefusedStream(error)) return false;
+  if (error.code === Code.Unavailable) return true;
+  const codes = [Code.Aborted, Code.Canceled, Code.Internal, Code.Unknown];
+  return codes.includes(error.code) && problemOf(error).reason === "";
+}
+
 /** What came with the error of a call; empty where nothing did. */
 export function problemOf(error: unknown): Problem {
   const known = ConnectError.from(error);

@@ -7,7 +7,7 @@ import { Code, ConnectError } from "@connectrpc/connect";
 import { connectNodeAdapter } from "@connectrpc/connect-node";
 import { ThinkingService } from "@sidemirror/api/v1/thinking";
 import { connect } from "../src/index.js";
-import { MOST_BYTES_IN_ALL } from "../src/turn.js";
+import { MOST_BYTES_IN_ALL } from "../src/queue.js";
 
 const NOBODY = { address: "unix:/nobody.sock", onAway: () => {} };
 

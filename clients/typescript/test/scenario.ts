@@ -6,12 +6,13 @@ import { fromJson, toJson, type DescMessage, type JsonValue, type Message } from
 import { Code, ConnectError, createClient } from "@connectrpc/connect";
 import { TaskOutcome } from "@sidemirror/api/v1/common";
 import { CritiqueService } from "@sidemirror/api/v1/critique";
-import { GoalReflectionService } from "@sidemirror/api/v1/goal_reflection";
+import { ContextBlockSchema, CritiqueResultSchema } from "@sidemirror/api/v1/common";
+import { GoalReflectionService, ReportGoalRequestSchema } from "@sidemirror/api/v1/goal_reflection";
 import { ReflectiveMemoryService } from "@sidemirror/api/v1/reflective_memory";
 import { SidecarService } from "@sidemirror/api/v1/sidecar";
-import { ThinkingService, TurnDirectiveSchema, TurnEventSchema, TurnPlanSchema } from "@sidemirror/api/v1/thinking";
+import { ThinkingService, ThinkLevel, TurnDirectiveSchema, TurnEventSchema, TurnPlanSchema } from "@sidemirror/api/v1/thinking";
 import { TurnStartedSchema, TurnSummarySchema } from "@sidemirror/api/v1/thinking";
-import { connect, problemOf, type Sidemirror, type Turn } from "../src/index.js";
+import { adviceText, connect, problemOf, type ConnectOptions, type Sidemirror, type Turn } from "../src/index.js";
 
 type Step = Record<string, any>;
 const PATIENCE_MS = 60_000;
@@ -22,6 +23,10 @@ const lines = createInterface({ input: process.stdin })[Symbol.asyncIterator]();
 const turns = new Map<string, Turn>();
 let client: Sidemirror | undefined;
 let told = 0;
+let refusals: string[] = [];
+
+/** What an agent throws itself. */
+class Thrown extends Error {}
 
 function use(): Sidemirror {
   if (!client) throw new Error("not connected");
@@ -102,18 +107,62 @@ async function turn(step: Step): Promise<void> {
       if (step["text_bytes"]) current.toolReturned("é".repeat(step["text_bytes"] / 2));
       return;
     case "finish":
-      return current.finish(TaskOutcome[(step["outcome"] as string).replace("TASK_OUTCOME_", "") as "SUCCESS"], step["score"]);
+      return finish(current, step);
+    case "fail":
+    case "leave":
+      return current
+        .run(() => {
+          if (step["turn"] === "fail") throw new Thrown();
+        })
+        .catch((error: unknown) => {
+          if (!(error instanceof Thrown)) throw error;
+        });
     case "flush":
-      if (!(await use().flush(PATIENCE_MS))) throw new Error("not everything was delivered");
-      return;
+      return check(step["delivered"] ?? true, await use().flush(step["timeout_ms"] ?? PATIENCE_MS));
     case "error":
       return awaitError(current, step);
-    case "plan":
-      return check(step["expect"], plain(TurnPlanSchema, await current.plan(PATIENCE_MS)));
-    case "summary":
-      return check(step["expect"], plain(TurnSummarySchema, await current.summary(PATIENCE_MS)));
-    default:
+    case "await":
       return awaitDirective(current, step["expect"]);
+    default:
+      return ask(current, step);
+  }
+}
+
+function outcomeOf(name: string): TaskOutcome {
+  return TaskOutcome[name.replace("TASK_OUTCOME_", "") as "SUCCESS"];
+}
+
+function finish(current: Turn, step: Step): void {
+  const goal = step["goal"] && fromJson(ReportGoalRequestSchema, step["goal"]);
+  current.finish(outcomeOf(step["outcome"]), { score: step["score"], goal });
+}
+
+/** What the helper gives for a step, in time. */
+async function ask(current: Turn, step: Step): Promise<void> {
+  const began = performance.now();
+  const answer = await asked(current, step);
+  const tookMs = performance.now() - began;
+  check(step["expect"], answer);
+  if (Array.isArray(answer)) check(step["expect"].length, answer.length);
+  if (tookMs > (step["within_ms"] ?? tookMs)) throw new Error(`it took ${tookMs} ms`);
+}
+
+async function asked(current: Turn, step: Step): Promise<JsonValue | undefined> {
+  const timeoutMs: number | undefined = step["timeout_ms"];
+  switch (step["turn"]) {
+    case "plan":
+      return plain(TurnPlanSchema, await current.plan(timeoutMs ?? PATIENCE_MS));
+    case "summary":
+      return plain(TurnSummarySchema, await current.summary(timeoutMs ?? PATIENCE_MS));
+    case "recall":
+      return plain(ContextBlockSchema, await current.recall({ timeoutMs }));
+    case "advice":
+      return (await current.advice(timeoutMs)).map((each) => toJson(TurnDirectiveSchema, each));
+    case "critique":
+      const options = { userMessage: step["user_message"], timeoutMs };
+      return plain(CritiqueResultSchema, await current.critique(step["text"], options));
+    default:
+      throw new Error(`unknown: ${step["turn"]}`);
   }
 }
 
@@ -134,6 +183,25 @@ async function awaitDirective(current: Turn, expected: unknown): Promise<void> {
     await pause(5);
   }
   throw new Error(`no directive ${show(expected)} among ${show(came)}`);
+}
+
+async function many(given: Step): Promise<void> {
+  const counts = { plans: 0, directives: 0, critiques: 0, summaries: 0 };
+  const one = async (name: string): Promise<void> => {
+    const config = { level: ThinkLevel.MEDIUM };
+    const current = use().beginTurn({ turnId: name, sessionId: name, task: "count", config });
+    if (await current.plan(2 * PATIENCE_MS)) counts.plans++;
+    await current.recall({ timeoutMs: PATIENCE_MS });
+    current.toolCalled("run_sql", "SELECT 1");
+    current.toolReturned("no such column: status", true);
+    if ((await current.advice(2 * PATIENCE_MS)).length > 0) counts.directives++;
+    if (await current.critique("There are 41.", { timeoutMs: PATIENCE_MS })) counts.critiques++;
+    current.finish(TaskOutcome.SUCCESS);
+    if (await current.summary(2 * PATIENCE_MS)) counts.summaries++;
+  };
+  const names = Array.from({ length: Number(given["turns"]) }, (_, place) => `${given["prefix"]}-${place}`);
+  await Promise.all(names.map(one));
+  console.log(`many ${JSON.stringify({ ...counts, told })}`);
 }
 
 const SCHEDULED = "/proc/thread-self/schedstat";
@@ -260,8 +328,11 @@ function filled(given: any): any {
 
 async function open(given: Step): Promise<void> {
   await client?.close();
-  client = connect({
+  told = 0;
+  refusals = [];
+  const options: ConnectOptions = {
     address: given["address"],
+    tls: given["tls"],
     tokenFile: given["token_file"],
     caFile: given["ca_file"],
     tenantId: given["tenant_id"],
@@ -269,10 +340,35 @@ async function open(given: Step): Promise<void> {
     onAway: (why) => {
       told++;
       console.log(`told ${why.message}`);
-      throw new Error("an agent's own callback");
+      throw new Thrown("an agent's own callback");
     },
-  });
+    onRefused: (why) => void refusals.push(why.message),
+  };
+  if (given["refused"]) return checkRefused(options, given["refused"]);
+  client = connect(options);
   if (given["wait"] !== false) await client.waitUntilReady(PATIENCE_MS);
+}
+
+function checkRefused(options: ConnectOptions, words: string[]): void {
+  try {
+    connect(options);
+  } catch (error) {
+    if (words.every((word) => String(error).includes(word))) return;
+    throw error;
+  }
+  throw new Error("not refused");
+}
+
+async function awaitRefusal(word: string): Promise<void> {
+  for (const ends = performance.now() + PATIENCE_MS; refusals.length === 0; await pause(10)) {
+    if (performance.now() > ends) throw new Error("not told that the token is refused");
+  }
+  if (told > 0 || !refusals[0]?.includes(word)) throw new Error(`told ${show(refusals)}, and ${told} times of absence`);
+}
+
+async function close(expected: Step): Promise<void> {
+  const left = await use().close(0);
+  check(expected, { ...left, turns: left.turns.length });
 }
 
 async function main(): Promise<void> {
@@ -286,6 +382,12 @@ async function main(): Promise<void> {
     else if (step.server) await control(step.server);
     else if (step.turn) await turn(step);
     else if (step.away) await away(step.away);
+    else if (step.many) await many(step.many);
+    else if (step.close) await close(step.close);
+    else if (step.refused) await awaitRefusal(step.refused);
+    else if (step.advice_text) {
+      check(step.text, adviceText(step.advice_text.map((each: JsonValue) => fromJson(TurnDirectiveSchema, each))));
+    }
     else await call(step);
     passed++;
   }

@@ -1,5 +1,6 @@
-// Command agent is a whole agent, whose model is a list of steps: it asks a database, fails, listens to what the sidecar
-// makes of it, and answers. It does the same when no sidecar is there.
+// Command agent is a whole agent, whose model is a list of steps: it recalls what was learned, asks a database, fails,
+// listens to what the sidecar makes of it, has its answer judged, and says how it went. It does the same when no sidecar
+// is there.
 package main
 
 import (
@@ -22,45 +23,46 @@ func main() {
 		panic(err)
 	}
 	defer client.Close()
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
-	defer cancel()
+	for _, message := range turn(context.Background(), client) {
+		if message != "" {
+			fmt.Println(message)
+		}
+	}
+}
 
+// turn is what the model was shown, and how it went.
+func turn(ctx context.Context, client *sidemirror.Client) []string {
 	turn := client.BeginTurn(sidemirror.TurnOptions{Started: &pb.TurnStarted{
 		Task: task, BasePrompt: "You are helpful.", Config: &pb.ThinkingConfig{Level: pb.ThinkLevel_THINK_LEVEL_MEDIUM},
 	}})
-	messages := []string{"You are helpful.", task}
-	if plan := turn.Plan(ctx); plan != nil {
+	defer turn.End(nil)
+	patient, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	messages := []string{"You are helpful."}
+	if plan := turn.Plan(patient); plan != nil {
 		messages[0] = plan.GetSystemPrompt()
 	}
+	messages = append(messages, turn.Recall(ctx, sidemirror.RecallTools("run_sql")).GetText(), task)
 	for _, query := range queries {
 		turn.Report(sidemirror.ToolCalled("run_sql", query))
 		result := runSQL(query)
 		turn.Report(sidemirror.ToolReturned(result, strings.HasPrefix(result, "error")))
-		messages = append(messages, result)
-		// A real agent takes what is there before it asks its model again; this one has nothing else to do meanwhile.
-		time.Sleep(500 * time.Millisecond)
-		for _, directive := range turn.Take() {
-			messages = append(messages, heard(directive)...)
-		}
+		messages = append(messages, result, sidemirror.AdviceText(turn.Advice(ctx)))
 	}
-	turn.Report(sidemirror.ResponseDrafted("12 orders are open."))
+	answer := "12 orders are open."
+	// With a reason to revise a real agent would ask its model again.
+	if verdict := turn.Critique(ctx, answer, task); verdict.GetShouldRevise() {
+		answer = verdict.GetRevisionPrompt()
+	}
+	turn.Report(sidemirror.ResponseDrafted(answer))
 	score := 1.0
-	turn.Finish(pb.TaskOutcome_TASK_OUTCOME_SUCCESS, &score)
-	if summary := turn.Summary(ctx); summary != nil {
-		messages = append(messages, fmt.Sprint(summary.GetToolErrorCount(), " of the tool calls failed"))
+	turn.FinishGoal(pb.TaskOutcome_TASK_OUTCOME_SUCCESS, &score, sidemirror.Goal{
+		ID: "open-orders", Objective: "Know how many orders are open",
+	})
+	if summary := turn.Summary(patient); summary != nil {
+		return append(messages, answer, fmt.Sprint(summary.GetToolErrorCount(), " of the tool calls failed"))
 	}
-	fmt.Println(strings.Join(messages, "\n"))
-}
-
-// heard is what the agent's model should read of a directive.
-func heard(directive *pb.TurnDirective) []string {
-	switch {
-	case directive.GetReflection() != nil:
-		return []string{"[reflection] " + directive.GetReflection().GetReflection()}
-	case directive.GetNudge() != nil:
-		return []string{"[nudge] " + directive.GetNudge().GetMessage()}
-	}
-	return nil
+	return append(messages, answer)
 }
 
 func runSQL(query string) string {

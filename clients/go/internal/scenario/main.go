@@ -10,21 +10,15 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"regexp"
-	"runtime"
 	"slices"
-	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
 
 	sidemirror "github.com/sidemirror/sidemirror/clients/go"
-	pb "github.com/sidemirror/sidemirror/generated/go/sidemirror/v1"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
-	"google.golang.org/protobuf/encoding/protojson"
-	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
 )
@@ -39,6 +33,7 @@ type runner struct {
 	turns      map[string]*sidemirror.Turn
 	directives map[string][]any
 	told       atomic.Int32
+	refusals   chan string
 	stdin      *bufio.Reader
 }
 
@@ -77,7 +72,10 @@ func run() (int, error) {
 		}
 		passed++
 	}
-	return passed, r.client.Close()
+	if r.client != nil {
+		_ = r.client.Close() // a step says what must be delivered
+	}
+	return passed, nil
 }
 
 func (r *runner) do(step object) error {
@@ -90,6 +88,14 @@ func (r *runner) do(step object) error {
 		return r.turn(step)
 	case step["away"] != nil:
 		return r.away(step["away"].(object))
+	case step["many"] != nil:
+		return r.many(step["many"].(object))
+	case step["advice_text"] != nil:
+		return checkText(step)
+	case step["close"] != nil:
+		return r.close(step["close"])
+	case step["refused"] != nil:
+		return r.awaitRefusal(step["refused"].(string))
 	}
 	return r.call(step)
 }
@@ -98,7 +104,10 @@ func (r *runner) connect(given object) error {
 	if r.client != nil {
 		_ = r.client.Close()
 	}
-	client, err := sidemirror.Connect(
+	r.told.Store(0)
+	refusals := make(chan string, 100)
+	r.refusals = refusals
+	options := []sidemirror.Option{
 		sidemirror.WithAddress(text(given, "address")),
 		sidemirror.WithTokenFile(text(given, "token_file")),
 		sidemirror.WithTLS(text(given, "ca_file")),
@@ -108,7 +117,15 @@ func (r *runner) connect(given object) error {
 			fmt.Println("told", why)
 			panic("an agent's own callback")
 		}),
-	)
+		sidemirror.WithOnRefused(func(why error) { refusals <- why.Error() }),
+	}
+	if given["tls"] == true {
+		options = append(options, sidemirror.WithSystemTLS())
+	}
+	client, err := sidemirror.Connect(options...)
+	if words, is := given["refused"].([]any); is {
+		return checkRefused(words, err)
+	}
 	if err != nil {
 		return err
 	}
@@ -119,6 +136,43 @@ func (r *runner) connect(given object) error {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	return client.WaitUntilReady(ctx)
+}
+
+func checkRefused(words []any, err error) error {
+	if err == nil {
+		return errors.New("not refused")
+	}
+	for _, word := range words {
+		if !strings.Contains(err.Error(), word.(string)) {
+			return fmt.Errorf("refused, but not with %v: %w", words, err)
+		}
+	}
+	return nil
+}
+
+func (r *runner) awaitRefusal(word string) error {
+	select {
+	case why := <-r.refusals:
+		if !strings.Contains(why, word) || r.told.Load() > 0 {
+			return fmt.Errorf("told %q, and %d times that the sidecar is away", why, r.told.Load())
+		}
+		return nil
+	case <-time.After(patience):
+		return errors.New("nobody was told")
+	}
+}
+
+func (r *runner) close(expected any) error {
+	ctx, cancel := context.WithTimeout(context.Background(), 0)
+	defer cancel()
+	left := &sidemirror.UndeliveredError{}
+	if err := r.client.Shutdown(ctx); err != nil && !errors.As(err, &left) {
+		return err
+	}
+	return check(expected, object{
+		"events": float64(left.Events), "outcomes": float64(left.Outcomes), "goals": float64(left.Goals),
+		"turns": float64(len(left.Turns)),
+	})
 }
 
 // control has something done to the sidecar.
@@ -260,287 +314,4 @@ func codeName(code codes.Code) string {
 		}
 	}
 	return code.String()
-}
-
-// --- the turn helper -------------------------------------------------------------------------------------------------
-
-func (r *runner) turn(step object) error {
-	name := "t"
-	if step["as"] != nil {
-		name = step["as"].(string)
-	}
-	turn := r.turns[name]
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	defer cancel()
-	switch step["turn"] {
-	case "begin":
-		started := &pb.TurnStarted{}
-		if err := parse(step["started"], started); err != nil {
-			return err
-		}
-		r.turns[name] = r.client.BeginTurn(sidemirror.TurnOptions{
-			TurnID: text(step, "turn_id"), Agent: text(step, "agent"), Started: started,
-		})
-		r.directives[name] = nil
-	case "report":
-		if size, is := step["text_bytes"].(float64); is {
-			turn.Report(sidemirror.ToolReturned(strings.Repeat("é", int(size)/2), false))
-		}
-		events, _ := step["events"].([]any)
-		times, _ := step["times"].(float64)
-		for range max(1, int(times)) {
-			for _, given := range events {
-				event := &pb.TurnEvent{}
-				if err := parse(given, event); err != nil {
-					return err
-				}
-				turn.Report(event)
-			}
-		}
-	case "finish":
-		var score *float64
-		if given, is := step["score"].(float64); is {
-			score = &given
-		}
-		turn.Finish(pb.TaskOutcome(pb.TaskOutcome_value[text(step, "outcome")]), score)
-	case "flush":
-		return r.client.Flush(ctx)
-	case "error":
-		return r.awaitError(turn, step)
-	case "await":
-		return r.await(ctx, name, step["expect"])
-	case "plan":
-		return check(step["expect"], plain(turn.Plan(ctx)))
-	case "summary":
-		return check(step["expect"], plain(turn.Summary(ctx)))
-	}
-	return nil
-}
-
-func (r *runner) awaitError(turn *sidemirror.Turn, step object) error {
-	for ends := time.Now().Add(patience); turn.Err() == nil; time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(ends) {
-			return errors.New("the turn goes on")
-		}
-	}
-	if dropped := turn.Dropped(); dropped != int(step["dropped"].(float64)) {
-		return fmt.Errorf("%d events were dropped", dropped)
-	}
-	return checkError(step, turn.Err(), nil)
-}
-
-func (r *runner) await(ctx context.Context, name string, expected any) error {
-	for {
-		directive, err := r.turns[name].Next(ctx)
-		if err != nil {
-			return fmt.Errorf("no directive %v among %v: %w", expected, r.directives[name], err)
-		}
-		came := plain(directive)
-		if matches(expected, came) {
-			r.directives[name] = nil
-			return nil
-		}
-		r.directives[name] = append(r.directives[name], came)
-	}
-}
-
-func (r *runner) away(given object) error {
-	count := func(name string) int { return int(given[name].(float64)) }
-	prefix := given["prefix"].(string)
-	longest, plain, dropped := time.Duration(0), time.Duration(0), 0
-	// The system's account is that of a thread.
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	scheduled, _ := os.Open("/proc/thread-self/schedstat")
-	defer scheduled.Close()
-	timed := func(use func()) {
-		before, began := waited(scheduled), time.Now()
-		use()
-		took := time.Since(began)
-		longest, plain = max(longest, took-(waited(scheduled)-before)), max(plain, took)
-	}
-	r.told.Store(0)
-	var begun []*sidemirror.Turn
-	for number := range count("turns") {
-		var turn *sidemirror.Turn
-		timed(func() {
-			turn = r.client.BeginTurn(sidemirror.TurnOptions{
-				TurnID:  fmt.Sprintf("%s-%d", prefix, number),
-				Started: &pb.TurnStarted{SessionId: prefix, Task: "away"},
-			})
-		})
-		begun = append(begun, turn)
-		for place := range count("events") {
-			if place == count("events")/2 {
-				if err := r.strike(number, count("kill_at"), count("start_at")); err != nil {
-					return err
-				}
-			}
-			event := sidemirror.ToolCalled("step", fmt.Sprintf(`{"i": %d}`, place))
-			event.EventId = fmt.Sprintf("e%d", place)
-			timed(func() { turn.Report(event) })
-		}
-		timed(func() { turn.Take() })
-		timed(func() { turn.Finish(pb.TaskOutcome_TASK_OUTCOME_SUCCESS, nil) })
-		time.Sleep(time.Millisecond)
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), 3*patience)
-	defer cancel()
-	if err := r.client.Flush(ctx); err != nil {
-		return fmt.Errorf("not everything was delivered: %w", err)
-	}
-	for _, turn := range begun {
-		dropped += turn.Dropped()
-	}
-	fmt.Printf("away {\"longest_ms\": %f, \"plain_ms\": %f, \"told\": %d, \"dropped\": %d}\n",
-		longest.Seconds()*1000, plain.Seconds()*1000, r.told.Load(), dropped)
-	return nil
-}
-
-// waited is how long this thread could have run while others had its core; 0 where the system does not say.
-func waited(scheduled *os.File) time.Duration {
-	var text [128]byte
-	length, _ := scheduled.ReadAt(text[:], 0)
-	fields := strings.Fields(string(text[:length]))
-	if len(fields) < 2 {
-		return 0
-	}
-	nanoseconds, _ := strconv.ParseInt(fields[1], 10, 64)
-	return time.Duration(nanoseconds)
-}
-
-func (r *runner) strike(number, killAt, startAt int) error {
-	switch number {
-	case killAt:
-		return r.control("kill")
-	case startAt:
-		return r.control("start")
-	}
-	return nil
-}
-
-// --- comparing -------------------------------------------------------------------------------------------------------
-
-func message(descriptor protoreflect.MessageDescriptor) proto.Message {
-	found, err := protoregistry.GlobalTypes.FindMessageByName(descriptor.FullName())
-	if err != nil {
-		panic(err)
-	}
-	return found.New().Interface()
-}
-
-func parsed(given any, descriptor protoreflect.MessageDescriptor) (proto.Message, error) {
-	parsed := message(descriptor)
-	return parsed, parse(given, parsed)
-}
-
-func parse(given any, into proto.Message) error {
-	if given == nil {
-		return nil
-	}
-	text, err := json.Marshal(given)
-	if err != nil {
-		return err
-	}
-	return protojson.Unmarshal(text, into)
-}
-
-// plain is protobuf's JSON of a message; nil for none.
-func plain(message proto.Message) any {
-	if message == nil || !message.ProtoReflect().IsValid() {
-		return nil
-	}
-	var plain any
-	text, err := protojson.Marshal(message)
-	if err == nil {
-		err = json.Unmarshal(text, &plain)
-	}
-	if err != nil {
-		panic(err)
-	}
-	return plain
-}
-
-func checkStream(expected, answers []any) error {
-	rest := answers
-	for _, each := range expected {
-		place := slices.IndexFunc(rest, func(answer any) bool { return matches(each, answer) })
-		if place < 0 {
-			return fmt.Errorf("%v did not come, in that order, in %v", each, answers)
-		}
-		rest = rest[place+1:]
-	}
-	return nil
-}
-
-func check(expected, answer any) error {
-	if expected != nil && !matches(expected, answer) {
-		return fmt.Errorf("expected %v, got %v", expected, answer)
-	}
-	return nil
-}
-
-func matches(expected, actual any) bool {
-	switch expected := expected.(type) {
-	case nil:
-		return actual == nil
-	case object:
-		answer, is := actual.(object)
-		for key, value := range expected {
-			is = is && matches(value, answer[key])
-		}
-		return is
-	case []any:
-		answer, is := actual.([]any)
-		is = is && len(answer) >= len(expected)
-		for place, value := range expected {
-			is = is && matches(value, answer[place])
-		}
-		return is
-	}
-	return expected == actual || (expected == "*" && actual != nil)
-}
-
-func at(answer any, path string) any {
-	for _, part := range strings.Split(path, ".") {
-		if list, is := answer.([]any); is {
-			place, _ := strconv.Atoi(part)
-			answer = list[place]
-		} else {
-			answer = answer.(object)[part]
-		}
-	}
-	return answer
-}
-
-var variable = regexp.MustCompile(`\$[a-z_]+`)
-
-func (r *runner) filled(given any) any {
-	switch given := given.(type) {
-	case string:
-		return variable.ReplaceAllStringFunc(given, func(name string) string {
-			if value, is := r.variables[name[1:]]; is {
-				return value
-			}
-			return name
-		})
-	case []any:
-		filled := make([]any, len(given))
-		for place, each := range given {
-			filled[place] = r.filled(each)
-		}
-		return filled
-	case object:
-		filled := object{}
-		for key, each := range given {
-			filled[key] = r.filled(each)
-		}
-		return filled
-	}
-	return given
-}
-
-func text(given object, key string) string {
-	value, _ := given[key].(string)
-	return value
 }

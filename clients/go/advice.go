@@ -1,0 +1,44 @@
+package sidemirror
+
+import (
+	"strings"
+
+	pb "github.com/sidemirror/sidemirror/generated/go/sidemirror/v1"
+)
+
+// AdviceText is the one text that a model is shown of what the sidecar says: a paragraph for each nudge, reflection,
+// block of lessons and request to revise, with an empty line between; empty without any.
+func AdviceText(directives []*pb.TurnDirective) string {
+	var paragraphs []string
+	for _, directive := range directives {
+		switch kind := directive.GetKind().(type) {
+		case *pb.TurnDirective_Nudge:
+			paragraphs = append(paragraphs, "[nudge] "+kind.Nudge.GetMessage())
+		case *pb.TurnDirective_Reflection:
+			if kind.Reflection.GetStatus() == pb.ResultStatus_RESULT_STATUS_OK {
+				paragraph := "[reflection] " + kind.Reflection.GetReflection()
+				if action := kind.Reflection.GetSuggestedAction(); action != "" {
+					paragraph += " " + action
+				}
+				paragraphs = append(paragraphs, paragraph)
+			}
+			if lessons := kind.Reflection.GetLessons().GetText(); lessons != "" {
+				paragraphs = append(paragraphs, lessons)
+			}
+		case *pb.TurnDirective_Critique:
+			if kind.Critique.GetShouldRevise() {
+				paragraphs = append(paragraphs, "[critique] "+kind.Critique.GetRevisionPrompt())
+			}
+		}
+	}
+	return strings.Join(paragraphs, "\n\n")
+}
+
+// isAdvice: a nudge, a reflection or a critique.
+func isAdvice(directive *pb.TurnDirective) bool {
+	switch directive.GetKind().(type) {
+	case *pb.TurnDirective_Nudge, *pb.TurnDirective_Reflection, *pb.TurnDirective_Critique:
+		return true
+	}
+	return false
+}

@@ -1,0 +1,176 @@
+package sidemirror
+
+import (
+	"context"
+	"time"
+
+	pb "github.com/sidemirror/sidemirror/generated/go/sidemirror/v1"
+)
+
+// How long the methods below wait when their context has no deadline.
+const (
+	planLimit     = time.Second
+	adviceLimit   = time.Second
+	recallLimit   = 2 * time.Second
+	critiqueLimit = 10 * time.Second
+)
+
+// Plan waits for the plan; nil when it has not come before the context ends (a second where it has no deadline), or at
+// once while the sidecar is away.
+func (t *Turn) Plan(ctx context.Context) *pb.TurnPlan {
+	ctx, cancel := bounded(ctx, planLimit)
+	defer cancel()
+	t.wait(ctx, func() bool { return t.plan != nil })
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.plan
+}
+
+// Summary waits for the summary after the turn's end; nil when it has not come before the context ends (a second where it
+// has no deadline), or at once while the sidecar is away.
+func (t *Turn) Summary(ctx context.Context) *pb.TurnSummary {
+	ctx, cancel := bounded(ctx, planLimit)
+	defer cancel()
+	t.wait(ctx, func() bool { return t.summary != nil })
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.summary
+}
+
+// Advice is what the sidecar says to what was reported: nudges, reflections and critiques that nobody has taken yet. It
+// returns at once when nothing is in progress, or the sidecar is away; else when the context ends, after a second where
+// it has no deadline. Nothing is an answer. The plan and the summary are left to Take.
+func (t *Turn) Advice(ctx context.Context) []*pb.TurnDirective {
+	ctx, cancel := bounded(ctx, adviceLimit)
+	defer cancel()
+	t.wait(ctx, func() bool { return t.hasAll() && !t.pending })
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var advice, rest []*pb.TurnDirective
+	for _, directive := range t.directives {
+		if isAdvice(directive) {
+			advice = append(advice, directive)
+		} else {
+			rest = append(rest, directive)
+		}
+	}
+	t.directives = rest
+	return advice
+}
+
+// RecallOption says which lessons.
+type RecallOption func(*pb.BuildMemoryContextRequest)
+
+// RecallFor asks for lessons for this task instead of the turn's.
+func RecallFor(task string) RecallOption {
+	return func(request *pb.BuildMemoryContextRequest) { request.Task = task }
+}
+
+// RecallTools names the tools of the task.
+func RecallTools(tools ...string) RecallOption {
+	return func(request *pb.BuildMemoryContextRequest) { request.Tools = tools }
+}
+
+// RecallMost asks for so many lessons at most; 5 when nobody says otherwise.
+func RecallMost(items int32) RecallOption {
+	return func(request *pb.BuildMemoryContextRequest) { request.MaxItems = items }
+}
+
+// Recall is the lessons for the turn's task as a block with its text; nil when no lesson fits, when it has not come before
+// the context ends (two seconds where it has no deadline), or at once while the sidecar is away.
+func (t *Turn) Recall(ctx context.Context, options ...RecallOption) *pb.ContextBlock {
+	ctx, cancel := bounded(ctx, recallLimit)
+	defer cancel()
+	request := &pb.BuildMemoryContextRequest{Task: t.task, TurnId: t.ID}
+	for _, option := range options {
+		option(request)
+	}
+	fit(request.ProtoReflect())
+	var block *pb.ContextBlock
+	t.ask(ctx, func(ctx context.Context) error {
+		answer, err := t.client.Memory.BuildMemoryContext(ctx, request)
+		block = answer.GetBlock()
+		return err
+	})
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.shown(block.GetReceiptId())
+	if block.GetText() == "" {
+		return nil
+	}
+	return block
+}
+
+// Critique is the verdict on a response that was not sent yet, beside what the turn's tools returned; nil when there is
+// none before the context ends (ten seconds where it has no deadline), or at once while the sidecar is away.
+// userMessage: what the user asked, or empty. It reports no event.
+func (t *Turn) Critique(ctx context.Context, response, userMessage string) *pb.CritiqueResult {
+	ctx, cancel := bounded(ctx, critiqueLimit)
+	defer cancel()
+	t.wait(ctx, t.hasAll)
+	request := &pb.CritiqueRequest{TurnId: t.ID, Response: response, UserMessage: userMessage}
+	fit(request.ProtoReflect())
+	var verdict *pb.CritiqueResult
+	t.ask(ctx, func(ctx context.Context) error {
+		answer, err := t.client.Critique.Critique(ctx, request)
+		verdict = answer.GetCritique()
+		return err
+	})
+	if verdict.GetStatus() != pb.ResultStatus_RESULT_STATUS_OK {
+		return nil
+	}
+	return verdict
+}
+
+// ask makes a call that is given up when the sidecar goes. Nothing of the sidecar's makes an agent fail.
+func (t *Turn) ask(ctx context.Context, call func(context.Context) error) {
+	here, outages := t.link.now()
+	if here.Err() != nil || ctx.Err() != nil {
+		return
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(here, cancel)()
+	this := new(byte)
+	t.link.sent(this)
+	defer t.link.settled(this)
+	if err := call(ctx); err != nil && (isNotLetIn(err) || isGone(err)) {
+		t.link.failed(err, outages)
+	}
+}
+
+// wait returns when it is there, the context ends, or the sidecar goes. there is called with the mutex held.
+func (t *Turn) wait(ctx context.Context, there func() bool) {
+	here, _ := t.link.now()
+	for {
+		t.mu.Lock()
+		news, done := t.news, t.quiet || there()
+		t.mu.Unlock()
+		if done {
+			return
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-here.Done():
+			return
+		case <-news:
+		}
+	}
+}
+
+func (t *Turn) delivered(ctx context.Context) error {
+	for {
+		t.mu.Lock()
+		news, done := t.news, t.over || (len(t.waiting) == 0 && !t.finishing)
+		t.mu.Unlock()
+		if done {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-news:
+		}
+	}
+}

@@ -1,0 +1,182 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	sidemirror "github.com/sidemirror/sidemirror/clients/go"
+	pb "github.com/sidemirror/sidemirror/generated/go/sidemirror/v1"
+)
+
+func (r *runner) turn(step object) error {
+	name := "t"
+	if step["as"] != nil {
+		name = step["as"].(string)
+	}
+	turn := r.turns[name]
+	switch step["turn"] {
+	case "begin":
+		started := &pb.TurnStarted{}
+		if err := parse(step["started"], started); err != nil {
+			return err
+		}
+		r.turns[name] = r.client.BeginTurn(sidemirror.TurnOptions{
+			TurnID: text(step, "turn_id"), Agent: text(step, "agent"), Started: started,
+		})
+		r.directives[name] = nil
+	case "report":
+		if size, is := step["text_bytes"].(float64); is {
+			turn.Report(sidemirror.ToolReturned(strings.Repeat("é", int(size)/2), false))
+		}
+		events, _ := step["events"].([]any)
+		times, _ := step["times"].(float64)
+		for range max(1, int(times)) {
+			for _, given := range events {
+				event := &pb.TurnEvent{}
+				if err := parse(given, event); err != nil {
+					return err
+				}
+				turn.Report(event)
+			}
+		}
+	case "finish":
+		return finish(turn, step)
+	case "fail", "leave":
+		_ = leave(turn, step["turn"] == "fail")
+	case "flush":
+		return r.flush(step)
+	case "error":
+		return r.awaitError(turn, step)
+	case "await":
+		return r.await(name, step["expect"])
+	default:
+		return ask(turn, step)
+	}
+	return nil
+}
+
+func finish(turn *sidemirror.Turn, step object) error {
+	var score *float64
+	if given, is := step["score"].(float64); is {
+		score = &given
+	}
+	outcome := pb.TaskOutcome(pb.TaskOutcome_value[text(step, "outcome")])
+	if step["goal"] == nil {
+		turn.Finish(outcome, score)
+		return nil
+	}
+	goal := &pb.ReportGoalRequest{}
+	if err := parse(step["goal"], goal); err != nil {
+		return err
+	}
+	turn.FinishGoal(outcome, score, sidemirror.Goal{
+		ID: goal.GoalId, Objective: goal.Objective, Tasks: goal.Tasks, Error: goal.Error, SubjectIDs: goal.SubjectIds,
+	})
+	return nil
+}
+
+// leave leaves the turn's scope.
+func leave(turn *sidemirror.Turn, fails bool) (err error) {
+	defer turn.End(&err)
+	if fails {
+		return errors.New("an agent's own error")
+	}
+	return nil
+}
+
+func (r *runner) flush(step object) error {
+	ctx, cancel := limited(step, patience)
+	defer cancel()
+	err := r.client.Flush(ctx)
+	if step["delivered"] == false {
+		if err == nil {
+			return errors.New("all was delivered")
+		}
+		return nil
+	}
+	return err
+}
+
+// limited is a context that ends after the step's timeout_ms; without one after so long, or never where that is 0.
+func limited(step object, limit time.Duration) (context.Context, context.CancelFunc) {
+	if given, is := step["timeout_ms"].(float64); is {
+		limit = time.Duration(given) * time.Millisecond
+	}
+	if limit == 0 {
+		return context.WithCancel(context.Background())
+	}
+	return context.WithTimeout(context.Background(), limit)
+}
+
+// ask has the helper answer, and checks the answer and how long it took.
+func ask(turn *sidemirror.Turn, step object) error {
+	limit := patience
+	if step["turn"] != "plan" && step["turn"] != "summary" {
+		limit = 0 // the client's own
+	}
+	ctx, cancel := limited(step, limit)
+	defer cancel()
+	began := time.Now()
+	var answer any
+	switch step["turn"] {
+	case "plan":
+		answer = plain(turn.Plan(ctx))
+	case "summary":
+		answer = plain(turn.Summary(ctx))
+	case "recall":
+		answer = plain(turn.Recall(ctx))
+	case "critique":
+		answer = plain(turn.Critique(ctx, text(step, "text"), text(step, "user_message")))
+	case "advice":
+		directives := []any{}
+		for _, directive := range turn.Advice(ctx) {
+			directives = append(directives, plain(directive))
+		}
+		if expected := step["expect"].([]any); len(directives) != len(expected) {
+			return fmt.Errorf("expected %v, got %v", expected, directives)
+		}
+		answer = directives
+	default:
+		return fmt.Errorf("what is %v?", step["turn"])
+	}
+	took := time.Since(began)
+	if within, is := step["within_ms"].(float64); is && took > time.Duration(within)*time.Millisecond {
+		return fmt.Errorf("it took %v", took)
+	}
+	if !matches(step["expect"], answer) {
+		return fmt.Errorf("expected %v, got %v", step["expect"], answer)
+	}
+	return nil
+}
+
+func (r *runner) awaitError(turn *sidemirror.Turn, step object) error {
+	for ends := time.Now().Add(patience); turn.Err() == nil; time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(ends) {
+			return errors.New("the turn goes on")
+		}
+	}
+	if dropped := turn.Dropped(); dropped != int(step["dropped"].(float64)) {
+		return fmt.Errorf("%d events were dropped", dropped)
+	}
+	return checkError(step, turn.Err(), nil)
+}
+
+func (r *runner) await(name string, expected any) error {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	for {
+		directive, err := r.turns[name].Next(ctx)
+		if err != nil {
+			return fmt.Errorf("no directive %v among %v: %w", expected, r.directives[name], err)
+		}
+		came := plain(directive)
+		if matches(expected, came) {
+			r.directives[name] = nil
+			return nil
+		}
+		r.directives[name] = append(r.directives[name], came)
+	}
+}

@@ -1,0 +1,38 @@
+//! What a model is shown of what the sidecar says.
+
+use std::borrow::Borrow;
+
+use crate::v1::{turn_directive::Kind, ResultStatus, TurnDirective};
+
+/// The one text for a model: a paragraph for each nudge, reflection, block of lessons and request to revise, separated by
+/// empty lines; empty without any.
+pub fn advice_text<D: Borrow<TurnDirective>>(directives: impl IntoIterator<Item = D>) -> String {
+    let paragraphs: Vec<_> = directives.into_iter().flat_map(|each| paragraphs(each.borrow())).collect();
+    paragraphs.join("\n\n")
+}
+
+/// Whether a directive says something about what was reported.
+pub(crate) fn is_advice(directive: &TurnDirective) -> bool {
+    matches!(directive.kind, Some(Kind::Nudge(_) | Kind::Reflection(_) | Kind::Critique(_)))
+}
+
+fn paragraphs(directive: &TurnDirective) -> Vec<String> {
+    match &directive.kind {
+        Some(Kind::Nudge(nudge)) => vec![format!("[nudge] {}", nudge.message)],
+        Some(Kind::Reflection(reflection)) => {
+            let mut found = Vec::new();
+            if reflection.status == i32::from(ResultStatus::Ok) {
+                let action = reflection.suggested_action.as_deref().filter(|action| !action.is_empty());
+                let action = action.map(|action| format!(" {action}")).unwrap_or_default();
+                found.push(format!("[reflection] {}{action}", reflection.reflection));
+            }
+            let lessons = reflection.lessons.as_ref().map(|block| block.text.clone());
+            found.extend(lessons.filter(|text| !text.is_empty()));
+            found
+        }
+        Some(Kind::Critique(critique)) if critique.should_revise => {
+            vec![format!("[critique] {}", critique.revision_prompt)]
+        }
+        _ => Vec::new(),
+    }
+}

@@ -1,0 +1,117 @@
+//! What follows a turn once it is durable: its outcome for every block of lessons that it was given, and its goal.
+
+use std::time::Duration;
+
+use prost::Message;
+use tokio::time::sleep;
+use tonic::{Code, Status};
+
+use crate::delivery::Trouble;
+use crate::link::{about, FIRST_PAUSE};
+use crate::problem::unbroken;
+use crate::queue::Shared;
+use crate::v1::{GoalState, ReportGoalRequest, ReportOutcomeRequest, TaskOutcome};
+
+/// The longest that a report may take.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// A report is lost after so many calls that end with INTERNAL.
+const MOST_TRIES: u32 = 10;
+
+/// One call, under a request_id that stays the same when it is sent again.
+#[derive(Debug, Clone)]
+pub(crate) enum Report {
+    Outcome(ReportOutcomeRequest),
+    Goal(ReportGoalRequest),
+}
+
+impl Report {
+    pub fn of_outcome(receipt_id: String, outcome: TaskOutcome, score: Option<f64>) -> Self {
+        let (request_id, outcome) = (uuid::Uuid::new_v4().to_string(), outcome.into());
+        Self::Outcome(ReportOutcomeRequest { request_id, receipt_id, outcome, score, ..Default::default() })
+    }
+
+    /// The goal's state follows from the outcome unless it says its own.
+    pub fn of_goal(mut goal: ReportGoalRequest, outcome: TaskOutcome) -> Self {
+        if goal.request_id.is_empty() {
+            goal.request_id = uuid::Uuid::new_v4().to_string();
+        }
+        if goal.state == i32::from(GoalState::Unspecified) {
+            let completed = outcome == TaskOutcome::Success;
+            goal.state = if completed { GoalState::Completed } else { GoalState::Failed }.into();
+        }
+        Self::Goal(goal)
+    }
+
+    pub fn is_goal(&self) -> bool {
+        matches!(self, Self::Goal(_))
+    }
+
+    /// In bytes.
+    pub fn size(&self) -> usize {
+        match self {
+            Self::Outcome(request) => request.encoded_len(),
+            Self::Goal(request) => request.encoded_len(),
+        }
+    }
+}
+
+impl Shared {
+    /// Returns once nothing is left to report.
+    pub(crate) async fn deliver_reports(&self) {
+        while let Some(report) = self.next_report() {
+            let dropped = self.deliver_report(&report).await;
+            self.forget_report(dropped);
+        }
+    }
+
+    /// Whether it is not taken.
+    async fn deliver_report(&self, report: &Report) -> bool {
+        let link = &self.home.link;
+        let mut tries = 0;
+        loop {
+            link.there().await;
+            let outages = link.outages();
+            let expected = link.expect();
+            expected.sent();
+            let answer = tokio::select! {
+                answer = self.send(report) => answer,
+                () = link.gone() => Err(Status::cancelled("the sidecar is away")),
+            };
+            let Err(status) = answer else {
+                link.answered(outages);
+                return false;
+            };
+            tries += u32::from(status.code() == Code::Internal);
+            let status = unbroken(status);
+            let wait = match (status.code(), Trouble::of(&status)) {
+                (Code::Cancelled | Code::DeadlineExceeded, _) => Duration::ZERO,
+                (_, Trouble::Later(wait)) if tries < MOST_TRIES => wait,
+                (_, Trouble::NotLetIn) => {
+                    link.refused(outages);
+                    Duration::ZERO
+                }
+                (Code::Unavailable, _) => {
+                    link.lost(&status, outages);
+                    Duration::ZERO
+                }
+                (Code::Internal, _) if tries < MOST_TRIES => Duration::ZERO,
+                _ => {
+                    let what = if report.is_goal() { "goal" } else { "outcome" };
+                    tracing::warn!(turn_id = self.id, what, %status, "the sidecar has refused a report of a turn");
+                    return true;
+                }
+            };
+            sleep(wait.max(about(FIRST_PAUSE))).await;
+        }
+    }
+
+    async fn send(&self, report: &Report) -> Result<(), Status> {
+        let home = &self.home;
+        match report {
+            Report::Outcome(request) => {
+                home.memory.with_deadline(PATIENCE).report_outcome(request.clone()).await.map(|_| ())
+            }
+            Report::Goal(request) => home.goals.with_deadline(PATIENCE).report_goal(request.clone()).await.map(|_| ()),
+        }
+    }
+}

@@ -1,0 +1,24 @@
+import { ResultStatus } from "@sidemirror/api/v1/common";
+import type { TurnDirective } from "@sidemirror/api/v1/thinking";
+
+/** Whether the directive says something to what was reported, other than the plan and the summary. */
+export function isAdvice({ kind }: TurnDirective): boolean {
+  return kind.case === "nudge" || kind.case === "reflection" || kind.case === "critique";
+}
+
+/**
+ * The one text that a model is shown of directives: a paragraph for each nudge, reflection, block of lessons and request to
+ * revise. Empty without any.
+ */
+export function adviceText(directives: Iterable<TurnDirective>): string {
+  return [...directives].flatMap(paragraphs).join("\n\n");
+}
+
+function paragraphs({ kind }: TurnDirective): string[] {
+  if (kind.case === "nudge") return [`[nudge] ${kind.value.message}`];
+  if (kind.case === "critique") return kind.value.shouldRevise ? [`[critique] ${kind.value.revisionPrompt}`] : [];
+  if (kind.case !== "reflection") return [];
+  const { status, reflection, suggestedAction, lessons } = kind.value;
+  const said = status === ResultStatus.OK ? [["[reflection]", reflection, suggestedAction].filter(Boolean).join(" ")] : [];
+  return lessons?.text ? [...said, lessons.text] : said;
+}

@@ -1,0 +1,165 @@
+/** What turns do by themselves, beside the scenario. */
+import assert from "node:assert/strict";
+import { createServer, type AddressInfo, type Socket } from "node:net";
+import { test } from "node:test";
+import { create, toBinary } from "@bufbuild/protobuf";
+import { Code, ConnectError } from "@connectrpc/connect";
+import { TaskOutcome } from "@sidemirror/api/v1/common";
+import { ReflectiveMemoryService } from "@sidemirror/api/v1/reflective_memory";
+import { TurnEventSchema } from "@sidemirror/api/v1/thinking";
+import { wayTo } from "../src/address.js";
+import { connect, type Sidemirror } from "../src/index.js";
+import type { Link } from "../src/link.js";
+import { standIn } from "./standin.js";
+
+const NO_FILES = { tls: false, caFile: "", certificateFile: "", keyFile: "", tokenFile: "" };
+
+function linkOf(sidemirror: Sidemirror): Link {
+  return (sidemirror as unknown as { link: Link }).link;
+}
+
+function percentile99(times: number[]): number {
+  return times.toSorted((one, other) => one - other)[Math.floor(times.length * 0.99)] as number;
+}
+
+/** Seen to fail when nothing looks for silence: the plan takes its 20 seconds. */
+test("a server that accepts and never answers is away", async () => {
+  const sockets: Socket[] = [];
+  const server = createServer((socket) => void sockets.push(socket.on("error", () => {})));
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const told: string[] = [];
+  const address = `127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const sidemirror = connect({ address, onAway: (why) => void told.push(why.message) });
+  const turn = sidemirror.beginTurn();
+  const began = performance.now();
+  assert.equal(await turn.plan(20_000), undefined);
+  assert.ok(performance.now() - began < 4_000);
+  assert.equal(told.length, 1);
+  const away = performance.now();
+  assert.deepEqual([await turn.recall(), await turn.critique("41"), await turn.advice()], [undefined, undefined, []]);
+  assert.ok(performance.now() - away < 100);
+  assert.deepEqual(await sidemirror.close(0), { events: 1, outcomes: 0, goals: 0, turns: [turn.id] });
+  for (const socket of sockets) socket.destroy();
+  server.close();
+});
+
+/** Seen to fail when an answer that comes while the loop is held up counts as none. */
+test("a client that was held up does not take its own silence for the sidecar's", async () => {
+  let asked = 0;
+  const hold = (): void => {
+    if (asked++ > 0) return;
+    for (const ends = performance.now() + 1_700; performance.now() < ends; );
+  };
+  const there = await standIn({ isMute: true, asked: hold });
+  let told = 0;
+  const sidemirror = connect({ address: there.address, onAway: () => void told++ });
+  assert.equal(await sidemirror.beginTurn().plan(5_000), undefined);
+  assert.ok(asked > 0);
+  assert.equal(told, 0);
+  await sidemirror.close(0);
+  there.stop();
+});
+
+/** Seen to fail when each try has an id of its own. */
+test("an outcome is reported once for each block, under one id", async () => {
+  const reports: [string, string][] = [];
+  const there = await standIn({
+    says: ({ kind }) => {
+      if (kind.case === "turnStarted") {
+        return [{ directiveId: "p", kind: { case: "turnPlan", value: { context: { receiptId: "plan" } } } }];
+      }
+      const lessons = { receiptId: "reflection" };
+      return ["a", "b"].map((directiveId) => ({ directiveId, kind: { case: "reflection", value: { lessons } } }));
+    },
+    more: (router) =>
+      router.service(ReflectiveMemoryService, {
+        reportOutcome: ({ receiptId, requestId }) => {
+          reports.push([receiptId, requestId]);
+          if (reports.length === 1) throw new ConnectError("not now", Code.Unavailable);
+          if (reports.length === 2) throw new ConnectError("not now", Code.DeadlineExceeded);
+          return {};
+        },
+      }),
+  });
+  const sidemirror = connect({ address: there.address });
+  const turn = sidemirror.beginTurn();
+  turn.toolReturned("no such table", true);
+  turn.finish(TaskOutcome.FAILURE, 0.5);
+  assert.ok(await sidemirror.flush(10_000));
+  assert.deepEqual(reports.map(([receipt]) => receipt), ["plan", "plan", "plan", "reflection"]);
+  assert.equal(new Set(reports.map(([, request]) => request)).size, 2);
+  assert.deepEqual(await sidemirror.close(), { events: 0, outcomes: 0, goals: 0, turns: [] });
+  there.stop();
+});
+
+/** Seen to fail when `finish()` says SUCCESS. */
+test("an outcome that nobody said is unspecified", async () => {
+  const there = await standIn();
+  const sidemirror = connect({ address: there.address });
+  sidemirror.beginTurn({ turnId: "finished" }).finish();
+  sidemirror.beginTurn({ turnId: "disposed" })[Symbol.dispose]();
+  await sidemirror.beginTurn({ turnId: "disposed, waited for" })[Symbol.asyncDispose]();
+  await sidemirror.beginTurn({ turnId: "run" }).run(() => {});
+  await assert.rejects(sidemirror.beginTurn({ turnId: "thrown" }).run(() => Promise.reject(new Error("mine"))), /mine/);
+  assert.ok(await sidemirror.flush(10_000));
+  const outcomes = there.events.flatMap(({ kind }) => (kind.case === "turnFinished" ? [kind.value.outcome] : []));
+  assert.deepEqual(outcomes.toSorted(), [...Array(4).fill(TaskOutcome.UNSPECIFIED), TaskOutcome.ERROR]);
+  await sidemirror.close();
+  there.stop();
+});
+
+test("addresses", () => {
+  assert.equal(wayTo("https://sidecar.example.com", NO_FILES).baseUrl, "https://sidecar.example.com");
+  assert.equal(wayTo("[::1]:50051", { ...NO_FILES, tls: true }).baseUrl, "https://[::1]:50051");
+  assert.equal(wayTo("http://10.0.0.7:1/", NO_FILES).baseUrl, "http://10.0.0.7:1");
+  for (const none of ["", "a b", "host:port", "127.0.0.1:1/path", "dns:///host"]) {
+    assert.throws(() => wayTo(none, NO_FILES), TypeError, none);
+  }
+  const withToken = { ...NO_FILES, tokenFile: "token" };
+  // Of what a URL names as a user, nothing decides where the token goes.
+  assert.throws(() => wayTo("127.0.0.1:1@example.com:1", withToken), { name: "TokenInTheClear" });
+});
+
+/** Seen to fail when a wait leaves its listener behind. */
+test("nothing is left of two thousand turns, a hundred at once", async () => {
+  const there = await standIn();
+  const sidemirror = connect({ address: there.address });
+  const one = async (): Promise<void> => {
+    const turn = sidemirror.beginTurn();
+    turn.toolCalled("look", "{}");
+    await turn.advice(10_000);
+    await turn.run(() => turn.finish(TaskOutcome.PARTIAL));
+    assert.ok(await turn.summary(10_000));
+  };
+  let handles = 0;
+  for (let round = 0; round < 20; round++) {
+    await Promise.all(Array.from({ length: 100 }, one));
+    assert.ok(await sidemirror.flush(10_000));
+    if (round === 0) handles = process.getActiveResourcesInfo().length;
+  }
+  assert.ok(process.getActiveResourcesInfo().length <= handles, `${process.getActiveResourcesInfo()}`);
+  const link = linkOf(sidemirror) as unknown as { changes: { listeners: Set<unknown> }; waiting: Map<object, number> };
+  assert.deepEqual([link.changes.listeners.size, link.waiting.size, linkOf(sidemirror).waitingBytes], [0, 0, 0]);
+  await sidemirror.close();
+  there.stop();
+});
+
+test("a report takes less than a millisecond", async (t) => {
+  const sidemirror = connect({ address: "unix:/nobody.sock", onAway: () => {} });
+  const turn = sidemirror.beginTurn();
+  const [times, floor]: [number[], number[]] = [[], []];
+  for (let i = 0; i < 5_000; i++) {
+    const kind = { case: "toolCalled", value: { name: "step", arguments: JSON.stringify({ i }) } } as const;
+    const began = performance.now();
+    toBinary(TurnEventSchema, create(TurnEventSchema, { kind }));
+    const between = performance.now();
+    turn.report({ kind });
+    times.push(performance.now() - between);
+    floor.push(between - began);
+    if (i % 100 === 0) await new Promise((resolve) => setImmediate(resolve));
+  }
+  const [reported, encoded] = [percentile99(times), percentile99(floor)];
+  t.diagnostic(`report: p99 ${reported.toFixed(3)} ms; encoding the event alone: ${encoded.toFixed(3)} ms`);
+  assert.ok(reported < 1, `${reported}`);
+  await sidemirror.close(0);
+});

@@ -1,0 +1,58 @@
+/** A program that uses every public name of @sidemirror/client, for the compiler (test_typescript_package.py). */
+import { TaskOutcome } from "@sidemirror/api/v1/common";
+import type { CritiqueOptions, EventInit, FinishOptions, GoalInit, Problem, RecallOptions } from "@sidemirror/client";
+import { adviceText, connect, DEFAULT_ADDRESS, problemOf, Sidemirror, TokenInTheClear, Turn } from "@sidemirror/client";
+import type { ConnectOptions, TurnOptions, Undelivered } from "@sidemirror/client";
+
+export const options: ConnectOptions = {
+  address: DEFAULT_ADDRESS,
+  tls: true,
+  caFile: "ca.pem",
+  clientCertificateFile: "client.pem",
+  clientKeyFile: "key.pem",
+  tokenFile: "token",
+  tenantId: "acme",
+  projectId: "shop",
+  deadlineMs: 1000,
+  onAway: (why: Error) => void why.message,
+  onRefused: (why: Error) => void why.message,
+};
+
+export function opened(): Sidemirror {
+  try {
+    return connect(options);
+  } catch (error) {
+    if (error instanceof TokenInTheClear) return connect();
+    throw error;
+  }
+}
+
+export async function whole(sidemirror: Sidemirror): Promise<string> {
+  await sidemirror.waitUntilReady(1000);
+  const started: TurnOptions = { turnId: "t", agent: "a", sessionId: "s", task: "count" };
+  const turn: Turn = sidemirror.beginTurn(started);
+  const event: EventInit = { kind: { case: "userMessage", value: { text: "hello" } } };
+  const ids: string[] = [turn.report(event), turn.toolCalled("look", "{}"), turn.toolReturned("none", true)];
+  const asked: RecallOptions = { task: "count", tools: ["look"], maxItems: 3, timeoutMs: 100 };
+  const judged: CritiqueOptions = { userMessage: "how many?", timeoutMs: 100 };
+  const goal: GoalInit = { goalId: "g", objective: "count" };
+  const finish: FinishOptions = { score: 1, goal };
+  const said = await turn.run(async (same: Turn) => {
+    const texts = [(await same.plan(100))?.systemPrompt, (await same.recall(asked))?.text];
+    return [...texts, adviceText(await same.advice(100)), (await same.critique("41", judged))?.revisionPrompt];
+  });
+  turn.finish(TaskOutcome.SUCCESS, finish);
+  for await (const directive of turn) ids.push(directive.directiveId);
+  const left = [turn.id, turn.dropped, turn.error?.message, turn.take().length, await turn.summary(100)];
+  const isAll: boolean = sidemirror.away || (await sidemirror.flush(100));
+  const undelivered: Undelivered = await sidemirror.close(100);
+  return [...said, ...ids, ...left, isAll, undelivered.events, undelivered.turns.length].join();
+}
+
+export async function calls(sidemirror: Sidemirror): Promise<Problem | number> {
+  try {
+    return (await sidemirror.goals.listGoalReports({})).reports.length;
+  } catch (error) {
+    return problemOf(error);
+  }
+}
