@@ -62,8 +62,8 @@ def test_a_project_elsewhere(tmp_path: Path) -> None:
     ready(java)
     # Where Maven keeps what it has, unless its user says otherwise.
     built = repository(tmp_path / "repository", Path.home() / ".m2/repository")
-    maven = ("mvn", "-q", "-B", "-o", f"-Dmaven.repo.local={built}")
-    run((*maven, "-f", "with-contract", "install", "-DskipTests"), java.folder)
+    maven = ("mvn", "-q", "-B", f"-Dmaven.repo.local={built}")
+    run((*maven, "-o", "-f", "with-contract", "install", "-DskipTests"), java.folder)
     assert (built / "dev/sidemirror/sidemirror-client/0.1.0/sidemirror-client-0.1.0.jar").exists()
     project = tmp_path / "project"
     sources = project / "src/main/java"
@@ -71,7 +71,6 @@ def test_a_project_elsewhere(tmp_path: Path) -> None:
     (project / "pom.xml").write_text(_POM.format(dependency=first_block("java", "xml")))
     (sources / "FirstLines.java").write_text(first_block("java"))
     # What a project needs beside ours, Maven may have to fetch.
-    maven = tuple(part for part in maven if part != "-o")
     run((*maven, "compile", "dependency:build-classpath", "-Dmdep.outputFile=classpath"), project)
     classpath = (project / "classpath").read_text()
     assert f"{built}/dev/sidemirror/sidemirror-client/" in classpath
