@@ -41,7 +41,7 @@ async def test_what_was_spent_and_what_is_left(tmp_path: Path, capsys: pytest.Ca
         assert (spend["purpose"], spend["calls"], spend["tokens"]) == ("mid_turn_reflection", 1, tokens)
         assert spend["usd"] == pytest.approx(result.usage.cost_usd)
         caps = {cap["purpose"] or cap["level"]: cap for cap in told["spend_caps"]}
-        assert list(caps) == ["SPEND_LEVEL_TOTAL", "SPEND_LEVEL_TENANT", "dreaming"]
+        assert list(caps) == ["SPEND_LEVEL_TOTAL", "SPEND_LEVEL_TENANT", "dreaming", "learning"]
         assert (caps["SPEND_LEVEL_TENANT"]["tokens_per_day"], caps["SPEND_LEVEL_TENANT"]["used_tokens"]) == (
             100_000,
             tokens,

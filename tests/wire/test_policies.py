@@ -189,6 +189,7 @@ def test_server_info_tells_whose_caps_hold(stub: SidecarServiceStub) -> None:
         ("SPEND_CAP_OWNER_SIDECAR", "SPEND_LEVEL_TOTAL", "", False),
         ("SPEND_CAP_OWNER_PROJECT", "SPEND_LEVEL_PROJECT", "", True),
         ("SPEND_CAP_OWNER_SIDECAR", "SPEND_LEVEL_PURPOSE", "dreaming", False),
+        ("SPEND_CAP_OWNER_SIDECAR", "SPEND_LEVEL_PURPOSE", "learning", False),
         ("SPEND_CAP_OWNER_TENANT", "SPEND_LEVEL_TENANT", "debate", True),
         ("SPEND_CAP_OWNER_PROJECT", "SPEND_LEVEL_PROJECT", "dreaming", False),
     ]

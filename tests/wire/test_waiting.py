@@ -155,7 +155,7 @@ def test_slots_are_never_claimed_twice(tmp_path: Path) -> None:
 
 def test_what_a_model_can_come_to_is_a_status(tmp_path: Path) -> None:
     """A reflection never blocks the agent: the call is OK, whatever the model does."""
-    tried = [status for status in ResultStatus if status is not ResultStatus.OK]
+    tried = [status for status in ResultStatus if status not in (ResultStatus.OK, ResultStatus.NOTHING)]
     with sidecar(tmp_path, model=ScriptedModel(*tried)) as server, thinking(server) as stub:
         budget = pb.TurnBudget(max_reflections=100)
         turn_id = stub.StartTurn(pb.StartTurnRequest(budget=budget)).plan.turn_id
