@@ -149,7 +149,8 @@ async def check_stored(memory: Any, stored: pb.StoreReflectionResponse, result: 
     assert (reflection.content, strategy.content) == (result.reflection_text, result.strategy_text)
     assert {reflection.source, strategy.source} == {"reflection_engine_v2"}
     assert {reflection.layer, strategy.layer} == {"rm"}
-    assert (reflection.importance, strategy.importance) == (result.importance, round(min(1.0, result.importance * 1.1), 2))
+    assert reflection.importance == result.importance
+    assert strategy.importance == round(min(1.0, result.importance * 1.1), 2)
     assert (list(reflection.tags), list(strategy.tags)) == ([*result.tags], [*result.tags, "strategy"])
     assert (reflection.tenant_id, reflection.project_id) == ("tenant-123", "default")
     assert (reflection.strategy_of, strategy.strategy_of) == ("", stored.reflection_id)
