@@ -17,6 +17,7 @@ from sidemirror.v1.sidecar_pb2_grpc import SidecarServiceStub
 from sidemirror_server.cli import main
 from sidemirror_server.operations import policies as changing
 from tests.faults.sidecars import running
+from tests.memory.recovering import UNTOLD, live_through, until_observed
 from tests.wire.access import ACME, INTRUDER, entry, write_access
 from tests.wire.test_goals import failed_goal, until
 
@@ -74,9 +75,9 @@ async def test_policy_set_and_show(tmp_path: Path, capsys: pytest.CaptureFixture
         (["policy", "set", "--memory-importance", "2"], 1, "policy.retention.memory_importance"),
         (["advice", "off", "x" * 129], 1, "reflection_id"),
         (["advice", "off", "x" * 129, "--force"], 1, "policy.advice.silenced_ids[0]"),
-        (["advice", "off", "m1"], 1, "m1: no lesson has this id; --force silences this id anyhow"),
-        (["advice", "off", "lesson"], 1, "lesson: no lesson has this id; did you mean lessons?"),
-        (["advice", "off", "Lessons"], 1, "Lessons: no lesson has this id; did you mean lessons?"),
+        (["advice", "off", "m1"], 1, "m1: no lesson or recovery has this id; --force silences this id anyhow"),
+        (["advice", "off", "lesson"], 1, "lesson: no lesson or recovery has this id; did you mean lessons?"),
+        (["advice", "off", "Lessons"], 1, "Lessons: no lesson or recovery has this id; did you mean lessons?"),
         (["advice", "off", "Recoverys"], 1, "did you mean recoveries?"),
         (["advice", "off", "ALL"], 1, "did you mean all?"),
         (["advice", "off", "lesson", "--scope", "default/*"], 1, "this is no kind of advice; did you mean lessons?"),
@@ -225,3 +226,11 @@ async def test_an_admin_of_one_project_sees_what_applies_to_it(
         assert [cell.strip() for cell in days.split("│")[1:-1]] == ["trace days", "", "", "3"]
         out, _ = await as_token(ACME, "advice", "show")
         assert out.splitlines()[0] == "lessons: off"
+
+
+async def test_a_move_is_silenced_by_its_id(tmp_path: Path) -> None:
+    """Seen to fail when only lessons are looked for."""
+    async with running(tmp_path) as served:
+        await live_through(served.address, UNTOLD)
+        (move,) = (await until_observed(served.address, UNTOLD)).moves
+        await run(served.address, "advice", "off", move.recovery_id)

@@ -40,7 +40,7 @@ def _show(channel: grpc.Channel, options: argparse.Namespace) -> int:
 
 
 def _off(channel: grpc.Channel, options: argparse.Namespace) -> int:
-    """Turns off what this tenant's or project's policy gives. Refuses an id that no lesson has."""
+    """Turns off what this tenant's or project's policy gives. Refuses an id that no lesson or recovery has."""
     if options.what not in _KINDS and not options.force:
         why = _why_no_lesson(channel, options)
         if why:
@@ -82,13 +82,15 @@ def _on(channel: grpc.Channel, options: argparse.Namespace) -> int:
 
 
 def _why_no_lesson(channel: grpc.Channel, options: argparse.Namespace) -> str:
-    """Why no lesson is known by the id that the command names; empty if there is one. A tenant's ids cannot be looked
-    up, because lessons belong to projects: of these only what looks like a kind is refused. Raises grpc.RpcError."""
+    """Why no lesson or recovery is known by the id that the command names; empty if there is one. A tenant's ids cannot
+    be looked up, because both belong to projects: of these only what looks like a kind is refused. Raises
+    grpc.RpcError."""
     alike = difflib.get_close_matches(options.what.casefold(), _KINDS, 1, _ALIKE)
     meant = f"; did you mean {alike[0]}?" if alike else ""
     if names_tenant(options):
         return f"this is no kind of advice{meant}" if alike else ""
-    return "" if _is_lesson(channel, options) else f"no lesson has this id{meant}"
+    is_known = _is_lesson(channel, options) or _is_recovery(channel, options)
+    return "" if is_known else f"no lesson or recovery has this id{meant}"
 
 
 def _is_lesson(channel: grpc.Channel, options: argparse.Namespace) -> bool:
@@ -106,6 +108,24 @@ def _is_lesson(channel: grpc.Channel, options: argparse.Namespace) -> bool:
     recent = goal_pb.ListRecentGoalsRequest(**scope)
     goals = GoalReflectionServiceStub(channel).ListRecentGoals(recent, timeout=TIMEOUT_S).goals
     return any(options.what == one.id for goal in goals for one in goal.reflections)
+
+
+def _is_recovery(channel: grpc.Channel, options: argparse.Namespace) -> bool:
+    """Whether a move after a failure has the id. Raises grpc.RpcError."""
+    stub, token = ReflectiveMemoryServiceStub(channel), ""
+    while True:
+        request = memory_pb.ListRecoveriesRequest(page_size=1_000, page_token=token, **scope_of(options))
+        try:
+            page = stub.ListRecoveries(request, timeout=TIMEOUT_S)
+        except grpc.RpcError as error:
+            if error.code() is not grpc.StatusCode.UNIMPLEMENTED:
+                raise
+            return False
+        if any(move.recovery_id == options.what for found in page.signatures for move in found.moves):
+            return True
+        token = page.next_page_token
+        if not token:
+            return False
 
 
 def _print(found: pb.GetPolicyResponse, options: argparse.Namespace) -> None:
