@@ -43,7 +43,7 @@ def test_the_example_keeps_every_clause(installed: Path) -> None:
         cwd=installed, env={**os.environ, "PYTHONPATH": str(installed)}, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert ran.returncode == 0, ran.stdout
-    assert "11 passed" in ran.stdout
+    assert "12 passed" in ran.stdout
 
 
 def test_a_sidecar_serves_with_it(installed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

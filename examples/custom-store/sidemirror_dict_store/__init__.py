@@ -68,6 +68,10 @@ class DictGoalReflections:
         self._kept.goals[scope, goal_id] = left
         return len(left) < len(known)
 
+    async def every(self, scope: Scope) -> tuple[tuple[str, str], ...]:
+        mine = (known for goal, known in self._kept.goals.items() if goal[0] == scope)
+        return tuple((one.goal_id, one.reflection_id) for known in mine for one in known)
+
     def _shown(self, goal: tuple[Scope, str], now_us: int) -> tuple[GoalReflection, ...]:
         return tuple(one for one in self._kept.goals.get(goal, ()) if one.created_us > now_us - KEPT_FOR_US)
 

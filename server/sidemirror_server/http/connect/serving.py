@@ -41,6 +41,8 @@ from sidemirror_server.vocabulary.errors import MalformedMessage
 Unary: TypeAlias = Callable[[bytes, Any], Awaitable[bytes]]
 Stream: TypeAlias = Callable[[bytes, Any], AsyncGenerator[bytes, None]]
 
+# The call's own deadline. It has no details, as if the client had noticed it first, because either may be the first.
+TOO_LATE = refusal(grpc.StatusCode.DEADLINE_EXCEEDED, "the call's deadline passed before the server could answer")
 # Larger bodies are compressed on a thread; zlib lets the others run meanwhile.
 _LARGE_BYTES = 16 * 1024
 
@@ -140,8 +142,8 @@ class _Call:
         except Ended as ended:
             await refuse(self._send, ended.status, [*self._more, *self._ending()])
             return
-        except TimeoutError as error:
-            await refuse(self._send, status_of(error), [*self._more, *self._ending()])
+        except TimeoutError:
+            await refuse(self._send, TOO_LATE, [*self._more, *self._ending()])
             return
         more = [*self._ending(), (b"accept-encoding", GZIP.encode())]
         if worth_gzip(body, accepted=head.accepts_gzip):
@@ -170,8 +172,8 @@ class _Call:
                 await while_there(self._receive, self._stream_out(request, head))
         except Ended as ended:
             error = ended.status
-        except TimeoutError as too_late:
-            error = status_of(too_late)
+        except TimeoutError:
+            error = TOO_LATE
         end: dict[str, Any] = {} if error is None else {"error": error_of(error)}
         if self._context.trailing:
             metadata: dict[str, list[str]] = {}
