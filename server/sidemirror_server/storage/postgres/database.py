@@ -40,7 +40,7 @@ from sidemirror_server.storage.postgres.migrate import (
     read_migrations,
     refused,
 )
-from sidemirror_server.storage.postgres.transactions import Transaction, begin
+from sidemirror_server.storage.postgres.transactions import LogUse, Transaction, begin
 from sidemirror_server.storage.sql import ids_of
 from sidemirror_server.vocabulary.clock import SystemClock
 from sidemirror_server.vocabulary.errors import SidemirrorError, StoreRefused, StoreUnavailable
@@ -204,13 +204,14 @@ class PostgresDatabase:
         within_s: float = TRANSACTION_S,
         derives: bool = False,
         erases: bool = False,
+        log: LogUse = None,
     ) -> AsyncIterator[Transaction]:
         """A transaction on the rows of `scope`; with None on envelopes, until it enters a scope.
 
         The transaction is committed and durable when the block ends; an error rolls it back. Transactions with the same
         `in_turn` wait until the one before is durable. One that `erases` in a scope and those that store what derives
         from sources there (`derives`) wait for each other: so what the latter store is found by the former, or they
-        see its tombstones. Raises StoreUnavailable (the commit may have succeeded),
+        see its tombstones. `log`: what it does with the scope's log. Raises StoreUnavailable (the commit may have succeeded),
         StoreFull, NotPermitted for a tenant that the role is not bound to, and the errors of the block.
         """
         if self._closed or self._is_away():
@@ -221,7 +222,7 @@ class PostgresDatabase:
             facts = await self._facts_for(scope, connection)
             sources = "erases" if erases else "derives" if derives else ""
             await connection.execute(
-                begin(scope, facts, reads_only=reads_only, in_turn=in_turn, within_s=within_s, sources=sources)
+                begin(scope, facts, reads_only=reads_only, in_turn=in_turn, within_s=within_s, sources=sources, log=log)
             )
             if self.clock.is_due:
                 await self._measure_time(connection)

@@ -113,11 +113,12 @@ def check_schema(applied: Sequence[PostgresApplied], known: Sequence[PostgresMig
 
 
 async def connect(url: str, within_s: float) -> asyncpg.Connection:
-    """A connection that keeps no prepared statements. Raises StoreRefused, with the reason, if a setting is wrong (an
+    """A connection that keeps no prepared statements. Its name tells it from servers that this schema turns away
+    (migrations/*_wide_log.sql). Raises StoreRefused, with the reason, if a setting is wrong (an
     invalid URL, a wrong password, …), and the errors of asyncpg if the server does not answer."""
     try:
         return await asyncpg.connect(
-            url, timeout=within_s, statement_cache_size=0, server_settings={"application_name": "sidemirror"}
+            url, timeout=within_s, statement_cache_size=0, server_settings={"application_name": "sidemirror-wide"}
         )
     except ssl.SSLError:  # some subclasses are ValueErrors
         raise

@@ -5,7 +5,7 @@
 
 from collections.abc import AsyncIterator, Iterable, Sequence
 from hashlib import blake2b
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 import asyncpg
 from msgspec.structs import astuple
@@ -14,6 +14,11 @@ from sidemirror_server.storage.postgres.admission import PostgresFacts, Reach
 from sidemirror_server.storage.postgres.failures import not_bound
 from sidemirror_server.storage.sql import ids_of
 from sidemirror_server.vocabulary.scope import Scope, Served, Serves
+
+
+# What a transaction does with its scope's log: it appends entries, beside other appends; it changes what the log has,
+# alone; or it reads the log in the order of positions, up to where that is settled.
+LogUse: TypeAlias = Literal["appends", "changes", "reads"] | None
 
 
 class Transaction:
@@ -83,12 +88,13 @@ def begin(
     in_turn: tuple[str, ...],
     within_s: float,
     sources: str = "",
+    log: LogUse = None,
 ) -> str:
     """The statements that begin a transaction, as one message and so one round trip. Such a message cannot have bound
     values. Texts of a caller are therefore written in hexadecimal, which the policies decode
     (migrations/0001_scopes.sql). The other values are numbers, and roles quoted by Postgres. `sources`: "derives"
-    shares a lock of the scope that "erases" has alone. All transactions take their locks as they begin, and in one
-    order, so that no two wait for each other."""
+    shares a lock of the scope that "erases" has alone. `log`: what the transaction does with the scope's log. All
+    transactions take their locks as they begin, and in one order, so that no two wait for each other."""
     within_ms = int(within_s * 1000)
     statements = [
         f"BEGIN ISOLATION LEVEL READ COMMITTED {'READ ONLY' if reads_only else 'READ WRITE'}",
@@ -103,11 +109,39 @@ def begin(
         statements += scope_settings(scope, facts.reach)
     if in_turn:
         statements.append(f"SELECT pg_catalog.pg_advisory_xact_lock({lock_of(in_turn)})")
+    if scope is not None and log is not None:
+        statements += _log_statements(scope, log)
     if scope is not None and sources:
         shared = "" if sources == "erases" else "_shared"
         number = lock_of(("erasing", *ids_of(scope)))
         statements.append(f"SELECT pg_catalog.pg_advisory_xact_lock{shared}({number})")
     return "; ".join(statements)
+
+
+def _log_statements(scope: Scope, log: LogUse) -> list[str]:
+    """Appends share the lock that "changes" has alone, and say from which position on they append. A reader learns how
+    far the log is settled, before its own statements see the rows (migrations/*_wide_log.sql)."""
+    if log == "reads":
+        return [
+            "SELECT set_config('sidemirror.last', last::text, true), set_config('sidemirror.settled', up_to::text, true)"
+            f" FROM sidemirror.settled({key_of(scope)})"
+        ]
+    shared = "" if log == "changes" else "_shared"
+    return [
+        f"SELECT pg_catalog.pg_advisory_xact_lock{shared}({log_lock(scope)})",
+        f"SELECT sidemirror.appending({key_of(scope)})",
+    ]
+
+
+def log_lock(scope: Scope) -> int:
+    """The number of the lock that appends to a scope's log share."""
+    return lock_of(("log", *ids_of(scope)))
+
+
+def key_of(scope: Scope) -> int:
+    """The number under which a scope's running appends are found: 32 bits, signed. Scopes that share one only wait for
+    each other's appends before they show entries."""
+    return lock_of(("appending", *ids_of(scope))) >> 32
 
 
 def scope_settings(scope: Scope, reach: Reach) -> list[str]:

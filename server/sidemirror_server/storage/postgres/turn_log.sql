@@ -3,18 +3,23 @@
 -- An append passes many rows as one array for each column.
 
 -- name: kept
--- For each of these turns that exists: its session, its last sequence, and how often it was rewritten.
+-- For each of these turns that exists: its session, its last sequence, and how often it was rewritten. They are
+-- locked, so that two appends to one turn run one after the other.
 SELECT turn_id, session_id, last_sequence, rewritten
 FROM sidemirror.turns
 WHERE tenant_id = $1 AND project_id = $2 AND turn_id = ANY ($3::text[])
+ORDER BY turn_id
+FOR NO KEY UPDATE
 
 -- name: put
 -- Stores one append. It adds missing sessions, inserts or replaces heads (each turn at most once), and adds entries in
--- the order of the arrays. Each part may be empty.
+-- the order of the arrays. Each part may be empty. Sessions and heads have an order, so that no two appends wait for each
+-- other.
 WITH made_sessions AS (
     INSERT INTO sidemirror.sessions (tenant_id, project_id, session_id, created_us, updated_us, body)
     SELECT $1, $2, session_id, created_us, created_us, body
     FROM unnest($3::text[], $4::bigint[], $5::bytea[]) AS missing (session_id, created_us, body)
+    ORDER BY session_id
     ON CONFLICT (tenant_id, project_id, session_id) DO NOTHING
 ), put_heads AS (
     INSERT INTO sidemirror.turns (tenant_id, project_id, turn_id, session_id, turn_count, standing, last_sequence,
@@ -23,6 +28,7 @@ WITH made_sessions AS (
     FROM unnest($6::text[], $7::text[], $8::bigint[], $9::text[], $10::bigint[], $11::bigint[], $12::bigint[],
                 $13::bytea[])
          AS head (turn_id, session_id, turn_count, standing, last_sequence, started_us, updated_us, body)
+    ORDER BY turn_id
     ON CONFLICT (tenant_id, project_id, turn_id) DO UPDATE
     SET turn_count = excluded.turn_count, standing = excluded.standing, last_sequence = excluded.last_sequence,
         started_us = excluded.started_us, updated_us = excluded.updated_us, body = excluded.body
@@ -96,12 +102,14 @@ WHERE bytes_before < $7
 ORDER BY sequence
 
 -- name: tail
--- The entries of a topic after position $4, in order: at most $5. The page ends once its bodies add up to $6 bytes.
+-- The entries of a topic after position $4, in order, as far as the log is settled: at most $5. The page ends once its
+-- bodies add up to $6 bytes.
 SELECT position, key, group_id, sequence, at_us, body
 FROM (SELECT *, sum(octet_length(body)) OVER (ORDER BY position) - octet_length(body) AS bytes_before
       FROM (SELECT position, key, group_id, sequence, at_us, body
             FROM sidemirror.log_entries
             WHERE tenant_id = $1 AND project_id = $2 AND topic = $3 AND position > $4
+                  AND position <= current_setting('sidemirror.settled')::bigint
             ORDER BY position
             LIMIT $5) AS page) AS measured
 WHERE bytes_before < $6
@@ -114,13 +122,18 @@ FROM (SELECT *, sum(octet_length(body)) OVER (ORDER BY position) - octet_length(
       FROM (SELECT position, key, group_id, sequence, at_us, body
             FROM sidemirror.log_entries
             WHERE tenant_id = $1 AND project_id = $2 AND topic = $3 AND group_id = $7 AND position > $4
+                  AND position <= current_setting('sidemirror.settled')::bigint
             ORDER BY position
             LIMIT $5) AS page) AS measured
 WHERE bytes_before < $6
 ORDER BY position
 
+-- name: waited_for
+-- The last position that was given to anybody, and how far the scope's log is settled.
+SELECT current_setting('sidemirror.last')::bigint, current_setting('sidemirror.settled')::bigint
+
 -- name: last_position
--- The highest position of a scope. The query steps from topic to topic and reads the last position of each.
+-- The highest position of a scope, as far as its log is settled. The query steps from topic to topic and reads the last position of each.
 WITH RECURSIVE topics (topic) AS (
     (SELECT topic FROM sidemirror.log_entries WHERE tenant_id = $1 AND project_id = $2 ORDER BY topic LIMIT 1)
     UNION ALL
@@ -134,7 +147,8 @@ WITH RECURSIVE topics (topic) AS (
 )
 SELECT coalesce(max((SELECT max(position)
                      FROM sidemirror.log_entries AS entries
-                     WHERE tenant_id = $1 AND project_id = $2 AND entries.topic = topics.topic)), 0)
+                     WHERE tenant_id = $1 AND project_id = $2 AND entries.topic = topics.topic
+                           AND position <= current_setting('sidemirror.settled')::bigint)), 0)
 FROM topics
 
 -- name: head
