@@ -211,8 +211,8 @@ class PostgresDatabase:
         The transaction is committed and durable when the block ends; an error rolls it back. Transactions with the same
         `in_turn` wait until the one before is durable. One that `erases` in a scope and those that store what derives
         from sources there (`derives`) wait for each other: so what the latter store is found by the former, or they
-        see its tombstones. `log`: what it does with the scope's log. Raises StoreUnavailable (the commit may have succeeded),
-        StoreFull, NotPermitted for a tenant that the role is not bound to, and the errors of the block.
+        see its tombstones. `log`: what it does with the scope's log. Raises StoreUnavailable (the commit may have
+        succeeded), StoreFull, NotPermitted for a tenant that the role is not bound to, and the errors of the block.
         """
         if self._closed or self._is_away():
             why = "it cannot be used as it is; the log says why" if self._refused else "it did not answer"

@@ -15,10 +15,12 @@ from sidemirror_server.storage.postgres.failures import not_bound
 from sidemirror_server.storage.sql import ids_of
 from sidemirror_server.vocabulary.scope import Scope, Served, Serves
 
-
 # What a transaction does with its scope's log: it appends entries, beside other appends; it changes what the log has,
 # alone; or it reads the log in the order of positions, up to where that is settled.
 LogUse: TypeAlias = Literal["appends", "changes", "reads"] | None
+
+
+_SETTLED = "SELECT current_setting('sidemirror.last')::bigint, current_setting('sidemirror.settled')::bigint"
 
 
 class Transaction:
@@ -68,6 +70,12 @@ class Transaction:
     async def first(self, statement: str, *values: Any) -> asyncpg.Record | None:
         """The first row; None if there is none."""
         return await self._connection.fetchrow(statement, *values)
+
+    async def settled(self) -> tuple[int, int]:
+        """The last position that was given to anybody when a transaction that `reads` the log began, and how far the
+        scope's log was settled."""
+        ((last, up_to),) = await self.fetch(_SETTLED)
+        return last, up_to
 
     async def change(self, statement: str, *values: Any) -> int:
         """Runs the statement; returns the number of rows that it changed."""
@@ -122,10 +130,7 @@ def _log_statements(scope: Scope, log: LogUse) -> list[str]:
     """Appends share the lock that "changes" has alone, and say from which position on they append. A reader learns how
     far the log is settled, before its own statements see the rows (migrations/*_wide_log.sql)."""
     if log == "reads":
-        return [
-            "SELECT set_config('sidemirror.last', last::text, true), set_config('sidemirror.settled', up_to::text, true)"
-            f" FROM sidemirror.settled({key_of(scope)})"
-        ]
+        return [f"SELECT sidemirror.settle({key_of(scope)})"]
     shared = "" if log == "changes" else "_shared"
     return [
         f"SELECT pg_catalog.pg_advisory_xact_lock{shared}({log_lock(scope)})",

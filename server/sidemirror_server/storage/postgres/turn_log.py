@@ -113,7 +113,7 @@ class PostgresTurnLog:
                 rows = await transaction.fetch(statement, *ids_of(scope), *values)
                 if rows and not to_the_end:
                     break
-                ((last, up_to),) = await transaction.fetch(_SQL["waited_for"])
+                last, up_to = await transaction.settled()
             wanted = last if wanted is None else wanted
             if up_to >= wanted or pause_s is None:
                 break

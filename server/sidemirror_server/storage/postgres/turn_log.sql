@@ -128,10 +128,6 @@ FROM (SELECT *, sum(octet_length(body)) OVER (ORDER BY position) - octet_length(
 WHERE bytes_before < $6
 ORDER BY position
 
--- name: waited_for
--- The last position that was given to anybody, and how far the scope's log is settled.
-SELECT current_setting('sidemirror.last')::bigint, current_setting('sidemirror.settled')::bigint
-
 -- name: last_position
 -- The highest position of a scope, as far as its log is settled. The query steps from topic to topic and reads the last position of each.
 WITH RECURSIVE topics (topic) AS (

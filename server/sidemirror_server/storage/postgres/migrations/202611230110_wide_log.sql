@@ -43,19 +43,23 @@ BEGIN
 END
 $$;
 
--- The last position that was given, and how far a scope's log is settled: each of its entries up to there is visible to
--- the statements that follow, or will never be. A lock holds the lower half of a base, which is close to the last one.
-CREATE FUNCTION sidemirror.settled(scope_key integer, OUT last bigint, OUT up_to bigint) LANGUAGE plpgsql
-SECURITY DEFINER SET search_path = pg_catalog
+-- Tells the transaction the last position that was given, and how far a scope's log is settled: each of its entries up to
+-- there is visible to the statements that follow, or will never be. A lock holds the lower half of a base, which is close
+-- to the last one.
+CREATE FUNCTION sidemirror.settle(scope_key integer) RETURNS void LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog
 AS $$
-BEGIN
-    last := coalesce(pg_sequence_last_value('sidemirror.log_entries_position_seq'), 0);
-    up_to := last + least(0, (
+DECLARE
+    last constant bigint := coalesce(pg_sequence_last_value('sidemirror.log_entries_position_seq'), 0);
+    behind constant bigint := least(0, (
         SELECT min(((held.objid::bigint - last + 2147483648) & 4294967295) - 2147483648)
         FROM pg_locks AS held
         WHERE held.locktype = 'advisory' AND held.objsubid = 2 AND held.granted
               AND held.database = (SELECT oid FROM pg_database WHERE datname = current_database())
               AND held.classid = (scope_key::bigint & 4294967295)::oid));
+BEGIN
+    PERFORM set_config('sidemirror.last', last::text, true),
+            set_config('sidemirror.settled', (last + behind)::text, true);
 END
 $$;
 
