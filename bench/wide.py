@@ -1,8 +1,8 @@
 """Sidecars that write to one project of one Postgres: `uv run python -m bench.wide`.
 
 Each commit waits 5 ms (`--commit-ms`) before it is on disk, as where it waits for another machine; commits that wait at
-the same moment share the wait (`commit_delay`). Each agent of a sidecar reports an event, waits until it is durable, and
-reports the next. One, two and three sidecars are measured in alternating rounds; a factor is that of the medians.
+the same moment share the wait (`commit_delay`). Each agent of a sidecar reports an event, waits until it is durable,
+and reports the next. One, two and three sidecars are measured in alternating rounds; a factor is that of the medians.
 Meanwhile an observer looks for transactions that wait for a lock, and how long the entries that it sees are held back
 from watches, because an append with lower positions still runs. Another build is measured by putting its `server`
 folder first into PYTHONPATH.
@@ -135,11 +135,9 @@ def table(found: dict[int, list[Round]]) -> str:
     """As Markdown."""
     rates = {count: [one.rate for one in rounds] for count, rounds in found.items()}
     single = statistics.median(rates[1])
-    lines = [
-        "| sidecars | events/s, median | lowest | highest | of one | looks that saw waits for locks "
-        "| held back, ms: p50 / p99 / p99.9 |",
-        "|---|---|---|---|---|---|---|",
-    ]
+    columns = ("sidecars", "events/s, median", "lowest", "highest", "of one", "looks that saw waits for locks")
+    columns += ("held back, ms: p50 / p99 / p99.9",)
+    lines = [f"| {' | '.join(columns)} |", "|" + "---|" * len(columns)]
     for count, rounds in found.items():
         median, looks = statistics.median(rates[count]), sum(one.looks for one in rounds)
         waits = sum((one.waits for one in rounds), Counter[str]())

@@ -1,4 +1,4 @@
-"""Two sidecars write to one project while they and Postgres are killed at random, and a watch goes on with its cursor."""
+"""Two sidecars write to one project while they and Postgres are killed at random, and a watch goes on."""
 
 import asyncio
 import random

@@ -12,6 +12,7 @@ from msgspec.structs import astuple
 
 from sidemirror_server.storage.postgres.admission import PostgresFacts, Reach
 from sidemirror_server.storage.postgres.failures import not_bound
+from sidemirror_server.storage.postgres.migrate import StoreConnection
 from sidemirror_server.storage.sql import ids_of
 from sidemirror_server.vocabulary.scope import Scope, Served, Serves
 
@@ -26,7 +27,7 @@ _SETTLED = "SELECT current_setting('sidemirror.last')::bigint, current_setting('
 class Transaction:
     """Runs statements in one transaction. Values are bound to $1, $2, … in order."""
 
-    def __init__(self, connection: asyncpg.Connection, reach: Reach) -> None:
+    def __init__(self, connection: StoreConnection, reach: Reach) -> None:
         self._connection = connection
         self._reach = reach
 
@@ -49,10 +50,20 @@ class Transaction:
         if self._reach.roles:
             await self._connection.execute("SET LOCAL ROLE NONE")
 
-    async def fetch(self, statement: str, *values: Any) -> list[asyncpg.Record]:
-        """All rows."""
-        rows: list[asyncpg.Record] = await self._connection.fetch(statement, *values)
+    async def fetch(self, statement: str, *values: Any, often: bool = False) -> list[asyncpg.Record]:
+        """All rows. A statement that runs `often` stays prepared on the connection where that is possible: Postgres
+        parses it once, and may plan it once. So its plan must not depend on its values."""
+        runs = await self._prepared(statement) if often and self._connection.keeps_statements else None
+        rows: list[asyncpg.Record] = await (
+            self._connection.fetch(statement, *values) if runs is None else runs.fetch(*values)
+        )
         return rows
+
+    async def _prepared(self, statement: str) -> Any:
+        prepared = self._connection.prepared
+        if statement not in prepared:
+            prepared[statement] = await self._connection.prepare(statement)
+        return prepared[statement]
 
     async def fetch_served(
         self, serves: Serves, limit: int, statement: str, *values: Any, but: Sequence[Served] | None = None
@@ -77,9 +88,14 @@ class Transaction:
         ((last, up_to),) = await self.fetch(_SETTLED)
         return last, up_to
 
-    async def change(self, statement: str, *values: Any) -> int:
-        """Runs the statement; returns the number of rows that it changed."""
-        told: str = await self._connection.execute(statement, *values)
+    async def change(self, statement: str, *values: Any, often: bool = False) -> int:
+        """Runs the statement; returns the number of rows that it changed. `often`: as for `fetch`."""
+        if often and self._connection.keeps_statements:
+            runs = await self._prepared(statement)
+            await runs.fetch(*values)
+            told: str = runs.get_statusmsg()
+        else:
+            told = await self._connection.execute(statement, *values)
         return int(told.rpartition(" ")[2])
 
 

@@ -1,7 +1,7 @@
 """The log of turns and of other numbered entries in Postgres.
 
-Appends of a scope run side by side; two that add to one turn run one after the other. Their positions become visible in
-any order. So a reader stops below the first append of its scope that still runs (clause LG3), which
+Appends of a scope run side by side; two that add the same entry of a turn meet in its key. Their positions become
+visible in any order. So a reader stops below the first append of its scope that still runs (clause LG3), which
 migrations/*_wide_log.sql tells it, and waits a moment where there is nothing else to show. Why not by transaction ids,
 and what it costs: docs/decisions/072-wide-appends.md.
 """
@@ -54,7 +54,7 @@ class PostgresTurnLog:
         try:
             await self._append(scope, batches)
         except asyncpg.UniqueViolationError:
-            # Another append has just begun one of the turns: from now on its head is there, to be locked.
+            # Meanwhile another append has added the same entry: now it is there, to be compared.
             await self._append(scope, batches)
         self._tell()
 
@@ -64,7 +64,7 @@ class PostgresTurnLog:
         # A session that a turn leaves is removed when it is empty: meanwhile no other turn may come to it.
         log: LogUse = "changes" if any(batch.session_was for batch in batches) else "appends"
         async with self._database.transaction(scope, log=log, within_s=within_s) as transaction:
-            rows = await transaction.fetch(_SQL["kept"], *ids_of(scope), known_turns(batches))
+            rows = await transaction.fetch(_SQL["kept"], *ids_of(scope), known_turns(batches), often=True)
             kept = {turn_id: (session_id, last_sequence) for turn_id, session_id, last_sequence, _ in rows}
             rewritten = {turn_id: count for turn_id, *_, count in rows}
             check_erased(batches, rewritten, await erased(transaction, scope, named_by(batches, kept)))
@@ -72,7 +72,9 @@ class PostgresTurnLog:
             check_repeated(repeated, await _kept_bodies(transaction, scope, fresh, repeated))
             missing = [batch for batch in batches if batch.session_body is not None]
             await transaction.change(
-                _SQL["put"], *ids_of(scope), *_sessions(missing), *_heads(heads), TURN_TOPIC, *_entries(fresh)
+                _SQL["put"],
+                *(*ids_of(scope), *_sessions(missing), *_heads(heads), TURN_TOPIC, *_entries(fresh)),
+                often=True,
             )
             for batch in batches:
                 subjects = keys(SourceKind.SUBJECT, batch.subject_ids)
@@ -107,6 +109,7 @@ class PostgresTurnLog:
     ) -> list[asyncpg.Record]:
         """The rows of a statement that reads the settled part of the log. If there are none, or `to_the_end`, waits a
         moment for the appends that run when it is called: so whoever has appended reads what it appended."""
+        rows: list[asyncpg.Record] = []
         wanted = None
         for pause_s in (*_PAUSES_S, None):
             async with self._database.transaction(scope, reads_only=True, log="reads") as transaction:

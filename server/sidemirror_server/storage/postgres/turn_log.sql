@@ -3,18 +3,15 @@
 -- An append passes many rows as one array for each column.
 
 -- name: kept
--- For each of these turns that exists: its session, its last sequence, and how often it was rewritten. They are
--- locked, so that two appends to one turn run one after the other.
+-- For each of these turns that exists: its session, its last sequence, and how often it was rewritten.
 SELECT turn_id, session_id, last_sequence, rewritten
 FROM sidemirror.turns
 WHERE tenant_id = $1 AND project_id = $2 AND turn_id = ANY ($3::text[])
-ORDER BY turn_id
-FOR NO KEY UPDATE
 
 -- name: put
 -- Stores one append. It adds missing sessions, inserts or replaces heads (each turn at most once), and adds entries in
 -- the order of the arrays. Each part may be empty. Sessions and heads have an order, so that no two appends wait for each
--- other.
+-- other; a head that another append has brought further meanwhile stays.
 WITH made_sessions AS (
     INSERT INTO sidemirror.sessions (tenant_id, project_id, session_id, created_us, updated_us, body)
     SELECT $1, $2, session_id, created_us, created_us, body
@@ -32,6 +29,7 @@ WITH made_sessions AS (
     ON CONFLICT (tenant_id, project_id, turn_id) DO UPDATE
     SET turn_count = excluded.turn_count, standing = excluded.standing, last_sequence = excluded.last_sequence,
         started_us = excluded.started_us, updated_us = excluded.updated_us, body = excluded.body
+    WHERE turns.last_sequence <= excluded.last_sequence
 )
 INSERT INTO sidemirror.log_entries (tenant_id, project_id, topic, key, group_id, sequence, at_us, body)
 SELECT $1, $2, $14, key, group_id, sequence, at_us, body
