@@ -59,7 +59,7 @@ async def test_a_statement_that_is_gone_is_prepared_no_more(databases: Databases
     try:
         assert await appended(database, "before") == 1
         async with database.transaction(None) as transaction:
-            await transaction.change("DEALLOCATE ALL")
+            await transaction.fetch("DEALLOCATE ALL")
         with pytest.raises(StoreUnavailable):
             await appended(database, "lost")
         assert await appended(database, "after") == 0

@@ -62,7 +62,8 @@ class Transaction:
     async def _prepared(self, statement: str) -> Any:
         prepared = self._connection.prepared
         if statement not in prepared:
-            prepared[statement] = await self._connection.prepare(statement)
+            # Without a name it would be the one that the next statement replaces.
+            prepared[statement] = await self._connection.prepare(statement, name=f"sidemirror_{len(prepared)}")
         return prepared[statement]
 
     async def fetch_served(
