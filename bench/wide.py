@@ -25,7 +25,7 @@ from sidemirror_server.vocabulary.scope import DEFAULT_SCOPE
 from tests.postgres.cluster import Cluster
 from tests.postgres.databases import Databases
 
-_SAMPLE_EVERY_S = 0.005
+_SAMPLE_EVERY_S = 0.02
 # Locks that some transaction waits for. A transaction's own number is what a row's lock waits for.
 _WAITS = "SELECT DISTINCT locktype FROM pg_locks WHERE NOT granted"
 _LAST = "SELECT coalesce(max(position), 0) FROM sidemirror.log_entries"
@@ -154,7 +154,7 @@ def table(found: dict[int, list[Round]]) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sidecars", type=int, default=3)
-    parser.add_argument("--agents", type=int, default=2)
+    parser.add_argument("--agents", type=int, default=1)
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--seconds", type=float, default=3.0)
     parser.add_argument("--commit-ms", type=float, default=5.0)

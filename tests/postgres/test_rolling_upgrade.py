@@ -116,7 +116,7 @@ async def test_a_server_of_an_earlier_build(databases: Databases, tmp_path: Path
         earlier_build(SERVER_OF_0006, tmp_path / "build"),
         earlier_build(SERVER_OF_TURNS, tmp_path / "later"),
     )
-    assert BEFORE[later.migrations :] == ()
+    assert later.migrations <= len(BEFORE)
     async with databases.fresh(migrated=False) as name:
         owner, url = databases.cluster.url("owner", name), databases.cluster.url("sidecar", name)
         migrated_by(earlier, owner)
