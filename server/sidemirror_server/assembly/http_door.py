@@ -3,8 +3,10 @@
 import logging
 from collections.abc import Callable, Sequence
 
-from sidemirror_server.entrance import http_identity_of, http_token_file
-from sidemirror_server.http.connect.serving import Connect, Method, methods_of
+from sidemirror_server.entrance import http_token_file, http_tokens_of, identity_by
+from sidemirror_server.http.connect.serving import Connect, Method, changes_nothing, methods_of
+from sidemirror_server.http.console.links import Links
+from sidemirror_server.http.console.serving import open_routes, token_routes
 from sidemirror_server.http.door import Door, hosts_of
 from sidemirror_server.http.listener import HttpListener
 from sidemirror_server.rpc.boundary.admission import Admission, CallLimits
@@ -32,7 +34,8 @@ class HttpDoor:
         """`boundary_of`: makes a boundary of an identity and an admission; all else it shares with gRPC's. Raises
         BadSettings."""
         limits = settings.limits
-        identity = http_identity_of(settings, refusals, clock)
+        links = Links(http_tokens_of(settings, clock), clock)
+        identity = identity_by(settings, refusals, links.tokens, clock)
         # A connection has one request at a time.
         self.admission = Admission(
             CallLimits(limits.http_connections, limits.http_connections, limits.requests_per_second), clock
@@ -45,7 +48,13 @@ class HttpDoor:
         for service in services:
             methods |= methods_of(service.contract, handlers_of(self._boundary, service))
         self._connect = Connect(methods, limits.message_bytes)
-        self._door = Door(dict.fromkeys(methods, self._connect), identity, refusals)
+        self._door = Door(
+            {**dict.fromkeys(methods, self._connect), **token_routes(links)},
+            identity,
+            refusals,
+            open_routes=open_routes(links),
+            reads={path for path, method in methods.items() if changes_nothing(method)},
+        )
         self._listener = HttpListener(self._door, limits.http_connections, limits.http_requests_per_second)
         self.port = 0
 
