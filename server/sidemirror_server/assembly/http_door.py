@@ -9,6 +9,8 @@ from sidemirror_server.http.console.links import Links
 from sidemirror_server.http.console.serving import open_routes, token_routes
 from sidemirror_server.http.door import Door, hosts_of
 from sidemirror_server.http.listener import HttpListener
+from sidemirror_server.http.mcp.serving import PATH as MCP_PATH
+from sidemirror_server.http.mcp.serving import Mcp
 from sidemirror_server.rpc.boundary.admission import Admission, CallLimits
 from sidemirror_server.rpc.boundary.interceptors import Boundary
 from sidemirror_server.rpc.boundary.refusals import Refusals
@@ -48,8 +50,9 @@ class HttpDoor:
         for service in services:
             methods |= methods_of(service.contract, handlers_of(self._boundary, service))
         self._connect = Connect(methods, limits.message_bytes)
+        self._mcp = Mcp(methods, limits.message_bytes)
         self._door = Door(
-            {**dict.fromkeys(methods, self._connect), **token_routes(links)},
+            {**dict.fromkeys(methods, self._connect), MCP_PATH: self._mcp, **token_routes(links)},
             identity,
             refusals,
             open_routes=open_routes(links),
@@ -80,4 +83,5 @@ class HttpDoor:
     async def stop(self, grace_s: float) -> None:
         """Takes no more connections, and gives running calls `grace_s` seconds to end."""
         await self._listener.stop(grace_s)
+        await self._mcp.close()
         await self._connect.close()

@@ -4,6 +4,7 @@ The files are the same for everybody and hold nothing of anybody, since a browse
 the page shows it asks by Connect, with the token of its code.
 """
 
+import asyncio
 import json
 from pathlib import Path
 
@@ -49,18 +50,18 @@ def token_routes(links: Links) -> dict[str, App]:
 
 
 def _file(path: Path) -> App:
-    async def serve(scope: Scope, receive: Receive, send: Send) -> None:
+    async def serve(scope: Scope, _: Receive, send: Send) -> None:
         if scope["method"] != "GET":
             await tell(send, 405, "GET is expected", [(b"allow", b"GET"), CLOSE])
             return
-        # Some 100 KiB from the disk's cache.
-        await answer(send, 200, f"{_TYPES[path.suffix]}; charset=utf-8", path.read_bytes(), [*_GUARDS, CLOSE])
+        content = await asyncio.to_thread(path.read_bytes)
+        await answer(send, 200, f"{_TYPES[path.suffix]}; charset=utf-8", content, [*_GUARDS, CLOSE])
 
     return serve
 
 
 def _exchange(links: Links) -> App:
-    async def serve(scope: Scope, receive: Receive, send: Send) -> None:
+    async def serve(scope: Scope, _: Receive, send: Send) -> None:
         if scope["method"] != "POST":
             await tell(send, 405, "POST is expected", [(b"allow", b"POST"), CLOSE])
             return
@@ -77,7 +78,7 @@ def _exchange(links: Links) -> App:
 
 
 def _link(links: Links) -> App:
-    async def serve(scope: Scope, receive: Receive, send: Send) -> None:
+    async def serve(scope: Scope, _: Receive, send: Send) -> None:
         if scope["method"] == "POST":
             await answer(send, 200, JSON, json.dumps({"code": links.link(scope["caller"])}).encode(), [CLOSE])
         else:

@@ -4,7 +4,6 @@ The service is the user's own: nothing needs root, and nothing but its one file 
 settings stay when it is removed.
 """
 
-import contextlib
 import os
 import shutil
 import sys
@@ -76,8 +75,7 @@ def remove() -> int:
         manager.stop()
         data = _settings(_command(manager)).data_dir
         manager.file.unlink()
-        with contextlib.suppress(ServiceFailed):
-            manager.forget()
+        manager.forget()
         print(f"The service is removed. Its data stays in {data}.")
         return 0
 

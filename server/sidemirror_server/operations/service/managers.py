@@ -48,6 +48,9 @@ class Manager(Protocol):
     def stop(self) -> None:
         """Stops the service, and starts it no more."""
 
+    def forget(self) -> None:
+        """Lets the manager notice that the file is gone."""
+
     def state(self) -> tuple[bool, str]:
         """Whether it runs, and more in words."""
 
@@ -96,6 +99,9 @@ class Systemd:
     def stop(self) -> None:
         self._told("disable", "--now", self.file.name)
 
+    def forget(self) -> None:
+        self._told("daemon-reload")
+
     def state(self) -> tuple[bool, str]:
         asked = ("ActiveState", "SubState", "MainPID", "NRestarts")
         lines = self._told("show", self.file.name, *(f"--property={name}" for name in asked)).splitlines()
@@ -136,6 +142,9 @@ class Launchd:
 
     def stop(self) -> None:
         _done(self._run(("launchctl", "bootout", f"{self._domain}/{LABEL}")))
+
+    def forget(self) -> None:
+        """launchd forgets with `stop`."""
 
     def state(self) -> tuple[bool, str]:
         asked = self._run(("launchctl", "print", f"{self._domain}/{LABEL}"))

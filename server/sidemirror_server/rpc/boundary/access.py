@@ -54,8 +54,8 @@ class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 class Token(msgspec.Struct, frozen=True):
     """A known token. `digest`: its SHA-256; `name`: for people and logs; `expires_us` None: never expires. `admin`:
-    whether it may see and set policies. `reads_only`: whether it may call nothing but what changes nothing, as the token
-    of a page of the console."""
+    whether it may see and set policies. `reads_only`: whether it may call only what changes nothing, as the token of a
+    page of the console."""
 
     name: str
     digest: bytes
