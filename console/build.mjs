@@ -12,4 +12,4 @@ await build({
   target: "es2022",
   legalComments: "eof",
 });
-for (const file of ["index.html", "page.css"]) await copyFile(`src/${file}`, `${folder}/${file}`);
+for (const file of ["icon.svg", "index.html", "page.css"]) await copyFile(`src/${file}`, `${folder}/${file}`);
