@@ -67,6 +67,23 @@ class Honest:
         return 1000 * sorted(self.took_s)[int(len(self.took_s) * 0.99)]
 
 
+async def _beside(kind: str, process: Process, for_s: float, machine: Machine) -> tuple[Honest, str, float]:
+    """A flood, and honest calls beside it; what they came to, and the p99 in ms that this machine allows them."""
+    async with connected(process.address) as own:
+        honest = Honest(own)
+        machine.late_s()
+        working = asyncio.create_task(honest.run())
+        connections, sent = (await _flood(kind, process.port, for_s)).split()
+        most_mb = process.memory_bytes() / MIB
+        working.cancel()
+        most_ms = MOST_MS + 1000 * machine.late_s()
+    told = (
+        f"{sent} in {for_s:g} s over {connections} connections; {len(honest.took_s)} honest calls, "
+        f"{len(honest.errors)} errors, p99 {honest.p99_ms:.0f} ms; {most_mb:.0f} MB"
+    )
+    return honest, told, most_ms
+
+
 @pytest.mark.parametrize(
     "for_s",
     [
@@ -83,23 +100,12 @@ async def test_the_others_notice_nothing(for_s: float, machine: Machine, tmp_pat
         before_mb = process.memory_bytes() / MIB
         lines, failed = [f"before: {before_mb:.0f} MB"], []
         for kind in KINDS:
-            for once_more in (True, True, False):
-                async with connected(process.address) as own:
-                    honest = Honest(own)
-                    machine.late_s()
-                    working = asyncio.create_task(honest.run())
-                    told = await _flood(kind, process.port, for_s)
-                    most_mb = process.memory_bytes() / MIB
-                    working.cancel()
-                    most_ms = MOST_MS + 1000 * machine.late_s()
+            honest, told, most_ms = await _beside(kind, process, for_s, machine)
+            for _ in range(2):
                 # In a short flood the p99 is the slowest of some 50 calls, which another process may have held up.
-                if honest.errors or honest.p99_ms <= most_ms or not once_more:
-                    break
-            connections, sent = told.split()
-            lines.append(
-                f"{kind}: {sent} in {for_s:g} s over {connections} connections; {len(honest.took_s)} honest calls, "
-                f"{len(honest.errors)} errors, p99 {honest.p99_ms:.0f} ms; {most_mb:.0f} MB"
-            )
+                if honest.p99_ms > most_ms and not honest.errors:
+                    honest, told, most_ms = await _beside(kind, process, for_s, machine)
+            lines.append(f"{kind}: {told}")
             if honest.errors or len(honest.took_s) < 3 or honest.p99_ms > most_ms:
                 failed.append(f"{lines[-1]} {honest.errors[:3]}")
         await until(lambda: process.memory_bytes() / MIB <= before_mb + 50, within_s=60)
