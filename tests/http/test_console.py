@@ -11,6 +11,7 @@ from sidemirror_server.http.console.links import CODE_US, MOST, PAGE_US, Links
 from sidemirror_server.http.console.serving import LINK, OPEN, PAGE
 from sidemirror_server.rpc.boundary.access import Grant, Token, digest_of
 from tests.architecture.repository import ROOT
+from tests.faults.clocks import SetClock
 from tests.http.callers import Answer, bearing, refused, request
 from tests.http.sidecars import door, token_of
 from tests.http.test_door import DENIED, LIST, UNAUTHENTICATED
@@ -107,22 +108,14 @@ def test_a_page_sees_what_its_asker_may_see_and_ends_with_it(tmp_path: Path) -> 
         assert request(server.http_port, OPEN, b"", bearing(code)).status == 401
 
 
-class Clock:
-    def __init__(self) -> None:
-        self.us = 1_000_000
-
-    def now_us(self) -> int:
-        return self.us
-
-
 def test_codes_and_pages_end_and_are_few() -> None:
     """A code after a minute, a page after its hours; of more than so many the oldest."""
     asker = Token("own", digest_of("a" * 64), (Grant("*"),), expires_us=None, admin=True)
-    clock = Clock()
+    clock = SetClock()
     links = Links(lambda: base, clock)
-    base = (asker,)
+    base: tuple[Token, ...] = (asker,)
     late = links.link(asker)
-    clock.us += CODE_US
+    clock.advance(CODE_US / 1e6)
     assert links.opened(late) is None
     codes = [links.link(asker) for _ in range(MOST + 1)]
     assert links.opened(codes[0]) is None

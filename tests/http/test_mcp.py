@@ -21,6 +21,7 @@ from sidemirror.v1.reflective_memory_pb2_grpc import ReflectiveMemoryServiceStub
 from sidemirror_server.http.mcp import tools
 from sidemirror_server.http.mcp.tools import BY_NAME
 from sidemirror_server.memory.recoveries import moves
+from sidemirror_server.turns.shell import REVISE, SENTENCES
 from tests.faults.sidecars import channel
 from tests.http.callers import Answer, bearing, request
 from tests.http.inspector import inspector
@@ -30,6 +31,7 @@ from tests.memory.steering import STEERING_TEXTS
 from tests.wire.access import ACME, INTRUDER, write_access
 from tests.wire.sidecar import SidecarThread
 from tests.wire.test_limits import memories
+from tests.wire.test_shell import REVIEWED, review
 from tests.wire.test_text_entry import CANARY, SECRET
 
 pytestmark = pytest.mark.slow("the package of MCP takes seconds to load")
@@ -74,7 +76,7 @@ async def test_each_tool_is_listed_and_called(mode: str, tmp_path: Path, monkeyp
                 answer="There are 17 open orders.",
                 tool_results=[{"tool": "run_sql", "content": '{"open_orders": 12}'}],
             )
-            fixed = {*tools._ISSUES.values(), tools.REVISE, tools.NO_ISSUES}
+            fixed = {*SENTENCES.values(), REVISE, tools.NO_ISSUES}
             assert {*judged.split("\n")} <= fixed
         async with channel(server.address) as connection:
             again = pb.ReportOutcomeRequest(receipt_id=receipt_id, outcome=common_pb2.TASK_OUTCOME_SUCCESS)
@@ -124,6 +126,22 @@ async def test_no_steering_text_comes_back(taught: SidecarThread) -> None:
     async with connected(taught.http_port, token_of(taught.folder / "data")) as client:
         for steering in STEERING_TEXTS:
             assert await said(client, "recall_lessons", task=steering.text) == tools.NO_LESSONS
+
+
+async def test_a_lesson_that_a_person_reviewed_is_recalled(tmp_path: Path) -> None:
+    """And the outcome is reported by its receipt."""
+    with door(tmp_path, FAST) as server:
+        with memories(server) as stub:
+            kept = stub.StoreReflection(
+                pb.StoreReflectionRequest(result=pb.ReflectionResult(reflection_text=REVIEWED, importance=0.9)),
+                timeout=60,
+            )
+            review(stub, "", kept.reflection_id)
+        async with connected(server.http_port, token_of(tmp_path / "data")) as client:
+            recalled = await said(client, "recall_lessons", task=REVIEWED, tools=["which"])
+            assert REVIEWED in recalled
+            receipt_id = recalled.rpartition(" ")[2].rstrip(".")
+            assert await said(client, "report_outcome", receipt_id=receipt_id, outcome="failure") == tools.NOTED
 
 
 async def test_a_secret_is_seen_nowhere_again(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

@@ -14,6 +14,8 @@ from msgspec import Meta
 
 from sidemirror.v1 import common_pb2, critique_pb2
 from sidemirror.v1 import reflective_memory_pb2 as pb
+from sidemirror_server.critique.record import IssueKind
+from sidemirror_server.turns.shell import REVISE, SENTENCES
 
 _MEMORY = "/sidemirror.v1.ReflectiveMemoryService"
 _CRITIQUE = "/sidemirror.v1.CritiqueService"
@@ -24,19 +26,6 @@ NO_ISSUES = "No contradiction between the answer and what it rests on was found.
 NOT_JUDGED = "The answer was not judged."
 NOTED = "The outcome is noted."
 _REPORT = "When the task has ended, call report_outcome with receipt_id {}."
-# What is said of each kind of issue.
-_ISSUES = {
-    common_pb2.ISSUE_KIND_WRONG_FACT: "The answer contradicts what is on record.",
-    common_pb2.ISSUE_KIND_MISSING_CRITICAL_INFORMATION: "The answer leaves out something that the task needs.",
-    common_pb2.ISSUE_KIND_POTENTIAL_HARM: "What the answer does or advises may do harm.",
-    common_pb2.ISSUE_KIND_MISSING_DETAIL: "The answer leaves out a detail.",
-    common_pb2.ISSUE_KIND_UNSUPPORTED_CLAIM: "The answer claims something that nothing on record supports.",
-    common_pb2.ISSUE_KIND_NOT_ACTIONABLE: "The answer does not say what to do.",
-    common_pb2.ISSUE_KIND_UNCLEAR: "The answer is not clear.",
-    common_pb2.ISSUE_KIND_STYLE: "The style of the answer does not fit.",
-    common_pb2.ISSUE_KIND_LENGTH: "The length of the answer does not fit.",
-}
-REVISE = "Revise it: compare it with the results of the tools and with the task."
 
 
 class Place(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -174,8 +163,9 @@ def _critique(answer: critique_pb2.CritiqueResponse) -> str:
     verdict = answer.critique
     if verdict.status != common_pb2.RESULT_STATUS_OK:
         return NOT_JUDGED
+    kinds = (common_pb2.IssueKind.Name(issue.kind).removeprefix("ISSUE_KIND_") for issue in verdict.issue_details)
     # In the order of the verdict, each once.
-    lines = list(dict.fromkeys(_ISSUES[issue.kind] for issue in verdict.issue_details if issue.kind in _ISSUES))
+    lines = list(dict.fromkeys(SENTENCES[IssueKind[kind]] for kind in kinds if kind in IssueKind.__members__))
     return "\n".join([*lines, REVISE] if verdict.should_revise else lines or [NO_ISSUES])
 
 

@@ -72,8 +72,8 @@ def remove() -> int:
         if not manager.file.exists():
             print("There is no service.")
             return 0
-        manager.stop()
         data = _settings(_command(manager)).data_dir
+        manager.stop()
         manager.file.unlink()
         manager.forget()
         print(f"The service is removed. Its data stays in {data}.")
@@ -100,6 +100,9 @@ def _write(places: Places, arguments: tuple[str, ...]) -> int:
         content = manager.written(service)
     except ValueError as error:
         raise BadSettings(str(error)) from error
+    if manager.file.exists():
+        # Nothing of somebody else is overwritten.
+        _command(manager)
     manager.file.parent.mkdir(parents=True, exist_ok=True)
     places.log_file.parent.mkdir(parents=True, exist_ok=True)
     new = manager.file.with_suffix(".new")

@@ -111,4 +111,6 @@ def launchd_command(plist: bytes) -> tuple[str, ...]:
 
 def arguments_of(command: tuple[str, ...]) -> tuple[str, ...]:
     """The arguments of `serve` in a command. Raises ValueError when it serves nothing."""
+    if "serve" not in command:
+        raise ValueError("its command serves nothing")
     return command[command.index("serve") + 1 :]
