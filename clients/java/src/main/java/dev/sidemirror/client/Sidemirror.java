@@ -215,6 +215,8 @@ public final class Sidemirror extends Services implements AutoCloseable {
    */
   public Undelivered close(Duration atMost) {
     flush(atMost);
+    // Counted here: the client's own thread may be late on a busy machine.
+    link.turns().forEach(Delivery::drop);
     own.execute(link::close);
     own.shutdown();
     try {
