@@ -285,12 +285,14 @@ class Conductor:
     def _react(self, turn: LiveTurn, event: Event, now_us: int) -> None:
         """Records nudges, and starts the reflection or critique that the event makes due."""
         state = turn.state
-        # Before any nudge: what the event is, only the latest entry says.
+        messages = [finding.message for finding in state.findings]
         if self._recoveries is not None:
+            # Before any nudge is recorded: whether a call has failed, only the latest entry says.
+            messages = [self._recoveries.nudge(turn, finding) for finding in state.findings]
             self._recoveries.look(turn, event)
-        for finding in state.findings:
+        for finding, message in zip(state.findings, messages, strict=True):
             caused_by = tuple(EventId(caused) for caused in finding.event_ids)
-            nudge = Nudge(finding.pattern, finding.message)
+            nudge = Nudge(finding.pattern, message)
             turn.record(Directive(DirectiveId(new_id(now_us)), now_us, nudge, caused_by), now_us)
         self._reflections.look(turn, event.event_id)
         if isinstance(event.what, ResponseDrafted) and state.standing is TurnStanding.OPEN:

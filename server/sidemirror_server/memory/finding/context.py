@@ -48,6 +48,9 @@ _NOT_WHEN_RATIO = 0.66
 _FITS_SCORE = 0.25
 _FITS_WORDS = 2
 _FITS_SIMILARITY = 0.5
+# How many lessons of a block may fit by the name of a tool or a kind of error alone. Chosen here: most lessons name the
+# tool that every turn uses, and few of them are about what the turn meets (bench/README.md, Silence).
+_BY_NAME_ALONE = 2
 
 
 class ContextTask(msgspec.Struct, frozen=True):
@@ -283,6 +286,7 @@ def _chosen(
     omitted: list[Omitted] = []
     said: list[frozenset[str]] = []
     asked = telling_terms(task.task)
+    by_name = 0
     for one in candidates:
         terms = frozenset(terms_of(one.memory.content).split())
         reason = _why_left_out(one, task, asked)
@@ -294,9 +298,13 @@ def _chosen(
             reason = f"{one.newer} holds in its place"
         if not reason and any(_says_the_same(terms, other) for other in said):
             reason = "another item says nearly the same"
+        is_by_name = one.applies is Applies.IN_PART and not _fits(one, asked)
+        if not reason and asked and is_by_name and by_name >= _BY_NAME_ALONE:
+            reason = "others fit by the name of a tool or a kind of error as well"
         if reason:
             omitted.append(Omitted(one.memory.memory_id, reason))
             continue
+        by_name += is_by_name
         kept.append(one)
         said.append(terms)
     return kept, tuple(omitted)
