@@ -103,15 +103,17 @@ class RecoveryAdvice:
         receipt_id = receipt_id_of(turn.scope, state.turn_id, failed.signature)
         try:
             found = partial(self._about, turn) if state.config.level is not ThinkLevel.OFF else None
-            block = await self._finder.find(turn.scope, asked, receipt_id, found)
+            advice = await self._finder.find(turn.scope, asked, receipt_id, found)
         except SidemirrorError as error:
             # The agent goes on without advice.
             _log.warning("recovery_not_found", extra={"turn_id": state.turn_id, "reason": str(error)})
             return
+        # In shadow mode the directive is kept and not sent.
+        block = advice.kept if advice.kept.items else advice.block
         if block.items and turn.accepts and turn.lost is None:
             now_us = self._clock.now_us()
-            advice = Advised(block, failed.signature)
-            turn.record(Directive(directive_id, now_us, advice, (event_id,)), now_us)
+            what = Advised(block, failed.signature)
+            turn.record(Directive(directive_id, now_us, what, (event_id,)), now_us)
             self._recorder.submit(turn)
 
     async def _about(self, turn: LiveTurn) -> tuple[BlockLesson, ...]:

@@ -145,7 +145,9 @@ class MemoryContext:
             Offers(memory=found.lessons), max_items, max_tokens or self._telling.start_tokens, receipt_id
         )
         before = await self.decided(scope, task.turn_id, receipt_id) if block.items else NOTHING_DECIDED
-        trials = drawn(block, found.strategy_of, receipt_id, holdout_fraction, before)
+        # In shadow mode everything is held back.
+        fraction = 1.0 if self._telling.is_shadow else holdout_fraction
+        trials = drawn(block, found.strategy_of, receipt_id, fraction, before)
         held = (
             *held_of((item.id for item in block.items), found.strategy_of, before),
             *(trial.memory_id for trial in trials if trial.arm is Arm.HELD_BACK),

@@ -28,7 +28,7 @@ from sidemirror_server.memory.trials.trials import Trial, Trials
 from sidemirror_server.policy.in_force import PoliciesInForce
 from sidemirror_server.policy.record import AdviceKind
 from sidemirror_server.trace.receipts import RECOVERY_ITEM, Receipt, ReceiptKind, Receipts, receipt_items
-from sidemirror_server.vocabulary.arbiter import AS_DESIGNED, FAILURE_ITEMS, Offers, Telling, arbitrated
+from sidemirror_server.vocabulary.arbiter import AS_DESIGNED, FAILURE_ITEMS, Offers, Telling, arbitrated, shadowed
 from sidemirror_server.vocabulary.block import BlockItem, BlockLesson, ContextBlock, Omitted
 from sidemirror_server.vocabulary.clock import Clock
 from sidemirror_server.vocabulary.errors import SidemirrorError
@@ -65,6 +65,13 @@ class FailedAttempt(msgspec.Struct, frozen=True):
 def receipt_id_of(scope: Scope, turn_id: str, signature: str) -> str:
     """The id of the receipt for what a turn is told of a signature: one, however often the call fails."""
     return derived_id(scope, "recovery in turn", f"{turn_id}\0{signature}")
+
+
+class FoundAdvice(msgspec.Struct, frozen=True):
+    """`block`: to show. `kept`: what would have been shown in shadow mode, for the record alone."""
+
+    block: ContextBlock = ContextBlock()
+    kept: ContextBlock = ContextBlock()
 
 
 class Counted(msgspec.Struct, frozen=True):
@@ -104,42 +111,48 @@ class RecoveryFinder:
         failed: FailedAttempt,
         receipt_id: str,
         lessons: Callable[[], Awaitable[Sequence[BlockLesson]]] | None = None,
-    ) -> ContextBlock:
+    ) -> FoundAdvice:
         """The block to show, with a durable receipt and a trial. Empty if no recovery may be told, or if the turn was
-        told of this signature. A recovery that is held back this time is named in `omitted`. `lessons`: looks up the
-        lessons about the failure, which compete for the same block; asked only where there is one. Raises what the
-        store raises."""
+        told of this signature. A recovery that is held back this time is named in `omitted`; in shadow mode it always
+        is. `lessons`: looks up the lessons about the failure, which compete for the same block; asked only where there
+        is one. Raises what the store raises."""
         advice = await self._policies.advice(scope)
         if not failed.signature or not advice.gives(AdviceKind.RECOVERIES):
-            return ContextBlock()
+            return FoundAdvice()
         recovery = (await self._known(scope, failed.signature)).recovery
         if recovery is None or not advice.shows(recovery.recovery_id):
-            return ContextBlock()
+            return FoundAdvice()
         sentence = said(recovery, failed.looked_up)
         if sentence is None or (recovery.move.kind in _OF_JSON and not failed.is_json):
-            return ContextBlock()
-        silent = is_silent(receipt_id, recovery)
+            return FoundAdvice()
+        is_shadow = self._telling.is_shadow
+        silent = is_shadow or is_silent(receipt_id, recovery)
         # The sentence is fixed; the names in it are of tools and arguments, as agents call them.
         item = BlockItem(
             recovery.recovery_id, 1, RECOVERY_ITEM, sentence.text, recovery.low, Origin.AGENT, is_safe=True
         )
-        offers = Offers(() if silent else (BlockLesson(item),), () if lessons is None else await lessons())
+        about = () if lessons is None else await lessons()
+        offers = Offers(() if silent and not is_shadow else (BlockLesson(item),), about)
         block = arbitrated(offers, FAILURE_ITEMS, self._telling.failure_tokens, receipt_id)
+        kept = block if is_shadow else ContextBlock()
         if silent:
-            omitted = (Omitted(recovery.recovery_id, HELD_BACK), *block.omitted)
-            block = msgspec.structs.replace(block, receipt_id=receipt_id, omitted=omitted)
+            left = block.omitted if is_shadow else (Omitted(recovery.recovery_id, HELD_BACK), *block.omitted)
+            block = msgspec.structs.replace(block, receipt_id=receipt_id, omitted=left)
         now_us = self._clock.now_us()
         receipt = Receipt(
-            *(receipt_id, ReceiptKind.MEMORY, now_us, receipt_items(block.items)),
+            # A lesson that is only kept stands in the receipt too: by it, an erasure finds the turn that has its text.
+            *(receipt_id, ReceiptKind.MEMORY, now_us),
+            items=receipt_items([one for one in block.items if not silent or one.kind != RECOVERY_ITEM]),
             held_back=(recovery.recovery_id,) if silent else (),
             turn_id=failed.turn_id,
             session_id=failed.session_id,
         )
         if await self._receipts.issue(scope, receipt) != receipt:
-            return ContextBlock()
-        trial = Trial(recovery.recovery_id, 1, Arm.HELD_BACK if silent else Arm.SHOWN, SILENT_FRACTION)
+            return FoundAdvice()
+        fraction = 1.0 if is_shadow else SILENT_FRACTION
+        trial = Trial(recovery.recovery_id, 1, Arm.HELD_BACK if silent else Arm.SHOWN, fraction)
         await self._trials.assign(scope, receipt_id, (trial,), now_us)
-        return block
+        return FoundAdvice(shadowed(block) if is_shadow else block, kept)
 
     async def repeats(self, scope: Scope, signature: str) -> Tally | None:
         """How often a call that failed like this worked when it was sent again unchanged, if it hardly ever did; None
