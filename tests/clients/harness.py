@@ -26,6 +26,10 @@ def free_port() -> int:
         return port
 
 
+# As in tests/faults/sidecars.py: nothing is told before it was learned.
+_LEARNED_ONLY = {"SIDEMIRROR_ADVICE__STARTER_PACK": "false"}
+
+
 class Sidecar:
     """`sidemirror serve` at one address, however often it is killed and started."""
 
@@ -43,7 +47,11 @@ class Sidecar:
     def start(self) -> None:
         arguments = [str(COMMAND), "serve", "--address", self.address, "--socket", str(self.socket)]
         self._process = subprocess.Popen(
-            arguments, stderr=subprocess.PIPE, text=True, cwd=self.folder, env=environment(**self._settings)
+            arguments,
+            stderr=subprocess.PIPE,
+            text=True,
+            cwd=self.folder,
+            env=environment(**_LEARNED_ONLY, **self._settings),
         )
         self._serving = Serving(self._process)
         self._serving.wait_until_serving()

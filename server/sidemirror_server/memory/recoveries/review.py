@@ -16,11 +16,13 @@ from sidemirror_server.memory.recoveries.moves import (
     counted,
     is_other,
     recovery_of,
+    refutes,
     suspended_until,
     tally_of,
 )
 from sidemirror_server.memory.recoveries.observation import Move, MoveKind, Observation, follows, recovery_id
 from sidemirror_server.memory.recoveries.sentences import said
+from sidemirror_server.memory.recoveries.starter import Starter, starter_for
 
 _NO_ATTEMPT = (MoveKind.WENT_ON, MoveKind.STOPPED)
 
@@ -42,7 +44,8 @@ class ShadowTally(msgspec.Struct, frozen=True):
 class MoveReview(msgspec.Struct, frozen=True):
     """One move of a signature. `unadvised`: its tries without advice that count; `advised`: those after it was told.
     `low`: the lower end of Wilson's interval over the last WINDOW tries without advice. `sentence`: what is told, empty
-    if nothing is. `reason`: why it is told or not. `shadow`: what became of it in shadow mode."""
+    if nothing is. `reason`: why it is told or not. `shadow`: what became of it in shadow mode.
+    `is_starter`: it is told as one of the starter pack."""
 
     recovery_id: str
     move: Move
@@ -53,6 +56,7 @@ class MoveReview(msgspec.Struct, frozen=True):
     sentence: str
     reason: str
     shadow: ShadowTally = ShadowTally()
+    is_starter: bool = False
 
 
 def reviewed(signature: str, rows: Collection[Observation]) -> tuple[MoveReview, ...]:
@@ -60,14 +64,21 @@ def reviewed(signature: str, rows: Collection[Observation]) -> tuple[MoveReview,
     one scope."""
     counts = counted(rows)
     told = recovery_of(signature, rows)
-    moves = dict.fromkeys(row.move for row in counts)
+    starter = next((one for row in rows if (one := starter_for(signature, row.label)) is not None), None)
+    offered = None if starter is None or told is not None or refutes(signature, starter.move, rows) else starter
+    moves = dict.fromkeys([*(row.move for row in counts), *((starter.move,) if starter is not None else ())])
     # Each failure is listed, whoever met it: how often is said, and nothing is taught by it.
-    found = [_review(signature, move, counts, told, rows) for move in moves]
+    found = [_review(signature, move, counts, told, rows, offered) for move in moves]
     return tuple(sorted(found, key=lambda one: (not one.sentence, -one.unadvised.tries, one.recovery_id)))
 
 
 def _review(
-    signature: str, move: Move, counts: Sequence[Observation], told: Recovery | None, rows: Collection[Observation]
+    signature: str,
+    move: Move,
+    counts: Sequence[Observation],
+    told: Recovery | None,
+    rows: Collection[Observation],
+    offered: Starter | None,
 ) -> MoveReview:
     own_id = recovery_id(signature, move)
     unadvised = [row for row in counts if row.move == move and not row.advised]
@@ -78,7 +89,11 @@ def _review(
     spoken = said(told) if told is not None and is_told else None
     later = [row for row in unadvised if row.at_us > since_us]
     is_suspended = since_us >= 0 and not is_told and len(later) < FEWEST_TRIES
-    if spoken is not None:
+    is_starter = offered is not None and offered.move == move
+    sentence = "" if spoken is None else spoken.text
+    if is_starter and offered is not None:
+        sentence, reason = offered.sentence, "of the starter pack: nothing else was learned of this failure yet"
+    elif spoken is not None:
         reason = "it passes the gates"
     elif is_told:
         reason = "it passes the gates, but a name in it is not said"
@@ -88,9 +103,10 @@ def _review(
         reason = _why_not(move, later, counts, told)
     return MoveReview(
         *(own_id, move, tally_of(unadvised), tally_of(followed), low, is_suspended),
-        sentence="" if spoken is None else spoken.text,
+        sentence=sentence,
         reason=reason,
         shadow=_shadow(own_id, move, rows),
+        is_starter=is_starter,
     )
 
 

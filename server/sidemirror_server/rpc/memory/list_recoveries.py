@@ -83,6 +83,7 @@ def _move_to_wire(one: MoveReview, evidence: LessonEvidence) -> pb.RecoveryMove:
         is_suspended=one.is_suspended,
         reason=one.reason,
         sentence=one.sentence,
+        is_starter=one.is_starter,
         shown=arm_to_wire(evidence.shown),
         held_back=arm_to_wire(evidence.held_back),
         lift=evidence.lift,
