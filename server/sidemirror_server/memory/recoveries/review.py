@@ -21,7 +21,9 @@ from sidemirror_server.memory.recoveries.moves import (
 )
 from sidemirror_server.memory.recoveries.observation import Move, MoveKind, Observation, recovery_id
 from sidemirror_server.memory.recoveries.sentences import said
+from sidemirror_server.policy.record import Advice, AdviceKind
 
+ALL_ADVICE = Advice()
 _NO_ATTEMPT = (MoveKind.WENT_ON, MoveKind.STOPPED)
 
 
@@ -40,14 +42,23 @@ class MoveReview(msgspec.Struct, frozen=True):
     reason: str
 
 
-def reviewed(signature: str, rows: Collection[Observation]) -> tuple[MoveReview, ...]:
+def reviewed(signature: str, rows: Collection[Observation], advice: Advice = ALL_ADVICE) -> tuple[MoveReview, ...]:
     """The moves of a signature, that which is told first, then those with the most tries. `rows`: its observations in
-    one scope."""
+    one scope; `advice`: what the scope is not given."""
     counts = counted(rows)
     told = recovery_of(signature, rows)
     moves = dict.fromkeys(row.move for row in counts)
-    found = [_review(signature, move, counts, told) for move in moves]
+    found = [_given(_review(signature, move, counts, told), advice) for move in moves]
     return tuple(sorted(found, key=lambda one: (not one.sentence, -one.unadvised.tries, one.recovery_id)))
+
+
+def _given(review: MoveReview, advice: Advice) -> MoveReview:
+    """The review of a move that would be told, but for a policy."""
+    if not review.sentence or (advice.gives(AdviceKind.RECOVERIES) and advice.shows(review.recovery_id)):
+        return review
+    is_silenced = advice.gives(AdviceKind.RECOVERIES)
+    why = "a policy silences this recovery" if is_silenced else "a policy turns recoveries off"
+    return msgspec.structs.replace(review, sentence="", reason=why)
 
 
 def _review(signature: str, move: Move, counts: Sequence[Observation], told: Recovery | None) -> MoveReview:

@@ -8,6 +8,8 @@ from sidemirror.v1 import reflective_memory_pb2 as pb
 from sidemirror_server.memory.recoveries.observation import MoveKind, Observation
 from sidemirror_server.memory.recoveries.observations import Observations
 from sidemirror_server.memory.recoveries.review import MoveReview, reviewed
+from sidemirror_server.policy.in_force import PoliciesInForce
+from sidemirror_server.policy.record import Advice
 from sidemirror_server.rpc.boundary.call import Call
 from sidemirror_server.rpc.boundary.pages import PAGE_BYTES, place_in, size_of, token_for
 from sidemirror_server.rpc.wire.common import numbers_of, timestamp
@@ -23,8 +25,9 @@ class SignaturePlace(msgspec.Struct, frozen=True):
 
 
 async def list_recoveries(
-    store: Observations, request: pb.ListRecoveriesRequest, call: Call
+    store: Observations, policies: PoliciesInForce, request: pb.ListRecoveriesRequest, call: Call
 ) -> pb.ListRecoveriesResponse:
+    advice = await policies.advice(call.scope)
     only = enter(request.signature)
     size = size_of(request.page_size, 50)
     query = (call.scope, "recoveries", only)
@@ -37,7 +40,7 @@ async def list_recoveries(
     for signature in wanted[:size]:
         rows = await store.of_signature(call.scope, signature)
         if rows:
-            wire = await asyncio.to_thread(_signature_to_wire, signature, rows)
+            wire = await asyncio.to_thread(_signature_to_wire, signature, rows, advice)
             room_bytes -= wire.ByteSize()
             if room_bytes < 0 and shown:
                 break
@@ -48,12 +51,12 @@ async def list_recoveries(
     return pb.ListRecoveriesResponse(signatures=shown, next_page_token=token if has_more else "")
 
 
-def _signature_to_wire(signature: str, rows: tuple[Observation, ...]) -> pb.SignatureRecoveries:
+def _signature_to_wire(signature: str, rows: tuple[Observation, ...], advice: Advice) -> pb.SignatureRecoveries:
     return pb.SignatureRecoveries(
         signature=signature,
         observation_count=len(rows),
         last_time=timestamp(rows[-1].at_us),
-        moves=[_move_to_wire(one) for one in reviewed(signature, rows)],
+        moves=[_move_to_wire(one) for one in reviewed(signature, rows, advice)],
     )
 
 
