@@ -164,7 +164,7 @@ async def test_an_erased_id_is_refused_to_its_caller(tmp_path: Path, caplog: pyt
 
 
 def test_what_is_left_to_learn_of_a_later_turn_stays_with_it() -> None:
-    """The causes in a head are the turn's own and hold no text. Seen to fail with a head that keeps what it passes on."""
+    """The causes in a head are the turn's own and hold no text. Seen to fail with a head that keeps what it carried."""
     carried = Carry((SeenError(EventId("e"), "sql", WORD),))
     head = msgspec.json.encode(HeadBody(task="own", unlearned=("failure",), carried=carried))
     left = without_carried(head)
