@@ -1,6 +1,7 @@
 """What a command says of a call that failed."""
 
 import asyncio
+from collections.abc import Iterable
 from pathlib import Path
 
 import grpc
@@ -32,7 +33,7 @@ async def test_a_sidecar_that_is_killed_in_the_middle_of_a_call(tmp_path: Path) 
             assert why_failed(process.address, gone).startswith(f"nothing can be reached at {process.address} (")
 
 
-def ended(watch: "grpc.CallIterator[pb.WatchTurnsResponse]") -> grpc.RpcError:
+def ended(watch: Iterable[pb.WatchTurnsResponse]) -> grpc.RpcError:
     """The error that a watch ends with."""
     try:
         for _ in watch:

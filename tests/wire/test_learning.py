@@ -204,7 +204,8 @@ def test_a_lesson_of_several_sessions_stays_with_the_others(server: SidecarThrea
                 one.event_id = f"e{event_id}"
                 more = turns.ReportEventsRequest(turn_id=f"several-{number}", events=[one], **scope)
                 stub.ReportEvents(more, timeout=TIMEOUT_S)
-        (memory,) = strengthened(server, "several", number + 1)
+        strengthened(server, "several", number + 1)
+    (memory,) = learned(server, "several")
     with grpc.insecure_channel(server.address) as connection:
         erase = sidecar_pb2.EraseRequest(session_id="s0", **scope)
         SidecarServiceStub(connection).Erase(erase, timeout=TIMEOUT_S)
@@ -215,14 +216,11 @@ def test_a_lesson_of_several_sessions_stays_with_the_others(server: SidecarThrea
         assert (left.strength, left.error_signature) == (2, memory.error_signature)
 
 
-def strengthened(server: SidecarThread, tenant_id: str, strength: int) -> list[pb.Memory]:
-    """The reflections of a tenant, once one of them is so strong."""
+def strengthened(server: SidecarThread, tenant_id: str, strength: int) -> None:
+    """Waits until one of a tenant's reflections is so strong."""
     ends_s = time.monotonic() + PATIENCE_S
-    while True:
-        found = learned(server, tenant_id)
-        if max(one.strength for one in found) >= strength:
-            return found
-        assert time.monotonic() < ends_s, found
+    while max(one.strength for one in learned(server, tenant_id)) < strength:
+        assert time.monotonic() < ends_s
         time.sleep(0.02)
 
 
