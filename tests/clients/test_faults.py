@@ -25,7 +25,8 @@ def goals_of(address: str) -> set[str]:
     """Which goals the sidecar has."""
     with grpc.insecure_channel(address) as channel:
         asked = goal_reflection_pb2.ListGoalReportsRequest(page_size=100)
-        return {report.goal_id for report in GoalReflectionServiceStub(channel).ListGoalReports(asked, timeout=60).reports}
+        answer = GoalReflectionServiceStub(channel).ListGoalReports(asked, timeout=60)
+    return {report.goal_id for report in answer.reports}
 
 
 def outcomes_in(folder: Path) -> int:

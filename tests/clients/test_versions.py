@@ -1,5 +1,5 @@
-"""Clients and sidecars of different commits: the clients of this one with sidecars that have landed, built as wheels, and
-clients that have landed with the sidecar of this one."""
+"""Clients and sidecars of different commits: this one's clients with sidecars that have landed, built as wheels, and
+clients that have landed with this one's sidecar."""
 
 import json
 import subprocess
