@@ -144,9 +144,14 @@ class Ran:
 
 
 def run_scenario(
-    command: Sequence[str], scenario: str, beside: Beside, cwd: Path, env: Mapping[str, str] | None = None
+    command: Sequence[str],
+    scenario: str,
+    beside: Beside,
+    cwd: Path,
+    env: Mapping[str, str] | None = None,
+    within_s: float = _RUN_S,
 ) -> Ran:
-    """A runner from its start to its end. Fails with what it said when it did not pass."""
+    """A runner from its start to its end. Fails with what it said when it did not pass, or did not in time."""
     variables = {"address": beside.address, "socket": str(beside.socket), "run": f"r{uuid.uuid4().hex[:8]}"}
     variables |= beside.variables
     known = {
@@ -172,7 +177,7 @@ def run_scenario(
         stderr = runner.stderr
         listener = threading.Thread(target=lambda: said.extend(stderr), daemon=True)
         listener.start()
-        too_long = threading.Timer(_RUN_S, runner.kill)
+        too_long = threading.Timer(within_s, runner.kill)
         too_long.start()
         try:
             for line in runner.stdout:
