@@ -102,14 +102,19 @@ class Sidecar:
 
 
 @contextlib.contextmanager
-def sidecar(folder: Path, version: Version | None = None, **settings: str) -> Iterator[Sidecar]:
-    running = Sidecar(folder, settings)
-    running.version = version
-    running.start()
+def running(beside: Sidecar) -> Iterator[Sidecar]:
+    """Started, until the context ends."""
+    beside.start()
     try:
-        yield running
+        yield beside
     finally:
-        running.end()
+        beside.end()
+
+
+@contextlib.contextmanager
+def sidecar(folder: Path, **settings: str) -> Iterator[Sidecar]:
+    with running(Sidecar(folder, settings)) as beside:
+        yield beside
 
 
 def has() -> str:
