@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import random
 import signal
 import socket
 import subprocess
@@ -20,10 +21,13 @@ _RUN_S = 600.0
 
 
 def free_port() -> int:
-    with contextlib.closing(socket.socket()) as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
+    """A port that nobody listens at. It is none that the system gives to connections: it stays free while the sidecar
+    that listens there is killed and started."""
+    while True:
+        port = random.randrange(20_000, 32_000)
+        with contextlib.closing(socket.socket()) as probe, contextlib.suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port
 
 
 class Version(NamedTuple):

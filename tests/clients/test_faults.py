@@ -1,14 +1,15 @@
 """Every client while its sidecar is killed, stopped, swapped, restarted, upgraded, or out of disk, in the middle of a
 turn: no use of it goes beyond its bound, everything arrives afterwards, and closing tells what did not."""
 
+import contextlib
+import sqlite3
 from pathlib import Path
 
 import grpc
 import pytest
 
-from sidemirror.v1 import goal_reflection_pb2, reflective_memory_pb2
+from sidemirror.v1 import goal_reflection_pb2
 from sidemirror.v1.goal_reflection_pb2_grpc import GoalReflectionServiceStub
-from sidemirror.v1.reflective_memory_pb2_grpc import ReflectiveMemoryServiceStub
 from tests.clients.faults import Fault, Faulty, full, killed, paused, restarted, rounds, swapped, to_upgrade, upgraded
 from tests.clients.harness import run_scenario, sidecar
 from tests.clients.landed import NEWEST, server
@@ -20,15 +21,20 @@ pytestmark = [pytest.mark.long, pytest.mark.timeout(1200)]
 every_language = pytest.mark.parametrize("language", LANGUAGES, ids=lambda language: language.name)
 
 
-def reported(address: str) -> tuple[int, set[str]]:
-    """How many outcomes the sidecar has, and which goals."""
+def goals_of(address: str) -> set[str]:
+    """Which goals the sidecar has."""
     with grpc.insecure_channel(address) as channel:
-        memory, goals = ReflectiveMemoryServiceStub(channel), GoalReflectionServiceStub(channel)
-        statistics = memory.GetLessonStatistics(reflective_memory_pb2.GetLessonStatisticsRequest(), timeout=60)
-        reports = goals.ListGoalReports(goal_reflection_pb2.ListGoalReportsRequest(page_size=100), timeout=60)
-    # What was learned first was shown in every turn.
-    outcomes = max(each.outside.success_count for each in statistics.lessons)
-    return outcomes, {report.goal_id for report in reports.reports}
+        asked = goal_reflection_pb2.ListGoalReportsRequest(page_size=100)
+        return {report.goal_id for report in GoalReflectionServiceStub(channel).ListGoalReports(asked, timeout=60).reports}
+
+
+def outcomes_in(folder: Path) -> int:
+    """How many outcomes the store below the folder has. No RPC lists them: statistics are of lessons, and which of them
+    a block shows differs."""
+    (store,) = folder.rglob("sidemirror.db")
+    with contextlib.closing(sqlite3.connect(store)) as connection:
+        count: int = connection.execute("SELECT count(*) FROM memory_outcomes").fetchone()[0]
+    return count
 
 
 def run_rounds(language: Language, fault: Fault, folder: Path, **settings: str) -> None:
@@ -38,7 +44,7 @@ def run_rounds(language: Language, fault: Fault, folder: Path, **settings: str) 
         faulty = Faulty(beside, fault)
         ran = run_scenario(ready(language), str(steps), faulty, language.folder)
         faulty.do("mend")
-        outcomes, goals = reported(beside.address)
+        goals, outcomes = goals_of(beside.address), outcomes_in(beside.folder)
     run = ran.variables["run"]
     # Each upgrade has a store of its own.
     kept = range(ROUNDS - 1, ROUNDS) if fault.during is upgraded else range(ROUNDS)

@@ -85,8 +85,8 @@ def test_turns_that_the_sidecar_fails_with(language: Language, tmp_path: Path) -
 
 @pytest.mark.parametrize("language", LANGUAGES, ids=lambda language: language.name)
 def test_a_full_connection(language: Language, tmp_path: Path) -> None:
-    """HTTP/2 refuses a turn's first streams and a call's first attempts (REFUSED_STREAM). Both are tried again, a
-    verdict's for as long as it may take; nothing of the turn is lost, and the agent is not told that the sidecar is away.
+    """HTTP/2 refuses a turn's first streams and a call's first attempts (REFUSED_STREAM). Both are tried again, that
+    for a verdict for as long as it may take. Nothing of the turn is lost, and nobody is told that the sidecar is away.
 
     Seen to fail for Python, Go and TypeScript when a refused stream counts as absence, for TypeScript also at the call
     when its error stays INTERNAL; at the verdict, for these three, with the stubs' four attempts alone."""
