@@ -88,8 +88,8 @@ async def test_sighup_ends_it_as_sigterm_does(has_tls: bool, tmp_path: Path) -> 
     what was acknowledged is there, and nothing is lost. Seen to fail without the handler: the code is -1."""
     access = write_access(tmp_path / "access.json")
     settings = {"access_file": str(access)}
+    made = Certificates(tmp_path / "tls")
     if has_tls:
-        made = Certificates(tmp_path / "tls")
         settings |= {name.replace("__", "--"): value for name, value in made.settings().items()}
     async with Process(tmp_path, settings, module="sidemirror_server.cli", arguments=("serve",)) as process:
         access.write_text("{broken")

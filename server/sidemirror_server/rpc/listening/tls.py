@@ -42,7 +42,9 @@ def credentials_of(files: TlsFiles, clock: Clock) -> grpc.ServerCredentials:
     first = reread.current()
     changed = _Changed(first, reread.current)
     return grpc.dynamic_ssl_server_credentials(
-        first, changed.fetch, require_client_authentication=files.client_ca is not None
+        first,
+        changed.fetch,  # type: ignore[arg-type]  # the stubs leave out None, which gRPC documents as "no change"
+        require_client_authentication=files.client_ca is not None,
     )
 
 
