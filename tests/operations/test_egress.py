@@ -40,7 +40,7 @@ SERVER = ROOT / "server"
 # has to be told by `CONNECTS`, wherever it is imported.
 CONNECTING = {"anthropic", "asyncpg", "grpc", "httpx2", "openai", "opentelemetry.exporter", "redis"}
 NOT_CONNECTING = {
-    *("genai_prices", "google", "grpc_health", "grpc_reflection", "grpc_status", "jinja2", "msgspec", "numpy"),
+    *("genai_prices", "google", "grpc_health", "grpc_reflection", "grpc_status", "jinja2", "mcp", "msgspec", "numpy"),
     *("opentelemetry", "prometheus_client", "rich", "sidemirror", "simsimd", "uvicorn", "uvloop"),
 }
 DISTRIBUTIONS = {
@@ -62,6 +62,7 @@ CONNECTING_TOO = {"ftplib", "http.client", "imaplib", "poplib", "smtplib", "sock
 # Modules that import one of these and open no connection of the sidecar's own.
 OTHERS = {
     **dict.fromkeys(["sidemirror_server.rpc", "sidemirror_server.http"], "it serves; nothing there connects"),
+    "sidemirror_server.operations.console": "the door of the sidecar itself",
     "sidemirror_server.operations.target": "the commands' connection to the sidecar itself",
     "sidemirror_server.operations.address_check": "doctor asks what listens at the sidecar's own addresses",
     "sidemirror_server.operations.choices_check": "doctor knocks at the collector's address, and sends nothing",
