@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from sidemirror_server.entrance import http_identity_of, http_token_file
 from sidemirror_server.http.connect.serving import Connect, Method, methods_of
 from sidemirror_server.http.door import Door, hosts_of
+from sidemirror_server.http.hooks.serving import Hooks
 from sidemirror_server.http.listener import HttpListener
 from sidemirror_server.rpc.boundary.admission import Admission, CallLimits
 from sidemirror_server.rpc.boundary.interceptors import Boundary
@@ -45,7 +46,10 @@ class HttpDoor:
         for service in services:
             methods |= methods_of(service.contract, handlers_of(self._boundary, service))
         self._connect = Connect(methods, limits.message_bytes)
-        self._door = Door(dict.fromkeys(methods, self._connect), identity, refusals)
+        handlers = {path: method.handler for path, method in methods.items()}
+        hooks = Hooks(handlers, identity, limits.message_bytes, revises=settings.hooks.revise)
+        routes = dict.fromkeys(methods, self._connect) | dict.fromkeys(hooks.paths, hooks)
+        self._door = Door(routes, identity, refusals)
         self._listener = HttpListener(self._door, limits.http_connections, limits.http_requests_per_second)
         self.port = 0
 

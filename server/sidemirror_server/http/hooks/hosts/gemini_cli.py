@@ -1,0 +1,62 @@
+"""Hooks of Gemini CLI (https://geminicli.com/docs/hooks/reference). It has no ids of turns and calls; the exit code of a
+command stands in the text that its model gets."""
+
+import hashlib
+
+import msgspec
+
+from sidemirror_server.http.hooks.failure import failed_by_text
+from sidemirror_server.http.hooks.happening import Answered, Asked, Happening, Left, Ran, What
+from sidemirror_server.http.hooks.hosts.like_claude import arguments_of
+from sidemirror_server.http.hooks.payload import Payload, object_in, text_in, written
+
+
+def read(event: str, payload: Payload) -> Happening | None:
+    """What a hook tells; None if there is nothing to record."""
+    what = _what(event, payload)
+    return None if what is None else Happening(text_in(payload, "session_id"), "", "", text_in(payload, "cwd"), what)
+
+
+def _what(event: str, payload: Payload) -> What | None:
+    match event:
+        case "BeforeAgent":
+            return Asked(written(payload.get("prompt")))
+        case "AfterTool":
+            return _ran(payload)
+        case "AfterAgent":
+            again = payload.get("stop_hook_active") is True
+            return Answered(written(payload.get("prompt_response")), again)
+        case "SessionEnd":
+            return Left()
+        case _:
+            return None
+
+
+def _ran(payload: Payload) -> Ran | None:
+    name = text_in(payload, "tool_name")
+    if not name:
+        return None
+    response = object_in(payload, "tool_response")
+    result = _text_of(response.get("llmContent"))
+    failed = bool(response.get("error")) or failed_by_text(result)
+    # The time in it tells two equal calls apart; a hook that is registered twice gets the same.
+    timed = "timestamp" in payload
+    call_id = hashlib.sha256(msgspec.json.encode(payload)).hexdigest()[:32] if timed else ""
+    return Ran(call_id, name, arguments_of(payload), result, failed)
+
+
+def _text_of(content: object) -> str:
+    """What the model gets of a tool: a text, or a list of parts with texts in them."""
+    if isinstance(content, list):
+        parts = [
+            part if isinstance(part, str) else part.get("text") for part in content if isinstance(part, str | dict)
+        ]
+        return written("\n".join(part for part in parts if isinstance(part, str)))
+    if isinstance(content, dict) and isinstance(content.get("text"), str):
+        return written(content["text"])
+    return written(content)
+
+
+def sent_back(prompt: str) -> dict[str, object]:
+    """The answer that sends the agent back to work with a prompt."""
+    return {"decision": "deny", "reason": prompt}
