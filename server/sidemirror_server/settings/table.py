@@ -243,8 +243,8 @@ class Memory(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Hooks(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Hooks of coding agents, which are served where HTTP is (decision 068)."""
 
-    # Whether a final answer that a critique finds wrong is sent back to the agent, once in a turn. With a model it costs
-    # a critique for each answer. Off, because nothing shows yet that a project's answers get better by it.
+    # Whether a final answer that a critique finds wrong is sent back to the agent, once in a turn. With a model it
+    # costs a critique for each answer. Off, because nothing shows yet that a project's answers get better by it.
     revise: bool = False
 
 

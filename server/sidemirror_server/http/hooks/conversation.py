@@ -11,8 +11,7 @@ from collections.abc import Iterable
 from sidemirror.v1 import common_pb2, thinking_pb2
 from sidemirror_server.http.context import Ended
 from sidemirror_server.http.hooks.calls import GONE, REFUSED, Calls
-from sidemirror_server.http.hooks.failure import failed_by_text
-from sidemirror_server.http.hooks.happening import Answered, Asked, Happening, Left, Ran, Said
+from sidemirror_server.http.hooks.happening import Answered, Asked, Happening, Ran, Said
 from sidemirror_server.http.hooks.sentences import (
     NOT_CHANGED,
     NOTHING_TO_SILENCE,
@@ -25,7 +24,8 @@ from sidemirror_server.http.hooks.sentences import (
     revision_prompt,
     switch_of,
 )
-from sidemirror_server.http.hooks.transcript import exit_code_of
+from sidemirror_server.http.hooks.transcript import failed_in
+from sidemirror_server.memory.recoveries.failed import reports_failure
 
 # Seconds that are left of an answer's time for sending it.
 _ANSWER_S = 0.05
@@ -63,9 +63,10 @@ class Conversation:
     async def ran(self, calls: Calls, happening: Happening, ran: Ran, *, critiques: bool) -> str:
         """Records a tool call. Returns what to tell; empty if nothing."""
         failed = ran.failed
+        if failed is None and ran.transcript:
+            failed = await asyncio.to_thread(failed_in, ran.transcript, ran.call_id)
         if failed is None:
-            code = await asyncio.to_thread(exit_code_of, ran.transcript, ran.call_id) if ran.transcript else None
-            failed = failed_by_text(ran.result) if code is None else code != 0
+            failed = reports_failure(ran.result)
         call_id = _id_of("call", ran.call_id) if ran.call_id else ""
         events = [
             thinking_pb2.TurnEvent(

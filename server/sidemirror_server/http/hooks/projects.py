@@ -17,18 +17,18 @@ def project_of(folder: str) -> str:
     path = Path(folder)
     if not path.is_absolute() or "\0" in folder:
         return ""
-    root = _root_of(path)
+    try:
+        root = _root_of(path.resolve())
+    except (OSError, RuntimeError):  # a folder that is gone or unreadable, or a circle of links
+        root = path
     name = re.sub(r"[^A-Za-z0-9._-]+", "-", root.name)[:64] or "root"
     return f"{name}-{hashlib.sha256(str(root).encode('utf-8', 'surrogatepass')).hexdigest()[:12]}"
 
 
 def _root_of(path: Path) -> Path:
     for folder in (path, *path.parents):
-        try:
-            if (folder / ".git").exists():
-                return _repository_of(folder)
-        except OSError:
-            break
+        if (folder / ".git").exists():
+            return _repository_of(folder)
     return path
 
 

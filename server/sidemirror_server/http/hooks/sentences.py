@@ -3,6 +3,9 @@
 # At the beginning of our prompts. A host that gives such a prompt to the agent as the user's tells it to us as one.
 MARK = "[sidemirror]"
 
+# Prompts that are switches, as the user types them.
+OFF, ON, WRONG = "sidemirror advice off", "sidemirror advice on", "sidemirror advice was wrong"
+
 SWITCHED_OFF = (
     f"{MARK} Advice is off for this project. Turns are still recorded. `sidemirror advice on` gives it again."
 )
@@ -11,17 +14,14 @@ SILENCED = f"{MARK} The last advice of this session will not be given again in t
 NOTHING_TO_SILENCE = f"{MARK} No advice was given in this session since the sidecar was started."
 NOT_CHANGED = f"{MARK} Nothing was changed: the token of the hooks may not change the policy of this project."
 
-# Prompts that are switches, as the user types them.
-OFF, ON, WRONG = "sidemirror advice off", "sidemirror advice on", "sidemirror advice was wrong"
-
 
 def revision_prompt(issues: int) -> str:
     """What the agent is sent back with. `issues`: in how many places the answer contradicts the record, at least 1."""
     places = "In one place your answer does" if issues == 1 else f"In {issues} places your answer does"
     return (
-        f"{MARK} {places} not agree with what the tools of this turn have returned. Compare each name, number and claim "
-        "of success in it with those results, correct what does not agree, and answer again. If all of it agrees, "
-        "repeat your answer."
+        f"{MARK} {places} not agree with what the tools of this turn have returned. Compare each name, number and "
+        "claim of success in it with those results, correct what does not agree, and answer again. If all of it "
+        "agrees, repeat your answer."
     )
 
 

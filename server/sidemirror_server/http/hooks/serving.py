@@ -1,7 +1,7 @@
 """Hooks of coding agents: `POST /hooks/HOST` takes what the host tells and answers in its form.
 
-Whatever goes wrong, the answer is empty, which every host takes for a hook that has nothing to say. The caller says in a
-header how long it waits; the answer is there before.
+Whatever goes wrong, the answer is empty, which every host takes for a hook that has nothing to say. The caller says in
+a header how long it waits; the answer is there before.
 """
 
 import asyncio
@@ -42,8 +42,8 @@ class Hooks:
     """An ASGI application that serves the hooks of every host."""
 
     def __init__(self, handlers: Mapping[str, Any], identity: Identity, most_bytes: int, *, revises: bool) -> None:
-        """`handlers`: gRPC's, by path. `most_bytes`: the longest body. `revises`: whether a final answer that a critique
-        finds wrong is sent back."""
+        """`handlers`: gRPC's, by path. `most_bytes`: the longest body. `revises`: whether a final answer that a
+        critique finds wrong is sent back."""
         self._handlers = handlers
         self._identity = identity
         self._most_bytes = most_bytes

@@ -11,8 +11,8 @@ from sidemirror_server.http.hooks.payload import Payload
 
 
 class Host(Struct, frozen=True):
-    """How a host tells and is answered. `event_field`: where a hook names its event. `told` makes the answer that brings
-    a text to the agent, `sent_back` the one that sends it back to work."""
+    """How a host tells and is answered. `event_field`: where a hook names its event. `told` makes the answer that
+    brings a text to the agent, `sent_back` the one that sends it back to work."""
 
     event_field: str
     read: Callable[[str, Payload], Happening | None]
@@ -25,5 +25,5 @@ HOSTS = {
     "codex": Host("hook_event_name", codex.read, like_claude.told, like_claude.sent_back),
     "gemini-cli": Host("hook_event_name", gemini_cli.read, like_claude.told, gemini_cli.sent_back),
     "cursor": Host("hook_event_name", cursor.read, cursor.told, cursor.sent_back),
-    "openhands": Host("event_type", openhands.read, openhands.told, like_claude.sent_back),
+    "openhands": Host("event_type", openhands.read, openhands.told, openhands.sent_back),
 }

@@ -1,7 +1,7 @@
-"""Finds the exit code of a call in Codex' transcript, because its hook does not tell it.
+"""Finds in Codex' transcript whether a call has failed, because its hook does not tell it.
 
 The path comes from the caller: only the end of a regular file is read, only a file that is named as Codex names its
-transcripts, and nothing of it goes further than one number.
+transcripts, and nothing of it goes further than yes or no.
 """
 
 import os
@@ -11,15 +11,15 @@ from pathlib import Path
 
 import msgspec
 
-from sidemirror_server.http.hooks.failure import exit_code_in
-
 _NAME = re.compile(r"^rollout-[\w.:-]{1,120}\.jsonl$")
+# In the head of what the model gets of a command, before its output.
+_EXITED = re.compile(r"\A(?:(?!Output:).*\n){0,8}?Process exited with code (-?\d{1,10})\n")
 # Chosen here: the output of one call, which Codex cuts at some 10 KiB, is on the last lines.
 _READ_BYTES = 256 * 1024
 
 
-def exit_code_of(path: str, call_id: str) -> int | None:
-    """The exit code of the call; None if the transcript does not tell it, or cannot be read. Reads a file."""
+def failed_in(path: str, call_id: str) -> bool | None:
+    """Whether the call has failed; None if the transcript does not tell, or cannot be read. Reads a file."""
     if not call_id or not _NAME.fullmatch(Path(path).name):
         return None
     try:
@@ -32,21 +32,25 @@ def exit_code_of(path: str, call_id: str) -> int | None:
             return None
         file.seek(max(0, about.st_size - _READ_BYTES))
         lines = file.read(_READ_BYTES).splitlines()
-    return next((code for line in reversed(lines) if (code := _code_on(line, call_id)) is not None), None)
+    told = (_told_on(line, call_id) for line in reversed(lines))
+    return next((failed for failed in told if failed is not None), None)
 
 
-def _code_on(line: bytes, call_id: str) -> int | None:
-    """The exit code that a line of the transcript tells of this call, in one of the forms that Codex has had."""
+def _told_on(line: bytes, call_id: str) -> bool | None:
+    """What a line of the transcript tells of this call: an item that has ended, or what the model gets."""
     if call_id.encode() not in line:
         return None
     try:
         payload = msgspec.json.decode(line)["payload"]
-        if payload.get("call_id") != call_id:
+        item = payload.get("item", payload)
+        if call_id not in (item.get("id"), item.get("call_id")):
             return None
-        code = payload.get("exit_code")
-        output = payload.get("output")
+        code, status, output = item.get("exit_code"), item.get("status"), item.get("output")
     except (msgspec.DecodeError, UnicodeDecodeError, LookupError, TypeError, AttributeError):
         return None
     if isinstance(code, int):
-        return code
-    return exit_code_in(output) if isinstance(output, str) else None
+        return code != 0
+    if status in ("failed", "completed"):
+        return bool(status == "failed")
+    found = _EXITED.search(output) if isinstance(output, str) else None
+    return None if found is None else found[1] != "0"

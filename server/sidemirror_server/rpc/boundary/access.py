@@ -54,13 +54,14 @@ class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 class Token(msgspec.Struct, frozen=True):
     """A known token. `digest`: its SHA-256; `name`: for people and logs; `expires_us` None: never expires. `admin`:
-    whether it may see and set policies."""
+    whether it may see and set policies. `is_shared`: whoever uses the machine has it, so that it names no caller."""
 
     name: str
     digest: bytes
     grants: tuple[Grant, ...]
     expires_us: int | None
     admin: bool = False
+    is_shared: bool = False
 
     def covers(self, scope: Scope) -> bool:
         """Whether one of the token's grants includes this scope."""

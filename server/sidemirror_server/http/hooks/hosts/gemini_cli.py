@@ -1,14 +1,23 @@
-"""Hooks of Gemini CLI (https://geminicli.com/docs/hooks/reference). It has no ids of turns and calls; the exit code of a
-command stands in the text that its model gets."""
+"""Hooks of Gemini CLI (https://geminicli.com/docs/hooks/reference). It has no ids of turns and calls; the exit code
+of a command stands in the text that its model gets."""
 
 import hashlib
+import re
 
 import msgspec
 
-from sidemirror_server.http.hooks.failure import failed_by_text
 from sidemirror_server.http.hooks.happening import Answered, Asked, Happening, Left, Ran, What
 from sidemirror_server.http.hooks.hosts.like_claude import arguments_of
 from sidemirror_server.http.hooks.payload import Payload, object_in, text_in, written
+from sidemirror_server.memory.recoveries.failed import reports_failure
+
+# What its model gets of a shell command: the output, and after it what is known of the process. A command that ended
+# well has no exit code there.
+_OF_SHELL = re.compile(r"\A(?:<untrusted_context>\n)?(?:Command: |Output: )")
+_EXITED = re.compile(
+    r"\n(?:Exit Code: (?P<code>-?\d{1,10})|Signal: \w+)(?:\n(?:Signal|Background PIDs|Process Group PGID): [^\n]*)*"
+    r"(?:\n</untrusted_context>)?\s*\Z"
+)
 
 
 def read(event: str, payload: Payload) -> Happening | None:
@@ -38,11 +47,19 @@ def _ran(payload: Payload) -> Ran | None:
         return None
     response = object_in(payload, "tool_response")
     result = _text_of(response.get("llmContent"))
-    failed = bool(response.get("error")) or failed_by_text(result)
+    failed = bool(response.get("error")) or _failed(result)
     # The time in it tells two equal calls apart; a hook that is registered twice gets the same.
     timed = "timestamp" in payload
     call_id = hashlib.sha256(msgspec.json.encode(payload)).hexdigest()[:32] if timed else ""
     return Ran(call_id, name, arguments_of(payload), result, failed)
+
+
+def _failed(result: str) -> bool:
+    """Whether a tool has failed, by the text that the model gets."""
+    if not _OF_SHELL.match(result):
+        return reports_failure(result)
+    exited = _EXITED.search(result)
+    return exited is not None and exited["code"] != "0"
 
 
 def _text_of(content: object) -> str:

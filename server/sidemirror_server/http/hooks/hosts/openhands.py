@@ -1,10 +1,12 @@
 """Hooks of OpenHands (https://docs.openhands.dev/sdk/guides/hooks). It has no ids of turns and calls; a command's exit
-code is a field of what it came to."""
+code is a field of what it came to. What a hook says at a tool's end does not reach the agent (1.58), only at a prompt.
+"""
 
-from sidemirror_server.http.hooks.failure import failed_by_fields, failed_by_text
-from sidemirror_server.http.hooks.happening import Answered, Asked, Happening, Left, Ran, What
+from sidemirror_server.http.hooks.failure import failed_by_fields
+from sidemirror_server.http.hooks.happening import Answered, Asked, Happening, Left, Ran, Said, What
 from sidemirror_server.http.hooks.hosts.like_claude import arguments_of
 from sidemirror_server.http.hooks.payload import Payload, object_in, text_in, written
+from sidemirror_server.memory.recoveries.failed import reports_failure
 
 
 def read(event: str, payload: Payload) -> Happening | None:
@@ -15,15 +17,39 @@ def read(event: str, payload: Payload) -> Happening | None:
     return Happening(text_in(payload, "session_id"), "", "", text_in(payload, "working_dir", "cwd"), what)
 
 
+def told(event: str, text: str) -> dict[str, object]:
+    """The answer that puts a text beside the user's prompt; of other events there is none."""
+    return {"additionalContext": text} if event == "UserPromptSubmit" else {}
+
+
+def sent_back(prompt: str) -> dict[str, object]:
+    """The answer that sends the agent back to work with a prompt."""
+    return {"decision": "deny", "reason": prompt}
+
+
 def _what(event: str, payload: Payload) -> What | None:
     match event:
         case "UserPromptSubmit":
-            return Asked(text_in(payload, "message", "prompt"))
+            return Asked(written(payload.get("message")))
         case "PostToolUse":
-            return _ran(payload)
+            # The agent ends its work by a tool, whose argument is its answer.
+            is_answer = payload.get("tool_name") == "finish"
+            return Said(text_in(object_in(payload, "tool_input"), "message")) if is_answer else _ran(payload)
         case "Stop":
-            return Answered(text_in(object_in(payload, "metadata"), "last_assistant_message"), again=False)
+            return Answered("", again=False)
         case "SessionEnd":
             return Left()
         case _:
             return None
+
+
+def _ran(payload: Payload) -> Ran | None:
+    name = text_in(payload, "tool_name")
+    if not name:
+        return None
+    response = object_in(payload, "tool_response")
+    parts = response.get("content")
+    texts = [text_in(part, "text") for part in parts if isinstance(part, dict)] if isinstance(parts, list) else []
+    result = written("\n".join(text for text in texts if text)) if texts else written(response)
+    failed = failed_by_fields(response)
+    return Ran("", name, arguments_of(payload), result, reports_failure(result) if failed is None else failed)
