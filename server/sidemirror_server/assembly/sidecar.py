@@ -22,6 +22,7 @@ from sidemirror_server.assembly.models import (
     info_of,
     routes_of,
     stand_in,
+    telling_of,
     templates_of,
 )
 from sidemirror_server.assembly.policies import policies_of
@@ -208,7 +209,9 @@ class Sidecar:
     ) -> Conductor:
         """What conducts turns, with the reflections, critiques and lessons beside them."""
         stores, clock = self._stores, self._clock
-        lessons = Lessons(contexts, self.memory.context, stores.receipts, self.policies, clock)
+        lessons = Lessons(
+            contexts, self.memory.context, stores.receipts, self.policies, clock, telling_of(self._settings)
+        )
         teacher = Teacher(self._settings.learn.turns_per_hour, by_signature=asks_to_learn(self._settings))
         return Conductor(
             *(stores.log, stores.sessions, self.recorder),
@@ -217,7 +220,7 @@ class Sidecar:
             lessons,
             clock,
             limits,
-            self.memory.advice(self.recorder),
+            self.memory.advice(self.recorder, lessons),
             defaults,
             teacher if defaults.learns else None,
         )

@@ -28,10 +28,11 @@ def resolve(wish: ThinkingWish, base: ThinkingConfig) -> ThinkingConfig:
 
 def config_of(started: TurnStarted, base: ThinkingConfig) -> ThinkingConfig:
     """The configuration of a turn: `base`, changed by what the turn says. A session that begins with it keeps it."""
-    resolved = resolve(started.wish, base)
-    if not started.critique_mode:
-        return resolved
-    return msgspec.structs.replace(resolved, critique_mode=started.critique_mode)
+    return msgspec.structs.replace(
+        resolve(started.wish, base),
+        critique_mode=started.critique_mode or base.critique_mode,
+        has_shell=started.has_shell or base.has_shell,
+    )
 
 
 def make_plan(

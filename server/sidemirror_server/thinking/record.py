@@ -10,6 +10,7 @@ from sidemirror_server.thinking.detectors import Pattern
 from sidemirror_server.thinking.schedule import Reason
 from sidemirror_server.trace.event import Event
 from sidemirror_server.trace.log import Draft, Entry
+from sidemirror_server.trace.receipts import RECOVERY_ITEM
 from sidemirror_server.vocabulary.block import BlockItem, ContextBlock
 from sidemirror_server.vocabulary.budget import BudgetLeft, TurnBudget
 from sidemirror_server.vocabulary.errors import StoreUnavailable
@@ -140,10 +141,12 @@ Recorded = Event | Directive | SlotClaim
 
 
 def shown_in(directive: Directive) -> tuple[BlockItem, ...]:
-    """The lessons that a directive shows."""
+    """The lessons that a directive shows. A recovery is none: it is counts, and no record."""
     match directive.what:
         case TurnPlan(context=block) | Reflection(lessons=block) if block is not None:
             return block.items
+        case Advised(block=block):
+            return tuple(item for item in block.items if item.kind != RECOVERY_ITEM)
     return ()
 
 

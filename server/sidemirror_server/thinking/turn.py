@@ -46,6 +46,7 @@ from sidemirror_server.trace.failure import category_of
 from sidemirror_server.trace.log import TurnStanding
 from sidemirror_server.vocabulary.budget import BudgetLeft, budget_left
 from sidemirror_server.vocabulary.ids import EventId, SessionId
+from sidemirror_server.vocabulary.slots import is_tool_name
 from sidemirror_server.vocabulary.status import ResultStatus, Usage
 from sidemirror_server.vocabulary.text import clip
 
@@ -315,7 +316,8 @@ def _call_ended(
     step = ToolStep(
         call_event_id=call.event_id if call else event.event_id,
         result_event_id=event.event_id,
-        name=tool,
+        # A nudge names the tool; with a shell only a name that a fixed sentence may hold.
+        name=tool if not state.config.has_shell or is_tool_name(tool) else "",
         call_key=call.key if call else call_key("", call_id or event.event_id),
         result_key=result_key(text),
         failed=failed,

@@ -150,7 +150,10 @@ class Conductor:
             if not past.exists:  # the session keeps the configuration of its first turn
                 past = msgspec.structs.replace(past, config=config_of(started, past.config))
             wish = started.context or (ContextWish() if self._defaults.has_context else None)
-            context, missing = await self._lessons.for_turn(scope, turn_id, started, wish, past.carried.tool_errors)
+            context, missing = await self._lessons.for_turn(
+                *(scope, turn_id, started, wish, past.carried.tool_errors),
+                has_shell=config_of(started, past.config).has_shell,
+            )
             # The first append makes the session if it is missing or was deleted.
             turn = self._followed(LiveTurn(scope, config_body(past.config), past.carried_from))
             self._record_start(turn, turn_id, event, started, past, (*warnings, *missing), context)
@@ -282,12 +285,13 @@ class Conductor:
     def _react(self, turn: LiveTurn, event: Event, now_us: int) -> None:
         """Records nudges, and starts the reflection or critique that the event makes due."""
         state = turn.state
+        # Before any nudge: what the event is, only the latest entry says.
+        if self._recoveries is not None:
+            self._recoveries.look(turn, event)
         for finding in state.findings:
             caused_by = tuple(EventId(caused) for caused in finding.event_ids)
             nudge = Nudge(finding.pattern, finding.message)
             turn.record(Directive(DirectiveId(new_id(now_us)), now_us, nudge, caused_by), now_us)
-        if self._recoveries is not None:
-            self._recoveries.look(turn, event)
         self._reflections.look(turn, event.event_id)
         if isinstance(event.what, ResponseDrafted) and state.standing is TurnStanding.OPEN:
             self._critiques.drafted(turn, event.event_id, event.what)

@@ -7,14 +7,19 @@ as soon as both are there. A turn is told once of each kind of failure.
 import asyncio
 import logging
 from collections.abc import Callable
+from functools import partial
 
+from sidemirror_server.memory.finding.context import FailedCall
 from sidemirror_server.memory.recoveries.finding import FailedAttempt, RecoveryFinder, receipt_id_of
 from sidemirror_server.memory.recoveries.trail import Failure
+from sidemirror_server.thinking.levels import ThinkLevel
 from sidemirror_server.thinking.record import Advised, Directive
 from sidemirror_server.trace.event import Event, TurnFinished
 from sidemirror_server.turns.calls import TurnCalls
+from sidemirror_server.turns.lessons import Lessons
 from sidemirror_server.turns.live import LiveTurn
 from sidemirror_server.turns.recorder import Recorder
+from sidemirror_server.vocabulary.block import BlockLesson
 from sidemirror_server.vocabulary.clock import Clock
 from sidemirror_server.vocabulary.errors import SidemirrorError
 from sidemirror_server.vocabulary.ids import DirectiveId, EventId, new_id
@@ -26,11 +31,17 @@ class RecoveryAdvice:
     """Looks up recoveries for the turns in memory."""
 
     def __init__(
-        self, finder: RecoveryFinder, recorder: Recorder, clock: Clock, turn_ended: Callable[[], None] = lambda: None
+        self,
+        finder: RecoveryFinder,
+        lessons: Lessons,
+        recorder: Recorder,
+        clock: Clock,
+        turn_ended: Callable[[], None] = lambda: None,
     ) -> None:
         """`turn_ended` is called when an agent has finished a turn: there may be something to learn."""
         self._turn_ended = turn_ended
         self._finder = finder
+        self._lessons = lessons
         self._recorder = recorder
         self._clock = clock
 
@@ -63,7 +74,8 @@ class RecoveryAdvice:
         asked = FailedAttempt(failed.signature, failed.is_json, looked_up, state.turn_id, state.session_id)
         receipt_id = receipt_id_of(turn.scope, state.turn_id, failed.signature)
         try:
-            block = await self._finder.find(turn.scope, asked, receipt_id)
+            found = partial(self._about, turn) if state.config.level is not ThinkLevel.OFF else None
+            block = await self._finder.find(turn.scope, asked, receipt_id, found)
         except SidemirrorError as error:
             # The agent goes on without advice.
             _log.warning("recovery_not_found", extra={"turn_id": state.turn_id, "reason": str(error)})
@@ -73,6 +85,13 @@ class RecoveryAdvice:
             advice = Advised(block, failed.signature)
             turn.record(Directive(directive_id, now_us, advice, (event_id,)), now_us)
             self._recorder.submit(turn)
+
+    async def _about(self, turn: LiveTurn) -> tuple[BlockLesson, ...]:
+        """The lessons about the turn's failures that it was not shown. A turn that thinks gets them anyway, with its
+        reflection; here they compete for the same block."""
+        state = turn.state
+        failures = [FailedCall(error.tool, error.text) for error in state.tool_errors]
+        return (await self._lessons.for_failures(turn.scope, state, failures, turn.brought)).lessons
 
 
 def _done(turn: LiveTurn, directive_id: DirectiveId, task: "asyncio.Task[None]") -> None:

@@ -3230,7 +3230,8 @@ type BuildMemoryContextRequest struct {
 	// it. A lesson that the turn was shown is not drawn again. The price: in that fraction of tasks, a lesson that may
 	// help is missing. Use the same fraction for all tasks, and report all outcomes.
 	HoldoutFraction float64 `protobuf:"fixed64,11,opt,name=holdout_fraction,json=holdoutFraction,proto3" json:"holdout_fraction,omitempty"`
-	// Whether the agent's host can run commands. The block then has lessons that a person reviewed, and no others.
+	// Whether the agent's host can run commands. The block then has lessons that a person reviewed, and no others; so it
+	// is for a turn (`turn_id`) that said so.
 	HasShell      bool `protobuf:"varint,12,opt,name=has_shell,json=hasShell,proto3" json:"has_shell,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

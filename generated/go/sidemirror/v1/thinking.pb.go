@@ -4324,7 +4324,9 @@ type StartTurnRequest struct {
 	Context *ContextWish `protobuf:"bytes,15,opt,name=context,proto3" json:"context,omitempty"`
 	// The subjects that the turn is about: ids of the caller's own choice, by which Erase finds the turn. At most 16.
 	// Each has 1 to 128 printable characters.
-	SubjectIds    []string `protobuf:"bytes,16,rep,name=subject_ids,json=subjectIds,proto3" json:"subject_ids,omitempty"`
+	SubjectIds []string `protobuf:"bytes,16,rep,name=subject_ids,json=subjectIds,proto3" json:"subject_ids,omitempty"`
+	// Whether the agent's host can run commands, as in TurnStarted.
+	HasShell      bool `protobuf:"varint,17,opt,name=has_shell,json=hasShell,proto3" json:"has_shell,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -4469,6 +4471,13 @@ func (x *StartTurnRequest) GetSubjectIds() []string {
 		return x.SubjectIds
 	}
 	return nil
+}
+
+func (x *StartTurnRequest) GetHasShell() bool {
+	if x != nil {
+		return x.HasShell
+	}
+	return false
 }
 
 // The turn is started.
@@ -6121,7 +6130,7 @@ const file_sidemirror_v1_thinking_proto_rawDesc = "" +
 	"\x0fRunTurnResponse\x12<\n" +
 	"\n" +
 	"directives\x18\x01 \x03(\v2\x1c.sidemirror.v1.TurnDirectiveR\n" +
-	"directives\"\xfa\x04\n" +
+	"directives\"\x97\x05\n" +
 	"\x10StartTurnRequest\x12\x1b\n" +
 	"\ttenant_id\x18\x01 \x01(\tR\btenantId\x12\x1d\n" +
 	"\n" +
@@ -6144,7 +6153,8 @@ const file_sidemirror_v1_thinking_proto_rawDesc = "" +
 	"\rcritique_mode\x18\x0e \x01(\x0e2\x1b.sidemirror.v1.CritiqueModeR\fcritiqueMode\x124\n" +
 	"\acontext\x18\x0f \x01(\v2\x1a.sidemirror.v1.ContextWishR\acontext\x12\x1f\n" +
 	"\vsubject_ids\x18\x10 \x03(\tR\n" +
-	"subjectIds\"@\n" +
+	"subjectIds\x12\x1b\n" +
+	"\thas_shell\x18\x11 \x01(\bR\bhasShell\"@\n" +
 	"\x11StartTurnResponse\x12+\n" +
 	"\x04plan\x18\x01 \x01(\v2\x17.sidemirror.v1.TurnPlanR\x04plan\"\xc8\x02\n" +
 	"\x13ReportEventsRequest\x12\x1b\n" +

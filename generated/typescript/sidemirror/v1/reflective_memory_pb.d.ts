@@ -1587,7 +1587,8 @@ export declare type BuildMemoryContextRequest = Message<"sidemirror.v1.BuildMemo
   holdoutFraction: number;
 
   /**
-   * Whether the agent's host can run commands. The block then has lessons that a person reviewed, and no others.
+   * Whether the agent's host can run commands. The block then has lessons that a person reviewed, and no others; so it
+   * is for a turn (`turn_id`) that said so.
    *
    * @generated from field: bool has_shell = 12;
    */

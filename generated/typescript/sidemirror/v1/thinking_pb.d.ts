@@ -2306,6 +2306,13 @@ export declare type StartTurnRequest = Message<"sidemirror.v1.StartTurnRequest">
    * @generated from field: repeated string subject_ids = 16;
    */
   subjectIds: string[];
+
+  /**
+   * Whether the agent's host can run commands, as in TurnStarted.
+   *
+   * @generated from field: bool has_shell = 17;
+   */
+  hasShell: boolean;
 };
 
 /**

@@ -7,7 +7,7 @@ folded from its rows when it is asked for, and held for a while; what is learned
 import asyncio
 import logging
 import math
-from collections.abc import Collection, Iterable
+from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 
 import msgspec
 
@@ -21,7 +21,8 @@ from sidemirror_server.memory.trials.trials import Trial, Trials
 from sidemirror_server.policy.in_force import PoliciesInForce
 from sidemirror_server.policy.record import AdviceKind
 from sidemirror_server.trace.receipts import RECOVERY_ITEM, Receipt, ReceiptKind, Receipts, receipt_items
-from sidemirror_server.vocabulary.block import BlockItem, BlockLesson, ContextBlock, Omitted, render
+from sidemirror_server.vocabulary.arbiter import AS_DESIGNED, FAILURE_ITEMS, Offers, Telling, arbitrated
+from sidemirror_server.vocabulary.block import BlockItem, BlockLesson, ContextBlock, Omitted
 from sidemirror_server.vocabulary.clock import Clock
 from sidemirror_server.vocabulary.errors import SidemirrorError
 from sidemirror_server.vocabulary.ids import derived_id
@@ -30,7 +31,6 @@ from sidemirror_server.vocabulary.scope import Scope
 
 _log = logging.getLogger(__name__)
 
-HEADING = "EARLIER TRIES AFTER THIS FAILURE"
 # How long the counts of a signature are used. Chosen here: a loop of failing calls reads them once a second; what
 # another sidecar has learned, or an erasure has removed, is noticed by then.
 FRESH_S = 1.0
@@ -64,8 +64,15 @@ class RecoveryFinder:
     """Finds recoveries."""
 
     def __init__(
-        self, store: Observations, receipts: Receipts, trials: Trials, policies: PoliciesInForce, clock: Clock
+        self,
+        store: Observations,
+        receipts: Receipts,
+        trials: Trials,
+        policies: PoliciesInForce,
+        clock: Clock,
+        telling: Telling = AS_DESIGNED,
     ) -> None:
+        self._telling = telling
         self._store = store
         self._receipts = receipts
         self._trials = trials
@@ -76,10 +83,17 @@ class RecoveryFinder:
         # How often something was learned here: what was read before is not held after.
         self._lessons = 0
 
-    async def find(self, scope: Scope, failed: FailedAttempt, receipt_id: str) -> ContextBlock:
-        """The block to show, with a durable receipt and a trial. Empty if nothing may be told, or if the turn was told
-        of this signature. A recovery that is held back this time is named in `omitted`. Raises what the store
-        raises."""
+    async def find(
+        self,
+        scope: Scope,
+        failed: FailedAttempt,
+        receipt_id: str,
+        lessons: Callable[[], Awaitable[Sequence[BlockLesson]]] | None = None,
+    ) -> ContextBlock:
+        """The block to show, with a durable receipt and a trial. Empty if no recovery may be told, or if the turn was
+        told of this signature. A recovery that is held back this time is named in `omitted`. `lessons`: looks up the
+        lessons about the failure, which compete for the same block; asked only where there is one. Raises what the
+        store raises."""
         advice = await self._policies.advice(scope)
         if not failed.signature or not advice.gives(AdviceKind.RECOVERIES):
             return ContextBlock()
@@ -90,12 +104,15 @@ class RecoveryFinder:
         if sentence is None or (recovery.move.kind in _OF_JSON and not failed.is_json):
             return ContextBlock()
         silent = is_silent(receipt_id, recovery)
+        # The sentence is fixed; the names in it are of tools and arguments, as agents call them.
+        item = BlockItem(
+            recovery.recovery_id, 1, RECOVERY_ITEM, sentence.text, recovery.low, Origin.AGENT, is_safe=True
+        )
+        offers = Offers(() if silent else (BlockLesson(item),), () if lessons is None else await lessons())
+        block = arbitrated(offers, FAILURE_ITEMS, self._telling.failure_tokens, receipt_id)
         if silent:
-            block = ContextBlock(receipt_id=receipt_id, omitted=(Omitted(recovery.recovery_id, HELD_BACK),))
-        else:
-            # The sentence is fixed; the names in it are of tools and arguments, as agents call them.
-            item = BlockItem(recovery.recovery_id, 1, RECOVERY_ITEM, sentence.text, recovery.low, Origin.AGENT)
-            block = render(HEADING, [BlockLesson(item)], 1, receipt_id=receipt_id)
+            omitted = (Omitted(recovery.recovery_id, HELD_BACK), *block.omitted)
+            block = msgspec.structs.replace(block, receipt_id=receipt_id, omitted=omitted)
         now_us = self._clock.now_us()
         receipt = Receipt(
             *(receipt_id, ReceiptKind.MEMORY, now_us, receipt_items(block.items)),

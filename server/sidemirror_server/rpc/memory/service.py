@@ -75,7 +75,7 @@ def memory_service(
         ListReflectionVersions=Unary(partial(list_reflection_versions, store)),
         ReviewReflection=Unary(partial(review_reflection, store)),
         QueryReflections=Unary(partial(query_reflections, recall)),
-        BuildMemoryContext=Unary(partial(build_memory_context, context)),
+        BuildMemoryContext=Unary(partial(build_memory_context, context, turns)),
         ReportOutcome=Unary(partial(report_outcome, outcomes, receipts, turns)),
         GetLessonStatistics=Unary(partial(get_lesson_statistics, outcomes)),
         # A pass goes on, here or in another sidecar, after the streams that follow it have ended.
