@@ -16,7 +16,8 @@ import pytest
 from sidemirror_server import cli
 from tests.http.hooks.endpoint import Endpoint
 
-_BINARIES = Path(__file__).parents[3] / ".cache" / "hosts" / "node_modules" / ".bin"
+HOSTS_FOLDER = Path(__file__).parents[3] / ".cache" / "hosts"
+_BINARIES = HOSTS_FOLDER / "node_modules" / ".bin"
 _PATIENCE_S = 120
 
 
@@ -59,11 +60,16 @@ class RealHost(ABC):
                 pytest.fail(f"{self.binary} is not installed: tools/install-hosts")
             pytest.skip(f"{self.binary} is not installed: tools/install-hosts")
         self.configure(scripted.url)
-        environment = {"HOME": str(self.home), "PATH": os.environ["PATH"], "LANG": "C.UTF-8", **self.variables(scripted.url)}
+        environment = {
+            "HOME": str(self.home),
+            "PATH": os.environ["PATH"],
+            "LANG": "C.UTF-8",
+            **self.variables(scripted.url),
+        }
         run = subprocess.run(
             (str(binary), *self.arguments(prompt)),
             cwd=self.work,
-            env=environment,
+            env=environment | self.variables(scripted.url),
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
@@ -158,7 +164,13 @@ class RealGemini(RealHost):
                     kept.append(["call", part["functionCall"]["args"]["command"]])
                 elif "functionResponse" in part:
                     output = str(part["functionResponse"]["response"])
-                    kept.append(["result", output.partition("\\nProcess Group PGID")[0], output.partition("</untrusted_context>")[2]])
+                    kept.append(
+                        [
+                            "result",
+                            output.partition("\\nProcess Group PGID")[0],
+                            output.partition("</untrusted_context>")[2],
+                        ]
+                    )
         return kept
 
 

@@ -11,7 +11,7 @@ from sidemirror.v1 import thinking_pb2 as pb
 from sidemirror_server.http.hooks.projects import project_of
 from sidemirror_server.http.hooks.sentences import MARK, NOTHING_TO_SILENCE, SILENCED, SWITCHED_OFF, SWITCHED_ON
 from sidemirror_server.memory.recoveries import moves
-from sidemirror_server.memory.recoveries.finding import HEADING
+from sidemirror_server.vocabulary.arbiter import HEADING
 from tests.http.hooks.learned import BAD, FAILURE, SENTENCE, learn
 from tests.http.hooks.players import PLAYERS, ClaudeCode, Codex, GeminiCli, Player, post
 from tests.http.sidecars import door

@@ -118,6 +118,7 @@ class Conversation:
             reflection_mode=thinking_pb2.REFLECTION_MODE_ON_REQUEST,
             critique_mode=mode,
             context=thinking_pb2.ContextWish(),
+            has_shell=True,
         )
         plan = (await calls.start_turn(request)).plan
         # The first two entries are the start and the plan.
