@@ -71,7 +71,7 @@ def test_advice_is_in_the_next_request(kind: type[RealHost], folder: Path, monke
 @pytest.mark.parametrize("kind", REAL, ids=lambda kind: kind.name)
 def test_a_wrong_answer_is_sent_back_once(kind: type[RealHost], folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     host = kind(folder)
-    steps = [Call(BAD), Say(WRONG), Say(WRONG)]
+    steps: list[Step] = [Call(BAD), Say(WRONG), Say(WRONG)]
     with door(folder / "sidecar", {"hooks__revise": "true"}) as server, endpoint(steps) as scripted:
         host.attach(monkeypatch, server.folder / "data", server.http_port, "--answer-timeout", "20")
         host.run(scripted, PROMPT)

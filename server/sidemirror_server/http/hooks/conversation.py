@@ -13,6 +13,8 @@ from sidemirror_server.http.context import Ended
 from sidemirror_server.http.hooks.calls import GONE, REFUSED, Calls
 from sidemirror_server.http.hooks.happening import Answered, Asked, Happening, Ran, Said
 from sidemirror_server.http.hooks.sentences import (
+    CHECK,
+    CHECKED,
     NOT_CHANGED,
     NOTHING_TO_SILENCE,
     OFF,
@@ -175,6 +177,8 @@ class Conversation:
 
     async def _switch(self, calls: Calls, switch: str) -> str:
         """Does what the user's prompt asks for, and says so."""
+        if switch == CHECK:
+            return CHECKED
         try:
             if switch == OFF:
                 await calls.change_advice(off=True)

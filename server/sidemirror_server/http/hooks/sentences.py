@@ -5,7 +5,10 @@ MARK = "[sidemirror]"
 
 # Prompts that are switches, as the user types them.
 OFF, ON, WRONG = "sidemirror advice off", "sidemirror advice on", "sidemirror advice was wrong"
+# Changes nothing; `sidemirror doctor --attach` asks it too.
+CHECK = "sidemirror check"
 
+CHECKED = f"{MARK} The hooks reach the sidecar."
 SWITCHED_OFF = (
     f"{MARK} Advice is off for this project. Turns are still recorded. `sidemirror advice on` gives it again."
 )
@@ -31,6 +34,6 @@ def is_ours(prompt: str) -> bool:
 
 
 def switch_of(prompt: str) -> str:
-    """The switch that a whole prompt is: OFF, ON or WRONG; empty if it is none."""
+    """The switch that a whole prompt is: OFF, ON, WRONG or CHECK; empty if it is none."""
     said = " ".join(prompt.split()).rstrip(".!").lower()
-    return said if said in (OFF, ON, WRONG) else ""
+    return said if said in (OFF, ON, WRONG, CHECK) else ""

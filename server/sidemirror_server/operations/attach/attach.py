@@ -35,7 +35,7 @@ changed. `sidemirror advice off`, typed as a prompt, silences it; `sidemirror de
 
 def attach(options: argparse.Namespace) -> int:
     """Attaches the host; returns the exit code. Raises BadSettings."""
-    host, path, folder = ATTACHED[options.host], _file(options), _folder()
+    host, path, folder = ATTACHED[options.host], _file(options), notes_folder()
     settings = load()
     reach = _reach(options, settings, folder)
     before = _read(path)
@@ -65,7 +65,7 @@ def attach(options: argparse.Namespace) -> int:
 
 def detach(options: argparse.Namespace) -> int:
     """Takes the hooks out; returns the exit code."""
-    host, path, folder = ATTACHED[options.host], _file(options), _folder()
+    host, path, folder = ATTACHED[options.host], _file(options), notes_folder()
     before = _read(path)
     try:
         after, is_ours = _without(options.host, path, before, folder)
@@ -109,8 +109,8 @@ def _used(path: Path) -> Path:
     return path
 
 
-def _folder() -> Path:
-    """Where attach keeps what it needs."""
+def notes_folder() -> Path:
+    """Where `attach` keeps what it needs."""
     return Path.home() / ".config" / "sidemirror"
 
 

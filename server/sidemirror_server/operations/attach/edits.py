@@ -9,7 +9,7 @@ import tomllib
 from collections.abc import Mapping
 from typing import Any
 
-from sidemirror_server.operations.attach.jsonc import BadJson, Node, parsed
+from sidemirror_server.operations.attach.jsonc import BadJson, Node, parsed, value_of
 
 _STEP = "  "
 
@@ -95,6 +95,19 @@ def cut_out(text: str, mark: str) -> str:
             start -= 1
         text = text[:start] + text[end:]
     return text
+
+
+def entries_with(text: str, mark: str) -> dict[str, Any]:
+    """The entries that hold `mark`, by event, of a file in JSON or TOML. Raises CannotEdit."""
+    try:
+        hooks = tomllib.loads(text).get("hooks", {})
+    except tomllib.TOMLDecodeError:
+        hooks = value_of(_object(text)).get("hooks", {})
+    if not isinstance(hooks, dict):
+        raise CannotEdit("hooks is not an object")
+    lists = {event: listed for event, listed in hooks.items() if isinstance(listed, list)}
+    found = {event: [entry for entry in listed if mark in json.dumps(entry)] for event, listed in lists.items()}
+    return {event: entries[0] for event, entries in found.items() if entries}
 
 
 def _marked(text: str, mark: str) -> Node | None:

@@ -41,6 +41,15 @@ def parsed(text: str) -> Node:
     return node
 
 
+def value_of(node: Node) -> Any:
+    """What a node stands for, without its places."""
+    if node.members is not None:
+        return {key: value_of(child) for key, child in node.members}
+    if node.items is not None:
+        return [value_of(child) for child in node.items]
+    return node.scalar
+
+
 def _value(text: str, start: int) -> Node:
     opening = text[start : start + 1]
     if opening in ("{", "["):
