@@ -250,7 +250,7 @@ class Memory(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     scorer: str = ""
 
 
-class Hooks(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class HookSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Hooks of coding agents, which are served where HTTP is (decision 068)."""
 
     # Whether a final answer that a critique finds wrong is sent back to the agent, once in a turn. With a model it
@@ -368,5 +368,5 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     learn: Learn = Learn()
     advice: AdviceSettings = AdviceSettings()
     memory: Memory = Memory()
-    hooks: Hooks = Hooks()
+    hooks: HookSettings = HookSettings()
     embedding: Embedding = Embedding()

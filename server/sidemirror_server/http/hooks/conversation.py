@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from sidemirror.v1 import common_pb2, thinking_pb2
 from sidemirror_server.http.context import Ended
 from sidemirror_server.http.hooks.calls import GONE, REFUSED, Calls
-from sidemirror_server.http.hooks.happening import Answered, Asked, Happening, Ran, Said
+from sidemirror_server.http.hooks.happening import Answered, CallEnded, Happening, Prompted, Said
 from sidemirror_server.http.hooks.sentences import (
     CHECK,
     CHECKED,
@@ -51,7 +51,7 @@ class Conversation:
         # The ids of what was told last.
         self._told: tuple[str, ...] = ()
 
-    async def asked(self, calls: Calls, happening: Happening, asked: Asked, *, critiques: bool) -> str:
+    async def asked(self, calls: Calls, happening: Happening, asked: Prompted, *, critiques: bool) -> str:
         """Begins a turn, and ends the one before if nobody has. Returns what to tell; empty if nothing."""
         if is_ours(asked.prompt):
             # The host gives our own prompt to the agent as the user's: the turn goes on.
@@ -62,7 +62,7 @@ class Conversation:
         await calls.finish_turn(thinking_pb2.FinishTurnRequest(turn_id=self._turn_id, session_id=self.session_id))
         return await self._begin(calls, happening, asked.prompt, critiques=critiques)
 
-    async def ran(self, calls: Calls, happening: Happening, ran: Ran, *, critiques: bool) -> str:
+    async def ran(self, calls: Calls, happening: Happening, ran: CallEnded, *, critiques: bool) -> str:
         """Records a tool call. Returns what to tell; empty if nothing."""
         failed = ran.failed
         if failed is None and ran.transcript:

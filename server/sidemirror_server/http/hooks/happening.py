@@ -5,13 +5,13 @@ from typing import TypeAlias
 from msgspec import Struct
 
 
-class Asked(Struct, frozen=True):
+class Prompted(Struct, frozen=True):
     """The user has sent a prompt: a turn begins."""
 
     prompt: str
 
 
-class Ran(Struct, frozen=True):
+class CallEnded(Struct, frozen=True):
     """A tool call has ended. `call_id`: the host's id of it, or what stands for one; empty if there is nothing to tell
     the same call by. `arguments`: as JSON or as text. `failed` None: the host does not say. `transcript`: the path of
     what may say it instead; empty if nothing does."""
@@ -38,11 +38,11 @@ class Answered(Struct, frozen=True):
     again: bool
 
 
-class Left(Struct, frozen=True):
+class HostLeft(Struct, frozen=True):
     """The session, or the subagent, has ended."""
 
 
-What: TypeAlias = Asked | Ran | Said | Answered | Left
+What: TypeAlias = Prompted | CallEnded | Said | Answered | HostLeft
 
 
 class Happening(Struct, frozen=True):

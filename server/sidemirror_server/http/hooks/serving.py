@@ -19,7 +19,7 @@ from sidemirror_server.http.connect.bodies import read_body
 from sidemirror_server.http.context import Ended, HttpContext
 from sidemirror_server.http.hooks.calls import Calls
 from sidemirror_server.http.hooks.conversation import Conversation
-from sidemirror_server.http.hooks.happening import Answered, Asked, Happening, Left, Ran, Said
+from sidemirror_server.http.hooks.happening import Answered, CallEnded, Happening, HostLeft, Prompted, Said
 from sidemirror_server.http.hooks.payload import text_in
 from sidemirror_server.http.hooks.projects import project_of
 from sidemirror_server.http.hooks.table import HOSTS, Host
@@ -83,7 +83,7 @@ class Hooks:
         key = (caller.name if caller else "", name, happening.session, happening.agent)
         conversation = self._conversation(key)
         async with conversation.lock:
-            if conversation.project_id is None or isinstance(happening.what, Asked):
+            if conversation.project_id is None or isinstance(happening.what, Prompted):
                 project_id = await asyncio.to_thread(project_of, happening.folder)
                 reaches = self._identity.reaches(caller, project_id)
                 conversation.project_id = project_id if reaches else ""
@@ -95,9 +95,9 @@ class Hooks:
     ) -> dict[str, Any]:
         text = ""
         match happening.what:
-            case Asked() as asked:
+            case Prompted() as asked:
                 text = await conversation.asked(calls, happening, asked, critiques=self._revises)
-            case Ran() as ran:
+            case CallEnded() as ran:
                 text = await conversation.ran(calls, happening, ran, critiques=self._revises)
             case Said() as said:
                 conversation.said(said)
@@ -105,7 +105,7 @@ class Hooks:
                 wait_s = _timeout_s(scope) - _WAY_S if self._revises else 0.0
                 prompt = await conversation.answered(calls, happening, answered, wait_s=wait_s)
                 return host.sent_back(prompt) if prompt else {}
-            case Left():
+            case HostLeft():
                 await conversation.left(calls)
         return host.told(event, text) if text else {}
 

@@ -1,6 +1,6 @@
 """Hooks of Claude Code (https://code.claude.com/docs/en/hooks). A call that fails has an event of its own."""
 
-from sidemirror_server.http.hooks.happening import Answered, Asked, Happening, Left, Ran, What
+from sidemirror_server.http.hooks.happening import Answered, CallEnded, Happening, HostLeft, Prompted, What
 from sidemirror_server.http.hooks.hosts.like_claude import arguments_of, result_of
 from sidemirror_server.http.hooks.payload import Payload, text_in, written
 
@@ -17,7 +17,7 @@ def read(event: str, payload: Payload) -> Happening | None:
 def _what(event: str, payload: Payload) -> What | None:
     match event:
         case "UserPromptSubmit":
-            return Asked(written(payload.get("prompt")))
+            return Prompted(written(payload.get("prompt")))
         case "PostToolUse":
             return _ran(payload, result_of(payload), failed=False)
         case "PostToolUseFailure":
@@ -28,13 +28,13 @@ def _what(event: str, payload: Payload) -> What | None:
             again = payload.get("stop_hook_active") is True
             return Answered(written(payload.get("last_assistant_message")), again)
         case "SubagentStop":
-            return Left() if text_in(payload, "agent_id") else None
+            return HostLeft() if text_in(payload, "agent_id") else None
         case "SessionEnd":
-            return Left()
+            return HostLeft()
         case _:
             return None
 
 
-def _ran(payload: Payload, result: str, *, failed: bool) -> Ran | None:
+def _ran(payload: Payload, result: str, *, failed: bool) -> CallEnded | None:
     name = text_in(payload, "tool_name")
-    return Ran(text_in(payload, "tool_use_id"), name, arguments_of(payload), result, failed) if name else None
+    return CallEnded(text_in(payload, "tool_use_id"), name, arguments_of(payload), result, failed) if name else None

@@ -1,7 +1,7 @@
 """Hooks of Codex (https://developers.openai.com/codex/hooks). What a call came to does not say whether it has failed;
 the transcript does."""
 
-from sidemirror_server.http.hooks.happening import Answered, Asked, Happening, Left, Ran, What
+from sidemirror_server.http.hooks.happening import Answered, CallEnded, Happening, HostLeft, Prompted, What
 from sidemirror_server.http.hooks.hosts.like_claude import arguments_of, result_of
 from sidemirror_server.http.hooks.payload import Payload, text_in, written
 
@@ -18,15 +18,17 @@ def read(event: str, payload: Payload) -> Happening | None:
 def _what(event: str, payload: Payload) -> What | None:
     match event:
         case "UserPromptSubmit":
-            return Asked(written(payload.get("prompt")))
+            return Prompted(written(payload.get("prompt")))
         case "PostToolUse":
             name, call_id = text_in(payload, "tool_name"), text_in(payload, "tool_use_id")
             transcript = text_in(payload, "transcript_path")
-            return Ran(call_id, name, arguments_of(payload), result_of(payload), None, transcript) if name else None
+            return (
+                CallEnded(call_id, name, arguments_of(payload), result_of(payload), None, transcript) if name else None
+            )
         case "Stop":
             again = payload.get("stop_hook_active") is True
             return Answered(written(payload.get("last_assistant_message")), again)
         case "SubagentStop":
-            return Left() if text_in(payload, "agent_id") else None
+            return HostLeft() if text_in(payload, "agent_id") else None
         case _:
             return None

@@ -4,7 +4,7 @@ with nothing, so that nothing is told at a turn's start."""
 import msgspec
 
 from sidemirror_server.http.hooks.failure import failed_by_fields
-from sidemirror_server.http.hooks.happening import Answered, Asked, Happening, Left, Ran, Said, What
+from sidemirror_server.http.hooks.happening import Answered, CallEnded, Happening, HostLeft, Prompted, Said, What
 from sidemirror_server.http.hooks.hosts.like_claude import arguments_of
 from sidemirror_server.http.hooks.payload import Payload, text_in, written
 
@@ -33,7 +33,7 @@ def sent_back(prompt: str) -> dict[str, object]:
 def _what(event: str, payload: Payload) -> What | None:
     match event:
         case "beforeSubmitPrompt":
-            return Asked(written(payload.get("prompt")))
+            return Prompted(written(payload.get("prompt")))
         case "postToolUse":
             result = payload.get("tool_output")
             return _ran(payload, written(result), failed=bool(failed_by_fields(_parsed(result))))
@@ -47,16 +47,16 @@ def _what(event: str, payload: Payload) -> What | None:
             return Said(written(payload.get("text")))
         case "stop":
             # Who stopped the agent wants no second answer.
-            return Answered("", _is_again(payload)) if payload.get("status") == "completed" else Left()
+            return Answered("", _is_again(payload)) if payload.get("status") == "completed" else HostLeft()
         case "sessionEnd":
-            return Left()
+            return HostLeft()
         case _:
             return None
 
 
-def _ran(payload: Payload, result: str, *, failed: bool) -> Ran | None:
+def _ran(payload: Payload, result: str, *, failed: bool) -> CallEnded | None:
     name = text_in(payload, "tool_name")
-    return Ran(text_in(payload, "tool_use_id"), name, arguments_of(payload), result, failed) if name else None
+    return CallEnded(text_in(payload, "tool_use_id"), name, arguments_of(payload), result, failed) if name else None
 
 
 def _is_again(payload: Payload) -> bool:

@@ -6,7 +6,7 @@ import re
 
 import msgspec
 
-from sidemirror_server.http.hooks.happening import Answered, Asked, Happening, Left, Ran, What
+from sidemirror_server.http.hooks.happening import Answered, CallEnded, Happening, HostLeft, Prompted, What
 from sidemirror_server.http.hooks.hosts.like_claude import arguments_of
 from sidemirror_server.http.hooks.payload import Payload, object_in, text_in, written
 from sidemirror_server.memory.recoveries.failed import reports_failure
@@ -29,19 +29,19 @@ def read(event: str, payload: Payload) -> Happening | None:
 def _what(event: str, payload: Payload) -> What | None:
     match event:
         case "BeforeAgent":
-            return Asked(written(payload.get("prompt")))
+            return Prompted(written(payload.get("prompt")))
         case "AfterTool":
             return _ran(payload)
         case "AfterAgent":
             again = payload.get("stop_hook_active") is True
             return Answered(written(payload.get("prompt_response")), again)
         case "SessionEnd":
-            return Left()
+            return HostLeft()
         case _:
             return None
 
 
-def _ran(payload: Payload) -> Ran | None:
+def _ran(payload: Payload) -> CallEnded | None:
     name = text_in(payload, "tool_name")
     if not name:
         return None
@@ -51,7 +51,7 @@ def _ran(payload: Payload) -> Ran | None:
     # The time in it tells two equal calls apart; a hook that is registered twice gets the same.
     timed = "timestamp" in payload
     call_id = hashlib.sha256(msgspec.json.encode(payload)).hexdigest()[:32] if timed else ""
-    return Ran(call_id, name, arguments_of(payload), result, failed)
+    return CallEnded(call_id, name, arguments_of(payload), result, failed)
 
 
 def _failed(result: str) -> bool:

@@ -3,7 +3,7 @@ code is a field of what it came to. What a hook says at a tool's end does not re
 """
 
 from sidemirror_server.http.hooks.failure import failed_by_fields
-from sidemirror_server.http.hooks.happening import Answered, Asked, Happening, Left, Ran, Said, What
+from sidemirror_server.http.hooks.happening import Answered, CallEnded, Happening, HostLeft, Prompted, Said, What
 from sidemirror_server.http.hooks.hosts.like_claude import arguments_of
 from sidemirror_server.http.hooks.payload import Payload, object_in, text_in, written
 from sidemirror_server.memory.recoveries.failed import reports_failure
@@ -30,7 +30,7 @@ def sent_back(prompt: str) -> dict[str, object]:
 def _what(event: str, payload: Payload) -> What | None:
     match event:
         case "UserPromptSubmit":
-            return Asked(written(payload.get("message")))
+            return Prompted(written(payload.get("message")))
         case "PostToolUse":
             # The agent ends its work by a tool, whose argument is its answer.
             is_answer = payload.get("tool_name") == "finish"
@@ -38,12 +38,12 @@ def _what(event: str, payload: Payload) -> What | None:
         case "Stop":
             return Answered("", again=False)
         case "SessionEnd":
-            return Left()
+            return HostLeft()
         case _:
             return None
 
 
-def _ran(payload: Payload) -> Ran | None:
+def _ran(payload: Payload) -> CallEnded | None:
     name = text_in(payload, "tool_name")
     if not name:
         return None
@@ -52,4 +52,4 @@ def _ran(payload: Payload) -> Ran | None:
     texts = [text_in(part, "text") for part in parts if isinstance(part, dict)] if isinstance(parts, list) else []
     result = written("\n".join(text for text in texts if text)) if texts else written(response)
     failed = failed_by_fields(response)
-    return Ran("", name, arguments_of(payload), result, reports_failure(result) if failed is None else failed)
+    return CallEnded("", name, arguments_of(payload), result, reports_failure(result) if failed is None else failed)
