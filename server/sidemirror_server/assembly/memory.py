@@ -119,7 +119,7 @@ class ReflectiveMemory:
             stores.erasures,
             *(reflector, keeper, self._trust, self._recall, self._context),
             *(Outcomes(self._memories, stores.trials, self._clock), self.schedule, turns),
-            *(self.recoveries, stores.observations),
+            *(self.recoveries, stores.observations, stores.trials),
         )
 
     def handlers(self, gateway: Gateway, own: Templates | None, goals: Publisher) -> dict[str, Handler]:

@@ -167,6 +167,7 @@ def info_of(
         store_clock=clock,
         default_config=defaults_of(settings).config,
         embedding=embedding,
+        advice_is_shadow=telling_of(settings).is_shadow,
     )
 
 
@@ -180,7 +181,7 @@ def defaults_of(settings: Settings) -> SessionDefaults:
 def telling_of(settings: Settings) -> Telling:
     """How advice is told."""
     chosen = settings.advice
-    return Telling(chosen.failure_tokens, chosen.start_tokens)
+    return Telling(chosen.failure_tokens, chosen.start_tokens, is_shadow=chosen.mode == "shadow")
 
 
 def may_learn(settings: Settings) -> bool:

@@ -226,6 +226,8 @@ class Learn(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class AdviceSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What agents are told of earlier work: lessons and recoveries (decision 065). Policies turn it off."""
 
+    # on, or shadow: nothing is told, and what would have been told is kept with what happened then (decision 066).
+    mode: Literal["on", "shadow"] = "on"
     # The most tokens of a block at a failing call, counted roughly. Design, section 17: an agent reads it in the middle
     # of its work.
     failure_tokens: Annotated[int, Meta(ge=0, le=1_000)] = 200

@@ -47,9 +47,10 @@ def make_plan(
     context: ContextBlock | None = None,
     *,
     learns: bool = False,
+    is_shadow: bool = False,
 ) -> TurnPlan:
     """The plan of a turn that starts at `now_us`. `warnings` precede the plan's own warnings. `learns`: the turn is
-    learned from when it has ended."""
+    learned from when it has ended. `is_shadow`: what it would be told is kept and not sent."""
     resolved = config_of(started, config)
     thinking = plan_thinking(started.base_prompt, resolved.level, started.provider, started.model)
     told = [*warnings, *_unknown_level(started.wish.level), *thinking.clamps]
@@ -73,6 +74,7 @@ def make_plan(
         critique_mode=resolved.critique_mode,
         context=context,
         learns=learns,
+        is_shadow=is_shadow,
     )
 
 

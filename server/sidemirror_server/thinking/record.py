@@ -53,7 +53,7 @@ class Carry(msgspec.Struct, frozen=True, omit_defaults=True):
 class TurnPlan(msgspec.Struct, frozen=True, omit_defaults=True, tag="turn_plan"):
     """How a turn runs; the second entry of every turn. `reflection_mode`: auto or on_request. `critique_mode`: off,
     gated or always. `context`: None if the turn did not ask for it, or if it could not be read. `learns`: the turn is
-    learned from when it has ended."""
+    learned from when it has ended. `is_shadow`: what it would be told is kept and not sent."""
 
     turn_id: TurnId
     session_id: SessionId
@@ -69,6 +69,7 @@ class TurnPlan(msgspec.Struct, frozen=True, omit_defaults=True, tag="turn_plan")
     critique_mode: str = "off"
     context: ContextBlock | None = None
     learns: bool = False
+    is_shadow: bool = False
 
 
 class Nudge(msgspec.Struct, frozen=True, tag="nudge"):
@@ -79,7 +80,8 @@ class Nudge(msgspec.Struct, frozen=True, tag="nudge"):
 
 
 class Advised(msgspec.Struct, frozen=True, omit_defaults=True, tag="advice"):
-    """What repaired a failure like the latest one before. `signature`: what the failure is recognised by."""
+    """What is known about a failure like the latest one. `signature`: what the failure is recognised by; empty for the
+    lessons of a plan that were only kept."""
 
     block: ContextBlock
     signature: str
@@ -116,13 +118,14 @@ Said = TurnPlan | Nudge | Reflection | Critiqued | Advised | TurnSummary
 
 
 class Directive(msgspec.Struct, frozen=True, omit_defaults=True, tag="directive"):
-    """A message from the sidecar to the agent."""
+    """A message from the sidecar to the agent. `is_shadow`: it is kept and not sent."""
 
     directive_id: DirectiveId
     at_us: int
     what: Said
     caused_by: tuple[EventId, ...] = ()
     reasons: tuple[Reason, ...] = ()
+    is_shadow: bool = False
 
 
 class SlotClaim(msgspec.Struct, frozen=True, omit_defaults=True, tag="claim"):

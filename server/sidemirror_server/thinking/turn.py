@@ -182,6 +182,7 @@ def _apply_directive(state: TurnState, directive: Directive) -> None:
             state.turn_id, state.session_id, state.turn_count = plan.turn_id, plan.session_id, plan.turn_count
             state.config, state.reflection_mode, state.budget = plan.config, plan.reflection_mode, plan.budget
             state.critique_mode, state.learns = plan.critique_mode, plan.learns
+            state.is_shadow = plan.is_shadow
             state.started_us = state.updated_us
             state.tool_errors, state.last_reflection = plan.carried.tool_errors, plan.carried.last_reflection
         case Nudge(pattern=pattern):
@@ -193,7 +194,8 @@ def _apply_directive(state: TurnState, directive: Directive) -> None:
             state.claims.pop(directive.directive_id, None)
             state.critiques[critiqued.status.value] = state.critiques.get(critiqued.status.value, 0) + 1
             _spend(state, critiqued.usage)
-            state.revision_asked = state.revision_asked or critiqued.asks_revision
+            asked = critiqued.asks_revision and not directive.is_shadow
+            state.revision_asked = state.revision_asked or asked
         case TurnSummary() as summary:
             state.summary = summary
             state.standing = TurnStanding.ABANDONED if summary.abandoned else TurnStanding.FINISHED
@@ -211,7 +213,7 @@ def _apply_reflection(state: TurnState, directive: Directive, reflection: Reflec
     _spend(state, reflection.usage)
     if status in (ResultStatus.OK, ResultStatus.NOTHING):
         if status is ResultStatus.OK:
-            state.last_reflection = reflection
+            state.last_reflection = state.last_reflection if directive.is_shadow else reflection
         elif Reason.REQUESTED not in directive.reasons and not (reflection.usage and reflection.usage.cost_usd):
             # Nobody asked for it, it cost nothing and it says nothing: it takes no slot.
             state.spent = msgspec.structs.replace(state.spent, reflections=state.spent.reflections - 1)

@@ -18,6 +18,7 @@ from sidemirror_server.trace.sources import SourceKind, key
 from sidemirror_server.turns.calls import TurnCalls
 from sidemirror_server.turns.counting import count
 from sidemirror_server.turns.head import head_body
+from sidemirror_server.turns.shadow import kept
 from sidemirror_server.turns.shell import told
 from sidemirror_server.turns.teaching import Taught
 from sidemirror_server.vocabulary.errors import SidemirrorError, WrongState
@@ -99,6 +100,7 @@ class LiveTurn:
         """Takes an entry into the turn and returns its sequence. The entry is not durable yet."""
         state = self.state
         if isinstance(recorded, Directive):
+            recorded = kept(recorded) if state.is_shadow else recorded
             recorded = told(recorded, has_shell=state.config.has_shell)
         sequence = state.last_sequence + 1
         apply(state, sequence, now_us, recorded)

@@ -18,12 +18,17 @@ FAILURE_ITEMS = 2
 GOAL_ITEMS = 2
 
 
+SHADOW = "shadow mode: it is kept, and not told"
+
+
 class Telling(msgspec.Struct, frozen=True):
     """How advice is told. `failure_tokens`, `start_tokens`: the most tokens of a block at a failing call, and at a
-    turn's start. Defaults: design, section 17."""
+    turn's start. Defaults: design, section 17. `is_shadow`: nothing is told, and what would have been told is kept
+    (decision 066)."""
 
     failure_tokens: int = 200
     start_tokens: int = 400
+    is_shadow: bool = False
 
 
 AS_DESIGNED = Telling()
@@ -54,6 +59,12 @@ def arbitrated(
     lessons = (*offers.recoveries, *offers.failure, *goal, *_by_turns(memory, alike))
     block = render(HEADING, lessons, max_items, max_tokens, receipt_id)
     return msgspec.structs.replace(block, omitted=(*left, *block.omitted))
+
+
+def shadowed(block: ContextBlock) -> ContextBlock:
+    """The block as it is shown in shadow mode: without a text, its items among those left out."""
+    left = tuple(Omitted(item.id, SHADOW) for item in block.items)
+    return ContextBlock(receipt_id=block.receipt_id, omitted=(*left, *block.omitted))
 
 
 def _by_turns(*each: Sequence[BlockLesson]) -> Iterator[BlockLesson]:

@@ -9,7 +9,7 @@ import pytest
 
 from sidemirror_server import cli
 from sidemirror_server.operations.attach.hosts import ATTACHED
-from sidemirror_server.operations.attach.jsonc import BadJson, parsed
+from sidemirror_server.operations.attach.jsonc import BadFile, parsed
 from sidemirror_server.operations.parsers.hosts import HOSTS
 
 # A file with comments, hooks of others, another order of fields, and commas at the end.
@@ -219,5 +219,5 @@ def test_a_missing_project_is_named(home: Path, capsys: pytest.CaptureFixture[st
 
 @pytest.mark.parametrize("text", ["{'a': 1}", '{"a" 1}', "{} {}", '{"a": 01x}', "nul", '"\n"', "/* {}"])
 def test_what_is_no_json_is_refused(text: str) -> None:
-    with pytest.raises(BadJson):
+    with pytest.raises(BadFile):
         parsed(text)

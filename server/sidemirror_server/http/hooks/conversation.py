@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from sidemirror.v1 import common_pb2, thinking_pb2
 from sidemirror_server.http.context import Ended
 from sidemirror_server.http.hooks.calls import GONE, REFUSED, Calls
-from sidemirror_server.http.hooks.happening import Answered, CallEnded, Happening, Prompted, Said
+from sidemirror_server.http.hooks.happening import AnswerGiven, CallEnded, Happening, Prompted, SaidByAgent
 from sidemirror_server.http.hooks.sentences import (
     CHECK,
     CHECKED,
@@ -85,11 +85,11 @@ class Conversation:
         directives = await self._report(calls, happening, events, critiques=critiques)
         return self._tell(directives)
 
-    def said(self, said: Said) -> None:
+    def said(self, said: SaidByAgent) -> None:
         """Keeps what may be the answer."""
         self._said = said.text
 
-    async def answered(self, calls: Calls, happening: Happening, answered: Answered, *, wait_s: float) -> str:
+    async def answered(self, calls: Calls, happening: Happening, answered: AnswerGiven, *, wait_s: float) -> str:
         """Ends the turn, or returns the prompt with which the agent is sent back: once in a turn, and only when
         `wait_s`, in which a critique must be there, is above 0."""
         text = answered.text or self._said

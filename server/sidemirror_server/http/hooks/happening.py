@@ -24,13 +24,13 @@ class CallEnded(Struct, frozen=True):
     transcript: str = ""
 
 
-class Said(Struct, frozen=True):
+class SaidByAgent(Struct, frozen=True):
     """The agent has said this to the user. It is the answer, if the turn ends without another one."""
 
     text: str
 
 
-class Answered(Struct, frozen=True):
+class AnswerGiven(Struct, frozen=True):
     """The agent wants to end its turn with this answer; empty if what it said last is the answer. `again`: it was
     already sent back once in this turn."""
 
@@ -42,7 +42,7 @@ class HostLeft(Struct, frozen=True):
     """The session, or the subagent, has ended."""
 
 
-What: TypeAlias = Prompted | CallEnded | Said | Answered | HostLeft
+What: TypeAlias = Prompted | CallEnded | SaidByAgent | AnswerGiven | HostLeft
 
 
 class Happening(Struct, frozen=True):

@@ -19,7 +19,7 @@ from sidemirror_server.http.connect.bodies import read_body
 from sidemirror_server.http.context import Ended, HttpContext
 from sidemirror_server.http.hooks.calls import Calls
 from sidemirror_server.http.hooks.conversation import Conversation
-from sidemirror_server.http.hooks.happening import Answered, CallEnded, Happening, HostLeft, Prompted, Said
+from sidemirror_server.http.hooks.happening import AnswerGiven, CallEnded, Happening, HostLeft, Prompted, SaidByAgent
 from sidemirror_server.http.hooks.payload import text_in
 from sidemirror_server.http.hooks.projects import project_of
 from sidemirror_server.http.hooks.table import HOSTS, Host
@@ -99,9 +99,9 @@ class Hooks:
                 text = await conversation.asked(calls, happening, asked, critiques=self._revises)
             case CallEnded() as ran:
                 text = await conversation.ran(calls, happening, ran, critiques=self._revises)
-            case Said() as said:
+            case SaidByAgent() as said:
                 conversation.said(said)
-            case Answered() as answered:
+            case AnswerGiven() as answered:
                 wait_s = _timeout_s(scope) - _WAY_S if self._revises else 0.0
                 prompt = await conversation.answered(calls, happening, answered, wait_s=wait_s)
                 return host.sent_back(prompt) if prompt else {}

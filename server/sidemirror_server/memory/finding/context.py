@@ -48,6 +48,9 @@ _NOT_WHEN_RATIO = 0.66
 _FITS_SCORE = 0.25
 _FITS_WORDS = 2
 _FITS_SIMILARITY = 0.5
+# How many lessons of a block may fit by the name of a tool or a kind of error alone. Chosen here: most lessons name the
+# tool that every turn uses, and few of them are about what the turn meets (bench/README.md, Silence).
+_BY_NAME_ALONE = 2
 
 
 class ContextTask(msgspec.Struct, frozen=True):
@@ -142,7 +145,9 @@ class MemoryContext:
             Offers(memory=found.lessons), max_items, max_tokens or self._telling.start_tokens, receipt_id
         )
         before = await self.decided(scope, task.turn_id, receipt_id) if block.items else NOTHING_DECIDED
-        trials = drawn(block, found.strategy_of, receipt_id, holdout_fraction, before)
+        # In shadow mode everything is held back.
+        fraction = 1.0 if self._telling.is_shadow else holdout_fraction
+        trials = drawn(block, found.strategy_of, receipt_id, fraction, before)
         held = (
             *held_of((item.id for item in block.items), found.strategy_of, before),
             *(trial.memory_id for trial in trials if trial.arm is Arm.HELD_BACK),
@@ -283,6 +288,7 @@ def _chosen(
     omitted: list[Omitted] = []
     said: list[frozenset[str]] = []
     asked = telling_terms(task.task)
+    by_name = 0
     for one in candidates:
         terms = frozenset(terms_of(one.memory.content).split())
         reason = _why_left_out(one, task, asked)
@@ -294,9 +300,13 @@ def _chosen(
             reason = f"{one.newer} holds in its place"
         if not reason and any(_says_the_same(terms, other) for other in said):
             reason = "another item says nearly the same"
+        is_by_name = one.applies is Applies.IN_PART and not _fits(one, asked)
+        if not reason and asked and is_by_name and by_name >= _BY_NAME_ALONE:
+            reason = "others fit by the name of a tool or a kind of error as well"
         if reason:
             omitted.append(Omitted(one.memory.memory_id, reason))
             continue
+        by_name += is_by_name
         kept.append(one)
         said.append(terms)
     return kept, tuple(omitted)

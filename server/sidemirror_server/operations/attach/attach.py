@@ -21,8 +21,8 @@ from sidemirror_server.operations.attach.edits import (
     put_in_toml,
     taken_out,
 )
-from sidemirror_server.operations.attach.hosts import ATTACHED, AttachedHost, Reach, entries_of
-from sidemirror_server.operations.attach.notes import Note, read_notes, write_notes, write_private
+from sidemirror_server.operations.attach.hosts import ATTACHED, AttachedHost, WayIn, entries_of
+from sidemirror_server.operations.attach.notes import Attachment, read_notes, write_notes, write_private
 from sidemirror_server.rpc.boundary.secret_files import CannotUse, read_secret
 from sidemirror_server.settings import BadSettings, Settings, load
 
@@ -55,7 +55,7 @@ def attach(options: argparse.Namespace) -> int:
         _tell(options, host, settings, reach, path, before, after)
         if not options.yes:
             return 0
-        note = Note(options.host, str(path), inserted, made=not clean)
+        note = Attachment(options.host, str(path), inserted, made=not clean)
         _write(path, after)
         write_notes(folder, (*_others(folder, options.host, path), note))
     write_private(reach.header_file, f"authorization: Bearer {reach.token}\n".encode())
@@ -114,7 +114,7 @@ def notes_folder() -> Path:
     return Path.home() / ".config" / "sidemirror"
 
 
-def _reach(options: argparse.Namespace, settings: Settings, folder: Path) -> Reach:
+def _reach(options: argparse.Namespace, settings: Settings, folder: Path) -> WayIn:
     """How hooks reach the sidecar of these settings. Makes the door's token if it is missing. Raises BadSettings."""
     from sidemirror_server.operations.parsers.serving import HTTP_ADDRESS
 
@@ -131,7 +131,7 @@ def _reach(options: argparse.Namespace, settings: Settings, folder: Path) -> Rea
     except CannotUse as error:
         raise BadSettings(str(error)) from error
     address = settings.http_address or HTTP_ADDRESS
-    return Reach(f"http://{address}", token, folder / "hooks-header", options.answer_timeout)
+    return WayIn(f"http://{address}", token, folder / "hooks-header", options.answer_timeout)
 
 
 def _without(host: str, path: Path, text: str, folder: Path) -> tuple[str, bool]:
@@ -150,7 +150,7 @@ def _without(host: str, path: Path, text: str, folder: Path) -> tuple[str, bool]
     return cut_out(text, mark) if text.strip() else text, False
 
 
-def _others(folder: Path, host: str, path: Path) -> tuple[Note, ...]:
+def _others(folder: Path, host: str, path: Path) -> tuple[Attachment, ...]:
     return tuple(one for one in read_notes(folder) if (one.host, one.path) != (host, str(path)))
 
 
@@ -177,7 +177,7 @@ def _tell(
     options: argparse.Namespace,
     host: AttachedHost,
     settings: Settings,
-    reach: Reach,
+    reach: WayIn,
     path: Path,
     before: str,
     after: str,

@@ -21,7 +21,7 @@ from sidemirror_server.http.hooks.table import HOSTS
 from sidemirror_server.operations.attach.attach import notes_folder
 from sidemirror_server.operations.attach.edits import CannotEdit, entries_with
 from sidemirror_server.operations.attach.hosts import ATTACHED
-from sidemirror_server.operations.attach.notes import Note, read_notes
+from sidemirror_server.operations.attach.notes import Attachment, read_notes
 from sidemirror_server.operations.finding import Examination, Finding
 
 _PATIENCE_S = 5.0
@@ -46,7 +46,7 @@ def check_attached(*, as_json: bool) -> int:
     return 0 if examination.ok else 1
 
 
-def _check(note: Note) -> Iterator[Finding]:
+def _check(note: Attachment) -> Iterator[Finding]:
     host, path = ATTACHED[note.host], Path(note.path)
     again = f"`sidemirror attach {note.host}` writes them anew"
     try:

@@ -9,7 +9,7 @@ import tomllib
 from collections.abc import Mapping
 from typing import Any
 
-from sidemirror_server.operations.attach.jsonc import BadJson, Node, parsed, value_of
+from sidemirror_server.operations.attach.jsonc import BadFile, JsonNode, parsed, value_of
 
 _STEP = "  "
 
@@ -110,24 +110,24 @@ def entries_with(text: str, mark: str) -> dict[str, Any]:
     return {event: entries[0] for event, entries in found.items() if entries}
 
 
-def _marked(text: str, mark: str) -> Node | None:
+def _marked(text: str, mark: str) -> JsonNode | None:
     hooks = _hooks(text) if text.strip() else None
     lists = [node for _, node in (hooks.members if hooks else None) or ()]
     entries = [entry for listed in lists for entry in listed.items or ()]
     return next((entry for entry in entries if mark in text[entry.start : entry.end]), None)
 
 
-def _object(text: str) -> Node:
+def _object(text: str) -> JsonNode:
     try:
         node = parsed(text)
-    except BadJson as error:
+    except BadFile as error:
         raise CannotEdit(str(error)) from error
     if node.members is None:
         raise CannotEdit("the file is not an object")
     return node
 
 
-def _hooks(text: str) -> Node | None:
+def _hooks(text: str) -> JsonNode | None:
     """The object with the events' lists."""
     hooks = _object(text).member("hooks")
     if hooks is not None and hooks.members is None:
@@ -147,7 +147,7 @@ def _put(text: str, opening: int, content: str, depth: int, inserted: list[str])
     return text[:at] + new + text[at:]
 
 
-def _at(node: Node, start: int) -> Node:
+def _at(node: JsonNode, start: int) -> JsonNode:
     """The value that begins at `start`, within this one."""
     if node.start == start:
         return node

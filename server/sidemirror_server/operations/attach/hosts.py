@@ -24,7 +24,7 @@ _ANSWERS = (
 _UNQUOTABLE = frozenset("\"'$`\\\n")
 
 
-class Reach(Struct, frozen=True):
+class WayIn(Struct, frozen=True):
     """How hooks reach the sidecar. `url`: the door's. `token`: what the calls carry; `header_file`: a file with the
     header that carries it, for curl. `answer_s`: seconds that the hook of a final answer may take."""
 
@@ -45,12 +45,12 @@ class AttachedHost(Struct, frozen=True):
     project_file: str
     events: dict[str, tuple[str, ...]]
     answered: str
-    entry: Callable[[str, Reach, float], Any]
+    entry: Callable[[str, WayIn, float], Any]
     then: str
     root: tuple[tuple[str, Any], ...] = ()
 
 
-def command(url: str, reach: Reach, timeout_s: float) -> str:
+def command(url: str, reach: WayIn, timeout_s: float) -> str:
     """What a shell runs at each event: curl, with nothing of the user's own settings, silent whatever happens. Raises
     ValueError for a path that cannot stand in it."""
     path = str(reach.header_file)
@@ -63,7 +63,7 @@ def command(url: str, reach: Reach, timeout_s: float) -> str:
     return f"""sh -c 'out=$({call} "{url}" 2>/dev/null) && {choice} || true'"""
 
 
-def entries_of(name: str, reach: Reach) -> dict[str, Any]:
+def entries_of(name: str, reach: WayIn) -> dict[str, Any]:
     """What stands for us in the list of each event of a host. Raises ValueError as `command` does."""
     host = ATTACHED[name]
     found = {}
@@ -79,22 +79,22 @@ def _seconds(timeout_s: float) -> int:
     return math.ceil(timeout_s) + 1
 
 
-def _http(url: str, reach: Reach, timeout_s: float) -> Any:
+def _http(url: str, reach: WayIn, timeout_s: float) -> Any:
     headers = {"Authorization": f"Bearer {reach.token}", TIMEOUT_HEADER.decode(): f"{timeout_s * 1000:.0f}"}
     hook = {"type": "http", "url": url, "headers": headers, "timeout": _seconds(timeout_s)}
     return {"hooks": [hook]}
 
 
-def _command(url: str, reach: Reach, timeout_s: float) -> Any:
+def _command(url: str, reach: WayIn, timeout_s: float) -> Any:
     return {"hooks": [{"type": "command", "command": command(url, reach, timeout_s), "timeout": _seconds(timeout_s)}]}
 
 
-def _command_in_ms(url: str, reach: Reach, timeout_s: float) -> Any:
+def _command_in_ms(url: str, reach: WayIn, timeout_s: float) -> Any:
     run = command(url, reach, timeout_s)
     return {"hooks": [{"name": "sidemirror", "type": "command", "command": run, "timeout": 1000 * _seconds(timeout_s)}]}
 
 
-def _bare_command(url: str, reach: Reach, timeout_s: float) -> Any:
+def _bare_command(url: str, reach: WayIn, timeout_s: float) -> Any:
     return {"command": command(url, reach, timeout_s), "timeout": _seconds(timeout_s)}
 
 

@@ -14,26 +14,26 @@ _BLANK = re.compile(r"(?:\s|//[^\n]*|/\*.*?\*/)*", re.DOTALL)
 _SCALAR = re.compile(r'"(?:[^"\\\x00-\x1f]|\\.)*"|-?\d[\d.eE+-]*|true|false|null')
 
 
-class BadJson(Exception):
+class BadFile(Exception):
     """The text is not JSON, with or without comments."""
 
 
-class Node(Struct, frozen=True):
+class JsonNode(Struct, frozen=True):
     """A value at `start` to `end`. `members`: of an object, in order; `items`: of a list. None for everything else."""
 
     start: int
     end: int
-    members: tuple[tuple[str, "Node"], ...] | None = None
-    items: tuple["Node", ...] | None = None
+    members: tuple[tuple[str, "JsonNode"], ...] | None = None
+    items: tuple["JsonNode", ...] | None = None
     scalar: Any = None
 
-    def member(self, name: str) -> "Node | None":
+    def member(self, name: str) -> "JsonNode | None":
         """The object's member of this name."""
         return next((node for key, node in self.members or () if key == name), None)
 
 
-def parsed(text: str) -> Node:
-    """The value that a text is. Raises BadJson, which names the line."""
+def parsed(text: str) -> JsonNode:
+    """The value that a text is. Raises BadFile, which names the line."""
     start = _after_blank(text, 0)
     node = _value(text, start)
     if _after_blank(text, node.end) != len(text):
@@ -41,7 +41,7 @@ def parsed(text: str) -> Node:
     return node
 
 
-def value_of(node: Node) -> Any:
+def value_of(node: JsonNode) -> Any:
     """What a node stands for, without its places."""
     if node.members is not None:
         return {key: value_of(child) for key, child in node.members}
@@ -50,7 +50,7 @@ def value_of(node: Node) -> Any:
     return node.scalar
 
 
-def _value(text: str, start: int) -> Node:
+def _value(text: str, start: int) -> JsonNode:
     opening = text[start : start + 1]
     if opening in ("{", "["):
         return _container(text, start, closing="}" if opening == "{" else "]")
@@ -58,14 +58,14 @@ def _value(text: str, start: int) -> Node:
     if found is None:
         raise _bad(text, start, "a value is expected")
     try:
-        return Node(start, found.end(), scalar=json.loads(found[0]))
+        return JsonNode(start, found.end(), scalar=json.loads(found[0]))
     except ValueError as error:
         raise _bad(text, start, "a value is expected") from error
 
 
-def _container(text: str, start: int, closing: str) -> Node:
-    members: list[tuple[str, Node]] = []
-    items: list[Node] = []
+def _container(text: str, start: int, closing: str) -> JsonNode:
+    members: list[tuple[str, JsonNode]] = []
+    items: list[JsonNode] = []
     at = _after_blank(text, start + 1)
     while text[at : at + 1] != closing:
         if closing == "}":
@@ -84,8 +84,8 @@ def _container(text: str, start: int, closing: str) -> Node:
         elif text[at : at + 1] != closing:
             raise _bad(text, at, f"a comma or {closing} is expected")
     if closing == "}":
-        return Node(start, at + 1, members=tuple(members))
-    return Node(start, at + 1, items=tuple(items))
+        return JsonNode(start, at + 1, members=tuple(members))
+    return JsonNode(start, at + 1, items=tuple(items))
 
 
 def _after_blank(text: str, at: int) -> int:
@@ -93,5 +93,5 @@ def _after_blank(text: str, at: int) -> int:
     return found.end() if found else at
 
 
-def _bad(text: str, at: int, expected: str) -> BadJson:
-    return BadJson(f"line {text.count(chr(10), 0, at) + 1}: {expected}")
+def _bad(text: str, at: int, expected: str) -> BadFile:
+    return BadFile(f"line {text.count(chr(10), 0, at) + 1}: {expected}")

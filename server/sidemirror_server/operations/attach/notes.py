@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 
 
-class Note(msgspec.Struct, frozen=True):
+class Attachment(msgspec.Struct, frozen=True):
     """One attached file. `inserted`: as `edits.put_in` has it; `made`: the file was not there."""
 
     host: str
@@ -17,15 +17,15 @@ class Note(msgspec.Struct, frozen=True):
     made: bool
 
 
-def read_notes(folder: Path) -> tuple[Note, ...]:
+def read_notes(folder: Path) -> tuple[Attachment, ...]:
     """All notes; none if there is no file, or one that cannot be read as notes."""
     try:
-        return msgspec.json.decode((folder / "attached.json").read_bytes(), type=tuple[Note, ...])
+        return msgspec.json.decode((folder / "attached.json").read_bytes(), type=tuple[Attachment, ...])
     except (OSError, msgspec.DecodeError):
         return ()
 
 
-def write_notes(folder: Path, notes: tuple[Note, ...]) -> None:
+def write_notes(folder: Path, notes: tuple[Attachment, ...]) -> None:
     """Replaces all notes. Raises OSError."""
     write_private(folder / "attached.json", msgspec.json.encode(notes))
 

@@ -1,6 +1,6 @@
 """Hooks of Claude Code (https://code.claude.com/docs/en/hooks). A call that fails has an event of its own."""
 
-from sidemirror_server.http.hooks.happening import Answered, CallEnded, Happening, HostLeft, Prompted, What
+from sidemirror_server.http.hooks.happening import AnswerGiven, CallEnded, Happening, HostLeft, Prompted, What
 from sidemirror_server.http.hooks.hosts.like_claude import arguments_of, result_of
 from sidemirror_server.http.hooks.payload import Payload, text_in, written
 
@@ -26,7 +26,7 @@ def _what(event: str, payload: Payload) -> What | None:
             return None if interrupted else _ran(payload, written(payload.get("error")), failed=True)
         case "Stop":
             again = payload.get("stop_hook_active") is True
-            return Answered(written(payload.get("last_assistant_message")), again)
+            return AnswerGiven(written(payload.get("last_assistant_message")), again)
         case "SubagentStop":
             return HostLeft() if text_in(payload, "agent_id") else None
         case "SessionEnd":

@@ -1,7 +1,7 @@
 """Hooks of Codex (https://developers.openai.com/codex/hooks). What a call came to does not say whether it has failed;
 the transcript does."""
 
-from sidemirror_server.http.hooks.happening import Answered, CallEnded, Happening, HostLeft, Prompted, What
+from sidemirror_server.http.hooks.happening import AnswerGiven, CallEnded, Happening, HostLeft, Prompted, What
 from sidemirror_server.http.hooks.hosts.like_claude import arguments_of, result_of
 from sidemirror_server.http.hooks.payload import Payload, text_in, written
 
@@ -27,7 +27,7 @@ def _what(event: str, payload: Payload) -> What | None:
             )
         case "Stop":
             again = payload.get("stop_hook_active") is True
-            return Answered(written(payload.get("last_assistant_message")), again)
+            return AnswerGiven(written(payload.get("last_assistant_message")), again)
         case "SubagentStop":
             return HostLeft() if text_in(payload, "agent_id") else None
         case _:

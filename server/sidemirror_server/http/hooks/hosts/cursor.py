@@ -4,7 +4,15 @@ with nothing, so that nothing is told at a turn's start."""
 import msgspec
 
 from sidemirror_server.http.hooks.failure import failed_by_fields
-from sidemirror_server.http.hooks.happening import Answered, CallEnded, Happening, HostLeft, Prompted, Said, What
+from sidemirror_server.http.hooks.happening import (
+    AnswerGiven,
+    CallEnded,
+    Happening,
+    HostLeft,
+    Prompted,
+    SaidByAgent,
+    What,
+)
 from sidemirror_server.http.hooks.hosts.like_claude import arguments_of
 from sidemirror_server.http.hooks.payload import Payload, text_in, written
 
@@ -44,10 +52,10 @@ def _what(event: str, payload: Payload) -> What | None:
                 return None
             return _ran(payload, written(payload.get("error_message")), failed=True)
         case "afterAgentResponse":
-            return Said(written(payload.get("text")))
+            return SaidByAgent(written(payload.get("text")))
         case "stop":
             # Who stopped the agent wants no second answer.
-            return Answered("", _is_again(payload)) if payload.get("status") == "completed" else HostLeft()
+            return AnswerGiven("", _is_again(payload)) if payload.get("status") == "completed" else HostLeft()
         case "sessionEnd":
             return HostLeft()
         case _:

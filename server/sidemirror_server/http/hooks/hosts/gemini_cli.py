@@ -6,7 +6,7 @@ import re
 
 import msgspec
 
-from sidemirror_server.http.hooks.happening import Answered, CallEnded, Happening, HostLeft, Prompted, What
+from sidemirror_server.http.hooks.happening import AnswerGiven, CallEnded, Happening, HostLeft, Prompted, What
 from sidemirror_server.http.hooks.hosts.like_claude import arguments_of
 from sidemirror_server.http.hooks.payload import Payload, object_in, text_in, written
 from sidemirror_server.memory.recoveries.failed import reports_failure
@@ -34,7 +34,7 @@ def _what(event: str, payload: Payload) -> What | None:
             return _ran(payload)
         case "AfterAgent":
             again = payload.get("stop_hook_active") is True
-            return Answered(written(payload.get("prompt_response")), again)
+            return AnswerGiven(written(payload.get("prompt_response")), again)
         case "SessionEnd":
             return HostLeft()
         case _:

@@ -3,7 +3,15 @@ code is a field of what it came to. What a hook says at a tool's end does not re
 """
 
 from sidemirror_server.http.hooks.failure import failed_by_fields
-from sidemirror_server.http.hooks.happening import Answered, CallEnded, Happening, HostLeft, Prompted, Said, What
+from sidemirror_server.http.hooks.happening import (
+    AnswerGiven,
+    CallEnded,
+    Happening,
+    HostLeft,
+    Prompted,
+    SaidByAgent,
+    What,
+)
 from sidemirror_server.http.hooks.hosts.like_claude import arguments_of
 from sidemirror_server.http.hooks.payload import Payload, object_in, text_in, written
 from sidemirror_server.memory.recoveries.failed import reports_failure
@@ -34,9 +42,9 @@ def _what(event: str, payload: Payload) -> What | None:
         case "PostToolUse":
             # The agent ends its work by a tool, whose argument is its answer.
             is_answer = payload.get("tool_name") == "finish"
-            return Said(text_in(object_in(payload, "tool_input"), "message")) if is_answer else _ran(payload)
+            return SaidByAgent(text_in(object_in(payload, "tool_input"), "message")) if is_answer else _ran(payload)
         case "Stop":
-            return Answered("", again=False)
+            return AnswerGiven("", again=False)
         case "SessionEnd":
             return HostLeft()
         case _:
