@@ -233,6 +233,7 @@ def test_what_is_no_hook_is_answered_with_nothing(body: bytes, server: SidecarTh
         assert (answer.status, answer.body) == (200, b"")
 
 
+@pytest.mark.slow("hundreds of hooks")
 def test_fields_of_any_kind_do_no_harm(server: SidecarThread, repository: Path) -> None:
     values: tuple[object, ...] = (None, 7, [], {}, "x" * 300_000, "\ud800")
     for kind in PLAYERS:

@@ -91,7 +91,9 @@ def ran(kind: type[RealHost], folder: Path, port: int | None, monkeypatch: pytes
 
 
 @pytest.mark.parametrize(
-    "kind", [RealCodex, pytest.param(RealGemini, marks=pytest.mark.long)], ids=lambda kind: kind.name
+    "kind",
+    [RealCodex, pytest.param(RealGemini, marks=(pytest.mark.long, pytest.mark.timeout(600)))],
+    ids=lambda kind: kind.name,
 )
 def test_a_sidecar_that_does_not_work_changes_nothing(
     kind: type[RealHost], folder: Path, monkeypatch: pytest.MonkeyPatch

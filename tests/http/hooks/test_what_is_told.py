@@ -16,6 +16,8 @@ from tests.http.sidecars import door
 from tests.turns.test_shell import CANARY, HOSTILE
 from tests.wire.sidecar import SidecarThread
 
+pytestmark = pytest.mark.slow("hundreds of hooks")
+
 SETTINGS = {"hooks__revise": "true", "limits__http_requests_per_second": "10000"}
 # What a host would take for more than words.
 _FORBIDDEN = re.compile(r"permission|updatedInput|updatedMCPToolOutput|continue|stopReason|suppressOutput|tool_input")
