@@ -228,6 +228,9 @@ class AdviceSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     # on, or shadow: nothing is told, and what would have been told is kept with what happened then (decision 066).
     mode: Literal["on", "shadow"] = "on"
+    # Whether the starter pack is told: reviewed look-ups that only read, for common failures of which nothing was
+    # learned yet. Without it the first sessions are told nothing.
+    starter_pack: bool = True
     # The most tokens of a block at a failing call, counted roughly. Design, section 17: an agent reads it in the middle
     # of its work.
     failure_tokens: Annotated[int, Meta(ge=0, le=1_000)] = 200
