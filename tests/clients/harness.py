@@ -37,6 +37,10 @@ class Version(NamedTuple):
     path: str
 
 
+# As in tests/faults/sidecars.py: nothing is told before it was learned.
+_LEARNED_ONLY = {"SIDEMIRROR_ADVICE__STARTER_PACK": "false"}
+
+
 class Sidecar:
     """`sidemirror serve` at one address, however often it is killed and started."""
 
@@ -54,9 +58,9 @@ class Sidecar:
         self._serving: Serving
 
     def start(self) -> None:
-        command, settings = [str(COMMAND)], self._settings
+        command, settings = [str(COMMAND)], {**_LEARNED_ONLY, **self._settings}
         if self.version is not None:
-            command, settings = list(self.version.command), {**settings, "PYTHONPATH": self.version.path}
+            command, settings = list(self.version.command), {**self._settings, "PYTHONPATH": self.version.path}
         self._process = subprocess.Popen(
             [*command, "serve", "--address", self.address, "--socket", str(self.socket)],
             stderr=subprocess.PIPE,
