@@ -255,6 +255,14 @@ class Memory(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     scorer: str = ""
 
 
+class HookSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Hooks of coding agents, which are served where HTTP is (decision 068)."""
+
+    # Whether a final answer that a critique finds wrong is sent back to the agent, once in a turn. With a model it
+    # costs a critique for each answer. Off, because nothing shows yet that a project's answers get better by it.
+    revise: bool = False
+
+
 # At most a century, so that stores can represent the resulting time.
 Days = Annotated[int, Meta(ge=1, le=36_500)]
 
@@ -365,4 +373,5 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     learn: Learn = Learn()
     advice: AdviceSettings = AdviceSettings()
     memory: Memory = Memory()
+    hooks: HookSettings = HookSettings()
     embedding: Embedding = Embedding()

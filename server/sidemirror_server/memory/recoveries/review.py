@@ -23,7 +23,9 @@ from sidemirror_server.memory.recoveries.moves import (
 from sidemirror_server.memory.recoveries.observation import Move, MoveKind, Observation, follows, recovery_id
 from sidemirror_server.memory.recoveries.sentences import said
 from sidemirror_server.memory.recoveries.starter import Starter, starter_for
+from sidemirror_server.policy.record import Advice, AdviceKind
 
+ALL_ADVICE = Advice()
 _NO_ATTEMPT = (MoveKind.WENT_ON, MoveKind.STOPPED)
 
 
@@ -59,9 +61,11 @@ class MoveReview(msgspec.Struct, frozen=True):
     is_starter: bool = False
 
 
-def reviewed(signature: str, rows: Collection[Observation], *, has_starters: bool = False) -> tuple[MoveReview, ...]:
+def reviewed(
+    signature: str, rows: Collection[Observation], advice: Advice = ALL_ADVICE, *, has_starters: bool = False
+) -> tuple[MoveReview, ...]:
     """The moves of a signature, that which is told first, then those with the most tries. `rows`: its observations in
-    one scope. `has_starters`: the starter pack is told too."""
+    one scope; `advice`: what the scope is not given; `has_starters`: the starter pack is told too."""
     counts = counted(rows)
     told = recovery_of(signature, rows)
     fitting = (starter_for(signature, row.label) for row in rows) if has_starters else ()
@@ -69,8 +73,17 @@ def reviewed(signature: str, rows: Collection[Observation], *, has_starters: boo
     offered = None if starter is None or told is not None or refutes(signature, starter.move, rows) else starter
     moves = dict.fromkeys([*(row.move for row in counts), *((starter.move,) if starter is not None else ())])
     # Each failure is listed, whoever met it: how often is said, and nothing is taught by it.
-    found = [_review(signature, move, counts, told, rows, offered) for move in moves]
+    found = [_given(_review(signature, move, counts, told, rows, offered), advice) for move in moves]
     return tuple(sorted(found, key=lambda one: (not one.sentence, -one.unadvised.tries, one.recovery_id)))
+
+
+def _given(review: MoveReview, advice: Advice) -> MoveReview:
+    """The review of a move that would be told, but for a policy."""
+    if not review.sentence or (advice.gives(AdviceKind.RECOVERIES) and advice.shows(review.recovery_id)):
+        return review
+    is_silenced = advice.gives(AdviceKind.RECOVERIES)
+    why = "a policy silences this recovery" if is_silenced else "a policy turns recoveries off"
+    return msgspec.structs.replace(review, sentence="", reason=why)
 
 
 def _review(

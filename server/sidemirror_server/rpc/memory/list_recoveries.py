@@ -12,6 +12,7 @@ from sidemirror_server.memory.recoveries.observations import Observations
 from sidemirror_server.memory.recoveries.review import MoveReview, reviewed
 from sidemirror_server.memory.trials.evidence import ArmTally, LessonEvidence, evidence_of
 from sidemirror_server.memory.trials.trials import Trials
+from sidemirror_server.policy.in_force import PoliciesInForce
 from sidemirror_server.rpc.boundary.call import Call
 from sidemirror_server.rpc.boundary.pages import PAGE_BYTES, place_in, size_of, token_for
 from sidemirror_server.rpc.memory.lesson_arms import arm_to_wire, interval_to_wire
@@ -28,8 +29,14 @@ class SignaturePlace(msgspec.Struct, frozen=True):
 
 
 async def list_recoveries(
-    store: Observations, trials: Trials, finder: RecoveryFinder, request: pb.ListRecoveriesRequest, call: Call
+    store: Observations,
+    trials: Trials,
+    policies: PoliciesInForce,
+    finder: RecoveryFinder,
+    request: pb.ListRecoveriesRequest,
+    call: Call,
 ) -> pb.ListRecoveriesResponse:
+    advice = await policies.advice(call.scope)
     only = enter(request.signature)
     size = size_of(request.page_size, 50)
     query = (call.scope, "recoveries", only)
@@ -42,7 +49,7 @@ async def list_recoveries(
     for signature in wanted[:size]:
         rows = await store.of_signature(call.scope, signature)
         if rows:
-            moves = await asyncio.to_thread(reviewed, signature, rows, has_starters=finder.has_starters)
+            moves = await asyncio.to_thread(reviewed, signature, rows, advice, has_starters=finder.has_starters)
             tallies = await trials.tallies(call.scope, [(one.recovery_id, 1) for one in moves])
             wire = _signature_to_wire(signature, rows, moves, tallies)
             room_bytes -= wire.ByteSize()
