@@ -2,8 +2,10 @@
 
 import logging
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from sidemirror_server.entrance import http_identity_of, http_token_file
+from sidemirror_server.http.asgi import App
 from sidemirror_server.http.connect.serving import Connect, Method, methods_of
 from sidemirror_server.http.door import Door, hosts_of
 from sidemirror_server.http.listener import HttpListener
@@ -14,6 +16,9 @@ from sidemirror_server.rpc.boundary.services import ServiceTable
 from sidemirror_server.rpc.listening.server import handlers_of
 from sidemirror_server.settings import Settings
 from sidemirror_server.vocabulary.clock import Clock
+
+if TYPE_CHECKING:
+    from sidemirror_server.rpc.otlp.receiver import OtlpReceiver
 
 _log = logging.getLogger(__name__)
 
@@ -28,9 +33,10 @@ class HttpDoor:
         boundary_of: Callable[..., Boundary],
         refusals: Refusals,
         clock: Clock,
+        receiver: "OtlpReceiver | None" = None,
     ) -> None:
-        """`boundary_of`: makes a boundary of an identity and an admission; all else it shares with gRPC's. Raises
-        BadSettings."""
+        """`boundary_of`: makes a boundary of an identity and an admission; all else it shares with gRPC's. `receiver`
+        None: no telemetry is taken. Raises BadSettings."""
         limits = settings.limits
         identity = http_identity_of(settings, refusals, clock)
         # A connection has one request at a time.
@@ -45,7 +51,14 @@ class HttpDoor:
         for service in services:
             methods |= methods_of(service.contract, handlers_of(self._boundary, service))
         self._connect = Connect(methods, limits.message_bytes)
-        self._door = Door(dict.fromkeys(methods, self._connect), identity, refusals)
+        routes: dict[str, App] = dict.fromkeys(methods, self._connect)
+        if receiver is not None:
+            from sidemirror_server.http.otlp import Otlp
+            from sidemirror_server.rpc.otlp.services import http_paths
+
+            paths = http_paths(self._boundary, receiver)
+            routes |= dict.fromkeys(paths, Otlp(paths, limits.message_bytes))
+        self._door = Door(routes, identity, refusals)
         self._listener = HttpListener(self._door, limits.http_connections, limits.http_requests_per_second)
         self.port = 0
 

@@ -16,7 +16,7 @@ from sidemirror_server.memory.recoveries.sentences import left_to_say
 from sidemirror_server.memory.recoveries.trail import Failure, Trail, apply, begin, close, end, told, waits
 from sidemirror_server.memory.trials.trials import Settled, Trials
 from sidemirror_server.thinking.record import recorded_in
-from sidemirror_server.trace.event import Event, TurnFinished, TurnStarted
+from sidemirror_server.trace.event import NAMELESS, Event, TurnFinished, TurnStarted
 from sidemirror_server.trace.log import HeadKey, TurnHead, TurnLog, TurnStanding
 from sidemirror_server.trace.receipts import RECOVERY_ITEM, Receipt, Receipts
 from sidemirror_server.vocabulary.clock import Clock
@@ -152,6 +152,15 @@ class RecoveryLearner:
                 await self._trials.settle(scope, receipt_id, settled, shown[receipt_id].time_us)
 
 
+def _where(scope: Scope, head: TurnHead, started: TurnStarted) -> Where:
+    """The turn, and who tells of it. Spans that name no conversation are of one identity, whoever sent them."""
+    if not started.from_spans:
+        return Where(scope, head.turn_id, head.session_id, started.caller or head.session_id)
+    conversation = "" if started.own_session else str(head.session_id)
+    identity = started.caller or conversation or NAMELESS
+    return Where(scope, head.turn_id, head.session_id, identity, conversation)
+
+
 class _Fold:
     """Turns of one session, folded in order. `shown`: the receipts of recoveries that the turns were told, or that were
     held back from them, by id."""
@@ -185,8 +194,8 @@ class _Fold:
         self.observations += close(self.trail, outcome)
 
     async def _event(self, head: TurnHead, event: Event, outcome: str) -> str:
-        if isinstance(event.what, TurnStarted) and event.what.caller:
-            begin(self.trail, Where(self._scope, head.turn_id, head.session_id, event.what.caller))
+        if isinstance(event.what, TurnStarted):
+            begin(self.trail, _where(self._scope, head, event.what))
         failed = apply(self.trail, event)
         if failed is not None:
             await self._mark(head, failed)

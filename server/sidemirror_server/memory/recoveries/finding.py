@@ -93,8 +93,9 @@ class RecoveryFinder:
         if silent:
             block = ContextBlock(receipt_id=receipt_id, omitted=(Omitted(recovery.recovery_id, HELD_BACK),))
         else:
-            # The sentence is fixed; the names in it are of tools and arguments, as agents call them.
-            item = BlockItem(recovery.recovery_id, 1, RECOVERY_ITEM, sentence.text, recovery.low, Origin.AGENT)
+            # The sentence is fixed; the names in it are of tools and arguments, as agents, or spans, call them.
+            origin = Origin.TOOL if recovery.from_spans else Origin.AGENT
+            item = BlockItem(recovery.recovery_id, 1, RECOVERY_ITEM, sentence.text, recovery.low, origin)
             block = render(HEADING, [BlockLesson(item)], 1, receipt_id=receipt_id)
         now_us = self._clock.now_us()
         receipt = Receipt(

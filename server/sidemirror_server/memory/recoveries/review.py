@@ -42,11 +42,15 @@ class MoveReview(msgspec.Struct, frozen=True):
 
 def reviewed(signature: str, rows: Collection[Observation]) -> tuple[MoveReview, ...]:
     """The moves of a signature, that which is told first, then those with the most tries. `rows`: its observations in
-    one scope."""
-    counts = counted(rows)
+    one scope. A move that agents reported is shown with what they reported; another one with what spans tell."""
+    reported = counted(row for row in rows if row.where.conversation is None)
+    heard = counted(row for row in rows if row.where.conversation is not None or row.advised)
     told = recovery_of(signature, rows)
-    moves = dict.fromkeys(row.move for row in counts)
-    found = [_review(signature, move, counts, told) for move in moves]
+    moves = dict.fromkeys(row.move for row in reported)
+    found = [_review(signature, move, reported, told) for move in moves]
+    for move in dict.fromkeys(row.move for row in heard if row.move not in moves):
+        review = _review(signature, move, heard, told)
+        found.append(msgspec.structs.replace(review, reason=f"only telemetry tells of it: {review.reason}"))
     return tuple(sorted(found, key=lambda one: (not one.sentence, -one.unadvised.tries, one.recovery_id)))
 
 

@@ -40,6 +40,16 @@ Handler: TypeAlias = "grpc.RpcMethodHandler[bytes, bytes]"
 Req = TypeVar("Req", bound=Message)
 
 
+class _NoScope(msgspec.Struct, frozen=True):
+    """Stands in for a request that names no scope."""
+
+    tenant_id: str = ""
+    project_id: str = ""
+
+
+_NO_SCOPE = _NoScope()
+
+
 class Boundary:
     """Turns the functions that serve RPCs into gRPC's method handlers."""
 
@@ -112,6 +122,24 @@ class Boundary:
                 raise
 
         return grpc.unary_unary_rpc_method_handler(self._tracing.unary(method, self._metering.unary(method, handle)))
+
+    def foreign(self, method: str, serve: Callable[[bytes, Call], Awaitable[bytes]]) -> Handler:
+        """The handler of a unary method of another contract, whose messages name no scope: it is the token's, or the
+        sidecar's own. It is not traced: a sidecar that sends its spans to itself would tell of each export."""
+
+        async def handle(raw: bytes, context: Context) -> bytes:
+            try:
+                self._admission.enter_call()
+                try:
+                    caller = self._identity.caller_of(method, context) if self._identity.asks else None
+                    return await serve(raw, self._call(method, _NO_SCOPE, context, caller, is_write=False))
+                finally:
+                    self._admission.leave_call()
+            except Exception as error:
+                await self._abort(method, context, error)
+                raise
+
+        return grpc.unary_unary_rpc_method_handler(self._metering.unary(method, handle))
 
     def server_stream(self, method: str, request_type: type[Message], rpc: ServerStream) -> Handler:
         """The handler of a method that takes one request and answers with a stream."""
@@ -206,7 +234,9 @@ class Boundary:
 
         return handle
 
-    def _call(self, method: str, request: Message, context: Context, caller: Token | None, is_write: bool) -> Call:
+    def _call(
+        self, method: str, request: "Message | _NoScope", context: Context, caller: Token | None, is_write: bool
+    ) -> Call:
         """The call that `request` begins; `is_write`: the request may have a request_id. The scope is checked before
         the fields, so that an unauthorised caller learns nothing else."""
         if self._draining:
