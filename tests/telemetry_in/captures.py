@@ -2,6 +2,7 @@
 
 import base64
 import json
+import time
 from collections.abc import Iterable
 from typing import Any
 
@@ -93,9 +94,9 @@ def _value(value: dict[str, Any] | None) -> Any:
     return int(held) if kind == "int_value" else held
 
 
-def export_of(name: str, *, times_from_ns: int | None = None) -> ExportTraceServiceRequest:
-    """The spans of a set-up as an export. `times_from_ns`: when they begin; None: when they were recorded."""
-    return request_of(raw_messages(name, times_from_ns=times_from_ns))
+def export_of(name: str) -> ExportTraceServiceRequest:
+    """The spans of a set-up as an export."""
+    return request_of(raw_messages(name))
 
 
 def request_of(spans: Iterable[SpanMessage]) -> ExportTraceServiceRequest:
@@ -105,15 +106,14 @@ def request_of(spans: Iterable[SpanMessage]) -> ExportTraceServiceRequest:
     return request
 
 
-def raw_messages(name: str, *, times_from_ns: int | None = None) -> list[SpanMessage]:
-    """The spans of a set-up as OTLP has them."""
+def raw_messages(name: str) -> list[SpanMessage]:
+    """The spans of a set-up as OTLP has them, as if they had begun ten seconds ago."""
     rows = json.loads((recordings() / "otlp" / f"{name}.json").read_text())
     found = [_message(row, place) for place, row in enumerate(rows)]
-    if times_from_ns is not None:
-        moved = times_from_ns - min(span.start_time_unix_nano for span in found)
-        for span in found:
-            span.start_time_unix_nano += moved
-            span.end_time_unix_nano += moved
+    moved = time.time_ns() - 10_000_000_000 - min(span.start_time_unix_nano for span in found)
+    for span in found:
+        span.start_time_unix_nano += moved
+        span.end_time_unix_nano += moved
     return found
 
 

@@ -2,9 +2,11 @@
 
 import json
 import time
+import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from email.message import Message
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -59,7 +61,11 @@ def export(address: str, request: ExportTraceServiceRequest, *, token: str = "")
 
 
 def post(
-    server: SidecarThread, body: bytes, content_type: str = "application/x-protobuf", path: str = "/v1/traces", **more: str
+    server: SidecarThread,
+    body: bytes,
+    content_type: str = "application/x-protobuf",
+    path: str = "/v1/traces",
+    **more: str,
 ) -> tuple[int, dict[str, str], bytes]:
     """Sends a body over HTTP; returns status, headers and body of the answer."""
     token = (server.folder / "data" / "http-token").read_text().strip()
@@ -68,10 +74,14 @@ def post(
     request = urllib.request.Request(url, body, headers)
     try:
         with urllib.request.urlopen(request, timeout=PATIENCE_S) as response:
-            return response.status, dict(response.headers.lower_items()), response.read()
+            return response.status, _lowered(response.headers), response.read()
     except urllib.error.HTTPError as error:
         with error:
-            return error.code, {key.lower(): value for key, value in error.headers.items()}, error.read()
+            return error.code, _lowered(error.headers), error.read()
+
+
+def _lowered(headers: Message) -> dict[str, str]:
+    return {key.lower(): value for key, value in headers.items()}
 
 
 def recorded(address: str, *, ended: int, patience_s: float = PATIENCE_S) -> list[RecordedTurn]:
@@ -79,11 +89,28 @@ def recorded(address: str, *, ended: int, patience_s: float = PATIENCE_S) -> lis
     with grpc.insecure_channel(address) as channel:
         stub = ThinkingServiceStub(channel)
 
-        def found() -> list[pb.TurnHead]:
-            return [one for one in _heads(stub) if one.state == pb.TURN_STATE_FINISHED]
+        def found() -> list[pb.Turn]:
+            turns = stub.ListTurns(pb.ListTurnsRequest(page_size=1000)).turns
+            return [one for one in turns if one.state == pb.TURN_STATE_FINISHED]
 
         heads = until(found, lambda heads: len(heads) >= ended, patience_s)
-        return sorted(_turn(stub, head) for head in heads)
+        return sorted(_recorded(stub, head) for head in heads)
+
+
+def _recorded(stub: ThinkingServiceStub, head: pb.Turn) -> RecordedTurn:
+    entries = stub.GetTurn(pb.GetTurnRequest(turn_id=head.turn_id, page_size=1000)).entries
+    events = [entry.event for entry in entries if entry.HasField("event")]
+    called = {event.tool_called.call_id: event.tool_called for event in events if event.HasField("tool_called")}
+    calls = tuple(
+        RecordedCall(
+            *(call.call_id, called[call.call_id].name, called[call.call_id].arguments),
+            *(call.is_error, call.content),
+        )
+        for call in (event.tool_returned for event in events if event.HasField("tool_returned"))
+    )
+    said = [event.model_returned.text for event in events if event.HasField("model_returned")]
+    answer = next((text for text in reversed(said) if text), "")
+    return RecordedTurn(head.turn_id, head.session_id, head.task, calls, answer, head.outcome)
 
 
 def until(look: Callable[[], Any], is_there: Callable[[Any], bool], patience_s: float = PATIENCE_S) -> Any:

@@ -79,7 +79,7 @@ class SpanInbox:
 
     async def _keep(self, scope: Scope, caller: str, trace_id: str, spans: Sequence[Span], now_us: int) -> None:
         digest = hashlib.blake2b(_encoded(spans), digest_size=16).hexdigest()
-        placed = tuple(_clamped(span, now_us) for span in spans)
+        placed = _placed(spans, now_us)
         note = Note(f"{trace_id}/{digest}", trace_id, now_us, _encoded(Piece(placed, caller)))
         await self._journal.add(scope, TOPIC, note, KEPT_US)
         await self.look_at(scope, trace_id, now_us + self._settle_us, now_us)
@@ -96,10 +96,18 @@ class SpanInbox:
         return spans
 
 
-def _clamped(span: Span, now_us: int) -> Span:
-    """The span with times of the last day: a sender's clock may be wrong, and its spans may be forged."""
-    start_us = min(max(span.start_us, now_us - _DAY_US), now_us)
-    end_us = min(max(span.end_us, start_us), now_us)
-    if (start_us, end_us) == (span.start_us, span.end_us):
-        return span
-    return msgspec.structs.replace(span, start_us=start_us, end_us=end_us)
+def _placed(spans: Sequence[Span], now_us: int) -> tuple[Span, ...]:
+    """The spans with times of the last day. A sender's clock may be wrong: then all of them are moved, so that the last
+    one ends now; and they may be forged, so that what lies outside of the day even then is brought to its edge."""
+    first_us, last_us = min(span.start_us for span in spans), max(span.end_us for span in spans)
+    if now_us - _DAY_US <= first_us and last_us <= now_us:
+        return tuple(spans)
+    by_us = now_us - last_us
+    return tuple(
+        msgspec.structs.replace(
+            span,
+            start_us=max(span.start_us + by_us, now_us - _DAY_US),
+            end_us=max(span.end_us + by_us, now_us - _DAY_US),
+        )
+        for span in spans
+    )
