@@ -53,9 +53,16 @@ def takes_spans(folder: Path, **settings: str) -> Iterator[SidecarThread]:
         yield server
 
 
-def export(address: str, request: ExportTraceServiceRequest, *, token: str = "") -> ExportTraceServiceResponse:
+def export(
+    address: str, request: ExportTraceServiceRequest, *, token: str = "", tenant: str = "", project: str = ""
+) -> ExportTraceServiceResponse:
     """Sends spans as an exporter over gRPC does. Raises grpc.RpcError."""
-    metadata = (("authorization", f"Bearer {token}"),) if token else ()
+    headers = {
+        "authorization": f"Bearer {token}" if token else "",
+        "sidemirror-tenant": tenant,
+        "sidemirror-project": project,
+    }
+    metadata = tuple((key, value) for key, value in headers.items() if value)
     with grpc.insecure_channel(address) as channel:
         return TraceServiceStub(channel).Export(request, metadata=metadata, timeout=PATIENCE_S)
 
@@ -84,22 +91,26 @@ def _lowered(headers: Message) -> dict[str, str]:
     return {key.lower(): value for key, value in headers.items()}
 
 
-def recorded(address: str, *, ended: int, patience_s: float = PATIENCE_S) -> list[RecordedTurn]:
+def recorded(address: str, *, ended: int, token: str = "", **scope: str) -> list[RecordedTurn]:
     """The turns of the sidecar, by their id, once `ended` of them have ended."""
     with grpc.insecure_channel(address) as channel:
         stub = ThinkingServiceStub(channel)
+        metadata = (("authorization", f"Bearer {token}"),) if token else ()
 
         def found() -> list[pb.Turn]:
-            turns = stub.ListTurns(pb.ListTurnsRequest(page_size=1000)).turns
+            turns = stub.ListTurns(pb.ListTurnsRequest(page_size=1000, **scope), metadata=metadata).turns
             return [one for one in turns if one.state == pb.TURN_STATE_FINISHED]
 
-        heads = until(found, lambda heads: len(heads) >= ended, patience_s)
-        return sorted(_recorded(stub, head) for head in heads)
+        heads = until(found, lambda heads: len(heads) >= ended)
+        return sorted(
+            _recorded(stub.GetTurn(pb.GetTurnRequest(turn_id=head.turn_id, page_size=1000, **scope), metadata=metadata))
+            for head in heads
+        )
 
 
-def _recorded(stub: ThinkingServiceStub, head: pb.Turn) -> RecordedTurn:
-    entries = stub.GetTurn(pb.GetTurnRequest(turn_id=head.turn_id, page_size=1000)).entries
-    events = [entry.event for entry in entries if entry.HasField("event")]
+def _recorded(found: pb.GetTurnResponse) -> RecordedTurn:
+    head = found.turn
+    events = [entry.event for entry in found.entries if entry.HasField("event")]
     called = {event.tool_called.call_id: event.tool_called for event in events if event.HasField("tool_called")}
     calls = tuple(
         RecordedCall(
