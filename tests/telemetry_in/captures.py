@@ -3,16 +3,15 @@
 import base64
 import json
 import time
-from collections.abc import Iterable
 from typing import Any
 
 from google.protobuf import json_format
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
-from opentelemetry.proto.trace.v1.trace_pb2 import Span as SpanMessage
 
 from sidemirror_server.telemetry_in.dialects import is_wanted
 from sidemirror_server.telemetry_in.spans import RawSpan
 from tests.recorded import recordings
+from tests.telemetry_in.made import SpanMessage, request_of
 
 QUERY = "SELECT count(*) FROM orders WHERE status = 'open'"
 SPACED = f'{{"query": "{QUERY}"}}'
@@ -97,13 +96,6 @@ def _value(value: dict[str, Any] | None) -> Any:
 def export_of(name: str) -> ExportTraceServiceRequest:
     """The spans of a set-up as an export."""
     return request_of(raw_messages(name))
-
-
-def request_of(spans: Iterable[SpanMessage]) -> ExportTraceServiceRequest:
-    """An export of these spans."""
-    request = ExportTraceServiceRequest()
-    request.resource_spans.add().scope_spans.add().spans.extend(spans)
-    return request
 
 
 def raw_messages(name: str) -> list[SpanMessage]:

@@ -2,10 +2,13 @@
 
 import hashlib
 import time
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
 
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from opentelemetry.proto.trace.v1.trace_pb2 import Span as SpanMessage
+
+__all__ = ["ERROR", "OK", "MadeCall", "SpanMessage", "request_of", "run_of", "span"]
 
 OK, ERROR = 1, 2
 
@@ -19,8 +22,15 @@ class MadeCall(NamedTuple):
     failed: bool = False
 
 
+def request_of(spans: Iterable[SpanMessage]) -> ExportTraceServiceRequest:
+    """An export of these spans."""
+    request = ExportTraceServiceRequest()
+    request.resource_spans.add().scope_spans.add().spans.extend(spans)
+    return request
+
+
 def span(
-    trace: str, name: str, parent: str = "", *, start_s: float = 0.0, end_s: float = 1.0, status: int = 0, **said: str
+    trace: str, name: str, parent: str = "", *, start_s: float = 0.0, end_s: float = 1.0, status: int = 0, **said: Any
 ) -> SpanMessage:
     """A span `start_s` seconds into a run that began a minute ago. `said`: attributes, with `__` for each dot."""
     began_ns = time.time_ns() - 60_000_000_000
@@ -55,7 +65,7 @@ def run_of(trace: str, calls: Sequence[MadeCall], *, conversation: str = "", out
         )
         for number, call in enumerate(calls)
     ]
-    top = {"gen_ai__operation__name": "invoke_agent", "gen_ai__agent__name": "orders", **session}
+    top: dict[str, Any] = {"gen_ai__operation__name": "invoke_agent", "gen_ai__agent__name": "orders", **session}
     return [*spans, span(trace, "agent", end_s=2 * len(calls) + 3, status=outcome, **top)]
 
 

@@ -15,7 +15,6 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
     ExportTraceServiceRequest,
     ExportTraceServiceResponse,
 )
-from opentelemetry.proto.collector.trace.v1.trace_service_pb2_grpc import TraceServiceStub
 
 from sidemirror.v1 import thinking_pb2 as pb
 from sidemirror.v1.thinking_pb2_grpc import ThinkingServiceStub
@@ -64,7 +63,12 @@ def export(
     }
     metadata = tuple((key, value) for key, value in headers.items() if value)
     with grpc.insecure_channel(address) as channel:
-        return TraceServiceStub(channel).Export(request, metadata=metadata, timeout=PATIENCE_S)
+        call: grpc.UnaryUnaryMultiCallable[ExportTraceServiceRequest, ExportTraceServiceResponse] = channel.unary_unary(
+            "/opentelemetry.proto.collector.trace.v1.TraceService/Export",
+            ExportTraceServiceRequest.SerializeToString,
+            ExportTraceServiceResponse.FromString,
+        )
+        return call(request, metadata=metadata, timeout=PATIENCE_S)
 
 
 def post(
@@ -91,7 +95,7 @@ def _lowered(headers: Message) -> dict[str, str]:
     return {key.lower(): value for key, value in headers.items()}
 
 
-def recorded(address: str, *, ended: int, token: str = "", **scope: str) -> list[RecordedTurn]:
+def recorded(address: str, *, ended: int, token: str = "", **scope: Any) -> list[RecordedTurn]:
     """The turns of the sidecar, by their id, once `ended` of them have ended."""
     with grpc.insecure_channel(address) as channel:
         stub = ThinkingServiceStub(channel)

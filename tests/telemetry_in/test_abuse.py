@@ -12,8 +12,7 @@ import pytest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
 from sidemirror_server.rpc.otlp.decoding import decode
-from tests.telemetry_in.captures import SpanMessage, request_of
-from tests.telemetry_in.made import MadeCall, run_of, span
+from tests.telemetry_in.made import MadeCall, SpanMessage, request_of, run_of, span
 from tests.telemetry_in.received import as_json, export, post, recorded, takes_spans
 from tests.wire.access import ACME, write_access
 from tests.wire.sidecar import SidecarThread
@@ -116,11 +115,13 @@ def test_odd_values_of_json_are_nothing_worse(value: dict[str, Any]) -> None:
 def code_of(server: SidecarThread, body: bytes) -> grpc.StatusCode:
     """How an export of these bytes ends over gRPC."""
     with grpc.insecure_channel(server.address) as channel:
-        method = channel.unary_unary("/opentelemetry.proto.collector.trace.v1.TraceService/Export")
+        method: grpc.UnaryUnaryMultiCallable[bytes, bytes] = channel.unary_unary(
+            "/opentelemetry.proto.collector.trace.v1.TraceService/Export"
+        )
         try:
             method(body, timeout=60)
         except grpc.RpcError as error:
-            return error.code()  # type: ignore[attr-defined, no-any-return]  # it is a call too
+            return error.code()
         return grpc.StatusCode.OK
 
 
@@ -172,9 +173,11 @@ def test_over_a_limit_the_exporter_is_told_to_come_back(tmp_path: Path) -> None:
         time.sleep(1.1)  # the count of what waits is a second old at most
         with pytest.raises(grpc.RpcError) as refused:
             export(server.address, request_of(others))
-        assert refused.value.code() is grpc.StatusCode.RESOURCE_EXHAUSTED  # type: ignore[attr-defined]  # it is a call
-        trailers = dict(refused.value.trailing_metadata())  # type: ignore[attr-defined]
-        assert b"google.rpc.RetryInfo" in trailers["grpc-status-details-bin"]
+        assert refused.value.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
+        (details,) = [
+            one.value for one in refused.value.trailing_metadata() or () if one.key == "grpc-status-details-bin"
+        ]
+        assert b"google.rpc.RetryInfo" in details
         status, headers, body = post(server, as_json(request_of(others)), "application/json")
         assert (status, headers["retry-after"]) == (429, "1")
         assert json.loads(body)["code"] == grpc.StatusCode.RESOURCE_EXHAUSTED.value[0]
@@ -185,7 +188,7 @@ def test_a_token_gives_the_scope_of_its_spans(tmp_path: Path) -> None:
     with takes_spans(tmp_path, access_file=access) as server:
         with pytest.raises(grpc.RpcError) as refused:
             export(server.address, request_of(RUN))
-        assert refused.value.code() is grpc.StatusCode.UNAUTHENTICATED  # type: ignore[attr-defined]  # it is a call
+        assert refused.value.code() is grpc.StatusCode.UNAUTHENTICATED
         # The token is good for every project of its tenant: the headers name one.
         for code, scope in (
             (grpc.StatusCode.PERMISSION_DENIED, {}),
@@ -194,7 +197,7 @@ def test_a_token_gives_the_scope_of_its_spans(tmp_path: Path) -> None:
         ):
             with pytest.raises(grpc.RpcError) as refused:
                 export(server.address, request_of(RUN), token=ACME, **scope)
-            assert refused.value.code() is code  # type: ignore[attr-defined]  # it is a call too
+            assert refused.value.code() is code
         export(server.address, request_of(RUN), token=ACME, tenant="acme", project="shop")
         own = {"token": ACME, "tenant_id": "acme"}
         assert [turn.session for turn in recorded(server.address, ended=1, project_id="shop", **own)] == ["otlp:s"]

@@ -109,7 +109,7 @@ def test_agents_side_by_side_under_an_unknown_span_are_two_turns() -> None:
 
 def test_what_comes_after_its_turn_is_late() -> None:
     found = made(span("t", "a"), span("x", "t"), recorded=frozenset({"a"}))
-    assert (found.turns, found.taken, found.late, found.again_us) == ((), {"t", "x"}, 2, None)
+    assert found == Assembly((), frozenset({"t", "x"}), 2, None)
 
 
 def test_a_duplicate_after_its_turn_is_nothing() -> None:

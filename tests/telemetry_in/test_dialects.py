@@ -13,7 +13,7 @@ def read(attributes: dict[str, Any], *, exception: str = "", status: str = "", f
     return span_of(raw, with_content=True)
 
 
-TOOLS = {
+TOOLS: dict[str, dict[str, Any]] = {
     "GenAI": {
         "gen_ai.operation.name": "execute_tool",
         "gen_ai.tool.name": "sql",

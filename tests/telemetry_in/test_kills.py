@@ -9,8 +9,7 @@ import grpc
 import pytest
 
 from tests.faults.process import Process
-from tests.telemetry_in.captures import SpanMessage, request_of
-from tests.telemetry_in.made import MadeCall, run_of
+from tests.telemetry_in.made import MadeCall, SpanMessage, request_of, run_of
 from tests.telemetry_in.received import TAKES_SPANS, RecordedTurn, export, recorded
 
 pytestmark = pytest.mark.slow("processes are killed at random")
@@ -41,7 +40,7 @@ async def acknowledged(processes: Sequence[Process], batch: Sequence[SpanMessage
             await asyncio.to_thread(export, order.choice(processes).address, request_of(batch))
             return
         except grpc.RpcError as error:
-            if error.code() not in _AWAY:  # type: ignore[attr-defined]  # it is a call too
+            if error.code() not in _AWAY:
                 raise
             await asyncio.sleep(0.05)
 

@@ -13,7 +13,8 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
     ExportTraceServiceResponse,
 )
 
-from tests.telemetry_in.captures import ANSWER, EXPECTED, QUESTION, export_of, raw_messages, request_of
+from tests.telemetry_in.captures import ANSWER, EXPECTED, QUESTION, export_of, raw_messages
+from tests.telemetry_in.made import request_of
 from tests.telemetry_in.received import RecordedTurn, as_json, export, post, recorded, takes_spans
 
 
@@ -74,14 +75,15 @@ def test_metrics_and_logs_are_answered(tmp_path: Path) -> None:
         with grpc.insecure_channel(server.address) as channel:
             for signal in ("metrics", "logs"):
                 method = f"/opentelemetry.proto.collector.{signal}.v1.{signal.capitalize()}Service/Export"
-                assert channel.unary_unary(method)(b"") == b""
+                call: grpc.UnaryUnaryMultiCallable[bytes, bytes] = channel.unary_unary(method)
+                assert call(b"") == b""
 
 
 def test_nothing_is_taken_unless_asked_for(tmp_path: Path) -> None:
     with takes_spans(tmp_path, telemetry__receive="false") as server:
         with pytest.raises(grpc.RpcError) as refused:
             export(server.address, ExportTraceServiceRequest())
-        assert refused.value.code() is grpc.StatusCode.UNIMPLEMENTED  # type: ignore[attr-defined]  # it is a call too
+        assert refused.value.code() is grpc.StatusCode.UNIMPLEMENTED
         assert post(server, b"")[0] == 404
 
 

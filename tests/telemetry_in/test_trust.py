@@ -15,8 +15,7 @@ from sidemirror.v1.reflective_memory_pb2_grpc import ReflectiveMemoryServiceStub
 from sidemirror_server.memory.recoveries import moves
 from tests.memory.recovering import FAILURE, SENTENCE, UNTOLD, found_by, live_through, observed
 from tests.memory.steering import STEERING_TEXTS
-from tests.telemetry_in.captures import SpanMessage, request_of
-from tests.telemetry_in.made import ERROR, MadeCall, run_of
+from tests.telemetry_in.made import ERROR, MadeCall, SpanMessage, request_of, run_of
 from tests.telemetry_in.received import export, recorded, takes_spans, until
 from tests.wire.sidecar import SidecarThread
 

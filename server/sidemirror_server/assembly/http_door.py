@@ -4,11 +4,15 @@ import logging
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from sidemirror_server.entrance import http_identity_of, http_token_file
+from sidemirror_server.entrance import http_token_file, http_tokens_of, identity_by
 from sidemirror_server.http.asgi import App
-from sidemirror_server.http.connect.serving import Connect, Method, methods_of
+from sidemirror_server.http.connect.serving import Connect, Method, changes_nothing, methods_of
+from sidemirror_server.http.console.links import Links
+from sidemirror_server.http.console.serving import open_routes, token_routes
 from sidemirror_server.http.door import Door, hosts_of
 from sidemirror_server.http.listener import HttpListener
+from sidemirror_server.http.mcp.serving import PATH as MCP_PATH
+from sidemirror_server.http.mcp.serving import Mcp
 from sidemirror_server.rpc.boundary.admission import Admission, CallLimits
 from sidemirror_server.rpc.boundary.interceptors import Boundary
 from sidemirror_server.rpc.boundary.refusals import Refusals
@@ -38,7 +42,8 @@ class HttpDoor:
         """`boundary_of`: makes a boundary of an identity and an admission; all else it shares with gRPC's. `receiver`
         None: no telemetry is taken. Raises BadSettings."""
         limits = settings.limits
-        identity = http_identity_of(settings, refusals, clock)
+        links = Links(http_tokens_of(settings, clock), clock)
+        identity = identity_by(settings, refusals, links.tokens, clock)
         # A connection has one request at a time.
         self.admission = Admission(
             CallLimits(limits.http_connections, limits.http_connections, limits.requests_per_second), clock
@@ -51,14 +56,25 @@ class HttpDoor:
         for service in services:
             methods |= methods_of(service.contract, handlers_of(self._boundary, service))
         self._connect = Connect(methods, limits.message_bytes)
-        routes: dict[str, App] = dict.fromkeys(methods, self._connect)
+        self._mcp = Mcp(methods, limits.message_bytes)
+        routes: dict[str, App] = {
+            **dict.fromkeys(methods, self._connect),
+            MCP_PATH: self._mcp,
+            **token_routes(links),
+        }
         if receiver is not None:
             from sidemirror_server.http.otlp import Otlp
             from sidemirror_server.rpc.otlp.services import http_paths
 
             paths = http_paths(self._boundary, receiver)
             routes |= dict.fromkeys(paths, Otlp(paths, limits.message_bytes))
-        self._door = Door(routes, identity, refusals)
+        self._door = Door(
+            routes,
+            identity,
+            refusals,
+            open_routes=open_routes(links),
+            reads={path for path, method in methods.items() if changes_nothing(method)},
+        )
         self._listener = HttpListener(self._door, limits.http_connections, limits.http_requests_per_second)
         self.port = 0
 
@@ -84,4 +100,5 @@ class HttpDoor:
     async def stop(self, grace_s: float) -> None:
         """Takes no more connections, and gives running calls `grace_s` seconds to end."""
         await self._listener.stop(grace_s)
+        await self._mcp.close()
         await self._connect.close()

@@ -131,8 +131,10 @@ def _recovery(signature: str, rows: Iterable[Observation]) -> Recovery | None:
 
 
 def unchanged_never_worked(rows: Iterable[Observation]) -> Tally | None:
-    """How often the same call worked when it was sent again, if it hardly ever did; None otherwise."""
-    tally = tally_of([row for row in counted(rows) if not row.advised and row.move.kind is MoveKind.SENT_AGAIN])
+    """How often the same call worked when it was sent again, if it hardly ever did; None otherwise. Spans do not
+    count."""
+    reported = counted(row for row in rows if row.where.conversation is None)
+    tally = tally_of([row for row in reported if not row.advised and row.move.kind is MoveKind.SENT_AGAIN])
     if tally.tries < FEWEST_REPEATS or wilson(tally.worked, tally.tries).high > MOST_REPEAT_RATE:
         return None
     return tally
