@@ -50,7 +50,7 @@ def test_a_hundred_thousand_attributes_are_passed_over() -> None:
         many.attributes.add(key=f"llm.input_messages.{number}.message.content").value.string_value = "x"
     began_s = time.monotonic()
     assert len(read(request_of([many])).traces) == 1
-    assert time.monotonic() - began_s < 10
+    assert time.monotonic() - began_s < 60
 
 
 @pytest.mark.parametrize(

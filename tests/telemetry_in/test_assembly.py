@@ -144,7 +144,7 @@ def test_ten_thousand_spans_below_each_other_are_seconds_at_most() -> None:
     chain = [span(str(number), str(number - 1) if number else "", STEP) for number in range(10_000)]
     began_s = time.monotonic()
     assemble([*chain, span("t", "9999")], frozenset(), 1_800, WAITS)
-    assert time.monotonic() - began_s < 10
+    assert time.monotonic() - began_s < 60
 
 
 def test_two_different_spans_with_one_id_are_the_same_one_in_any_order() -> None:

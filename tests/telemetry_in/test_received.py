@@ -53,7 +53,9 @@ def test_seven_set_ups_in_pieces_and_twice_in_any_order(tmp_path: Path) -> None:
         assert len(recorded(server.address, ended=len(EXPECTED))) == len(EXPECTED)
 
 
-@pytest.mark.parametrize("form", ["protobuf in gzip", "JSON"])
+@pytest.mark.parametrize(
+    "form", [pytest.param("protobuf in gzip", marks=pytest.mark.slow("a trace has to be quiet")), "JSON"]
+)
 def test_over_http(tmp_path: Path, form: str) -> None:
     request = export_of("pydantic-ai")
     body = as_json(request) if form.startswith("JSON") else request.SerializeToString()

@@ -16,7 +16,7 @@ from sidemirror_server.memory.recoveries import moves
 from tests.memory.recovering import FAILURE, SENTENCE, UNTOLD, found_by, live_through, observed
 from tests.memory.steering import STEERING_TEXTS
 from tests.telemetry_in.made import ERROR, MadeCall, SpanMessage, request_of, run_of
-from tests.telemetry_in.received import export, recorded, takes_spans, until
+from tests.telemetry_in.received import export, post, recorded, takes_spans, until
 from tests.wire.sidecar import SidecarThread
 
 pytestmark = pytest.mark.slow("turns are made and learned from, hundreds in one test")
@@ -66,6 +66,16 @@ def test_what_conversations_repaired_is_told_with_its_label(tmp_path: Path) -> N
         assert [item.origin for item in answer.block.items] == [common_pb2.ORIGIN_TOOL]
         (move,) = asyncio.run(observed(server.address)).moves
         assert (move.is_told, move.reason) == (True, "only telemetry tells of it: it passes the gates")
+
+
+def test_the_doors_own_token_is_nobody(tmp_path: Path) -> None:
+    """All senders over HTTP have it, so that the daily bound of an identity is that of a conversation."""
+    with takes_spans(tmp_path) as server:
+        runs = [run_of(f"over HTTP {name}", REPAIRED, conversation=name) for name in "abcde"]
+        body = request_of([one for run in runs for one in run]).SerializeToString()
+        assert post(server, body)[0] == 200
+        until(lambda: rows(server), lambda count: count == len(runs))
+        assert texts_of(told(server)) == [f"In 5 of 5 {SENTENCE}"]
 
 
 @pytest.mark.parametrize("conversation", ["", "one"], ids=["without a conversation", "of one conversation"])

@@ -66,7 +66,7 @@ class HttpDoor:
             from sidemirror_server.http.otlp import Otlp
             from sidemirror_server.rpc.otlp.services import http_paths
 
-            paths = http_paths(self._boundary, receiver)
+            paths = http_paths(self._boundary, receiver, has_names=bool(settings.access_file))
             routes |= dict.fromkeys(paths, Otlp(paths, limits.message_bytes))
         self._door = Door(
             routes,

@@ -23,18 +23,19 @@ class OtlpReceiver:
         self._inbox = inbox
         self._content = content
 
-    async def spans(self, body: bytes, call: Call) -> bytes:
-        """An export of spans in protobuf. Raises MalformedMessage, LimitReached, and what the store raises."""
-        rejected, reason = await self._keep(body, call, is_json=False)
+    async def spans(self, body: bytes, call: Call, *, has_names: bool = True) -> bytes:
+        """An export of spans in protobuf. `has_names`: tokens tell senders apart. Raises MalformedMessage,
+        LimitReached, and what the store raises."""
+        rejected, reason = await self._keep(body, call, is_json=False, has_names=has_names)
         response = ExportTraceServiceResponse()
         if rejected:
             response.partial_success.rejected_spans = rejected
             response.partial_success.error_message = reason
         return response.SerializeToString()
 
-    async def json_spans(self, body: bytes, call: Call) -> bytes:
-        """An export of spans in JSON; raises as `spans` does."""
-        rejected, reason = await self._keep(body, call, is_json=True)
+    async def json_spans(self, body: bytes, call: Call, *, has_names: bool = True) -> bytes:
+        """An export of spans in JSON; as `spans`, but raises BadInput for what is no export."""
+        rejected, reason = await self._keep(body, call, is_json=True, has_names=has_names)
         partial = {"partialSuccess": {"rejectedSpans": str(rejected), "errorMessage": reason}}
         return json.dumps(partial if rejected else {}).encode()
 
@@ -52,12 +53,12 @@ class OtlpReceiver:
         """Ends what decodes."""
         await self._decoder.close()
 
-    async def _keep(self, body: bytes, call: Call, *, is_json: bool) -> tuple[int, str]:
+    async def _keep(self, body: bytes, call: Call, *, is_json: bool, has_names: bool) -> tuple[int, str]:
         with_content = self._content.covers(call.scope)
         found = await self._decoder.decode(body, is_json=is_json, with_content=with_content)
         if found.wrong:
             raise BadInput([("body", found.wrong)]) if is_json else MalformedMessage(expected=_REQUEST)
-        caller = call.caller.name if call.caller is not None else ""
+        caller = call.caller.name if call.caller is not None and has_names else ""
         count = sum(map(len, found.traces.values()))
         kept = await self._inbox.keep(call.scope, caller, found.traces, call.clock.now_us())
         for became, number in (("kept", kept), ("other", count - kept), ("rejected", found.rejected)):
