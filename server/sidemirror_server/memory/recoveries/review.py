@@ -72,10 +72,13 @@ def reviewed(signature: str, rows: Collection[Observation], advice: Advice = ALL
     starter = next((one for row in rows if (one := starter_for(signature, row.label)) is not None), None)
     is_refuted = starter is not None and refutes(signature, starter.move, reported_rows)
     offered = None if told is not None or is_refuted else starter
-    moves = dict.fromkeys([*(row.move for row in reported), *((starter.move,) if starter is not None else ())])
+    moves = dict.fromkeys(row.move for row in reported)
+    from_spans = dict.fromkeys(row.move for row in heard if row.move not in moves)
+    if starter is not None and starter.move not in from_spans:
+        moves[starter.move] = None
     # Each failure is listed, whoever met it: how often is said, and nothing is taught by it.
     found = [_given(_review(signature, move, reported, told, rows, offered), advice) for move in moves]
-    for move in dict.fromkeys(row.move for row in heard if row.move not in moves):
+    for move in from_spans:
         review = _given(_review(signature, move, heard, told, rows, offered), advice)
         found.append(msgspec.structs.replace(review, reason=f"only telemetry tells of it: {review.reason}"))
     return tuple(sorted(found, key=lambda one: (not one.sentence, -one.unadvised.tries, one.recovery_id)))
