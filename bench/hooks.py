@@ -19,7 +19,7 @@ from typing import Any
 
 from bench.recovery_runs import results
 from bench.split import Part
-from sidemirror_server.http.hooks.happening import CallEnded
+from sidemirror_server.http.hooks.hosts.happening import CallEnded
 from sidemirror_server.http.hooks.table import HOSTS
 from sidemirror_server.http.hooks.transcript import failed_in
 from sidemirror_server.memory.recoveries.failed import reports_failure

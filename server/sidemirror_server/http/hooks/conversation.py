@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from sidemirror.v1 import common_pb2, thinking_pb2
 from sidemirror_server.http.context import Ended
 from sidemirror_server.http.hooks.calls import GONE, REFUSED, Calls
-from sidemirror_server.http.hooks.happening import AnswerGiven, CallEnded, Happening, Prompted, SaidByAgent
+from sidemirror_server.http.hooks.hosts.happening import AnswerGiven, CallEnded, Happening, Prompted, SaidByAgent
 from sidemirror_server.http.hooks.sentences import (
     CHECK,
     CHECKED,

@@ -19,8 +19,15 @@ from sidemirror_server.http.connect.bodies import read_body
 from sidemirror_server.http.context import Ended, HttpContext
 from sidemirror_server.http.hooks.calls import Calls
 from sidemirror_server.http.hooks.conversation import Conversation
-from sidemirror_server.http.hooks.happening import AnswerGiven, CallEnded, Happening, HostLeft, Prompted, SaidByAgent
-from sidemirror_server.http.hooks.payload import text_in
+from sidemirror_server.http.hooks.hosts.happening import (
+    AnswerGiven,
+    CallEnded,
+    Happening,
+    HostLeft,
+    Prompted,
+    SaidByAgent,
+)
+from sidemirror_server.http.hooks.hosts.payload import text_in
 from sidemirror_server.http.hooks.projects import project_of
 from sidemirror_server.http.hooks.table import HOSTS, Host
 from sidemirror_server.rpc.boundary.identity import Identity

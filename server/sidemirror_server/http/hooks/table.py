@@ -5,9 +5,9 @@ from typing import Any
 
 from msgspec import Struct
 
-from sidemirror_server.http.hooks.happening import Happening
 from sidemirror_server.http.hooks.hosts import claude_code, codex, cursor, gemini_cli, like_claude, openhands
-from sidemirror_server.http.hooks.payload import Payload
+from sidemirror_server.http.hooks.hosts.happening import Happening
+from sidemirror_server.http.hooks.hosts.payload import Payload
 
 
 class Host(Struct, frozen=True):

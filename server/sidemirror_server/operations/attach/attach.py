@@ -33,11 +33,12 @@ The agent is told fixed sentences, and lessons that you have reviewed. No permis
 changed. `sidemirror advice off`, typed as a prompt, silences it; `sidemirror detach {name}` takes it out."""
 
 
-def attach(options: argparse.Namespace) -> int:
-    """Attaches the host; returns the exit code. Raises BadSettings."""
+def attach(options: argparse.Namespace, http_address: str) -> int:
+    """Attaches the host; returns the exit code. `http_address`: of the door, where no setting has one. Raises
+    BadSettings."""
     host, path, folder = ATTACHED[options.host], _file(options), notes_folder()
     settings = load()
-    reach = _reach(options, settings, folder)
+    reach = _reach(options, settings, folder, http_address)
     before = _read(path)
     try:
         clean, _ = _without(options.host, path, before, folder)
@@ -114,10 +115,8 @@ def notes_folder() -> Path:
     return Path.home() / ".config" / "sidemirror"
 
 
-def _reach(options: argparse.Namespace, settings: Settings, folder: Path) -> WayIn:
+def _reach(options: argparse.Namespace, settings: Settings, folder: Path, http_address: str) -> WayIn:
     """How hooks reach the sidecar of these settings. Makes the door's token if it is missing. Raises BadSettings."""
-    from sidemirror_server.operations.parsers.serving import HTTP_ADDRESS
-
     try:
         if options.token_file:
             token = read_secret(Path(options.token_file)).decode("ascii", "replace").strip()
@@ -130,7 +129,7 @@ def _reach(options: argparse.Namespace, settings: Settings, folder: Path) -> Way
             token = read_secret(path).decode("ascii").strip()
     except CannotUse as error:
         raise BadSettings(str(error)) from error
-    address = settings.http_address or HTTP_ADDRESS
+    address = settings.http_address or http_address
     return WayIn(f"http://{address}", token, folder / "hooks-header", options.answer_timeout)
 
 

@@ -3,6 +3,7 @@
 import argparse
 
 from sidemirror_server.operations.parsers import Commands
+from sidemirror_server.operations.parsers.serving import HTTP_ADDRESS
 
 # As in operations/attach/hosts.py, which is loaded only when it is needed.
 HOSTS = ("claude-code", "codex", "cursor", "gemini-cli", "openhands")
@@ -45,7 +46,7 @@ def _timeout(text: str) -> float:
 def _attach(options: argparse.Namespace) -> int:
     from sidemirror_server.operations.attach.attach import attach
 
-    return attach(options)
+    return attach(options, HTTP_ADDRESS)
 
 
 def _detach(options: argparse.Namespace) -> int:

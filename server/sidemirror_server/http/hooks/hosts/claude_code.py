@@ -1,8 +1,8 @@
 """Hooks of Claude Code (https://code.claude.com/docs/en/hooks). A call that fails has an event of its own."""
 
-from sidemirror_server.http.hooks.happening import AnswerGiven, CallEnded, Happening, HostLeft, Prompted, What
+from sidemirror_server.http.hooks.hosts.happening import AnswerGiven, CallEnded, Happening, HostLeft, Prompted, What
 from sidemirror_server.http.hooks.hosts.like_claude import arguments_of, result_of
-from sidemirror_server.http.hooks.payload import Payload, text_in, written
+from sidemirror_server.http.hooks.hosts.payload import Payload, text_in, written
 
 
 def read(event: str, payload: Payload) -> Happening | None:

@@ -1,9 +1,9 @@
 """Hooks of Codex (https://developers.openai.com/codex/hooks). What a call came to does not say whether it has failed;
 the transcript does."""
 
-from sidemirror_server.http.hooks.happening import AnswerGiven, CallEnded, Happening, HostLeft, Prompted, What
+from sidemirror_server.http.hooks.hosts.happening import AnswerGiven, CallEnded, Happening, HostLeft, Prompted, What
 from sidemirror_server.http.hooks.hosts.like_claude import arguments_of, result_of
-from sidemirror_server.http.hooks.payload import Payload, text_in, written
+from sidemirror_server.http.hooks.hosts.payload import Payload, text_in, written
 
 
 def read(event: str, payload: Payload) -> Happening | None:

@@ -3,8 +3,8 @@ with nothing, so that nothing is told at a turn's start."""
 
 import msgspec
 
-from sidemirror_server.http.hooks.failure import failed_by_fields
-from sidemirror_server.http.hooks.happening import (
+from sidemirror_server.http.hooks.hosts.failure import failed_by_fields
+from sidemirror_server.http.hooks.hosts.happening import (
     AnswerGiven,
     CallEnded,
     Happening,
@@ -14,7 +14,7 @@ from sidemirror_server.http.hooks.happening import (
     What,
 )
 from sidemirror_server.http.hooks.hosts.like_claude import arguments_of
-from sidemirror_server.http.hooks.payload import Payload, text_in, written
+from sidemirror_server.http.hooks.hosts.payload import Payload, text_in, written
 
 
 def read(event: str, payload: Payload) -> Happening | None:

@@ -6,9 +6,9 @@ import re
 
 import msgspec
 
-from sidemirror_server.http.hooks.happening import AnswerGiven, CallEnded, Happening, HostLeft, Prompted, What
+from sidemirror_server.http.hooks.hosts.happening import AnswerGiven, CallEnded, Happening, HostLeft, Prompted, What
 from sidemirror_server.http.hooks.hosts.like_claude import arguments_of
-from sidemirror_server.http.hooks.payload import Payload, object_in, text_in, written
+from sidemirror_server.http.hooks.hosts.payload import Payload, object_in, text_in, written
 from sidemirror_server.memory.recoveries.failed import reports_failure
 
 # What its model gets of a shell command: the output, and after it what is known of the process. A command that ended

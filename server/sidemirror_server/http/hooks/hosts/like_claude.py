@@ -1,6 +1,6 @@
 """What Codex and OpenHands have taken over from Claude Code: the names of events and the form of answers."""
 
-from sidemirror_server.http.hooks.payload import Payload, text_in, written
+from sidemirror_server.http.hooks.hosts.payload import Payload, text_in, written
 
 
 def told(event: str, text: str) -> dict[str, object]:

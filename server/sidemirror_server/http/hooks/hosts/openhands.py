@@ -2,8 +2,8 @@
 code is a field of what it came to. What a hook says at a tool's end does not reach the agent (1.58), only at a prompt.
 """
 
-from sidemirror_server.http.hooks.failure import failed_by_fields
-from sidemirror_server.http.hooks.happening import (
+from sidemirror_server.http.hooks.hosts.failure import failed_by_fields
+from sidemirror_server.http.hooks.hosts.happening import (
     AnswerGiven,
     CallEnded,
     Happening,
@@ -13,7 +13,7 @@ from sidemirror_server.http.hooks.happening import (
     What,
 )
 from sidemirror_server.http.hooks.hosts.like_claude import arguments_of
-from sidemirror_server.http.hooks.payload import Payload, object_in, text_in, written
+from sidemirror_server.http.hooks.hosts.payload import Payload, object_in, text_in, written
 from sidemirror_server.memory.recoveries.failed import reports_failure
 
 
