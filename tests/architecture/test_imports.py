@@ -12,6 +12,7 @@ ROOMS = (
         "operations/demo",
         "http",
         "rpc",
+        "telemetry_in",
         "turns",
         "thinking",
         "critique",
@@ -27,7 +28,7 @@ ROOMS = (
     ),
     *(
         f"rpc/{room}"
-        for room in ("boundary", "critique", "goals", "listening", "memory", "sidecar", "thinking", "wire")
+        for room in ("boundary", "critique", "goals", "listening", "memory", "otlp", "sidecar", "thinking", "wire")
     ),
     *("models", "models/adapters", "models/adapters/anthropic", "models/adapters/openai_compatible"),
     *("storage", "storage/sqlite", "storage/postgres", "storage/redis"),
@@ -93,6 +94,10 @@ def test_import_contracts_hold() -> None:
         ("models/planted.py", "sidemirror_server.trace", LAYERS),
         ("policy/planted.py", "sidemirror_server.models", LAYERS),
         ("turns/planted.py", "sidemirror_server.settings", LAYERS),
+        ("turns/planted.py", "sidemirror_server.telemetry_in", LAYERS),
+        ("telemetry_in/planted.py", "sidemirror_server.rpc.boundary", LAYERS),
+        ("telemetry_in/planted.py", "google.protobuf.message", WIRE),
+        ("rpc/otlp/planted.py", "sidemirror_server.rpc.listening", RPC),
         ("storage/sqlite/planted.py", "sidemirror_server.rpc", LAYERS),
         ("storage/sqlite/planted.py", "sidemirror_server.turns", LAYERS),
         ("unlisted.py", "os", LAYERS),

@@ -129,7 +129,7 @@ def test_a_long_message_is_converted_beside_the_server(tmp_path: Path) -> None:
         assert len(long) > json_messages._LONG_BYTES
         reported = request(server.http_port, f"{THINKING}/ReportEvents", long, headers)
         assert reported.json["ack"]["received"] == "500"
-        worker = messages._process
+        worker = messages._process._process
         assert worker is not None
         page = request(server.http_port, f"{THINKING}/GetTurn", b'{"turnId": "t", "pageSize": 1000}', headers)
         assert len(page.json["entries"]) >= 500

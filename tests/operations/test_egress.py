@@ -55,6 +55,7 @@ DISTRIBUTIONS = {
     # It answers Prometheus and connects to nothing.
     "opentelemetry-exporter-prometheus": "opentelemetry",
     "opentelemetry-api": "opentelemetry",
+    "opentelemetry-proto": "opentelemetry",
     "opentelemetry-sdk": "opentelemetry",
 }
 # Of the standard library.

@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from sidemirror_server.entrance import http_token_file, http_tokens_of, identity_by
 from sidemirror_server.http.asgi import App
@@ -21,6 +22,9 @@ from sidemirror_server.rpc.listening.server import handlers_of
 from sidemirror_server.settings import Settings
 from sidemirror_server.vocabulary.clock import Clock
 
+if TYPE_CHECKING:
+    from sidemirror_server.rpc.otlp.receiver import OtlpReceiver
+
 _log = logging.getLogger(__name__)
 
 
@@ -34,9 +38,10 @@ class HttpDoor:
         boundary_of: Callable[..., Boundary],
         refusals: Refusals,
         clock: Clock,
+        receiver: "OtlpReceiver | None" = None,
     ) -> None:
-        """`boundary_of`: makes a boundary of an identity and an admission; all else it shares with gRPC's. Raises
-        BadSettings."""
+        """`boundary_of`: makes a boundary of an identity and an admission; all else it shares with gRPC's. `receiver`
+        None: no telemetry is taken. Raises BadSettings."""
         limits = settings.limits
         links = Links(http_tokens_of(settings, clock), clock)
         identity = identity_by(settings, refusals, links.tokens, clock)
@@ -58,6 +63,12 @@ class HttpDoor:
         routes: dict[str, App] = {MCP_PATH: self._mcp, **token_routes(links)}
         routes |= dict.fromkeys(methods, self._connect)
         routes |= dict.fromkeys(hooks.paths, hooks)
+        if receiver is not None:
+            from sidemirror_server.http.otlp import Otlp
+            from sidemirror_server.rpc.otlp.services import http_paths
+
+            paths = http_paths(self._boundary, receiver, has_names=bool(settings.access_file))
+            routes |= dict.fromkeys(paths, Otlp(paths, limits.message_bytes))
         self._door = Door(
             routes,
             identity,

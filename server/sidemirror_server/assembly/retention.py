@@ -10,6 +10,7 @@ from sidemirror_server.memory.trials.trials import KEPT_FOR_US as TRIALS_KEPT_FO
 from sidemirror_server.models.ledger import US_PER_DAY, day_of
 from sidemirror_server.policy.in_force import PoliciesInForce
 from sidemirror_server.policy.retention import KeptAlike
+from sidemirror_server.telemetry_in.inbox import KIND as ASSEMBLE_TRACE
 from sidemirror_server.trace.erasure import JOB_KIND as ERASURE
 from sidemirror_server.trace.receipts import KEPT_FOR_US as RECEIPTS_KEPT_FOR_US
 from sidemirror_server.turns.teaching import KIND as LEARN_TURN
@@ -31,6 +32,8 @@ _ERASURES_KEPT_US = US_PER_DAY
 # How long the finished jobs of learning are kept. Chosen here: nobody asks for them, and a failure that comes back is
 # found by its lesson.
 _LEARNED_KEPT_US = US_PER_DAY
+# How long the finished jobs of traces are kept. Chosen here: nobody asks for them, and there are many.
+_TRACES_KEPT_US = US_PER_DAY // 24
 # How often to look for old memories and turns. Chosen here: a record kept for weeks may stay some minutes longer, and a
 # project with many unimportant memories is not scanned all the time.
 _PRUNE_EVERY_S = 600.0
@@ -59,10 +62,11 @@ class KeptFor:
             "requests": await stores.requests.forget(serves, now_us, _AT_ONCE),
             "reports": await stores.work.purge(serves, (GOAL_REPORT,), now_us - _REPORTS_KEPT_US, _AT_ONCE),
             "dead": await stores.work.purge_dead(
-                serves, (GOAL_REPORT, DREAM, ERASURE, LEARN_TURN), now_us - _DEAD_KEPT_US, _AT_ONCE
+                serves, (GOAL_REPORT, DREAM, ERASURE, LEARN_TURN, ASSEMBLE_TRACE), now_us - _DEAD_KEPT_US, _AT_ONCE
             ),
             "dreams": await stores.work.purge(serves, (DREAM,), now_us - _DREAMS_KEPT_US, _AT_ONCE),
             "learned": await stores.work.purge(serves, (LEARN_TURN,), now_us - _LEARNED_KEPT_US, _AT_ONCE),
+            "traces": await stores.work.purge(serves, (ASSEMBLE_TRACE,), now_us - _TRACES_KEPT_US, _AT_ONCE),
             "erasures": await stores.work.purge(serves, (ERASURE,), now_us - _ERASURES_KEPT_US, _AT_ONCE),
             "receipts": await stores.receipts.forget(serves, now_us - RECEIPTS_KEPT_FOR_US, _AT_ONCE),
             "trials": await stores.trials.forget(serves, now_us - TRIALS_KEPT_FOR_US, _AT_ONCE),

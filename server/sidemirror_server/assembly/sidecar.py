@@ -29,6 +29,7 @@ from sidemirror_server.assembly.policies import policies_of
 from sidemirror_server.assembly.retention import KeptFor
 from sidemirror_server.assembly.service_health import ServiceHealth
 from sidemirror_server.assembly.stores import PORTS, Stores, open_stores
+from sidemirror_server.assembly.telemetry import telemetry_of
 from sidemirror_server.assembly.upkeep import Upkeep
 from sidemirror_server.critique.keeping import Critic
 from sidemirror_server.entrance import (
@@ -149,6 +150,8 @@ class Sidecar:
             *(stores.erasures, stores.goal_reflections, stores.journal, stores.receipts, self.conductor, clock),
             SETTLE_S if stores.is_shared else 0.0,
         )
+        self._queue = Bounded(stores.work, limits.queued_jobs, clock)
+        self._telemetry = telemetry_of(settings, stores, self._queue, self.conductor, self.recorder, clock)
         handlers = self._handlers(own_prompts, bell)
         self._worker = Worker(
             *(stores.work, handlers, clock, random.Random(), new_id(clock.now_us()), pace, self.serves)
@@ -173,7 +176,6 @@ class Sidecar:
         self.server = Server(streams, limits.message_bytes, limits.streams_per_connection)
         turned_off = () if settings.memory.enabled else (MEMORY.full_name,)
         self._standing = ServiceHealth(stores, self.server, self.recorder, turned_off)
-        self._queue = Bounded(stores.work, limits.queued_jobs, clock)
         turns = RecordedTurns(stores.log, stores.sessions, self.conductor, self.recorder)
         services = (
             thinking_service(
@@ -230,18 +232,24 @@ class Sidecar:
         """Gives the services to gRPC, and to the HTTP door if the settings ask for one."""
         self._boundary = boundary_of(self._identity, admission=self.admission)
         self.server.register(self._boundary, *services)
+        receiver = self._telemetry.receiver if self._telemetry else None
+        if receiver is not None:
+            from sidemirror_server.rpc.otlp.services import grpc_services  # OTLP's messages are loaded only for it
+
+            self.server.register_foreign(grpc_services(self._boundary, receiver))
         self._credentials = credentials_of(self._settings, own_clock)
         self.door: HttpDoor | None = None
         if self._settings.http_address:
             from sidemirror_server.assembly import http_door  # uvicorn is loaded only for a door
 
-            self.door = http_door.HttpDoor(self._settings, services, boundary_of, self._refusals, own_clock)
+            self.door = http_door.HttpDoor(self._settings, services, boundary_of, self._refusals, own_clock, receiver)
 
     def _handlers(self, own_prompts: Templates | None, bell: Bell) -> dict[str, Handler]:
         """The handlers of background jobs, by kind."""
         stores = self._stores
         publisher = Publisher(self.gateway, stores.goal_reflections, stores.journal, bell, self._clock)
-        return {ERASURE: self.eraser.handle, **self.memory.handlers(self.gateway, own_prompts, publisher)}
+        telemetry = self._telemetry.handlers if self._telemetry else {}
+        return {ERASURE: self.eraser.handle, **telemetry, **self.memory.handlers(self.gateway, own_prompts, publisher)}
 
     def _open_to_view(self) -> None:
         """Turns on server reflection and metrics, if the settings allow them."""
@@ -340,6 +348,8 @@ class Sidecar:
         """Ends running calls to models, and logs the number of refused calls that were not logged."""
         self._refusals.close()
         await self.gateway.close()
+        if self._telemetry is not None:
+            await self._telemetry.receiver.close()
         if self.memory.meanings is not None:
             await self.memory.meanings.close()
 

@@ -34,6 +34,7 @@ def _packages(settings: Settings) -> Iterator[Finding]:
         ("embeddings", ("openai", "numpy", "simsimd"), "embedding__name", bool(settings.embedding.name)),
         ("telemetry", ("opentelemetry.sdk", "opentelemetry.exporter.otlp"), "tracing", settings.tracing),
         ("telemetry", ("opentelemetry.sdk", "prometheus_client"), "metrics", is_measured(settings)),
+        ("telemetry", ("opentelemetry.proto",), "telemetry__receive", settings.telemetry.receive),
     )
     for extra, modules, setting, chosen in needs:
         if chosen and not all(_is_installed(module) for module in modules):

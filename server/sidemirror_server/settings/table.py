@@ -84,6 +84,9 @@ class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     # Jobs of one kind (goal reports) that wait or run in one project of a tenant. Chosen here: hours of work for a
     # model that takes a second for each, and some 100 MiB at most.
     queued_jobs: Annotated[int, Meta(ge=1)] = 10_000
+    # Exports of spans that wait to be decoded; a further one is to be sent again. Chosen here: a second of work, and 64
+    # MiB at most.
+    telemetry_exports: Annotated[int, Meta(ge=1)] = 16
     # Projects of a tenant that have a policy of their own (`sidemirror policy set`). Chosen here: retention reads them
     # all twice a minute, and more projects than that are better served by the tenant's policy.
     project_policies: Annotated[int, Meta(ge=0)] = 1_000
@@ -238,6 +241,19 @@ class AdviceSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     start_tokens: Annotated[int, Meta(ge=0, le=1_000)] = 400
 
 
+class Telemetry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Spans of instrumented agents, received by OTLP (decisions 074 and 075)."""
+
+    # Take OTLP's exports, on the address of gRPC and on that of HTTP. Needs the extra `telemetry`.
+    receive: bool = False
+    # The scopes that have opted in to the texts in their spans (arguments, results, messages), as a list such as
+    # `acme/*, globex/shop`; `*` is every scope. Of others only names, times and whether a call failed are kept, from
+    # which nothing is learned. None when empty, since instrumentations record users' texts without being asked.
+    content: str = ""
+    # Seconds without a span of a trace before its turn is made. Chosen here: twice the 5 s after which exporters send.
+    settle_s: Annotated[float, Meta(ge=0.1, le=600)] = 10.0
+
+
 class Memory(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Reflective memory (seed reflection-engine-v2, "Configuration"; decision 029)."""
 
@@ -372,6 +388,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     defaults: Defaults = Defaults()
     learn: Learn = Learn()
     advice: AdviceSettings = AdviceSettings()
+    telemetry: Telemetry = Telemetry()
     memory: Memory = Memory()
     hooks: HookSettings = HookSettings()
     embedding: Embedding = Embedding()

@@ -35,6 +35,7 @@ class TurnState(msgspec.Struct):
     # The session that the turn was started in, and whether that is one of its own, so that it may be named.
     begun_in: str = ""
     own_session: bool = False
+    from_spans: bool = False
     standing: TurnStanding = TurnStanding.OPEN
     last_sequence: int = 0
     started_us: int = 0

@@ -12,6 +12,9 @@ from sidemirror_server.vocabulary.budget import TurnBudget
 from sidemirror_server.vocabulary.ids import EventId
 from sidemirror_server.vocabulary.origin import Origin, least
 
+# The identity and the conversation of turns made of spans that name none.
+NAMELESS = "otlp"
+
 
 class Message(msgspec.Struct, frozen=True, omit_defaults=True):
     """One message of a conversation. `role`: user, assistant, system or tool."""
@@ -47,7 +50,7 @@ class ContextWish(msgspec.Struct, frozen=True, omit_defaults=True):
 class TurnStarted(msgspec.Struct, frozen=True, omit_defaults=True, tag="turn_started"):
     """The first event of every turn. `reflection_mode`: auto or on_request; `critique_mode`: off, gated, always, or
     empty when the turn leaves it to its session. `caller`: the name of the token that started the turn; empty without
-    one."""
+    one. `from_spans`: the turn was put together from telemetry after it had ended, so that its agent hears nothing."""
 
     session_id: str
     task: str = ""
@@ -66,6 +69,7 @@ class TurnStarted(msgspec.Struct, frozen=True, omit_defaults=True, tag="turn_sta
     caller: str = ""
     # Whether the agent's host can run commands (decision 064).
     has_shell: bool = False
+    from_spans: bool = False
 
 
 class UserMessage(msgspec.Struct, frozen=True, tag="user_message"):

@@ -154,6 +154,8 @@ class Conductor:
             if not past.exists:  # the session keeps the configuration of its first turn
                 past = msgspec.structs.replace(past, config=config_of(started, past.config))
             wish = started.context or (ContextWish() if self._defaults.has_context else None)
+            if started.from_spans:  # it has ended, and nobody hears what it is told
+                wish = None
             context, missing = await self._lessons.for_turn(
                 *(scope, turn_id, started, wish, past.carried.tool_errors),
                 has_shell=config_of(started, past.config).has_shell,

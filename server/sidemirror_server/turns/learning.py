@@ -32,7 +32,7 @@ from sidemirror_server.memory.record import AppliesWhen, LinkKind
 from sidemirror_server.models.language_model import Purpose
 from sidemirror_server.thinking.record import Recorded, recorded_in
 from sidemirror_server.thinking.store import Sessions
-from sidemirror_server.trace.event import Event
+from sidemirror_server.trace.event import NAMELESS, Event, TurnStarted
 from sidemirror_server.trace.failure import category_of
 from sidemirror_server.trace.log import TurnHead, TurnLog, TurnStanding
 from sidemirror_server.trace.receipts import Receipts
@@ -136,7 +136,9 @@ class Learner:
         ids = _ids(scope, named)
         try:
             stored = await patiently(
-                lambda: self._keeper.keep(scope, result, ids, is_judged=True, more=more, heard_us=heard_us),
+                lambda: self._keeper.keep(
+                    *(scope, result, ids), is_judged=True, more=more, heard_us=heard_us, from_spans=context.from_spans
+                ),
                 *(clock, until_s),
             )
         except WrongState:  # a source was erased meanwhile
@@ -161,6 +163,9 @@ class Learner:
             heads = [*(one for one in last if one.turn_count == head.turn_count - 1), head]
         recorded = [one for each in heads for one in await self._recorded(scope, each)]
         events = [one for one in recorded if isinstance(one, Event)]
+        started = [one.what for one in events if isinstance(one.what, TurnStarted)]
+        # Conversations without a name do not corroborate each other.
+        is_nameless = any(one.from_spans and one.own_session for one in started)
         session = await self._sessions.get(scope, SessionId(head.session_id))
         subjects = [*(session.subject_ids if session else ()), *(one for event in events for one in event.subject_ids)]
         known = head_in(head.body)
@@ -168,7 +173,8 @@ class Learner:
             steps=steps_of(events),
             outcome=known.outcome or ("timeout" if head.standing is TurnStanding.ABANDONED else "partial"),
             task_description=known.task,
-            session_id=head.session_id,
+            session_id=NAMELESS if is_nameless else head.session_id,
+            from_spans=any(one.from_spans for one in started),
             sources=(
                 *keys(SourceKind.SESSION, (head.session_id,)),
                 *keys(SourceKind.TURN, (one.turn_id for one in heads)),

@@ -53,9 +53,12 @@ class RecoveryAdvice:
         turn.calls = TurnCalls()
 
     def look(self, turn: LiveTurn, event: Event) -> None:
-        """Starts a look-up if this event, the turn's latest, is a failing call of which the turn was not told."""
+        """Starts a look-up if this event, the turn's latest, is a failing call of which the turn was not told. Of a
+        turn made of spans nobody hears."""
         if isinstance(event.what, TurnFinished):
             self._turn_ended()
+        if turn.state.from_spans:
+            return
         calls = turn.calls
         if calls is None or calls.failed is None or not turn.accepts:
             return

@@ -19,7 +19,7 @@ from sidemirror_server.memory.recoveries.starter import move_of
 from sidemirror_server.memory.recoveries.trail import Failure, Trail, apply, begin, close, end, told, waits
 from sidemirror_server.memory.trials.trials import Settled, Trials
 from sidemirror_server.thinking.record import Advised, Directive, recorded_in
-from sidemirror_server.trace.event import Event, TurnFinished, TurnStarted
+from sidemirror_server.trace.event import NAMELESS, Event, TurnFinished, TurnStarted
 from sidemirror_server.trace.log import HeadKey, TurnHead, TurnLog, TurnStanding
 from sidemirror_server.trace.receipts import RECOVERY_ITEM, Receipt, Receipts
 from sidemirror_server.vocabulary.clock import Clock
@@ -155,6 +155,15 @@ class RecoveryLearner:
                 await self._trials.settle(scope, receipt_id, settled, shown[receipt_id].time_us)
 
 
+def _where(scope: Scope, head: TurnHead, started: TurnStarted) -> Where:
+    """The turn, and who tells of it. Spans that name no conversation are of one identity, whoever sent them."""
+    if not started.from_spans:
+        return Where(scope, head.turn_id, head.session_id, started.caller or head.session_id)
+    conversation = "" if started.own_session else str(head.session_id)
+    identity = started.caller or conversation or NAMELESS
+    return Where(scope, head.turn_id, head.session_id, identity, conversation)
+
+
 def _own(one: Observation) -> Observation:
     """The observation. What was done in the place of what the starter pack says is the agent's own doing: it counts
     as a try without advice, or nothing else would be learned of such a failure."""
@@ -215,8 +224,8 @@ class _Fold:
                 self._kept[head.turn_id, directive.what.signature] = (item.id, block.token_count)
 
     async def _event(self, head: TurnHead, event: Event, outcome: str) -> str:
-        if isinstance(event.what, TurnStarted) and event.what.caller:
-            begin(self.trail, Where(self._scope, head.turn_id, head.session_id, event.what.caller))
+        if isinstance(event.what, TurnStarted):
+            begin(self.trail, _where(self._scope, head, event.what))
         failed = apply(self.trail, event)
         if failed is not None:
             await self._mark(head, failed)

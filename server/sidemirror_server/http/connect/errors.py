@@ -87,7 +87,11 @@ def _to_stranger(kind: Callable[..., Unauthenticated | NotPermitted], reason: st
     return _HTTP[_CODES[status.code]], JSON, json.dumps(error_of(status)).encode()
 
 
+def http_status_of(status: status_pb2.Status) -> int:
+    """The status of HTTP that goes with a status of gRPC."""
+    return _HTTP[_CODES.get(status.code, grpc.StatusCode.UNKNOWN)]
+
+
 async def refuse(send: Send, status: status_pb2.Status, more: Headers) -> None:
     """Answers with an error."""
-    http_status = _HTTP[_CODES.get(status.code, grpc.StatusCode.UNKNOWN)]
-    await answer(send, http_status, JSON, json.dumps(error_of(status)).encode(), more)
+    await answer(send, http_status_of(status), JSON, json.dumps(error_of(status)).encode(), more)

@@ -1,32 +1,24 @@
 """Protobuf's JSON to its bytes and back: the pure functions, and a worker process for long messages.
 
 Protobuf's own JSON for Python takes some 100 ms for 256 KiB of small fields (decision 060), in which no other call
-would be answered. So messages from _LONG_BYTES on are converted in a process of their own, one after the other. It
-starts with the first long message, is nicer to the machine than the server is, and ends with it.
+would be answered. So messages from _LONG_BYTES on are converted in a process of their own, one after the other.
 
 Run as a program, this module is that process.
 """
 
-import asyncio
-import contextlib
-import os
-import struct
-import subprocess
-import sys
-from collections.abc import Iterable
-from typing import IO, Any
+from collections.abc import Callable, Iterable
+from typing import Any
 
 import msgspec
 from google.protobuf import descriptor_pb2, descriptor_pool, json_format, message_factory
 from google.protobuf.descriptor import Descriptor, FileDescriptor
 from google.protobuf.message import DecodeError
 
+from sidemirror_server.rpc.boundary.child_process import ChildEnded, ChildProcess, serve
+
 # From here on a message is converted in the worker. Chosen here: shorter ones take about 3 ms at most.
 _LONG_BYTES = 8 * 1024
 _LONGEST_ERROR = 300
-_END_S = 2.0
-_NICER_BY = 5
-_LENGTH = struct.Struct(">I")
 
 
 class BadJson(Exception):
@@ -75,9 +67,7 @@ class JsonMessages:
     """Converts messages of the types that `files` define. Use it from one event loop only."""
 
     def __init__(self, files: Iterable[FileDescriptor]) -> None:
-        self._files = _with_imports(files)
-        self._process: subprocess.Popen[bytes] | None = None
-        self._lock = asyncio.Lock()
+        self._process = ChildProcess(__name__, _with_imports(files))
 
     async def read(self, descriptor: Descriptor, body: bytes) -> bytes:
         """As `from_json`. Raises WorkerEnded too."""
@@ -99,78 +89,14 @@ class JsonMessages:
 
     async def close(self) -> None:
         """Ends the worker."""
-        async with self._lock:
-            if self._process is not None:
-                await asyncio.to_thread(_end, self._process)
-                self._process = None
+        await self._process.close()
 
     async def _ask(self, question: _Question) -> _Answer:
-        # A task of its own: a caller that leaves must not leave half an exchange in the pipes.
-        return await asyncio.shield(asyncio.create_task(self._exchange(question)))
-
-    async def _exchange(self, question: _Question) -> _Answer:
-        async with self._lock:
-            try:
-                if self._process is None:
-                    self._process = await asyncio.to_thread(_begun, self._files)
-                return await asyncio.to_thread(_asked, self._process, question)
-            except OSError as error:
-                if (ended := self._process) is not None:
-                    self._process = None
-                    await asyncio.to_thread(_end, ended)
-                raise WorkerEnded from error
-
-
-def _begun(files: bytes) -> "subprocess.Popen[bytes]":
-    """Starts the worker with Popen, which uses vfork: gRPC's fork handlers may crash a forked child."""
-    process = subprocess.Popen(
-        (sys.executable, "-m", __name__),
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        # A terminal's Ctrl-C ends only the server, and the server ends this process.
-        start_new_session=True,
-    )
-    assert process.stdin is not None
-    _put(process.stdin, files)
-    return process
-
-
-def _asked(process: "subprocess.Popen[bytes]", question: _Question) -> _Answer:
-    assert process.stdin is not None
-    assert process.stdout is not None
-    _put(process.stdin, msgspec.msgpack.encode(question))
-    found = _got(process.stdout)
-    if found is None:
-        raise BrokenPipeError("the worker has ended")
-    return msgspec.msgpack.decode(found, type=_Answer)
-
-
-def _end(process: "subprocess.Popen[bytes]") -> None:
-    assert process.stdin is not None
-    assert process.stdout is not None
-    with contextlib.suppress(OSError):
-        process.stdin.close()
-    try:
-        process.wait(_END_S)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()
-    process.stdout.close()
-
-
-def _put(pipe: IO[bytes], body: bytes) -> None:
-    pipe.write(_LENGTH.pack(len(body)))
-    pipe.write(body)
-    pipe.flush()
-
-
-def _got(pipe: IO[bytes]) -> bytes | None:
-    head = pipe.read(_LENGTH.size)
-    if len(head) < _LENGTH.size:
-        return None
-    (length,) = _LENGTH.unpack(head)
-    body = pipe.read(length)
-    return body if len(body) == length else None
+        try:
+            answer = await self._process.ask(msgspec.msgpack.encode(question))
+        except ChildEnded as error:
+            raise WorkerEnded from error
+        return msgspec.msgpack.decode(answer, type=_Answer)
 
 
 def _with_imports(files: Iterable[FileDescriptor]) -> bytes:
@@ -200,18 +126,12 @@ def _answer_to(pool: descriptor_pool.DescriptorPool, question: _Question) -> _An
         return _Answer(b"", "the bytes are not a message of this type")
 
 
-def work(questions: IO[bytes], answers: IO[bytes]) -> None:
-    """Answers questions in their order until they end."""
-    files = _got(questions)
-    if files is None:
-        return
+def _begin(files: bytes) -> Callable[[bytes], bytes]:
     pool = descriptor_pool.DescriptorPool()
     for file in descriptor_pb2.FileDescriptorSet.FromString(files).file:
         pool.Add(file)
-    while (asked := _got(questions)) is not None:
-        _put(answers, msgspec.msgpack.encode(_answer_to(pool, msgspec.msgpack.decode(asked, type=_Question))))
+    return lambda asked: msgspec.msgpack.encode(_answer_to(pool, msgspec.msgpack.decode(asked, type=_Question)))
 
 
 if __name__ == "__main__":
-    os.nice(_NICER_BY)
-    work(sys.stdin.buffer, sys.stdout.buffer)
+    serve(_begin)

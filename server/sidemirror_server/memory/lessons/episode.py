@@ -81,7 +81,8 @@ class TaskError(msgspec.Struct, frozen=True, omit_defaults=True):
 
 class ReflectionContext(msgspec.Struct, frozen=True, omit_defaults=True):
     """An episode: its steps, oldest first, and its task. `outcome`: success, failure, partial, timeout or error.
-    `sources`: what it was recorded as (`trace/sources.py`)."""
+    `sources`: what it was recorded as (`trace/sources.py`). `from_spans`: it was put together from telemetry, whose
+    texts anybody may have written."""
 
     steps: tuple[EpisodeStep, ...]
     outcome: str
@@ -91,16 +92,18 @@ class ReflectionContext(msgspec.Struct, frozen=True, omit_defaults=True):
     session_id: str = ""
     related_ids: tuple[str, ...] = ()
     sources: tuple[str, ...] = ()
+    from_spans: bool = False
 
     @property
     def origin(self) -> Origin:
         """The origin of a reflection on the episode: AGENT, as a model writes it, or that of a less trusted text."""
-        reported = (Origin.TOOL,) if self.error is not None and (self.error.message or self.error.context) else ()
+        has_error = self.error is not None and (self.error.message or self.error.context)
+        reported = (Origin.TOOL,) if has_error or self.from_spans else ()
         return least((Origin.AGENT, *reported, *(step.origin for step in self.steps)))
 
     def texts(self, *, trusted: bool) -> tuple[str, ...]:
         """If `trusted`, the texts of the agent and its user; else the texts that anybody else may have written."""
-        found: list[str] = [self.task_description, self.task_goal] if trusted else []
+        found: list[str] = [self.task_description, self.task_goal] if trusted is not self.from_spans else []
         for step in self.steps:
             if (step.origin >= Origin.AGENT) == trusted:
                 found += (step.content, step.metadata)

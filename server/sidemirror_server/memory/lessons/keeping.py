@@ -81,11 +81,13 @@ class Keeper:
         is_judged: bool = False,
         more: dict[str, Any] | None = None,
         heard_us: int | None = None,
+        from_spans: bool = False,
     ) -> Stored:
         """Stores a result as new memories, or strengthens known memories that say the same.
 
         `is_judged`: `judged_by_episode` has just judged the result. `more`: the caller's metadata. `heard_us`: when the
-        call with its sources began; None: now. What was erased since is refused. Raises what the store raises.
+        call with its sources began; None: now. `from_spans`: its episode is telemetry, so that it waits for another one
+        or a person, whatever the operator's policy. What was erased since is refused. Raises what the store raises.
         """
         if result.repeats:
             return Stored(reason=REPEATS)
@@ -97,7 +99,8 @@ class Keeper:
         tried = result.steering
         if not tried and not is_judged:
             tried = await asyncio.to_thread(steering_of_own, _texts(result))
-        lesson = lesson_of(result, ids, self._trust, tried, more or {}, now_us, heard_us)
+        trust = msgspec.structs.replace(self._trust, policy="corroborated") if from_spans else self._trust
+        lesson = lesson_of(result, ids, trust, tried, more or {}, now_us, heard_us)
         learned = await self._store.learn(scope, lesson, now_us)
         strategy_id = learned.strategy.memory_id if learned.strategy else ""
         if self._told is not None:

@@ -53,6 +53,12 @@ _AT_ONCE_ROWS = 100
 _OF_JSON = frozenset((MoveKind.CHANGED, MoveKind.WENT_ON))
 
 
+def _names_nothing(move: Move) -> bool:
+    """Whether a sentence about the move names commands of the reviewed list, or nothing; else its names are of whoever
+    called them."""
+    return move.kind is MoveKind.SENT_AGAIN or (move.kind is MoveKind.LOOKED_UP and not move.are_tools)
+
+
 class FailedAttempt(msgspec.Struct, frozen=True):
     """A call that failed. `is_json`: its arguments are JSON. `looked_up`: the labels of the look-ups that the turn has
     done (`trail.py`). `turn_id`, `session_id`: empty outside a turn. `label`: of the failed call (`asked.py`)."""
@@ -129,8 +135,10 @@ class RecoveryFinder:
             return FoundAdvice()
         is_shadow = self._telling.is_shadow
         silent = is_shadow or is_silent(receipt_id, recovery)
-        # The sentence is fixed; the names in it are of tools and arguments, as agents call them.
-        item = BlockItem(recovery.recovery_id, 1, RECOVERY_ITEM, text, recovery.low, Origin.AGENT, is_safe=True)
+        # The sentence is fixed; the names in it are of tools and arguments, as agents, or spans, call them.
+        origin = Origin.TOOL if recovery.from_spans else Origin.AGENT
+        is_safe = not recovery.from_spans or _names_nothing(recovery.move)
+        item = BlockItem(recovery.recovery_id, 1, RECOVERY_ITEM, text, recovery.low, origin, is_safe=is_safe)
         about = () if lessons is None else await lessons()
         offers = Offers(() if silent and not is_shadow else (BlockLesson(item),), about)
         block = arbitrated(offers, FAILURE_ITEMS, self._telling.failure_tokens, receipt_id)

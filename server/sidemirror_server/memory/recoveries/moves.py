@@ -35,6 +35,8 @@ MOST_A_DAY = 2
 # Sessions in which a look-up brought a value that was used, in which a changed argument worked, and in which the same
 # other tool was gone on with; worked tries of a changed argument; runs after which nothing worked. Design, section 17.
 FEWEST_SESSIONS = 2
+# Conversations in which spans show a move, before it is told. Design, section 22: the trust policy `corroborated`.
+FEWEST_CONVERSATIONS = 2
 FEWEST_CHANGES = 3
 FEWEST_GONE_ON = 3
 FEWEST_RUNS = 8
@@ -69,7 +71,7 @@ class Recovery(msgspec.Struct, frozen=True):
     `told`: its tries without advice, and how many worked: all of them, or the last WINDOW if these worked less often by
     more than chance. `otherwise`: the tries of moves that do not contain it. `low`: what the gate looked at.
     `pause_ms`: the usual one, for SENT_AGAIN. For WENT_ON, `told` counts the sessions in which the call did not work
-    again as tries, and those that went on with the tool as worked.
+    again as tries, and those that went on with the tool as worked. `from_spans`: it rests on telemetry.
     """
 
     recovery_id: str
@@ -79,6 +81,7 @@ class Recovery(msgspec.Struct, frozen=True):
     otherwise: Tally = Tally()
     low: float = 0.0
     pause_ms: int = 0
+    from_spans: bool = False
 
 
 def counted(rows: Iterable[Observation]) -> tuple[Observation, ...]:
@@ -100,7 +103,25 @@ def counted(rows: Iterable[Observation]) -> tuple[Observation, ...]:
 
 def recovery_of(signature: str, rows: Iterable[Observation]) -> Recovery | None:
     """What may be told when a call fails with this signature; None if nothing may. `rows`: the observations of one
-    scope, of this signature."""
+    scope, of this signature. What agents reported goes first; what spans tell neither adds to it nor takes away."""
+    every = tuple(rows)
+    reported = [row for row in every if row.where.conversation is None]
+    return _recovery(signature, reported) or _from_spans(signature, every)
+
+
+def _from_spans(signature: str, rows: Sequence[Observation]) -> Recovery | None:
+    """What telemetry alone has shown, once conversations corroborate each other (decision 075). Reported tries after
+    advice count: they can lower it."""
+    found = _recovery(signature, [row for row in rows if row.where.conversation is not None or row.advised])
+    if found is None:
+        return None
+    moved = {row.where.conversation for row in rows if row.where.conversation and row.move == found.move}
+    if len(moved) < FEWEST_CONVERSATIONS:
+        return None
+    return msgspec.structs.replace(found, from_spans=True)
+
+
+def _recovery(signature: str, rows: Iterable[Observation]) -> Recovery | None:
     counts = counted(rows)
     tries = unadvised_by_move(counts)
     rates = {move: tally_of(of[-WINDOW:]).rate for move, of in tries.items() if len(of) >= FEWEST_TRIES}
@@ -110,8 +131,10 @@ def recovery_of(signature: str, rows: Iterable[Observation]) -> Recovery | None:
 
 
 def unchanged_never_worked(rows: Iterable[Observation]) -> Tally | None:
-    """How often the same call worked when it was sent again, if it hardly ever did; None otherwise."""
-    tally = tally_of([row for row in counted(rows) if not row.advised and row.move.kind is MoveKind.SENT_AGAIN])
+    """How often the same call worked when it was sent again, if it hardly ever did; None otherwise. Spans do not
+    count."""
+    reported = counted(row for row in rows if row.where.conversation is None)
+    tally = tally_of([row for row in reported if not row.advised and row.move.kind is MoveKind.SENT_AGAIN])
     if tally.tries < FEWEST_REPEATS or wilson(tally.worked, tally.tries).high > MOST_REPEAT_RATE:
         return None
     return tally
@@ -192,8 +215,8 @@ def _gone_on(signature: str, counts: Sequence[Observation]) -> Recovery | None:
 
 def refutes(signature: str, move: Move, rows: Iterable[Observation]) -> bool:
     """Whether the tries of a move speak against telling it before it passes the gates: it failed twice in succession
-    after advice, or with enough tries, of either kind, it worked too seldom."""
-    counts = counted(rows)
+    after advice, or with enough tries, of either kind, it worked too seldom. Spans do not count."""
+    counts = counted(row for row in rows if row.where.conversation is None)
     own_id = recovery_id(signature, move)
     followed = [row for row in counts if row.advised == own_id and row.followed]
     tries = [row for row in counts if row.move == move and not row.advised]

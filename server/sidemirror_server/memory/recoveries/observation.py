@@ -73,12 +73,14 @@ class Move(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Where(msgspec.Struct, frozen=True):
-    """The turn in which something was observed. `identity`: the token's name; without tokens the session's id."""
+    """The turn in which something was observed. `identity`: the token's name; without tokens the session's id.
+    `conversation`: of a turn made of spans, the session that they named, or empty; None: an agent reported the turn."""
 
     scope: Scope
     turn_id: TurnId
     session_id: SessionId
     identity: str
+    conversation: str | None = None
 
 
 class Observation(msgspec.Struct, frozen=True, omit_defaults=True):

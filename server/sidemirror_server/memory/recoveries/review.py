@@ -65,15 +65,25 @@ def reviewed(
     signature: str, rows: Collection[Observation], advice: Advice = ALL_ADVICE, *, has_starters: bool = False
 ) -> tuple[MoveReview, ...]:
     """The moves of a signature, that which is told first, then those with the most tries. `rows`: its observations in
-    one scope; `advice`: what the scope is not given; `has_starters`: the starter pack is told too."""
-    counts = counted(rows)
+    one scope. A move that agents reported is shown with what they reported; another one with what spans tell.
+    `advice`: what the scope is not given; `has_starters`: the starter pack is told too."""
+    reported_rows = [row for row in rows if row.where.conversation is None]
+    reported = counted(reported_rows)
+    heard = counted(row for row in rows if row.where.conversation is not None or row.advised)
     told = recovery_of(signature, rows)
     fitting = (starter_for(signature, row.label) for row in rows) if has_starters else ()
     starter = next((one for one in fitting if one is not None), None)
-    offered = None if starter is None or told is not None or refutes(signature, starter.move, rows) else starter
-    moves = dict.fromkeys([*(row.move for row in counts), *((starter.move,) if starter is not None else ())])
+    is_refuted = starter is not None and refutes(signature, starter.move, reported_rows)
+    offered = None if told is not None or is_refuted else starter
+    moves = dict.fromkeys(row.move for row in reported)
+    from_spans = dict.fromkeys(row.move for row in heard if row.move not in moves)
+    if starter is not None and starter.move not in from_spans:
+        moves[starter.move] = None
     # Each failure is listed, whoever met it: how often is said, and nothing is taught by it.
-    found = [_given(_review(signature, move, counts, told, rows, offered), advice) for move in moves]
+    found = [_given(_review(signature, move, reported, told, rows, offered), advice) for move in moves]
+    for move in from_spans:
+        review = _given(_review(signature, move, heard, told, rows, offered), advice)
+        found.append(msgspec.structs.replace(review, reason=f"only telemetry tells of it: {review.reason}"))
     return tuple(sorted(found, key=lambda one: (not one.sentence, -one.unadvised.tries, one.recovery_id)))
 
 

@@ -35,9 +35,28 @@ _log = logging.getLogger(__name__)
 
 # Limits that end streams instead of refusing calls.
 _OF_STREAMS = ("stream_age_s", "idle_stream_s")
+# The scope of a call whose messages cannot name one.
+TENANT_HEADER, PROJECT_HEADER = "sidemirror-tenant", "sidemirror-project"
+_LONGEST_NAME = 128
 # Requests and responses pass gRPC as bytes; the boundary parses and serialises them.
 Handler: TypeAlias = "grpc.RpcMethodHandler[bytes, bytes]"
 Req = TypeVar("Req", bound=Message)
+
+
+class _NamedScope(msgspec.Struct, frozen=True):
+    """Stands in for a request whose messages name no scope: what its headers name, or nothing."""
+
+    tenant_id: str = ""
+    project_id: str = ""
+
+
+def _named_scope(context: Context) -> _NamedScope:
+    """Raises BadInput for a name that is none."""
+    given = {key: value for key, value in context.invocation_metadata() or () if key in (TENANT_HEADER, PROJECT_HEADER)}
+    for key, value in given.items():
+        if not (isinstance(value, str) and value.isprintable() and len(value) <= _LONGEST_NAME):
+            raise BadInput([(key, f"1 to {_LONGEST_NAME} printable characters are expected")])
+    return _NamedScope(str(given.get(TENANT_HEADER, "")), str(given.get(PROJECT_HEADER, "")))
 
 
 class Boundary:
@@ -112,6 +131,25 @@ class Boundary:
                 raise
 
         return grpc.unary_unary_rpc_method_handler(self._tracing.unary(method, self._metering.unary(method, handle)))
+
+    def foreign(self, method: str, serve: Callable[[bytes, Call], Awaitable[bytes]]) -> Handler:
+        """The handler of a unary method of another contract, whose messages name no scope: headers may, else it is the
+        token's or the sidecar's own. It is not traced: a sidecar that sends its spans to itself would tell of each
+        export."""
+
+        async def handle(raw: bytes, context: Context) -> bytes:
+            try:
+                self._admission.enter_call()
+                try:
+                    caller = self._identity.caller_of(method, context) if self._identity.asks else None
+                    return await serve(raw, self._call(method, _named_scope(context), context, caller, is_write=False))
+                finally:
+                    self._admission.leave_call()
+            except Exception as error:
+                await self._abort(method, context, error)
+                raise
+
+        return grpc.unary_unary_rpc_method_handler(self._metering.unary(method, handle))
 
     def server_stream(self, method: str, request_type: type[Message], rpc: ServerStream) -> Handler:
         """The handler of a method that takes one request and answers with a stream."""
@@ -206,7 +244,9 @@ class Boundary:
 
         return handle
 
-    def _call(self, method: str, request: Message, context: Context, caller: Token | None, is_write: bool) -> Call:
+    def _call(
+        self, method: str, request: "Message | _NamedScope", context: Context, caller: Token | None, is_write: bool
+    ) -> Call:
         """The call that `request` begins; `is_write`: the request may have a request_id. The scope is checked before
         the fields, so that an unauthorised caller learns nothing else."""
         if self._draining:

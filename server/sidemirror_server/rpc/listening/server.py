@@ -95,6 +95,12 @@ class Server:
             self._by_name.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(name, handlers),))
             self._names.append(name)
 
+    def register_foreign(self, services: Mapping[str, Mapping[str, Handler]]) -> None:
+        """Registers services of another contract: their handlers by method, by the service's name. They have no health
+        of their own, and reflection does not know them."""
+        for name, handlers in services.items():
+            self._by_name.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(name, dict(handlers)),))
+
     def reflect(self) -> None:
         """Serves server reflection, so that grpcurl and buf curl need no proto files."""
         from grpc_reflection.v1alpha import reflection

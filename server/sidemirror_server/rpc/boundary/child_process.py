@@ -1,0 +1,128 @@
+"""A process beside the server that answers questions of bytes, one after the other, while the event loop goes on.
+
+It starts with the first question, is nicer to the machine than the server is, and ends with it. The module that it runs
+calls `serve`.
+"""
+
+import asyncio
+import contextlib
+import os
+import struct
+import subprocess
+import sys
+from collections.abc import Callable
+from typing import IO
+
+_END_S = 2.0
+# A question that takes longer ends the process. Chosen here: a hundred times what the longest message takes.
+_LONGEST_S = 30.0
+_NICER_BY = 5
+_LENGTH = struct.Struct(">I")
+
+
+class ChildEnded(Exception):
+    """The process has ended; the next question starts another."""
+
+
+class ChildProcess:
+    """Asks a module that runs as a process. Use it from one event loop only."""
+
+    def __init__(self, module: str, first: bytes = b"") -> None:
+        """`first` is what the process is told when it starts."""
+        self._module = module
+        self._first = first
+        self._process: subprocess.Popen[bytes] | None = None
+        self._lock = asyncio.Lock()
+
+    async def ask(self, question: bytes) -> bytes:
+        """The answer. Raises ChildEnded."""
+        # A task of its own: a caller that leaves must not leave half an exchange in the pipes.
+        return await asyncio.shield(asyncio.create_task(self._exchange(question)))
+
+    async def close(self) -> None:
+        """Ends the process."""
+        async with self._lock:
+            if self._process is not None:
+                await asyncio.to_thread(_end, self._process)
+                self._process = None
+
+    async def _exchange(self, question: bytes) -> bytes:
+        async with self._lock:
+            try:
+                if self._process is None:
+                    self._process = await asyncio.to_thread(_begun, self._module, self._first)
+                ending = asyncio.get_running_loop().call_later(_LONGEST_S, self._process.kill)
+                try:
+                    return await asyncio.to_thread(_asked, self._process, question)
+                finally:
+                    ending.cancel()
+            except OSError as error:
+                if (ended := self._process) is not None:
+                    self._process = None
+                    await asyncio.to_thread(_end, ended)
+                raise ChildEnded from error
+
+
+def serve(begin: Callable[[bytes], Callable[[bytes], bytes]]) -> None:
+    """Answers questions until they end, as the process. `begin` takes what the process is told first, and returns the
+    function that answers."""
+    os.nice(_NICER_BY)
+    questions, answers = sys.stdin.buffer, sys.stdout.buffer
+    first = _got(questions)
+    if first is None:
+        return
+    answer_of = begin(first)
+    while (asked := _got(questions)) is not None:
+        _put(answers, answer_of(asked))
+
+
+def _begun(module: str, first: bytes) -> "subprocess.Popen[bytes]":
+    """Starts the process with Popen, which uses vfork: gRPC's fork handlers may crash a forked child."""
+    process = subprocess.Popen(
+        (sys.executable, "-m", module),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        # A terminal's Ctrl-C ends only the server, and the server ends this process.
+        start_new_session=True,
+    )
+    assert process.stdin is not None
+    _put(process.stdin, first)
+    return process
+
+
+def _asked(process: "subprocess.Popen[bytes]", question: bytes) -> bytes:
+    assert process.stdin is not None
+    assert process.stdout is not None
+    _put(process.stdin, question)
+    found = _got(process.stdout)
+    if found is None:
+        raise BrokenPipeError("the process has ended")
+    return found
+
+
+def _end(process: "subprocess.Popen[bytes]") -> None:
+    assert process.stdin is not None
+    assert process.stdout is not None
+    with contextlib.suppress(OSError):
+        process.stdin.close()
+    try:
+        process.wait(_END_S)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+    process.stdout.close()
+
+
+def _put(pipe: IO[bytes], body: bytes) -> None:
+    pipe.write(_LENGTH.pack(len(body)))
+    pipe.write(body)
+    pipe.flush()
+
+
+def _got(pipe: IO[bytes]) -> bytes | None:
+    head = pipe.read(_LENGTH.size)
+    if len(head) < _LENGTH.size:
+        return None
+    (length,) = _LENGTH.unpack(head)
+    body = pipe.read(length)
+    return body if len(body) == length else None

@@ -1,0 +1,243 @@
+"""OTLP's exports of spans, protobuf or JSON, to what is kept of their spans. Runs in the decoder's process.
+
+A span whose ids are not what OTLP says is rejected and counted, and the others are taken. Depth, number and length of
+what is not read cost nothing more than the pass over it.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from typing import Any
+
+import msgspec
+from google.protobuf.message import DecodeError
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+
+from sidemirror_server.telemetry_in.dialects import is_wanted
+from sidemirror_server.telemetry_in.reading import span_of
+from sidemirror_server.telemetry_in.spans import RawSpan, Span
+
+# Attributes of a span that are read. Chosen here: the messages of a long conversation, in OpenInference's form.
+_MOST_ATTRIBUTES = 10_000
+# Nesting of a value. Chosen here: no tool's arguments are deeper; protobuf's own limit is 100.
+_DEEPEST = 40
+_ERROR = 2
+_NS_LIMIT = 2**63
+
+
+class Decoded(msgspec.Struct, frozen=True):
+    """An export. `traces`: its spans by trace id. `rejected`: how many spans were malformed, and `reason` says how the
+    first one was. `wrong`: why the export as a whole cannot be read; empty if it can."""
+
+    traces: dict[str, list[Span]] = {}
+    rejected: int = 0
+    reason: str = ""
+    wrong: str = ""
+
+
+class _Unreadable(Exception):
+    """The message is no export of spans."""
+
+
+class _Malformed(Exception):
+    """A span is not what OTLP says."""
+
+
+def decode(body: bytes, *, is_json: bool, with_content: bool) -> Decoded:
+    """The spans of an export. `with_content`: whether its texts are kept."""
+    try:
+        raw_spans = _of_json(body) if is_json else _of_protobuf(body)
+    except _Unreadable as error:
+        return Decoded(wrong=str(error))
+    traces: dict[str, list[Span]] = {}
+    rejected, reason = 0, ""
+    for make in raw_spans:
+        try:
+            raw = make()
+        except _Malformed as error:
+            rejected += 1
+            reason = reason or str(error)
+            continue
+        traces.setdefault(raw.trace_id, []).append(span_of(raw, with_content=with_content))
+    return Decoded(traces, rejected, reason)
+
+
+# --- protobuf --------------------------------------------------------------------------------------------------------
+
+
+def _of_protobuf(body: bytes) -> list[Callable[[], RawSpan]]:
+    try:
+        request = ExportTraceServiceRequest.FromString(body)
+    except DecodeError as error:
+        raise _Unreadable("the bytes are no ExportTraceServiceRequest") from error
+    return [
+        partial(_raw, span)
+        for resource in request.resource_spans
+        for scope in resource.scope_spans
+        for span in scope.spans
+    ]
+
+
+def _raw(span: Any) -> RawSpan:
+    exception = ""
+    for event in span.events:
+        if event.name == "exception":
+            said = next((one.value for one in event.attributes if one.key == "exception.message"), None)
+            exception = said.string_value if said is not None else exception
+    return RawSpan(
+        _id(span.trace_id.hex(), "trace_id", 32),
+        _id(span.span_id.hex(), "span_id", 16),
+        _parent(span.parent_span_id.hex()),
+        span.name,
+        _time(span.start_time_unix_nano),
+        _time(span.end_time_unix_nano),
+        span.status.code == _ERROR,
+        span.status.message,
+        exception,
+        _attributes((one.key, one.value) for one in span.attributes),
+    )
+
+
+def _value(value: Any, depth: int = 0) -> Any:
+    kind = value.WhichOneof("value")
+    if kind is None or depth >= _DEEPEST or kind == "bytes_value":
+        return None
+    held = getattr(value, kind)
+    if kind == "array_value":
+        return [_value(one, depth + 1) for one in held.values]
+    if kind == "kvlist_value":
+        return {one.key: _value(one.value, depth + 1) for one in held.values}
+    return held
+
+
+def _attributes(pairs: Iterable[tuple[str, Any]], read: Callable[[Any], Any] = _value) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for key, value in pairs:
+        if is_wanted(key):
+            found[key] = read(value)
+            if len(found) >= _MOST_ATTRIBUTES:
+                break
+    return found
+
+
+# --- JSON: names in lowerCamelCase, ids in hexadecimal, enums as numbers, 64 bits as texts or numbers ----------------
+
+
+class _KeyValue(msgspec.Struct):
+    key: str = ""
+    value: dict[str, Any] | None = None
+
+
+class _Status(msgspec.Struct):
+    code: int | str = 0
+    message: str = ""
+
+
+class _Event(msgspec.Struct):
+    name: str = ""
+    attributes: list[_KeyValue] = []
+
+
+class _JsonSpan(msgspec.Struct, rename="camel"):
+    trace_id: str = ""
+    span_id: str = ""
+    parent_span_id: str = ""
+    name: str = ""
+    start_time_unix_nano: int | str = 0
+    end_time_unix_nano: int | str = 0
+    status: _Status = msgspec.field(default_factory=_Status)
+    events: list[_Event] = []
+    attributes: list[_KeyValue] = []
+
+
+class _ScopeSpans(msgspec.Struct, rename="camel"):
+    spans: list[_JsonSpan] = []
+
+
+class _ResourceSpans(msgspec.Struct, rename="camel"):
+    scope_spans: list[_ScopeSpans] = []
+
+
+class _Export(msgspec.Struct, rename="camel"):
+    resource_spans: list[_ResourceSpans] = []
+
+
+_export_in = msgspec.json.Decoder(_Export).decode
+
+
+def _of_json(body: bytes) -> list[Callable[[], RawSpan]]:
+    try:
+        export = _export_in(body)
+    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
+        raise _Unreadable(f"the body is no JSON of ExportTraceServiceRequest: {str(error)[:200]}") from error
+    return [
+        partial(_raw_of_json, span)
+        for resource in export.resource_spans
+        for scope in resource.scope_spans
+        for span in scope.spans
+    ]
+
+
+def _raw_of_json(span: _JsonSpan) -> RawSpan:
+    exception = ""
+    for event in span.events:
+        if event.name == "exception":
+            said = next((one.value for one in event.attributes if one.key == "exception.message"), None)
+            text = _value_of_json(said)
+            exception = text if isinstance(text, str) else exception
+    return RawSpan(
+        _id(span.trace_id.lower(), "traceId", 32),
+        _id(span.span_id.lower(), "spanId", 16),
+        _parent(span.parent_span_id.lower()),
+        span.name,
+        _time(span.start_time_unix_nano),
+        _time(span.end_time_unix_nano),
+        span.status.code in (_ERROR, "STATUS_CODE_ERROR"),
+        span.status.message,
+        exception,
+        _attributes(((one.key, one.value) for one in span.attributes), _value_of_json),
+    )
+
+
+def _value_of_json(value: Mapping[str, Any] | None, depth: int = 0) -> Any:
+    if not isinstance(value, dict) or not value or depth >= _DEEPEST:
+        return None
+    kind, held = next(iter(value.items()))
+    if kind == "stringValue" and isinstance(held, str):
+        return held
+    if kind == "intValue":
+        return int(held) if isinstance(held, str) and held.lstrip("-").isdecimal() and len(held) < 20 else held
+    if kind in ("boolValue", "doubleValue"):
+        return held
+    inner = held.get("values") if isinstance(held, dict) else None
+    if kind == "arrayValue" and isinstance(inner, list):
+        return [_value_of_json(one, depth + 1) for one in inner]
+    if kind == "kvlistValue" and isinstance(inner, list):
+        pairs = [one for one in inner if isinstance(one, dict)]
+        return {str(one.get("key", "")): _value_of_json(one.get("value"), depth + 1) for one in pairs}
+    return None
+
+
+# --- what both have --------------------------------------------------------------------------------------------------
+
+
+def _id(text: str, field: str, digits: int) -> str:
+    if len(text) != digits or not set(text) <= _HEX or not text.strip("0"):
+        raise _Malformed(f"{field}: {digits // 2} bytes that are not all zero are expected")
+    return text
+
+
+def _parent(text: str) -> str:
+    return _id(text, "parent_span_id", 16) if text.strip("0") else ""
+
+
+def _time(value: int | str) -> int:
+    if isinstance(value, str):
+        if not (value.isascii() and value.isdecimal() and len(value) < 20):
+            raise _Malformed("startTimeUnixNano and endTimeUnixNano: nanoseconds are expected")
+        value = int(value)
+    if not 0 <= value < _NS_LIMIT:
+        raise _Malformed("start_time_unix_nano and end_time_unix_nano: nanoseconds since the epoch are expected")
+    return value
+
+
+_HEX = set("0123456789abcdef")

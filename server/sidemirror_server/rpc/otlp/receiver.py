@@ -1,0 +1,67 @@
+"""What answers OTLP's exports, from gRPC and from HTTP: spans are kept, metrics and logs are answered and not read."""
+
+import json
+
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceResponse
+
+from sidemirror_server.rpc.boundary.call import Call
+from sidemirror_server.rpc.otlp.decoder import SpanDecoder
+from sidemirror_server.telemetry_in.inbox import SpanInbox
+from sidemirror_server.vocabulary.errors import BadInput, MalformedMessage
+from sidemirror_server.vocabulary.scope import Serves
+from sidemirror_server.vocabulary.telemetry import SPANS
+
+_REQUEST = "opentelemetry.proto.collector.trace.v1.ExportTraceServiceRequest"
+
+
+class OtlpReceiver:
+    """Takes exports. One of spans is answered once its spans are durable."""
+
+    def __init__(self, decoder: SpanDecoder, inbox: SpanInbox, content: Serves) -> None:
+        """`content`: the scopes that have opted in to the texts in spans."""
+        self._decoder = decoder
+        self._inbox = inbox
+        self._content = content
+
+    async def spans(self, body: bytes, call: Call, *, has_names: bool = True) -> bytes:
+        """An export of spans in protobuf. `has_names`: tokens tell senders apart. Raises MalformedMessage,
+        LimitReached, and what the store raises."""
+        rejected, reason = await self._keep(body, call, is_json=False, has_names=has_names)
+        response = ExportTraceServiceResponse()
+        if rejected:
+            response.partial_success.rejected_spans = rejected
+            response.partial_success.error_message = reason
+        return response.SerializeToString()
+
+    async def json_spans(self, body: bytes, call: Call, *, has_names: bool = True) -> bytes:
+        """An export of spans in JSON; as `spans`, but raises BadInput for what is no export."""
+        rejected, reason = await self._keep(body, call, is_json=True, has_names=has_names)
+        partial = {"partialSuccess": {"rejectedSpans": str(rejected), "errorMessage": reason}}
+        return json.dumps(partial if rejected else {}).encode()
+
+    async def nothing(self, body: bytes, call: Call) -> bytes:
+        """An export of metrics or logs: an exporter that sends everything to one address must not fail."""
+        del body, call
+        return b""
+
+    async def no_json(self, body: bytes, call: Call) -> bytes:
+        """As `nothing`, in JSON."""
+        del body, call
+        return b"{}"
+
+    async def close(self) -> None:
+        """Ends what decodes."""
+        await self._decoder.close()
+
+    async def _keep(self, body: bytes, call: Call, *, is_json: bool, has_names: bool) -> tuple[int, str]:
+        with_content = self._content.covers(call.scope)
+        found = await self._decoder.decode(body, is_json=is_json, with_content=with_content)
+        if found.wrong:
+            raise BadInput([("body", found.wrong)]) if is_json else MalformedMessage(expected=_REQUEST)
+        caller = call.caller.name if call.caller is not None and has_names else ""
+        count = sum(map(len, found.traces.values()))
+        kept = await self._inbox.keep(call.scope, caller, found.traces, call.clock.now_us())
+        for became, number in (("kept", kept), ("other", count - kept), ("rejected", found.rejected)):
+            if number:
+                SPANS.add(number, {"became": became})
+        return found.rejected, found.reason

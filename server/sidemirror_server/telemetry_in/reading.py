@@ -1,0 +1,131 @@
+"""From a span as it was sent to what is kept of it, by the dialects. Pure; runs in the decoder's process."""
+
+import ast
+import json
+from typing import Any
+
+import msgspec
+
+from sidemirror_server.telemetry_in.dialects import first_of, kind_of, names_of
+from sidemirror_server.telemetry_in.messages import answer_in, decoded, gathered, last_question
+from sidemirror_server.telemetry_in.spans import RawSpan, Span, SpanKind
+from sidemirror_server.vocabulary.text import clip, enter, enter_json
+
+# In code points. Chosen here: four times what recoveries read of a result, and so little that an export of spans stays
+# small; no name of a tool, an agent or a conversation is as long.
+_TEXT_CHARS = 32_000
+# How much of a text is looked at: as much as a text of an event may have.
+_READ_CHARS = 256 * 1024
+_NAME_CHARS = 100
+# Longer texts are not taken for a Python literal. Chosen here: some milliseconds.
+_LITERAL_CHARS = 64_000
+_LARGEST = 2**53
+
+
+def span_of(raw: RawSpan, *, with_content: bool) -> Span:
+    """What is kept of a span. Without content: no arguments, no results, no messages and no texts of errors."""
+    attributes, kind = raw.attributes, kind_of(raw.attributes)
+    start_us, end_us = raw.start_ns // 1000, max(raw.start_ns, raw.end_ns) // 1000
+    if kind in (SpanKind.OTHER, SpanKind.STEP):
+        session = _name(first_of(attributes, "session"))
+        return Span(raw.span_id, raw.parent_id, kind, start_us, end_us, raw.is_error, session=session)
+    span = Span(
+        *(raw.span_id, raw.parent_id, kind, start_us, end_us, raw.is_error),
+        name=_name(first_of(attributes, "tool" if kind is SpanKind.TOOL else "agent")) or _name(raw.name),
+        call_id=_name(first_of(attributes, "call_id")),
+        session=_name(first_of(attributes, "session")),
+        input_tokens=_count(first_of(attributes, "input_tokens")),
+        output_tokens=_count(first_of(attributes, "output_tokens")),
+    )
+    return _with_content(span, raw) if with_content else span
+
+
+def _with_content(span: Span, raw: RawSpan) -> Span:
+    if span.kind is SpanKind.TOOL:
+        arguments = _arguments(first_of(raw.attributes, "arguments"))
+        return msgspec.structs.replace(span, arguments=arguments, text=_entered(_outcome(raw)))
+    question, answer = _question(raw.attributes), _answer(raw.attributes)
+    return msgspec.structs.replace(span, question=_entered(question), text=_entered(answer))
+
+
+def _outcome(raw: RawSpan) -> str:
+    """What a tool returned, or why it failed. An exception's message says more than the status, which may hold a
+    traceback."""
+    result = _result(first_of(raw.attributes, "result"))
+    if not raw.is_error:
+        return result
+    return raw.exception or result or raw.status_message or _text(first_of(raw.attributes, "error_type"))
+
+
+def _result(value: Any) -> str:
+    """A result without what frameworks wrap around it: `{"output": …}`, and a message object with its content."""
+    found = decoded(value)
+    for _ in range(3):
+        if not isinstance(found, dict):
+            break
+        inner = found.get("output", found.get("kwargs", found.get("data")))
+        if isinstance(found.get("content"), str) and (found.keys() & {"type", "tool_call_id", "status"}):
+            return str(found["content"])
+        if not isinstance(inner, dict | str):
+            break
+        value = found = inner
+    return _text(value)
+
+
+def _arguments(value: Any) -> str:
+    """A call's arguments, as JSON where they are an object. LangChain under OpenLLMetry has them as a Python literal
+    within `input_str`."""
+    found = decoded(value)
+    if isinstance(found, dict) and isinstance(found.get("input_str"), str):
+        value = _literal(found["input_str"])
+    return clip(enter_json(_text(value)[:_READ_CHARS]), _TEXT_CHARS)
+
+
+def _literal(text: str) -> Any:
+    if not text.startswith("{") or len(text) > _LITERAL_CHARS or decoded(text) is not None:
+        return text
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+        return text
+
+
+def _question(attributes: dict[str, Any]) -> str:
+    for name in names_of("inputs"):
+        messages = gathered(attributes, name) if name.endswith(".") else attributes.get(name)
+        if messages and (question := last_question(messages)):
+            return question
+    return ""
+
+
+def _answer(attributes: dict[str, Any]) -> str:
+    for name in names_of("outputs"):
+        messages = gathered(attributes, name) if name.endswith(".") else attributes.get(name)
+        if messages and (answer := answer_in(messages)):
+            return answer
+    return _text(first_of(attributes, "answer"))
+
+
+def _text(value: Any) -> str:
+    if value is None or isinstance(value, str):
+        return value or ""
+    try:
+        return json.dumps(value, ensure_ascii=False, default=str)
+    except (ValueError, RecursionError):
+        return ""
+
+
+def _entered(text: str) -> str:
+    return clip(enter(text[:_READ_CHARS]), _TEXT_CHARS)
+
+
+def _name(value: Any) -> str:
+    """A name or an id: printable, and no longer than ids may be."""
+    text = enter(_text(value)[:_NAME_CHARS])
+    return text if text.isprintable() else "".join(character for character in text if character.isprintable())
+
+
+def _count(value: Any) -> int:
+    if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 16:
+        value = int(value)
+    return value if isinstance(value, int) and 0 <= value < _LARGEST else 0

@@ -1,0 +1,204 @@
+"""Spans that nobody sends in good faith, or with a sound clock: bounded, counted, and never an internal error."""
+
+import gzip
+import json
+import random
+import time
+from pathlib import Path
+from typing import Any
+
+import grpc
+import pytest
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+
+from sidemirror_server.rpc.otlp.decoding import decode
+from tests.telemetry_in.made import MadeCall, SpanMessage, request_of, run_of, span
+from tests.telemetry_in.received import as_json, export, post, recorded, takes_spans
+from tests.wire.access import ACME, write_access
+from tests.wire.sidecar import SidecarThread
+
+RUN = run_of("t", (MadeCall("sql", "SELECT 1", "1"),), conversation="s")
+
+
+def nested(depth: int) -> SpanMessage:
+    """A tool's call whose arguments are nested so deep."""
+    made = span("t", "deep", gen_ai__operation__name="execute_tool")
+    value = made.attributes.add(key="gen_ai.tool.call.arguments").value
+    for _ in range(depth):
+        value = value.array_value.values.add()
+    value.string_value = "the bottom"
+    return made
+
+
+def read(request: ExportTraceServiceRequest) -> Any:
+    return decode(request.SerializeToString(), is_json=False, with_content=True)
+
+
+def test_deep_values_end() -> None:
+    (kept,) = read(request_of([nested(45)])).traces.popitem()[1]
+    assert "the bottom" not in kept.arguments
+    assert kept.arguments.startswith("[[[")
+
+
+def test_a_hundred_thousand_attributes_are_passed_over() -> None:
+    made = RUN[0]
+    many = SpanMessage()
+    many.CopyFrom(made)
+    for number in range(100_000):
+        many.attributes.add(key=f"k{number}").value.int_value = number
+    for number in range(20_000):
+        many.attributes.add(key=f"llm.input_messages.{number}.message.content").value.string_value = "x"
+    began_s = time.monotonic()
+    assert len(read(request_of([many])).traces) == 1
+    assert time.monotonic() - began_s < 60
+
+
+@pytest.mark.parametrize(
+    ("body", "wrong"),
+    [
+        (b"[]", "Expected `object`"),
+        (b'{"resourceSpans": 5}', "Expected `array`"),
+        (b'{"resourceSpans": [{"scopeSpans": [{"spans": [{"name": 7}]}]}]}', "at `$.resourceSpans[0].scopeSpans[0]"),
+        (b"\xff", "JSON"),
+        (b"[" * 100_000, "JSON"),
+    ],
+)
+def test_json_that_is_no_export_says_where(body: bytes, wrong: str) -> None:
+    found = decode(body, is_json=True, with_content=True)
+    assert wrong in found.wrong
+    assert not found.traces
+
+
+def json_span(**fields: Any) -> bytes:
+    made = {"traceId": "ab" * 16, "spanId": "cd" * 8, "startTimeUnixNano": "1", "endTimeUnixNano": 2, **fields}
+    return json.dumps({"resourceSpans": [{"scopeSpans": [{"spans": [made]}]}]}).encode()
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"traceId": "00" * 16},
+        {"traceId": "xy" * 16},
+        {"spanId": "cd"},
+        {"parentSpanId": "q"},
+        {"startTimeUnixNano": "yesterday"},
+        {"startTimeUnixNano": -1},
+        {"endTimeUnixNano": 2**64},
+    ],
+)
+def test_a_malformed_span_of_json_is_rejected(fields: dict[str, Any]) -> None:
+    found = decode(json_span(**fields), is_json=True, with_content=True)
+    assert (found.rejected, found.traces, found.wrong) == (1, {}, "")
+    assert found.reason
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {},
+        {"kvlistValue": 5},
+        {"arrayValue": {"values": 5}},
+        {"intValue": "x"},
+        {"stringValue": 5},
+        {"bytesValue": ""},
+    ],
+)
+def test_odd_values_of_json_are_nothing_worse(value: dict[str, Any]) -> None:
+    attributes = [
+        {"key": "gen_ai.operation.name", "value": {"stringValue": "execute_tool"}},
+        *({"key": key, "value": value} for key in ("gen_ai.tool.name", "gen_ai.tool.call.arguments", "session.id")),
+    ]
+    found = decode(json_span(attributes=attributes), is_json=True, with_content=True)
+    assert (found.rejected, found.wrong, len(found.traces)) == (0, "", 1)
+
+
+def code_of(server: SidecarThread, body: bytes) -> grpc.StatusCode:
+    """How an export of these bytes ends over gRPC."""
+    with grpc.insecure_channel(server.address) as channel:
+        method: grpc.UnaryUnaryMultiCallable[bytes, bytes] = channel.unary_unary(
+            "/opentelemetry.proto.collector.trace.v1.TraceService/Export"
+        )
+        try:
+            method(body, timeout=60)
+        except grpc.RpcError as error:
+            return error.code()
+        return grpc.StatusCode.OK
+
+
+@pytest.mark.slow("traces have to be quiet, or limits to pass")
+def test_broken_bytes_are_refused_and_the_next_export_is_taken(tmp_path: Path) -> None:
+    good = request_of(RUN).SerializeToString()
+    order = random.Random(3)
+    with takes_spans(tmp_path) as server:
+        for _ in range(40):
+            broken = bytearray(good)
+            for _ in range(order.randint(1, 20)):
+                broken[order.randrange(len(broken))] = order.randrange(256)
+            assert code_of(server, bytes(broken)) in (grpc.StatusCode.OK, grpc.StatusCode.INVALID_ARGUMENT)
+        assert code_of(server, b"\xff" * 100) is grpc.StatusCode.INVALID_ARGUMENT
+        assert code_of(server, bytes(5 * 1024 * 1024)) is grpc.StatusCode.RESOURCE_EXHAUSTED
+        assert post(server, b"\xff" * 100)[0] == 400
+        assert post(server, b"{", "application/json")[0] == 400
+        assert post(server, good, **{"content-encoding": "br"})[0] == 400
+        assert post(server, b"no gzip", **{"content-encoding": "gzip"})[0] == 400
+        assert post(server, gzip.compress(bytes(50 * 1024 * 1024)), **{"content-encoding": "gzip"})[0] == 413
+        assert post(server, good, "text/plain")[0] == 415
+        assert code_of(server, good) is grpc.StatusCode.OK
+        assert [turn.session for turn in recorded(server.address, ended=1)] == ["otlp:s"]
+
+
+@pytest.mark.slow("traces have to be quiet, or limits to pass")
+def test_wrong_clocks_change_no_order(tmp_path: Path) -> None:
+    runs: list[list[SpanMessage]] = []
+    for number, moved_ns in enumerate((-(10**18), 10**17, 0)):
+        calls = (MadeCall("sql", "1", "1"), MadeCall("look", "2", "2"))
+        run = run_of(f"clock {number}", calls, conversation=str(number))
+        for one in run:
+            one.start_time_unix_nano += moved_ns
+            one.end_time_unix_nano += moved_ns
+        runs.append(run)
+    with takes_spans(tmp_path) as server:
+        for run in runs:
+            export(server.address, request_of(run))
+        turns = recorded(server.address, ended=3)
+        by_session = {turn.session: [call.name for call in turn.calls] for turn in turns}
+        assert [by_session[f"otlp:{number}"] for number in range(3)] == [["sql", "look"]] * 3
+
+
+@pytest.mark.slow("traces have to be quiet, or limits to pass")
+def test_over_a_limit_the_exporter_is_told_to_come_back(tmp_path: Path) -> None:
+    with takes_spans(tmp_path, limits__queued_jobs="1", telemetry__settle_s="60") as server:
+        export(server.address, request_of(RUN))
+        others = run_of("another", (MadeCall("sql", "SELECT 1", "1"),))
+        time.sleep(1.1)  # the count of what waits is a second old at most
+        with pytest.raises(grpc.RpcError) as refused:
+            export(server.address, request_of(others))
+        assert refused.value.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
+        (details,) = [
+            one.value for one in refused.value.trailing_metadata() or () if one.key == "grpc-status-details-bin"
+        ]
+        assert b"google.rpc.RetryInfo" in details
+        status, headers, body = post(server, as_json(request_of(others)), "application/json")
+        assert (status, headers["retry-after"]) == (429, "1")
+        assert json.loads(body)["code"] == grpc.StatusCode.RESOURCE_EXHAUSTED.value[0]
+
+
+def test_a_token_gives_the_scope_of_its_spans(tmp_path: Path) -> None:
+    access = str(write_access(tmp_path / "access.json"))
+    with takes_spans(tmp_path, access_file=access) as server:
+        with pytest.raises(grpc.RpcError) as refused:
+            export(server.address, request_of(RUN))
+        assert refused.value.code() is grpc.StatusCode.UNAUTHENTICATED
+        # The token is good for every project of its tenant: the headers name one.
+        for code, scope in (
+            (grpc.StatusCode.PERMISSION_DENIED, {}),
+            (grpc.StatusCode.PERMISSION_DENIED, {"tenant": "intruder", "project": "shop"}),
+            (grpc.StatusCode.INVALID_ARGUMENT, {"tenant": "acme", "project": "x" * 129}),
+        ):
+            with pytest.raises(grpc.RpcError) as refused:
+                export(server.address, request_of(RUN), token=ACME, **scope)
+            assert refused.value.code() is code
+        export(server.address, request_of(RUN), token=ACME, tenant="acme", project="shop")
+        own = {"token": ACME, "tenant_id": "acme"}
+        assert [turn.session for turn in recorded(server.address, ended=1, project_id="shop", **own)] == ["otlp:s"]
+        assert recorded(server.address, ended=0, project_id="other", **own) == []

@@ -1,0 +1,158 @@
+"""Each convention by its attributes: what a span is, and where its fields stand."""
+
+from typing import Any
+
+import pytest
+
+from sidemirror_server.telemetry_in.reading import span_of
+from sidemirror_server.telemetry_in.spans import RawSpan, SpanKind
+
+
+def read(attributes: dict[str, Any], *, exception: str = "", status: str = "", failed: bool = False) -> Any:
+    raw = RawSpan("t", "s", "", "the span", 1_000, 2_000, failed, status, exception, attributes)
+    return span_of(raw, with_content=True)
+
+
+TOOLS: dict[str, dict[str, Any]] = {
+    "GenAI": {
+        "gen_ai.operation.name": "execute_tool",
+        "gen_ai.tool.name": "sql",
+        "gen_ai.tool.call.id": "c",
+        "gen_ai.tool.call.arguments": '{"q": 1}',
+        "gen_ai.tool.call.result": "17",
+        "gen_ai.conversation.id": "s",
+    },
+    "GenAI with structured values": {
+        "gen_ai.operation.name": "execute_tool",
+        "gen_ai.tool.name": "sql",
+        "gen_ai.tool.call.id": "c",
+        "gen_ai.tool.call.arguments": {"q": 1},
+        "gen_ai.tool.call.result": 17,
+        "gen_ai.conversation.id": "s",
+    },
+    "OpenInference": {
+        "openinference.span.kind": "TOOL",
+        "tool.name": "sql",
+        "tool_call.id": "c",
+        "input.value": '{"q": 1}',
+        "output.value": '{"type": "tool", "data": {"content": "17", "type": "tool"}}',
+        "session.id": "s",
+    },
+    "OpenLLMetry": {
+        "traceloop.span.kind": "tool",
+        "traceloop.entity.name": "sql",
+        "gen_ai.tool.call.id": "c",
+        "traceloop.entity.input": '{"input_str": "{\'q\': 1}", "tags": []}',
+        "traceloop.entity.output": '{"output": {"lc": 1, "kwargs": {"content": "17", "type": "tool"}}}',
+        "traceloop.association.properties.thread_id": "s",
+    },
+    "Vercel": {
+        "ai.operationId": "ai.toolCall",
+        "ai.toolCall.name": "sql",
+        "ai.toolCall.id": "c",
+        "ai.toolCall.args": '{"q": 1}',
+        "ai.toolCall.result": "17",
+        "ai.telemetry.metadata.sessionId": "s",
+    },
+}
+
+
+@pytest.mark.parametrize("dialect", TOOLS)
+def test_a_tool(dialect: str) -> None:
+    span = read(TOOLS[dialect])
+    assert (span.kind, span.name, span.call_id, span.session) == (SpanKind.TOOL, "sql", "c", "s")
+    assert (span.arguments, span.text) == ('{"q": 1}', "17")
+
+
+MODELS: dict[str, dict[str, Any]] = {
+    "GenAI": {
+        "gen_ai.operation.name": "chat",
+        "gen_ai.input.messages": '[{"role": "user", "parts": [{"type": "text", "content": "how many?"}]},'
+        ' {"role": "user", "parts": [{"type": "tool_call_response", "id": "c", "response": "17"}]}]',
+        "gen_ai.output.messages": '[{"role": "assistant", "parts": [{"type": "text", "content": "17"}]}]',
+        "gen_ai.usage.input_tokens": 5,
+        "gen_ai.usage.output_tokens": 2,
+    },
+    "OpenInference": {
+        "openinference.span.kind": "LLM",
+        "llm.input_messages.10.message.role": "user",
+        "llm.input_messages.10.message.content": "how many?",
+        "llm.input_messages.2.message.role": "user",
+        "llm.input_messages.2.message.content": "earlier",
+        "llm.output_messages.0.message.role": "assistant",
+        "llm.output_messages.0.message.contents.0.message_content.text": "17",
+        "llm.token_count.prompt": 5,
+        "llm.token_count.completion": 2,
+    },
+    "OpenLLMetry": {
+        "llm.request.type": "chat",
+        "gen_ai.prompt.0.role": "user",
+        "gen_ai.prompt.0.content": "how many?",
+        "gen_ai.completion.0.content": "17",
+        "gen_ai.usage.prompt_tokens": 5,
+        "gen_ai.usage.completion_tokens": 2,
+    },
+    "Vercel": {
+        "ai.operationId": "ai.streamText.doStream",
+        "ai.prompt.messages": '[{"role": "user", "content": [{"type": "text", "text": "how many?"}]}]',
+        "ai.response.text": "17",
+        "ai.usage.inputTokens": 5,
+        "ai.usage.outputTokens": 2,
+    },
+}
+
+
+@pytest.mark.parametrize("dialect", MODELS)
+def test_a_model(dialect: str) -> None:
+    span = read(MODELS[dialect])
+    assert (span.kind, span.question, span.text) == (SpanKind.MODEL, "how many?", "17")
+    assert (span.input_tokens, span.output_tokens) == (5, 2)
+
+
+@pytest.mark.parametrize(
+    "attributes",
+    [
+        {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "a"},
+        {"openinference.span.kind": "AGENT", "agent.name": "a"},
+        {"traceloop.span.kind": "workflow", "traceloop.entity.name": "a"},
+        {"ai.operationId": "ai.generateText", "ai.telemetry.functionId": "a"},
+    ],
+)
+def test_an_agent(attributes: dict[str, Any]) -> None:
+    span = read(attributes)
+    assert (span.kind, span.name) == (SpanKind.AGENT, "a")
+
+
+@pytest.mark.parametrize(
+    ("attributes", "kind"),
+    [
+        ({"gen_ai.operation.name": "create_agent"}, SpanKind.STEP),
+        ({"gen_ai.operation.name": 7}, SpanKind.STEP),
+        ({"openinference.span.kind": "CHAIN"}, SpanKind.STEP),
+        ({"http.method": "GET"}, SpanKind.OTHER),
+        ({}, SpanKind.OTHER),
+    ],
+)
+def test_what_is_neither(attributes: dict[str, Any], kind: SpanKind) -> None:
+    assert read(attributes).kind is kind
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({"exception": "no such column", "status": "Traceback"}, "no such column"),
+        ({"status": "it failed"}, "it failed"),
+        ({}, "ValueError"),
+    ],
+)
+def test_why_a_tool_failed(given: dict[str, str], told: str) -> None:
+    attributes = {"gen_ai.operation.name": "execute_tool", "error.type": "ValueError"}
+    assert read(attributes, failed=True, **given).text == told
+
+
+def test_a_secret_is_redacted_and_a_long_text_is_cut() -> None:
+    secret = "sk-ant-api03-" + "a1B2" * 24
+    span = read({**TOOLS["GenAI"], "gen_ai.tool.call.arguments": f'{{"key": "{secret}"}}'})
+    assert secret not in span.arguments
+    assert len(read({**TOOLS["GenAI"], "gen_ai.tool.call.result": "x" * 1_000_000}).text) < 33_000
+    assert len(read({**TOOLS["GenAI"], "gen_ai.tool.name": "x" * 1_000}).name) == 100

@@ -1,0 +1,79 @@
+"""Sidecars are killed while spans come in and turns are made of them: what was acknowledged is there, and once."""
+
+import asyncio
+import random
+from collections.abc import Sequence
+from pathlib import Path
+
+import grpc
+import pytest
+
+from tests.faults.process import Process
+from tests.telemetry_in.made import MadeCall, SpanMessage, request_of, run_of
+from tests.telemetry_in.received import TAKES_SPANS, RecordedTurn, export, recorded
+
+pytestmark = pytest.mark.slow("processes are killed at random")
+
+RUNS, KILLS = 60, 20
+SETTINGS = {name: value for name, value in TAKES_SPANS.items() if name != "http_address"}
+CALLS = tuple(MadeCall("sql", f"SELECT {number}", str(number), failed=number % 2 == 0) for number in range(6))
+
+
+_AWAY = (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED)
+
+
+def batches(order: random.Random) -> list[list[SpanMessage]]:
+    """The spans of all runs in an order of chance, in batches, some of them twice. Those of agents come last, as they
+    do: before them no turn is made, however long the kills take."""
+    spans = [one for run in range(RUNS) for one in run_of(f"run {run}", CALLS, conversation=f"s{run}")]
+    calls, agents = [one for one in spans if one.parent_span_id], [one for one in spans if not one.parent_span_id]
+    calls += order.sample(calls, len(calls) // 4)
+    order.shuffle(calls)
+    agents += order.sample(spans, len(spans) // 4)
+    return [part[start : start + 7] for part in (calls, agents) for start in range(0, len(part), 7)]
+
+
+async def acknowledged(processes: Sequence[Process], batch: Sequence[SpanMessage], order: random.Random) -> None:
+    """Sends a batch to any of the sidecars, again and again until one acknowledges it."""
+    while True:
+        try:
+            await asyncio.to_thread(export, order.choice(processes).address, request_of(batch))
+            return
+        except grpc.RpcError as error:
+            if error.code() not in _AWAY:
+                raise
+            await asyncio.sleep(0.05)
+
+
+async def sent_and_killed(processes: Sequence[Process], seed: int) -> None:
+    """Sends everything, while the sidecars are killed one at a time."""
+    order = random.Random(seed)
+    waiting = iter(batches(order))
+
+    async def send() -> None:
+        for batch in waiting:
+            await acknowledged(processes, batch, order)
+
+    async def kill() -> None:
+        for _ in range(KILLS):
+            await asyncio.sleep(order.uniform(0.05, 0.4))
+            victim = order.choice(processes)
+            victim.kill()
+            await victim.start()
+
+    await asyncio.gather(kill(), *(send() for _ in range(4)))
+
+
+def check(turns: list[RecordedTurn]) -> None:
+    """Every run is one turn with all of its calls, in their order, each once."""
+    assert sorted(turn.session for turn in turns) == sorted(f"otlp:s{run}" for run in range(RUNS))
+    for turn in turns:
+        found = [(call.name, call.arguments, call.content, call.is_error) for call in turn.calls]
+        assert found == [tuple(call) for call in CALLS]
+
+
+async def test_nothing_that_was_acknowledged_is_lost(tmp_path: Path) -> None:
+    """Seen to fail when an export is acknowledged before its notes are in the journal."""
+    async with Process(tmp_path, SETTINGS) as process:
+        await sent_and_killed([process], 19)
+        check(await asyncio.to_thread(recorded, process.address, ended=RUNS))

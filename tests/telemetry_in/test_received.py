@@ -1,0 +1,104 @@
+"""Exports over gRPC and HTTP become recorded turns: those of seven set-ups, in any order, in pieces and twice."""
+
+import gzip
+import json
+import random
+import time
+from pathlib import Path
+
+import grpc
+import pytest
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
+    ExportTraceServiceRequest,
+    ExportTraceServiceResponse,
+)
+
+from tests.telemetry_in.captures import ANSWER, EXPECTED, QUESTION, export_of, raw_messages
+from tests.telemetry_in.made import request_of
+from tests.telemetry_in.received import RecordedTurn, as_json, export, post, recorded, takes_spans
+
+
+def check(name: str, turn: RecordedTurn) -> None:
+    session, call_ids, arguments, error = EXPECTED[name]
+    assert turn.session == f"otlp:{session}" if session else turn.session.startswith("otlp:")
+    assert (turn.task, turn.answer) == (QUESTION, ANSWER)
+    assert [(call.name, call.arguments, call.is_error, call.content) for call in turn.calls] == [
+        ("run_sql", arguments, True, error)
+    ] * 3
+    if call_ids:
+        assert tuple(call.call_id for call in turn.calls) == call_ids
+
+
+def by_name(turns: list[RecordedTurn]) -> dict[str, RecordedTurn]:
+    """The turns by their set-up: each has a trace of its own."""
+    traces = {raw_messages(name)[-1].trace_id.hex(): name for name in EXPECTED}
+    return {traces[turn.turn_id.split("-")[1]]: turn for turn in turns}
+
+
+def test_seven_set_ups_in_pieces_and_twice_in_any_order(tmp_path: Path) -> None:
+    order = random.Random(19)
+    sent = [span for name in EXPECTED for span in raw_messages(name)]
+    sent += order.sample(sent, len(sent) // 2)
+    order.shuffle(sent)
+    with takes_spans(tmp_path) as server:
+        for start in range(0, len(sent), 9):
+            assert export(server.address, request_of(sent[start : start + 9])) == ExportTraceServiceResponse()
+        turns = by_name(recorded(server.address, ended=len(EXPECTED)))
+        assert set(turns) == set(EXPECTED)
+        for name, turn in turns.items():
+            check(name, turn)
+        # All of it once more, after the turns were made: nothing comes of it.
+        export(server.address, request_of(sent))
+        time.sleep(1.0)  # the trace is looked at again meanwhile
+        assert len(recorded(server.address, ended=len(EXPECTED))) == len(EXPECTED)
+
+
+@pytest.mark.parametrize(
+    "form", [pytest.param("protobuf in gzip", marks=pytest.mark.slow("a trace has to be quiet")), "JSON"]
+)
+def test_over_http(tmp_path: Path, form: str) -> None:
+    request = export_of("pydantic-ai")
+    body = as_json(request) if form.startswith("JSON") else request.SerializeToString()
+    content_type = "application/json" if form.startswith("JSON") else "application/x-protobuf"
+    more = {"content-encoding": "gzip"} if form.endswith("gzip") else {}
+    with takes_spans(tmp_path) as server:
+        status, headers, answer = post(server, gzip.compress(body) if more else body, content_type, **more)
+        assert (status, headers["content-type"]) == (200, content_type)
+        assert answer == (b"{}" if content_type == "application/json" else b"")
+        (turn,) = recorded(server.address, ended=1)
+    check("pydantic-ai", turn)
+
+
+def test_metrics_and_logs_are_answered(tmp_path: Path) -> None:
+    with takes_spans(tmp_path) as server:
+        for path in ("/v1/metrics", "/v1/logs"):
+            assert post(server, b"", path=path)[::2] == (200, b"")
+            assert post(server, b"{}", "application/json", path)[::2] == (200, b"{}")
+        with grpc.insecure_channel(server.address) as channel:
+            for signal in ("metrics", "logs"):
+                method = f"/opentelemetry.proto.collector.{signal}.v1.{signal.capitalize()}Service/Export"
+                call: grpc.UnaryUnaryMultiCallable[bytes, bytes] = channel.unary_unary(method)
+                assert call(b"") == b""
+
+
+def test_nothing_is_taken_unless_asked_for(tmp_path: Path) -> None:
+    with takes_spans(tmp_path, telemetry__receive="false") as server:
+        with pytest.raises(grpc.RpcError) as refused:
+            export(server.address, ExportTraceServiceRequest())
+        assert refused.value.code() is grpc.StatusCode.UNIMPLEMENTED
+        assert post(server, b"")[0] == 404
+
+
+def test_a_malformed_span_is_rejected_and_the_others_are_taken(tmp_path: Path) -> None:
+    spans = raw_messages("pydantic-ai")
+    broken = type(spans[0])(trace_id=b"short", span_id=b"12345678")
+    request = request_of([broken, *spans])
+    with takes_spans(tmp_path) as server:
+        partial = export(server.address, request).partial_success
+        assert partial.rejected_spans == 1
+        assert partial.error_message.startswith("trace_id: 16 bytes")
+        status, _, answer = post(server, as_json(request), "application/json")
+        assert status == 200
+        assert json.loads(answer)["partialSuccess"]["rejectedSpans"] == "1"
+        (turn,) = recorded(server.address, ended=1)
+    check("pydantic-ai", turn)

@@ -1,0 +1,164 @@
+"""What spans tell is believed less than what agents report: who may teach, what is told, and what is kept apart."""
+
+import asyncio
+import json
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import grpc
+import pytest
+
+from sidemirror.v1 import common_pb2
+from sidemirror.v1 import reflective_memory_pb2 as pb
+from sidemirror.v1.reflective_memory_pb2_grpc import ReflectiveMemoryServiceStub
+from sidemirror_server.memory.recoveries import moves
+from tests.memory.recovering import FAILURE, SENTENCE, UNTOLD, found_by, live_through, observed
+from tests.memory.steering import STEERING_TEXTS
+from tests.telemetry_in.made import ERROR, MadeCall, SpanMessage, request_of, run_of
+from tests.telemetry_in.received import export, post, recorded, takes_spans, until
+from tests.wire.sidecar import SidecarThread
+
+pytestmark = pytest.mark.slow("turns are made and learned from, hundreds in one test")
+
+REPAIRED = (
+    MadeCall("sql", "SELECT count(*) FROM orders", FAILURE, failed=True),
+    MadeCall("sql", "SHOW TABLES", "orders_2026, customers"),
+    MadeCall("sql", "SELECT count(*) FROM orders_2026", "17"),
+)
+UNREPAIRED = (*REPAIRED[:2], MadeCall("sql", "SELECT count(*) FROM orders_2026", FAILURE, failed=True))
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_held_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(moves, "SILENT_FRACTION", 0.0)
+
+
+def send(server: SidecarThread, conversations: Sequence[str], calls: Sequence[MadeCall] = REPAIRED) -> None:
+    """A run in each of these conversations, and waits until they are learned from."""
+    before = rows(server)
+    spans: list[SpanMessage] = []
+    for number, conversation in enumerate(conversations):
+        spans += run_of(f"{calls[-1].failed} {before} {number}", calls, conversation=conversation)
+    export(server.address, request_of(spans))
+    until(lambda: rows(server), lambda count: count >= before + len(conversations))
+
+
+def rows(server: SidecarThread) -> int:
+    return asyncio.run(observed(server.address)).observation_count
+
+
+def told(server: SidecarThread) -> pb.FindRecoveriesResponse:
+    return asyncio.run(found_by(server.address))
+
+
+def texts_of(answer: pb.FindRecoveriesResponse) -> list[str]:
+    return [item.text for item in answer.block.items]
+
+
+def test_what_conversations_repaired_is_told_with_its_label(tmp_path: Path) -> None:
+    with takes_spans(tmp_path) as server:
+        send(server, ["a", "b", "c", "d"])
+        assert texts_of(told(server)) == []
+        send(server, ["e"])
+        answer = told(server)
+        assert texts_of(answer) == [f"In 5 of 5 {SENTENCE}"]
+        assert [item.origin for item in answer.block.items] == [common_pb2.ORIGIN_TOOL]
+        (move,) = asyncio.run(observed(server.address)).moves
+        assert (move.is_told, move.reason) == (True, "only telemetry tells of it: it passes the gates")
+
+
+def test_the_doors_own_token_is_nobody(tmp_path: Path) -> None:
+    """All senders over HTTP have it, so that the daily bound of an identity is that of a conversation."""
+    with takes_spans(tmp_path) as server:
+        runs = [run_of(f"over HTTP {name}", REPAIRED, conversation=name) for name in "abcde"]
+        body = request_of([one for run in runs for one in run]).SerializeToString()
+        assert post(server, body)[0] == 200
+        until(lambda: rows(server), lambda count: count == len(runs))
+        assert texts_of(told(server)) == [f"In 5 of 5 {SENTENCE}"]
+
+
+@pytest.mark.parametrize("conversation", ["", "one"], ids=["without a conversation", "of one conversation"])
+def test_forged_runs_teach_nothing_that_is_told(tmp_path: Path, conversation: str) -> None:
+    with takes_spans(tmp_path) as server:
+        send(server, [conversation] * 20)
+        assert texts_of(told(server)) == []
+
+
+def test_forged_runs_take_nothing_from_what_was_reported(tmp_path: Path) -> None:
+    with takes_spans(tmp_path) as server:
+        asyncio.run(live_through(server.address, UNTOLD))
+        reported = told(server)
+        assert texts_of(reported) == [f"In 5 of 5 {SENTENCE}"]
+        send(server, [f"forged {number}" for number in range(10)], UNREPAIRED)
+        time.sleep(1.1)  # what is told is counted anew after a second
+        assert texts_of(told(server)) == texts_of(reported)
+
+
+def test_forged_runs_do_not_top_up_what_was_reported(tmp_path: Path) -> None:
+    with takes_spans(tmp_path) as server:
+        asyncio.run(live_through(server.address, UNTOLD - 1))
+        send(server, ["forged"] * 4)
+        time.sleep(1.1)
+        assert texts_of(told(server)) == []
+
+
+def test_without_the_tenants_leave_there_is_no_text_and_nothing_is_learned(tmp_path: Path) -> None:
+    with takes_spans(tmp_path, telemetry__content="acme/*") as server:
+        export(server.address, request_of(run_of("t", REPAIRED, conversation="a")))
+        (turn,) = recorded(server.address, ended=1)
+        assert [(call.name, call.arguments, call.content) for call in turn.calls] == [("sql", "", "")] * 3
+        assert [call.is_error for call in turn.calls] == [True, False, False]
+        assert rows(server) == 0
+
+
+def memories(server: SidecarThread) -> list[pb.Memory]:
+    with grpc.insecure_channel(server.address) as channel:
+        stub = ReflectiveMemoryServiceStub(channel)
+        return list(stub.ListReflections(pb.ListReflectionsRequest(page_size=1000)).memories)
+
+
+def test_a_lesson_waits_for_a_second_conversation(tmp_path: Path) -> None:
+    calls = (MadeCall("deploy", '{"region": "nowhere"}', "ValueError: unknown region: nowhere", failed=True),)
+    with takes_spans(tmp_path) as server:
+        # Runs without a conversation do not corroborate each other, however different they are.
+        for number in range(3):
+            run = (MadeCall("look", str(number), "nothing"), *calls)
+            export(server.address, request_of(run_of(f"forged {number}", run)))
+        kept = until(lambda: memories(server), lambda found: {memory.strength for memory in found} == {3})
+        assert {memory.state for memory in kept} == {pb.MEMORY_STATE_QUARANTINED}
+        export(server.address, request_of(run_of("a", (*calls, *calls), conversation="a")))
+        until(lambda: memories(server), lambda found: {memory.state for memory in found} == {pb.MEMORY_STATE_ACTIVE})
+        assert {memory.origin for memory in memories(server)} == {common_pb2.ORIGIN_TOOL}
+
+
+def test_texts_that_steer_are_active_nowhere_without_their_label(tmp_path: Path) -> None:
+    """As a tool's error, as its name, as the user's question, each in two conversations, so that nothing waits."""
+    with takes_spans(tmp_path, learn__turns_per_hour="0") as server:
+        count = 0
+        for number, steering in enumerate(STEERING_TEXTS):
+            call = MadeCall(steering.text[:60], steering.text, f"ValueError: {steering.text}", failed=True)
+            spans: list[SpanMessage] = []
+            for conversation in ("a", "b"):
+                run = run_of(f"{number} {conversation}", (call,), conversation=conversation, outcome=ERROR)
+                asked = json.dumps([{"role": "user", "content": steering.text}])
+                run[-1].attributes.add(key="gen_ai.input.messages").value.string_value = asked
+                spans += run
+                count += 1
+            export(server.address, request_of(spans))
+        recorded(server.address, ended=count)
+        settled = until_quiet(server)
+        assert settled
+        for memory in settled:
+            if memory.state == pb.MEMORY_STATE_ACTIVE:
+                assert memory.origin == common_pb2.ORIGIN_TOOL
+
+
+def until_quiet(server: SidecarThread) -> list[pb.Memory]:
+    """The memories, once none has come for two seconds."""
+    found = memories(server)
+    while True:
+        time.sleep(2.0)
+        if len(later := memories(server)) == len(found):
+            return later
+        found = later
