@@ -20,12 +20,13 @@ async def test_the_deadline_of_the_first_call_is_not_that_of_the_second(
     error: Exception, served: int, tmp_path: Path
 ) -> None:
     """Every other error is both calls'. Seen to fail when the second call gets the first one's TimeoutError."""
-    times, failing = 0, asyncio.Event()
+    times, begun, failing = 0, asyncio.Event(), asyncio.Event()
 
     async def serve() -> Served:
         nonlocal times
         times += 1
         if times == 1:
+            begun.set()
             await failing.wait()
             raise error
         return b"done", True, ()
@@ -33,8 +34,7 @@ async def test_the_deadline_of_the_first_call_is_not_that_of_the_second(
     async with sqlite_database(tmp_path) as database:
         once = Once(SqliteRequests(database), SystemClock())
         calls = [asyncio.create_task(once.answer(DEFAULT_SCOPE, "Erase", "r", b"d", serve)) for _ in range(2)]
-        while not times:
-            await asyncio.sleep(0)
+        await begun.wait()
         failing.set()
         first, second = await asyncio.gather(*calls, return_exceptions=True)
     assert first is error
