@@ -135,8 +135,8 @@ def table(found: dict[int, list[Round]]) -> str:
     """As Markdown."""
     rates = {count: [one.rate for one in rounds] for count, rounds in found.items()}
     single = statistics.median(rates[1])
-    columns = ("sidecars", "events/s, median", "lowest", "highest", "of one", "looks that saw waits for locks")
-    columns += ("held back, ms: p50 / p99 / p99.9",)
+    columns = ["sidecars", "events/s, median", "lowest", "highest", "of one", "looks that saw waits for locks"]
+    columns += ["held back, ms: p50 / p99 / p99.9"]
     lines = [f"| {' | '.join(columns)} |", "|" + "---|" * len(columns)]
     for count, rounds in found.items():
         median, looks = statistics.median(rates[count]), sum(one.looks for one in rounds)
