@@ -55,7 +55,7 @@ def check(player: Player, answer: dict[str, Any]) -> None:
 def test_no_written_word_is_told(
     kind: type[Player], played: list[Any], number: int, server: SidecarThread, tmp_path: Path
 ) -> None:
-    """Seen to fail when a hook tells the critique's own issues, or a failing call's text."""
+    """Seen to fail when a hook tells a failing call's text."""
     player = kind(server, f"s{number}", tmp_path)
     for verb, *given_texts in played:
         check(player, getattr(player, verb)(*given_texts))
