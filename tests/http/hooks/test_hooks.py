@@ -10,9 +10,8 @@ import pytest
 from sidemirror.v1 import thinking_pb2 as pb
 from sidemirror_server.http.hooks.projects import project_of
 from sidemirror_server.http.hooks.sentences import MARK, NOTHING_TO_SILENCE, SILENCED, SWITCHED_OFF, SWITCHED_ON
-from sidemirror_server.memory.recoveries import moves
 from sidemirror_server.vocabulary.arbiter import HEADING
-from tests.http.hooks.learned import BAD, FAILURE, SENTENCE, learn
+from tests.http.hooks.learned import BAD, FAILURE, SENTENCE, learn, tell_at_once
 from tests.http.hooks.players import PLAYERS, ClaudeCode, Codex, GeminiCli, Player, post
 from tests.http.sidecars import door
 from tests.wire.sidecar import SidecarThread, thinking
@@ -27,7 +26,7 @@ SETTINGS = {"hooks__revise": "true", "limits__http_requests_per_second": "10000"
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SidecarThread]:
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(moves, "SILENT_FRACTION", 0.0)
+        tell_at_once(patched)
         with door(tmp_path_factory.mktemp("hooks"), SETTINGS) as running:
             yield running
 

@@ -13,11 +13,10 @@ from pathlib import Path
 import pytest
 
 from sidemirror_server.http.hooks.sentences import MARK
-from sidemirror_server.memory.recoveries import moves
 from sidemirror_server.operations.attach import hosts as attached
 from tests.http.hooks.endpoint import Call, Say, Step, endpoint
 from tests.http.hooks.hosts import HOSTS_FOLDER, REAL, Ran, RealCodex, RealGemini, RealHost
-from tests.http.hooks.learned import BAD, SENTENCE, learn
+from tests.http.hooks.learned import BAD, SENTENCE, learn, tell_at_once
 from tests.http.hooks.players import PLAYERS, Player
 from tests.http.hooks.test_hooks import WRONG, told, turns
 from tests.http.sidecars import door
@@ -38,8 +37,8 @@ def folder() -> Iterator[Path]:
 
 
 @pytest.fixture
-def nothing_is_held_back(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(moves, "SILENT_FRACTION", 0.0)
+def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    tell_at_once(monkeypatch)
 
 
 @pytest.fixture
@@ -52,7 +51,7 @@ def player_of(host: RealHost) -> type[Player]:
     return next(kind for kind in PLAYERS if kind.host == host.name)
 
 
-@pytest.mark.usefixtures("nothing_is_held_back", "patient")
+@pytest.mark.usefixtures("at_once", "patient")
 @pytest.mark.parametrize("kind", REAL, ids=lambda kind: kind.name)
 def test_advice_is_in_the_next_request(kind: type[RealHost], folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     host = kind(folder)

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from sidemirror_server.memory.recoveries import moves
+from tests.http.hooks.learned import tell_at_once
 from tests.http.hooks.players import PLAYERS, Player
 from tests.http.sidecars import door
 from tests.turns.test_shell import CANARY, HOSTILE
@@ -36,7 +36,7 @@ steps = st.lists(
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SidecarThread]:
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(moves, "SILENT_FRACTION", 0.0)
+        tell_at_once(patched)
         with door(tmp_path_factory.mktemp("told"), SETTINGS) as running:
             yield running
 
@@ -55,7 +55,7 @@ def check(player: Player, answer: dict[str, Any]) -> None:
 def test_no_written_word_is_told(
     kind: type[Player], played: list[Any], number: int, server: SidecarThread, tmp_path: Path
 ) -> None:
-    """Seen to fail when a hook tells the critique's own issues, or a failing call's text."""
+    """Seen to fail when a hook tells a failing call's text."""
     player = kind(server, f"s{number}", tmp_path)
     for verb, *given_texts in played:
         check(player, getattr(player, verb)(*given_texts))

@@ -62,8 +62,9 @@ class Conversation:
         await calls.finish_turn(thinking_pb2.FinishTurnRequest(turn_id=self._turn_id, session_id=self.session_id))
         return await self._begin(calls, happening, asked.prompt, critiques=critiques)
 
-    async def ran(self, calls: Calls, happening: Happening, ran: CallEnded, *, critiques: bool) -> str:
-        """Records a tool call. Returns what to tell; empty if nothing."""
+    async def ran(self, calls: Calls, happening: Happening, ran: CallEnded, *, critiques: bool, wait_s: float) -> str:
+        """Records a tool call. Returns what to tell, for which it waits `wait_s` at most; empty if nothing."""
+        ends_s = asyncio.get_running_loop().time() + wait_s
         failed = ran.failed
         if failed is None and ran.transcript:
             failed = await asyncio.to_thread(failed_in, ran.transcript, ran.call_id)
@@ -82,7 +83,12 @@ class Conversation:
                 tool_returned=thinking_pb2.ToolReturned(call_id=call_id, content=ran.result, is_error=failed),
             ),
         ]
-        directives = await self._report(calls, happening, events, critiques=critiques)
+        response = await self._report(calls, happening, events, critiques=critiques)
+        directives = [*response.directives]
+        # ReportEvents waits a short while for advice that is being looked up.
+        while response.ack.pending_ids and asyncio.get_running_loop().time() < ends_s:
+            response = await self._report(calls, happening, [], critiques=critiques)
+            directives += response.directives
         return self._tell(directives)
 
     def said(self, said: SaidByAgent) -> None:
@@ -135,7 +141,7 @@ class Conversation:
         *,
         critiques: bool,
         wait_s: float = 0,
-    ) -> Iterable[thinking_pb2.TurnDirective]:
+    ) -> thinking_pb2.ReportEventsResponse:
         """Reports events; begins a turn first if none is open, as when a host was attached in the midst of one."""
         request = thinking_pb2.ReportEventsRequest(session_id=self.session_id, turn_id=self._turn_id, events=events)
         request.wait.FromMilliseconds(int(wait_s * 1000))
@@ -151,13 +157,13 @@ class Conversation:
             response = await calls.report_events(request)
         self._turn_id = response.turn_id
         self._seen = max([self._seen, *(directive.sequence for directive in response.directives)])
-        return response.directives
+        return response
 
     async def _criticise(self, calls: Calls, happening: Happening, text: str, wait_s: float) -> int:
         """In how many places a critique finds that the answer is wrong; 0 if it asks for no revision."""
         drafted = thinking_pb2.TurnEvent(response_drafted=thinking_pb2.ResponseDrafted(text=text))
-        directives = await self._report(calls, happening, [drafted], critiques=True, wait_s=wait_s)
-        verdicts = [directive.critique for directive in directives if directive.HasField("critique")]
+        response = await self._report(calls, happening, [drafted], critiques=True, wait_s=wait_s)
+        verdicts = [directive.critique for directive in response.directives if directive.HasField("critique")]
         return len(verdicts[-1].issue_details) if verdicts and verdicts[-1].should_revise else 0
 
     def _tell(self, directives: Iterable[thinking_pb2.TurnDirective]) -> str:

@@ -100,16 +100,16 @@ class Hooks:
     async def _act(
         self, conversation: Conversation, calls: Calls, host: Host, event: str, happening: Happening, scope: Scope
     ) -> dict[str, Any]:
-        text = ""
+        text, wait_s = "", _timeout_s(scope) - 2 * _WAY_S
         match happening.what:
             case Prompted() as asked:
                 text = await conversation.asked(calls, happening, asked, critiques=self._revises)
             case CallEnded() as ran:
-                text = await conversation.ran(calls, happening, ran, critiques=self._revises)
+                text = await conversation.ran(calls, happening, ran, critiques=self._revises, wait_s=wait_s)
             case SaidByAgent() as said:
                 conversation.said(said)
             case AnswerGiven() as answered:
-                wait_s = _timeout_s(scope) - _WAY_S if self._revises else 0.0
+                wait_s = wait_s if self._revises else 0.0
                 prompt = await conversation.answered(calls, happening, answered, wait_s=wait_s)
                 return host.sent_back(prompt) if prompt else {}
             case HostLeft():
