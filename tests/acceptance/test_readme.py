@@ -174,7 +174,11 @@ def test_the_walk_goes_the_same_way_with_buf_curl(tmp_path: Path) -> None:
         assert_shows(answers["GetTurn"], json.loads(printed_by(example, server)))
     assert answers["ShouldReflect"]["matches"] == ["REFLECTION_REASON_TOOL_ERROR"]
     assert answers["Reflect"]["result"]["status"] == "RESULT_STATUS_OK"
-    assert len(answers["GetTurn"]["entries"]) == 8
+    entries = answers["GetTurn"]["entries"]
+    assert len(entries) == 9
+    # No table is there, and nothing was learned yet: the starter pack says where to look.
+    (advice,) = [entry["directive"]["advice"] for entry in entries if "advice" in entry.get("directive", {})]
+    assert "`SHOW TABLES` shows the tables" in advice["block"]["content"]
 
 
 def test_the_python_example_runs_and_prints_what_is_shown(server: Serving, tmp_path: Path) -> None:
