@@ -176,9 +176,9 @@ def test_the_walk_goes_the_same_way_with_buf_curl(tmp_path: Path) -> None:
     assert answers["Reflect"]["result"]["status"] == "RESULT_STATUS_OK"
     entries = answers["GetTurn"]["entries"]
     assert len(entries) == 9
-    # No table is there, and nothing was learned yet: the starter pack says where to look.
+    # No column has that name, and nothing was learned yet: the starter pack says where to look.
     (advice,) = [entry["directive"]["advice"] for entry in entries if "advice" in entry.get("directive", {})]
-    assert "`SHOW TABLES` shows the tables" in advice["block"]["content"]
+    assert "`DESCRIBE` shows the columns" in advice["block"]["text"]
 
 
 def test_the_python_example_runs_and_prints_what_is_shown(server: Serving, tmp_path: Path) -> None:
