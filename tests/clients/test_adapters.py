@@ -4,6 +4,7 @@ Each has an environment of its own, which uv makes from the lock file in its fol
 run there, beside a sidecar of this checkout.
 """
 
+import os
 import shutil
 import subprocess
 import sys
@@ -39,7 +40,10 @@ def installed(adapter: str, version: str) -> Path:
     folder = ADAPTERS / adapter
     made = folder / ".venv" / version
     uv = shutil.which("uv")
-    assert uv is not None
+    if uv is None:
+        if os.environ.get("CI"):
+            pytest.fail("uv is not installed")
+        pytest.skip("uv is not installed: the adapters are not tested")
     groups = ("--no-default-groups", "--group", "tests", "--group", version)
     run(
         (uv, "sync", "--quiet", "--locked", "--python", sys.executable, *groups),

@@ -35,7 +35,7 @@ class Page:
 
     def _ran(self, command: list[str], known: dict[str, str]) -> str:
         ran = subprocess.run(
-            command, cwd=self._folder, env=known, capture_output=True, text=True, check=False, timeout=120
+            command, cwd=self._folder, env=known, capture_output=True, text=True, check=False, timeout=400
         )
         assert ran.returncode == 0, (ran.stdout + ran.stderr)[-4000:]
         return ran.stdout

@@ -1,7 +1,7 @@
 """Sidemirror for LangChain and LangGraph: `create_agent(..., middleware=[SidemirrorMiddleware()])`.
 
-Every model and tool call is reported to the sidecar. Lessons for the task stand behind the user's message, advice behind
-the results of the tools, and a wrong final answer is sent back to the model.
+Every model and tool call is reported to the sidecar. Lessons for the task stand behind the user's message, advice
+behind the results of the tools, and a wrong final answer is sent back to the model.
 """
 
 from __future__ import annotations
@@ -84,7 +84,8 @@ class _Endings(BaseCallbackHandler):
         return invocation.run if invocation else None
 
 
-register_configure_hook(ContextVar("sidemirror_endings", default=_Endings()), inheritable=False)
+_ENDINGS = _Endings()
+register_configure_hook(ContextVar("sidemirror_endings", default=_ENDINGS), inheritable=False)
 
 
 class SidemirrorMiddleware(AgentMiddleware[Any, Any]):
@@ -216,9 +217,7 @@ class SidemirrorMiddleware(AgentMiddleware[Any, Any]):
         if invocation and not isinstance(error, GraphBubbleUp):
             self._run_of(invocation, request.state).tool_failed(request.tool_call["id"] or "", error, agent=self._agent)
 
-    def _returned(
-        self, request: ToolCallRequest, result: ToolMessage | Command[Any]
-    ) -> ToolMessage | Command[Any]:
+    def _returned(self, request: ToolCallRequest, result: ToolMessage | Command[Any]) -> ToolMessage | Command[Any]:
         call_id = request.tool_call["id"] or ""
         message = _message_of(result, call_id) if isinstance(result, Command) else result
         if invocation := _CURRENT.get():
@@ -239,7 +238,9 @@ def _said(text: str) -> Update:
     return {"messages": [HumanMessage(text, name="sidemirror")]} if text else None
 
 
-def _here(hook: Callable[[State, Runtime[Any]], Coroutine[Any, Any, Update]], state: State, runtime: Runtime[Any]) -> Update:
+def _here(
+    hook: Callable[[State, Runtime[Any]], Coroutine[Any, Any, Update]], state: State, runtime: Runtime[Any]
+) -> Update:
     """A hook for a caller without a loop."""
     return waited(hook(state, runtime), None)
 

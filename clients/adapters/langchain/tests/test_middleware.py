@@ -16,14 +16,14 @@ from langgraph.errors import GraphRecursionError
 from langgraph.graph import END, START, MessagesState, StateGraph
 from langgraph.types import Command
 from pydantic import BaseModel
-
 from scripted import stories
 from scripted.endpoint import Endpoint
 from scripted.record import Sidecar, assert_same, is_prefix, kinds, on_record, seen_by
 from scripted.wire import Answer, Call, Fails, Hangs
+from sidemirror_langchain import Settings, SidemirrorMiddleware
+
 from sidemirror.v1 import common_pb2
 from sidemirror_client import Sidemirror as Client
-from sidemirror_langchain import Settings, SidemirrorMiddleware
 
 
 def model(endpoint: Endpoint, name: str, **more: Any) -> ChatOpenAI:
@@ -72,7 +72,9 @@ async def ask(agent: Any, task: str, how: str = "ainvoke", **config: Any) -> str
     elif how == "astream":
         out = [one async for one in agent.astream(given, config, stream_mode=["messages", "values"])][-1][1]
     else:
-        out = await asyncio.to_thread(lambda: list(agent.stream(given, config, stream_mode=["messages", "values"]))[-1][1])
+        out = await asyncio.to_thread(
+            lambda: list(agent.stream(given, config, stream_mode=["messages", "values"]))[-1][1]
+        )
     text: str = out["messages"][-1].text
     return text
 
@@ -180,8 +182,8 @@ class TestEndings:
     async def test_it_takes_too_many_steps(self, endpoint: Endpoint, client: Client, sidecar: Sidecar) -> None:
         """What raises is the loop itself, which no middleware sees."""
         endpoint.scripts["m"] = lambda _: [stories.LOOK]
+        agent = agent_of(endpoint, "m", SidemirrorMiddleware(client=client), run_sql)
         with pytest.raises(GraphRecursionError):
-            agent = agent_of(endpoint, "m", SidemirrorMiddleware(client=client), run_sql)
             await ask(agent, stories.TASK, recursion_limit=7)
         assert sidecar.turns()[0].outcome == common_pb2.TASK_OUTCOME_ERROR
 
@@ -303,9 +305,7 @@ async def test_a_structured_answer(endpoint: Endpoint, client: Client, sidecar: 
     from langchain.agents.structured_output import ToolStrategy
 
     endpoint.script("m", [Call("Count", {"orders": 17})])
-    agent = agent_of(
-        endpoint, "m", SidemirrorMiddleware(client=client), run_sql, response_format=ToolStrategy(Count)
-    )
+    agent = agent_of(endpoint, "m", SidemirrorMiddleware(client=client), run_sql, response_format=ToolStrategy(Count))
     out = await agent.ainvoke({"messages": [("user", stories.TASK)]})
     assert out["structured_response"] == Count(orders=17)
     events = sidecar.events(sidecar.turns()[0].turn_id)

@@ -1,13 +1,13 @@
 """Agents of 20 shapes: what is on record equals what the endpoint saw, event by event."""
 
 import pytest
-
 from scripted import shapes
 from scripted.endpoint import Endpoint
 from scripted.record import Sidecar, assert_same, on_record, seen_by
-from sidemirror_client import Sidemirror as Client
 from sidemirror_langchain import SidemirrorMiddleware
 from tests.test_middleware import WAYS, agent_of, ask
+
+from sidemirror_client import Sidemirror as Client
 
 
 def flaky(key: str) -> str:
