@@ -6,6 +6,7 @@ A script belongs to a model's name, so that several agents share one endpoint. `
 import json
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -26,6 +27,9 @@ class Exchange:
     request: Request
     answer: Answer
     call_ids: list[str] = field(default_factory=list)
+    # When the request came and when the answer was sent, by the monotonic clock.
+    came_s: float = 0.0
+    answered_s: float = 0.0
 
 
 class Endpoint:
@@ -49,7 +53,7 @@ class Endpoint:
             past = self.seen.setdefault(request.model, [])
             request.number = len(past)
             answer = self.scripts[request.model](request)
-            exchange = Exchange(request, answer)
+            exchange = Exchange(request, answer, came_s=time.monotonic())
             if isinstance(answer, list):
                 exchange.call_ids = [f"call_{request.model}_{request.number}_{place}" for place in range(len(answer))]
             past.append(exchange)
@@ -85,6 +89,7 @@ def serving() -> Iterator[Endpoint]:
             if isinstance(exchange.answer, Fails):
                 self._send(exchange.answer.status, b'{"error": {"message": "scripted", "type": "server_error"}}')
                 return
+            exchange.answered_s = time.monotonic()
             if request.streamed:
                 events = wire.stream(exchange.request, exchange.answer, exchange.call_ids)
                 self._send(200, "".join(events).encode(), "text/event-stream")

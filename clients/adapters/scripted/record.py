@@ -144,7 +144,7 @@ def assert_same(recorded: Sequence[Step], seen: Sequence[Step], hidden: str = "\
         for one in ours:
             if one[0] == "failed":
                 assert one[2]
-                assert one[2] in (text := _text(shown[one[1]])) or text == hidden, (one, text)
+                assert _text(one[2]) in (text := _text(shown[one[1]])) or text == hidden, (one, text)
                 mended.append(("ended", one[1], shown[one[1]]))
             else:
                 mended.append(one)

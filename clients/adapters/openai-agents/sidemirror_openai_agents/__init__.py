@@ -35,7 +35,7 @@ class SidemirrorRunner:
         self._home = Home(client, settings)
 
     async def run(self, starting_agent: Agent[Any], input: Any, **given: Any) -> RunResult:  # noqa: A002  # the SDK's
-        """As `Runner.run`, with its arguments. After a wrong final answer there is a second run, whose result this is."""
+        """As `Runner.run`, with its arguments. A wrong final answer has a second run follow, whose result this is."""
         watch = self._watch(starting_agent, input, given)
         outer = _CURRENT.set(watch.run)
         try:
