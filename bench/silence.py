@@ -186,7 +186,7 @@ class Shown(NamedTuple):
 
 
 @contextlib.asynccontextmanager
-async def _memory(folder: Path) -> AsyncIterator[tuple[SqliteMemories, MemoryContext]]:
+async def memory(folder: Path) -> AsyncIterator[tuple[SqliteMemories, MemoryContext]]:
     database = await SqliteDatabase.open(folder, now_us=0)
     try:
         clock = SystemClock()
@@ -211,7 +211,7 @@ async def shown(corpus: str, floors: Sequence[tuple[float, int]]) -> list[tuple[
     asked = asked[:: max(1, len(asked) // _ASKED)]
     found: dict[tuple[float, int], list[Shown]] = {floor: [] for floor in floors}
     with tempfile.TemporaryDirectory() as folder:
-        async with _memory(Path(folder)) as (memories, context):
+        async with memory(Path(folder)) as (memories, context):
             scope, records = Scope("bench", corpus), {}
             for run in every:
                 lesson = lesson_of(run) if run.group not in asked_groups else None

@@ -122,7 +122,8 @@ func (t *Turn) Critique(ctx context.Context, response, userMessage string) *pb.C
 	return verdict
 }
 
-// ask makes a call that is given up when the sidecar goes. Nothing of the sidecar's makes an agent fail.
+// ask makes a call that is given up when the sidecar goes, and tried again when HTTP/2 refuses it. Nothing of the sidecar's
+// makes an agent fail.
 func (t *Turn) ask(ctx context.Context, call func(context.Context) error) {
 	here, outages := t.link.now()
 	if here.Err() != nil || ctx.Err() != nil {
@@ -134,7 +135,16 @@ func (t *Turn) ask(ctx context.Context, call func(context.Context) error) {
 	this := new(byte)
 	t.link.sent(this)
 	defer t.link.settled(this)
-	if err := call(ctx); err != nil && (isNotLetIn(err) || isGone(err)) {
+	err := call(ctx)
+	for isRefusedStream(err) {
+		select {
+		case <-time.After(spread(firstPause)):
+			err = call(ctx)
+		case <-ctx.Done():
+			return
+		}
+	}
+	if err != nil && (isNotLetIn(err) || isGone(err)) {
 		t.link.failed(err, outages)
 	}
 }

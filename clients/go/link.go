@@ -177,7 +177,7 @@ func (l *link) lookForIt() {
 			pause = longestPause
 		}
 		l.mu.Unlock()
-		if !l.sleep(time.Duration(float64(pause) * (0.8 + 0.4*rand.Float64()))) {
+		if !l.sleep(spread(pause)) {
 			return
 		}
 		ctx, cancel := context.WithTimeout(l.ctx, probeDeadline)
@@ -204,6 +204,11 @@ func (l *link) lookForIt() {
 	l.refused = false
 	l.here, l.leave = context.WithCancel(l.ctx)
 	close(l.there)
+}
+
+// spread makes a pause a little longer or shorter: what broke together does not come back in one moment.
+func spread(pause time.Duration) time.Duration {
+	return time.Duration(float64(pause) * (0.8 + 0.4*rand.Float64()))
 }
 
 // sleep returns false when the client was closed meanwhile.

@@ -7,7 +7,7 @@ import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from sidemirror_server.rpc.boundary.access import Token, read_access
 from sidemirror_server.rpc.boundary.identity import Identity
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
+# The tokens that are good now.
+Tokens: TypeAlias = Callable[[], tuple[Token, ...]]
 # Hosts that stand for every address of this machine.
 _EVERYWHERE = {"0.0.0.0", "[::]", "::"}
 
@@ -88,15 +90,8 @@ def answers_reflection(settings: Settings) -> bool:
 
 def identity_of(settings: Settings, refusals: Refusals, clock: Clock) -> Identity:
     """Identifies callers. Raises BadSettings when the access file cannot be used."""
-    own = Scope(settings.tenant_id, settings.project_id)
-    tokens: Callable[[], tuple[Token, ...]] | None = None
-    if settings.access_file:
-        path = Path(settings.access_file)
-        with _named("access_file"):
-            tokens = Reread[tuple[Token, ...]](
-                (path,), lambda: read_access(path), clock, _access_told, when_empty=()
-            ).current
-    return Identity(refusals, own, serves=serves_of(settings), tokens=tokens, clock=clock)
+    tokens = _access_tokens(settings, clock) if settings.access_file else None
+    return identity_by(settings, refusals, tokens, clock)
 
 
 def http_token_file(settings: Settings) -> Path:
@@ -104,19 +99,31 @@ def http_token_file(settings: Settings) -> Path:
     return settings.data_dir / "http-token"
 
 
-def http_identity_of(settings: Settings, refusals: Refusals, clock: Clock) -> Identity:
-    """Identifies callers over HTTP, where everybody needs a token: those of the access file, else the door's own, which
+def http_tokens_of(settings: Settings, clock: Clock) -> Tokens:
+    """The tokens of callers over HTTP, where everybody needs one: those of the access file, else the door's own, which
     is made if it is missing. Raises BadSettings."""
     if settings.access_file:
-        return identity_of(settings, refusals, clock)
+        return _access_tokens(settings, clock)
     from sidemirror_server.http.token import make_token, read_token
 
     path = http_token_file(settings)
     with _named("data_dir"):
         make_token(path)
-        tokens = Reread[tuple[Token, ...]]((path,), lambda: read_token(path), clock, _http_token_told, when_empty=())
+        return Reread[tuple[Token, ...]](
+            (path,), lambda: read_token(path), clock, _http_token_told, when_empty=()
+        ).current
+
+
+def identity_by(settings: Settings, refusals: Refusals, tokens: Tokens | None, clock: Clock) -> Identity:
+    """Identifies callers by these tokens; None: nobody needs one. Raises BadSettings."""
     own = Scope(settings.tenant_id, settings.project_id)
-    return Identity(refusals, own, serves=serves_of(settings), tokens=tokens.current, clock=clock)
+    return Identity(refusals, own, serves=serves_of(settings), tokens=tokens, clock=clock)
+
+
+def _access_tokens(settings: Settings, clock: Clock) -> Tokens:
+    path = Path(settings.access_file)
+    with _named("access_file"):
+        return Reread[tuple[Token, ...]]((path,), lambda: read_access(path), clock, _access_told, when_empty=()).current
 
 
 def serves_of(settings: Settings) -> Serves:

@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import random
 import signal
 import socket
 import subprocess
@@ -9,7 +10,7 @@ import threading
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from tests.acceptance.product import COMMAND, PATIENCE_S, Serving, environment
 
@@ -20,10 +21,20 @@ _RUN_S = 600.0
 
 
 def free_port() -> int:
-    with contextlib.closing(socket.socket()) as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
+    """A port that nobody listens at. It is none that the system gives to connections: it stays free while the sidecar
+    that listens there is killed and started."""
+    while True:
+        port = random.randrange(20_000, 32_000)
+        with contextlib.closing(socket.socket()) as probe, contextlib.suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port
+
+
+class Version(NamedTuple):
+    """A sidecar of another commit: its command, and where its modules are."""
+
+    command: Sequence[str]
+    path: str
 
 
 class Sidecar:
@@ -35,15 +46,23 @@ class Sidecar:
         self.socket = folder / "run" / "s.sock"
         self.socket.parent.mkdir(mode=0o750, exist_ok=True)
         self._settings = dict(settings or {})
+        # None: that of this checkout.
+        self.version: Version | None = None
         # What the runner's steps may name beside the address and the socket.
         self.variables: dict[str, str] = {}
         self._process: subprocess.Popen[str] | None = None
         self._serving: Serving
 
     def start(self) -> None:
-        arguments = [str(COMMAND), "serve", "--address", self.address, "--socket", str(self.socket)]
+        command, settings = [str(COMMAND)], self._settings
+        if self.version is not None:
+            command, settings = list(self.version.command), {**settings, "PYTHONPATH": self.version.path}
         self._process = subprocess.Popen(
-            arguments, stderr=subprocess.PIPE, text=True, cwd=self.folder, env=environment(**self._settings)
+            [*command, "serve", "--address", self.address, "--socket", str(self.socket)],
+            stderr=subprocess.PIPE,
+            text=True,
+            cwd=self.folder,
+            env=environment(**settings),
         )
         self._serving = Serving(self._process)
         self._serving.wait_until_serving()
@@ -83,8 +102,9 @@ class Sidecar:
 
 
 @contextlib.contextmanager
-def sidecar(folder: Path, **settings: str) -> Iterator[Sidecar]:
+def sidecar(folder: Path, version: Version | None = None, **settings: str) -> Iterator[Sidecar]:
     running = Sidecar(folder, settings)
+    running.version = version
     running.start()
     try:
         yield running

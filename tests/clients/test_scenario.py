@@ -26,8 +26,8 @@ pytestmark = [
 LONGEST_MS = 50.0
 # Streams in a row that end with INTERNAL, until a turn is lost.
 TRIES = 10
-# Calls that HTTP/2 refuses in a row: more than gRPC makes again by itself; of a unary call less than clients try.
-REFUSALS = {"RunTurn": 5, "GetServerInfo": 2}
+# Calls that HTTP/2 refuses in a row: of a turn more than gRPC makes again by itself; of a stub less than clients try.
+REFUSALS = {"RunTurn": 5, "Critique": 7, "GetServerInfo": 2}
 
 
 @pytest.fixture
@@ -85,11 +85,11 @@ def test_turns_that_the_sidecar_fails_with(language: Language, tmp_path: Path) -
 
 @pytest.mark.parametrize("language", LANGUAGES, ids=lambda language: language.name)
 def test_a_full_connection(language: Language, tmp_path: Path) -> None:
-    """HTTP/2 refuses a turn's first streams and a call's first attempts (REFUSED_STREAM). Both are tried again, nothing
-    of the turn is lost, and the agent is not told that the sidecar is away.
+    """HTTP/2 refuses a turn's first streams and a call's first attempts (REFUSED_STREAM). Both are tried again, that
+    for a verdict for as long as it may take. Nothing of the turn is lost, and nobody is told that the sidecar is away.
 
     Seen to fail for Python, Go and TypeScript when a refused stream counts as absence, for TypeScript also at the call
-    when its error stays INTERNAL."""
+    when its error stays INTERNAL; at the verdict, for these three, with the stubs' four attempts alone."""
     command = ready(language)
     troubled = Troubled(tmp_path)
     full = FullConnection(troubled, refusals=REFUSALS)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import grpc
 
-from sidemirror.v1 import sidecar_pb2
+from sidemirror.v1 import common_pb2, critique_pb2, sidecar_pb2
 from sidemirror.v1 import thinking_pb2 as pb
 from sidemirror_server.rpc.boundary.status import call_status_of
 from sidemirror_server.vocabulary.errors import StoreFull
@@ -54,6 +54,10 @@ class Troubled(grpc.GenericRpcHandler):
         if details.method.endswith("/GetServerInfo"):
             answer = sidecar_pb2.GetServerInfoResponse().SerializeToString()
             return grpc.unary_unary_rpc_method_handler(lambda _request, _context: answer)
+        if details.method.endswith("/Critique"):
+            verdict = common_pb2.CritiqueResult(critique_id="verdict", status=common_pb2.RESULT_STATUS_OK)
+            said = critique_pb2.CritiqueResponse(critique=verdict).SerializeToString()
+            return grpc.unary_unary_rpc_method_handler(lambda _request, _context: said)
         if details.method.endswith("/RunTurn"):
             return grpc.stream_stream_rpc_method_handler(
                 self._run_turn,

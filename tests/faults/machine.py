@@ -1,6 +1,7 @@
 """How long this machine makes a process wait that has work to do: what else runs on it counts against a promise in
 milliseconds, and is not the product's doing. And a disk of it that is soon full."""
 
+import contextlib
 import os
 import subprocess
 import sys
@@ -59,11 +60,17 @@ def machine() -> Iterator[Machine]:
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
     """A file system of 3 MiB."""
+    with mounted(tmp_path / "disk", mebibytes=3) as folder:
+        yield folder
+
+
+@contextlib.contextmanager
+def mounted(folder: Path, mebibytes: int) -> Iterator[Path]:
+    """The folder, which is made, as a file system of this size. Skips where that is not possible."""
     if os.geteuid() != 0:
         pytest.skip("only root can mount a small file system")
-    folder = tmp_path / "disk"
     folder.mkdir()
-    if run_tool("mount", "-t", "tmpfs", "-o", "size=3m", "tmpfs", str(folder)).returncode != 0:
+    if run_tool("mount", "-t", "tmpfs", "-o", f"size={mebibytes}m", "tmpfs", str(folder)).returncode != 0:
         pytest.skip("a tmpfs cannot be mounted here")
     try:
         yield folder

@@ -48,7 +48,7 @@ class Finding(msgspec.Struct, frozen=True):
 
     async def told(self, number: int) -> str:
         """What is told at a failure, empty if nothing is."""
-        return (await self.finder.find(SCOPE, FAILED, f"receipt {number}")).text.partition("• ")[2]
+        return (await self.finder.find(SCOPE, FAILED, f"receipt {number}")).block.text.partition("• ")[2]
 
 
 @pytest.fixture

@@ -153,8 +153,8 @@ async def test_a_try_after_advice_is_marked_and_settles_its_trial(tmp_path: Path
             name = f"u{number}"
             await own.turn(name, 1, *whats, session=name)
             failed = FailedAttempt(signature, True, (), name, name)
-            block = await own.finder.find(SCOPE, failed, receipt_id_of(SCOPE, name, signature))
-            arms[name] = "shown" if block.items else "held_back"
+            told = await own.finder.find(SCOPE, failed, receipt_id_of(SCOPE, name, signature))
+            arms[name] = "shown" if told.block.items else "held_back"
         assert set(arms.values()) == {"shown", "held_back"}
         rows = {row.where.turn_id: row for row in await own.learned(signature)}
         assert {name: bool(rows[TurnId(name)].advised) for name in arms} == {

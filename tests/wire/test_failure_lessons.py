@@ -94,7 +94,7 @@ def test_a_failing_call_brings_its_lesson_with_a_receipt(
     assert reflection.status == common_pb2.RESULT_STATUS_OK
     block = reflection.lessons
     assert [item.id for item in block.items] == [kept.strategy_id, kept.reflection_id]
-    assert block.text.splitlines()[:3] == ["[LESSONS ABOUT THIS FAILURE]", WHOSE, f"• [Strategy, from a tool] {ADVICE}"]
+    assert block.text.splitlines()[:3] == ["[LESSONS FROM EARLIER WORK]", WHOSE, f"• [Strategy, from a tool] {ADVICE}"]
     outcome = pb.ReportOutcomeRequest(
         project_id="brings", receipt_id=block.receipt_id, outcome=common_pb2.TASK_OUTCOME_SUCCESS
     )

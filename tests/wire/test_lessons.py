@@ -65,7 +65,7 @@ def lines(block: common_pb2.ContextBlock) -> list[str]:
 def test_the_goal_comes_first_and_then_what_is_alike_by_turns(server: SidecarThread) -> None:
     block = plan_of(server, goal_id="g").context
     heading, whose, *said = lines(block)
-    assert (heading, whose) == ("[PAST REFLECTIONS]", WHOSE)
+    assert (heading, whose) == ("[LESSONS FROM EARLIER WORK]", WHOSE)
     assert said[0].startswith("• [Goal: Write to the bank, from a tool] ")
     assert said[2].startswith(f"• [Goal: {TASK}, from a tool] ")
     assert sorted((said[1], said[3])) == SHOWN

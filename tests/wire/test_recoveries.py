@@ -12,7 +12,8 @@ from sidemirror.v1 import common_pb2, sidecar_pb2, sidecar_pb2_grpc
 from sidemirror.v1 import reflective_memory_pb2 as pb
 from sidemirror.v1 import thinking_pb2 as thinking_pb
 from sidemirror.v1.reflective_memory_pb2_grpc import ReflectiveMemoryServiceStub
-from sidemirror_server.memory.recoveries import finding, moves
+from sidemirror_server.memory.recoveries import moves
+from sidemirror_server.vocabulary.arbiter import HEADING
 from sidemirror_server.vocabulary.scope import DEFAULT_SCOPE
 from tests.faults.sidecars import Running, Stub, channel, connected, running
 from tests.memory.recovering import (
@@ -58,7 +59,7 @@ async def test_it_is_told_at_the_failing_call_of_the_sixth_session(lived: Runnin
     assert list(advice.caused_by) == ["s6-failure"]
     assert advice.advice.signature == SIGNATURE
     block = advice.advice.block
-    assert block.text == f"[{finding.HEADING}]\n• In 5 of 5 {SENTENCE}"
+    assert block.text == f"[{HEADING}]\n• In 5 of 5 {SENTENCE}"
     assert [(item.kind, item.text) for item in block.items] == [("recovery", f"In 5 of 5 {SENTENCE}")]
     assert block.receipt_id
     # What followed came after advice, and is counted apart.

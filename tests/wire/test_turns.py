@@ -489,6 +489,15 @@ def test_a_start_that_is_sent_again_finds_its_turn_also_in_a_session_of_its_own(
     assert refused(lambda: stub.StartTurn(pb.StartTurnRequest(turn_id="own"))) == ALREADY_EXISTS
 
 
+def test_a_stream_whose_side_is_closed_ends_with_the_summary_also_after_a_slow_reflection(tmp_path: Path) -> None:
+    """The turn waits 0.25 s for the reflection. Fails where the stream ends once all its events are durable."""
+    with sidecar(tmp_path, model=ScriptedModel(held=True)) as server, thinking(server) as stub:
+        begin = pb.TurnEvent(turn_id="t", turn_started=pb.TurnStarted(task="x", config=MEDIUM))
+        events = [begin, called("sql"), failed(), finished()]
+        said_back = list(stub.RunTurn(iter([pb.RunTurnRequest(events=events)]), timeout=60))
+        assert said_back[-1].directives[-1].turn_summary.event_count == 4
+
+
 def test_a_turn_that_is_over_is_not_asked_about(stub: ThinkingServiceStub) -> None:
     turn_id = stub.StartTurn(pb.StartTurnRequest()).plan.turn_id
     stub.FinishTurn(pb.FinishTurnRequest(turn_id=turn_id))

@@ -16,7 +16,7 @@ from sidemirror.v1 import thinking_pb2 as pb
 from sidemirror_client.advice import advice_text
 from sidemirror_client.background import BACKGROUND
 from sidemirror_client.client import Sidemirror, connect
-from sidemirror_client.turn import ADVICE_S, CRITIQUE_S, RECALL_S, Goal
+from sidemirror_client.turn import ADVICE_S, CRITIQUE_S, RECALL_S, Goal, Started
 
 T = TypeVar("T")
 _log = logging.getLogger("sidemirror_client")
@@ -84,15 +84,16 @@ class Run:
         self.is_over = False
         self._must_ask = False
         self._revisions_left = settings.revisions
-        self.turn = client.begin_turn(
-            agent=agent[:256],
-            session_id=settings.session_id or session_id,
-            task=self._task,
-            provider=asked[0][:256],
-            model=asked[1][:256],
-            config=pb.ThinkingConfig(level=settings.level),
-            **({"budget": settings.budget} if settings.budget is not None else {}),
-        )
+        started: Started = {
+            "session_id": settings.session_id or session_id,
+            "task": self._task,
+            "provider": asked[0][:256],
+            "model": asked[1][:256],
+            "config": pb.ThinkingConfig(level=settings.level),
+        }
+        if settings.budget is not None:
+            started["budget"] = settings.budget
+        self.turn = client.begin_turn(agent=agent[:256], **started)
 
     # --- what happens ------------------------------------------------------------------------------------------------
 

@@ -3,6 +3,8 @@
 Both hand what is reported to the same queue, and have everything that waits done on the loop of `background.py`.
 """
 
+import asyncio
+import random
 import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator, Sequence
 from types import TracebackType
@@ -14,8 +16,9 @@ from sidemirror.v1 import common_pb2, critique_pb2, goal_reflection_pb2, reflect
 from sidemirror.v1 import thinking_pb2 as pb
 from sidemirror_client.background import BACKGROUND
 from sidemirror_client.delivery import Delivery
-from sidemirror_client.link import Link
+from sidemirror_client.link import FIRST_PAUSE_S, Link
 from sidemirror_client.losses import Losses
+from sidemirror_client.problem import is_refused
 from sidemirror_client.turn_queue import Queue
 
 T = TypeVar("T")
@@ -193,19 +196,25 @@ class TurnParts:
         return verdict
 
     async def _ask(self, call: Callable[..., Any], request: Any, timeout_s: float) -> Any:
-        """The answer to a call, or None: nothing of the sidecar's makes an agent fail."""
-        if not self._link.reachable or self._link.closed or self._delivery is None:
-            return None
-        outage = self._link.outages
-        try:
-            with self._link.waiting():
-                answer = await self._link.unless_away(call(request, timeout_s))
-        except (grpc.RpcError, OSError, ValueError) as error:
-            self._link.failed(error, outage)
-            return None
-        if answer is not None:
-            self._link.heard()
-        return answer
+        """The answer to a call, or None: nothing of the sidecar's makes an agent fail. A call that HTTP/2 refuses is
+        tried again for as long as it may take."""
+        ends_s = _now_s() + timeout_s
+        while self._link.reachable and not self._link.closed and self._delivery is not None:
+            outage, pause_s = self._link.outages, FIRST_PAUSE_S * random.uniform(0.8, 1.2)
+            try:
+                with self._link.waiting():
+                    answer = await self._link.unless_away(call(request, ends_s - _now_s()))
+            except (grpc.RpcError, OSError, ValueError) as error:
+                self._link.failed(error, outage)
+                is_busy = isinstance(error, grpc.aio.AioRpcError) and is_refused(error)
+                if not is_busy or _now_s() + pause_s >= ends_s:
+                    return None
+                await self._link.unless_away(asyncio.sleep(pause_s))
+            else:
+                if answer is not None:
+                    self._link.heard()
+                return answer
+        return None
 
     async def until_delivered(self) -> None:
         """Returns once everything reported is durable, or the turn is given up."""

@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { setTimeout as pause } from "node:timers/promises";
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { Client, ConnectError } from "@connectrpc/connect";
 import { ResultStatus, TaskOutcome, type ContextBlock, type CritiqueResult } from "@sidemirror/api/v1/common";
@@ -7,8 +8,9 @@ import { GoalState, type ReportGoalRequestSchema } from "@sidemirror/api/v1/goal
 import { BuildMemoryContextRequestSchema, type ReflectiveMemoryService } from "@sidemirror/api/v1/reflective_memory";
 import type { TurnDirective, TurnPlan, TurnStartedSchema, TurnSummary } from "@sidemirror/api/v1/thinking";
 import { Delivery, type Home } from "./delivery.js";
+import { FIRST_PAUSE_MS } from "./link.js";
 import type { Losses } from "./losses.js";
-import { corrected } from "./problem.js";
+import { corrected, isRefusedStream } from "./problem.js";
 import { Queue, type EventInit } from "./queue.js";
 import { fitted } from "./text.js";
 
@@ -234,21 +236,29 @@ export class Turn implements AsyncIterable<TurnDirective>, Disposable, AsyncDisp
     if (!this.queue.isFinished) this.finish(outcome);
   }
 
-  /** The answer to a call, or undefined: nothing of the sidecar's makes an agent fail. */
+  /**
+   * The answer to a call, or undefined: nothing of the sidecar's makes an agent fail. One that HTTP/2 refuses is tried again
+   * for as long as it may take.
+   */
   private async ask<T>(
     timeoutMs: number,
     call: (options: { signal: AbortSignal; timeoutMs: number }) => Promise<T>,
   ): Promise<T | undefined> {
     const { link } = this.home;
-    if (!link.reachable || link.closed || !(timeoutMs > 0)) return undefined;
-    const { outages } = link;
-    try {
-      const answer = await link.call((signal) => call({ signal, timeoutMs: Math.ceil(timeoutMs) }));
-      link.answered(outages);
-      return answer;
-    } catch (thrown) {
-      link.failed(corrected(thrown), outages);
-      return undefined;
+    const ends = performance.now() + timeoutMs;
+    for (let left = timeoutMs; left > 0 && link.reachable && !link.closed; left = ends - performance.now()) {
+      const { outages } = link;
+      try {
+        const answer = await link.call((signal) => call({ signal, timeoutMs: Math.ceil(left) }));
+        link.answered(outages);
+        return answer;
+      } catch (thrown) {
+        const error = corrected(thrown);
+        link.failed(error, outages);
+        if (!isRefusedStream(error)) return undefined;
+        await pause(Math.min(ends - performance.now(), FIRST_PAUSE_MS * (0.8 + 0.4 * Math.random())));
+      }
     }
+    return undefined;
   }
 }

@@ -3,10 +3,14 @@
 import logging
 from collections.abc import Callable, Sequence
 
-from sidemirror_server.entrance import http_identity_of, http_token_file
-from sidemirror_server.http.connect.serving import Connect, Method, methods_of
+from sidemirror_server.entrance import http_token_file, http_tokens_of, identity_by
+from sidemirror_server.http.connect.serving import Connect, Method, changes_nothing, methods_of
+from sidemirror_server.http.console.links import Links
+from sidemirror_server.http.console.serving import open_routes, token_routes
 from sidemirror_server.http.door import Door, hosts_of
 from sidemirror_server.http.listener import HttpListener
+from sidemirror_server.http.mcp.serving import PATH as MCP_PATH
+from sidemirror_server.http.mcp.serving import Mcp
 from sidemirror_server.rpc.boundary.admission import Admission, CallLimits
 from sidemirror_server.rpc.boundary.interceptors import Boundary
 from sidemirror_server.rpc.boundary.refusals import Refusals
@@ -32,7 +36,8 @@ class HttpDoor:
         """`boundary_of`: makes a boundary of an identity and an admission; all else it shares with gRPC's. Raises
         BadSettings."""
         limits = settings.limits
-        identity = http_identity_of(settings, refusals, clock)
+        links = Links(http_tokens_of(settings, clock), clock)
+        identity = identity_by(settings, refusals, links.tokens, clock)
         # A connection has one request at a time.
         self.admission = Admission(
             CallLimits(limits.http_connections, limits.http_connections, limits.requests_per_second), clock
@@ -45,7 +50,14 @@ class HttpDoor:
         for service in services:
             methods |= methods_of(service.contract, handlers_of(self._boundary, service))
         self._connect = Connect(methods, limits.message_bytes)
-        self._door = Door(dict.fromkeys(methods, self._connect), identity, refusals)
+        self._mcp = Mcp(methods, limits.message_bytes)
+        self._door = Door(
+            {**dict.fromkeys(methods, self._connect), MCP_PATH: self._mcp, **token_routes(links)},
+            identity,
+            refusals,
+            open_routes=open_routes(links),
+            reads={path for path, method in methods.items() if changes_nothing(method)},
+        )
         self._listener = HttpListener(self._door, limits.http_connections, limits.http_requests_per_second)
         self.port = 0
 
@@ -71,4 +83,5 @@ class HttpDoor:
     async def stop(self, grace_s: float) -> None:
         """Takes no more connections, and gives running calls `grace_s` seconds to end."""
         await self._listener.stop(grace_s)
+        await self._mcp.close()
         await self._connect.close()

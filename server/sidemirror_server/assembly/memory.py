@@ -5,7 +5,7 @@ Called by `assembly/sidecar.py`.
 
 import importlib.metadata
 
-from sidemirror_server.assembly.models import asks_to_learn, defaults_of
+from sidemirror_server.assembly.models import asks_to_learn, defaults_of, telling_of
 from sidemirror_server.assembly.stores import Stores
 from sidemirror_server.goals.publish import Publisher
 from sidemirror_server.goals.report import KIND as GOAL_REPORT
@@ -37,6 +37,7 @@ from sidemirror_server.rpc.memory.service import memory_service
 from sidemirror_server.rpc.sidecar.info import EmbeddingFacts
 from sidemirror_server.settings import BadSettings, Settings
 from sidemirror_server.turns.learning import GoalLearner, Learner, Leftovers
+from sidemirror_server.turns.lessons import Lessons
 from sidemirror_server.turns.recorder import Recorder
 from sidemirror_server.turns.recovery_advice import RecoveryAdvice
 from sidemirror_server.turns.recovery_learning import RecoveryLearner
@@ -71,10 +72,14 @@ class ReflectiveMemory:
             self._memories = WakingMemories(stores.memories, self.meanings.wake)
         self.alikes = Alikes(stores.memory_graph, stores.memories, stores.memory_search)
         self._recall = Recall(self._memories, stores.memory_search, self.meanings, clock)
+        telling = telling_of(settings)
         self._context = MemoryContext(
-            self._recall, stores.memory_search, stores.memory_graph, stores.receipts, stores.trials, policies, clock
+            *(self._recall, stores.memory_search, stores.memory_graph, stores.receipts, stores.trials),
+            *(policies, clock, telling),
         )
-        self.recoveries = RecoveryFinder(stores.observations, stores.receipts, stores.trials, policies, clock)
+        self.recoveries = RecoveryFinder(
+            *(stores.observations, stores.receipts, stores.trials, policies, clock, telling)
+        )
         self.schedule: DreamSchedule | None = None
         self.learner: RecoveryLearner | None = None
         if settings.memory.enabled and settings.memory.mode == "full":
@@ -88,11 +93,11 @@ class ReflectiveMemory:
         """Finds lessons for a task; None when reflective memory is disabled."""
         return self._context if self._settings.memory.enabled else None
 
-    def advice(self, recorder: Recorder) -> RecoveryAdvice | None:
+    def advice(self, recorder: Recorder, lessons: Lessons) -> RecoveryAdvice | None:
         """Tells turns of recoveries; None while none are learned."""
         if self.learner is None:
             return None
-        return RecoveryAdvice(self.recoveries, recorder, self._clock, self.learner.turn_ended)
+        return RecoveryAdvice(self.recoveries, lessons, recorder, self._clock, self.learner.turn_ended)
 
     @property
     def embedding(self) -> EmbeddingFacts | None:
@@ -114,7 +119,7 @@ class ReflectiveMemory:
             stores.erasures,
             *(reflector, keeper, self._trust, self._recall, self._context),
             *(Outcomes(self._memories, stores.trials, self._clock), self.schedule, turns),
-            *(self.recoveries, stores.observations),
+            *(self.recoveries, stores.observations, stores.trials),
         )
 
     def handlers(self, gateway: Gateway, own: Templates | None, goals: Publisher) -> dict[str, Handler]:

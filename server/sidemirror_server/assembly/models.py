@@ -31,6 +31,7 @@ from sidemirror_server.storage.sqlite.memory_vectors import NEEDED as VECTORS_NE
 from sidemirror_server.thinking.config import SessionDefaults, ThinkingConfig
 from sidemirror_server.thinking.levels import ThinkLevel
 from sidemirror_server.thinking.prompts import templates
+from sidemirror_server.vocabulary.arbiter import Telling
 from sidemirror_server.vocabulary.clock import Clock
 from sidemirror_server.vocabulary.scope import SERVES_ALL, Scope, Served, Serves
 from sidemirror_server.vocabulary.store_clock import StoreClock
@@ -166,6 +167,7 @@ def info_of(
         store_clock=clock,
         default_config=defaults_of(settings).config,
         embedding=embedding,
+        advice_is_shadow=telling_of(settings).is_shadow,
     )
 
 
@@ -174,6 +176,12 @@ def defaults_of(settings: Settings) -> SessionDefaults:
     chosen = settings.defaults
     config = ThinkingConfig(level=ThinkLevel(chosen.level), critique_mode=chosen.critique_mode)
     return SessionDefaults(config, chosen.context, learns=chosen.learning and may_learn(settings))
+
+
+def telling_of(settings: Settings) -> Telling:
+    """How advice is told."""
+    chosen = settings.advice
+    return Telling(chosen.failure_tokens, chosen.start_tokens, is_shadow=chosen.mode == "shadow")
 
 
 def may_learn(settings: Settings) -> bool:

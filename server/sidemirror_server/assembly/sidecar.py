@@ -22,6 +22,7 @@ from sidemirror_server.assembly.models import (
     info_of,
     routes_of,
     stand_in,
+    telling_of,
     templates_of,
 )
 from sidemirror_server.assembly.policies import policies_of
@@ -140,7 +141,7 @@ class Sidecar:
             *(settings, stores, embedder_of(settings, spending, clock), self.policies, clock)
         )
         prompts = ReflectionPrompts(own_prompts := templates_of(settings))
-        contexts = GoalContexts(stores.goal_reflections, stores.receipts, self.policies)
+        contexts = GoalContexts(stores.goal_reflections, stores.receipts, self.policies, telling_of(settings))
         critic = Critic(self.gateway, stores.critiques, clock)
         defaults = defaults_of(settings)
         self.conductor = self._conductor(contexts, prompts, critic, turn_limits, defaults)
@@ -207,8 +208,8 @@ class Sidecar:
         defaults: SessionDefaults,
     ) -> Conductor:
         """What conducts turns, with the reflections, critiques and lessons beside them."""
-        stores, clock = self._stores, self._clock
-        lessons = Lessons(contexts, self.memory.context, stores.receipts, self.policies, clock)
+        stores, clock, telling = self._stores, self._clock, telling_of(self._settings)
+        lessons = Lessons(contexts, self.memory.context, stores.receipts, self.policies, clock, telling)
         teacher = Teacher(self._settings.learn.turns_per_hour, by_signature=asks_to_learn(self._settings))
         return Conductor(
             *(stores.log, stores.sessions, self.recorder),
@@ -217,9 +218,10 @@ class Sidecar:
             lessons,
             clock,
             limits,
-            self.memory.advice(self.recorder),
+            self.memory.advice(self.recorder, lessons),
             defaults,
             teacher if defaults.learns else None,
+            is_shadow=telling.is_shadow,
         )
 
     def _open_doors(

@@ -11,6 +11,7 @@ from sidemirror_server.goals.words import likeness, words_of
 from sidemirror_server.policy.in_force import PoliciesInForce
 from sidemirror_server.policy.record import AdviceKind
 from sidemirror_server.trace.receipts import GOAL_ITEM, Receipt, ReceiptKind, Receipts, receipt_items
+from sidemirror_server.vocabulary.arbiter import AS_DESIGNED, Telling, shadowed
 from sidemirror_server.vocabulary.block import BlockItem, BlockLesson, ContextBlock, render
 from sidemirror_server.vocabulary.corpus import Corpus
 from sidemirror_server.vocabulary.scope import Scope
@@ -37,7 +38,14 @@ class GoalLessons(msgspec.Struct, frozen=True):
 class GoalContexts:
     """Makes blocks, and issues a receipt for each that is not empty."""
 
-    def __init__(self, reflections: GoalReflections, receipts: Receipts, policies: PoliciesInForce) -> None:
+    def __init__(
+        self,
+        reflections: GoalReflections,
+        receipts: Receipts,
+        policies: PoliciesInForce,
+        telling: Telling = AS_DESIGNED,
+    ) -> None:
+        self._telling = telling
         self._reflections = reflections
         self._policies = policies
         self._receipts = receipts
@@ -46,9 +54,13 @@ class GoalContexts:
         self, scope: Scope, goal_id: str, task: str, max_items: int, receipt_id: str, now_us: int
     ) -> ContextBlock:
         """The block for a goal or a task, or for the recent goals if both are empty. `max_items` 0 means 2. Raises
-        StoreUnavailable, StoreFull."""
+        StoreUnavailable, StoreFull.
+
+        In shadow mode the block has no text, and names the lessons as left out."""
         found = await self.lessons(scope, goal_id, task, now_us)
         block = render(HEADING, (*found.own, *found.alike), max_items or MAX_ITEMS, receipt_id=receipt_id)
+        if self._telling.is_shadow:
+            return shadowed(msgspec.structs.replace(block, receipt_id=""))
         if block.items:
             items = receipt_items(block.items)
             await self._receipts.issue(scope, Receipt(receipt_id, ReceiptKind.GOAL, now_us, items, goal_id=goal_id))

@@ -44,3 +44,16 @@ async def answer(
 async def tell(send: Send, status: int, text: str, more: Iterable[tuple[bytes, bytes]] = ()) -> None:
     """Sends an answer that is a sentence."""
     await answer(send, status, "text/plain; charset=utf-8", f"{text}\n".encode(), more)
+
+
+def guarded(send: Send) -> Send:
+    """`send` for an application that is not ours: its answers have the headers that all have."""
+
+    async def sent(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            own = {name for name, _ in _ALWAYS}
+            kept = [pair for pair in message["headers"] if pair[0].lower() not in own]
+            message = {**message, "headers": [*_ALWAYS, *kept]}
+        await send(message)
+
+    return sent

@@ -1,10 +1,12 @@
 """The HTTP door: what every request passes before it is read, and where it goes by its path.
 
 In this order: the Host that it was sent to, the page that it came from, its token. A page in a browser that makes the
-user's machine call loopback fails at each of the three.
+user's machine call loopback fails at each of the three. Without a token there are only the console's files, which hold
+nothing of anybody.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from typing import NoReturn
 
 from sidemirror_server.http.asgi import CLOSE, App, Headers, Receive, Scope, Send, only, tell
 from sidemirror_server.http.connect.errors import refuse_stranger
@@ -28,29 +30,47 @@ def hosts_of(address: str, port: int) -> frozenset[str]:
 
 
 class Door:
-    """An ASGI application that passes requests on by their whole path."""
+    """An ASGI application that passes requests on by their whole path, with the caller's token as `caller`."""
 
-    def __init__(self, routes: Mapping[str, App], identity: Identity, refusals: Refusals) -> None:
+    def __init__(
+        self,
+        routes: Mapping[str, App],
+        identity: Identity,
+        refusals: Refusals,
+        *,
+        open_routes: Mapping[str, App],
+        reads: Collection[str],
+    ) -> None:
+        """`open_routes`: what needs no token. `reads`: the paths of `routes` that a token which only reads may call."""
         self._routes = routes
         self._identity = identity
         self._refusals = refusals
+        self._open = open_routes
+        self._reads = reads
         # As a Host header has them; set when the port is known.
         self.hosts: frozenset[str] = frozenset()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         context = HttpContext(scope, None)
+        path = scope["path"]
         # What was not found is not told apart in the log, which anybody can write to.
-        method = scope["path"][1:] if scope["path"] in self._routes else "http"
+        method = path[1:] if path in self._routes or path in self._open else "http"
+        app = self._open.get(path)
         try:
             self._check_page(scope, method, context)
-            self._identity.caller_of(method, context)  # type: ignore[arg-type]  # what it asks of gRPC's, it has
+            if app is None:
+                # What it asks of gRPC's context, this one has.
+                caller = self._identity.caller_of(method, context)  # type: ignore[arg-type]
+                if caller is not None and caller.reads_only and path not in self._reads:
+                    self._refuse(method, context, "the token of a page may only read")
+                scope["caller"] = caller
+                app = self._routes.get(path)
         except (Unauthenticated, NotPermitted) as error:
             row = row_of(error)
             REFUSED.add(1, {"code": row.code.name, "reason": reason_of(row)})
             more = _ASKS if isinstance(error, Unauthenticated) else []
             await refuse_stranger(send, error, [*more, CLOSE])
             return
-        app = self._routes.get(scope["path"])
         if app is None:
             await tell(send, 404, "nothing is served at this path", [CLOSE])
         else:
@@ -67,5 +87,8 @@ class Door:
         elif only(scope, b"sec-fetch-site") not in ("", "same-origin", "none"):
             reason = "the request comes from another site"
         if reason:
-            self._refusals.tell(context.peer(), method=method, reason=reason)
-            raise NotPermitted(reason=reason)
+            self._refuse(method, context, reason)
+
+    def _refuse(self, method: str, context: HttpContext, reason: str) -> NoReturn:
+        self._refusals.tell(context.peer(), method=method, reason=reason)
+        raise NotPermitted(reason=reason)

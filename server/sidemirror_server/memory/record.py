@@ -94,8 +94,9 @@ class MemoryRecord(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True
     `outcome`, `task_description`, `event_count`, `session_id`, and the caller's keys. `change` and `reason` describe
     the last version. `revision_ids`: the latest ones, oldest first, at most MOST_REVISIONS. `error_signature`: of the
     failure that it is about (`memory/kin/signature.py`), or empty. `evidence_from`: the first version whose evidence
-    counts. `taught_by`: the latest teachings with a source, oldest first, at most MOST_TEACHINGS. Raises BadInput for a
-    score outside 0 to 1.
+    counts. `taught_by`: the latest teachings with a source, oldest first, at most MOST_TEACHINGS.
+    `reviewed_version`: the version that a person reviewed in this store; 0 if none. Raises BadInput for a score outside
+    0 to 1.
     """
 
     memory_id: str
@@ -128,6 +129,12 @@ class MemoryRecord(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True
     error_signature: str = ""
     evidence_from: int = 1
     taught_by: tuple[Teaching, ...] = ()
+    reviewed_version: int = 0
+
+    @property
+    def is_reviewed(self) -> bool:
+        """Whether a person has reviewed the present version, and left it active."""
+        return self.reviewed_version == self.version and self.state is MemoryState.ACTIVE
 
     def __post_init__(self) -> None:
         for name, score in (("importance", self.importance), ("confidence", self.confidence)):
@@ -308,6 +315,8 @@ def revised(known: MemoryRecord, revision: Revision, now_us: int) -> MemoryRecor
     if revision.sources:
         now = Teaching(revision.sources, revision.text_key or known.text_key, now_us)
         given["taught_by"] = _taught(known, (now,))
+    if revision.change is Change.REVIEWED:
+        given["reviewed_version"] = known.version + 1
     return msgspec.structs.replace(
         known,
         **given,

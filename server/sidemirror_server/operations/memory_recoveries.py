@@ -49,7 +49,7 @@ def _show_signatures(found: Sequence[pb.SignatureRecoveries]) -> None:
 def _show_moves(found: Sequence[pb.SignatureRecoveries]) -> None:
     console = Console(highlight=False)
     table = Table(title="What was done after the failure", title_justify="left")
-    for heading in ("move", "worked", "after advice", "told", "silenced by"):
+    for heading in ("move", "worked", "after advice", "lift", "in shadow mode", "told", "silenced by"):
         table.add_column(heading, overflow="fold")
     for move in (move for one in found for move in one.moves):
         done = ": ".join(filter(None, (words_of(pb.RecoveryMoveKind, move.kind), ", ".join(move.steps))))
@@ -57,7 +57,28 @@ def _show_moves(found: Sequence[pb.SignatureRecoveries]) -> None:
             escape(plain(done)),
             f"{move.worked} of {move.tries}",
             f"{move.advised_worked} of {move.advised_tries}",
+            _lift(move),
+            _shadow(move.shadow),
             escape(plain(move.sentence if move.is_told else f"no: {move.reason}")),
             move.recovery_id,
         )
     console.print(table if table.row_count else "This failure was not observed.")
+
+
+def _lift(move: pb.RecoveryMove) -> str:
+    """How much more often the next attempt works with the advice, with its interval."""
+    if not move.HasField("lift"):
+        return ""
+    return f"{move.lift:+.2f} ({move.interval.low:+.2f} to {move.interval.high:+.2f})"
+
+
+def _shadow(kept: pb.ShadowTally) -> str:
+    """What would have been told, and what happened then."""
+    if not kept.said_count:
+        return ""
+    others = kept.said_count - kept.followed_count
+    held = f"held in {kept.followed_worked_count} of {kept.followed_count} that did so by themselves"
+    return (
+        f"{kept.said_count} times, {kept.token_count} tokens; {held}, "
+        f"{kept.otherwise_worked_count} of {others} others worked"
+    )

@@ -131,15 +131,21 @@ def open_channel(address: str) -> grpc.Channel:
 
 def _metadata() -> tuple[tuple[str, str | bytes], ...]:
     """A call's metadata: the token, if the environment names a file with one. Raises BadSettings."""
+    token = token_given()
+    return (("authorization", f"Bearer {token}"),) if token else ()
+
+
+def token_given() -> str:
+    """The token of the file that the environment names; empty if it names none. Raises BadSettings."""
     path = as_client().token
     if not path:
-        return ()
+        return ""
     token = _read(path, "SIDEMIRROR_TOKEN_FILE").strip()
     if not _TOKEN.fullmatch(token):
         raise BadSettings(
             f"SIDEMIRROR_TOKEN_FILE: {path}: a token alone is expected, in one line of printable characters"
         )
-    return (("authorization", f"Bearer {token.decode()}"),)
+    return token.decode()
 
 
 def _credentials(given: AsClient) -> grpc.ChannelCredentials | None:

@@ -15,6 +15,7 @@ from sidemirror_server.settings.reading import AsClient as AsClient
 from sidemirror_server.settings.reading import BadSettings as BadSettings
 from sidemirror_server.settings.reading import Source as Source
 from sidemirror_server.settings.reading import as_client as as_client
+from sidemirror_server.settings.reading import config_folder as config_folder
 from sidemirror_server.settings.reading import is_measured as is_measured
 from sidemirror_server.settings.reading import load as load
 from sidemirror_server.settings.reading import names as names

@@ -135,6 +135,12 @@ def as_client(environment: Mapping[str, str] | None = None) -> AsClient:
     return AsClient(**{field: given.get(name, "") for field, name in _AS_CLIENT.items()})
 
 
+def config_folder(home: Path, environment: Mapping[str, str] | None = None) -> Path:
+    """The folder in which programs of the user have their configuration (XDG Base Directory Specification)."""
+    given = os.environ if environment is None else environment
+    return Path(given.get("XDG_CONFIG_HOME") or home / ".config")
+
+
 def of_libraries(environment: Mapping[str, str] | None = None) -> Mapping[str, str]:
     """The environment for libraries that read it directly: OpenTelemetry's SDK and the models' HTTP clients."""
     return os.environ if environment is None else environment

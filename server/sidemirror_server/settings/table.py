@@ -223,6 +223,18 @@ class Learn(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     turns_per_hour: Count = 60
 
 
+class AdviceSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What agents are told of earlier work: lessons and recoveries (decision 065). Policies turn it off."""
+
+    # on, or shadow: nothing is told, and what would have been told is kept with what happened then (decision 066).
+    mode: Literal["on", "shadow"] = "on"
+    # The most tokens of a block at a failing call, counted roughly. Design, section 17: an agent reads it in the middle
+    # of its work.
+    failure_tokens: Annotated[int, Meta(ge=0, le=1_000)] = 200
+    # The most tokens of a block at a turn's start, and of BuildMemoryContext where a call does not say. Design, 17.
+    start_tokens: Annotated[int, Meta(ge=0, le=1_000)] = 400
+
+
 class Memory(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Reflective memory (seed reflection-engine-v2, "Configuration"; decision 029)."""
 
@@ -348,5 +360,6 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     purposes: Purposes = Purposes()
     defaults: Defaults = Defaults()
     learn: Learn = Learn()
+    advice: AdviceSettings = AdviceSettings()
     memory: Memory = Memory()
     embedding: Embedding = Embedding()

@@ -18,7 +18,8 @@ class PeriodicScope(Enum):
 
 class ThinkingConfig(msgspec.Struct, frozen=True):
     """The fields of seed thinking-manager, "ThinkingConfig"; `periodic_scope` and `critique_mode` are added here
-    (decisions 014 and 052). `critique_mode`: off, gated or always."""
+    (decisions 014 and 052), and `has_shell` (decision 064). `critique_mode`: off, gated or always. `has_shell`: the
+    agent's host can run commands."""
 
     level: ThinkLevel = ThinkLevel.OFF
     # In turns: N means a reflection in every Nth turn of the session, 0 none.
@@ -27,6 +28,7 @@ class ThinkingConfig(msgspec.Struct, frozen=True):
     reflect_on_uncertainty: bool = True
     periodic_scope: PeriodicScope = PeriodicScope.TURN
     critique_mode: str = "off"
+    has_shell: bool = False
 
 
 class SessionDefaults(msgspec.Struct, frozen=True):

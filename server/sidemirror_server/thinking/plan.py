@@ -28,10 +28,11 @@ def resolve(wish: ThinkingWish, base: ThinkingConfig) -> ThinkingConfig:
 
 def config_of(started: TurnStarted, base: ThinkingConfig) -> ThinkingConfig:
     """The configuration of a turn: `base`, changed by what the turn says. A session that begins with it keeps it."""
-    resolved = resolve(started.wish, base)
-    if not started.critique_mode:
-        return resolved
-    return msgspec.structs.replace(resolved, critique_mode=started.critique_mode)
+    return msgspec.structs.replace(
+        resolve(started.wish, base),
+        critique_mode=started.critique_mode or base.critique_mode,
+        has_shell=started.has_shell or base.has_shell,
+    )
 
 
 def make_plan(
@@ -46,9 +47,10 @@ def make_plan(
     context: ContextBlock | None = None,
     *,
     learns: bool = False,
+    is_shadow: bool = False,
 ) -> TurnPlan:
     """The plan of a turn that starts at `now_us`. `warnings` precede the plan's own warnings. `learns`: the turn is
-    learned from when it has ended."""
+    learned from when it has ended. `is_shadow`: what it would be told is kept and not sent."""
     resolved = config_of(started, config)
     thinking = plan_thinking(started.base_prompt, resolved.level, started.provider, started.model)
     told = [*warnings, *_unknown_level(started.wish.level), *thinking.clamps]
@@ -72,6 +74,7 @@ def make_plan(
         critique_mode=resolved.critique_mode,
         context=context,
         learns=learns,
+        is_shadow=is_shadow,
     )
 
 

@@ -10,6 +10,7 @@ from sidemirror_server.thinking.detectors import Pattern
 from sidemirror_server.thinking.schedule import Reason
 from sidemirror_server.trace.event import Event
 from sidemirror_server.trace.log import Draft, Entry
+from sidemirror_server.trace.receipts import RECOVERY_ITEM
 from sidemirror_server.vocabulary.block import BlockItem, ContextBlock
 from sidemirror_server.vocabulary.budget import BudgetLeft, TurnBudget
 from sidemirror_server.vocabulary.errors import StoreUnavailable
@@ -52,7 +53,7 @@ class Carry(msgspec.Struct, frozen=True, omit_defaults=True):
 class TurnPlan(msgspec.Struct, frozen=True, omit_defaults=True, tag="turn_plan"):
     """How a turn runs; the second entry of every turn. `reflection_mode`: auto or on_request. `critique_mode`: off,
     gated or always. `context`: None if the turn did not ask for it, or if it could not be read. `learns`: the turn is
-    learned from when it has ended."""
+    learned from when it has ended. `is_shadow`: what it would be told is kept and not sent."""
 
     turn_id: TurnId
     session_id: SessionId
@@ -68,6 +69,7 @@ class TurnPlan(msgspec.Struct, frozen=True, omit_defaults=True, tag="turn_plan")
     critique_mode: str = "off"
     context: ContextBlock | None = None
     learns: bool = False
+    is_shadow: bool = False
 
 
 class Nudge(msgspec.Struct, frozen=True, tag="nudge"):
@@ -78,7 +80,8 @@ class Nudge(msgspec.Struct, frozen=True, tag="nudge"):
 
 
 class Advised(msgspec.Struct, frozen=True, omit_defaults=True, tag="advice"):
-    """What repaired a failure like the latest one before. `signature`: what the failure is recognised by."""
+    """What is known about a failure like the latest one. `signature`: what the failure is recognised by; empty for the
+    lessons of a plan that were only kept."""
 
     block: ContextBlock
     signature: str
@@ -115,13 +118,14 @@ Said = TurnPlan | Nudge | Reflection | Critiqued | Advised | TurnSummary
 
 
 class Directive(msgspec.Struct, frozen=True, omit_defaults=True, tag="directive"):
-    """A message from the sidecar to the agent."""
+    """A message from the sidecar to the agent. `is_shadow`: it is kept and not sent."""
 
     directive_id: DirectiveId
     at_us: int
     what: Said
     caused_by: tuple[EventId, ...] = ()
     reasons: tuple[Reason, ...] = ()
+    is_shadow: bool = False
 
 
 class SlotClaim(msgspec.Struct, frozen=True, omit_defaults=True, tag="claim"):
@@ -140,10 +144,12 @@ Recorded = Event | Directive | SlotClaim
 
 
 def shown_in(directive: Directive) -> tuple[BlockItem, ...]:
-    """The lessons that a directive shows."""
+    """The lessons that a directive shows. A recovery is none: it is counts, and no record."""
     match directive.what:
         case TurnPlan(context=block) | Reflection(lessons=block) if block is not None:
             return block.items
+        case Advised(block=block):
+            return tuple(item for item in block.items if item.kind != RECOVERY_ITEM)
     return ()
 
 

@@ -46,6 +46,7 @@ from sidemirror_server.trace.failure import category_of
 from sidemirror_server.trace.log import TurnStanding
 from sidemirror_server.vocabulary.budget import BudgetLeft, budget_left
 from sidemirror_server.vocabulary.ids import EventId, SessionId
+from sidemirror_server.vocabulary.slots import is_tool_name
 from sidemirror_server.vocabulary.status import ResultStatus, Usage
 from sidemirror_server.vocabulary.text import clip
 
@@ -181,6 +182,7 @@ def _apply_directive(state: TurnState, directive: Directive) -> None:
             state.turn_id, state.session_id, state.turn_count = plan.turn_id, plan.session_id, plan.turn_count
             state.config, state.reflection_mode, state.budget = plan.config, plan.reflection_mode, plan.budget
             state.critique_mode, state.learns = plan.critique_mode, plan.learns
+            state.is_shadow = plan.is_shadow
             state.started_us = state.updated_us
             state.tool_errors, state.last_reflection = plan.carried.tool_errors, plan.carried.last_reflection
         case Nudge(pattern=pattern):
@@ -192,7 +194,8 @@ def _apply_directive(state: TurnState, directive: Directive) -> None:
             state.claims.pop(directive.directive_id, None)
             state.critiques[critiqued.status.value] = state.critiques.get(critiqued.status.value, 0) + 1
             _spend(state, critiqued.usage)
-            state.revision_asked = state.revision_asked or critiqued.asks_revision
+            asked = critiqued.asks_revision and not directive.is_shadow
+            state.revision_asked = state.revision_asked or asked
         case TurnSummary() as summary:
             state.summary = summary
             state.standing = TurnStanding.ABANDONED if summary.abandoned else TurnStanding.FINISHED
@@ -210,7 +213,7 @@ def _apply_reflection(state: TurnState, directive: Directive, reflection: Reflec
     _spend(state, reflection.usage)
     if status in (ResultStatus.OK, ResultStatus.NOTHING):
         if status is ResultStatus.OK:
-            state.last_reflection = reflection
+            state.last_reflection = state.last_reflection if directive.is_shadow else reflection
         elif Reason.REQUESTED not in directive.reasons and not (reflection.usage and reflection.usage.cost_usd):
             # Nobody asked for it, it cost nothing and it says nothing: it takes no slot.
             state.spent = msgspec.structs.replace(state.spent, reflections=state.spent.reflections - 1)
@@ -315,7 +318,8 @@ def _call_ended(
     step = ToolStep(
         call_event_id=call.event_id if call else event.event_id,
         result_event_id=event.event_id,
-        name=tool,
+        # A nudge names the tool; with a shell only a name that a fixed sentence may hold.
+        name=tool if not state.config.has_shell or is_tool_name(tool) else "",
         call_key=call.key if call else call_key("", call_id or event.event_id),
         result_key=result_key(text),
         failed=failed,

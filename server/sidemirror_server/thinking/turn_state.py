@@ -43,6 +43,7 @@ class TurnState(msgspec.Struct):
     reflection_mode: str = "auto"
     critique_mode: str = "off"
     learns: bool = False
+    is_shadow: bool = False
     budget: TurnBudget = TurnBudget()
     spent: Spent = Spent()
     task: str = ""

@@ -64,6 +64,8 @@ class TurnStarted(msgspec.Struct, frozen=True, omit_defaults=True, tag="turn_sta
     # Whether the agent named no session, so that `session_id` is one of the turn's own.
     own_session: bool = False
     caller: str = ""
+    # Whether the agent's host can run commands (decision 064).
+    has_shell: bool = False
 
 
 class UserMessage(msgspec.Struct, frozen=True, tag="user_message"):

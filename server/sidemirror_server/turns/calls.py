@@ -1,5 +1,6 @@
 """The calls of one turn in memory: which failed last, and what was looked up. A fold of the turn's entries."""
 
+from sidemirror_server.memory.recoveries.moves import Tally
 from sidemirror_server.memory.recoveries.observation import Where
 from sidemirror_server.memory.recoveries.trail import Failure, Trail, apply, begin
 from sidemirror_server.thinking.record import Advised, Directive, Recorded
@@ -12,13 +13,15 @@ _NOWHERE = Where(DEFAULT_SCOPE, TurnId(""), SessionId(""), "")
 
 
 class TurnCalls:
-    """`failed`: the failure that the latest entry is, else None. `told`: the signatures of which the turn was told."""
+    """`failed`: the failure that the latest entry is, else None. `told`: the signatures of which the turn was told.
+    `repeats`: by signature, how often such a call worked when it was sent again, where it hardly ever did."""
 
     def __init__(self) -> None:
         self._trail = Trail()
         begin(self._trail, _NOWHERE)
         self.failed: Failure | None = None
         self.told: set[str] = set()
+        self.repeats: dict[str, Tally] = {}
 
     @property
     def looked_up(self) -> tuple[str, ...]:

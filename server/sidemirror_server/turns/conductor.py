@@ -13,7 +13,7 @@ import msgspec
 
 from sidemirror_server.thinking.config import NO_DEFAULTS, SessionDefaults, ThinkingConfig
 from sidemirror_server.thinking.plan import config_of, make_plan
-from sidemirror_server.thinking.record import Directive, Nudge, TurnSummary, recorded_in
+from sidemirror_server.thinking.record import Advised, Directive, Nudge, TurnSummary, recorded_in
 from sidemirror_server.thinking.reflect import Extra
 from sidemirror_server.thinking.schedule import Reason
 from sidemirror_server.thinking.sessions import config_body
@@ -108,8 +108,12 @@ class Conductor:
         recoveries: RecoveryAdvice | None = None,
         defaults: SessionDefaults = NO_DEFAULTS,
         teacher: Teacher | None = None,
+        *,
+        is_shadow: bool = False,
     ) -> None:
-        """`recoveries` None: no advice at failing calls. `teacher` None: nothing is learned from ended turns."""
+        """`recoveries` None: no advice at failing calls. `teacher` None: nothing is learned from ended turns.
+        `is_shadow`: what turns would be told is kept and not sent."""
+        self._is_shadow = is_shadow
         self._defaults = defaults
         self._log = log
         self._sessions = sessions
@@ -150,7 +154,10 @@ class Conductor:
             if not past.exists:  # the session keeps the configuration of its first turn
                 past = msgspec.structs.replace(past, config=config_of(started, past.config))
             wish = started.context or (ContextWish() if self._defaults.has_context else None)
-            context, missing = await self._lessons.for_turn(scope, turn_id, started, wish, past.carried.tool_errors)
+            context, missing = await self._lessons.for_turn(
+                *(scope, turn_id, started, wish, past.carried.tool_errors),
+                has_shell=config_of(started, past.config).has_shell,
+            )
             # The first append makes the session if it is missing or was deleted.
             turn = self._followed(LiveTurn(scope, config_body(past.config), past.carried_from))
             self._record_start(turn, turn_id, event, started, past, (*warnings, *missing), context)
@@ -282,12 +289,15 @@ class Conductor:
     def _react(self, turn: LiveTurn, event: Event, now_us: int) -> None:
         """Records nudges, and starts the reflection or critique that the event makes due."""
         state = turn.state
-        for finding in state.findings:
-            caused_by = tuple(EventId(caused) for caused in finding.event_ids)
-            nudge = Nudge(finding.pattern, finding.message)
-            turn.record(Directive(DirectiveId(new_id(now_us)), now_us, nudge, caused_by), now_us)
+        messages = [finding.message for finding in state.findings]
         if self._recoveries is not None:
+            # Before any nudge is recorded: whether a call has failed, only the latest entry says.
+            messages = [self._recoveries.nudge(turn, finding) for finding in state.findings]
             self._recoveries.look(turn, event)
+        for finding, message in zip(state.findings, messages, strict=True):
+            caused_by = tuple(EventId(caused) for caused in finding.event_ids)
+            nudge = Nudge(finding.pattern, message)
+            turn.record(Directive(DirectiveId(new_id(now_us)), now_us, nudge, caused_by), now_us)
         self._reflections.look(turn, event.event_id)
         if isinstance(event.what, ResponseDrafted) and state.standing is TurnStanding.OPEN:
             self._critiques.drafted(turn, event.event_id, event.what)
@@ -307,6 +317,8 @@ class Conductor:
             raise WrongState("turn", turn.state.turn_id, turn.state.standing.value)
         decided = decision(turn.state)
         reasons = decided.matches if decided.should_reflect else (Reason.REQUESTED,)
+        if turn.state.is_shadow:  # what is asked for is answered, whatever the schedule says of it
+            reasons = tuple(dict.fromkeys((*reasons, Reason.REQUESTED)))
         caused_by = tuple(error.event_id for error in turn.state.tool_errors)
         claimed, _ = self._reflections.begin(
             turn, reasons, caused_by, directive_id=directive_id, extra=extra, rpc_remaining_s=rpc_remaining_s
@@ -464,11 +476,16 @@ class Conductor:
         turn.heard_s = self._clock.monotonic_s()
         session_id = SessionId(started.session_id)
         plan = make_plan(
-            *(turn_id, session_id, past.turn_count + 1, started, past.config, past.carried, now_us, warnings, context),
+            *(turn_id, session_id, past.turn_count + 1, started, past.config, past.carried, now_us, warnings),
+            context=None if self._is_shadow else context,
             learns=self._defaults.learns,
+            is_shadow=self._is_shadow,
         )
         turn.seen[event.event_id] = turn.record(event, now_us)
         turn.record(Directive(DirectiveId(new_id(now_us)), now_us, plan, (event.event_id,)), now_us)
+        if self._is_shadow and context is not None and context.items:
+            advice = Advised(context, "")
+            turn.record(Directive(DirectiveId(new_id(now_us)), now_us, advice, (event.event_id,)), now_us)
         self._recorder.submit(turn)
 
 

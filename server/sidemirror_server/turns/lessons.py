@@ -2,13 +2,12 @@
 calls has only the latter. Each block has one receipt."""
 
 import asyncio
-from collections.abc import Awaitable, Collection, Iterator, Sequence
-from itertools import chain, zip_longest
+from collections.abc import Awaitable, Collection, Sequence
 from typing import TypeVar
 
 import msgspec
 
-from sidemirror_server.goals.context import HEADING, GoalContexts, GoalLessons
+from sidemirror_server.goals.context import GoalContexts, GoalLessons
 from sidemirror_server.memory.finding.context import DEFAULT_ITEMS, ContextTask, FailedCall, Fitting, MemoryContext
 from sidemirror_server.memory.kin.signature import error_signature
 from sidemirror_server.memory.trials.holdout import HELD_BACK, held_of
@@ -18,14 +17,13 @@ from sidemirror_server.thinking.record import SeenError
 from sidemirror_server.thinking.turn_state import TurnState
 from sidemirror_server.trace.event import ContextWish, TurnStarted
 from sidemirror_server.trace.receipts import Receipt, ReceiptKind, Receipts, receipt_items
-from sidemirror_server.vocabulary.block import BlockLesson, ContextBlock, Omitted, render
+from sidemirror_server.vocabulary.arbiter import AS_DESIGNED, FAILURE_ITEMS, GOAL_ITEMS, Offers, Telling, arbitrated
+from sidemirror_server.vocabulary.block import BlockLesson, ContextBlock, Omitted
 from sidemirror_server.vocabulary.clock import Clock
 from sidemirror_server.vocabulary.errors import StoreFull, StoreUnavailable, WrongState
 from sidemirror_server.vocabulary.ids import DirectiveId, TurnId, derived_id
 from sidemirror_server.vocabulary.scope import Scope
 
-# How many lessons in a plan come from goals, unless the turn sets `max_items`. Seed goal-reflection, "Limits".
-GOAL_ITEMS = 2
 # How long the start of a turn waits for the lessons of goals and memory, read concurrently, and then for the receipt.
 # Chosen here: many times what a healthy store takes, including a sidecar's first search.
 _READ_S = 1.0
@@ -33,9 +31,6 @@ _KEEP_S = 0.5
 # How much of _READ_S the task's embedding may take; without it, lessons are found by words. Chosen here: half.
 _MEANING_S = 0.5
 
-# How many lessons a reflection brings for failed calls. Chosen here: the best one, and at most one more.
-FAILED_ITEMS = 2
-FAILED_HEADING = "LESSONS ABOUT THIS FAILURE"
 # For how many of a turn's last failures lessons are looked up. Chosen here: as many as a reflection is about.
 _MOST_FAILURES = 3
 
@@ -68,8 +63,10 @@ class Lessons:
         receipts: Receipts,
         policies: PoliciesInForce,
         clock: Clock,
+        telling: Telling = AS_DESIGNED,
     ) -> None:
         """`memory` None: reflective memory is turned off."""
+        self._telling = telling
         self._policies = policies
         self._goals = goals
         self._memory = memory
@@ -83,10 +80,12 @@ class Lessons:
         started: TurnStarted,
         wish: ContextWish | None,
         failed: Sequence[SeenError] = (),
+        *,
+        has_shell: bool = False,
     ) -> tuple[ContextBlock | None, tuple[str, ...]]:
         """The block that `wish` asks for, and warnings for the turn's plan. The block is None if there is no wish, if a
         policy turns lessons off, or if nothing could be read in time. `failed`: failures left over from the
-        session's last turn. Raises nothing but cancellation."""
+        session's last turn. `has_shell`: only lessons that a person reviewed. Raises nothing but cancellation."""
         if wish is None:
             return None, ()
         advice = await _in_time(self._policies.advice(scope))
@@ -99,18 +98,29 @@ class Lessons:
             session_id=started.session_id,
             goal_id=wish.goal_id,
         )
+        task = wish.task or started.task
         goals, memory = await asyncio.gather(
-            _in_time(self._goals.lessons(scope, wish.goal_id, wish.task or started.task, receipt.time_us)),
+            # A goal's lessons are not reviewed.
+            _none() if has_shell else _in_time(self._goals.lessons(*(scope, wish.goal_id, task, receipt.time_us))),
             self._of_memory(
-                scope,
-                wish,
-                ContextTask(wish.task or started.task, wish.tools, turn_id=turn_id, signatures=_signatures(failed)),
+                *(scope, wish),
+                ContextTask(
+                    *(task, wish.tools),
+                    turn_id=turn_id,
+                    signatures=_signatures(failed),
+                    has_shell=has_shell,
+                ),
             ),
         )
         if goals is None and (memory is None or self._memory is None):
             return None, (_NONE,)
         warnings = (*((_NO_GOALS,) if goals is None else ()), *((_NO_MEMORY,) if memory is None else ()))
-        block = _joined(goals or GoalLessons(), memory or Fitting(), wish.max_items, receipt.receipt_id)
+        found, fitting = goals or GoalLessons(), memory or Fitting()
+        offers = Offers(goal=found.own, alike=found.alike, memory=fitting.lessons)
+        most = wish.max_items or DEFAULT_ITEMS
+        of_goals = wish.max_items or GOAL_ITEMS
+        block = arbitrated(offers, most, self._telling.start_tokens, receipt.receipt_id, of_goals)
+        block = msgspec.structs.replace(block, omitted=(*fitting.omitted, *block.omitted))
         if block.items:
             try:
                 async with asyncio.timeout(_KEEP_S):
@@ -130,7 +140,9 @@ class Lessons:
             return FailureLessons()
         advice = await _in_time(self._policies.advice(scope))
         found = await _in_time(
-            self._memory.answering(scope, failures[-_MOST_FAILURES:], turn.question, turn.turn_id, but)
+            self._memory.answering(
+                *(scope, failures[-_MOST_FAILURES:], turn.question, turn.turn_id, but), has_shell=turn.config.has_shell
+            )
         )
         return FailureLessons(found or (), advice)
 
@@ -141,7 +153,8 @@ class Lessons:
         none, if a policy has changed what advice is given since, or if the store is away or slow. Raises nothing but
         cancellation."""
         receipt_id = derived_id(scope, "lessons of reflection", directive_id)
-        block = render(FAILED_HEADING, found.lessons, FAILED_ITEMS, receipt_id=receipt_id)
+        offers = Offers(failure=found.lessons)
+        block = arbitrated(offers, FAILURE_ITEMS, self._telling.failure_tokens, receipt_id)
         if not block.items:
             return None
         advice = await _in_time(self._policies.advice(scope))
@@ -175,6 +188,10 @@ class Lessons:
         )
 
 
+async def _none() -> GoalLessons:
+    return GoalLessons()
+
+
 def _signatures(failed: Sequence[SeenError]) -> tuple[str, ...]:
     found = (error_signature(error.tool, error.text) for error in failed[-_MOST_FAILURES:])
     return tuple(dict.fromkeys(signature for signature in found if signature))
@@ -187,23 +204,3 @@ async def _in_time(reading: Awaitable[_T]) -> _T | None:
             return await reading
     except _WITHOUT:
         return None
-
-
-def _joined(goals: GoalLessons, memory: Fitting, max_items: int, receipt_id: str) -> ContextBlock:
-    """One block of goals' and memory's lessons. The goal's own lessons come first, because they always apply. Then
-    lessons of memory and of similar goals alternate."""
-    own, alike, left = goals.own, goals.alike, tuple[Omitted, ...]()
-    if not max_items:
-        own, alike = own[:GOAL_ITEMS], alike[: max(0, GOAL_ITEMS - len(own))]
-        beyond = (*goals.own[len(own) :], *goals.alike[len(alike) :])
-        left = tuple(Omitted(one.item.id, f"there is room for {GOAL_ITEMS} items of goals") for one in beyond)
-    # A goal's lesson may be a memory too; it is shown as the goal's.
-    said = {one.item.text for one in (*goals.own, *goals.alike)}
-    others = tuple(one for one in memory.lessons if one.item.text not in said)
-    lessons = (*own, *_by_turns(others, alike))
-    block = render(HEADING, lessons, max_items or DEFAULT_ITEMS, receipt_id=receipt_id)
-    return msgspec.structs.replace(block, omitted=(*memory.omitted, *left, *block.omitted))
-
-
-def _by_turns(*each: Sequence[BlockLesson]) -> Iterator[BlockLesson]:
-    return (one for one in chain.from_iterable(zip_longest(*each)) if one is not None)

@@ -8,7 +8,7 @@ from collections import deque
 
 import msgspec
 
-from sidemirror_server.thinking.record import Carry, Directive, Recorded, TurnPlan, draft, shown_in
+from sidemirror_server.thinking.record import Advised, Carry, Directive, Recorded, Reflection, TurnPlan, draft, shown_in
 from sidemirror_server.thinking.turn import apply, carry
 from sidemirror_server.thinking.turn_state import TurnState
 from sidemirror_server.trace.event import Event
@@ -18,6 +18,8 @@ from sidemirror_server.trace.sources import SourceKind, key
 from sidemirror_server.turns.calls import TurnCalls
 from sidemirror_server.turns.counting import count
 from sidemirror_server.turns.head import head_body
+from sidemirror_server.turns.shadow import kept
+from sidemirror_server.turns.shell import told
 from sidemirror_server.turns.teaching import Taught
 from sidemirror_server.vocabulary.errors import SidemirrorError, WrongState
 from sidemirror_server.vocabulary.ids import DirectiveId, EventId, SessionId, TurnId
@@ -97,6 +99,9 @@ class LiveTurn:
     def record(self, recorded: Recorded, now_us: int) -> int:
         """Takes an entry into the turn and returns its sequence. The entry is not durable yet."""
         state = self.state
+        if isinstance(recorded, Directive):
+            recorded = kept(recorded) if state.is_shadow else recorded
+            recorded = told(recorded, has_shell=state.config.has_shell)
         sequence = state.last_sequence + 1
         apply(state, sequence, now_us, recorded)
         if self.calls is not None:
@@ -229,6 +234,20 @@ class LiveTurn:
     def accepts(self) -> bool:
         """Whether the turn still takes events."""
         return self.state.standing is TurnStanding.OPEN
+
+    @property
+    def brought(self) -> frozenset[str]:
+        """Ids of the lessons that reflections and advice have brought in this turn, and of those for which a block of
+        advice had no room."""
+        found: set[str] = set()
+        for said in self.said:
+            what = said.directive.what
+            if isinstance(what, Reflection) and what.lessons is not None:
+                found.update(item.id for item in what.lessons.items)
+            elif isinstance(what, Advised):
+                found.update(item.id for item in what.block.items)
+                found.update(left.id for left in what.block.omitted)
+        return frozenset(found)
 
     def listen(self, after_sequence: int) -> "Listener":
         """Follows the turn's directives after `after_sequence`. Close the listener when done."""

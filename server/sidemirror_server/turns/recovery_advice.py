@@ -7,14 +7,21 @@ as soon as both are there. A turn is told once of each kind of failure.
 import asyncio
 import logging
 from collections.abc import Callable
+from functools import partial
 
+from sidemirror_server.memory.finding.context import FailedCall
 from sidemirror_server.memory.recoveries.finding import FailedAttempt, RecoveryFinder, receipt_id_of
+from sidemirror_server.memory.recoveries.sentences import said_of_repeats
 from sidemirror_server.memory.recoveries.trail import Failure
+from sidemirror_server.thinking.detectors import Detection, Pattern
+from sidemirror_server.thinking.levels import ThinkLevel
 from sidemirror_server.thinking.record import Advised, Directive
 from sidemirror_server.trace.event import Event, TurnFinished
 from sidemirror_server.turns.calls import TurnCalls
+from sidemirror_server.turns.lessons import Lessons
 from sidemirror_server.turns.live import LiveTurn
 from sidemirror_server.turns.recorder import Recorder
+from sidemirror_server.vocabulary.block import BlockLesson
 from sidemirror_server.vocabulary.clock import Clock
 from sidemirror_server.vocabulary.errors import SidemirrorError
 from sidemirror_server.vocabulary.ids import DirectiveId, EventId, new_id
@@ -26,11 +33,18 @@ class RecoveryAdvice:
     """Looks up recoveries for the turns in memory."""
 
     def __init__(
-        self, finder: RecoveryFinder, recorder: Recorder, clock: Clock, turn_ended: Callable[[], None] = lambda: None
+        self,
+        finder: RecoveryFinder,
+        lessons: Lessons,
+        recorder: Recorder,
+        clock: Clock,
+        turn_ended: Callable[[], None] = lambda: None,
     ) -> None:
         """`turn_ended` is called when an agent has finished a turn: there may be something to learn."""
         self._turn_ended = turn_ended
         self._finder = finder
+        self._counting: set[asyncio.Task[None]] = set()
+        self._lessons = lessons
         self._recorder = recorder
         self._clock = clock
 
@@ -43,13 +57,38 @@ class RecoveryAdvice:
         if isinstance(event.what, TurnFinished):
             self._turn_ended()
         calls = turn.calls
-        if calls is None or calls.failed is None or calls.failed.signature in calls.told or not turn.accepts:
+        if calls is None or calls.failed is None or not turn.accepts:
+            return
+        # What a nudge may say of the next such failure.
+        counting = asyncio.create_task(self._count(turn, calls, calls.failed.signature))
+        self._counting.add(counting)
+        counting.add_done_callback(self._counting.discard)
+        if calls.failed.signature in calls.told:
             return
         calls.told.add(calls.failed.signature)
         directive_id = DirectiveId(new_id(self._clock.now_us()))
         task = asyncio.create_task(self._tell(turn, directive_id, calls.failed, calls.looked_up, event.event_id))
         turn.telling[directive_id] = task
         task.add_done_callback(lambda done: _done(turn, directive_id, done))
+
+    def nudge(self, turn: LiveTurn, finding: Detection) -> str:
+        """The message of a finding at the turn's latest event. It says of a repeated call that such calls hardly ever
+        worked, where that is so."""
+        failed = None if turn.calls is None else turn.calls.failed
+        if turn.calls is None or failed is None or finding.pattern is not Pattern.REPEATED_CALL:
+            return finding.message
+        repeats = turn.calls.repeats.get(failed.signature)
+        return finding.message if repeats is None else f"{finding.message} {said_of_repeats(repeats)}"
+
+    async def _count(self, turn: LiveTurn, calls: TurnCalls, signature: str) -> None:
+        calls.repeats.pop(signature, None)
+        try:
+            repeats = await self._finder.repeats(turn.scope, signature)
+        except SidemirrorError as error:
+            _log.warning("repeats_not_counted", extra={"turn_id": turn.state.turn_id, "reason": str(error)})
+            return
+        if repeats is not None:
+            calls.repeats[signature] = repeats
 
     async def _tell(
         self,
@@ -63,16 +102,26 @@ class RecoveryAdvice:
         asked = FailedAttempt(failed.signature, failed.is_json, looked_up, state.turn_id, state.session_id)
         receipt_id = receipt_id_of(turn.scope, state.turn_id, failed.signature)
         try:
-            block = await self._finder.find(turn.scope, asked, receipt_id)
+            found = partial(self._about, turn) if state.config.level is not ThinkLevel.OFF else None
+            advice = await self._finder.find(turn.scope, asked, receipt_id, found)
         except SidemirrorError as error:
             # The agent goes on without advice.
             _log.warning("recovery_not_found", extra={"turn_id": state.turn_id, "reason": str(error)})
             return
+        # In shadow mode the directive is kept and not sent.
+        block = advice.kept if advice.kept.items else advice.block
         if block.items and turn.accepts and turn.lost is None:
             now_us = self._clock.now_us()
-            advice = Advised(block, failed.signature)
-            turn.record(Directive(directive_id, now_us, advice, (event_id,)), now_us)
+            what = Advised(block, failed.signature)
+            turn.record(Directive(directive_id, now_us, what, (event_id,)), now_us)
             self._recorder.submit(turn)
+
+    async def _about(self, turn: LiveTurn) -> tuple[BlockLesson, ...]:
+        """The lessons about the turn's failures that it was not shown. A turn that thinks gets them anyway, with its
+        reflection; here they compete for the same block."""
+        state = turn.state
+        failures = [FailedCall(error.tool, error.text) for error in state.tool_errors]
+        return (await self._lessons.for_failures(turn.scope, state, failures, turn.brought)).lessons
 
 
 def _done(turn: LiveTurn, directive_id: DirectiveId, task: "asyncio.Task[None]") -> None:

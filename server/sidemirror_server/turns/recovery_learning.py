@@ -9,13 +9,15 @@ import asyncio
 import logging
 from collections.abc import Mapping
 
+import msgspec
+
 from sidemirror_server.memory.recoveries.finding import RecoveryFinder, receipt_id_of
 from sidemirror_server.memory.recoveries.observation import Move, Observation, Where, recovery_id
 from sidemirror_server.memory.recoveries.observations import Observations, UnlearnedTurn
 from sidemirror_server.memory.recoveries.sentences import left_to_say
 from sidemirror_server.memory.recoveries.trail import Failure, Trail, apply, begin, close, end, told, waits
 from sidemirror_server.memory.trials.trials import Settled, Trials
-from sidemirror_server.thinking.record import recorded_in
+from sidemirror_server.thinking.record import Advised, Directive, recorded_in
 from sidemirror_server.trace.event import Event, TurnFinished, TurnStarted
 from sidemirror_server.trace.log import HeadKey, TurnHead, TurnLog, TurnStanding
 from sidemirror_server.trace.receipts import RECOVERY_ITEM, Receipt, Receipts
@@ -128,7 +130,7 @@ class RecoveryLearner:
             fold.observations += end(fold.trail, before.turn_id)
         if turn.is_late:
             fold.observations += end(fold.trail)
-        found = fold.observations[:_MOST_OF_TURN]
+        found = fold.shadowed()[:_MOST_OF_TURN]
         again_us = max(head.updated_us, self._clock.now_us()) + LATEST_US if waits(fold.trail) else None
         await self._store.keep(turn.scope, turn.turn_id, found, again_us)
         await self._finder.learned(turn.scope, {one.signature for one in found})
@@ -166,6 +168,8 @@ class _Fold:
         self.shown: dict[str, Receipt] = {}
         # The advice that the present turn has, by signature: the id of the recovery, and the move that was said.
         self._advice: dict[str, tuple[str, Move]] = {}
+        # What shadow mode kept, by turn and signature: the id of the recovery, and the tokens of its block.
+        self._kept: dict[tuple[str, str], tuple[str, int]] = {}
 
     async def turn(self, head: TurnHead) -> None:
         """Folds the next turn. Raises what the store raises."""
@@ -182,7 +186,24 @@ class _Fold:
                 recorded = recorded_in(entry)
                 if isinstance(recorded, Event):
                     outcome = await self._event(head, recorded, outcome)
+                elif isinstance(recorded, Directive) and recorded.is_shadow:
+                    self._keep(head, recorded)
         self.observations += close(self.trail, outcome)
+
+    def shadowed(self) -> list[Observation]:
+        """The observations. The first one of a turn and a signature for which advice was kept has it."""
+        kept, found = dict(self._kept), list[Observation]()
+        for one in self.observations:
+            recovery, tokens = kept.pop((one.where.turn_id, one.signature), ("", 0))
+            found.append(msgspec.structs.replace(one, shadow=recovery, shadow_tokens=tokens) if recovery else one)
+        return found
+
+    def _keep(self, head: TurnHead, directive: Directive) -> None:
+        if isinstance(directive.what, Advised):
+            block = directive.what.block
+            item = next((one for one in block.items if one.kind == RECOVERY_ITEM), None)
+            if item is not None:
+                self._kept[head.turn_id, directive.what.signature] = (item.id, block.token_count)
 
     async def _event(self, head: TurnHead, event: Event, outcome: str) -> str:
         if isinstance(event.what, TurnStarted) and event.what.caller:

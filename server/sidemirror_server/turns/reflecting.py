@@ -31,18 +31,19 @@ NOTHING_MORE = Extra()
 # How long a reflection waits for its lessons after its model has answered. Chosen here: many times what a healthy store
 # takes, including a sidecar's first search.
 _LESSONS_S = 1.0
+# Where the agent's host has a shell no model is asked: its words would not be told (decision 064).
+_OF_SHELL = Reflection(ResultStatus.NOTHING, "the host has a shell: it is told no model's words")
 
 
 class _Asked(msgspec.Struct, frozen=True):
-    """A reflection's inputs at the time of its claim. `brought`: ids of the lessons that the turn has.
-    `wanted_at_s`: when the caller needs the reflection, on the monotonic clock; None if nobody waits."""
+    """A reflection's inputs at the time of its claim. `wanted_at_s`: when the caller needs the reflection, on the
+    monotonic clock; None if nobody waits."""
 
     material: ReflectionMaterial
     timeout_s: float
     wanted_at_s: float | None
     within: Within
     failures: tuple[FailedCall, ...]
-    brought: frozenset[str]
 
 
 class Reflections:
@@ -101,7 +102,7 @@ class Reflections:
         within = Within(unspent.tokens, unspent.usd)
         turn.record(SlotClaim(directive_id, now_us, reasons, caused_by), now_us)
         self._recorder.submit(turn)
-        asked = _Asked(material, timeout_s, wanted_at_s, within, _failures(turn, extra), _brought(turn))
+        asked = _Asked(material, timeout_s, wanted_at_s, within, _failures(turn, extra))
         task = asyncio.create_task(self._run(turn, directive_id, reasons, caused_by, asked))
         turn.tasks[directive_id] = task
         task.add_done_callback(lambda done: self._done(turn, directive_id, done))
@@ -135,12 +136,14 @@ class Reflections:
         asked: _Asked,
     ) -> None:
         # The lessons are looked up while the model thinks; then the reflection waits for them, at most _LESSONS_S.
-        found = asyncio.create_task(self._lessons.for_failures(turn.scope, turn.state, asked.failures, asked.brought))
+        found = asyncio.create_task(self._found(turn, asked.failures))
         lessons: asyncio.Task[ContextBlock | None] | None = None
         try:
-            reflection = await reflect(
-                self._gateway, self._prompts, turn.scope, asked.material, asked.timeout_s, asked.within
-            )
+            reflection = _OF_SHELL
+            if not turn.state.config.has_shell:
+                reflection = await reflect(
+                    self._gateway, self._prompts, turn.scope, asked.material, asked.timeout_s, asked.within
+                )
             lessons = asyncio.create_task(self._block(turn, directive_id, found))
             await asyncio.wait([lessons], timeout=self._patience_s(asked.wanted_at_s))
             if lessons.done():
@@ -152,6 +155,13 @@ class Reflections:
         self._record(turn, directive_id, reflection, reasons, caused_by)
         # A call that failed while the model was thinking could not start a reflection, so the schedule is asked again.
         self.look(turn)
+
+    async def _found(self, turn: LiveTurn, failures: tuple[FailedCall, ...]) -> FailureLessons:
+        """The lessons about these failures that the turn was not told. What is being told at a failing call goes first:
+        its block has lessons too."""
+        if turn.telling:
+            await asyncio.wait(tuple(turn.telling.values()), timeout=_LESSONS_S)
+        return await self._lessons.for_failures(turn.scope, turn.state, failures, turn.brought)
 
     async def _block(
         self, turn: LiveTurn, directive_id: DirectiveId, finding: "asyncio.Task[FailureLessons]"
@@ -203,10 +213,3 @@ def _failures(turn: LiveTurn, extra: Extra) -> tuple[FailedCall, ...]:
     """The failed calls in the turn's state, then those that the agent adds; the newest last."""
     known = [FailedCall(error.tool, error.text) for error in turn.state.tool_errors]
     return (*known, *(FailedCall(result.tool, result.text) for result in extra.results if result.failed))
-
-
-def _brought(turn: LiveTurn) -> frozenset[str]:
-    """Ids of the lessons that earlier reflections of the turn brought."""
-    said = (item.directive.what for item in turn.said)
-    blocks = (one.lessons for one in said if isinstance(one, Reflection) and one.lessons is not None)
-    return frozenset(item.id for block in blocks for item in block.items)

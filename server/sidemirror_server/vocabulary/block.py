@@ -40,7 +40,8 @@ _FORGED_BEGIN = re.compile(r"\[(?!redacted:)(?=\s*[^\W\d_][^\]]*[\s:])")
 
 
 class BlockItem(msgspec.Struct, frozen=True):
-    """One lesson. `text`: as shown, but without the label; `score`: how well the lesson fits, 0 to 1."""
+    """One lesson. `text`: as shown, but without the label; `score`: how well the lesson fits, 0 to 1. `is_safe`: the
+    text is a fixed sentence, or a person reviewed it, so that a host with a shell may be told (decision 064)."""
 
     id: str
     version: int
@@ -48,6 +49,7 @@ class BlockItem(msgspec.Struct, frozen=True):
     text: str
     score: float
     origin: Origin
+    is_safe: bool = False
 
 
 class Omitted(msgspec.Struct, frozen=True):

@@ -3217,7 +3217,7 @@ type BuildMemoryContextRequest struct {
 	ErrorCategories []ErrorCategory `protobuf:"varint,6,rep,packed,name=error_categories,json=errorCategories,proto3,enum=sidemirror.v1.ErrorCategory" json:"error_categories,omitempty"`
 	// The most lessons: 0 to 20, where 0 means 5.
 	MaxItems int32 `protobuf:"varint,7,opt,name=max_items,json=maxItems,proto3" json:"max_items,omitempty"`
-	// The most tokens in the text: 0 to 1,000,000, where 0 means 1,000.
+	// The most tokens in the text: 0 to 1,000,000, where 0 means the server's `advice__start_tokens` (400).
 	MaxTokens int32 `protobuf:"varint,8,opt,name=max_tokens,json=maxTokens,proto3" json:"max_tokens,omitempty"`
 	// The turn that the block is for: 1 to 128 printable characters; may be empty.
 	TurnId string `protobuf:"bytes,9,opt,name=turn_id,json=turnId,proto3" json:"turn_id,omitempty"`
@@ -3230,8 +3230,11 @@ type BuildMemoryContextRequest struct {
 	// it. A lesson that the turn was shown is not drawn again. The price: in that fraction of tasks, a lesson that may
 	// help is missing. Use the same fraction for all tasks, and report all outcomes.
 	HoldoutFraction float64 `protobuf:"fixed64,11,opt,name=holdout_fraction,json=holdoutFraction,proto3" json:"holdout_fraction,omitempty"`
-	unknownFields   protoimpl.UnknownFields
-	sizeCache       protoimpl.SizeCache
+	// Whether the agent's host can run commands. The block then has lessons that a person reviewed, and no others; so it
+	// is for a turn (`turn_id`) that said so.
+	HasShell      bool `protobuf:"varint,12,opt,name=has_shell,json=hasShell,proto3" json:"has_shell,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *BuildMemoryContextRequest) Reset() {
@@ -3339,6 +3342,13 @@ func (x *BuildMemoryContextRequest) GetHoldoutFraction() float64 {
 		return x.HoldoutFraction
 	}
 	return 0
+}
+
+func (x *BuildMemoryContextRequest) GetHasShell() bool {
+	if x != nil {
+		return x.HasShell
+	}
+	return false
 }
 
 // The lessons.
@@ -6050,8 +6060,8 @@ type FindRecoveriesResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// What the failure is recognised by; empty when the error says nothing to recognise it by.
 	Signature string `protobuf:"bytes,1,opt,name=signature,proto3" json:"signature,omitempty"`
-	// The block; empty when nothing may be told. When the recovery is held back this time, the block has a receipt but no
-	// text, and names the recovery in `omitted`.
+	// The block; empty when nothing may be told. When the recovery is held back this time, or the server's `advice__mode`
+	// is shadow, the block has a receipt but no text, and names the recovery in `omitted`.
 	Block         *ContextBlock `protobuf:"bytes,2,opt,name=block,proto3" json:"block,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -6337,7 +6347,20 @@ type RecoveryMove struct {
 	// Why the move is told or not, for people.
 	Reason string `protobuf:"bytes,11,opt,name=reason,proto3" json:"reason,omitempty"`
 	// The sentence that is told; empty when the move is not told.
-	Sentence      string `protobuf:"bytes,12,opt,name=sentence,proto3" json:"sentence,omitempty"`
+	Sentence string `protobuf:"bytes,12,opt,name=sentence,proto3" json:"sentence,omitempty"`
+	// Whether the move is of the starter pack: reviewed, and told before anything was learned here.
+	IsStarter bool `protobuf:"varint,13,opt,name=is_starter,json=isStarter,proto3" json:"is_starter,omitempty"`
+	// Failures at which the move was told, after a draw.
+	Shown *LessonArm `protobuf:"bytes,14,opt,name=shown,proto3" json:"shown,omitempty"`
+	// Failures at which the move was held back by a draw (one in ten), or kept in shadow mode.
+	HeldBack *LessonArm `protobuf:"bytes,15,opt,name=held_back,json=heldBack,proto3" json:"held_back,omitempty"`
+	// The rate at which the next attempt worked with the advice minus the rate without it, -1 to 1; absent until both arms
+	// have outcomes.
+	Lift *float64 `protobuf:"fixed64,16,opt,name=lift,proto3,oneof" json:"lift,omitempty"`
+	// The 95 % confidence interval of the lift (Newcombe), valid for one look at a time chosen beforehand.
+	Interval *LiftInterval `protobuf:"bytes,17,opt,name=interval,proto3" json:"interval,omitempty"`
+	// What would have been told in shadow mode, and what happened then; absent if there was nothing.
+	Shadow        *ShadowTally `protobuf:"bytes,18,opt,name=shadow,proto3" json:"shadow,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -6454,6 +6477,130 @@ func (x *RecoveryMove) GetSentence() string {
 		return x.Sentence
 	}
 	return ""
+}
+
+func (x *RecoveryMove) GetIsStarter() bool {
+	if x != nil {
+		return x.IsStarter
+	}
+	return false
+}
+
+func (x *RecoveryMove) GetShown() *LessonArm {
+	if x != nil {
+		return x.Shown
+	}
+	return nil
+}
+
+func (x *RecoveryMove) GetHeldBack() *LessonArm {
+	if x != nil {
+		return x.HeldBack
+	}
+	return nil
+}
+
+func (x *RecoveryMove) GetLift() float64 {
+	if x != nil && x.Lift != nil {
+		return *x.Lift
+	}
+	return 0
+}
+
+func (x *RecoveryMove) GetInterval() *LiftInterval {
+	if x != nil {
+		return x.Interval
+	}
+	return nil
+}
+
+func (x *RecoveryMove) GetShadow() *ShadowTally {
+	if x != nil {
+		return x.Shadow
+	}
+	return nil
+}
+
+// What a move would have told in shadow mode, and what happened then without it.
+type ShadowTally struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Failures at which the move would have been told.
+	SaidCount int32 `protobuf:"varint,1,opt,name=said_count,json=saidCount,proto3" json:"said_count,omitempty"`
+	// In how many of them the agent made the move by itself.
+	FollowedCount int32 `protobuf:"varint,2,opt,name=followed_count,json=followedCount,proto3" json:"followed_count,omitempty"`
+	// In how many of those the call worked: there the advice held.
+	FollowedWorkedCount int32 `protobuf:"varint,3,opt,name=followed_worked_count,json=followedWorkedCount,proto3" json:"followed_worked_count,omitempty"`
+	// In how many of the others the call worked too.
+	OtherwiseWorkedCount int32 `protobuf:"varint,4,opt,name=otherwise_worked_count,json=otherwiseWorkedCount,proto3" json:"otherwise_worked_count,omitempty"`
+	// The approximate number of tokens of all that would have been told.
+	TokenCount    int64 `protobuf:"varint,5,opt,name=token_count,json=tokenCount,proto3" json:"token_count,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ShadowTally) Reset() {
+	*x = ShadowTally{}
+	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[70]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ShadowTally) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ShadowTally) ProtoMessage() {}
+
+func (x *ShadowTally) ProtoReflect() protoreflect.Message {
+	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[70]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ShadowTally.ProtoReflect.Descriptor instead.
+func (*ShadowTally) Descriptor() ([]byte, []int) {
+	return file_sidemirror_v1_reflective_memory_proto_rawDescGZIP(), []int{70}
+}
+
+func (x *ShadowTally) GetSaidCount() int32 {
+	if x != nil {
+		return x.SaidCount
+	}
+	return 0
+}
+
+func (x *ShadowTally) GetFollowedCount() int32 {
+	if x != nil {
+		return x.FollowedCount
+	}
+	return 0
+}
+
+func (x *ShadowTally) GetFollowedWorkedCount() int32 {
+	if x != nil {
+		return x.FollowedWorkedCount
+	}
+	return 0
+}
+
+func (x *ShadowTally) GetOtherwiseWorkedCount() int32 {
+	if x != nil {
+		return x.OtherwiseWorkedCount
+	}
+	return 0
+}
+
+func (x *ShadowTally) GetTokenCount() int64 {
+	if x != nil {
+		return x.TokenCount
+	}
+	return 0
 }
 
 var File_sidemirror_v1_reflective_memory_proto protoreflect.FileDescriptor
@@ -6703,7 +6850,7 @@ const file_sidemirror_v1_reflective_memory_proto_rawDesc = "" +
 	"\x04rank\x18\x03 \x01(\x05R\x04rank\"3\n" +
 	"\tQueryMiss\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x16\n" +
-	"\x06reason\x18\x02 \x01(\tR\x06reason\"\x88\x03\n" +
+	"\x06reason\x18\x02 \x01(\tR\x06reason\"\xa5\x03\n" +
 	"\x19BuildMemoryContextRequest\x12\x1b\n" +
 	"\ttenant_id\x18\x01 \x01(\tR\btenantId\x12\x1d\n" +
 	"\n" +
@@ -6720,7 +6867,8 @@ const file_sidemirror_v1_reflective_memory_proto_rawDesc = "" +
 	"\n" +
 	"session_id\x18\n" +
 	" \x01(\tR\tsessionId\x12)\n" +
-	"\x10holdout_fraction\x18\v \x01(\x01R\x0fholdoutFraction\"O\n" +
+	"\x10holdout_fraction\x18\v \x01(\x01R\x0fholdoutFraction\x12\x1b\n" +
+	"\thas_shell\x18\f \x01(\bR\bhasShell\"O\n" +
 	"\x1aBuildMemoryContextResponse\x121\n" +
 	"\x05block\x18\x01 \x01(\v2\x1b.sidemirror.v1.ContextBlockR\x05block\"\xe3\x02\n" +
 	"\x14ReportOutcomeRequest\x12\x1b\n" +
@@ -6969,7 +7117,7 @@ const file_sidemirror_v1_reflective_memory_proto_rawDesc = "" +
 	"\tsignature\x18\x01 \x01(\tR\tsignature\x12+\n" +
 	"\x11observation_count\x18\x02 \x01(\x05R\x10observationCount\x127\n" +
 	"\tlast_time\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\blastTime\x121\n" +
-	"\x05moves\x18\x04 \x03(\v2\x1b.sidemirror.v1.RecoveryMoveR\x05moves\"\x85\x03\n" +
+	"\x05moves\x18\x04 \x03(\v2\x1b.sidemirror.v1.RecoveryMoveR\x05moves\"\x9a\x05\n" +
 	"\fRecoveryMove\x12\x1f\n" +
 	"\vrecovery_id\x18\x01 \x01(\tR\n" +
 	"recoveryId\x123\n" +
@@ -6985,7 +7133,23 @@ const file_sidemirror_v1_reflective_memory_proto_rawDesc = "" +
 	"\fis_suspended\x18\n" +
 	" \x01(\bR\visSuspended\x12\x16\n" +
 	"\x06reason\x18\v \x01(\tR\x06reason\x12\x1a\n" +
-	"\bsentence\x18\f \x01(\tR\bsentence*\xeb\x01\n" +
+	"\bsentence\x18\f \x01(\tR\bsentence\x12\x1d\n" +
+	"\n" +
+	"is_starter\x18\r \x01(\bR\tisStarter\x12.\n" +
+	"\x05shown\x18\x0e \x01(\v2\x18.sidemirror.v1.LessonArmR\x05shown\x125\n" +
+	"\theld_back\x18\x0f \x01(\v2\x18.sidemirror.v1.LessonArmR\bheldBack\x12\x17\n" +
+	"\x04lift\x18\x10 \x01(\x01H\x00R\x04lift\x88\x01\x01\x127\n" +
+	"\binterval\x18\x11 \x01(\v2\x1b.sidemirror.v1.LiftIntervalR\binterval\x122\n" +
+	"\x06shadow\x18\x12 \x01(\v2\x1a.sidemirror.v1.ShadowTallyR\x06shadowB\a\n" +
+	"\x05_lift\"\xde\x01\n" +
+	"\vShadowTally\x12\x1d\n" +
+	"\n" +
+	"said_count\x18\x01 \x01(\x05R\tsaidCount\x12%\n" +
+	"\x0efollowed_count\x18\x02 \x01(\x05R\rfollowedCount\x122\n" +
+	"\x15followed_worked_count\x18\x03 \x01(\x05R\x13followedWorkedCount\x124\n" +
+	"\x16otherwise_worked_count\x18\x04 \x01(\x05R\x14otherwiseWorkedCount\x12\x1f\n" +
+	"\vtoken_count\x18\x05 \x01(\x03R\n" +
+	"tokenCount*\xeb\x01\n" +
 	"\tEventType\x12\x1a\n" +
 	"\x16EVENT_TYPE_UNSPECIFIED\x10\x00\x12\x18\n" +
 	"\x14EVENT_TYPE_TOOL_CALL\x10\x01\x12\x1c\n" +
@@ -7103,7 +7267,7 @@ func file_sidemirror_v1_reflective_memory_proto_rawDescGZIP() []byte {
 }
 
 var file_sidemirror_v1_reflective_memory_proto_enumTypes = make([]protoimpl.EnumInfo, 11)
-var file_sidemirror_v1_reflective_memory_proto_msgTypes = make([]protoimpl.MessageInfo, 70)
+var file_sidemirror_v1_reflective_memory_proto_msgTypes = make([]protoimpl.MessageInfo, 71)
 var file_sidemirror_v1_reflective_memory_proto_goTypes = []any{
 	(EventType)(0),                         // 0: sidemirror.v1.EventType
 	(ErrorCategory)(0),                     // 1: sidemirror.v1.ErrorCategory
@@ -7186,40 +7350,41 @@ var file_sidemirror_v1_reflective_memory_proto_goTypes = []any{
 	(*ListRecoveriesResponse)(nil),         // 78: sidemirror.v1.ListRecoveriesResponse
 	(*SignatureRecoveries)(nil),            // 79: sidemirror.v1.SignatureRecoveries
 	(*RecoveryMove)(nil),                   // 80: sidemirror.v1.RecoveryMove
-	(*timestamppb.Timestamp)(nil),          // 81: google.protobuf.Timestamp
-	(*structpb.Struct)(nil),                // 82: google.protobuf.Struct
-	(ResultStatus)(0),                      // 83: sidemirror.v1.ResultStatus
-	(Origin)(0),                            // 84: sidemirror.v1.Origin
-	(*Usage)(nil),                          // 85: sidemirror.v1.Usage
-	(TaskOutcome)(0),                       // 86: sidemirror.v1.TaskOutcome
-	(*fieldmaskpb.FieldMask)(nil),          // 87: google.protobuf.FieldMask
-	(*ContextBlock)(nil),                   // 88: sidemirror.v1.ContextBlock
+	(*ShadowTally)(nil),                    // 81: sidemirror.v1.ShadowTally
+	(*timestamppb.Timestamp)(nil),          // 82: google.protobuf.Timestamp
+	(*structpb.Struct)(nil),                // 83: google.protobuf.Struct
+	(ResultStatus)(0),                      // 84: sidemirror.v1.ResultStatus
+	(Origin)(0),                            // 85: sidemirror.v1.Origin
+	(*Usage)(nil),                          // 86: sidemirror.v1.Usage
+	(TaskOutcome)(0),                       // 87: sidemirror.v1.TaskOutcome
+	(*fieldmaskpb.FieldMask)(nil),          // 88: google.protobuf.FieldMask
+	(*ContextBlock)(nil),                   // 89: sidemirror.v1.ContextBlock
 }
 var file_sidemirror_v1_reflective_memory_proto_depIdxs = []int32{
 	0,   // 0: sidemirror.v1.ReflectionEvent.event_type:type_name -> sidemirror.v1.EventType
-	81,  // 1: sidemirror.v1.ReflectionEvent.timestamp:type_name -> google.protobuf.Timestamp
-	82,  // 2: sidemirror.v1.ReflectionEvent.metadata:type_name -> google.protobuf.Struct
-	82,  // 3: sidemirror.v1.ReflectionEvent.error:type_name -> google.protobuf.Struct
+	82,  // 1: sidemirror.v1.ReflectionEvent.timestamp:type_name -> google.protobuf.Timestamp
+	83,  // 2: sidemirror.v1.ReflectionEvent.metadata:type_name -> google.protobuf.Struct
+	83,  // 3: sidemirror.v1.ReflectionEvent.error:type_name -> google.protobuf.Struct
 	1,   // 4: sidemirror.v1.TaskError.error_category:type_name -> sidemirror.v1.ErrorCategory
-	82,  // 5: sidemirror.v1.TaskError.context:type_name -> google.protobuf.Struct
+	83,  // 5: sidemirror.v1.TaskError.context:type_name -> google.protobuf.Struct
 	1,   // 6: sidemirror.v1.AppliesWhen.error_categories:type_name -> sidemirror.v1.ErrorCategory
-	83,  // 7: sidemirror.v1.ReflectionResult.status:type_name -> sidemirror.v1.ResultStatus
+	84,  // 7: sidemirror.v1.ReflectionResult.status:type_name -> sidemirror.v1.ResultStatus
 	1,   // 8: sidemirror.v1.ReflectionResult.error_category:type_name -> sidemirror.v1.ErrorCategory
-	82,  // 9: sidemirror.v1.ReflectionResult.metadata:type_name -> google.protobuf.Struct
-	81,  // 10: sidemirror.v1.ReflectionResult.generated_at:type_name -> google.protobuf.Timestamp
+	83,  // 9: sidemirror.v1.ReflectionResult.metadata:type_name -> google.protobuf.Struct
+	82,  // 10: sidemirror.v1.ReflectionResult.generated_at:type_name -> google.protobuf.Timestamp
 	13,  // 11: sidemirror.v1.ReflectionResult.applies_when:type_name -> sidemirror.v1.AppliesWhen
-	84,  // 12: sidemirror.v1.ReflectionResult.origin:type_name -> sidemirror.v1.Origin
-	85,  // 13: sidemirror.v1.ReflectionResult.usage:type_name -> sidemirror.v1.Usage
+	85,  // 12: sidemirror.v1.ReflectionResult.origin:type_name -> sidemirror.v1.Origin
+	86,  // 13: sidemirror.v1.ReflectionResult.usage:type_name -> sidemirror.v1.Usage
 	2,   // 14: sidemirror.v1.Memory.kind:type_name -> sidemirror.v1.MemoryKind
-	82,  // 15: sidemirror.v1.Memory.metadata:type_name -> google.protobuf.Struct
+	83,  // 15: sidemirror.v1.Memory.metadata:type_name -> google.protobuf.Struct
 	1,   // 16: sidemirror.v1.Memory.error_category:type_name -> sidemirror.v1.ErrorCategory
-	84,  // 17: sidemirror.v1.Memory.origin:type_name -> sidemirror.v1.Origin
+	85,  // 17: sidemirror.v1.Memory.origin:type_name -> sidemirror.v1.Origin
 	3,   // 18: sidemirror.v1.Memory.state:type_name -> sidemirror.v1.MemoryState
-	81,  // 19: sidemirror.v1.Memory.create_time:type_name -> google.protobuf.Timestamp
-	81,  // 20: sidemirror.v1.Memory.update_time:type_name -> google.protobuf.Timestamp
+	82,  // 19: sidemirror.v1.Memory.create_time:type_name -> google.protobuf.Timestamp
+	82,  // 20: sidemirror.v1.Memory.update_time:type_name -> google.protobuf.Timestamp
 	13,  // 21: sidemirror.v1.Memory.applies_when:type_name -> sidemirror.v1.AppliesWhen
 	11,  // 22: sidemirror.v1.GenerateReflectionRequest.events:type_name -> sidemirror.v1.ReflectionEvent
-	86,  // 23: sidemirror.v1.GenerateReflectionRequest.outcome:type_name -> sidemirror.v1.TaskOutcome
+	87,  // 23: sidemirror.v1.GenerateReflectionRequest.outcome:type_name -> sidemirror.v1.TaskOutcome
 	12,  // 24: sidemirror.v1.GenerateReflectionRequest.error:type_name -> sidemirror.v1.TaskError
 	14,  // 25: sidemirror.v1.GenerateReflectionResponse.result:type_name -> sidemirror.v1.ReflectionResult
 	14,  // 26: sidemirror.v1.StoreReflectionRequest.result:type_name -> sidemirror.v1.ReflectionResult
@@ -7228,9 +7393,9 @@ var file_sidemirror_v1_reflective_memory_proto_depIdxs = []int32{
 	3,   // 29: sidemirror.v1.ListReflectionsRequest.state:type_name -> sidemirror.v1.MemoryState
 	15,  // 30: sidemirror.v1.ListReflectionsResponse.memories:type_name -> sidemirror.v1.Memory
 	25,  // 31: sidemirror.v1.UpdateReflectionRequest.changes:type_name -> sidemirror.v1.MemoryChanges
-	87,  // 32: sidemirror.v1.UpdateReflectionRequest.update_mask:type_name -> google.protobuf.FieldMask
+	88,  // 32: sidemirror.v1.UpdateReflectionRequest.update_mask:type_name -> google.protobuf.FieldMask
 	1,   // 33: sidemirror.v1.MemoryChanges.error_category:type_name -> sidemirror.v1.ErrorCategory
-	82,  // 34: sidemirror.v1.MemoryChanges.metadata:type_name -> google.protobuf.Struct
+	83,  // 34: sidemirror.v1.MemoryChanges.metadata:type_name -> google.protobuf.Struct
 	13,  // 35: sidemirror.v1.MemoryChanges.applies_when:type_name -> sidemirror.v1.AppliesWhen
 	15,  // 36: sidemirror.v1.UpdateReflectionResponse.memory:type_name -> sidemirror.v1.Memory
 	15,  // 37: sidemirror.v1.ListReflectionVersionsResponse.versions:type_name -> sidemirror.v1.Memory
@@ -7244,8 +7409,8 @@ var file_sidemirror_v1_reflective_memory_proto_depIdxs = []int32{
 	36,  // 45: sidemirror.v1.QueryHit.explanation:type_name -> sidemirror.v1.HitExplanation
 	37,  // 46: sidemirror.v1.HitExplanation.parts:type_name -> sidemirror.v1.ScorePart
 	1,   // 47: sidemirror.v1.BuildMemoryContextRequest.error_categories:type_name -> sidemirror.v1.ErrorCategory
-	88,  // 48: sidemirror.v1.BuildMemoryContextResponse.block:type_name -> sidemirror.v1.ContextBlock
-	86,  // 49: sidemirror.v1.ReportOutcomeRequest.outcome:type_name -> sidemirror.v1.TaskOutcome
+	89,  // 48: sidemirror.v1.BuildMemoryContextResponse.block:type_name -> sidemirror.v1.ContextBlock
+	87,  // 49: sidemirror.v1.ReportOutcomeRequest.outcome:type_name -> sidemirror.v1.TaskOutcome
 	1,   // 50: sidemirror.v1.ReportOutcomeRequest.error_category:type_name -> sidemirror.v1.ErrorCategory
 	42,  // 51: sidemirror.v1.ReportOutcomeRequest.errors:type_name -> sidemirror.v1.TaskErrors
 	43,  // 52: sidemirror.v1.TaskErrors.failed_calls:type_name -> sidemirror.v1.FailedCall
@@ -7265,7 +7430,7 @@ var file_sidemirror_v1_reflective_memory_proto_depIdxs = []int32{
 	58,  // 66: sidemirror.v1.MemoryLink.source:type_name -> sidemirror.v1.GraphPoint
 	58,  // 67: sidemirror.v1.MemoryLink.target:type_name -> sidemirror.v1.GraphPoint
 	6,   // 68: sidemirror.v1.MemoryLink.kind:type_name -> sidemirror.v1.LinkKind
-	81,  // 69: sidemirror.v1.MemoryLink.create_time:type_name -> google.protobuf.Timestamp
+	82,  // 69: sidemirror.v1.MemoryLink.create_time:type_name -> google.protobuf.Timestamp
 	59,  // 70: sidemirror.v1.LinkReflectionsRequest.links:type_name -> sidemirror.v1.MemoryLink
 	58,  // 71: sidemirror.v1.ExploreGraphRequest.start:type_name -> sidemirror.v1.GraphPoint
 	6,   // 72: sidemirror.v1.ExploreGraphRequest.kinds:type_name -> sidemirror.v1.LinkKind
@@ -7275,70 +7440,74 @@ var file_sidemirror_v1_reflective_memory_proto_depIdxs = []int32{
 	15,  // 76: sidemirror.v1.GraphNode.memory:type_name -> sidemirror.v1.Memory
 	67,  // 77: sidemirror.v1.DreamResponse.progress:type_name -> sidemirror.v1.DreamProgress
 	68,  // 78: sidemirror.v1.DreamResponse.dream:type_name -> sidemirror.v1.DreamLogEntry
-	81,  // 79: sidemirror.v1.DreamLogEntry.start_time:type_name -> google.protobuf.Timestamp
-	81,  // 80: sidemirror.v1.DreamLogEntry.end_time:type_name -> google.protobuf.Timestamp
-	83,  // 81: sidemirror.v1.DreamLogEntry.status:type_name -> sidemirror.v1.ResultStatus
+	82,  // 79: sidemirror.v1.DreamLogEntry.start_time:type_name -> google.protobuf.Timestamp
+	82,  // 80: sidemirror.v1.DreamLogEntry.end_time:type_name -> google.protobuf.Timestamp
+	84,  // 81: sidemirror.v1.DreamLogEntry.status:type_name -> sidemirror.v1.ResultStatus
 	69,  // 82: sidemirror.v1.DreamLogEntry.lessons:type_name -> sidemirror.v1.DreamtLesson
-	85,  // 83: sidemirror.v1.DreamLogEntry.usage:type_name -> sidemirror.v1.Usage
+	86,  // 83: sidemirror.v1.DreamLogEntry.usage:type_name -> sidemirror.v1.Usage
 	68,  // 84: sidemirror.v1.ListDreamsResponse.dreams:type_name -> sidemirror.v1.DreamLogEntry
 	74,  // 85: sidemirror.v1.ListPruningsResponse.prunings:type_name -> sidemirror.v1.Pruning
 	9,   // 86: sidemirror.v1.Pruning.kind:type_name -> sidemirror.v1.PrunedKind
-	81,  // 87: sidemirror.v1.Pruning.prune_time:type_name -> google.protobuf.Timestamp
-	81,  // 88: sidemirror.v1.Pruning.before_time:type_name -> google.protobuf.Timestamp
-	88,  // 89: sidemirror.v1.FindRecoveriesResponse.block:type_name -> sidemirror.v1.ContextBlock
+	82,  // 87: sidemirror.v1.Pruning.prune_time:type_name -> google.protobuf.Timestamp
+	82,  // 88: sidemirror.v1.Pruning.before_time:type_name -> google.protobuf.Timestamp
+	89,  // 89: sidemirror.v1.FindRecoveriesResponse.block:type_name -> sidemirror.v1.ContextBlock
 	79,  // 90: sidemirror.v1.ListRecoveriesResponse.signatures:type_name -> sidemirror.v1.SignatureRecoveries
-	81,  // 91: sidemirror.v1.SignatureRecoveries.last_time:type_name -> google.protobuf.Timestamp
+	82,  // 91: sidemirror.v1.SignatureRecoveries.last_time:type_name -> google.protobuf.Timestamp
 	80,  // 92: sidemirror.v1.SignatureRecoveries.moves:type_name -> sidemirror.v1.RecoveryMove
 	8,   // 93: sidemirror.v1.RecoveryMove.kind:type_name -> sidemirror.v1.RecoveryMoveKind
-	16,  // 94: sidemirror.v1.ReflectiveMemoryService.GenerateReflection:input_type -> sidemirror.v1.GenerateReflectionRequest
-	18,  // 95: sidemirror.v1.ReflectiveMemoryService.StoreReflection:input_type -> sidemirror.v1.StoreReflectionRequest
-	20,  // 96: sidemirror.v1.ReflectiveMemoryService.GetReflection:input_type -> sidemirror.v1.GetReflectionRequest
-	22,  // 97: sidemirror.v1.ReflectiveMemoryService.ListReflections:input_type -> sidemirror.v1.ListReflectionsRequest
-	24,  // 98: sidemirror.v1.ReflectiveMemoryService.UpdateReflection:input_type -> sidemirror.v1.UpdateReflectionRequest
-	27,  // 99: sidemirror.v1.ReflectiveMemoryService.DeleteReflection:input_type -> sidemirror.v1.DeleteReflectionRequest
-	29,  // 100: sidemirror.v1.ReflectiveMemoryService.ListReflectionVersions:input_type -> sidemirror.v1.ListReflectionVersionsRequest
-	31,  // 101: sidemirror.v1.ReflectiveMemoryService.ReviewReflection:input_type -> sidemirror.v1.ReviewReflectionRequest
-	33,  // 102: sidemirror.v1.ReflectiveMemoryService.QueryReflections:input_type -> sidemirror.v1.QueryReflectionsRequest
-	39,  // 103: sidemirror.v1.ReflectiveMemoryService.BuildMemoryContext:input_type -> sidemirror.v1.BuildMemoryContextRequest
-	41,  // 104: sidemirror.v1.ReflectiveMemoryService.ReportOutcome:input_type -> sidemirror.v1.ReportOutcomeRequest
-	45,  // 105: sidemirror.v1.ReflectiveMemoryService.GetLessonStatistics:input_type -> sidemirror.v1.GetLessonStatisticsRequest
-	65,  // 106: sidemirror.v1.ReflectiveMemoryService.Dream:input_type -> sidemirror.v1.DreamRequest
-	70,  // 107: sidemirror.v1.ReflectiveMemoryService.ListDreams:input_type -> sidemirror.v1.ListDreamsRequest
-	72,  // 108: sidemirror.v1.ReflectiveMemoryService.ListPrunings:input_type -> sidemirror.v1.ListPruningsRequest
-	50,  // 109: sidemirror.v1.ReflectiveMemoryService.ExportReflections:input_type -> sidemirror.v1.ExportReflectionsRequest
-	52,  // 110: sidemirror.v1.ReflectiveMemoryService.ImportReflections:input_type -> sidemirror.v1.ImportReflectionsRequest
-	55,  // 111: sidemirror.v1.ReflectiveMemoryService.ListClusters:input_type -> sidemirror.v1.ListClustersRequest
-	60,  // 112: sidemirror.v1.ReflectiveMemoryService.LinkReflections:input_type -> sidemirror.v1.LinkReflectionsRequest
-	62,  // 113: sidemirror.v1.ReflectiveMemoryService.ExploreGraph:input_type -> sidemirror.v1.ExploreGraphRequest
-	75,  // 114: sidemirror.v1.ReflectiveMemoryService.FindRecoveries:input_type -> sidemirror.v1.FindRecoveriesRequest
-	77,  // 115: sidemirror.v1.ReflectiveMemoryService.ListRecoveries:input_type -> sidemirror.v1.ListRecoveriesRequest
-	17,  // 116: sidemirror.v1.ReflectiveMemoryService.GenerateReflection:output_type -> sidemirror.v1.GenerateReflectionResponse
-	19,  // 117: sidemirror.v1.ReflectiveMemoryService.StoreReflection:output_type -> sidemirror.v1.StoreReflectionResponse
-	21,  // 118: sidemirror.v1.ReflectiveMemoryService.GetReflection:output_type -> sidemirror.v1.GetReflectionResponse
-	23,  // 119: sidemirror.v1.ReflectiveMemoryService.ListReflections:output_type -> sidemirror.v1.ListReflectionsResponse
-	26,  // 120: sidemirror.v1.ReflectiveMemoryService.UpdateReflection:output_type -> sidemirror.v1.UpdateReflectionResponse
-	28,  // 121: sidemirror.v1.ReflectiveMemoryService.DeleteReflection:output_type -> sidemirror.v1.DeleteReflectionResponse
-	30,  // 122: sidemirror.v1.ReflectiveMemoryService.ListReflectionVersions:output_type -> sidemirror.v1.ListReflectionVersionsResponse
-	32,  // 123: sidemirror.v1.ReflectiveMemoryService.ReviewReflection:output_type -> sidemirror.v1.ReviewReflectionResponse
-	34,  // 124: sidemirror.v1.ReflectiveMemoryService.QueryReflections:output_type -> sidemirror.v1.QueryReflectionsResponse
-	40,  // 125: sidemirror.v1.ReflectiveMemoryService.BuildMemoryContext:output_type -> sidemirror.v1.BuildMemoryContextResponse
-	44,  // 126: sidemirror.v1.ReflectiveMemoryService.ReportOutcome:output_type -> sidemirror.v1.ReportOutcomeResponse
-	46,  // 127: sidemirror.v1.ReflectiveMemoryService.GetLessonStatistics:output_type -> sidemirror.v1.GetLessonStatisticsResponse
-	66,  // 128: sidemirror.v1.ReflectiveMemoryService.Dream:output_type -> sidemirror.v1.DreamResponse
-	71,  // 129: sidemirror.v1.ReflectiveMemoryService.ListDreams:output_type -> sidemirror.v1.ListDreamsResponse
-	73,  // 130: sidemirror.v1.ReflectiveMemoryService.ListPrunings:output_type -> sidemirror.v1.ListPruningsResponse
-	51,  // 131: sidemirror.v1.ReflectiveMemoryService.ExportReflections:output_type -> sidemirror.v1.ExportReflectionsResponse
-	53,  // 132: sidemirror.v1.ReflectiveMemoryService.ImportReflections:output_type -> sidemirror.v1.ImportReflectionsResponse
-	56,  // 133: sidemirror.v1.ReflectiveMemoryService.ListClusters:output_type -> sidemirror.v1.ListClustersResponse
-	61,  // 134: sidemirror.v1.ReflectiveMemoryService.LinkReflections:output_type -> sidemirror.v1.LinkReflectionsResponse
-	63,  // 135: sidemirror.v1.ReflectiveMemoryService.ExploreGraph:output_type -> sidemirror.v1.ExploreGraphResponse
-	76,  // 136: sidemirror.v1.ReflectiveMemoryService.FindRecoveries:output_type -> sidemirror.v1.FindRecoveriesResponse
-	78,  // 137: sidemirror.v1.ReflectiveMemoryService.ListRecoveries:output_type -> sidemirror.v1.ListRecoveriesResponse
-	116, // [116:138] is the sub-list for method output_type
-	94,  // [94:116] is the sub-list for method input_type
-	94,  // [94:94] is the sub-list for extension type_name
-	94,  // [94:94] is the sub-list for extension extendee
-	0,   // [0:94] is the sub-list for field type_name
+	48,  // 94: sidemirror.v1.RecoveryMove.shown:type_name -> sidemirror.v1.LessonArm
+	48,  // 95: sidemirror.v1.RecoveryMove.held_back:type_name -> sidemirror.v1.LessonArm
+	49,  // 96: sidemirror.v1.RecoveryMove.interval:type_name -> sidemirror.v1.LiftInterval
+	81,  // 97: sidemirror.v1.RecoveryMove.shadow:type_name -> sidemirror.v1.ShadowTally
+	16,  // 98: sidemirror.v1.ReflectiveMemoryService.GenerateReflection:input_type -> sidemirror.v1.GenerateReflectionRequest
+	18,  // 99: sidemirror.v1.ReflectiveMemoryService.StoreReflection:input_type -> sidemirror.v1.StoreReflectionRequest
+	20,  // 100: sidemirror.v1.ReflectiveMemoryService.GetReflection:input_type -> sidemirror.v1.GetReflectionRequest
+	22,  // 101: sidemirror.v1.ReflectiveMemoryService.ListReflections:input_type -> sidemirror.v1.ListReflectionsRequest
+	24,  // 102: sidemirror.v1.ReflectiveMemoryService.UpdateReflection:input_type -> sidemirror.v1.UpdateReflectionRequest
+	27,  // 103: sidemirror.v1.ReflectiveMemoryService.DeleteReflection:input_type -> sidemirror.v1.DeleteReflectionRequest
+	29,  // 104: sidemirror.v1.ReflectiveMemoryService.ListReflectionVersions:input_type -> sidemirror.v1.ListReflectionVersionsRequest
+	31,  // 105: sidemirror.v1.ReflectiveMemoryService.ReviewReflection:input_type -> sidemirror.v1.ReviewReflectionRequest
+	33,  // 106: sidemirror.v1.ReflectiveMemoryService.QueryReflections:input_type -> sidemirror.v1.QueryReflectionsRequest
+	39,  // 107: sidemirror.v1.ReflectiveMemoryService.BuildMemoryContext:input_type -> sidemirror.v1.BuildMemoryContextRequest
+	41,  // 108: sidemirror.v1.ReflectiveMemoryService.ReportOutcome:input_type -> sidemirror.v1.ReportOutcomeRequest
+	45,  // 109: sidemirror.v1.ReflectiveMemoryService.GetLessonStatistics:input_type -> sidemirror.v1.GetLessonStatisticsRequest
+	65,  // 110: sidemirror.v1.ReflectiveMemoryService.Dream:input_type -> sidemirror.v1.DreamRequest
+	70,  // 111: sidemirror.v1.ReflectiveMemoryService.ListDreams:input_type -> sidemirror.v1.ListDreamsRequest
+	72,  // 112: sidemirror.v1.ReflectiveMemoryService.ListPrunings:input_type -> sidemirror.v1.ListPruningsRequest
+	50,  // 113: sidemirror.v1.ReflectiveMemoryService.ExportReflections:input_type -> sidemirror.v1.ExportReflectionsRequest
+	52,  // 114: sidemirror.v1.ReflectiveMemoryService.ImportReflections:input_type -> sidemirror.v1.ImportReflectionsRequest
+	55,  // 115: sidemirror.v1.ReflectiveMemoryService.ListClusters:input_type -> sidemirror.v1.ListClustersRequest
+	60,  // 116: sidemirror.v1.ReflectiveMemoryService.LinkReflections:input_type -> sidemirror.v1.LinkReflectionsRequest
+	62,  // 117: sidemirror.v1.ReflectiveMemoryService.ExploreGraph:input_type -> sidemirror.v1.ExploreGraphRequest
+	75,  // 118: sidemirror.v1.ReflectiveMemoryService.FindRecoveries:input_type -> sidemirror.v1.FindRecoveriesRequest
+	77,  // 119: sidemirror.v1.ReflectiveMemoryService.ListRecoveries:input_type -> sidemirror.v1.ListRecoveriesRequest
+	17,  // 120: sidemirror.v1.ReflectiveMemoryService.GenerateReflection:output_type -> sidemirror.v1.GenerateReflectionResponse
+	19,  // 121: sidemirror.v1.ReflectiveMemoryService.StoreReflection:output_type -> sidemirror.v1.StoreReflectionResponse
+	21,  // 122: sidemirror.v1.ReflectiveMemoryService.GetReflection:output_type -> sidemirror.v1.GetReflectionResponse
+	23,  // 123: sidemirror.v1.ReflectiveMemoryService.ListReflections:output_type -> sidemirror.v1.ListReflectionsResponse
+	26,  // 124: sidemirror.v1.ReflectiveMemoryService.UpdateReflection:output_type -> sidemirror.v1.UpdateReflectionResponse
+	28,  // 125: sidemirror.v1.ReflectiveMemoryService.DeleteReflection:output_type -> sidemirror.v1.DeleteReflectionResponse
+	30,  // 126: sidemirror.v1.ReflectiveMemoryService.ListReflectionVersions:output_type -> sidemirror.v1.ListReflectionVersionsResponse
+	32,  // 127: sidemirror.v1.ReflectiveMemoryService.ReviewReflection:output_type -> sidemirror.v1.ReviewReflectionResponse
+	34,  // 128: sidemirror.v1.ReflectiveMemoryService.QueryReflections:output_type -> sidemirror.v1.QueryReflectionsResponse
+	40,  // 129: sidemirror.v1.ReflectiveMemoryService.BuildMemoryContext:output_type -> sidemirror.v1.BuildMemoryContextResponse
+	44,  // 130: sidemirror.v1.ReflectiveMemoryService.ReportOutcome:output_type -> sidemirror.v1.ReportOutcomeResponse
+	46,  // 131: sidemirror.v1.ReflectiveMemoryService.GetLessonStatistics:output_type -> sidemirror.v1.GetLessonStatisticsResponse
+	66,  // 132: sidemirror.v1.ReflectiveMemoryService.Dream:output_type -> sidemirror.v1.DreamResponse
+	71,  // 133: sidemirror.v1.ReflectiveMemoryService.ListDreams:output_type -> sidemirror.v1.ListDreamsResponse
+	73,  // 134: sidemirror.v1.ReflectiveMemoryService.ListPrunings:output_type -> sidemirror.v1.ListPruningsResponse
+	51,  // 135: sidemirror.v1.ReflectiveMemoryService.ExportReflections:output_type -> sidemirror.v1.ExportReflectionsResponse
+	53,  // 136: sidemirror.v1.ReflectiveMemoryService.ImportReflections:output_type -> sidemirror.v1.ImportReflectionsResponse
+	56,  // 137: sidemirror.v1.ReflectiveMemoryService.ListClusters:output_type -> sidemirror.v1.ListClustersResponse
+	61,  // 138: sidemirror.v1.ReflectiveMemoryService.LinkReflections:output_type -> sidemirror.v1.LinkReflectionsResponse
+	63,  // 139: sidemirror.v1.ReflectiveMemoryService.ExploreGraph:output_type -> sidemirror.v1.ExploreGraphResponse
+	76,  // 140: sidemirror.v1.ReflectiveMemoryService.FindRecoveries:output_type -> sidemirror.v1.FindRecoveriesResponse
+	78,  // 141: sidemirror.v1.ReflectiveMemoryService.ListRecoveries:output_type -> sidemirror.v1.ListRecoveriesResponse
+	120, // [120:142] is the sub-list for method output_type
+	98,  // [98:120] is the sub-list for method input_type
+	98,  // [98:98] is the sub-list for extension type_name
+	98,  // [98:98] is the sub-list for extension extendee
+	0,   // [0:98] is the sub-list for field type_name
 }
 
 func init() { file_sidemirror_v1_reflective_memory_proto_init() }
@@ -7357,13 +7526,14 @@ func file_sidemirror_v1_reflective_memory_proto_init() {
 		(*DreamResponse_Progress)(nil),
 		(*DreamResponse_Dream)(nil),
 	}
+	file_sidemirror_v1_reflective_memory_proto_msgTypes[69].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_sidemirror_v1_reflective_memory_proto_rawDesc), len(file_sidemirror_v1_reflective_memory_proto_rawDesc)),
 			NumEnums:      11,
-			NumMessages:   70,
+			NumMessages:   71,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -338,8 +338,10 @@ type GetServerInfoResponse struct {
 	// The embedding model, and how much it counts in the requested tenant and project; absent without such a model, and
 	// while reflective memory is disabled.
 	MemoryEmbedding *MemoryEmbedding `protobuf:"bytes,15,opt,name=memory_embedding,json=memoryEmbedding,proto3" json:"memory_embedding,omitempty"`
-	unknownFields   protoimpl.UnknownFields
-	sizeCache       protoimpl.SizeCache
+	// Whether advice is kept and not told (`advice__mode` is shadow).
+	AdviceIsShadow bool `protobuf:"varint,16,opt,name=advice_is_shadow,json=adviceIsShadow,proto3" json:"advice_is_shadow,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *GetServerInfoResponse) Reset() {
@@ -461,6 +463,13 @@ func (x *GetServerInfoResponse) GetMemoryEmbedding() *MemoryEmbedding {
 		return x.MemoryEmbedding
 	}
 	return nil
+}
+
+func (x *GetServerInfoResponse) GetAdviceIsShadow() bool {
+	if x != nil {
+		return x.AdviceIsShadow
+	}
+	return false
 }
 
 // One store of records.
@@ -2019,7 +2028,7 @@ const file_sidemirror_v1_sidecar_proto_rawDesc = "" +
 	"\x14GetServerInfoRequest\x12\x1b\n" +
 	"\ttenant_id\x18\x01 \x01(\tR\btenantId\x12\x1d\n" +
 	"\n" +
-	"project_id\x18\x02 \x01(\tR\tprojectId\"\xee\x05\n" +
+	"project_id\x18\x02 \x01(\tR\tprojectId\"\x98\x06\n" +
 	"\x15GetServerInfoResponse\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\tR\aversion\x12\x1b\n" +
 	"\ttenant_id\x18\x02 \x01(\tR\btenantId\x12\x1d\n" +
@@ -2037,7 +2046,8 @@ const file_sidemirror_v1_sidecar_proto_rawDesc = "" +
 	"\rspend_unknown\x18\v \x01(\bR\fspendUnknown\x12:\n" +
 	"\vstore_clock\x18\f \x01(\v2\x19.sidemirror.v1.StoreClockR\n" +
 	"storeClock\x12I\n" +
-	"\x10memory_embedding\x18\x0f \x01(\v2\x1e.sidemirror.v1.MemoryEmbeddingR\x0fmemoryEmbedding\x1a9\n" +
+	"\x10memory_embedding\x18\x0f \x01(\v2\x1e.sidemirror.v1.MemoryEmbeddingR\x0fmemoryEmbedding\x12(\n" +
+	"\x10advice_is_shadow\x18\x10 \x01(\bR\x0eadviceIsShadow\x1a9\n" +
 	"\vLimitsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\x03R\x05value:\x028\x01\"s\n" +

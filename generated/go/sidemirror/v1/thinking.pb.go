@@ -634,7 +634,7 @@ type MidTurnReflection struct {
 	Origin Origin `protobuf:"varint,9,opt,name=origin,proto3,enum=sidemirror.v1.Origin" json:"origin,omitempty"`
 	// Lessons from earlier work about the turn's failures, at most 2, with a receipt. They concern the same failure, or
 	// one with the same category and tool. Absent when nothing failed, when no lesson fits, or when an earlier reflection
-	// of the turn brought them.
+	// or advice of the turn brought them.
 	Lessons       *ContextBlock `protobuf:"bytes,10,opt,name=lessons,proto3" json:"lessons,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1171,7 +1171,12 @@ type TurnStarted struct {
 	CritiqueMode CritiqueMode `protobuf:"varint,11,opt,name=critique_mode,json=critiqueMode,proto3,enum=sidemirror.v1.CritiqueMode" json:"critique_mode,omitempty"`
 	// The lessons from earlier work that the plan should bring; none when absent, unless the server's
 	// `defaults__context` says otherwise.
-	Context       *ContextWish `protobuf:"bytes,12,opt,name=context,proto3" json:"context,omitempty"`
+	Context *ContextWish `protobuf:"bytes,12,opt,name=context,proto3" json:"context,omitempty"`
+	// Whether the agent's host can run commands, as a coding agent's does. What the turn is told is then made of fixed
+	// sentences whose slots hold counts, names and reviewed read-only look-ups, and of lessons that a person reviewed: no
+	// words of tools, models or imports reach it. No model reflects in such a turn. A session that begins with such a turn
+	// has a shell in all its turns.
+	HasShell      bool `protobuf:"varint,13,opt,name=has_shell,json=hasShell,proto3" json:"has_shell,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1288,6 +1293,13 @@ func (x *TurnStarted) GetContext() *ContextWish {
 		return x.Context
 	}
 	return nil
+}
+
+func (x *TurnStarted) GetHasShell() bool {
+	if x != nil {
+		return x.HasShell
+	}
+	return false
 }
 
 // The lessons from earlier work that a turn's plan should bring. Reflections on the turn's own goal come first, then
@@ -2030,8 +2042,11 @@ type TurnDirective struct {
 	Kind isTurnDirective_Kind `protobuf_oneof:"kind"`
 	// Why the directive was made, for a critique.
 	CritiqueReasons []CritiqueReason `protobuf:"varint,16,rep,packed,name=critique_reasons,json=critiqueReasons,proto3,enum=sidemirror.v1.CritiqueReason" json:"critique_reasons,omitempty"`
-	unknownFields   protoimpl.UnknownFields
-	sizeCache       protoimpl.SizeCache
+	// Whether the directive was kept and not sent, because the server's `advice__mode` is shadow. Set in records of turns
+	// only.
+	IsShadow      bool `protobuf:"varint,18,opt,name=is_shadow,json=isShadow,proto3" json:"is_shadow,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *TurnDirective) Reset() {
@@ -2210,6 +2225,13 @@ func (x *TurnDirective) GetCritiqueReasons() []CritiqueReason {
 	return nil
 }
 
+func (x *TurnDirective) GetIsShadow() bool {
+	if x != nil {
+		return x.IsShadow
+	}
+	return false
+}
+
 type isTurnDirective_Kind interface {
 	isTurnDirective_Kind()
 }
@@ -2284,13 +2306,15 @@ func (*TurnDirective_Critique) isTurnDirective_Kind() {}
 
 func (*TurnDirective_Advice) isTurnDirective_Kind() {}
 
-// What repaired a failure like this one before. Sent soon after the event with which a call has failed, which is in
-// `caused_by`; at most once a turn for each kind of failure.
+// What is known from earlier work about a failure like this one: what repaired it before, and lessons about it. They
+// are one block with one receipt. Sent soon after the event with which a call has failed, which is in `caused_by`; at
+// most once a turn for each kind of failure.
 type Advice struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The advice, with its receipt. Its sentences are fixed, and quote nothing of what was recorded.
+	// The advice, with its receipt. An item of the kind `recovery` is a fixed sentence, which quotes nothing of what was
+	// recorded.
 	Block *ContextBlock `protobuf:"bytes,1,opt,name=block,proto3" json:"block,omitempty"`
-	// What the failure is recognised by.
+	// What the failure is recognised by; empty for the lessons of a plan that were kept and not shown (`is_shadow`).
 	Signature     string `protobuf:"bytes,2,opt,name=signature,proto3" json:"signature,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -4300,7 +4324,9 @@ type StartTurnRequest struct {
 	Context *ContextWish `protobuf:"bytes,15,opt,name=context,proto3" json:"context,omitempty"`
 	// The subjects that the turn is about: ids of the caller's own choice, by which Erase finds the turn. At most 16.
 	// Each has 1 to 128 printable characters.
-	SubjectIds    []string `protobuf:"bytes,16,rep,name=subject_ids,json=subjectIds,proto3" json:"subject_ids,omitempty"`
+	SubjectIds []string `protobuf:"bytes,16,rep,name=subject_ids,json=subjectIds,proto3" json:"subject_ids,omitempty"`
+	// Whether the agent's host can run commands, as in TurnStarted.
+	HasShell      bool `protobuf:"varint,17,opt,name=has_shell,json=hasShell,proto3" json:"has_shell,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -4445,6 +4471,13 @@ func (x *StartTurnRequest) GetSubjectIds() []string {
 		return x.SubjectIds
 	}
 	return nil
+}
+
+func (x *StartTurnRequest) GetHasShell() bool {
+	if x != nil {
+		return x.HasShell
+	}
+	return false
 }
 
 // The turn is started.
@@ -5826,7 +5859,7 @@ const file_sidemirror_v1_thinking_proto_rawDesc = "" +
 	"\rsession_named\x18\x11 \x01(\v2\x1b.sidemirror.v1.SessionNamedH\x00R\fsessionNamed\x12\x1f\n" +
 	"\vsubject_ids\x18\x10 \x03(\tR\n" +
 	"subjectIdsB\x06\n" +
-	"\x04kind\"\xa9\x04\n" +
+	"\x04kind\"\xc6\x04\n" +
 	"\vTurnStarted\x12\x1d\n" +
 	"\n" +
 	"session_id\x18\x01 \x01(\tR\tsessionId\x12\x12\n" +
@@ -5842,7 +5875,8 @@ const file_sidemirror_v1_thinking_proto_rawDesc = "" +
 	"\x0freflection_mode\x18\n" +
 	" \x01(\x0e2\x1d.sidemirror.v1.ReflectionModeR\x0ereflectionMode\x12@\n" +
 	"\rcritique_mode\x18\v \x01(\x0e2\x1b.sidemirror.v1.CritiqueModeR\fcritiqueMode\x124\n" +
-	"\acontext\x18\f \x01(\v2\x1a.sidemirror.v1.ContextWishR\acontext\"m\n" +
+	"\acontext\x18\f \x01(\v2\x1a.sidemirror.v1.ContextWishR\acontext\x12\x1b\n" +
+	"\thas_shell\x18\r \x01(\bR\bhasShell\"m\n" +
 	"\vContextWish\x12\x17\n" +
 	"\agoal_id\x18\x01 \x01(\tR\x06goalId\x12\x12\n" +
 	"\x04task\x18\x02 \x01(\tR\x04task\x12\x1b\n" +
@@ -5892,7 +5926,7 @@ const file_sidemirror_v1_thinking_proto_rawDesc = "" +
 	"\x06_score\"-\n" +
 	"\fSessionNamed\x12\x1d\n" +
 	"\n" +
-	"session_id\x18\x01 \x01(\tR\tsessionId\"\xdc\x06\n" +
+	"session_id\x18\x01 \x01(\tR\tsessionId\"\xf9\x06\n" +
 	"\rTurnDirective\x12!\n" +
 	"\fdirective_id\x18\x01 \x01(\tR\vdirectiveId\x12\x17\n" +
 	"\aturn_id\x18\x02 \x01(\tR\x06turnId\x12\x1a\n" +
@@ -5913,7 +5947,8 @@ const file_sidemirror_v1_thinking_proto_rawDesc = "" +
 	"\fturn_summary\x18\x0e \x01(\v2\x1a.sidemirror.v1.TurnSummaryH\x00R\vturnSummary\x12;\n" +
 	"\bcritique\x18\x0f \x01(\v2\x1d.sidemirror.v1.CritiqueResultH\x00R\bcritique\x12/\n" +
 	"\x06advice\x18\x11 \x01(\v2\x15.sidemirror.v1.AdviceH\x00R\x06advice\x12H\n" +
-	"\x10critique_reasons\x18\x10 \x03(\x0e2\x1d.sidemirror.v1.CritiqueReasonR\x0fcritiqueReasonsB\x06\n" +
+	"\x10critique_reasons\x18\x10 \x03(\x0e2\x1d.sidemirror.v1.CritiqueReasonR\x0fcritiqueReasons\x12\x1b\n" +
+	"\tis_shadow\x18\x12 \x01(\bR\bisShadowB\x06\n" +
 	"\x04kind\"Y\n" +
 	"\x06Advice\x121\n" +
 	"\x05block\x18\x01 \x01(\v2\x1b.sidemirror.v1.ContextBlockR\x05block\x12\x1c\n" +
@@ -6095,7 +6130,7 @@ const file_sidemirror_v1_thinking_proto_rawDesc = "" +
 	"\x0fRunTurnResponse\x12<\n" +
 	"\n" +
 	"directives\x18\x01 \x03(\v2\x1c.sidemirror.v1.TurnDirectiveR\n" +
-	"directives\"\xfa\x04\n" +
+	"directives\"\x97\x05\n" +
 	"\x10StartTurnRequest\x12\x1b\n" +
 	"\ttenant_id\x18\x01 \x01(\tR\btenantId\x12\x1d\n" +
 	"\n" +
@@ -6118,7 +6153,8 @@ const file_sidemirror_v1_thinking_proto_rawDesc = "" +
 	"\rcritique_mode\x18\x0e \x01(\x0e2\x1b.sidemirror.v1.CritiqueModeR\fcritiqueMode\x124\n" +
 	"\acontext\x18\x0f \x01(\v2\x1a.sidemirror.v1.ContextWishR\acontext\x12\x1f\n" +
 	"\vsubject_ids\x18\x10 \x03(\tR\n" +
-	"subjectIds\"@\n" +
+	"subjectIds\x12\x1b\n" +
+	"\thas_shell\x18\x11 \x01(\bR\bhasShell\"@\n" +
 	"\x11StartTurnResponse\x12+\n" +
 	"\x04plan\x18\x01 \x01(\v2\x17.sidemirror.v1.TurnPlanR\x04plan\"\xc8\x02\n" +
 	"\x13ReportEventsRequest\x12\x1b\n" +

@@ -599,7 +599,7 @@ class QueryMiss(_message.Message):
     def __init__(self, id: _Optional[str] = ..., reason: _Optional[str] = ...) -> None: ...
 
 class BuildMemoryContextRequest(_message.Message):
-    __slots__ = ("tenant_id", "project_id", "request_id", "task", "tools", "error_categories", "max_items", "max_tokens", "turn_id", "session_id", "holdout_fraction")
+    __slots__ = ("tenant_id", "project_id", "request_id", "task", "tools", "error_categories", "max_items", "max_tokens", "turn_id", "session_id", "holdout_fraction", "has_shell")
     TENANT_ID_FIELD_NUMBER: _ClassVar[int]
     PROJECT_ID_FIELD_NUMBER: _ClassVar[int]
     REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
@@ -611,6 +611,7 @@ class BuildMemoryContextRequest(_message.Message):
     TURN_ID_FIELD_NUMBER: _ClassVar[int]
     SESSION_ID_FIELD_NUMBER: _ClassVar[int]
     HOLDOUT_FRACTION_FIELD_NUMBER: _ClassVar[int]
+    HAS_SHELL_FIELD_NUMBER: _ClassVar[int]
     tenant_id: str
     project_id: str
     request_id: str
@@ -622,7 +623,8 @@ class BuildMemoryContextRequest(_message.Message):
     turn_id: str
     session_id: str
     holdout_fraction: float
-    def __init__(self, tenant_id: _Optional[str] = ..., project_id: _Optional[str] = ..., request_id: _Optional[str] = ..., task: _Optional[str] = ..., tools: _Optional[_Iterable[str]] = ..., error_categories: _Optional[_Iterable[_Union[ErrorCategory, str]]] = ..., max_items: _Optional[int] = ..., max_tokens: _Optional[int] = ..., turn_id: _Optional[str] = ..., session_id: _Optional[str] = ..., holdout_fraction: _Optional[float] = ...) -> None: ...
+    has_shell: bool
+    def __init__(self, tenant_id: _Optional[str] = ..., project_id: _Optional[str] = ..., request_id: _Optional[str] = ..., task: _Optional[str] = ..., tools: _Optional[_Iterable[str]] = ..., error_categories: _Optional[_Iterable[_Union[ErrorCategory, str]]] = ..., max_items: _Optional[int] = ..., max_tokens: _Optional[int] = ..., turn_id: _Optional[str] = ..., session_id: _Optional[str] = ..., holdout_fraction: _Optional[float] = ..., has_shell: bool = ...) -> None: ...
 
 class BuildMemoryContextResponse(_message.Message):
     __slots__ = ("block",)
@@ -1105,7 +1107,7 @@ class SignatureRecoveries(_message.Message):
     def __init__(self, signature: _Optional[str] = ..., observation_count: _Optional[int] = ..., last_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., moves: _Optional[_Iterable[_Union[RecoveryMove, _Mapping]]] = ...) -> None: ...
 
 class RecoveryMove(_message.Message):
-    __slots__ = ("recovery_id", "kind", "steps", "tries", "worked", "advised_tries", "advised_worked", "lowest_rate", "is_told", "is_suspended", "reason", "sentence")
+    __slots__ = ("recovery_id", "kind", "steps", "tries", "worked", "advised_tries", "advised_worked", "lowest_rate", "is_told", "is_suspended", "reason", "sentence", "is_starter", "shown", "held_back", "lift", "interval", "shadow")
     RECOVERY_ID_FIELD_NUMBER: _ClassVar[int]
     KIND_FIELD_NUMBER: _ClassVar[int]
     STEPS_FIELD_NUMBER: _ClassVar[int]
@@ -1118,6 +1120,12 @@ class RecoveryMove(_message.Message):
     IS_SUSPENDED_FIELD_NUMBER: _ClassVar[int]
     REASON_FIELD_NUMBER: _ClassVar[int]
     SENTENCE_FIELD_NUMBER: _ClassVar[int]
+    IS_STARTER_FIELD_NUMBER: _ClassVar[int]
+    SHOWN_FIELD_NUMBER: _ClassVar[int]
+    HELD_BACK_FIELD_NUMBER: _ClassVar[int]
+    LIFT_FIELD_NUMBER: _ClassVar[int]
+    INTERVAL_FIELD_NUMBER: _ClassVar[int]
+    SHADOW_FIELD_NUMBER: _ClassVar[int]
     recovery_id: str
     kind: RecoveryMoveKind
     steps: _containers.RepeatedScalarFieldContainer[str]
@@ -1130,4 +1138,24 @@ class RecoveryMove(_message.Message):
     is_suspended: bool
     reason: str
     sentence: str
-    def __init__(self, recovery_id: _Optional[str] = ..., kind: _Optional[_Union[RecoveryMoveKind, str]] = ..., steps: _Optional[_Iterable[str]] = ..., tries: _Optional[int] = ..., worked: _Optional[int] = ..., advised_tries: _Optional[int] = ..., advised_worked: _Optional[int] = ..., lowest_rate: _Optional[float] = ..., is_told: bool = ..., is_suspended: bool = ..., reason: _Optional[str] = ..., sentence: _Optional[str] = ...) -> None: ...
+    is_starter: bool
+    shown: LessonArm
+    held_back: LessonArm
+    lift: float
+    interval: LiftInterval
+    shadow: ShadowTally
+    def __init__(self, recovery_id: _Optional[str] = ..., kind: _Optional[_Union[RecoveryMoveKind, str]] = ..., steps: _Optional[_Iterable[str]] = ..., tries: _Optional[int] = ..., worked: _Optional[int] = ..., advised_tries: _Optional[int] = ..., advised_worked: _Optional[int] = ..., lowest_rate: _Optional[float] = ..., is_told: bool = ..., is_suspended: bool = ..., reason: _Optional[str] = ..., sentence: _Optional[str] = ..., is_starter: bool = ..., shown: _Optional[_Union[LessonArm, _Mapping]] = ..., held_back: _Optional[_Union[LessonArm, _Mapping]] = ..., lift: _Optional[float] = ..., interval: _Optional[_Union[LiftInterval, _Mapping]] = ..., shadow: _Optional[_Union[ShadowTally, _Mapping]] = ...) -> None: ...
+
+class ShadowTally(_message.Message):
+    __slots__ = ("said_count", "followed_count", "followed_worked_count", "otherwise_worked_count", "token_count")
+    SAID_COUNT_FIELD_NUMBER: _ClassVar[int]
+    FOLLOWED_COUNT_FIELD_NUMBER: _ClassVar[int]
+    FOLLOWED_WORKED_COUNT_FIELD_NUMBER: _ClassVar[int]
+    OTHERWISE_WORKED_COUNT_FIELD_NUMBER: _ClassVar[int]
+    TOKEN_COUNT_FIELD_NUMBER: _ClassVar[int]
+    said_count: int
+    followed_count: int
+    followed_worked_count: int
+    otherwise_worked_count: int
+    token_count: int
+    def __init__(self, said_count: _Optional[int] = ..., followed_count: _Optional[int] = ..., followed_worked_count: _Optional[int] = ..., otherwise_worked_count: _Optional[int] = ..., token_count: _Optional[int] = ...) -> None: ...

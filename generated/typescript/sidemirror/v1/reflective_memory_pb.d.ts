@@ -1554,7 +1554,7 @@ export declare type BuildMemoryContextRequest = Message<"sidemirror.v1.BuildMemo
   maxItems: number;
 
   /**
-   * The most tokens in the text: 0 to 1,000,000, where 0 means 1,000.
+   * The most tokens in the text: 0 to 1,000,000, where 0 means the server's `advice__start_tokens` (400).
    *
    * @generated from field: int32 max_tokens = 8;
    */
@@ -1585,6 +1585,14 @@ export declare type BuildMemoryContextRequest = Message<"sidemirror.v1.BuildMemo
    * @generated from field: double holdout_fraction = 11;
    */
   holdoutFraction: number;
+
+  /**
+   * Whether the agent's host can run commands. The block then has lessons that a person reviewed, and no others; so it
+   * is for a turn (`turn_id`) that said so.
+   *
+   * @generated from field: bool has_shell = 12;
+   */
+  hasShell: boolean;
 };
 
 /**
@@ -3131,8 +3139,8 @@ export declare type FindRecoveriesResponse = Message<"sidemirror.v1.FindRecoveri
   signature: string;
 
   /**
-   * The block; empty when nothing may be told. When the recovery is held back this time, the block has a receipt but no
-   * text, and names the recovery in `omitted`.
+   * The block; empty when nothing may be told. When the recovery is held back this time, or the server's `advice__mode`
+   * is shadow, the block has a receipt but no text, and names the recovery in `omitted`.
    *
    * @generated from field: sidemirror.v1.ContextBlock block = 2;
    */
@@ -3350,6 +3358,49 @@ export declare type RecoveryMove = Message<"sidemirror.v1.RecoveryMove"> & {
    * @generated from field: string sentence = 12;
    */
   sentence: string;
+
+  /**
+   * Whether the move is of the starter pack: reviewed, and told before anything was learned here.
+   *
+   * @generated from field: bool is_starter = 13;
+   */
+  isStarter: boolean;
+
+  /**
+   * Failures at which the move was told, after a draw.
+   *
+   * @generated from field: sidemirror.v1.LessonArm shown = 14;
+   */
+  shown?: LessonArm | undefined;
+
+  /**
+   * Failures at which the move was held back by a draw (one in ten), or kept in shadow mode.
+   *
+   * @generated from field: sidemirror.v1.LessonArm held_back = 15;
+   */
+  heldBack?: LessonArm | undefined;
+
+  /**
+   * The rate at which the next attempt worked with the advice minus the rate without it, -1 to 1; absent until both arms
+   * have outcomes.
+   *
+   * @generated from field: optional double lift = 16;
+   */
+  lift?: number | undefined;
+
+  /**
+   * The 95 % confidence interval of the lift (Newcombe), valid for one look at a time chosen beforehand.
+   *
+   * @generated from field: sidemirror.v1.LiftInterval interval = 17;
+   */
+  interval?: LiftInterval | undefined;
+
+  /**
+   * What would have been told in shadow mode, and what happened then; absent if there was nothing.
+   *
+   * @generated from field: sidemirror.v1.ShadowTally shadow = 18;
+   */
+  shadow?: ShadowTally | undefined;
 };
 
 /**
@@ -3357,6 +3408,54 @@ export declare type RecoveryMove = Message<"sidemirror.v1.RecoveryMove"> & {
  * Use `create(RecoveryMoveSchema)` to create a new message.
  */
 export declare const RecoveryMoveSchema: GenMessage<RecoveryMove>;
+
+/**
+ * What a move would have told in shadow mode, and what happened then without it.
+ *
+ * @generated from message sidemirror.v1.ShadowTally
+ */
+export declare type ShadowTally = Message<"sidemirror.v1.ShadowTally"> & {
+  /**
+   * Failures at which the move would have been told.
+   *
+   * @generated from field: int32 said_count = 1;
+   */
+  saidCount: number;
+
+  /**
+   * In how many of them the agent made the move by itself.
+   *
+   * @generated from field: int32 followed_count = 2;
+   */
+  followedCount: number;
+
+  /**
+   * In how many of those the call worked: there the advice held.
+   *
+   * @generated from field: int32 followed_worked_count = 3;
+   */
+  followedWorkedCount: number;
+
+  /**
+   * In how many of the others the call worked too.
+   *
+   * @generated from field: int32 otherwise_worked_count = 4;
+   */
+  otherwiseWorkedCount: number;
+
+  /**
+   * The approximate number of tokens of all that would have been told.
+   *
+   * @generated from field: int64 token_count = 5;
+   */
+  tokenCount: bigint;
+};
+
+/**
+ * Describes the message sidemirror.v1.ShadowTally.
+ * Use `create(ShadowTallySchema)` to create a new message.
+ */
+export declare const ShadowTallySchema: GenMessage<ShadowTally>;
 
 /**
  * The type of an event in a trace.

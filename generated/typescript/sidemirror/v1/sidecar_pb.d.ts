@@ -138,6 +138,13 @@ export declare type GetServerInfoResponse = Message<"sidemirror.v1.GetServerInfo
    * @generated from field: sidemirror.v1.MemoryEmbedding memory_embedding = 15;
    */
   memoryEmbedding?: MemoryEmbedding | undefined;
+
+  /**
+   * Whether advice is kept and not told (`advice__mode` is shadow).
+   *
+   * @generated from field: bool advice_is_shadow = 16;
+   */
+  adviceIsShadow: boolean;
 };
 
 /**

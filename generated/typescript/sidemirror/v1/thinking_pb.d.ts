@@ -214,7 +214,7 @@ export declare type MidTurnReflection = Message<"sidemirror.v1.MidTurnReflection
   /**
    * Lessons from earlier work about the turn's failures, at most 2, with a receipt. They concern the same failure, or
    * one with the same category and tool. Absent when nothing failed, when no lesson fits, or when an earlier reflection
-   * of the turn brought them.
+   * or advice of the turn brought them.
    *
    * @generated from field: sidemirror.v1.ContextBlock lessons = 10;
    */
@@ -532,6 +532,16 @@ export declare type TurnStarted = Message<"sidemirror.v1.TurnStarted"> & {
    * @generated from field: sidemirror.v1.ContextWish context = 12;
    */
   context?: ContextWish | undefined;
+
+  /**
+   * Whether the agent's host can run commands, as a coding agent's does. What the turn is told is then made of fixed
+   * sentences whose slots hold counts, names and reviewed read-only look-ups, and of lessons that a person reviewed: no
+   * words of tools, models or imports reach it. No model reflects in such a turn. A session that begins with such a turn
+   * has a shell in all its turns.
+   *
+   * @generated from field: bool has_shell = 13;
+   */
+  hasShell: boolean;
 };
 
 /**
@@ -1045,6 +1055,14 @@ export declare type TurnDirective = Message<"sidemirror.v1.TurnDirective"> & {
    * @generated from field: repeated sidemirror.v1.CritiqueReason critique_reasons = 16;
    */
   critiqueReasons: CritiqueReason[];
+
+  /**
+   * Whether the directive was kept and not sent, because the server's `advice__mode` is shadow. Set in records of turns
+   * only.
+   *
+   * @generated from field: bool is_shadow = 18;
+   */
+  isShadow: boolean;
 };
 
 /**
@@ -1054,21 +1072,23 @@ export declare type TurnDirective = Message<"sidemirror.v1.TurnDirective"> & {
 export declare const TurnDirectiveSchema: GenMessage<TurnDirective>;
 
 /**
- * What repaired a failure like this one before. Sent soon after the event with which a call has failed, which is in
- * `caused_by`; at most once a turn for each kind of failure.
+ * What is known from earlier work about a failure like this one: what repaired it before, and lessons about it. They
+ * are one block with one receipt. Sent soon after the event with which a call has failed, which is in `caused_by`; at
+ * most once a turn for each kind of failure.
  *
  * @generated from message sidemirror.v1.Advice
  */
 export declare type Advice = Message<"sidemirror.v1.Advice"> & {
   /**
-   * The advice, with its receipt. Its sentences are fixed, and quote nothing of what was recorded.
+   * The advice, with its receipt. An item of the kind `recovery` is a fixed sentence, which quotes nothing of what was
+   * recorded.
    *
    * @generated from field: sidemirror.v1.ContextBlock block = 1;
    */
   block?: ContextBlock | undefined;
 
   /**
-   * What the failure is recognised by.
+   * What the failure is recognised by; empty for the lessons of a plan that were kept and not shown (`is_shadow`).
    *
    * @generated from field: string signature = 2;
    */
@@ -2286,6 +2306,13 @@ export declare type StartTurnRequest = Message<"sidemirror.v1.StartTurnRequest">
    * @generated from field: repeated string subject_ids = 16;
    */
   subjectIds: string[];
+
+  /**
+   * Whether the agent's host can run commands, as in TurnStarted.
+   *
+   * @generated from field: bool has_shell = 17;
+   */
+  hasShell: boolean;
 };
 
 /**

@@ -43,13 +43,17 @@ def refusal(code: grpc.StatusCode, message: str) -> status_pb2.Status:
     return status_pb2.Status(code=code.value[0], message=message)
 
 
+def code_of(status: status_pb2.Status) -> str:
+    """The status's code as Connect writes it."""
+    code = _CODES.get(status.code, grpc.StatusCode.UNKNOWN)
+    # Connect spells this one as HTTP does.
+    return "canceled" if code is grpc.StatusCode.CANCELLED else code.name.lower()
+
+
 def error_of(status: status_pb2.Status) -> dict[str, Any]:
     """The error as Connect's JSON. A detail has its bytes in base64, and beside them what they say, where the type is
     known."""
-    code = _CODES.get(status.code, grpc.StatusCode.UNKNOWN)
-    # Connect spells this one as HTTP does.
-    name = "canceled" if code is grpc.StatusCode.CANCELLED else code.name.lower()
-    error: dict[str, Any] = {"code": name}
+    error: dict[str, Any] = {"code": code_of(status)}
     if status.message:
         error["message"] = status.message
     if status.details:

@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 import grpc
 import msgspec
 from google.protobuf.descriptor import Descriptor, MethodDescriptor
+from google.protobuf.descriptor_pb2 import MethodOptions
 
 from sidemirror_server.http.asgi import CLOSE, Headers, Receive, Scope, Send, answer, only, part, start, tell
 from sidemirror_server.http.connect.bodies import Left, read_body, while_there
@@ -64,6 +65,12 @@ def methods_of(contract: Any, handlers: Mapping[str, Any]) -> dict[str, Method]:
     return {
         f"/{contract.full_name}/{method.name}": Method(method, handlers.get(method.name)) for method in contract.methods
     }
+
+
+def changes_nothing(method: Method) -> bool:
+    """Whether the contract says that calls of it have no effect."""
+    level: int = method.contract.GetOptions().idempotency_level
+    return level == MethodOptions.NO_SIDE_EFFECTS
 
 
 class Connect:

@@ -25,7 +25,8 @@ from sidemirror_server.policy.in_force import PoliciesInForce
 from sidemirror_server.policy.record import Advice, AdviceKind
 from sidemirror_server.trace.failure import category_of
 from sidemirror_server.trace.receipts import Receipt, ReceiptKind, Receipts, receipt_items
-from sidemirror_server.vocabulary.block import BlockItem, BlockLesson, ContextBlock, Omitted, render
+from sidemirror_server.vocabulary.arbiter import AS_DESIGNED, HEADING, Offers, Telling, arbitrated
+from sidemirror_server.vocabulary.block import BlockItem, BlockLesson, ContextBlock, Omitted
 from sidemirror_server.vocabulary.clock import Clock
 from sidemirror_server.vocabulary.scope import Scope
 from sidemirror_server.vocabulary.telling import says_only_outcome, without_references
@@ -34,7 +35,6 @@ from sidemirror_server.vocabulary.terms import telling_terms, terms_of
 _KINDS = frozenset(kind.value for kind in MemoryKind)
 # How many of a turn's receipts are read, from the first on. Chosen here: more blocks than a turn requests.
 _MOST_RECEIPTS = 200
-HEADING = "LESSONS FROM EARLIER WORK"
 DEFAULT_ITEMS = 5
 # How many candidates are read for each item of a block. Chosen here: some may not apply, or may repeat another lesson.
 _CANDIDATES = 4
@@ -48,10 +48,14 @@ _NOT_WHEN_RATIO = 0.66
 _FITS_SCORE = 0.25
 _FITS_WORDS = 2
 _FITS_SIMILARITY = 0.5
+# How many lessons of a block may fit by the name of a tool or a kind of error alone. Chosen here: most lessons name the
+# tool that every turn uses, and few of them are about what the turn meets (bench/README.md, Silence).
+_BY_NAME_ALONE = 2
 
 
 class ContextTask(msgspec.Struct, frozen=True):
-    """The task of a block. `signatures`: those of its failures (`kin/signature.py`); they exclude no lesson."""
+    """The task of a block. `signatures`: those of its failures (`kin/signature.py`); they exclude no lesson.
+    `has_shell`: the agent's host can run commands, and is shown only what a person reviewed."""
 
     task: str
     tools: tuple[str, ...] = ()
@@ -59,6 +63,7 @@ class ContextTask(msgspec.Struct, frozen=True):
     turn_id: str = ""
     session_id: str = ""
     signatures: tuple[str, ...] = ()
+    has_shell: bool = False
 
 
 class FailedCall(msgspec.Struct, frozen=True):
@@ -111,7 +116,9 @@ class MemoryContext:
         trials: Trials,
         policies: PoliciesInForce,
         clock: Clock,
+        telling: Telling = AS_DESIGNED,
     ) -> None:
+        self._telling = telling
         self._policies = policies
         self._recall = recall
         self._search = search
@@ -131,11 +138,16 @@ class MemoryContext:
     ) -> ContextBlock:
         """The block, with a durable receipt; an empty block without a receipt if nothing fits. Each lesson of the
         finished block is held back for `holdout_fraction` of the receipts. Nothing takes its place, so that both arms
-        are comparable. A turn's first receipt decides for the whole turn. Raises what the store raises."""
+        are comparable. A turn's first receipt decides for the whole turn. `max_tokens` 0: as many as at a turn's start.
+        Raises what the store raises."""
         found = await self.fitting(scope, task, max_items)
-        block = render(HEADING, found.lessons, max_items, max_tokens, receipt_id)
+        block = arbitrated(
+            Offers(memory=found.lessons), max_items, max_tokens or self._telling.start_tokens, receipt_id
+        )
         before = await self.decided(scope, task.turn_id, receipt_id) if block.items else NOTHING_DECIDED
-        trials = drawn(block, found.strategy_of, receipt_id, holdout_fraction, before)
+        # In shadow mode everything is held back.
+        fraction = 1.0 if self._telling.is_shadow else holdout_fraction
+        trials = drawn(block, found.strategy_of, receipt_id, fraction, before)
         held = (
             *held_of((item.id for item in block.items), found.strategy_of, before),
             *(trial.memory_id for trial in trials if trial.arm is Arm.HELD_BACK),
@@ -180,11 +192,18 @@ class MemoryContext:
         return decided(held, shown, {one: memory.strategy_of for one, memory in records.items() if memory.strategy_of})
 
     async def answering(
-        self, scope: Scope, failures: Sequence[FailedCall], task: str, turn_id: str = "", but: Collection[str] = ()
+        self,
+        scope: Scope,
+        failures: Sequence[FailedCall],
+        task: str,
+        turn_id: str = "",
+        but: Collection[str] = (),
+        *,
+        has_shell: bool = False,
     ) -> tuple[BlockLesson, ...]:
         """The lessons for a turn's failed calls, the best first: about the same failure, or this kind of error of this
-        tool. Leaves out the memories `but`, those that the turn holds back, and those that a policy silences. Raises
-        what the store raises."""
+        tool. Leaves out the memories `but`, those that the turn holds back, those that a policy silences, and with a
+        shell those that no person reviewed. Raises what the store raises."""
         advice = await self._policies.advice(scope)
         if not advice.gives(AdviceKind.LESSONS) or await self._recall.has_none(scope):
             return ()
@@ -207,7 +226,7 @@ class MemoryContext:
             for one in (_candidate(memory, None, told, calls) for memory in found if memory.memory_id not in left_out)
             if advice.shows(one.memory.memory_id, one.memory.strategy_of, *one.memory.derived_from)
             if one.applies >= Applies.TO_THE_CALL and not _is_excluded(one.memory, asked)
-            if not says_only_outcome(one.memory.content)
+            if not says_only_outcome(one.memory.content) and (one.memory.is_reviewed or not has_shell)
         ]
         # Strategies come before reflections.
         fitting.sort(key=lambda one: (-one.applies, one.memory.kind is MemoryKind.REFLECTION, -one.memory.importance))
@@ -269,18 +288,25 @@ def _chosen(
     omitted: list[Omitted] = []
     said: list[frozenset[str]] = []
     asked = telling_terms(task.task)
+    by_name = 0
     for one in candidates:
         terms = frozenset(terms_of(one.memory.content).split())
         reason = _why_left_out(one, task, asked)
         if not advice.shows(one.memory.memory_id, one.memory.strategy_of, *one.memory.derived_from):
             reason = "a policy silences it"
+        if task.has_shell and not one.memory.is_reviewed:
+            reason = "no person has reviewed it, and the host has a shell"
         if not reason and one.newer:
             reason = f"{one.newer} holds in its place"
         if not reason and any(_says_the_same(terms, other) for other in said):
             reason = "another item says nearly the same"
+        is_by_name = one.applies is Applies.IN_PART and not _fits(one, asked)
+        if not reason and asked and is_by_name and by_name >= _BY_NAME_ALONE:
+            reason = "others fit by the name of a tool or a kind of error as well"
         if reason:
             omitted.append(Omitted(one.memory.memory_id, reason))
             continue
+        by_name += is_by_name
         kept.append(one)
         said.append(terms)
     return kept, tuple(omitted)
@@ -344,6 +370,8 @@ def _lesson(one: _Candidate) -> BlockLesson:
     memory = one.memory
     # Earlier versions of the rules wrote the ids of events into lessons.
     text = without_references(memory.content)
-    item = BlockItem(memory.memory_id, memory.version, memory.kind.value, text, one.score, memory.origin)
+    item = BlockItem(
+        *(memory.memory_id, memory.version, memory.kind.value, text, one.score, memory.origin, memory.is_reviewed)
+    )
     label = "Strategy" if memory.kind is MemoryKind.STRATEGY else "Reflection"
     return BlockLesson(item, label, says_whose=True)

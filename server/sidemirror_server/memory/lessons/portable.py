@@ -131,7 +131,10 @@ def _checked(memory: MemoryRecord) -> MemoryRecord:
     is_held = memory.state is MemoryState.QUARANTINED
     quarantine = memory.quarantine or Quarantine.REVIEWED if is_held else None
     origin = min(memory.origin, Origin.AGENT)
-    return msgspec.structs.replace(memory, text_key=text_key(memory.content), origin=origin, quarantine=quarantine)
+    # Whoever wrote the line may call it reviewed; a person here has not seen it.
+    return msgspec.structs.replace(
+        *(memory,), text_key=text_key(memory.content), origin=origin, quarantine=quarantine, reviewed_version=0
+    )
 
 
 def _check_bounds(memory: MemoryRecord) -> None:

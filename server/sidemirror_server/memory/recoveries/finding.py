@@ -7,11 +7,18 @@ folded from its rows when it is asked for, and held for a while; what is learned
 import asyncio
 import logging
 import math
-from collections.abc import Collection, Iterable
+from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 
 import msgspec
 
-from sidemirror_server.memory.recoveries.moves import SILENT_FRACTION, Recovery, is_silent, recovery_of
+from sidemirror_server.memory.recoveries.moves import (
+    SILENT_FRACTION,
+    Recovery,
+    Tally,
+    is_silent,
+    recovery_of,
+    unchanged_never_worked,
+)
 from sidemirror_server.memory.recoveries.observation import MoveKind, Observation
 from sidemirror_server.memory.recoveries.observations import Observations
 from sidemirror_server.memory.recoveries.sentences import said
@@ -21,7 +28,8 @@ from sidemirror_server.memory.trials.trials import Trial, Trials
 from sidemirror_server.policy.in_force import PoliciesInForce
 from sidemirror_server.policy.record import AdviceKind
 from sidemirror_server.trace.receipts import RECOVERY_ITEM, Receipt, ReceiptKind, Receipts, receipt_items
-from sidemirror_server.vocabulary.block import BlockItem, BlockLesson, ContextBlock, Omitted, render
+from sidemirror_server.vocabulary.arbiter import AS_DESIGNED, FAILURE_ITEMS, Offers, Telling, arbitrated, shadowed
+from sidemirror_server.vocabulary.block import BlockItem, BlockLesson, ContextBlock, Omitted
 from sidemirror_server.vocabulary.clock import Clock
 from sidemirror_server.vocabulary.errors import SidemirrorError
 from sidemirror_server.vocabulary.ids import derived_id
@@ -30,7 +38,6 @@ from sidemirror_server.vocabulary.scope import Scope
 
 _log = logging.getLogger(__name__)
 
-HEADING = "EARLIER TRIES AFTER THIS FAILURE"
 # How long the counts of a signature are used. Chosen here: a loop of failing calls reads them once a second; what
 # another sidecar has learned, or an erasure has removed, is noticed by then.
 FRESH_S = 1.0
@@ -60,54 +67,100 @@ def receipt_id_of(scope: Scope, turn_id: str, signature: str) -> str:
     return derived_id(scope, "recovery in turn", f"{turn_id}\0{signature}")
 
 
+class FoundAdvice(msgspec.Struct, frozen=True):
+    """`block`: to show. `kept`: what would have been shown in shadow mode, for the record alone."""
+
+    block: ContextBlock = ContextBlock()
+    kept: ContextBlock = ContextBlock()
+
+
+class Counted(msgspec.Struct, frozen=True):
+    """What the rows of a signature come to. `repeats`: how often the same call worked when it was sent again, if it
+    hardly ever did."""
+
+    recovery: Recovery | None = None
+    repeats: Tally | None = None
+
+
 class RecoveryFinder:
     """Finds recoveries."""
 
     def __init__(
-        self, store: Observations, receipts: Receipts, trials: Trials, policies: PoliciesInForce, clock: Clock
+        self,
+        store: Observations,
+        receipts: Receipts,
+        trials: Trials,
+        policies: PoliciesInForce,
+        clock: Clock,
+        telling: Telling = AS_DESIGNED,
     ) -> None:
+        self._telling = telling
         self._store = store
         self._receipts = receipts
         self._trials = trials
         self._policies = policies
         self._clock = clock
-        self._held: dict[tuple[Scope, str], tuple[float, Recovery | None]] = {}
-        self._reading: dict[tuple[Scope, str], asyncio.Task[Recovery | None]] = {}
+        self._held: dict[tuple[Scope, str], tuple[float, Counted]] = {}
+        self._reading: dict[tuple[Scope, str], asyncio.Task[Counted]] = {}
         # How often something was learned here: what was read before is not held after.
         self._lessons = 0
 
-    async def find(self, scope: Scope, failed: FailedAttempt, receipt_id: str) -> ContextBlock:
-        """The block to show, with a durable receipt and a trial. Empty if nothing may be told, or if the turn was told
-        of this signature. A recovery that is held back this time is named in `omitted`. Raises what the store
-        raises."""
+    async def find(
+        self,
+        scope: Scope,
+        failed: FailedAttempt,
+        receipt_id: str,
+        lessons: Callable[[], Awaitable[Sequence[BlockLesson]]] | None = None,
+    ) -> FoundAdvice:
+        """The block to show, with a durable receipt and a trial. Empty if no recovery may be told, or if the turn was
+        told of this signature. A recovery that is held back this time is named in `omitted`; in shadow mode it always
+        is. `lessons`: looks up the lessons about the failure, which compete for the same block; asked only where there
+        is one. Raises what the store raises."""
         advice = await self._policies.advice(scope)
         if not failed.signature or not advice.gives(AdviceKind.RECOVERIES):
-            return ContextBlock()
-        recovery = await self._recovery(scope, failed.signature)
+            return FoundAdvice()
+        recovery = (await self._known(scope, failed.signature)).recovery
         if recovery is None or not advice.shows(recovery.recovery_id):
-            return ContextBlock()
+            return FoundAdvice()
         sentence = said(recovery, failed.looked_up)
         if sentence is None or (recovery.move.kind in _OF_JSON and not failed.is_json):
-            return ContextBlock()
-        silent = is_silent(receipt_id, recovery)
+            return FoundAdvice()
+        is_shadow = self._telling.is_shadow
+        silent = is_shadow or is_silent(receipt_id, recovery)
+        # The sentence is fixed; the names in it are of tools and arguments, as agents call them.
+        item = BlockItem(
+            recovery.recovery_id, 1, RECOVERY_ITEM, sentence.text, recovery.low, Origin.AGENT, is_safe=True
+        )
+        about = () if lessons is None else await lessons()
+        offers = Offers(() if silent and not is_shadow else (BlockLesson(item),), about)
+        block = arbitrated(offers, FAILURE_ITEMS, self._telling.failure_tokens, receipt_id)
+        kept = block if is_shadow else ContextBlock()
         if silent:
-            block = ContextBlock(receipt_id=receipt_id, omitted=(Omitted(recovery.recovery_id, HELD_BACK),))
-        else:
-            # The sentence is fixed; the names in it are of tools and arguments, as agents call them.
-            item = BlockItem(recovery.recovery_id, 1, RECOVERY_ITEM, sentence.text, recovery.low, Origin.AGENT)
-            block = render(HEADING, [BlockLesson(item)], 1, receipt_id=receipt_id)
+            left = block.omitted if is_shadow else (Omitted(recovery.recovery_id, HELD_BACK), *block.omitted)
+            block = msgspec.structs.replace(block, receipt_id=receipt_id, omitted=left)
         now_us = self._clock.now_us()
         receipt = Receipt(
-            *(receipt_id, ReceiptKind.MEMORY, now_us, receipt_items(block.items)),
+            # A lesson that is only kept stands in the receipt too: by it, an erasure finds the turn that has its text.
+            *(receipt_id, ReceiptKind.MEMORY, now_us),
+            items=receipt_items([one for one in block.items if not silent or one.kind != RECOVERY_ITEM]),
             held_back=(recovery.recovery_id,) if silent else (),
             turn_id=failed.turn_id,
             session_id=failed.session_id,
         )
         if await self._receipts.issue(scope, receipt) != receipt:
-            return ContextBlock()
-        trial = Trial(recovery.recovery_id, 1, Arm.HELD_BACK if silent else Arm.SHOWN, SILENT_FRACTION)
+            return FoundAdvice()
+        fraction = 1.0 if is_shadow else SILENT_FRACTION
+        trial = Trial(recovery.recovery_id, 1, Arm.HELD_BACK if silent else Arm.SHOWN, fraction)
         await self._trials.assign(scope, receipt_id, (trial,), now_us)
-        return block
+        return FoundAdvice(shadowed(block) if is_shadow else block, kept)
+
+    async def repeats(self, scope: Scope, signature: str) -> Tally | None:
+        """How often a call that failed like this worked when it was sent again unchanged, if it hardly ever did; None
+        otherwise, and while a policy turns recoveries off. Raises what the store raises."""
+        advice = await self._policies.advice(scope)
+        if not signature or not advice.gives(AdviceKind.RECOVERIES):
+            return None
+        return (await self._known(scope, signature)).repeats
 
     async def learned(self, scope: Scope, signatures: Iterable[str]) -> None:
         """There are new observations of these signatures. Those that are in use are counted anew. Raises what the store
@@ -115,42 +168,49 @@ class RecoveryFinder:
         self._lessons += 1
         for signature in signatures:
             held = self._held.get((scope, signature))
-            if held is not None and held[1] is not None:
+            if held is not None and held[1].recovery is not None:
                 await self._read(scope, signature)
             else:
                 self._held.pop((scope, signature), None)
 
-    async def _recovery(self, scope: Scope, signature: str) -> Recovery | None:
+    async def _known(self, scope: Scope, signature: str) -> Counted:
         """What may be told, from memory where it is known there. A recovery may be told on while it is counted anew.
         Where there was none, the store is asked: the missing try may have come."""
-        read_s, recovery = self._held.get((scope, signature), (-math.inf, None))
+        read_s, known = self._held.get((scope, signature), (-math.inf, _NOTHING))
         age_s = self._clock.monotonic_s() - read_s
         if age_s <= FRESH_S:
-            return recovery
-        if recovery is None or age_s > _STALE_S:
+            return known
+        if known.recovery is None or age_s > _STALE_S:
             return await self._read(scope, signature)
         if (scope, signature) not in self._reading:
             reading = asyncio.create_task(self._read(scope, signature))
             self._reading[scope, signature] = reading
             reading.add_done_callback(lambda done: self._has_read(scope, signature, done))
-        return recovery
+        return known
 
-    async def _read(self, scope: Scope, signature: str) -> Recovery | None:
+    async def _read(self, scope: Scope, signature: str) -> Counted:
         lessons, now_s = self._lessons, self._clock.monotonic_s()
-        recovery = await _counted(signature, await self._store.of_signature(scope, signature))
+        known = await _counted(signature, await self._store.of_signature(scope, signature))
         if len(self._held) >= _MOST_HELD:
             self._held.clear()
         if lessons == self._lessons:
-            self._held[scope, signature] = (now_s, recovery)
-        return recovery
+            self._held[scope, signature] = (now_s, known)
+        return known
 
-    def _has_read(self, scope: Scope, signature: str, done: "asyncio.Task[Recovery | None]") -> None:
+    def _has_read(self, scope: Scope, signature: str, done: "asyncio.Task[Counted]") -> None:
         self._reading.pop((scope, signature), None)
         if not done.cancelled() and isinstance(done.exception(), SidemirrorError):
             _log.warning("recoveries_not_read", extra={"reason": str(done.exception())})
 
 
-async def _counted(signature: str, rows: Collection[Observation]) -> Recovery | None:
+_NOTHING = Counted()
+
+
+async def _counted(signature: str, rows: Collection[Observation]) -> Counted:
     if len(rows) <= _AT_ONCE_ROWS:
-        return recovery_of(signature, rows)
-    return await asyncio.to_thread(recovery_of, signature, rows)
+        return _count(signature, rows)
+    return await asyncio.to_thread(_count, signature, rows)
+
+
+def _count(signature: str, rows: Collection[Observation]) -> Counted:
+    return Counted(recovery_of(signature, rows), unchanged_never_worked(rows))

@@ -105,6 +105,9 @@ class Observation(msgspec.Struct, frozen=True, omit_defaults=True):
     followed: bool = False
     # The labels of the calls that followed, the attempt last; at most six. For people, and for predictions.
     then: tuple[str, ...] = ()
+    # In shadow mode: the id of the recovery that would have been told at this failure, and the tokens of its block.
+    shadow: str = ""
+    shadow_tokens: int = 0
     # The turn of the last call that followed, if it is a later one than that of the failure.
     last_turn_id: TurnId = TurnId("")
 

@@ -19,16 +19,30 @@ from sidemirror_server.memory.recoveries.moves import (
     suspended_until,
     tally_of,
 )
-from sidemirror_server.memory.recoveries.observation import Move, MoveKind, Observation, recovery_id
+from sidemirror_server.memory.recoveries.observation import Move, MoveKind, Observation, follows, recovery_id
 from sidemirror_server.memory.recoveries.sentences import said
 
 _NO_ATTEMPT = (MoveKind.WENT_ON, MoveKind.STOPPED)
 
 
+class ShadowTally(msgspec.Struct, frozen=True):
+    """Failures at which a move would have been told in shadow mode. `followed`: those at which the agent made it by
+    itself; `otherwise`: the others. `tokens`: of all that would have been told."""
+
+    followed: Tally = Tally()
+    otherwise: Tally = Tally()
+    tokens: int = 0
+
+    @property
+    def said(self) -> int:
+        """How many failures there are."""
+        return self.followed.tries + self.otherwise.tries
+
+
 class MoveReview(msgspec.Struct, frozen=True):
     """One move of a signature. `unadvised`: its tries without advice that count; `advised`: those after it was told.
     `low`: the lower end of Wilson's interval over the last WINDOW tries without advice. `sentence`: what is told, empty
-    if nothing is. `reason`: why it is told or not."""
+    if nothing is. `reason`: why it is told or not. `shadow`: what became of it in shadow mode."""
 
     recovery_id: str
     move: Move
@@ -38,6 +52,7 @@ class MoveReview(msgspec.Struct, frozen=True):
     is_suspended: bool
     sentence: str
     reason: str
+    shadow: ShadowTally = ShadowTally()
 
 
 def reviewed(signature: str, rows: Collection[Observation]) -> tuple[MoveReview, ...]:
@@ -46,11 +61,14 @@ def reviewed(signature: str, rows: Collection[Observation]) -> tuple[MoveReview,
     counts = counted(rows)
     told = recovery_of(signature, rows)
     moves = dict.fromkeys(row.move for row in counts)
-    found = [_review(signature, move, counts, told) for move in moves]
+    # Each failure is listed, whoever met it: how often is said, and nothing is taught by it.
+    found = [_review(signature, move, counts, told, rows) for move in moves]
     return tuple(sorted(found, key=lambda one: (not one.sentence, -one.unadvised.tries, one.recovery_id)))
 
 
-def _review(signature: str, move: Move, counts: Sequence[Observation], told: Recovery | None) -> MoveReview:
+def _review(
+    signature: str, move: Move, counts: Sequence[Observation], told: Recovery | None, rows: Collection[Observation]
+) -> MoveReview:
     own_id = recovery_id(signature, move)
     unadvised = [row for row in counts if row.move == move and not row.advised]
     followed = [row for row in counts if row.advised == own_id and row.followed]
@@ -72,7 +90,15 @@ def _review(signature: str, move: Move, counts: Sequence[Observation], told: Rec
         *(own_id, move, tally_of(unadvised), tally_of(followed), low, is_suspended),
         sentence="" if spoken is None else spoken.text,
         reason=reason,
+        shadow=_shadow(own_id, move, rows),
     )
+
+
+def _shadow(own_id: str, move: Move, rows: Collection[Observation]) -> ShadowTally:
+    kept = [row for row in rows if row.shadow == own_id]
+    followed = [row for row in kept if follows(move, row.move)]
+    otherwise = [row for row in kept if not follows(move, row.move)]
+    return ShadowTally(tally_of(followed), tally_of(otherwise), sum(row.shadow_tokens for row in kept))
 
 
 def _why_not(move: Move, own: Sequence[Observation], counts: Sequence[Observation], told: Recovery | None) -> str:

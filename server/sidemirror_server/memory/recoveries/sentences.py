@@ -7,7 +7,6 @@ which advice must not name, is no slot; its move is counted but not said. Senten
 nothing.
 """
 
-import re
 from collections.abc import Collection
 
 import msgspec
@@ -15,33 +14,7 @@ import msgspec
 from sidemirror_server.memory.recoveries.moves import Recovery, Tally
 from sidemirror_server.memory.recoveries.observation import CameFrom, Move, MoveKind, ValueKind
 from sidemirror_server.memory.recoveries.reviewed_lookups import LOOKUPS
-
-# Names of tools and arguments, as programs choose them. A dot could make a host of one, and a long run of digits is an
-# id of somebody's data.
-_NAME = re.compile(r"[A-Za-z][A-Za-z0-9]*(?:[_-][A-Za-z0-9]+)*\Z")
-_LONGEST_NAME = 48
-_MOST_PARTS = 7
-_ID_LIKE = re.compile(r"\d{3}")
-_PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
-
-# Parts of names that advice does not name. Of any name: what deletes, installs, sends, runs a program or raises
-# privilege, what holds a secret, and what speaks to a model.
-_ACTS = (
-    "delete remove drop destroy purge erase wipe truncate kill terminate unlink rm "
-    "install uninstall upgrade pip npm apt brew download upload curl wget exec execute eval run shell bash sh "
-    "send mail sendmail post publish push deploy notify forward reply sms "
-    "sudo root admin administrator su chmod chown grant revoke elevate privilege privileged impersonate "
-    "password passwd passphrase secret token credential credentials key apikey cookie otp cvv "
-    "ignore disregard forget instruction instructions prompt system assistant"
-)
-# Of an argument's name also: what turns off a check, hides an error, or confirms in a person's place.
-_GUARDS = (
-    "force forced skip bypass override disable disabled enable enabled insecure unsafe verify verification "
-    "validate validation check checks strict secure safe safety ssl tls cert certificate auth sandbox suppress silent "
-    "quiet confirm confirmed confirmation approve approved approval consent yes allow role owner session pin"
-)
-_UNSAID_TOOLS = frozenset(_ACTS.split())
-_UNSAID_ARGUMENTS = _UNSAID_TOOLS | frozenset(_GUARDS.split())
+from sidemirror_server.vocabulary.slots import is_argument_name, is_tool_name
 
 _KINDS = {
     ValueKind.NUMBER: "a number",
@@ -131,20 +104,13 @@ def _slots(move: Move) -> tuple[str, ...] | None:
         return None
     are_arguments = move.kind is MoveKind.CHANGED
     names = [_last_field(step) if are_arguments else step for step in move.steps]
-    unsaid = _UNSAID_ARGUMENTS if are_arguments else _UNSAID_TOOLS
-    return tuple(f"`{name}`" for name in names) if all(_is_name(name, unsaid) for name in names) else None
+    may_say = is_argument_name if are_arguments else is_tool_name
+    return tuple(f"`{name}`" for name in names) if all(map(may_say, names)) else None
 
 
 def _last_field(path: str) -> str:
     """The field that a path such as `payment_methods[].amount` ends in."""
     return path.rsplit(".", 1)[-1].removesuffix("[]")
-
-
-def _is_name(name: str, unsaid: frozenset[str]) -> bool:
-    if len(name) > _LONGEST_NAME or not _NAME.match(name) or _ID_LIKE.search(name):
-        return False
-    parts = [part.lower() for part in _PARTS.findall(name)]
-    return len(parts) <= _MOST_PARTS and unsaid.isdisjoint(parts)
 
 
 def _of(tally: Tally, tries: str = "") -> str:

@@ -31,6 +31,31 @@ def add_serve(commands: Commands) -> None:
     serve.set_defaults(run=_serve)
 
 
+def add_service(commands: Commands) -> None:
+    """Adds `service` with its verbs."""
+    service = commands.add_parser("service", help="run the sidecar for this user from login on")
+    verbs = service.add_subparsers(required=True, metavar="VERB")
+    install = verbs.add_parser("install", help="write and start the user service; again: change its settings")
+    add_settings(install)
+    # The settings are the service's, which does not have this shell's variables.
+    install.set_defaults(run=_install)
+    for name, run, text in (
+        ("update", _update, "start it again, after an update of the package"),
+        ("status", _status, "does it run, and where are its parts? Exit code 0 if it runs"),
+        ("remove", _remove, "stop it and remove it; its data stays"),
+    ):
+        verbs.add_parser(name, help=text).set_defaults(run=run)
+    for verb in verbs.choices.values():
+        verb.allow_abbrev = False
+
+
+def add_console(commands: Commands) -> None:
+    """Adds `console`."""
+    console = commands.add_parser("console", help="a link that opens the console of a running sidecar, once")
+    add_settings(console, "data_dir", "http_address")
+    console.set_defaults(run=_console)
+
+
 def add_health(commands: Commands) -> None:
     """Adds `health`."""
     health = commands.add_parser("health", help="ask a running sidecar whether it serves; exit code 0 if so")
@@ -121,3 +146,33 @@ def _replay(options: argparse.Namespace) -> int:
     from sidemirror_server.operations.replay import replay
 
     return replay(options)
+
+
+def _install(options: argparse.Namespace) -> int:
+    from sidemirror_server.operations.service.commands import install
+
+    return install(flags_of(options), HTTP_ADDRESS)
+
+
+def _update(_: argparse.Namespace) -> int:
+    from sidemirror_server.operations.service.commands import update
+
+    return update()
+
+
+def _status(_: argparse.Namespace) -> int:
+    from sidemirror_server.operations.service.commands import status
+
+    return status()
+
+
+def _remove(_: argparse.Namespace) -> int:
+    from sidemirror_server.operations.service.commands import remove
+
+    return remove()
+
+
+def _console(options: argparse.Namespace) -> int:
+    from sidemirror_server.operations.console import console
+
+    return console(flags_of(options), HTTP_ADDRESS)

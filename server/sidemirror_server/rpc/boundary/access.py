@@ -54,13 +54,15 @@ class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 class Token(msgspec.Struct, frozen=True):
     """A known token. `digest`: its SHA-256; `name`: for people and logs; `expires_us` None: never expires. `admin`:
-    whether it may see and set policies."""
+    whether it may see and set policies. `reads_only`: whether it may call only what changes nothing, as the token of a
+    page of the console."""
 
     name: str
     digest: bytes
     grants: tuple[Grant, ...]
     expires_us: int | None
     admin: bool = False
+    reads_only: bool = False
 
     def covers(self, scope: Scope) -> bool:
         """Whether one of the token's grants includes this scope."""

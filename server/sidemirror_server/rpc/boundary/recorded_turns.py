@@ -7,7 +7,7 @@ import asyncio
 import contextlib
 from collections.abc import Awaitable
 
-from sidemirror_server.thinking.record import recorded_in
+from sidemirror_server.thinking.record import Directive, TurnPlan, recorded_in
 from sidemirror_server.thinking.store import Sessions
 from sidemirror_server.trace.event import Event
 from sidemirror_server.trace.log import TurnLog
@@ -24,6 +24,8 @@ _SESSION_TURNS = 8
 # Entries and bytes of one read of the log.
 _PAGE = 500
 _PAGE_BYTES = 4 * 1024 * 1024
+# The entries up to a turn's plan: its first event, and the plan.
+_BEGINNING = 2
 
 
 async def given_a_moment(durable: Awaitable[None]) -> None:
@@ -52,6 +54,18 @@ class RecordedTurns:
         """The ids of the session's last turns, oldest first. Raises StoreUnavailable."""
         heads = await self._log.heads(scope, SessionId(session_id), None, None, _SESSION_TURNS)
         return tuple(head.turn_id for head in reversed(heads))
+
+    async def has_shell(self, scope: Scope, turn_id: str) -> bool:
+        """Whether the host of this turn's agent can run commands; false for an unknown or empty id. Raises
+        StoreUnavailable."""
+        if not turn_id:
+            return False
+        live = self._conductor.in_memory(scope, TurnId(turn_id))
+        if live is not None:
+            return live.state.config.has_shell
+        first = await self._log.read(scope, TurnId(turn_id), 0, _BEGINNING, _PAGE_BYTES)
+        plans = (one.what for one in map(recorded_in, first) if isinstance(one, Directive))
+        return any(plan.config.has_shell for plan in plans if isinstance(plan, TurnPlan))
 
     async def events(self, scope: Scope, turn_id: str) -> tuple[Event, ...] | None:
         """The turn's events, oldest first; None when there is no such turn. Raises StoreUnavailable."""

@@ -3,14 +3,14 @@
 from sidemirror.v1 import reflective_memory_pb2 as pb
 from sidemirror_server.memory.finding.context import DEFAULT_ITEMS, ContextTask, MemoryContext
 from sidemirror_server.rpc.boundary.call import Call
+from sidemirror_server.rpc.boundary.recorded_turns import RecordedTurns
 from sidemirror_server.rpc.memory.memories import CATEGORY_NAMES
 from sidemirror_server.rpc.wire.blocks import block_to_wire
-from sidemirror_server.vocabulary.block import MAX_TOKENS
 from sidemirror_server.vocabulary.text import enter
 
 
 async def build_memory_context(
-    context: MemoryContext, request: pb.BuildMemoryContextRequest, call: Call
+    context: MemoryContext, turns: RecordedTurns, request: pb.BuildMemoryContextRequest, call: Call
 ) -> pb.BuildMemoryContextResponse:
     task = ContextTask(
         task=enter(request.task),
@@ -20,10 +20,11 @@ async def build_memory_context(
         ),
         turn_id=request.turn_id,
         session_id=request.session_id,
+        has_shell=request.has_shell or await turns.has_shell(call.scope, request.turn_id),
     )
     block = await context.build(
         *(call.scope, task, call.make_id(part="/receipt")),
-        *(request.max_items or DEFAULT_ITEMS, request.max_tokens or MAX_TOKENS),
+        *(request.max_items or DEFAULT_ITEMS, request.max_tokens),
         request.holdout_fraction,
     )
     return pb.BuildMemoryContextResponse(block=block_to_wire(block))

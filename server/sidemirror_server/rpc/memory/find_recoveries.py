@@ -21,5 +21,5 @@ async def find_recoveries(
     )
     of_turn = receipt_id_of(call.scope, request.turn_id, failed.signature)
     receipt_id = of_turn if request.turn_id else call.make_id(part="/receipt")
-    block = await finder.find(call.scope, failed, receipt_id)
+    block = (await finder.find(call.scope, failed, receipt_id)).block
     return pb.FindRecoveriesResponse(signature=failed.signature, block=block_to_wire(block))

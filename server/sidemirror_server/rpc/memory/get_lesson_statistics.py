@@ -3,10 +3,11 @@
 import msgspec
 
 from sidemirror.v1 import reflective_memory_pb2 as pb
-from sidemirror_server.memory.trials.evidence import Counts, Interval, LessonVerdict, explained
+from sidemirror_server.memory.trials.evidence import LessonVerdict, explained
 from sidemirror_server.memory.trials.outcomes import JudgedLesson, Outcomes
 from sidemirror_server.rpc.boundary.call import Call
 from sidemirror_server.rpc.boundary.pages import place_in, size_of, token_for
+from sidemirror_server.rpc.memory.lesson_arms import arm_to_wire, interval_to_wire
 from sidemirror_server.rpc.memory.memories import STATES
 from sidemirror_server.rpc.wire.common import numbers_of
 from sidemirror_server.vocabulary.errors import BadInput
@@ -45,27 +46,12 @@ def _statistics_to_wire(judged: JudgedLesson) -> pb.LessonStatistics:
         from_version=memory.evidence_from,
         state=STATES[memory.state],
         reason=memory.reason,
-        shown=_arm(evidence.shown),
-        held_back=_arm(evidence.held_back),
-        outside=_arm(evidence.outside),
+        shown=arm_to_wire(evidence.shown),
+        held_back=arm_to_wire(evidence.held_back),
+        outside=arm_to_wire(evidence.outside),
         lift=evidence.lift,
-        interval=_interval(evidence.interval),
-        interval_at_any_look=_interval(evidence.at_any_look),
+        interval=interval_to_wire(evidence.interval),
+        interval_at_any_look=interval_to_wire(evidence.at_any_look),
         verdict=_VERDICTS[evidence.verdict],
         detail=explained(evidence),
     )
-
-
-def _arm(counts: Counts) -> pb.LessonArm:
-    return pb.LessonArm(
-        assigned_count=counts.assigned,
-        success_count=counts.succeeded,
-        failure_count=counts.failed,
-        missing_count=counts.missing,
-        returned_count=counts.returned,
-        stayed_away_count=counts.stayed_away,
-    )
-
-
-def _interval(interval: Interval | None) -> pb.LiftInterval | None:
-    return None if interval is None else pb.LiftInterval(low=interval.low, high=interval.high)

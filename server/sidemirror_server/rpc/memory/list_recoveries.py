@@ -1,6 +1,7 @@
 """ListRecoveries: what followed each recognised failure, for people."""
 
 import asyncio
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
@@ -8,8 +9,11 @@ from sidemirror.v1 import reflective_memory_pb2 as pb
 from sidemirror_server.memory.recoveries.observation import MoveKind, Observation
 from sidemirror_server.memory.recoveries.observations import Observations
 from sidemirror_server.memory.recoveries.review import MoveReview, reviewed
+from sidemirror_server.memory.trials.evidence import ArmTally, LessonEvidence, evidence_of
+from sidemirror_server.memory.trials.trials import Trials
 from sidemirror_server.rpc.boundary.call import Call
 from sidemirror_server.rpc.boundary.pages import PAGE_BYTES, place_in, size_of, token_for
+from sidemirror_server.rpc.memory.lesson_arms import arm_to_wire, interval_to_wire
 from sidemirror_server.rpc.wire.common import numbers_of, timestamp
 from sidemirror_server.vocabulary.text import enter
 
@@ -23,7 +27,7 @@ class SignaturePlace(msgspec.Struct, frozen=True):
 
 
 async def list_recoveries(
-    store: Observations, request: pb.ListRecoveriesRequest, call: Call
+    store: Observations, trials: Trials, request: pb.ListRecoveriesRequest, call: Call
 ) -> pb.ListRecoveriesResponse:
     only = enter(request.signature)
     size = size_of(request.page_size, 50)
@@ -37,7 +41,9 @@ async def list_recoveries(
     for signature in wanted[:size]:
         rows = await store.of_signature(call.scope, signature)
         if rows:
-            wire = await asyncio.to_thread(_signature_to_wire, signature, rows)
+            moves = await asyncio.to_thread(reviewed, signature, rows)
+            tallies = await trials.tallies(call.scope, [(one.recovery_id, 1) for one in moves])
+            wire = _signature_to_wire(signature, rows, moves, tallies)
             room_bytes -= wire.ByteSize()
             if room_bytes < 0 and shown:
                 break
@@ -48,16 +54,22 @@ async def list_recoveries(
     return pb.ListRecoveriesResponse(signatures=shown, next_page_token=token if has_more else "")
 
 
-def _signature_to_wire(signature: str, rows: tuple[Observation, ...]) -> pb.SignatureRecoveries:
+def _signature_to_wire(
+    signature: str,
+    rows: Sequence[Observation],
+    moves: Sequence[MoveReview],
+    tallies: Mapping[str, Sequence[ArmTally]],
+) -> pb.SignatureRecoveries:
     return pb.SignatureRecoveries(
         signature=signature,
         observation_count=len(rows),
         last_time=timestamp(rows[-1].at_us),
-        moves=[_move_to_wire(one) for one in reviewed(signature, rows)],
+        moves=[_move_to_wire(one, evidence_of(tallies.get(one.recovery_id, ()))) for one in moves],
     )
 
 
-def _move_to_wire(one: MoveReview) -> pb.RecoveryMove:
+def _move_to_wire(one: MoveReview, evidence: LessonEvidence) -> pb.RecoveryMove:
+    shadow = one.shadow
     return pb.RecoveryMove(
         recovery_id=one.recovery_id,
         kind=_KINDS[one.move.kind],
@@ -71,4 +83,17 @@ def _move_to_wire(one: MoveReview) -> pb.RecoveryMove:
         is_suspended=one.is_suspended,
         reason=one.reason,
         sentence=one.sentence,
+        shown=arm_to_wire(evidence.shown),
+        held_back=arm_to_wire(evidence.held_back),
+        lift=evidence.lift,
+        interval=interval_to_wire(evidence.interval),
+        shadow=pb.ShadowTally(
+            said_count=shadow.said,
+            followed_count=shadow.followed.tries,
+            followed_worked_count=shadow.followed.worked,
+            otherwise_worked_count=shadow.otherwise.worked,
+            token_count=shadow.tokens,
+        )
+        if shadow.said
+        else None,
     )

@@ -14,6 +14,7 @@ from sidemirror_server.memory.recoveries.finding import RecoveryFinder
 from sidemirror_server.memory.recoveries.observations import Observations
 from sidemirror_server.memory.store import Memories
 from sidemirror_server.memory.trials.outcomes import Outcomes
+from sidemirror_server.memory.trials.trials import Trials
 from sidemirror_server.rpc.boundary.recorded_turns import RecordedTurns
 from sidemirror_server.rpc.boundary.services import MEMORY, ClientStream, ServerStream, ServiceTable, Unary
 from sidemirror_server.rpc.memory.build_memory_context import build_memory_context
@@ -62,6 +63,7 @@ def memory_service(
     turns: RecordedTurns,
     recoveries: RecoveryFinder,
     observations: Observations,
+    trials: Trials,
 ) -> ServiceTable:
     """The table of ReflectiveMemoryService. `schedule` None: this server does not dream."""
     return ServiceTable(
@@ -75,7 +77,7 @@ def memory_service(
         ListReflectionVersions=Unary(partial(list_reflection_versions, store)),
         ReviewReflection=Unary(partial(review_reflection, store)),
         QueryReflections=Unary(partial(query_reflections, recall)),
-        BuildMemoryContext=Unary(partial(build_memory_context, context)),
+        BuildMemoryContext=Unary(partial(build_memory_context, context, turns)),
         ReportOutcome=Unary(partial(report_outcome, outcomes, receipts, turns)),
         GetLessonStatistics=Unary(partial(get_lesson_statistics, outcomes)),
         # A pass goes on, here or in another sidecar, after the streams that follow it have ended.
@@ -88,5 +90,5 @@ def memory_service(
         LinkReflections=Unary(partial(link_reflections, graph)),
         ExploreGraph=Unary(partial(explore_graph, Explorer(graph, store))),
         FindRecoveries=Unary(partial(find_recoveries, recoveries)),
-        ListRecoveries=Unary(partial(list_recoveries, observations)),
+        ListRecoveries=Unary(partial(list_recoveries, observations, trials)),
     )

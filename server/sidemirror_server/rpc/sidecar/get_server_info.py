@@ -66,6 +66,7 @@ async def get_server_info(
         spend=[_spend_to_wire(one) for one in spend],
         spend_caps=[_cap_to_wire(cap, call.clock.now_us()) for cap in caps],
         spend_unknown=spend_unknown,
+        advice_is_shadow=info.advice_is_shadow,
         store_clock=_clock_to_wire(info.store_clock),
         memory_embedding=None if info.embedding is None else _embedding_to_wire(info.embedding, call.scope),
     )

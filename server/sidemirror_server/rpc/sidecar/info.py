@@ -39,7 +39,7 @@ class EmbeddingFacts(msgspec.Struct, frozen=True):
 
 class ServerInfo(msgspec.Struct, frozen=True):
     """The facts for GetServerInfo. `limits`: by the name of the setting. `default_config`: what sessions start with.
-    `embedding`: None without such a model."""
+    `embedding`: None without such a model. `advice_is_shadow`: advice is kept and not told."""
 
     version: str
     own_scope: Scope
@@ -49,3 +49,4 @@ class ServerInfo(msgspec.Struct, frozen=True):
     store_clock: StoreClock
     default_config: ThinkingConfig
     embedding: EmbeddingFacts | None = None
+    advice_is_shadow: bool = False

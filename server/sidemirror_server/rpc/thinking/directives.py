@@ -74,9 +74,11 @@ def write_ack(wire: pb.TurnAck, turn: LiveTurn, received: int, durable: int, now
 
 
 def is_sent(directive: Directive) -> bool:
-    """Whether a directive goes to the agent's stream: not a reflection that only the schedule asked for and that has
-    nothing to say."""
+    """Whether a directive goes to the agent's stream: not what shadow mode only keeps, and not a reflection that only
+    the schedule asked for and that has nothing to say."""
     what = directive.what
+    if directive.is_shadow:
+        return False
     if not isinstance(what, Reflection) or what.status is not ResultStatus.NOTHING:
         return True
     return directive.reasons != (Reason.PERIODIC,)
@@ -143,6 +145,7 @@ def directive_to_wire(directive: Directive, turn_id: str, sequence: int) -> pb.T
         time=timestamp(directive.at_us),
         caused_by=directive.caused_by,
         reasons=[REASONS[reason] for reason in directive.reasons],
+        is_shadow=directive.is_shadow,
     )
     match directive.what:
         case TurnPlan() as plan:

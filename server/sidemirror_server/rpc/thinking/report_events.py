@@ -34,6 +34,7 @@ async def report_events(
     # Without `after_sequence`, a call without events answers with what was made while it waited.
     first = request.after_sequence if request.HasField("after_sequence") else min(places, default=before)
     said = [item for item in turn.said if item.sequence > first and item.directive.what is not turn.plan]
+    said = [item for item in said if not item.directive.is_shadow]
     if said:
         await recorder.wait_durable(turn, said[-1].sequence)
     response = pb.ReportEventsResponse(

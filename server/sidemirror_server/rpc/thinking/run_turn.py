@@ -202,11 +202,13 @@ class _TurnStream:
 
     def finished(self, reader: "asyncio.Task[None]") -> bool:
         """Whether the stream may end, once the agent has closed its side: all its events are durable and no directive
-        is pending. Raises the error of the reader."""
+        is pending. The stream of a turn that is over ends with the summary, see `compose`. Raises the error of the
+        reader."""
         error = reader.exception()
         if error is not None:
             raise error
-        return not (self._places or self._turn.state.claims or self._turn.telling or self._turn.finishing is not None)
+        turn = self._turn
+        return not (self._places or turn.state.claims or turn.telling or turn.finishing is not None or turn.over)
 
     async def wait(self) -> None:
         """Returns once there may be something to send."""

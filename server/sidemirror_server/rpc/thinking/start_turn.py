@@ -29,6 +29,7 @@ async def start_turn(
             reflection_mode=request.reflection_mode or pb.REFLECTION_MODE_ON_REQUEST,
             critique_mode=request.critique_mode,
             context=request.context if request.HasField("context") else None,
+            has_shell=request.has_shell,
         ),
     )
     event, started = start_event(wire, call)

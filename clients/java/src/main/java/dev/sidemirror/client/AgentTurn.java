@@ -1,6 +1,5 @@
 package dev.sidemirror.client;
 
-import com.google.protobuf.Timestamp;
 import dev.sidemirror.v1.BuildMemoryContextRequest;
 import dev.sidemirror.v1.BuildMemoryContextResponse;
 import dev.sidemirror.v1.ContextBlock;
@@ -8,7 +7,6 @@ import dev.sidemirror.v1.CritiqueRequest;
 import dev.sidemirror.v1.CritiqueResponse;
 import dev.sidemirror.v1.CritiqueResult;
 import dev.sidemirror.v1.CritiqueServiceGrpc;
-import dev.sidemirror.v1.GoalState;
 import dev.sidemirror.v1.ReflectiveMemoryServiceGrpc;
 import dev.sidemirror.v1.ReportGoalRequest;
 import dev.sidemirror.v1.ResultStatus;
@@ -21,7 +19,6 @@ import dev.sidemirror.v1.TurnStarted;
 import dev.sidemirror.v1.TurnSummary;
 import io.grpc.StatusRuntimeException;
 import java.time.Duration;
-import java.time.Instant;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
@@ -93,22 +90,7 @@ public abstract sealed class AgentTurn implements AutoCloseable permits Turn {
    * @return the event's id
    */
   public String report(TurnEvent given) {
-    TurnEvent.Builder builder = given.toBuilder();
-    if (given.getEventId().isEmpty()) {
-      builder.setEventId(Calls.newId());
-    }
-    if (given.getAgent().isEmpty()) {
-      builder.setAgent(agent);
-    }
-    if (!given.hasTime()) {
-      Instant now = Instant.now();
-      builder.setTime(Timestamp.newBuilder().setSeconds(now.getEpochSecond()).setNanos(now.getNano()));
-    }
-    TurnEvent event = builder.build();
-    if (event.getSerializedSize() > Texts.LONGEST_BYTES) {
-      Texts.cut(builder);
-      event = builder.build();
-    }
+    TurnEvent event = Filled.event(given, agent);
     if (delivery.put(event)) {
       link.run(deliver);
       if (link.isClosed()) {
@@ -163,21 +145,9 @@ public abstract sealed class AgentTurn implements AutoCloseable permits Turn {
     }
     boolean teaches = outcome != TaskOutcome.TASK_OUTCOME_UNSPECIFIED;
     synchronized (queue) {
-      queue.follow(outcome, score, goal == null || !teaches ? null : stated(goal, outcome));
+      queue.follow(outcome, score, goal == null || !teaches ? null : Filled.goal(goal, outcome));
       report(TurnEvent.newBuilder().setTurnFinished(finished).build());
     }
-  }
-
-  private static ReportGoalRequest stated(ReportGoalRequest goal, TaskOutcome outcome) {
-    ReportGoalRequest.Builder stated = goal.toBuilder();
-    if (goal.getRequestId().isEmpty()) {
-      stated.setRequestId(Calls.newId());
-    }
-    if (goal.getState() == GoalState.GOAL_STATE_UNSPECIFIED) {
-      boolean done = outcome == TaskOutcome.TASK_OUTCOME_SUCCESS;
-      stated.setState(done ? GoalState.GOAL_STATE_COMPLETED : GoalState.GOAL_STATE_FAILED);
-    }
-    return stated.build();
   }
 
   /** Ends the turn without an outcome if it is not finished. */
@@ -301,13 +271,13 @@ public abstract sealed class AgentTurn implements AutoCloseable permits Turn {
             .addAllTools(tools)
             .setMaxItems(maxItems)
             .build();
-    Link.Begin<BuildMemoryContextRequest, BuildMemoryContextResponse> begin =
+    Asking.Begin<BuildMemoryContextRequest, BuildMemoryContextResponse> begin =
         (connection, asked, timeoutNs) ->
             ReflectiveMemoryServiceGrpc.newStub(connection.channel())
                 .withDeadlineAfter(timeoutNs, TimeUnit.NANOSECONDS)
                 .buildMemoryContext(request, asked);
     Optional<ContextBlock> block =
-        link.ask(begin, Waiting.nanos(atMost)).map(BuildMemoryContextResponse::getBlock);
+        link.asking().ask(begin, Waiting.nanos(atMost)).map(BuildMemoryContextResponse::getBlock);
     block.ifPresent(it -> queue.shown(it.getReceiptId()));
     return block.filter(it -> !it.getText().isEmpty());
   }
@@ -356,12 +326,12 @@ public abstract sealed class AgentTurn implements AutoCloseable permits Turn {
     queue.await(atMost, it -> it.isReceived() || it.isOver() || !link.reachable());
     CritiqueRequest request =
         CritiqueRequest.newBuilder().setTurnId(id).setResponse(text).setUserMessage(userMessage).build();
-    Link.Begin<CritiqueRequest, CritiqueResponse> begin =
+    Asking.Begin<CritiqueRequest, CritiqueResponse> begin =
         (connection, asked, timeoutNs) ->
             CritiqueServiceGrpc.newStub(connection.channel())
                 .withDeadlineAfter(timeoutNs, TimeUnit.NANOSECONDS)
                 .critique(request, asked);
-    return link.ask(begin, end - System.nanoTime())
+    return link.asking().ask(begin, end - System.nanoTime())
         .map(CritiqueResponse::getCritique)
         .filter(it -> it.getStatus() == ResultStatus.RESULT_STATUS_OK);
   }

@@ -28,6 +28,11 @@ final class Asked<Q, A> extends CompletableFuture<A> implements ClientResponseOb
     cancel(false); // does nothing after an answer, which a unary call that ends well has had
   }
 
+  /** HTTP/2 has refused it, so that the sidecar has not begun with it. */
+  boolean isRefusedByHttp() {
+    return handle((answer, why) -> why != null && Trouble.isRefusedStream(why)).getNow(false);
+  }
+
   /** Nobody waits for it any more. */
   void giveUp() {
     if (call != null && !isDone()) {

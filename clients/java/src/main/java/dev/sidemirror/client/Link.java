@@ -13,15 +13,11 @@ import java.lang.System.Logger.Level;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.Deque;
-import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ScheduledExecutorService;
-import java.util.concurrent.Semaphore;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Consumer;
 
@@ -46,9 +42,7 @@ final class Link {
   /** What the events of all turns of a client take while they wait. Beyond that they are dropped, and counted. */
   private static final long MOST_BYTES = 64 << 20;
 
-  /** Calls of turns at once, 90 together: of agents, which others wait for, and reports. The sidecar takes 100. */
-  private static final int CALLS = 80;
-
+  /** Reports at once, beside the calls of {@link Asking}. */
   private static final int REPORTS = 10;
 
   private static final String NOT_LET_IN =
@@ -63,7 +57,7 @@ final class Link {
   private final Pool pool;
   private final Silence silence;
   private final Losses losses = new Losses();
-  private final Semaphore calls = new Semaphore(CALLS);
+  private final Asking asking = new Asking(this);
   private final Set<Delivery> turns = ConcurrentHashMap.newKeySet();
   private final AtomicLong waitingBytes = new AtomicLong();
   private final Deque<Delivery> streamsWanted = new ArrayDeque<>();
@@ -71,7 +65,7 @@ final class Link {
   private final Set<Connection> probes = ConcurrentHashMap.newKeySet();
   private int reporting;
   private boolean told;
-  private boolean asking;
+  private boolean probing;
   private long backNs = System.nanoTime() - STEADY_NS;
   private volatile Connection forCalls;
   private volatile int outages;
@@ -142,46 +136,9 @@ final class Link {
     own.execute(work);
   }
 
-  /** A call on the connection for calls. */
-  interface Begin<Q, A> {
-    void begin(Connection connection, Asked<Q, A> asked, long timeoutNs);
-  }
-
-  /** The answer to a call; empty at once while the sidecar is away, and without one in time. Never throws. */
-  <Q, A> Optional<A> ask(Begin<Q, A> begin, long timeoutNs) {
-    long end = System.nanoTime() + timeoutNs;
-    try {
-      if (!reachable() || !calls.tryAcquire(timeoutNs, TimeUnit.NANOSECONDS)) {
-        return Optional.empty();
-      }
-    } catch (InterruptedException interrupted) {
-      Thread.currentThread().interrupt();
-      return Optional.empty();
-    }
-    int before = outages;
-    Asked<Q, A> asked = new Asked<>();
-    try {
-      long left = end - System.nanoTime();
-      if (!reachable() || left <= 0) {
-        return Optional.empty();
-      }
-      silence.sent(asked);
-      begin.begin(forCalls, asked, left);
-      return Optional.of(asked.get(left, TimeUnit.NANOSECONDS));
-    } catch (ExecutionException failed) {
-      run(() -> failed(failed.getCause(), before));
-    } catch (TimeoutException late) {
-      asked.giveUp();
-    } catch (InterruptedException interrupted) {
-      asked.giveUp();
-      Thread.currentThread().interrupt();
-    } catch (RuntimeException | Error theirs) { // an interceptor's
-      LOG.log(Level.WARNING, "a call cannot be made", theirs);
-    } finally {
-      silence.settled(asked);
-      calls.release();
-    }
-    return Optional.empty();
+  /** Calls whose answers agents wait for. */
+  Asking asking() {
+    return asking;
   }
 
   /** A call that was begun after so many outages has failed. One without an answer in time says nothing of the sidecar. */
@@ -330,16 +287,16 @@ final class Link {
 
   /** Asks a sidecar that is silent whether it is there. */
   private void ask() {
-    if (!reachable() || asking) {
+    if (!reachable() || probing) {
       return;
     }
-    asking = true;
+    probing = true;
     int before = outages;
     Connection connection = probe();
     Asked<HealthCheckRequest, HealthCheckResponse> asked = new Asked<>();
     asked.whenCompleteAsync(
         (answer, why) -> {
-          asking = false;
+          probing = false;
           close(connection);
           Status.Code code = why == null ? Status.Code.OK : Status.fromThrowable(why).getCode();
           if (code == Status.Code.UNAVAILABLE || code == Status.Code.DEADLINE_EXCEEDED) {

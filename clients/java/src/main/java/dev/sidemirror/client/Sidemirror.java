@@ -1,16 +1,6 @@
 package dev.sidemirror.client;
 
-import dev.sidemirror.v1.CritiqueServiceGrpc;
-import dev.sidemirror.v1.CritiqueServiceGrpc.CritiqueServiceBlockingStub;
-import dev.sidemirror.v1.GoalReflectionServiceGrpc;
-import dev.sidemirror.v1.GoalReflectionServiceGrpc.GoalReflectionServiceBlockingStub;
-import dev.sidemirror.v1.ReflectiveMemoryServiceGrpc;
-import dev.sidemirror.v1.ReflectiveMemoryServiceGrpc.ReflectiveMemoryServiceBlockingStub;
-import dev.sidemirror.v1.SidecarServiceGrpc;
-import dev.sidemirror.v1.SidecarServiceGrpc.SidecarServiceBlockingStub;
 import dev.sidemirror.v1.TaskOutcome;
-import dev.sidemirror.v1.ThinkingServiceGrpc;
-import dev.sidemirror.v1.ThinkingServiceGrpc.ThinkingServiceBlockingStub;
 import dev.sidemirror.v1.TurnDirective;
 import dev.sidemirror.v1.TurnStarted;
 import io.grpc.Channel;
@@ -36,7 +26,7 @@ import java.util.function.Consumer;
 
 /** The services of one sidecar on one connection, and the turns that are reported on it. Safe for many threads. */
 @SuppressWarnings("deprecation") // Turn is returned under the name that it had
-public final class Sidemirror implements AutoCloseable {
+public final class Sidemirror extends Services implements AutoCloseable {
   /** Where a sidecar listens when nobody says otherwise. */
   public static final String DEFAULT_ADDRESS = "127.0.0.1:50051";
 
@@ -106,56 +96,7 @@ public final class Sidemirror implements AutoCloseable {
     return new Builder();
   }
 
-  /**
-   * ThinkingService. Streams and calls without waiting: {@code ThinkingServiceGrpc.newStub(sidemirror.channel())}.
-   *
-   * @return the blocking stub
-   */
-  public ThinkingServiceBlockingStub thinking() {
-    return ThinkingServiceGrpc.newBlockingStub(channel);
-  }
-
-  /**
-   * CritiqueService.
-   *
-   * @return the blocking stub
-   */
-  public CritiqueServiceBlockingStub critique() {
-    return CritiqueServiceGrpc.newBlockingStub(channel);
-  }
-
-  /**
-   * GoalReflectionService.
-   *
-   * @return the blocking stub
-   */
-  public GoalReflectionServiceBlockingStub goals() {
-    return GoalReflectionServiceGrpc.newBlockingStub(channel);
-  }
-
-  /**
-   * ReflectiveMemoryService.
-   *
-   * @return the blocking stub
-   */
-  public ReflectiveMemoryServiceBlockingStub memory() {
-    return ReflectiveMemoryServiceGrpc.newBlockingStub(channel);
-  }
-
-  /**
-   * SidecarService.
-   *
-   * @return the blocking stub
-   */
-  public SidecarServiceBlockingStub sidecar() {
-    return SidecarServiceGrpc.newBlockingStub(channel);
-  }
-
-  /**
-   * The connection, for stubs of another kind. What is said here of calls holds for them too.
-   *
-   * @return the channel
-   */
+  @Override
   public Channel channel() {
     return channel;
   }
@@ -274,6 +215,8 @@ public final class Sidemirror implements AutoCloseable {
    */
   public Undelivered close(Duration atMost) {
     flush(atMost);
+    // Counted here: the client's own thread may be late on a busy machine.
+    link.turns().forEach(Delivery::drop);
     own.execute(link::close);
     own.shutdown();
     try {

@@ -40,7 +40,8 @@ record Trouble(Kind kind, Duration pause) {
         && !isRefusedStream(error);
   }
 
-  private static boolean isRefusedStream(Throwable why) {
+  /** HTTP/2's word for: not begun with, come again. The sidecar still counts streams that have ended. */
+  static boolean isRefusedStream(Throwable why) {
     return String.valueOf(why.getMessage()).contains("REFUSED_STREAM");
   }
 
@@ -65,7 +66,6 @@ record Trouble(Kind kind, Duration pause) {
     if (isInternal(error)) {
       return new Trouble(Problem.of(error).reason().isEmpty() ? Kind.AWAY : Kind.LATER, Duration.ZERO);
     }
-    // HTTP/2's word for: not begun with, come again. The sidecar still counts streams that have ended.
     return new Trouble(isRefusedStream(error) ? Kind.LATER : Kind.AWAY, Duration.ZERO);
   }
 }

@@ -1,0 +1,98 @@
+package dev.sidemirror.client;
+
+import dev.sidemirror.client.Connections.Connection;
+import java.lang.System.Logger.Level;
+import java.util.Optional;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.Semaphore;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+
+/**
+ * Calls whose answers agents wait for, on threads of theirs. They share a connection, and wait for room on it. One that is
+ * refused all the same is tried again for as long as it may take: the sidecar counts a stream for a moment after its end,
+ * and grpc-java itself tries only once more.
+ */
+final class Asking {
+  /** Such calls at once; with those of reports 90 together. The sidecar takes 100 on a connection. */
+  private static final int CALLS = 80;
+
+  private static final System.Logger LOG = System.getLogger("dev.sidemirror.client");
+
+  private final Link link;
+  private final Semaphore room = new Semaphore(CALLS);
+
+  Asking(Link link) {
+    this.link = link;
+  }
+
+  /** Begins a call on the connection for calls. */
+  interface Begin<Q, A> {
+    void begin(Connection connection, Asked<Q, A> asked, long timeoutNs);
+  }
+
+  /** The answer to a call; empty at once while the sidecar is away, and without one in time. Never throws. */
+  <Q, A> Optional<A> ask(Begin<Q, A> begin, long timeoutNs) {
+    long end = System.nanoTime() + timeoutNs;
+    try {
+      if (!link.reachable() || !room.tryAcquire(timeoutNs, TimeUnit.NANOSECONDS)) {
+        return Optional.empty();
+      }
+    } catch (InterruptedException interrupted) {
+      Thread.currentThread().interrupt();
+      return Optional.empty();
+    }
+    try {
+      while (true) {
+        Asked<Q, A> asked = new Asked<>();
+        Optional<A> answer = once(begin, asked, end);
+        if (answer.isPresent() || !asked.isRefusedByHttp() || !pause(end)) {
+          return answer;
+        }
+      }
+    } finally {
+      room.release();
+    }
+  }
+
+  private <Q, A> Optional<A> once(Begin<Q, A> begin, Asked<Q, A> asked, long end) {
+    long left = end - System.nanoTime();
+    if (!link.reachable() || left <= 0) {
+      return Optional.empty();
+    }
+    int before = link.outages();
+    try {
+      link.silence().sent(asked);
+      begin.begin(link.forCalls(), asked, left);
+      return Optional.of(asked.get(left, TimeUnit.NANOSECONDS));
+    } catch (ExecutionException failed) {
+      link.run(() -> link.failed(failed.getCause(), before));
+    } catch (TimeoutException late) {
+      asked.giveUp();
+    } catch (InterruptedException interrupted) {
+      asked.giveUp();
+      Thread.currentThread().interrupt();
+    } catch (RuntimeException | Error theirs) { // an interceptor's
+      LOG.log(Level.WARNING, "a call cannot be made", theirs);
+    } finally {
+      link.silence().settled(asked);
+    }
+    return Optional.empty();
+  }
+
+  /** Waits before a call that HTTP/2 has refused is tried again; false when there is no time for that. */
+  private static boolean pause(long end) {
+    long pauseMs = ThreadLocalRandom.current().nextLong(Link.FIRST_PAUSE_MS * 4 / 5, Link.FIRST_PAUSE_MS * 6 / 5);
+    if (end - System.nanoTime() <= TimeUnit.MILLISECONDS.toNanos(pauseMs)) {
+      return false;
+    }
+    try {
+      TimeUnit.MILLISECONDS.sleep(pauseMs);
+      return true;
+    } catch (InterruptedException interrupted) {
+      Thread.currentThread().interrupt();
+      return false;
+    }
+  }
+}

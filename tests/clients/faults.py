@@ -1,0 +1,148 @@
+"""What happens to a sidecar in the middle of a turn (clients/scenario/faults.json and full_disk.json)."""
+
+import contextlib
+import errno
+import itertools
+import json
+import socket
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from tests.clients.harness import SCENARIO, Sidecar, Version
+
+_BLOCK_BYTES = 64 * 1024
+
+
+@contextlib.contextmanager
+def killed(beside: Sidecar) -> Iterator[None]:
+    beside.do("kill")
+    yield
+    beside.do("start")
+
+
+@contextlib.contextmanager
+def paused(beside: Sidecar) -> Iterator[None]:
+    """SIGSTOP: its connections stay, and nothing answers."""
+    beside.do("pause")
+    yield
+    beside.do("continue")
+
+
+@contextlib.contextmanager
+def swapped(beside: Sidecar) -> Iterator[None]:
+    """Something else listens in its place, and says nothing."""
+    beside.do("kill")
+    host, _, port = beside.address.rpartition(":")
+    with socket.create_server((host, int(port))):
+        yield
+    beside.do("start")
+
+
+@contextlib.contextmanager
+def restarted(beside: Sidecar) -> Iterator[None]:
+    """SIGTERM: it says that it goes away."""
+    beside.do("stop")
+    yield
+    beside.do("start")
+
+
+@contextlib.contextmanager
+def upgraded(beside: Sidecar) -> Iterator[None]:
+    """The one that comes back is of this checkout, on the store of the one that went."""
+    beside.do("kill")
+    yield
+    beside.version = None
+    beside.do("start")
+
+
+def to_upgrade(older: Version, folders: Path) -> Callable[[Sidecar], None]:
+    """What goes before `upgraded`: an older sidecar with a store of its own."""
+    numbers = itertools.count()
+
+    def before(beside: Sidecar) -> None:
+        beside.do("kill")
+        beside.folder = folders / f"store-{next(numbers)}"
+        beside.folder.mkdir()
+        beside.version = older
+        beside.do("start")
+
+    return before
+
+
+def full(disk: Path) -> Callable[[Sidecar], AbstractContextManager[None]]:
+    """A fault: the file system of the sidecar's data has no room."""
+
+    @contextlib.contextmanager
+    def fault(_: Sidecar) -> Iterator[None]:
+        ballast, store = disk / "ballast", disk / "data" / "sidemirror.db"
+        # A WAL that was written to the database is written over, which needs no room.
+        with contextlib.closing(sqlite3.connect(store, timeout=60)) as connection:
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        with ballast.open("wb", buffering=0) as file:
+            size = _BLOCK_BYTES
+            while size:
+                try:
+                    file.write(b"x" * size)
+                except OSError as error:
+                    if error.errno != errno.ENOSPC:
+                        raise
+                    size //= 2
+        yield
+        ballast.unlink()
+
+    return fault
+
+
+class Fault(NamedTuple):
+    """`before`: done at the beginning of each round. `during`: goes wrong when it is entered, is over when it ends."""
+
+    during: Callable[[Sidecar], AbstractContextManager[None]]
+    before: Callable[[Sidecar], None] = lambda _: None
+    steps: str = "faults.json"
+
+
+class Faulty:
+    """A sidecar that a runner has broken and mended."""
+
+    def __init__(self, beside: Sidecar, fault: Fault) -> None:
+        self._beside = beside
+        self._fault = fault
+        self._going: AbstractContextManager[None] | None = None
+        self.address = beside.address
+        self.socket = beside.socket
+        self.variables = beside.variables
+
+    @property
+    def complaints(self) -> str:
+        return self._beside.complaints
+
+    def do(self, what: str) -> None:
+        if what == "ready":
+            self._fault.before(self._beside)
+        elif what == "break":
+            self._going = self._fault.during(self._beside)
+            self._going.__enter__()
+        elif what == "mend":
+            assert self._going is not None
+            self._going.__exit__(None, None, None)
+            self._going = None
+        else:
+            self._beside.do(what)
+
+
+def rounds(steps: str, count: int, file: Path) -> Path:
+    """The scenario with the steps of its round as often, written to `file`."""
+    given: list[dict[str, Any]] = json.loads((SCENARIO / steps).read_text())
+    places = [place for place, step in enumerate(given) if step.get("round")]
+    first, last = places[0], places[-1] + 1
+    assert places == list(range(first, last)), "the steps of a round stand together"
+    repeated = [
+        json.loads(json.dumps(step).replace("$round", str(number)))
+        for number in range(count)
+        for step in given[first:last]
+    ]
+    file.write_text(json.dumps([*given[:first], *repeated, *given[last:]]))
+    return file
