@@ -2,7 +2,7 @@
 
 An agent calls tools that succeed and fail by turns. A call takes from the model's answer to the next request, as the
 scripted endpoint sees it; added is what the same quantile is above that of the agent without the adapter. The sidecar
-is up, away (nobody listens), or stopped (SIGSTOP, from 5 s before on). By the clock, on a machine that does nothing else.
+is up, away (nobody listens), or stopped (SIGSTOP, from 5 s before on). By the clock, on an otherwise idle machine.
 """
 
 import argparse
