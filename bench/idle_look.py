@@ -33,7 +33,7 @@ class Cost(NamedTuple):
     pooler_ms: float
 
 
-def _cpu_s(processes: list[psutil.Process]) -> float:
+def cpu_s(processes: list[psutil.Process]) -> float:
     """CPU time of processes and of the children that they have waited for."""
     times = [process.cpu_times() for process in processes]
     return sum(one.user + one.system + one.children_user + one.children_system for one in times)
@@ -52,12 +52,12 @@ async def look(url: str) -> None:
 async def _cost(url: str, looks: int, server: psutil.Process, pooler: psutil.Process | None) -> Cost:
     await look(url)
     both = [[server, *server.children()], [pooler] if pooler else []]
-    before = [_cpu_s(processes) for processes in both]
+    before = [cpu_s(processes) for processes in both]
     for _ in range(looks):
         await look(url)
     await asyncio.sleep(1)  # the last backends end
     both[0] = [server, *server.children()]
-    after = [_cpu_s(processes) for processes in both]
+    after = [cpu_s(processes) for processes in both]
     postgres_s, pooler_s = (later - earlier for earlier, later in zip(before, after, strict=True))
     return Cost(1e3 * postgres_s / looks, 1e3 * pooler_s / looks)
 

@@ -7,7 +7,6 @@ import os
 import re
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ import grpc
 from google.protobuf.json_format import MessageToDict, ParseDict
 from google.protobuf.message_factory import GetMessageClass
 
+from longest import Longest
 from sidemirror.v1 import thinking_pb2 as pb
 from sidemirror.v1.common_pb2 import TASK_OUTCOME_SUCCESS
 from sidemirror.v1.goal_reflection_pb2 import ReportGoalRequest
@@ -22,9 +22,6 @@ from sidemirror_client import Sidemirror, Turn, advice_text, connect, problem_of
 from sidemirror_client.client import SERVICES
 
 _PATIENCE_S = 60.0
-# The scheduler's account of the thread that runs the loop, which is the one that opens it.
-_SCHEDULE = Path("/proc/thread-self/schedstat")
-_SCHEDULED = os.open(_SCHEDULE, os.O_RDONLY) if _SCHEDULE.exists() else None
 _ROOMS = {
     "ThinkingService": "thinking",
     "CritiqueService": "critique",
@@ -40,32 +37,6 @@ class Thrown(Exception):
 
 class Unexpected(Exception):
     """Something is not as the scenario says."""
-
-
-class Longest:
-    """The longest that the loop was held up: as the clock has it, and by what this process did, without the machine's
-    other work."""
-
-    def __init__(self) -> None:
-        self.plain_s = self._computed_s = 0.0
-        self._here_s: list[float] = []
-
-    @property
-    def held_s(self) -> float:
-        """What was computed meanwhile; and since one that waits computes nothing, what one use in a hundred exceeds."""
-        return max(self._computed_s, sorted(self._here_s)[-1 - len(self._here_s) // 100])
-
-    @contextlib.contextmanager
-    def watch(self, own_s: float = 0.0) -> Iterator[None]:
-        """Measures what is done in the context, of which `own_s` are the agent's."""
-        waited_s, computed_s, began_s = _waited_s(), time.process_time(), time.perf_counter()
-        yield
-        plain_s = time.perf_counter() - began_s
-        here_s = plain_s - (_waited_s() - waited_s)
-        if not own_s:
-            self._here_s.append(here_s)
-        self.plain_s = max(self.plain_s, plain_s - own_s)
-        self._computed_s = max(self._computed_s, min(here_s, time.process_time() - computed_s) - own_s)
 
 
 class Runner:
@@ -314,11 +285,6 @@ async def _asked(turn: Turn, step: dict[str, Any]) -> Any:
             return await turn.advice(**given)
         case _:
             return await turn.critique(step["text"], step.get("user_message", ""), **given)
-
-
-def _waited_s() -> float:
-    """How long this thread could have run while others had its core; 0 where the system does not say."""
-    return int(os.pread(_SCHEDULED, 128, 0).split()[1]) / 1e9 if _SCHEDULED is not None else 0.0
 
 
 async def control(what: str) -> None:

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 
 from sidemirror_server.operations import exit_codes
-from sidemirror_server.operations.parsers import records, serving, stores, tenants
+from sidemirror_server.operations.parsers import hosts, records, serving, stores, tenants
 from sidemirror_server.operations.parsers.arguments import check_scope, tell_unknown_variables
 from sidemirror_server.settings import PREFIX, SECRETS, BadSettings, nearest, quieten_grpc
 
@@ -70,7 +70,7 @@ def command_line() -> argparse.ArgumentParser:
         *(serving.add_serve, serving.add_health, tenants.add_usage, serving.add_watch),
         *(records.add_goals, records.add_erase, tenants.add_policy, tenants.add_advice),
         *(serving.add_doctor, stores.add_backup, stores.add_migrate, records.add_memory),
-        *(serving.add_service, serving.add_console),
+        *(serving.add_service, serving.add_console, hosts.add_attach, hosts.add_detach),
         *(serving.add_demo, serving.add_replay),
     ):
         add(commands)

@@ -504,7 +504,7 @@ async def explained(databases: Databases, name: str, statement: str, values: tup
     """The nodes of the plan as it was run; nothing of it is kept."""
     database = await PostgresDatabase.open(databases.cluster.url("sidecar", name))
     try:
-        async with database.transaction(ONE) as transaction:
+        async with database.transaction(ONE, log="reads") as transaction:
             rows = await transaction.fetch(f"EXPLAIN (ANALYZE, FORMAT JSON) {statement}", *values)
             await transaction.fetch("ROLLBACK AND CHAIN")
             return list(nodes(json.loads(rows[0][0])[0]["Plan"]))

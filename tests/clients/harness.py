@@ -37,6 +37,10 @@ class Version(NamedTuple):
     path: str
 
 
+# As in tests/faults/sidecars.py: nothing is told before it was learned.
+_LEARNED_ONLY = {"SIDEMIRROR_ADVICE__STARTER_PACK": "false"}
+
+
 class Sidecar:
     """`sidemirror serve` at one address, however often it is killed and started."""
 
@@ -54,9 +58,9 @@ class Sidecar:
         self._serving: Serving
 
     def start(self) -> None:
-        command, settings = [str(COMMAND)], self._settings
+        command, settings = [str(COMMAND)], {**_LEARNED_ONLY, **self._settings}
         if self.version is not None:
-            command, settings = list(self.version.command), {**settings, "PYTHONPATH": self.version.path}
+            command, settings = list(self.version.command), {**self._settings, "PYTHONPATH": self.version.path}
         self._process = subprocess.Popen(
             [*command, "serve", "--address", self.address, "--socket", str(self.socket)],
             stderr=subprocess.PIPE,
@@ -102,14 +106,19 @@ class Sidecar:
 
 
 @contextlib.contextmanager
-def sidecar(folder: Path, version: Version | None = None, **settings: str) -> Iterator[Sidecar]:
-    running = Sidecar(folder, settings)
-    running.version = version
-    running.start()
+def running(beside: Sidecar) -> Iterator[Sidecar]:
+    """Started, until the context ends."""
+    beside.start()
     try:
-        yield running
+        yield beside
     finally:
-        running.end()
+        beside.end()
+
+
+@contextlib.contextmanager
+def sidecar(folder: Path, **settings: str) -> Iterator[Sidecar]:
+    with running(Sidecar(folder, settings)) as beside:
+        yield beside
 
 
 def has() -> str:
@@ -144,9 +153,14 @@ class Ran:
 
 
 def run_scenario(
-    command: Sequence[str], scenario: str, beside: Beside, cwd: Path, env: Mapping[str, str] | None = None
+    command: Sequence[str],
+    scenario: str,
+    beside: Beside,
+    cwd: Path,
+    env: Mapping[str, str] | None = None,
+    within_s: float = _RUN_S,
 ) -> Ran:
-    """A runner from its start to its end. Fails with what it said when it did not pass."""
+    """A runner from its start to its end. Fails with what it said when it did not pass, or did not in time."""
     variables = {"address": beside.address, "socket": str(beside.socket), "run": f"r{uuid.uuid4().hex[:8]}"}
     variables |= beside.variables
     known = {
@@ -172,7 +186,7 @@ def run_scenario(
         stderr = runner.stderr
         listener = threading.Thread(target=lambda: said.extend(stderr), daemon=True)
         listener.start()
-        too_long = threading.Timer(_RUN_S, runner.kill)
+        too_long = threading.Timer(within_s, runner.kill)
         too_long.start()
         try:
             for line in runner.stdout:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.acceptance.product import environment
 from tests.clients.harness import ROOT, Version
 
 # Before the clients' common behaviour (clients/BEHAVIOUR.md), and with it.
@@ -29,7 +30,9 @@ def source(commit: str, folder: Path, *paths: str) -> Path:
 
 @functools.cache
 def server(commit: str, folder: Path) -> Version:
-    """The server of a commit, from wheels that are built of it and unpacked. Skips as `source` does."""
+    """The server of a commit, from wheels that are built of it and unpacked. Skips as `source` does.
+
+    Seen to fail when the wheels are not unpacked."""
     checkout, built = source(commit, folder / "checkout"), folder / "wheels"
     for package in ("sidemirror-api", "sidemirror-server"):
         command = ("uv", "build", "--quiet", "--wheel", "--package", package, "--out-dir", str(built))
@@ -39,4 +42,7 @@ def server(commit: str, folder: Path) -> Version:
     for wheel in built.glob("*.whl"):
         with zipfile.ZipFile(wheel) as packed:
             packed.extractall(modules)
+    where = (sys.executable, "-c", "import sidemirror_server as it; print(it.__file__)")
+    found = subprocess.check_output(where, env=environment(PYTHONPATH=str(modules)), text=True)
+    assert Path(found).is_relative_to(modules), f"not the older server: {found}"
     return Version((sys.executable, "-c", _SERVE), str(modules))

@@ -17,7 +17,7 @@ from tests.clients.languages import LANGUAGES, Language, ready
 from tests.faults.machine import mounted
 
 ROUNDS = 20
-pytestmark = [pytest.mark.long, pytest.mark.timeout(1200)]
+pytestmark = [pytest.mark.long, pytest.mark.timeout(1800)]
 every_language = pytest.mark.parametrize("language", LANGUAGES, ids=lambda language: language.name)
 
 
@@ -25,7 +25,8 @@ def goals_of(address: str) -> set[str]:
     """Which goals the sidecar has."""
     with grpc.insecure_channel(address) as channel:
         asked = goal_reflection_pb2.ListGoalReportsRequest(page_size=100)
-        return {report.goal_id for report in GoalReflectionServiceStub(channel).ListGoalReports(asked, timeout=60).reports}
+        answer = GoalReflectionServiceStub(channel).ListGoalReports(asked, timeout=60)
+    return {report.goal_id for report in answer.reports}
 
 
 def outcomes_in(folder: Path) -> int:
@@ -42,7 +43,7 @@ def run_rounds(language: Language, fault: Fault, folder: Path, **settings: str) 
     steps = rounds(fault.steps, ROUNDS, folder / "steps.json")
     with sidecar(folder, **settings) as beside:
         faulty = Faulty(beside, fault)
-        ran = run_scenario(ready(language), str(steps), faulty, language.folder)
+        ran = run_scenario(ready(language), str(steps), faulty, language.folder, within_s=1500)
         faulty.do("mend")
         goals, outcomes = goals_of(beside.address), outcomes_in(beside.folder)
     run = ran.variables["run"]
@@ -55,6 +56,8 @@ def run_rounds(language: Language, fault: Fault, folder: Path, **settings: str) 
 @every_language
 @pytest.mark.parametrize("during", [killed, paused, swapped, restarted], ids=lambda during: during.__name__)
 def test_a_sidecar_that_goes(language: Language, during: object, tmp_path: Path) -> None:
+    """Seen to fail for Python: when it is paused, if nothing looks for silence; when it is killed, if outcomes are not
+    kept."""
     run_rounds(language, Fault(during), tmp_path)  # type: ignore[arg-type]  # one of the four above
 
 

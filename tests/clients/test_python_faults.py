@@ -1,11 +1,8 @@
 """The Python client while its sidecar is killed, stopped, or swapped for one that accepts and never answers, 20 times
 each: no use of it goes beyond its bound, and everything arrives afterwards."""
 
-import socket
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -15,6 +12,7 @@ from sidemirror.v1 import goal_reflection_pb2
 from sidemirror.v1 import thinking_pb2 as pb
 from sidemirror.v1.common_pb2 import TASK_OUTCOME_FAILURE
 from sidemirror_client import Sidemirror, connect
+from tests.clients.faults import killed, paused, swapped
 from tests.clients.harness import Sidecar, sidecar
 from tests.faults.waiting import until
 from tests.wire.calls import MEDIUM
@@ -23,30 +21,6 @@ pytestmark = [pytest.mark.long, pytest.mark.timeout(900)]
 ROUNDS, PATIENCE_S = 20, 60.0
 # What a use may take beyond its own bound, on a machine that others use as well.
 SLACK_S = 0.5
-
-
-@contextmanager
-def killed(beside: Sidecar) -> Iterator[None]:
-    beside.do("kill")
-    yield
-    beside.do("start")
-
-
-@contextmanager
-def stopped(beside: Sidecar) -> Iterator[None]:
-    beside.do("pause")
-    yield
-    beside.do("continue")
-
-
-@contextmanager
-def swapped(beside: Sidecar) -> Iterator[None]:
-    """Somebody else listens in its place, and says nothing."""
-    beside.do("kill")
-    host, _, port = beside.address.rpartition(":")
-    with socket.create_server((host, int(port))):
-        yield
-    beside.do("start")
 
 
 async def one_round(sidemirror: Sidemirror, beside: Sidecar, fault: object, name: str, report_s: list[float]) -> None:
@@ -81,7 +55,7 @@ async def one_round(sidemirror: Sidemirror, beside: Sidecar, fault: object, name
     assert await sidemirror.flush(PATIENCE_S)
 
 
-@pytest.mark.parametrize("fault", [killed, stopped, swapped])
+@pytest.mark.parametrize("fault", [killed, paused, swapped])
 async def test_a_sidecar_in_trouble(fault: object, tmp_path: Path) -> None:
     """Seen to fail, when stopped, if nothing looks for silence: it is never away."""
     report_s: list[float] = []

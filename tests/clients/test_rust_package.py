@@ -24,8 +24,8 @@ def done(command: Sequence[str], cwd: Path, **settings: str) -> str:
 
 
 def test_a_project_elsewhere_uses_the_crates(tmp_path: Path) -> None:
-    """The README's first lines, with the crates in the place of the checkout. Seen to fail when `link.rs` is not
-    packed, and when the contract is not."""
+    """The README's first lines, with the crates in the place of the checkout. Seen to fail when the contract is not
+    packed."""
     ready(next(language for language in LANGUAGES if language.name == "rust"))
     packed, project = tmp_path / "packed", tmp_path / "project"
     done((str(ROOT / "tools/package-rust"), str(packed)), tmp_path)

@@ -1,5 +1,5 @@
-"""Clients and sidecars of different commits: the clients of this one with sidecars that have landed, built as wheels, and
-clients that have landed with the sidecar of this one."""
+"""Clients and sidecars of different commits: this one's clients with sidecars that have landed, built as wheels, and
+clients that have landed with this one's sidecar."""
 
 import json
 import subprocess
@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.clients.harness import Sidecar, run_scenario, sidecar
+from tests.clients.harness import Sidecar, run_scenario, running, sidecar
 from tests.clients.landed import BEFORE, NEWEST, server, source
 from tests.clients.languages import LANGUAGES, Language, ready
 
@@ -28,21 +28,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("language", LANGUAGES, ids=lambda language: language.name)
 @each_landed
 def test_a_client_with_an_older_sidecar(language: Language, commit: str, folder: Path, tmp_path: Path) -> None:
-    """Seen to fail when `server` gives the modules of this checkout."""
-    older = server(commit, folder / commit)
-    with sidecar(tmp_path, older) as beside:
-        assert serves_from(beside, older.path)
+    given = Sidecar(tmp_path)
+    given.version = server(commit, folder / commit)
+    with running(given) as beside:
         beside.variables |= {"turns": str(TURNS), "how": "kill", "back": "start"}
         ran = run_scenario(ready(language), "many.json", beside, language.folder)
         run_scenario(ready(language), "outage.json", beside, language.folder)
     assert json.loads(ran.printed("many")) == COUNTS
-
-
-def serves_from(beside: Sidecar, path: str) -> bool:
-    """Whether the sidecar's process finds its modules there first."""
-    assert beside._process is not None
-    known = Path(f"/proc/{beside._process.pid}/environ").read_bytes().split(b"\0")
-    return f"PYTHONPATH={path}".encode() in known and (Path(path) / "sidemirror_server/command.py").exists()
 
 
 def runner(name: str, checkout: Path) -> tuple[Sequence[str], dict[str, str]]:

@@ -4,6 +4,7 @@ Seen to fail with appends that did not compare how often a turn was rewritten, w
 turns whose state they begin with, and with a session's newest turn that was used after it was lost."""
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -11,19 +12,22 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from sidemirror_server.storage.erasure import without_carried
 from sidemirror_server.storage.sqlite.erasures import SqliteErasures
 from sidemirror_server.storage.sqlite.goal_reflections import SqliteGoalReflections
 from sidemirror_server.storage.sqlite.journal import SqliteJournal
 from sidemirror_server.storage.sqlite.receipts import SqliteReceipts
+from sidemirror_server.thinking.record import Carry, SeenError
 from sidemirror_server.trace.event import ThinkingWish, ToolFailed, TurnFinished, TurnStarted, UserMessage
 from sidemirror_server.trace.log import Batch
 from sidemirror_server.trace.sources import SourceKind, key
 from sidemirror_server.turns.conductor import Conductor, TurnLimits
 from sidemirror_server.turns.erasing import Eraser
+from sidemirror_server.turns.head import HeadBody, head_in
 from sidemirror_server.turns.live import LiveTurn
 from sidemirror_server.vocabulary.clock import SystemClock
 from sidemirror_server.vocabulary.errors import NotFound, StoreUnavailable, WrongState
-from sidemirror_server.vocabulary.ids import TurnId
+from sidemirror_server.vocabulary.ids import EventId, TurnId
 from sidemirror_server.vocabulary.scope import Scope
 from tests.erasure.test_erase import in_files
 from tests.turns.house import PATIENCE_S, SCOPE, SESSION, House, event, house
@@ -143,6 +147,30 @@ async def test_what_is_in_memory_only_is_refused(
             await them.stored(later)
         assert them.holds() == 0
         assert await them.own.log.heads(SCOPE, None, None, None, 9) == ()
+
+
+async def test_an_erased_id_is_refused_to_its_caller(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """It is an answer, and no error of the server. Seen to fail with a line ERROR for each."""
+    async with two(tmp_path) as them:
+        await them.stored(await them.failed_turn())
+        await them.erase(SourceKind.TURN, "t1")
+        again = await them.other.start(
+            SCOPE, TurnId("t1"), event("anew", TurnStarted(SESSION)), TurnStarted(SESSION),
+            is_new=True, wait_for_store=False,
+        )  # fmt: skip
+        with pytest.raises(WrongState, match="erased"):
+            await them.stored(again)
+    assert [record.levelname for record in caplog.records if record.levelno >= logging.WARNING] == []
+
+
+def test_what_is_left_to_learn_of_a_later_turn_stays_with_it() -> None:
+    """The causes in a head are the turn's own and hold no text. Seen to fail with a head that keeps what it carried."""
+    carried = Carry((SeenError(EventId("e"), "sql", WORD),))
+    head = msgspec.json.encode(HeadBody(task="own", unlearned=("failure",), carried=carried))
+    left = without_carried(head)
+    assert left is not None
+    assert WORD.encode() not in left
+    assert head_in(left) == HeadBody(task="own", unlearned=("failure",))
 
 
 async def test_a_turn_of_somebody_else_is_not_lost(tmp_path: Path) -> None:

@@ -23,10 +23,14 @@ from tests.erasure.people import PEOPLE, TIMEOUT_S, Stubs, canary, export, live,
 from tests.postgres.databases import Databases
 from tests.redis.server import RedisServer
 from tests.wire.sidecar import sidecar
+from tests.wire.test_memory_search import topical
 from tests.wire.test_text_entry import log_lines
 
 __all__ = ["log_lines"]
 OWN_TURNS = {"turn-0", "later-0", "run-0"}
+
+# Lessons whose halves mean the same to the endpoint, and share no word.
+TOPICS = 40
 
 # What is learned of one person's turn is shown in the turns of others, which an erasure then changes
 # (tests/wire/test_learning.py, tests/postgres/test_learning_of_two.py).
@@ -135,10 +139,13 @@ def test_one_of_ten_is_forgotten(store: Store, log_lines: list[str]) -> None:
         stubs = Stubs(channel)
         for person in range(PEOPLE):
             live(stubs, person)
+        # With these the embedding model counts in what is found (memory/finding/weighing.py).
+        for number in range(TOPICS):
+            stubs.memory.StoreReflection(topical(number), timeout=TIMEOUT_S)
         assert stubs.called >= methods_with_texts()
         dreamt = list(stubs.memory.Dream(rm.DreamRequest(), timeout=TIMEOUT_S))[-1].dream.lessons
         assert dreamt
-        by_meaning(stubs, store, words[0])
+        by_meaning(stubs, words[0])
         assert store.vectors() == (True, 0)
         before, lines = list(shown(stubs)), export(stubs)
         for word in words:
@@ -151,7 +158,7 @@ def test_one_of_ten_is_forgotten(store: Store, log_lines: list[str]) -> None:
         assert answer.counts["goal_reports"] == 1
         embedding.forget_sent()
         assert store.vectors() == (True, 0)
-        assert words[0] not in str(by_meaning(stubs, store, words[1]))
+        assert words[0] not in str(by_meaning(stubs, words[1]))
         after = list(shown(stubs))
         assert not [one for one in after if words[0] in str(one)]
         assert store.holds(words[0]) == {}
@@ -166,7 +173,7 @@ def test_one_of_ten_is_forgotten(store: Store, log_lines: list[str]) -> None:
         assert not again.counts
         tombstones = stubs.sidecar.ListTombstones(sidecar_pb2.ListTombstonesRequest(page_size=1_000)).tombstones
         assert {one.kind for one in tombstones} >= {"subject", "session", "turn", "memory", "critique", "goal_report"}
-        by_meaning(stubs, store, words[2])
+        by_meaning(stubs, words[2])
         assert embedding.sent
         assert not [text for text in embedding.sent if words[0] in text.lower()]
     assert store.holds(words[0]) == {}
@@ -174,14 +181,15 @@ def test_one_of_ten_is_forgotten(store: Store, log_lines: list[str]) -> None:
     assert not [line for line in log_lines if any(word in line for word in words)]
 
 
-def by_meaning(stubs: Stubs, store: Store, word: str) -> rm.QueryReflectionsResponse:
-    """What a question with this word finds, which is sent to the embedding model, once memories have vectors."""
+def by_meaning(stubs: Stubs, word: str) -> rm.QueryReflectionsResponse:
+    """What a question with this word finds by words and vectors, once the embedding model counts."""
     asked = rm.QueryReflectionsRequest(query_text=f"what did {word} say of orders?", k=100, min_importance=0.0)
     until = time.monotonic() + TIMEOUT_S
     found: rm.QueryReflectionsResponse = stubs.memory.QueryReflections(asked, timeout=TIMEOUT_S)
-    while not store.vectors()[0]:
-        assert time.monotonic() < until, "no vectors"
+    while found.search_mode != rm.SEARCH_MODE_HYBRID:
+        assert time.monotonic() < until, "the embedding model does not count"
         time.sleep(0.05)
+        found = stubs.memory.QueryReflections(asked, timeout=TIMEOUT_S)
     return found
 
 

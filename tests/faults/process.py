@@ -81,6 +81,8 @@ class Process:
         assert not self.running
         environment = {name: value for name, value in os.environ.items() if not name.startswith("SIDEMIRROR_")}
         environment |= {"PYTHONPATH": path_of(self._tree), **self._secrets}
+        if self._tree == ROOT:  # other builds do not know it; it is off as in tests/faults/sidecars.py
+            environment.setdefault("SIDEMIRROR_ADVICE__STARTER_PACK", "false")
         self.log.parent.mkdir(parents=True, exist_ok=True)
         with self.log.open("ab") as log:
             self._popen = subprocess.Popen(

@@ -31,6 +31,10 @@ class Running(NamedTuple):
     stub: Stub
 
 
+# Settings by which nothing is told before it was learned.
+WITHOUT_STARTERS = {"advice__starter_pack": "false"}
+
+
 @contextlib.asynccontextmanager
 async def running(
     folder: Path,
@@ -41,8 +45,9 @@ async def running(
     switch: Switch | None = None,
     **settings: str,
 ) -> AsyncIterator[Running]:
-    """Serves until the end of the block. `settings` by their names, as flags give them."""
-    given = {"address": "127.0.0.1:0", "data_dir": str(folder / "data"), "grace_s": "1", **settings}
+    """Serves until the end of the block. `settings` by their names, as flags give them. The starter pack is off unless
+    they say otherwise: most tests see what was learned, and what is told when nothing was."""
+    given = {"address": "127.0.0.1:0", "data_dir": str(folder / "data"), "grace_s": "1", **WITHOUT_STARTERS, **settings}
     with pytest.MonkeyPatch.context() as patch:
         if switch is not None:
             patch.setattr(opened, "_embedded", behind(switch, opened._embedded))

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from sidemirror_server.goals.publish import TOPIC, GoalRecords, Publisher
+from sidemirror_server.goals.publish import TOPIC, GoalRecords, Publisher, is_shown
 from sidemirror_server.goals.record import GoalReflection, GoalState
-from sidemirror_server.goals.report import KIND, GoalReport, reflection_body, reflection_in, report_body
+from sidemirror_server.goals.report import KIND, GoalReport, reflection_body, reflection_in, reflection_of, report_body
 from sidemirror_server.models.language_model import AnswerT, Ask, Completion
 from sidemirror_server.models.profiles import Within
 from sidemirror_server.storage.sqlite.goal_reflections import SqliteGoalReflections
@@ -51,6 +51,7 @@ class Model:
 
     def __init__(self) -> None:
         self.asked = 0
+        self.insight = ""
         self.failing: ResultStatus | None = None
 
     async def ask(
@@ -63,7 +64,7 @@ class Model:
         self.asked += 1
         if self.failing is not None:
             raise ModelFailed(self.failing, "as told")
-        return Completion(ask.answer_type(insight=f"Insight {self.asked}."), Usage("test", "model"))
+        return Completion(ask.answer_type(insight=self.insight or f"Insight {self.asked}."), Usage("test", "model"))
 
 
 class Crash(BaseException):
@@ -170,6 +171,20 @@ async def test_a_store_that_is_away_is_waited_for(port: str, verb: str, tmp_path
             result = await made.run()
         assert made.model.asked == 1
         assert await made.told() == [reflection_in(result)]
+
+
+async def test_an_insight_that_says_only_how_the_goal_ended_is_not_kept(tmp_path: Path) -> None:
+    """Seen to fail when every insight is kept."""
+    async with house(tmp_path) as made:
+        await made.put()
+        made.model.insight = (
+            "The goal was completed; no tasks were reported, so there is nothing to repeat or to avoid."
+        )
+        assert await made.run() == b""
+        assert await made.kept() == ()
+        assert await made.told() == []
+        job = await made.work.get(SCOPE, JobId("r"))
+        assert (job.state, reflection_of(job), is_shown(job, made.clock.now_us())) == (JobState.DONE, None, True)
 
 
 class AlwaysAway(Faulty):

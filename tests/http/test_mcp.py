@@ -98,7 +98,7 @@ async def test_what_is_wrong_is_the_tools_error(tmp_path: Path) -> None:
 
 
 async def test_another_tenants_lessons_are_not_recalled(tmp_path: Path) -> None:
-    """By the address, and by the token. Seen to fail when the tool's call has an identity of its own."""
+    """By the address, and by the token."""
     access = write_access(tmp_path / "access.json")
     with door(tmp_path, {**FAST, "access_file": str(access)}) as server:
         async with connected(server.http_port, INTRUDER, place="?tenant_id=acme") as client:

@@ -11,7 +11,7 @@ from google.protobuf.message import Message
 from sidemirror.v1 import common_pb2, critique_pb2
 from sidemirror.v1 import reflective_memory_pb2 as pb
 from sidemirror_server.http.mcp import tools
-from sidemirror_server.http.mcp.tools import BY_NAME, TOOLS, Place, place_of
+from sidemirror_server.http.mcp.tools import BY_NAME, TOOLS, Whose, whose_of
 from sidemirror_server.turns.shell import REVISE, SENTENCES
 from tests.http.callers import bearing, request
 from tests.http.sidecars import door, token_of
@@ -72,12 +72,12 @@ def test_an_empty_block_is_no_receipt_to_report() -> None:
 
 def test_hosts_of_mcp_have_a_shell() -> None:
     """Seen to fail without `has_shell` in the request."""
-    asked = BY_NAME["recall_lessons"].asked({"task": "t"}, Place("acme", "shop", "s"))
+    asked = BY_NAME["recall_lessons"].asked({"task": "t"}, Whose("acme", "shop", "s"))
     assert isinstance(asked, pb.BuildMemoryContextRequest)
     assert asked.has_shell
     for tool in TOOLS:
         arguments: dict[str, Any] = dict.fromkeys(tool.schema["required"], "success")
-        said = tool.asked(arguments, Place("acme", "shop"))
+        said = tool.asked(arguments, Whose("acme", "shop"))
         assert (said.tenant_id, said.project_id) == ("acme", "shop")  # type: ignore[attr-defined]  # all have them
 
 
@@ -94,7 +94,7 @@ def test_hosts_of_mcp_have_a_shell() -> None:
 )
 def test_a_wrong_argument_is_named(name: str, arguments: dict[str, Any], told: str) -> None:
     with pytest.raises(ValueError, match=told):
-        BY_NAME[name].asked(arguments, Place())
+        BY_NAME[name].asked(arguments, Whose())
 
 
 def test_schemas_are_objects_without_references_that_lead_nowhere() -> None:
@@ -105,12 +105,12 @@ def test_schemas_are_objects_without_references_that_lead_nowhere() -> None:
             assert reference in tool.schema["$defs"]
 
 
-def test_an_address_names_a_place() -> None:
-    assert place_of(b"") == Place()
-    assert place_of(b"tenant_id=a%20b&project_id=shop&session_id=s") == Place("a b", "shop", "s")
+def test_an_address_says_whose_data() -> None:
+    assert whose_of(b"") == Whose()
+    assert whose_of(b"tenant_id=a%20b&project_id=shop&session_id=s") == Whose("a b", "shop", "s")
     for query, told in ((b"tenant=a", "tenant"), (b"tenant_id=a&tenant_id=b", "twice"), (b"a=1&" * 20, "fields")):
         with pytest.raises(ValueError, match=told):
-            place_of(query)
+            whose_of(query)
 
 
 def test_what_is_no_call_does_not_load_the_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -22,10 +22,26 @@ from sidemirror_server.memory.recoveries.reviewed_lookups import LOOKUPS
         ("SELECT 1", "SELECT", "SELECT"),
         ("desc users;", "DESCRIBE", "DESCRIBE"),
         ("SHOW COLUMNS FROM users", "SHOW", "DESCRIBE"),
-        ("PRAGMA table_info(users)", "PRAGMA", "DESCRIBE"),
-        ("SELECT column_name FROM information_schema.columns WHERE table_name = 'users'", "SELECT", "DESCRIBE"),
-        ("PRAGMA table_info('users')", "PRAGMA", "DESCRIBE"),
-        (".tables", ".TABLES", "SHOW TABLES"),
+        ("PRAGMA table_info(users)", "PRAGMA", "PRAGMA table_info"),
+        ("PRAGMA table_info('users')", "PRAGMA", "PRAGMA table_info"),
+        (".tables", ".TABLES", ".tables"),
+        (".schema users", ".SCHEMA", ".schema"),
+        ("select name from sqlite_master where type = 'table'", "SELECT", "SELECT ... FROM sqlite_master"),
+        (r"\dt", r"\DT", r"\dt"),
+        (r"\dt+ public.*", r"\DT+", r"\dt"),
+        (r"\d users", r"\D", r"\d"),
+        (r"\l", r"\L", r"\l"),
+        ("SELECT tablename FROM pg_catalog.pg_tables", "SELECT", "SELECT ... FROM pg_tables"),
+        (
+            "SELECT table_name FROM information_schema.tables",
+            "SELECT",
+            "SELECT ... FROM information_schema.tables",
+        ),
+        (
+            "SELECT column_name FROM information_schema.columns WHERE table_name = 'users'",
+            "SELECT",
+            "SELECT ... FROM information_schema.columns",
+        ),
         ("execute[SHOW TABLES]", "SHOW", "SHOW TABLES"),
         ("```SQL\nSHOW TABLES\n```", "SHOW", "SHOW TABLES"),
         ('{"command": "git log -3", "timeout": 10}', "git", "git log"),
@@ -77,7 +93,11 @@ def test_what_might_change_something_is_no_look_up(command: str) -> None:
 
 @pytest.mark.parametrize("name", sorted(LOOKUPS))
 def test_every_reviewed_look_up_is_recognised_and_has_a_source(name: str) -> None:
-    command = {"DESCRIBE": "DESCRIBE users", "SHOW INDEX": "SHOW INDEX FROM users"}.get(name, name)
+    command = {
+        "DESCRIBE": "DESCRIBE users",
+        "SHOW INDEX": "SHOW INDEX FROM users",
+        "PRAGMA table_info": "PRAGMA table_info(users)",
+    }.get(name, name.replace("...", "*"))
     found = asked("run", command)
     assert (found.label, found.reads, found.is_reviewed) == (name, True, True)
     assert LOOKUPS[name].source

@@ -7,6 +7,7 @@ import pytest
 from sidemirror_server.memory.recoveries.moves import Tally, recovery_of
 from sidemirror_server.memory.recoveries.observation import Move, MoveKind, Observation, ValueKind, recovery_id
 from sidemirror_server.memory.recoveries.review import MoveReview, reviewed
+from sidemirror_server.policy.record import Advice, AdviceKind
 from tests.memory.trails import BLIND, SHOW_TABLES, SIGNATURE, row
 
 AGAIN, OTHER = Move(MoveKind.SENT_AGAIN), Move(MoveKind.OTHER)
@@ -42,6 +43,22 @@ def test_what_is_told_comes_first_with_its_sentence() -> None:
     assert first.sentence == "In 6 of 6 earlier tries the call worked after `SHOW TABLES`; without, in 0 of 9."
     assert (first.reason, first.is_suspended) == ("it passes the gates", False)
     assert (second.move, second.unadvised, second.sentence) == (BLIND, Tally(9, 0), "")
+
+
+@pytest.mark.parametrize(
+    ("advice", "reason"),
+    [
+        (Advice((AdviceKind.ALL,)), "a policy turns recoveries off"),
+        (Advice((AdviceKind.RECOVERIES,)), "a policy turns recoveries off"),
+        (Advice(silenced=(OWN,)), "a policy silences this recovery"),
+        (Advice((AdviceKind.LESSONS,), ("another",)), "it passes the gates"),
+    ],
+)
+def test_what_a_policy_keeps_back_is_not_told(advice: Advice, reason: str) -> None:
+    found = {one.move: one for one in reviewed(SIGNATURE, [*tries(6, 0), *tries(0, 9, BLIND, 50)], advice)}
+    told = found[SHOW_TABLES]
+    assert (bool(told.sentence), told.reason) == (reason == "it passes the gates", reason)
+    assert found[BLIND].reason.startswith("it worked in 0 of")
 
 
 @pytest.mark.parametrize(

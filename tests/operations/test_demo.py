@@ -129,7 +129,7 @@ async def test_the_second_attempt_starts_with_what_the_first_one_taught() -> Non
     assert notes.lesson is not None
     assert (notes.lesson.goal_id, round(notes.lesson.importance, 6)) == ("what-ortega-owes", 1.0)
     block = block_in(notes.said)
-    assert block.splitlines() == ["[PAST REFLECTIONS]", f"• [Goal: {QUESTION}] {notes.lesson.insight}"]
+    assert block.splitlines() == ["[LESSONS FROM EARLIER WORK]", f"• [Goal: {QUESTION}] {notes.lesson.insight}"]
     assert notes.result is not None
     heading, whose, *lessons = notes.lessons.splitlines()
     assert (heading, whose) == ("[LESSONS FROM EARLIER WORK]", WHOSE)

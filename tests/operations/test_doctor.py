@@ -124,6 +124,11 @@ async def test_a_sidecar_at_work_is_well(tmp_path: Path) -> None:
         ]
         other = await asyncio.to_thread(wrong, tmp_path / "other", address=process.address)
         assert [finding.advice for finding in other] == ["choose another address, or that server's data_dir"]
+        async with Process(tmp_path / "second") as second:
+            both = await asyncio.to_thread(wrong, tmp_path / "second", address=process.address)
+            assert [finding.found for finding in both] == [
+                f"process {second.pid} has the folder, and the sidemirror at the address is another process"
+            ]
         assert process.running
     assert (await asyncio.to_thread(found, tmp_path)).ok
 

@@ -40,7 +40,7 @@ SERVER = ROOT / "server"
 # has to be told by `CONNECTS`, wherever it is imported.
 CONNECTING = {"anthropic", "asyncpg", "grpc", "httpx2", "openai", "opentelemetry.exporter", "redis"}
 NOT_CONNECTING = {
-    *("genai_prices", "google", "grpc_health", "grpc_reflection", "grpc_status", "jinja2", "msgspec", "numpy"),
+    *("genai_prices", "google", "grpc_health", "grpc_reflection", "grpc_status", "jinja2", "mcp", "msgspec", "numpy"),
     *("opentelemetry", "prometheus_client", "rich", "sidemirror", "simsimd", "uvicorn", "uvloop"),
 }
 DISTRIBUTIONS = {
@@ -62,14 +62,27 @@ CONNECTING_TOO = {"ftplib", "http.client", "imaplib", "poplib", "smtplib", "sock
 # Modules that import one of these and open no connection of the sidecar's own.
 OTHERS = {
     **dict.fromkeys(["sidemirror_server.rpc", "sidemirror_server.http"], "it serves; nothing there connects"),
+    "sidemirror_server.operations.console": "the door of the sidecar itself",
     "sidemirror_server.operations.target": "the commands' connection to the sidecar itself",
+    "sidemirror_server.operations.attach.check": "doctor calls the sidecar as attached agents do",
     "sidemirror_server.operations.address_check": "doctor asks what listens at the sidecar's own addresses",
     "sidemirror_server.operations.choices_check": "doctor knocks at the collector's address, and sends nothing",
     "sidemirror_server.operations.egress": "how the environment's proxies are read",
     **dict.fromkeys(
         [
             f"sidemirror_server.operations.{name}"
-            for name in ("goals", "health", "usage", "watch", "turn_stream", "demo", "policies", "advice", "erase")
+            for name in (
+                "goals",
+                "health",
+                "usage",
+                "watch",
+                "turn_stream",
+                "demo",
+                "policies",
+                "policy",
+                "advice",
+                "erase",
+            )
         ],
         "commands, by `target`",
     ),
@@ -138,7 +151,7 @@ def test_models_and_what_chose_their_addresses() -> None:
     key = {"ANTHROPIC_API_KEY": "sk-very-secret"}
     (public,) = told(key).values()
     assert (public.address, public.leaves_machine) == ("https://api.anthropic.com", True)
-    assert public.setting == "anthropic's public address"
+    assert public.setting == "ANTHROPIC_API_KEY, at anthropic's public address"
     assert public.purposes == tuple(purpose.value for purpose in Purpose if purpose is not Purpose.MEMORY_EMBEDDING)
     (other,) = told({**key, "ANTHROPIC_BASE_URL": "https://me:hunter2@proxy.example/a?key=hunter2"}).values()
     assert (other.address, other.setting) == ("https://proxy.example/a", "ANTHROPIC_BASE_URL")
@@ -150,6 +163,8 @@ def test_models_and_what_chose_their_addresses() -> None:
     }
     assert found["https://other.example/v1"].purposes == ("memory_embedding",)
     assert found["https://other.example/v1"].off == "unset SIDEMIRROR_EMBEDDING__NAME"
+    (ours,) = told({"SIDEMIRROR_MODEL__API_KEY": "sk-very-secret"}).values()
+    assert ours.setting == "SIDEMIRROR_MODEL__API_KEY, at anthropic's public address"
     two = told({**key, "SIDEMIRROR_PURPOSES__DREAMING__MODEL": "another"}, model__provider="anthropic")
     assert len(two) == 1
     assert len(exits({}, {**key, "SIDEMIRROR_PURPOSES__DREAMING__MODEL": "another"})) == 2
@@ -178,7 +193,7 @@ def test_stores_collectors_and_proxies() -> None:
     }
     found = told(environment, tracing="true", metrics="true", metrics_address="0.0.0.0:9464")
     assert {address: (one.setting, one.has_texts, one.proxy) for address, one in found.items()} == {
-        "https://api.anthropic.com": ("anthropic's public address", True, "http://proxy:3128"),
+        "https://api.anthropic.com": ("ANTHROPIC_API_KEY, at anthropic's public address", True, "http://proxy:3128"),
         "postgresql://db-1:5432": ("SIDEMIRROR_DATABASE_URL", True, ""),
         "postgresql://db-2": ("SIDEMIRROR_DATABASE_URL", True, ""),
         "rediss://cache:6380": ("SIDEMIRROR_REDIS_URL", True, ""),

@@ -49,8 +49,14 @@ def test_asks_erases_and_lists(tmp_path: Path, capsys: pytest.CaptureFixture[str
         assert capsys.readouterr().out == "Erased: entries 2, sessions 1, turns 1.\n"
         assert main(["erase", "--subject", "anna", "--yes", "--json", *at]) == 0
         assert json.loads(capsys.readouterr().out)["counts"] == {"entries": 2, "sessions": 1, "turns": 1}
-        assert main(["erase", "--session", "unknown", "--yes", *at]) == 0
-        assert capsys.readouterr().out == "Nothing was stored. A tombstone is left.\n"
+        for flags, out in (([], ""), (["--json"], '"counts": {}')):
+            assert main(["erase", "--session", "unknown", "--yes", *flags, *at]) == 1
+            told = capsys.readouterr()
+            assert out in told.out
+            assert told.err == (
+                "sidemirror: nothing was erased: the session unknown is unknown, or was erased before; "
+                "a tombstone is left\n"
+            )
         assert main(["erase", "--list", *at]) == 0
         lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
         assert sorted(line["kind"] for line in lines) == ["session", "subject", "turn", "turn"]

@@ -34,9 +34,14 @@ ALONE = {
     "backup": ("backup", "NEW"),
     "restore": ("restore", "FILE"),
     "migrate": ("migrate",),
+    "console": ("console",),
 }
 # These read no settings, or tell what is wrong with them among all else.
-WITHOUT_SETTINGS = {"demo": ("demo",), "doctor": ("doctor",)}
+WITHOUT_SETTINGS = {
+    "demo": ("demo",),
+    "doctor": ("doctor",),
+    **{f"service {verb}": ("service", verb) for verb in ("install", "update", "status", "remove")},
+}
 
 
 @pytest.fixture(autouse=True)

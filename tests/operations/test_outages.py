@@ -53,6 +53,10 @@ OTHERS = {
     "advice on": "it writes: tests/operations/test_policy.py",
     "restore": "tests/storage/test_sqlite_backup.py",
     **dict.fromkeys(("serve", "demo", "replay", "migrate"), "it shows nothing that was stored before"),
+    **dict.fromkeys(
+        ("console", "service install", "service update", "service status", "service remove"),
+        "it asks no store: tests/operations/test_console.py and test_service.py",
+    ),
 }
 
 

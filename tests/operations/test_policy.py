@@ -59,6 +59,12 @@ async def test_policy_set_and_show(tmp_path: Path, capsys: pytest.CaptureFixture
         assert {"critique days for ever for ever", "trace days for ever for ever", "memory count 7 7"} <= set(rows)
         assert {"cap 2.5 USD both", "cap on dreaming 0.5 USD both"} <= set(rows)
         assert "acme/shop: set at" in shown
+        await run(address, "policy", "show", *acme)
+        shown = capsys.readouterr().out
+        assert "Policy of acme/*" in shown
+        assert "project" not in shown
+        rows = [" ".join(line.replace("│", " ").replace("┃", " ").split()) for line in shown.splitlines()]
+        assert {"tenant", "memory count 7", "trace days", "cap on dreaming 0.5 USD"} <= set(rows)
 
 
 @pytest.mark.parametrize(
@@ -71,8 +77,8 @@ async def test_policy_set_and_show(tmp_path: Path, capsys: pytest.CaptureFixture
         (["policy", "set", "--usd-per-day", "much"], 2, "a number is expected"),
         (["policy", "show", "--scope", "*"], 2, "one scope is expected, such as acme/shop or acme/*"),
         (["policy", "show", "--scope", "acme"], 2, "tenant/project, tenant/* or * is expected"),
-        (["policy", "set", "--usd-per-day", "1", "--purpose", "fun"], 1, "policy.caps[0].purpose"),
-        (["policy", "set", "--memory-importance", "2"], 1, "policy.retention.memory_importance"),
+        (["policy", "set", "--usd-per-day", "1", "--purpose", "fun"], 2, "policy set: --purpose: empty, or one of"),
+        (["policy", "set", "--memory-importance", "2"], 2, "policy set: --memory-importance: "),
         (["advice", "off", "x" * 129], 1, "reflection_id"),
         (["advice", "off", "x" * 129, "--force"], 1, "policy.advice.silenced_ids[0]"),
         (["advice", "off", "m1"], 1, "m1: no lesson or recovery has this id; --force silences this id anyhow"),
@@ -80,6 +86,8 @@ async def test_policy_set_and_show(tmp_path: Path, capsys: pytest.CaptureFixture
         (["advice", "off", "Lessons"], 1, "Lessons: no lesson or recovery has this id; did you mean lessons?"),
         (["advice", "off", "Recoverys"], 1, "did you mean recoveries?"),
         (["advice", "off", "ALL"], 1, "did you mean all?"),
+        (["advice", "on", "bogus"], 1, "bogus: nothing was off by this name\n"),
+        (["advice", "on", "Lessons"], 1, "Lessons: nothing was off by this name; did you mean lessons?"),
         (["advice", "off", "lesson", "--scope", "default/*"], 1, "this is no kind of advice; did you mean lessons?"),
     ],
 )

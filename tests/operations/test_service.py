@@ -16,7 +16,7 @@ from sidemirror_server.operations import exit_codes
 from sidemirror_server.operations.service import commands, managers
 from sidemirror_server.operations.service.described import (
     LABEL,
-    Service,
+    UserService,
     arguments_of,
     launchd_command,
     launchd_plist,
@@ -42,8 +42,10 @@ ODD = (
 )
 
 
-def service(*arguments: str, program: str = "/home/u/.local/bin/sidemirror") -> Service:
-    return Service((program,), arguments, Path("/home/u/.config/sidemirror/service.env"), Path("/home/u/Logs/s.log"))
+def service(*arguments: str, program: str = "/home/u/.local/bin/sidemirror") -> UserService:
+    return UserService(
+        (program,), arguments, Path("/home/u/.config/sidemirror/service.env"), Path("/home/u/Logs/s.log")
+    )
 
 
 @pytest.mark.parametrize("odd", ODD)
@@ -82,7 +84,7 @@ def test_launchd_restarts_whatever_ends() -> None:
 
 def test_launchds_command_reads_the_file_of_settings(tmp_path: Path) -> None:
     """Without the file too; and its arguments stay arguments."""
-    made = Service(("/bin/echo",), ("a b", "$HOME", "'"), tmp_path / "service.env", tmp_path / "log")
+    made = UserService(("/bin/echo",), ("a b", "$HOME", "'"), tmp_path / "service.env", tmp_path / "log")
     words = plistlib.loads(launchd_plist(made))["ProgramArguments"]
     words[words.index("/bin/echo")] = "/usr/bin/env"
     words[words.index("serve") :] = ["sh", "-c", 'echo "$SIDEMIRROR_X"']

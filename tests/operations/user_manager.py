@@ -61,7 +61,7 @@ def _life(folder: Path, environment: dict[str, str]) -> dict[str, Any]:
 
     address, http = (f"127.0.0.1:{_free_port()}" for _ in range(2))
     until(lambda: ran("systemctl", "--user", "is-system-running").stdout.strip() in ("running", "degraded"))
-    told = {"installed": done("service", "install", f"--address={address}", f"--http-address={http}")}
+    told: dict[str, Any] = {"installed": done("service", "install", f"--address={address}", f"--http-address={http}")}
     until(serving)
     told["enabled"] = ran("systemctl", "--user", "is-enabled", "sidemirror.service").stdout.strip()
     told["link"] = done("console", f"--http-address={http}", f"--data-dir={folder}/home/.local/share/sidemirror")

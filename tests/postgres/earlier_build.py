@@ -18,6 +18,8 @@ STORES_OF_0005 = "43b787f"
 SERVER_OF_0006 = "27f0e93"
 # A commit whose server knows all numbered migrations and no bindings of roles.
 SERVER_OF_0018 = "aef7d18"
+# The last commit whose appends take turns, and whose watches rest on that.
+SERVER_OF_TURNS = "a12fca61"
 
 
 class Build(NamedTuple):

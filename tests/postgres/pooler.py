@@ -23,7 +23,7 @@ unix_socket_dir = {folder}
 auth_type = any
 pool_mode = transaction
 default_pool_size = {connections}
-max_client_conn = 500
+max_client_conn = {clients}
 ; Each test has a database of its own: those of ended tests leave their connections to the ones that come.
 server_idle_timeout = 5
 logfile = {folder}/log
@@ -45,13 +45,15 @@ needs_pgbouncer = pytest.mark.skipif(
 class Pooler:
     """One PgBouncer. Its clients are all the role `sidecar` behind it, whoever they say they are."""
 
-    def __init__(self, cluster: Cluster, connections: int) -> None:
-        """`connections`: to each database, at most."""
+    def __init__(self, cluster: Cluster, connections: int, clients: int = 500) -> None:
+        """`connections`: to each database, at most. `clients`: connections that it takes."""
         program = found()
         assert program is not None
         self.folder = Path(tempfile.mkdtemp(prefix="sidemirror-pgbouncer-"))
         settings = self.folder / "pgbouncer.ini"
-        settings.write_text(_SETTINGS.format(socket=cluster.socket, folder=self.folder, connections=connections))
+        settings.write_text(
+            _SETTINGS.format(socket=cluster.socket, folder=self.folder, connections=connections, clients=clients)
+        )
         command = [program, str(settings)]
         if os.geteuid() == 0:  # it refuses to be root
             shutil.chown(self.folder, "nobody")

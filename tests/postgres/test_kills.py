@@ -28,7 +28,9 @@ EVENTS = 25  # of a turn
 class Work:
     """Agents at work on one sidecar, whatever happens to it."""
 
-    def __init__(self, process: Process) -> None:
+    def __init__(self, process: Process, prefix: str = "") -> None:
+        """`prefix`: of the turns' ids."""
+        self._prefix = prefix
         self.journal = Journal()
         self.agents: list[Agent] = []
         self._process = process
@@ -38,8 +40,8 @@ class Work:
     async def _run(self, number: int) -> None:
         """Turn after turn, none of them too soon after the last."""
         for turn in itertools.count():
-            turn_id = f"a{number}-t{turn}"
-            agent = Agent(turn_id, a_turn(turn_id, f"s{number}-{turn // 20}", EVENTS), self.journal)
+            turn_id = f"{self._prefix}a{number}-t{turn}"
+            agent = Agent(turn_id, a_turn(turn_id, f"s{self._prefix}{number}-{turn // 20}", EVENTS), self.journal)
             self.agents.append(agent)
             while not agent.over:
                 await until(lambda: self._process.running and self._process.port > 0)

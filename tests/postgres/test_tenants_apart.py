@@ -12,8 +12,7 @@ import asyncpg
 import pytest
 
 from sidemirror_server.storage.postgres.database import PostgresDatabase
-from sidemirror_server.storage.postgres.transactions import lock_of
-from sidemirror_server.storage.postgres.turn_log import turn_of
+from sidemirror_server.storage.postgres.transactions import log_lock
 from sidemirror_server.vocabulary.errors import StoreUnavailable
 from sidemirror_server.vocabulary.scope import Scope
 from tests.faults.figures import show
@@ -177,10 +176,10 @@ async def test_what_blocking_remains(how: str, databases: Databases, tenants: st
             f"SET LOCAL sidemirror.project_id = '{PROJECT.encode().hex()}'"
         )
         with contextlib.suppress(asyncpg.InsufficientPrivilegeError):
-            await holder.execute(statement.format(lock=lock_of(turn_of(scope))))
+            await holder.execute(statement.format(lock=log_lock(scope)))
         held_up = False
         try:
-            async with database.transaction(scope, in_turn=turn_of(scope), within_s=1.0) as transaction:
+            async with database.transaction(scope, log="appends", within_s=1.0) as transaction:
                 assert (
                     await transaction.change("UPDATE sidemirror.turns SET updated_us = updated_us + 1")
                     == ROWS["globex"]

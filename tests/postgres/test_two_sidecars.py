@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 
 from sidemirror.v1 import thinking_pb2 as pb
-from sidemirror_server.storage.postgres import turn_log
+from sidemirror_server.storage.postgres import transactions, turn_log
 from sidemirror_server.storage.postgres.database import PostgresDatabase
-from sidemirror_server.storage.postgres.turn_log import PostgresTurnLog, turn_of
+from sidemirror_server.storage.postgres.turn_log import PostgresTurnLog
 from sidemirror_server.storage.postgres.work import PostgresWork
 from sidemirror_server.storage.sql import ids_of
 from sidemirror_server.trace.log import TURN_TOPIC, Entry
@@ -32,6 +32,7 @@ from tests.faults.sidecars import running
 from tests.faults.waiting import until
 from tests.postgres.databases import Databases
 
+statements_of = transactions._log_statements
 SCOPES = (Scope("acme", "shop"), Scope("acme", "blog"), Scope("other", "shop"))
 
 
@@ -104,7 +105,7 @@ async def slow_append(database: PostgresDatabase, at_the_end: asyncio.Event, wro
     """An append that has its positions and takes its time to commit."""
     statements = turn_log._SQL
     kept = batch(head("slow"), b'{"slow":true}')
-    async with database.transaction(ONE, in_turn=turn_log.turn_of(ONE)) as transaction:
+    async with database.transaction(ONE, log="appends") as transaction:
         values = (*turn_log._sessions([]), *turn_log._heads([kept.head]), TURN_TOPIC)
         entries = turn_log._entries([(kept.head, kept.drafts[0])])
         await transaction.change(statements["put"], *ids_of(ONE), *values, *entries)
@@ -119,44 +120,48 @@ async def follow(log: PostgresTurnLog, followed: list[Entry]) -> None:
 
 
 async def out_of_order(url: str) -> tuple[list[Entry], list[Entry]]:
-    """What a follower has seen, and what there is, after a transaction that began first was to commit last."""
+    """What a follower has seen, and what there is, after a transaction that began first committed last."""
     followed: list[Entry] = []
     async with opened(url) as one, opened(url) as two, opened(url) as three:
         at_the_end, wrote = asyncio.Event(), asyncio.Event()
         log = PostgresTurnLog(three)
         slow = asyncio.create_task(slow_append(one, at_the_end, wrote))
         await wrote.wait()
-        quick = asyncio.create_task(PostgresTurnLog(two).append(ONE, (start("quick"),)))
-        # Another scope waits for nobody.
+        # Neither an append of the same scope nor one of another waits for it.
+        await PostgresTurnLog(two).append(ONE, (start("quick"),))
         await PostgresTurnLog(two).append(OTHER, (start("elsewhere"),))
-        for _ in range(20):
-            await follow(log, followed)
-            await asyncio.sleep(0.005)
+        assert [entry.key for entry in await everything(log, OTHER)] == ["elsewhere"]
+        await follow(log, followed)
         at_the_end.set()
-        await asyncio.gather(slow, quick)
+        await slow
         await follow(log, followed)
         return followed, list(await everything(log))
 
 
-async def test_nothing_is_missed_when_transactions_would_commit_out_of_order(url: str) -> None:
-    """Seen to fail when `turn_of` names no lock, so that appends of a scope do not take turns."""
+async def test_nothing_is_missed_when_transactions_commit_out_of_order(url: str) -> None:
+    """Seen to fail with readers that take the log to be settled."""
     followed, there = await out_of_order(url)
     assert [entry.key for entry in there] == ["slow", "quick"]
     assert followed == there
 
 
-async def test_without_turns_it_would_be(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The broken build on which the test above was seen to fail, kept as a test: appends that do not take turns."""
-    monkeypatch.setattr(turn_log, "turn_of", lambda scope: ())
+async def test_without_the_settled_part_it_would_be(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The broken build on which the test above was seen to fail, kept as a test: readers that look at everything."""
+    monkeypatch.setattr(transactions, "_log_statements", settled_or_not)
     followed, there = await out_of_order(url)
     assert [entry.key for entry in there] == ["slow", "quick"]
     assert [entry.key for entry in followed] == ["quick"], "the slow one came to light behind the follower's back"
-    assert turn_of(ONE) == ("log", "acme", "shop")
+
+
+def settled_or_not(scope: Scope, log: transactions.LogUse) -> list[str]:
+    """`_log_statements` of a build that takes the log to be settled."""
+    everywhere = [f"SET LOCAL sidemirror.{name} = '{2**62}'" for name in ("last", "settled")]
+    return everywhere if log == "reads" else statements_of(scope, log)
 
 
 async def test_many_sidecars_in_one_scope(url: str, request: pytest.FixtureRequest) -> None:
-    """What taking turns costs: sidecars that append all the time, in one scope and each in its own. Seen to fail
-    when a transaction waits for its lock for 5 ms only: an append is refused."""
+    """Sidecars that append all the time, in one scope and each in its own. No append of one turn waits for one of
+    another. Seen to fail with every append alone in its scope (`changes` in place of `appends`)."""
     sidecars, each = 16, 40
     figures = {}
     for kind in ("one scope", "a scope each"):

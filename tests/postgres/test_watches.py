@@ -12,7 +12,7 @@ import pytest
 
 from sidemirror.v1 import thinking_pb2 as pb
 from sidemirror_server.storage.postgres import turn_log
-from sidemirror_server.storage.postgres.database import PostgresDatabase
+from sidemirror_server.storage.postgres.transactions import Transaction
 from tests.faults.figures import show
 from tests.faults.sidecars import channel, running, stub_on
 from tests.faults.waiting import until
@@ -46,17 +46,17 @@ async def watches(address: str, count: int, of_sessions: int) -> AsyncIterator[l
 
 @pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The statements that read the log, as sidecars of this process send them."""
+    """The statements that watches read the log with, as sidecars of this process send them."""
     found: list[str] = []
-    fetch = PostgresDatabase.fetch
-    names = {statement: name for name, statement in turn_log._SQL.items()}
+    fetch = Transaction.fetch
+    names = {turn_log._SQL[name]: name for name in ("tail", "tail_of_group", "last_position")}
 
-    async def noted(database: PostgresDatabase, scope: Any, statement: str, *values: Any) -> Any:
+    async def noted(transaction: Transaction, statement: str, *values: Any, often: bool = False) -> Any:
         if statement in names:
             found.append(names[statement])
-        return await fetch(database, scope, statement, *values)
+        return await fetch(transaction, statement, *values, often=often)
 
-    monkeypatch.setattr(PostgresDatabase, "fetch", noted)
+    monkeypatch.setattr(Transaction, "fetch", noted)
     return found
 
 

@@ -1,6 +1,6 @@
 """Turns that have ended teach what followed their failing calls: each once, over the session's next turn, and late."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -12,6 +12,7 @@ from sidemirror_server.memory.recoveries.moves import SILENT_FRACTION
 from sidemirror_server.memory.recoveries.observation import CameFrom, Move, MoveKind, Observation, ValueKind
 from sidemirror_server.memory.trials.evidence import Arm
 from sidemirror_server.storage.sqlite.database import SqliteDatabase
+from sidemirror_server.storage.sqlite.erasures import SqliteErasures
 from sidemirror_server.storage.sqlite.observations import SqliteObservations
 from sidemirror_server.storage.sqlite.receipts import SqliteReceipts
 from sidemirror_server.storage.sqlite.trials import SqliteTrials
@@ -20,6 +21,7 @@ from sidemirror_server.thinking.record import Recorded, draft
 from sidemirror_server.trace.event import Event, ToolCalled, ToolFailed, ToolReturned, TurnFinished, TurnStarted, What
 from sidemirror_server.trace.event import Message as Said
 from sidemirror_server.trace.log import Batch, Draft, TurnHead, TurnStanding
+from sidemirror_server.trace.sources import SourceKind, key
 from sidemirror_server.turns.recovery_learning import LATEST_US, LEASE_S, RecoveryLearner
 from sidemirror_server.vocabulary.ids import EventId, SessionId, TurnId
 from sidemirror_server.vocabulary.origin import Origin
@@ -125,6 +127,34 @@ async def test_a_failure_waits_for_the_sessions_next_turn(tmp_path: Path) -> Non
         # An hour later the turn is due once more, and nothing of it is left.
         own.clock.advance(LATEST_US / 1e6)
         assert await own.learned(seen.signature) == (seen,)
+
+
+@pytest.mark.parametrize("gone", ["t", "u"], ids=["the failure's turn", "the attempt's turn"])
+async def test_what_a_turn_taught_that_is_erased_meanwhile_is_not_kept(
+    gone: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The turn was read before, and its observations arrive after. Seen to fail with a store that keeps those of turns
+    that are not there."""
+    async with learning(tmp_path) as own:
+        await own.turn("t", 1, asks(1, "a@b.de"), ToolFailed("c1", MISSING))
+        await own.turn("u", 2, asks(1, "ann@b.de"), ToolReturned("c1", "u1"))
+        erasures, keep = SqliteErasures(own.database), own.store.keep
+        kept: list[int] = []
+
+        async def late(
+            scope: Scope, turn_id: TurnId, found: Sequence[Observation], again_us: int | None = None
+        ) -> None:
+            if found:
+                await erasures.begin(SCOPE, "e", (key(SourceKind.TURN, gone),), own.clock.now_us())
+                await erasures.remove(SCOPE, "e", key(SourceKind.TURN, gone), own.clock.now_us())
+            kept.append(len(found))
+            await keep(scope, turn_id, found, again_us)
+
+        monkeypatch.setattr(own.store, "keep", late)
+        while await own.learner.learn_due():
+            pass
+        assert any(kept)
+        assert await own.store.signatures(SCOPE, "", 10) == ()
 
 
 async def test_where_no_turn_comes_the_failure_stays_without_an_attempt(tmp_path: Path) -> None:

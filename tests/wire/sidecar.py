@@ -78,6 +78,7 @@ class SidecarThread:
                 "data_dir": str(self.folder / "data"),
                 # Nobody has to be waited for: what the store is given at the end is outside of this.
                 "grace_s": "2",
+                "advice__starter_pack": "false",
                 **self._settings,
             },
             {},

@@ -188,6 +188,42 @@ def test_what_is_learned_goes_with_its_turn(server: SidecarThread) -> None:
     gone(server, "erased", memory.id)
 
 
+def test_a_lesson_of_several_sessions_stays_with_the_others(server: SidecarThread) -> None:
+    """The later sessions are shown the lesson, and fail all the same. Seen to fail where what was shown was never
+    taught again, and where what is made anew forgot its failure."""
+    scope: dict[str, Any] = {"tenant_id": "several"}
+    for number in range(3):
+        begun = turns.StartTurnRequest(
+            session_id=f"s{number}", task="Count the customers", turn_id=f"several-{number}",
+            context=turns.ContextWish(tools=["sql"]), **scope,
+        )  # fmt: skip
+        with thinking(server) as stub:
+            items = stub.StartTurn(begun, timeout=TIMEOUT_S).plan.context.items
+            assert bool(items) is (number > 0)
+            for event_id, one in enumerate(failing()):
+                one.event_id = f"e{event_id}"
+                more = turns.ReportEventsRequest(turn_id=f"several-{number}", events=[one], **scope)
+                stub.ReportEvents(more, timeout=TIMEOUT_S)
+        strengthened(server, "several", number + 1)
+    (memory,) = learned(server, "several")
+    with grpc.insecure_channel(server.address) as connection:
+        erase = sidecar_pb2.EraseRequest(session_id="s0", **scope)
+        SidecarServiceStub(connection).Erase(erase, timeout=TIMEOUT_S)
+    gone(server, "several", memory.id)
+    for kind in (pb.MEMORY_KIND_REFLECTION, pb.MEMORY_KIND_STRATEGY):
+        with memories(server) as stub:
+            (left,) = listed(stub, kind=kind, **scope)
+        assert (left.strength, left.error_signature) == (2, memory.error_signature)
+
+
+def strengthened(server: SidecarThread, tenant_id: str, strength: int) -> None:
+    """Waits until one of a tenant's reflections is so strong."""
+    ends_s = time.monotonic() + PATIENCE_S
+    while max(one.strength for one in learned(server, tenant_id)) < strength:
+        assert time.monotonic() < ends_s
+        time.sleep(0.02)
+
+
 def gone(server: SidecarThread, tenant_id: str, memory_id: str) -> None:
     ends_s = time.monotonic() + PATIENCE_S
     with memories(server) as stub:
@@ -222,6 +258,22 @@ def test_what_an_hour_has_no_room_for_is_left_to_dreaming(tmp_path: Path) -> Non
         with memories(server) as stub:
             list(stub.Dream(pb.DreamRequest(), timeout=TIMEOUT_S))
         assert any("permission denied" in memory.content for memory in learned(server, "", 2))
+
+
+def test_a_turn_that_is_erased_is_not_left_to_dreaming(tmp_path: Path) -> None:
+    """Seen to fail with an erasure that leaves the turn's head."""
+    with sidecar(tmp_path, settings={"learn__turns_per_hour": "1"}) as server:
+        run_turn(server, "", *failing())
+        learned(server, "")
+        run_turn(server, "", *failing("permission denied for table orders"), session_id="erased")
+        run_turn(server, "", *failing("permission denied for table stays"), session_id="stays")
+        with grpc.insecure_channel(server.address) as connection:
+            SidecarServiceStub(connection).Erase(sidecar_pb2.EraseRequest(session_id="erased"), timeout=TIMEOUT_S)
+        with memories(server) as stub:
+            list(stub.Dream(pb.DreamRequest(), timeout=TIMEOUT_S))
+        found = learned(server, "", 2)
+        assert sorted("stays" in memory.content for memory in found) == [False, True]
+        assert jobs_of(server) == 2
 
 
 def seeds_request(**more: Any) -> pb.GenerateReflectionRequest:

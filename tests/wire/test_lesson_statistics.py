@@ -232,15 +232,20 @@ def test_whether_the_error_returned(stub: ReflectiveMemoryServiceStub) -> None:
         assert found.outside == arm(6, 6, returned_count=2, stayed_away_count=3)
 
 
-def test_a_recorded_turn_says_which_errors_came_up(server: SidecarThread, stub: ReflectiveMemoryServiceStub) -> None:
-    scope: dict[str, Any] = {"tenant_id": "turns"}
+@pytest.mark.parametrize("has_ids", [True, False], ids=["call ids", "no call ids"])
+def test_a_recorded_turn_says_which_errors_came_up(
+    has_ids: bool, server: SidecarThread, stub: ReflectiveMemoryServiceStub
+) -> None:
+    """Seen to fail where an answer without a call id was that of no tool."""
+    scope: dict[str, Any] = {"tenant_id": f"turns {has_ids}"}
     made = fail_once(stub, **scope)
     with thinking(server) as turns:
         for turn_id, texts in (("broken", ["jq: command not found"]), ("well", [])):
             block = build(stub, turn_id=turn_id, tools=["find_order"], **scope)
             events = [started(session_id="s")]
             for number, text in enumerate(texts):
-                events += [called("find_order", "W17", f"c{number}"), failed(text, f"c{number}")]
+                call_id = f"c{number}" if has_ids else ""
+                events += [called("find_order", "W17", call_id), failed(text, call_id)]
             for number, one in enumerate(events):
                 one.event_id = f"e{number}"
             start = thinking_pb2.StartTurnRequest(turn_id=turn_id, session_id="s", **scope)

@@ -170,7 +170,7 @@ def test_plain_lessons_are_recalled_with_their_label(tmp_path: Path) -> None:
 
 
 def test_corroborated_waits_for_a_second_episode_or_a_person(tmp_path: Path) -> None:
-    """Seen to fail when an import did not ask for the policy."""
+    """Seen to fail when an import did not ask for the policy, and when the episodes of a line counted for nothing."""
     with played(tmp_path, Cast(memory_reflection=PLAIN), memory__trust_policy="corroborated") as stub:
 
         def learned(text: str, session_id: str) -> set[Any]:
@@ -193,6 +193,9 @@ def test_corroborated_waits_for_a_second_episode_or_a_person(tmp_path: Path) -> 
         assert alone != once
         imported(stub, [_of_one_episode(line) for line in alone], tenant_id="alone")
         assert {(one.state, one.quarantine) for one in listed(stub, tenant_id="alone")} == waiting
+        # Two episodes that a line claims are believed, as its origin is (decision 032).
+        imported(stub, [_of_one_episode(line, "0" * 32) for line in alone], tenant_id="claimed")
+        assert {one.state for one in listed(stub, tenant_id="claimed")} == {pb.MEMORY_STATE_ACTIVE}
         imported(stub, export(stub), tenant_id="copy")
         assert export(stub, tenant_id="copy") == export(stub)
     (tmp_path / "second").mkdir()
@@ -213,9 +216,9 @@ def test_corroborated_waits_for_a_second_episode_or_a_person(tmp_path: Path) -> 
         assert stub.ReviewReflection(review, timeout=TIMEOUT_S).memory.state == pb.MEMORY_STATE_ACTIVE
 
 
-def _of_one_episode(line: str) -> str:
+def _of_one_episode(line: str, *claimed: str) -> str:
     said = json.loads(line)
-    del said["memory"]["episodes"][1:]
+    said["memory"]["episodes"][1:] = claimed
     return json.dumps(said)
 
 

@@ -25,6 +25,8 @@ _BATCH_BYTES = 1024 * 1024
 MOST_TRIES = 10
 # The longest that a report may take.
 _REPORT_S = 10.0
+# Between streams that are opened one after the other. Chosen here: a thousand turns are back in a second more.
+_BREATH_S = 0.001
 # The sidecar has understood, and will say the same again.
 _FINAL = frozenset(
     {
@@ -146,8 +148,10 @@ class Delivery:
             outage, pause_s, stream = self._link.outages, 0.0, _Stream()
             try:
                 async with self._pool.stream() as thinking:
+                    # After an outage all turns come at once: the agent's thread gets the interpreter's lock in between.
+                    breath_s = _BREATH_S if self._link.opening.locked() else 0.0
                     async with self._link.opening:
-                        await asyncio.sleep(0)
+                        await asyncio.sleep(breath_s)
                     outage = self._link.outages
                     await self._stream(thinking, stream, outage)
             except asyncio.CancelledError:

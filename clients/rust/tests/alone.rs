@@ -40,7 +40,7 @@ fn tasks() -> usize {
     tokio::runtime::Handle::current().metrics().num_alive_tasks()
 }
 
-/// Seen to fail when each stream that breaks is told, and to hang when a plan is waited for.
+/// Seen to hang when a plan is waited for.
 #[tokio::test]
 async fn an_agent_goes_on_without_a_sidecar_and_is_told_once() {
     let (told, tells) = mpsc::channel();
@@ -107,7 +107,7 @@ async fn a_silent_sidecar_is_away() {
     assert_eq!(turn.critique("41").await, None);
 }
 
-/// Neither the search for the sidecar, nor a turn that is not finished. Seen to fail when either goes on.
+/// Neither the search for the sidecar, nor a turn that is not finished. Seen to fail when closing leaves the link open.
 #[tokio::test]
 async fn nothing_goes_on_after_close() {
     let sidemirror = nobody("close", Options::default());

@@ -16,7 +16,7 @@ fn nobody() -> Sidemirror {
 }
 
 /// 2,000 turns, 100 at once: every task ends with the client, and every event is counted once. Seen to fail when closing
-/// does not end the turns, and when an event that comes after that is not counted.
+/// does not end the turns.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nothing_of_many_turns_stays() {
     let metrics = tokio::runtime::Handle::current().metrics();

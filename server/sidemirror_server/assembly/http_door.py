@@ -4,10 +4,12 @@ import logging
 from collections.abc import Callable, Sequence
 
 from sidemirror_server.entrance import http_token_file, http_tokens_of, identity_by
+from sidemirror_server.http.asgi import App
 from sidemirror_server.http.connect.serving import Connect, Method, changes_nothing, methods_of
 from sidemirror_server.http.console.links import Links
 from sidemirror_server.http.console.serving import open_routes, token_routes
 from sidemirror_server.http.door import Door, hosts_of
+from sidemirror_server.http.hooks.serving import Hooks
 from sidemirror_server.http.listener import HttpListener
 from sidemirror_server.http.mcp.serving import PATH as MCP_PATH
 from sidemirror_server.http.mcp.serving import Mcp
@@ -51,8 +53,13 @@ class HttpDoor:
             methods |= methods_of(service.contract, handlers_of(self._boundary, service))
         self._connect = Connect(methods, limits.message_bytes)
         self._mcp = Mcp(methods, limits.message_bytes)
+        handlers = {path: method.handler for path, method in methods.items()}
+        hooks = Hooks(handlers, identity, limits.message_bytes, revises=settings.hooks.revise)
+        routes: dict[str, App] = {MCP_PATH: self._mcp, **token_routes(links)}
+        routes |= dict.fromkeys(methods, self._connect)
+        routes |= dict.fromkeys(hooks.paths, hooks)
         self._door = Door(
-            {**dict.fromkeys(methods, self._connect), MCP_PATH: self._mcp, **token_routes(links)},
+            routes,
             identity,
             refusals,
             open_routes=open_routes(links),

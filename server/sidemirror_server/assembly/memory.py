@@ -60,6 +60,7 @@ class ReflectiveMemory:
         serves = policies.serves
         self._settings = settings
         self._stores = stores
+        self._policies = policies
         self._clock = clock
         self._trust = Trust(settings.memory.trust_policy, settings.memory.min_store_importance)
         self._memories: Memories = stores.memories
@@ -119,7 +120,9 @@ class ReflectiveMemory:
             stores.erasures,
             *(reflector, keeper, self._trust, self._recall, self._context),
             *(Outcomes(self._memories, stores.trials, self._clock), self.schedule, turns),
-            *(self.recoveries, stores.observations, stores.trials),
+            *(self.recoveries, stores.observations),
+            stores.trials,
+            self._policies,
         )
 
     def handlers(self, gateway: Gateway, own: Templates | None, goals: Publisher) -> dict[str, Handler]:

@@ -181,7 +181,9 @@ def defaults_of(settings: Settings) -> SessionDefaults:
 def telling_of(settings: Settings) -> Telling:
     """How advice is told."""
     chosen = settings.advice
-    return Telling(chosen.failure_tokens, chosen.start_tokens, is_shadow=chosen.mode == "shadow")
+    return Telling(
+        chosen.failure_tokens, chosen.start_tokens, is_shadow=chosen.mode == "shadow", has_starters=chosen.starter_pack
+    )
 
 
 def may_learn(settings: Settings) -> bool:

@@ -35,7 +35,7 @@ _LEARNED_KEPT_US = US_PER_DAY
 # project with many unimportant memories is not scanned all the time.
 _PRUNE_EVERY_S = 600.0
 # The most turns of a batch. Chosen here: one turn may have 10,000 events.
-_TURNS_AT_ONCE = 50
+TURNS_AT_ONCE = 50
 
 
 class KeptFor:
@@ -93,7 +93,7 @@ class KeptFor:
             counts.update(await self._forget(kept, now_us))
             if prunes:
                 pruned = await self._prune(kept, now_us)
-                is_full |= max(pruned["memories"], pruned["surplus"]) >= _AT_ONCE or pruned["turns"] >= _TURNS_AT_ONCE
+                is_full |= max(pruned["memories"], pruned["surplus"]) >= _AT_ONCE or pruned["turns"] >= TURNS_AT_ONCE
                 counts.update(pruned)
         # After a full batch, the next call continues at once.
         if prunes and not is_full:
@@ -123,5 +123,5 @@ class KeptFor:
             surplus = await pruning.prune_surplus(serves, periods.memory_count, _AT_ONCE, now_us, kept.but)
         if periods.trace_days:
             before_us = now_us - periods.trace_days * US_PER_DAY
-            turns = await pruning.prune_turns(serves, before_us, _TURNS_AT_ONCE, now_us, kept.but)
+            turns = await pruning.prune_turns(serves, before_us, TURNS_AT_ONCE, now_us, kept.but)
         return {"memories": memories, "surplus": surplus, "turns": turns}

@@ -27,6 +27,7 @@ from sidemirror_server.vocabulary.clock import Clock
 from sidemirror_server.vocabulary.errors import ModelFailed, NotFound, WrongState
 from sidemirror_server.vocabulary.scope import Scope
 from sidemirror_server.vocabulary.status import ResultStatus
+from sidemirror_server.vocabulary.telling import says_only_outcome
 from sidemirror_server.work.queue import Job, JobKey, JobState, Work
 from sidemirror_server.work.worker import PATIENCE_S, ClaimedJob, Hopeless, patiently
 
@@ -38,7 +39,7 @@ _PAGE = 100
 
 
 class Publisher:
-    """Makes reflections of reports, and stores and announces each once."""
+    """Makes reflections of reports, and stores and announces each once that tells something."""
 
     def __init__(
         self, model: ScopedModel, reflections: GoalReflections, journal: Journal, bell: Bell, clock: Clock
@@ -50,13 +51,16 @@ class Publisher:
         self._clock = clock
 
     async def handle(self, task: ClaimedJob) -> bytes:
-        """The worker's handler; its result is the reflection. Raises ModelFailed, Hopeless, NotNow and what the stores
-        raise."""
+        """The worker's handler; its result is the reflection, or empty if it would say no more than how the goal ended.
+        Raises ModelFailed, Hopeless, NotNow and what the stores raise."""
         job = task.job
         until_s = self._clock.monotonic_s() + PATIENCE_S + LONGEST_MODEL_CALL_S
         notes = job.checkpoint
         if notes is None:
             made = await patiently(lambda: self._reflect(job), self._clock, until_s)
+            if says_only_outcome(made.insight):
+                _log.info("reflection_not_stored", extra={"report_id": job.job_id})
+                return b""
             notes = reflection_body(made)
             await patiently(lambda: task.checkpoint(notes), self._clock, until_s)
         await patiently(lambda: self._publish(job, reflection_in(notes)), self._clock, until_s)

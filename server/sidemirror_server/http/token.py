@@ -42,4 +42,4 @@ def read_token(path: Path) -> tuple[Token, ...]:
         raise Emptied(f"{path}: the file is empty")
     if len(token) < _SHORTEST:
         raise CannotUse(f"{path}: the token is shorter than {_SHORTEST} characters")
-    return (Token(_NAME, digest_of(token), (Grant(ANY, ANY),), expires_us=None, admin=True),)
+    return (Token(_NAME, digest_of(token), (Grant(ANY, ANY),), expires_us=None, admin=True, is_shared=True),)

@@ -76,12 +76,13 @@ class AppliesWhen(msgspec.Struct, frozen=True, omit_defaults=True):
 
 class Teaching(msgspec.Struct, frozen=True, omit_defaults=True):
     """One time that a memory was taught: by which sources (keys of `trace/sources.py`), in which words (`text_key`), by
-    which episode, if it is known."""
+    which episode and about a failure of which signature, if these are known."""
 
     sources: tuple[str, ...]
     text_key: str
     taught_us: int
     episode: str = ""
+    error_signature: str = ""
 
 
 class MemoryRecord(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
@@ -373,8 +374,9 @@ def without(
 
     That is the case if a teaching without an erased source has the same words as its text. Everything that may come
     from the erased source goes: the task, the metadata, tags, conditions and citations, and the id, by which what came
-    of the memory is removed. A dreamt memory has more sources than its text, so nothing is left of it. `is_erased`:
-    whether a source that taught at a time is erased; `memory_id`: the new id.
+    of the memory is removed. The failure's signature stays if one of the others is about it. A dreamt memory has more
+    sources than its text, so nothing is left of it. `is_erased`: whether a source that taught at a time is erased;
+    `memory_id`: the new id.
     """
     if known.derived_from:
         return None
@@ -403,6 +405,7 @@ def without(
         strengthened_us=known.strengthened_us,
         episodes=tuple(dict.fromkeys(taught.episode for taught in left if taught.episode)),
         reason="made anew without an erased source",
+        error_signature=next((taught.error_signature for taught in left if taught.error_signature), ""),
         taught_by=left,
     )
 

@@ -59,7 +59,16 @@ def _off(channel: grpc.Channel, options: argparse.Namespace) -> int:
 
 
 def _on(channel: grpc.Channel, options: argparse.Namespace) -> int:
-    """Turns on again what this tenant's or project's policy turned off. Fails if it stays off for another reason."""
+    """Turns on again what this tenant's or project's policy turned off. Fails if it stays off for another reason, and
+    for an id that nothing silences."""
+    stub = SidecarServiceStub(channel)
+    if options.what not in _KINDS:
+        known = policies(stub, options)
+        here, given = stored_of(known, options).policy.advice, known.in_force.advice
+        if options.what not in (*here.silenced_ids, *given.silenced_ids):
+            told = f"{options.what}: nothing was off by this name{_alike(options.what)}"
+            print(f"sidemirror: {told}", file=sys.stderr)
+            return exit_codes.FAILED
 
     def make(policy: pb.Policy) -> None:
         kind = _KINDS.get(options.what)
@@ -67,7 +76,7 @@ def _on(channel: grpc.Channel, options: argparse.Namespace) -> int:
         silenced = [one for one in policy.advice.silenced_ids if one != options.what]
         policy.advice.CopyFrom(pb.AdvicePolicy(off=off, silenced_ids=silenced))
 
-    found = change(SidecarServiceStub(channel), options, make)
+    found = change(stub, options, make)
     _print(found, options)
     left = found.in_force.advice
     is_off = pb.ADVICE_KIND_ALL in left.off or _KINDS.get(options.what) in left.off or options.what in left.silenced_ids
@@ -85,12 +94,17 @@ def _why_no_lesson(channel: grpc.Channel, options: argparse.Namespace) -> str:
     """Why no lesson or recovery is known by the id that the command names; empty if there is one. A tenant's ids cannot
     be looked up, because both belong to projects: of these only what looks like a kind is refused. Raises
     grpc.RpcError."""
-    alike = difflib.get_close_matches(options.what.casefold(), _KINDS, 1, _ALIKE)
-    meant = f"; did you mean {alike[0]}?" if alike else ""
+    meant = _alike(options.what)
     if names_tenant(options):
-        return f"this is no kind of advice{meant}" if alike else ""
+        return f"this is no kind of advice{meant}" if meant else ""
     is_known = _is_lesson(channel, options) or _is_recovery(channel, options)
     return "" if is_known else f"no lesson or recovery has this id{meant}"
+
+
+def _alike(what: str) -> str:
+    """The question whether a kind was meant, if a word is much like one; else empty."""
+    alike = difflib.get_close_matches(what.casefold(), _KINDS, 1, _ALIKE)
+    return f"; did you mean {alike[0]}?" if alike else ""
 
 
 def _is_lesson(channel: grpc.Channel, options: argparse.Namespace) -> bool:

@@ -9,6 +9,7 @@ import msgspec
 
 from sidemirror_server.assembly import examine_redis, examine_shared_store, examine_store
 from sidemirror_server.operations.address_check import AddressAnswer, answers, check_places
+from sidemirror_server.operations.address_owner import listens
 from sidemirror_server.operations.choices_check import check_choices
 from sidemirror_server.operations.entrance_check import check_entrance
 from sidemirror_server.operations.finding import Examination, Finding
@@ -182,7 +183,7 @@ def _embedded(settings: Settings, clock: Clock, found: list[AddressAnswer]) -> I
         told = f"other users may put another folder in the place of {store.folder}: {path} has mode {mode}"
         yield Finding("store", ok=True, found=told, advice="chmod o-w that folder, or choose another data_dir")
     yield from found
-    yield _holder(store.held_by, [answer.served for answer in found])
+    yield _holder(store.held_by, [answer.served for answer in found], listens(store.held_by, settings))
     yield _clock(store.newest_us, clock.now_us())
 
 
@@ -202,14 +203,22 @@ def _store_advice(problem: str) -> str:
     return "choose another data_dir"
 
 
-def _holder(held_by: str, served: list[bool | None]) -> Finding:
-    """Compares the process that locks the folder with the sidecar at the address."""
+def _holder(held_by: str, served: list[bool | None], its_address: bool | None) -> Finding:
+    """Compares the process that locks the folder with the sidecar at the address. `its_address`: whether that process
+    listens there; None if unknown."""
     if held_by and not any(served) and None not in served:
         return Finding(
             "store",
             ok=False,
             found=f"process {held_by} has the folder, and no sidemirror answers at the address",
             advice="stop that process, or choose another data_dir",
+        )
+    if held_by and any(served) and its_address is False:
+        return Finding(
+            "store",
+            ok=False,
+            found=f"process {held_by} has the folder, and the sidemirror at the address is another process",
+            advice="choose the address of that process, or the other one's data_dir",
         )
     if any(served) and not held_by:
         return Finding(

@@ -103,7 +103,7 @@ def _models(around: Surroundings) -> Iterator[Exit]:
             address=address,
             leaves_machine=_is_elsewhere(address, proxy),
             what=f"model {one.provider} {one.model}",
-            setting=around.chose(one.setting, f"{one.provider}'s public address"),
+            setting=around.chose(one.setting, _chooser(around, one)),
             has_texts=True,
             sent="; ".join(dict.fromkeys(sent for sent, _ in asked)),
             redacted=_REDACTED,
@@ -112,6 +112,12 @@ def _models(around: Surroundings) -> Iterator[Exit]:
             purposes=tuple(purpose.value for purpose in one.purposes),
             proxy=proxy,
         )
+
+
+def _chooser(around: Surroundings, one: Destination) -> str:
+    """What chose the provider, and so its public address, where no setting names an address."""
+    chosen = "embedding__name" if Purpose.MEMORY_EMBEDDING in one.purposes else "model__provider"
+    return f"{around.chose(chosen, '')}, at {one.provider}'s public address"
 
 
 def _off(one: Destination) -> str:

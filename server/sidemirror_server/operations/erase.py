@@ -63,12 +63,15 @@ def _erase(stub: pb_grpc.SidecarServiceStub, options: argparse.Namespace) -> int
     counts = dict(sorted(made.counts.items()))
     if options.json:
         print(json.dumps({"counts": counts, "erase_time": made.erase_time.ToJsonString()}, indent=2))
-    elif not counts:
-        print("Nothing was stored. A tombstone is left.")
-    else:
+    elif counts:
         told = ", ".join(f"{name.replace('_', ' ')} {count:,}" for name, count in counts.items())
         print(f"Erased: {told}.")
-    return 0
+    if counts:
+        return 0
+    field, name = next(iter(_target(options).items()))
+    told = f"the {field.removesuffix('_id')} {plain(name)} is unknown, or was erased before; a tombstone is left"
+    print(f"sidemirror: nothing was erased: {told}", file=sys.stderr)
+    return exit_codes.FAILED
 
 
 def _list(stub: pb_grpc.SidecarServiceStub, options: argparse.Namespace) -> int:

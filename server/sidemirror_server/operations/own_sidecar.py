@@ -15,10 +15,12 @@ from sidemirror_server.settings import load
 async def own_sidecar(model: LanguageModel | None = None) -> AsyncIterator[str]:
     """Runs a sidecar on this loop until the context ends, and yields its address. Its records are then deleted.
 
-    It ignores the environment's settings, so that a demonstration or a replay does not depend on them.
+    It ignores the environment's settings, so that a demonstration or a replay does not depend on them. It tells only
+    what it has learned, and nothing of the starter pack.
     """
     with tempfile.TemporaryDirectory(prefix="sidemirror-") as folder:
-        settings = load({"address": "127.0.0.1:0", "data_dir": str(Path(folder) / "data")}, {})
+        given = {"address": "127.0.0.1:0", "data_dir": str(Path(folder) / "data"), "advice__starter_pack": "false"}
+        settings = load(given, {})
         async with assemble(settings, model=model) as sidecar:
             await sidecar.start()
             stop = asyncio.Event()

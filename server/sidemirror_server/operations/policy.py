@@ -4,11 +4,15 @@ import argparse
 import sys
 from typing import Any
 
+import grpc
+from google.rpc import error_details_pb2
+from grpc_status import rpc_status
+
 from sidemirror.v1 import sidecar_pb2 as pb
 from sidemirror.v1.sidecar_pb2_grpc import SidecarServiceStub
 from sidemirror_server.operations import exit_codes
 from sidemirror_server.operations.policies import change, is_hidden, names_tenant, policies, stored_of, whose
-from sidemirror_server.operations.shown import name_of, print_json
+from sidemirror_server.operations.shown import name_of, plain, print_json
 from sidemirror_server.operations.target import asked
 
 _PERIODS = tuple(field.name for field in pb.RetentionPolicy.DESCRIPTOR.fields)
@@ -48,8 +52,41 @@ def _set(stub: SidecarServiceStub, options: argparse.Namespace) -> int:
         del policy.caps[:]
         policy.caps.extend(cap for cap in caps.values() if any(cap.HasField(name) for name in _CAPS))
 
-    _print(change(stub, options, make), options)
+    try:
+        found = change(stub, options, make)
+    except grpc.RpcError as error:
+        return _tell_wrong(error)
+    _print(found, options)
     return 0
+
+
+def _tell_wrong(error: grpc.RpcError) -> int:
+    """Prints which options have values that the sidecar refuses; returns the exit code. Raises other errors."""
+    wrong = _wrong_options(error)
+    if not wrong:
+        raise error
+    for told in wrong:
+        print(f"sidemirror: policy set: {told}", file=sys.stderr)
+    return exit_codes.USAGE
+
+
+def _wrong_options(error: grpc.RpcError) -> list[str]:
+    """What the sidecar says of values that it refuses, by the options that gave them; empty if it speaks of another
+    field."""
+    call: Any = error  # grpc's errors of calls are calls
+    status = rpc_status.from_call(call)
+    told: list[str] = []
+    for detail in [] if status is None else status.details:
+        wrong = error_details_pb2.BadRequest()
+        if detail.Unpack(wrong):
+            told += [f"{_option(one.field)}: {plain(one.description)}" for one in wrong.field_violations]
+    return told if all(one.startswith("--") for one in told) else []
+
+
+def _option(field: str) -> str:
+    """The option that gives a field of a policy; empty if none does."""
+    name = field.rpartition(".")[2]
+    return f"--{name.replace('_', '-')}" if name in (*_PERIODS, *_CAPS, "purpose") else ""
 
 
 def _put(message: Any, name: str, value: float | str) -> None:
@@ -68,16 +105,20 @@ def _print(found: pb.GetPolicyResponse, options: argparse.Namespace) -> None:
     from rich.table import Table
 
     console = Console(highlight=False)
-    title = f"Policy of tenant {found.tenant_id}, project {found.project_id}"
+    # A tenant's policy is shown alone: what is in force depends on the project.
+    is_tenants = names_tenant(options) and not found.tenant_hidden
+    one = f"tenant {found.tenant_id}, project {found.project_id}"
+    title = f"Policy of {whose(found, options) if is_tenants else one}"
     of_tenant = "tenant (hidden)" if found.tenant_hidden else "tenant"
-    table = Table("", "project", of_tenant, "in force here", title=title, title_justify="left")
+    headings = (of_tenant,) if is_tenants else ("project", of_tenant, "in force here")
+    shown = (found.tenant.policy,) if is_tenants else _three(found)
+    table = Table("", *headings, title=title, title_justify="left")
     for name in _PERIODS:
-        cells = (_period(name, policy.retention) for policy in _three(found))
-        table.add_row(name.replace("_", " "), *cells)
-    for purpose in sorted({cap.purpose for policy in _three(found)[:2] for cap in policy.caps}):
-        cells = (_cap(purpose, policy) for policy in _three(found)[:2])
-        table.add_row(f"cap{f' on {purpose}' if purpose else ''}", *cells, "both")
-    table.add_row("advice off", *(_advice(policy.advice) for policy in _three(found)))
+        table.add_row(name.replace("_", " "), *(_period(name, policy.retention) for policy in shown))
+    for purpose in sorted({cap.purpose for policy in shown[:2] for cap in policy.caps}):
+        cells = [_cap(purpose, policy) for policy in shown[:2]]
+        table.add_row(f"cap{f' on {purpose}' if purpose else ''}", *cells, *([] if is_tenants else ["both"]))
+    table.add_row("advice off", *(_advice(policy.advice) for policy in shown))
     console.print(table)
     stored = stored_of(found, options)
     if found.tenant_hidden and names_tenant(options):

@@ -30,7 +30,7 @@ _NAMED_BY = {"postgres": "database_url", "redis": "redis_url"}
 
 
 def serve(flags: Mapping[str, str]) -> int:
-    """Serves until SIGTERM or SIGINT; a second one ends at once. Returns the exit code. Raises BadSettings."""
+    """Serves until SIGTERM, SIGINT or SIGHUP; a second one ends at once. Returns the exit code. Raises BadSettings."""
     settings = load(flags)
     log_to_stderr(settings.log_level)
     for name, why in without_effect(settings, flags):
@@ -87,6 +87,9 @@ async def _serve(settings: Settings) -> None:
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, _told_to_stop, stop)
+    # It comes when the terminal is closed, which nohup lets a sidecar outlive. Files that change are read without it.
+    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
+        loop.add_signal_handler(signal.SIGHUP, _told_to_stop, stop)
     async with assemble(settings) as sidecar:
         await sidecar.start()
         # Objects made until now, and those loaded next for models, live until the end. Full collections over them

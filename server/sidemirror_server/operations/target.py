@@ -20,6 +20,8 @@ from sidemirror_server.settings import AsClient, BadSettings, as_client, load, s
 CHANNEL_OPTIONS = (("grpc.enable_http_proxy", 0),)
 # The form that access files require (rpc/boundary/access.py).
 _TOKEN = re.compile(rb"[\x21-\x7e]+")
+# How gRPC's texts about a connection begin that broke while a call used it; others are about one that was not made.
+_BROKEN = ("Stream removed", "Socket closed", "Connection reset", "Broken pipe", "recvmsg:", "sendmsg:")
 # A local connection takes milliseconds, and a sidecar starts within about a second.
 _CONNECT_S = 5.0
 
@@ -91,6 +93,8 @@ def why_failed(address: str, error: grpc.RpcError) -> str:
     """Why a call failed, for people, on one line: whoever listens there wrote it. gRPC's own text about connections
     describes its internals."""
     code, details, answered = error.code(), plain(error.details() or ""), is_answer(error)
+    if code is grpc.StatusCode.UNAVAILABLE and not answered and details.startswith(_BROKEN):
+        return f"the sidecar at {address} ended, or the connection to it broke, in the middle of the call"
     if code is grpc.StatusCode.UNAVAILABLE and not answered:
         return f"nothing can be reached at {address} ({_in_short(details)}). Is `sidemirror serve` running there?"
     if code is grpc.StatusCode.DEADLINE_EXCEEDED and not answered:

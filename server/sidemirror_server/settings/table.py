@@ -228,6 +228,9 @@ class AdviceSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     # on, or shadow: nothing is told, and what would have been told is kept with what happened then (decision 066).
     mode: Literal["on", "shadow"] = "on"
+    # Whether the starter pack is told: reviewed look-ups that only read, for common failures of which nothing was
+    # learned yet. Without it the first sessions are told nothing.
+    starter_pack: bool = True
     # The most tokens of a block at a failing call, counted roughly. Design, section 17: an agent reads it in the middle
     # of its work.
     failure_tokens: Annotated[int, Meta(ge=0, le=1_000)] = 200
@@ -250,6 +253,14 @@ class Memory(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     # The name of an installed package's entry point `sidemirror.scorers`, which scores the importance and confidence of
     # a reflection. Empty: the model's own scores.
     scorer: str = ""
+
+
+class HookSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Hooks of coding agents, which are served where HTTP is (decision 068)."""
+
+    # Whether a final answer that a critique finds wrong is sent back to the agent, once in a turn. With a model it
+    # costs a critique for each answer. Off, because nothing shows yet that a project's answers get better by it.
+    revise: bool = False
 
 
 # At most a century, so that stores can represent the resulting time.
@@ -362,4 +373,5 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     learn: Learn = Learn()
     advice: AdviceSettings = AdviceSettings()
     memory: Memory = Memory()
+    hooks: HookSettings = HookSettings()
     embedding: Embedding = Embedding()

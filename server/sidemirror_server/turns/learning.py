@@ -127,7 +127,10 @@ class Learner:
             return LearningResult("nothing")
         untrusted, trusted = (heard.context.texts(trusted=trusted) for trusted in (False, True))
         result = await judged_by_episode(result, untrusted, trusted)
-        repeats = heard.repeats(result.reflection) or (bool(result.strategy) and heard.repeats(result.strategy))
+        # What the agent had been shown is taught again by a failure of its own, which no lesson can bring about.
+        repeats = not result.error_signature and (
+            heard.repeats(result.reflection) or (bool(result.strategy) and heard.repeats(result.strategy))
+        )
         result = msgspec.structs.replace(result, repeats=repeats)
         more = {"learned_from": [cause.value for cause in ended.causes]}
         ids = _ids(scope, named)
@@ -226,12 +229,12 @@ class GoalLearner:
         self._clock = clock
 
     async def handle(self, task: ClaimedJob) -> bytes:
-        """Publishes the reflection, then keeps it; the result is the reflection. Raises what `Publisher.handle` raises,
+        """Publishes the reflection, then keeps it; the result is that of `Publisher.handle`. Raises what that raises,
         and NotNow."""
         heard_us = self._clock.now_us()
         body = await self._publisher.handle(task)
         report, keeper = report_in(task.job.payload), self._keeper
-        if keeper is None or not (report.error or report.has_task_error):
+        if keeper is None or not body or not (report.error or report.has_task_error):
             return body  # what only went well is shown for a week and taught nothing
         scope, report_id = task.job.scope, task.job.job_id
         result = await judged_by_episode(_of_goal(report, body, report_id, heard_us), _errors(report), _told(report))

@@ -180,11 +180,13 @@ class Recorder:
         if len(items) > 1:
             return all([await self._append(scope, [item]) for item in items])
         turn = items[0][0]
-        _log.error("turn_lost", extra={"turn_id": turn.state.turn_id, "reason": str(refused)})
+        told = {"turn_id": turn.state.turn_id, "reason": str(refused)}
         if refused.facts["state"] == ERASED:
+            _log.info("turn_refused", extra=told)  # its caller is told
             turn.lose(refused)
             self._count(turn)
             return True
+        _log.error("turn_lost", extra=told)
         if refused.facts["state"] == REWRITTEN:
             why = "a part of it was erased: take it up again"
         elif turn.durable:

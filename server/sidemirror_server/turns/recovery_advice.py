@@ -99,7 +99,9 @@ class RecoveryAdvice:
         event_id: EventId,
     ) -> None:
         state = turn.state
-        asked = FailedAttempt(failed.signature, failed.is_json, looked_up, state.turn_id, state.session_id)
+        asked = FailedAttempt(
+            failed.signature, failed.is_json, looked_up, state.turn_id, state.session_id, failed.label
+        )
         receipt_id = receipt_id_of(turn.scope, state.turn_id, failed.signature)
         try:
             found = partial(self._about, turn) if state.config.level is not ThinkLevel.OFF else None

@@ -15,6 +15,7 @@ from sidemirror_server.memory.recoveries.finding import RecoveryFinder, receipt_
 from sidemirror_server.memory.recoveries.observation import Move, Observation, Where, recovery_id
 from sidemirror_server.memory.recoveries.observations import Observations, UnlearnedTurn
 from sidemirror_server.memory.recoveries.sentences import left_to_say
+from sidemirror_server.memory.recoveries.starter import move_of
 from sidemirror_server.memory.recoveries.trail import Failure, Trail, apply, begin, close, end, told, waits
 from sidemirror_server.memory.trials.trials import Settled, Trials
 from sidemirror_server.thinking.record import Advised, Directive, recorded_in
@@ -154,6 +155,14 @@ class RecoveryLearner:
                 await self._trials.settle(scope, receipt_id, settled, shown[receipt_id].time_us)
 
 
+def _own(one: Observation) -> Observation:
+    """The observation. What was done in the place of what the starter pack says is the agent's own doing: it counts
+    as a try without advice, or nothing else would be learned of such a failure."""
+    if not one.advised or one.followed or move_of(one.signature, one.advised) is None:
+        return one
+    return msgspec.structs.replace(one, advised="")
+
+
 class _Fold:
     """Turns of one session, folded in order. `shown`: the receipts of recoveries that the turns were told, or that were
     held back from them, by id."""
@@ -193,7 +202,7 @@ class _Fold:
     def shadowed(self) -> list[Observation]:
         """The observations. The first one of a turn and a signature for which advice was kept has it."""
         kept, found = dict(self._kept), list[Observation]()
-        for one in self.observations:
+        for one in map(_own, self.observations):
             recovery, tokens = kept.pop((one.where.turn_id, one.signature), ("", 0))
             found.append(msgspec.structs.replace(one, shadow=recovery, shadow_tokens=tokens) if recovery else one)
         return found
@@ -221,7 +230,8 @@ class _Fold:
             return
         if failed.signature not in self._advice:
             rows = await self._store.of_signature(self._scope, failed.signature)
-            move = next((row.move for row in rows if recovery_id(failed.signature, row.move) == item.id), None)
+            learned = (row.move for row in rows if recovery_id(failed.signature, row.move) == item.id)
+            move = next(learned, move_of(failed.signature, item.id))
             if move is None:
                 return
             self._advice[failed.signature] = (item.id, left_to_say(move, self.trail.looked_up))

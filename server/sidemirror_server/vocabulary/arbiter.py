@@ -24,11 +24,12 @@ SHADOW = "shadow mode: it is kept, and not told"
 class Telling(msgspec.Struct, frozen=True):
     """How advice is told. `failure_tokens`, `start_tokens`: the most tokens of a block at a failing call, and at a
     turn's start. Defaults: design, section 17. `is_shadow`: nothing is told, and what would have been told is kept
-    (decision 066)."""
+    (decision 066). `has_starters`: the starter pack of recoveries is told too."""
 
     failure_tokens: int = 200
     start_tokens: int = 400
     is_shadow: bool = False
+    has_starters: bool = True
 
 
 AS_DESIGNED = Telling()

@@ -12,6 +12,9 @@ format with a prefix of its own rarely occurs by accident.
 import re
 
 _RUN = r"[A-Za-z0-9_-]"
+# How far ahead a rule looks for a character that its value must have, in code points. Without an end each of many
+# beginnings would read the rest of the text. Chosen here: longer than the tokens of the vendors that are named here.
+_NEAR = "{0,256}+"
 
 JWT = re.compile(
     r"(?:(?<![A-Za-z0-9_.-])|(?<=\\[nrt])|(?<=%[0-9a-fA-F]{2})|(?<=[0-9]m))"
@@ -62,7 +65,7 @@ AZURE_REST = re.compile(r"[\w.~-]*+", re.ASCII)
 # A signature that gives access to its URL: SAS and presigned requests. learn.microsoft.com/azure/storage/common/
 # storage-sas-overview; docs.aws.amazon.com/AmazonS3/latest/API/sigv4-query-string-auth.html
 SIGNED = re.compile(r"(?<![A-Za-z])(?P<lead>sig(?:nature)?=)[\w%+/=~.-]{0,100}\Z", re.IGNORECASE | re.ASCII)
-SIGNATURE_REST = re.compile(r"(?=[A-Za-z%+/=_~-]*+[0-9])[\w%+/=~-]*+", re.ASCII)
+SIGNATURE_REST = re.compile(rf"(?=[A-Za-z%+/=_~-]{_NEAR}[0-9])[\w%+/=~-]*+", re.ASCII)
 # Characters of base64 data.
 BASE64 = re.compile(r"[A-Za-z0-9+/_-]*+")
 # Webhook addresses, which let anyone post: docs.slack.dev/messaging/sending-messages-using-incoming-webhooks,
@@ -104,17 +107,19 @@ PEM_BODY = re.compile(
 HEADER = re.compile(
     r"(?:proxy-)?authorization\\{0,3}[\"'`]?\s{0,3}[:=]\s{0,3}\\{0,3}[\"'`]?"
     r"(?:(?:basic|bearer|token|apikey|negotiate|digest|ssws|key|genie_key|flyv1|bot|oauth|hmac)\s{1,3}(?:\\?\r?\n\s{0,8})?"
-    r"|(?=[A-Za-z._~+/=-]*+[0-9]))"
+    rf"|(?=[A-Za-z._~+/=-]{_NEAR}[0-9]))"
     r"(?P<authorization>(?!\[redacted:)[^\s\"'`,;\\<${]{8,4096}+)",
     re.IGNORECASE,
 )
 # Credentials for a registry: docs.docker.com/reference/cli/docker/login, docs.npmjs.com/cli/configuring-npm/npmrc
 ACCOUNT = re.compile(
-    r"auth\\{0,3}[\"']?\s{0,3}[:=]\s{0,3}\\{0,3}[\"']?(?=[^A-Z\s]*+[A-Z])(?=[^a-z\s]*+[a-z])(?=[^0-9\s]*+[0-9])"
+    r"auth\\{0,3}[\"']?\s{0,3}[:=]\s{0,3}\\{0,3}[\"']?"
+    rf"(?=[^A-Z\s]{_NEAR}[A-Z])(?=[^a-z\s]{_NEAR}[a-z])(?=[^0-9\s]{_NEAR}[0-9])"
     r"(?P<authorization>[A-Za-z0-9+/]{16,}+={0,2})"
 )
 BEARER = re.compile(
-    r"(?<![A-Za-z0-9_])bearer[ \t]{1,3}(?P<bearer>(?=[A-Za-z._~+/=-]*+[0-9])[A-Za-z0-9._~+/=-]{16,}+)", re.IGNORECASE
+    rf"(?<![A-Za-z0-9_])bearer[ \t]{{1,3}}(?P<bearer>(?=[A-Za-z._~+/=-]{_NEAR}[0-9])[A-Za-z0-9._~+/=-]{{16,}}+)",
+    re.IGNORECASE,
 )
 COOKIE = re.compile(
     r"cookie\\{0,3}[\"'`]?\s{0,3}[:=]\s{0,3}\\{0,3}[\"'`]?(?P<cookie>[\w.-]{1,64}+=[^\s;\"'`\\][^\r\n\"'`\\]{0,4096}+)",

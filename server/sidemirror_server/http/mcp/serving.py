@@ -15,7 +15,7 @@ from sidemirror_server.http.connect.bodies import Left, read_body, while_there
 from sidemirror_server.http.connect.errors import code_of, refuse
 from sidemirror_server.http.connect.serving import Method
 from sidemirror_server.http.context import Ended, HttpContext
-from sidemirror_server.http.mcp.tools import BY_NAME, place_of
+from sidemirror_server.http.mcp.tools import BY_NAME, whose_of
 
 PATH = "/mcp"
 # The longest request. Chosen here: the longest texts of one call, as JSON; more belongs to Connect.
@@ -49,7 +49,7 @@ class Mcp:
             await tell(send, 405, "POST is expected", [(b"allow", b"POST"), CLOSE])
             return
         try:
-            place_of(scope["query_string"])
+            whose_of(scope["query_string"])
         except ValueError as error:
             await tell(send, 400, f"the address: {error}", [CLOSE])
             return
@@ -94,7 +94,7 @@ class Mcp:
         if tool is None:
             return f"there is no such tool; there are {', '.join(BY_NAME)}", True
         try:
-            asked = tool.asked(arguments, place_of(request.scope["query_string"]))
+            asked = tool.asked(arguments, whose_of(request.scope["query_string"]))
         except ValueError as error:
             return str(error), True
         context = HttpContext(request.scope, _CALL_S)

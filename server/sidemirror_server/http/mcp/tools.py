@@ -28,7 +28,7 @@ NOTED = "The outcome is noted."
 _REPORT = "When the task has ended, call report_outcome with receipt_id {}."
 
 
-class Place(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class Whose(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Whose data a host's calls are about, as the address in its configuration says; empty: the token's own."""
 
     tenant_id: str = ""
@@ -36,14 +36,14 @@ class Place(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     session_id: str = ""
 
 
-def place_of(query: bytes) -> Place:
-    """The place that an address names: `?project_id=shop`. Raises ValueError, which says what is wrong."""
+def whose_of(query: bytes) -> Whose:
+    """Whose data an address names: `?project_id=shop`. Raises ValueError, which says what is wrong."""
     given = parse_qs(query.decode("ascii", "replace"), keep_blank_values=True, max_num_fields=10)
     if twice := [name for name, values in given.items() if len(values) > 1]:
         raise ValueError(f"{twice[0]} stands there twice")
-    if unknown := [name for name in given if name not in Place.__struct_fields__]:
-        raise ValueError(f"{unknown[0]!r} is not known; {', '.join(Place.__struct_fields__)} are")
-    return Place(**{name: values[0] for name, values in given.items()})
+    if unknown := [name for name in given if name not in Whose.__struct_fields__]:
+        raise ValueError(f"{unknown[0]!r} is not known; {', '.join(Whose.__struct_fields__)} are")
+    return Whose(**{name: values[0] for name, values in given.items()})
 
 
 class _Recall(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -84,7 +84,7 @@ class Tool(msgspec.Struct, frozen=True):
     arguments: type[msgspec.Struct]
     path: str
     answer: type[Message]
-    request: Callable[[Any, Place], Message]
+    request: Callable[[Any, Whose], Message]
     said: Callable[[Any], str]
     # Whether it leaves nothing but a receipt behind.
     reads: bool = True
@@ -103,38 +103,38 @@ class Tool(msgspec.Struct, frozen=True):
         )
         return whole
 
-    def asked(self, arguments: Mapping[str, Any] | None, place: Place) -> Message:
+    def asked(self, arguments: Mapping[str, Any] | None, whose: Whose) -> Message:
         """The request. Raises ValueError, which names the argument that is wrong."""
-        return self.request(msgspec.convert(arguments or {}, self.arguments), place)
+        return self.request(msgspec.convert(arguments or {}, self.arguments), whose)
 
 
-def _recall(given: _Recall, place: Place) -> Message:
+def _recall(given: _Recall, whose: Whose) -> Message:
     return pb.BuildMemoryContextRequest(
-        tenant_id=place.tenant_id,
-        project_id=place.project_id,
-        session_id=place.session_id,
+        tenant_id=whose.tenant_id,
+        project_id=whose.project_id,
+        session_id=whose.session_id,
         task=given.task,
         tools=given.tools,
         has_shell=True,
     )
 
 
-def _worked(given: _Worked, place: Place) -> Message:
+def _worked(given: _Worked, whose: Whose) -> Message:
     return pb.FindRecoveriesRequest(
-        tenant_id=place.tenant_id,
-        project_id=place.project_id,
-        session_id=place.session_id,
+        tenant_id=whose.tenant_id,
+        project_id=whose.project_id,
+        session_id=whose.session_id,
         tool=given.tool,
         error_text=given.error_text,
         arguments=given.arguments,
     )
 
 
-def _judged(given: _Judged, place: Place) -> Message:
+def _judged(given: _Judged, whose: Whose) -> Message:
     return critique_pb2.CritiqueRequest(
-        tenant_id=place.tenant_id,
-        project_id=place.project_id,
-        session_id=place.session_id,
+        tenant_id=whose.tenant_id,
+        project_id=whose.project_id,
+        session_id=whose.session_id,
         user_message=given.question,
         response=given.answer,
         tool_results=[
@@ -144,10 +144,10 @@ def _judged(given: _Judged, place: Place) -> Message:
     )
 
 
-def _ended(given: _Ended, place: Place) -> Message:
+def _ended(given: _Ended, whose: Whose) -> Message:
     return pb.ReportOutcomeRequest(
-        tenant_id=place.tenant_id,
-        project_id=place.project_id,
+        tenant_id=whose.tenant_id,
+        project_id=whose.project_id,
         receipt_id=given.receipt_id,
         outcome=f"TASK_OUTCOME_{given.outcome.upper()}",
     )

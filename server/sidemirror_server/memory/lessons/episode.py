@@ -112,37 +112,45 @@ class ReflectionContext(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 def steps_of(events: Iterable[Event]) -> tuple[EpisodeStep, ...]:
-    """The steps of recorded events."""
+    """The steps of recorded events. An answer without a call id is that of its agent's last open call."""
     names: dict[str, str] = {}
+    # The calls of each agent without an answer so far, by call id or event id, the last one last.
+    open_calls: dict[str, dict[str, None]] = {}
     found: list[EpisodeStep] = []
     for event in events:
-        if isinstance(event.what, ToolCalled):
-            names[event.what.call_id or event.event_id] = event.what.name
-        said = _said(event.what, names)
+        what, own = event.what, open_calls.setdefault(event.agent, {})
+        if isinstance(what, ToolCalled):
+            call_id = what.call_id or event.event_id
+            names[call_id] = what.name
+            own.pop(call_id, None)
+            own[call_id] = None
+        tool = ""
+        if isinstance(what, ToolReturned | ToolFailed):
+            call_id = what.call_id or next(reversed(own), "")
+            own.pop(call_id, None)
+            tool = names.get(call_id, "")
+        said = _said(what, tool)
         if said is not None:
             event_type, content, more = said
             found.append(EpisodeStep(event.event_id, event_type, content, event.origin, **more))
     return tuple(found)
 
 
-def _said(what: Any, names: dict[str, str]) -> tuple[EventType, str, dict[str, str]] | None:
-    """The type, content and further fields of an event's step; None for an event without a text."""
+def _said(what: Any, tool: str) -> tuple[EventType, str, dict[str, str]] | None:
+    """The type, content and further fields of an event's step; None for an event without a text. `tool`: whose answer
+    it is."""
     match what:
         case ToolCalled():
             return EventType.TOOL_CALL, what.arguments, {"tool_name": what.name, "call_id": what.call_id}
         case ToolReturned(is_error=False):
-            return EventType.TOOL_RESPONSE, what.content, _answer(what, names)
+            return EventType.TOOL_RESPONSE, what.content, {"tool_name": tool, "call_id": what.call_id}
         case ToolReturned():
-            return EventType.ERROR_EVENT, what.content, _answer(what, names)
+            return EventType.ERROR_EVENT, what.content, {"tool_name": tool, "call_id": what.call_id}
         case ToolFailed():
-            return EventType.ERROR_EVENT, what.error, _answer(what, names)
+            return EventType.ERROR_EVENT, what.error, {"tool_name": tool, "call_id": what.call_id}
         case _:
             event_type, text = _told(what)
             return (event_type, text, {}) if text else None
-
-
-def _answer(what: ToolReturned | ToolFailed, names: dict[str, str]) -> dict[str, str]:
-    return {"tool_name": names.get(what.call_id, ""), "call_id": what.call_id}
 
 
 def _told(what: Any) -> tuple[EventType, str]:

@@ -180,7 +180,9 @@ def lesson_of(
 
 
 def _taught(result: Result, text: str, taught_us: int) -> tuple[Teaching, ...]:
-    return (Teaching(result.sources, text_key(text), taught_us, result.episode),) if result.sources else ()
+    if not result.sources:
+        return ()
+    return (Teaching(result.sources, text_key(text), taught_us, result.episode, result.error_signature),)
 
 
 def judged(revision: Revision, known: MemoryRecord) -> Revision:

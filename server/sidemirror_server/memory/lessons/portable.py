@@ -143,7 +143,8 @@ def _check_bounds(memory: MemoryRecord) -> None:
             raise BadLine(f"{name} is no id")
     if not memory.content or len(memory.content) > _LONGEST_TEXT:
         raise BadLine("content is missing or too long")
-    if memory.error_signature and not is_signature(memory.error_signature):
+    signatures = (memory.error_signature, *(taught.error_signature for taught in memory.taught_by))
+    if not all(is_signature(one) for one in signatures if one):
         raise BadLine("an error signature that is none")
     if len(memory.task_text) > _LONGEST_TASK or len(memory.reason) > _LONGEST_NOTE:
         raise BadLine("a text is too long")

@@ -17,11 +17,13 @@ from sidemirror_server.memory.recoveries.moves import (
     Tally,
     is_silent,
     recovery_of,
+    refutes,
     unchanged_never_worked,
 )
-from sidemirror_server.memory.recoveries.observation import MoveKind, Observation
+from sidemirror_server.memory.recoveries.observation import Move, MoveKind, Observation
 from sidemirror_server.memory.recoveries.observations import Observations
 from sidemirror_server.memory.recoveries.sentences import said
+from sidemirror_server.memory.recoveries.starter import recovery_for, starter_for, starter_moves
 from sidemirror_server.memory.trials.evidence import Arm
 from sidemirror_server.memory.trials.holdout import HELD_BACK
 from sidemirror_server.memory.trials.trials import Trial, Trials
@@ -53,13 +55,14 @@ _OF_JSON = frozenset((MoveKind.CHANGED, MoveKind.WENT_ON))
 
 class FailedAttempt(msgspec.Struct, frozen=True):
     """A call that failed. `is_json`: its arguments are JSON. `looked_up`: the labels of the look-ups that the turn has
-    done (`trail.py`). `turn_id`, `session_id`: empty outside a turn."""
+    done (`trail.py`). `turn_id`, `session_id`: empty outside a turn. `label`: of the failed call (`asked.py`)."""
 
     signature: str
     is_json: bool
     looked_up: tuple[str, ...] = ()
     turn_id: str = ""
     session_id: str = ""
+    label: str = ""
 
 
 def receipt_id_of(scope: Scope, turn_id: str, signature: str) -> str:
@@ -76,10 +79,11 @@ class FoundAdvice(msgspec.Struct, frozen=True):
 
 class Counted(msgspec.Struct, frozen=True):
     """What the rows of a signature come to. `repeats`: how often the same call worked when it was sent again, if it
-    hardly ever did."""
+    hardly ever did. `refuted`: look-ups of the starter pack that the rows speak against."""
 
     recovery: Recovery | None = None
     repeats: Tally | None = None
+    refuted: frozenset[Move] = frozenset()
 
 
 class RecoveryFinder:
@@ -119,18 +123,14 @@ class RecoveryFinder:
         advice = await self._policies.advice(scope)
         if not failed.signature or not advice.gives(AdviceKind.RECOVERIES):
             return FoundAdvice()
-        recovery = (await self._known(scope, failed.signature)).recovery
-        if recovery is None or not advice.shows(recovery.recovery_id):
-            return FoundAdvice()
-        sentence = said(recovery, failed.looked_up)
-        if sentence is None or (recovery.move.kind in _OF_JSON and not failed.is_json):
+        known = await self._known(scope, failed.signature)
+        recovery, text = _learned(known, failed) if known.recovery is not None else self._starter(known, failed)
+        if recovery is None or not text or not advice.shows(recovery.recovery_id):
             return FoundAdvice()
         is_shadow = self._telling.is_shadow
         silent = is_shadow or is_silent(receipt_id, recovery)
         # The sentence is fixed; the names in it are of tools and arguments, as agents call them.
-        item = BlockItem(
-            recovery.recovery_id, 1, RECOVERY_ITEM, sentence.text, recovery.low, Origin.AGENT, is_safe=True
-        )
+        item = BlockItem(recovery.recovery_id, 1, RECOVERY_ITEM, text, recovery.low, Origin.AGENT, is_safe=True)
         about = () if lessons is None else await lessons()
         offers = Offers(() if silent and not is_shadow else (BlockLesson(item),), about)
         block = arbitrated(offers, FAILURE_ITEMS, self._telling.failure_tokens, receipt_id)
@@ -153,6 +153,15 @@ class RecoveryFinder:
         trial = Trial(recovery.recovery_id, 1, Arm.HELD_BACK if silent else Arm.SHOWN, fraction)
         await self._trials.assign(scope, receipt_id, (trial,), now_us)
         return FoundAdvice(shadowed(block) if is_shadow else block, kept)
+
+    def _starter(self, known: Counted, failed: FailedAttempt) -> tuple[Recovery | None, str]:
+        """What the starter pack has for a failure of which nothing was learned, with its sentence."""
+        starter = starter_for(failed.signature, failed.label)
+        if not self._telling.has_starters or starter is None or failed.is_json:
+            return None, ""
+        if starter.move in known.refuted or starter.look_up in failed.looked_up:
+            return None, ""
+        return recovery_for(failed.signature, starter), starter.sentence
 
     async def repeats(self, scope: Scope, signature: str) -> Tally | None:
         """How often a call that failed like this worked when it was sent again unchanged, if it hardly ever did; None
@@ -213,4 +222,15 @@ async def _counted(signature: str, rows: Collection[Observation]) -> Counted:
 
 
 def _count(signature: str, rows: Collection[Observation]) -> Counted:
-    return Counted(recovery_of(signature, rows), unchanged_never_worked(rows))
+    moves = {row.move for row in rows} & starter_moves()
+    refuted = frozenset(move for move in moves if refutes(signature, move, rows))
+    return Counted(recovery_of(signature, rows), unchanged_never_worked(rows), refuted)
+
+
+def _learned(known: Counted, failed: FailedAttempt) -> tuple[Recovery | None, str]:
+    """What was learned of a failure, with its sentence; empty if nothing is to be said."""
+    recovery = known.recovery
+    if recovery is None or (recovery.move.kind in _OF_JSON and not failed.is_json):
+        return None, ""
+    sentence = said(recovery, failed.looked_up)
+    return recovery, "" if sentence is None else sentence.text

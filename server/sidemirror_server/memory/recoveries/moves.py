@@ -190,6 +190,18 @@ def _gone_on(signature: str, counts: Sequence[Observation]) -> Recovery | None:
     return Recovery(recovery_id(signature, move), signature, move, Tally(runs, gone[move]))
 
 
+def refutes(signature: str, move: Move, rows: Iterable[Observation]) -> bool:
+    """Whether the tries of a move speak against telling it before it passes the gates: it failed twice in succession
+    after advice, or with enough tries, of either kind, it worked too seldom."""
+    counts = counted(rows)
+    own_id = recovery_id(signature, move)
+    followed = [row for row in counts if row.advised == own_id and row.followed]
+    tries = [row for row in counts if row.move == move and not row.advised]
+    return suspended_until(followed) >= 0 or any(
+        len(of) >= FEWEST_TRIES and tally_of(of[-WINDOW:]).low < LEAST_RATE for of in (tries, followed)
+    )
+
+
 def suspended_until(followed: Sequence[Observation]) -> int:
     """When advice last failed FAILURES_UNTIL_SUSPENDED times in succession; tries up to then count no more. -1 if it
     never did."""

@@ -16,12 +16,16 @@ from sidemirror_server.memory.recoveries.moves import (
     counted,
     is_other,
     recovery_of,
+    refutes,
     suspended_until,
     tally_of,
 )
 from sidemirror_server.memory.recoveries.observation import Move, MoveKind, Observation, follows, recovery_id
 from sidemirror_server.memory.recoveries.sentences import said
+from sidemirror_server.memory.recoveries.starter import Starter, starter_for
+from sidemirror_server.policy.record import Advice, AdviceKind
 
+ALL_ADVICE = Advice()
 _NO_ATTEMPT = (MoveKind.WENT_ON, MoveKind.STOPPED)
 
 
@@ -42,7 +46,8 @@ class ShadowTally(msgspec.Struct, frozen=True):
 class MoveReview(msgspec.Struct, frozen=True):
     """One move of a signature. `unadvised`: its tries without advice that count; `advised`: those after it was told.
     `low`: the lower end of Wilson's interval over the last WINDOW tries without advice. `sentence`: what is told, empty
-    if nothing is. `reason`: why it is told or not. `shadow`: what became of it in shadow mode."""
+    if nothing is. `reason`: why it is told or not. `shadow`: what became of it in shadow mode.
+    `is_starter`: it is told as one of the starter pack."""
 
     recovery_id: str
     move: Move
@@ -53,21 +58,38 @@ class MoveReview(msgspec.Struct, frozen=True):
     sentence: str
     reason: str
     shadow: ShadowTally = ShadowTally()
+    is_starter: bool = False
 
 
-def reviewed(signature: str, rows: Collection[Observation]) -> tuple[MoveReview, ...]:
+def reviewed(signature: str, rows: Collection[Observation], advice: Advice = ALL_ADVICE) -> tuple[MoveReview, ...]:
     """The moves of a signature, that which is told first, then those with the most tries. `rows`: its observations in
-    one scope."""
+    one scope; `advice`: what the scope is not given."""
     counts = counted(rows)
     told = recovery_of(signature, rows)
-    moves = dict.fromkeys(row.move for row in counts)
+    starter = next((one for row in rows if (one := starter_for(signature, row.label)) is not None), None)
+    offered = None if starter is None or told is not None or refutes(signature, starter.move, rows) else starter
+    moves = dict.fromkeys([*(row.move for row in counts), *((starter.move,) if starter is not None else ())])
     # Each failure is listed, whoever met it: how often is said, and nothing is taught by it.
-    found = [_review(signature, move, counts, told, rows) for move in moves]
+    found = [_given(_review(signature, move, counts, told, rows, offered), advice) for move in moves]
     return tuple(sorted(found, key=lambda one: (not one.sentence, -one.unadvised.tries, one.recovery_id)))
 
 
+def _given(review: MoveReview, advice: Advice) -> MoveReview:
+    """The review of a move that would be told, but for a policy."""
+    if not review.sentence or (advice.gives(AdviceKind.RECOVERIES) and advice.shows(review.recovery_id)):
+        return review
+    is_silenced = advice.gives(AdviceKind.RECOVERIES)
+    why = "a policy silences this recovery" if is_silenced else "a policy turns recoveries off"
+    return msgspec.structs.replace(review, sentence="", reason=why)
+
+
 def _review(
-    signature: str, move: Move, counts: Sequence[Observation], told: Recovery | None, rows: Collection[Observation]
+    signature: str,
+    move: Move,
+    counts: Sequence[Observation],
+    told: Recovery | None,
+    rows: Collection[Observation],
+    offered: Starter | None,
 ) -> MoveReview:
     own_id = recovery_id(signature, move)
     unadvised = [row for row in counts if row.move == move and not row.advised]
@@ -78,7 +100,11 @@ def _review(
     spoken = said(told) if told is not None and is_told else None
     later = [row for row in unadvised if row.at_us > since_us]
     is_suspended = since_us >= 0 and not is_told and len(later) < FEWEST_TRIES
-    if spoken is not None:
+    is_starter = offered is not None and offered.move == move
+    sentence = "" if spoken is None else spoken.text
+    if is_starter and offered is not None:
+        sentence, reason = offered.sentence, "of the starter pack: nothing else was learned of this failure yet"
+    elif spoken is not None:
         reason = "it passes the gates"
     elif is_told:
         reason = "it passes the gates, but a name in it is not said"
@@ -88,9 +114,10 @@ def _review(
         reason = _why_not(move, later, counts, told)
     return MoveReview(
         *(own_id, move, tally_of(unadvised), tally_of(followed), low, is_suspended),
-        sentence="" if spoken is None else spoken.text,
+        sentence=sentence,
         reason=reason,
         shadow=_shadow(own_id, move, rows),
+        is_starter=is_starter,
     )
 
 

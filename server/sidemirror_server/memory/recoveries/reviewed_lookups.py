@@ -35,27 +35,48 @@ def _shell(said: str, reads: Reads, source: str, refused: str = "") -> ReviewedL
     return ReviewedLookup(said, reads, source, tuple(said.split()), tuple(refused.split()))
 
 
-# Statements of SQL shells, by the name that advice uses; `STATEMENTS` says how each is recognised.
-TABLES = ReviewedLookup("SHOW TABLES", Reads.NAMES, "MySQL Reference Manual, SHOW TABLES Statement")
-COLUMNS = ReviewedLookup(
-    "DESCRIBE", Reads.FORM, "MySQL Reference Manual, DESCRIBE Statement and SHOW COLUMNS Statement"
-)
-DATABASES = ReviewedLookup("SHOW DATABASES", Reads.NAMES, "MySQL Reference Manual, SHOW DATABASES Statement")
-INDEXES = ReviewedLookup("SHOW INDEX", Reads.FORM, "MySQL Reference Manual, SHOW INDEX Statement")
+_MYSQL = "MySQL Reference Manual"
+_SQLITE = "Command Line Shell For SQLite, Special commands to sqlite3"
+_PSQL = "PostgreSQL documentation, psql, Meta-Commands"
+_CATALOGS = "PostgreSQL documentation, The Information Schema and System Catalogs"
 
-# Patterns over a statement in lower case with single spaces. Functions are left out: they may do anything. What other
-# databases and their shells say for the same counts as the same: SQLite (PRAGMA table_info, .tables, .schema),
-# PostgreSQL (psql's backslash commands), and the information schema of the SQL standard.
+
+def _looks(said: str, reads: Reads, source: str) -> ReviewedLookup:
+    return ReviewedLookup(said, reads, source)
+
+
+# A name in a statement, and what a SELECT may ask for. Functions are left out: they may do anything.
+_NAMED = r"[`\w.'\"]+"
+_SELECT = r"select [\w ,.*`\"]+ from "
+_OF = r"\b[^();]*"
+
+# Statements of SQL shells by dialect, each with a pattern over the statement in lower case with single spaces. What
+# another database or shell says for the same is another look-up: advice names one that the agent's database knows.
 STATEMENTS = (
-    (COLUMNS, r"(?:desc|describe|explain) [`\w.\"]+|show (?:full )?(?:columns|fields) (?:from|in) [^();]+"),
-    (COLUMNS, r"show create table [`\w.\"]+|pragma table_info ?\(?[`\w.'\"]+\)?|\.schema(?: \w+)?|\\d\+? \w+"),
-    (COLUMNS, r"select [\w ,.*`\"]+ from information_schema\.columns\b[^();]*"),
-    (TABLES, r"show (?:full )?tables(?: (?:from|in|like) [^();]+)?|\.tables|\\dt\+?"),
-    (TABLES, r"select [\w ,.*`\"]+ from (?:information_schema\.tables|sqlite_master)\b[^();]*"),
-    (TABLES, r"select [\w ,.*`\"]+ from (?:pg_catalog\.)?pg_tables\b[^();]*"),
-    (DATABASES, r"show (?:databases|schemas)(?: like [^();]+)?|\\l\+?|\.databases"),
-    (INDEXES, r"show (?:index|indexes|keys) (?:from|in) [^();]+"),
-)
+    (_looks("SHOW TABLES", Reads.NAMES, f"{_MYSQL}, SHOW TABLES Statement"),
+     r"show (?:full )?tables(?: (?:from|in|like) [^();]+)?"),
+    (_looks("DESCRIBE", Reads.FORM, f"{_MYSQL}, DESCRIBE, SHOW COLUMNS and SHOW CREATE TABLE Statements"),
+     rf"(?:desc|describe|explain|show create table) {_NAMED}|show (?:full )?(?:columns|fields) (?:from|in) [^();]+"),
+    (_looks("SHOW DATABASES", Reads.NAMES, f"{_MYSQL}, SHOW DATABASES Statement"),
+     r"show (?:databases|schemas)(?: like [^();]+)?"),
+    (_looks("SHOW INDEX", Reads.FORM, f"{_MYSQL}, SHOW INDEX Statement"),
+     r"show (?:index|indexes|keys) (?:from|in) [^();]+"),
+    (_looks(".tables", Reads.NAMES, _SQLITE), r"\.tables(?: [\w%]+)?"),
+    (_looks(".schema", Reads.FORM, _SQLITE), r"\.schema(?: \w+)?"),
+    (_looks(".databases", Reads.NAMES, _SQLITE), r"\.databases"),
+    (_looks("PRAGMA table_info", Reads.FORM, "SQLite documentation, PRAGMA Statements"),
+     rf"pragma table_info ?\(?{_NAMED}\)?"),
+    (_looks("SELECT ... FROM sqlite_master", Reads.FORM, "SQLite documentation, The Schema Table"),
+     rf"{_SELECT}sqlite_(?:master|schema){_OF}"),
+    (_looks(r"\dt", Reads.NAMES, _PSQL), r"\\dt\+?(?: [\w.*]+)?"),
+    (_looks(r"\d", Reads.FORM, _PSQL), r"\\d\+?(?: [\w.]+)?"),
+    (_looks(r"\l", Reads.NAMES, _PSQL), r"\\l\+?"),
+    (_looks("SELECT ... FROM pg_tables", Reads.NAMES, _CATALOGS), rf"{_SELECT}(?:pg_catalog\.)?pg_tables{_OF}"),
+    (_looks("SELECT ... FROM information_schema.tables", Reads.NAMES, _CATALOGS),
+     rf"{_SELECT}information_schema\.tables{_OF}"),
+    (_looks("SELECT ... FROM information_schema.columns", Reads.FORM, _CATALOGS),
+     rf"{_SELECT}information_schema\.columns{_OF}"),
+)  # fmt: skip
 
 _FIND_ACTS = "-delete -exec -execdir -ok -okdir -fprint -fprintf -fls"
 
@@ -92,7 +113,7 @@ COMMANDS = (
     _shell("kubectl api-resources", Reads.NAMES, "kubectl reference, api-resources"),
 )
 
-LOOKUPS = {lookup.said: lookup for lookup in (TABLES, COLUMNS, DATABASES, INDEXES, *COMMANDS)}
+LOOKUPS = {lookup.said: lookup for lookup in (*(lookup for lookup, _ in STATEMENTS), *COMMANDS)}
 """Every look-up by the name that advice uses."""
 
 # How the name of a tool begins that reads: the verbs that MCP servers and HTTP services name their reads with. Chosen

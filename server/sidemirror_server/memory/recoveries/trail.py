@@ -88,11 +88,13 @@ class _Text(msgspec.Struct, frozen=True):
 
 
 class Failure(msgspec.Struct, frozen=True):
-    """A failing call, by the event id of the call, with its signature. `is_json`: its arguments are JSON."""
+    """A failing call, by the event id of the call, with its signature. `is_json`: its arguments are JSON. `label`: of
+    the call (`asked.py`)."""
 
     failure_id: EventId
     signature: str
     is_json: bool = True
+    label: str = ""
 
 
 class Trail(msgspec.Struct):
@@ -200,7 +202,7 @@ def _ended(trail: Trail, event: Event, call_id: str, text: str, *, failed: bool)
     if len(trail.waiting) >= _MOST_WAITING:
         trail.seen.append(_without_attempt(trail, trail.waiting.pop(0)))
     trail.waiting.append(_Waiting(done, signature, trail.where, []))
-    return Failure(done.event_id, signature, call.asked.is_json)
+    return Failure(done.event_id, signature, call.asked.is_json, label)
 
 
 def _taken(trail: Trail, call_id: str, agent: str) -> _Open | None:

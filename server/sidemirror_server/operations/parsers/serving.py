@@ -82,6 +82,7 @@ def add_doctor(commands: Commands) -> None:
     more = doctor.add_mutually_exclusive_group()
     more.add_argument("--ask-models", action="store_true", help="ask the models one question; it may cost something")
     more.add_argument("--egress", action="store_true", help="instead: where texts can go, and which")
+    more.add_argument("--attach", action="store_true", help="instead: do the hooks of attached agents reach a sidecar?")
     add_json([doctor])
     # It tells unknown variables as findings.
     doctor.set_defaults(run=_doctor, tells_unknown=False)
@@ -131,6 +132,10 @@ def _doctor(options: argparse.Namespace) -> int:
 
         tell_unknown_variables()
         return egress(flags_of(options), as_json=options.json)
+    if options.attach:
+        from sidemirror_server.operations.attach.check import check_attached
+
+        return check_attached(as_json=options.json)
     from sidemirror_server.operations.doctor import doctor
 
     return doctor(flags_of(options), ask_models=options.ask_models, as_json=options.json)

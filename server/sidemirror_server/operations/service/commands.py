@@ -12,7 +12,7 @@ from pathlib import Path
 
 from sidemirror_server.entrance import check_listeners, http_token_file
 from sidemirror_server.operations import exit_codes
-from sidemirror_server.operations.service.described import Service, arguments_of
+from sidemirror_server.operations.service.described import UserService, arguments_of
 from sidemirror_server.operations.service.managers import Manager, ServiceFailed, manager_of
 from sidemirror_server.settings import PREFIX, BadSettings, Settings, config_folder, load, sources
 
@@ -95,7 +95,7 @@ def _told(do: Callable[[], int]) -> int:
 
 def _write(places: Places, arguments: tuple[str, ...]) -> int:
     manager = places.manager()
-    service = Service(_program(), arguments, places.environment_file, places.log_file)
+    service = UserService(_program(), arguments, places.environment_file, places.log_file)
     try:
         content = manager.written(service)
     except ValueError as error:

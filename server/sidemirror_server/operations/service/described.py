@@ -19,7 +19,7 @@ LABEL = "dev.sidemirror.sidecar"
 _PAUSE_S = 1
 
 
-class Service(msgspec.Struct, frozen=True):
+class UserService(msgspec.Struct, frozen=True):
     """A sidecar that runs for one user. `program` starts the command; `arguments` are those of `serve`."""
 
     program: tuple[str, ...]
@@ -35,7 +35,7 @@ class Service(msgspec.Struct, frozen=True):
         return (*self.program, "serve", *self.arguments)
 
 
-def systemd_unit(service: Service) -> str:
+def systemd_unit(service: UserService) -> str:
     """The unit's text. Raises ValueError for an argument that no unit can have."""
     command = " ".join(_quoted(part) for part in service.command)
     return f"""\
@@ -84,7 +84,7 @@ def _escaped(text: str) -> str:
 _WITH_FILE = 'set -a; [ ! -r "$0" ] || . "$0"; set +a; exec "$@"'
 
 
-def launchd_plist(service: Service) -> bytes:
+def launchd_plist(service: UserService) -> bytes:
     """The property list of launchd, which restarts what ends, whatever it ends with."""
     return plistlib.dumps(
         {

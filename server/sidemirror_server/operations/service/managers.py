@@ -12,7 +12,7 @@ from typing import Protocol, TypeAlias
 from sidemirror_server.operations.service.described import (
     LABEL,
     NAME,
-    Service,
+    UserService,
     launchd_command,
     launchd_plist,
     systemd_command,
@@ -36,7 +36,7 @@ class Manager(Protocol):
     # How the sidecar's log is read.
     log: str
 
-    def written(self, service: Service) -> bytes:
+    def written(self, service: UserService) -> bytes:
         """The content of the file. Raises ValueError."""
 
     def command_of(self, content: bytes) -> tuple[str, ...]:
@@ -82,7 +82,7 @@ class Systemd:
         self.file = config / "systemd" / "user" / f"{NAME}.service"
         self._run = run
 
-    def written(self, service: Service) -> bytes:
+    def written(self, service: UserService) -> bytes:
         return systemd_unit(service).encode()
 
     def command_of(self, content: bytes) -> tuple[str, ...]:
@@ -129,7 +129,7 @@ class Launchd:
         self._run = run
         self._domain = f"gui/{os.getuid()}"
 
-    def written(self, service: Service) -> bytes:
+    def written(self, service: UserService) -> bytes:
         return launchd_plist(service)
 
     def command_of(self, content: bytes) -> tuple[str, ...]:

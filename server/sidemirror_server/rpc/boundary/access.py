@@ -55,7 +55,7 @@ class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Token(msgspec.Struct, frozen=True):
     """A known token. `digest`: its SHA-256; `name`: for people and logs; `expires_us` None: never expires. `admin`:
     whether it may see and set policies. `reads_only`: whether it may call only what changes nothing, as the token of a
-    page of the console."""
+    page of the console. `is_shared`: whoever uses the machine has it, so that it names no caller."""
 
     name: str
     digest: bytes
@@ -63,6 +63,7 @@ class Token(msgspec.Struct, frozen=True):
     expires_us: int | None
     admin: bool = False
     reads_only: bool = False
+    is_shared: bool = False
 
     def covers(self, scope: Scope) -> bool:
         """Whether one of the token's grants includes this scope."""

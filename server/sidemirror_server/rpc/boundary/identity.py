@@ -86,6 +86,12 @@ class Identity:
             self._refuse(NotPermitted(reason=reason), method, context, name, asked)
         return asked
 
+    def reaches(self, caller: Token | None, project_id: str) -> bool:
+        """Whether a request of the caller that names this project, and no tenant, is answered."""
+        own = (caller.own_scope(self.own) if caller else None) or self.own
+        asked = Scope(own.tenant_id, project_id or own.project_id)
+        return self._serves.covers(asked) and (caller is None or caller.covers(asked))
+
     def bars(self, caller: Token, scope: Scope, method: str, context: Context) -> SidemirrorError | None:
         """The error that ends a stream of `caller` in `scope`: the token was removed, has expired or no longer includes
         the scope. None while the stream may go on. Logs the error like a refused call."""

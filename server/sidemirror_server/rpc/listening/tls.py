@@ -5,7 +5,8 @@ Changed files are read again, and apply to new connections.
 
 import logging
 import ssl
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TypeAlias
 
@@ -38,9 +39,38 @@ class TlsFiles(msgspec.Struct, frozen=True):
 def credentials_of(files: TlsFiles, clock: Clock) -> grpc.ServerCredentials:
     """A listener's credentials, which follow changes of the files. Raises CannotUse."""
     reread = Reread(files.paths, lambda: read_tls(files), clock, _told)
+    first = reread.current()
+    changed = _Changed(first, reread.current)
     return grpc.dynamic_ssl_server_credentials(
-        reread.current(), reread.current, require_client_authentication=files.client_ca is not None
+        first,
+        changed.fetch,  # type: ignore[arg-type]  # the stubs leave out None, which gRPC documents as "no change"
+        require_client_authentication=files.client_ca is not None,
     )
+
+
+class _Changed:
+    """What gRPC asks for at each handshake, on threads of its own: new credentials, or None while they are the same.
+
+    gRPC replaces what it has by what it is given, and a replacement beside another handshake may end the process: it
+    did (SIGSEGV, SIGABRT) when a hundred connections were closed in the middle of their handshakes.
+    """
+
+    def __init__(
+        self, first: grpc.ServerCertificateConfiguration, current: Callable[[], grpc.ServerCertificateConfiguration]
+    ) -> None:
+        """`first`: what gRPC begins with."""
+        self._given = first
+        self._current = current
+        self._lock = threading.Lock()
+
+    def fetch(self) -> grpc.ServerCertificateConfiguration | None:
+        """The credentials if they are others than the last ones."""
+        with self._lock:
+            found = self._current()
+            if found is self._given:
+                return None
+            self._given = found
+            return found
 
 
 def _told(error: CannotUse | None) -> None:

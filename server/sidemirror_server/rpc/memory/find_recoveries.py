@@ -13,11 +13,13 @@ async def find_recoveries(
     finder: RecoveryFinder, request: pb.FindRecoveriesRequest, call: Call
 ) -> pb.FindRecoveriesResponse:
     tool = enter(request.tool)
+    what = asked(tool, enter(request.arguments))
     failed = FailedAttempt(
         error_signature(tool, enter(request.error_text)),
-        is_json=asked(tool, enter(request.arguments)).is_json,
+        is_json=what.is_json,
         turn_id=request.turn_id,
         session_id=request.session_id,
+        label=what.label,
     )
     of_turn = receipt_id_of(call.scope, request.turn_id, failed.signature)
     receipt_id = of_turn if request.turn_id else call.make_id(part="/receipt")

@@ -11,6 +11,7 @@ from sidemirror_server.memory.recoveries.observations import Observations
 from sidemirror_server.memory.recoveries.review import MoveReview, reviewed
 from sidemirror_server.memory.trials.evidence import ArmTally, LessonEvidence, evidence_of
 from sidemirror_server.memory.trials.trials import Trials
+from sidemirror_server.policy.in_force import PoliciesInForce
 from sidemirror_server.rpc.boundary.call import Call
 from sidemirror_server.rpc.boundary.pages import PAGE_BYTES, place_in, size_of, token_for
 from sidemirror_server.rpc.memory.lesson_arms import arm_to_wire, interval_to_wire
@@ -27,8 +28,9 @@ class SignaturePlace(msgspec.Struct, frozen=True):
 
 
 async def list_recoveries(
-    store: Observations, trials: Trials, request: pb.ListRecoveriesRequest, call: Call
+    store: Observations, trials: Trials, policies: PoliciesInForce, request: pb.ListRecoveriesRequest, call: Call
 ) -> pb.ListRecoveriesResponse:
+    advice = await policies.advice(call.scope)
     only = enter(request.signature)
     size = size_of(request.page_size, 50)
     query = (call.scope, "recoveries", only)
@@ -41,7 +43,7 @@ async def list_recoveries(
     for signature in wanted[:size]:
         rows = await store.of_signature(call.scope, signature)
         if rows:
-            moves = await asyncio.to_thread(reviewed, signature, rows)
+            moves = await asyncio.to_thread(reviewed, signature, rows, advice)
             tallies = await trials.tallies(call.scope, [(one.recovery_id, 1) for one in moves])
             wire = _signature_to_wire(signature, rows, moves, tallies)
             room_bytes -= wire.ByteSize()
@@ -83,6 +85,7 @@ def _move_to_wire(one: MoveReview, evidence: LessonEvidence) -> pb.RecoveryMove:
         is_suspended=one.is_suspended,
         reason=one.reason,
         sentence=one.sentence,
+        is_starter=one.is_starter,
         shown=arm_to_wire(evidence.shown),
         held_back=arm_to_wire(evidence.held_back),
         lift=evidence.lift,

@@ -15,6 +15,7 @@ from sidemirror_server.memory.recoveries.observations import Observations
 from sidemirror_server.memory.store import Memories
 from sidemirror_server.memory.trials.outcomes import Outcomes
 from sidemirror_server.memory.trials.trials import Trials
+from sidemirror_server.policy.in_force import PoliciesInForce
 from sidemirror_server.rpc.boundary.recorded_turns import RecordedTurns
 from sidemirror_server.rpc.boundary.services import MEMORY, ClientStream, ServerStream, ServiceTable, Unary
 from sidemirror_server.rpc.memory.build_memory_context import build_memory_context
@@ -64,6 +65,7 @@ def memory_service(
     recoveries: RecoveryFinder,
     observations: Observations,
     trials: Trials,
+    policies: PoliciesInForce,
 ) -> ServiceTable:
     """The table of ReflectiveMemoryService. `schedule` None: this server does not dream."""
     return ServiceTable(
@@ -90,5 +92,5 @@ def memory_service(
         LinkReflections=Unary(partial(link_reflections, graph)),
         ExploreGraph=Unary(partial(explore_graph, Explorer(graph, store))),
         FindRecoveries=Unary(partial(find_recoveries, recoveries)),
-        ListRecoveries=Unary(partial(list_recoveries, observations, trials)),
+        ListRecoveries=Unary(partial(list_recoveries, observations, trials, policies)),
     )

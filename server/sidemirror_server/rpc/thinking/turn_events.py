@@ -27,7 +27,7 @@ def start_event(wire: pb.TurnEvent, call: Call) -> tuple[Event, TurnStarted]:
     event = event_of(wire, call.make_id(part="/started"), call.clock.now_us())
     if not isinstance(event.what, TurnStarted):
         raise BadInput([("events[0]", "a turn starts with turn_started")])
-    caller = "" if call.caller is None else call.caller.name
+    caller = "" if call.caller is None or call.caller.is_shared else call.caller.name
     started = msgspec.structs.replace(event.what, own_session=is_own, caller=caller)
     return msgspec.structs.replace(event, what=started), started
 

@@ -34,10 +34,12 @@ class Reach(msgspec.Struct, frozen=True):
 
 class PostgresFacts(msgspec.Struct, frozen=True):
     """Facts about a server. `commit_waits`: commits wait for the disk by default; if not, each transaction must ask for
-    it. `is_durable`: data on the disk survives a crash of the machine."""
+    it. `is_durable`: data on the disk survives a crash of the machine. `is_direct`: no pooler stands between, so that a
+    prepared statement is there in the next transaction."""
 
     commit_waits: bool = True
     is_durable: bool = True
+    is_direct: bool = False
     reach: Reach = Reach()
 
 
@@ -57,9 +59,11 @@ async def admit(
         raise refused(reason)
     check_schema(await recorded(connection), known)
     reach = await reach_of(connection)
+    # A pooler tells each client another process than the one that serves it.
+    is_direct = await connection.fetchval(_SQL["process"]) == connection.get_server_pid()
     await measure(connection)
     await connection.execute("COMMIT")
-    return replace(standing, reach=reach)
+    return replace(standing, reach=reach, is_direct=is_direct)
 
 
 async def look(connection: asyncpg.Connection) -> tuple[PostgresFacts, tuple[str, ...]]:

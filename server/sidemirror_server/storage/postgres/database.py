@@ -8,8 +8,8 @@ An adapter uses only transactions:
 Row level security limits the transaction to rows of that scope, whatever its statements say. A login that is bound to
 no tenant takes the tenant's role for the length of the transaction (docs/postgres-tenants.md). Session settings are
 local to the transaction (SET LOCAL) and set in the round trip that begins it. The next transaction on a connection may
-belong to another scope, and a pooler such as PgBouncer may run each transaction on another connection. For the same
-reason no statement stays prepared.
+belong to another scope, and a pooler such as PgBouncer may run each transaction on another connection. Only where no
+pooler stands between do a few statements stay prepared (`Transaction.fetch`).
 
 A background task probes a store that is away every half second. Calls are refused at once until the store answers. A
 server can start while the store is away, and uses it once it answers.
@@ -27,6 +27,7 @@ from msgspec.structs import replace
 from sidemirror_server.storage.postgres.admission import PostgresFacts, admit, database_time, reach_of
 from sidemirror_server.storage.postgres.connections import Connections
 from sidemirror_server.storage.postgres.failures import (
+    LOST_STATEMENT,
     PostgresFailureKind,
     connect_failure,
     meaning_of,
@@ -36,11 +37,12 @@ from sidemirror_server.storage.postgres.failures import (
 from sidemirror_server.storage.postgres.migrate import (
     DRIVER_ERRORS,
     PostgresMigration,
+    StoreConnection,
     connect,
     read_migrations,
     refused,
 )
-from sidemirror_server.storage.postgres.transactions import Transaction, begin
+from sidemirror_server.storage.postgres.transactions import LogUse, Transaction, begin
 from sidemirror_server.storage.sql import ids_of
 from sidemirror_server.vocabulary.clock import SystemClock
 from sidemirror_server.vocabulary.errors import SidemirrorError, StoreRefused, StoreUnavailable
@@ -94,6 +96,8 @@ class PostgresDatabase:
         self._changed = changed
         self._standing = PostgresFacts()
         self._told_of_durability = False
+        # Set by the first statement that was prepared and is not there: a pooler that `is_direct` did not notice.
+        self._loses_statements = False
         self._failures = 0
         self._refused = False
         self._probing: asyncio.Task[None] | None = None
@@ -165,9 +169,8 @@ class PostgresDatabase:
             async with asyncio.timeout(_TAKE_S):
                 connection = await connect(url, _CONNECT_S)
                 try:
-                    self._standing = await admit(connection, self._known, self._measure_time)
-                    # A pooler tells each client another process than the one that serves it.
-                    if await connection.fetchval("SELECT pg_backend_pid()") != connection.get_server_pid():
+                    await self._admit(connection)
+                    if not self._standing.is_direct:
                         raise refused("the address for listening (SIDEMIRROR_DATABASE_LISTEN_URL) leads to a pooler")
                     await connection.add_listener(channel, lambda *_: heard())
                     connection.add_termination_listener(lambda _: ended.set())
@@ -204,14 +207,15 @@ class PostgresDatabase:
         within_s: float = TRANSACTION_S,
         derives: bool = False,
         erases: bool = False,
+        log: LogUse = None,
     ) -> AsyncIterator[Transaction]:
         """A transaction on the rows of `scope`; with None on envelopes, until it enters a scope.
 
         The transaction is committed and durable when the block ends; an error rolls it back. Transactions with the same
         `in_turn` wait until the one before is durable. One that `erases` in a scope and those that store what derives
         from sources there (`derives`) wait for each other: so what the latter store is found by the former, or they
-        see its tombstones. Raises StoreUnavailable (the commit may have succeeded),
-        StoreFull, NotPermitted for a tenant that the role is not bound to, and the errors of the block.
+        see its tombstones. `log`: what it does with the scope's log. Raises StoreUnavailable (the commit may have
+        succeeded), StoreFull, NotPermitted for a tenant that the role is not bound to, and the errors of the block.
         """
         if self._closed or self._is_away():
             why = "it cannot be used as it is; the log says why" if self._refused else "it did not answer"
@@ -221,7 +225,7 @@ class PostgresDatabase:
             facts = await self._facts_for(scope, connection)
             sources = "erases" if erases else "derives" if derives else ""
             await connection.execute(
-                begin(scope, facts, reads_only=reads_only, in_turn=in_turn, within_s=within_s, sources=sources)
+                begin(scope, facts, reads_only=reads_only, in_turn=in_turn, within_s=within_s, sources=sources, log=log)
             )
             if self.clock.is_due:
                 await self._measure_time(connection)
@@ -264,7 +268,11 @@ class PostgresDatabase:
         except (SidemirrorError, asyncpg.PostgresError) as exc:
             if not connection.is_closed() and connection.is_in_transaction():
                 await self._roll_back(connection)
-            if meaning_of(exc) is PostgresFailureKind.UNBOUND:
+            if isinstance(exc, LOST_STATEMENT):
+                self._loses_statements = True
+                self._connections.discard(connection)
+                self._connections.discard_idle()
+            elif meaning_of(exc) is PostgresFailureKind.UNBOUND:
                 # The role's tenants have changed; a new connection reads them again.
                 self._connections.discard(connection)
                 self._connections.discard_idle()
@@ -310,7 +318,7 @@ class PostgresDatabase:
         try:
             connection = await connect(self._url, within_s)
             try:
-                self._standing = await admit(connection, self._known, self._measure_time)
+                await self._admit(connection)
             except BaseException:
                 connection.terminate()
                 raise
@@ -329,6 +337,10 @@ class PostgresDatabase:
             self._told_of_durability = True
             _log.warning("store_not_durable", extra={"store": "postgres", "reason": "fsync is off"})
         return connection
+
+    async def _admit(self, connection: StoreConnection) -> None:
+        self._standing = await admit(connection, self._known, self._measure_time)
+        connection.keeps_statements = self._standing.is_direct and not self._loses_statements
 
     async def _measure_time(self, connection: asyncpg.Connection) -> None:
         asked_s = self.clock.monotonic_s()

@@ -38,6 +38,10 @@ SELECT current_user::text AS role,
 -- The database's time, in microseconds since 1970.
 SELECT (extract(epoch FROM pg_catalog.clock_timestamp()) * 1000000)::bigint
 
+-- name: process
+-- The process that serves this transaction.
+SELECT pg_catalog.pg_backend_pid()
+
 -- name: migrations
 -- The applied migrations, in order.
 SELECT number, name, checksum, compatible

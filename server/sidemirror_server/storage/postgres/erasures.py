@@ -23,7 +23,6 @@ from sidemirror_server.storage.postgres.database import PostgresDatabase
 from sidemirror_server.storage.postgres.memories import put, remove
 from sidemirror_server.storage.postgres.sources import bury, erased, keep_tombstones
 from sidemirror_server.storage.postgres.transactions import Transaction
-from sidemirror_server.storage.postgres.turn_log import turn_of
 from sidemirror_server.storage.postgres.work import put_job
 from sidemirror_server.storage.sql import ids_of, load_statements
 from sidemirror_server.trace.erasure import (
@@ -88,8 +87,7 @@ class PostgresErasures:
 
     async def remove(self, scope: Scope, erasure_id: str, name: str, now_us: int) -> None:
         at = (*ids_of(scope), erasure_id)
-        in_turn = turn_of(scope)
-        async with self._database.transaction(scope, in_turn=in_turn, within_s=_STEP_S, erases=True) as transaction:
+        async with self._database.transaction(scope, within_s=_STEP_S, erases=True, log="changes") as transaction:
             step = _Step(transaction, scope, now_us)
             await step.remove(name)
             await transaction.change(_SQL["add"], *at, step.found)

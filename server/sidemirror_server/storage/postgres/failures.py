@@ -56,6 +56,8 @@ _CODES = {
     "57P05": PostgresFailureKind.AWAY,  # idle session timeout
     "SM001": PostgresFailureKind.UNBOUND,  # raised by migrations/*_role_tenants.sql
 }
+# A statement that was prepared is not there, or has another result since a migration. Another connection helps.
+LOST_STATEMENT = (asyncpg.InvalidSQLStatementNameError, asyncpg.InvalidCachedStatementError)
 # Errors of the driver, of the network and of our time limits.
 _AWAY = (
     asyncpg.InterfaceError,
@@ -97,6 +99,8 @@ _HOST_HINT = f"the host's name cannot be resolved: change it in {_URL}, or mend 
 
 def meaning_of(error: BaseException) -> PostgresFailureKind:
     """The cause of `error`, raised by asyncpg. An unknown error is a defect."""
+    if isinstance(error, LOST_STATEMENT):
+        return PostgresFailureKind.BUSY
     if isinstance(error, asyncpg.PostgresError):
         code = error.sqlstate or ""
         return _CODES.get(code) or _CLASSES.get(code[:2], PostgresFailureKind.DEFECT)

@@ -4,7 +4,7 @@ from collections.abc import Collection
 from pathlib import Path
 
 from sidemirror_server.storage.postgres.sources import is_any_erased, note_sources
-from sidemirror_server.storage.postgres.turn_log import PostgresTurnLog, turn_of
+from sidemirror_server.storage.postgres.turn_log import PostgresTurnLog
 from sidemirror_server.storage.sql import ids_of, load_statements
 from sidemirror_server.trace.log import FORGET_AT_ONCE, Note, forgotten_before_us
 from sidemirror_server.trace.sources import published_key
@@ -14,12 +14,11 @@ _SQL = load_statements(Path(__file__).with_name("journal.sql"))
 
 
 class PostgresJournal(PostgresTurnLog):
-    """The port `Journal` on the shared store. It reads like the log of turns. Its appends are serialised with those of
-    the log, so that a scope's entries become visible in the order of their positions."""
+    """The port `Journal` on the shared store. It reads and appends like the log of turns."""
 
     async def add(self, scope: Scope, topic: str, note: Note, kept_us: int, sources: Collection[str] = ()) -> bool:
         place = (*ids_of(scope), topic)
-        async with self._database.transaction(scope, in_turn=turn_of(scope)) as transaction:
+        async with self._database.transaction(scope, log="appends") as transaction:
             if await is_any_erased(transaction, scope, sources, note.at_us):
                 return False
             added = await transaction.change(_SQL["add"], *place, note.key, note.group, note.at_us, note.body)
@@ -31,11 +30,11 @@ class PostgresJournal(PostgresTurnLog):
         return added == 1
 
     async def remove(self, scope: Scope, topic: str, group: str) -> int:
-        async with self._database.transaction(scope, in_turn=turn_of(scope)) as transaction:
+        async with self._database.transaction(scope, log="changes") as transaction:
             return await transaction.change(_SQL["remove"], *ids_of(scope), topic, group)
 
     async def drop(self, scope: Scope, topic: str, key: str) -> bool:
-        async with self._database.transaction(scope, in_turn=turn_of(scope)) as transaction:
+        async with self._database.transaction(scope, log="changes") as transaction:
             return await transaction.change(_SQL["drop"], *ids_of(scope), topic, key) > 0
 
     async def gone_up_to(self, scope: Scope, topic: str) -> int:

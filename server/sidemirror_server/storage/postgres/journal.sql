@@ -7,7 +7,8 @@ VALUES ($1, $2, $3, $4, $5, 1, $6, $7)
 ON CONFLICT (tenant_id, project_id, topic, key, sequence) DO NOTHING
 
 -- name: forget
--- Among a topic's first $5 notes, removes the expired ones; returns their positions.
+-- Among a topic's first $5 notes, removes the expired ones; returns their positions. Those that another transaction has
+-- locked are skipped.
 DELETE FROM sidemirror.log_entries
 WHERE tenant_id = $1 AND project_id = $2 AND topic = $3 AND at_us <= $4
       AND position IN (
@@ -15,6 +16,7 @@ WHERE tenant_id = $1 AND project_id = $2 AND topic = $3 AND at_us <= $4
         WHERE first.tenant_id = $1 AND first.project_id = $2 AND first.topic = $3
         ORDER BY first.position
         LIMIT $5
+        FOR UPDATE SKIP LOCKED
       )
 RETURNING position
 

@@ -12,6 +12,7 @@ import re
 import ssl
 from collections.abc import AsyncIterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import asyncpg
 
@@ -78,6 +79,16 @@ SELECT rolsuper OR rolbypassrls OR rolname = current_user FROM pg_catalog.pg_rol
 """
 
 
+class StoreConnection(asyncpg.Connection):  # type: ignore[misc]  # asyncpg has no types
+    """A connection with the statements that `Transaction` has prepared on it. `keeps_statements`: they are there in the
+    next transaction, since no pooler stands between."""
+
+    def __init__(self, *given: Any, **named: Any) -> None:
+        super().__init__(*given, **named)
+        self.keeps_statements = False
+        self.prepared: dict[str, Any] = {}
+
+
 class PostgresMigration(Migration, frozen=True):
     """One file. `compatible`: servers that do not know this migration can still use the schema."""
 
@@ -113,11 +124,16 @@ def check_schema(applied: Sequence[PostgresApplied], known: Sequence[PostgresMig
 
 
 async def connect(url: str, within_s: float) -> asyncpg.Connection:
-    """A connection that keeps no prepared statements. Raises StoreRefused, with the reason, if a setting is wrong (an
-    invalid URL, a wrong password, …), and the errors of asyncpg if the server does not answer."""
+    """A connection that prepares no statements by itself. Its name tells it from servers that this schema turns away
+    (migrations/*_wide_log.sql). Raises StoreRefused, with the reason, if a setting is wrong (an invalid URL, a wrong
+    password, …), and the errors of asyncpg if the server does not answer."""
     try:
         return await asyncpg.connect(
-            url, timeout=within_s, statement_cache_size=0, server_settings={"application_name": "sidemirror"}
+            url,
+            timeout=within_s,
+            statement_cache_size=0,
+            connection_class=StoreConnection,
+            server_settings={"application_name": "sidemirror-wide"},
         )
     except ssl.SSLError:  # some subclasses are ValueErrors
         raise

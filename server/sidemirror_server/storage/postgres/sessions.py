@@ -6,7 +6,6 @@ import asyncpg
 
 from sidemirror_server.storage.postgres.database import PostgresDatabase
 from sidemirror_server.storage.postgres.sources import note_sources
-from sidemirror_server.storage.postgres.turn_log import turn_of
 from sidemirror_server.storage.sql import ids_of, load_statements
 from sidemirror_server.thinking.store import FIRST_SESSION, SessionKey, SessionRecord
 from sidemirror_server.trace.log import TURN_TOPIC
@@ -48,7 +47,7 @@ class PostgresSessions:
     async def delete(self, scope: Scope, session_id: SessionId) -> None:
         key = (*ids_of(scope), session_id)
         # Serialised with the scope's appends, so that no turn opens between the check and the deletion.
-        async with self._database.transaction(scope, in_turn=turn_of(scope)) as transaction:
+        async with self._database.transaction(scope, log="changes") as transaction:
             if await transaction.first(_SQL["any_open"], *key) is not None:
                 raise WrongState("session", session_id, "a turn is open")
             if await transaction.change(_SQL["delete"], *key) == 0:

@@ -16,7 +16,7 @@ _SQL = load_statements(Path(__file__).with_name("sources.sql"))
 async def note_sources(transaction: Transaction, scope: Scope, record: str, sources: Collection[str]) -> None:
     """Notes the sources of a record (keys of `trace/sources.py`)."""
     if sources:
-        await transaction.change(_SQL["add"], *ids_of(scope), record, list(sources))
+        await transaction.change(_SQL["add"], *ids_of(scope), record, list(sources), often=True)
 
 
 async def erased(transaction: Transaction, scope: Scope, names: Collection[str]) -> Mapping[str, int]:
@@ -25,7 +25,7 @@ async def erased(transaction: Transaction, scope: Scope, names: Collection[str])
     if not digests:
         return {}
     kinds = [parsed(name)[0].value for name in digests.values()]
-    rows = await transaction.fetch(_SQL["erased"], *ids_of(scope), kinds, list(digests))
+    rows = await transaction.fetch(_SQL["erased"], *ids_of(scope), kinds, list(digests), often=True)
     return {digests[digest]: at_us for digest, at_us in rows}
 
 

@@ -5,21 +5,29 @@
 
 from collections.abc import AsyncIterator, Iterable, Sequence
 from hashlib import blake2b
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 import asyncpg
 from msgspec.structs import astuple
 
 from sidemirror_server.storage.postgres.admission import PostgresFacts, Reach
 from sidemirror_server.storage.postgres.failures import not_bound
+from sidemirror_server.storage.postgres.migrate import StoreConnection
 from sidemirror_server.storage.sql import ids_of
 from sidemirror_server.vocabulary.scope import Scope, Served, Serves
+
+# What a transaction does with its scope's log: it appends entries, beside other appends; it changes what the log has,
+# alone; or it reads the log in the order of positions, up to where that is settled.
+LogUse: TypeAlias = Literal["appends", "changes", "reads"] | None
+
+
+_SETTLED = "SELECT current_setting('sidemirror.last')::bigint, current_setting('sidemirror.settled')::bigint"
 
 
 class Transaction:
     """Runs statements in one transaction. Values are bound to $1, $2, … in order."""
 
-    def __init__(self, connection: asyncpg.Connection, reach: Reach) -> None:
+    def __init__(self, connection: StoreConnection, reach: Reach) -> None:
         self._connection = connection
         self._reach = reach
 
@@ -42,10 +50,21 @@ class Transaction:
         if self._reach.roles:
             await self._connection.execute("SET LOCAL ROLE NONE")
 
-    async def fetch(self, statement: str, *values: Any) -> list[asyncpg.Record]:
-        """All rows."""
-        rows: list[asyncpg.Record] = await self._connection.fetch(statement, *values)
+    async def fetch(self, statement: str, *values: Any, often: bool = False) -> list[asyncpg.Record]:
+        """All rows. A statement that runs `often` stays prepared on the connection where that is possible: Postgres
+        parses it once, and may plan it once. So its plan must not depend on its values."""
+        runs = await self._prepared(statement) if often and self._connection.keeps_statements else None
+        rows: list[asyncpg.Record] = await (
+            self._connection.fetch(statement, *values) if runs is None else runs.fetch(*values)
+        )
         return rows
+
+    async def _prepared(self, statement: str) -> Any:
+        prepared = self._connection.prepared
+        if statement not in prepared:
+            # Without a name it would be the one that the next statement replaces.
+            prepared[statement] = await self._connection.prepare(statement, name=f"sidemirror_{len(prepared)}")
+        return prepared[statement]
 
     async def fetch_served(
         self, serves: Serves, limit: int, statement: str, *values: Any, but: Sequence[Served] | None = None
@@ -64,9 +83,20 @@ class Transaction:
         """The first row; None if there is none."""
         return await self._connection.fetchrow(statement, *values)
 
-    async def change(self, statement: str, *values: Any) -> int:
-        """Runs the statement; returns the number of rows that it changed."""
-        told: str = await self._connection.execute(statement, *values)
+    async def settled(self) -> tuple[int, int]:
+        """The last position that was given to anybody when a transaction that `reads` the log began, and how far the
+        scope's log was settled."""
+        ((last, up_to),) = await self.fetch(_SETTLED)
+        return last, up_to
+
+    async def change(self, statement: str, *values: Any, often: bool = False) -> int:
+        """Runs the statement; returns the number of rows that it changed. `often`: as for `fetch`."""
+        if often and self._connection.keeps_statements:
+            runs = await self._prepared(statement)
+            await runs.fetch(*values)
+            told: str = runs.get_statusmsg()
+        else:
+            told = await self._connection.execute(statement, *values)
         return int(told.rpartition(" ")[2])
 
 
@@ -83,12 +113,13 @@ def begin(
     in_turn: tuple[str, ...],
     within_s: float,
     sources: str = "",
+    log: LogUse = None,
 ) -> str:
     """The statements that begin a transaction, as one message and so one round trip. Such a message cannot have bound
     values. Texts of a caller are therefore written in hexadecimal, which the policies decode
     (migrations/0001_scopes.sql). The other values are numbers, and roles quoted by Postgres. `sources`: "derives"
-    shares a lock of the scope that "erases" has alone. All transactions take their locks as they begin, and in one
-    order, so that no two wait for each other."""
+    shares a lock of the scope that "erases" has alone. `log`: what the transaction does with the scope's log. All
+    transactions take their locks as they begin, and in one order, so that no two wait for each other."""
     within_ms = int(within_s * 1000)
     statements = [
         f"BEGIN ISOLATION LEVEL READ COMMITTED {'READ ONLY' if reads_only else 'READ WRITE'}",
@@ -103,11 +134,36 @@ def begin(
         statements += scope_settings(scope, facts.reach)
     if in_turn:
         statements.append(f"SELECT pg_catalog.pg_advisory_xact_lock({lock_of(in_turn)})")
+    if scope is not None and log is not None:
+        statements += _log_statements(scope, log)
     if scope is not None and sources:
         shared = "" if sources == "erases" else "_shared"
         number = lock_of(("erasing", *ids_of(scope)))
         statements.append(f"SELECT pg_catalog.pg_advisory_xact_lock{shared}({number})")
     return "; ".join(statements)
+
+
+def _log_statements(scope: Scope, log: LogUse) -> list[str]:
+    """Appends share the lock that "changes" has alone, and say from which position on they append. A reader learns how
+    far the log is settled, before its own statements see the rows (migrations/*_wide_log.sql)."""
+    if log == "reads":
+        return [f"SELECT sidemirror.settle({key_of(scope)})"]
+    shared = "" if log == "changes" else "_shared"
+    return [
+        f"SELECT pg_catalog.pg_advisory_xact_lock{shared}({log_lock(scope)})",
+        f"SELECT sidemirror.appending({key_of(scope)})",
+    ]
+
+
+def log_lock(scope: Scope) -> int:
+    """The number of the lock that appends to a scope's log share."""
+    return lock_of(("log", *ids_of(scope)))
+
+
+def key_of(scope: Scope) -> int:
+    """The number under which a scope's running appends are found: 32 bits, signed. Scopes that share one only wait for
+    each other's appends before they show entries."""
+    return lock_of(("appending", *ids_of(scope))) >> 32
 
 
 def scope_settings(scope: Scope, reach: Reach) -> list[str]:

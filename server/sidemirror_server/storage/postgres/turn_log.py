@@ -1,14 +1,12 @@
 """The log of turns and of other numbered entries in Postgres.
 
-Positions rise in the order in which entries become visible (clause LG3), because the appends of a scope are serialised:
-each holds the scope's lock from before it takes positions until its commit is durable. The alternative numbers entries
-freely and shows only those older than every running transaction. It was rejected: one forgotten transaction in the
-cluster would block every watch, a writer could not read its append, and a restored dump would count from the start
-again. The cost is that a scope has one append at a time. On two cores shared with Postgres, 16 sidecars made 800
-appends/s in one shared scope, and 1,500 with a scope for each (tests/postgres/test_two_sidecars.py). An append carries
-the waiting entries of all turns of a sidecar.
+Appends of a scope run side by side; two that add the same entry of a turn meet in its key. Their positions become
+visible in any order. So a reader stops below the first append of its scope that still runs (clause LG3), which
+migrations/*_wide_log.sql tells it, and waits a moment where there is nothing else to show. Why not by transaction ids,
+and what it costs: docs/decisions/072-wide-appends.md.
 """
 
+import asyncio
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -17,7 +15,7 @@ import asyncpg
 
 from sidemirror_server.storage.postgres.database import TRANSACTION_S, PostgresDatabase
 from sidemirror_server.storage.postgres.sources import erased, note_sources
-from sidemirror_server.storage.postgres.transactions import Transaction
+from sidemirror_server.storage.postgres.transactions import LogUse, Transaction
 from sidemirror_server.storage.postgres.work import put_sequel
 from sidemirror_server.storage.sql import ids_of, load_statements
 from sidemirror_server.trace.acceptance import (
@@ -37,6 +35,9 @@ from sidemirror_server.vocabulary.scope import Scope, Serves
 _SQL = load_statements(Path(__file__).with_name("turn_log.sql"))
 # The rate that extends the time limit of a large append: that of a slow network.
 _BYTES_PER_S = 4 * 1024 * 1024
+# How long a reader waits for appends that run, before it looks again: 0.3 s in all. Chosen here: an append takes some
+# milliseconds, and one that takes longer must not keep a connection's readers (`trace/shared_reads.py`) from others.
+_PAUSES_S = (0.005, 0.01, 0.02, 0.04, 0.08, 0.16)
 
 
 class PostgresTurnLog:
@@ -50,10 +51,20 @@ class PostgresTurnLog:
     async def append(self, scope: Scope, batches: tuple[Batch, ...]) -> None:
         if not batches:
             return
+        try:
+            await self._append(scope, batches)
+        except asyncpg.UniqueViolationError:
+            # Meanwhile another append has added the same entry: now it is there, to be compared.
+            await self._append(scope, batches)
+        self._tell()
+
+    async def _append(self, scope: Scope, batches: tuple[Batch, ...]) -> None:
         size = sum(len(draft.body) for batch in batches for draft in batch.drafts)
         within_s = TRANSACTION_S + size / _BYTES_PER_S
-        async with self._database.transaction(scope, in_turn=turn_of(scope), within_s=within_s) as transaction:
-            rows = await transaction.fetch(_SQL["kept"], *ids_of(scope), known_turns(batches))
+        # A session that a turn leaves is removed when it is empty: meanwhile no other turn may come to it.
+        log: LogUse = "changes" if any(batch.session_was for batch in batches) else "appends"
+        async with self._database.transaction(scope, log=log, within_s=within_s) as transaction:
+            rows = await transaction.fetch(_SQL["kept"], *ids_of(scope), known_turns(batches), often=True)
             kept = {turn_id: (session_id, last_sequence) for turn_id, session_id, last_sequence, _ in rows}
             rewritten = {turn_id: count for turn_id, *_, count in rows}
             check_erased(batches, rewritten, await erased(transaction, scope, named_by(batches, kept)))
@@ -61,7 +72,9 @@ class PostgresTurnLog:
             check_repeated(repeated, await _kept_bodies(transaction, scope, fresh, repeated))
             missing = [batch for batch in batches if batch.session_body is not None]
             await transaction.change(
-                _SQL["put"], *ids_of(scope), *_sessions(missing), *_heads(heads), TURN_TOPIC, *_entries(fresh)
+                _SQL["put"],
+                *(*ids_of(scope), *_sessions(missing), *_heads(heads), TURN_TOPIC, *_entries(fresh)),
+                often=True,
             )
             for batch in batches:
                 subjects = keys(SourceKind.SUBJECT, batch.subject_ids)
@@ -70,7 +83,6 @@ class PostgresTurnLog:
                     await put_sequel(transaction, scope, batch.sequel, batch.head.updated_us)
             for move in moves:
                 await _move(transaction, scope, move)
-        self._tell()
 
     async def read(
         self, scope: Scope, turn_id: TurnId, after_sequence: int, limit: int, max_bytes: int
@@ -83,14 +95,33 @@ class PostgresTurnLog:
     ) -> tuple[Entry, ...]:
         wanted = (topic, after, limit, max_bytes)
         if group is None:
-            rows = await self._database.fetch(scope, _SQL["tail"], *wanted)
+            rows = await self._settled(scope, _SQL["tail"], *wanted)
         else:
-            rows = await self._database.fetch(scope, _SQL["tail_of_group"], *wanted, group)
+            rows = await self._settled(scope, _SQL["tail_of_group"], *wanted, group)
         return tuple(Entry(*row) for row in rows)
 
     async def last_position(self, scope: Scope) -> int:
-        ((position,),) = await self._database.fetch(scope, _SQL["last_position"])
-        return int(position)
+        rows = await self._settled(scope, _SQL["last_position"], to_the_end=True)
+        return int(rows[0][0])
+
+    async def _settled(
+        self, scope: Scope, statement: str, *values: Any, to_the_end: bool = False
+    ) -> list[asyncpg.Record]:
+        """The rows of a statement that reads the settled part of the log. If there are none, or `to_the_end`, waits a
+        moment for the appends that run when it is called: so whoever has appended reads what it appended."""
+        rows: list[asyncpg.Record] = []
+        wanted = None
+        for pause_s in (*_PAUSES_S, None):
+            async with self._database.transaction(scope, reads_only=True, log="reads") as transaction:
+                rows = await transaction.fetch(statement, *ids_of(scope), *values)
+                if rows and not to_the_end:
+                    break
+                last, up_to = await transaction.settled()
+            wanted = last if wanted is None else wanted
+            if up_to >= wanted or pause_s is None:
+                break
+            await asyncio.sleep(pause_s)
+        return rows
 
     async def head(self, scope: Scope, turn_id: TurnId) -> TurnHead | None:
         return _only(await self._database.fetch(scope, _SQL["head"], turn_id))
@@ -126,11 +157,6 @@ class PostgresTurnLog:
         places = ((Scope(tenant_id, project_id), turn_id) for tenant_id, project_id, turn_id in rows)
         silent = [(place[0], found[place]) for place in places if place in found]
         return tuple(sorted(silent, key=lambda one: one[1].updated_us))  # envelopes are behind
-
-
-def turn_of(scope: Scope) -> tuple[str, ...]:
-    """The `in_turn` names for changes of a scope's log."""
-    return ("log", *ids_of(scope))
 
 
 async def _move(transaction: Transaction, scope: Scope, move: SessionMove) -> None:

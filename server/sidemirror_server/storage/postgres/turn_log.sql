@@ -10,11 +10,13 @@ WHERE tenant_id = $1 AND project_id = $2 AND turn_id = ANY ($3::text[])
 
 -- name: put
 -- Stores one append. It adds missing sessions, inserts or replaces heads (each turn at most once), and adds entries in
--- the order of the arrays. Each part may be empty.
+-- the order of the arrays. Each part may be empty. Sessions and heads have an order, so that no two appends wait for each
+-- other; a head that another append has brought further meanwhile stays.
 WITH made_sessions AS (
     INSERT INTO sidemirror.sessions (tenant_id, project_id, session_id, created_us, updated_us, body)
     SELECT $1, $2, session_id, created_us, created_us, body
     FROM unnest($3::text[], $4::bigint[], $5::bytea[]) AS missing (session_id, created_us, body)
+    ORDER BY session_id
     ON CONFLICT (tenant_id, project_id, session_id) DO NOTHING
 ), put_heads AS (
     INSERT INTO sidemirror.turns (tenant_id, project_id, turn_id, session_id, turn_count, standing, last_sequence,
@@ -23,9 +25,11 @@ WITH made_sessions AS (
     FROM unnest($6::text[], $7::text[], $8::bigint[], $9::text[], $10::bigint[], $11::bigint[], $12::bigint[],
                 $13::bytea[])
          AS head (turn_id, session_id, turn_count, standing, last_sequence, started_us, updated_us, body)
+    ORDER BY turn_id
     ON CONFLICT (tenant_id, project_id, turn_id) DO UPDATE
     SET turn_count = excluded.turn_count, standing = excluded.standing, last_sequence = excluded.last_sequence,
         started_us = excluded.started_us, updated_us = excluded.updated_us, body = excluded.body
+    WHERE turns.last_sequence <= excluded.last_sequence
 )
 INSERT INTO sidemirror.log_entries (tenant_id, project_id, topic, key, group_id, sequence, at_us, body)
 SELECT $1, $2, $14, key, group_id, sequence, at_us, body
@@ -96,12 +100,14 @@ WHERE bytes_before < $7
 ORDER BY sequence
 
 -- name: tail
--- The entries of a topic after position $4, in order: at most $5. The page ends once its bodies add up to $6 bytes.
+-- The entries of a topic after position $4, in order, as far as the log is settled: at most $5. The page ends once its
+-- bodies add up to $6 bytes.
 SELECT position, key, group_id, sequence, at_us, body
 FROM (SELECT *, sum(octet_length(body)) OVER (ORDER BY position) - octet_length(body) AS bytes_before
       FROM (SELECT position, key, group_id, sequence, at_us, body
             FROM sidemirror.log_entries
             WHERE tenant_id = $1 AND project_id = $2 AND topic = $3 AND position > $4
+                  AND position <= current_setting('sidemirror.settled')::bigint
             ORDER BY position
             LIMIT $5) AS page) AS measured
 WHERE bytes_before < $6
@@ -114,13 +120,14 @@ FROM (SELECT *, sum(octet_length(body)) OVER (ORDER BY position) - octet_length(
       FROM (SELECT position, key, group_id, sequence, at_us, body
             FROM sidemirror.log_entries
             WHERE tenant_id = $1 AND project_id = $2 AND topic = $3 AND group_id = $7 AND position > $4
+                  AND position <= current_setting('sidemirror.settled')::bigint
             ORDER BY position
             LIMIT $5) AS page) AS measured
 WHERE bytes_before < $6
 ORDER BY position
 
 -- name: last_position
--- The highest position of a scope. The query steps from topic to topic and reads the last position of each.
+-- The highest position of a scope, as far as its log is settled. The query steps from topic to topic and reads the last position of each.
 WITH RECURSIVE topics (topic) AS (
     (SELECT topic FROM sidemirror.log_entries WHERE tenant_id = $1 AND project_id = $2 ORDER BY topic LIMIT 1)
     UNION ALL
@@ -134,7 +141,8 @@ WITH RECURSIVE topics (topic) AS (
 )
 SELECT coalesce(max((SELECT max(position)
                      FROM sidemirror.log_entries AS entries
-                     WHERE tenant_id = $1 AND project_id = $2 AND entries.topic = topics.topic)), 0)
+                     WHERE tenant_id = $1 AND project_id = $2 AND entries.topic = topics.topic
+                           AND position <= current_setting('sidemirror.settled')::bigint)), 0)
 FROM topics
 
 -- name: head

@@ -4,26 +4,15 @@ import com.google.gson.JsonNull;
 import com.google.gson.JsonObject;
 import com.google.gson.JsonParser;
 import com.google.gson.JsonPrimitive;
-import com.google.protobuf.Message;
 import dev.sidemirror.client.AgentTurn;
 import dev.sidemirror.client.Events;
-import dev.sidemirror.client.Problem;
 import dev.sidemirror.client.Sidemirror;
 import dev.sidemirror.client.Undelivered;
 import dev.sidemirror.v1.ReportGoalRequest;
 import dev.sidemirror.v1.TaskOutcome;
-import dev.sidemirror.v1.ThinkLevel;
-import dev.sidemirror.v1.ThinkingConfig;
 import dev.sidemirror.v1.TurnDirective;
 import dev.sidemirror.v1.TurnEvent;
 import dev.sidemirror.v1.TurnStarted;
-import io.grpc.CallOptions;
-import io.grpc.ClientCall;
-import io.grpc.Metadata;
-import io.grpc.MethodDescriptor;
-import io.grpc.MethodDescriptor.PrototypeMarshaller;
-import io.grpc.ServiceDescriptor;
-import io.grpc.Status;
 import io.grpc.StatusRuntimeException;
 import java.io.BufferedReader;
 import java.io.IOException;
@@ -34,16 +23,11 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.Collections;
 import java.util.HashMap;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.BlockingQueue;
-import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.ExecutionException;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
@@ -53,7 +37,7 @@ import java.util.regex.Pattern;
 
 /** Runs the scenario of clients/scenario with the Java client. How a runner behaves is said there, in README.md. */
 public final class Scenario {
-  private static final Duration PATIENCE = Duration.ofSeconds(60);
+  static final Duration PATIENCE = Duration.ofSeconds(60);
   private static final Pattern VARIABLE = Pattern.compile("\\$([a-z_]+)");
 
   private final Map<String, String> variables = new HashMap<>();
@@ -101,9 +85,9 @@ public final class Scenario {
     } else if (step.has("turn")) {
       turn(step);
     } else if (step.has("away")) {
-      away(step.getAsJsonObject("away"));
+      new Crowd(this, client, told).away(step.getAsJsonObject("away"));
     } else if (step.has("many")) {
-      many(step.getAsJsonObject("many"));
+      new Crowd(this, client, told).many(step.getAsJsonObject("many"));
     } else if (step.has("close")) {
       Undelivered left = client.close(Duration.ZERO);
       JsonObject found = new JsonObject();
@@ -182,7 +166,7 @@ public final class Scenario {
   }
 
   /** Has something done to the sidecar. */
-  private void control(String what) throws IOException, Unexpected {
+  void control(String what) throws IOException, Unexpected {
     System.out.println("@" + what);
     String answer = stdin.readLine();
     if (!"done".equals(answer)) {
@@ -192,12 +176,11 @@ public final class Scenario {
 
   // --- calls -----------------------------------------------------------------------------------------------------------
 
-  private record Answers(List<JsonElement> answers, Status status, Metadata trailers) {}
-
   private void call(JsonObject step) throws Exception {
-    Answers came = answers(step, method(Matching.text(step, "call")));
+    Calling.Answers came =
+        Calling.answers(client.channel(), step, Calling.method(Matching.text(step, "call")));
     if (!came.status().isOk() || step.has("error")) {
-      checkError(step, came);
+      Calling.checkError(step, came);
       return;
     }
     JsonElement all = came.answers().isEmpty() ? JsonNull.INSTANCE : came.answers().get(0);
@@ -213,80 +196,6 @@ public final class Scenario {
       for (Map.Entry<String, JsonElement> saved : step.getAsJsonObject("save").entrySet()) {
         variables.put(saved.getKey(), Matching.at(all, saved.getValue().getAsString()).getAsString());
       }
-    }
-  }
-
-  /** A method of the generated service, by {@code Service/Method}. */
-  private static MethodDescriptor<Message, Message> method(String path) throws ReflectiveOperationException {
-    String[] names = path.split("/");
-    ServiceDescriptor service =
-        (ServiceDescriptor)
-            Class.forName("dev.sidemirror.v1." + names[0] + "Grpc").getMethod("getServiceDescriptor").invoke(null);
-    for (MethodDescriptor<?, ?> each : service.getMethods()) {
-      if (names[1].equals(each.getBareMethodName())) {
-        @SuppressWarnings("unchecked") // protobuf's messages go in and out
-        MethodDescriptor<Message, Message> method = (MethodDescriptor<Message, Message>) each;
-        return method;
-      }
-    }
-    throw new IllegalArgumentException(path);
-  }
-
-  private Answers answers(JsonObject step, MethodDescriptor<Message, Message> method) throws Exception {
-    CallOptions options = CallOptions.DEFAULT;
-    if (step.has("deadline_ms")) {
-      options = options.withDeadlineAfter(step.get("deadline_ms").getAsLong(), TimeUnit.MILLISECONDS);
-    }
-    int cancelAfter = step.has("cancel_after") ? step.get("cancel_after").getAsInt() : -1;
-    ClientCall<Message, Message> call = client.channel().newCall(method, options);
-    CompletableFuture<Answers> ended = new CompletableFuture<>();
-    List<JsonElement> answers = Collections.synchronizedList(new ArrayList<>());
-    call.start(
-        new ClientCall.Listener<>() {
-          @Override
-          public void onMessage(Message answer) {
-            answers.add(Matching.plain(answer));
-            if (answers.size() == cancelAfter) {
-              call.cancel("enough", null);
-            }
-          }
-
-          @Override
-          public void onClose(Status status, Metadata trailers) {
-            boolean cancelled = status.getCode() == Status.Code.CANCELLED && answers.size() >= cancelAfter;
-            ended.complete(new Answers(answers, cancelAfter > 0 && cancelled ? Status.OK : status, trailers));
-          }
-        },
-        new Metadata());
-    call.request(Integer.MAX_VALUE);
-    Message prototype = ((PrototypeMarshaller<Message>) method.getRequestMarshaller()).getMessagePrototype();
-    JsonArray requests = step.getAsJsonArray("requests");
-    if (requests == null) {
-      requests = new JsonArray();
-      requests.add(step.get("request"));
-    }
-    for (JsonElement request : requests) {
-      call.sendMessage(Matching.parsed(request, prototype.newBuilderForType()).build());
-    }
-    call.halfClose();
-    return ended.get(2, TimeUnit.MINUTES);
-  }
-
-  private static void checkError(JsonObject step, Answers came) throws Unexpected {
-    if (!step.has("error")) {
-      throw new Unexpected(came.status().toString());
-    }
-    JsonObject expected = step.getAsJsonObject("error");
-    if (came.status().isOk()) {
-      throw new Unexpected("an answer instead of " + expected + ": " + came.answers());
-    }
-    Problem problem = Problem.of(came.status().asRuntimeException(came.trailers()));
-    boolean same =
-        came.status().getCode().name().equals(Matching.text(expected, "code"))
-            && (!expected.has("reason") || problem.reason().equals(Matching.text(expected, "reason")))
-            && problem.fields().keySet().containsAll(Matching.strings(expected.get("fields")));
-    if (!same) {
-      throw new Unexpected(came.status() + " (" + problem + ") instead of " + expected);
     }
   }
 
@@ -396,7 +305,7 @@ public final class Scenario {
       }
     }
     StatusRuntimeException error = turn.error().get();
-    checkError(step, new Answers(List.of(), error.getStatus(), error.getTrailers()));
+    Calling.checkError(step, new Calling.Answers(List.of(), error.getStatus(), error.getTrailers()));
     if (turn.dropped() != step.get("dropped").getAsInt()) {
       throw new Unexpected(turn.dropped() + " events were dropped");
     }
@@ -418,91 +327,6 @@ public final class Scenario {
         return;
       }
     }
-  }
-
-  private void many(JsonObject given) throws Exception {
-    int count = given.get("turns").getAsInt();
-    Map<String, Integer> counts = new ConcurrentHashMap<>();
-    List.of("plans", "directives", "critiques", "summaries").forEach(each -> counts.put(each, 0));
-    List<Thread> threads = new ArrayList<>();
-    for (int number = 0; number < count; number++) {
-      String name = Matching.text(given, "prefix") + "-" + number;
-      threads.add(new Thread(() -> oneOfMany(name, counts)));
-    }
-    threads.forEach(Thread::start);
-    for (Thread thread : threads) {
-      thread.join();
-    }
-    JsonObject printed = new JsonObject();
-    counts.forEach(printed::addProperty);
-    printed.addProperty("told", told.get());
-    System.out.println("many " + printed);
-  }
-
-  private void oneOfMany(String name, Map<String, Integer> counts) {
-    Duration patience = PATIENCE.multipliedBy(2);
-    TurnStarted started =
-        TurnStarted.newBuilder()
-            .setSessionId(name)
-            .setTask("count")
-            .setConfig(ThinkingConfig.newBuilder().setLevel(ThinkLevel.THINK_LEVEL_MEDIUM))
-            .build();
-    AgentTurn turn = client.beginTurn(name, "", started);
-    boolean planned = turn.plan(patience).isPresent();
-    turn.recall("count", List.of(), 0, PATIENCE);
-    turn.report(Events.toolCalled("run_sql", "SELECT 1"));
-    turn.report(Events.toolReturned("no such column: status", true));
-    boolean advised = !turn.advice(patience).isEmpty();
-    boolean judged = turn.critique("There are 41.", "", PATIENCE).isPresent();
-    turn.finish(TaskOutcome.TASK_OUTCOME_SUCCESS);
-    boolean summed = turn.summary(patience).isPresent();
-    counts.merge("plans", planned ? 1 : 0, Integer::sum);
-    counts.merge("directives", advised ? 1 : 0, Integer::sum);
-    counts.merge("critiques", judged ? 1 : 0, Integer::sum);
-    counts.merge("summaries", summed ? 1 : 0, Integer::sum);
-  }
-
-  private void away(JsonObject given) throws Exception {
-    int count = given.get("turns").getAsInt();
-    int events = given.get("events").getAsInt();
-    String prefix = Matching.text(given, "prefix");
-    Longest longest = new Longest();
-    told.set(0);
-    List<AgentTurn> begun = new ArrayList<>();
-    for (int number = 0; number < count; number++) {
-      String turnId = prefix + "-" + number;
-      TurnStarted started = TurnStarted.newBuilder().setSessionId(prefix).setTask("away").build();
-      AgentTurn turn = longest.of(() -> client.beginTurn(turnId, "", started));
-      begun.add(turn);
-      for (int place = 0; place < events; place++) {
-        if (place == events / 2 && number == given.get("kill_at").getAsInt()) {
-          control("kill");
-        } else if (place == events / 2 && number == given.get("start_at").getAsInt()) {
-          control("start");
-        }
-        TurnEvent event =
-            Events.toolCalled("step", "{\"i\": " + place + "}").toBuilder().setEventId("e" + place).build();
-        longest.of(() -> turn.report(event));
-      }
-      longest.of(turn::take);
-      longest.of(
-          () -> {
-            turn.finish(TaskOutcome.TASK_OUTCOME_SUCCESS);
-            return null;
-          });
-      Thread.sleep(1);
-    }
-    if (!client.flush(PATIENCE.multipliedBy(3))) {
-      throw new Unexpected("not everything was delivered");
-    }
-    int dropped = begun.stream().mapToInt(AgentTurn::dropped).sum();
-    System.out.printf(
-        Locale.ROOT,
-        "away {\"longest_ms\": %f, \"plain_ms\": %f, \"told\": %d, \"dropped\": %d}%n",
-        longest.heldNs() / 1e6,
-        longest.plainNs / 1e6,
-        told.get(),
-        dropped);
   }
 
   // --- variables -----------------------------------------------------------------------------------------------------

@@ -61,7 +61,10 @@ class WithinTest {
     }
   }
 
-  /** Seen to fail when the goal of an outcome that teaches nothing is kept, and when a scope that is left says SUCCESS. */
+  /**
+   * Seen to fail when the goal of an outcome that teaches nothing is kept, and, on a busy machine, when only the client's own
+   * thread counts.
+   */
   @Test
   void closingSaysWhatWasNotDelivered() {
     ReportGoalRequest goal = ReportGoalRequest.newBuilder().setGoalId("g").setObjective("o").build();

@@ -1,0 +1,69 @@
+"""The RPCs that hooks need, through the same handlers and boundary as every call over HTTP."""
+
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
+import grpc
+from google.protobuf.message import Message
+
+from sidemirror.v1 import sidecar_pb2, thinking_pb2
+from sidemirror_server.http.context import Ended, HttpContext
+
+A = TypeVar("A", bound=Message)
+
+# Full names of the RPCs, as paths.
+_THINKING, _SIDECAR = "/sidemirror.v1.ThinkingService", "/sidemirror.v1.SidecarService"
+
+# The turn is not there, or it is over.
+GONE = (grpc.StatusCode.NOT_FOUND.value[0], grpc.StatusCode.FAILED_PRECONDITION.value[0])
+# Somebody else may do it.
+REFUSED = (grpc.StatusCode.PERMISSION_DENIED.value[0], grpc.StatusCode.UNAUTHENTICATED.value[0])
+
+
+class Calls:
+    """The RPCs of one caller in one project; every call is made as if the caller had made it."""
+
+    def __init__(self, handlers: Mapping[str, Any], context: HttpContext, project_id: str) -> None:
+        """`handlers`: gRPC's, by path."""
+        self._handlers = handlers
+        self._context = context
+        self._project_id = project_id
+
+    async def start_turn(self, request: thinking_pb2.StartTurnRequest) -> thinking_pb2.StartTurnResponse:
+        """StartTurn. Raises Ended, as the others do."""
+        return await self._call(f"{_THINKING}/StartTurn", request, thinking_pb2.StartTurnResponse)
+
+    async def report_events(self, request: thinking_pb2.ReportEventsRequest) -> thinking_pb2.ReportEventsResponse:
+        """ReportEvents."""
+        return await self._call(f"{_THINKING}/ReportEvents", request, thinking_pb2.ReportEventsResponse)
+
+    async def finish_turn(self, request: thinking_pb2.FinishTurnRequest) -> bool:
+        """FinishTurn. False if there is no such open turn."""
+        try:
+            await self._call(f"{_THINKING}/FinishTurn", request, thinking_pb2.FinishTurnResponse)
+        except Ended as ended:
+            if ended.status.code not in GONE:
+                raise
+            return False
+        return True
+
+    async def change_advice(self, *, off: bool | None = None, silenced: tuple[str, ...] = ()) -> None:
+        """Turns all advice of the project off or on, if `off` says so, and silences these ids."""
+        stored = (
+            await self._call(f"{_SIDECAR}/GetPolicy", sidecar_pb2.GetPolicyRequest(), sidecar_pb2.GetPolicyResponse)
+        ).project
+        advice = stored.policy.advice
+        if off is not None:
+            kinds = [kind for kind in advice.off if kind != sidecar_pb2.ADVICE_KIND_ALL]
+            del advice.off[:]
+            advice.off.extend([sidecar_pb2.ADVICE_KIND_ALL] if off else kinds)
+        advice.silenced_ids.extend(one for one in silenced if one not in advice.silenced_ids)
+        request = sidecar_pb2.SetPolicyRequest(
+            level=sidecar_pb2.POLICY_LEVEL_PROJECT, policy=stored.policy, if_version=stored.version
+        )
+        await self._call(f"{_SIDECAR}/SetPolicy", request, sidecar_pb2.SetPolicyResponse)
+
+    async def _call(self, path: str, request: Any, answer: type[A]) -> A:
+        request.project_id = self._project_id
+        raw = await self._handlers[path].unary_unary(request.SerializeToString(), self._context)
+        return answer.FromString(raw)

@@ -1,0 +1,204 @@
+"""What becomes of a host's events: a turn for each prompt, an event for each call, and what the agent is told.
+
+One `Conversation` is the main agent of a host's session, or one of its subagents. It keeps in memory only what makes
+its answers better: after a restart the turn is found by its session.
+"""
+
+import asyncio
+import hashlib
+from collections.abc import Iterable
+
+from sidemirror.v1 import common_pb2, thinking_pb2
+from sidemirror_server.http.context import Ended
+from sidemirror_server.http.hooks.calls import GONE, REFUSED, Calls
+from sidemirror_server.http.hooks.hosts.happening import AnswerGiven, CallEnded, Happening, Prompted, SaidByAgent
+from sidemirror_server.http.hooks.sentences import (
+    CHECK,
+    CHECKED,
+    NOT_CHANGED,
+    NOTHING_TO_SILENCE,
+    OFF,
+    ON,
+    SILENCED,
+    SWITCHED_OFF,
+    SWITCHED_ON,
+    is_ours,
+    revision_prompt,
+    switch_of,
+)
+from sidemirror_server.http.hooks.transcript import failed_in
+from sidemirror_server.memory.recoveries.failed import reports_failure
+
+# Seconds that are left of an answer's time for sending it.
+_ANSWER_S = 0.05
+
+
+class Conversation:
+    """The turns of one agent. Its events are taken one after the other."""
+
+    def __init__(self, host: str, session: str, agent: str) -> None:
+        self._host = host
+        self._agent = agent
+        self.session_id = _id_of(host, session, agent)
+        # The project is that of the folder in which the turn began: an agent may change its folder.
+        self.project_id: str | None = None
+        self.lock = asyncio.Lock()
+        # The open turn, if it is known, and the last entry of it that the agent has seen.
+        self._turn_id = ""
+        self._seen = 0
+        self._was_sent_back = False
+        self._said = ""
+        # The ids of what was told last.
+        self._told: tuple[str, ...] = ()
+
+    async def asked(self, calls: Calls, happening: Happening, asked: Prompted, *, critiques: bool) -> str:
+        """Begins a turn, and ends the one before if nobody has. Returns what to tell; empty if nothing."""
+        if is_ours(asked.prompt):
+            # The host gives our own prompt to the agent as the user's: the turn goes on.
+            self._was_sent_back = True
+            return ""
+        if switch := switch_of(asked.prompt):
+            return await self._switch(calls, switch)
+        await calls.finish_turn(thinking_pb2.FinishTurnRequest(turn_id=self._turn_id, session_id=self.session_id))
+        return await self._begin(calls, happening, asked.prompt, critiques=critiques)
+
+    async def ran(self, calls: Calls, happening: Happening, ran: CallEnded, *, critiques: bool) -> str:
+        """Records a tool call. Returns what to tell; empty if nothing."""
+        failed = ran.failed
+        if failed is None and ran.transcript:
+            failed = await asyncio.to_thread(failed_in, ran.transcript, ran.call_id)
+        if failed is None:
+            failed = reports_failure(ran.result)
+        call_id = _id_of("call", ran.call_id) if ran.call_id else ""
+        events = [
+            thinking_pb2.TurnEvent(
+                event_id=f"{call_id}.c" if call_id else "",
+                agent=self._agent[:256],
+                tool_called=thinking_pb2.ToolCalled(call_id=call_id, name=ran.name[:256], arguments=ran.arguments),
+            ),
+            thinking_pb2.TurnEvent(
+                event_id=f"{call_id}.r" if call_id else "",
+                agent=self._agent[:256],
+                tool_returned=thinking_pb2.ToolReturned(call_id=call_id, content=ran.result, is_error=failed),
+            ),
+        ]
+        directives = await self._report(calls, happening, events, critiques=critiques)
+        return self._tell(directives)
+
+    def said(self, said: SaidByAgent) -> None:
+        """Keeps what may be the answer."""
+        self._said = said.text
+
+    async def answered(self, calls: Calls, happening: Happening, answered: AnswerGiven, *, wait_s: float) -> str:
+        """Ends the turn, or returns the prompt with which the agent is sent back: once in a turn, and only when
+        `wait_s`, in which a critique must be there, is above 0."""
+        text = answered.text or self._said
+        issues = 0
+        if text and wait_s > _ANSWER_S and not (answered.again or self._was_sent_back):
+            issues = await self._criticise(calls, happening, text, wait_s - _ANSWER_S)
+        elif text:
+            drafted = thinking_pb2.TurnEvent(response_drafted=thinking_pb2.ResponseDrafted(text=text))
+            await self._report(calls, happening, [drafted], critiques=False)
+        if issues:
+            self._was_sent_back = True
+            return revision_prompt(issues)
+        await self.left(calls)
+        return ""
+
+    async def left(self, calls: Calls) -> None:
+        """Ends the turn, if one is open."""
+        await calls.finish_turn(thinking_pb2.FinishTurnRequest(turn_id=self._turn_id, session_id=self.session_id))
+        self._turn_id, self._said, self._was_sent_back = "", "", False
+
+    async def _begin(self, calls: Calls, happening: Happening, prompt: str, *, critiques: bool) -> str:
+        mode = common_pb2.CRITIQUE_MODE_ALWAYS if critiques else common_pb2.CRITIQUE_MODE_OFF
+        request = thinking_pb2.StartTurnRequest(
+            session_id=self.session_id,
+            turn_id=_id_of(self._host, happening.turn, self._agent) if happening.turn else "",
+            task=prompt,
+            user_message=prompt,
+            reflection_mode=thinking_pb2.REFLECTION_MODE_ON_REQUEST,
+            critique_mode=mode,
+            context=thinking_pb2.ContextWish(),
+            has_shell=True,
+        )
+        plan = (await calls.start_turn(request)).plan
+        # The first two entries are the start and the plan.
+        self._turn_id, self._seen, self._said, self._was_sent_back = plan.turn_id, 2, "", False
+        return self._remember(plan.context)
+
+    async def _report(
+        self,
+        calls: Calls,
+        happening: Happening,
+        events: list[thinking_pb2.TurnEvent],
+        *,
+        critiques: bool,
+        wait_s: float = 0,
+    ) -> Iterable[thinking_pb2.TurnDirective]:
+        """Reports events; begins a turn first if none is open, as when a host was attached in the midst of one."""
+        request = thinking_pb2.ReportEventsRequest(session_id=self.session_id, turn_id=self._turn_id, events=events)
+        request.wait.FromMilliseconds(int(wait_s * 1000))
+        if self._turn_id:
+            request.after_sequence = self._seen
+        try:
+            response = await calls.report_events(request)
+        except Ended as ended:
+            if ended.status.code not in GONE:
+                raise
+            await self._begin(calls, happening, "", critiques=critiques)
+            request.turn_id, request.after_sequence = self._turn_id, self._seen
+            response = await calls.report_events(request)
+        self._turn_id = response.turn_id
+        self._seen = max([self._seen, *(directive.sequence for directive in response.directives)])
+        return response.directives
+
+    async def _criticise(self, calls: Calls, happening: Happening, text: str, wait_s: float) -> int:
+        """In how many places a critique finds that the answer is wrong; 0 if it asks for no revision."""
+        drafted = thinking_pb2.TurnEvent(response_drafted=thinking_pb2.ResponseDrafted(text=text))
+        directives = await self._report(calls, happening, [drafted], critiques=True, wait_s=wait_s)
+        verdicts = [directive.critique for directive in directives if directive.HasField("critique")]
+        return len(verdicts[-1].issue_details) if verdicts and verdicts[-1].should_revise else 0
+
+    def _tell(self, directives: Iterable[thinking_pb2.TurnDirective]) -> str:
+        """What directives say to a host with a shell: nudges and advice, whose sentences are fixed."""
+        parts = []
+        for directive in directives:
+            if directive.HasField("nudge"):
+                parts.append(directive.nudge.message)
+            elif directive.HasField("advice"):
+                parts.append(self._remember(directive.advice.block))
+        return "\n".join(part for part in parts if part)
+
+    def _remember(self, block: common_pb2.ContextBlock) -> str:
+        if block.items:
+            self._told = tuple(item.id for item in block.items)
+        return block.text
+
+    async def _switch(self, calls: Calls, switch: str) -> str:
+        """Does what the user's prompt asks for, and says so."""
+        if switch == CHECK:
+            return CHECKED
+        try:
+            if switch == OFF:
+                await calls.change_advice(off=True)
+                return SWITCHED_OFF
+            if switch == ON:
+                await calls.change_advice(off=False)
+                return SWITCHED_ON
+            if not self._told:
+                return NOTHING_TO_SILENCE
+            await calls.change_advice(silenced=self._told)
+        except Ended as ended:
+            if ended.status.code not in REFUSED:
+                raise
+            return NOT_CHANGED
+        return SILENCED
+
+
+def _id_of(*parts: str) -> str:
+    """An id of the contract that stands for the host's: readable if it fits, else a digest."""
+    plain = ":".join(part for part in parts if part)
+    if len(plain) <= 100 and plain.isascii() and plain.isprintable():
+        return plain
+    return f"{parts[0]}:{hashlib.sha256(plain.encode('utf-8', 'surrogatepass')).hexdigest()}"

@@ -1,0 +1,36 @@
+"""Reads fields of a hook's JSON, whatever stands in them. Pure; used by `hosts/`."""
+
+from collections.abc import Mapping
+from typing import Any, TypeAlias
+
+import msgspec
+
+Payload: TypeAlias = Mapping[str, Any]
+
+# Of a text that is kept, in characters at each end. Chosen here: in UTF-8 both together stay below the contract's
+# 256 KiB, and what a tool says about a failure stands at an end.
+_END_CHARS = 32_000
+_CUT = "\n[…]\n"
+
+
+def text_in(payload: Payload, *names: str) -> str:
+    """The first of these fields that is a text with anything in it; empty if there is none."""
+    for name in names:
+        value = payload.get(name)
+        if isinstance(value, str) and value:
+            return value
+    return ""
+
+
+def written(value: Any) -> str:
+    """A field as text: a text as it is, nothing as nothing, everything else as JSON. Long texts keep both ends."""
+    if value is None:
+        return ""
+    text = value if isinstance(value, str) else msgspec.json.encode(value).decode()
+    return text if len(text) <= 2 * _END_CHARS else text[:_END_CHARS] + _CUT + text[-_END_CHARS:]
+
+
+def object_in(payload: Payload, name: str) -> Payload:
+    """The field as an object; an empty one if it is none."""
+    value = payload.get(name)
+    return value if isinstance(value, dict) else {}

@@ -1,0 +1,39 @@
+"""What hooks say in words of their own. The sentences are fixed; their only slot is a count."""
+
+# At the beginning of our prompts. A host that gives such a prompt to the agent as the user's tells it to us as one.
+MARK = "[sidemirror]"
+
+# Prompts that are switches, as the user types them.
+OFF, ON, WRONG = "sidemirror advice off", "sidemirror advice on", "sidemirror advice was wrong"
+# Changes nothing; `sidemirror doctor --attach` asks it too.
+CHECK = "sidemirror check"
+
+CHECKED = f"{MARK} The hooks reach the sidecar."
+SWITCHED_OFF = (
+    f"{MARK} Advice is off for this project. Turns are still recorded. `sidemirror advice on` gives it again."
+)
+SWITCHED_ON = f"{MARK} Advice is on for this project."
+SILENCED = f"{MARK} The last advice of this session will not be given again in this project."
+NOTHING_TO_SILENCE = f"{MARK} No advice was given in this session since the sidecar was started."
+NOT_CHANGED = f"{MARK} Nothing was changed: the token of the hooks may not change the policy of this project."
+
+
+def revision_prompt(issues: int) -> str:
+    """What the agent is sent back with. `issues`: in how many places the answer contradicts the record, at least 1."""
+    places = "In one place your answer does" if issues == 1 else f"In {issues} places your answer does"
+    return (
+        f"{MARK} {places} not agree with what the tools of this turn have returned. Compare each name, number and "
+        "claim of success in it with those results, correct what does not agree, and answer again. If all of it "
+        "agrees, repeat your answer."
+    )
+
+
+def is_ours(prompt: str) -> bool:
+    """Whether a prompt came from here."""
+    return prompt.lstrip().startswith(MARK)
+
+
+def switch_of(prompt: str) -> str:
+    """The switch that a whole prompt is: OFF, ON, WRONG or CHECK; empty if it is none."""
+    said = " ".join(prompt.split()).rstrip(".!").lower()
+    return said if said in (OFF, ON, WRONG, CHECK) else ""

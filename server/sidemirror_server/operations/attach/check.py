@@ -1,0 +1,118 @@
+"""`sidemirror doctor --attach`: whether the hooks that were attached reach a sidecar.
+
+Each attached host's own file is read, and what stands there for each event is called as the host would call it, with an
+event that records nothing. The host itself is not asked: whether it trusts a hook, only it can show.
+"""
+
+import http.client
+import json
+import re
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import msgspec
+
+from sidemirror_server.http.hooks.sentences import CHECK, CHECKED
+from sidemirror_server.http.hooks.table import HOSTS
+from sidemirror_server.operations.attach.attach import notes_folder
+from sidemirror_server.operations.attach.edits import CannotEdit, entries_with
+from sidemirror_server.operations.attach.hosts import ATTACHED
+from sidemirror_server.operations.attach.notes import Attachment, read_notes
+from sidemirror_server.operations.finding import Examination, Finding
+
+_PATIENCE_S = 5.0
+_URL = re.compile(r'"(http://[^"\s]+/hooks/[^"\s]+)"')
+_HEADER_FILE = re.compile(r'-H "@([^"]+)"')
+
+
+def check_attached(*, as_json: bool) -> int:
+    """Prints the findings; returns 0 when every hook reaches a sidecar, else 1."""
+    notes = read_notes(notes_folder())
+    findings = tuple(finding for note in notes for finding in _check(note))
+    if not notes:
+        told = "no host is attached from this home"
+        findings = (Finding("attach", ok=True, found=told, advice="`sidemirror attach HOST` attaches one"),)
+    examination = Examination(all(finding.ok for finding in findings), (), findings)
+    if as_json:
+        print(msgspec.json.format(msgspec.json.encode(examination, enc_hook=str), indent=2).decode())
+    else:
+        from sidemirror_server.operations.doctor_report import show
+
+        show(examination)
+    return 0 if examination.ok else 1
+
+
+def _check(note: Attachment) -> Iterator[Finding]:
+    host, path = ATTACHED[note.host], Path(note.path)
+    again = f"`sidemirror attach {note.host}` writes them anew"
+    try:
+        found = entries_with(path.read_text(), f"/hooks/{note.host}?event=")
+    except (OSError, UnicodeDecodeError, CannotEdit) as error:
+        yield Finding(f"{host.title}, {path}", ok=False, found=f"the hooks cannot be read: {error}", advice=again)
+        return
+    if len(found) != len(host.events):
+        told = f"{len(found)} of {len(host.events)} hooks are there"
+        yield Finding(f"{host.title}, {path}", ok=False, found=told, advice=again)
+    for event, entry in found.items():
+        yield _called(note.host, event, entry)
+
+
+def _called(name: str, event: str, entry: Any) -> Finding:
+    """Calls what stands in the file, with a prompt that is answered and not recorded."""
+    subject = f"{ATTACHED[name].title}, {event}"
+    is_asked = event == next(iter(ATTACHED[name].events))
+    fields = {HOSTS[name].event_field: event, "session_id": "doctor", "conversation_id": "doctor"}
+    body = json.dumps(fields | {"prompt": CHECK, "message": CHECK} if is_asked else {HOSTS[name].event_field: event})
+    hook = entry["hooks"][0] if "hooks" in entry else entry
+    began_s = time.monotonic()
+    if "command" in hook:
+        url, header_file = _URL.search(hook["command"]), _HEADER_FILE.search(hook["command"])
+        why = "the command is not ours any more"
+        if url and header_file:
+            # A command is silent whatever happens; this says why.
+            _, why = _posted(url[1], _header_in(Path(header_file[1])), body)
+        said = "" if why else _run(hook["command"], body)
+    else:
+        said, why = _posted(hook["url"], hook["headers"], body)
+    took_ms = 1000 * (time.monotonic() - began_s)
+    # Cursor takes no words at a prompt.
+    if not why and is_asked and name != "cursor" and CHECKED not in said:
+        why = "nothing came back in time"
+    if why:
+        advice = "is `sidemirror serve --http` running, with this data folder? `sidemirror attach` renews the token"
+        return Finding(subject, ok=False, found=why, advice=advice)
+    return Finding(subject, ok=True, found=f"answered within {took_ms:.0f} ms")
+
+
+def _run(command: str, body: str) -> str:
+    """What a command prints."""
+    ran = subprocess.run(("sh", "-c", command), input=body.encode(), capture_output=True, timeout=60, check=False)
+    return ran.stdout.decode("utf-8", "replace")
+
+
+def _header_in(path: Path) -> dict[str, str]:
+    """The header of a file for curl; none if it cannot be read, which is then refused."""
+    try:
+        name, _, value = path.read_text().strip().partition(": ")
+    except OSError:
+        return {}
+    return {name: value}
+
+
+def _posted(url: str, headers: dict[str, str], body: str) -> tuple[str, str]:
+    """The answer to a hook over HTTP, and what went wrong; one of them is empty."""
+    parts = urlsplit(url)
+    connection = http.client.HTTPConnection(parts.netloc, timeout=_PATIENCE_S)
+    try:
+        connection.request("POST", f"{parts.path}?{parts.query}", body, {"content-type": "application/json", **headers})
+        answer = connection.getresponse()
+        said = answer.read().decode("utf-8", "replace")
+    except (OSError, http.client.HTTPException) as error:
+        return "", f"nothing can be reached at {parts.netloc}: {error}"
+    finally:
+        connection.close()
+    return (said, "") if answer.status == http.client.OK else ("", f"it was refused with {answer.status}")

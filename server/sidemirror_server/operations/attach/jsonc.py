@@ -1,0 +1,97 @@
+"""JSON with comments and trailing commas, read with the place of everything in it. Pure.
+
+The files of hosts are people's own. They are changed by inserting and cutting text at these places, so that comments,
+order and white space stay as they are; a library that reads and writes anew keeps most of that, and not all.
+"""
+
+import json
+import re
+from typing import Any
+
+from msgspec import Struct
+
+_BLANK = re.compile(r"(?:\s|//[^\n]*|/\*.*?\*/)*", re.DOTALL)
+_SCALAR = re.compile(r'"(?:[^"\\\x00-\x1f]|\\.)*"|-?\d[\d.eE+-]*|true|false|null')
+
+
+class BadFile(Exception):
+    """The text is not JSON, with or without comments."""
+
+
+class JsonNode(Struct, frozen=True):
+    """A value at `start` to `end`. `members`: of an object, in order; `items`: of a list. None for everything else."""
+
+    start: int
+    end: int
+    members: tuple[tuple[str, "JsonNode"], ...] | None = None
+    items: tuple["JsonNode", ...] | None = None
+    scalar: Any = None
+
+    def member(self, name: str) -> "JsonNode | None":
+        """The object's member of this name."""
+        return next((node for key, node in self.members or () if key == name), None)
+
+
+def parsed(text: str) -> JsonNode:
+    """The value that a text is. Raises BadFile, which names the line."""
+    start = _after_blank(text, 0)
+    node = _value(text, start)
+    if _after_blank(text, node.end) != len(text):
+        raise _bad(text, node.end, "there is more than one value")
+    return node
+
+
+def value_of(node: JsonNode) -> Any:
+    """What a node stands for, without its places."""
+    if node.members is not None:
+        return {key: value_of(child) for key, child in node.members}
+    if node.items is not None:
+        return [value_of(child) for child in node.items]
+    return node.scalar
+
+
+def _value(text: str, start: int) -> JsonNode:
+    opening = text[start : start + 1]
+    if opening in ("{", "["):
+        return _container(text, start, closing="}" if opening == "{" else "]")
+    found = _SCALAR.match(text, start)
+    if found is None:
+        raise _bad(text, start, "a value is expected")
+    try:
+        return JsonNode(start, found.end(), scalar=json.loads(found[0]))
+    except ValueError as error:
+        raise _bad(text, start, "a value is expected") from error
+
+
+def _container(text: str, start: int, closing: str) -> JsonNode:
+    members: list[tuple[str, JsonNode]] = []
+    items: list[JsonNode] = []
+    at = _after_blank(text, start + 1)
+    while text[at : at + 1] != closing:
+        if closing == "}":
+            key = _value(text, at)
+            at = _after_blank(text, key.end)
+            if not isinstance(key.scalar, str) or text[at : at + 1] != ":":
+                raise _bad(text, at, "a name and a colon are expected")
+            value = _value(text, _after_blank(text, at + 1))
+            members.append((key.scalar, value))
+        else:
+            value = _value(text, at)
+            items.append(value)
+        at = _after_blank(text, value.end)
+        if text[at : at + 1] == ",":
+            at = _after_blank(text, at + 1)
+        elif text[at : at + 1] != closing:
+            raise _bad(text, at, f"a comma or {closing} is expected")
+    if closing == "}":
+        return JsonNode(start, at + 1, members=tuple(members))
+    return JsonNode(start, at + 1, items=tuple(items))
+
+
+def _after_blank(text: str, at: int) -> int:
+    found = _BLANK.match(text, at)
+    return found.end() if found else at
+
+
+def _bad(text: str, at: int, expected: str) -> BadFile:
+    return BadFile(f"line {text.count(chr(10), 0, at) + 1}: {expected}")

@@ -1,0 +1,256 @@
+"""What becomes of the hooks of every host: turns apart and whole, advice at the failing call, the answer sent back."""
+
+import json
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from sidemirror.v1 import thinking_pb2 as pb
+from sidemirror_server.http.hooks.projects import project_of
+from sidemirror_server.http.hooks.sentences import MARK, NOTHING_TO_SILENCE, SILENCED, SWITCHED_OFF, SWITCHED_ON
+from sidemirror_server.memory.recoveries import moves
+from sidemirror_server.vocabulary.arbiter import HEADING
+from tests.http.hooks.learned import BAD, FAILURE, SENTENCE, learn
+from tests.http.hooks.players import PLAYERS, ClaudeCode, Codex, GeminiCli, Player, post
+from tests.http.sidecars import door
+from tests.wire.sidecar import SidecarThread, thinking
+from tests.wire.waiting import until
+
+# The answer that the built-in rules find wrong: the tools said something else.
+WRONG = "Done: I have switched to feature-x, and all 12 tests passed."
+
+SETTINGS = {"hooks__revise": "true", "limits__http_requests_per_second": "10000"}
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SidecarThread]:
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(moves, "SILENT_FRACTION", 0.0)
+        with door(tmp_path_factory.mktemp("hooks"), SETTINGS) as running:
+            yield running
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    return made(tmp_path / "shop")
+
+
+def made(folder: Path) -> Path:
+    folder.mkdir()
+    (folder / ".git").mkdir()
+    return folder
+
+
+def turns(server: SidecarThread, folder: Path) -> list[pb.Turn]:
+    """The turns of the folder's project, the oldest first."""
+    with thinking(server) as stub:
+        return list(stub.ListTurns(pb.ListTurnsRequest(project_id=project_of(str(folder)))).turns)[::-1]
+
+
+def told(turn: pb.Turn) -> tuple[str, str, int]:
+    return turn.task, pb.TurnState.Name(turn.state).removeprefix("TURN_STATE_"), turn.event_count
+
+
+@pytest.mark.parametrize("kind", PLAYERS, ids=lambda kind: kind.host)
+def test_advice_comes_at_the_failing_call(kind: type[Player], server: SidecarThread, repository: Path) -> None:
+    learn(server, kind, repository)
+    player = kind(server, "told", repository)
+    player.asks("Switch to the branch of feature x")
+    heard = player.heard(player.runs(BAD, FAILURE, 1))
+    assert heard == (f"[{HEADING}]\n• In 5 of 5 {SENTENCE}" if kind.hears_at_tools else "")
+    # Once in a turn.
+    assert player.heard(player.runs(f"{BAD} ", FAILURE, 1)) == ""
+
+
+@pytest.mark.parametrize("kind", PLAYERS, ids=lambda kind: kind.host)
+def test_a_prompt_is_a_turn_with_its_calls(kind: type[Player], server: SidecarThread, repository: Path) -> None:
+    player = kind(server, "whole", repository)
+    for number in (1, 2):
+        player.asks(f"Task {number}")
+        player.runs("true", "fine")
+        player.runs(BAD, FAILURE, 1)
+        assert player.answers("I looked.", again=True) == {}
+    found = turns(server, repository)
+    assert [told(turn) for turn in found] == [("Task 1", "FINISHED", 7), ("Task 2", "FINISHED", 7)]
+    assert len({turn.session_id for turn in found}) == 1
+    with thinking(server) as stub:
+        entries = stub.GetTurn(
+            pb.GetTurnRequest(turn_id=found[0].turn_id, project_id=project_of(str(repository)), page_size=100)
+        ).entries
+    events = [entry.event for entry in entries if entry.HasField("event")]
+    calls = [event.tool_called for event in events if event.HasField("tool_called")]
+    results = [event.tool_returned for event in events if event.HasField("tool_returned")]
+    assert [call.arguments for call in calls] == ["true", BAD]
+    assert [result.is_error for result in results] == [False, True]
+    assert [call.call_id for call in calls] == [result.call_id for result in results]
+
+
+@pytest.mark.parametrize("kind", PLAYERS, ids=lambda kind: kind.host)
+def test_a_wrong_answer_is_sent_back_once(kind: type[Player], server: SidecarThread, repository: Path) -> None:
+    player = kind(server, "wrong", repository)
+    player.asks("Switch to feature-x and run the tests")
+    player.runs(BAD, FAILURE, 1)
+    prompt = player.sent_back(player.answers(WRONG))
+    assert prompt.startswith(MARK)
+    assert "feature" not in prompt
+    # Gemini CLI and Cursor give our prompt to the agent as the user's.
+    player.sends(player.asked(prompt))
+    assert player.sent_back(player.answers(WRONG, again=kind is not ClaudeCode)) == ""
+    (turn,) = turns(server, repository)
+    assert told(turn)[:2] == ("Switch to feature-x and run the tests", "FINISHED")
+
+
+def test_nothing_is_sent_back_unless_it_is_asked_for(tmp_path: Path) -> None:
+    folder = made(tmp_path / "shop")
+    with door(tmp_path) as server:
+        player = Codex(server, "s", folder)
+        player.asks("Switch to feature-x and run the tests")
+        player.runs(BAD, FAILURE, 1)
+        assert player.answers(WRONG) == {}
+
+
+def test_two_repositories_and_two_sessions_are_apart(server: SidecarThread, tmp_path: Path) -> None:
+    one, other = made(tmp_path / "one"), made(tmp_path / "other")
+    learn(server, Codex, one)
+    inner = one / "src" / "deep"
+    inner.mkdir(parents=True)
+    first, second = Codex(server, "first", one), Codex(server, "second", inner)
+    for player in (first, second):
+        player.asks(f"Task of {player.session}")
+    for player in (first, second, first):
+        player.runs("true", player.session)
+    stranger = Codex(server, "stranger", other)
+    stranger.asks("Switch to the branch of feature x")
+    assert stranger.runs(BAD, FAILURE, 1) == {}
+    found = {turn.task: turn.event_count for turn in turns(server, one) if turn.task.startswith("Task of")}
+    assert found == {"Task of first": 5, "Task of second": 3}
+    assert [turn.task for turn in turns(server, other)] == ["Switch to the branch of feature x"]
+
+
+def test_a_subagent_has_a_turn_of_its_own(server: SidecarThread, repository: Path) -> None:
+    player = ClaudeCode(server, "main", repository)
+    player.asks("Task")
+    player.runs("true")
+    helper = ClaudeCode(server, "main", repository, agent="a1")
+    helper.number = player.number
+    helper.runs("false", "no", 1)
+    helper.runs("true")
+    player.runs("true")
+    helper.sends(helper.common("SubagentStop"))
+    player.answers("Done.", again=True)
+    found = {turn.session_id: told(turn) for turn in turns(server, repository)}
+    assert found == {"claude-code:main": ("Task", "FINISHED", 7), "claude-code:main:a1": ("", "FINISHED", 6)}
+
+
+def test_a_resumed_and_a_compacted_session_go_on(server: SidecarThread, repository: Path) -> None:
+    player = ClaudeCode(server, "long", repository)
+    player.asks("Task 1")
+    player.runs("true")
+    # Compacted in mid-turn: the same turn goes on.
+    assert player.sends(player.common("PreCompact") | {"trigger": "auto"}) == {}
+    assert player.sends(player.common("SessionStart") | {"source": "compact"}) == {}
+    player.runs("true")
+    # The user interrupts it, ends the host, and resumes the session.
+    assert player.sends(player.common("SessionStart") | {"source": "resume"}) == {}
+    player.asks("Task 2")
+    player.answers("Done.", again=True)
+    found = turns(server, repository)
+    assert [told(turn) for turn in found] == [("Task 1", "FINISHED", 6), ("Task 2", "FINISHED", 3)]
+    assert {turn.session_id for turn in found} == {"claude-code:long"}
+
+
+def test_a_session_goes_on_after_the_sidecar_was_started_again(tmp_path: Path) -> None:
+    folder = made(tmp_path / "shop")
+    with door(tmp_path) as server:
+        player = GeminiCli(server, "s", folder)
+        player.asks("Task")
+        player.runs("true")
+    with door(tmp_path) as server:
+        player._server = server
+        player.runs("true")
+        player.answers("Done.", again=True)
+        assert [told(turn) for turn in turns(server, folder)] == [("Task", "FINISHED", 7)]
+
+
+@pytest.mark.parametrize("kind", PLAYERS, ids=lambda kind: kind.host)
+def test_a_host_that_is_attached_in_the_midst_of_a_turn(
+    kind: type[Player], server: SidecarThread, repository: Path
+) -> None:
+    player = kind(server, "midst", repository)
+    player.runs("true")
+    player.runs("true")
+    player.answers("Done.", again=True)
+    assert [told(turn) for turn in turns(server, repository)] == [("", "FINISHED", 7)]
+
+
+def test_a_hook_that_is_registered_twice_counts_once(server: SidecarThread, repository: Path) -> None:
+    for kind in (ClaudeCode, Codex, GeminiCli):
+        player = kind(server, f"twice-{kind.host}", repository)
+        player.asks("Task")
+        payload = player.ran("true", "fine", 0)
+        player.sends(payload)
+        player.sends(payload)
+        player.answers("Done.", again=True)
+    assert [turn.event_count for turn in turns(server, repository)] == [5, 5, 5]
+
+
+def test_what_a_person_stopped_is_no_failure(server: SidecarThread, repository: Path) -> None:
+    player = ClaudeCode(server, "stopped", repository)
+    player.asks("Task")
+    payload = player.ran("sleep 100", "interrupted", 1)
+    assert player.sends(payload | {"is_interrupt": True}) == {}
+    cursor = next(kind for kind in PLAYERS if kind.host == "cursor")(server, "denied", repository)
+    cursor.asks("Task")
+    denied = cursor.ran("rm -r /", "denied", 1)
+    assert cursor.sends(denied | {"failure_type": "permission_denied"}) == {}
+    assert [turn.event_count for turn in turns(server, repository)] == [1, 1]
+
+
+def test_advice_is_switched_by_a_prompt(server: SidecarThread, repository: Path) -> None:
+    learn(server, Codex, repository)
+    player = Codex(server, "switch", repository)
+    assert player.heard(player.asks("sidemirror advice was wrong")) == NOTHING_TO_SILENCE
+    assert _hears(player)
+    assert player.heard(player.asks("Sidemirror advice was wrong.")) == SILENCED
+    until(lambda: not _hears(player))
+    assert player.heard(player.asks("sidemirror advice off")) == SWITCHED_OFF
+    assert player.heard(player.asks("sidemirror advice on")) == SWITCHED_ON
+    assert not [turn for turn in turns(server, repository) if "sidemirror" in turn.task]
+
+
+def _hears(player: Player) -> bool:
+    """Whether a failing call of a new turn is told anything."""
+    player.asks("Switch")
+    return bool(player.heard(player.runs(BAD, FAILURE, 1)))
+
+
+@pytest.mark.parametrize("body", [b"", b"no", b"[]", b"\xff\xfe", b'{"hook_event_name": 3}', b'{"session_id": "s"}'])
+def test_what_is_no_hook_is_answered_with_nothing(body: bytes, server: SidecarThread) -> None:
+    for kind in PLAYERS:
+        answer = post(server, kind.host, body)
+        assert (answer.status, answer.body) == (200, b"")
+
+
+@pytest.mark.slow("hundreds of hooks")
+def test_fields_of_any_kind_do_no_harm(server: SidecarThread, repository: Path) -> None:
+    values: tuple[object, ...] = (None, 7, [], {}, "x" * 300_000, "\ud800")
+    for kind in PLAYERS:
+        player = kind(server, "kinds", repository)
+        for payload in (player.asked("Task"), player.ran("true", "fine", 0), *player.answered("Done", again=False)):
+            for name in payload:
+                for value in values:
+                    answer = post(server, kind.host, json.dumps(payload | {name: value}).encode())
+                    assert answer.status == 200
+
+
+def test_worktrees_of_a_repository_are_one_project(tmp_path: Path) -> None:
+    run = ("git", "-C", str(tmp_path / "shop"), "-c", "user.name=a", "-c", "user.email=a@b")
+    (tmp_path / "shop").mkdir()
+    for arguments in (("init", "-q"), ("commit", "-q", "--allow-empty", "-m", "x"), ("worktree", "add", "-q", "../w")):
+        subprocess.run((*run, *arguments), check=True, capture_output=True)
+    assert project_of(str(tmp_path / "w")) == project_of(str(tmp_path / "shop" / ".git" / "..")) != ""
+    assert project_of(str(tmp_path / "shop")) == project_of(str(tmp_path / "w"))
+    assert project_of(str(tmp_path)) != project_of(str(tmp_path / "shop"))
+    assert project_of("relative") == ""

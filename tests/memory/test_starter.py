@@ -1,0 +1,111 @@
+"""The starter pack: what it says, of which failures, and what speaks against it."""
+
+import pytest
+
+from sidemirror_server.memory.kin.signature import error_signature
+from sidemirror_server.memory.recoveries.asked import asked
+from sidemirror_server.memory.recoveries.moves import refutes
+from sidemirror_server.memory.recoveries.observation import (
+    Move,
+    MoveKind,
+    Observation,
+    Where,
+    observation_id,
+    recovery_id,
+)
+from sidemirror_server.memory.recoveries.reviewed_lookups import LOOKUPS
+from sidemirror_server.memory.recoveries.starter import LABEL, STARTERS, move_of, recovery_for, starter_for
+from sidemirror_server.vocabulary.ids import EventId, SessionId, TurnId
+from sidemirror_server.vocabulary.scope import DEFAULT_SCOPE
+
+# What programs say, as their documentation or the programs themselves have it, and the look-up for it.
+FAILURES = (
+    ("git checkout feature", "error: pathspec 'feature' did not match any file(s) known to git", "git ls-files"),
+    ("git push origin main", "error: src refspec main does not match any", "git branch --list"),
+    (
+        "git diff foo",
+        "fatal: ambiguous argument 'foo': unknown revision or path not in the working tree.",
+        "git branch --list",
+    ),
+    ("git push upstream", "fatal: 'upstream' does not appear to be a git repository", "git remote -v"),
+    ("git log", "fatal: not a git repository (or any of the parent directories): .git", "pwd"),
+    ("python app.py", "ModuleNotFoundError: No module named 'requests'", "pip list"),
+    ("python3 app.py", "ModuleNotFoundError: No module named 'requests'", "pip list"),
+    ("pip uninstall foo", "WARNING: Skipping foo as it is not installed.", "pip list"),
+    ("pip show foo", "WARNING: Package(s) not found: foo", "pip list"),
+    ("node app.js", "Error: Cannot find module 'express'", "npm ls"),
+    ("npm test", "Error: Cannot find module 'express'", "npm ls"),
+    ("kubectl get pod1", 'error: the server doesn\'t have a resource type "pod1"', "kubectl api-resources"),
+    ("kubectl logs web", 'Error from server (NotFound): pods "web" not found', "kubectl get"),
+    ("SELECT * FROM orders", "ERROR 1146 (42S02): Table 'shop.orders' doesn't exist", "SHOW TABLES"),
+    ("SELECT x FROM orders", "ERROR 1054 (42S22): Unknown column 'x' in 'field list'", "DESCRIBE"),
+    ("USE foo", "ERROR 1049 (42000): Unknown database 'foo'", "SHOW DATABASES"),
+    ("foo -x", "bash: foo: command not found", "command -v"),
+    ("cat a.txt", "cat: a.txt: No such file or directory", "ls"),
+    ("grep --foo x", "grep: unrecognized option '--foo'", "man"),
+)
+
+
+@pytest.mark.parametrize(("command", "error", "look_up"), FAILURES)
+def test_what_programs_say_finds_its_look_up(command: str, error: str, look_up: str) -> None:
+    found = starter_for(error_signature("shell", error), asked("shell", command).label)
+    assert found is not None
+    assert found.look_up == look_up
+
+
+def test_every_row_is_reached_and_has_a_source_and_a_reviewed_look_up() -> None:
+    reached = {
+        starter_for(error_signature("shell", error), asked("shell", command).label) for command, error, _ in FAILURES
+    }
+    assert set(STARTERS) == reached
+    for one in STARTERS:
+        assert one.source
+        assert one.look_up in LOOKUPS
+        assert one.sentence == f"{LABEL} `{one.look_up}` shows {one.shows}."
+
+
+def test_a_call_is_not_told_what_it_is() -> None:
+    signature = error_signature("shell", "ls: cannot access 'x': No such file or directory")
+    assert starter_for(signature, "ls") is None
+    assert starter_for(signature, "cat") is not None
+    assert starter_for(signature, "") is None
+
+
+def test_other_failures_find_nothing() -> None:
+    for error in ("Order 17 has been cancelled", "too many requests", "Permission denied"):
+        assert starter_for(error_signature("shell", error), "cat") is None
+
+
+SIGNATURE = "sql|not_found|missing_table"
+STARTER = next(one for one in STARTERS if one.look_up == "SHOW TABLES")
+ID = recovery_id(SIGNATURE, STARTER.move)
+
+
+def rows(count: int, *, worked: bool, advised: bool = False) -> list[Observation]:
+    """The look-up, once in each of so many sessions."""
+    found = []
+    for number in range(count):
+        where = Where(DEFAULT_SCOPE, TurnId(f"t{number}"), SessionId(f"s{number}"), f"s{number}")
+        row = Observation(
+            *(observation_id(where, "f"), where, EventId("f"), SIGNATURE, "SELECT", STARTER.move, worked, number),
+            advised=ID if advised else "",
+            followed=advised,
+        )
+        found.append(row)
+    return found
+
+
+def test_its_id_is_that_of_the_move() -> None:
+    assert recovery_for(SIGNATURE, STARTER).recovery_id == ID
+    assert move_of(SIGNATURE, ID) == STARTER.move
+    assert move_of(SIGNATURE, recovery_id(SIGNATURE, Move(MoveKind.SENT_AGAIN))) is None
+
+
+def test_tries_speak_against_it() -> None:
+    assert not refutes(SIGNATURE, STARTER.move, [])
+    assert not refutes(SIGNATURE, STARTER.move, rows(4, worked=False)), "too few to say so"
+    assert refutes(SIGNATURE, STARTER.move, rows(5, worked=False))
+    assert not refutes(SIGNATURE, STARTER.move, rows(9, worked=True))
+    # After advice two failures in succession are enough, as for what was learned.
+    assert not refutes(SIGNATURE, STARTER.move, rows(1, worked=False, advised=True))
+    assert refutes(SIGNATURE, STARTER.move, rows(2, worked=False, advised=True))

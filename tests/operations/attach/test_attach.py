@@ -1,0 +1,223 @@
+"""`sidemirror attach` and `detach` on files of real shape, in scratch homes."""
+
+import json
+import stat
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from sidemirror_server import cli
+from sidemirror_server.operations.attach.hosts import ATTACHED
+from sidemirror_server.operations.attach.jsonc import BadFile, parsed
+from sidemirror_server.operations.parsers.hosts import HOSTS
+
+# A file with comments, hooks of others, another order of fields, and commas at the end.
+COMMENTED = """\
+// mine
+{
+  "theme": "dark", /* as ever */
+  "hooks": {
+    // formats what was written
+    "PostToolUse": [
+      { "matcher": "Write|Edit", "hooks": [ { "type": "command", "command": "prettier --write \\"$1\\"" }, ] },
+    ],
+    "SessionStart": [{"hooks": [{"command": "echo [{ // no comment", "type": "command"}]}],
+    "Stop": [],
+    "SessionEnd": [
+    ],
+  },
+  "model": "large", // last
+}
+"""
+SHAPES = {
+    "missing": None,
+    "empty object": "{}",
+    "spaced object": "{\n}\n",
+    "other members": '{\n    "a": 1,\n    "b": {"hooks": [1]}\n}',
+    "one line": '{"a":[1,2],"hooks":{"PostToolUse":[{"hooks":[]}]},"z":null}\n',
+    "empty hooks": '{\r\n\t"hooks": {}\r\n}\r\n',
+    "commented": COMMENTED,
+    "version last": '{"hooks": {"stop": [{"command": "say done"}]}, "version": 1}\n',
+    "snake case": '{"hooks": {"post_tool_use": [{"matcher": "*", "hooks": []}]}}\n',
+}
+TOML = """\
+# mine
+model = "large"   # for now
+
+[[hooks.PostToolUse]]
+matcher = "Bash"
+[[hooks.PostToolUse.hooks]]
+type = "command"
+command = 'echo "done"'
+
+[hooks.state."/x:stop:0:0"]
+trusted_hash = "sha256:0"
+"""
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    made = tmp_path / "home"
+    made.mkdir()
+    monkeypatch.setenv("HOME", str(made))
+    monkeypatch.setenv("SIDEMIRROR_DATA_DIR", str(tmp_path / "data"))
+    return made
+
+
+def run(*arguments: str) -> int:
+    return cli.main(arguments)
+
+
+def tree(folder: Path) -> dict[str, bytes]:
+    """The files of a folder, ours aside."""
+    found = (path for path in folder.rglob("*") if path.is_file() and "sidemirror" not in path.parts)
+    return {str(path.relative_to(folder)): path.read_bytes() for path in found}
+
+
+@pytest.mark.parametrize(
+    ("host", "shape"),
+    [(host, "commented") for host in HOSTS] + [(host, shape) for host in ("cursor", "openhands") for shape in SHAPES],
+)
+def test_attached_twice_and_detached_is_as_before(host: str, shape: str, home: Path) -> None:
+    path = home / ATTACHED[host].user_file
+    if (text := SHAPES[shape]) is not None:
+        path.parent.mkdir()
+        path.write_bytes(text.encode())
+        path.chmod(0o640)
+    before = tree(home)
+    assert run("attach", host, "--yes") == 0
+    attached = path.read_bytes()
+    assert f"/hooks/{host}" in attached.decode()
+    parsed(attached.decode())
+    assert run("attach", host, "--yes") == 0
+    assert path.read_bytes() == attached
+    assert run("attach", host, "--yes", "--answer-timeout", "9") == 0
+    assert path.read_bytes() != attached
+    assert run("detach", host, "--yes") == 0
+    assert tree(home) == before
+    if text is not None:
+        assert stat.S_IMODE(path.stat().st_mode) == 0o640
+    assert run("detach", host, "--yes") == 0
+
+
+@pytest.mark.parametrize("host", HOSTS)
+def test_nothing_is_written_before_it_is_agreed_to(host: str, home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("attach", host) == 0
+    assert tree(home) == {}
+    told = capsys.readouterr().out
+    token = next(home.parent.rglob("http-token")).read_text().strip()
+    assert token not in told
+    assert "+++" in told
+    assert "your prompts, the tool calls with their results, and the agent's answers" in told
+
+
+def test_every_event_has_its_entry_beside_those_of_others(home: Path) -> None:
+    path = home / ".claude" / "settings.json"
+    path.parent.mkdir()
+    path.write_text(SHAPES["one line"] or "")
+    assert run("attach", "claude-code", "--yes") == 0
+    written = json.loads(path.read_text())
+    assert written["hooks"]["PostToolUse"][1] == {"hooks": []}
+    for event, entries in written["hooks"].items():
+        (hook,) = entries[0]["hooks"]
+        is_answer = event == "Stop"
+        assert (hook["type"], hook["timeout"]) == ("http", 6 if is_answer else 2)
+        assert hook["url"] == f"http://127.0.0.1:50080/hooks/claude-code?event={event}"
+        assert hook["headers"]["sidemirror-timeout-ms"] == ("5000" if is_answer else "300")
+        assert hook["headers"]["Authorization"].startswith("Bearer ")
+    assert set(written["hooks"]) == set(ATTACHED["claude-code"].events)
+
+
+def test_other_changes_stay_when_it_is_detached(home: Path) -> None:
+    path = home / ".gemini" / "settings.json"
+    path.parent.mkdir()
+    path.write_text(COMMENTED)
+    run("attach", "gemini-cli", "--yes")
+    path.write_text(path.read_text().replace('"dark"', '"light"'))
+    assert run("detach", "gemini-cli", "--yes") == 0
+    assert path.read_text() == COMMENTED.replace('"dark"', '"light"')
+
+
+def test_a_file_that_was_formatted_anew_loses_our_hooks_only(home: Path) -> None:
+    path = home / ".codex" / "hooks.json"
+    path.parent.mkdir()
+    path.write_text('{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "say done"}]}]}}')
+    run("attach", "codex", "--yes")
+    path.write_text(json.dumps(json.loads(path.read_text()), indent=4, sort_keys=True))
+    assert run("detach", "codex", "--yes") == 0
+    left = json.loads(path.read_text())["hooks"]
+    assert {event: entries for event, entries in left.items() if entries} == {
+        "Stop": [{"hooks": [{"type": "command", "command": "say done"}]}]
+    }
+
+
+def test_hooks_of_codex_that_are_in_toml_stay_there(home: Path) -> None:
+    path = home / ".codex" / "config.toml"
+    path.parent.mkdir()
+    path.write_text(TOML)
+    assert run("attach", "codex", "--yes") == 0
+    assert list(tree(home)) == [".codex/config.toml"]
+    hooks = tomllib.loads(path.read_text())["hooks"]
+    assert [len(hooks[event]) for event in ("PostToolUse", "Stop", "UserPromptSubmit")] == [2, 1, 1]
+    # Codex notes at the end what is trusted.
+    path.write_text(path.read_text() + '\n[hooks.state."/x:stop:0:1"]\ntrusted_hash = "sha256:1"\n')
+    assert run("detach", "codex", "--yes") == 0
+    assert path.read_text() == TOML + '\n[hooks.state."/x:stop:0:1"]\ntrusted_hash = "sha256:1"\n'
+    # What Codex has noted alone is no reason to write there.
+    path.write_text('[hooks.state."/x:stop:0:1"]\ntrusted_hash = "sha256:1"\n')
+    assert run("attach", "codex", "--yes") == 0
+    assert (path.parent / "hooks.json").exists()
+
+
+def test_a_project_is_attached_alone(home: Path, tmp_path: Path) -> None:
+    project = tmp_path / "shop"
+    project.mkdir()
+    for host in HOSTS:
+        assert run("attach", host, "--project", str(project), "--yes") == 0
+    assert sorted(tree(project)) == sorted(ATTACHED[host].project_file for host in HOSTS)
+    assert tree(home) == {}
+    for host in HOSTS:
+        assert run("detach", host, "--project", str(project), "--yes") == 0
+    assert tree(project) == {}
+
+
+def test_secrets_are_the_users_alone(home: Path) -> None:
+    assert run("attach", "codex", "--yes") == 0
+    for path in (home / ".config" / "sidemirror").iterdir():
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert stat.S_IMODE((home / ".codex" / "hooks.json").stat().st_mode) == 0o600
+    token = next(home.parent.rglob("http-token")).read_text().strip()
+    assert token not in (home / ".codex" / "hooks.json").read_text()
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("[]", "the file is not an object"),
+        ('{\n"a": }', "line 2: a value is expected"),
+        ('{"a": 1', "a comma or } is expected"),
+        ('{"hooks": []}', "hooks is not an object"),
+        ('{"hooks": {"Stop": {}}}', "hooks.Stop is not a list"),
+    ],
+)
+def test_a_file_of_another_form_is_left_alone(
+    text: str, told: str, home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = home / ".codex" / "hooks.json"
+    path.parent.mkdir()
+    path.write_text(text)
+    assert run("attach", "codex", "--yes") == 1
+    assert told in capsys.readouterr().err
+    assert path.read_text() == text
+
+
+def test_a_missing_project_is_named(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("attach", "codex", "--project", str(home / "nowhere")) == 78
+    assert "--project" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("text", ["{'a': 1}", '{"a" 1}', "{} {}", '{"a": 01x}', "nul", '"\n"', "/* {}"])
+def test_what_is_no_json_is_refused(text: str) -> None:
+    with pytest.raises(BadFile):
+        parsed(text)
