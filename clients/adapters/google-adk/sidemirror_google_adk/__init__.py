@@ -60,7 +60,7 @@ class SidemirrorPlugin(BasePlugin):
 
     async def before_run_callback(self, *, invocation_context: InvocationContext) -> types.Content | None:
         """It begins. Of one that is cancelled ADK tells no plugin: its task does."""
-        agent, outer = invocation_context.agent.name, _CURRENT.get()
+        agent, outer = invocation_context.agent.name if invocation_context.agent else "", _CURRENT.get()
         run = outer.run if outer else None
         if run is None:
             message = invocation_context.user_content
