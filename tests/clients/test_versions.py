@@ -25,7 +25,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("landed")
 
 
-@pytest.mark.parametrize("language", LANGUAGES, ids=lambda language: language.name)
+@pytest.mark.parametrize(
+    "language",
+    [pytest.param(each, marks=() if each.name == "python" else pytest.mark.long, id=each.name) for each in LANGUAGES],
+)
 @each_landed
 def test_a_client_with_an_older_sidecar(language: Language, commit: str, folder: Path, tmp_path: Path) -> None:
     given = Sidecar(tmp_path)

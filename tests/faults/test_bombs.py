@@ -50,8 +50,8 @@ async def test_a_gzip_bomb_is_refused_and_takes_no_memory(tmp_path: Path) -> Non
 
 
 async def test_handshakes_that_never_end_hold_up_nobody(tmp_path: Path) -> None:
-    """300 connections that stop in the middle of TLS's first message, and 300 that say nothing. Seen to end
-    the process (SIGSEGV, SIGABRT) when the credentials are given to gRPC anew at each handshake."""
+    """300 connections that stop in the middle of TLS's first message, and 300 that say nothing. Seen to fail
+    when the credentials are given to gRPC anew at each handshake: the process ends (SIGSEGV, SIGABRT)."""
     made = Certificates(tmp_path / "tls")
     settings = {name.replace("__", "--"): value for name, value in made.settings().items()}
     hello = _client_hello()

@@ -226,5 +226,5 @@ async def test_what_repaired_a_call_is_told_and_used() -> None:
     assert {(one.calls, one.failed, one.advice) for one in before} == {(4, 2, "")}
     assert (last.calls, last.failed) == (3, 1)
     tries = len(before)
-    worked = f"In {tries} of {tries} earlier tries the call worked after `SHOW TABLES`"
+    worked = f"In {tries} of {tries} earlier tries the call worked after `SELECT ... FROM sqlite_master`"
     assert last.advice == f"{worked}; without, in 0 of {tries}."

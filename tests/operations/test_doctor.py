@@ -90,7 +90,7 @@ def test_a_setting_that_cannot_be_read(tmp_path: Path) -> None:
 
 
 def test_an_address_that_is_not_loopback(tmp_path: Path) -> None:
-    (finding,) = wrong(tmp_path, address="0.0.0.0:50051")
+    (finding,) = wrong(tmp_path, address="0.0.0.0:0")
     assert finding.advice == "choose an address on loopback or a socket, or set up TLS and tokens"
 
 

@@ -35,11 +35,13 @@ ALONE = {
     "restore": ("restore", "FILE"),
     "migrate": ("migrate",),
     "console": ("console",),
+    "attach": ("attach", "codex"),
 }
 # These read no settings, or tell what is wrong with them among all else.
 WITHOUT_SETTINGS = {
     "demo": ("demo",),
     "doctor": ("doctor",),
+    "detach": ("detach", "codex"),
     **{f"service {verb}": ("service", verb) for verb in ("install", "update", "status", "remove")},
 }
 

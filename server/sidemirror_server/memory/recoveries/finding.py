@@ -154,6 +154,11 @@ class RecoveryFinder:
         await self._trials.assign(scope, receipt_id, (trial,), now_us)
         return FoundAdvice(shadowed(block) if is_shadow else block, kept)
 
+    @property
+    def has_starters(self) -> bool:
+        """Whether the starter pack is told."""
+        return self._telling.has_starters
+
     def _starter(self, known: Counted, failed: FailedAttempt) -> tuple[Recovery | None, str]:
         """What the starter pack has for a failure of which nothing was learned, with its sentence."""
         starter = starter_for(failed.signature, failed.label)

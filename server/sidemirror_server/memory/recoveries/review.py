@@ -61,12 +61,15 @@ class MoveReview(msgspec.Struct, frozen=True):
     is_starter: bool = False
 
 
-def reviewed(signature: str, rows: Collection[Observation], advice: Advice = ALL_ADVICE) -> tuple[MoveReview, ...]:
+def reviewed(
+    signature: str, rows: Collection[Observation], advice: Advice = ALL_ADVICE, *, has_starters: bool = False
+) -> tuple[MoveReview, ...]:
     """The moves of a signature, that which is told first, then those with the most tries. `rows`: its observations in
-    one scope; `advice`: what the scope is not given."""
+    one scope; `advice`: what the scope is not given; `has_starters`: the starter pack is told too."""
     counts = counted(rows)
     told = recovery_of(signature, rows)
-    starter = next((one for row in rows if (one := starter_for(signature, row.label)) is not None), None)
+    fitting = (starter_for(signature, row.label) for row in rows) if has_starters else ()
+    starter = next((one for one in fitting if one is not None), None)
     offered = None if starter is None or told is not None or refutes(signature, starter.move, rows) else starter
     moves = dict.fromkeys([*(row.move for row in counts), *((starter.move,) if starter is not None else ())])
     # Each failure is listed, whoever met it: how often is said, and nothing is taught by it.

@@ -51,13 +51,18 @@ class Once:
         """
         key = (scope, method, request_id)
         serving = self._serving.get(key)
-        if serving is None:
-            task = asyncio.create_task(self._serve(scope, method, RequestId(request_id), digest, serve))
-            self._serving[key] = serving = (digest, task)
-            task.add_done_callback(lambda done: self._done(key, done))
-        elif serving[0] != digest:
-            raise RequestIdReused
-        return await asyncio.shield(serving[1])
+        if serving is not None:
+            if serving[0] != digest:
+                raise RequestIdReused
+            try:
+                return await asyncio.shield(serving[1])
+            except TimeoutError:
+                # The first caller's deadline, and not this one's: it is served anew, or joins whoever is.
+                return await self.answer(scope, method, request_id, digest, serve)
+        task = asyncio.create_task(self._serve(scope, method, RequestId(request_id), digest, serve))
+        self._serving[key] = (digest, task)
+        task.add_done_callback(lambda done: self._done(key, done))
+        return await asyncio.shield(task)
 
     async def stream(
         self, scope: Scope, method: str, request_id: str, digest: bytes, serve: Callable[[], AsyncIterator[Served]]

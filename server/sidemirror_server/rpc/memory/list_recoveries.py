@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from sidemirror.v1 import reflective_memory_pb2 as pb
+from sidemirror_server.memory.recoveries.finding import RecoveryFinder
 from sidemirror_server.memory.recoveries.observation import MoveKind, Observation
 from sidemirror_server.memory.recoveries.observations import Observations
 from sidemirror_server.memory.recoveries.review import MoveReview, reviewed
@@ -28,7 +29,12 @@ class SignaturePlace(msgspec.Struct, frozen=True):
 
 
 async def list_recoveries(
-    store: Observations, trials: Trials, policies: PoliciesInForce, request: pb.ListRecoveriesRequest, call: Call
+    store: Observations,
+    trials: Trials,
+    policies: PoliciesInForce,
+    finder: RecoveryFinder,
+    request: pb.ListRecoveriesRequest,
+    call: Call,
 ) -> pb.ListRecoveriesResponse:
     advice = await policies.advice(call.scope)
     only = enter(request.signature)
@@ -43,7 +49,7 @@ async def list_recoveries(
     for signature in wanted[:size]:
         rows = await store.of_signature(call.scope, signature)
         if rows:
-            moves = await asyncio.to_thread(reviewed, signature, rows, advice)
+            moves = await asyncio.to_thread(reviewed, signature, rows, advice, has_starters=finder.has_starters)
             tallies = await trials.tallies(call.scope, [(one.recovery_id, 1) for one in moves])
             wire = _signature_to_wire(signature, rows, moves, tallies)
             room_bytes -= wire.ByteSize()

@@ -92,5 +92,5 @@ def memory_service(
         LinkReflections=Unary(partial(link_reflections, graph)),
         ExploreGraph=Unary(partial(explore_graph, Explorer(graph, store))),
         FindRecoveries=Unary(partial(find_recoveries, recoveries)),
-        ListRecoveries=Unary(partial(list_recoveries, observations, trials, policies)),
+        ListRecoveries=Unary(partial(list_recoveries, observations, trials, policies, recoveries)),
     )
