@@ -1,0 +1,20 @@
+"""The page's program runs as written, and type checkers accept it."""
+
+from pathlib import Path
+
+from scripted import stories
+from scripted.endpoint import Endpoint
+from scripted.page import Page
+
+FOLDER = Path(__file__).parents[1]
+
+
+def test_the_program_runs(endpoint: Endpoint, address: str, tmp_path: Path) -> None:
+    endpoint.script("gemini-2.5-flash", [stories.BAD], [stories.GOOD], stories.RIGHT)
+    printed = Page(FOLDER, tmp_path).run(endpoint, SIDEMIRROR_ADDRESS=address)
+    assert printed == f"{stories.RIGHT}\n"
+    assert "[reflection] " in endpoint.seen["gemini-2.5-flash"][1].request.text
+
+
+def test_type_checkers_accept_it(tmp_path: Path) -> None:
+    Page(FOLDER, tmp_path).check_types()

@@ -1,0 +1,254 @@
+"""Sidemirror for the OpenAI Agents SDK: `SidemirrorRunner().run(…)` in the place of `Runner.run(…)`.
+
+Every model and tool call is reported to the sidecar, with the errors that the SDK keeps from the model. Lessons for the
+task stand behind the user's input, advice behind the results of the tools, and a wrong final answer is sent back.
+"""
+
+import asyncio
+from collections.abc import Callable
+from contextvars import ContextVar
+from dataclasses import fields, replace
+from inspect import isawaitable
+from typing import Any
+
+from agents import Agent, ModelResponse, RunConfig, RunHooks, Runner, RunResult, RunResultStreaming
+from agents.run import CallModelData, ModelInputData
+
+from sidemirror_client import Sidemirror
+from sidemirror_client.adapter import Home, Run, Settings, as_text
+
+__all__ = ["Settings", "SidemirrorRunner"]
+
+# What the SDK tells the model of an error. Older versions, such as 0.20, go on with the error itself.
+_FAILED = "An error occurred while running the tool. Please try again."
+_AND_WHY = f"{_FAILED} Error: "
+
+# The run whose tools run. What they run with a runner of ours is part of its turn.
+_CURRENT: ContextVar[Run | None] = ContextVar("sidemirror_run", default=None)
+
+
+class SidemirrorRunner:
+    """Runs agents as `Runner` does, with a second look at their work. One runner serves any number of runs at once."""
+
+    def __init__(self, settings: Settings | None = None, *, client: Sidemirror | None = None) -> None:
+        """`client`: else one that connects as the environment says (`sidemirror_client.connect`) at the first run."""
+        self._home = Home(client, settings)
+
+    async def run(self, starting_agent: Agent[Any], input: Any, **given: Any) -> RunResult:  # noqa: A002  # the SDK's
+        """As `Runner.run`, with its arguments. A wrong final answer has a second run follow, whose result this is."""
+        watch = self._watch(starting_agent, input, given)
+        outer = _CURRENT.set(watch.run)
+        try:
+            result = await Runner.run(starting_agent, input, **watch.arguments(given))
+            why = await watch.run.revision(as_text(result.final_output)) if watch.is_whole else ""
+            if why:
+                result = await Runner.run(result.last_agent, **watch.arguments(given, _goes_on(result, why, given)))
+        except BaseException as error:
+            watch.failed(error)
+            raise
+        finally:
+            _CURRENT.reset(outer)
+        watch.ended(result)
+        return result
+
+    def run_sync(self, starting_agent: Agent[Any], input: Any, **given: Any) -> RunResult:  # noqa: A002  # the SDK's
+        """As `Runner.run_sync`: for callers without a loop."""
+        return asyncio.run(self.run(starting_agent, input, **given))
+
+    def run_streamed(
+        self,
+        starting_agent: Agent[Any],
+        input: Any,  # noqa: A002  # the SDK's name
+        **given: Any,
+    ) -> RunResultStreaming:
+        """As `Runner.run_streamed`. The final answer is shown as it comes, so that nothing is revised."""
+        watch = self._watch(starting_agent, input, given)
+        outer = _CURRENT.set(watch.run)
+        try:
+            result = Runner.run_streamed(starting_agent, input, **watch.arguments(given))
+        finally:
+            _CURRENT.reset(outer)
+        # Its name depends on the version.
+        task: asyncio.Task[Any] = getattr(result, "run_loop_task", None) or vars(result)["_run_impl_task"]
+        task.add_done_callback(lambda done: watch.finished(result, done))
+        return result
+
+    def _watch(self, agent: Agent[Any], given_input: Any, given: dict[str, Any]) -> "_Watch":
+        outer = _CURRENT.get()
+        session = given.get("conversation_id") or getattr(given.get("session"), "session_id", "")
+        run = outer or self._home.begin(_task(given_input), session_id=session or "", agent=agent.name)
+        return _Watch(run, is_whole=outer is None, is_stateless=not _kept_elsewhere(given))
+
+
+class _Watch:
+    """What looks at one run."""
+
+    def __init__(self, run: Run, *, is_whole: bool, is_stateless: bool) -> None:
+        """`is_whole`: it is a turn of its own. `is_stateless`: each request has the whole conversation."""
+        self.run = run
+        self.is_whole = is_whole
+        self._is_stateless = is_stateless
+        self._needs_lessons = is_whole
+        self.agent = ""
+        # What was added, each with the number of items before it: changes of a request are not in the SDK's history, so
+        # that they are made again in each.
+        self._added: list[tuple[int, str]] = []
+        # The agents of calls that have not ended yet, by the call's id, and what was raised in calls.
+        self._open: dict[str, str] = {}
+        self._errors: dict[str, Exception] = {}
+
+    def arguments(self, given: dict[str, Any], more: dict[str, Any] | None = None) -> dict[str, Any]:
+        """The arguments of `Runner.run`, with ours around the user's own hooks and filters."""
+        config: RunConfig = given.get("run_config") or RunConfig()
+        ours: dict[str, Any] = {"call_model_input_filter": self._filter(config.call_model_input_filter)}
+        if "tool_error_formatter" in {one.name for one in fields(RunConfig)}:
+            ours["tool_error_formatter"] = self._formatter(config.tool_error_formatter)
+        hooks = _Hooks(self, given.get("hooks") or RunHooks())
+        return {**given, **(more or {}), "hooks": hooks, "run_config": replace(config, **ours)}
+
+    def _filter(self, inner: Callable[[CallModelData[Any]], Any] | None) -> Callable[[CallModelData[Any]], Any]:
+        async def filtered(data: CallModelData[Any]) -> ModelInputData:
+            # The config goes on to agents that are tools, whose conversations are their own.
+            if data.agent.name == self.agent:
+                data.model_data.input = await self._with_advice(list(data.model_data.input), data.agent)
+            said = inner(data) if inner is not None else data.model_data
+            changed: ModelInputData = await said if isawaitable(said) else said
+            return changed
+
+        return filtered
+
+    async def _with_advice(self, items: list[Any], agent: Agent[Any]) -> list[Any]:
+        self._results(items)
+        needs, self._needs_lessons = self._needs_lessons, False
+        tools = [tool.name for tool in agent.tools]
+        texts = [await self.run.lessons(tools) if needs else "", await self.run.advice()]
+        fresh = [(len(items), text) for text in texts if text]
+        self._added = [*self._added, *fresh] if self._is_stateless else fresh
+        for place, text in reversed(self._added):
+            items.insert(place, {"role": "user", "content": text})
+        return items
+
+    def _formatter(self, inner: Callable[[Any], Any] | None) -> Callable[[Any], Any]:
+        def formatted(arguments: Any) -> Any:
+            if getattr(arguments, "error", None) is not None:
+                self._errors[arguments.call_id] = arguments.error
+            return inner(arguments) if inner is not None else None
+
+        return formatted
+
+    def asks(self, agent: Agent[Any]) -> None:
+        """The model is asked."""
+        model = agent.model if isinstance(agent.model, str) else getattr(agent.model, "model", "")
+        self.run.model_started("openai", str(model or ""), agent=agent.name)
+
+    def answered(self, agent: Agent[Any], response: ModelResponse) -> None:
+        """The model's answer, and the calls in it."""
+        text, usage = "", response.usage
+        for item in response.output:
+            for part in getattr(item, "content", None) or ():
+                text += getattr(part, "text", "") or ""
+        self.run.model_returned(text, usage.input_tokens, usage.output_tokens, agent=agent.name)
+        for item in response.output:
+            if item.type == "function_call":
+                self._open[item.call_id] = agent.name
+                self.run.tool_called(item.call_id, item.name, item.arguments, agent=agent.name)
+
+    def _results(self, items: list[Any]) -> None:
+        """The ends of calls, as the next request has them."""
+        for item in items:
+            if isinstance(item, dict) and item.get("type") == "function_call_output" and item["call_id"] in self._open:
+                call_id, text = item["call_id"], as_text(item["output"])
+                agent = self._open.pop(call_id)
+                if error := self._errors.pop(call_id, None):
+                    self.run.tool_failed(call_id, error, agent=agent)
+                else:
+                    self.run.tool_returned(
+                        call_id, text.removeprefix(_AND_WHY), is_error=text.startswith(_FAILED), agent=agent
+                    )
+
+    def failed(self, error: BaseException) -> None:
+        """The run has raised; where the SDK has put an error of its own around a tool's, that is on record."""
+        for call_id, agent in self._open.items():
+            self.run.tool_failed(call_id, error.__cause__ or error, agent=agent)
+        if self.is_whole:
+            self.run.end(error=error)
+
+    def ended(self, result: RunResult | RunResultStreaming) -> None:
+        """The run has an answer, or waits for an approval."""
+        self._results(result.to_input_list())
+        if self.is_whole:
+            self.run.end(as_text(result.final_output) if result.final_output is not None else None)
+
+    def finished(self, result: RunResultStreaming, done: "asyncio.Task[Any]") -> None:
+        """A streamed run is over."""
+        error = asyncio.CancelledError() if done.cancelled() else done.exception()
+        if error is not None:
+            self.failed(error)
+        else:
+            self.ended(result)
+
+
+class _Hooks(RunHooks[Any]):
+    """Ours around the user's own."""
+
+    def __init__(self, watch: _Watch, inner: RunHooks[Any]) -> None:
+        self._watch = watch
+        self._inner = inner
+
+    async def on_agent_start(self, context: Any, agent: Any) -> None:
+        """Whose requests are to come."""
+        self._watch.agent = agent.name
+        await self._inner.on_agent_start(context, agent)
+
+    async def on_llm_start(self, context: Any, agent: Any, system_prompt: str | None, input_items: list[Any]) -> None:
+        """The model is asked."""
+        self._watch.asks(agent)
+        await self._inner.on_llm_start(context, agent, system_prompt, input_items)
+
+    async def on_llm_end(self, context: Any, agent: Any, response: ModelResponse) -> None:
+        """The model has answered."""
+        self._watch.answered(agent, response)
+        await self._inner.on_llm_end(context, agent, response)
+
+    async def on_agent_end(self, context: Any, agent: Any, output: Any) -> None:
+        """The user's own."""
+        await self._inner.on_agent_end(context, agent, output)
+
+    async def on_handoff(self, context: Any, from_agent: Any, to_agent: Any) -> None:
+        """The user's own."""
+        await self._inner.on_handoff(context, from_agent, to_agent)
+
+    async def on_tool_start(self, context: Any, agent: Any, tool: Any) -> None:
+        """The user's own."""
+        await self._inner.on_tool_start(context, agent, tool)
+
+    async def on_tool_end(self, context: Any, agent: Any, tool: Any, result: Any) -> None:
+        """The user's own."""
+        await self._inner.on_tool_end(context, agent, tool, result)
+
+
+def _kept_elsewhere(given: dict[str, Any]) -> bool:
+    """Whether OpenAI keeps the conversation, and requests have only what is new."""
+    names = ("conversation_id", "previous_response_id", "auto_previous_response_id")
+    return any(given.get(name) for name in names)
+
+
+def _goes_on(result: RunResult, why: str, given: dict[str, Any]) -> dict[str, Any]:
+    """What the second run is given: the conversation, or what is new where somebody else keeps it."""
+    if given.get("session") is not None or given.get("conversation_id"):
+        return {"input": why}
+    if _kept_elsewhere(given):
+        return {"input": why, "previous_response_id": result.last_response_id}
+    said: list[Any] = [*result.to_input_list(), {"role": "user", "content": why}]
+    return {"input": said}
+
+
+def _task(given: Any) -> str:
+    """The last that the user said; nothing for a run that is resumed."""
+    if isinstance(given, str):
+        return given
+    for item in reversed(given if isinstance(given, list) else []):
+        if isinstance(item, dict) and item.get("role") == "user":
+            content = item.get("content")
+            return content if isinstance(content, str) else "".join(one.get("text", "") for one in content or ())
+    return ""

@@ -1,0 +1,181 @@
+"""Sidemirror for Pydantic AI: `Agent(..., capabilities=[Sidemirror()])`.
+
+Every model and tool call of a run is reported to the sidecar, also those of agents that its tools run. Lessons for the
+task stand behind the user's prompt, advice behind the results of the tools, and a wrong final answer is sent back.
+"""
+
+import asyncio
+from contextvars import ContextVar
+from typing import Any
+
+from pydantic_ai import RunContext
+from pydantic_ai.capabilities import (
+    AbstractCapability,
+    CapabilityOrdering,
+    ValidatedToolArgs,
+    WrapRunHandler,
+    WrapToolExecuteHandler,
+)
+from pydantic_ai.exceptions import ApprovalRequired, CallDeferred, ModelRetry, SkipToolExecution, ToolRetryError
+from pydantic_ai.messages import ModelRequest, ModelResponse, ToolCallPart, ToolReturn, ToolReturnPart, UserPromptPart
+from pydantic_ai.models import ModelRequestContext
+from pydantic_ai.output import OutputContext
+from pydantic_ai.run import AgentRunResult
+from pydantic_ai.tools import AgentDepsT, DeferredToolRequests, ToolDefinition
+from pydantic_core import to_json
+
+from sidemirror_client import Sidemirror as Client
+from sidemirror_client.adapter import Home, Run, Settings
+
+__all__ = ["Settings", "Sidemirror"]
+
+# The run whose tool runs. Agents that are run by the tool are part of its turn.
+_CURRENT: ContextVar[Run | None] = ContextVar("sidemirror_run", default=None)
+# What a tool raises that has not failed.
+_NO_FAILURE = (ApprovalRequired, CallDeferred, SkipToolExecution)
+
+
+class Sidemirror(AbstractCapability[AgentDepsT]):
+    """A second look at an agent's work. One capability serves any number of agents and runs at once."""
+
+    def __init__(self, settings: Settings | None = None, *, client: Client | None = None) -> None:
+        """`client`: else one that connects as the environment says (`sidemirror_client.connect`) at the first run."""
+        self._home = Home(client, settings)
+
+    async def for_run(self, ctx: RunContext[AgentDepsT]) -> "AbstractCapability[AgentDepsT]":
+        """What looks at one run."""
+        agent = (ctx.agent.name if ctx.agent else None) or ""
+        outer = _CURRENT.get()
+        if outer is not None:
+            return _OfRun(outer, agent, is_whole=False)
+        run = self._home.begin(
+            ctx.prompt if isinstance(ctx.prompt, str) else _text(ctx.prompt or ""),
+            session_id=ctx.conversation_id or "",
+            agent=agent,
+            provider=ctx.model.system,
+            model=ctx.model.model_name,
+        )
+        return _OfRun(run, agent, is_whole=True)
+
+
+class _OfRun(AbstractCapability[AgentDepsT]):
+    """One run of one agent. `is_whole`: it is a turn of its own, and no part of an outer run's."""
+
+    def __init__(self, run: Run, agent: str, *, is_whole: bool) -> None:
+        self._run = run
+        self._agent = agent
+        self._is_whole = is_whole
+        self._needs_lessons = is_whole
+        # What the model's last answer came to, if it was a final one.
+        self._answer: str | None = None
+        # Calls that have not ended yet, by their id.
+        self._open: set[str] = set()
+
+    def get_ordering(self) -> CapabilityOrdering:
+        """Outside of the others: what they repair by themselves is no failure."""
+        return CapabilityOrdering(position="outermost")
+
+    async def wrap_run(self, ctx: RunContext[AgentDepsT], *, handler: WrapRunHandler) -> AgentRunResult[Any]:
+        """The run's end, whichever it is."""
+        try:
+            result = await handler()
+        except BaseException as error:
+            # `run_stream` cancels what follows the answer that it has shown.
+            shown = self._answer if isinstance(error, asyncio.CancelledError) else None
+            if self._is_whole:
+                self._run.end(shown, None if shown is not None else error)
+            raise
+        if self._is_whole:
+            waits = isinstance(result.output, DeferredToolRequests)
+            self._run.end(None if waits else _text(result.output))
+        return result
+
+    async def before_model_request(
+        self, ctx: RunContext[AgentDepsT], request_context: ModelRequestContext
+    ) -> ModelRequestContext:
+        """Lessons and advice, as the last parts of the request. They are put into the message itself, which the
+        framework has in the run's history: so they stay, and what stands before the next ones is as it was."""
+        self._answer = None
+        last = request_context.messages[-1]
+        if not isinstance(last, ModelRequest):
+            return request_context
+        for part in last.parts:
+            if (call_id := getattr(part, "tool_call_id", None)) in self._open:
+                self._ended(call_id, part)
+        texts = [await self._lessons(request_context), await self._run.advice()]
+        added = [UserPromptPart(text) for text in texts if text]
+        if added:
+            last.parts = [*last.parts, *added]
+        self._run.model_started(ctx.model.system, ctx.model.model_name, agent=self._agent)
+        return request_context
+
+    async def _lessons(self, request_context: ModelRequestContext) -> str:
+        needs, self._needs_lessons = self._needs_lessons, False
+        tools = [tool.name for tool in request_context.model_request_parameters.function_tools]
+        return await self._run.lessons(tools) if needs else ""
+
+    async def after_model_request(
+        self, ctx: RunContext[AgentDepsT], *, request_context: ModelRequestContext, response: ModelResponse
+    ) -> ModelResponse:
+        """The model's answer and the calls in it; a call of an output tool is the run's answer."""
+        usage = response.usage
+        self._run.model_returned(response.text or "", usage.input_tokens, usage.output_tokens, agent=self._agent)
+        answers = {tool.name for tool in request_context.model_request_parameters.output_tools}
+        for part in response.parts:
+            if isinstance(part, ToolCallPart) and part.tool_name not in answers:
+                self._open.add(part.tool_call_id)
+                self._run.tool_called(part.tool_call_id, part.tool_name, part.args_as_json_str(), agent=self._agent)
+        return response
+
+    async def wrap_tool_execute(
+        self,
+        ctx: RunContext[AgentDepsT],
+        *,
+        call: ToolCallPart,
+        tool_def: ToolDefinition,
+        args: ValidatedToolArgs,
+        handler: WrapToolExecuteHandler,
+    ) -> Any:
+        """A call's end. Those of calls that never begin, such as of unknown tools, stand in the next request."""
+        if call.tool_call_id not in self._open:
+            return await handler(args)
+        outer = _CURRENT.set(self._run)
+        try:
+            result = await handler(args)
+        except _NO_FAILURE:
+            raise
+        except (ModelRetry, ToolRetryError) as error:
+            self._open.discard(call.tool_call_id)
+            self._run.tool_returned(call.tool_call_id, str(error), is_error=True, agent=self._agent)
+            raise
+        except Exception as error:
+            self._open.discard(call.tool_call_id)
+            self._run.tool_failed(call.tool_call_id, error, agent=self._agent)
+            raise
+        finally:
+            _CURRENT.reset(outer)
+        content = result.return_value if isinstance(result, ToolReturn) else result
+        self._ended(call.tool_call_id, ToolReturnPart(call.tool_name, content, call.tool_call_id))
+        return result
+
+    def _ended(self, call_id: str, part: Any) -> None:
+        """A call's result. One that the model is to mend is a retry prompt, and from 2.60 on a result that says so."""
+        self._open.discard(call_id)
+        failed = getattr(part, "outcome", "retried") in ("failed", "retried")
+        text = part.content if failed and isinstance(part.content, str) else _text(part.content)
+        said = text if failed else part.model_response_str()
+        self._run.tool_returned(call_id, said, is_error=failed, agent=self._agent)
+
+    async def after_output_process(
+        self, ctx: RunContext[AgentDepsT], *, output_context: OutputContext, output: Any
+    ) -> Any:
+        """Has the model go on after a wrong answer, with the reason as the user's message."""
+        if self._is_whole and not ctx.partial_output and not isinstance(output, DeferredToolRequests):
+            self._answer = _text(output)
+            if why := await self._run.revision(self._answer):
+                ctx.enqueue(why, priority="when_idle")
+        return output
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else to_json(value, serialize_unknown=True).decode()

@@ -1,0 +1,1 @@
+"""What the tests of all adapters for Python share."""

@@ -1,0 +1,212 @@
+"""What the adapters of agent frameworks share: their settings, and one run of an agent as one turn.
+
+An adapter hands over what its framework shows it, and puts the texts that it gets back where the framework lets the
+model see them. Nothing here raises because of the sidecar, nor because of a redactor or a judge of the outcome.
+"""
+
+import asyncio
+import json
+import logging
+from collections.abc import Callable, Coroutine, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from sidemirror.v1 import common_pb2
+from sidemirror.v1 import thinking_pb2 as pb
+from sidemirror_client.advice import advice_text
+from sidemirror_client.background import BACKGROUND
+from sidemirror_client.client import Sidemirror, connect
+from sidemirror_client.turn import ADVICE_S, CRITIQUE_S, RECALL_S, Goal, Started
+
+T = TypeVar("T")
+_log = logging.getLogger("sidemirror_client")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What an adapter does, the same for every framework. Times are in seconds, and are waited at most."""
+
+    # How deep the sidecar thinks about a run; `pb.THINK_LEVEL_OFF`: no reflections.
+    level: pb.ThinkLevel = pb.THINK_LEVEL_MEDIUM
+    # What reflections on a run may spend; the sidecar's own defaults without one.
+    budget: pb.TurnBudget | None = None
+    # Lessons for the task are shown at the start.
+    lessons: bool = True
+    lessons_s: float = RECALL_S
+    # What the sidecar says to what was reported is shown with the next request to the model.
+    advice: bool = True
+    advice_s: float = ADVICE_S
+    # How often a final answer may be sent back, at most; 0: no answer is judged.
+    revisions: int = 1
+    critique_s: float = CRITIQUE_S
+    # Of each text that is reported, what may be: task, arguments, results, errors, what the model said.
+    redact: Callable[[str], str] | None = None
+    # How a run went that ended with this answer. Without it such a run is UNSPECIFIED, from which nothing is learned:
+    # that it ended does not say that its task was done.
+    outcome: Callable[[str], common_pb2.TaskOutcome] | None = None
+    # The goal that runs work towards, reported with the outcome; its objective is the task.
+    goal_id: str = ""
+    # The session of all runs, in the place of what the framework knows of conversations.
+    session_id: str = ""
+
+
+class Home:
+    """An adapter's way to the sidecar: the given client, else one that connects as the environment says when it is
+    first used."""
+
+    def __init__(self, client: Sidemirror | None, settings: Settings | None) -> None:
+        self._client = client
+        self.settings = settings or Settings()
+
+    def begin(self, task: str, *, session_id: str = "", agent: str = "", provider: str = "", model: str = "") -> "Run":
+        """A run of an agent begins, with the user's message as its task. Ids that the sidecar would refuse are left
+        out: a session of more than 128 characters, or of none that can be printed."""
+        if self._client is None:
+            self._client = connect()
+        return Run(self._client, self.settings, task, _id(session_id), agent, (provider, model))
+
+
+class Run:
+    """One run of an agent as one turn. `agent` of an event names which of several agents acted."""
+
+    def __init__(
+        self,
+        client: Sidemirror,
+        settings: Settings,
+        task: str,
+        session_id: str,
+        agent: str,
+        asked: tuple[str, str],
+    ) -> None:
+        """Made by `Home.begin`. `asked`: the provider and the model."""
+        self.settings = settings
+        self._task = self._told(task)
+        self.is_over = False
+        self._must_ask = False
+        self._revisions_left = settings.revisions
+        started: Started = {
+            "session_id": settings.session_id or session_id,
+            "task": self._task,
+            "provider": asked[0][:256],
+            "model": asked[1][:256],
+            "config": pb.ThinkingConfig(level=settings.level),
+        }
+        if settings.budget is not None:
+            started["budget"] = settings.budget
+        self.turn = client.begin_turn(agent=agent[:256], **started)
+
+    # --- what happens ------------------------------------------------------------------------------------------------
+
+    def model_started(self, provider: str = "", model: str = "", *, agent: str = "") -> None:
+        """The model is asked."""
+        self._report(agent, model_started=pb.ModelStarted(provider=provider[:256], model=model[:256]))
+
+    def model_returned(self, text: str, input_tokens: int = 0, output_tokens: int = 0, *, agent: str = "") -> None:
+        """The model has answered."""
+        returned = pb.ModelReturned(
+            text=self._told(text), input_tokens=max(0, input_tokens or 0), output_tokens=max(0, output_tokens or 0)
+        )
+        self._report(agent, model_returned=returned)
+
+    def tool_called(self, call_id: str, name: str, arguments: Any, *, agent: str = "") -> None:
+        """A tool is called. `arguments` are a text, or become JSON."""
+        said = self._told(as_text(arguments))
+        self._report(agent, tool_called=pb.ToolCalled(call_id=_id(call_id), name=name[:256], arguments=said))
+
+    def tool_returned(self, call_id: str, content: Any, *, is_error: bool = False, agent: str = "") -> None:
+        """A tool has returned; `is_error`: with a failure, in words that the model gets."""
+        self._must_ask |= is_error
+        said = self._told(as_text(content))
+        self._report(agent, tool_returned=pb.ToolReturned(call_id=_id(call_id), content=said, is_error=is_error))
+
+    def tool_failed(self, call_id: str, error: BaseException | str, *, agent: str = "") -> None:
+        """A tool call has raised."""
+        self._must_ask = True
+        said = self._told(error if isinstance(error, str) else str(error) or repr(error))
+        self._report(agent, tool_failed=pb.ToolFailed(call_id=_id(call_id), error=said))
+
+    # --- what is said ------------------------------------------------------------------------------------------------
+
+    async def lessons(self, tools: Sequence[str] = ()) -> str:
+        """The lessons for the task, as a text for the model; empty without any."""
+        if not self.settings.lessons:
+            return ""
+        named = [tool[:256] for tool in tools[:100]]
+        block = await self.turn.recall(tools=named, timeout_s=self.settings.lessons_s)
+        return block.text if block else ""
+
+    async def advice(self) -> str:
+        """What the sidecar says, as a text for the model; empty without any. Waits only after a call has failed."""
+        if not self.settings.advice:
+            return ""
+        waits, self._must_ask = self._must_ask, False
+        said = await self.turn.advice(self.settings.advice_s) if waits else self.turn.take()
+        return advice_text(said)
+
+    async def revision(self, answer: str) -> str:
+        """Why a final answer is to be revised, as a text for the model; empty if it may be sent."""
+        if self._revisions_left <= 0 or not answer:
+            return ""
+        verdict = await self.turn.critique(self._told(answer), timeout_s=self.settings.critique_s)
+        if verdict is None or not verdict.should_revise:
+            return ""
+        self._revisions_left -= 1
+        return verdict.revision_prompt
+
+    # --- the end -----------------------------------------------------------------------------------------------------
+
+    def end(self, answer: str | None = None, error: BaseException | None = None) -> None:
+        """The run is over, with an answer or an error, or with neither: it waits for somebody. What comes after it is
+        ignored. TIMEOUT: it ran out of time, or was cancelled; ERROR: it raised."""
+        if self.is_over:
+            return
+        self.is_over = True
+        if answer is not None:
+            self._report("", response_drafted=pb.ResponseDrafted(text=self._told(answer)))
+        outcome = self._outcome(answer, error)
+        goal: Goal | None = None
+        if self.settings.goal_id:
+            goal = {"goal_id": self.settings.goal_id, "objective": self._task}
+            if error is not None:
+                goal["error"] = self._told(str(error) or repr(error))
+        self.turn.finish(outcome, goal=goal)
+
+    def _outcome(self, answer: str | None, error: BaseException | None) -> common_pb2.TaskOutcome:
+        if isinstance(error, TimeoutError | asyncio.CancelledError):
+            return common_pb2.TASK_OUTCOME_TIMEOUT
+        if error is not None:
+            return common_pb2.TASK_OUTCOME_ERROR
+        judge, unknown = self.settings.outcome, common_pb2.TASK_OUTCOME_UNSPECIFIED
+        return unknown if judge is None or answer is None else _tried(judge, answer, unknown)
+
+    def _report(self, agent: str, **kind: Any) -> None:
+        self.turn.report(pb.TurnEvent(agent=agent[:256], **kind))
+
+    def _told(self, text: str) -> str:
+        redact = self.settings.redact
+        return text if redact is None or not text else _tried(redact, text, "[not reported: the redactor failed]")
+
+
+def as_text(value: Any) -> str:
+    """A text as it is, everything else as JSON."""
+    return value if isinstance(value, str) else json.dumps(value, default=str, ensure_ascii=False)
+
+
+def waited(work: Coroutine[Any, Any, T], nothing: T) -> T:
+    """For hooks without a loop: has the work done on the client's own loop, and waits. `nothing` after a fork."""
+    if not BACKGROUND.usable():
+        work.close()
+        return nothing
+    return BACKGROUND.start(work).result()
+
+
+def _tried(ask: Callable[[str], T], text: str, otherwise: T) -> T:
+    try:
+        return ask(text)
+    except Exception:  # noqa: BLE001  # the user's own function; what it raises must not end the agent's run
+        _log.exception("a function in the settings of an adapter has failed")
+        return otherwise
+
+
+def _id(text: str) -> str:
+    return text if len(text) <= 128 and text.isprintable() else ""
