@@ -19,6 +19,9 @@ from tests.clients.harness import ROOT, Sidecar, sidecar
 pytestmark = [pytest.mark.slow("frameworks are installed, and their agents run"), pytest.mark.timeout(900)]
 ADAPTERS = ROOT / "clients/adapters"
 PYTHON = sorted(path.parent.name for path in ADAPTERS.glob("*/uv.lock"))
+# One stands for all in a run without `-m long`: a framework takes up to a minute.
+FIRST = "pydantic-ai"
+EACH = [pytest.param(name, marks=[] if name == FIRST else pytest.mark.long) for name in PYTHON]
 
 
 @pytest.fixture(scope="module")
@@ -54,13 +57,13 @@ def installed(adapter: str, version: str) -> Path:
 
 
 @pytest.mark.parametrize("version", ["newest", pytest.param("oldest", marks=pytest.mark.long)])
-@pytest.mark.parametrize("adapter", PYTHON)
+@pytest.mark.parametrize("adapter", EACH)
 def test_with_the_framework(adapter: str, version: str, beside: Sidecar) -> None:
     python = installed(adapter, version)
     run((str(python), "-m", "pytest", "-q", "--tb=short"), ADAPTERS / adapter, SIDEMIRROR_ADDRESS=beside.address)
 
 
-@pytest.mark.parametrize("adapter", PYTHON)
+@pytest.mark.parametrize("adapter", EACH)
 def test_the_adapter_is_typed(adapter: str) -> None:
     python = installed(adapter, "newest")
     run((str(python), "-m", "mypy"), ADAPTERS / adapter)
