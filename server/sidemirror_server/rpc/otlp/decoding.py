@@ -205,7 +205,8 @@ def _value_of_json(value: Mapping[str, Any] | None, depth: int = 0) -> Any:
     if kind == "stringValue" and isinstance(held, str):
         return held
     if kind == "intValue":
-        return int(held) if isinstance(held, str) and held.lstrip("-").isdecimal() and len(held) < 20 else held
+        is_number = isinstance(held, str) and len(held) <= 20 and held.removeprefix("-").isdecimal()
+        return int(held) if is_number else held
     if kind in ("boolValue", "doubleValue"):
         return held
     inner = held.get("values") if isinstance(held, dict) else None
