@@ -108,6 +108,11 @@ def test_nothing_is_written_before_it_is_agreed_to(host: str, home: Path, capsys
     told = capsys.readouterr().out
     token = next(home.parent.rglob("http-token")).read_text().strip()
     assert token not in told
+    assert run("attach", host, "--yes") == 0
+    assert run("detach", host) == 0
+    told = capsys.readouterr().out
+    assert f"/hooks/{host}" in told
+    assert token not in told
     assert "+++" in told
     assert "your prompts, the tool calls with their results, and the agent's answers" in told
 
