@@ -2,12 +2,14 @@
 
 import json
 import subprocess
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from sidemirror.v1 import thinking_pb2 as pb
+from sidemirror_server.http.hooks.hosts import gemini_cli
 from sidemirror_server.http.hooks.projects import project_of
 from sidemirror_server.http.hooks.sentences import MARK, NOTHING_TO_SILENCE, SILENCED, SWITCHED_OFF, SWITCHED_ON
 from sidemirror_server.vocabulary.arbiter import HEADING
@@ -19,6 +21,8 @@ from tests.wire.waiting import until
 
 # The answer that the built-in rules find wrong: the tools said something else.
 WRONG = "Done: I have switched to feature-x, and all 12 tests passed."
+
+DEEP = b'{"a": ' + b"[" * 5_000 + b"]" * 5_000 + b"}"
 
 SETTINGS = {"hooks__revise": "true", "limits__http_requests_per_second": "10000"}
 
@@ -225,7 +229,9 @@ def _hears(player: Player) -> bool:
     return bool(player.heard(player.runs(BAD, FAILURE, 1)))
 
 
-@pytest.mark.parametrize("body", [b"", b"no", b"[]", b"\xff\xfe", b'{"hook_event_name": 3}', b'{"session_id": "s"}'])
+@pytest.mark.parametrize(
+    "body", [b"", b"no", b"[]", b"\xff\xfe", b'{"hook_event_name": 3}', b'{"session_id": "s"}', DEEP]
+)
 def test_what_is_no_hook_is_answered_with_nothing(body: bytes, server: SidecarThread) -> None:
     for kind in PLAYERS:
         answer = post(server, kind.host, body)
@@ -253,3 +259,23 @@ def test_worktrees_of_a_repository_are_one_project(tmp_path: Path) -> None:
     assert project_of(str(tmp_path / "shop")) == project_of(str(tmp_path / "w"))
     assert project_of(str(tmp_path)) != project_of(str(tmp_path / "shop"))
     assert project_of("relative") == ""
+
+
+@pytest.mark.parametrize("folder", ["/a" * 15_000, "/\ud800"], ids=["long", "no text"])
+def test_a_folder_that_cannot_be_one_is_not_looked_for(folder: str) -> None:
+    began_s = time.monotonic()
+    project_of(folder)
+    assert time.monotonic() - began_s < 2
+
+
+def test_the_end_of_a_commands_output_takes_no_time() -> None:
+    output = "Output: " + "\nSignal: a" * 6_000 + "\nx"
+    began_s = time.monotonic()
+    found = gemini_cli.read("AfterTool", {"tool_name": "run_shell_command", "tool_response": {"llmContent": output}})
+    assert found is not None
+    assert time.monotonic() - began_s < 2
+
+
+def test_an_id_that_is_too_long_is_not_kept(server: SidecarThread, repository: Path) -> None:
+    Codex(server, "s" * 1_001, repository).asks("Task")
+    assert turns(server, repository) == []
