@@ -1,5 +1,7 @@
 """What becomes of the hooks of every host: turns apart and whole, advice at the failing call, the answer sent back."""
 
+import base64
+import hashlib
 import json
 import subprocess
 import time
@@ -10,9 +12,11 @@ import pytest
 
 from sidemirror.v1 import thinking_pb2 as pb
 from sidemirror_server.http.hooks.hosts import gemini_cli
+from sidemirror_server.http.hooks.hosts.payload import written
 from sidemirror_server.http.hooks.projects import project_of
 from sidemirror_server.http.hooks.sentences import MARK, NOTHING_TO_SILENCE, SILENCED, SWITCHED_OFF, SWITCHED_ON
 from sidemirror_server.vocabulary.arbiter import HEADING
+from sidemirror_server.vocabulary.text import enter
 from tests.http.hooks.learned import BAD, FAILURE, SENTENCE, learn, tell_at_once
 from tests.http.hooks.players import PLAYERS, ClaudeCode, Codex, GeminiCli, Player, post
 from tests.http.sidecars import door
@@ -274,6 +278,15 @@ def test_the_end_of_a_commands_output_takes_no_time() -> None:
     found = gemini_cli.read("AfterTool", {"tool_name": "run_shell_command", "tool_response": {"llmContent": output}})
     assert found is not None
     assert time.monotonic() - began_s < 2
+
+
+def test_a_secret_at_a_cut_is_not_kept_in_halves() -> None:
+    lines = [base64.b64encode(hashlib.sha384(bytes([number])).digest()).decode() for number in range(26)]
+    key = "\n".join(("-----BEGIN RSA PRIVATE KEY-----", *lines, "-----END RSA PRIVATE KEY-----", ""))
+    token = f"ghp_{'A1b2C3d4E5' * 3}abcdef"
+    kept = enter(written("x " * 15_990 + token + " a line\n" * 8_000 + key + "a line\n" * 4_400))
+    assert not [line for line in lines if line in kept]
+    assert token[:20] not in kept
 
 
 def test_an_id_that_is_too_long_is_not_kept(server: SidecarThread, repository: Path) -> None:
