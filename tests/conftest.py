@@ -24,6 +24,9 @@ hypothesis.settings.load_profile("sidemirror")
 # In the background of a shell Ctrl-C is ignored, and by each process that a test starts from there too.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+# And under `nohup` a hangup.
+if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 pytest_plugins = [
     "tests.faults.machine",
