@@ -253,3 +253,11 @@ def test_worktrees_of_a_repository_are_one_project(tmp_path: Path) -> None:
     assert project_of(str(tmp_path / "shop")) == project_of(str(tmp_path / "w"))
     assert project_of(str(tmp_path)) != project_of(str(tmp_path / "shop"))
     assert project_of("relative") == ""
+
+
+def test_json_that_is_nested_too_deeply_is_answered_with_nothing(server: SidecarThread) -> None:
+    """Seen to fail, with 500 and a traceback, when RecursionError is not caught."""
+    deep = b'{"a":' * 50_000 + b"1" + b"}" * 50_000
+    body = b'{"hook_event_name":"PostToolUse","session_id":"deep","cwd":"/","tool_name":"t","tool_input":' + deep + b"}"
+    answer = post(server, "claude-code", body)
+    assert (answer.status, answer.body) == (200, b"")

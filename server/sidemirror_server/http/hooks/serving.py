@@ -71,7 +71,7 @@ class Hooks:
         try:
             async with asyncio.timeout(max(0.0, _timeout_s(scope) - _WAY_S)):
                 said = await self._answer(name, HOSTS[name], scope, receive)
-        except (Ended, TimeoutError, msgspec.DecodeError, UnicodeDecodeError) as error:
+        except (Ended, TimeoutError, msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             # Without the error's text: it may quote what the host has told.
             code = error.status.code if isinstance(error, Ended) else 0
             _log.info("hook_not_served", extra={"host": name, "error": type(error).__name__, "code": code})
