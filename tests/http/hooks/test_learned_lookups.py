@@ -8,6 +8,7 @@ import pytest
 
 from sidemirror.v1 import reflective_memory_pb2 as pb
 from sidemirror.v1.reflective_memory_pb2_grpc import ReflectiveMemoryServiceStub
+from sidemirror_server import cli
 from sidemirror_server.http.hooks.projects import project_of
 from tests.http.hooks.learned import tell_at_once
 from tests.http.hooks.players import ClaudeCode
@@ -66,3 +67,28 @@ def test_what_repaired_it_is_told(
     player.asks("Count the orders")
     heard = player.heard(player.runs(bad, error, 1))
     assert f"In {SESSIONS} of {SESSIONS} earlier tries the call worked after `{name}`." in heard
+
+
+def test_a_person_in_the_folder_is_told_which_project_has_recoveries(
+    server: SidecarThread, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "shop"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    asked = ["memory", "recoveries", "--address", server.address]
+    assert cli.main(asked) == 0
+    assert capsys.readouterr().out == "No failure was observed.\n"
+    player = ClaudeCode(server, "person", folder)
+    player.asks("Count the orders")
+    player.runs("cat nope.txt", "cat: nope.txt: No such file or directory", 1)
+    player.runs("cat note.txt", "fine")
+    player.answers("Read.", again=True)
+    project = project_of(str(folder))
+    with grpc.insecure_channel(server.address) as channel:
+        stub = ReflectiveMemoryServiceStub(channel)
+        until(lambda: bool(stub.ListRecoveries(pb.ListRecoveriesRequest(project_id=project)).signatures))
+    assert cli.main(asked) == 0
+    command = capsys.readouterr().out.splitlines()[-1].split()
+    assert command == ["sidemirror", *asked[:2], "--project-id", project]
+    assert cli.main([*asked, *command[3:]]) == 0
+    assert "missing_file" in capsys.readouterr().out
