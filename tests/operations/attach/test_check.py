@@ -49,6 +49,7 @@ def test_hooks_that_reach_a_sidecar_are_answered_and_recorded_nowhere(
 def test_hooks_that_are_missing_are_named(
     home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    (tmp_path / "data").mkdir()
     monkeypatch.setenv("SIDEMIRROR_DATA_DIR", str(tmp_path / "data"))
     assert [one["found"] for one in findings(capsys)] == ["no host is attached from this home"]
     cli.main(["attach", "codex", "--yes"])

@@ -4,7 +4,6 @@ Each attached host's own file is read, and what stands there for each event is c
 event that records nothing. The host itself is not asked: whether it trusts a hook, only it can show.
 """
 
-import http.client
 import json
 import re
 import subprocess
@@ -12,19 +11,18 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 import msgspec
 
 from sidemirror_server.http.hooks.sentences import CHECK, CHECKED
 from sidemirror_server.http.hooks.table import HOSTS
 from sidemirror_server.operations.attach.attach import notes_folder
+from sidemirror_server.operations.attach.calling import post
 from sidemirror_server.operations.attach.edits import CannotEdit, entries_with
 from sidemirror_server.operations.attach.hosts import ATTACHED
 from sidemirror_server.operations.attach.notes import Attachment, read_notes
 from sidemirror_server.operations.finding import Examination, Finding
 
-_PATIENCE_S = 5.0
 _URL = re.compile(r'"(http://[^"\s]+/hooks/[^"\s]+)"')
 _HEADER_FILE = re.compile(r'-H "@([^"]+)"')
 
@@ -48,17 +46,25 @@ def check_attached(*, as_json: bool) -> int:
 
 def _check(note: Attachment) -> Iterator[Finding]:
     host, path = ATTACHED[note.host], Path(note.path)
-    again = f"`sidemirror attach {note.host}` writes them anew"
+    again = f"`sidemirror attach {note.host}{_where(note)} --yes` writes them anew"
     try:
         found = entries_with(path.read_text(), f"/hooks/{note.host}?event=")
     except (OSError, UnicodeDecodeError, CannotEdit) as error:
-        yield Finding(f"{host.title}, {path}", ok=False, found=f"the hooks cannot be read: {error}", advice=again)
+        forgets = "" if path.exists() else f"; `sidemirror detach {note.host}{_where(note)} --yes` forgets the file"
+        told = f"the hooks cannot be read: {error}"
+        yield Finding(f"{host.title}, {path}", ok=False, found=told, advice=again + forgets)
         return
     if len(found) != len(host.events):
         told = f"{len(found)} of {len(host.events)} hooks are there"
         yield Finding(f"{host.title}, {path}", ok=False, found=told, advice=again)
     for event, entry in found.items():
         yield _called(note.host, event, entry)
+
+
+def _where(note: Attachment) -> str:
+    """The option with which a project's file is named; empty for the user's own."""
+    folder = Path(note.path).parent.parent
+    return "" if folder == Path.home() else f" --project {folder}"
 
 
 def _called(name: str, event: str, entry: Any) -> Finding:
@@ -74,10 +80,11 @@ def _called(name: str, event: str, entry: Any) -> Finding:
         why = "the command is not ours any more"
         if url and header_file:
             # A command is silent whatever happens; this says why.
-            _, why = _posted(url[1], _header_in(Path(header_file[1])), body)
+            why = post(url[1], _header_in(Path(header_file[1])), body).why
         said = "" if why else _run(hook["command"], body)
     else:
-        said, why = _posted(hook["url"], hook["headers"], body)
+        answer = post(hook["url"], hook["headers"], body)
+        said, why = answer.said, answer.why
     took_ms = 1000 * (time.monotonic() - began_s)
     # Cursor takes no words at a prompt.
     if not why and is_asked and name != "cursor" and CHECKED not in said:
@@ -101,18 +108,3 @@ def _header_in(path: Path) -> dict[str, str]:
     except OSError:
         return {}
     return {name: value}
-
-
-def _posted(url: str, headers: dict[str, str], body: str) -> tuple[str, str]:
-    """The answer to a hook over HTTP, and what went wrong; one of them is empty."""
-    parts = urlsplit(url)
-    connection = http.client.HTTPConnection(parts.netloc, timeout=_PATIENCE_S)
-    try:
-        connection.request("POST", f"{parts.path}?{parts.query}", body, {"content-type": "application/json", **headers})
-        answer = connection.getresponse()
-        said = answer.read().decode("utf-8", "replace")
-    except (OSError, http.client.HTTPException) as error:
-        return "", f"nothing can be reached at {parts.netloc}: {error}"
-    finally:
-        connection.close()
-    return (said, "") if answer.status == http.client.OK else ("", f"it was refused with {answer.status}")
