@@ -161,8 +161,8 @@ def _own_token(settings: Settings, *, may_write: bool) -> str:
     data = settings.data_dir.resolve()
     if not data.is_dir():
         raise BadSettings(
-            f"data_dir: there is no data folder at {data}: start `sidemirror serve --http` in this folder first, or name "
-            "the sidecar's data folder with SIDEMIRROR_DATA_DIR"
+            f"data_dir: there is no data folder at {data}: start `sidemirror serve --http` in this folder first, or "
+            "name the sidecar's data folder with SIDEMIRROR_DATA_DIR"
         )
     file = http_token_file(settings)
     if not file.exists() and not may_write:

@@ -14,7 +14,8 @@ from typing import Any
 
 import msgspec
 
-from sidemirror_server.http.hooks.sentences import CHECK, CHECKED
+from sidemirror_server.http.hooks.sentences import CHECK, CHECKED, NOT_RECORDED
+from sidemirror_server.http.hooks.serving import TIMEOUT_HEADER
 from sidemirror_server.http.hooks.table import HOSTS
 from sidemirror_server.operations.attach.attach import notes_folder
 from sidemirror_server.operations.attach.calling import post
@@ -58,41 +59,64 @@ def _check(note: Attachment) -> Iterator[Finding]:
         told = f"{len(found)} of {len(host.events)} hooks are there"
         yield Finding(f"{host.title}, {path}", ok=False, found=told, advice=again)
     for event, entry in found.items():
-        yield _called(note.host, event, entry)
+        hook = next((one for one in entry.get("hooks", ()) if f"/hooks/{note.host}?event=" in json.dumps(one)), entry)
+        yield _called(note, event, hook)
 
 
 def _where(note: Attachment) -> str:
     """The option with which a project's file is named; empty for the user's own."""
-    folder = Path(note.path).parent.parent
+    folder = _folder(note)
     return "" if folder == Path.home() else f" --project {folder}"
 
 
-def _called(name: str, event: str, entry: Any) -> Finding:
-    """Calls what stands in the file, with a prompt that is answered and not recorded."""
+def _folder(note: Attachment) -> Path:
+    """The home, or the folder of the project."""
+    return Path(note.path).parent.parent
+
+
+def _called(note: Attachment, event: str, hook: Any) -> Finding:
+    """Calls what stands in the file, with a prompt that is answered and not recorded. It is asked in the project that
+    is attached, else in the current folder."""
+    name, folder = note.host, Path.cwd() if _folder(note) == Path.home() else _folder(note)
     subject = f"{ATTACHED[name].title}, {event}"
     is_asked = event == next(iter(ATTACHED[name].events))
-    fields = {HOSTS[name].event_field: event, "session_id": "doctor", "conversation_id": "doctor"}
+    fields: dict[str, Any] = {HOSTS[name].event_field: event, "session_id": "doctor", "conversation_id": "doctor"}
+    fields |= dict.fromkeys(("cwd", "working_dir"), str(folder)) | {"workspace_roots": [str(folder)]}
     body = json.dumps(fields | {"prompt": CHECK, "message": CHECK} if is_asked else {HOSTS[name].event_field: event})
-    hook = entry["hooks"][0] if "hooks" in entry else entry
     began_s = time.monotonic()
     if "command" in hook:
+        said = ""
         url, header_file = _URL.search(hook["command"]), _HEADER_FILE.search(hook["command"])
         why = "the command is not ours any more"
         if url and header_file:
             # A command is silent whatever happens; this says why.
-            why = post(url[1], _header_in(Path(header_file[1])), body).why
-        said = "" if why else _run(hook["command"], body)
+            headers = _header_in(Path(header_file[1])) | {TIMEOUT_HEADER.decode(): "5000"}
+            why = post(url[1], headers, body).why
+            if is_asked and not why and name == "cursor":
+                # Cursor takes no words at a prompt, so that the sidecar is asked in the form of a host that does.
+                said = post(url[1].replace("/hooks/cursor?", "/hooks/claude-code?"), headers, _as_claude(body)).said
+        if not why and name == "cursor":
+            _run(hook["command"], body)
+        elif not why:
+            said = _run(hook["command"], body)
     else:
         answer = post(hook["url"], hook["headers"], body)
         said, why = answer.said, answer.why
     took_ms = 1000 * (time.monotonic() - began_s)
-    # Cursor takes no words at a prompt.
-    if not why and is_asked and name != "cursor" and CHECKED not in said:
+    advice = "is `sidemirror serve --http` running, with this data folder? `sidemirror attach` renews the token"
+    if NOT_RECORDED in said:
+        why = f"the token is not good for the project of {folder}, so that nothing is recorded"
+        advice = "`sidemirror attach --token-file` takes a token of the access file with a grant for it"
+    elif not why and is_asked and CHECKED not in said:
         why = "nothing came back in time"
     if why:
-        advice = "is `sidemirror serve --http` running, with this data folder? `sidemirror attach` renews the token"
         return Finding(subject, ok=False, found=why, advice=advice)
     return Finding(subject, ok=True, found=f"answered within {took_ms:.0f} ms")
+
+
+def _as_claude(body: str) -> str:
+    """A prompt's event in the form of Claude Code."""
+    return json.dumps(json.loads(body) | {"hook_event_name": "UserPromptSubmit"})
 
 
 def _run(command: str, body: str) -> str:

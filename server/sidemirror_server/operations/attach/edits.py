@@ -1,7 +1,8 @@
 """Puts hooks into a host's file and takes them out again, without touching anything else in it. Pure.
 
 Each insertion is one text directly behind an opening bracket; `toml_edits.py` does the same at the end of TOML.
-`inserted` are these texts, by which a file becomes what it was byte by byte, also when other parts of it have changed meanwhile.
+`inserted` are these texts, by which a file becomes what it was byte by byte, also when other parts of it have changed
+meanwhile.
 """
 
 import json
@@ -50,8 +51,8 @@ def put_in(
 
 def take_out(text: str, mark: str, inserted: tuple[str, ...]) -> str:
     """The text without our hooks, which hold `mark`. Where what was inserted stands there unchanged, the text is what
-    it was before. Else each hook of ours is cut out, then what `inserted` shows to have been made for it and is empty now.
-    Raises CannotEdit."""
+    it was before. Else each hook of ours is cut out, then what `inserted` shows to have been made for it and is empty
+    now. Raises CannotEdit."""
     exact = text
     for one in inserted:
         exact = exact.replace(one, "") if exact.count(one) == 1 else text

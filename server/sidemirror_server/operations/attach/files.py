@@ -17,8 +17,8 @@ _OTHERS = 0o077
 
 def file_of(host: str, project: str, noted: Collection[str] = ()) -> Path:
     """The file that the host's hooks belong into, for one project's folder or, if that is empty, for all work. For
-    Codex its config.toml if the user's hooks are there, because it warns of hooks in both. `noted`: files in which attach has
-    put hooks; one of the host's goes before all rules. Raises BadSettings."""
+    Codex its config.toml if the user's hooks are there, because it warns of hooks in both. `noted`: files in which
+    attach has put hooks; one of the host's goes before all rules. Raises BadSettings."""
     if project:
         root = Path(project).resolve()
         if not root.is_dir():
