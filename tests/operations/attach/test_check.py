@@ -41,6 +41,7 @@ def test_hooks_that_reach_a_sidecar_are_answered_and_recorded_nowhere(
         found = findings(capsys)
         assert len(found) == sum(len(host.events) for host in attached.ATTACHED.values())
         assert all(one["ok"] for one in found)
+        assert f"; the project of {Path.cwd()} is " in found[0]["found"]
         with thinking(server) as stub:
             assert not stub.ListTurns(pb.ListTurnsRequest()).turns
     assert not any(one["ok"] for one in findings(capsys))

@@ -14,6 +14,7 @@ from typing import Any
 
 import msgspec
 
+from sidemirror_server.http.hooks.projects import project_of
 from sidemirror_server.http.hooks.sentences import CHECK, CHECKED, NOT_RECORDED
 from sidemirror_server.http.hooks.serving import TIMEOUT_HEADER
 from sidemirror_server.http.hooks.table import HOSTS
@@ -111,7 +112,8 @@ def _called(note: Attachment, event: str, hook: Any) -> Finding:
         why = "nothing came back in time"
     if why:
         return Finding(subject, ok=False, found=why, advice=advice)
-    return Finding(subject, ok=True, found=f"answered within {took_ms:.0f} ms")
+    of = f"; the project of {folder} is {project_of(str(folder))}" if is_asked else ""
+    return Finding(subject, ok=True, found=f"answered within {took_ms:.0f} ms{of}")
 
 
 def _as_claude(body: str) -> str:
