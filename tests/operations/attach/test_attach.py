@@ -140,6 +140,28 @@ def test_a_file_that_was_formatted_anew_loses_our_hooks_only(home: Path) -> None
     }
 
 
+def test_a_hook_that_somebody_put_beside_ours_stays(home: Path) -> None:
+    path = home / ".claude" / "settings.json"
+    run("attach", "claude-code", "--yes")
+    changed = json.loads(path.read_text())
+    own = {"type": "command", "command": "say done"}
+    changed["hooks"]["Stop"][0]["hooks"].append(own)
+    path.write_text(json.dumps(changed, indent=4))
+    assert run("detach", "claude-code", "--yes") == 0
+    left = json.loads(path.read_text())["hooks"]
+    assert {event: entries for event, entries in left.items() if entries} == {"Stop": [{"hooks": [own]}]}
+
+
+def test_a_comment_that_would_take_another_hook_away_stops_it(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = home / ".gemini" / "settings.json"
+    run("attach", "gemini-cli", "--yes")
+    ours = json.dumps(json.loads(path.read_text())["hooks"]["AfterTool"][0])
+    path.write_text(before := f'{{"hooks": {{"AfterTool": [// mine\n{ours}, {{"hooks": []}}\n]}}}}')
+    assert run("detach", "gemini-cli", "--yes") == 1
+    assert path.read_text() == before
+    assert "nothing was changed" in capsys.readouterr().err
+
+
 def test_hooks_of_codex_that_are_in_toml_stay_there(home: Path) -> None:
     path = home / ".codex" / "config.toml"
     path.parent.mkdir()

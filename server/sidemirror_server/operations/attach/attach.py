@@ -235,7 +235,8 @@ def _serve(settings: Settings) -> str:
 
 
 def _difference(path: Path, before: str, after: str) -> str:
+    """What changes, without tokens: also those that other calls of the file carry, or that ours carried before."""
     old, new = (text.splitlines(keepends=True) for text in (before, after))
     shown = difflib.unified_diff(old, new, fromfile=str(path), tofile=str(path), n=1)
     text = "".join(line if line.endswith("\n") else f"{line}\n" for line in shown)
-    return re.sub(r"Bearer [^\s\"'\\]+", f"Bearer {_HIDDEN}", text)
+    return re.sub(r"(\bBearer )[^\s\"']+", rf"\1{_HIDDEN}", text, flags=re.IGNORECASE)

@@ -61,7 +61,10 @@ def take_out(text: str, mark: str, inserted: tuple[str, ...]) -> str:
     if not text.strip():
         return text
     while (found := _ours(text, mark)) is not None:
+        left = _value_without(_object(text), found)
         text = _cut(text, found.start, found.end)
+        if value_of(_object(text)) != left:
+            raise CannotEdit("a comment stands beside our hooks: take them out by hand")
     is_whole, made = _made(inserted)
     while (found := _emptied(text, made)) is not None:
         text = _cut(text, found.named_at, found.end)
@@ -103,6 +106,15 @@ def _ours(text: str, mark: str) -> JsonNode | None:
         if ours:
             return ours[0] if len(ours) < len(within) else entry
     return None
+
+
+def _value_without(node: JsonNode, gone: JsonNode) -> Any:
+    """What a node stands for without an item of one of its lists."""
+    if node.members is not None:
+        return {key: _value_without(child, gone) for key, child in node.members}
+    if node.items is not None:
+        return [_value_without(child, gone) for child in node.items if child != gone]
+    return node.scalar
 
 
 def _emptied(text: str, made: frozenset[str]) -> JsonNode | None:
