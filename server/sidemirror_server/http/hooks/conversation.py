@@ -16,6 +16,7 @@ from sidemirror_server.http.hooks.sentences import (
     CHECK,
     CHECKED,
     NOT_CHANGED,
+    NOT_RECORDED,
     NOTHING_TO_SILENCE,
     OFF,
     ON,
@@ -183,9 +184,11 @@ class Conversation:
 
     async def _switch(self, calls: Calls, switch: str) -> str:
         """Does what the user's prompt asks for, and says so."""
-        if switch == CHECK:
-            return CHECKED
         try:
+            if switch == CHECK:
+                # There is no such turn, so that nothing ends; it is refused as every report of this project would be.
+                await calls.finish_turn(thinking_pb2.FinishTurnRequest(turn_id="check", session_id=self.session_id))
+                return CHECKED
             if switch == OFF:
                 await calls.change_advice(off=True)
                 return SWITCHED_OFF
@@ -198,7 +201,7 @@ class Conversation:
         except Ended as ended:
             if ended.status.code not in REFUSED:
                 raise
-            return NOT_CHANGED
+            return NOT_RECORDED if switch == CHECK else NOT_CHANGED
         return SILENCED
 
 

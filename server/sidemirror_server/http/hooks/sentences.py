@@ -9,6 +9,7 @@ OFF, ON, WRONG = "sidemirror advice off", "sidemirror advice on", "sidemirror ad
 CHECK = "sidemirror check"
 
 CHECKED = f"{MARK} The hooks reach the sidecar."
+NOT_RECORDED = f"{MARK} Nothing is recorded: the token of the hooks is not good for this project of their tenant."
 SWITCHED_OFF = (
     f"{MARK} Advice is off for this project. Turns are still recorded. `sidemirror advice on` gives it again."
 )

@@ -5,8 +5,8 @@ Both show the difference, and write it with --yes. No other file of the host is 
 
 import argparse
 import difflib
+import hashlib
 import re
-import stat
 import sys
 from pathlib import Path
 
@@ -14,16 +14,27 @@ from sidemirror_server.entrance import http_token_file
 from sidemirror_server.http.hooks.serving import PATH
 from sidemirror_server.http.token import make_token, read_token
 from sidemirror_server.operations import exit_codes
-from sidemirror_server.operations.attach.edits import (
-    CannotEdit,
-    cut_out,
-    has_hooks_in_toml,
-    put_in,
-    put_in_toml,
-    taken_out,
+from sidemirror_server.operations.attach.calling import post
+from sidemirror_server.operations.attach.edits import CannotEdit, put_in, take_out
+from sidemirror_server.operations.attach.files import (
+    file_of,
+    is_offered_to_git,
+    mode_of,
+    owners_alone,
+    read_file,
+    remove_file,
+    write_file,
 )
 from sidemirror_server.operations.attach.hosts import ATTACHED, AttachedHost, WayIn, entries_of
-from sidemirror_server.operations.attach.notes import Attachment, read_notes, write_notes, write_private
+from sidemirror_server.operations.attach.notes import (
+    HEADER_NAME,
+    Attachment,
+    read_notes,
+    remove_unused_headers,
+    write_notes,
+    write_private,
+)
+from sidemirror_server.operations.attach.toml_edits import put_in_toml, take_out_of_toml
 from sidemirror_server.rpc.boundary.secret_files import CannotUse, read_secret
 from sidemirror_server.settings import BadSettings, Settings, load
 
@@ -31,19 +42,24 @@ _RECORDED = """\
 {title} will tell the sidecar at {url}: your prompts, the tool calls with their results, and the agent's answers.
 It keeps them in {data}, with secrets redacted, apart for each repository, and sends them nowhere else{models}.
 The agent is told fixed sentences, and lessons that you have reviewed. No permission is given or taken, and no input is
-changed. `sidemirror advice off`, typed as a prompt, silences it; `sidemirror detach {name}` takes it out."""
-_TOKEN = re.compile(r"(\bBearer )[^\s\"']+", re.IGNORECASE)
+changed. `sidemirror advice off`, typed as a prompt, silences it; `sidemirror detach {name} --yes` takes it out."""
+# What a header can carry as a token.
+_TOKEN = re.compile(r"[!-~]+")
+# What a preview shows in the token's place.
+_HIDDEN = "[token]"
 
 
 def attach(options: argparse.Namespace, http_address: str) -> int:
     """Attaches the host; returns the exit code. `http_address`: of the door, where no setting has one. Raises
     BadSettings."""
-    host, path, folder = ATTACHED[options.host], _file(options), notes_folder()
+    host, folder = ATTACHED[options.host], notes_folder()
+    path = file_of(options.host, options.project)
     settings = load()
-    reach = _reach(options, settings, folder, http_address)
-    before = _read(path)
+    reach = _reach(options, settings, path, http_address)
+    before = read_file(path)
+    noted = _note(folder, options.host, path)
     try:
-        clean, _ = _without(options.host, path, before, folder)
+        clean = _without(options.host, path, before, noted)
         entries = entries_of(options.host, reach)
         if path.suffix == ".toml":
             after, inserted = put_in_toml(clean, entries)
@@ -52,64 +68,69 @@ def attach(options: argparse.Namespace, http_address: str) -> int:
     except (CannotEdit, ValueError) as error:
         print(f"sidemirror: {path}: {error}; nothing was changed", file=sys.stderr)
         return exit_codes.FAILED
-    if after == before:
+    has_token = reach.token in after
+    mode = mode_of(path)
+    is_open = has_token and mode is not None and mode != owners_alone(mode)
+    if after == before and not is_open:
         print(f"{host.title} is attached already, in {path}.")
     else:
         _tell(options, host, settings, reach, path, before, after)
-        if not options.yes:
-            return 0
-        note = Attachment(options.host, str(path), inserted, made=not clean)
-        _write(path, after)
-        write_notes(folder, (*_others(folder, options.host, path), note))
-    write_private(reach.header_file, f"authorization: Bearer {reach.token}\n".encode())
-    print(host.then)
-    return 0
+    if is_open:
+        print(f"The token stands in {path}, which others may read: it becomes its owner's alone.")
+    if has_token and is_offered_to_git(path):
+        print(f"The token stands in {path}, which git does not ignore: `git add` would take it. Ignore it first.")
+    if not options.yes:
+        print(f"Nothing was changed: --yes writes this. It needs a sidecar there: {_serve(settings)}.")
+        return 0
+    note = Attachment(
+        options.host,
+        str(path),
+        inserted,
+        made=noted.made if noted else mode is None,
+        made_folder=noted.made_folder if noted else not path.resolve().parent.exists(),
+        mode=mode if is_open else noted.mode if noted else None,
+    )
+    if not has_token:
+        write_private(reach.header_file, f"authorization: Bearer {reach.token}\n".encode())
+    if after != before or is_open:
+        write_file(path, after, owners_alone(mode) if is_open and mode is not None else None)
+        _write_notes(folder, (*_others(folder, options.host, path), note))
+    return _asked(options.host, host, settings, reach)
 
 
 def detach(options: argparse.Namespace) -> int:
-    """Takes the hooks out; returns the exit code."""
-    host, path, folder = ATTACHED[options.host], _file(options), notes_folder()
-    before = _read(path)
+    """Takes the hooks out; returns the exit code. Raises BadSettings."""
+    host, folder = ATTACHED[options.host], notes_folder()
+    path = file_of(options.host, options.project, [one.path for one in read_notes(folder) if one.host == options.host])
+    before = read_file(path)
+    noted = _note(folder, options.host, path)
     try:
-        after, is_ours = _without(options.host, path, before, folder)
+        after = _without(options.host, path, before, noted)
     except CannotEdit as error:
         print(f"sidemirror: {path}: {error}; nothing was changed", file=sys.stderr)
         return exit_codes.FAILED
     if after == before:
         print(f"{host.title} is not attached in {path}.")
+        if noted and options.yes:
+            _write_notes(folder, _others(folder, options.host, path))
+            print("It was once; that is forgotten now.")
+        elif noted:
+            print("It was once; --yes forgets that.")
         return 0
     print(_difference(path, before, after))
     if not options.yes:
         print("Nothing was changed: --yes takes this out.")
         return 0
-    if is_ours and not after:
-        path.unlink()
+    if noted and noted.made and not after:
+        remove_file(path, with_folder=noted.made_folder)
     else:
-        _write(path, after)
-    write_notes(folder, _others(folder, options.host, path))
+        mode = mode_of(path)
+        was = noted.mode if noted else None
+        # Somebody who has changed the mode meanwhile keeps it.
+        write_file(path, after, was if was is not None and mode == owners_alone(was) else mode)
+    _write_notes(folder, _others(folder, options.host, path))
     print(f"{host.title} is detached. What was recorded stays; `sidemirror erase` removes it.")
     return 0
-
-
-def _file(options: argparse.Namespace) -> Path:
-    host = ATTACHED[options.host]
-    if options.project:
-        project = Path(options.project).resolve()
-        if not project.is_dir():
-            raise BadSettings(f"--project: {project}: there is no such folder")
-        return _used(project / host.project_file)
-    return _used(Path.home() / host.user_file)
-
-
-def _used(path: Path) -> Path:
-    """The file itself, or for Codex its config.toml if the user's hooks are there: it warns of hooks in both."""
-    toml = path.with_name("config.toml")
-    if path.parent.name == ".codex" and toml.is_file():
-        try:
-            return toml if has_hooks_in_toml(_read(toml)) else path
-        except CannotEdit as error:
-            raise BadSettings(f"{toml}: {error}") from error
-    return path
 
 
 def notes_folder() -> Path:
@@ -117,61 +138,65 @@ def notes_folder() -> Path:
     return Path.home() / ".config" / "sidemirror"
 
 
-def _reach(options: argparse.Namespace, settings: Settings, folder: Path, http_address: str) -> WayIn:
-    """How hooks reach the sidecar of these settings. Makes the door's token if it is missing. Raises BadSettings."""
+def _reach(options: argparse.Namespace, settings: Settings, path: Path, http_address: str) -> WayIn:
+    """How the hooks of a file reach the sidecar of these settings. Makes the door's token if it is missing and may be
+    written. Raises BadSettings."""
     try:
         if options.token_file:
-            token = read_secret(Path(options.token_file)).decode("ascii", "replace").strip()
+            token = _token_in(Path(options.token_file), "--token-file: ")
         elif settings.access_file:
-            raise BadSettings("access_file: its tokens are digests; --token-file names a file with one of them")
+            raise BadSettings("access_file: a call needs one of its tokens; --token-file names a file that holds one")
         else:
-            path = http_token_file(settings)
-            make_token(path)
-            read_token(path)
-            token = read_secret(path).decode("ascii").strip()
+            token = _own_token(settings, may_write=options.yes)
     except CannotUse as error:
         raise BadSettings(str(error)) from error
     address = settings.http_address or http_address
-    return WayIn(f"http://{address}", token, folder / "hooks-header", options.answer_timeout)
+    # Each file has its own, so that attaching one host changes nothing for another.
+    name = f"{HEADER_NAME}-{options.host}-{hashlib.sha256(str(path).encode()).hexdigest()[:12]}"
+    return WayIn(f"http://{address}", token, notes_folder() / name, options.answer_timeout)
 
 
-def _without(host: str, path: Path, text: str, folder: Path) -> tuple[str, bool]:
-    """The file's text without our hooks, and whether attach had made the file. Raises CannotEdit."""
-    note = next((one for one in read_notes(folder) if (one.host, one.path) == (host, str(path))), None)
-    if note is not None:
-        try:
-            return taken_out(text, note.inserted), note.made
-        except CannotEdit:
-            pass  # somebody formatted the file anew
-    mark = f"{PATH}{host}?event="
-    if path.suffix == ".toml":
-        if mark in text:
-            raise CannotEdit(f"the hooks have been changed: take out the tables whose command has {mark} by hand")
-        return text, False
-    return cut_out(text, mark) if text.strip() else text, False
+def _own_token(settings: Settings, *, may_write: bool) -> str:
+    """The door's own token. Raises BadSettings without a data folder: a new one would be no sidecar's."""
+    data = settings.data_dir.resolve()
+    if not data.is_dir():
+        raise BadSettings(
+            f"data_dir: there is no data folder at {data}: start `sidemirror serve --http` in this folder first, or "
+            "name the sidecar's data folder with SIDEMIRROR_DATA_DIR"
+        )
+    file = http_token_file(settings)
+    if not file.exists() and not may_write:
+        return _HIDDEN
+    make_token(file)
+    read_token(file)
+    return _token_in(file, "")
+
+
+def _token_in(file: Path, of: str) -> str:
+    token = read_secret(file).decode("ascii", "replace").strip()
+    if not _TOKEN.fullmatch(token):
+        told = "it is empty" if not token else "a token is one line of printable ASCII characters without spaces"
+        raise BadSettings(f"{of}{file}: {told}")
+    return token
+
+
+def _without(host: str, path: Path, text: str, noted: Attachment | None) -> str:
+    """The file's text without our hooks. Raises CannotEdit."""
+    mark, inserted = f"{PATH}{host}?event=", noted.inserted if noted else ()
+    return (take_out_of_toml if path.suffix == ".toml" else take_out)(text, mark, inserted)
+
+
+def _note(folder: Path, host: str, path: Path) -> Attachment | None:
+    return next((one for one in read_notes(folder) if (one.host, one.path) == (host, str(path))), None)
 
 
 def _others(folder: Path, host: str, path: Path) -> tuple[Attachment, ...]:
     return tuple(one for one in read_notes(folder) if (one.host, one.path) != (host, str(path)))
 
 
-def _read(path: Path) -> str:
-    """The file's text with its line ends as they are; empty if there is no file. Raises BadSettings."""
-    try:
-        return path.read_bytes().decode()
-    except FileNotFoundError:
-        return ""
-    except (OSError, UnicodeDecodeError) as error:
-        raise BadSettings(f"{path}: it cannot be read: {error}") from error
-
-
-def _write(path: Path, text: str) -> None:
-    """Writes the file; a new one is its owner's alone, and another keeps its mode. Raises BadSettings."""
-    try:
-        mode = stat.S_IMODE(path.stat().st_mode) if path.exists() else 0o600
-        write_private(path, text.encode(), mode)
-    except OSError as error:
-        raise BadSettings(f"{path}: it cannot be written: {error.strerror}") from error
+def _write_notes(folder: Path, notes: tuple[Attachment, ...]) -> None:
+    write_notes(folder, notes)
+    remove_unused_headers(folder, notes)
 
 
 def _tell(
@@ -188,13 +213,30 @@ def _tell(
     print(_RECORDED.format(data=settings.data_dir.resolve(), **facts))
     print()
     print(_difference(path, before, after))
-    if not options.yes:
-        print("Nothing was changed: --yes writes this.")
-    print(f"It needs a sidecar there: `sidemirror serve --http`, with the data folder {settings.data_dir.resolve()}.")
+
+
+def _asked(name: str, host: AttachedHost, settings: Settings, reach: WayIn) -> int:
+    """Asks the sidecar whether it takes the token, and says so; returns the exit code."""
+    url = f"{reach.url}{PATH}{name}?event={next(iter(host.events))}"
+    answer = post(url, {"Authorization": f"Bearer {reach.token}"}, "{}")
+    if answer.why and answer.is_there:
+        print(f"sidemirror: {reach.url}: {answer.why}; is it the sidecar of this token?", file=sys.stderr)
+        return exit_codes.FAILED
+    if answer.why:
+        print(f"It needs a sidecar there: {_serve(settings)}.")
+    else:
+        print(f"A sidecar answers at {reach.url}.")
+    print(host.then)
+    return 0
+
+
+def _serve(settings: Settings) -> str:
+    return f"`sidemirror serve --http`, with the data folder {settings.data_dir.resolve()}"
 
 
 def _difference(path: Path, before: str, after: str) -> str:
     """What changes, without tokens: also those that other calls of the file carry, or that ours carried before."""
     old, new = (text.splitlines(keepends=True) for text in (before, after))
     shown = difflib.unified_diff(old, new, fromfile=str(path), tofile=str(path), n=1)
-    return _TOKEN.sub(r"\1[token]", "".join(line if line.endswith("\n") else f"{line}\n" for line in shown))
+    text = "".join(line if line.endswith("\n") else f"{line}\n" for line in shown)
+    return re.sub(r"(\bBearer )[^\s\"']+", rf"\1{_HIDDEN}", text, flags=re.IGNORECASE)

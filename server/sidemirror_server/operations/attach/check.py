@@ -4,7 +4,6 @@ Each attached host's own file is read, and what stands there for each event is c
 event that records nothing. The host itself is not asked: whether it trusts a hook, only it can show.
 """
 
-import http.client
 import json
 import re
 import subprocess
@@ -12,19 +11,20 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 import msgspec
 
-from sidemirror_server.http.hooks.sentences import CHECK, CHECKED
+from sidemirror_server.http.hooks.projects import project_of
+from sidemirror_server.http.hooks.sentences import CHECK, CHECKED, NOT_RECORDED
+from sidemirror_server.http.hooks.serving import TIMEOUT_HEADER
 from sidemirror_server.http.hooks.table import HOSTS
 from sidemirror_server.operations.attach.attach import notes_folder
+from sidemirror_server.operations.attach.calling import post
 from sidemirror_server.operations.attach.edits import CannotEdit, entries_with
 from sidemirror_server.operations.attach.hosts import ATTACHED
 from sidemirror_server.operations.attach.notes import Attachment, read_notes
 from sidemirror_server.operations.finding import Examination, Finding
 
-_PATIENCE_S = 5.0
 _URL = re.compile(r'"(http://[^"\s]+/hooks/[^"\s]+)"')
 _HEADER_FILE = re.compile(r'-H "@([^"]+)"')
 
@@ -48,44 +48,77 @@ def check_attached(*, as_json: bool) -> int:
 
 def _check(note: Attachment) -> Iterator[Finding]:
     host, path = ATTACHED[note.host], Path(note.path)
-    again = f"`sidemirror attach {note.host}` writes them anew"
+    again = f"`sidemirror attach {note.host}{_where(note)} --yes` writes them anew"
     try:
         found = entries_with(path.read_text(), f"/hooks/{note.host}?event=")
     except (OSError, UnicodeDecodeError, CannotEdit) as error:
-        yield Finding(f"{host.title}, {path}", ok=False, found=f"the hooks cannot be read: {error}", advice=again)
+        forgets = "" if path.exists() else f"; `sidemirror detach {note.host}{_where(note)} --yes` forgets the file"
+        told = f"the hooks cannot be read: {error}"
+        yield Finding(f"{host.title}, {path}", ok=False, found=told, advice=again + forgets)
         return
     if len(found) != len(host.events):
         told = f"{len(found)} of {len(host.events)} hooks are there"
         yield Finding(f"{host.title}, {path}", ok=False, found=told, advice=again)
     for event, entry in found.items():
-        yield _called(note.host, event, entry)
+        hook = next((one for one in entry.get("hooks", ()) if f"/hooks/{note.host}?event=" in json.dumps(one)), entry)
+        yield _called(note, event, hook)
 
 
-def _called(name: str, event: str, entry: Any) -> Finding:
-    """Calls what stands in the file, with a prompt that is answered and not recorded."""
+def _where(note: Attachment) -> str:
+    """The option with which a project's file is named; empty for the user's own."""
+    folder = _folder(note)
+    return "" if folder == Path.home() else f" --project {folder}"
+
+
+def _folder(note: Attachment) -> Path:
+    """The home, or the folder of the project."""
+    return Path(note.path).parent.parent
+
+
+def _called(note: Attachment, event: str, hook: Any) -> Finding:
+    """Calls what stands in the file, with a prompt that is answered and not recorded. It is asked in the project that
+    is attached, else in the current folder."""
+    name, folder = note.host, Path.cwd() if _folder(note) == Path.home() else _folder(note)
     subject = f"{ATTACHED[name].title}, {event}"
     is_asked = event == next(iter(ATTACHED[name].events))
-    fields = {HOSTS[name].event_field: event, "session_id": "doctor", "conversation_id": "doctor"}
+    fields: dict[str, Any] = {HOSTS[name].event_field: event, "session_id": "doctor", "conversation_id": "doctor"}
+    fields |= dict.fromkeys(("cwd", "working_dir"), str(folder)) | {"workspace_roots": [str(folder)]}
     body = json.dumps(fields | {"prompt": CHECK, "message": CHECK} if is_asked else {HOSTS[name].event_field: event})
-    hook = entry["hooks"][0] if "hooks" in entry else entry
     began_s = time.monotonic()
     if "command" in hook:
+        said = ""
         url, header_file = _URL.search(hook["command"]), _HEADER_FILE.search(hook["command"])
         why = "the command is not ours any more"
         if url and header_file:
             # A command is silent whatever happens; this says why.
-            _, why = _posted(url[1], _header_in(Path(header_file[1])), body)
-        said = "" if why else _run(hook["command"], body)
+            headers = _header_in(Path(header_file[1])) | {TIMEOUT_HEADER.decode(): "5000"}
+            why = post(url[1], headers, body).why
+            if is_asked and not why and name == "cursor":
+                # Cursor takes no words at a prompt, so that the sidecar is asked in the form of a host that does.
+                said = post(url[1].replace("/hooks/cursor?", "/hooks/claude-code?"), headers, _as_claude(body)).said
+        if not why and name == "cursor":
+            _run(hook["command"], body)
+        elif not why:
+            said = _run(hook["command"], body)
     else:
-        said, why = _posted(hook["url"], hook["headers"], body)
+        answer = post(hook["url"], hook["headers"], body)
+        said, why = answer.said, answer.why
     took_ms = 1000 * (time.monotonic() - began_s)
-    # Cursor takes no words at a prompt.
-    if not why and is_asked and name != "cursor" and CHECKED not in said:
+    advice = "is `sidemirror serve --http` running, with this data folder? `sidemirror attach` renews the token"
+    if NOT_RECORDED in said:
+        why = f"the token is not good for the project of {folder}, so that nothing is recorded"
+        advice = "`sidemirror attach --token-file` takes a token of the access file with a grant for it"
+    elif not why and is_asked and CHECKED not in said:
         why = "nothing came back in time"
     if why:
-        advice = "is `sidemirror serve --http` running, with this data folder? `sidemirror attach` renews the token"
         return Finding(subject, ok=False, found=why, advice=advice)
-    return Finding(subject, ok=True, found=f"answered within {took_ms:.0f} ms")
+    of = f"; the project of {folder} is {project_of(str(folder))}" if is_asked else ""
+    return Finding(subject, ok=True, found=f"answered within {took_ms:.0f} ms{of}")
+
+
+def _as_claude(body: str) -> str:
+    """A prompt's event in the form of Claude Code."""
+    return json.dumps(json.loads(body) | {"hook_event_name": "UserPromptSubmit"})
 
 
 def _run(command: str, body: str) -> str:
@@ -101,18 +134,3 @@ def _header_in(path: Path) -> dict[str, str]:
     except OSError:
         return {}
     return {name: value}
-
-
-def _posted(url: str, headers: dict[str, str], body: str) -> tuple[str, str]:
-    """The answer to a hook over HTTP, and what went wrong; one of them is empty."""
-    parts = urlsplit(url)
-    connection = http.client.HTTPConnection(parts.netloc, timeout=_PATIENCE_S)
-    try:
-        connection.request("POST", f"{parts.path}?{parts.query}", body, {"content-type": "application/json", **headers})
-        answer = connection.getresponse()
-        said = answer.read().decode("utf-8", "replace")
-    except (OSError, http.client.HTTPException) as error:
-        return "", f"nothing can be reached at {parts.netloc}: {error}"
-    finally:
-        connection.close()
-    return (said, "") if answer.status == http.client.OK else ("", f"it was refused with {answer.status}")

@@ -1,7 +1,8 @@
 """Puts hooks into a host's file and takes them out again, without touching anything else in it. Pure.
 
-Each insertion is one text: in JSON directly behind an opening bracket, in TOML at the end. `inserted` are these texts,
-by which a file becomes what it was byte by byte, also when other parts of it have changed meanwhile.
+Each insertion is one text directly behind an opening bracket; `toml_edits.py` does the same at the end of TOML.
+`inserted` are these texts, by which a file becomes what it was byte by byte, also when other parts of it have changed
+meanwhile.
 """
 
 import json
@@ -48,63 +49,33 @@ def put_in(
     return text, tuple(reversed(inserted))
 
 
-def has_hooks_in_toml(text: str) -> bool:
-    """Whether Codex' config.toml has hooks, and not only what Codex notes of them. Raises CannotEdit."""
-    try:
-        hooks = tomllib.loads(text).get("hooks")
-    except tomllib.TOMLDecodeError as error:
-        raise CannotEdit(str(error)) from error
-    return isinstance(hooks, dict) and bool(set(hooks) - {"state"})
-
-
-def put_in_toml(text: str, entries: Mapping[str, Any]) -> tuple[str, tuple[str, ...]]:
-    """As `put_in`, for Codex' config.toml. Raises CannotEdit."""
-    new = "" if text.endswith("\n") or not text else "\n"
-    for event, entry in entries.items():
-        new += f"\n[[hooks.{event}]]\n"
-        for hook in entry["hooks"]:
-            # What JSON writes for a text or a number, TOML reads as the same.
-            fields = "".join(f"{name} = {json.dumps(value)}\n" for name, value in hook.items())
-            new += f"\n[[hooks.{event}.hooks]]\n{fields}"
-    try:
-        tomllib.loads(text + new)
-    except tomllib.TOMLDecodeError as error:
-        raise CannotEdit(f"its hooks have a form that cannot be added to: {error}") from error
-    return text + new, (new,)
-
-
-def taken_out(text: str, inserted: tuple[str, ...]) -> str:
-    """The text without what was inserted. Raises CannotEdit when it has been changed since."""
+def take_out(text: str, mark: str, inserted: tuple[str, ...]) -> str:
+    """The text without our hooks, which hold `mark`. Where what was inserted stands there unchanged, the text is what
+    it was before. Else each hook of ours is cut out, then what `inserted` shows to have been made for it and is empty
+    now. Raises CannotEdit."""
+    exact = text
     for one in inserted:
-        if text.count(one) != 1:
-            raise CannotEdit("the hooks have been changed since they were put in")
-        text = text.replace(one, "")
-    return text
-
-
-def cut_out(text: str, mark: str) -> str:
-    """The text without the entries of event lists that hold `mark`, or without our hook of an entry that has others
-    too; for files that were formatted anew. Raises CannotEdit."""
-    while (entry := _marked(text, mark)) is not None:
-        end = entry.end
-        rest = len(text[end:]) - len(text[end:].lstrip())
-        if text[end + rest : end + rest + 1] == ",":
-            end += rest + 1
-        start = len(text[: entry.start].rstrip())
-        if text[start - 1 : start] == "," and end == entry.end:
-            start -= 1
-        left = _value_without(_object(text), entry)
-        text = text[:start] + text[end:]
+        exact = exact.replace(one, "") if exact.count(one) == 1 else text
+    if inserted and mark not in exact and _is_object_or_nothing(exact):
+        return exact
+    if not text.strip():
+        return text
+    while (found := _ours(text, mark)) is not None:
+        left = _value_without(_object(text), found)
+        text = _cut(text, found.start, found.end)
         if value_of(_object(text)) != left:
             raise CannotEdit("a comment stands beside our hooks: take them out by hand")
-    return text
+    is_whole, made = _made(inserted)
+    while (found := _emptied(text, made)) is not None:
+        text = _cut(text, found.named_at, found.end)
+    return "" if is_whole and _has_only(text, _root_of(inserted)) else text
 
 
 def entries_with(text: str, mark: str) -> dict[str, Any]:
     """The entries that hold `mark`, by event, of a file in JSON or TOML. Raises CannotEdit."""
     try:
         hooks = tomllib.loads(text).get("hooks", {})
-    except tomllib.TOMLDecodeError:
+    except (tomllib.TOMLDecodeError, RecursionError):
         hooks = value_of(_object(text)).get("hooks", {})
     if not isinstance(hooks, dict):
         raise CannotEdit("hooks is not an object")
@@ -113,16 +84,28 @@ def entries_with(text: str, mark: str) -> dict[str, Any]:
     return {event: entries[0] for event, entries in found.items() if entries}
 
 
-def _marked(text: str, mark: str) -> JsonNode | None:
-    hooks = _hooks(text) if text.strip() else None
+def _cut(text: str, start: int, end: int) -> str:
+    """The text without a member or item at these places, and without the comma that separated it."""
+    after = end + len(text[end:]) - len(text[end:].lstrip())
+    before = len(text[:start].rstrip())
+    if text[after : after + 1] == ",":
+        return text[:before] + text[after + 1 :]
+    if text[before - 1 : before] == ",":
+        before -= 1
+    return text[:before] + text[end:]
+
+
+def _ours(text: str, mark: str) -> JsonNode | None:
+    """The first hook that holds `mark`: alone where an entry has hooks of others too, else the whole entry."""
+    hooks = _hooks(text)
     lists = [node for _, node in (hooks.members if hooks else None) or ()]
-    entries = [entry for listed in lists for entry in listed.items or ()]
-    found = next((entry for entry in entries if mark in text[entry.start : entry.end]), None)
-    beside = (found.member("hooks") if found else None) or found
-    if beside is None or len(beside.items or ()) < 2:
-        return found
-    # Hosts put a hook of the user's into an entry that is there.
-    return next((hook for hook in beside.items or () if mark in text[hook.start : hook.end]), None)
+    for entry in (entry for listed in lists for entry in listed.items or ()):
+        inner = entry.member("hooks")
+        within = (inner.items if inner else None) or (entry,)
+        ours = [node for node in within if mark in json.dumps(value_of(node))]
+        if ours:
+            return ours[0] if len(ours) < len(within) else entry
+    return None
 
 
 def _value_without(node: JsonNode, gone: JsonNode) -> Any:
@@ -132,6 +115,51 @@ def _value_without(node: JsonNode, gone: JsonNode) -> Any:
     if node.items is not None:
         return [_value_without(child, gone) for child in node.items if child != gone]
     return node.scalar
+
+
+def _emptied(text: str, made: frozenset[str]) -> JsonNode | None:
+    """An event's list, or the object of them, that was made for our hooks and in which nothing is left."""
+    hooks = _hooks(text)
+    members = [*((hooks.members if hooks else None) or ()), *([("hooks", hooks)] if hooks else [])]
+    return next(
+        (node for name, node in members if name in made and not text[node.start + 1 : node.end - 1].strip()), None
+    )
+
+
+def _made(inserted: tuple[str, ...]) -> tuple[bool, frozenset[str]]:
+    """Whether the whole file was inserted, and which lists of `hooks`, or `hooks` itself."""
+    is_whole, names = False, set[str]()
+    for one in inserted:
+        piece = one.strip().rstrip(",")
+        node = _object(piece if piece.startswith("{") else f"{{{piece}}}")
+        hooks = node.member("hooks")
+        if not piece.startswith("{"):
+            names |= {name for name, _ in node.members or ()}
+        if hooks is not None and hooks.members is not None:
+            names |= {name for name, _ in hooks.members}
+            names.add("hooks")
+            is_whole = is_whole or piece.startswith("{")
+    return is_whole, frozenset(names)
+
+
+def _root_of(inserted: tuple[str, ...]) -> dict[str, Any]:
+    """What stands beside the hooks in a whole file that was inserted."""
+    return {name: value for name, value in value_of(_object(inserted[0])).items() if name != "hooks"}
+
+
+def _has_only(text: str, said: dict[str, Any]) -> bool:
+    """Whether the text says nothing but a part of this, without comments."""
+    try:
+        return bool(json.loads(text).items() <= said.items())
+    except (ValueError, AttributeError, TypeError):
+        return False
+
+
+def _is_object_or_nothing(text: str) -> bool:
+    try:
+        return not text or parsed(text).members is not None
+    except BadFile:
+        return False
 
 
 def _object(text: str) -> JsonNode:
@@ -160,6 +188,8 @@ def _put(text: str, opening: int, content: str, depth: int, inserted: list[str])
     new = f"\n{_STEP * depth}{content}" + ("" if is_empty else ",")
     if is_empty and "\n" not in text[at : node.end]:
         new += "\n" + _STEP * (depth - 1)
+    if "\r\n" in text:
+        new = new.replace("\n", "\r\n")
     inserted.append(new)
     return text[:at] + new + text[at:]
 

@@ -8,10 +8,15 @@ import json
 import re
 from typing import Any
 
+import msgspec
 from msgspec import Struct
 
 _BLANK = re.compile(r"(?:\s|//[^\n]*|/\*.*?\*/)*", re.DOTALL)
 _SCALAR = re.compile(r'"(?:[^"\\\x00-\x1f]|\\.)*"|-?\d[\d.eE+-]*|true|false|null')
+
+_BYTE_ORDER_MARK = "\ufeff"
+# Chosen here: settings of hosts are some ten deep, and Python's stack ends at some hundreds.
+_DEEPEST = 200
 
 
 class BadFile(Exception):
@@ -19,13 +24,15 @@ class BadFile(Exception):
 
 
 class JsonNode(Struct, frozen=True):
-    """A value at `start` to `end`. `members`: of an object, in order; `items`: of a list. None for everything else."""
+    """A value at `start` to `end`. `members`: of an object, in order; `items`: of a list. None for everything else.
+    `named_at`: where the name of a member begins, -1 for what is none."""
 
     start: int
     end: int
     members: tuple[tuple[str, "JsonNode"], ...] | None = None
     items: tuple["JsonNode", ...] | None = None
     scalar: Any = None
+    named_at: int = -1
 
     def member(self, name: str) -> "JsonNode | None":
         """The object's member of this name."""
@@ -34,8 +41,8 @@ class JsonNode(Struct, frozen=True):
 
 def parsed(text: str) -> JsonNode:
     """The value that a text is. Raises BadFile, which names the line."""
-    start = _after_blank(text, 0)
-    node = _value(text, start)
+    start = _after_blank(text, 1 if text.startswith(_BYTE_ORDER_MARK) else 0)
+    node = _value(text, start, 0)
     if _after_blank(text, node.end) != len(text):
         raise _bad(text, node.end, "there is more than one value")
     return node
@@ -50,10 +57,12 @@ def value_of(node: JsonNode) -> Any:
     return node.scalar
 
 
-def _value(text: str, start: int) -> JsonNode:
+def _value(text: str, start: int, depth: int) -> JsonNode:
     opening = text[start : start + 1]
     if opening in ("{", "["):
-        return _container(text, start, closing="}" if opening == "{" else "]")
+        if depth == _DEEPEST:
+            raise BadFile(f"{_line(text, start)}: it is nested more than {_DEEPEST} deep")
+        return _container(text, start, depth + 1, closing="}" if opening == "{" else "]")
     found = _SCALAR.match(text, start)
     if found is None:
         raise _bad(text, start, "a value is expected")
@@ -63,20 +72,20 @@ def _value(text: str, start: int) -> JsonNode:
         raise _bad(text, start, "a value is expected") from error
 
 
-def _container(text: str, start: int, closing: str) -> JsonNode:
+def _container(text: str, start: int, depth: int, closing: str) -> JsonNode:
     members: list[tuple[str, JsonNode]] = []
     items: list[JsonNode] = []
     at = _after_blank(text, start + 1)
     while text[at : at + 1] != closing:
         if closing == "}":
-            key = _value(text, at)
+            key = _value(text, at, depth)
             at = _after_blank(text, key.end)
             if not isinstance(key.scalar, str) or text[at : at + 1] != ":":
                 raise _bad(text, at, "a name and a colon are expected")
-            value = _value(text, _after_blank(text, at + 1))
-            members.append((key.scalar, value))
+            value = _value(text, _after_blank(text, at + 1), depth)
+            members.append((key.scalar, msgspec.structs.replace(value, named_at=key.start)))
         else:
-            value = _value(text, at)
+            value = _value(text, at, depth)
             items.append(value)
         at = _after_blank(text, value.end)
         if text[at : at + 1] == ",":
@@ -94,4 +103,8 @@ def _after_blank(text: str, at: int) -> int:
 
 
 def _bad(text: str, at: int, expected: str) -> BadFile:
-    return BadFile(f"line {text.count(chr(10), 0, at) + 1}: {expected}")
+    return BadFile(f"{_line(text, at)}: {expected}")
+
+
+def _line(text: str, at: int) -> str:
+    return f"line {text.count(chr(10), 0, at) + 1}"

@@ -2,19 +2,27 @@
 
 import contextlib
 import os
+import re
 import secrets
 from pathlib import Path
 
 import msgspec
 
+# How the names of files begin that hold a header for curl.
+HEADER_NAME = "hooks-header"
+_HEADER = re.compile(rf"{HEADER_NAME}[-a-z0-9]*")
+
 
 class Attachment(msgspec.Struct, frozen=True):
-    """One attached file. `inserted`: as `edits.put_in` has it; `made`: the file was not there."""
+    """One attached file. `inserted`: as `edits.put_in` has it; `made`: the file was not there, `made_folder`: nor was
+    its folder. `mode`: what it was before others were shut out, None if they were not."""
 
     host: str
     path: str
     inserted: tuple[str, ...]
     made: bool
+    made_folder: bool = False
+    mode: int | None = None
 
 
 def read_notes(folder: Path) -> tuple[Attachment, ...]:
@@ -28,6 +36,14 @@ def read_notes(folder: Path) -> tuple[Attachment, ...]:
 def write_notes(folder: Path, notes: tuple[Attachment, ...]) -> None:
     """Replaces all notes. Raises OSError."""
     write_private(folder / "attached.json", msgspec.json.encode(notes))
+
+
+def remove_unused_headers(folder: Path, notes: tuple[Attachment, ...]) -> None:
+    """Removes the files with a header that no attached file names. Raises OSError."""
+    used = {name for note in notes for text in note.inserted for name in _HEADER.findall(text)}
+    for file in folder.glob(f"{HEADER_NAME}*"):
+        if file.name not in used:
+            file.unlink(missing_ok=True)
 
 
 def write_private(path: Path, content: bytes, mode: int = 0o600) -> None:

@@ -1,0 +1,35 @@
+"""Calls a hook's address as a host would."""
+
+import http.client
+from collections.abc import Mapping
+from urllib.parse import urlsplit
+
+from msgspec import Struct
+
+_PATIENCE_S = 5.0
+
+
+class Answer(Struct, frozen=True):
+    """What came back. `said`: the body of a hook that was served; `why`: what went wrong, empty if nothing did.
+    `is_there`: whether anything answered."""
+
+    said: str
+    why: str
+    is_there: bool
+
+
+def post(url: str, headers: Mapping[str, str], body: str) -> Answer:
+    """Posts a hook's event to an http URL, for which it waits 5 s at most."""
+    parts = urlsplit(url)
+    connection = http.client.HTTPConnection(parts.netloc, timeout=_PATIENCE_S)
+    try:
+        connection.request("POST", f"{parts.path}?{parts.query}", body, {"content-type": "application/json", **headers})
+        answer = connection.getresponse()
+        said = answer.read().decode("utf-8", "replace")
+    except (OSError, http.client.HTTPException) as error:
+        return Answer("", f"nothing can be reached at {parts.netloc}: {error}", is_there=False)
+    finally:
+        connection.close()
+    if answer.status == http.client.OK:
+        return Answer(said, "", is_there=True)
+    return Answer("", f"it was refused with {answer.status}", is_there=True)
