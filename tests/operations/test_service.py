@@ -138,6 +138,8 @@ def test_it_is_installed_changed_and_removed(
         "--log-level=warning",
         f"--socket={home}/s",
     )
+    assert [path for path in home.rglob("*") if path.is_file()] == [file]
+    assert {path.name for path in home.iterdir()} == {".config"}
     told = capsys.readouterr().out
     assert "SIDEMIRROR_TENANT_ID" in told
     assert f"{home}/.config/sidemirror/service.env" in told
@@ -190,9 +192,10 @@ def test_what_the_manager_says_is_told(
 
 def test_launchd_is_told_in_its_way(home: Path) -> None:
     told = Told()
-    launchd = managers.Launchd(home, home / "log", told)
+    launchd = managers.Launchd(home, home / "logs" / "log", told)
     assert launchd.file == home / "Library/LaunchAgents/dev.sidemirror.sidecar.plist"
     launchd.start()
+    assert (home / "logs").is_dir()
     launchd.stop()
     domain = f"gui/{os.getuid()}"
     assert told.commands == [

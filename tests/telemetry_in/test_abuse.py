@@ -99,6 +99,7 @@ def test_a_malformed_span_of_json_is_rejected(fields: dict[str, Any]) -> None:
         {"kvlistValue": 5},
         {"arrayValue": {"values": 5}},
         {"intValue": "x"},
+        {"intValue": "--5"},
         {"stringValue": 5},
         {"bytesValue": ""},
     ],

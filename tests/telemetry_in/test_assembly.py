@@ -147,6 +147,14 @@ def test_ten_thousand_spans_below_each_other_are_seconds_at_most() -> None:
     assert time.monotonic() - began_s < 60
 
 
+def test_thousands_of_agents_around_each_other_without_parents_are_seconds_at_most() -> None:
+    agents = [span(f"a{number}", f"gone{number}", AGENT, number, 20_000 - number) for number in range(3_000)]
+    began_s = time.monotonic()
+    found = assemble([*agents, span("t", "gone", start=9_999, end=10_001)], frozenset(), 1_800, WAITS)
+    assert time.monotonic() - began_s < 20
+    assert [members(turn) for turn in found.turns] == [["t"]]
+
+
 def test_two_different_spans_with_one_id_are_the_same_one_in_any_order() -> None:
     (turn,) = made(span("a", "", AGENT), span("t", "a", text="one"), span("t", "a", text="other")).turns
     assert [call.text for call in turn.calls] == ["one"]

@@ -87,19 +87,19 @@ class Run:
         started: Started = {
             "session_id": settings.session_id or session_id,
             "task": self._task,
-            "provider": asked[0][:256],
-            "model": asked[1][:256],
+            "provider": _name(asked[0]),
+            "model": _name(asked[1]),
             "config": pb.ThinkingConfig(level=settings.level),
         }
         if settings.budget is not None:
             started["budget"] = settings.budget
-        self.turn = client.begin_turn(agent=agent[:256], **started)
+        self.turn = client.begin_turn(agent=_name(agent), **started)
 
     # --- what happens ------------------------------------------------------------------------------------------------
 
     def model_started(self, provider: str = "", model: str = "", *, agent: str = "") -> None:
         """The model is asked."""
-        self._report(agent, model_started=pb.ModelStarted(provider=provider[:256], model=model[:256]))
+        self._report(agent, model_started=pb.ModelStarted(provider=_name(provider), model=_name(model)))
 
     def model_returned(self, text: str, input_tokens: int = 0, output_tokens: int = 0, *, agent: str = "") -> None:
         """The model has answered."""
@@ -111,7 +111,7 @@ class Run:
     def tool_called(self, call_id: str, name: str, arguments: Any, *, agent: str = "") -> None:
         """A tool is called. `arguments` are a text, or become JSON."""
         said = self._told(as_text(arguments))
-        self._report(agent, tool_called=pb.ToolCalled(call_id=_id(call_id), name=name[:256], arguments=said))
+        self._report(agent, tool_called=pb.ToolCalled(call_id=_id(call_id), name=_name(name), arguments=said))
 
     def tool_returned(self, call_id: str, content: Any, *, is_error: bool = False, agent: str = "") -> None:
         """A tool has returned; `is_error`: with a failure, in words that the model gets."""
@@ -131,7 +131,7 @@ class Run:
         """The lessons for the task, as a text for the model; empty without any."""
         if not self.settings.lessons:
             return ""
-        named = [tool[:256] for tool in tools[:100]]
+        named = [_name(tool) for tool in tools[:100]]
         block = await self.turn.recall(tools=named, timeout_s=self.settings.lessons_s)
         return block.text if block else ""
 
@@ -180,16 +180,23 @@ class Run:
         return unknown if judge is None or answer is None else _tried(judge, answer, unknown)
 
     def _report(self, agent: str, **kind: Any) -> None:
-        self.turn.report(pb.TurnEvent(agent=agent[:256], **kind))
+        self.turn.report(pb.TurnEvent(agent=_name(agent), **kind))
 
     def _told(self, text: str) -> str:
         redact = self.settings.redact
-        return text if redact is None or not text else _tried(redact, text, "[not reported: the redactor failed]")
+        if redact is not None and text:
+            text = _tried(redact, text, "[not reported: the redactor failed]")
+        return _sendable(text)
 
 
 def as_text(value: Any) -> str:
-    """A text as it is, everything else as JSON."""
-    return value if isinstance(value, str) else json.dumps(value, default=str, ensure_ascii=False)
+    """A text as it is, everything else as JSON; what JSON cannot say, such as a circle, as Python shows it."""
+    if isinstance(value, str):
+        return value
+    try:
+        return json.dumps(value, default=str, ensure_ascii=False)
+    except (TypeError, ValueError, RecursionError):
+        return repr(value)
 
 
 def waited(work: Coroutine[Any, Any, T], nothing: T) -> T:
@@ -208,5 +215,15 @@ def _tried(ask: Callable[[str], T], text: str, otherwise: T) -> T:
         return otherwise
 
 
-def _id(text: str) -> str:
-    return text if len(text) <= 128 and text.isprintable() else ""
+def _id(text: str | None) -> str:
+    # Some frameworks have calls without an id, whatever their types say.
+    return text if text and len(text) <= 128 and text.isprintable() else ""
+
+
+def _name(text: str) -> str:
+    return _sendable(text[:256])
+
+
+def _sendable(text: str) -> str:
+    """The text with `?` for each half character, as in a file name that is no UTF-8: none of them can be sent."""
+    return text.encode(errors="replace").decode()

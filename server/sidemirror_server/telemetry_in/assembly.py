@@ -14,8 +14,11 @@ from sidemirror_server.telemetry_in.spans import Span, SpanKind
 # What lies above an agent is waited for this long: a caller's span may be sent by another process, or not at all.
 # Chosen here: many times the 5 s after which exporters send.
 LONGEST_ORPHAN_S = 60.0
-# Ancestors that are looked at. Chosen here: no agent nests deeper.
+# Ancestors that are looked at, and agents around each other. Chosen here: no agent nests deeper.
 _DEEPEST = 200
+# Agents in whose time a span may lie: the longest ones. Chosen here: no run has more whose parents are missing, and a
+# forged trace takes seconds at most.
+_MOST_AROUND = 1_000
 # The turn of a whole trace has this in the place of its top span.
 WHOLE = "trace"
 
@@ -93,7 +96,10 @@ class _Tree:
             if span.span_id not in recorded and (known is None or _sooner(span, known)):
                 self.spans[span.span_id] = span
         self._recorded = recorded
-        self._agents = [span for span in self.spans.values() if span.kind is SpanKind.AGENT]
+        agents = (span for span in self.spans.values() if span.kind is SpanKind.AGENT)
+        by_length = sorted(agents, key=lambda agent: (agent.end_us - agent.start_us, agent.span_id))
+        self._agents = by_length[-_MOST_AROUND:]
+        self._climbed: dict[str, tuple[str, str, Span | None]] = {}
         self.has_top = any(not span.parent_id for span in self.spans.values())
 
     def above(self, span: Span) -> tuple[list[Span], str]:
@@ -110,28 +116,36 @@ class _Tree:
         """The outermost agent span that this one belongs to, WHOLE, or _LATE."""
         found, seen = WHOLE, set[str]()
         while True:
-            path, missing = self.above(span)
+            outermost, missing, around = self._climb(span)
             if missing in self._recorded:
                 return _LATE
-            found = next((one.span_id for one in reversed(path) if one.kind is SpanKind.AGENT), found)
-            around = self._around(path[-1]) if missing else None
-            if around is None or around.span_id in seen:
+            found = outermost or found
+            if around is None or around.span_id in seen or len(seen) >= _DEEPEST:
                 return found
             seen.add(around.span_id)
             found, span = around.span_id, around
 
+    def _climb(self, span: Span) -> tuple[str, str, Span | None]:
+        """Of the span and its ancestors: the outermost agent's id, empty if none is one; the id above them that is not
+        there; and the agent in whose time they lie. Kept, since many spans lie within the same agents."""
+        if span.span_id not in self._climbed:
+            path, missing = self.above(span)
+            outermost = next((one.span_id for one in reversed(path) if one.kind is SpanKind.AGENT), "")
+            self._climbed[span.span_id] = outermost, missing, self._around(path[-1]) if missing else None
+        return self._climbed[span.span_id]
+
     def _around(self, top: Span) -> Span | None:
         """The shortest agent span in whose time a span without its parent lies; None if there is none. What has the
         same parent stands beside it, not around it."""
-        longer = [
+        longer = (
             agent
             for agent in self._agents
             if agent.start_us <= top.start_us
             and top.end_us <= agent.end_us
             and (agent.start_us, agent.end_us) != (top.start_us, top.end_us)
             and agent.parent_id != top.parent_id
-        ]
-        return min(longer, key=lambda agent: (agent.end_us - agent.start_us, agent.span_id), default=None)
+        )
+        return next(longer, None)
 
 
 def _sooner(one: Span, other: Span) -> bool:

@@ -16,8 +16,7 @@ HEADING = "LESSONS FROM EARLIER WORK"
 FAILURE_ITEMS = 2
 # How many lessons of a plan come from goals, unless the turn sets `max_items`. Seed goal-reflection, "Limits".
 GOAL_ITEMS = 2
-
-
+# Why a lesson is left out in shadow mode.
 SHADOW = "shadow mode: it is kept, and not told"
 
 

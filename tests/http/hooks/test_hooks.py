@@ -1,16 +1,22 @@
 """What becomes of the hooks of every host: turns apart and whole, advice at the failing call, the answer sent back."""
 
+import base64
+import hashlib
 import json
 import subprocess
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from sidemirror.v1 import thinking_pb2 as pb
+from sidemirror_server.http.hooks.hosts import gemini_cli
+from sidemirror_server.http.hooks.hosts.payload import written
 from sidemirror_server.http.hooks.projects import project_of
 from sidemirror_server.http.hooks.sentences import MARK, NOTHING_TO_SILENCE, SILENCED, SWITCHED_OFF, SWITCHED_ON
 from sidemirror_server.vocabulary.arbiter import HEADING
+from sidemirror_server.vocabulary.text import enter
 from tests.http.hooks.learned import BAD, FAILURE, SENTENCE, learn, tell_at_once
 from tests.http.hooks.players import PLAYERS, ClaudeCode, Codex, GeminiCli, Player, post
 from tests.http.sidecars import door
@@ -19,6 +25,8 @@ from tests.wire.waiting import until
 
 # The answer that the built-in rules find wrong: the tools said something else.
 WRONG = "Done: I have switched to feature-x, and all 12 tests passed."
+
+DEEP = b'{"a": ' + b"[" * 5_000 + b"]" * 5_000 + b"}"
 
 SETTINGS = {"hooks__revise": "true", "limits__http_requests_per_second": "10000"}
 
@@ -225,7 +233,9 @@ def _hears(player: Player) -> bool:
     return bool(player.heard(player.runs(BAD, FAILURE, 1)))
 
 
-@pytest.mark.parametrize("body", [b"", b"no", b"[]", b"\xff\xfe", b'{"hook_event_name": 3}', b'{"session_id": "s"}'])
+@pytest.mark.parametrize(
+    "body", [b"", b"no", b"[]", b"\xff\xfe", b'{"hook_event_name": 3}', b'{"session_id": "s"}', DEEP]
+)
 def test_what_is_no_hook_is_answered_with_nothing(body: bytes, server: SidecarThread) -> None:
     for kind in PLAYERS:
         answer = post(server, kind.host, body)
@@ -253,3 +263,32 @@ def test_worktrees_of_a_repository_are_one_project(tmp_path: Path) -> None:
     assert project_of(str(tmp_path / "shop")) == project_of(str(tmp_path / "w"))
     assert project_of(str(tmp_path)) != project_of(str(tmp_path / "shop"))
     assert project_of("relative") == ""
+
+
+@pytest.mark.parametrize("folder", ["/a" * 15_000, "/\ud800"], ids=["long", "no text"])
+def test_a_folder_that_cannot_be_one_is_not_looked_for(folder: str) -> None:
+    began_s = time.monotonic()
+    project_of(folder)
+    assert time.monotonic() - began_s < 2
+
+
+def test_the_end_of_a_commands_output_takes_no_time() -> None:
+    output = "Output: " + "\nSignal: a" * 6_000 + "\nx"
+    began_s = time.monotonic()
+    found = gemini_cli.read("AfterTool", {"tool_name": "run_shell_command", "tool_response": {"llmContent": output}})
+    assert found is not None
+    assert time.monotonic() - began_s < 2
+
+
+def test_a_secret_at_a_cut_is_not_kept_in_halves() -> None:
+    lines = [base64.b64encode(hashlib.sha384(bytes([number])).digest()).decode() for number in range(26)]
+    key = "\n".join(("-----BEGIN RSA PRIVATE KEY-----", *lines, "-----END RSA PRIVATE KEY-----", ""))
+    token = f"ghp_{'A1b2C3d4E5' * 3}abcdef"
+    kept = enter(written("x " * 15_990 + token + " a line\n" * 8_000 + key + "a line\n" * 4_400))
+    assert not [line for line in lines if line in kept]
+    assert token[:20] not in kept
+
+
+def test_an_id_that_is_too_long_is_not_kept(server: SidecarThread, repository: Path) -> None:
+    Codex(server, "s" * 1_001, repository).asks("Task")
+    assert turns(server, repository) == []

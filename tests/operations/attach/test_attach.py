@@ -108,6 +108,11 @@ def test_nothing_is_written_before_it_is_agreed_to(host: str, home: Path, capsys
     told = capsys.readouterr().out
     token = next(home.parent.rglob("http-token")).read_text().strip()
     assert token not in told
+    assert run("attach", host, "--yes") == 0
+    assert run("detach", host) == 0
+    told = capsys.readouterr().out
+    assert f"/hooks/{host}" in told
+    assert token not in told
     assert "+++" in told
     assert "your prompts, the tool calls with their results, and the agent's answers" in told
 
@@ -150,6 +155,28 @@ def test_a_file_that_was_formatted_anew_loses_our_hooks_only(home: Path) -> None
     assert {event: entries for event, entries in left.items() if entries} == {
         "Stop": [{"hooks": [{"type": "command", "command": "say done"}]}]
     }
+
+
+def test_a_hook_that_somebody_put_beside_ours_stays(home: Path) -> None:
+    path = home / ".claude" / "settings.json"
+    run("attach", "claude-code", "--yes")
+    changed = json.loads(path.read_text())
+    own = {"type": "command", "command": "say done"}
+    changed["hooks"]["Stop"][0]["hooks"].append(own)
+    path.write_text(json.dumps(changed, indent=4))
+    assert run("detach", "claude-code", "--yes") == 0
+    left = json.loads(path.read_text())["hooks"]
+    assert {event: entries for event, entries in left.items() if entries} == {"Stop": [{"hooks": [own]}]}
+
+
+def test_a_comment_that_would_take_another_hook_away_stops_it(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = home / ".gemini" / "settings.json"
+    run("attach", "gemini-cli", "--yes")
+    ours = json.dumps(json.loads(path.read_text())["hooks"]["AfterTool"][0])
+    path.write_text(before := f'{{"hooks": {{"AfterTool": [// mine\n{ours}, {{"hooks": []}}\n]}}}}')
+    assert run("detach", "gemini-cli", "--yes") == 1
+    assert path.read_text() == before
+    assert "nothing was changed" in capsys.readouterr().err
 
 
 def test_hooks_of_codex_that_are_in_toml_stay_there(home: Path) -> None:

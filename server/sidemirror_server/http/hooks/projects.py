@@ -8,18 +8,24 @@ from pathlib import Path
 # Of a worktree's `.git`, which is a file: where the repository keeps what is the worktree's own.
 _WORKTREE = re.compile(r"^gitdir: (.+)/\.git/worktrees/[^/\n]+\s*$")
 _LONGEST_LINK = 4096
+# Characters of a path: what Linux takes. Of a longer one each part would be looked up, which takes minutes.
+_LONGEST_PATH = 4096
+
+
+def project_of(folder: str) -> str:
+    """The project's id: the name of the repository's folder, and a digest of its path. A folder outside of repositories
+    is a project of its own; empty if `folder` is no absolute path that can be one. Reads the file system."""
+    return _project_of(folder) if len(folder) < _LONGEST_PATH else ""
 
 
 @functools.lru_cache(maxsize=1024)
-def project_of(folder: str) -> str:
-    """The project's id: the name of the repository's folder, and a digest of its path. A folder outside of repositories
-    is a project of its own; empty if `folder` is no absolute path. Reads the file system."""
+def _project_of(folder: str) -> str:
     path = Path(folder)
     if not path.is_absolute() or "\0" in folder:
         return ""
     try:
         root = _root_of(path.resolve())
-    except (OSError, RuntimeError):  # a folder that is gone or unreadable, or a circle of links
+    except (OSError, RuntimeError, UnicodeEncodeError):  # gone, unreadable, a circle of links, or no path at all
         root = path
     name = re.sub(r"[^A-Za-z0-9._-]+", "-", root.name)[:64] or "root"
     return f"{name}-{hashlib.sha256(str(root).encode('utf-8', 'surrogatepass')).hexdigest()[:12]}"

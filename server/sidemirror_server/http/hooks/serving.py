@@ -43,6 +43,10 @@ _LONGEST_MS = 60_000
 _WAY_S = 0.05
 # Conversations in memory; of more, those leave that were silent for longest. Chosen here: some 10 MB.
 _MOST = 10_000
+# A longer hook is read on a thread: other calls go on meanwhile. As for events (`rpc/thinking/turn_events.py`).
+_LONG_BYTES = 64 * 1024
+# Characters of a session's or a subagent's id, which stay in memory. Chosen here: many times what hosts have.
+_LONGEST_ID = 1_000
 
 
 class Hooks:
@@ -71,7 +75,7 @@ class Hooks:
         try:
             async with asyncio.timeout(max(0.0, _timeout_s(scope) - _WAY_S)):
                 said = await self._answer(name, HOSTS[name], scope, receive)
-        except (Ended, TimeoutError, msgspec.DecodeError, UnicodeDecodeError) as error:
+        except (Ended, TimeoutError, msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             # Without the error's text: it may quote what the host has told.
             code = error.status.code if isinstance(error, Ended) else 0
             _log.info("hook_not_served", extra={"host": name, "error": type(error).__name__, "code": code})
@@ -80,10 +84,14 @@ class Hooks:
         await answer(send, 200, "application/json", msgspec.json.encode(said) if said else b"")
 
     async def _answer(self, name: str, host: Host, scope: Scope, receive: Receive) -> dict[str, Any]:
-        payload = msgspec.json.decode(await read_body(scope, receive, self._most_bytes), type=dict[str, Any])
+        body = await read_body(scope, receive, self._most_bytes)
+        payload = msgspec.json.decode(body, type=dict[str, Any])
         event = text_in(payload, host.event_field)
-        happening = host.read(event, payload)
+        is_long = len(body) > _LONG_BYTES
+        happening = await asyncio.to_thread(host.read, event, payload) if is_long else host.read(event, payload)
         if happening is None or not happening.session:
+            return {}
+        if max(len(happening.session), len(happening.agent)) > _LONGEST_ID:
             return {}
         context = HttpContext(scope, None)
         caller = self._identity.caller_of("hooks", context)  # type: ignore[arg-type]  # what it asks of gRPC's, it has

@@ -46,7 +46,7 @@ def _told_on(line: bytes, call_id: str) -> bool | None:
         if call_id not in (item.get("id"), item.get("call_id")):
             return None
         code, status, output = item.get("exit_code"), item.get("status"), item.get("output")
-    except (msgspec.DecodeError, UnicodeDecodeError, LookupError, TypeError, AttributeError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, LookupError, TypeError, AttributeError):
         return None
     if isinstance(code, int):
         return code != 0

@@ -5,6 +5,7 @@ Both show the difference, and write it with --yes. No other file of the host is 
 
 import argparse
 import difflib
+import re
 import stat
 import sys
 from pathlib import Path
@@ -31,6 +32,7 @@ _RECORDED = """\
 It keeps them in {data}, with secrets redacted, apart for each repository, and sends them nowhere else{models}.
 The agent is told fixed sentences, and lessons that you have reviewed. No permission is given or taken, and no input is
 changed. `sidemirror advice off`, typed as a prompt, silences it; `sidemirror detach {name}` takes it out."""
+_TOKEN = re.compile(r"(\bBearer )[^\s\"']+", re.IGNORECASE)
 
 
 def attach(options: argparse.Namespace, http_address: str) -> int:
@@ -185,13 +187,14 @@ def _tell(
     facts = {"title": host.title, "name": options.host, "url": reach.url, "models": models}
     print(_RECORDED.format(data=settings.data_dir.resolve(), **facts))
     print()
-    print(_difference(path, before, after).replace(reach.token, "[token]"))
+    print(_difference(path, before, after))
     if not options.yes:
         print("Nothing was changed: --yes writes this.")
     print(f"It needs a sidecar there: `sidemirror serve --http`, with the data folder {settings.data_dir.resolve()}.")
 
 
 def _difference(path: Path, before: str, after: str) -> str:
+    """What changes, without tokens: also those that other calls of the file carry, or that ours carried before."""
     old, new = (text.splitlines(keepends=True) for text in (before, after))
     shown = difflib.unified_diff(old, new, fromfile=str(path), tofile=str(path), n=1)
-    return "".join(line if line.endswith("\n") else f"{line}\n" for line in shown)
+    return _TOKEN.sub(r"\1[token]", "".join(line if line.endswith("\n") else f"{line}\n" for line in shown))

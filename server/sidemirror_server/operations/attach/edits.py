@@ -83,8 +83,8 @@ def taken_out(text: str, inserted: tuple[str, ...]) -> str:
 
 
 def cut_out(text: str, mark: str) -> str:
-    """The text without the entries of event lists that hold `mark`; for files that were formatted anew. Raises
-    CannotEdit."""
+    """The text without the entries of event lists that hold `mark`, or without our hook of an entry that has others
+    too; for files that were formatted anew. Raises CannotEdit."""
     while (entry := _marked(text, mark)) is not None:
         end = entry.end
         rest = len(text[end:]) - len(text[end:].lstrip())
@@ -93,7 +93,10 @@ def cut_out(text: str, mark: str) -> str:
         start = len(text[: entry.start].rstrip())
         if text[start - 1 : start] == "," and end == entry.end:
             start -= 1
+        left = _value_without(_object(text), entry)
         text = text[:start] + text[end:]
+        if value_of(_object(text)) != left:
+            raise CannotEdit("a comment stands beside our hooks: take them out by hand")
     return text
 
 
@@ -114,7 +117,21 @@ def _marked(text: str, mark: str) -> JsonNode | None:
     hooks = _hooks(text) if text.strip() else None
     lists = [node for _, node in (hooks.members if hooks else None) or ()]
     entries = [entry for listed in lists for entry in listed.items or ()]
-    return next((entry for entry in entries if mark in text[entry.start : entry.end]), None)
+    found = next((entry for entry in entries if mark in text[entry.start : entry.end]), None)
+    beside = (found.member("hooks") if found else None) or found
+    if beside is None or len(beside.items or ()) < 2:
+        return found
+    # Hosts put a hook of the user's into an entry that is there.
+    return next((hook for hook in beside.items or () if mark in text[hook.start : hook.end]), None)
+
+
+def _value_without(node: JsonNode, gone: JsonNode) -> Any:
+    """What a node stands for without an item of one of its lists."""
+    if node.members is not None:
+        return {key: _value_without(child, gone) for key, child in node.members}
+    if node.items is not None:
+        return [_value_without(child, gone) for child in node.items if child != gone]
+    return node.scalar
 
 
 def _object(text: str) -> JsonNode:

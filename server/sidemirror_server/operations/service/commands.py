@@ -104,7 +104,6 @@ def _write(places: Places, arguments: tuple[str, ...]) -> int:
         # Nothing of somebody else is overwritten.
         _command(manager)
     manager.file.parent.mkdir(parents=True, exist_ok=True)
-    places.log_file.parent.mkdir(parents=True, exist_ok=True)
     new = manager.file.with_suffix(".new")
     new.write_bytes(content)
     new.replace(manager.file)

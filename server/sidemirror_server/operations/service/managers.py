@@ -126,6 +126,7 @@ class Launchd:
     def __init__(self, home: Path, log_file: Path, run: Run) -> None:
         self.file = home / "Library" / "LaunchAgents" / f"{LABEL}.plist"
         self.log = f"tail -f '{log_file}'"
+        self._log_folder = log_file.parent
         self._run = run
         self._domain = f"gui/{os.getuid()}"
 
@@ -136,6 +137,7 @@ class Launchd:
         return launchd_command(content)
 
     def start(self) -> None:
+        self._log_folder.mkdir(parents=True, exist_ok=True)
         # It reads a changed file only when it is loaded again; what is not loaded cannot be unloaded.
         self._run(("launchctl", "bootout", f"{self._domain}/{LABEL}"))
         _done(self._run(("launchctl", "bootstrap", self._domain, str(self.file))))

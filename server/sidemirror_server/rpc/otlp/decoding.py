@@ -4,6 +4,7 @@ A span whose ids are not what OTLP says is rejected and counted, and the others 
 what is not read cost nothing more than the pass over it.
 """
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any
@@ -22,6 +23,8 @@ _MOST_ATTRIBUTES = 10_000
 _DEEPEST = 40
 _ERROR = 2
 _NS_LIMIT = 2**63
+# 64 bits, as JSON of protobuf writes them.
+_INTEGER = re.compile(r"-?[0-9]{1,19}")
 
 
 class Decoded(msgspec.Struct, frozen=True):
@@ -205,7 +208,7 @@ def _value_of_json(value: Mapping[str, Any] | None, depth: int = 0) -> Any:
     if kind == "stringValue" and isinstance(held, str):
         return held
     if kind == "intValue":
-        return int(held) if isinstance(held, str) and held.lstrip("-").isdecimal() and len(held) < 20 else held
+        return int(held) if isinstance(held, str) and _INTEGER.fullmatch(held) else held
     if kind in ("boolValue", "doubleValue"):
         return held
     inner = held.get("values") if isinstance(held, dict) else None

@@ -7,6 +7,7 @@ and what it costs: docs/decisions/072-wide-appends.md.
 """
 
 import asyncio
+import contextlib
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -29,6 +30,7 @@ from sidemirror_server.trace.acceptance import (
 )
 from sidemirror_server.trace.log import FIRST_HEAD, TURN_TOPIC, Batch, Entry, HeadKey, TurnHead, TurnStanding, head_of
 from sidemirror_server.trace.sources import SourceKind, key, keys
+from sidemirror_server.vocabulary.errors import StoreUnavailable
 from sidemirror_server.vocabulary.ids import SessionId, TurnId
 from sidemirror_server.vocabulary.scope import Scope, Serves
 
@@ -38,6 +40,9 @@ _BYTES_PER_S = 4 * 1024 * 1024
 # How long a reader waits for appends that run, before it looks again: 0.3 s in all. Chosen here: an append takes some
 # milliseconds, and one that takes longer must not keep a connection's readers (`trace/shared_reads.py`) from others.
 _PAUSES_S = (0.005, 0.01, 0.02, 0.04, 0.08, 0.16)
+# How often an append meets other servers that add the same entries, before it is given up for now. Chosen here: each
+# time one of them has got through.
+_TRIES = 5
 
 
 class PostgresTurnLog:
@@ -51,12 +56,13 @@ class PostgresTurnLog:
     async def append(self, scope: Scope, batches: tuple[Batch, ...]) -> None:
         if not batches:
             return
-        try:
-            await self._append(scope, batches)
-        except asyncpg.UniqueViolationError:
-            # Meanwhile another append has added the same entry: now it is there, to be compared.
-            await self._append(scope, batches)
-        self._tell()
+        for _ in range(_TRIES):
+            # Meanwhile another append may have added the same entry: then it is there, to be compared.
+            with contextlib.suppress(asyncpg.UniqueViolationError):
+                await self._append(scope, batches)
+                self._tell()
+                return
+        raise StoreUnavailable(reason="other servers write entries of the same turns")
 
     async def _append(self, scope: Scope, batches: tuple[Batch, ...]) -> None:
         size = sum(len(draft.body) for batch in batches for draft in batch.drafts)

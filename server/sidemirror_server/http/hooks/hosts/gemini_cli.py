@@ -18,6 +18,9 @@ _EXITED = re.compile(
     r"\n(?:Exit Code: (?P<code>-?\d{1,10})|Signal: \w+)(?:\n(?:Signal|Background PIDs|Process Group PGID): [^\n]*)*"
     r"(?:\n</untrusted_context>)?\s*\Z"
 )
+# Characters at the end of a text in which the exit code is looked for. Chosen here: several times what is known of a
+# process. The time that it takes grows with the square of this, and the output before it is anybody's.
+_TAIL_CHARS = 1_000
 
 
 def read(event: str, payload: Payload) -> Happening | None:
@@ -58,7 +61,7 @@ def _failed(result: str) -> bool:
     """Whether a tool has failed, by the text that the model gets."""
     if not _OF_SHELL.match(result):
         return reports_failure(result)
-    exited = _EXITED.search(result)
+    exited = _EXITED.search(result, max(0, len(result) - _TAIL_CHARS))
     return exited is not None and exited["code"] != "0"
 
 

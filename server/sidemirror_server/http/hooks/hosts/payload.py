@@ -5,11 +5,15 @@ from typing import Any, TypeAlias
 
 import msgspec
 
+from sidemirror_server.vocabulary.text import enter
+
 Payload: TypeAlias = Mapping[str, Any]
 
 # Of a text that is kept, in characters at each end. Chosen here: in UTF-8 both together stay below the contract's
 # 256 KiB, and what a tool says about a failure stands at an end.
 _END_CHARS = 32_000
+# What is looked at beyond a cut, so that a secret there is recognised. Chosen here: longer than a private key.
+_BEYOND_CHARS = 16_000
 _CUT = "\n[…]\n"
 
 
@@ -23,11 +27,15 @@ def text_in(payload: Payload, *names: str) -> str:
 
 
 def written(value: Any) -> str:
-    """A field as text: a text as it is, nothing as nothing, everything else as JSON. Long texts keep both ends."""
+    """A field as text: a text as it is, nothing as nothing, everything else as JSON. Long texts keep both ends, and
+    have no secrets: half of one would not be recognised later."""
     if value is None:
         return ""
     text = value if isinstance(value, str) else msgspec.json.encode(value).decode()
-    return text if len(text) <= 2 * _END_CHARS else text[:_END_CHARS] + _CUT + text[-_END_CHARS:]
+    if len(text) <= 2 * _END_CHARS:
+        return text
+    seen = _END_CHARS + _BEYOND_CHARS
+    return enter(text[:seen])[:_END_CHARS] + _CUT + enter(text[-seen:])[-_END_CHARS:]
 
 
 def object_in(payload: Payload, name: str) -> Payload:

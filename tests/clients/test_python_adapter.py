@@ -1,0 +1,56 @@
+"""What an adapter of an agent framework reports, whatever the framework hands over."""
+
+from typing import Any
+
+import pytest
+
+from sidemirror.v1 import thinking_pb2 as pb
+from sidemirror_client.adapter import Run, Settings
+
+
+class Recorded:
+    """Stands for a client, and for its turn."""
+
+    def __init__(self) -> None:
+        self.started: dict[str, Any] = {}
+        self.events: list[pb.TurnEvent] = []
+
+    def begin_turn(self, **started: Any) -> "Recorded":
+        self.started = started
+        return self
+
+    def report(self, event: pb.TurnEvent) -> None:
+        self.events.append(event)
+
+
+def run_on(client: Any, task: str = "task") -> Run:
+    return Run(client, Settings(), task, "", "", ("", ""))
+
+
+def test_half_characters_are_reported_as_question_marks() -> None:
+    client = Recorded()
+    run = run_on(client, "open a\udc80")
+    run.tool_called("c", "cat\ud800", {"path": "a\udc80"}, agent="b\udc80")
+    run.tool_returned("c", "no \udc80")
+    called, returned = client.events
+    assert client.started["task"] == "open a?"
+    assert (called.agent, called.tool_called.name, called.tool_called.arguments) == ("b?", "cat?", '{"path": "a?"}')
+    assert returned.tool_returned.content == "no ?"
+
+
+def test_a_call_without_an_id_is_reported() -> None:
+    client = Recorded()
+    nothing: Any = None
+    run_on(client).tool_called(nothing, "cat", "")
+    assert [event.tool_called.name for event in client.events] == ["cat"]
+
+
+circle: list[Any] = []
+circle.append(circle)
+
+
+@pytest.mark.parametrize(("value", "said"), [({(1, 2): 3}, "{(1, 2): 3}"), (circle, "[[...]]")])
+def test_what_json_cannot_say_is_reported_as_python_shows_it(value: object, said: str) -> None:
+    client = Recorded()
+    run_on(client).tool_returned("c", value)
+    assert [event.tool_returned.content for event in client.events] == [said]
