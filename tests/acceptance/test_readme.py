@@ -178,7 +178,7 @@ def test_the_walk_goes_the_same_way_with_buf_curl(tmp_path: Path) -> None:
     assert len(entries) == 9
     # No column has that name, and nothing was learned yet: the starter pack says where to look.
     (advice,) = [entry["directive"]["advice"] for entry in entries if "advice" in entry.get("directive", {})]
-    assert "`DESCRIBE` shows the columns" in advice["block"]["text"]
+    assert "`PRAGMA table_info` shows the columns" in advice["block"]["text"]
 
 
 def test_the_python_example_runs_and_prints_what_is_shown(server: Serving, tmp_path: Path) -> None:

@@ -1,5 +1,7 @@
 """The starter pack: what it says, of which failures, and what speaks against it."""
 
+import json
+
 import pytest
 
 from sidemirror_server.memory.kin.signature import error_signature
@@ -14,9 +16,12 @@ from sidemirror_server.memory.recoveries.observation import (
     recovery_id,
 )
 from sidemirror_server.memory.recoveries.reviewed_lookups import LOOKUPS
-from sidemirror_server.memory.recoveries.starter import LABEL, STARTERS, move_of, recovery_for, starter_for
+from sidemirror_server.memory.recoveries.starter import LABEL, STARTERS, dialect_of, move_of, recovery_for, starter_for
 from sidemirror_server.vocabulary.ids import EventId, SessionId, TurnId
 from sidemirror_server.vocabulary.scope import DEFAULT_SCOPE
+
+SCHEMA = "SELECT ... FROM information_schema"
+SQLITE_TABLES = "SELECT ... FROM sqlite_master"
 
 # What programs say, as their documentation or the programs themselves have it, and the look-up for it.
 FAILURES = (
@@ -31,19 +36,69 @@ FAILURES = (
     ("git log", "fatal: not a git repository (or any of the parent directories): .git", "pwd"),
     ("python app.py", "ModuleNotFoundError: No module named 'requests'", "pip list"),
     ("python3 app.py", "ModuleNotFoundError: No module named 'requests'", "pip list"),
-    ("pip uninstall foo", "WARNING: Skipping foo as it is not installed.", "pip list"),
     ("pip show foo", "WARNING: Package(s) not found: foo", "pip list"),
     ("node app.js", "Error: Cannot find module 'express'", "npm ls"),
     ("npm test", "Error: Cannot find module 'express'", "npm ls"),
     ("kubectl get pod1", 'error: the server doesn\'t have a resource type "pod1"', "kubectl api-resources"),
     ("kubectl logs web", 'Error from server (NotFound): pods "web" not found', "kubectl get"),
-    ("SELECT * FROM orders", "ERROR 1146 (42S02): Table 'shop.orders' doesn't exist", "SHOW TABLES"),
-    ("SELECT x FROM orders", "ERROR 1054 (42S22): Unknown column 'x' in 'field list'", "DESCRIBE"),
-    ("USE foo", "ERROR 1049 (42000): Unknown database 'foo'", "SHOW DATABASES"),
+    ("kubectl get pod web", 'Error from server (NotFound): pods "web" not found', "kubectl get"),
+    (
+        "npm run biuld",
+        'npm error Missing script: "biuld"\nnpm error\nnpm error To see a list of scripts, run:\nnpm error   npm run',
+        "npm run",
+    ),
+    ("npm run biuld", 'npm ERR! Missing script: "biuld"', "npm run"),
+    ("sqlite3 shop.db 'SELECT * FROM orderz'", "Error: in prepare, no such table: orderz", ".tables"),
+    ("sqlite3 shop.db 'SELECT nam FROM orders'", "Error: in prepare, no such column: nam", ".schema"),
+    (
+        "mysql shop -e 'SELECT 1 FROM orderz'",
+        "ERROR 1146 (42S02) at line 1: Table 'shop.orderz' doesn't exist",
+        "SHOW TABLES",
+    ),
+    (
+        "mysql shop -e 'SELECT x FROM orders'",
+        "ERROR 1054 (42S22) at line 1: Unknown column 'x' in 'field list'",
+        "DESCRIBE",
+    ),
+    ("mysql shopp -e 'SELECT 1'", "ERROR 1049 (42000): Unknown database 'shopp'", "SHOW DATABASES"),
+    (
+        "psql -c 'SELECT * FROM orderz'",
+        'ERROR:  relation "orderz" does not exist\nLINE 1: SELECT',
+        r"\dt",
+    ),
+    ("psql -c 'SELECT nam FROM orders'", 'ERROR:  column "nam" does not exist\nLINE 1: SELECT nam FROM orders', r"\d"),
+    (
+        "psql -d shopp -c 'SELECT 1'",
+        'psql: error: connection to server at "db", port 5432 failed: FATAL:  database "shopp" does not exist',
+        r"\l",
+    ),
     ("foo -x", "bash: foo: command not found", "command -v"),
     ("cat a.txt", "cat: a.txt: No such file or directory", "ls"),
     ("grep --foo x", "grep: unrecognized option '--foo'", "man"),
 )
+
+# What databases say to tools that take SQL themselves: the tool, the statement, the error, and the look-up; empty where
+# it cannot be known whose the statement was.
+STATEMENT_FAILURES = (
+    ("sqlite_query", "SELECT * FROM orderz", "sqlite3.OperationalError: no such table: orderz", SQLITE_TABLES),
+    ("mcp__sqlite__read_query", "SELECT nam FROM orders", "Database error: no such column: nam", "PRAGMA table_info"),
+    ("query", "SELECT * FROM orderz", "no such table: orderz", SQLITE_TABLES),
+    ("query", "SELECT * FROM orders", "ERROR 1146 (42S02): Table 'shop.orders' doesn't exist", "SHOW TABLES"),
+    ("query", "SELECT x FROM orders", "(1054, \"Unknown column 'x' in 'field list'\")", "DESCRIBE"),
+    ("query", "USE foo", "ERROR 1049 (42000): Unknown database 'foo'", "SHOW DATABASES"),
+    ("query", "SELECT * FROM orderz", 'relation "orderz" does not exist', f"{SCHEMA}.tables"),
+    ("query", "SELECT nam FROM orders", 'column "nam" does not exist', f"{SCHEMA}.columns"),
+    ("query", "SELECT nam FROM orders", "Invalid column name 'nam'.", ""),
+    ("pg_query", "SELECT nam FROM orders", "undefined column nam", f"{SCHEMA}.columns"),
+    ("mysql_to_postgres", "SELECT nam FROM orders", "undefined column nam", ""),
+)
+
+
+@pytest.mark.parametrize(("tool", "statement", "error", "look_up"), STATEMENT_FAILURES)
+def test_a_statement_finds_the_look_up_of_its_database(tool: str, statement: str, error: str, look_up: str) -> None:
+    label = asked(tool, json.dumps({"sql": statement})).label
+    found = starter_for(error_signature(tool, error), label, dialect_of(tool, error))
+    assert (found.look_up if found else "") == look_up
 
 
 @pytest.mark.parametrize(("command", "error", "look_up"), FAILURES)
@@ -56,8 +111,11 @@ def test_what_programs_say_finds_its_look_up(command: str, error: str, look_up: 
 def test_every_row_is_reached_and_has_a_source_and_a_reviewed_look_up() -> None:
     reached = {
         starter_for(error_signature("shell", error), asked("shell", command).label) for command, error, _ in FAILURES
+    } | {
+        starter_for(error_signature(tool, error), asked(tool, statement).label, dialect_of(tool, error))
+        for tool, statement, error, _ in STATEMENT_FAILURES
     }
-    assert set(STARTERS) == reached
+    assert set(STARTERS) == reached - {None}
     for one in STARTERS:
         assert one.source
         assert one.look_up in LOOKUPS

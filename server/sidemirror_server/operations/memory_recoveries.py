@@ -2,37 +2,61 @@
 
 import argparse
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
+import grpc
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
 from sidemirror.v1 import reflective_memory_pb2 as pb
 from sidemirror.v1.reflective_memory_pb2_grpc import ReflectiveMemoryServiceStub
+from sidemirror_server.http.hooks.projects import project_of
 from sidemirror_server.operations.shown import plain, print_json, words_of
 
 _TIMEOUT_S = 30.0
 
 
 def recoveries(stub: ReflectiveMemoryServiceStub, options: argparse.Namespace, scope: dict[str, Any]) -> int:
-    """Shows all signatures with what is told, or one signature with all its moves."""
-    found = pb.ListRecoveriesResponse()
-    token = ""
-    while True:
-        request = pb.ListRecoveriesRequest(signature=options.signature, page_token=token, **scope)
-        page = stub.ListRecoveries(request, timeout=_TIMEOUT_S)
-        found.signatures.extend(page.signatures)
-        token = page.next_page_token
-        if not token:
-            break
+    """Shows all signatures with what is told, or one signature with all its moves. Where no project was named and there
+    is none, it says whether the hooks of this folder have told of some, and of which project these are."""
+    found = _found(stub, options.signature, scope)
     if options.json:
         print_json(found)
+    elif not found.signatures and not scope["project_id"] and _folder_has_some(stub, options.signature, scope):
+        tenant = f"--tenant-id {scope['tenant_id']} " if scope["tenant_id"] else ""
+        print("No failure was observed in the project that was asked. The hooks of this folder have told of some:")
+        print(f"  sidemirror memory recoveries {tenant}--project-id {project_of(str(Path.cwd()))}")
     elif options.signature:
         _show_moves(found.signatures)
     else:
         _show_signatures(found.signatures)
     return 0
+
+
+def _found(stub: ReflectiveMemoryServiceStub, signature: str, scope: dict[str, Any]) -> pb.ListRecoveriesResponse:
+    found = pb.ListRecoveriesResponse()
+    token = ""
+    while True:
+        request = pb.ListRecoveriesRequest(signature=signature, page_token=token, **scope)
+        page = stub.ListRecoveries(request, timeout=_TIMEOUT_S)
+        found.signatures.extend(page.signatures)
+        token = page.next_page_token
+        if not token:
+            return found
+
+
+def _folder_has_some(stub: ReflectiveMemoryServiceStub, signature: str, scope: dict[str, Any]) -> bool:
+    """Whether failures were observed in the project that hooks give this folder; not if it may not be asked."""
+    request = pb.ListRecoveriesRequest(signature=signature, page_size=1)
+    request.tenant_id, request.project_id = scope["tenant_id"], project_of(str(Path.cwd()))
+    try:
+        return bool(stub.ListRecoveries(request, timeout=_TIMEOUT_S).signatures)
+    except grpc.RpcError as error:
+        if error.code() is grpc.StatusCode.PERMISSION_DENIED:
+            return False
+        raise
 
 
 def _show_signatures(found: Sequence[pb.SignatureRecoveries]) -> None:

@@ -103,7 +103,9 @@ class RecoveryAdvice:
     ) -> None:
         state = turn.state
         asked = FailedAttempt(
-            failed.signature, failed.is_json, looked_up, state.turn_id, state.session_id, failed.label
+            *(failed.signature, failed.is_json, looked_up, state.turn_id, state.session_id),
+            label=failed.label,
+            dialect=failed.dialect,
         )
         receipt_id = receipt_id_of(turn.scope, state.turn_id, failed.signature)
         try:

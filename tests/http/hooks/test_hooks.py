@@ -265,6 +265,14 @@ def test_worktrees_of_a_repository_are_one_project(tmp_path: Path) -> None:
     assert project_of("relative") == ""
 
 
+def test_json_that_is_nested_too_deeply_is_answered_with_nothing(server: SidecarThread) -> None:
+    """Seen to fail, with 500 and a traceback, when RecursionError is not caught."""
+    deep = b'{"a":' * 50_000 + b"1" + b"}" * 50_000
+    body = b'{"hook_event_name":"PostToolUse","session_id":"deep","cwd":"/","tool_name":"t","tool_input":' + deep + b"}"
+    answer = post(server, "claude-code", body)
+    assert (answer.status, answer.body) == (200, b"")
+
+
 @pytest.mark.parametrize("folder", ["/a" * 15_000, "/\ud800"], ids=["long", "no text"])
 def test_a_folder_that_cannot_be_one_is_not_looked_for(folder: str) -> None:
     began_s = time.monotonic()

@@ -21,7 +21,11 @@ _MEMORY = "/sidemirror.v1.ReflectiveMemoryService"
 _CRITIQUE = "/sidemirror.v1.CritiqueService"
 
 NO_LESSONS = "There are no lessons for this task."
-NOTHING_WORKED = "Nothing is known that repaired such a failure."
+# The same whether nothing is known or something is held back: of that a trial's agent must not hear.
+NOTHING_WORKED = (
+    "Nothing is told of such a failure: no repair is known, or this was one of the questions, one in ten, that get no "
+    "answer. What is known may depend on the arguments of the call: give them."
+)
 NO_ISSUES = "No contradiction between the answer and what it rests on was found."
 NOT_JUDGED = "The answer was not judged."
 NOTED = "The outcome is noted."

@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from sidemirror_server.memory.recoveries.clients import statement_of
 from sidemirror_server.memory.recoveries.reviewed_lookups import COMMANDS, READING_VERBS, STATEMENTS, ReviewedLookup
 
 # In code points of a call's arguments. Chosen here: what is longer is a file's content, and its head tells the verb.
@@ -40,6 +41,8 @@ _FIELD = re.compile(r"[A-Za-z_][\w-]{0,63}\Z", re.A)
 _DIGITS = re.compile(r"\d{3}")
 # What a look-up may have beside it: where it stands, and where its complaints go.
 _QUIETLY = re.compile(r" 2>\s?(?:/dev/null|&1)")
+# The end of a statement that ends the command, as in `sqlite3 shop.db "PRAGMA table_info(orders);"`.
+_LAST_END = re.compile(r";([\"'])\Z")
 _CHANGED_FOLDER = re.compile(r"cd [^\s;&|]+ && ")
 _PROGRAM = re.compile(r"[a-z][a-z0-9_.+-]{0,30}\Z")
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=\S*\Z")
@@ -136,7 +139,9 @@ def asked(tool: str, arguments: str) -> Asked:
 
 def same_intent(failed: Asked, later: Asked) -> bool:
     """Whether a later call pursues what the failed one did: the same tool, and for text the same verb and at least half
-    of its tokens."""
+    of its tokens. A reviewed look-up pursues only what the same look-up did: `npm run` is no try of `npm run biuld`."""
+    if later.is_reviewed and later.label != failed.label:
+        return False
     if failed.tool != later.tool or failed.is_json != later.is_json or failed.verb != later.verb:
         return False
     return failed.is_json or 2 * len(failed.tokens & later.tokens) >= len(failed.tokens)
@@ -149,13 +154,21 @@ def _reads(tool: str) -> bool:
 
 
 def _statement(tool: str, text: str, tokens: frozenset[str], suppresses: bool) -> Asked:
-    statement = " ".join(text.lower().rstrip("; \n").split())
+    statement = _plain(text)
     word = statement.split(" ", 1)[0]
     verb = _SAME_VERB.get(word, word).upper()
-    lookup = next((lookup for lookup, pattern in _statements() if pattern.fullmatch(statement)), None)
+    lookup = _reviewed_statement(statement)
     known = lookup is not None
     label = lookup.said if lookup else verb if verb.lower() in _STATEMENT_VERBS else OTHER_TEXT
     return Asked(tool, False, verb, label, text, tokens, (), known, known, suppresses)
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.lower().rstrip("; \n").split())
+
+
+def _reviewed_statement(statement: str) -> ReviewedLookup | None:
+    return next((lookup for lookup, pattern in _statements() if pattern.fullmatch(statement)), None)
 
 
 @cache
@@ -166,16 +179,21 @@ def _statements() -> tuple[tuple[ReviewedLookup, re.Pattern[str]], ...]:
 def _lookup(text: str) -> ReviewedLookup | None:
     """The reviewed look-up that a command is; None if it does, or might do, anything else."""
     text = _QUIETLY.sub("", _CHANGED_FOLDER.sub("", text, count=1) if text.startswith("cd ") else text)
+    text = _LAST_END.sub(r"\1", text)
     if _WRITES.search(text):
         return None
     first, *rest = _PIPED.split(text)
     if any(_first_word(piece) not in _FILTERS or _TO_FILE.search(piece) for piece in rest):
         return None
     words = first.split()
+    statement = statement_of(first)
+    if statement:
+        return _reviewed_statement(_plain(statement))
     if len(words) > 2 and words[0] in _ENGLISH and not any(_SIGN.search(word) for word in words[1:]):
         return None
     for lookup in COMMANDS:
-        if tuple(words[: len(lookup.words)]) == lookup.words and not _is_refused(lookup, words):
+        begins = words if lookup.is_whole else words[: len(lookup.words)]
+        if tuple(begins) == lookup.words and not _is_refused(lookup, words):
             return lookup
     return None
 

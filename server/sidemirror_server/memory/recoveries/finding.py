@@ -61,7 +61,8 @@ def _names_nothing(move: Move) -> bool:
 
 class FailedAttempt(msgspec.Struct, frozen=True):
     """A call that failed. `is_json`: its arguments are JSON. `looked_up`: the labels of the look-ups that the turn has
-    done (`trail.py`). `turn_id`, `session_id`: empty outside a turn. `label`: of the failed call (`asked.py`)."""
+    done (`trail.py`). `turn_id`, `session_id`: empty outside a turn. `label`: of the failed call (`asked.py`).
+    `dialect`: whose SQL it was (`starter.py:dialect_of`)."""
 
     signature: str
     is_json: bool
@@ -69,6 +70,7 @@ class FailedAttempt(msgspec.Struct, frozen=True):
     turn_id: str = ""
     session_id: str = ""
     label: str = ""
+    dialect: str = ""
 
 
 def receipt_id_of(scope: Scope, turn_id: str, signature: str) -> str:
@@ -169,7 +171,7 @@ class RecoveryFinder:
 
     def _starter(self, known: Counted, failed: FailedAttempt) -> tuple[Recovery | None, str]:
         """What the starter pack has for a failure of which nothing was learned, with its sentence."""
-        starter = starter_for(failed.signature, failed.label)
+        starter = starter_for(failed.signature, failed.label, failed.dialect)
         if not self._telling.has_starters or starter is None or failed.is_json:
             return None, ""
         if starter.move in known.refuted or starter.look_up in failed.looked_up:

@@ -7,6 +7,7 @@ from collections.abc import Collection, Sequence
 
 import msgspec
 
+from sidemirror_server.memory.kin.signature import tool_of
 from sidemirror_server.memory.recoveries.moves import (
     FEWEST_TRIES,
     LEAST_RATE,
@@ -22,7 +23,7 @@ from sidemirror_server.memory.recoveries.moves import (
 )
 from sidemirror_server.memory.recoveries.observation import Move, MoveKind, Observation, follows, recovery_id
 from sidemirror_server.memory.recoveries.sentences import said
-from sidemirror_server.memory.recoveries.starter import Starter, starter_for
+from sidemirror_server.memory.recoveries.starter import Starter, dialect_of, starter_for, starter_of
 from sidemirror_server.policy.record import Advice, AdviceKind
 
 ALL_ADVICE = Advice()
@@ -71,8 +72,7 @@ def reviewed(
     reported = counted(reported_rows)
     heard = counted(row for row in rows if row.where.conversation is not None or row.advised)
     told = recovery_of(signature, rows)
-    fitting = (starter_for(signature, row.label) for row in rows) if has_starters else ()
-    starter = next((one for one in fitting if one is not None), None)
+    starter = _starter(signature, rows) if has_starters else None
     is_refuted = starter is not None and refutes(signature, starter.move, reported_rows)
     offered = None if told is not None or is_refuted else starter
     moves = dict.fromkeys(row.move for row in reported)
@@ -85,6 +85,14 @@ def reviewed(
         review = _given(_review(signature, move, heard, told, rows, offered), advice)
         found.append(msgspec.structs.replace(review, reason=f"only telemetry tells of it: {review.reason}"))
     return tuple(sorted(found, key=lambda one: (not one.sentence, -one.unadvised.tries, one.recovery_id)))
+
+
+def _starter(signature: str, rows: Collection[Observation]) -> Starter | None:
+    """The row of the starter pack that was told at one of these failures, else the one that fits them. What a
+    statement's error said is not kept, so of a dialect the tool's name alone is known here."""
+    told = (starter_of(signature, row.advised) for row in rows if row.advised)
+    fitting = (starter_for(signature, row.label, dialect_of(tool_of(signature), "")) for row in rows)
+    return next((one for one in (*told, *fitting) if one is not None), None)
 
 
 def _given(review: MoveReview, advice: Advice) -> MoveReview:

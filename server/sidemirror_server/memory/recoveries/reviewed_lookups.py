@@ -22,17 +22,19 @@ class Reads(StrEnum):
 
 
 class ReviewedLookup(msgspec.Struct, frozen=True):
-    """One read-only look-up, as advice says it. `words`: how its command begins. `refused`: what it may not contain."""
+    """One read-only look-up, as advice says it. `words`: how its command begins. `refused`: what it may not contain.
+    `is_whole`: its command has these words and no other."""
 
     said: str
     reads: Reads
     source: str
     words: tuple[str, ...] = ()
     refused: tuple[str, ...] = ()
+    is_whole: bool = False
 
 
-def _shell(said: str, reads: Reads, source: str, refused: str = "") -> ReviewedLookup:
-    return ReviewedLookup(said, reads, source, tuple(said.split()), tuple(refused.split()))
+def _shell(said: str, reads: Reads, source: str, refused: str = "", *, is_whole: bool = False) -> ReviewedLookup:
+    return ReviewedLookup(said, reads, source, tuple(said.split()), tuple(refused.split()), is_whole)
 
 
 _MYSQL = "MySQL Reference Manual"
@@ -107,6 +109,8 @@ COMMANDS = (
     _shell("git remote -v", Reads.NAMES, "git-remote(1)", "add remove rename set-url prune update set-head"),
     _shell("pip list", Reads.NAMES, "pip documentation, pip list", "--outdated -o"),
     _shell("pip show", Reads.FORM, "pip documentation, pip show"),
+    # With a name it runs that script.
+    _shell("npm run", Reads.NAMES, "npm documentation, npm-run", is_whole=True),
     _shell("npm ls", Reads.NAMES, "npm documentation, npm-ls"),
     _shell("kubectl get", Reads.NAMES, "kubectl reference, get", "secret secrets -w --watch --raw"),
     _shell("kubectl describe", Reads.FORM, "kubectl reference, describe", "secret secrets"),

@@ -28,6 +28,7 @@ from sidemirror_server.memory.recoveries.observation import (
     follows,
     observation_id,
 )
+from sidemirror_server.memory.recoveries.starter import dialect_of
 from sidemirror_server.trace.event import Event, ToolCalled, ToolFailed, ToolReturned, TurnStarted, UserMessage
 from sidemirror_server.vocabulary.ids import EventId, TurnId
 
@@ -89,12 +90,13 @@ class _Text(msgspec.Struct, frozen=True):
 
 class Failure(msgspec.Struct, frozen=True):
     """A failing call, by the event id of the call, with its signature. `is_json`: its arguments are JSON. `label`: of
-    the call (`asked.py`)."""
+    the call (`asked.py`). `dialect`: whose SQL it was (`starter.py:dialect_of`)."""
 
     failure_id: EventId
     signature: str
     is_json: bool = True
     label: str = ""
+    dialect: str = ""
 
 
 class Trail(msgspec.Struct):
@@ -202,7 +204,7 @@ def _ended(trail: Trail, event: Event, call_id: str, text: str, *, failed: bool)
     if len(trail.waiting) >= _MOST_WAITING:
         trail.seen.append(_without_attempt(trail, trail.waiting.pop(0)))
     trail.waiting.append(_Waiting(done, signature, trail.where, []))
-    return Failure(done.event_id, signature, call.asked.is_json, label)
+    return Failure(done.event_id, signature, call.asked.is_json, label, dialect_of(call.asked.tool, text))
 
 
 def _taken(trail: Trail, call_id: str, agent: str) -> _Open | None:

@@ -4,6 +4,7 @@ from sidemirror.v1 import reflective_memory_pb2 as pb
 from sidemirror_server.memory.kin.signature import error_signature
 from sidemirror_server.memory.recoveries.asked import asked
 from sidemirror_server.memory.recoveries.finding import FailedAttempt, RecoveryFinder, receipt_id_of
+from sidemirror_server.memory.recoveries.starter import dialect_of
 from sidemirror_server.rpc.boundary.call import Call
 from sidemirror_server.rpc.wire.blocks import block_to_wire
 from sidemirror_server.vocabulary.text import enter
@@ -14,12 +15,14 @@ async def find_recoveries(
 ) -> pb.FindRecoveriesResponse:
     tool = enter(request.tool)
     what = asked(tool, enter(request.arguments))
+    error_text = enter(request.error_text)
     failed = FailedAttempt(
-        error_signature(tool, enter(request.error_text)),
+        error_signature(tool, error_text),
         is_json=what.is_json,
         turn_id=request.turn_id,
         session_id=request.session_id,
         label=what.label,
+        dialect=dialect_of(tool, error_text),
     )
     of_turn = receipt_id_of(call.scope, request.turn_id, failed.signature)
     receipt_id = of_turn if request.turn_id else call.make_id(part="/receipt")

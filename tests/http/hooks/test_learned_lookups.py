@@ -1,0 +1,94 @@
+"""Look-ups that an agent does in its shell are learned through hooks: those of databases' clients, and `npm run`."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import grpc
+import pytest
+
+from sidemirror.v1 import reflective_memory_pb2 as pb
+from sidemirror.v1.reflective_memory_pb2_grpc import ReflectiveMemoryServiceStub
+from sidemirror_server import cli
+from sidemirror_server.http.hooks.projects import project_of
+from tests.http.hooks.learned import tell_at_once
+from tests.http.hooks.players import ClaudeCode
+from tests.http.sidecars import door
+from tests.wire.sidecar import SidecarThread
+from tests.wire.waiting import until
+
+SESSIONS = 5
+# The command that fails, its error, the look-up with its result, the command that works, and the name of the look-up.
+REPAIRS = (
+    (
+        *("sqlite3 shop.db 'SELECT * FROM orderz'", "Error: in prepare, no such table: orderz"),
+        *(
+            "sqlite3 shop.db .tables",
+            "customers  orders_2026",
+            "sqlite3 shop.db 'SELECT * FROM orders_2026'",
+            ".tables",
+        ),
+    ),
+    (
+        *("psql -c 'SELECT nam FROM orders'", 'ERROR:  column "nam" does not exist'),
+        *(r"psql -c '\d orders'", "customer_name | text", "psql -c 'SELECT customer_name FROM orders'", r"\d"),
+    ),
+    (
+        *("npm run biuld", 'npm error Missing script: "biuld"'),
+        *("npm run", "available via `npm run`:\n  build_all\n    tsc", "npm run build_all", "npm run"),
+    ),
+)
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SidecarThread]:
+    with pytest.MonkeyPatch.context() as patched:
+        tell_at_once(patched)
+        given = {"advice__starter_pack": "false", "limits__http_requests_per_second": "10000"}
+        with door(tmp_path_factory.mktemp("lookups"), given) as running:
+            yield running
+
+
+@pytest.mark.parametrize(("bad", "error", "look_up", "result", "good", "name"), REPAIRS, ids=("sqlite3", "psql", "npm"))
+def test_what_repaired_it_is_told(
+    bad: str, error: str, look_up: str, result: str, good: str, name: str, server: SidecarThread, tmp_path: Path
+) -> None:
+    for number in range(SESSIONS):
+        player = ClaudeCode(server, f"learn{number}", tmp_path)
+        player.asks("Count the orders")
+        assert player.heard(player.runs(bad, error, 1)) == ""
+        player.runs(look_up, result)
+        player.runs(good, "17")
+        player.answers("There are 17.", again=True)
+    request = pb.ListRecoveriesRequest(project_id=project_of(str(tmp_path)))
+    with grpc.insecure_channel(server.address) as channel:
+        stub = ReflectiveMemoryServiceStub(channel)
+        until(lambda: any(m.is_told for found in stub.ListRecoveries(request).signatures for m in found.moves))
+    player = ClaudeCode(server, "told", tmp_path)
+    player.asks("Count the orders")
+    heard = player.heard(player.runs(bad, error, 1))
+    assert f"In {SESSIONS} of {SESSIONS} earlier tries the call worked after `{name}`." in heard
+
+
+def test_a_person_in_the_folder_is_told_which_project_has_recoveries(
+    server: SidecarThread, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "shop"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    asked = ["memory", "recoveries", "--address", server.address]
+    assert cli.main(asked) == 0
+    assert capsys.readouterr().out == "No failure was observed.\n"
+    player = ClaudeCode(server, "person", folder)
+    player.asks("Count the orders")
+    player.runs("cat nope.txt", "cat: nope.txt: No such file or directory", 1)
+    player.runs("cat note.txt", "fine")
+    player.answers("Read.", again=True)
+    project = project_of(str(folder))
+    with grpc.insecure_channel(server.address) as channel:
+        stub = ReflectiveMemoryServiceStub(channel)
+        until(lambda: bool(stub.ListRecoveries(pb.ListRecoveriesRequest(project_id=project)).signatures))
+    assert cli.main(asked) == 0
+    command = capsys.readouterr().out.splitlines()[-1].split()
+    assert command == ["sidemirror", *asked[:2], "--project-id", project]
+    assert cli.main([*asked, *command[3:]]) == 0
+    assert "missing_file" in capsys.readouterr().out
