@@ -25,7 +25,7 @@ type TokenInTheClearError struct {
 
 func (e *TokenInTheClearError) Error() string {
 	return "sidemirror: the token of SIDEMIRROR_TOKEN_FILE does not go to " + e.Address + " without TLS: write https:// " +
-		"before the address, or use WithSystemTLS (tls=True in other clients), or name the authority's file in " +
+		"before the address, or use WithSystemTLS, or name the authority's file in " +
 		"SIDEMIRROR_CA_FILE"
 }
 

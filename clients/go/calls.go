@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -11,6 +12,7 @@ import (
 
 	pb "github.com/sidemirror/sidemirror/generated/go/sidemirror/v1"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
@@ -73,12 +75,20 @@ type carried struct {
 	heard func()
 }
 
-// tokenError: the token's file cannot be read.
-type tokenError struct{ why error }
+// tokenError: the token's file gives none that can be sent.
+type tokenError struct {
+	path string
+	why  error
+}
 
-func (e *tokenError) Error() string { return "sidemirror: the token's file: " + e.why.Error() }
+func (e *tokenError) Error() string {
+	return "sidemirror: the token's file " + e.path + " (SIDEMIRROR_TOKEN_FILE): " + e.why.Error()
+}
 
 func (e *tokenError) Unwrap() error { return e.why }
+
+// GRPCStatus is what the sidecar would answer to a call without a token.
+func (e *tokenError) GRPCStatus() *status.Status { return status.New(codes.Unauthenticated, e.Error()) }
 
 func (c *carried) unary(
 	ctx context.Context, method string, request, reply any, conn *grpc.ClientConn, invoke grpc.UnaryInvoker,
@@ -151,16 +161,23 @@ func (s *filledStream) RecvMsg(response any) error {
 	return err
 }
 
+// errNotSendable does not quote the token.
+var errNotSendable = errors.New("it holds what cannot be sent: a token is one line of printable ASCII")
+
 // authorized reads the token for every call: whoever issues tokens replaces the file.
 func (c *carried) authorized(ctx context.Context) (context.Context, error) {
 	if c.tokenFile == "" {
 		return ctx, nil
 	}
-	token, err := os.ReadFile(c.tokenFile)
+	held, err := os.ReadFile(c.tokenFile)
 	if err != nil {
-		return nil, &tokenError{err}
+		return nil, &tokenError{c.tokenFile, err}
 	}
-	return metadata.AppendToOutgoingContext(ctx, "authorization", "Bearer "+strings.TrimSpace(string(token))), nil
+	token := strings.TrimSpace(string(held))
+	if strings.ContainsFunc(token, func(r rune) bool { return r < ' ' || r > '~' }) {
+		return nil, &tokenError{c.tokenFile, errNotSendable}
+	}
+	return metadata.AppendToOutgoingContext(ctx, "authorization", "Bearer "+token), nil
 }
 
 // filled is the request with the client's scope and a request_id where it has none. The caller's own is left alone.

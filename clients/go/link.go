@@ -154,6 +154,11 @@ func (l *link) goAway(outages int, tell func() func()) {
 }
 
 func (l *link) tellRefused(why error) {
+	var unusable *tokenError
+	if errors.As(why, &unusable) {
+		survive(l.o.onRefused, unusable, "WithOnRefused")
+		return
+	}
 	survive(l.o.onRefused, fmt.Errorf("the sidecar refuses the token, or there is none: name a file with one that it "+
 		"knows, and that permits this, in SIDEMIRROR_TOKEN_FILE: %w", why), "WithOnRefused")
 }
@@ -223,8 +228,7 @@ func (l *link) sleep(pause time.Duration) bool {
 	}
 }
 
-// isNotLetIn: the sidecar does not know the token, or its file cannot be read.
+// isNotLetIn: the sidecar does not know the token, or its file gives none (a tokenError).
 func isNotLetIn(err error) bool {
-	var unreadable *tokenError
-	return status.Code(err) == codes.Unauthenticated || errors.As(err, &unreadable)
+	return status.Code(err) == codes.Unauthenticated
 }

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.clients.harness import Sidecar, free_port, run_scenario, sidecar
+from tests.clients.harness import Sidecar, free_port, run_scenario, running, sidecar
 from tests.clients.languages import LANGUAGES, Language, ready
 from tests.wire.access import ACME, Certificates, write_access
 
@@ -75,6 +75,33 @@ def test_where_a_token_may_go(language: Language, tmp_path: Path) -> None:
     (tmp_path / "token").write_text("secret")
     nobody.variables["token_file"] = str(tmp_path / "token")
     run_scenario(ready(language), "transport.json", nobody, language.folder)
+
+
+class TokenFile(Sidecar):
+    """A sidecar, and a client's token's file that something goes wrong with."""
+
+    def do(self, what: str) -> None:
+        if what not in ("break", "mend"):
+            raise AssertionError(what)
+        # Both in one step: a file that is being written is not half there.
+        new = self.folder / "new"
+        new.write_text("first\nsecond\n" if what == "break" else "secret\n")
+        new.replace(self.variables["token_file"])
+
+
+@every_language
+def test_a_token_file_that_cannot_be_used(language: Language, tmp_path: Path) -> None:
+    """Seen to fail for Python, with an error of gRPC's in `recall`, when the token is sent as it is read."""
+    held = {"two_lines": b"first\nsecond\n", "not_ascii": "schl\u00fcssel\u2713".encode(), "not_utf8": b"\xff\xfe"}
+    beside = TokenFile(tmp_path)
+    for name, content in held.items():
+        (tmp_path / name).write_bytes(content)
+    (tmp_path / "folder").mkdir()
+    beside.variables |= {name: str(tmp_path / name) for name in (*held, "folder", "missing", "token_file")}
+    beside.do("mend")
+    with running(beside):
+        ran = run_scenario(ready(language), "token_file.json", beside, language.folder)
+    assert [line for line in ran.lines if line.startswith("told ")] == []
 
 
 def trust_store(ca: Path, store: Path) -> str:

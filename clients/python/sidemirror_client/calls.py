@@ -38,6 +38,18 @@ CALLS_AT_ONCE = 90
 _TOO_LATE_S = 0.005
 
 
+class TokenUnusable(AioRpcError):
+    """The token's file gives none that can be sent: UNAUTHENTICATED, without a call."""
+
+    def __init__(self, path: str, why: str) -> None:
+        super().__init__(
+            grpc.StatusCode.UNAUTHENTICATED,
+            Metadata(),
+            Metadata(),
+            f"the token's file {path} (SIDEMIRROR_TOKEN_FILE) {why}",
+        )
+
+
 class Places:
     """Room for calls on one channel."""
 
@@ -86,15 +98,13 @@ class Carried:
         self.places = Places()
 
     def details(self, given: ClientCallDetails, *, streams: bool) -> ClientCallDetails:
-        """The call with what it lacks. Raises OSError when the token's file cannot be read, ValueError when it holds no
-        text."""
+        """The call with what it lacks. Raises TokenUnusable."""
         method: str | bytes = given.method  # typed as str, and bytes in fact
         name = (method.decode() if isinstance(method, bytes) else method).rpartition("/")[2]
         timeout = self._deadline(name, streams=streams) if given.timeout is None else given.timeout
         metadata = Metadata(*(given.metadata or ()))
         if self._token_file:
-            # Read for every call: whoever issues tokens replaces the file. It is small, and cached by the system.
-            metadata.add("authorization", f"Bearer {Path(self._token_file).read_text().strip()}")
+            metadata.add("authorization", f"Bearer {_token(self._token_file)}")
         return ClientCallDetails(given.method, timeout, metadata, given.credentials, given.wait_for_ready)
 
     def request(self, request: Any) -> Any:
@@ -118,6 +128,22 @@ class Carried:
         if streams:
             return WORK_DEADLINE_S
         return max(self._deadline_s, MODEL_DEADLINE_S) if name in MODEL_CALLS else self._deadline_s
+
+
+def _token(path: str) -> str:
+    """What is in the file. Raises TokenUnusable, which does not quote it.
+
+    Read for every call: whoever issues tokens replaces the file. It is small, and cached by the system."""
+    try:
+        token = Path(path).read_text(encoding="utf-8").strip()
+    except UnicodeDecodeError:
+        raise TokenUnusable(path, "is not UTF-8") from None
+    except (OSError, ValueError) as error:
+        raise TokenUnusable(path, f"cannot be read: {getattr(error, 'strerror', None) or error}") from None
+    # gRPC fails with an error of its own for anything else in a header's value.
+    if not (token.isascii() and token.isprintable()):
+        raise TokenUnusable(path, "holds what cannot be sent: a token is one line of printable ASCII")
+    return token
 
 
 def interceptors(carried: Carried) -> list[ClientInterceptor]:

@@ -180,7 +180,7 @@ class Delivery:
 
     async def _stream(self, thinking: Any, stream: "_Stream", outage: int) -> None:
         """Returns when the sidecar has closed the stream. Raises AioRpcError, and CancelledError when the sidecar has
-        gone away; OSError and ValueError for the token's file."""
+        gone away."""
         self._queue.has_all = False
         call = thinking.RunTurn(self._requests(stream))
         guard = asyncio.create_task(self._cancel_when_away(call))
@@ -313,7 +313,7 @@ class Delivery:
         if isinstance(error, grpc.aio.AioRpcError):
             problem = problem_of(error)
             if error.code() is grpc.StatusCode.UNAUTHENTICATED:
-                self._link.refused(outage)
+                self._link.refused(error, outage)
                 return 0.0
             if error.code() is grpc.StatusCode.RESOURCE_EXHAUSTED and problem.retry_after_s is not None:
                 self._link.heard()

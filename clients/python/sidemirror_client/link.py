@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable, Iterator
 
 import grpc
 
+from sidemirror_client.calls import TokenUnusable
 from sidemirror_client.problem import is_refused
 
 _log = logging.getLogger("sidemirror_client")
@@ -28,8 +29,7 @@ _LATE_S = 0.5
 # While it is away, an answer that takes longer than this is none.
 _PROBE_S = 2.0
 _NOT_LET_IN = (
-    "the sidecar refuses the token, or there is none: name a file with one that it knows in SIDEMIRROR_TOKEN_FILE "
-    "(what is reported waits)"
+    "the sidecar refuses the token, or there is none: name a file with one that it knows in SIDEMIRROR_TOKEN_FILE"
 )
 
 
@@ -106,22 +106,24 @@ class Link:
         else:
             self._on_away(why)
 
-    def refused(self, outage: int) -> None:
-        """The sidecar does not know the token, at a stream or call that was begun after so many outages."""
+    def refused(self, error: grpc.aio.AioRpcError, outage: int) -> None:
+        """The sidecar does not know the token, or there is none that can be sent, at a stream or call that was begun
+        after so many outages."""
         if outage != self.outages or self.closed or not self._there.is_set():
             return
         self.outages += 1
         self._leave()
-        self._refuse()
+        self._refuse(error)
 
-    def _refuse(self) -> None:
+    def _refuse(self, error: grpc.aio.AioRpcError) -> None:
         if self._is_refused:
             return
         self._is_refused = True
+        why = error.details() if isinstance(error, TokenUnusable) else f"{_NOT_LET_IN}: {error.details()}"
         if self._on_refused is None:
-            _log.warning("%s", _NOT_LET_IN)
+            _log.warning("%s (what is reported waits)", why)
         else:
-            self._on_refused(_NOT_LET_IN)
+            self._on_refused(f"{why} (what is reported waits)")
 
     def _leave(self) -> None:
         self._there.clear()
@@ -132,12 +134,14 @@ class Link:
 
     def failed(self, error: Exception, outage: int) -> None:
         """A call that was begun after so many outages has failed: with what the sidecar says, or because it is gone."""
-        code = error.code() if isinstance(error, grpc.aio.AioRpcError) else None
+        if not isinstance(error, grpc.aio.AioRpcError):
+            return
+        code = error.code()
         if code is grpc.StatusCode.UNAUTHENTICATED:
-            self.refused(outage)
-        elif code is grpc.StatusCode.UNAVAILABLE and isinstance(error, grpc.aio.AioRpcError) and not is_refused(error):
+            self.refused(error, outage)
+        elif code is grpc.StatusCode.UNAVAILABLE and not is_refused(error):
             self.lost(code.name, outage)
-        elif code not in (None, grpc.StatusCode.DEADLINE_EXCEEDED, grpc.StatusCode.UNAVAILABLE):
+        elif code not in (grpc.StatusCode.DEADLINE_EXCEEDED, grpc.StatusCode.UNAVAILABLE):
             self.heard()
 
     def say(self, what: str, error: grpc.aio.AioRpcError) -> None:
@@ -229,7 +233,7 @@ class Link:
                 await self._probe(_PROBE_S)
             except grpc.aio.AioRpcError as error:
                 if error.code() is grpc.StatusCode.UNAUTHENTICATED:
-                    self._refuse()
+                    self._refuse(error)
                 pause_s = min(pause_s * 2, LONGEST_PAUSE_S)
                 continue
             except (OSError, ValueError):

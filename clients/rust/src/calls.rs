@@ -1,13 +1,13 @@
 //! What every call carries: a deadline, the token, the scope, and for writes a request_id.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
 use tokio_stream::{Stream, StreamExt};
-use tonic::metadata::MetadataValue;
+use tonic::metadata::{Ascii, MetadataValue};
 use tonic::transport::Channel;
 use tonic::{Code, Request, Status, Streaming};
 
@@ -26,6 +26,23 @@ const WORK_DEADLINE: Duration = Duration::from_secs(300);
 const ATTEMPTS: u32 = 4;
 /// Unary calls at once on their connection, of whose 100 streams some are left to streaming calls. Others wait.
 const MOST_CALLS: usize = 90;
+
+/// What the message begins with that says why the token's file gives none.
+pub(crate) const TOKEN_UNUSABLE: &str = "the token's file ";
+
+/// The header's value. UNAUTHENTICATED where the file gives none that can be sent, in words that do not quote it.
+fn authorization(path: &Path) -> Result<MetadataValue<Ascii>, Status> {
+    let unusable = |why: &dyn std::fmt::Display| {
+        Status::unauthenticated(format!("{TOKEN_UNUSABLE}{} (SIDEMIRROR_TOKEN_FILE): {why}", path.display()))
+    };
+    let held = std::fs::read_to_string(path).map_err(|error| unusable(&error))?;
+    let token = held.trim();
+    let not_sendable = "it holds what cannot be sent: a token is one line of printable ASCII";
+    if !token.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
+        return Err(unusable(&not_sendable));
+    }
+    MetadataValue::try_from(format!("Bearer {token}")).map_err(|_| unusable(&not_sendable))
+}
 
 /// What is added to the calls of one client.
 #[derive(Debug)]
@@ -46,11 +63,7 @@ impl Carried {
     pub fn authorized<T>(&self, message: T) -> Result<Request<T>, Status> {
         let mut request = Request::new(message);
         if let Some(path) = &self.token_file {
-            let token = std::fs::read_to_string(path)
-                .map_err(|error| Status::unauthenticated(format!("{}: {error}", path.display())))?;
-            let value = MetadataValue::try_from(format!("Bearer {}", token.trim()))
-                .map_err(|_| Status::unauthenticated(format!("{}: no token", path.display())))?;
-            request.metadata_mut().insert("authorization", value);
+            request.metadata_mut().insert("authorization", authorization(path)?);
         }
         Ok(request)
     }

@@ -3,7 +3,6 @@ use std::fmt;
 use std::path::PathBuf;
 
 /// Why there is no client. That the sidecar is away is no reason.
-#[derive(Debug)]
 #[non_exhaustive]
 pub enum ConnectError {
     /// The address is neither host:port nor https://host nor unix:/path.
@@ -36,6 +35,17 @@ impl fmt::Display for ConnectError {
             ),
             Self::NoTls => write!(to, "TLS needs the feature `tls` of sidemirror-client"),
             Self::NoRuntime => write!(to, "the client is to be made in a tokio runtime"),
+        }
+    }
+}
+
+/// As `Display`, and what is behind it: `fn main() -> Result<_, ConnectError>` prints this, which has to say what to set.
+impl fmt::Debug for ConnectError {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(to, "{self}")?;
+        match self {
+            Self::Address(error) | Self::Tls(error) => write!(to, ": {error:?}"),
+            _ => Ok(()),
         }
     }
 }

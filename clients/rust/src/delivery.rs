@@ -119,7 +119,7 @@ impl Shared {
                         }
                         pause = pause.max(wait);
                     }
-                    Trouble::NotLetIn => link.refused(outages),
+                    Trouble::NotLetIn => link.refused(&status, outages),
                     Trouble::Away => link.lost(&unbroken(status), outages),
                 },
             }

@@ -13,7 +13,7 @@ use tonic::transport::Endpoint;
 use tonic::{Code, Status};
 use tonic_health::pb::{health_client::HealthClient, HealthCheckRequest};
 
-use crate::calls::Carried;
+use crate::calls::{Carried, TOKEN_UNUSABLE};
 use crate::problem::{is_busy, unbroken};
 use crate::v1::{sidecar_service_client::SidecarServiceClient, GetServerInfoRequest};
 
@@ -33,7 +33,7 @@ const LATE: Duration = Duration::from_millis(500);
 /// What everything that waits of a client takes. Beyond that it is dropped, and counted.
 const MOST_BYTES: usize = 64 * 1024 * 1024;
 const NOT_LET_IN: &str = "the sidecar refuses the token, or there is none: name a file with one that it knows in \
-                          SIDEMIRROR_TOKEN_FILE (what is reported waits)";
+                          SIDEMIRROR_TOKEN_FILE";
 const NOT_PERMITTED: &str = "the token does not permit a turn, which is dropped: name a file with another one in \
                              SIDEMIRROR_TOKEN_FILE";
 
@@ -111,6 +111,15 @@ impl Drop for Expected {
     fn drop(&mut self) {
         self.answered();
     }
+}
+
+/// What the agent is told of it: where it is the token's own file, the error alone.
+fn not_let_in(status: &Status) -> String {
+    let why = status.message();
+    if why.starts_with(TOKEN_UNUSABLE) {
+        return format!("{why} (what is reported waits)");
+    }
+    format!("{NOT_LET_IN}: {why} (what is reported waits)")
 }
 
 impl Link {
@@ -213,9 +222,9 @@ impl Link {
     }
 
     /// The sidecar does not take the token, at a stream or call that was begun after so many outages.
-    pub fn refused(self: &Arc<Self>, outages: u64) {
+    pub fn refused(self: &Arc<Self>, status: &Status, outages: u64) {
         if self.leave(outages, Reach::Refused, |state| &mut state.told_refused) {
-            self.tell_refused(NOT_LET_IN);
+            self.tell_refused(&not_let_in(status));
         }
     }
 
@@ -230,7 +239,7 @@ impl Link {
     /// A call that was begun after so many outages has failed: with what the sidecar says, or because it is gone.
     pub fn failed(self: &Arc<Self>, status: &Status, outages: u64) {
         match status.code() {
-            Code::Unauthenticated => self.refused(outages),
+            Code::Unauthenticated => self.refused(status, outages),
             Code::Unavailable if !is_busy(status) => self.lost(status, outages),
             Code::Unavailable | Code::DeadlineExceeded | Code::Cancelled => {}
             _ => self.heard(),
@@ -339,7 +348,7 @@ async fn look_for_it(link: Weak<Link>) {
             Err(status) if status.code() == Code::Unauthenticated => {
                 link.reach.send_replace(Reach::Refused);
                 if !std::mem::replace(&mut link.state().told_refused, true) {
-                    link.tell_refused(NOT_LET_IN);
+                    link.tell_refused(&not_let_in(&status));
                 }
             }
             Err(_) => {

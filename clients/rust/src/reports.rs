@@ -87,7 +87,7 @@ impl Shared {
                 (Code::Cancelled | Code::DeadlineExceeded, _) => Duration::ZERO,
                 (_, Trouble::Later(wait)) if tries < MOST_TRIES => wait,
                 (_, Trouble::NotLetIn) => {
-                    link.refused(outages);
+                    link.refused(&status, outages);
                     Duration::ZERO
                 }
                 (Code::Unavailable, _) => {

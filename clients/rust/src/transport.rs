@@ -127,5 +127,7 @@ mod tests {
         let options = Options { address: Some("localhost@example.com:7".into()), ..Default::default() };
         let refused = endpoint_of(&options, Some(Path::new("token")));
         assert!(matches!(refused, Err(ConnectError::TokenInTheClear(_))));
+        // What `?` in `main` prints. Seen to fail when Debug is derived.
+        assert!(format!("{:?}", refused.err()).contains("https://"));
     }
 }

@@ -9,7 +9,7 @@ import { Health } from "@sidemirror/api/health";
 import { RunTurnRequestSchema } from "@sidemirror/api/v1/thinking";
 import type { Link } from "./link.js";
 import { Gate } from "./pool.js";
-import { corrected } from "./problem.js";
+import { corrected, TokenUnusable } from "./problem.js";
 
 /** Calls that ask a language model, which the sidecar gives up to 30 seconds an attempt. */
 const MODEL_CALLS = new Set(["Reflect", "Critique", "EvaluateTrace", "GenerateReflection"]);
@@ -131,12 +131,11 @@ export class CarryingTransport implements Transport {
     const headers = new Headers(header);
     if (this.carried.tokenFile !== "") {
       const token = (await this.token()).trim();
-      try {
-        headers.set("authorization", `Bearer ${token}`);
-      } catch {
-        // What it throws quotes the token.
-        throw new ConnectError("the token's file holds what cannot be sent", Code.Unauthenticated);
+      // Not left to `headers`, which takes more, and quotes the token in what it throws.
+      if (!/^[ -~]*$/.test(token)) {
+        throw this.unusable("holds what cannot be sent: a token is one line of printable ASCII");
       }
+      headers.set("authorization", `Bearer ${token}`);
     }
     return headers;
   }
@@ -145,8 +144,13 @@ export class CarryingTransport implements Transport {
     try {
       return await readFile(this.carried.tokenFile, "utf8");
     } catch (error) {
-      throw new ConnectError(`the token's file cannot be read: ${error}`, Code.Unauthenticated);
+      throw this.unusable(`cannot be read: ${error}`);
     }
+  }
+
+  private unusable(why: string): ConnectError {
+    const message = `the token's file ${this.carried.tokenFile} (SIDEMIRROR_TOKEN_FILE) ${why}`;
+    return new ConnectError(message, Code.Unauthenticated, undefined, undefined, new TokenUnusable(message));
   }
 
   private async *filledAll<I extends DescMessage>(

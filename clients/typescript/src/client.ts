@@ -46,6 +46,9 @@ export interface ConnectOptions {
   onRefused?: ((why: Error) => void) | undefined;
 }
 
+/** The clients that have a turn to deliver. */
+const open = new Set<Sidemirror>();
+
 /** The services of one sidecar. */
 export class Sidemirror implements AsyncDisposable {
   readonly thinking: Client<typeof ThinkingService>;
@@ -70,6 +73,7 @@ export class Sidemirror implements AsyncDisposable {
     const probing = new CarryingTransport(probes, carried, undefined, 1);
     this.link = new Link(
       {
+        isInTurn: () => [...this.turns].some((turn) => !turn.isFinished),
         probe: (timeoutMs) => {
           // Not the one that gave no answer the time before.
           probes.renew();
@@ -115,7 +119,11 @@ export class Sidemirror implements AsyncDisposable {
       return turn;
     }
     this.turns.add(turn);
-    void turn.deliver().finally(() => this.turns.delete(turn));
+    open.add(this);
+    void turn.deliver().finally(() => {
+      this.turns.delete(turn);
+      if (this.turns.size === 0) open.delete(this);
+    });
     return turn;
   }
 
@@ -171,7 +179,9 @@ export class Sidemirror implements AsyncDisposable {
     await this.close();
   }
 
-  private endNow(): void {
+  /** @internal Closes it without waiting. */
+  endNow(): void {
+    open.delete(this);
     if (this.link.closed) return;
     this.link.close();
     for (const turn of this.turns) turn.abandon();
@@ -207,6 +217,9 @@ export function connect(options: ConnectOptions = {}): Sidemirror {
     refused: options.onRefused ?? ((why) => warn(why.message)),
   });
 }
+
+// Nothing keeps the process alive any more: what is left is told, as closing tells it.
+process.on("beforeExit", () => [...open].forEach((client) => client.endNow()));
 
 function warn(what: string): void {
   process.emitWarning(what, "SidemirrorWarning");

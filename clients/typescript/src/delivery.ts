@@ -294,7 +294,7 @@ export class Delivery {
   private leastPauseMs(error: ConnectError, outages: number): number {
     const { link } = this.home;
     const { reason, retryAfterMs } = problemOf(error);
-    if (error.code === Code.Unauthenticated) link.refused(outages);
+    if (error.code === Code.Unauthenticated) link.refused(error, outages);
     else if (error.code === Code.ResourceExhausted && retryAfterMs !== undefined) {
       link.heard();
       if (!this.hasToldLater) warn(`the sidecar refuses turn ${this.turnId} for now`, error);

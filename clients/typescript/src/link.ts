@@ -1,5 +1,5 @@
 import { Code, type ConnectError } from "@connectrpc/connect";
-import { corrected, isAbsence, problemOf } from "./problem.js";
+import { corrected, isAbsence, problemOf, TokenUnusable } from "./problem.js";
 import { Signal } from "./signal.js";
 
 /** After so long the sidecar counts as back. */
@@ -21,8 +21,13 @@ const LATE_MS = 500;
 const NOT_LET_IN =
   "the sidecar refuses the token, or there is none: name a file with one that it knows in SIDEMIRROR_TOKEN_FILE";
 
+/** After so long without an open turn the search keeps no process alive: what closing waits by default. */
+const LEFT_MS = 2_000;
+
 /** What a link needs of its client. */
 export interface Ways {
+  /** Whether the agent is in a turn that it has not finished. */
+  isInTurn(): boolean;
   /** A cheap call that carries the token, on a connection of its own. */
   probe(timeoutMs: number): Promise<unknown>;
   /** One that every sidecar answers at once, whatever its store does, on a connection of its own. */
@@ -54,6 +59,7 @@ export class Link {
   private hasTold = false;
   private backMs = Number.NEGATIVE_INFINITY;
   private search: NodeJS.Timeout | undefined;
+  private inTurnMs = Number.NEGATIVE_INFINITY;
   /** Since when what was sent waits for an answer; the oldest first. */
   private readonly waiting = new Map<object, number>();
   private heardMs = Number.NEGATIVE_INFINITY;
@@ -99,9 +105,9 @@ export class Link {
     this.tell("onAway", () => this.told.away(why));
   }
 
-  /** The sidecar does not know the token, with which something was begun after so many outages. */
-  refused(outages: number): void {
-    if (this.leave(outages, LONGEST_PAUSE_MS)) this.refuse();
+  /** The sidecar does not know the token, with which something was begun after so many outages, or there is none. */
+  refused(why: ConnectError, outages: number): void {
+    if (this.leave(outages, LONGEST_PAUSE_MS)) this.refuse(why);
   }
 
   /** The sidecar does not let in a turn of whoever has this token. */
@@ -111,7 +117,7 @@ export class Link {
 
   /** A call that was begun after so many outages has failed: with what the sidecar says, or because it is gone. */
   failed(error: ConnectError, outages: number): void {
-    if (error.code === Code.Unauthenticated) this.refused(outages);
+    if (error.code === Code.Unauthenticated) this.refused(error, outages);
     else if (isAbsence(error)) this.lost(error, outages);
     else if (error.code !== Code.DeadlineExceeded) this.heard();
   }
@@ -198,6 +204,7 @@ export class Link {
     if (outages !== this.outages || this.closed || this.gone) return false;
     this.outages++;
     this.gone = true;
+    this.inTurnMs = performance.now();
     this.ways.renew();
     this.changes.fire();
     this.lookForIt(pauseMs);
@@ -212,10 +219,11 @@ export class Link {
     this.changes.fire();
   }
 
-  private refuse(): void {
+  private refuse(error: ConnectError): void {
     if (this.isRefused) return;
     this.isRefused = true;
-    this.tell("onRefused", () => this.told.refused(new Error(`${NOT_LET_IN} (what is reported waits)`)));
+    const why = error.cause instanceof TokenUnusable ? error.rawMessage : `${NOT_LET_IN}: ${error.rawMessage}`;
+    this.tell("onRefused", () => this.told.refused(new Error(`${why} (what is reported waits)`)));
   }
 
   private lookForIt(pauseMs: number): void {
@@ -227,7 +235,7 @@ export class Link {
         // The client was closed meanwhile, or the sidecar has answered something else.
         if (this.closed || !this.gone || outages !== this.outages) return;
         const error = corrected(thrown);
-        if (error.code === Code.Unauthenticated) this.refuse();
+        if (error.code === Code.Unauthenticated) this.refuse(error);
         // An error that the sidecar itself answers with is an answer.
         else if (problemOf(error).reason !== "" && error.code !== Code.Unavailable) return this.comeBack();
         this.lookForIt(this.isRefused ? LONGEST_PAUSE_MS : Math.min(pauseMs * 2, LONGEST_PAUSE_MS));
@@ -236,6 +244,9 @@ export class Link {
       if (!this.closed && this.gone && outages === this.outages) this.comeBack();
     };
     this.search = setTimeout(() => void look(), pauseMs * (0.8 + 0.4 * Math.random()));
+    const now = performance.now();
+    if (this.ways.isInTurn()) this.inTurnMs = now;
+    if (now - this.inTurnMs > LEFT_MS) this.search.unref();
   }
 
   private tell(name: string, use: () => void): void {

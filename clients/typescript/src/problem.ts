@@ -14,6 +14,9 @@ export interface Problem {
   readonly retryAfterMs: number | undefined;
 }
 
+/** The token's file gives none that can be sent: the cause of an UNAUTHENTICATED that no sidecar has said. */
+export class TokenUnusable extends Error {}
+
 /**
  * UNAVAILABLE for a call that HTTP/2 has refused (REFUSED_STREAM), which connect-node calls INTERNAL: the sidecar has not
  * begun with it, because the connection is full for now. Any other error as it is.

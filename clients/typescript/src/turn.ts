@@ -92,6 +92,11 @@ export class Turn implements AsyncIterable<TurnDirective>, Disposable, AsyncDisp
     this.report({ turnId: this.id, kind: { case: "turnStarted", value: started } });
   }
 
+  /** @internal The agent is done with it. */
+  get isFinished(): boolean {
+    return this.queue.isFinished;
+  }
+
   /** Events that were not kept: there were too many, one was too large, or the turn is over. */
   get dropped(): number {
     return this.queue.dropped;

@@ -1,8 +1,10 @@
 /** What the client does by itself, beside the scenario: with nobody there, and with a server that behaves badly. */
 import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
 import { createServer } from "node:http2";
 import type { AddressInfo } from "node:net";
 import { test } from "node:test";
+import { promisify } from "node:util";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { connectNodeAdapter } from "@connectrpc/connect-node";
 import { ThinkingService } from "@sidemirror/api/v1/thinking";
@@ -76,4 +78,14 @@ test("nothing is called after the client was closed", async () => {
   await assert.rejects(sidemirror.thinking.listSessions({}), (error) => ConnectError.from(error).code === Code.Canceled);
   assert.equal(times.length, made);
   stop();
+});
+
+/** Seen to fail, killed after the minute, when the search for the sidecar keeps the process alive. */
+test("a script that does not close its client ends, and says what was not delivered", async () => {
+  const script = `
+    const { connect } = await import(${JSON.stringify(new URL("../src/index.js", import.meta.url).href)});
+    connect({ address: "unix:/nobody.sock" }).beginTurn({ task: "count" }).finish();`;
+  const { stderr } = await promisify(execFile)("node", ["--input-type=module", "-e", script], { timeout: 60_000 });
+  assert.match(stderr, /the sidecar is away/);
+  assert.match(stderr, /not delivered: 2 events/);
 });

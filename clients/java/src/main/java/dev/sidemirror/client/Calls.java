@@ -154,15 +154,25 @@ final class Calls implements ClientInterceptor {
     public void applyRequestMetadata(RequestInfo call, Executor executor, MetadataApplier applier) {
       executor.execute(
           () -> {
+            Metadata headers = new Metadata();
             try {
-              Metadata headers = new Metadata();
-              headers.put(AUTHORIZATION, "Bearer " + Files.readString(file).strip());
-              applier.apply(headers);
-            } catch (IOException | RuntimeException unreadable) {
-              applier.fail(
-                  Status.UNAUTHENTICATED.withDescription("the token's file cannot be read").withCause(unreadable));
+              headers.put(AUTHORIZATION, "Bearer " + read());
+            } catch (IOException | RuntimeException unusable) {
+              TokenUnusable why = new TokenUnusable(file, unusable);
+              applier.fail(Status.UNAUTHENTICATED.withDescription(why.getMessage()).withCause(why));
+              return;
             }
+            applier.apply(headers);
           });
+    }
+
+    private String read() throws IOException {
+      String token = Files.readString(file).strip();
+      if (!token.chars().allMatch(one -> ' ' <= one && one <= '~')) {
+        // gRPC would log the header, and so the token, for anything else.
+        throw new IOException("it holds what cannot be sent: a token is one line of printable ASCII");
+      }
+      return token;
     }
   }
 }

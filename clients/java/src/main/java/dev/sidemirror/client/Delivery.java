@@ -126,7 +126,7 @@ final class Delivery {
     switch (trouble.kind()) {
       case FINAL -> {
         if (Status.fromThrowable(why).getCode() == Status.Code.PERMISSION_DENIED) {
-          link.denied(id);
+          link.denied(id, why);
         } else {
           link.say("the sidecar has refused turn " + id, why);
         }
@@ -141,7 +141,7 @@ final class Delivery {
         wantLater(trouble.pause().toMillis());
       }
       case TOKEN -> {
-        link.refuse(outages);
+        link.refuse(why, outages);
         wantLater(0);
       }
       case AWAY -> {

@@ -144,7 +144,7 @@ final class Link {
   /** A call that was begun after so many outages has failed. One without an answer in time says nothing of the sidecar. */
   void failed(Throwable why, int before) {
     switch (Trouble.of(why).kind()) {
-      case TOKEN -> refuse(before);
+      case TOKEN -> refuse(why, before);
       case AWAY -> {
         if (Status.fromThrowable(why).getCode() == Status.Code.UNAVAILABLE) {
           lost(why, before);
@@ -235,25 +235,31 @@ final class Link {
     tell(onAway, why);
   }
 
-  /** The sidecar does not know the token, at a stream or call that was begun after so many outages. */
-  void refuse(int outagesBefore) {
+  /** The sidecar does not know the token, or there is none, at what was begun after so many outages. */
+  void refuse(Throwable why, int outagesBefore) {
     if (leave(outagesBefore)) {
-      refused();
+      refused(why);
     }
   }
 
-  private void refused() {
+  private void refused(Throwable why) {
     if (!refused) {
       refused = true;
-      tell(onRefused, NOT_LET_IN + " (what is reported waits)");
+      Status status = Status.fromThrowable(why);
+      String said = status.getDescription();
+      boolean isOurs = status.getCause() instanceof TokenUnusable;
+      tell(onRefused, (isOurs ? said : NOT_LET_IN + ": " + said) + " (what is reported waits)");
     }
   }
 
   /** The token may not report a turn. */
-  void denied(String turnId) {
+  void denied(String turnId, Throwable why) {
     tell(
         onRefused,
-        "the sidecar does not permit turn " + turnId + ": name a file with a token that may in SIDEMIRROR_TOKEN_FILE");
+        "the sidecar does not permit turn "
+            + turnId
+            + ": name a file with a token that may in SIDEMIRROR_TOKEN_FILE: "
+            + Status.fromThrowable(why).getDescription());
   }
 
   private <T> void tell(Consumer<T> callback, T what) {
@@ -349,7 +355,7 @@ final class Link {
           }
           boolean token = Trouble.of(why).kind() == Trouble.Kind.TOKEN;
           if (token) {
-            refused();
+            refused(why);
           }
           lookForIt(token ? LONGEST_PAUSE_MS : nextPauseMs);
         },
