@@ -8,8 +8,8 @@ from collections.abc import Generator
 
 import pytest
 
-# The machines that this is developed on, and CI's, have two cores. A worker waits a third of its time: for processes that
-# it starts, and for time limits.
+# The machines that this is developed on, and CI's, have two cores. A worker waits a third of its time: for processes
+# that it starts, and for time limits.
 _WORKERS = 3
 _BY_DEFAULT = "not long"
 # Workers share the tests by file, and these as one: a client is built in its own folder, by whoever comes first.
