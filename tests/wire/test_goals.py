@@ -171,7 +171,7 @@ def test_a_turn_starts_with_the_block(server: SidecarThread, stub: GoalReflectio
         wish = thinking_pb2.ContextWish(goal_id="g")
         start = thinking_pb2.StartTurnRequest(tenant_id="turn", task="Go on", context=wish)
         plan = turns.StartTurn(start, timeout=TIMEOUT_S).plan
-        assert plan.context.text == f"[PAST REFLECTIONS]\n• [Goal: {PRICING}] {reflection.insight}"
+        assert plan.context.text == f"[LESSONS FROM EARLIER WORK]\n• [Goal: {PRICING}] {reflection.insight}"
         assert [item.id for item in plan.context.items] == [reflection.id]
         assert plan.context.receipt_id
         by_task = thinking_pb2.StartTurnRequest(tenant_id="turn", task=PRICING, context=thinking_pb2.ContextWish())
