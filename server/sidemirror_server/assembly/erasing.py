@@ -20,6 +20,7 @@ from sidemirror_server.storage.sqlite.backup import refusing
 from sidemirror_server.storage.sqlite.database import FILE_NAME
 from sidemirror_server.storage.sqlite.erasures import read_tombstones
 from sidemirror_server.storage.sqlite.restore import Restored, restore
+from sidemirror_server.telemetry_in.inbox import WaitingSpans
 from sidemirror_server.trace.erasure import Tombstone
 from sidemirror_server.turns.erasing import NOTHING_IN_MEMORY, SETTLE_S, Eraser
 from sidemirror_server.vocabulary.clock import SystemClock
@@ -50,6 +51,7 @@ async def erase_again(settings: Settings, buried: Iterable[Buried]) -> int:
         eraser = Eraser(
             *(stores.erasures, stores.goal_reflections, stores.journal, stores.receipts, NOTHING_IN_MEMORY, clock),
             SETTLE_S if stores.is_shared else 0.0,
+            WaitingSpans(stores.journal),
         )
         return sum([await eraser.erase_again(scope, tuple(found)) for scope, found in by_scope.items()])
 

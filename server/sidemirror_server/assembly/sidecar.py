@@ -73,6 +73,7 @@ from sidemirror_server.rpc.listening.server import Server
 from sidemirror_server.rpc.sidecar.service import sidecar_service
 from sidemirror_server.rpc.thinking.service import thinking_service
 from sidemirror_server.settings import Settings, is_measured
+from sidemirror_server.telemetry_in.inbox import WaitingSpans
 from sidemirror_server.thinking.config import SessionDefaults
 from sidemirror_server.thinking.prompts import ReflectionPrompts
 from sidemirror_server.trace.erasure import JOB_KIND as ERASURE
@@ -149,6 +150,7 @@ class Sidecar:
         self.eraser = Eraser(
             *(stores.erasures, stores.goal_reflections, stores.journal, stores.receipts, self.conductor, clock),
             SETTLE_S if stores.is_shared else 0.0,
+            WaitingSpans(stores.journal),
         )
         self._queue = Bounded(stores.work, limits.queued_jobs, clock)
         self._telemetry = telemetry_of(settings, stores, self._queue, self.conductor, self.recorder, clock)

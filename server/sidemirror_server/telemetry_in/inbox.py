@@ -8,12 +8,14 @@ are durable before the export is acknowledged, and both are there once, however 
 import asyncio
 import hashlib
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 
 import msgspec
 
 from sidemirror_server.telemetry_in.spans import Span, SpanKind
-from sidemirror_server.trace.log import Journal, Note
+from sidemirror_server.telemetry_in.turn_events import PREFIX, session_id_of, turn_id_of
+from sidemirror_server.trace.log import Entry, Journal, Note
+from sidemirror_server.trace.sources import SourceKind
 from sidemirror_server.vocabulary.ids import JobId, derived_id
 from sidemirror_server.vocabulary.scope import Scope
 from sidemirror_server.work.queue import Jobs, NewJob
@@ -29,6 +31,8 @@ KEPT_US = _DAY_US // 4
 _MOST_TRACES = 10_000
 # Notes of one export that are written side by side. Chosen here: they share a commit, and other callers get theirs.
 _AT_ONCE = 16
+# Limits of one read of the journal.
+_PAGE, _PAGE_BYTES = 100, 4 * 1024 * 1024
 
 
 class Piece(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -94,6 +98,40 @@ class SpanInbox:
         if len(self._known) > _MOST_TRACES:
             self._known.popitem(last=False)
         return spans
+
+
+class WaitingSpans:
+    """Spans that wait, for erasures. All of a trace goes: its spans tell of one run, and those that come later bring
+    the job again, which finds that the session or turn was erased."""
+
+    def __init__(self, journal: Journal) -> None:
+        self._journal = journal
+
+    async def forget(self, scope: Scope, kind: SourceKind, record_id: str) -> int:
+        """Drops the notes of this turn's trace, or of the traces of this session; returns how many. Raises what the
+        store raises."""
+        if kind not in (SourceKind.TURN, SourceKind.SESSION) or not record_id.startswith(PREFIX):
+            return 0
+        notes = [note async for note in self._notes(scope)]
+        named = {note.group for note in notes if self._is_of(note, kind, record_id)}
+        dropped = [await self._journal.drop(scope, TOPIC, note.key) for note in notes if note.group in named]
+        return sum(dropped)
+
+    @staticmethod
+    def _is_of(note: Entry, kind: SourceKind, record_id: str) -> bool:
+        if kind is SourceKind.TURN:
+            return record_id.startswith(turn_id_of(note.group, ""))
+        own = record_id.startswith(session_id_of(f"{note.group}-"))
+        return own or any(
+            span.session and session_id_of(span.session) == record_id for span in piece_in(note.body).spans
+        )
+
+    async def _notes(self, scope: Scope) -> AsyncIterator[Entry]:
+        after = 0
+        while entries := await self._journal.tail(scope, TOPIC, None, after, _PAGE, _PAGE_BYTES):
+            after = entries[-1].position
+            for entry in entries:
+                yield entry
 
 
 def _placed(spans: Sequence[Span], now_us: int) -> tuple[Span, ...]:

@@ -59,6 +59,14 @@ class _Nothing:
         pass
 
 
+class Waiting(Protocol):
+    """Records that wait until a turn is made of them, which no source names yet (`telemetry_in/inbox.py`)."""
+
+    async def forget(self, scope: Scope, kind: SourceKind, record_id: str) -> int:
+        """Drops what waits for this record, and returns how much it was. Raises what the store raises."""
+        ...
+
+
 # For a process that serves no turns.
 NOTHING_IN_MEMORY: InMemory = _Nothing()
 
@@ -75,8 +83,10 @@ class Eraser:
         in_memory: InMemory,
         clock: Clock,
         settle_s: float = SETTLE_S,
+        waiting: Waiting | None = None,
     ) -> None:
         self._erasures = erasures
+        self._waiting = waiting
         self._reflections = reflections
         self._journal = journal
         self._receipts = receipts
@@ -98,9 +108,12 @@ class Eraser:
         if known is None or known.ended_us is not None:
             return
         taken: set[str] = set()
+        forgotten = 0
         while True:
             left = await self._erasures.left(scope, erasure_id, _AT_ONCE)
             for name in left:
+                if self._waiting is not None:
+                    forgotten += await self._waiting.forget(scope, *parsed(name))
                 await self._remove(scope, erasure_id, name)
             taken.update(left)
             if not left:
@@ -110,7 +123,7 @@ class Eraser:
         await self._erasures.forget_records(scope, erasure_id)
         done = await self._erasures.get(scope, erasure_id)
         # A record that was not there has left nothing to overwrite.
-        if len(taken) > 1 or (done is not None and done.counts):
+        if len(taken) > 1 or forgotten or (done is not None and done.counts):
             await self._tidy()
         await self._erasures.finish(scope, erasure_id, self._clock.now_us())
         _log.info("erased", extra={"erasure_id": erasure_id})
