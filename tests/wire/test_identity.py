@@ -20,11 +20,9 @@ from sidemirror.v1.goal_reflection_pb2_grpc import GoalReflectionServiceStub
 from sidemirror.v1.reflective_memory_pb2_grpc import ReflectiveMemoryServiceStub
 from sidemirror.v1.thinking_pb2_grpc import ThinkingServiceStub
 from sidemirror_server.rpc.boundary import streams
-from sidemirror_server.rpc.boundary.access import Grant, Token
 from sidemirror_server.settings import BadSettings
 from sidemirror_server.storage.postgres.memories import PostgresMemories
 from sidemirror_server.storage.sqlite.memories import SqliteMemories
-from sidemirror_server.vocabulary.scope import DEFAULT_SCOPE, Scope
 from tests.wire.access import ACME, EVERYWHERE, EXPIRED, INTRUDER, UNKNOWN, bearer, entry, write_access
 from tests.wire.calls import Refusal, refusal_of
 from tests.wire.sidecar import PATIENCE_S, SidecarThread, sidecar
@@ -83,9 +81,8 @@ def test_a_token_is_good_for_its_tenant_only(channel: grpc.Channel) -> None:
     assert listed(channel, bearer(ACME), tenant_id="acme") is None
     assert listed(channel, bearer(ACME), tenant_id="acme", project_id="shop") is None
     assert listed(channel, bearer(ACME), tenant_id="intruder") == DENIED
-    # Not even for the sidecar's own. Empty fields mean the token's only tenant.
-    assert listed(channel, bearer(ACME), tenant_id="default") == DENIED
-    assert listed(channel, bearer(ACME)) is None
+    # Not even for the sidecar's own, which is what empty fields mean.
+    assert listed(channel, bearer(ACME)) == DENIED
 
 
 def test_empty_fields_mean_the_only_scope_of_the_token(tmp_path: Path) -> None:
@@ -384,20 +381,3 @@ def kept_open(requests: list[Any]) -> Iterator[Any]:
 async def never(*_: Any) -> Any:
     """A store that does not answer."""
     await asyncio.Event().wait()
-
-
-@pytest.mark.parametrize(
-    ("grants", "means"),
-    [
-        ([("acme", "*")], ("acme", "default")),
-        ([("acme", "shop")], ("acme", "shop")),
-        ([("*", "shop")], ("default", "shop")),
-        ([("default", "*"), ("acme", "shop")], ("default", "default")),
-        ([("acme", "*"), ("beta", "*")], None),
-    ],
-)
-def test_a_request_that_names_nothing_means_the_only_grant(
-    grants: list[tuple[str, str]], means: tuple[str, str] | None
-) -> None:
-    token = Token("a", b"", tuple(Grant(*grant) for grant in grants), None)
-    assert token.own_scope(DEFAULT_SCOPE) == (None if means is None else Scope(*means))

@@ -70,18 +70,13 @@ class Token(msgspec.Struct, frozen=True):
         return any(grant.covers(scope) for grant in self.grants)
 
     def own_scope(self, sidecars: Scope) -> Scope | None:
-        """The scope for requests of this token that name no scope: the sidecar's own if the token covers it, else what
-        its only grant names, and the sidecar's own for what that leaves open (decision 003). None with several grants,
-        or with none."""
+        """The scope for requests of this token that name no scope: the sidecar's own if the token covers it, else the
+        token's only scope (decision 003). None if the token has no scope of its own, or several."""
         if self.covers(sidecars):
             return sidecars
-        if len(self.grants) != 1:
-            return None
-        (grant,) = self.grants
-        return Scope(
-            sidecars.tenant_id if grant.tenant_id == ANY else grant.tenant_id,
-            sidecars.project_id if grant.project_id == ANY else grant.project_id,
-        )
+        if len(self.grants) == 1 and ANY not in (self.grants[0].tenant_id, self.grants[0].project_id):
+            return Scope(self.grants[0].tenant_id, self.grants[0].project_id)
+        return None
 
 
 def read_access(path: Path) -> tuple[Token, ...]:
