@@ -13,6 +13,8 @@ from sidemirror_server.storage.postgres.migrate import migrate
 from tests.postgres.cluster import binaries
 from tests.postgres.databases import Databases
 
+# The times that EXPLAIN ANALYZE measures are no numbers of rows.
+_TIMES = re.compile(r"actual time=[\d.]+")
 _ATTEMPTS = Path(__file__).with_name("escape_attempts.sql")
 UNSEEN = Path(__file__).with_name("escape_attempts_unseen.sql")
 # How many rows each tenant has in each table: numbers that nothing else comes to, since those in rows begin at 1001.
@@ -202,7 +204,7 @@ def judged(attempt: Attempt, said: str, own: str) -> Told:
 
 
 def _numbers(line: str) -> set[str]:
-    return set() if line.strip().startswith("Buffers: ") else set(re.findall(r"\b\d+\b", line))
+    return set() if line.strip().startswith("Buffers: ") else set(re.findall(r"\b\d+\b", _TIMES.sub("", line)))
 
 
 def _of_a_whole_table(lines: list[str]) -> bool:

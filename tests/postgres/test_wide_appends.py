@@ -136,11 +136,16 @@ async def test_nobody_waits_for_the_append_of_another_turn(
     stores: list[PostgresDatabase], held_open: Callable[[Callable[[], float]], None]
 ) -> None:
     """Seen to fail with every append alone in its scope (`changes` in place of `appends`)."""
-    held_open(lambda: 3600.0)
+    waits, hangs = iter([3600.0]), asyncio.Event()
+
+    def wait_s() -> float:
+        hangs.set()
+        return next(waits, 0.0)
+
+    held_open(wait_s)
     log = PostgresTurnLog(stores[0])
     hanging = asyncio.create_task(log.append(ONE, (start("hangs"),)))
-    await running(stores[1])
-    held_open(lambda: 0.0)
+    await hangs.wait()
     async with asyncio.timeout(4.0):  # an append is given up after 5 s, and would let others through
         await PostgresTurnLog(stores[1]).append(ONE, (start("goes on", session="s2"),))
         assert await everything(log) == ()

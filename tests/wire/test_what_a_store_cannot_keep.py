@@ -80,7 +80,11 @@ def test_an_import_refuses_a_key_that_is_too_long(changed: dict[str, Any], memor
 def test_a_goal_may_have_a_very_long_word(channel: grpc.Channel) -> None:
     stub = GoalReflectionServiceStub(channel)
     report = goals_pb.ReportGoalRequest(
-        goal_id="long", objective=f"Decode {WIDE}", state=goals_pb.GOAL_STATE_COMPLETED, **SCOPE
+        goal_id="long",
+        objective=f"Decode {WIDE}",
+        state=goals_pb.GOAL_STATE_FAILED,
+        tasks=[goals_pb.GoalTask(name="decode", error=f"'{WIDE}' not found")],
+        **SCOPE,
     )
     stub.ReportGoal(report, timeout=TIMEOUT_S)
     asked = goals_pb.GetGoalReflectionsRequest(goal_id="long", **SCOPE)

@@ -130,8 +130,11 @@ def _serve(path: str, questions: BinaryIO, answers: BinaryIO) -> None:
             answer = _in_snapshot(lookup, connection, question)
         except sqlite3.Error as error:
             answer = Failed(str(error))
-        answers.write(framed(answer))
-        answers.flush()
+        try:
+            answers.write(framed(answer))
+            answers.flush()
+        except BrokenPipeError:  # the sidecar has ended meanwhile
+            os._exit(0)
 
 
 def connect(path: str) -> sqlite3.Connection:
