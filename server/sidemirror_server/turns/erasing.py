@@ -59,7 +59,7 @@ class _Nothing:
         pass
 
 
-class Waiting(Protocol):
+class WaitingRecords(Protocol):
     """Records that wait until a turn is made of them, which no source names yet (`telemetry_in/inbox.py`)."""
 
     async def forget(self, scope: Scope, kind: SourceKind, record_id: str) -> int:
@@ -83,7 +83,7 @@ class Eraser:
         in_memory: InMemory,
         clock: Clock,
         settle_s: float = SETTLE_S,
-        waiting: Waiting | None = None,
+        waiting: WaitingRecords | None = None,
     ) -> None:
         self._erasures = erasures
         self._waiting = waiting
