@@ -11,6 +11,7 @@ from sidemirror_server.models.language_model import Purpose
 from sidemirror_server.models.ledger import Amount
 from sidemirror_server.models.prices import Prices
 from sidemirror_server.models.spending import Spending
+from sidemirror_server.models.telemetry import Questions
 from sidemirror_server.models.token_counts import believed, estimate
 from sidemirror_server.vocabulary.clock import Clock
 from sidemirror_server.vocabulary.errors import ModelFailed
@@ -34,6 +35,7 @@ class PaidEmbedder:
         self._slots = asyncio.Semaphore(slots)
         self._spending = spending
         self._breakers = Breakers(clock)
+        self._questions = Questions(clock)
 
     @property
     def name(self) -> str:
@@ -44,6 +46,11 @@ class PaidEmbedder:
         self, scope: Scope, texts: tuple[str, ...], deadline_s: float, *, background: bool = False
     ) -> Embeddings:
         """The vectors, charged to the scope. `background`: no caller waits for them. Raises ModelFailed."""
+        embedder = self._embedder
+        with self._questions.asked(scope, Purpose.MEMORY_EMBEDDING, embedder.provider, embedder.name):
+            return await self._embed(scope, texts, deadline_s, background=background)
+
+    async def _embed(self, scope: Scope, texts: tuple[str, ...], deadline_s: float, *, background: bool) -> Embeddings:
         started_s = time.monotonic()
         try:
             async with asyncio.timeout(deadline_s):

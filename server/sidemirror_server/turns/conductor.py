@@ -54,7 +54,7 @@ from sidemirror_server.vocabulary.errors import (
     WrongState,
 )
 from sidemirror_server.vocabulary.ids import DirectiveId, EventId, SessionId, TurnId, new_id
-from sidemirror_server.vocabulary.scope import SERVES_ALL, Scope, Serves
+from sidemirror_server.vocabulary.scope import SERVES_ALL, Scope, Serves, whose
 
 _log = logging.getLogger(__name__)
 
@@ -369,7 +369,7 @@ class Conductor:
         try:
             turn = await self.take_up(scope, turn_id)
         except SidemirrorError as error:
-            _log.warning("turn_not_abandoned", extra={"turn_id": turn_id, "reason": str(error)})
+            _log.info("turn_not_abandoned", extra={**whose(scope), "turn_id": turn_id, "reason": str(error)})
             return
         if turn.accepts:
             self._endings.abandon(turn)

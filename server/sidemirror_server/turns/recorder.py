@@ -13,8 +13,10 @@ from sidemirror_server.trace.erasure import ERASED, REWRITTEN
 from sidemirror_server.trace.live import Bell
 from sidemirror_server.trace.log import Batch, TurnLog
 from sidemirror_server.turns.live import LiveTurn
+from sidemirror_server.vocabulary.clock import SystemClock
 from sidemirror_server.vocabulary.errors import LimitReached, SidemirrorError, StoreUnavailable, WrongState
-from sidemirror_server.vocabulary.scope import Scope
+from sidemirror_server.vocabulary.outage import Outage
+from sidemirror_server.vocabulary.scope import Scope, whose
 
 _log = logging.getLogger(__name__)
 
@@ -41,6 +43,7 @@ class Recorder:
         self._waiting_bytes = 0
         self._waiting_since_s: dict[LiveTurn, float] = {}  # on the loop's clock
         self._lingering: asyncio.TimerHandle | None = None
+        self._outage = Outage(_log, "turns_not_recorded", "turns_recorded_again", SystemClock())
         self._work = asyncio.Event()
         self._again = asyncio.Event()
         self._idle = asyncio.Event()
@@ -163,11 +166,12 @@ class Recorder:
         except WrongState as refused:
             return await self._append_singly(scope, items, refused)
         except SidemirrorError as failure:
-            _log.warning("turns_not_recorded", extra={"turns": len(items), "reason": type(failure).__name__})
+            self._outage.failed({**whose(scope), "turns": len(items), "reason": type(failure).__name__})
             for turn, _ in items:
                 self._dirty[turn] = None
                 turn.fail(failure)
             return False
+        self._outage.worked()
         for turn, batch in items:
             turn.settle(batch)
             self._waiting_since_s.pop(turn, None)  # entries that are still pending are newer
@@ -180,7 +184,7 @@ class Recorder:
         if len(items) > 1:
             return all([await self._append(scope, [item]) for item in items])
         turn = items[0][0]
-        told = {"turn_id": turn.state.turn_id, "reason": str(refused)}
+        told = {**whose(turn.scope), "turn_id": turn.state.turn_id, "reason": str(refused)}
         if refused.facts["state"] == ERASED:
             _log.info("turn_refused", extra=told)  # its caller is told
             turn.lose(refused)
