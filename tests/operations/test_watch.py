@@ -121,6 +121,7 @@ async def test_connections_that_break_leave_no_hole(tmp_path: Path) -> None:
     told: list[str] = []
     sequences: list[int] = []
     async with running(tmp_path) as served, FaultProxy(served.address) as proxy:
+        address = proxy.address
         agent = Agent("t", a_turn("t", "s", 1_000), Journal(), batch=5)
         working = asyncio.create_task(agent.run(served.stub))
         breaks = 0
@@ -135,7 +136,7 @@ async def test_connections_that_break_leave_no_hole(tmp_path: Path) -> None:
         await working
     assert sequences == list(range(1, len(sequences) + 1))
     assert len(sequences) > 1_000
-    breaks = [f"the connection to {proxy.address} is lost; trying again", f"{proxy.address} answers again"]
+    breaks = [f"the connection to {address} is lost; trying again", f"{address} answers again"]
     assert told == breaks * (len(told) // 2)
     assert len(told) >= 6
 

@@ -102,7 +102,7 @@ class RecoveryLearner:
             except SidemirrorError as error:
                 # It is due again when the lease has ended.
                 told = {**whose(turn.scope), "turn_id": turn.turn_id, "reason": str(error)}
-                _log.info("turn_not_learned", extra=told)
+                _log.warning("turn_not_learned", extra=told)
                 if turn.attempts >= _MOST_ATTEMPTS:
                     await self._store.keep(turn.scope, turn.turn_id, ())
         return len(due)
