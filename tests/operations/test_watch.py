@@ -136,8 +136,8 @@ async def test_connections_that_break_leave_no_hole(tmp_path: Path) -> None:
         await working
     assert sequences == list(range(1, len(sequences) + 1))
     assert len(sequences) > 1_000
-    breaks = [f"the connection to {address} is lost; trying again", f"{address} answers again"]
-    assert told == breaks * (len(told) // 2)
+    lines = [f"the connection to {address} is lost; trying again", f"{address} answers again"]
+    assert told == lines * (len(told) // 2)
     assert len(told) >= 6
 
 

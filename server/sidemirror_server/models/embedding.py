@@ -10,6 +10,7 @@ from sidemirror_server.models.embedder import Embedder, Embeddings, most_tokens
 from sidemirror_server.models.language_model import Purpose
 from sidemirror_server.models.ledger import Amount
 from sidemirror_server.models.prices import Prices
+from sidemirror_server.models.slots import FairSlots
 from sidemirror_server.models.spending import Spending
 from sidemirror_server.models.telemetry import Questions
 from sidemirror_server.models.token_counts import believed, estimate
@@ -32,7 +33,7 @@ class PaidEmbedder:
     def __init__(self, embedder: Embedder, prices: Prices, slots: int, spending: Spending, clock: Clock) -> None:
         self._embedder = embedder
         self._prices = prices
-        self._slots = asyncio.Semaphore(slots)
+        self._slots = FairSlots(slots)
         self._spending = spending
         self._breakers = Breakers(clock)
         self._questions = Questions(clock)
@@ -55,9 +56,12 @@ class PaidEmbedder:
         try:
             async with asyncio.timeout(deadline_s):
                 await self._prices.load()
-                async with self._slots:
+                await self._slots.take(scope, deadline_s)
+                try:
                     left_s = started_s + deadline_s - time.monotonic() - _GRACE_S
                     return await self._guarded(scope, texts, left_s, self._breakers.of(background=background))
+                finally:
+                    self._slots.give_back()
         except TimeoutError as error:
             why = f"there were no vectors within {deadline_s:g} s"
             raise ModelFailed(ResultStatus.FAILED_MODEL, why) from error

@@ -20,6 +20,7 @@ from sidemirror_server.models.ledger import Amount
 from sidemirror_server.models.prices import Prices
 from sidemirror_server.models.profiles import NO_CAPS, Profile, Within, fitted, most_input_tokens, most_output_tokens
 from sidemirror_server.models.sharing import SharedCalls
+from sidemirror_server.models.slots import FairSlots
 from sidemirror_server.models.spending import Spending
 from sidemirror_server.models.telemetry import Questions, model_call
 from sidemirror_server.models.token_counts import can_be_count, credible
@@ -65,7 +66,7 @@ class Provider:
         self.model = model
         self.prices = prices
         self.breakers = Breakers(clock)
-        self.slots = asyncio.Semaphore(slots)
+        self.slots = FairSlots(slots)
         # False once the provider has reported an impossible count of tokens.
         self.is_credible = True
 
@@ -202,16 +203,16 @@ class Gateway:
         raise AssertionError("the last attempt returns or raises")
 
     async def _attempt(self, call: _Call) -> Completion[Any]:
+        slots = call.provider.slots
         try:
-            async with asyncio.timeout(self._left_s(call)):
-                await call.provider.slots.acquire()
+            await slots.take(call.scope, self._left_s(call))
         except TimeoutError as error:
             why = "no place for another call to this model became free before the deadline"
             raise ModelFailed(ResultStatus.SKIPPED_DEADLINE, why) from error
         try:
             return await self._guarded(call)
         finally:
-            call.provider.slots.release()
+            slots.give_back()
 
     async def _guarded(self, call: _Call) -> Completion[Any]:
         """One call, if the breaker allows it. The breaker learns its result."""

@@ -119,7 +119,7 @@ def reason_of(error: grpc.RpcError) -> str:
             for detail in status_pb2.Status.FromString(value).details:
                 info = error_details_pb2.ErrorInfo()
                 if detail.Unpack(info):
-                    return info.reason
+                    return str(info.reason)
     return ""
 
 
