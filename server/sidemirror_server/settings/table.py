@@ -105,7 +105,7 @@ class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     agent_calls: Annotated[int, Meta(ge=0)] = 0
     # Streams of one agent at once.
     agent_streams: Annotated[int, Meta(ge=0)] = 0
-    # Bytes of requests that one agent may send in a second, 2,048 at least for each message. What is more waits:
+    # Bytes of requests that one agent may send in a second, 4,096 at least for each message. What is more waits:
     # streams until it is their turn, unary calls a second at most.
     agent_bytes_per_second: Annotated[int, Meta(ge=0, le=_LARGEST_C_INT)] = 0
     # Bytes of one project's events that wait in memory while the store is unavailable.
