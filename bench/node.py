@@ -164,7 +164,8 @@ async def _sends(stub: Any, kind: str) -> None:
 
 
 async def _reflects(stub: Any, kind: str, number: int) -> None:
-    turn_id, scope = f"{kind}{number}", {"tenant_id": _TENANT, "project_id": kind}
+    turn_id = f"{kind}{number}"
+    scope: dict[str, Any] = {"tenant_id": _TENANT, "project_id": kind}
     with contextlib.suppress(grpc.aio.AioRpcError):
         await stub.StartTurn(
             pb.StartTurnRequest(turn_id=turn_id, task="t", config={"level": "THINK_LEVEL_MEDIUM"}, **scope),
