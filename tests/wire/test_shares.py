@@ -52,6 +52,7 @@ def test_streams_of_one_agent(tmp_path: Path) -> None:
             next(third)
         assert told(refused.value)[:2] == ("agent_streams", "streams of acme")
         others = watch(INTRUDER, "intruder")
+        assert others.is_active(), "a refused stream has ended by now"
         mine.pop().cancel()
         while True:  # the server hears of it a moment later
             try:
@@ -64,8 +65,8 @@ def test_streams_of_one_agent(tmp_path: Path) -> None:
 
 
 async def test_a_flood_waits_and_its_neighbour_does_not(tmp_path: Path) -> None:
-    """10 messages a second are the agent's; 25 on a stream take 1.5 s, and nothing is lost. Seen to fail when a share
-    is that of all agents, and when `pace` does not wait."""
+    """10 messages a second are the agent's; 25 on a stream take 1.5 s, and nothing is lost. Seen to fail when `pace`
+    does not wait."""
     given = settings(tmp_path, agent_bytes_per_second=40_960)
     async with running(tmp_path, **given) as served, grpc.aio.insecure_channel(served.address) as channel:
         stub = ThinkingServiceStub(channel)
