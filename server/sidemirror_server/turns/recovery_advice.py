@@ -69,6 +69,7 @@ class RecoveryAdvice:
         if calls.failed.signature in calls.told:
             return
         calls.told.add(calls.failed.signature)
+        turn.about = None
         directive_id = DirectiveId(new_id(self._clock.now_us()))
         task = asyncio.create_task(self._tell(turn, directive_id, calls.failed, calls.looked_up, event.event_id))
         turn.telling[directive_id] = task
@@ -127,8 +128,10 @@ class RecoveryAdvice:
         """The lessons about the turn's failures that it was not shown. A turn that thinks gets them anyway, with its
         reflection; here they compete for the same block."""
         state = turn.state
-        failures = [FailedCall(error.tool, error.text) for error in state.tool_errors]
-        return (await self._lessons.for_failures(turn.scope, state, failures, turn.brought)).lessons
+        failures = tuple(FailedCall(error.tool, error.text) for error in state.tool_errors)
+        found = await self._lessons.for_failures(turn.scope, state, failures, turn.brought)
+        turn.about = (failures, found)
+        return found.lessons
 
 
 def _done(turn: LiveTurn, directive_id: DirectiveId, task: "asyncio.Task[None]") -> None:
