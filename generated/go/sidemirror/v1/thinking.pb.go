@@ -5481,7 +5481,7 @@ func (x *ShouldReflectResponse) GetBudgetLeft() *BudgetLeft {
 	return nil
 }
 
-// Asks for one reflection on a turn.
+// Asks for one reflection, on a turn or on what the call brings.
 type ReflectRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
@@ -5489,14 +5489,17 @@ type ReflectRequest struct {
 	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
 	ProjectId string `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
 	// Makes this write repeatable: 1 to 128 printable characters; chosen by the server when empty. For 24 hours the same
-	// id gets the same answer for the same content, and is refused for other content.
+	// id gets the same answer for the same content, and is refused for other content. Without a turn it has no effect.
 	RequestId string `protobuf:"bytes,3,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
-	// The turn: 1 to 128 printable characters.
+	// The turn: 1 to 128 printable characters. Empty for a reflection on `messages` and `tool_results` alone.
 	TurnId string `protobuf:"bytes,4,opt,name=turn_id,json=turnId,proto3" json:"turn_id,omitempty"`
-	// The conversation, oldest first, if it holds more than the turn's events. At most 100 messages.
+	// The conversation, oldest first, if it holds more than the turn's events. At most 100 messages. Required without a
+	// turn, unless there are tool results.
 	Messages []*Message `protobuf:"bytes,5,rep,name=messages,proto3" json:"messages,omitempty"`
 	// Tool results that are not among the turn's events, oldest first. At most 100.
-	ToolResults   []*ToolResult `protobuf:"bytes,6,rep,name=tool_results,json=toolResults,proto3" json:"tool_results,omitempty"`
+	ToolResults []*ToolResult `protobuf:"bytes,6,rep,name=tool_results,json=toolResults,proto3" json:"tool_results,omitempty"`
+	// The budget of a reflection without a turn, whose time begins with the call; refused with a turn, which has its own.
+	Budget        *TurnBudget `protobuf:"bytes,7,opt,name=budget,proto3" json:"budget,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -5573,14 +5576,21 @@ func (x *ReflectRequest) GetToolResults() []*ToolResult {
 	return nil
 }
 
+func (x *ReflectRequest) GetBudget() *TurnBudget {
+	if x != nil {
+		return x.Budget
+	}
+	return nil
+}
+
 // One reflection.
 type ReflectResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The reflection.
 	Result *MidTurnReflection `protobuf:"bytes,1,opt,name=result,proto3" json:"result,omitempty"`
-	// The directive that records the reflection; empty when the budget did not allow one.
+	// The directive that records the reflection; empty when the budget did not allow one, and without a turn.
 	DirectiveId string `protobuf:"bytes,2,opt,name=directive_id,json=directiveId,proto3" json:"directive_id,omitempty"`
-	// What is left of the turn's budget.
+	// What is left of the budget: the turn's, or the call's own.
 	BudgetLeft    *BudgetLeft `protobuf:"bytes,3,opt,name=budget_left,json=budgetLeft,proto3" json:"budget_left,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -6242,7 +6252,7 @@ const file_sidemirror_v1_thinking_proto_rawDesc = "" +
 	"\x06reason\x18\x02 \x01(\x0e2\x1f.sidemirror.v1.ReflectionReasonR\x06reason\x129\n" +
 	"\amatches\x18\x03 \x03(\x0e2\x1f.sidemirror.v1.ReflectionReasonR\amatches\x12:\n" +
 	"\vbudget_left\x18\x04 \x01(\v2\x19.sidemirror.v1.BudgetLeftR\n" +
-	"budgetLeft\"\xf6\x01\n" +
+	"budgetLeft\"\xa9\x02\n" +
 	"\x0eReflectRequest\x12\x1b\n" +
 	"\ttenant_id\x18\x01 \x01(\tR\btenantId\x12\x1d\n" +
 	"\n" +
@@ -6251,7 +6261,8 @@ const file_sidemirror_v1_thinking_proto_rawDesc = "" +
 	"request_id\x18\x03 \x01(\tR\trequestId\x12\x17\n" +
 	"\aturn_id\x18\x04 \x01(\tR\x06turnId\x122\n" +
 	"\bmessages\x18\x05 \x03(\v2\x16.sidemirror.v1.MessageR\bmessages\x12<\n" +
-	"\ftool_results\x18\x06 \x03(\v2\x19.sidemirror.v1.ToolResultR\vtoolResults\"\xaa\x01\n" +
+	"\ftool_results\x18\x06 \x03(\v2\x19.sidemirror.v1.ToolResultR\vtoolResults\x121\n" +
+	"\x06budget\x18\a \x01(\v2\x19.sidemirror.v1.TurnBudgetR\x06budget\"\xaa\x01\n" +
 	"\x0fReflectResponse\x128\n" +
 	"\x06result\x18\x01 \x01(\v2 .sidemirror.v1.MidTurnReflectionR\x06result\x12!\n" +
 	"\fdirective_id\x18\x02 \x01(\tR\vdirectiveId\x12:\n" +
@@ -6534,47 +6545,48 @@ var file_sidemirror_v1_thinking_proto_depIdxs = []int32{
 	8,   // 104: sidemirror.v1.ShouldReflectResponse.budget_left:type_name -> sidemirror.v1.BudgetLeft
 	78,  // 105: sidemirror.v1.ReflectRequest.messages:type_name -> sidemirror.v1.Message
 	85,  // 106: sidemirror.v1.ReflectRequest.tool_results:type_name -> sidemirror.v1.ToolResult
-	9,   // 107: sidemirror.v1.ReflectResponse.result:type_name -> sidemirror.v1.MidTurnReflection
-	8,   // 108: sidemirror.v1.ReflectResponse.budget_left:type_name -> sidemirror.v1.BudgetLeft
-	78,  // 109: sidemirror.v1.GetReflectionPromptRequest.messages:type_name -> sidemirror.v1.Message
-	85,  // 110: sidemirror.v1.GetReflectionPromptRequest.tool_results:type_name -> sidemirror.v1.ToolResult
-	38,  // 111: sidemirror.v1.ThinkingService.CreateSession:input_type -> sidemirror.v1.CreateSessionRequest
-	40,  // 112: sidemirror.v1.ThinkingService.GetSession:input_type -> sidemirror.v1.GetSessionRequest
-	42,  // 113: sidemirror.v1.ThinkingService.UpdateSession:input_type -> sidemirror.v1.UpdateSessionRequest
-	44,  // 114: sidemirror.v1.ThinkingService.ListSessions:input_type -> sidemirror.v1.ListSessionsRequest
-	46,  // 115: sidemirror.v1.ThinkingService.DeleteSession:input_type -> sidemirror.v1.DeleteSessionRequest
-	48,  // 116: sidemirror.v1.ThinkingService.GetThinkingPrompt:input_type -> sidemirror.v1.GetThinkingPromptRequest
-	50,  // 117: sidemirror.v1.ThinkingService.RunTurn:input_type -> sidemirror.v1.RunTurnRequest
-	52,  // 118: sidemirror.v1.ThinkingService.StartTurn:input_type -> sidemirror.v1.StartTurnRequest
-	54,  // 119: sidemirror.v1.ThinkingService.ReportEvents:input_type -> sidemirror.v1.ReportEventsRequest
-	56,  // 120: sidemirror.v1.ThinkingService.FinishTurn:input_type -> sidemirror.v1.FinishTurnRequest
-	58,  // 121: sidemirror.v1.ThinkingService.GetTurn:input_type -> sidemirror.v1.GetTurnRequest
-	60,  // 122: sidemirror.v1.ThinkingService.WatchTurns:input_type -> sidemirror.v1.WatchTurnsRequest
-	62,  // 123: sidemirror.v1.ThinkingService.ListTurns:input_type -> sidemirror.v1.ListTurnsRequest
-	64,  // 124: sidemirror.v1.ThinkingService.ShouldReflect:input_type -> sidemirror.v1.ShouldReflectRequest
-	66,  // 125: sidemirror.v1.ThinkingService.Reflect:input_type -> sidemirror.v1.ReflectRequest
-	68,  // 126: sidemirror.v1.ThinkingService.GetReflectionPrompt:input_type -> sidemirror.v1.GetReflectionPromptRequest
-	39,  // 127: sidemirror.v1.ThinkingService.CreateSession:output_type -> sidemirror.v1.CreateSessionResponse
-	41,  // 128: sidemirror.v1.ThinkingService.GetSession:output_type -> sidemirror.v1.GetSessionResponse
-	43,  // 129: sidemirror.v1.ThinkingService.UpdateSession:output_type -> sidemirror.v1.UpdateSessionResponse
-	45,  // 130: sidemirror.v1.ThinkingService.ListSessions:output_type -> sidemirror.v1.ListSessionsResponse
-	47,  // 131: sidemirror.v1.ThinkingService.DeleteSession:output_type -> sidemirror.v1.DeleteSessionResponse
-	49,  // 132: sidemirror.v1.ThinkingService.GetThinkingPrompt:output_type -> sidemirror.v1.GetThinkingPromptResponse
-	51,  // 133: sidemirror.v1.ThinkingService.RunTurn:output_type -> sidemirror.v1.RunTurnResponse
-	53,  // 134: sidemirror.v1.ThinkingService.StartTurn:output_type -> sidemirror.v1.StartTurnResponse
-	55,  // 135: sidemirror.v1.ThinkingService.ReportEvents:output_type -> sidemirror.v1.ReportEventsResponse
-	57,  // 136: sidemirror.v1.ThinkingService.FinishTurn:output_type -> sidemirror.v1.FinishTurnResponse
-	59,  // 137: sidemirror.v1.ThinkingService.GetTurn:output_type -> sidemirror.v1.GetTurnResponse
-	61,  // 138: sidemirror.v1.ThinkingService.WatchTurns:output_type -> sidemirror.v1.WatchTurnsResponse
-	63,  // 139: sidemirror.v1.ThinkingService.ListTurns:output_type -> sidemirror.v1.ListTurnsResponse
-	65,  // 140: sidemirror.v1.ThinkingService.ShouldReflect:output_type -> sidemirror.v1.ShouldReflectResponse
-	67,  // 141: sidemirror.v1.ThinkingService.Reflect:output_type -> sidemirror.v1.ReflectResponse
-	69,  // 142: sidemirror.v1.ThinkingService.GetReflectionPrompt:output_type -> sidemirror.v1.GetReflectionPromptResponse
-	127, // [127:143] is the sub-list for method output_type
-	111, // [111:127] is the sub-list for method input_type
-	111, // [111:111] is the sub-list for extension type_name
-	111, // [111:111] is the sub-list for extension extendee
-	0,   // [0:111] is the sub-list for field type_name
+	7,   // 107: sidemirror.v1.ReflectRequest.budget:type_name -> sidemirror.v1.TurnBudget
+	9,   // 108: sidemirror.v1.ReflectResponse.result:type_name -> sidemirror.v1.MidTurnReflection
+	8,   // 109: sidemirror.v1.ReflectResponse.budget_left:type_name -> sidemirror.v1.BudgetLeft
+	78,  // 110: sidemirror.v1.GetReflectionPromptRequest.messages:type_name -> sidemirror.v1.Message
+	85,  // 111: sidemirror.v1.GetReflectionPromptRequest.tool_results:type_name -> sidemirror.v1.ToolResult
+	38,  // 112: sidemirror.v1.ThinkingService.CreateSession:input_type -> sidemirror.v1.CreateSessionRequest
+	40,  // 113: sidemirror.v1.ThinkingService.GetSession:input_type -> sidemirror.v1.GetSessionRequest
+	42,  // 114: sidemirror.v1.ThinkingService.UpdateSession:input_type -> sidemirror.v1.UpdateSessionRequest
+	44,  // 115: sidemirror.v1.ThinkingService.ListSessions:input_type -> sidemirror.v1.ListSessionsRequest
+	46,  // 116: sidemirror.v1.ThinkingService.DeleteSession:input_type -> sidemirror.v1.DeleteSessionRequest
+	48,  // 117: sidemirror.v1.ThinkingService.GetThinkingPrompt:input_type -> sidemirror.v1.GetThinkingPromptRequest
+	50,  // 118: sidemirror.v1.ThinkingService.RunTurn:input_type -> sidemirror.v1.RunTurnRequest
+	52,  // 119: sidemirror.v1.ThinkingService.StartTurn:input_type -> sidemirror.v1.StartTurnRequest
+	54,  // 120: sidemirror.v1.ThinkingService.ReportEvents:input_type -> sidemirror.v1.ReportEventsRequest
+	56,  // 121: sidemirror.v1.ThinkingService.FinishTurn:input_type -> sidemirror.v1.FinishTurnRequest
+	58,  // 122: sidemirror.v1.ThinkingService.GetTurn:input_type -> sidemirror.v1.GetTurnRequest
+	60,  // 123: sidemirror.v1.ThinkingService.WatchTurns:input_type -> sidemirror.v1.WatchTurnsRequest
+	62,  // 124: sidemirror.v1.ThinkingService.ListTurns:input_type -> sidemirror.v1.ListTurnsRequest
+	64,  // 125: sidemirror.v1.ThinkingService.ShouldReflect:input_type -> sidemirror.v1.ShouldReflectRequest
+	66,  // 126: sidemirror.v1.ThinkingService.Reflect:input_type -> sidemirror.v1.ReflectRequest
+	68,  // 127: sidemirror.v1.ThinkingService.GetReflectionPrompt:input_type -> sidemirror.v1.GetReflectionPromptRequest
+	39,  // 128: sidemirror.v1.ThinkingService.CreateSession:output_type -> sidemirror.v1.CreateSessionResponse
+	41,  // 129: sidemirror.v1.ThinkingService.GetSession:output_type -> sidemirror.v1.GetSessionResponse
+	43,  // 130: sidemirror.v1.ThinkingService.UpdateSession:output_type -> sidemirror.v1.UpdateSessionResponse
+	45,  // 131: sidemirror.v1.ThinkingService.ListSessions:output_type -> sidemirror.v1.ListSessionsResponse
+	47,  // 132: sidemirror.v1.ThinkingService.DeleteSession:output_type -> sidemirror.v1.DeleteSessionResponse
+	49,  // 133: sidemirror.v1.ThinkingService.GetThinkingPrompt:output_type -> sidemirror.v1.GetThinkingPromptResponse
+	51,  // 134: sidemirror.v1.ThinkingService.RunTurn:output_type -> sidemirror.v1.RunTurnResponse
+	53,  // 135: sidemirror.v1.ThinkingService.StartTurn:output_type -> sidemirror.v1.StartTurnResponse
+	55,  // 136: sidemirror.v1.ThinkingService.ReportEvents:output_type -> sidemirror.v1.ReportEventsResponse
+	57,  // 137: sidemirror.v1.ThinkingService.FinishTurn:output_type -> sidemirror.v1.FinishTurnResponse
+	59,  // 138: sidemirror.v1.ThinkingService.GetTurn:output_type -> sidemirror.v1.GetTurnResponse
+	61,  // 139: sidemirror.v1.ThinkingService.WatchTurns:output_type -> sidemirror.v1.WatchTurnsResponse
+	63,  // 140: sidemirror.v1.ThinkingService.ListTurns:output_type -> sidemirror.v1.ListTurnsResponse
+	65,  // 141: sidemirror.v1.ThinkingService.ShouldReflect:output_type -> sidemirror.v1.ShouldReflectResponse
+	67,  // 142: sidemirror.v1.ThinkingService.Reflect:output_type -> sidemirror.v1.ReflectResponse
+	69,  // 143: sidemirror.v1.ThinkingService.GetReflectionPrompt:output_type -> sidemirror.v1.GetReflectionPromptResponse
+	128, // [128:144] is the sub-list for method output_type
+	112, // [112:128] is the sub-list for method input_type
+	112, // [112:112] is the sub-list for extension type_name
+	112, // [112:112] is the sub-list for extension extendee
+	0,   // [0:112] is the sub-list for field type_name
 }
 
 func init() { file_sidemirror_v1_thinking_proto_init() }

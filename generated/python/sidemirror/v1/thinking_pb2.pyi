@@ -909,20 +909,22 @@ class ShouldReflectResponse(_message.Message):
     def __init__(self, should_reflect: bool = ..., reason: _Optional[_Union[ReflectionReason, str]] = ..., matches: _Optional[_Iterable[_Union[ReflectionReason, str]]] = ..., budget_left: _Optional[_Union[BudgetLeft, _Mapping]] = ...) -> None: ...
 
 class ReflectRequest(_message.Message):
-    __slots__ = ("tenant_id", "project_id", "request_id", "turn_id", "messages", "tool_results")
+    __slots__ = ("tenant_id", "project_id", "request_id", "turn_id", "messages", "tool_results", "budget")
     TENANT_ID_FIELD_NUMBER: _ClassVar[int]
     PROJECT_ID_FIELD_NUMBER: _ClassVar[int]
     REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
     TURN_ID_FIELD_NUMBER: _ClassVar[int]
     MESSAGES_FIELD_NUMBER: _ClassVar[int]
     TOOL_RESULTS_FIELD_NUMBER: _ClassVar[int]
+    BUDGET_FIELD_NUMBER: _ClassVar[int]
     tenant_id: str
     project_id: str
     request_id: str
     turn_id: str
     messages: _containers.RepeatedCompositeFieldContainer[_common_pb2.Message]
     tool_results: _containers.RepeatedCompositeFieldContainer[_common_pb2.ToolResult]
-    def __init__(self, tenant_id: _Optional[str] = ..., project_id: _Optional[str] = ..., request_id: _Optional[str] = ..., turn_id: _Optional[str] = ..., messages: _Optional[_Iterable[_Union[_common_pb2.Message, _Mapping]]] = ..., tool_results: _Optional[_Iterable[_Union[_common_pb2.ToolResult, _Mapping]]] = ...) -> None: ...
+    budget: TurnBudget
+    def __init__(self, tenant_id: _Optional[str] = ..., project_id: _Optional[str] = ..., request_id: _Optional[str] = ..., turn_id: _Optional[str] = ..., messages: _Optional[_Iterable[_Union[_common_pb2.Message, _Mapping]]] = ..., tool_results: _Optional[_Iterable[_Union[_common_pb2.ToolResult, _Mapping]]] = ..., budget: _Optional[_Union[TurnBudget, _Mapping]] = ...) -> None: ...
 
 class ReflectResponse(_message.Message):
     __slots__ = ("result", "directive_id", "budget_left")
