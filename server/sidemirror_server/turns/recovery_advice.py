@@ -53,11 +53,11 @@ class RecoveryAdvice:
         turn.calls = TurnCalls()
 
     def look(self, turn: LiveTurn, event: Event) -> None:
-        """Starts a look-up if this event, the turn's latest, is a failing call of which the turn was not told. Of a
-        turn made of spans nobody hears."""
+        """Starts a look-up if this event, the turn's latest, is a failing call of which the turn was not told, unless
+        nobody hears of it: the turn is made of spans, or its agent shows no advice."""
         if isinstance(event.what, TurnFinished):
             self._turn_ended()
-        if turn.state.from_spans:
+        if turn.state.from_spans or turn.state.without_advice:
             return
         calls = turn.calls
         if calls is None or calls.failed is None or not turn.accepts:

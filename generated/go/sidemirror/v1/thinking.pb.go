@@ -1176,7 +1176,11 @@ type TurnStarted struct {
 	// sentences whose slots hold counts, names and reviewed read-only look-ups, and of lessons that a person reviewed: no
 	// words of tools, models or imports reach it. No model reflects in such a turn. A session that begins with such a turn
 	// has a shell in all its turns.
-	HasShell      bool `protobuf:"varint,13,opt,name=has_shell,json=hasShell,proto3" json:"has_shell,omitempty"`
+	HasShell bool `protobuf:"varint,13,opt,name=has_shell,json=hasShell,proto3" json:"has_shell,omitempty"`
+	// Whether the agent shows its model nothing but what it asks for. The sidecar then says nothing by itself in this turn:
+	// no recovery, nudge, reflection, critique of a draft or lesson, and none counts as told. What the turn asks for is
+	// answered: `context`, Reflect, Critique, BuildMemoryContext, FindRecoveries.
+	WithoutAdvice bool `protobuf:"varint,14,opt,name=without_advice,json=withoutAdvice,proto3" json:"without_advice,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1298,6 +1302,13 @@ func (x *TurnStarted) GetContext() *ContextWish {
 func (x *TurnStarted) GetHasShell() bool {
 	if x != nil {
 		return x.HasShell
+	}
+	return false
+}
+
+func (x *TurnStarted) GetWithoutAdvice() bool {
+	if x != nil {
+		return x.WithoutAdvice
 	}
 	return false
 }
@@ -4326,7 +4337,9 @@ type StartTurnRequest struct {
 	// Each has 1 to 128 printable characters.
 	SubjectIds []string `protobuf:"bytes,16,rep,name=subject_ids,json=subjectIds,proto3" json:"subject_ids,omitempty"`
 	// Whether the agent's host can run commands, as in TurnStarted.
-	HasShell      bool `protobuf:"varint,17,opt,name=has_shell,json=hasShell,proto3" json:"has_shell,omitempty"`
+	HasShell bool `protobuf:"varint,17,opt,name=has_shell,json=hasShell,proto3" json:"has_shell,omitempty"`
+	// Whether the sidecar says nothing by itself in this turn, as in TurnStarted.
+	WithoutAdvice bool `protobuf:"varint,18,opt,name=without_advice,json=withoutAdvice,proto3" json:"without_advice,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -4476,6 +4489,13 @@ func (x *StartTurnRequest) GetSubjectIds() []string {
 func (x *StartTurnRequest) GetHasShell() bool {
 	if x != nil {
 		return x.HasShell
+	}
+	return false
+}
+
+func (x *StartTurnRequest) GetWithoutAdvice() bool {
+	if x != nil {
+		return x.WithoutAdvice
 	}
 	return false
 }
@@ -5869,7 +5889,7 @@ const file_sidemirror_v1_thinking_proto_rawDesc = "" +
 	"\rsession_named\x18\x11 \x01(\v2\x1b.sidemirror.v1.SessionNamedH\x00R\fsessionNamed\x12\x1f\n" +
 	"\vsubject_ids\x18\x10 \x03(\tR\n" +
 	"subjectIdsB\x06\n" +
-	"\x04kind\"\xc6\x04\n" +
+	"\x04kind\"\xed\x04\n" +
 	"\vTurnStarted\x12\x1d\n" +
 	"\n" +
 	"session_id\x18\x01 \x01(\tR\tsessionId\x12\x12\n" +
@@ -5886,7 +5906,8 @@ const file_sidemirror_v1_thinking_proto_rawDesc = "" +
 	" \x01(\x0e2\x1d.sidemirror.v1.ReflectionModeR\x0ereflectionMode\x12@\n" +
 	"\rcritique_mode\x18\v \x01(\x0e2\x1b.sidemirror.v1.CritiqueModeR\fcritiqueMode\x124\n" +
 	"\acontext\x18\f \x01(\v2\x1a.sidemirror.v1.ContextWishR\acontext\x12\x1b\n" +
-	"\thas_shell\x18\r \x01(\bR\bhasShell\"m\n" +
+	"\thas_shell\x18\r \x01(\bR\bhasShell\x12%\n" +
+	"\x0ewithout_advice\x18\x0e \x01(\bR\rwithoutAdvice\"m\n" +
 	"\vContextWish\x12\x17\n" +
 	"\agoal_id\x18\x01 \x01(\tR\x06goalId\x12\x12\n" +
 	"\x04task\x18\x02 \x01(\tR\x04task\x12\x1b\n" +
@@ -6140,7 +6161,7 @@ const file_sidemirror_v1_thinking_proto_rawDesc = "" +
 	"\x0fRunTurnResponse\x12<\n" +
 	"\n" +
 	"directives\x18\x01 \x03(\v2\x1c.sidemirror.v1.TurnDirectiveR\n" +
-	"directives\"\x97\x05\n" +
+	"directives\"\xbe\x05\n" +
 	"\x10StartTurnRequest\x12\x1b\n" +
 	"\ttenant_id\x18\x01 \x01(\tR\btenantId\x12\x1d\n" +
 	"\n" +
@@ -6164,7 +6185,8 @@ const file_sidemirror_v1_thinking_proto_rawDesc = "" +
 	"\acontext\x18\x0f \x01(\v2\x1a.sidemirror.v1.ContextWishR\acontext\x12\x1f\n" +
 	"\vsubject_ids\x18\x10 \x03(\tR\n" +
 	"subjectIds\x12\x1b\n" +
-	"\thas_shell\x18\x11 \x01(\bR\bhasShell\"@\n" +
+	"\thas_shell\x18\x11 \x01(\bR\bhasShell\x12%\n" +
+	"\x0ewithout_advice\x18\x12 \x01(\bR\rwithoutAdvice\"@\n" +
 	"\x11StartTurnResponse\x12+\n" +
 	"\x04plan\x18\x01 \x01(\v2\x17.sidemirror.v1.TurnPlanR\x04plan\"\xc8\x02\n" +
 	"\x13ReportEventsRequest\x12\x1b\n" +

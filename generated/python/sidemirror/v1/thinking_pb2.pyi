@@ -207,7 +207,7 @@ class TurnEvent(_message.Message):
     def __init__(self, event_id: _Optional[str] = ..., turn_id: _Optional[str] = ..., time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., agent: _Optional[str] = ..., turn_started: _Optional[_Union[TurnStarted, _Mapping]] = ..., user_message: _Optional[_Union[UserMessage, _Mapping]] = ..., model_started: _Optional[_Union[ModelStarted, _Mapping]] = ..., model_returned: _Optional[_Union[ModelReturned, _Mapping]] = ..., tool_called: _Optional[_Union[ToolCalled, _Mapping]] = ..., tool_returned: _Optional[_Union[ToolReturned, _Mapping]] = ..., tool_failed: _Optional[_Union[ToolFailed, _Mapping]] = ..., uncertainty: _Optional[_Union[Uncertainty, _Mapping]] = ..., reflection_recorded: _Optional[_Union[ReflectionRecorded, _Mapping]] = ..., response_drafted: _Optional[_Union[ResponseDrafted, _Mapping]] = ..., turn_finished: _Optional[_Union[TurnFinished, _Mapping]] = ..., session_named: _Optional[_Union[SessionNamed, _Mapping]] = ..., subject_ids: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class TurnStarted(_message.Message):
-    __slots__ = ("session_id", "task", "messages", "base_prompt", "provider", "model", "config", "budget", "deadline", "reflection_mode", "critique_mode", "context", "has_shell")
+    __slots__ = ("session_id", "task", "messages", "base_prompt", "provider", "model", "config", "budget", "deadline", "reflection_mode", "critique_mode", "context", "has_shell", "without_advice")
     SESSION_ID_FIELD_NUMBER: _ClassVar[int]
     TASK_FIELD_NUMBER: _ClassVar[int]
     MESSAGES_FIELD_NUMBER: _ClassVar[int]
@@ -221,6 +221,7 @@ class TurnStarted(_message.Message):
     CRITIQUE_MODE_FIELD_NUMBER: _ClassVar[int]
     CONTEXT_FIELD_NUMBER: _ClassVar[int]
     HAS_SHELL_FIELD_NUMBER: _ClassVar[int]
+    WITHOUT_ADVICE_FIELD_NUMBER: _ClassVar[int]
     session_id: str
     task: str
     messages: _containers.RepeatedCompositeFieldContainer[_common_pb2.Message]
@@ -234,7 +235,8 @@ class TurnStarted(_message.Message):
     critique_mode: _common_pb2.CritiqueMode
     context: ContextWish
     has_shell: bool
-    def __init__(self, session_id: _Optional[str] = ..., task: _Optional[str] = ..., messages: _Optional[_Iterable[_Union[_common_pb2.Message, _Mapping]]] = ..., base_prompt: _Optional[str] = ..., provider: _Optional[str] = ..., model: _Optional[str] = ..., config: _Optional[_Union[ThinkingConfig, _Mapping]] = ..., budget: _Optional[_Union[TurnBudget, _Mapping]] = ..., deadline: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., reflection_mode: _Optional[_Union[ReflectionMode, str]] = ..., critique_mode: _Optional[_Union[_common_pb2.CritiqueMode, str]] = ..., context: _Optional[_Union[ContextWish, _Mapping]] = ..., has_shell: bool = ...) -> None: ...
+    without_advice: bool
+    def __init__(self, session_id: _Optional[str] = ..., task: _Optional[str] = ..., messages: _Optional[_Iterable[_Union[_common_pb2.Message, _Mapping]]] = ..., base_prompt: _Optional[str] = ..., provider: _Optional[str] = ..., model: _Optional[str] = ..., config: _Optional[_Union[ThinkingConfig, _Mapping]] = ..., budget: _Optional[_Union[TurnBudget, _Mapping]] = ..., deadline: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., reflection_mode: _Optional[_Union[ReflectionMode, str]] = ..., critique_mode: _Optional[_Union[_common_pb2.CritiqueMode, str]] = ..., context: _Optional[_Union[ContextWish, _Mapping]] = ..., has_shell: bool = ..., without_advice: bool = ...) -> None: ...
 
 class ContextWish(_message.Message):
     __slots__ = ("goal_id", "task", "max_items", "tools")
@@ -713,7 +715,7 @@ class RunTurnResponse(_message.Message):
     def __init__(self, directives: _Optional[_Iterable[_Union[TurnDirective, _Mapping]]] = ...) -> None: ...
 
 class StartTurnRequest(_message.Message):
-    __slots__ = ("tenant_id", "project_id", "request_id", "session_id", "turn_id", "task", "base_prompt", "user_message", "provider", "model", "config", "budget", "reflection_mode", "critique_mode", "context", "subject_ids", "has_shell")
+    __slots__ = ("tenant_id", "project_id", "request_id", "session_id", "turn_id", "task", "base_prompt", "user_message", "provider", "model", "config", "budget", "reflection_mode", "critique_mode", "context", "subject_ids", "has_shell", "without_advice")
     TENANT_ID_FIELD_NUMBER: _ClassVar[int]
     PROJECT_ID_FIELD_NUMBER: _ClassVar[int]
     REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
@@ -731,6 +733,7 @@ class StartTurnRequest(_message.Message):
     CONTEXT_FIELD_NUMBER: _ClassVar[int]
     SUBJECT_IDS_FIELD_NUMBER: _ClassVar[int]
     HAS_SHELL_FIELD_NUMBER: _ClassVar[int]
+    WITHOUT_ADVICE_FIELD_NUMBER: _ClassVar[int]
     tenant_id: str
     project_id: str
     request_id: str
@@ -748,7 +751,8 @@ class StartTurnRequest(_message.Message):
     context: ContextWish
     subject_ids: _containers.RepeatedScalarFieldContainer[str]
     has_shell: bool
-    def __init__(self, tenant_id: _Optional[str] = ..., project_id: _Optional[str] = ..., request_id: _Optional[str] = ..., session_id: _Optional[str] = ..., turn_id: _Optional[str] = ..., task: _Optional[str] = ..., base_prompt: _Optional[str] = ..., user_message: _Optional[str] = ..., provider: _Optional[str] = ..., model: _Optional[str] = ..., config: _Optional[_Union[ThinkingConfig, _Mapping]] = ..., budget: _Optional[_Union[TurnBudget, _Mapping]] = ..., reflection_mode: _Optional[_Union[ReflectionMode, str]] = ..., critique_mode: _Optional[_Union[_common_pb2.CritiqueMode, str]] = ..., context: _Optional[_Union[ContextWish, _Mapping]] = ..., subject_ids: _Optional[_Iterable[str]] = ..., has_shell: bool = ...) -> None: ...
+    without_advice: bool
+    def __init__(self, tenant_id: _Optional[str] = ..., project_id: _Optional[str] = ..., request_id: _Optional[str] = ..., session_id: _Optional[str] = ..., turn_id: _Optional[str] = ..., task: _Optional[str] = ..., base_prompt: _Optional[str] = ..., user_message: _Optional[str] = ..., provider: _Optional[str] = ..., model: _Optional[str] = ..., config: _Optional[_Union[ThinkingConfig, _Mapping]] = ..., budget: _Optional[_Union[TurnBudget, _Mapping]] = ..., reflection_mode: _Optional[_Union[ReflectionMode, str]] = ..., critique_mode: _Optional[_Union[_common_pb2.CritiqueMode, str]] = ..., context: _Optional[_Union[ContextWish, _Mapping]] = ..., subject_ids: _Optional[_Iterable[str]] = ..., has_shell: bool = ..., without_advice: bool = ...) -> None: ...
 
 class StartTurnResponse(_message.Message):
     __slots__ = ("plan",)

@@ -542,6 +542,15 @@ export declare type TurnStarted = Message<"sidemirror.v1.TurnStarted"> & {
    * @generated from field: bool has_shell = 13;
    */
   hasShell: boolean;
+
+  /**
+   * Whether the agent shows its model nothing but what it asks for. The sidecar then says nothing by itself in this turn:
+   * no recovery, nudge, reflection, critique of a draft or lesson, and none counts as told. What the turn asks for is
+   * answered: `context`, Reflect, Critique, BuildMemoryContext, FindRecoveries.
+   *
+   * @generated from field: bool without_advice = 14;
+   */
+  withoutAdvice: boolean;
 };
 
 /**
@@ -2313,6 +2322,13 @@ export declare type StartTurnRequest = Message<"sidemirror.v1.StartTurnRequest">
    * @generated from field: bool has_shell = 17;
    */
   hasShell: boolean;
+
+  /**
+   * Whether the sidecar says nothing by itself in this turn, as in TurnStarted.
+   *
+   * @generated from field: bool without_advice = 18;
+   */
+  withoutAdvice: boolean;
 };
 
 /**
