@@ -9,6 +9,7 @@ from pathlib import Path
 import hypothesis
 import pytest
 
+from sidemirror_server.assembly import sidecar
 from sidemirror_server.memory.finding import embeddings as meanings
 from sidemirror_server.rpc.boundary import recorded_turns
 from sidemirror_server.turns import conductor, critiquing, lessons, reflecting
@@ -55,6 +56,8 @@ _WAITS = (
     (recorded_turns, "_MOMENT_S"),
     (reflecting, "_LESSONS_S"),
 )
+# How long an erasure on Postgres waits, twice, for sidecars of another version: there are none beside this process.
+_SETTLED_AFTER_S = 0.05
 
 
 def pytest_collection_finish() -> None:
@@ -69,6 +72,7 @@ def patient_server() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         for module, name in _WAITS:
             patch.setattr(module, name, _TIMES * getattr(module, name))
+        patch.setattr(sidecar, "SETTLE_S", _SETTLED_AFTER_S)
         yield
 
 

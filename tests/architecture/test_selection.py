@@ -88,6 +88,23 @@ def test_whether_workers_share_a_run(arguments: list[str], workers: bool, projec
     ended.stdout.re_match_lines([r".*\b2 passed.*"])
 
 
+@pytest.mark.parametrize(
+    ("test", "unit"),
+    [
+        ("tests/clients/test_scenario.py::test_the_scenario[go]", "go"),
+        ("tests/clients/test_behaviour.py::test_an_outage[kill-start-java]", "java"),
+        ("tests/clients/test_behaviour.py::test_an_outage[kill-start-python]", "tests/clients/test_behaviour.py"),
+        ("tests/clients/test_rust_calls.py::test_every_rpc_is_there_as_what_it_is", "rust"),
+        ("tests/clients/test_typescript_package.py::test_it", "typescript"),
+        ("tests/clients/test_adapters.py::test_with_the_framework[pydantic-ai-newest]", "tests/clients/test_adapters.py"),
+        ("tests/http/test_console.py::test_it", "typescript"),
+        ("tests/wire/test_turns.py::test_it[go]", "tests/wire/test_turns.py"),
+    ],
+)
+def test_what_one_worker_takes_together(test: str, unit: str) -> None:
+    assert selection.shared(test) == unit
+
+
 def test_every_slow_file_is_listed() -> None:
     """CONTRIBUTING names each file with tests that left the default, and no other; each mark says why."""
     text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
