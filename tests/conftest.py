@@ -9,8 +9,9 @@ from pathlib import Path
 import hypothesis
 import pytest
 
-from sidemirror_server.assembly import sidecar
+from sidemirror_server.assembly import erasing, sidecar
 from sidemirror_server.memory.finding import embeddings as meanings
+from sidemirror_server.memory.finding import weights
 from sidemirror_server.rpc.boundary import recorded_turns
 from sidemirror_server.turns import conductor, critiquing, lessons, reflecting
 
@@ -56,8 +57,9 @@ _WAITS = (
     (recorded_turns, "_MOMENT_S"),
     (reflecting, "_LESSONS_S"),
 )
-# How long an erasure on Postgres waits, twice, for sidecars of another version: there are none beside this process.
-_SETTLED_AFTER_S = 0.05
+# What passes in vain there: an erasure on Postgres waits, twice, for sidecars of another version; and what a project's
+# memories are worth to the embedding model is measured again only after a while.
+_PAUSES_S = ((sidecar, "SETTLE_S", 0.05), (erasing, "SETTLE_S", 0.05), (weights, "_COUNTED_S", 0.1))
 
 
 def pytest_collection_finish() -> None:
@@ -72,7 +74,8 @@ def patient_server() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         for module, name in _WAITS:
             patch.setattr(module, name, _TIMES * getattr(module, name))
-        patch.setattr(sidecar, "SETTLE_S", _SETTLED_AFTER_S)
+        for module, name, seconds in _PAUSES_S:
+            patch.setattr(module, name, seconds)
         yield
 
 

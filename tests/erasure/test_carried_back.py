@@ -21,6 +21,7 @@ from sidemirror_server.thinking.record import Carry, SeenError
 from sidemirror_server.trace.event import ThinkingWish, ToolFailed, TurnFinished, TurnStarted, UserMessage
 from sidemirror_server.trace.log import Batch
 from sidemirror_server.trace.sources import SourceKind, key
+from sidemirror_server.turns import conductor
 from sidemirror_server.turns.conductor import Conductor, TurnLimits
 from sidemirror_server.turns.erasing import Eraser
 from sidemirror_server.turns.head import HeadBody, head_in
@@ -129,6 +130,7 @@ async def test_what_is_in_memory_only_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: SourceKind, name: str
 ) -> None:
     """The erased turn itself, by its id, its session or its subject, and a turn that began with it."""
+    monkeypatch.setattr(conductor, "_MOMENT_S", 0.1)  # the erasure waits for what is held below, and goes on
     async with two(tmp_path) as them:
         goes_on, append = asyncio.Event(), them.own.log.append
 
