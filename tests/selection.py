@@ -9,9 +9,9 @@ from collections.abc import Generator
 
 import pytest
 
-# The machines that this is developed on, and CI's, have two cores. A worker waits a third of its time: for processes
-# that it starts, and for time limits.
-_WORKERS = 3
+# The machines that this is developed on, and CI's, have two cores. A worker waits nearly half of its time: for
+# processes that it starts, and for time limits.
+_WORKERS = 4
 _BY_DEFAULT = "not long"
 # Workers share the tests by file, but those of a client that is built as one: it is built, packed and run in its own
 # folder. What npm installs for TypeScript's client and for the console is in one folder too.

@@ -65,10 +65,10 @@ def test_what_a_run_takes(arguments: list[str], taken: set[str], project: pytest
 @pytest.mark.parametrize(
     ("arguments", "count"),
     [
-        ([], 3),
-        (["--all"], 3),
-        (["tests"], 3),
-        (["tests/test_kills.py", "tests"], 3),
+        ([], 4),
+        (["--all"], 4),
+        (["tests"], 4),
+        (["tests/test_kills.py", "tests"], 4),
         (["tests/test_kills.py", "tests/test_quick.py"], 0),
         (["tests/test_kills.py"], 0),
         (["tests/test_kills.py::test_stop", "tests/test_kills.py::test_kill"], 0),
@@ -84,7 +84,7 @@ def test_how_many_share_a_run(arguments: list[str], count: int, project: pytest.
 @pytest.mark.parametrize(("arguments", "workers"), [([], True), (["-n", "0"], False), (["-p", "no:xdist"], False)])
 def test_whether_workers_share_a_run(arguments: list[str], workers: bool, project: pytest.Pytester) -> None:
     ended = project.runpytest_subprocess(*arguments)
-    assert ("3 workers" in ended.stdout.str()) is workers
+    assert ("4 workers" in ended.stdout.str()) is workers
     ended.stdout.re_match_lines([r".*\b2 passed.*"])
 
 
