@@ -13,6 +13,7 @@ from sidemirror_server.assembly import erasing, sidecar
 from sidemirror_server.memory.finding import embeddings as meanings
 from sidemirror_server.memory.finding import weights
 from sidemirror_server.rpc.boundary import recorded_turns
+from sidemirror_server.rpc.thinking import report_events
 from sidemirror_server.turns import conductor, critiquing, lessons, reflecting
 
 # A property is not about time: on a busy machine Hypothesis' own deadline per example fails at random, and its look at
@@ -56,6 +57,7 @@ _WAITS = (
     (meanings, "_QUESTION_S"),
     (recorded_turns, "_MOMENT_S"),
     (reflecting, "_LESSONS_S"),
+    (report_events, "_TELL_S"),
 )
 # What passes in vain there: an erasure on Postgres waits, twice, for sidecars of another version; and what a project's
 # memories are worth to the embedding model is measured again only after a while.
