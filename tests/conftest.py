@@ -14,7 +14,7 @@ from sidemirror_server.memory.finding import embeddings as meanings
 from sidemirror_server.memory.finding import weights
 from sidemirror_server.rpc.boundary import recorded_turns
 from sidemirror_server.rpc.thinking import report_events
-from sidemirror_server.turns import conductor, critiquing, lessons, reflecting
+from sidemirror_server.turns import critiquing, evictions, lessons, reflecting
 
 # A property is not about time: on a busy machine Hypothesis' own deadline per example fails at random, and its look at
 # how long examples take to make. The same examples in each run, so that no change is held up by what another one did;
@@ -49,7 +49,7 @@ if os.environ.pop("PYTHONDONTWRITEBYTECODE", None):
 # and not how soon on a machine that has no time, is what they are about.
 _TIMES = 10
 _WAITS = (
-    (conductor, "_MOMENT_S"),
+    (evictions, "_MOMENT_S"),
     (critiquing, "_STORE_PATIENCE_S"),
     (lessons, "_KEEP_S"),
     (lessons, "_MEANING_S"),
