@@ -47,6 +47,7 @@ from sidemirror_server.rpc.boundary.recorded_turns import RecordedTurns
 from sidemirror_server.rpc.boundary.refusals import Refusals
 from sidemirror_server.rpc.boundary.requests import Once
 from sidemirror_server.rpc.boundary.services import MEMORY, ServiceTable
+from sidemirror_server.rpc.boundary.shares import AgentLimits, Shares
 from sidemirror_server.rpc.boundary.streams import StreamLimits, Streams
 from sidemirror_server.rpc.boundary.tracing import Tracing
 from sidemirror_server.rpc.critique.service import critique_service
@@ -122,7 +123,7 @@ class Sidecar:
         self._health_listener: HealthListener | None = None
         bell = Bell()
         self._lookout = Lookout(stores.log, bell, _LOOK_EVERY_S, stores.wakes) if stores.wakes else None
-        self.recorder = Recorder(stores.log, bell, limits.backlog_bytes)
+        self.recorder = Recorder(stores.log, bell, limits.backlog_bytes, limits.project_backlog_bytes)
         spending = Spending(stores.ledger, caps_of(settings, self.serves), clock, self.policies)
         self.gateway = Gateway(routes, spending, clock)
         self.memory = memory = ReflectiveMemory(
@@ -160,6 +161,9 @@ class Sidecar:
             clock=clock,
             tracing=Tracing(on=settings.tracing),
             text_bytes=limits.text_bytes,
+            shares=Shares(
+                AgentLimits(limits.agent_calls, limits.agent_streams, limits.agent_bytes_per_second), own_clock
+            ),
             metered=is_measured(settings),
         )
         self.server = Server(streams, limits.message_bytes, limits.streams_per_connection)
