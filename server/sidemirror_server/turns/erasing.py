@@ -34,7 +34,7 @@ _PAUSE = 9.0
 
 
 class InMemory(Protocol):
-    """What a process has of turns in memory. `turns/conductor.py` describes the verbs."""
+    """What a process has of turns in memory. `turns/evictions.py` describes the verbs."""
 
     def let_go(self, scope: Scope, turn_id: TurnId, *, is_erased: bool = False) -> None: ...
 

@@ -153,7 +153,8 @@ class Learner:
         return bool(await self._graph.around(scope, (node,), (LinkKind.MENTIONS,), 1))
 
     async def _context(self, scope: Scope, ended: EndedTurn) -> ReflectionContext | None:
-        """The turn as an episode, after the turn that its user corrects; None if it is not there any more."""
+        """The turn as an episode, together with the turn that its user corrects, if there is one. None if the turn is
+        gone."""
         head = await self._log.head(scope, TurnId(ended.turn_id))
         if head is None:
             return None

@@ -29,7 +29,7 @@ from sidemirror_server.vocabulary.scope import Scope, Serves, whose
 
 _log = logging.getLogger(__name__)
 
-# How long a claimed turn is left to whoever claimed it. Chosen here: as long as jobs are (`assembly/sidecar.py`).
+# How long a claimed turn is left to whoever claimed it. Chosen here: as long as jobs are (`assembly/assembled.py`).
 LEASE_S = 10.0
 # How long a failure waits for the session's next turn. Chosen here: a user who was asked has answered by then.
 LATEST_US = 3_600 * 1_000_000
