@@ -131,7 +131,7 @@ def test_what_the_server_says_about_itself(tmp_path: Path) -> None:
     # It goes by the machine's clock.
     assert info.store_clock == sidecar_pb2.StoreClock()
     assert not info.spend_unknown
-    assert ("rules", "rules-5") in {(model.provider, model.model) for model in info.models}
+    assert ("rules", "rules-6") in {(model.provider, model.model) for model in info.models}
     assert info.default_config == pb.ThinkingConfig(
         level=pb.THINK_LEVEL_OFF,
         reflect_on_tool_error=True,
