@@ -256,8 +256,9 @@ async def cr12_reported_outcomes_are_counted(open_critiques: OpenCritiques) -> N
         ({"model": "other"}, CritiqueOutcome("success", None, T0 + 6)),
         ({"provider": "other"}, CritiqueOutcome("success", None, T0 + 6)),
     ]
+    own = {"provider": "p", "model": "m"}
     made = [
-        critique(f"c{place}", **{"provider": "p", "model": "m", **fields}) for place, (fields, _) in enumerate(told)
+        msgspec.structs.replace(critique(f"c{place}"), **{**own, **fields}) for place, (fields, _) in enumerate(told)
     ]
     await fill(critiques, ONE, [msgspec.structs.replace(one, outcome=told[at][1]) for at, one in enumerate(made)])
     every = {

@@ -2,14 +2,20 @@
 
 import random
 from collections import Counter
+from collections.abc import Sequence
 
 import pytest
 
 from sidemirror_server.critique.calibration import calibration_of
 from sidemirror_server.critique.flips import Reported
+from sidemirror_server.critique.keeping import record_of
+from sidemirror_server.critique.record import Critique, Verdict
+from sidemirror_server.vocabulary.status import ResultStatus, Usage
+
+Draw = tuple[float | None, bool, bool]
 
 
-def outcomes(draws: list[tuple[float | None, bool, bool]]) -> list[Reported]:
+def outcomes(draws: Sequence[Draw]) -> list[Reported]:
     """Verdicts as the store counts them: stated confidence, whether a revision is called for, whether it was right."""
     counted = Counter(draws)
     return [
@@ -19,7 +25,7 @@ def outcomes(draws: list[tuple[float | None, bool, bool]]) -> list[Reported]:
 
 
 def test_from_fifty_outcomes_on() -> None:
-    draws: list[tuple[float | None, bool, bool]] = [(None, False, True)] * 30 + [(None, True, False)] * 19
+    draws: list[Draw] = [*[(None, False, True)] * 30, *[(None, True, False)] * 19]
     assert calibration_of(outcomes(draws)) is None
     # What has no outcome of the judged response is none.
     assert calibration_of([*outcomes(draws), Reported(None, True, None, True, 9)]) is None
@@ -27,7 +33,7 @@ def test_from_fifty_outcomes_on() -> None:
 
 
 def test_without_a_stated_confidence_it_is_the_share_of_successes() -> None:
-    draws: list[tuple[float | None, bool, bool]] = [(None, False, True)] * 80 + [(None, False, False)] * 20
+    draws: list[Draw] = [*[(None, False, True)] * 80, *[(None, False, False)] * 20]
     draws += [(None, True, True)] * 30 + [(None, True, False)] * 70
     found = calibration_of(outcomes(draws))
     assert found is not None
@@ -40,8 +46,8 @@ def test_a_boastful_model_is_corrected(seed: int) -> None:
     """Such a model says .99 where .8 would be right. On new verdicts the calibrated confidence errs less."""
     chance = random.Random(seed)
 
-    def drawn(count: int) -> list[tuple[float | None, bool, bool]]:
-        made: list[tuple[float | None, bool, bool]] = []
+    def drawn(count: int) -> list[Draw]:
+        made: list[Draw] = []
         for _ in range(count):
             truth = chance.uniform(0.2, 0.8)
             stated = round(min(0.99, truth + 0.3), 2)
@@ -61,7 +67,7 @@ def test_a_contradiction_always_lowers_it_and_a_higher_statement_never_does(seed
     """Also where the outcomes say the opposite, and where they are all alike."""
     chance = random.Random(seed)
     right = chance.choice([0.0, 0.1, 0.5, 1.0])
-    draws: list[tuple[float | None, bool, bool]] = []
+    draws: list[Draw] = []
     for _ in range(120):
         stated = chance.choice([None, 0.0, 0.3, 0.9, 1.0])
         revise = chance.random() < 0.4
@@ -76,7 +82,15 @@ def test_a_contradiction_always_lowers_it_and_a_higher_statement_never_does(seed
 
 
 def test_features_that_separate_the_outcomes_leave_it_between_0_and_1() -> None:
-    draws: list[tuple[float | None, bool, bool]] = [(0.95, False, True)] * 40 + [(0.2, True, False)] * 40
+    draws: list[Draw] = [*[(0.95, False, True)] * 40, *[(0.2, True, False)] * 40]
     found = calibration_of(outcomes(draws))
     assert found is not None
     assert 0.01 < found.confidence(0.2, revise=True) < 0.1 < 0.9 < found.confidence(0.95, revise=False) < 0.99
+
+
+def test_what_the_model_stated_is_what_the_next_calibration_reads() -> None:
+    told = Verdict(ResultStatus.OK, confidence=0.4, stated=0.9, calibrated=True, withheld=True, usage=Usage("p", "m"))
+    record = record_of(Critique("c", 1, told))
+    assert (record.confidence_ppm, record.stated_ppm, record.revise, record.model) == (400_000, 900_000, True, "m")
+    own = record_of(Critique("c", 1, Verdict(ResultStatus.OK, confidence=0.9, usage=Usage("p", "m"))))
+    assert (own.confidence_ppm, own.stated_ppm) == (900_000, 900_000)
