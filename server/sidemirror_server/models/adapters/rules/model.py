@@ -66,6 +66,10 @@ class RulesModel:
         latency_us = int((time.perf_counter() - begun) * 1e6)
         return Completion(answer, Usage(self.provider, self.name, cost_usd=0.0, latency_us=latency_us))
 
+    def answers(self, purpose: Purpose) -> bool:
+        """Whether there is a rule for this purpose."""
+        return purpose in _ANSWERS
+
     async def close(self) -> None:
         """Shuts the thread down without waiting for a running rule."""
         if self._thread is not None:
