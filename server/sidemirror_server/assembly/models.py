@@ -41,7 +41,7 @@ from sidemirror_server.vocabulary.store_clock import StoreClock
 # another server are unknown.
 _SMALL = {"anthropic": "claude-haiku-5-5", "openai_compatible": "gpt-5-mini", "rules": RulesModel.name}
 # The purposes of language models; an embedding model serves the other one.
-ASKED_FOR = tuple(purpose for purpose in Purpose if purpose is not Purpose.MEMORY_EMBEDDING)
+ASKED_FOR: tuple[Purpose, ...] = tuple(purpose for purpose in Purpose if purpose is not Purpose.MEMORY_EMBEDDING)
 # Entry points by which packages offer providers: callables (model name, API key or None, URL or None) → LanguageModel.
 _ENTRY_POINTS = "sidemirror.models"
 

@@ -182,7 +182,8 @@ class Sidecar:
         turns = RecordedTurns(stores.log, stores.sessions, self.conductor, self.recorder)
         services = (
             thinking_service(
-                *(stores.log, stores.sessions, stores.pruning, self.conductor, self.recorder, prompts, bell, streams),
+                *(stores.log, stores.sessions, stores.pruning, self.conductor, self.recorder),
+                *(self.gateway, prompts, bell, streams),
                 defaults.config,
             ),
             critique_service(self.gateway, critic, stores.critiques, turns),
