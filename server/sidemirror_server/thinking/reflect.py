@@ -140,15 +140,17 @@ async def reflect(
             failed = Reflection(failure.status, failure.detail, usage=failure.usage)
         else:
             answer = completion.answer
+            cited = tuple(EventId(event_id) for event_id in answer.cited_event_ids)
             if not answer.reflection.strip():
-                return Reflection(ResultStatus.NOTHING, NOTHING, usage=completion.usage)
+                # Without a word it still says where to look first.
+                return Reflection(ResultStatus.NOTHING, NOTHING, usage=completion.usage, cited_event_ids=cited)
             return Reflection(
                 ResultStatus.OK,
                 reflection=answer.reflection,
                 suggested_action=answer.suggested_action,
                 confidence=answer.confidence,
                 usage=completion.usage,
-                cited_event_ids=tuple(EventId(event_id) for event_id in answer.cited_event_ids),
+                cited_event_ids=cited,
                 origin=material.origin,
             )
         span.set_status(StatusCode.ERROR, failed.status.value)
