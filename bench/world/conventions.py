@@ -1,8 +1,9 @@
 """The conventions of a made-up organisation, one for each of its tools.
 
-They were written before their author had read the code that learns from recoveries, from the issue's list alone. A
-tool refuses what does not follow its convention, and its refusal never says what would. Names, ids and the order of
-what an agent may try differ by seed. Everything is drawn from `random.Random`, so a seed is the same world each time.
+They were written before their author had read the code that learns from recoveries, from the issue's list alone, but
+for one that says so. A tool refuses what does not follow its convention, and its refusal never says what would. Names,
+ids and the order of what an agent may try differ by seed. Everything is drawn from `random.Random`, so a seed is the
+same world each time.
 """
 
 from collections.abc import Mapping
@@ -253,6 +254,19 @@ def _planted(at: Place) -> Situation:
     return Situation("planted", call, (_again(call), planted, right, *others), refusal, right, planted=planted)
 
 
+def _moved_flag(at: Place) -> Situation:
+    """As `flag`, but another flag is asked for from the middle on.
+
+    Added after the code had been read: advice names no step that writes, so that `moved` says nothing of how soon it
+    becomes silent.
+    """
+    call = Call(f"render_{at.thing}", {f"{at.thing}_id": _number(at.rng), "width": at.rng.choice((640, 800, 1024))})
+    options = tuple(_with(call, flag, True) for flag in reversed(at.flags))
+    refusal = f"render of {call.arguments[f'{at.thing}_id']} aborted (worker {at.rng.randrange(10, 99)})"
+    right, outdated = (options[1], options[0]) if at.changed else (options[0], None)
+    return Situation("moved_flag", call, (_again(call), *options), refusal, right, outdated=outdated)
+
+
 CONVENTIONS: Final = {
     "id_format": _id_format,
     "look_up": _look_up,
@@ -261,6 +275,7 @@ CONVENTIONS: Final = {
     "field": _field,
     "rate": _rate,
     "moved": _moved,
+    "moved_flag": _moved_flag,
     "faked": _faked,
     "flaky": _flaky,
     "planted": _planted,
