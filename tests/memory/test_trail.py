@@ -65,6 +65,15 @@ def test_what_lies_between_is_the_move(between: tuple[Call, ...], kind: MoveKind
     assert (found.move.kind, found.worked) == (kind, True)
 
 
+def test_a_tool_that_only_waits_is_a_step_where_nothing_was_looked_up() -> None:
+    wait, look = Call("wait", '{"seconds": 30}'), Call("get_limits", "{}")
+    failed, again = Call("quote", '{"id": 1}', "429 Too Many Requests", failed=True), Call("quote", '{"id": 1}')
+    (waited,) = observed(failed, wait, again)
+    (looked,) = observed(failed, look, wait, again)
+    assert waited.move == Move(MoveKind.LOOKED_UP, ("wait",), True)
+    assert looked.move == Move(MoveKind.LOOKED_UP, ("get_limits",), True)
+
+
 def test_sent_again() -> None:
     found = only(sql_failed(), sql("SELECT  name FROM users".replace("  ", " ")))
     assert (found.move, found.worked, found.pause_ms) == (Move(MoveKind.SENT_AGAIN), True, 1000)
@@ -184,6 +193,7 @@ def book(arguments: str, result: str = "booked", failed: bool = False) -> Call:
     ("before", "now", "steps", "value", "came_from"),
     [
         ('{"user": "x77"}', '{"user_id": "x77"}', ("user", "user_id"), ValueKind.RENAMED, None),
+        ('{"compact": true}', '{"paged": true}', ("compact", "paged"), None, None),
         ('{"user": "x", "a": 1}', '{"user_id": "x", "a": 2}', ("a", "user", "user_id"), None, None),
         ('{"id": "77812"}', '{"id": "ORD-77812"}', ("id",), ValueKind.REFORMATTED, None),
         ('{"id": "W77", "a": 1}', '{"id": "W77"}', ("a",), ValueKind.REMOVED, None),

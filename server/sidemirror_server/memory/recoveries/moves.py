@@ -16,7 +16,8 @@ from collections.abc import Iterable, Mapping, Sequence
 import msgspec
 
 from sidemirror_server.memory.kin.signature import category_in
-from sidemirror_server.memory.recoveries.observation import Move, MoveKind, Observation, follows, recovery_id
+from sidemirror_server.memory.recoveries.asked import only_waits
+from sidemirror_server.memory.recoveries.observation import Move, MoveKind, Observation, ValueKind, follows, recovery_id
 from sidemirror_server.memory.trials.evidence import is_held_back, wilson
 from sidemirror_server.trace.failure import ErrorCategory
 
@@ -174,17 +175,28 @@ def _passed(
 
 def is_other(move: Move, other: Move) -> bool:
     """Whether a move stands against another. Look-ups of which one contains the other do not: who does the longer one
-    has done both, and which of them is told, their own gates decide."""
+    has done both, and which of them is told, their own gates decide. Nor do changes of which one sets more fields than
+    the other, or renames that arrive at the same field: an agent that corrects a wrong guess makes such a change."""
     if move.kind is other.kind is MoveKind.LOOKED_UP:
         steps, others = set(move.steps), set(other.steps)
         return not (steps <= others or others <= steps)
-    return move != other
+    if move == other:
+        return False
+    if move.kind is other.kind is MoveKind.CHANGED and move.are_tools and other.are_tools:
+        if move.value is other.value is ValueKind.RENAMED:
+            return move.steps[-1] != other.steps[-1]
+        steps, others = set(move.steps), set(other.steps)
+        return not (steps < others or others < steps)
+    return True
 
 
 def _may(signature: str, move: Move, window: Sequence[Observation]) -> bool:
     """Whether this kind of move may be told, beside the gate that all moves pass."""
     worked = [row for row in window if row.worked]
     match move.kind:
+        case MoveKind.LOOKED_UP if all(map(only_waits, move.steps)):
+            # A pause brings no value; it helps only where time does.
+            return category_in(signature) in _PASSES_BY_ITSELF and _sessions(worked) >= FEWEST_SESSIONS
         case MoveKind.LOOKED_UP:
             return _sessions(row for row in worked if row.informed) >= FEWEST_SESSIONS
         case MoveKind.SENT_AGAIN:

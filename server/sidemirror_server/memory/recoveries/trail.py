@@ -16,7 +16,7 @@ from functools import partial
 import msgspec
 
 from sidemirror_server.memory.kin.signature import error_signature
-from sidemirror_server.memory.recoveries.asked import Asked, asked, same_intent
+from sidemirror_server.memory.recoveries.asked import Asked, asked, only_waits, same_intent
 from sidemirror_server.memory.recoveries.changed import FEWEST_VALUE_CHARS, change
 from sidemirror_server.memory.recoveries.failed import reports_failure
 from sidemirror_server.memory.recoveries.observation import (
@@ -294,11 +294,14 @@ def _move(trail: Trail, failure: Done, between: list[Done], attempt: Done) -> Mo
 
 
 def _looked_up(between: list[Done]) -> Move:
-    """The chain of look-ups, if there was nothing else; a look-up that failed told nothing and is left out."""
-    told = [one.asked for one in between if not one.failed]
+    """The chain of look-ups, if there was nothing else; a look-up that failed told nothing and is left out. A tool that
+    only waits is a step where there was no look-up."""
+    done = [one.asked for one in between if not one.failed]
+    told = [one for one in done if not only_waits(one.tool)] or done
     are_tools = all(one.is_json for one in told)
     can_be_named = are_tools or all(one.is_reviewed for one in told)
-    if not told or not can_be_named or not all(one.asked.reads for one in between):
+    is_harmless = all(one.asked.reads or (one.asked.is_json and only_waits(one.asked.tool)) for one in between)
+    if not told or not can_be_named or not is_harmless:
         return Move(MoveKind.OTHER)
     return Move(MoveKind.LOOKED_UP, tuple(dict.fromkeys(one.label for one in told)), are_tools)
 
