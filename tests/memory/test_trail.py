@@ -156,6 +156,21 @@ def test_an_attempt_of_a_turn_that_failed_repairs_nothing(outcome: str) -> None:
     assert not only(sql_failed(), TABLES, REPAIRED, outcome=outcome).worked
 
 
+@pytest.mark.parametrize(
+    ("error", "again", "worked"),
+    [
+        ("503 Service Unavailable", '{"id": 1}', True),
+        ("503 Service Unavailable", '{"id": 2}', False),
+        ("Error: id 1 is absent", '{"id": 1}', False),
+    ],
+)
+def test_what_passes_by_itself_has_worked_though_the_turn_failed(error: str, again: str, worked: bool) -> None:
+    """Only where the same call was sent again: another one may have hidden the failure."""
+    failed = Call("get_order", '{"id": 1}', error, failed=True)
+    (found,) = observed(failed, Call("get_order", again, "{}"), outcome="failure")
+    assert found.worked is worked
+
+
 def test_a_failure_that_the_tool_does_not_mark() -> None:
     found = only(sql("SELECT name FROM users", f"Error: {MISSING_TABLE}"), TABLES, REPAIRED)
     assert (found.signature, found.worked) == (SIGNATURE, True)

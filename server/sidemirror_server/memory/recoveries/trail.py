@@ -15,7 +15,7 @@ from functools import partial
 
 import msgspec
 
-from sidemirror_server.memory.kin.signature import error_signature
+from sidemirror_server.memory.kin.signature import PASSES_BY_ITSELF, category_in, error_signature
 from sidemirror_server.memory.recoveries.asked import Asked, asked, only_waits, same_intent
 from sidemirror_server.memory.recoveries.changed import FEWEST_VALUE_CHARS, change
 from sidemirror_server.memory.recoveries.failed import reports_failure
@@ -154,11 +154,20 @@ def apply(trail: Trail, event: Event) -> Failure | None:
 
 
 def close(trail: Trail, outcome: str) -> tuple[Observation, ...]:
-    """The turn ended with this outcome: its observations, the failure that was answered first before the others."""
+    """The turn ended with this outcome: its observations, the failure that was answered first before the others. In a
+    turn that failed nothing has worked but what passes by itself and was sent again: it cannot have hidden the
+    failure."""
     failed = outcome in _FAILED_OUTCOMES
-    found = tuple(msgspec.structs.replace(one, worked=False) if failed else one for one in trail.seen)
+    found = tuple(
+        msgspec.structs.replace(one, worked=False) if failed and not _passed_by_itself(one) else one
+        for one in trail.seen
+    )
     trail.seen.clear()
     return found
+
+
+def _passed_by_itself(one: Observation) -> bool:
+    return one.move.kind is MoveKind.SENT_AGAIN and category_in(one.signature) in PASSES_BY_ITSELF
 
 
 def end(trail: Trail, turn_id: str = "") -> tuple[Observation, ...]:
