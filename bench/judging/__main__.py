@@ -38,7 +38,7 @@ def agree(folder: Path) -> None:
         paths = [folder / f"{name}-{judge}.jsonl" for judge in (1, 2)]
         missing = [path.name for path in paths if not path.is_file()]
         if missing:
-            print(f"## {name}\n\nnot judged yet: {', '.join(missing)} is missing in {folder.name}\n")
+            print(f"## {name}\n\nnot judged yet: {', '.join(missing)}\n")
             continue
         print("\n".join(report(name, read(paths[0]), read(paths[1]))) + "\n")
 

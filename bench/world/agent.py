@@ -1,8 +1,9 @@
 """An agent that heeds what it is told, in the world of `conventions.py`.
 
 It tries a call, and after a refusal up to `PATIENCE` of the options that it can think of, each once. It has no memory
-of its own. Options that are named in what it was told come first, in the order of their naming; the others follow at
-random. It reads all that the sidecar says the same way, recoveries, reflections and nudges.
+of its own. Options that are named in what it was told come first, in the order of their naming; those that one name
+tells of, and the others, are in any order. It reads all that the sidecar says the same way: recoveries, reflections and
+nudges.
 """
 
 import json
@@ -18,6 +19,7 @@ PATIENCE: Final = 2
 """Attempts after a refusal. Chosen here: of five options that is a chance of two in five without advice."""
 
 _WORD = re.compile(r"\w+")
+_QUOTED = re.compile(r"“[^”]*”")
 _AGAIN = "Sent again"
 """How the sidecar's sentence about the same call begins."""
 
@@ -75,8 +77,9 @@ def role_of(situation: Situation, option: Option) -> Role:
 
 
 def named(options: Sequence[Option], sentences: Sequence[str]) -> list[Option]:
-    """The options that the sentences name, in the order of their naming."""
-    words = [word for sentence in sentences for word in _WORD.findall(sentence)]
+    """The options that the sentences name, in the order of their naming. What they quote is the agent's own call or its
+    error, and names nothing."""
+    words = [word for sentence in sentences for word in _WORD.findall(_QUOTED.sub(" ", sentence))]
     again = any(sentence.startswith(_AGAIN) for sentence in sentences)
     found = [option for option in options if (option.name in words if option.name else again)]
     return sorted(found, key=lambda option: words.index(option.name) if option.name else -1)
@@ -87,8 +90,8 @@ async def live(situation: Situation, world: World, episode: int, ear: Ear | None
     passed = passes(situation, None, rng)
     told = await _ended(ear, situation.call, _text(situation, passed), failed=not passed)
     failed, calls, tried = not passed, 1, list[Option]()
-    hints = named(situation.options, (*told.recoveries, *told.others))
     shuffled = rng.sample(situation.options, len(situation.options))
+    hints = named(shuffled, (*told.recoveries, *told.others))
     plan = [*hints, *(one for one in shuffled if one not in hints)]
     repaired = False
     while not passed and len(tried) < PATIENCE:

@@ -10,16 +10,16 @@ from typing import Final
 
 from bench.world.running import Arm, Lived, lived
 
-CHUNK: Final = 10
+CHUNK: Final = 5
 """Seeds that share a sidecar."""
 
 
-def live_all(
-    arms: Mapping[Arm, Sequence[int]], episodes: int, processes: int, folder: Path | None
-) -> dict[Arm, Lived]:
+def live_all(arms: Mapping[Arm, Sequence[int]], episodes: int, processes: int, folder: Path | None) -> dict[Arm, Lived]:
     """What becomes of each arm with its seeds. `folder`: where chunks are kept, so that a run that was broken off goes
     on; what is there is of this code, which the caller has to see to."""
-    work = [(arm, tuple(seeds[at : at + CHUNK])) for arm, seeds in arms.items() for at in range(0, len(seeds), CHUNK)]
+    most = max(map(len, arms.values()))
+    parts = ((arm, seeds[at : at + CHUNK]) for at in range(0, most, CHUNK) for arm, seeds in arms.items())
+    work = [(arm, tuple(seeds)) for arm, seeds in parts if seeds]
     with ProcessPoolExecutor(processes) as pool:
         done = list(pool.map(_chunk, *zip(*((arm, seeds, episodes, folder) for arm, seeds in work), strict=True)))
     found = {arm: Lived((), ()) for arm in arms}

@@ -232,6 +232,23 @@ def test_what_changed(
     assert found.move == Move(MoveKind.CHANGED, steps, True, value, came_from)
 
 
+def test_who_corrects_a_guess_goes_back_to_the_call_before_it() -> None:
+    """The flag that helped is one change of the first call, and two of the second."""
+    refusal = "Error: kind must be economy"
+    first, guess = (book(arguments, refusal, failed=True) for arguments in ('{"id": 1}', '{"id": 1, "dry": true}'))
+    one, other = observed(first, guess, book('{"id": 1, "paged": true}'))
+    paged = Move(MoveKind.CHANGED, ("paged",), True, ValueKind.TRUE, CameFrom.NOWHERE)
+    assert (one.move.steps, one.worked) == (("dry",), False)
+    assert (other.move, other.worked) == (paged, True)
+
+
+def test_another_failure_begins_anew() -> None:
+    first = book('{"id": 1}', "Error: kind must be economy", failed=True)
+    guess = book('{"id": 1, "dry": true}', "PermissionError: dry runs are not allowed", failed=True)
+    _, other = observed(first, guess, book('{"id": 1, "paged": true}'))
+    assert other.move == Move(MoveKind.CHANGED, ("dry", "paged"), True)
+
+
 def test_what_was_gone_on_with() -> None:
     found = only(NOT_FOUND, Call("transfer", '{"to": "a person"}'))
     assert (found.move, found.worked) == (Move(MoveKind.WENT_ON, ("transfer",), True), False)

@@ -72,12 +72,14 @@ class _Open(msgspec.Struct, frozen=True):
 
 
 class _Waiting(msgspec.Struct):
-    """A failure that no attempt has followed so far. `after`: the calls that began since, and have ended."""
+    """A failure that no attempt has followed so far. `after`: the calls that began since, and have ended. `earlier`:
+    the calls that failed like this before, of which each was an attempt at the one before it; oldest first."""
 
     failure: Done
     signature: str
     where: Where
     after: list[Done]
+    earlier: tuple[Asked, ...] = ()
     advised: str = ""
     said: Move | None = None
 
@@ -205,14 +207,16 @@ def _ended(trail: Trail, event: Event, call_id: str, text: str, *, failed: bool)
     if call.asked.reads and not failed and label not in trail.looked_up:
         trail.looked_up.append(label)
         del trail.looked_up[:-_MOST_LOOKED_UP]
-    _answer(trail, done)
+    served = _answer(trail, done)
     _remember(trail, text, is_users=False)
     signature = error_signature(call.asked.tool, text) if failed else ""
     if not signature or trail.where is None:
         return None
     if len(trail.waiting) >= _MOST_WAITING:
         trail.seen.append(_without_attempt(trail, trail.waiting.pop(0)))
-    trail.waiting.append(_Waiting(done, signature, trail.where, []))
+    is_next = served is not None and served.signature == signature
+    earlier = (*served.earlier, served.failure.asked)[-MOST_CALLS_BETWEEN:] if served is not None and is_next else ()
+    trail.waiting.append(_Waiting(done, signature, trail.where, [], earlier))
     return Failure(done.event_id, signature, call.asked.is_json, label, dialect_of(call.asked.tool, text))
 
 
@@ -230,8 +234,8 @@ def _remember(trail: Trail, text: str, *, is_users: bool) -> None:
         del trail.texts[:-_MOST_TEXTS]
 
 
-def _answer(trail: Trail, done: Done) -> None:
-    """Finds the failure that a call answers, and gives up those that six calls have followed."""
+def _answer(trail: Trail, done: Done) -> _Waiting | None:
+    """Finds the failure that a call answers, and gives up those that six calls have followed. Returns the former."""
     later = [one for one in trail.waiting if one.failure.agent == done.agent and one.failure.ended < done.began]
     served = next((one for one in reversed(later) if same_intent(one.failure.asked, done.asked)), None)
     if served is not None:
@@ -243,12 +247,13 @@ def _answer(trail: Trail, done: Done) -> None:
             if len(one.after) >= MOST_CALLS_BETWEEN:
                 trail.waiting.remove(one)
                 trail.seen.append(_without_attempt(trail, one))
+    return served
 
 
 def _with_attempt(trail: Trail, waiting: _Waiting, attempt: Done) -> Observation:
     between = [one for one in waiting.after if one.ended < attempt.began]
     failure = waiting.failure
-    move = _move(trail, failure, between, attempt)
+    move = _move(trail, waiting, between, attempt)
     return Observation(
         observation_id(waiting.where, failure.event_id),
         waiting.where,
@@ -293,13 +298,24 @@ def _later_turn(trail: Trail, waiting: _Waiting) -> TurnId:
     return TurnId("") if here is None or here.turn_id == waiting.where.turn_id else here.turn_id
 
 
-def _move(trail: Trail, failure: Done, between: list[Done], attempt: Done) -> Move:
+def _move(trail: Trail, waiting: _Waiting, between: list[Done], attempt: Done) -> Move:
     if between:
         return _looked_up(between)
+    failure = waiting.failure
     before, now = failure.asked, attempt.asked
     if before.text == now.text and before.values == now.values:
         return Move(MoveKind.SENT_AGAIN)
-    return change(before, now, partial(_came_from, trail, failure, attempt)) if now.is_json else Move(MoveKind.CHANGED)
+    if not now.is_json:
+        return Move(MoveKind.CHANGED)
+    came_from = partial(_came_from, trail, failure, attempt)
+    others = (*waiting.earlier, before)
+    return min((change(one, now, came_from) for one in others if one.values != now.values), key=_extent)
+
+
+def _extent(changed: Move) -> tuple[bool, int]:
+    """How much was changed. Who corrects a guess goes back to the call before it: so a change is that against the call
+    that differs least, and of those the first."""
+    return changed.value is None, len(changed.steps)
 
 
 def _looked_up(between: list[Done]) -> Move:
