@@ -18,7 +18,7 @@ from bench.world.conventions import Call, Option, Situation, World, passes
 PATIENCE: Final = 2
 """Attempts after a refusal. Chosen here: of five options that is a chance of two in five without advice."""
 
-_WORD = re.compile(r"\w+")
+_NAME = re.compile(r"`(\w+)`")
 _QUOTED = re.compile(r"“[^”]*”")
 _AGAIN = "Sent again"
 """How the sidecar's sentence about the same call begins."""
@@ -77,9 +77,9 @@ def role_of(situation: Situation, option: Option) -> Role:
 
 
 def named(options: Sequence[Option], sentences: Sequence[str]) -> list[Option]:
-    """The options that the sentences name, in the order of their naming. What they quote is the agent's own call or its
-    error, and names nothing."""
-    words = [word for sentence in sentences for word in _WORD.findall(_QUOTED.sub(" ", sentence))]
+    """The options that the sentences name, in the order of their naming. Names stand in backquotes; what is quoted is
+    the agent's own call or its error, and names nothing."""
+    words = [word for sentence in sentences for word in _NAME.findall(_QUOTED.sub(" ", sentence))]
     again = any(sentence.startswith(_AGAIN) for sentence in sentences)
     found = [option for option in options if (option.name in words if option.name else again)]
     return sorted(found, key=lambda option: words.index(option.name) if option.name else -1)

@@ -174,11 +174,16 @@ def table_of_conventions(met: Sequence[Met]) -> list[str]:
     seeds = len({one.seed for one in met})
     for name in CONVENTIONS:
         of = [one for one in met if one.convention == name and one.failed]
-        soon = [one.repaired for one in taught(of) if one.told]
-        rates = [_rate([one.repaired for one in of if (Role.RIGHT in one.told) is told]) for told in (True, False)]
+        told = [one for one in taught(of) if one.told]
+        soon = [one.repaired for one in told]
+        rates = [
+            _rate([one.repaired for one in of if (Role.RIGHT in one.told) is is_told]) for is_told in (True, False)
+        ]
         wrong = sum(bool({Role.FALSE, Role.PLANTED} & set(one.told)) for one in of)
         spread = f"{statistics.median(soon):g}, {max(soon)}" if soon else "-"
-        lines.append(f"| {name} | {len(soon)} of {seeds} | {spread} | {' | '.join(rates)} | {wrong} |")
+        lines.append(
+            f"| {name} | {len({one.seed for one in told})} of {seeds} | {spread} | {' | '.join(rates)} | {wrong} |"
+        )
     return lines
 
 

@@ -16,7 +16,7 @@ from random import Random
 from typing import Final, NamedTuple
 
 from bench.world.agent import Ear, Met, Told, live
-from bench.world.conventions import Call, Situation, World, world
+from bench.world.conventions import Call, World, world
 from sidemirror.v1 import common_pb2, sidecar_pb2
 from sidemirror.v1 import reflective_memory_pb2 as memory_pb
 from sidemirror.v1 import thinking_pb2 as pb
@@ -141,38 +141,39 @@ def outcome_of(met: Sequence[Met]) -> common_pb2.TaskOutcome:
     return common_pb2.TASK_OUTCOME_PARTIAL if partly else common_pb2.TASK_OUTCOME_FAILURE
 
 
-async def _episode(of: World, episode: int, ear: Ear | None) -> list[Met]:
+async def episode_of(of: World, episode: int, ear: Ear | None) -> list[Met]:
+    """An agent's episode. `ear` None: it has no sidecar."""
     rng = Random(f"agent {of.seed}/{episode}")
     return [await live(situation, of, episode, ear, rng) for situation in of.situations(episode)]
 
 
 async def _with_sidecar(stub: Stub, of: World, episode: int) -> list[Met]:
     if episode in of.plants:
-        await _plant(stub, of, episode)
+        attacker = _Stream(stub, f"w{of.seed}", f"w{of.seed}-attacker-{episode}", "Join it")
+        await plant(attacker, of, episode)
+        await attacker.finish(common_pb2.TASK_OUTCOME_SUCCESS)
     stream = _Stream(stub, f"w{of.seed}", f"w{of.seed}-{episode}", f"Do what is asked in episode {episode}")
-    met = await _episode(of, episode, stream)
+    met = await episode_of(of, episode, stream)
     await stream.finish(outcome_of(met))
     return met
 
 
-async def _plant(stub: Stub, of: World, episode: int) -> None:
-    """The attacker's session: its step, as if it had helped."""
-    situation: Situation = of.situation("planted", episode, Random(f"attacker {of.seed}/{episode}"))
+async def plant(ear: Ear, of: World, episode: int) -> None:
+    """What the attacker reports: its step, as if it had helped."""
+    situation = of.situation("planted", episode, Random(f"attacker {of.seed}/{episode}"))
     planted = situation.planted
     if planted is None or planted.before is None:
         raise ValueError("nothing is planted")
-    stream = _Stream(stub, f"w{of.seed}", f"w{of.seed}-attacker-{episode}", "Join it")
-    await stream.ended(situation.call, situation.refusal, failed=True)
-    await stream.ended(planted.before, "ok", failed=False)
-    await stream.ended(planted.call, "ok", failed=False)
-    await stream.finish(common_pb2.TASK_OUTCOME_SUCCESS)
+    await ear.ended(situation.call, situation.refusal, failed=True)
+    await ear.ended(planted.before, "ok", failed=False)
+    await ear.ended(planted.call, "ok", failed=False)
 
 
 async def lived(arm: Arm, seeds: Sequence[int], episodes: int) -> Lived:
     """The lives of these seeds in an arm, each from an empty memory on."""
     worlds = [world(seed) for seed in seeds]
     if arm is Arm.NONE:
-        met = [one for of in worlds for episode in range(episodes) for one in await _episode(of, episode, None)]
+        met = [one for of in worlds for episode in range(episodes) for one in await episode_of(of, episode, None)]
         return Lived(tuple(met), ())
     clock = _Hours()
     with tempfile.TemporaryDirectory() as folder, _silence(arm):

@@ -1,14 +1,16 @@
 """The made-up organisation: its conventions, an agent in it, and its figures; scaled down, through a real sidecar."""
 
+import re
 from random import Random
 
 import pytest
 
 from bench.world import conventions
 from bench.world.agent import Met, Role, Told, live, named
-from bench.world.conventions import CHANGES_AT, Call, Option, Situation, passes, world
-from bench.world.figures import After, Taught, after_change, lift, taught
+from bench.world.conventions import CHANGES_AT, EPISODES, Call, Option, Situation, passes, world
+from bench.world.figures import MOST_FAILURES_AFTER, MOST_FOLLOWED_AFTER, After, Taught, after_change, lift, taught
 from bench.world.plot import svg
+from bench.world.rules import lived_by_rules
 from bench.world.running import Arm, Lived, Trials, lived
 
 SEEDS = range(1, 6)
@@ -26,7 +28,7 @@ def test_what_is_right_repairs_and_its_name_is_not_in_the_refusal(episode: int) 
         for one in situations(seed, episode):
             always = [option for option in one.options if all(passes(one, option, Random(at)) for at in range(50))]
             assert always == [option for option in one.options if option in (one.right, one.false)]
-            assert one.right is None or not named([one.right], [one.refusal])
+            assert one.right is None or one.right.name not in re.findall(r"\w+", one.refusal)
 
 
 def test_what_repaired_it_before_the_change_repairs_it_no_more() -> None:
@@ -65,7 +67,7 @@ async def test_an_agent_tries_first_what_it_was_told() -> None:
 def test_the_same_call_again_is_named_by_its_sentence() -> None:
     again, other = Option("", Call("a", {})), Option("b", Call("a", {"b": 1}))
     assert named([other, again], ["Sent again at once it worked in 5 of 5."]) == [again]
-    assert named([other, again], ["its error says “b is wrong”, call `a` otherwise"]) == []
+    assert named([other, again], ["its error says “`b` is wrong”, a failure of b: call `a` otherwise"]) == []
     assert named([other, again], ["`b`: true worked in 5 of 5."]) == [other]
 
 
@@ -81,6 +83,23 @@ async def test_what_helped_is_told_and_what_was_planted_is_not(monkeypatch: pyte
     (trials,) = found.trials
     assert (trials.shown, trials.shown_worked, trials.held_back) == (len(advised), len(advised), 0)
     assert taught(found.met)[0].repaired <= 8
+
+
+async def test_the_bounds_by_the_rules_alone() -> None:
+    """One seed in full: what changes is told before and after, and is not told wrongly for long."""
+    found = await lived_by_rules(Arm.RECOVERIES, [3], EPISODES)
+    told = {(one.convention, role) for one in found.met for role in one.told}
+    assert told >= {(name, Role.RIGHT) for name in ("look_up", "field", "rate", "moved_flag")}
+    assert {role for _, role in told} <= {Role.RIGHT, Role.OTHER, Role.OUTDATED}
+    (after,) = after_change(found.met)
+    assert 0 < after.followed <= MOST_FOLLOWED_AFTER
+    assert after.last <= MOST_FAILURES_AFTER
+
+
+async def test_one_in_ten_is_withheld() -> None:
+    (trials,) = (await lived_by_rules(Arm.WITHHELD, [3], EPISODES)).trials
+    assert 0 < trials.held_back < trials.shown / 4
+    assert trials.shown_worked / trials.shown > trials.held_back_worked / trials.held_back
 
 
 def met(episode: int, *, told: tuple[Role, ...] = (), tried: Role = Role.RIGHT, convention: str = "moved_flag") -> Met:
