@@ -19,7 +19,7 @@ from bench.world.running import Arm
 
 SEEDS: Final = range(1, 41)
 UNSEEN: Final = range(41, 51)
-_PLOT: Final = Path(__file__).parent / "learned.svg"
+_PLOTS: Final = Path(__file__).parent
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -31,7 +31,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--episodes", type=int, default=EPISODES)
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--keep", type=Path)
-    parser.add_argument("--plot", type=Path, default=_PLOT)
+    parser.add_argument("--plot", type=Path)
     options = parser.parse_args(arguments)
     every = UNSEEN if options.unseen else SEEDS
     seeds = every[: options.seeds or None]
@@ -42,7 +42,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     print("\n".join(table_of_arms(lives)) + "\n")
     print("\n".join(table_of_conventions(lives[Arm.RECOVERIES].met)) + "\n")
     print("\n".join(goals(lives)))
-    options.plot.write_text(svg(lives))
+    plot = options.plot or _PLOTS / ("learned-by-rules.svg" if options.rules else "learned.svg")
+    plot.write_text(svg(lives))
 
 
 if __name__ == "__main__":
