@@ -36,6 +36,7 @@ class TurnState(msgspec.Struct):
     begun_in: str = ""
     own_session: bool = False
     from_spans: bool = False
+    without_advice: bool = False
     standing: TurnStanding = TurnStanding.OPEN
     last_sequence: int = 0
     started_us: int = 0
@@ -73,6 +74,8 @@ class TurnState(msgspec.Struct):
     tool_call_count: int = 0
     tool_error_count: int = 0
     nudge_count: int = 0
+    # Lessons and recoveries that the agent was told.
+    lesson_count: int = 0
     reflections: dict[str, int] = {}
     critiques: dict[str, int] = {}
     revision_asked: bool = False
