@@ -14,9 +14,9 @@ def moment_in(text: str, now_us: int) -> tuple[int, int] | None:
     """A time in microseconds since the epoch, and how long what the text names lasts: a minute, a second or a day. None
     if the text is no time, or one before 1970."""
     now = datetime.fromtimestamp(now_us / 1e6).astimezone()
-    if ago := _AGO.fullmatch(text):
-        return _in_range(now - timedelta(seconds=int(ago[1]) * _UNITS_S[ago[2]]), 1)
     try:
+        if ago := _AGO.fullmatch(text):
+            return _in_range(now - timedelta(seconds=int(ago[1]) * _UNITS_S[ago[2]]), 1)
         if of_day := _OF_DAY.fullmatch(text):
             begin = datetime.combine(now.date(), time.fromisoformat(text)).astimezone()
             if begin > now:

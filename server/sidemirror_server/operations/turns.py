@@ -13,7 +13,6 @@ from sidemirror.v1.thinking_pb2_grpc import ThinkingServiceStub
 from sidemirror_server.operations.shown import (
     clock_time,
     in_short,
-    plain,
     print_json,
     print_lines,
     timestamp_of,
@@ -70,8 +69,8 @@ def _line(turn: pb.Turn) -> str:
     calls = f"{turn.tool_error_count} of {turn.tool_call_count} calls failed"
     return "  ".join(
         (
-            *(clock_time(turn.start_time), plain(turn.turn_id), ended(turn), calls, lessons),
-            *(f"session {plain(turn.session_id)}", in_short(turn.task)),
+            *(clock_time(turn.start_time), in_short(turn.turn_id), ended(turn), calls, lessons),
+            *(f"session {in_short(turn.session_id)}", in_short(turn.task)),
         )
     )
 

@@ -13,13 +13,13 @@ from sidemirror.v1 import reflective_memory_pb2 as pb
 from sidemirror.v1.reflective_memory_pb2_grpc import ReflectiveMemoryServiceStub
 from sidemirror_server.memory.kin.signature import error_signature
 from sidemirror_server.operations import exit_codes
-from sidemirror_server.operations.shown import clock_time, in_short, name_of, plain, print_json, print_lines, words_of
+from sidemirror_server.operations.shown import clock_time, in_short, name_of, print_json, print_lines, words_of
 from sidemirror_server.operations.turns import TIMEOUT_S, entries_of
 from sidemirror_server.trace.receipts import GOAL_ITEM, RECOVERY_ITEM
 from sidemirror_server.vocabulary.clock import SystemClock
 
 # The most characters of a text in the answer.
-_TEXT_CHARS = 1_000
+_TEXT_CHARS, _ID_CHARS = 1_000, 256
 # Among how many memories a lesson is looked for that was found by the words of a task; and the most source turns that
 # are named. Of a recovery that was held back, in how many pages of failures it is looked for.
 _MOST_HITS, _MOST_SOURCES, _MOST_PAGES = 100, 5, 20
@@ -78,7 +78,7 @@ def _nothing(stub: ReflectiveMemoryServiceStub, options: argparse.Namespace, sco
     request = pb.ListReceiptsRequest(page_size=1, **scope)
     request.until_time.FromMicroseconds(until_us)
     for last in stub.ListReceipts(request, timeout=TIMEOUT_S).receipts:
-        where = f" in turn {plain(last.turn_id)}" if last.turn_id else ""
+        where = f" in turn {_named(last.turn_id)}" if last.turn_id else ""
         print(f"sidemirror: the last one before was at {clock_time(last.time)}{where}", file=sys.stderr)
     return exit_codes.FAILED
 
@@ -126,7 +126,7 @@ def _explained(
     for cause in () if told is None else told.causes:
         yield f"  the failing call: {_cut(cause)}"
     if told is not None and told.signatures:
-        yield f"  recognised by: {', '.join(map(plain, told.signatures))}"
+        yield f"  recognised by: {', '.join(map(_named, told.signatures))}"
     if told is None:
         yield "  The block's text is in no turn's record: nothing was told, or outside a turn, or the trace is gone."
     texts = {} if told is None else {item.id: item for item in told.block.items}
@@ -135,18 +135,18 @@ def _explained(
             yield from _of_item(stub, item, texts.get(item.id), told, scope)
     if told is not None and told.block.omitted:
         yield "  left out:"
-        yield from (f"    {plain(one.id)}: {_cut(one.reason)}" for one in told.block.omitted)
+        yield from (f"    {_named(one.id)}: {_cut(one.reason)}" for one in told.block.omitted)
     elif told is not None:
         yield "  left out: nothing that is on record"
 
 
 def _place(receipt: pb.Receipt) -> str:
     place = words_of(pb.ReceiptPlace, receipt.place)
-    turn = f" of turn {plain(receipt.turn_id)}" if receipt.turn_id else ""
-    session = f" (session {plain(receipt.session_id)})" if receipt.session_id else ""
+    turn = f" of turn {_named(receipt.turn_id)}" if receipt.turn_id else ""
+    session = f" (session {_named(receipt.session_id)})" if receipt.session_id else ""
     state = f", {words_of(thinking_pb2.TurnState, receipt.turn_state)}" if receipt.turn_state else ""
     outcome = f", {words_of(common_pb2.TaskOutcome, receipt.turn_outcome)}" if receipt.turn_outcome else ""
-    goal = f", goal {plain(receipt.goal_id)}" if receipt.goal_id else ""
+    goal = f", goal {_named(receipt.goal_id)}" if receipt.goal_id else ""
     return f"{'shown' if place == 'unspecified' else place}{turn}{session}{state}{outcome}{goal}"
 
 
@@ -160,7 +160,7 @@ def _of_item(
     version = f" version {item.version}" if item.version else ""
     held = ", held back" if item.is_held_back else ""
     score = f", score {shown.score:.2f}, origin {name_of(common_pb2.Origin, shown.origin)}" if shown else ""
-    yield f"  {plain(item.kind) or 'lesson'} {plain(item.id)}{version}{held}{score}"
+    yield f"  {_named(item.kind) or 'lesson'} {_named(item.id)}{version}{held}{score}"
     if shown is not None:
         yield f"    said: {_cut(shown.text)}"
     if item.kind == RECOVERY_ITEM:
@@ -205,10 +205,10 @@ def _of_memory(
 def _fitted(stub: ReflectiveMemoryServiceStub, memory: pb.Memory, told: Told | None, scope: dict[str, Any]) -> str:
     signatures = () if told is None else told.signatures
     if memory.error_signature and memory.error_signature in signatures:
-        return f"it is about the same failure, {plain(memory.error_signature)}"
+        return f"it is about the same failure, {_named(memory.error_signature)}"
     kin = [one for one in signatures if one.split("|")[:2] == memory.error_signature.split("|")[:2]]
     if kin:
-        return f"it is about a failure of the same tool and category, {plain(memory.error_signature)}"
+        return f"it is about a failure of the same tool and category, {_named(memory.error_signature)}"
     if told is None or not told.task.strip():
         return "the task is not on record"
     request = pb.QueryReflectionsRequest(
@@ -223,8 +223,8 @@ def _fitted(stub: ReflectiveMemoryServiceStub, memory: pb.Memory, told: Told | N
     found = stub.QueryReflections(request, timeout=TIMEOUT_S)
     for place, hit in enumerate(found.hits, start=1):
         if hit.memory.id == memory.id:
-            words = ", ".join(map(plain, hit.explanation.matched_terms[:20])) or "none"
-            parts = ", ".join(f"{plain(part.name)} {part.value:.2f}" for part in hit.explanation.parts)
+            words = ", ".join(map(_named, hit.explanation.matched_terms[:20])) or "none"
+            parts = ", ".join(f"{_named(part.name)} {part.value:.2f}" for part in hit.explanation.parts)
             return f"by the task, as it is found today: place {place}, words {words} ({parts})"
     reasons = [_cut(miss.reason) for miss in found.misses if miss.id == memory.id]
     return f"today the task does not find it: {' '.join(reasons) or 'others fit better'}"
@@ -236,7 +236,7 @@ def _sources(memory: pb.Memory) -> str:
     session_id = metadata["session_id"].string_value if "session_id" in metadata else ""
     named = (
         *([f"turns {_some(turn_ids)}"] if turn_ids else ()),
-        *([f"session {plain(session_id)}"] if session_id else ()),
+        *([f"session {_named(session_id)}"] if session_id else ()),
         *([f"memories {_some(memory.derived_from)}"] if memory.derived_from else ()),
     )
     where = "; ".join(named) or "no recorded turn"
@@ -263,7 +263,7 @@ def _of_recovery(
         request = pb.ListRecoveriesRequest(signature=signature, include_observations=True, **scope)
         for known in stub.ListRecoveries(request, timeout=TIMEOUT_S).signatures:
             for move in (one for one in known.moves if one.recovery_id == recovery_id):
-                yield f"    what fitted: the call failed in the same way, {plain(signature)}"
+                yield f"    what fitted: the call failed in the same way, {_named(signature)}"
                 yield f"    the gate: {_gate(move)}"
                 tries = [one for one in known.observations if one.recovery_id == recovery_id]
                 worked = [one.turn_id for one in reversed(tries) if one.worked]
@@ -295,8 +295,13 @@ def _some(ids: Sequence[str] | dict[str, None]) -> str:
     """The first of these ids, and how many more there are."""
     known = list(ids)
     more = f" and {len(known) - _MOST_SOURCES} more" if len(known) > _MOST_SOURCES else ""
-    return ", ".join(map(plain, known[:_MOST_SOURCES])) + more or "none"
+    return ", ".join(map(_named, known[:_MOST_SOURCES])) + more or "none"
 
 
 def _cut(text: str) -> str:
     return in_short(text, _TEXT_CHARS)
+
+
+def _named(text: str) -> str:
+    """An id or a name."""
+    return in_short(text, _ID_CHARS)

@@ -204,4 +204,4 @@ def _as_json(entry: pb.TurnEntry) -> None:
 
 
 def _tell(text: str) -> None:
-    print(f"sidemirror: {text}", file=sys.stderr, flush=True)
+    print(f"sidemirror: {plain(text)}", file=sys.stderr, flush=True)
