@@ -3,6 +3,7 @@ earlier server writes beside it too."""
 
 import sqlite3
 
+from sidemirror_server.storage.postgres.database import PostgresDatabase
 from sidemirror_server.storage.postgres.migrate import migrate as migrate_postgres
 from sidemirror_server.storage.postgres.migrate import read_migrations as read_postgres
 from sidemirror_server.storage.postgres.receipts import PostgresReceipts
@@ -51,7 +52,8 @@ async def test_rows_of_before_in_postgres(databases: Databases) -> None:
         await _written(databases, name, "")
         await migrate_postgres(url, ["sidecar"], 0, every)
         await _written(databases, name, "later-")
-        async with databases.opened(name) as database:
+        database = await PostgresDatabase.open(databases.cluster.url("sidecar", name))
+        try:
             log, receipts = PostgresTurnLog(database), PostgresReceipts(database)
             failed = await log.heads(ONE, None, None, None, 9, outcomes=["failure"])
             assert sorted(head.turn_id for head in failed) == ["ended", "later-ended"]
@@ -60,18 +62,14 @@ async def test_rows_of_before_in_postgres(databases: Databases) -> None:
             for lesson_id in ("shown", "held"):
                 found = await receipts.find(ONE, None, 9, lesson_id=lesson_id)
                 assert [one.receipt_id for one in found] == ["r", "later-r"]
+        finally:
+            await database.close()
 
 
 async def _written(databases: Databases, name: str, prefix: str) -> None:
+    columns = "tenant_id, project_id, turn_id, session_id, turn_count, standing, last_sequence, started_us, updated_us"
     for turn_id, standing, body in TURNS:
-        await databases.as_superuser(
-            "INSERT INTO sidemirror.turns (tenant_id, project_id, turn_id, session_id, turn_count, standing, last_sequence,"
-            f" started_us, updated_us, body) VALUES ('acme', 'shop', '{prefix}{turn_id}', 's', 1, '{standing}', 1, 1, 1,"
-            f" convert_to('{body}', 'UTF8'))",
-            name,
-        )
-    await databases.as_superuser(
-        f"INSERT INTO sidemirror.receipts VALUES ('acme', 'shop', '{prefix}r', 'turn', 7, 'ended', 's', '',"
-        f" convert_to('{RECEIPT}', 'UTF8'))",
-        name,
-    )
+        values = f"'acme', 'shop', '{prefix}{turn_id}', 's', 1, '{standing}', 1, 1, 1, convert_to('{body}', 'UTF8')"
+        await databases.as_superuser(f"INSERT INTO sidemirror.turns ({columns}, body) VALUES ({values})", name)
+    values = f"'acme', 'shop', '{prefix}r', 'turn', 7, 'ended', 's', '', convert_to('{RECEIPT}', 'UTF8')"
+    await databases.as_superuser(f"INSERT INTO sidemirror.receipts VALUES ({values})", name)
