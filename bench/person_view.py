@@ -15,6 +15,7 @@ from collections.abc import Awaitable, Callable, Sized
 from pathlib import Path
 from statistics import median
 
+from sidemirror_server.memory.record import MemoryKind, MemoryRecord, memory_body
 from sidemirror_server.storage.sqlite.database import FILE_NAME, SqliteDatabase
 from sidemirror_server.storage.sqlite.memories import SqliteMemories
 from sidemirror_server.storage.sqlite.receipts import SqliteReceipts
@@ -23,6 +24,7 @@ from sidemirror_server.storage.sqlite.turn_log import SqliteTurnLog
 from sidemirror_server.trace.log import HeadKey, TurnStanding
 from sidemirror_server.trace.receipts import ReceiptKey
 from sidemirror_server.vocabulary.ids import SessionId, TurnId
+from sidemirror_server.vocabulary.origin import Origin
 from sidemirror_server.vocabulary.scope import Scope
 
 SCOPE = Scope("t", "p")
@@ -31,7 +33,8 @@ PAGE = 51
 _NUMBERS = "WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i + 1 < ?)"
 _FILL = (
     """INSERT INTO turns SELECT 't', 'p', printf('t%07d', i), printf('s%05d', i / 20), i % 20,
-       'finished', 9, i * 1000000, i * 1000000, CAST('{"task":"count the orders of the year","event_count":9}' AS BLOB), 0,
+       'finished', 9, i * 1000000, i * 1000000,
+       CAST('{"task":"count the orders of the year","event_count":9}' AS BLOB), 0,
        iif(i % 100 = 0, 'failure', 'success') FROM n""",
     """INSERT INTO receipts SELECT 't', 'p', printf('r%07d', i), 'turn', i * 1000000, printf('t%07d', i), '', '',
        CAST(printf('{"items":[{"id":"m%d","version":1,"kind":"strategy","text_hash":""}]}', i % 30) AS BLOB)
@@ -56,6 +59,20 @@ def fill(path: Path, turns: int, memories: int) -> None:
         if row[3] and row[4] is None and row[1] not in ("tenant_id", "project_id", "memory_id")
     }
     wanted |= {"kind": "'strategy'", "state": "'active'", "importance": "0.5", "content": "'count orders'"}
+    # Every row has the same body.
+    body = memory_body(
+        MemoryRecord(
+            memory_id="m",
+            kind=MemoryKind.STRATEGY,
+            content="",
+            importance=0.5,
+            created_us=1,
+            updated_us=1,
+            text_key="k",
+            origin=Origin.AGENT,
+        )
+    )
+    wanted |= {"body": f"x'{body.hex()}'"}
     wanted |= {"origin": "2", "version": "1", "strength": "1", "tags": "'[]'"}
     statement = _MEMORIES.format(columns=", ".join(wanted), values=", ".join(wanted.values()))
     connection.execute(f"{_NUMBERS} {statement}", (memories,))
