@@ -10,6 +10,7 @@ from sidemirror_server.operations.parsers.arguments import (
     add_target,
     flags_of,
     million,
+    moment,
     tell_unknown_variables,
 )
 
@@ -69,8 +70,12 @@ def add_watch(commands: Commands) -> None:
     watch = commands.add_parser("watch", help="see what happens in turns and what the sidecar says, as it happens")
     add_target(watch)
     watch.add_argument("--session", default="", metavar="ID", help="only this session")
+    watch.add_argument("--turn", default="", metavar="ID", help="only this turn, from its start to its summary")
     add_scope(watch)
-    watch.add_argument("--all-from-start", action="store_true", help="begin with the oldest entry that is kept")
+    begin = watch.add_mutually_exclusive_group()
+    begin.add_argument("--all-from-start", action="store_true", help="begin with the oldest entry that is kept")
+    begin.add_argument("--since", type=moment, metavar="TIME", help="begin at 10:42, 2026-11-23T10:42 or 15m (ago)")
+    watch.add_argument("--no-follow", action="store_true", help="end at the present, and wait for nothing")
     add_json([watch], "print one JSON object a line")
     watch.set_defaults(run=_watch)
 
