@@ -297,6 +297,36 @@ def test_a_secret_at_a_cut_is_not_kept_in_halves() -> None:
     assert token[:20] not in kept
 
 
+def test_a_long_secret_near_a_cut_uncovers_no_half_of_another() -> None:
+    """Redaction makes what was looked at shorter. Seen to fail when as much is kept of it as before."""
+    lines = [base64.b64encode(hashlib.sha384(b"%d" % number).digest()).decode() for number in range(150)]
+    key = "\n".join(("-----BEGIN RSA PRIVATE KEY-----", *lines, "-----END RSA PRIVATE KEY-----", ""))
+    token = f"ghp_{'A1b2C3d4E5' * 3}abcdef"
+    around = "a line\n" * 6_000
+    for place in range(3):
+        # Half of the token is beyond what is looked at of the last and of the first characters.
+        last = around[: 48_000 - len(key) - 20 - place]
+        kept = enter(written("x" * 100_000 + "\n" + token + last + key))
+        assert token[-16:] not in kept
+        first = around[: 48_000 - len(key) - 20 - place]
+        kept = enter(written(key + first + token + "\n" + "x" * 100_000))
+        assert token[:12] not in kept
+
+
+def test_a_name_that_is_cut_keeps_no_half_of_a_secret(server: SidecarThread, repository: Path) -> None:
+    """Seen to fail when a name is cut before it is redacted."""
+    token = f"ghp_{'A1b2C3d4E5' * 3}abcdef"
+    player = ClaudeCode(server, "names", repository)
+    player.asks("Task")
+    player.sends(player.ran("true", "fine", 0) | {"tool_name": "x " * 118 + token})
+    (turn,) = turns(server, repository)
+    with thinking(server) as stub:
+        request = pb.GetTurnRequest(turn_id=turn.turn_id, project_id=project_of(str(repository)))
+        entries = stub.GetTurn(request).entries
+    (name,) = (entry.event.tool_called.name for entry in entries if entry.event.HasField("tool_called"))
+    assert name == ("x " * 118 + "ghp_[redacted:github]")[:256]
+
+
 def test_an_id_that_is_too_long_is_not_kept(server: SidecarThread, repository: Path) -> None:
     Codex(server, "s" * 1_001, repository).asks("Task")
     assert turns(server, repository) == []
