@@ -297,6 +297,14 @@ def test_a_secret_at_a_cut_is_not_kept_in_halves() -> None:
     assert token[:20] not in kept
 
 
+@pytest.mark.parametrize("size", [5_000_000, 12_000_000])
+def test_a_hook_that_is_too_long_is_answered(size: int, server: SidecarThread) -> None:
+    """With nothing. Seen to fail with a connection that is reset."""
+    for _ in range(3):
+        answer = post(server, "claude-code", b'{"session_id": "s", "prompt": "' + b"x" * size + b'"}')
+        assert (answer.status, answer.body) == (200, b"")
+
+
 def test_a_long_secret_near_a_cut_uncovers_no_half_of_another() -> None:
     """Redaction makes what was looked at shorter. Seen to fail when as much is kept of it as before."""
     lines = [base64.b64encode(hashlib.sha384(b"%d" % number).digest()).decode() for number in range(150)]
