@@ -299,10 +299,14 @@ def test_a_secret_at_a_cut_is_not_kept_in_halves() -> None:
 
 @pytest.mark.parametrize("size", [5_000_000, 12_000_000])
 def test_a_hook_that_is_too_long_is_answered(size: int, server: SidecarThread) -> None:
-    """With nothing. Seen to fail with a connection that is reset."""
-    for _ in range(3):
-        answer = post(server, "claude-code", b'{"session_id": "s", "prompt": "' + b"x" * size + b'"}')
-        assert (answer.status, answer.body) == (200, b"")
+    """With nothing, and a wrong token with its refusal. Then the connection ends, since nobody reads on. Seen to fail
+    with a connection that is reset, and with one that stays and answers nothing more."""
+    body = b'{"session_id": "s", "prompt": "' + b"x" * size + b'"}'
+    for headers, status in (({}, 200), ({"authorization": "Bearer none"}, 401)):
+        for _ in range(3):
+            answer = post(server, "claude-code", body, headers)
+            assert (answer.status, answer.headers["connection"]) == (status, "close")
+            assert status == 401 or not answer.body
 
 
 def test_a_long_secret_near_a_cut_uncovers_no_half_of_another() -> None:
