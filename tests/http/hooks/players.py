@@ -62,6 +62,10 @@ class Player(ABC):
         return dict(answer.json) if answer.body else {}
 
     @abstractmethod
+    def common(self, event: str) -> Json:
+        """What every event of this name has."""
+
+    @abstractmethod
     def asked(self, prompt: str) -> Json: ...
 
     @abstractmethod

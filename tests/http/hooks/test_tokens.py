@@ -1,4 +1,4 @@
-"""Hooks with the tokens of an access file: whose turns they are, who is told, and what `doctor --attach` says of each."""
+"""Hooks with the tokens of an access file: whose turns they are, who is told, and what `doctor --attach` says."""
 
 import json
 from collections.abc import Iterator
