@@ -14,6 +14,7 @@ from sidemirror_server.models.evidence import Evidence, EvidenceStep
 from sidemirror_server.thinking.detectors import ToolStep, Window, advance, call_key, result_key
 from sidemirror_server.thinking.prompts import RESULT_CHARS, ToolOutcome
 from sidemirror_server.thinking.record import (
+    Advised,
     Carry,
     Critiqued,
     Directive,
@@ -177,6 +178,8 @@ def _apply_claim(state: TurnState, sequence: int, claim: SlotClaim) -> None:
 
 
 def _apply_directive(state: TurnState, directive: Directive) -> None:
+    if not directive.is_shadow:
+        state.lesson_count += _lessons_in(directive)
     match directive.what:
         case TurnPlan() as plan:
             state.turn_id, state.session_id, state.turn_count = plan.turn_id, plan.session_id, plan.turn_count
@@ -202,6 +205,15 @@ def _apply_directive(state: TurnState, directive: Directive) -> None:
             state.updated_us = state.ended_us or state.updated_us
             state.standing = TurnStanding.ABANDONED if summary.abandoned else TurnStanding.FINISHED
             state.claims.clear()
+
+
+def _lessons_in(directive: Directive) -> int:
+    """How many lessons and recoveries a directive tells."""
+    match directive.what:
+        case TurnPlan(context=block) | Advised(block=block) | Reflection(lessons=block) if block is not None:
+            return len(block.items)
+        case _:
+            return 0
 
 
 def _apply_reflection(state: TurnState, directive: Directive, reflection: Reflection) -> None:
@@ -250,7 +262,7 @@ def _turn_started(state: TurnState, sequence: int, event: Event, what: TurnStart
     state.question = clip(asked[-1] if asked else what.task, _QUESTION_CHARS)
     state.origin = min(state.origin, event.origin)
     state.begun_in, state.own_session = what.session_id, what.own_session
-    state.from_spans = what.from_spans
+    state.from_spans, state.without_advice = what.from_spans, what.without_advice
     state.began_us, state.ended_us = what.began_us, what.ended_us
 
 

@@ -39,6 +39,7 @@ class TurnState(msgspec.Struct):
     # When the turn ran, where telemetry tells it afterwards; 0: as it was recorded.
     began_us: int = 0
     ended_us: int = 0
+    without_advice: bool = False
     standing: TurnStanding = TurnStanding.OPEN
     last_sequence: int = 0
     started_us: int = 0
@@ -76,6 +77,8 @@ class TurnState(msgspec.Struct):
     tool_call_count: int = 0
     tool_error_count: int = 0
     nudge_count: int = 0
+    # Lessons and recoveries that the agent was told.
+    lesson_count: int = 0
     reflections: dict[str, int] = {}
     critiques: dict[str, int] = {}
     revision_asked: bool = False

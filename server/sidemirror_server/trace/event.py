@@ -73,6 +73,8 @@ class TurnStarted(msgspec.Struct, frozen=True, omit_defaults=True, tag="turn_sta
     from_spans: bool = False
     began_us: int = 0
     ended_us: int = 0
+    # Whether the agent shows its model only what it asks for, so that nothing else is said.
+    without_advice: bool = False
 
 
 class UserMessage(msgspec.Struct, frozen=True, tag="user_message"):
