@@ -57,6 +57,15 @@ def add_console(commands: Commands) -> None:
     console.set_defaults(run=_console)
 
 
+def add_mcp(commands: Commands) -> None:
+    """Adds `mcp`."""
+    mcp = commands.add_parser("mcp", help="the tools of MCP over stdin and stdout, for hosts that speak no HTTP")
+    add_target(mcp)
+    add_scope(mcp)
+    mcp.add_argument("--session-id", default="", metavar="ID", help="the session that the calls belong to")
+    mcp.set_defaults(run=_mcp)
+
+
 def add_health(commands: Commands) -> None:
     """Adds `health`."""
     health = commands.add_parser("health", help="ask a running sidecar whether it serves; exit code 0 if so")
@@ -181,6 +190,12 @@ def _remove(_: argparse.Namespace) -> int:
     from sidemirror_server.operations.service.commands import remove
 
     return remove()
+
+
+def _mcp(options: argparse.Namespace) -> int:
+    from sidemirror_server.operations.mcp import mcp
+
+    return mcp(options)
 
 
 def _console(options: argparse.Namespace) -> int:
