@@ -1,0 +1,20 @@
+import dev.sidemirror.client.Sidemirror;
+import dev.sidemirror.v1.TaskOutcome;
+import dev.sidemirror.v1.TurnStarted;
+
+/** An agent that ends without closing its client. With the argument `plain` it has no hook. */
+public final class Exits {
+  private Exits() {}
+
+  /** Reports a turn of 1,000 events, and ends. */
+  public static void main(String[] arguments) {
+    boolean hooked = arguments.length == 0;
+    Sidemirror sidemirror = Sidemirror.builder().flushesAtExit(hooked).onAway(why -> {}).connect();
+    var turn = sidemirror.beginTurn("exits", "", TurnStarted.newBuilder().setTask("count the orders").build());
+    for (int call = 0; call < 499; call++) {
+      turn.toolCalled("run_sql", "SELECT " + call);
+      turn.toolReturned(Integer.toString(call));
+    }
+    turn.finish(TaskOutcome.TASK_OUTCOME_SUCCESS);
+  }
+}
