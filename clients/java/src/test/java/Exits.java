@@ -1,3 +1,4 @@
+import dev.sidemirror.client.Events;
 import dev.sidemirror.client.Sidemirror;
 import dev.sidemirror.v1.TaskOutcome;
 import dev.sidemirror.v1.TurnStarted;
@@ -12,8 +13,8 @@ public final class Exits {
     Sidemirror sidemirror = Sidemirror.builder().flushesAtExit(hooked).onAway(why -> {}).connect();
     var turn = sidemirror.beginTurn("exits", "", TurnStarted.newBuilder().setTask("count the orders").build());
     for (int call = 0; call < 499; call++) {
-      turn.toolCalled("run_sql", "SELECT " + call);
-      turn.toolReturned(Integer.toString(call));
+      turn.report(Events.toolCalled("run_sql", "SELECT " + call));
+      turn.report(Events.toolReturned(Integer.toString(call), false));
     }
     turn.finish(TaskOutcome.TASK_OUTCOME_SUCCESS);
   }
