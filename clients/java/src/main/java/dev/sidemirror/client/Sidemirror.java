@@ -77,7 +77,8 @@ public final class Sidemirror extends Services implements AutoCloseable {
   /** Waits, and does not close: other hooks may have something to report yet. Of a sidecar that is away nothing is hoped. */
   private void flushAtExit() {
     if (!flush(away() ? Duration.ZERO : DEFAULT_FLUSH)) {
-      LOG.log(Level.WARNING, "the process ends before everything was delivered to the sidecar");
+      // Loggers may have ended by then, by hooks of their own.
+      System.err.println("dev.sidemirror.client: the process ends before everything was delivered to the sidecar");
     }
   }
 
