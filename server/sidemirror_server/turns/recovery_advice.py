@@ -17,6 +17,7 @@ from sidemirror_server.thinking.detectors import Detection, Pattern
 from sidemirror_server.thinking.levels import ThinkLevel
 from sidemirror_server.thinking.record import Advised, Directive
 from sidemirror_server.trace.event import Event, TurnFinished
+from sidemirror_server.trace.receipts import ShownIn
 from sidemirror_server.turns.calls import TurnCalls
 from sidemirror_server.turns.lessons import Lessons
 from sidemirror_server.turns.live import LiveTurn
@@ -69,6 +70,7 @@ class RecoveryAdvice:
         if calls.failed.signature in calls.told:
             return
         calls.told.add(calls.failed.signature)
+        turn.about = None
         directive_id = DirectiveId(new_id(self._clock.now_us()))
         task = asyncio.create_task(self._tell(turn, directive_id, calls.failed, calls.looked_up, event.event_id))
         turn.telling[directive_id] = task
@@ -110,7 +112,7 @@ class RecoveryAdvice:
         receipt_id = receipt_id_of(turn.scope, state.turn_id, failed.signature)
         try:
             found = partial(self._about, turn) if state.config.level is not ThinkLevel.OFF else None
-            advice = await self._finder.find(turn.scope, asked, receipt_id, found)
+            advice = await self._finder.find(turn.scope, asked, receipt_id, found, ShownIn.ADVICE)
         except SidemirrorError as error:
             # The agent goes on without advice.
             _log.warning("recovery_not_found", extra={"turn_id": state.turn_id, "reason": str(error)})
@@ -127,8 +129,10 @@ class RecoveryAdvice:
         """The lessons about the turn's failures that it was not shown. A turn that thinks gets them anyway, with its
         reflection; here they compete for the same block."""
         state = turn.state
-        failures = [FailedCall(error.tool, error.text) for error in state.tool_errors]
-        return (await self._lessons.for_failures(turn.scope, state, failures, turn.brought)).lessons
+        failures = tuple(FailedCall(error.tool, error.text) for error in state.tool_errors)
+        found = await self._lessons.for_failures(turn.scope, state, failures, turn.brought)
+        turn.about = (failures, found)
+        return found.lessons
 
 
 def _done(turn: LiveTurn, directive_id: DirectiveId, task: "asyncio.Task[None]") -> None:

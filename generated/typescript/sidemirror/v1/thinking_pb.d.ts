@@ -1532,6 +1532,27 @@ export declare type Turn = Message<"sidemirror.v1.Turn"> & {
    * @generated from field: google.protobuf.Timestamp update_time = 13;
    */
   updateTime?: Timestamp | undefined;
+
+  /**
+   * The number of tool calls so far. This and the next two are 0 for turns that ended before these fields.
+   *
+   * @generated from field: int32 tool_call_count = 14;
+   */
+  toolCallCount: number;
+
+  /**
+   * The number of tool calls that failed or reported a failure.
+   *
+   * @generated from field: int32 tool_error_count = 15;
+   */
+  toolErrorCount: number;
+
+  /**
+   * The number of lessons and recoveries that the turn was told, in its plan, its reflections and at failing calls.
+   *
+   * @generated from field: int32 lesson_count = 16;
+   */
+  lessonCount: number;
 };
 
 /**
@@ -2696,6 +2717,15 @@ export declare type WatchTurnsRequest = Message<"sidemirror.v1.WatchTurnsRequest
    * @generated from field: bool new_only = 6;
    */
   newOnly: boolean;
+
+  /**
+   * Begins at the first entry of this time or later, in place of the oldest one. The entry is found by halving the record,
+   * so where agents report their events out of order, it begins near that time. Cannot be combined with a cursor or with
+   * `new_only`.
+   *
+   * @generated from field: google.protobuf.Timestamp from_time = 7;
+   */
+  fromTime?: Timestamp | undefined;
 };
 
 /**
@@ -2771,6 +2801,28 @@ export declare type ListTurnsRequest = Message<"sidemirror.v1.ListTurnsRequest">
    * @generated from field: string page_token = 6;
    */
   pageToken: string;
+
+  /**
+   * Only turns whose task ended in one of these ways; empty means all. UNSPECIFIED stands for turns without a reported
+   * outcome, such as open ones. At most 6.
+   *
+   * @generated from field: repeated sidemirror.v1.TaskOutcome outcomes = 7;
+   */
+  outcomes: TaskOutcome[];
+
+  /**
+   * Only turns that started at this time or later; absent means no limit.
+   *
+   * @generated from field: google.protobuf.Timestamp from_time = 8;
+   */
+  fromTime?: Timestamp | undefined;
+
+  /**
+   * Only turns that started before this time; absent means no limit.
+   *
+   * @generated from field: google.protobuf.Timestamp until_time = 9;
+   */
+  untilTime?: Timestamp | undefined;
 };
 
 /**
@@ -2898,7 +2950,7 @@ export declare type ShouldReflectResponse = Message<"sidemirror.v1.ShouldReflect
 export declare const ShouldReflectResponseSchema: GenMessage<ShouldReflectResponse>;
 
 /**
- * Asks for one reflection on a turn.
+ * Asks for one reflection, on a turn or on what the call brings.
  *
  * @generated from message sidemirror.v1.ReflectRequest
  */
@@ -2919,21 +2971,22 @@ export declare type ReflectRequest = Message<"sidemirror.v1.ReflectRequest"> & {
 
   /**
    * Makes this write repeatable: 1 to 128 printable characters; chosen by the server when empty. For 24 hours the same
-   * id gets the same answer for the same content, and is refused for other content.
+   * id gets the same answer for the same content, and is refused for other content. Without a turn it has no effect.
    *
    * @generated from field: string request_id = 3;
    */
   requestId: string;
 
   /**
-   * The turn: 1 to 128 printable characters.
+   * The turn: 1 to 128 printable characters. Empty for a reflection on `messages` and `tool_results` alone.
    *
    * @generated from field: string turn_id = 4;
    */
   turnId: string;
 
   /**
-   * The conversation, oldest first, if it holds more than the turn's events. At most 100 messages.
+   * The conversation, oldest first, if it holds more than the turn's events. At most 100 messages. Required without a
+   * turn, unless there are tool results.
    *
    * @generated from field: repeated sidemirror.v1.Message messages = 5;
    */
@@ -2945,6 +2998,13 @@ export declare type ReflectRequest = Message<"sidemirror.v1.ReflectRequest"> & {
    * @generated from field: repeated sidemirror.v1.ToolResult tool_results = 6;
    */
   toolResults: ToolResult[];
+
+  /**
+   * The budget of a reflection without a turn, whose time begins with the call; refused with a turn, which has its own.
+   *
+   * @generated from field: sidemirror.v1.TurnBudget budget = 7;
+   */
+  budget?: TurnBudget | undefined;
 };
 
 /**
@@ -2967,14 +3027,14 @@ export declare type ReflectResponse = Message<"sidemirror.v1.ReflectResponse"> &
   result?: MidTurnReflection | undefined;
 
   /**
-   * The directive that records the reflection; empty when the budget did not allow one.
+   * The directive that records the reflection; empty when the budget did not allow one, and without a turn.
    *
    * @generated from field: string directive_id = 2;
    */
   directiveId: string;
 
   /**
-   * What is left of the turn's budget.
+   * What is left of the budget: the turn's, or the call's own.
    *
    * @generated from field: sidemirror.v1.BudgetLeft budget_left = 3;
    */
@@ -3490,7 +3550,8 @@ export declare const ThinkingService: GenService<{
   },
   /**
    * Reflects on a turn now, whatever the schedule says. Takes a slot of the turn's budget. Answers when the reflection is
-   * durable, but never later than 0.05 s before the call's deadline.
+   * durable, but never later than 0.05 s before the call's deadline. Without a turn it reflects on the messages and tool
+   * results of the call, within the call's own budget, and nothing of it is kept.
    *
    * @generated from rpc sidemirror.v1.ThinkingService.Reflect
    */

@@ -5,6 +5,7 @@ follow, then similar ones. A lesson is left out if it applies to other tools or 
 the task, or if another lesson supersedes it.
 """
 
+import asyncio
 from collections.abc import Collection, Mapping, Sequence
 from enum import IntEnum
 
@@ -24,7 +25,7 @@ from sidemirror_server.memory.trials.trials import Trials
 from sidemirror_server.policy.in_force import PoliciesInForce
 from sidemirror_server.policy.record import Advice, AdviceKind
 from sidemirror_server.trace.failure import category_of
-from sidemirror_server.trace.receipts import Receipt, ReceiptKind, Receipts, receipt_items
+from sidemirror_server.trace.receipts import Receipt, ReceiptKind, Receipts, ShownIn, receipt_items
 from sidemirror_server.vocabulary.arbiter import AS_DESIGNED, HEADING, Offers, Telling, arbitrated
 from sidemirror_server.vocabulary.block import BlockItem, BlockLesson, ContextBlock, Omitted
 from sidemirror_server.vocabulary.clock import Clock
@@ -162,6 +163,7 @@ class MemoryContext:
             held_back=held,
             turn_id=task.turn_id,
             session_id=task.session_id,
+            place=ShownIn.MEMORY_CONTEXT,
         )
         await self._receipts.issue(scope, receipt)
         if trials:
@@ -234,8 +236,11 @@ class MemoryContext:
 
     async def _applying(self, scope: Scope, task: ContextTask, limit: int) -> list[MemoryRecord]:
         """The memories that name a tool or error of the task, or are about one of its failures."""
-        named = await self._search.labelled(scope, task.tools, task.error_categories, Filter(), limit)
-        ids = [*await self._of_failures(scope, task.signatures), *(facts.memory_id for facts in named)]
+        named, alike = await asyncio.gather(
+            self._search.labelled(scope, task.tools, task.error_categories, Filter(), limit),
+            self._of_failures(scope, task.signatures),
+        )
+        ids = [*alike, *(facts.memory_id for facts in named)]
         records = await self._recall.records(scope, list(dict.fromkeys(ids)))
         return [memory for memory in records.values() if memory.state is MemoryState.ACTIVE]
 
