@@ -44,8 +44,8 @@ def test_what_waits_is_delivered_at_exit(tmp_path: Path) -> None:
 def test_it_says_what_it_could_not_deliver() -> None:
     """Nobody listens, which the client may not have noticed yet: then it waits for two seconds."""
     away = f"127.0.0.1:{free_port()}"
-    took, said = exits(away)
-    plain, silent = exits(away, "plain")
+    took, said = exits(away, "away")
+    plain, silent = exits(away, "away", "plain")
     assert "before everything was delivered" in said
     assert "before everything was delivered" not in silent
     assert took < plain + 10

@@ -83,6 +83,6 @@ function named(given: Given): string {
 
 /** The model of a name, as the SDK finds it. */
 function modelNamed(name: string): unknown {
-  const { AI_SDK_DEFAULT_PROVIDER: chosen } = globalThis as { AI_SDK_DEFAULT_PROVIDER?: { languageModel(name: string): unknown } };
-  return (chosen ?? ai.gateway).languageModel(name);
+  const known = globalThis as { AI_SDK_DEFAULT_PROVIDER?: { languageModel(name: string): unknown } };
+  return (known.AI_SDK_DEFAULT_PROVIDER ?? ai.gateway).languageModel(name);
 }

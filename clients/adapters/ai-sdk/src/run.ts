@@ -13,7 +13,7 @@ export interface Settings {
   lessons?: boolean | undefined;
   /** 2 seconds by default. */
   lessonsMs?: number | undefined;
-  /** What the sidecar says to what was reported is shown with the next request to the model; true by default. Off, it says nothing. */
+  /** What the sidecar says to what was reported is shown with the next request; true by default. Off, it says nothing. */
   advice?: boolean | undefined;
   /** 1 second by default. */
   adviceMs?: number | undefined;
@@ -82,7 +82,8 @@ export class Run {
 
   /** A tool is called. Arguments that are no text become JSON. */
   toolCalled(agent: string, callId: string, tool: string, args: unknown): void {
-    this.report(agent, { case: "toolCalled", value: { callId: id(callId), name: name(tool), arguments: this.told(asText(args)) } });
+    const value = { callId: id(callId), name: name(tool), arguments: this.told(asText(args)) };
+    this.report(agent, { case: "toolCalled", value });
   }
 
   /** A tool has returned; `isError`: with a failure, in words that the model gets. */

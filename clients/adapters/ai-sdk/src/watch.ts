@@ -62,11 +62,11 @@ export class Watch {
 
   /** The given with this watch around its model and its tools. `find` finds the model of a name. */
   around(given: Given, find: (name: string) => unknown): Given {
-    const modelOf = (model: unknown) => (model === undefined ? model : this.model((typeof model === "string" ? find(model) : model) as Model));
+    const modelOf = (model: unknown) => this.model((typeof model === "string" ? find(model) : model) as Model);
     const { prepareStep } = given;
     return {
       ...given,
-      model: modelOf(given["model"]),
+      ...(given["model"] && { model: modelOf(given["model"]) }),
       ...(given["tools"] && { tools: this.tools(given["tools"]) }),
       ...(prepareStep && {
         prepareStep: async (step: unknown) => {
@@ -140,7 +140,7 @@ export class Watch {
     this.added.push({ place: prompt.length, behind: JSON.stringify(prompt.at(-1)), messages });
   }
 
-  /** Where the message before has gone, which a `prepareStep` may have done, nothing is added: it might part a call and its result. */
+  /** Where a `prepareStep` has taken away the message before, nothing is added: it might part a call and its result. */
   private withAdded(prompt: Message[]): Message[] {
     const all = [...prompt];
     for (const { place, behind, messages } of [...this.added].reverse()) {
@@ -158,18 +158,20 @@ export class Watch {
     const calls = content.filter((part) => part.type === "tool-call");
     for (const { toolCallId, toolName, input } of calls) this.called(toolCallId, toolName, input);
     // Of tools that the provider runs.
-    for (const part of content) if (part.type === "tool-result") this.returned(part["toolCallId"], part["result"], part["isError"]);
+    const ends = content.filter((part) => part.type === "tool-result");
+    for (const { toolCallId, result, isError } of ends) this.returned(toolCallId, result, isError);
     this.answer = calls.some((call) => !call["providerExecuted"]) ? undefined : text;
     this.early.splice(0).forEach((report) => report());
   }
 
-  /** A wrong final answer goes back to the model, once more is what it says taken. The tokens of both are counted. */
+  /** A wrong final answer goes back to the model, whose next answer is taken. The tokens of both are counted. */
   private async revised(model: Model, asked: Options, first: Answer): Promise<Answer> {
     if (!this.isWhole || !this.run || !this.answer) return first;
     const why = await orAborted(this.run.revision(this.answer), asked.abortSignal);
     if (why === "") return first;
     const said = first.content.filter(({ type }) => type === "text" || type === "reasoning");
-    const wrong = { role: "assistant", content: said.map(({ providerMetadata, ...part }) => ({ ...part, providerOptions: providerMetadata })) };
+    const content = said.map(({ providerMetadata, ...part }) => ({ ...part, providerOptions: providerMetadata }));
+    const wrong = { role: "assistant", content };
     this.run.modelStarted(this.agent, model.provider.split(".")[0] ?? "", model.modelId);
     try {
       const second = await model.doGenerate({ ...asked, prompt: [...asked.prompt, wrong, user(why)] });
@@ -241,7 +243,11 @@ export class Watch {
     }
   }
 
-  private async *lastOf(parts: AsyncIterable<unknown>, returned: (value: unknown) => unknown, failed: (error: unknown) => never): AsyncGenerator {
+  private async *lastOf(
+    parts: AsyncIterable<unknown>,
+    returned: (value: unknown) => unknown,
+    failed: (error: unknown) => never,
+  ): AsyncGenerator {
     let last: unknown;
     try {
       for await (last of parts) yield last;
