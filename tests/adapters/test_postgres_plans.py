@@ -116,7 +116,9 @@ INSERT INTO sidemirror.policies
 SELECT DISTINCT tenant_id, of, 1, '{{"policy":{{"retention":{{"trace_days":1}}}}}}'::bytea
 FROM n, LATERAL (VALUES (''), (project_id)) AS own (of);
 INSERT INTO sidemirror.receipts
-SELECT tenant_id, project_id, id, CASE WHEN r % 2 = 0 THEN 'goal' ELSE 'turn' END, r, 'k' || r / 20, '', '', 'x' FROM n;
+SELECT tenant_id, project_id, id, CASE WHEN r % 2 = 0 THEN 'goal' ELSE 'turn' END, r, 'k' || r / 20, '', '',
+       ('{{"held_back":["l' || r / 20 || '"]}}')::bytea
+FROM n;
 INSERT INTO sidemirror.receipt_items SELECT tenant_id, project_id, id::bytea, id FROM n;
 INSERT INTO sidemirror.lesson_trials
 SELECT tenant_id, project_id, 'r' || r / 10, 'm' || r % 10, 1,
@@ -150,9 +152,12 @@ VALUES: dict[ModuleType, dict[str, tuple[tuple[Any, ...], int]]] = {
         "tail_of_group": ((*PLACE, "turn", 0, 5, 10**6, "s000050"), 5),
         "last_position": (PLACE, 6),
         "head": ((*PLACE, "000500"), 1),
-        "heads": ((*PLACE, LATE, "", 5), 5),
-        "heads_standing": ((*PLACE, LATE, "", 5, "open"), 5),
-        "heads_of_session": ((*PLACE, LATE, "", 5, "open", "s000050"), 20),
+        "heads": ((*PLACE, LATE, "", 5, 0), 5),
+        "heads_of": ((*PLACE, ["000500", "000501"]), 2),
+        "heads_standing": ((*PLACE, LATE, "", 5, 0, "open"), 5),
+        # At most a page of each pair.
+        "heads_with_outcome": ((*PLACE, LATE, "", 5, 0, ["open", "finished"], ["", ""]), 10),
+        "heads_of_session": ((*PLACE, LATE, "", 5, 0, "open", "s000050", [""]), 20),
         "newest": ((*PLACE, "s000050"), 1),
         "idle": ((LATE, 5, *EVERYTHING), 5),
         "open_heads": ((*PLACE, ["000500", "000501"], 2**62), 2),
@@ -260,12 +265,14 @@ VALUES: dict[ModuleType, dict[str, tuple[tuple[Any, ...], int]]] = {
         "signatures": ((*PLACE, "", 5), 5),
     },
     receipts: {
-        "issue": ((*PLACE, "new", "goal", 1, "", "", "", b"x"), 0),
+        "issue": ((*PLACE, "new", "goal", 1, "", "", "", b"{}"), 0),
         "show": ((*PLACE, "000500", [b"new"]), 1),
         "get": ((*PLACE, "000500"), 1),
         "shown": ((*PLACE, [b"000500", b"000501"]), 2),
-        "list": ((*PLACE, LATE, "", 5), 5),
-        "list_of_kind": ((*PLACE, LATE, "", 5, "goal"), 5),
+        "find": ((*PLACE, LATE, "", 5, 0), 5),
+        "find_turn": ((*PLACE, LATE, "", 5, 0, "k50"), 5),
+        # Each with its receipt.
+        "find_lesson": ((*PLACE, LATE, "", 5, 0, "l50"), 10),
         "of_turn": ((*PLACE, "k50", 5), 5),
         "oldest": ((LATE, 5, *EVERYTHING), 5),
         "forget_items": ((*PLACE, ["000500", "000501"]), 2),
@@ -274,6 +281,7 @@ VALUES: dict[ModuleType, dict[str, tuple[tuple[Any, ...], int]]] = {
     trials: {
         "assign": ((*PLACE, "new", ["m1", "m2"], [1, 1], ["shown", "shown"], [0.5, 0.5], 1), 0),
         "of_receipt": ((*PLACE, "r50"), 10),
+        "results": ((*PLACE, ["r50", "r51"]), 20),
         "settle": ((*PLACE, "r50", ["m1"], [1], ["shown"], [0.5], 1, [True], [None]), 1),
         # All trials of a lesson: they are counted.
         "tallies": ((*PLACE, ["m1"], [1]), 200),

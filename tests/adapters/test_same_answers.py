@@ -566,12 +566,12 @@ class SameAnswers(RuleBasedStateMachine):
     def shown(self, scope: Scope, hashes: set[bytes]) -> None:
         self.ask(lambda stores: stores.receipts.shown(scope, hashes))
 
-    @rule(scope=scopes, kind=st.none() | receipt_kinds, limit=st.integers(1, 3), begin=st.booleans())
-    def list_receipts(self, scope: Scope, kind: ReceiptKind | None, limit: int, begin: bool) -> None:
-        after = None if begin else self.receipt_keys.get((scope, kind))
-        page = self.one(lambda stores: stores.receipts.list(scope, kind, after, limit))
+    @rule(scope=scopes, lesson=st.just("") | names, since=times, limit=st.integers(1, 3), begin=st.booleans())
+    def find_receipts(self, scope: Scope, lesson: str, since: int, limit: int, begin: bool) -> None:
+        after = None if begin else self.receipt_keys.get((scope, lesson))
+        page = self.one(lambda stores: stores.receipts.find(scope, after, limit, lesson_id=lesson, from_us=since))
         if page:
-            self.receipt_keys[scope, kind] = ReceiptKey(page[-1].time_us, page[-1].receipt_id)
+            self.receipt_keys[scope, lesson] = ReceiptKey(page[-1].time_us, page[-1].receipt_id)
 
     @rule(before=times)
     def forget_receipts(self, before: int) -> None:

@@ -114,6 +114,8 @@ PAGED = [
     (turn_log, "head"),
     (turn_log, "heads"),
     (turn_log, "heads_standing"),
+    (turn_log, "heads_with_outcome"),
+    (turn_log, "heads_of"),
     (turn_log, "newest"),
     (turn_log, "idle"),
     (requests, "recall"),
@@ -131,7 +133,7 @@ def test_more_rows_take_no_more_steps(connection: sqlite3.Connection, adapter: M
         )
         connection.execute(
             """INSERT INTO turns
-               SELECT 't', 'p', printf('t%06d', position), 's', position, 'open', 1, position, position, x'00', 0
+               SELECT 't', 'p', printf('t%06d', position), 's', position, 'open', 1, position, position, x'00', 0, ''
                FROM log_entries WHERE position >= ?""",
             (first,),
         )
@@ -158,7 +160,16 @@ def test_more_rows_take_no_more_steps(connection: sqlite3.Connection, adapter: M
             "after": 0,
             "limit": 5,
         }
-        more = {"turn_id": "t000001", "session_id": "s", "standing": "open", "started_us": 2**62, "before_us": 2**62}
+        more = {
+            "outcome": "",
+            "from_us": 0,
+            "turn_ids": '["t000001"]',
+            "turn_id": "t000001",
+            "session_id": "s",
+            "standing": "open",
+            "started_us": 2**62,
+            "before_us": 2**62,
+        }
         asked = {"method": "m", "request_id": "t000001", "now_us": 0}
         connection.set_progress_handler(count, 1)
         rows = connection.execute(adapter._SQL[name], {**values, **more, **asked}).fetchall()

@@ -24,10 +24,9 @@ BROKEN = [
     ("RC1", "issue", "DO NOTHING", "DO UPDATE SET goal_id = excluded.goal_id"),
     ("RC2", "get", "receipt_id = :receipt_id", "lower(receipt_id) = lower(:receipt_id)"),
     ("RC3", "shown", " AND text_hash = :text_hash", ""),
-    ("RC4", "list", "ORDER BY time_us DESC, receipt_id DESC", "ORDER BY time_us DESC, receipt_id"),
-    ("RC4", "list", "(time_us, receipt_id) < (:time_us, :receipt_id)", "time_us < :time_us"),
-    ("RC4", "list_of_kind", "AND kind = :kind", "AND kind >= :kind"),
-    ("RC4", "list_of_kind", "(time_us, receipt_id) < (:time_us, :receipt_id)", "TRUE"),
+    ("RC4", "find", "ORDER BY time_us DESC, receipt_id DESC", "ORDER BY time_us DESC, receipt_id"),
+    ("RC4", "find", "(time_us, receipt_id) < (:time_us, :receipt_id)", "time_us < :time_us"),
+    ("RC4", "find", "time_us >= :from_us", "TRUE"),
     ("RC5", "oldest", "ORDER BY time_us", "ORDER BY time_us DESC"),
     ("RC5", "oldest", "time_us < :before_us", "time_us <= :before_us"),
     ("RC5", "oldest", "LIMIT :limit", "LIMIT max(:limit, 10)"),
@@ -35,9 +34,16 @@ BROKEN = [
     ("RC7", "of_turn", "ORDER BY time_us, receipt_id", "ORDER BY time_us, receipt_id DESC"),
     ("RC7", "of_turn", "AND turn_id = :turn_id", "AND turn_id >= :turn_id"),
     ("RC7", "of_turn", ITS_SCOPE, ANY_PROJECT),
+    ("RC9", "find_lesson", "shown.lesson_id = :lesson_id", "lower(shown.lesson_id) = lower(:lesson_id)"),
+    ("RC9", "find_lesson", "ORDER BY shown.time_us DESC, shown.receipt_id DESC", "ORDER BY shown.time_us"),
+    ("RC9", "find_lesson", "shown.time_us >= :from_us", "TRUE"),
+    ("RC9", "find_turn", "turn_id = :turn_id", "turn_id >= :turn_id"),
+    ("RC9", "find_turn", "(time_us, receipt_id) < (:time_us, :receipt_id)", "TRUE"),
+    ("RC9", "find_turn", "time_us >= :from_us", "TRUE"),
     ("RC6", "get", ITS_SCOPE, ANY_PROJECT),
-    ("RC6", "list", ITS_SCOPE, ANY_PROJECT),
-    ("RC6", "list_of_kind", ITS_SCOPE, ANY_PROJECT),
+    ("RC6", "find", ITS_SCOPE, ANY_PROJECT),
+    ("RC6", "find_turn", ITS_SCOPE, ANY_PROJECT),
+    ("RC6", "find_lesson", "shown.tenant_id = :tenant_id", ":tenant_id IS NOT NULL"),
     ("RC6", "shown", ITS_SCOPE, ANY_PROJECT),
 ]  # fmt: skip
 
@@ -67,8 +73,15 @@ async def test_broken_verb_is_noticed(tmp_path: Path) -> None:
     await noticed("RC1", AnswersWithWhatItWasGiven, tmp_path)
 
 
+async def test_a_store_that_keeps_what_receipts_showed_is_noticed(tmp_path: Path) -> None:
+    async with sqlite_database(tmp_path) as database:
+        await database.write(lambda connection: connection.execute("DROP TRIGGER receipt_shows_no_more").rowcount)
+        with pytest.raises(AssertionError):
+            await CLAUSES["RC10"](lambda: SqliteReceipts(database))
+
+
 def test_every_clause_is_seen_to_fail() -> None:
-    assert {clause for clause, *_ in BROKEN} == set(CLAUSES)
+    assert {clause for clause, *_ in BROKEN} | {"RC10"} == set(CLAUSES)
 
 
 async def noticed(clause: str, broken: type[SqliteReceipts], folder: Path) -> None:

@@ -116,7 +116,7 @@ async def er4_a_turn_and_a_session_go_with_what_they_have(open_ports: OpenPorts)
     assert counts == {"sessions": 2, "turns": 3, "entries": 6, "critiques": 4, "receipts": 4, "trials": 3}
     assert await turns_of(ports) == ["t4"]
     assert [one.critique_id for one in await ports.critiques.list(ONE, None, None, None, 9)] == ["c4"]
-    assert [one.receipt_id for one in await ports.receipts.list(ONE, None, None, 9)] == ["r4"]
+    assert [one.receipt_id for one in await ports.receipts.find(ONE, None, 9)] == ["r4"]
     assert await ports.receipts.shown(ONE, [b"hash 1", b"hash 4"]) == {b"hash 4"}
     assert [one.session_id for one in await ports.sessions.list(ONE, None, 9)] == ["other"]
     assert len(await ports.log.read(ONE, TurnId("t4"), 0, 9, EVERYTHING)) == 2

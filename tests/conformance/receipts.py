@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import msgspec
 
-from sidemirror_server.trace.receipts import Receipt, ReceiptItem, ReceiptKey, ReceiptKind, Receipts
+from sidemirror_server.trace.receipts import Receipt, ReceiptItem, ReceiptKey, ReceiptKind, Receipts, ShownIn
 from sidemirror_server.vocabulary.scope import SERVES_ALL, Scope
 from tests.conformance.served import ACME, REST, SHOP
 
@@ -69,21 +69,17 @@ async def rc4_lists_page_from_the_newest(open_receipts: OpenReceipts) -> None:
     for one in made:
         await receipts.issue(ONE, one)
     wanted = sorted(made, key=lambda one: (one.time_us, one.receipt_id), reverse=True)
-    assert await receipts.list(ONE, None, None, 10) == tuple(wanted)
+    assert await receipts.find(ONE, None, 10) == tuple(wanted)
     found: list[Receipt] = []
     after: ReceiptKey | None = None
-    while page := await receipts.list(ONE, None, after, 2):
+    while page := await receipts.find(ONE, after, 2):
         assert len(page) <= 2
         found += page
         after = ReceiptKey(page[-1].time_us, page[-1].receipt_id)
         # Newer ones do not move a list that is being read.
         await receipts.issue(ONE, receipt(f"new{len(found)}", T0 + 10, kind=ReceiptKind.MEMORY))
     assert found == wanted
-    of_kind = [one for one in wanted if one.kind is ReceiptKind.GOAL]
-    assert await receipts.list(ONE, ReceiptKind.GOAL, None, 10) == tuple(of_kind)
-    first = of_kind[0]
-    rest = await receipts.list(ONE, ReceiptKind.GOAL, ReceiptKey(first.time_us, first.receipt_id), 10)
-    assert rest == tuple(of_kind[1:])
+    assert await receipts.find(ONE, ReceiptKey(T0 + 2, ""), 10, from_us=T0 + 1) == tuple(wanted[1:4])
 
 
 async def rc5_forget_removes_the_oldest(open_receipts: OpenReceipts) -> None:
@@ -108,18 +104,19 @@ async def rc6_scopes_never_meet(open_receipts: OpenReceipts) -> None:
     receipts = open_receipts()
     for scope, one in ((ONE, A), (OTHER, B), (THIRD, C)):
         assert await receipts.get(scope, "r") is None
-        assert await receipts.list(scope, None, None, 10) == ()
-        own = receipt("r", T0, one)
+        assert await receipts.find(scope, None, 10) == ()
+        own = msgspec.structs.replace(receipt("r", T0, one), turn_id="t")
         assert await receipts.issue(scope, own) == own
     for scope, one in ((ONE, A), (OTHER, B), (THIRD, C)):
-        own = receipt("r", T0, one)
+        own = msgspec.structs.replace(receipt("r", T0, one), turn_id="t")
         assert await receipts.get(scope, "r") == own
-        assert await receipts.list(scope, None, None, 10) == (own,)
-        assert await receipts.list(scope, ReceiptKind.GOAL, None, 10) == (own,)
+        assert await receipts.find(scope, None, 10) == (own,)
+        assert await receipts.find(scope, None, 10, lesson_id="i1") == (own,)
+        assert await receipts.find(scope, None, 10, turn_id="t") == (own,)
         assert await receipts.shown(scope, [A, B, C]) == {one}
     await receipts.issue(THIRD, receipt("late", T0 + 9, C))
     assert await receipts.forget(SERVES_ALL, T0 + 1, 10) == 3
-    assert await receipts.list(THIRD, None, None, 10) == (receipt("late", T0 + 9, C),)
+    assert await receipts.find(THIRD, None, 10) == (receipt("late", T0 + 9, C),)
 
 
 async def rc7_receipts_of_a_turn(open_receipts: OpenReceipts) -> None:
@@ -143,9 +140,44 @@ async def rc8_receipts_of_others_stay(open_receipts: OpenReceipts) -> None:
         await receipts.issue(scope, receipt(f"r{number}", T0 + number, A))
     # What others have is older, and there is no room for it in the limit.
     assert await receipts.forget(SHOP, T0 + 9, 1) == 1
-    assert [one.receipt_id for one in await receipts.list(ONE, None, None, 9)] == ["r3"]
+    assert [one.receipt_id for one in await receipts.find(ONE, None, 9)] == ["r3"]
     assert await receipts.forget(SHOP, T0 + 9, 9) == 1
     assert await receipts.shown(OTHER, [A]) == await receipts.shown(THIRD, [A]) == {A}
     assert await receipts.forget(ACME, T0 + 9, 9) == 1
     assert await receipts.get(THIRD, "r1") == receipt("r1", T0 + 1, A)
     assert await receipts.forget(REST, T0 + 9, 9) == 1
+
+
+async def rc9_receipts_of_a_lesson_and_of_a_turn(open_receipts: OpenReceipts) -> None:
+    receipts = open_receipts()
+    one = msgspec.structs.replace(receipt("r1", T0, A, B), turn_id="t", place=ShownIn.PLAN)
+    held = msgspec.structs.replace(receipt("r2", T0 + 1, A), turn_id="t", held_back=("i2", "h"))
+    # Shown and held back at once, which is one receipt all the same; and at the time of another.
+    both = msgspec.structs.replace(receipt("r3", T0 + 1, A, B), turn_id="u", held_back=("i1",))
+    for each in (held, both, one, receipt("r4", T0 + 2, A)):
+        await receipts.issue(ONE, each)
+    again = open_receipts()
+    assert await again.find(ONE, None, 10, lesson_id="i2") == (both, held, one)
+    assert await again.find(ONE, None, 10, lesson_id="i1") == (receipt("r4", T0 + 2, A), both, held, one)
+    assert await again.find(ONE, None, 10, lesson_id="h") == (held,)
+    assert await again.find(ONE, None, 2, lesson_id="i1") == (receipt("r4", T0 + 2, A), both)
+    assert await again.find(ONE, ReceiptKey(T0 + 1, "r3"), 10, lesson_id="i1", from_us=T0 + 1) == (held,)
+    assert await again.find(ONE, None, 10, lesson_id="I1") == ()
+    assert await again.find(ONE, None, 10, turn_id="t") == (held, one)
+    assert await again.find(ONE, ReceiptKey(T0 + 1, "r2"), 10, turn_id="t") == (one,)
+    assert await again.find(ONE, None, 10, turn_id="t", from_us=T0 + 1) == (held,)
+    assert await again.find(ONE, None, 1, turn_id="t") == (held,)
+
+
+async def rc10_what_is_gone_is_not_found_by_its_lessons(open_receipts: OpenReceipts) -> None:
+    receipts = open_receipts()
+    for number, scope in enumerate((ONE, ONE, OTHER)):
+        await receipts.issue(scope, msgspec.structs.replace(receipt(f"r{number}", T0 + number, A), held_back=("h",)))
+    assert await receipts.forget(SERVES_ALL, T0 + 1, 10) == 1
+    # The same id and time again, with another lesson.
+    new = Receipt("r0", ReceiptKind.GOAL, T0, (ReceiptItem("new", 1, "lesson", B),))
+    await receipts.issue(ONE, new)
+    assert await receipts.find(ONE, None, 10, lesson_id="new") == (new,)
+    for lesson_id in ("i1", "h"):
+        assert [one.receipt_id for one in await receipts.find(ONE, None, 10, lesson_id=lesson_id)] == ["r1"]
+        assert [one.receipt_id for one in await receipts.find(OTHER, None, 10, lesson_id=lesson_id)] == ["r2"]

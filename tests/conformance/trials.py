@@ -9,7 +9,7 @@ from collections.abc import Callable
 import msgspec
 
 from sidemirror_server.memory.trials.evidence import Arm, ArmTally
-from sidemirror_server.memory.trials.trials import Settled, Trial, Trials
+from sidemirror_server.memory.trials.trials import Settled, Trial, TrialResult, Trials
 from sidemirror_server.vocabulary.scope import SERVES_ALL, Scope
 from tests.conformance.served import ACME, REST, SHOP
 
@@ -163,3 +163,15 @@ async def lt8_trials_of_others_stay(open_trials: OpenTrials) -> None:
     assert await trials.forget(ACME, T0 + 9, 9) == 1
     assert len(await trials.of_receipt(THIRD, "r1")) == 1
     assert await trials.forget(REST, T0 + 9, 9) == 1
+
+
+async def lt9_what_came_of_the_trials_of_receipts(open_trials: OpenTrials) -> None:
+    trials = open_trials()
+    assert await trials.results(ONE, ["r1"]) == {}
+    await trials.assign(ONE, "r1", [drawn("b"), drawn("a", Arm.HELD_BACK)], T0)
+    await trials.assign(ONE, "r2", [drawn("a")], T0)
+    await trials.assign(OTHER, "r3", [drawn("a")], T0)
+    await trials.settle(ONE, "r1", [Settled(drawn("b"), succeeded=False, returned=True)], T0)
+    first = (TrialResult(drawn("a", Arm.HELD_BACK)), TrialResult(drawn("b"), succeeded=False, returned=True))
+    assert await open_trials().results(ONE, ["r2", "r1", "r3", "R1"]) == {"r1": first, "r2": (TrialResult(drawn("a")),)}
+    assert await trials.results(ONE, ["R1"]) == await trials.results(ONE, []) == {}

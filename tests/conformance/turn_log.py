@@ -6,6 +6,7 @@ called again, it gives other objects on that store.
 
 import asyncio
 from collections.abc import Callable
+from itertools import product
 from typing import NamedTuple
 
 import msgspec
@@ -30,6 +31,7 @@ ONE, OTHER = Scope("acme", "shop"), Scope("acme", "blog")
 THIRD = Scope("other", "shop")
 T0 = 1_700_000_000_000_000
 EVERYTHING = 1_000_000_000
+OUTCOMES = ("a", "b", "")
 STANDINGS = (TurnStanding.OPEN, TurnStanding.FINISHED, TurnStanding.ABANDONED)
 
 
@@ -323,6 +325,33 @@ async def tl9_heads_newest_started_first(open_stores: OpenStores) -> None:
             key = HeadKey(fitting[0].started_us, fitting[0].turn_id)
             assert await log.heads(ONE, session_id, standing, key, 2) == fitting[1:3]
     assert await log.heads(ONE, SessionId("s2"), None, None, EVERYTHING) == ()
+    ended = [
+        msgspec.structs.replace(one, outcome=OUTCOMES[number // 2 % 3], last_sequence=2)
+        for number, one in enumerate(order)
+    ]
+    for one in ended:
+        await log.append(ONE, (Batch(one, (Draft(2, T0, b"{}"),)),))
+    order = ended
+    for session_id, standing, outcomes in product((None, SessionId("s0")), (None, *STANDINGS), (["a"], ["a", ""])):
+        fitting = tuple(
+            one
+            for one in order
+            if session_id in (None, one.session_id) and standing in (None, one.standing) and one.outcome in outcomes
+        )
+        assert await log.heads(ONE, session_id, standing, None, EVERYTHING, outcomes=outcomes) == fitting
+        assert await log.heads(ONE, session_id, standing, None, 2, outcomes=outcomes) == fitting[:2]
+        for first in fitting[:1]:
+            key = HeadKey(first.started_us, first.turn_id)
+            assert await log.heads(ONE, session_id, standing, key, 2, outcomes=outcomes) == fitting[1:3]
+        late = tuple(one for one in fitting if one.started_us >= T0 - 3)
+        assert await log.heads(ONE, session_id, standing, None, 9, outcomes=outcomes, from_us=T0 - 3) == late
+    for session_id, standing in product((None, SessionId("s0")), (None, *STANDINGS)):
+        late = tuple(
+            one
+            for one in order
+            if session_id in (None, one.session_id) and standing in (None, one.standing) and one.started_us >= T0 - 3
+        )
+        assert await log.heads(ONE, session_id, standing, None, 9, from_us=T0 - 3) == late
     # A page goes on where the last one ended, whatever has been started since.
     key = HeadKey(order[3].started_us, order[3].turn_id)
     await log.append(ONE, (start("newer", started=T0 + 1),))
@@ -444,3 +473,15 @@ async def tl14_turns_of_others_are_left_to_them(open_stores: OpenStores) -> None
     assert [scope for scope, _ in await log.idle(SHOP, T0 + 9, 1)] == [ONE]
     assert [scope for scope, _ in await log.idle(ACME, T0 + 9, 9)] == [OTHER, ONE]
     assert {scope for scope, _ in await log.idle(REST, T0 + 9, 9)} == {OTHER, THIRD}
+
+
+async def tl16_the_heads_of_some_turns(open_stores: OpenStores) -> None:
+    log = open_stores().log
+    assert await log.heads_of(ONE, []) == ()
+    made = [head(f"t{number}", started=T0 + number) for number in range(3)]
+    for one in made:
+        await log.append(ONE, (batch(one, b"{}"),))
+    await log.append(OTHER, (start("there"),))
+    wanted = [TurnId("t2"), TurnId("t0"), TurnId("there"), TurnId("T1"), TurnId("t2")]
+    found = await log.heads_of(ONE, wanted)
+    assert sorted(found, key=lambda one: one.turn_id) == [made[0], made[2]]

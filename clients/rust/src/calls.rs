@@ -297,6 +297,7 @@ service! {
         write link_reflections(LinkReflectionsRequest) -> LinkReflectionsResponse;
         read explore_graph(ExploreGraphRequest) -> ExploreGraphResponse;
         write find_recoveries(FindRecoveriesRequest) -> FindRecoveriesResponse;
+        read list_receipts(ListReceiptsRequest) -> ListReceiptsResponse;
         read list_recoveries(ListRecoveriesRequest) -> ListRecoveriesResponse;
         read get_lesson_statistics(GetLessonStatisticsRequest) -> GetLessonStatisticsResponse;
         work dream(DreamRequest) -> DreamResponse;

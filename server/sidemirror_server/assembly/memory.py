@@ -123,6 +123,7 @@ class ReflectiveMemory:
             *(self.recoveries, stores.observations),
             stores.trials,
             self._policies,
+            stores.log,
         )
 
     def handlers(self, gateway: Gateway, own: Templates | None, goals: Publisher) -> dict[str, Handler]:

@@ -10,7 +10,7 @@ from sidemirror_server.goals.store import GoalReflections
 from sidemirror_server.goals.words import likeness, words_of
 from sidemirror_server.policy.in_force import PoliciesInForce
 from sidemirror_server.policy.record import AdviceKind
-from sidemirror_server.trace.receipts import GOAL_ITEM, Receipt, ReceiptKind, Receipts, receipt_items
+from sidemirror_server.trace.receipts import GOAL_ITEM, Receipt, ReceiptKind, Receipts, ShownIn, receipt_items
 from sidemirror_server.vocabulary.arbiter import AS_DESIGNED, Telling, shadowed
 from sidemirror_server.vocabulary.block import BlockItem, BlockLesson, ContextBlock, render
 from sidemirror_server.vocabulary.corpus import Corpus
@@ -63,7 +63,10 @@ class GoalContexts:
             return shadowed(msgspec.structs.replace(block, receipt_id=""))
         if block.items:
             items = receipt_items(block.items)
-            await self._receipts.issue(scope, Receipt(receipt_id, ReceiptKind.GOAL, now_us, items, goal_id=goal_id))
+            receipt = Receipt(
+                *(receipt_id, ReceiptKind.GOAL, now_us, items), goal_id=goal_id, place=ShownIn.GOAL_CONTEXT
+            )
+            await self._receipts.issue(scope, receipt)
         return block
 
     async def lessons(self, scope: Scope, goal_id: str, task: str, now_us: int) -> GoalLessons:

@@ -14,6 +14,7 @@ from sidemirror_server.models.evidence import Evidence, EvidenceStep
 from sidemirror_server.thinking.detectors import ToolStep, Window, advance, call_key, result_key
 from sidemirror_server.thinking.prompts import RESULT_CHARS, ToolOutcome
 from sidemirror_server.thinking.record import (
+    Advised,
     Carry,
     Critiqued,
     Directive,
@@ -177,6 +178,8 @@ def _apply_claim(state: TurnState, sequence: int, claim: SlotClaim) -> None:
 
 
 def _apply_directive(state: TurnState, directive: Directive) -> None:
+    if not directive.is_shadow:
+        state.lesson_count += _lessons_in(directive)
     match directive.what:
         case TurnPlan() as plan:
             state.turn_id, state.session_id, state.turn_count = plan.turn_id, plan.session_id, plan.turn_count
@@ -200,6 +203,15 @@ def _apply_directive(state: TurnState, directive: Directive) -> None:
             state.summary = summary
             state.standing = TurnStanding.ABANDONED if summary.abandoned else TurnStanding.FINISHED
             state.claims.clear()
+
+
+def _lessons_in(directive: Directive) -> int:
+    """How many lessons and recoveries a directive tells."""
+    match directive.what:
+        case TurnPlan(context=block) | Advised(block=block) | Reflection(lessons=block) if block is not None:
+            return len(block.items)
+        case _:
+            return 0
 
 
 def _apply_reflection(state: TurnState, directive: Directive, reflection: Reflection) -> None:

@@ -73,6 +73,8 @@ class TurnState(msgspec.Struct):
     tool_call_count: int = 0
     tool_error_count: int = 0
     nudge_count: int = 0
+    # Lessons and recoveries that the agent was told.
+    lesson_count: int = 0
     reflections: dict[str, int] = {}
     critiques: dict[str, int] = {}
     revision_asked: bool = False

@@ -45,7 +45,8 @@ class TurnStanding(enum.StrEnum):
 
 class TurnHead(msgspec.Struct, frozen=True):
     """The state of a turn, for lists that do not read entries. `body`: JSON that the store does not parse. `rewritten`:
-    how often an erasure took a part of the turn away; `append` compares it, and does not store it."""
+    how often an erasure took a part of the turn away; `append` compares it, and does not store it. `outcome`: how the
+    turn's task ended, as the agent reported it; else empty."""
 
     turn_id: TurnId
     session_id: SessionId
@@ -56,6 +57,7 @@ class TurnHead(msgspec.Struct, frozen=True):
     updated_us: int
     body: bytes
     rewritten: int = 0
+    outcome: str = ""
 
 
 def head_of(turn_id: TurnId, session_id: SessionId, turn_count: int, standing: str, *others: Any) -> TurnHead:
@@ -182,6 +184,7 @@ class TurnLog(Log, Protocol):
          to `max_bytes`, but returns at least one if there is one.
     TL8  `head` returns None for a turn that the scope does not have.
     TL9  `heads` returns heads after cursor `after`, latest start first, of one session or all, in one standing or any.
+         With `outcomes` only heads with one of these outcomes count, and none that started before `from_us`.
     TL10 `newest` returns the head with the highest turn_count of the session; None if the session has no turns.
     TL11 `idle` returns open heads of the scopes served that were not updated since `before_us`, oldest first.
     TL12 A turn_id belongs to one session: a batch that names another is refused (WrongState), unless its `session_was`
@@ -190,6 +193,7 @@ class TurnLog(Log, Protocol):
     TL14 `idle` leaves out turns of scopes that are not served; they do not count towards `limit`.
     TL15 A batch with `session_was` moves the turn to its head's session, with its entries, receipts and critiques. The
          session that it leaves is removed if no turn is left in it, and then counts as derived from the other one.
+    TL16 `heads_of` returns the heads of those `turn_ids` that the scope has, in any order.
     A batch's `sequel` is put into the queue of the same store, in the append's transaction; a job that has its id
     already stays as it is.
     `subject_ids` are noted, so that an erasure finds the turn (clause ER13). What comes of an erased source, or of what
@@ -213,7 +217,12 @@ class TurnLog(Log, Protocol):
         standing: TurnStanding | None,
         after: HeadKey | None,
         limit: int,
+        *,
+        outcomes: Collection[str] = (),
+        from_us: int = 0,
     ) -> tuple[TurnHead, ...]: ...
+
+    async def heads_of(self, scope: Scope, turn_ids: Collection[TurnId]) -> tuple[TurnHead, ...]: ...
 
     async def newest(self, scope: Scope, session_id: SessionId) -> TurnHead | None: ...
 

@@ -26,6 +26,22 @@ class ReceiptKind(enum.StrEnum):
     TURN = "turn"
 
 
+class ShownIn(enum.StrEnum):
+    """Where a block is shown. The values are stored and never change."""
+
+    # A receipt of before places were kept.
+    UNKNOWN = ""
+    PLAN = "plan"
+    # At a failing call of a turn.
+    ADVICE = "advice"
+    # With a reflection in mid-turn.
+    REFLECTION = "reflection"
+    # In the answers of BuildMemoryContext, BuildGoalContext and FindRecoveries.
+    MEMORY_CONTEXT = "memory_context"
+    GOAL_CONTEXT = "goal_context"
+    RECOVERIES = "recoveries"
+
+
 class ReceiptItem(msgspec.Struct, frozen=True):
     """An item as shown. `text_hash`: `vocabulary.block.text_hash` of its text."""
 
@@ -47,6 +63,7 @@ class Receipt(msgspec.Struct, frozen=True):
     turn_id: str = ""
     session_id: str = ""
     goal_id: str = ""
+    place: ShownIn = ShownIn.UNKNOWN
 
 
 class ReceiptKey(msgspec.Struct, frozen=True):
@@ -65,13 +82,16 @@ class Receipts(Protocol):
     RC1  `issue` stores a receipt, unless the id has one already. It returns the stored receipt.
     RC2  `get` returns None for an id that the scope does not have.
     RC3  `shown` returns those of the `hashes` that an item of a receipt in the scope has; `held_back` does not count.
-    RC4  `list` returns receipts after the cursor `after`, newest first, of one kind or all, at most `limit`. Pages stay
-         consistent while receipts are issued.
+    RC4  `find` returns receipts after the cursor `after`, newest first, at most `limit`, none from before `from_us`.
+         Pages stay consistent while receipts are issued.
     RC5  `forget` removes at most `limit` receipts of the scopes served from before `before_us`, oldest first, and
          returns how many. Their items no longer count as shown, unless a later receipt has them too.
     RC6  Scopes are isolated: the same id in two scopes is two receipts.
     RC7  `of_turn` returns a turn's receipts, the oldest first, at most `limit`; none for an empty id.
     RC8  `forget` leaves receipts of scopes that are not served; they do not count towards `limit`.
+    RC9  `find` with `lesson_id` returns those that show or hold back this lesson; with `turn_id` (and no lesson), those
+         of this turn.
+    RC10 A lesson is found by its receipts no more once they are forgotten or erased, or an erasure took it out of them.
     The lessons that a new receipt names are noted, so that an erasure finds it (clause ER13). `issue` refuses
     (WrongState) a receipt of an erased turn, and of a session that was erased since its time (ER14); one that names an
     erased lesson raises StoreUnavailable, since a new block is made without it.
@@ -84,11 +104,18 @@ class Receipts(Protocol):
 
     async def shown(self, scope: Scope, hashes: Collection[bytes]) -> frozenset[bytes]: ...
 
-    async def list(
-        self, scope: Scope, kind: ReceiptKind | None, after: ReceiptKey | None, limit: int
-    ) -> tuple[Receipt, ...]: ...
-
     async def of_turn(self, scope: Scope, turn_id: str, limit: int) -> tuple[Receipt, ...]: ...
+
+    async def find(
+        self,
+        scope: Scope,
+        after: ReceiptKey | None,
+        limit: int,
+        *,
+        lesson_id: str = "",
+        turn_id: str = "",
+        from_us: int = 0,
+    ) -> tuple[Receipt, ...]: ...
 
     async def forget(self, serves: Serves, before_us: int, limit: int) -> int: ...
 
@@ -126,14 +153,15 @@ class _Body(msgspec.Struct, frozen=True, omit_defaults=True):
 
     items: tuple[ReceiptItem, ...] = ()
     held_back: tuple[str, ...] = ()
+    place: ShownIn = ShownIn.UNKNOWN
 
 
 _decode = msgspec.json.Decoder(_Body).decode
 
 
 def receipt_body(receipt: Receipt) -> bytes:
-    """A receipt's items and `held_back` as JSON."""
-    return msgspec.json.encode(_Body(receipt.items, receipt.held_back))
+    """A receipt's items, `held_back` and place as JSON."""
+    return msgspec.json.encode(_Body(receipt.items, receipt.held_back, receipt.place))
 
 
 def receipt_of(
@@ -143,5 +171,5 @@ def receipt_of(
     kept = _decode(body)
     return Receipt(
         *(receipt_id, ReceiptKind(kind), time_us, kept.items, kept.held_back),
-        *(turn_id, session_id, goal_id),
+        *(turn_id, session_id, goal_id, kept.place),
     )

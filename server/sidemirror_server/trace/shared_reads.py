@@ -37,6 +37,19 @@ class SharedReads:
         position: int = await self.shared(scope, lambda: self._log.last_position(scope))
         return position
 
+    async def before(self, scope: Scope, at_us: int) -> int:
+        """The position before the first entry of `at_us` or later, found by halving: where entries are not in the order
+        of their times, one near it."""
+        low, high = 0, await self.end(scope)
+        while low < high:
+            middle = (low + high) // 2
+            found = await self._log.tail(scope, self._topic, None, middle, 1, 1)
+            if not found or found[0].position > high or found[0].at_us >= at_us:
+                high = middle
+            else:
+                low = found[0].position
+        return low
+
     async def shared(self, place: object, read: Callable[[], Awaitable[object]]) -> Any:
         """The result of `read`; callers with the same `place` share one read."""
         look = self._ahead.get(place)

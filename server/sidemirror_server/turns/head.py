@@ -26,6 +26,9 @@ class HeadBody(msgspec.Struct, frozen=True, omit_defaults=True):
     spent: Spent = Spent()
     carried: Carry = Carry()
     unlearned: tuple[str, ...] = ()
+    tool_call_count: int = 0
+    tool_error_count: int = 0
+    lesson_count: int = 0
 
 
 # A head's body from its JSON.
@@ -44,5 +47,8 @@ def head_body(state: TurnState, unlearned: tuple[str, ...] = ()) -> bytes:
             spent=state.spent,
             carried=carry(state),
             unlearned=unlearned,
+            tool_call_count=state.tool_call_count,
+            tool_error_count=state.tool_error_count,
+            lesson_count=state.lesson_count,
         )
     )

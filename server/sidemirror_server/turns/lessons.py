@@ -16,7 +16,7 @@ from sidemirror_server.policy.record import Advice, AdviceKind
 from sidemirror_server.thinking.record import SeenError
 from sidemirror_server.thinking.turn_state import TurnState
 from sidemirror_server.trace.event import ContextWish, TurnStarted
-from sidemirror_server.trace.receipts import Receipt, ReceiptKind, Receipts, receipt_items
+from sidemirror_server.trace.receipts import Receipt, ReceiptKind, Receipts, ShownIn, receipt_items
 from sidemirror_server.vocabulary.arbiter import AS_DESIGNED, FAILURE_ITEMS, GOAL_ITEMS, Offers, Telling, arbitrated
 from sidemirror_server.vocabulary.block import BlockLesson, ContextBlock, Omitted
 from sidemirror_server.vocabulary.clock import Clock
@@ -97,6 +97,7 @@ class Lessons:
             turn_id=turn_id,
             session_id=started.session_id,
             goal_id=wish.goal_id,
+            place=ShownIn.PLAN,
         )
         task = wish.task or started.task
         goals, memory = await asyncio.gather(
@@ -164,6 +165,7 @@ class Lessons:
             *(receipt_id, ReceiptKind.TURN, self._clock.now_us(), receipt_items(block.items)),
             turn_id=turn.turn_id,
             session_id=turn.session_id,
+            place=ShownIn.REFLECTION,
         )
         if await _in_time(self._receipts.issue(scope, receipt)) is None:
             return None

@@ -164,6 +164,7 @@ class LiveTurn:
             updated_us=state.updated_us,
             body=head_body(state, self._taught.left),
             rewritten=self._rewritten,
+            outcome=state.outcome,
         )
         return Batch(
             *(head, tuple(self._pending), self._session_body),

@@ -17,6 +17,7 @@ from sidemirror_server.thinking.detectors import Detection, Pattern
 from sidemirror_server.thinking.levels import ThinkLevel
 from sidemirror_server.thinking.record import Advised, Directive
 from sidemirror_server.trace.event import Event, TurnFinished
+from sidemirror_server.trace.receipts import ShownIn
 from sidemirror_server.turns.calls import TurnCalls
 from sidemirror_server.turns.lessons import Lessons
 from sidemirror_server.turns.live import LiveTurn
@@ -110,7 +111,7 @@ class RecoveryAdvice:
         receipt_id = receipt_id_of(turn.scope, state.turn_id, failed.signature)
         try:
             found = partial(self._about, turn) if state.config.level is not ThinkLevel.OFF else None
-            advice = await self._finder.find(turn.scope, asked, receipt_id, found)
+            advice = await self._finder.find(turn.scope, asked, receipt_id, found, ShownIn.ADVICE)
         except SidemirrorError as error:
             # The agent goes on without advice.
             _log.warning("recovery_not_found", extra={"turn_id": state.turn_id, "reason": str(error)})

@@ -101,7 +101,7 @@ impl Runner {
             unary memory: generate_reflection store_reflection get_reflection list_reflections update_reflection
                 delete_reflection list_reflection_versions review_reflection query_reflections build_memory_context
                 report_outcome get_lesson_statistics list_dreams list_prunings list_clusters link_reflections
-                explore_graph find_recoveries list_recoveries;
+                explore_graph find_recoveries list_receipts list_recoveries;
             stream memory: dream export_reflections;
             send memory: import_reflections;
             unary sidecar: get_server_info erase list_tombstones get_policy set_policy;

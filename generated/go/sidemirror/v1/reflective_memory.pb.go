@@ -9,6 +9,7 @@ package sidemirrorv1
 import (
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
+	durationpb "google.golang.org/protobuf/types/known/durationpb"
 	fieldmaskpb "google.golang.org/protobuf/types/known/fieldmaskpb"
 	structpb "google.golang.org/protobuf/types/known/structpb"
 	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
@@ -615,6 +616,75 @@ func (RecoveryMoveKind) EnumDescriptor() ([]byte, []int) {
 	return file_sidemirror_v1_reflective_memory_proto_rawDescGZIP(), []int{8}
 }
 
+// Where a block was shown.
+type ReceiptPlace int32
+
+const (
+	// Not known: the receipt is older than this field.
+	ReceiptPlace_RECEIPT_PLACE_UNSPECIFIED ReceiptPlace = 0
+	// In a turn's plan.
+	ReceiptPlace_RECEIPT_PLACE_PLAN ReceiptPlace = 1
+	// At a failing call of a turn, as advice.
+	ReceiptPlace_RECEIPT_PLACE_ADVICE ReceiptPlace = 2
+	// With a reflection in mid-turn.
+	ReceiptPlace_RECEIPT_PLACE_REFLECTION ReceiptPlace = 3
+	// In the answer of BuildMemoryContext.
+	ReceiptPlace_RECEIPT_PLACE_MEMORY_CONTEXT ReceiptPlace = 4
+	// In the answer of BuildGoalContext.
+	ReceiptPlace_RECEIPT_PLACE_GOAL_CONTEXT ReceiptPlace = 5
+	// In the answer of FindRecoveries.
+	ReceiptPlace_RECEIPT_PLACE_RECOVERIES ReceiptPlace = 6
+)
+
+// Enum value maps for ReceiptPlace.
+var (
+	ReceiptPlace_name = map[int32]string{
+		0: "RECEIPT_PLACE_UNSPECIFIED",
+		1: "RECEIPT_PLACE_PLAN",
+		2: "RECEIPT_PLACE_ADVICE",
+		3: "RECEIPT_PLACE_REFLECTION",
+		4: "RECEIPT_PLACE_MEMORY_CONTEXT",
+		5: "RECEIPT_PLACE_GOAL_CONTEXT",
+		6: "RECEIPT_PLACE_RECOVERIES",
+	}
+	ReceiptPlace_value = map[string]int32{
+		"RECEIPT_PLACE_UNSPECIFIED":    0,
+		"RECEIPT_PLACE_PLAN":           1,
+		"RECEIPT_PLACE_ADVICE":         2,
+		"RECEIPT_PLACE_REFLECTION":     3,
+		"RECEIPT_PLACE_MEMORY_CONTEXT": 4,
+		"RECEIPT_PLACE_GOAL_CONTEXT":   5,
+		"RECEIPT_PLACE_RECOVERIES":     6,
+	}
+)
+
+func (x ReceiptPlace) Enum() *ReceiptPlace {
+	p := new(ReceiptPlace)
+	*p = x
+	return p
+}
+
+func (x ReceiptPlace) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (ReceiptPlace) Descriptor() protoreflect.EnumDescriptor {
+	return file_sidemirror_v1_reflective_memory_proto_enumTypes[9].Descriptor()
+}
+
+func (ReceiptPlace) Type() protoreflect.EnumType {
+	return &file_sidemirror_v1_reflective_memory_proto_enumTypes[9]
+}
+
+func (x ReceiptPlace) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use ReceiptPlace.Descriptor instead.
+func (ReceiptPlace) EnumDescriptor() ([]byte, []int) {
+	return file_sidemirror_v1_reflective_memory_proto_rawDescGZIP(), []int{9}
+}
+
 // The kind of data that was removed because of its age.
 type PrunedKind int32
 
@@ -652,11 +722,11 @@ func (x PrunedKind) String() string {
 }
 
 func (PrunedKind) Descriptor() protoreflect.EnumDescriptor {
-	return file_sidemirror_v1_reflective_memory_proto_enumTypes[9].Descriptor()
+	return file_sidemirror_v1_reflective_memory_proto_enumTypes[10].Descriptor()
 }
 
 func (PrunedKind) Type() protoreflect.EnumType {
-	return &file_sidemirror_v1_reflective_memory_proto_enumTypes[9]
+	return &file_sidemirror_v1_reflective_memory_proto_enumTypes[10]
 }
 
 func (x PrunedKind) Number() protoreflect.EnumNumber {
@@ -665,7 +735,7 @@ func (x PrunedKind) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use PrunedKind.Descriptor instead.
 func (PrunedKind) EnumDescriptor() ([]byte, []int) {
-	return file_sidemirror_v1_reflective_memory_proto_rawDescGZIP(), []int{9}
+	return file_sidemirror_v1_reflective_memory_proto_rawDescGZIP(), []int{10}
 }
 
 // What the evidence says about a lesson.
@@ -713,11 +783,11 @@ func (x LessonVerdict) String() string {
 }
 
 func (LessonVerdict) Descriptor() protoreflect.EnumDescriptor {
-	return file_sidemirror_v1_reflective_memory_proto_enumTypes[10].Descriptor()
+	return file_sidemirror_v1_reflective_memory_proto_enumTypes[11].Descriptor()
 }
 
 func (LessonVerdict) Type() protoreflect.EnumType {
-	return &file_sidemirror_v1_reflective_memory_proto_enumTypes[10]
+	return &file_sidemirror_v1_reflective_memory_proto_enumTypes[11]
 }
 
 func (x LessonVerdict) Number() protoreflect.EnumNumber {
@@ -726,7 +796,7 @@ func (x LessonVerdict) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use LessonVerdict.Descriptor instead.
 func (LessonVerdict) EnumDescriptor() ([]byte, []int) {
-	return file_sidemirror_v1_reflective_memory_proto_rawDescGZIP(), []int{10}
+	return file_sidemirror_v1_reflective_memory_proto_rawDescGZIP(), []int{11}
 }
 
 // One event of a trace.
@@ -6111,6 +6181,382 @@ func (x *FindRecoveriesResponse) GetBlock() *ContextBlock {
 	return nil
 }
 
+// Asks for receipts.
+type ListReceiptsRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+	TenantId string `protobuf:"bytes,1,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
+	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
+	ProjectId string `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
+	// Only receipts that show or hold back this lesson: the id of a memory, a goal's reflection or a recovery; empty means
+	// all. 1 to 128 printable characters. Cannot be combined with `turn_id`.
+	LessonId string `protobuf:"bytes,3,opt,name=lesson_id,json=lessonId,proto3" json:"lesson_id,omitempty"`
+	// Only receipts of this turn; empty means all. 1 to 128 printable characters.
+	TurnId string `protobuf:"bytes,4,opt,name=turn_id,json=turnId,proto3" json:"turn_id,omitempty"`
+	// Only receipts of this time or later; absent means no limit.
+	FromTime *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=from_time,json=fromTime,proto3" json:"from_time,omitempty"`
+	// Only receipts from before this time; absent means no limit.
+	UntilTime *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=until_time,json=untilTime,proto3" json:"until_time,omitempty"`
+	// How many to return: 50 when 0, at most 1,000. A page holds about 2 MiB at most.
+	PageSize int32 `protobuf:"varint,7,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
+	// The `next_page_token` of the previous page; empty for the first page. At most 1,024 characters.
+	PageToken     string `protobuf:"bytes,8,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListReceiptsRequest) Reset() {
+	*x = ListReceiptsRequest{}
+	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[66]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListReceiptsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListReceiptsRequest) ProtoMessage() {}
+
+func (x *ListReceiptsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[66]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListReceiptsRequest.ProtoReflect.Descriptor instead.
+func (*ListReceiptsRequest) Descriptor() ([]byte, []int) {
+	return file_sidemirror_v1_reflective_memory_proto_rawDescGZIP(), []int{66}
+}
+
+func (x *ListReceiptsRequest) GetTenantId() string {
+	if x != nil {
+		return x.TenantId
+	}
+	return ""
+}
+
+func (x *ListReceiptsRequest) GetProjectId() string {
+	if x != nil {
+		return x.ProjectId
+	}
+	return ""
+}
+
+func (x *ListReceiptsRequest) GetLessonId() string {
+	if x != nil {
+		return x.LessonId
+	}
+	return ""
+}
+
+func (x *ListReceiptsRequest) GetTurnId() string {
+	if x != nil {
+		return x.TurnId
+	}
+	return ""
+}
+
+func (x *ListReceiptsRequest) GetFromTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.FromTime
+	}
+	return nil
+}
+
+func (x *ListReceiptsRequest) GetUntilTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.UntilTime
+	}
+	return nil
+}
+
+func (x *ListReceiptsRequest) GetPageSize() int32 {
+	if x != nil {
+		return x.PageSize
+	}
+	return 0
+}
+
+func (x *ListReceiptsRequest) GetPageToken() string {
+	if x != nil {
+		return x.PageToken
+	}
+	return ""
+}
+
+// Receipts, the newest first.
+type ListReceiptsResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// One page of receipts.
+	Receipts []*Receipt `protobuf:"bytes,1,rep,name=receipts,proto3" json:"receipts,omitempty"`
+	// The token of the next page; empty on the last page.
+	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListReceiptsResponse) Reset() {
+	*x = ListReceiptsResponse{}
+	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[67]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListReceiptsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListReceiptsResponse) ProtoMessage() {}
+
+func (x *ListReceiptsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[67]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListReceiptsResponse.ProtoReflect.Descriptor instead.
+func (*ListReceiptsResponse) Descriptor() ([]byte, []int) {
+	return file_sidemirror_v1_reflective_memory_proto_rawDescGZIP(), []int{67}
+}
+
+func (x *ListReceiptsResponse) GetReceipts() []*Receipt {
+	if x != nil {
+		return x.Receipts
+	}
+	return nil
+}
+
+func (x *ListReceiptsResponse) GetNextPageToken() string {
+	if x != nil {
+		return x.NextPageToken
+	}
+	return ""
+}
+
+// What one block showed and held back, and how its task ended.
+type Receipt struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The receipt's id, as in the block.
+	ReceiptId string `protobuf:"bytes,1,opt,name=receipt_id,json=receiptId,proto3" json:"receipt_id,omitempty"`
+	// When the block was made.
+	Time *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=time,proto3" json:"time,omitempty"`
+	// Where the block was shown.
+	Place ReceiptPlace `protobuf:"varint,3,opt,name=place,proto3,enum=sidemirror.v1.ReceiptPlace" json:"place,omitempty"`
+	// The turn that the block was for; empty for none. GetTurn has the block with its texts, scores and what was left out:
+	// in the entry whose block has this `receipt_id`.
+	TurnId string `protobuf:"bytes,4,opt,name=turn_id,json=turnId,proto3" json:"turn_id,omitempty"`
+	// The session that the block was for; empty for none.
+	SessionId string `protobuf:"bytes,5,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
+	// The goal that the block was for; empty for none.
+	GoalId string `protobuf:"bytes,6,opt,name=goal_id,json=goalId,proto3" json:"goal_id,omitempty"`
+	// The lessons in the block, in its order, then those that were held back.
+	Items []*ReceiptItem `protobuf:"bytes,7,rep,name=items,proto3" json:"items,omitempty"`
+	// The turn's state; UNSPECIFIED when the turn is not recorded.
+	TurnState TurnState `protobuf:"varint,8,opt,name=turn_state,json=turnState,proto3,enum=sidemirror.v1.TurnState" json:"turn_state,omitempty"`
+	// How the turn's task ended; UNSPECIFIED when that was not reported.
+	TurnOutcome   TaskOutcome `protobuf:"varint,9,opt,name=turn_outcome,json=turnOutcome,proto3,enum=sidemirror.v1.TaskOutcome" json:"turn_outcome,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Receipt) Reset() {
+	*x = Receipt{}
+	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[68]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Receipt) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Receipt) ProtoMessage() {}
+
+func (x *Receipt) ProtoReflect() protoreflect.Message {
+	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[68]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Receipt.ProtoReflect.Descriptor instead.
+func (*Receipt) Descriptor() ([]byte, []int) {
+	return file_sidemirror_v1_reflective_memory_proto_rawDescGZIP(), []int{68}
+}
+
+func (x *Receipt) GetReceiptId() string {
+	if x != nil {
+		return x.ReceiptId
+	}
+	return ""
+}
+
+func (x *Receipt) GetTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Time
+	}
+	return nil
+}
+
+func (x *Receipt) GetPlace() ReceiptPlace {
+	if x != nil {
+		return x.Place
+	}
+	return ReceiptPlace_RECEIPT_PLACE_UNSPECIFIED
+}
+
+func (x *Receipt) GetTurnId() string {
+	if x != nil {
+		return x.TurnId
+	}
+	return ""
+}
+
+func (x *Receipt) GetSessionId() string {
+	if x != nil {
+		return x.SessionId
+	}
+	return ""
+}
+
+func (x *Receipt) GetGoalId() string {
+	if x != nil {
+		return x.GoalId
+	}
+	return ""
+}
+
+func (x *Receipt) GetItems() []*ReceiptItem {
+	if x != nil {
+		return x.Items
+	}
+	return nil
+}
+
+func (x *Receipt) GetTurnState() TurnState {
+	if x != nil {
+		return x.TurnState
+	}
+	return TurnState_TURN_STATE_UNSPECIFIED
+}
+
+func (x *Receipt) GetTurnOutcome() TaskOutcome {
+	if x != nil {
+		return x.TurnOutcome
+	}
+	return TaskOutcome_TASK_OUTCOME_UNSPECIFIED
+}
+
+// One lesson of a receipt.
+type ReceiptItem struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The record's id.
+	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	// The version of the record; 0 if it is not known.
+	Version int32 `protobuf:"varint,2,opt,name=version,proto3" json:"version,omitempty"`
+	// The kind of the record: `reflection`, `strategy`, `goal_reflection` or `recovery`; empty for some that were held back.
+	Kind string `protobuf:"bytes,3,opt,name=kind,proto3" json:"kind,omitempty"`
+	// Whether the lesson was held back, by a draw or in shadow mode, and not shown.
+	IsHeldBack bool `protobuf:"varint,4,opt,name=is_held_back,json=isHeldBack,proto3" json:"is_held_back,omitempty"`
+	// Whether the task succeeded, as ReportOutcome told it; for a recovery, whether the next attempt worked. Absent until
+	// it is known.
+	Succeeded *bool `protobuf:"varint,5,opt,name=succeeded,proto3,oneof" json:"succeeded,omitempty"`
+	// Whether the lesson's error came up again; absent when it is not known.
+	ErrorReturned *bool `protobuf:"varint,6,opt,name=error_returned,json=errorReturned,proto3,oneof" json:"error_returned,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ReceiptItem) Reset() {
+	*x = ReceiptItem{}
+	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[69]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ReceiptItem) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ReceiptItem) ProtoMessage() {}
+
+func (x *ReceiptItem) ProtoReflect() protoreflect.Message {
+	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[69]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ReceiptItem.ProtoReflect.Descriptor instead.
+func (*ReceiptItem) Descriptor() ([]byte, []int) {
+	return file_sidemirror_v1_reflective_memory_proto_rawDescGZIP(), []int{69}
+}
+
+func (x *ReceiptItem) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *ReceiptItem) GetVersion() int32 {
+	if x != nil {
+		return x.Version
+	}
+	return 0
+}
+
+func (x *ReceiptItem) GetKind() string {
+	if x != nil {
+		return x.Kind
+	}
+	return ""
+}
+
+func (x *ReceiptItem) GetIsHeldBack() bool {
+	if x != nil {
+		return x.IsHeldBack
+	}
+	return false
+}
+
+func (x *ReceiptItem) GetSucceeded() bool {
+	if x != nil && x.Succeeded != nil {
+		return *x.Succeeded
+	}
+	return false
+}
+
+func (x *ReceiptItem) GetErrorReturned() bool {
+	if x != nil && x.ErrorReturned != nil {
+		return *x.ErrorReturned
+	}
+	return false
+}
+
 // Asks for what followed recognised failures.
 type ListRecoveriesRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -6123,14 +6569,16 @@ type ListRecoveriesRequest struct {
 	// How many signatures to return: 50 when 0, at most 1,000. A page holds about 2 MiB at most.
 	PageSize int32 `protobuf:"varint,4,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
 	// The `next_page_token` of the previous page; empty for the first page. At most 1,024 characters.
-	PageToken     string `protobuf:"bytes,5,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	PageToken string `protobuf:"bytes,5,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	// Whether to list the observed failures themselves. Only with `signature`.
+	IncludeObservations bool `protobuf:"varint,6,opt,name=include_observations,json=includeObservations,proto3" json:"include_observations,omitempty"`
+	unknownFields       protoimpl.UnknownFields
+	sizeCache           protoimpl.SizeCache
 }
 
 func (x *ListRecoveriesRequest) Reset() {
 	*x = ListRecoveriesRequest{}
-	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[66]
+	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[70]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6142,7 +6590,7 @@ func (x *ListRecoveriesRequest) String() string {
 func (*ListRecoveriesRequest) ProtoMessage() {}
 
 func (x *ListRecoveriesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[66]
+	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[70]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6155,7 +6603,7 @@ func (x *ListRecoveriesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListRecoveriesRequest.ProtoReflect.Descriptor instead.
 func (*ListRecoveriesRequest) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_reflective_memory_proto_rawDescGZIP(), []int{66}
+	return file_sidemirror_v1_reflective_memory_proto_rawDescGZIP(), []int{70}
 }
 
 func (x *ListRecoveriesRequest) GetTenantId() string {
@@ -6193,6 +6641,13 @@ func (x *ListRecoveriesRequest) GetPageToken() string {
 	return ""
 }
 
+func (x *ListRecoveriesRequest) GetIncludeObservations() bool {
+	if x != nil {
+		return x.IncludeObservations
+	}
+	return false
+}
+
 // Signatures with their moves, in the order of the signatures.
 type ListRecoveriesResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -6206,7 +6661,7 @@ type ListRecoveriesResponse struct {
 
 func (x *ListRecoveriesResponse) Reset() {
 	*x = ListRecoveriesResponse{}
-	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[67]
+	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[71]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6218,7 +6673,7 @@ func (x *ListRecoveriesResponse) String() string {
 func (*ListRecoveriesResponse) ProtoMessage() {}
 
 func (x *ListRecoveriesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[67]
+	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[71]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6231,7 +6686,7 @@ func (x *ListRecoveriesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListRecoveriesResponse.ProtoReflect.Descriptor instead.
 func (*ListRecoveriesResponse) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_reflective_memory_proto_rawDescGZIP(), []int{67}
+	return file_sidemirror_v1_reflective_memory_proto_rawDescGZIP(), []int{71}
 }
 
 func (x *ListRecoveriesResponse) GetSignatures() []*SignatureRecoveries {
@@ -6258,14 +6713,16 @@ type SignatureRecoveries struct {
 	// When the last of them ended.
 	LastTime *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=last_time,json=lastTime,proto3" json:"last_time,omitempty"`
 	// The moves: what is told first, then those with the most tries.
-	Moves         []*RecoveryMove `protobuf:"bytes,4,rep,name=moves,proto3" json:"moves,omitempty"`
+	Moves []*RecoveryMove `protobuf:"bytes,4,rep,name=moves,proto3" json:"moves,omitempty"`
+	// The observed failures, the oldest first, if `include_observations` is set: at most 1,000.
+	Observations  []*RecoveryObservation `protobuf:"bytes,5,rep,name=observations,proto3" json:"observations,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *SignatureRecoveries) Reset() {
 	*x = SignatureRecoveries{}
-	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[68]
+	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[72]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6277,7 +6734,7 @@ func (x *SignatureRecoveries) String() string {
 func (*SignatureRecoveries) ProtoMessage() {}
 
 func (x *SignatureRecoveries) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[68]
+	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[72]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6290,7 +6747,7 @@ func (x *SignatureRecoveries) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SignatureRecoveries.ProtoReflect.Descriptor instead.
 func (*SignatureRecoveries) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_reflective_memory_proto_rawDescGZIP(), []int{68}
+	return file_sidemirror_v1_reflective_memory_proto_rawDescGZIP(), []int{72}
 }
 
 func (x *SignatureRecoveries) GetSignature() string {
@@ -6319,6 +6776,158 @@ func (x *SignatureRecoveries) GetMoves() []*RecoveryMove {
 		return x.Moves
 	}
 	return nil
+}
+
+func (x *SignatureRecoveries) GetObservations() []*RecoveryObservation {
+	if x != nil {
+		return x.Observations
+	}
+	return nil
+}
+
+// One failing call, and what followed it.
+type RecoveryObservation struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The event with which the call failed.
+	FailureEventId string `protobuf:"bytes,1,opt,name=failure_event_id,json=failureEventId,proto3" json:"failure_event_id,omitempty"`
+	// The turn in which the call failed.
+	TurnId string `protobuf:"bytes,2,opt,name=turn_id,json=turnId,proto3" json:"turn_id,omitempty"`
+	// The turn's session.
+	SessionId string `protobuf:"bytes,3,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
+	// When the next attempt ended; without one, when the last call ended.
+	Time *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=time,proto3" json:"time,omitempty"`
+	// The move that was made: the `recovery_id` of one of the signature's moves.
+	RecoveryId string `protobuf:"bytes,5,opt,name=recovery_id,json=recoveryId,proto3" json:"recovery_id,omitempty"`
+	// Whether the next attempt worked.
+	Worked bool `protobuf:"varint,6,opt,name=worked,proto3" json:"worked,omitempty"`
+	// The recovery that was told at this failure; empty when none was.
+	AdvisedRecoveryId string `protobuf:"bytes,7,opt,name=advised_recovery_id,json=advisedRecoveryId,proto3" json:"advised_recovery_id,omitempty"`
+	// Whether the move is the one that was told.
+	Followed bool `protobuf:"varint,8,opt,name=followed,proto3" json:"followed,omitempty"`
+	// The recovery that shadow mode would have told at this failure; empty when none.
+	ShadowRecoveryId string `protobuf:"bytes,9,opt,name=shadow_recovery_id,json=shadowRecoveryId,proto3" json:"shadow_recovery_id,omitempty"`
+	// How long after the failure the next attempt came; absent without one.
+	Pause *durationpb.Duration `protobuf:"bytes,10,opt,name=pause,proto3" json:"pause,omitempty"`
+	// The turn of the last call that followed, if it is a later one.
+	LastTurnId string `protobuf:"bytes,11,opt,name=last_turn_id,json=lastTurnId,proto3" json:"last_turn_id,omitempty"`
+	// Whether telemetry told of it, and no agent.
+	IsFromTelemetry bool `protobuf:"varint,12,opt,name=is_from_telemetry,json=isFromTelemetry,proto3" json:"is_from_telemetry,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
+}
+
+func (x *RecoveryObservation) Reset() {
+	*x = RecoveryObservation{}
+	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[73]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RecoveryObservation) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RecoveryObservation) ProtoMessage() {}
+
+func (x *RecoveryObservation) ProtoReflect() protoreflect.Message {
+	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[73]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RecoveryObservation.ProtoReflect.Descriptor instead.
+func (*RecoveryObservation) Descriptor() ([]byte, []int) {
+	return file_sidemirror_v1_reflective_memory_proto_rawDescGZIP(), []int{73}
+}
+
+func (x *RecoveryObservation) GetFailureEventId() string {
+	if x != nil {
+		return x.FailureEventId
+	}
+	return ""
+}
+
+func (x *RecoveryObservation) GetTurnId() string {
+	if x != nil {
+		return x.TurnId
+	}
+	return ""
+}
+
+func (x *RecoveryObservation) GetSessionId() string {
+	if x != nil {
+		return x.SessionId
+	}
+	return ""
+}
+
+func (x *RecoveryObservation) GetTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Time
+	}
+	return nil
+}
+
+func (x *RecoveryObservation) GetRecoveryId() string {
+	if x != nil {
+		return x.RecoveryId
+	}
+	return ""
+}
+
+func (x *RecoveryObservation) GetWorked() bool {
+	if x != nil {
+		return x.Worked
+	}
+	return false
+}
+
+func (x *RecoveryObservation) GetAdvisedRecoveryId() string {
+	if x != nil {
+		return x.AdvisedRecoveryId
+	}
+	return ""
+}
+
+func (x *RecoveryObservation) GetFollowed() bool {
+	if x != nil {
+		return x.Followed
+	}
+	return false
+}
+
+func (x *RecoveryObservation) GetShadowRecoveryId() string {
+	if x != nil {
+		return x.ShadowRecoveryId
+	}
+	return ""
+}
+
+func (x *RecoveryObservation) GetPause() *durationpb.Duration {
+	if x != nil {
+		return x.Pause
+	}
+	return nil
+}
+
+func (x *RecoveryObservation) GetLastTurnId() string {
+	if x != nil {
+		return x.LastTurnId
+	}
+	return ""
+}
+
+func (x *RecoveryObservation) GetIsFromTelemetry() bool {
+	if x != nil {
+		return x.IsFromTelemetry
+	}
+	return false
 }
 
 // One move after a failure, with its counts.
@@ -6367,7 +6976,7 @@ type RecoveryMove struct {
 
 func (x *RecoveryMove) Reset() {
 	*x = RecoveryMove{}
-	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[69]
+	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[74]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6379,7 +6988,7 @@ func (x *RecoveryMove) String() string {
 func (*RecoveryMove) ProtoMessage() {}
 
 func (x *RecoveryMove) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[69]
+	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[74]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6392,7 +7001,7 @@ func (x *RecoveryMove) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecoveryMove.ProtoReflect.Descriptor instead.
 func (*RecoveryMove) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_reflective_memory_proto_rawDescGZIP(), []int{69}
+	return file_sidemirror_v1_reflective_memory_proto_rawDescGZIP(), []int{74}
 }
 
 func (x *RecoveryMove) GetRecoveryId() string {
@@ -6540,7 +7149,7 @@ type ShadowTally struct {
 
 func (x *ShadowTally) Reset() {
 	*x = ShadowTally{}
-	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[70]
+	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[75]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6552,7 +7161,7 @@ func (x *ShadowTally) String() string {
 func (*ShadowTally) ProtoMessage() {}
 
 func (x *ShadowTally) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[70]
+	mi := &file_sidemirror_v1_reflective_memory_proto_msgTypes[75]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6565,7 +7174,7 @@ func (x *ShadowTally) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ShadowTally.ProtoReflect.Descriptor instead.
 func (*ShadowTally) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_reflective_memory_proto_rawDescGZIP(), []int{70}
+	return file_sidemirror_v1_reflective_memory_proto_rawDescGZIP(), []int{75}
 }
 
 func (x *ShadowTally) GetSaidCount() int32 {
@@ -6607,7 +7216,7 @@ var File_sidemirror_v1_reflective_memory_proto protoreflect.FileDescriptor
 
 const file_sidemirror_v1_reflective_memory_proto_rawDesc = "" +
 	"\n" +
-	"%sidemirror/v1/reflective_memory.proto\x12\rsidemirror.v1\x1a google/protobuf/field_mask.proto\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1asidemirror/v1/common.proto\"\xba\x02\n" +
+	"%sidemirror/v1/reflective_memory.proto\x12\rsidemirror.v1\x1a\x1egoogle/protobuf/duration.proto\x1a google/protobuf/field_mask.proto\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1asidemirror/v1/common.proto\x1a\x1csidemirror/v1/thinking.proto\"\xba\x02\n" +
 	"\x0fReflectionEvent\x12\x19\n" +
 	"\bevent_id\x18\x01 \x01(\tR\aeventId\x127\n" +
 	"\n" +
@@ -7099,7 +7708,46 @@ const file_sidemirror_v1_reflective_memory_proto_rawDesc = "" +
 	"subjectIds\"i\n" +
 	"\x16FindRecoveriesResponse\x12\x1c\n" +
 	"\tsignature\x18\x01 \x01(\tR\tsignature\x121\n" +
-	"\x05block\x18\x02 \x01(\v2\x1b.sidemirror.v1.ContextBlockR\x05block\"\xad\x01\n" +
+	"\x05block\x18\x02 \x01(\v2\x1b.sidemirror.v1.ContextBlockR\x05block\"\xb7\x02\n" +
+	"\x13ListReceiptsRequest\x12\x1b\n" +
+	"\ttenant_id\x18\x01 \x01(\tR\btenantId\x12\x1d\n" +
+	"\n" +
+	"project_id\x18\x02 \x01(\tR\tprojectId\x12\x1b\n" +
+	"\tlesson_id\x18\x03 \x01(\tR\blessonId\x12\x17\n" +
+	"\aturn_id\x18\x04 \x01(\tR\x06turnId\x127\n" +
+	"\tfrom_time\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\bfromTime\x129\n" +
+	"\n" +
+	"until_time\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\tuntilTime\x12\x1b\n" +
+	"\tpage_size\x18\a \x01(\x05R\bpageSize\x12\x1d\n" +
+	"\n" +
+	"page_token\x18\b \x01(\tR\tpageToken\"r\n" +
+	"\x14ListReceiptsResponse\x122\n" +
+	"\breceipts\x18\x01 \x03(\v2\x16.sidemirror.v1.ReceiptR\breceipts\x12&\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\x86\x03\n" +
+	"\aReceipt\x12\x1d\n" +
+	"\n" +
+	"receipt_id\x18\x01 \x01(\tR\treceiptId\x12.\n" +
+	"\x04time\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x04time\x121\n" +
+	"\x05place\x18\x03 \x01(\x0e2\x1b.sidemirror.v1.ReceiptPlaceR\x05place\x12\x17\n" +
+	"\aturn_id\x18\x04 \x01(\tR\x06turnId\x12\x1d\n" +
+	"\n" +
+	"session_id\x18\x05 \x01(\tR\tsessionId\x12\x17\n" +
+	"\agoal_id\x18\x06 \x01(\tR\x06goalId\x120\n" +
+	"\x05items\x18\a \x03(\v2\x1a.sidemirror.v1.ReceiptItemR\x05items\x127\n" +
+	"\n" +
+	"turn_state\x18\b \x01(\x0e2\x18.sidemirror.v1.TurnStateR\tturnState\x12=\n" +
+	"\fturn_outcome\x18\t \x01(\x0e2\x1a.sidemirror.v1.TaskOutcomeR\vturnOutcome\"\xdd\x01\n" +
+	"\vReceiptItem\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x12\x18\n" +
+	"\aversion\x18\x02 \x01(\x05R\aversion\x12\x12\n" +
+	"\x04kind\x18\x03 \x01(\tR\x04kind\x12 \n" +
+	"\fis_held_back\x18\x04 \x01(\bR\n" +
+	"isHeldBack\x12!\n" +
+	"\tsucceeded\x18\x05 \x01(\bH\x00R\tsucceeded\x88\x01\x01\x12*\n" +
+	"\x0eerror_returned\x18\x06 \x01(\bH\x01R\rerrorReturned\x88\x01\x01B\f\n" +
+	"\n" +
+	"_succeededB\x11\n" +
+	"\x0f_error_returned\"\xe0\x01\n" +
 	"\x15ListRecoveriesRequest\x12\x1b\n" +
 	"\ttenant_id\x18\x01 \x01(\tR\btenantId\x12\x1d\n" +
 	"\n" +
@@ -7107,17 +7755,36 @@ const file_sidemirror_v1_reflective_memory_proto_rawDesc = "" +
 	"\tsignature\x18\x03 \x01(\tR\tsignature\x12\x1b\n" +
 	"\tpage_size\x18\x04 \x01(\x05R\bpageSize\x12\x1d\n" +
 	"\n" +
-	"page_token\x18\x05 \x01(\tR\tpageToken\"\x84\x01\n" +
+	"page_token\x18\x05 \x01(\tR\tpageToken\x121\n" +
+	"\x14include_observations\x18\x06 \x01(\bR\x13includeObservations\"\x84\x01\n" +
 	"\x16ListRecoveriesResponse\x12B\n" +
 	"\n" +
 	"signatures\x18\x01 \x03(\v2\".sidemirror.v1.SignatureRecoveriesR\n" +
 	"signatures\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xcc\x01\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\x94\x02\n" +
 	"\x13SignatureRecoveries\x12\x1c\n" +
 	"\tsignature\x18\x01 \x01(\tR\tsignature\x12+\n" +
 	"\x11observation_count\x18\x02 \x01(\x05R\x10observationCount\x127\n" +
 	"\tlast_time\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\blastTime\x121\n" +
-	"\x05moves\x18\x04 \x03(\v2\x1b.sidemirror.v1.RecoveryMoveR\x05moves\"\x9a\x05\n" +
+	"\x05moves\x18\x04 \x03(\v2\x1b.sidemirror.v1.RecoveryMoveR\x05moves\x12F\n" +
+	"\fobservations\x18\x05 \x03(\v2\".sidemirror.v1.RecoveryObservationR\fobservations\"\xd9\x03\n" +
+	"\x13RecoveryObservation\x12(\n" +
+	"\x10failure_event_id\x18\x01 \x01(\tR\x0efailureEventId\x12\x17\n" +
+	"\aturn_id\x18\x02 \x01(\tR\x06turnId\x12\x1d\n" +
+	"\n" +
+	"session_id\x18\x03 \x01(\tR\tsessionId\x12.\n" +
+	"\x04time\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\x04time\x12\x1f\n" +
+	"\vrecovery_id\x18\x05 \x01(\tR\n" +
+	"recoveryId\x12\x16\n" +
+	"\x06worked\x18\x06 \x01(\bR\x06worked\x12.\n" +
+	"\x13advised_recovery_id\x18\a \x01(\tR\x11advisedRecoveryId\x12\x1a\n" +
+	"\bfollowed\x18\b \x01(\bR\bfollowed\x12,\n" +
+	"\x12shadow_recovery_id\x18\t \x01(\tR\x10shadowRecoveryId\x12/\n" +
+	"\x05pause\x18\n" +
+	" \x01(\v2\x19.google.protobuf.DurationR\x05pause\x12 \n" +
+	"\flast_turn_id\x18\v \x01(\tR\n" +
+	"lastTurnId\x12*\n" +
+	"\x11is_from_telemetry\x18\f \x01(\bR\x0fisFromTelemetry\"\x9a\x05\n" +
 	"\fRecoveryMove\x12\x1f\n" +
 	"\vrecovery_id\x18\x01 \x01(\tR\n" +
 	"recoveryId\x123\n" +
@@ -7216,7 +7883,15 @@ const file_sidemirror_v1_reflective_memory_proto_rawDesc = "" +
 	"\x1aRECOVERY_MOVE_KIND_CHANGED\x10\x03\x12\x1e\n" +
 	"\x1aRECOVERY_MOVE_KIND_WENT_ON\x10\x04\x12\x1e\n" +
 	"\x1aRECOVERY_MOVE_KIND_STOPPED\x10\x05\x12\x1c\n" +
-	"\x18RECOVERY_MOVE_KIND_OTHER\x10\x06*Z\n" +
+	"\x18RECOVERY_MOVE_KIND_OTHER\x10\x06*\xdd\x01\n" +
+	"\fReceiptPlace\x12\x1d\n" +
+	"\x19RECEIPT_PLACE_UNSPECIFIED\x10\x00\x12\x16\n" +
+	"\x12RECEIPT_PLACE_PLAN\x10\x01\x12\x18\n" +
+	"\x14RECEIPT_PLACE_ADVICE\x10\x02\x12\x1c\n" +
+	"\x18RECEIPT_PLACE_REFLECTION\x10\x03\x12 \n" +
+	"\x1cRECEIPT_PLACE_MEMORY_CONTEXT\x10\x04\x12\x1e\n" +
+	"\x1aRECEIPT_PLACE_GOAL_CONTEXT\x10\x05\x12\x1c\n" +
+	"\x18RECEIPT_PLACE_RECOVERIES\x10\x06*Z\n" +
 	"\n" +
 	"PrunedKind\x12\x1b\n" +
 	"\x17PRUNED_KIND_UNSPECIFIED\x10\x00\x12\x18\n" +
@@ -7227,7 +7902,7 @@ const file_sidemirror_v1_reflective_memory_proto_rawDesc = "" +
 	"\x14LESSON_VERDICT_HELPS\x10\x01\x12\x18\n" +
 	"\x14LESSON_VERDICT_HARMS\x10\x02\x12\x18\n" +
 	"\x14LESSON_VERDICT_INERT\x10\x03\x12\"\n" +
-	"\x1eLESSON_VERDICT_NOT_ENOUGH_DATA\x10\x042\xb3\x11\n" +
+	"\x1eLESSON_VERDICT_NOT_ENOUGH_DATA\x10\x042\x91\x12\n" +
 	"\x17ReflectiveMemoryService\x12i\n" +
 	"\x12GenerateReflection\x12(.sidemirror.v1.GenerateReflectionRequest\x1a).sidemirror.v1.GenerateReflectionResponse\x12`\n" +
 	"\x0fStoreReflection\x12%.sidemirror.v1.StoreReflectionRequest\x1a&.sidemirror.v1.StoreReflectionResponse\x12_\n" +
@@ -7250,7 +7925,8 @@ const file_sidemirror_v1_reflective_memory_proto_rawDesc = "" +
 	"\fListClusters\x12\".sidemirror.v1.ListClustersRequest\x1a#.sidemirror.v1.ListClustersResponse\"\x03\x90\x02\x01\x12`\n" +
 	"\x0fLinkReflections\x12%.sidemirror.v1.LinkReflectionsRequest\x1a&.sidemirror.v1.LinkReflectionsResponse\x12\\\n" +
 	"\fExploreGraph\x12\".sidemirror.v1.ExploreGraphRequest\x1a#.sidemirror.v1.ExploreGraphResponse\"\x03\x90\x02\x01\x12]\n" +
-	"\x0eFindRecoveries\x12$.sidemirror.v1.FindRecoveriesRequest\x1a%.sidemirror.v1.FindRecoveriesResponse\x12b\n" +
+	"\x0eFindRecoveries\x12$.sidemirror.v1.FindRecoveriesRequest\x1a%.sidemirror.v1.FindRecoveriesResponse\x12\\\n" +
+	"\fListReceipts\x12\".sidemirror.v1.ListReceiptsRequest\x1a#.sidemirror.v1.ListReceiptsResponse\"\x03\x90\x02\x01\x12b\n" +
 	"\x0eListRecoveries\x12$.sidemirror.v1.ListRecoveriesRequest\x1a%.sidemirror.v1.ListRecoveriesResponse\"\x03\x90\x02\x01B\xc9\x01\n" +
 	"\x11com.sidemirror.v1B\x15ReflectiveMemoryProtoP\x01ZHgithub.com/sidemirror/sidemirror/generated/go/sidemirror/v1;sidemirrorv1\xa2\x02\x03SXX\xaa\x02\rSidemirror.V1\xca\x02\rSidemirror\\V1\xe2\x02\x19Sidemirror\\V1\\GPBMetadata\xea\x02\x0eSidemirror::V1b\x06proto3"
 
@@ -7266,8 +7942,8 @@ func file_sidemirror_v1_reflective_memory_proto_rawDescGZIP() []byte {
 	return file_sidemirror_v1_reflective_memory_proto_rawDescData
 }
 
-var file_sidemirror_v1_reflective_memory_proto_enumTypes = make([]protoimpl.EnumInfo, 11)
-var file_sidemirror_v1_reflective_memory_proto_msgTypes = make([]protoimpl.MessageInfo, 71)
+var file_sidemirror_v1_reflective_memory_proto_enumTypes = make([]protoimpl.EnumInfo, 12)
+var file_sidemirror_v1_reflective_memory_proto_msgTypes = make([]protoimpl.MessageInfo, 76)
 var file_sidemirror_v1_reflective_memory_proto_goTypes = []any{
 	(EventType)(0),                         // 0: sidemirror.v1.EventType
 	(ErrorCategory)(0),                     // 1: sidemirror.v1.ErrorCategory
@@ -7278,236 +7954,257 @@ var file_sidemirror_v1_reflective_memory_proto_goTypes = []any{
 	(LinkKind)(0),                          // 6: sidemirror.v1.LinkKind
 	(GraphNodeKind)(0),                     // 7: sidemirror.v1.GraphNodeKind
 	(RecoveryMoveKind)(0),                  // 8: sidemirror.v1.RecoveryMoveKind
-	(PrunedKind)(0),                        // 9: sidemirror.v1.PrunedKind
-	(LessonVerdict)(0),                     // 10: sidemirror.v1.LessonVerdict
-	(*ReflectionEvent)(nil),                // 11: sidemirror.v1.ReflectionEvent
-	(*TaskError)(nil),                      // 12: sidemirror.v1.TaskError
-	(*AppliesWhen)(nil),                    // 13: sidemirror.v1.AppliesWhen
-	(*ReflectionResult)(nil),               // 14: sidemirror.v1.ReflectionResult
-	(*Memory)(nil),                         // 15: sidemirror.v1.Memory
-	(*GenerateReflectionRequest)(nil),      // 16: sidemirror.v1.GenerateReflectionRequest
-	(*GenerateReflectionResponse)(nil),     // 17: sidemirror.v1.GenerateReflectionResponse
-	(*StoreReflectionRequest)(nil),         // 18: sidemirror.v1.StoreReflectionRequest
-	(*StoreReflectionResponse)(nil),        // 19: sidemirror.v1.StoreReflectionResponse
-	(*GetReflectionRequest)(nil),           // 20: sidemirror.v1.GetReflectionRequest
-	(*GetReflectionResponse)(nil),          // 21: sidemirror.v1.GetReflectionResponse
-	(*ListReflectionsRequest)(nil),         // 22: sidemirror.v1.ListReflectionsRequest
-	(*ListReflectionsResponse)(nil),        // 23: sidemirror.v1.ListReflectionsResponse
-	(*UpdateReflectionRequest)(nil),        // 24: sidemirror.v1.UpdateReflectionRequest
-	(*MemoryChanges)(nil),                  // 25: sidemirror.v1.MemoryChanges
-	(*UpdateReflectionResponse)(nil),       // 26: sidemirror.v1.UpdateReflectionResponse
-	(*DeleteReflectionRequest)(nil),        // 27: sidemirror.v1.DeleteReflectionRequest
-	(*DeleteReflectionResponse)(nil),       // 28: sidemirror.v1.DeleteReflectionResponse
-	(*ListReflectionVersionsRequest)(nil),  // 29: sidemirror.v1.ListReflectionVersionsRequest
-	(*ListReflectionVersionsResponse)(nil), // 30: sidemirror.v1.ListReflectionVersionsResponse
-	(*ReviewReflectionRequest)(nil),        // 31: sidemirror.v1.ReviewReflectionRequest
-	(*ReviewReflectionResponse)(nil),       // 32: sidemirror.v1.ReviewReflectionResponse
-	(*QueryReflectionsRequest)(nil),        // 33: sidemirror.v1.QueryReflectionsRequest
-	(*QueryReflectionsResponse)(nil),       // 34: sidemirror.v1.QueryReflectionsResponse
-	(*QueryHit)(nil),                       // 35: sidemirror.v1.QueryHit
-	(*HitExplanation)(nil),                 // 36: sidemirror.v1.HitExplanation
-	(*ScorePart)(nil),                      // 37: sidemirror.v1.ScorePart
-	(*QueryMiss)(nil),                      // 38: sidemirror.v1.QueryMiss
-	(*BuildMemoryContextRequest)(nil),      // 39: sidemirror.v1.BuildMemoryContextRequest
-	(*BuildMemoryContextResponse)(nil),     // 40: sidemirror.v1.BuildMemoryContextResponse
-	(*ReportOutcomeRequest)(nil),           // 41: sidemirror.v1.ReportOutcomeRequest
-	(*TaskErrors)(nil),                     // 42: sidemirror.v1.TaskErrors
-	(*FailedCall)(nil),                     // 43: sidemirror.v1.FailedCall
-	(*ReportOutcomeResponse)(nil),          // 44: sidemirror.v1.ReportOutcomeResponse
-	(*GetLessonStatisticsRequest)(nil),     // 45: sidemirror.v1.GetLessonStatisticsRequest
-	(*GetLessonStatisticsResponse)(nil),    // 46: sidemirror.v1.GetLessonStatisticsResponse
-	(*LessonStatistics)(nil),               // 47: sidemirror.v1.LessonStatistics
-	(*LessonArm)(nil),                      // 48: sidemirror.v1.LessonArm
-	(*LiftInterval)(nil),                   // 49: sidemirror.v1.LiftInterval
-	(*ExportReflectionsRequest)(nil),       // 50: sidemirror.v1.ExportReflectionsRequest
-	(*ExportReflectionsResponse)(nil),      // 51: sidemirror.v1.ExportReflectionsResponse
-	(*ImportReflectionsRequest)(nil),       // 52: sidemirror.v1.ImportReflectionsRequest
-	(*ImportReflectionsResponse)(nil),      // 53: sidemirror.v1.ImportReflectionsResponse
-	(*RefusedLine)(nil),                    // 54: sidemirror.v1.RefusedLine
-	(*ListClustersRequest)(nil),            // 55: sidemirror.v1.ListClustersRequest
-	(*ListClustersResponse)(nil),           // 56: sidemirror.v1.ListClustersResponse
-	(*MemoryCluster)(nil),                  // 57: sidemirror.v1.MemoryCluster
-	(*GraphPoint)(nil),                     // 58: sidemirror.v1.GraphPoint
-	(*MemoryLink)(nil),                     // 59: sidemirror.v1.MemoryLink
-	(*LinkReflectionsRequest)(nil),         // 60: sidemirror.v1.LinkReflectionsRequest
-	(*LinkReflectionsResponse)(nil),        // 61: sidemirror.v1.LinkReflectionsResponse
-	(*ExploreGraphRequest)(nil),            // 62: sidemirror.v1.ExploreGraphRequest
-	(*ExploreGraphResponse)(nil),           // 63: sidemirror.v1.ExploreGraphResponse
-	(*GraphNode)(nil),                      // 64: sidemirror.v1.GraphNode
-	(*DreamRequest)(nil),                   // 65: sidemirror.v1.DreamRequest
-	(*DreamResponse)(nil),                  // 66: sidemirror.v1.DreamResponse
-	(*DreamProgress)(nil),                  // 67: sidemirror.v1.DreamProgress
-	(*DreamLogEntry)(nil),                  // 68: sidemirror.v1.DreamLogEntry
-	(*DreamtLesson)(nil),                   // 69: sidemirror.v1.DreamtLesson
-	(*ListDreamsRequest)(nil),              // 70: sidemirror.v1.ListDreamsRequest
-	(*ListDreamsResponse)(nil),             // 71: sidemirror.v1.ListDreamsResponse
-	(*ListPruningsRequest)(nil),            // 72: sidemirror.v1.ListPruningsRequest
-	(*ListPruningsResponse)(nil),           // 73: sidemirror.v1.ListPruningsResponse
-	(*Pruning)(nil),                        // 74: sidemirror.v1.Pruning
-	(*FindRecoveriesRequest)(nil),          // 75: sidemirror.v1.FindRecoveriesRequest
-	(*FindRecoveriesResponse)(nil),         // 76: sidemirror.v1.FindRecoveriesResponse
-	(*ListRecoveriesRequest)(nil),          // 77: sidemirror.v1.ListRecoveriesRequest
-	(*ListRecoveriesResponse)(nil),         // 78: sidemirror.v1.ListRecoveriesResponse
-	(*SignatureRecoveries)(nil),            // 79: sidemirror.v1.SignatureRecoveries
-	(*RecoveryMove)(nil),                   // 80: sidemirror.v1.RecoveryMove
-	(*ShadowTally)(nil),                    // 81: sidemirror.v1.ShadowTally
-	(*timestamppb.Timestamp)(nil),          // 82: google.protobuf.Timestamp
-	(*structpb.Struct)(nil),                // 83: google.protobuf.Struct
-	(ResultStatus)(0),                      // 84: sidemirror.v1.ResultStatus
-	(Origin)(0),                            // 85: sidemirror.v1.Origin
-	(*Usage)(nil),                          // 86: sidemirror.v1.Usage
-	(TaskOutcome)(0),                       // 87: sidemirror.v1.TaskOutcome
-	(*fieldmaskpb.FieldMask)(nil),          // 88: google.protobuf.FieldMask
-	(*ContextBlock)(nil),                   // 89: sidemirror.v1.ContextBlock
+	(ReceiptPlace)(0),                      // 9: sidemirror.v1.ReceiptPlace
+	(PrunedKind)(0),                        // 10: sidemirror.v1.PrunedKind
+	(LessonVerdict)(0),                     // 11: sidemirror.v1.LessonVerdict
+	(*ReflectionEvent)(nil),                // 12: sidemirror.v1.ReflectionEvent
+	(*TaskError)(nil),                      // 13: sidemirror.v1.TaskError
+	(*AppliesWhen)(nil),                    // 14: sidemirror.v1.AppliesWhen
+	(*ReflectionResult)(nil),               // 15: sidemirror.v1.ReflectionResult
+	(*Memory)(nil),                         // 16: sidemirror.v1.Memory
+	(*GenerateReflectionRequest)(nil),      // 17: sidemirror.v1.GenerateReflectionRequest
+	(*GenerateReflectionResponse)(nil),     // 18: sidemirror.v1.GenerateReflectionResponse
+	(*StoreReflectionRequest)(nil),         // 19: sidemirror.v1.StoreReflectionRequest
+	(*StoreReflectionResponse)(nil),        // 20: sidemirror.v1.StoreReflectionResponse
+	(*GetReflectionRequest)(nil),           // 21: sidemirror.v1.GetReflectionRequest
+	(*GetReflectionResponse)(nil),          // 22: sidemirror.v1.GetReflectionResponse
+	(*ListReflectionsRequest)(nil),         // 23: sidemirror.v1.ListReflectionsRequest
+	(*ListReflectionsResponse)(nil),        // 24: sidemirror.v1.ListReflectionsResponse
+	(*UpdateReflectionRequest)(nil),        // 25: sidemirror.v1.UpdateReflectionRequest
+	(*MemoryChanges)(nil),                  // 26: sidemirror.v1.MemoryChanges
+	(*UpdateReflectionResponse)(nil),       // 27: sidemirror.v1.UpdateReflectionResponse
+	(*DeleteReflectionRequest)(nil),        // 28: sidemirror.v1.DeleteReflectionRequest
+	(*DeleteReflectionResponse)(nil),       // 29: sidemirror.v1.DeleteReflectionResponse
+	(*ListReflectionVersionsRequest)(nil),  // 30: sidemirror.v1.ListReflectionVersionsRequest
+	(*ListReflectionVersionsResponse)(nil), // 31: sidemirror.v1.ListReflectionVersionsResponse
+	(*ReviewReflectionRequest)(nil),        // 32: sidemirror.v1.ReviewReflectionRequest
+	(*ReviewReflectionResponse)(nil),       // 33: sidemirror.v1.ReviewReflectionResponse
+	(*QueryReflectionsRequest)(nil),        // 34: sidemirror.v1.QueryReflectionsRequest
+	(*QueryReflectionsResponse)(nil),       // 35: sidemirror.v1.QueryReflectionsResponse
+	(*QueryHit)(nil),                       // 36: sidemirror.v1.QueryHit
+	(*HitExplanation)(nil),                 // 37: sidemirror.v1.HitExplanation
+	(*ScorePart)(nil),                      // 38: sidemirror.v1.ScorePart
+	(*QueryMiss)(nil),                      // 39: sidemirror.v1.QueryMiss
+	(*BuildMemoryContextRequest)(nil),      // 40: sidemirror.v1.BuildMemoryContextRequest
+	(*BuildMemoryContextResponse)(nil),     // 41: sidemirror.v1.BuildMemoryContextResponse
+	(*ReportOutcomeRequest)(nil),           // 42: sidemirror.v1.ReportOutcomeRequest
+	(*TaskErrors)(nil),                     // 43: sidemirror.v1.TaskErrors
+	(*FailedCall)(nil),                     // 44: sidemirror.v1.FailedCall
+	(*ReportOutcomeResponse)(nil),          // 45: sidemirror.v1.ReportOutcomeResponse
+	(*GetLessonStatisticsRequest)(nil),     // 46: sidemirror.v1.GetLessonStatisticsRequest
+	(*GetLessonStatisticsResponse)(nil),    // 47: sidemirror.v1.GetLessonStatisticsResponse
+	(*LessonStatistics)(nil),               // 48: sidemirror.v1.LessonStatistics
+	(*LessonArm)(nil),                      // 49: sidemirror.v1.LessonArm
+	(*LiftInterval)(nil),                   // 50: sidemirror.v1.LiftInterval
+	(*ExportReflectionsRequest)(nil),       // 51: sidemirror.v1.ExportReflectionsRequest
+	(*ExportReflectionsResponse)(nil),      // 52: sidemirror.v1.ExportReflectionsResponse
+	(*ImportReflectionsRequest)(nil),       // 53: sidemirror.v1.ImportReflectionsRequest
+	(*ImportReflectionsResponse)(nil),      // 54: sidemirror.v1.ImportReflectionsResponse
+	(*RefusedLine)(nil),                    // 55: sidemirror.v1.RefusedLine
+	(*ListClustersRequest)(nil),            // 56: sidemirror.v1.ListClustersRequest
+	(*ListClustersResponse)(nil),           // 57: sidemirror.v1.ListClustersResponse
+	(*MemoryCluster)(nil),                  // 58: sidemirror.v1.MemoryCluster
+	(*GraphPoint)(nil),                     // 59: sidemirror.v1.GraphPoint
+	(*MemoryLink)(nil),                     // 60: sidemirror.v1.MemoryLink
+	(*LinkReflectionsRequest)(nil),         // 61: sidemirror.v1.LinkReflectionsRequest
+	(*LinkReflectionsResponse)(nil),        // 62: sidemirror.v1.LinkReflectionsResponse
+	(*ExploreGraphRequest)(nil),            // 63: sidemirror.v1.ExploreGraphRequest
+	(*ExploreGraphResponse)(nil),           // 64: sidemirror.v1.ExploreGraphResponse
+	(*GraphNode)(nil),                      // 65: sidemirror.v1.GraphNode
+	(*DreamRequest)(nil),                   // 66: sidemirror.v1.DreamRequest
+	(*DreamResponse)(nil),                  // 67: sidemirror.v1.DreamResponse
+	(*DreamProgress)(nil),                  // 68: sidemirror.v1.DreamProgress
+	(*DreamLogEntry)(nil),                  // 69: sidemirror.v1.DreamLogEntry
+	(*DreamtLesson)(nil),                   // 70: sidemirror.v1.DreamtLesson
+	(*ListDreamsRequest)(nil),              // 71: sidemirror.v1.ListDreamsRequest
+	(*ListDreamsResponse)(nil),             // 72: sidemirror.v1.ListDreamsResponse
+	(*ListPruningsRequest)(nil),            // 73: sidemirror.v1.ListPruningsRequest
+	(*ListPruningsResponse)(nil),           // 74: sidemirror.v1.ListPruningsResponse
+	(*Pruning)(nil),                        // 75: sidemirror.v1.Pruning
+	(*FindRecoveriesRequest)(nil),          // 76: sidemirror.v1.FindRecoveriesRequest
+	(*FindRecoveriesResponse)(nil),         // 77: sidemirror.v1.FindRecoveriesResponse
+	(*ListReceiptsRequest)(nil),            // 78: sidemirror.v1.ListReceiptsRequest
+	(*ListReceiptsResponse)(nil),           // 79: sidemirror.v1.ListReceiptsResponse
+	(*Receipt)(nil),                        // 80: sidemirror.v1.Receipt
+	(*ReceiptItem)(nil),                    // 81: sidemirror.v1.ReceiptItem
+	(*ListRecoveriesRequest)(nil),          // 82: sidemirror.v1.ListRecoveriesRequest
+	(*ListRecoveriesResponse)(nil),         // 83: sidemirror.v1.ListRecoveriesResponse
+	(*SignatureRecoveries)(nil),            // 84: sidemirror.v1.SignatureRecoveries
+	(*RecoveryObservation)(nil),            // 85: sidemirror.v1.RecoveryObservation
+	(*RecoveryMove)(nil),                   // 86: sidemirror.v1.RecoveryMove
+	(*ShadowTally)(nil),                    // 87: sidemirror.v1.ShadowTally
+	(*timestamppb.Timestamp)(nil),          // 88: google.protobuf.Timestamp
+	(*structpb.Struct)(nil),                // 89: google.protobuf.Struct
+	(ResultStatus)(0),                      // 90: sidemirror.v1.ResultStatus
+	(Origin)(0),                            // 91: sidemirror.v1.Origin
+	(*Usage)(nil),                          // 92: sidemirror.v1.Usage
+	(TaskOutcome)(0),                       // 93: sidemirror.v1.TaskOutcome
+	(*fieldmaskpb.FieldMask)(nil),          // 94: google.protobuf.FieldMask
+	(*ContextBlock)(nil),                   // 95: sidemirror.v1.ContextBlock
+	(TurnState)(0),                         // 96: sidemirror.v1.TurnState
+	(*durationpb.Duration)(nil),            // 97: google.protobuf.Duration
 }
 var file_sidemirror_v1_reflective_memory_proto_depIdxs = []int32{
 	0,   // 0: sidemirror.v1.ReflectionEvent.event_type:type_name -> sidemirror.v1.EventType
-	82,  // 1: sidemirror.v1.ReflectionEvent.timestamp:type_name -> google.protobuf.Timestamp
-	83,  // 2: sidemirror.v1.ReflectionEvent.metadata:type_name -> google.protobuf.Struct
-	83,  // 3: sidemirror.v1.ReflectionEvent.error:type_name -> google.protobuf.Struct
+	88,  // 1: sidemirror.v1.ReflectionEvent.timestamp:type_name -> google.protobuf.Timestamp
+	89,  // 2: sidemirror.v1.ReflectionEvent.metadata:type_name -> google.protobuf.Struct
+	89,  // 3: sidemirror.v1.ReflectionEvent.error:type_name -> google.protobuf.Struct
 	1,   // 4: sidemirror.v1.TaskError.error_category:type_name -> sidemirror.v1.ErrorCategory
-	83,  // 5: sidemirror.v1.TaskError.context:type_name -> google.protobuf.Struct
+	89,  // 5: sidemirror.v1.TaskError.context:type_name -> google.protobuf.Struct
 	1,   // 6: sidemirror.v1.AppliesWhen.error_categories:type_name -> sidemirror.v1.ErrorCategory
-	84,  // 7: sidemirror.v1.ReflectionResult.status:type_name -> sidemirror.v1.ResultStatus
+	90,  // 7: sidemirror.v1.ReflectionResult.status:type_name -> sidemirror.v1.ResultStatus
 	1,   // 8: sidemirror.v1.ReflectionResult.error_category:type_name -> sidemirror.v1.ErrorCategory
-	83,  // 9: sidemirror.v1.ReflectionResult.metadata:type_name -> google.protobuf.Struct
-	82,  // 10: sidemirror.v1.ReflectionResult.generated_at:type_name -> google.protobuf.Timestamp
-	13,  // 11: sidemirror.v1.ReflectionResult.applies_when:type_name -> sidemirror.v1.AppliesWhen
-	85,  // 12: sidemirror.v1.ReflectionResult.origin:type_name -> sidemirror.v1.Origin
-	86,  // 13: sidemirror.v1.ReflectionResult.usage:type_name -> sidemirror.v1.Usage
+	89,  // 9: sidemirror.v1.ReflectionResult.metadata:type_name -> google.protobuf.Struct
+	88,  // 10: sidemirror.v1.ReflectionResult.generated_at:type_name -> google.protobuf.Timestamp
+	14,  // 11: sidemirror.v1.ReflectionResult.applies_when:type_name -> sidemirror.v1.AppliesWhen
+	91,  // 12: sidemirror.v1.ReflectionResult.origin:type_name -> sidemirror.v1.Origin
+	92,  // 13: sidemirror.v1.ReflectionResult.usage:type_name -> sidemirror.v1.Usage
 	2,   // 14: sidemirror.v1.Memory.kind:type_name -> sidemirror.v1.MemoryKind
-	83,  // 15: sidemirror.v1.Memory.metadata:type_name -> google.protobuf.Struct
+	89,  // 15: sidemirror.v1.Memory.metadata:type_name -> google.protobuf.Struct
 	1,   // 16: sidemirror.v1.Memory.error_category:type_name -> sidemirror.v1.ErrorCategory
-	85,  // 17: sidemirror.v1.Memory.origin:type_name -> sidemirror.v1.Origin
+	91,  // 17: sidemirror.v1.Memory.origin:type_name -> sidemirror.v1.Origin
 	3,   // 18: sidemirror.v1.Memory.state:type_name -> sidemirror.v1.MemoryState
-	82,  // 19: sidemirror.v1.Memory.create_time:type_name -> google.protobuf.Timestamp
-	82,  // 20: sidemirror.v1.Memory.update_time:type_name -> google.protobuf.Timestamp
-	13,  // 21: sidemirror.v1.Memory.applies_when:type_name -> sidemirror.v1.AppliesWhen
-	11,  // 22: sidemirror.v1.GenerateReflectionRequest.events:type_name -> sidemirror.v1.ReflectionEvent
-	87,  // 23: sidemirror.v1.GenerateReflectionRequest.outcome:type_name -> sidemirror.v1.TaskOutcome
-	12,  // 24: sidemirror.v1.GenerateReflectionRequest.error:type_name -> sidemirror.v1.TaskError
-	14,  // 25: sidemirror.v1.GenerateReflectionResponse.result:type_name -> sidemirror.v1.ReflectionResult
-	14,  // 26: sidemirror.v1.StoreReflectionRequest.result:type_name -> sidemirror.v1.ReflectionResult
-	15,  // 27: sidemirror.v1.GetReflectionResponse.memory:type_name -> sidemirror.v1.Memory
+	88,  // 19: sidemirror.v1.Memory.create_time:type_name -> google.protobuf.Timestamp
+	88,  // 20: sidemirror.v1.Memory.update_time:type_name -> google.protobuf.Timestamp
+	14,  // 21: sidemirror.v1.Memory.applies_when:type_name -> sidemirror.v1.AppliesWhen
+	12,  // 22: sidemirror.v1.GenerateReflectionRequest.events:type_name -> sidemirror.v1.ReflectionEvent
+	93,  // 23: sidemirror.v1.GenerateReflectionRequest.outcome:type_name -> sidemirror.v1.TaskOutcome
+	13,  // 24: sidemirror.v1.GenerateReflectionRequest.error:type_name -> sidemirror.v1.TaskError
+	15,  // 25: sidemirror.v1.GenerateReflectionResponse.result:type_name -> sidemirror.v1.ReflectionResult
+	15,  // 26: sidemirror.v1.StoreReflectionRequest.result:type_name -> sidemirror.v1.ReflectionResult
+	16,  // 27: sidemirror.v1.GetReflectionResponse.memory:type_name -> sidemirror.v1.Memory
 	2,   // 28: sidemirror.v1.ListReflectionsRequest.kind:type_name -> sidemirror.v1.MemoryKind
 	3,   // 29: sidemirror.v1.ListReflectionsRequest.state:type_name -> sidemirror.v1.MemoryState
-	15,  // 30: sidemirror.v1.ListReflectionsResponse.memories:type_name -> sidemirror.v1.Memory
-	25,  // 31: sidemirror.v1.UpdateReflectionRequest.changes:type_name -> sidemirror.v1.MemoryChanges
-	88,  // 32: sidemirror.v1.UpdateReflectionRequest.update_mask:type_name -> google.protobuf.FieldMask
+	16,  // 30: sidemirror.v1.ListReflectionsResponse.memories:type_name -> sidemirror.v1.Memory
+	26,  // 31: sidemirror.v1.UpdateReflectionRequest.changes:type_name -> sidemirror.v1.MemoryChanges
+	94,  // 32: sidemirror.v1.UpdateReflectionRequest.update_mask:type_name -> google.protobuf.FieldMask
 	1,   // 33: sidemirror.v1.MemoryChanges.error_category:type_name -> sidemirror.v1.ErrorCategory
-	83,  // 34: sidemirror.v1.MemoryChanges.metadata:type_name -> google.protobuf.Struct
-	13,  // 35: sidemirror.v1.MemoryChanges.applies_when:type_name -> sidemirror.v1.AppliesWhen
-	15,  // 36: sidemirror.v1.UpdateReflectionResponse.memory:type_name -> sidemirror.v1.Memory
-	15,  // 37: sidemirror.v1.ListReflectionVersionsResponse.versions:type_name -> sidemirror.v1.Memory
+	89,  // 34: sidemirror.v1.MemoryChanges.metadata:type_name -> google.protobuf.Struct
+	14,  // 35: sidemirror.v1.MemoryChanges.applies_when:type_name -> sidemirror.v1.AppliesWhen
+	16,  // 36: sidemirror.v1.UpdateReflectionResponse.memory:type_name -> sidemirror.v1.Memory
+	16,  // 37: sidemirror.v1.ListReflectionVersionsResponse.versions:type_name -> sidemirror.v1.Memory
 	3,   // 38: sidemirror.v1.ReviewReflectionRequest.state:type_name -> sidemirror.v1.MemoryState
-	15,  // 39: sidemirror.v1.ReviewReflectionResponse.memory:type_name -> sidemirror.v1.Memory
+	16,  // 39: sidemirror.v1.ReviewReflectionResponse.memory:type_name -> sidemirror.v1.Memory
 	2,   // 40: sidemirror.v1.QueryReflectionsRequest.kind:type_name -> sidemirror.v1.MemoryKind
-	35,  // 41: sidemirror.v1.QueryReflectionsResponse.hits:type_name -> sidemirror.v1.QueryHit
+	36,  // 41: sidemirror.v1.QueryReflectionsResponse.hits:type_name -> sidemirror.v1.QueryHit
 	4,   // 42: sidemirror.v1.QueryReflectionsResponse.search_mode:type_name -> sidemirror.v1.SearchMode
-	38,  // 43: sidemirror.v1.QueryReflectionsResponse.misses:type_name -> sidemirror.v1.QueryMiss
-	15,  // 44: sidemirror.v1.QueryHit.memory:type_name -> sidemirror.v1.Memory
-	36,  // 45: sidemirror.v1.QueryHit.explanation:type_name -> sidemirror.v1.HitExplanation
-	37,  // 46: sidemirror.v1.HitExplanation.parts:type_name -> sidemirror.v1.ScorePart
+	39,  // 43: sidemirror.v1.QueryReflectionsResponse.misses:type_name -> sidemirror.v1.QueryMiss
+	16,  // 44: sidemirror.v1.QueryHit.memory:type_name -> sidemirror.v1.Memory
+	37,  // 45: sidemirror.v1.QueryHit.explanation:type_name -> sidemirror.v1.HitExplanation
+	38,  // 46: sidemirror.v1.HitExplanation.parts:type_name -> sidemirror.v1.ScorePart
 	1,   // 47: sidemirror.v1.BuildMemoryContextRequest.error_categories:type_name -> sidemirror.v1.ErrorCategory
-	89,  // 48: sidemirror.v1.BuildMemoryContextResponse.block:type_name -> sidemirror.v1.ContextBlock
-	87,  // 49: sidemirror.v1.ReportOutcomeRequest.outcome:type_name -> sidemirror.v1.TaskOutcome
+	95,  // 48: sidemirror.v1.BuildMemoryContextResponse.block:type_name -> sidemirror.v1.ContextBlock
+	93,  // 49: sidemirror.v1.ReportOutcomeRequest.outcome:type_name -> sidemirror.v1.TaskOutcome
 	1,   // 50: sidemirror.v1.ReportOutcomeRequest.error_category:type_name -> sidemirror.v1.ErrorCategory
-	42,  // 51: sidemirror.v1.ReportOutcomeRequest.errors:type_name -> sidemirror.v1.TaskErrors
-	43,  // 52: sidemirror.v1.TaskErrors.failed_calls:type_name -> sidemirror.v1.FailedCall
-	47,  // 53: sidemirror.v1.GetLessonStatisticsResponse.lessons:type_name -> sidemirror.v1.LessonStatistics
+	43,  // 51: sidemirror.v1.ReportOutcomeRequest.errors:type_name -> sidemirror.v1.TaskErrors
+	44,  // 52: sidemirror.v1.TaskErrors.failed_calls:type_name -> sidemirror.v1.FailedCall
+	48,  // 53: sidemirror.v1.GetLessonStatisticsResponse.lessons:type_name -> sidemirror.v1.LessonStatistics
 	3,   // 54: sidemirror.v1.LessonStatistics.state:type_name -> sidemirror.v1.MemoryState
-	48,  // 55: sidemirror.v1.LessonStatistics.shown:type_name -> sidemirror.v1.LessonArm
-	48,  // 56: sidemirror.v1.LessonStatistics.held_back:type_name -> sidemirror.v1.LessonArm
-	48,  // 57: sidemirror.v1.LessonStatistics.outside:type_name -> sidemirror.v1.LessonArm
-	49,  // 58: sidemirror.v1.LessonStatistics.interval:type_name -> sidemirror.v1.LiftInterval
-	49,  // 59: sidemirror.v1.LessonStatistics.interval_at_any_look:type_name -> sidemirror.v1.LiftInterval
-	10,  // 60: sidemirror.v1.LessonStatistics.verdict:type_name -> sidemirror.v1.LessonVerdict
-	54,  // 61: sidemirror.v1.ImportReflectionsResponse.refused:type_name -> sidemirror.v1.RefusedLine
+	49,  // 55: sidemirror.v1.LessonStatistics.shown:type_name -> sidemirror.v1.LessonArm
+	49,  // 56: sidemirror.v1.LessonStatistics.held_back:type_name -> sidemirror.v1.LessonArm
+	49,  // 57: sidemirror.v1.LessonStatistics.outside:type_name -> sidemirror.v1.LessonArm
+	50,  // 58: sidemirror.v1.LessonStatistics.interval:type_name -> sidemirror.v1.LiftInterval
+	50,  // 59: sidemirror.v1.LessonStatistics.interval_at_any_look:type_name -> sidemirror.v1.LiftInterval
+	11,  // 60: sidemirror.v1.LessonStatistics.verdict:type_name -> sidemirror.v1.LessonVerdict
+	55,  // 61: sidemirror.v1.ImportReflectionsResponse.refused:type_name -> sidemirror.v1.RefusedLine
 	5,   // 62: sidemirror.v1.ListClustersRequest.kind:type_name -> sidemirror.v1.ClusterKind
-	57,  // 63: sidemirror.v1.ListClustersResponse.clusters:type_name -> sidemirror.v1.MemoryCluster
+	58,  // 63: sidemirror.v1.ListClustersResponse.clusters:type_name -> sidemirror.v1.MemoryCluster
 	5,   // 64: sidemirror.v1.MemoryCluster.kind:type_name -> sidemirror.v1.ClusterKind
 	7,   // 65: sidemirror.v1.GraphPoint.kind:type_name -> sidemirror.v1.GraphNodeKind
-	58,  // 66: sidemirror.v1.MemoryLink.source:type_name -> sidemirror.v1.GraphPoint
-	58,  // 67: sidemirror.v1.MemoryLink.target:type_name -> sidemirror.v1.GraphPoint
+	59,  // 66: sidemirror.v1.MemoryLink.source:type_name -> sidemirror.v1.GraphPoint
+	59,  // 67: sidemirror.v1.MemoryLink.target:type_name -> sidemirror.v1.GraphPoint
 	6,   // 68: sidemirror.v1.MemoryLink.kind:type_name -> sidemirror.v1.LinkKind
-	82,  // 69: sidemirror.v1.MemoryLink.create_time:type_name -> google.protobuf.Timestamp
-	59,  // 70: sidemirror.v1.LinkReflectionsRequest.links:type_name -> sidemirror.v1.MemoryLink
-	58,  // 71: sidemirror.v1.ExploreGraphRequest.start:type_name -> sidemirror.v1.GraphPoint
+	88,  // 69: sidemirror.v1.MemoryLink.create_time:type_name -> google.protobuf.Timestamp
+	60,  // 70: sidemirror.v1.LinkReflectionsRequest.links:type_name -> sidemirror.v1.MemoryLink
+	59,  // 71: sidemirror.v1.ExploreGraphRequest.start:type_name -> sidemirror.v1.GraphPoint
 	6,   // 72: sidemirror.v1.ExploreGraphRequest.kinds:type_name -> sidemirror.v1.LinkKind
-	64,  // 73: sidemirror.v1.ExploreGraphResponse.nodes:type_name -> sidemirror.v1.GraphNode
-	59,  // 74: sidemirror.v1.ExploreGraphResponse.links:type_name -> sidemirror.v1.MemoryLink
-	58,  // 75: sidemirror.v1.GraphNode.point:type_name -> sidemirror.v1.GraphPoint
-	15,  // 76: sidemirror.v1.GraphNode.memory:type_name -> sidemirror.v1.Memory
-	67,  // 77: sidemirror.v1.DreamResponse.progress:type_name -> sidemirror.v1.DreamProgress
-	68,  // 78: sidemirror.v1.DreamResponse.dream:type_name -> sidemirror.v1.DreamLogEntry
-	82,  // 79: sidemirror.v1.DreamLogEntry.start_time:type_name -> google.protobuf.Timestamp
-	82,  // 80: sidemirror.v1.DreamLogEntry.end_time:type_name -> google.protobuf.Timestamp
-	84,  // 81: sidemirror.v1.DreamLogEntry.status:type_name -> sidemirror.v1.ResultStatus
-	69,  // 82: sidemirror.v1.DreamLogEntry.lessons:type_name -> sidemirror.v1.DreamtLesson
-	86,  // 83: sidemirror.v1.DreamLogEntry.usage:type_name -> sidemirror.v1.Usage
-	68,  // 84: sidemirror.v1.ListDreamsResponse.dreams:type_name -> sidemirror.v1.DreamLogEntry
-	74,  // 85: sidemirror.v1.ListPruningsResponse.prunings:type_name -> sidemirror.v1.Pruning
-	9,   // 86: sidemirror.v1.Pruning.kind:type_name -> sidemirror.v1.PrunedKind
-	82,  // 87: sidemirror.v1.Pruning.prune_time:type_name -> google.protobuf.Timestamp
-	82,  // 88: sidemirror.v1.Pruning.before_time:type_name -> google.protobuf.Timestamp
-	89,  // 89: sidemirror.v1.FindRecoveriesResponse.block:type_name -> sidemirror.v1.ContextBlock
-	79,  // 90: sidemirror.v1.ListRecoveriesResponse.signatures:type_name -> sidemirror.v1.SignatureRecoveries
-	82,  // 91: sidemirror.v1.SignatureRecoveries.last_time:type_name -> google.protobuf.Timestamp
-	80,  // 92: sidemirror.v1.SignatureRecoveries.moves:type_name -> sidemirror.v1.RecoveryMove
-	8,   // 93: sidemirror.v1.RecoveryMove.kind:type_name -> sidemirror.v1.RecoveryMoveKind
-	48,  // 94: sidemirror.v1.RecoveryMove.shown:type_name -> sidemirror.v1.LessonArm
-	48,  // 95: sidemirror.v1.RecoveryMove.held_back:type_name -> sidemirror.v1.LessonArm
-	49,  // 96: sidemirror.v1.RecoveryMove.interval:type_name -> sidemirror.v1.LiftInterval
-	81,  // 97: sidemirror.v1.RecoveryMove.shadow:type_name -> sidemirror.v1.ShadowTally
-	16,  // 98: sidemirror.v1.ReflectiveMemoryService.GenerateReflection:input_type -> sidemirror.v1.GenerateReflectionRequest
-	18,  // 99: sidemirror.v1.ReflectiveMemoryService.StoreReflection:input_type -> sidemirror.v1.StoreReflectionRequest
-	20,  // 100: sidemirror.v1.ReflectiveMemoryService.GetReflection:input_type -> sidemirror.v1.GetReflectionRequest
-	22,  // 101: sidemirror.v1.ReflectiveMemoryService.ListReflections:input_type -> sidemirror.v1.ListReflectionsRequest
-	24,  // 102: sidemirror.v1.ReflectiveMemoryService.UpdateReflection:input_type -> sidemirror.v1.UpdateReflectionRequest
-	27,  // 103: sidemirror.v1.ReflectiveMemoryService.DeleteReflection:input_type -> sidemirror.v1.DeleteReflectionRequest
-	29,  // 104: sidemirror.v1.ReflectiveMemoryService.ListReflectionVersions:input_type -> sidemirror.v1.ListReflectionVersionsRequest
-	31,  // 105: sidemirror.v1.ReflectiveMemoryService.ReviewReflection:input_type -> sidemirror.v1.ReviewReflectionRequest
-	33,  // 106: sidemirror.v1.ReflectiveMemoryService.QueryReflections:input_type -> sidemirror.v1.QueryReflectionsRequest
-	39,  // 107: sidemirror.v1.ReflectiveMemoryService.BuildMemoryContext:input_type -> sidemirror.v1.BuildMemoryContextRequest
-	41,  // 108: sidemirror.v1.ReflectiveMemoryService.ReportOutcome:input_type -> sidemirror.v1.ReportOutcomeRequest
-	45,  // 109: sidemirror.v1.ReflectiveMemoryService.GetLessonStatistics:input_type -> sidemirror.v1.GetLessonStatisticsRequest
-	65,  // 110: sidemirror.v1.ReflectiveMemoryService.Dream:input_type -> sidemirror.v1.DreamRequest
-	70,  // 111: sidemirror.v1.ReflectiveMemoryService.ListDreams:input_type -> sidemirror.v1.ListDreamsRequest
-	72,  // 112: sidemirror.v1.ReflectiveMemoryService.ListPrunings:input_type -> sidemirror.v1.ListPruningsRequest
-	50,  // 113: sidemirror.v1.ReflectiveMemoryService.ExportReflections:input_type -> sidemirror.v1.ExportReflectionsRequest
-	52,  // 114: sidemirror.v1.ReflectiveMemoryService.ImportReflections:input_type -> sidemirror.v1.ImportReflectionsRequest
-	55,  // 115: sidemirror.v1.ReflectiveMemoryService.ListClusters:input_type -> sidemirror.v1.ListClustersRequest
-	60,  // 116: sidemirror.v1.ReflectiveMemoryService.LinkReflections:input_type -> sidemirror.v1.LinkReflectionsRequest
-	62,  // 117: sidemirror.v1.ReflectiveMemoryService.ExploreGraph:input_type -> sidemirror.v1.ExploreGraphRequest
-	75,  // 118: sidemirror.v1.ReflectiveMemoryService.FindRecoveries:input_type -> sidemirror.v1.FindRecoveriesRequest
-	77,  // 119: sidemirror.v1.ReflectiveMemoryService.ListRecoveries:input_type -> sidemirror.v1.ListRecoveriesRequest
-	17,  // 120: sidemirror.v1.ReflectiveMemoryService.GenerateReflection:output_type -> sidemirror.v1.GenerateReflectionResponse
-	19,  // 121: sidemirror.v1.ReflectiveMemoryService.StoreReflection:output_type -> sidemirror.v1.StoreReflectionResponse
-	21,  // 122: sidemirror.v1.ReflectiveMemoryService.GetReflection:output_type -> sidemirror.v1.GetReflectionResponse
-	23,  // 123: sidemirror.v1.ReflectiveMemoryService.ListReflections:output_type -> sidemirror.v1.ListReflectionsResponse
-	26,  // 124: sidemirror.v1.ReflectiveMemoryService.UpdateReflection:output_type -> sidemirror.v1.UpdateReflectionResponse
-	28,  // 125: sidemirror.v1.ReflectiveMemoryService.DeleteReflection:output_type -> sidemirror.v1.DeleteReflectionResponse
-	30,  // 126: sidemirror.v1.ReflectiveMemoryService.ListReflectionVersions:output_type -> sidemirror.v1.ListReflectionVersionsResponse
-	32,  // 127: sidemirror.v1.ReflectiveMemoryService.ReviewReflection:output_type -> sidemirror.v1.ReviewReflectionResponse
-	34,  // 128: sidemirror.v1.ReflectiveMemoryService.QueryReflections:output_type -> sidemirror.v1.QueryReflectionsResponse
-	40,  // 129: sidemirror.v1.ReflectiveMemoryService.BuildMemoryContext:output_type -> sidemirror.v1.BuildMemoryContextResponse
-	44,  // 130: sidemirror.v1.ReflectiveMemoryService.ReportOutcome:output_type -> sidemirror.v1.ReportOutcomeResponse
-	46,  // 131: sidemirror.v1.ReflectiveMemoryService.GetLessonStatistics:output_type -> sidemirror.v1.GetLessonStatisticsResponse
-	66,  // 132: sidemirror.v1.ReflectiveMemoryService.Dream:output_type -> sidemirror.v1.DreamResponse
-	71,  // 133: sidemirror.v1.ReflectiveMemoryService.ListDreams:output_type -> sidemirror.v1.ListDreamsResponse
-	73,  // 134: sidemirror.v1.ReflectiveMemoryService.ListPrunings:output_type -> sidemirror.v1.ListPruningsResponse
-	51,  // 135: sidemirror.v1.ReflectiveMemoryService.ExportReflections:output_type -> sidemirror.v1.ExportReflectionsResponse
-	53,  // 136: sidemirror.v1.ReflectiveMemoryService.ImportReflections:output_type -> sidemirror.v1.ImportReflectionsResponse
-	56,  // 137: sidemirror.v1.ReflectiveMemoryService.ListClusters:output_type -> sidemirror.v1.ListClustersResponse
-	61,  // 138: sidemirror.v1.ReflectiveMemoryService.LinkReflections:output_type -> sidemirror.v1.LinkReflectionsResponse
-	63,  // 139: sidemirror.v1.ReflectiveMemoryService.ExploreGraph:output_type -> sidemirror.v1.ExploreGraphResponse
-	76,  // 140: sidemirror.v1.ReflectiveMemoryService.FindRecoveries:output_type -> sidemirror.v1.FindRecoveriesResponse
-	78,  // 141: sidemirror.v1.ReflectiveMemoryService.ListRecoveries:output_type -> sidemirror.v1.ListRecoveriesResponse
-	120, // [120:142] is the sub-list for method output_type
-	98,  // [98:120] is the sub-list for method input_type
-	98,  // [98:98] is the sub-list for extension type_name
-	98,  // [98:98] is the sub-list for extension extendee
-	0,   // [0:98] is the sub-list for field type_name
+	65,  // 73: sidemirror.v1.ExploreGraphResponse.nodes:type_name -> sidemirror.v1.GraphNode
+	60,  // 74: sidemirror.v1.ExploreGraphResponse.links:type_name -> sidemirror.v1.MemoryLink
+	59,  // 75: sidemirror.v1.GraphNode.point:type_name -> sidemirror.v1.GraphPoint
+	16,  // 76: sidemirror.v1.GraphNode.memory:type_name -> sidemirror.v1.Memory
+	68,  // 77: sidemirror.v1.DreamResponse.progress:type_name -> sidemirror.v1.DreamProgress
+	69,  // 78: sidemirror.v1.DreamResponse.dream:type_name -> sidemirror.v1.DreamLogEntry
+	88,  // 79: sidemirror.v1.DreamLogEntry.start_time:type_name -> google.protobuf.Timestamp
+	88,  // 80: sidemirror.v1.DreamLogEntry.end_time:type_name -> google.protobuf.Timestamp
+	90,  // 81: sidemirror.v1.DreamLogEntry.status:type_name -> sidemirror.v1.ResultStatus
+	70,  // 82: sidemirror.v1.DreamLogEntry.lessons:type_name -> sidemirror.v1.DreamtLesson
+	92,  // 83: sidemirror.v1.DreamLogEntry.usage:type_name -> sidemirror.v1.Usage
+	69,  // 84: sidemirror.v1.ListDreamsResponse.dreams:type_name -> sidemirror.v1.DreamLogEntry
+	75,  // 85: sidemirror.v1.ListPruningsResponse.prunings:type_name -> sidemirror.v1.Pruning
+	10,  // 86: sidemirror.v1.Pruning.kind:type_name -> sidemirror.v1.PrunedKind
+	88,  // 87: sidemirror.v1.Pruning.prune_time:type_name -> google.protobuf.Timestamp
+	88,  // 88: sidemirror.v1.Pruning.before_time:type_name -> google.protobuf.Timestamp
+	95,  // 89: sidemirror.v1.FindRecoveriesResponse.block:type_name -> sidemirror.v1.ContextBlock
+	88,  // 90: sidemirror.v1.ListReceiptsRequest.from_time:type_name -> google.protobuf.Timestamp
+	88,  // 91: sidemirror.v1.ListReceiptsRequest.until_time:type_name -> google.protobuf.Timestamp
+	80,  // 92: sidemirror.v1.ListReceiptsResponse.receipts:type_name -> sidemirror.v1.Receipt
+	88,  // 93: sidemirror.v1.Receipt.time:type_name -> google.protobuf.Timestamp
+	9,   // 94: sidemirror.v1.Receipt.place:type_name -> sidemirror.v1.ReceiptPlace
+	81,  // 95: sidemirror.v1.Receipt.items:type_name -> sidemirror.v1.ReceiptItem
+	96,  // 96: sidemirror.v1.Receipt.turn_state:type_name -> sidemirror.v1.TurnState
+	93,  // 97: sidemirror.v1.Receipt.turn_outcome:type_name -> sidemirror.v1.TaskOutcome
+	84,  // 98: sidemirror.v1.ListRecoveriesResponse.signatures:type_name -> sidemirror.v1.SignatureRecoveries
+	88,  // 99: sidemirror.v1.SignatureRecoveries.last_time:type_name -> google.protobuf.Timestamp
+	86,  // 100: sidemirror.v1.SignatureRecoveries.moves:type_name -> sidemirror.v1.RecoveryMove
+	85,  // 101: sidemirror.v1.SignatureRecoveries.observations:type_name -> sidemirror.v1.RecoveryObservation
+	88,  // 102: sidemirror.v1.RecoveryObservation.time:type_name -> google.protobuf.Timestamp
+	97,  // 103: sidemirror.v1.RecoveryObservation.pause:type_name -> google.protobuf.Duration
+	8,   // 104: sidemirror.v1.RecoveryMove.kind:type_name -> sidemirror.v1.RecoveryMoveKind
+	49,  // 105: sidemirror.v1.RecoveryMove.shown:type_name -> sidemirror.v1.LessonArm
+	49,  // 106: sidemirror.v1.RecoveryMove.held_back:type_name -> sidemirror.v1.LessonArm
+	50,  // 107: sidemirror.v1.RecoveryMove.interval:type_name -> sidemirror.v1.LiftInterval
+	87,  // 108: sidemirror.v1.RecoveryMove.shadow:type_name -> sidemirror.v1.ShadowTally
+	17,  // 109: sidemirror.v1.ReflectiveMemoryService.GenerateReflection:input_type -> sidemirror.v1.GenerateReflectionRequest
+	19,  // 110: sidemirror.v1.ReflectiveMemoryService.StoreReflection:input_type -> sidemirror.v1.StoreReflectionRequest
+	21,  // 111: sidemirror.v1.ReflectiveMemoryService.GetReflection:input_type -> sidemirror.v1.GetReflectionRequest
+	23,  // 112: sidemirror.v1.ReflectiveMemoryService.ListReflections:input_type -> sidemirror.v1.ListReflectionsRequest
+	25,  // 113: sidemirror.v1.ReflectiveMemoryService.UpdateReflection:input_type -> sidemirror.v1.UpdateReflectionRequest
+	28,  // 114: sidemirror.v1.ReflectiveMemoryService.DeleteReflection:input_type -> sidemirror.v1.DeleteReflectionRequest
+	30,  // 115: sidemirror.v1.ReflectiveMemoryService.ListReflectionVersions:input_type -> sidemirror.v1.ListReflectionVersionsRequest
+	32,  // 116: sidemirror.v1.ReflectiveMemoryService.ReviewReflection:input_type -> sidemirror.v1.ReviewReflectionRequest
+	34,  // 117: sidemirror.v1.ReflectiveMemoryService.QueryReflections:input_type -> sidemirror.v1.QueryReflectionsRequest
+	40,  // 118: sidemirror.v1.ReflectiveMemoryService.BuildMemoryContext:input_type -> sidemirror.v1.BuildMemoryContextRequest
+	42,  // 119: sidemirror.v1.ReflectiveMemoryService.ReportOutcome:input_type -> sidemirror.v1.ReportOutcomeRequest
+	46,  // 120: sidemirror.v1.ReflectiveMemoryService.GetLessonStatistics:input_type -> sidemirror.v1.GetLessonStatisticsRequest
+	66,  // 121: sidemirror.v1.ReflectiveMemoryService.Dream:input_type -> sidemirror.v1.DreamRequest
+	71,  // 122: sidemirror.v1.ReflectiveMemoryService.ListDreams:input_type -> sidemirror.v1.ListDreamsRequest
+	73,  // 123: sidemirror.v1.ReflectiveMemoryService.ListPrunings:input_type -> sidemirror.v1.ListPruningsRequest
+	51,  // 124: sidemirror.v1.ReflectiveMemoryService.ExportReflections:input_type -> sidemirror.v1.ExportReflectionsRequest
+	53,  // 125: sidemirror.v1.ReflectiveMemoryService.ImportReflections:input_type -> sidemirror.v1.ImportReflectionsRequest
+	56,  // 126: sidemirror.v1.ReflectiveMemoryService.ListClusters:input_type -> sidemirror.v1.ListClustersRequest
+	61,  // 127: sidemirror.v1.ReflectiveMemoryService.LinkReflections:input_type -> sidemirror.v1.LinkReflectionsRequest
+	63,  // 128: sidemirror.v1.ReflectiveMemoryService.ExploreGraph:input_type -> sidemirror.v1.ExploreGraphRequest
+	76,  // 129: sidemirror.v1.ReflectiveMemoryService.FindRecoveries:input_type -> sidemirror.v1.FindRecoveriesRequest
+	78,  // 130: sidemirror.v1.ReflectiveMemoryService.ListReceipts:input_type -> sidemirror.v1.ListReceiptsRequest
+	82,  // 131: sidemirror.v1.ReflectiveMemoryService.ListRecoveries:input_type -> sidemirror.v1.ListRecoveriesRequest
+	18,  // 132: sidemirror.v1.ReflectiveMemoryService.GenerateReflection:output_type -> sidemirror.v1.GenerateReflectionResponse
+	20,  // 133: sidemirror.v1.ReflectiveMemoryService.StoreReflection:output_type -> sidemirror.v1.StoreReflectionResponse
+	22,  // 134: sidemirror.v1.ReflectiveMemoryService.GetReflection:output_type -> sidemirror.v1.GetReflectionResponse
+	24,  // 135: sidemirror.v1.ReflectiveMemoryService.ListReflections:output_type -> sidemirror.v1.ListReflectionsResponse
+	27,  // 136: sidemirror.v1.ReflectiveMemoryService.UpdateReflection:output_type -> sidemirror.v1.UpdateReflectionResponse
+	29,  // 137: sidemirror.v1.ReflectiveMemoryService.DeleteReflection:output_type -> sidemirror.v1.DeleteReflectionResponse
+	31,  // 138: sidemirror.v1.ReflectiveMemoryService.ListReflectionVersions:output_type -> sidemirror.v1.ListReflectionVersionsResponse
+	33,  // 139: sidemirror.v1.ReflectiveMemoryService.ReviewReflection:output_type -> sidemirror.v1.ReviewReflectionResponse
+	35,  // 140: sidemirror.v1.ReflectiveMemoryService.QueryReflections:output_type -> sidemirror.v1.QueryReflectionsResponse
+	41,  // 141: sidemirror.v1.ReflectiveMemoryService.BuildMemoryContext:output_type -> sidemirror.v1.BuildMemoryContextResponse
+	45,  // 142: sidemirror.v1.ReflectiveMemoryService.ReportOutcome:output_type -> sidemirror.v1.ReportOutcomeResponse
+	47,  // 143: sidemirror.v1.ReflectiveMemoryService.GetLessonStatistics:output_type -> sidemirror.v1.GetLessonStatisticsResponse
+	67,  // 144: sidemirror.v1.ReflectiveMemoryService.Dream:output_type -> sidemirror.v1.DreamResponse
+	72,  // 145: sidemirror.v1.ReflectiveMemoryService.ListDreams:output_type -> sidemirror.v1.ListDreamsResponse
+	74,  // 146: sidemirror.v1.ReflectiveMemoryService.ListPrunings:output_type -> sidemirror.v1.ListPruningsResponse
+	52,  // 147: sidemirror.v1.ReflectiveMemoryService.ExportReflections:output_type -> sidemirror.v1.ExportReflectionsResponse
+	54,  // 148: sidemirror.v1.ReflectiveMemoryService.ImportReflections:output_type -> sidemirror.v1.ImportReflectionsResponse
+	57,  // 149: sidemirror.v1.ReflectiveMemoryService.ListClusters:output_type -> sidemirror.v1.ListClustersResponse
+	62,  // 150: sidemirror.v1.ReflectiveMemoryService.LinkReflections:output_type -> sidemirror.v1.LinkReflectionsResponse
+	64,  // 151: sidemirror.v1.ReflectiveMemoryService.ExploreGraph:output_type -> sidemirror.v1.ExploreGraphResponse
+	77,  // 152: sidemirror.v1.ReflectiveMemoryService.FindRecoveries:output_type -> sidemirror.v1.FindRecoveriesResponse
+	79,  // 153: sidemirror.v1.ReflectiveMemoryService.ListReceipts:output_type -> sidemirror.v1.ListReceiptsResponse
+	83,  // 154: sidemirror.v1.ReflectiveMemoryService.ListRecoveries:output_type -> sidemirror.v1.ListRecoveriesResponse
+	132, // [132:155] is the sub-list for method output_type
+	109, // [109:132] is the sub-list for method input_type
+	109, // [109:109] is the sub-list for extension type_name
+	109, // [109:109] is the sub-list for extension extendee
+	0,   // [0:109] is the sub-list for field type_name
 }
 
 func init() { file_sidemirror_v1_reflective_memory_proto_init() }
@@ -7516,6 +8213,7 @@ func file_sidemirror_v1_reflective_memory_proto_init() {
 		return
 	}
 	file_sidemirror_v1_common_proto_init()
+	file_sidemirror_v1_thinking_proto_init()
 	file_sidemirror_v1_reflective_memory_proto_msgTypes[3].OneofWrappers = []any{}
 	file_sidemirror_v1_reflective_memory_proto_msgTypes[4].OneofWrappers = []any{}
 	file_sidemirror_v1_reflective_memory_proto_msgTypes[14].OneofWrappers = []any{}
@@ -7527,13 +8225,14 @@ func file_sidemirror_v1_reflective_memory_proto_init() {
 		(*DreamResponse_Dream)(nil),
 	}
 	file_sidemirror_v1_reflective_memory_proto_msgTypes[69].OneofWrappers = []any{}
+	file_sidemirror_v1_reflective_memory_proto_msgTypes[74].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_sidemirror_v1_reflective_memory_proto_rawDesc), len(file_sidemirror_v1_reflective_memory_proto_rawDesc)),
-			NumEnums:      11,
-			NumMessages:   71,
+			NumEnums:      12,
+			NumMessages:   76,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

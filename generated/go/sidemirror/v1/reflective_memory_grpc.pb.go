@@ -40,6 +40,7 @@ const (
 	ReflectiveMemoryService_LinkReflections_FullMethodName        = "/sidemirror.v1.ReflectiveMemoryService/LinkReflections"
 	ReflectiveMemoryService_ExploreGraph_FullMethodName           = "/sidemirror.v1.ReflectiveMemoryService/ExploreGraph"
 	ReflectiveMemoryService_FindRecoveries_FullMethodName         = "/sidemirror.v1.ReflectiveMemoryService/FindRecoveries"
+	ReflectiveMemoryService_ListReceipts_FullMethodName           = "/sidemirror.v1.ReflectiveMemoryService/ListReceipts"
 	ReflectiveMemoryService_ListRecoveries_FullMethodName         = "/sidemirror.v1.ReflectiveMemoryService/ListRecoveries"
 )
 
@@ -118,6 +119,9 @@ type ReflectiveMemoryServiceClient interface {
 	// What repaired a failure like this one before: a recovery, as a block of data with a receipt. Recoveries are learned
 	// from the calls of recorded turns. One answer in ten is held back, to learn what happens without it.
 	FindRecoveries(ctx context.Context, in *FindRecoveriesRequest, opts ...grpc.CallOption) (*FindRecoveriesResponse, error)
+	// Which lessons and recoveries were shown or held back, when, where and for which turn, and what followed; the newest
+	// first. Receipts are kept for 30 days.
+	ListReceipts(ctx context.Context, in *ListReceiptsRequest, opts ...grpc.CallOption) (*ListReceiptsResponse, error)
 	// What followed each recognised failure, for people: every move with its counts, and why it is told or not.
 	ListRecoveries(ctx context.Context, in *ListRecoveriesRequest, opts ...grpc.CallOption) (*ListRecoveriesResponse, error)
 }
@@ -361,6 +365,16 @@ func (c *reflectiveMemoryServiceClient) FindRecoveries(ctx context.Context, in *
 	return out, nil
 }
 
+func (c *reflectiveMemoryServiceClient) ListReceipts(ctx context.Context, in *ListReceiptsRequest, opts ...grpc.CallOption) (*ListReceiptsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListReceiptsResponse)
+	err := c.cc.Invoke(ctx, ReflectiveMemoryService_ListReceipts_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *reflectiveMemoryServiceClient) ListRecoveries(ctx context.Context, in *ListRecoveriesRequest, opts ...grpc.CallOption) (*ListRecoveriesResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(ListRecoveriesResponse)
@@ -446,6 +460,9 @@ type ReflectiveMemoryServiceServer interface {
 	// What repaired a failure like this one before: a recovery, as a block of data with a receipt. Recoveries are learned
 	// from the calls of recorded turns. One answer in ten is held back, to learn what happens without it.
 	FindRecoveries(context.Context, *FindRecoveriesRequest) (*FindRecoveriesResponse, error)
+	// Which lessons and recoveries were shown or held back, when, where and for which turn, and what followed; the newest
+	// first. Receipts are kept for 30 days.
+	ListReceipts(context.Context, *ListReceiptsRequest) (*ListReceiptsResponse, error)
 	// What followed each recognised failure, for people: every move with its counts, and why it is told or not.
 	ListRecoveries(context.Context, *ListRecoveriesRequest) (*ListRecoveriesResponse, error)
 	mustEmbedUnimplementedReflectiveMemoryServiceServer()
@@ -520,6 +537,9 @@ func (UnimplementedReflectiveMemoryServiceServer) ExploreGraph(context.Context, 
 }
 func (UnimplementedReflectiveMemoryServiceServer) FindRecoveries(context.Context, *FindRecoveriesRequest) (*FindRecoveriesResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method FindRecoveries not implemented")
+}
+func (UnimplementedReflectiveMemoryServiceServer) ListReceipts(context.Context, *ListReceiptsRequest) (*ListReceiptsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListReceipts not implemented")
 }
 func (UnimplementedReflectiveMemoryServiceServer) ListRecoveries(context.Context, *ListRecoveriesRequest) (*ListRecoveriesResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ListRecoveries not implemented")
@@ -899,6 +919,24 @@ func _ReflectiveMemoryService_FindRecoveries_Handler(srv interface{}, ctx contex
 	return interceptor(ctx, in, info, handler)
 }
 
+func _ReflectiveMemoryService_ListReceipts_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListReceiptsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(ReflectiveMemoryServiceServer).ListReceipts(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: ReflectiveMemoryService_ListReceipts_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(ReflectiveMemoryServiceServer).ListReceipts(ctx, req.(*ListReceiptsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _ReflectiveMemoryService_ListRecoveries_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(ListRecoveriesRequest)
 	if err := dec(in); err != nil {
@@ -995,6 +1033,10 @@ var ReflectiveMemoryService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "FindRecoveries",
 			Handler:    _ReflectiveMemoryService_FindRecoveries_Handler,
+		},
+		{
+			MethodName: "ListReceipts",
+			Handler:    _ReflectiveMemoryService_ListReceipts_Handler,
 		},
 		{
 			MethodName: "ListRecoveries",

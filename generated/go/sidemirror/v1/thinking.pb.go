@@ -2951,7 +2951,13 @@ type Turn struct {
 	// When the turn started.
 	StartTime *timestamppb.Timestamp `protobuf:"bytes,12,opt,name=start_time,json=startTime,proto3" json:"start_time,omitempty"`
 	// When the server last heard of the turn.
-	UpdateTime    *timestamppb.Timestamp `protobuf:"bytes,13,opt,name=update_time,json=updateTime,proto3" json:"update_time,omitempty"`
+	UpdateTime *timestamppb.Timestamp `protobuf:"bytes,13,opt,name=update_time,json=updateTime,proto3" json:"update_time,omitempty"`
+	// The number of tool calls so far. This and the next two are 0 for turns that ended before these fields.
+	ToolCallCount int32 `protobuf:"varint,14,opt,name=tool_call_count,json=toolCallCount,proto3" json:"tool_call_count,omitempty"`
+	// The number of tool calls that failed or reported a failure.
+	ToolErrorCount int32 `protobuf:"varint,15,opt,name=tool_error_count,json=toolErrorCount,proto3" json:"tool_error_count,omitempty"`
+	// The number of lessons and recoveries that the turn was told, in its plan, its reflections and at failing calls.
+	LessonCount   int32 `protobuf:"varint,16,opt,name=lesson_count,json=lessonCount,proto3" json:"lesson_count,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3075,6 +3081,27 @@ func (x *Turn) GetUpdateTime() *timestamppb.Timestamp {
 		return x.UpdateTime
 	}
 	return nil
+}
+
+func (x *Turn) GetToolCallCount() int32 {
+	if x != nil {
+		return x.ToolCallCount
+	}
+	return 0
+}
+
+func (x *Turn) GetToolErrorCount() int32 {
+	if x != nil {
+		return x.ToolErrorCount
+	}
+	return 0
+}
+
+func (x *Turn) GetLessonCount() int32 {
+	if x != nil {
+		return x.LessonCount
+	}
+	return 0
 }
 
 // One entry of a turn's record.
@@ -5034,7 +5061,11 @@ type WatchTurnsRequest struct {
 	Follow *bool `protobuf:"varint,5,opt,name=follow,proto3,oneof" json:"follow,omitempty"`
 	// Whether to skip entries that are already recorded. A heartbeat with the current cursor is sent first. Cannot be
 	// combined with a cursor.
-	NewOnly       bool `protobuf:"varint,6,opt,name=new_only,json=newOnly,proto3" json:"new_only,omitempty"`
+	NewOnly bool `protobuf:"varint,6,opt,name=new_only,json=newOnly,proto3" json:"new_only,omitempty"`
+	// Begins at the first entry of this time or later, in place of the oldest one. The entry is found by halving the record,
+	// so where agents report their events out of order, it begins near that time. Cannot be combined with a cursor or with
+	// `new_only`.
+	FromTime      *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=from_time,json=fromTime,proto3" json:"from_time,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -5111,6 +5142,13 @@ func (x *WatchTurnsRequest) GetNewOnly() bool {
 	return false
 }
 
+func (x *WatchTurnsRequest) GetFromTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.FromTime
+	}
+	return nil
+}
+
 // One entry of the record, or a notice about the stream.
 type WatchTurnsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -5171,7 +5209,14 @@ type ListTurnsRequest struct {
 	// How many to return: 0 means 50, and more than 1,000 means 1,000.
 	PageSize int32 `protobuf:"varint,5,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
 	// The `next_page_token` of the previous page; empty for the first page. Valid only for the same query.
-	PageToken     string `protobuf:"bytes,6,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	PageToken string `protobuf:"bytes,6,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	// Only turns whose task ended in one of these ways; empty means all. UNSPECIFIED stands for turns without a reported
+	// outcome, such as open ones. At most 6.
+	Outcomes []TaskOutcome `protobuf:"varint,7,rep,packed,name=outcomes,proto3,enum=sidemirror.v1.TaskOutcome" json:"outcomes,omitempty"`
+	// Only turns that started at this time or later; absent means no limit.
+	FromTime *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=from_time,json=fromTime,proto3" json:"from_time,omitempty"`
+	// Only turns that started before this time; absent means no limit.
+	UntilTime     *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=until_time,json=untilTime,proto3" json:"until_time,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -5246,6 +5291,27 @@ func (x *ListTurnsRequest) GetPageToken() string {
 		return x.PageToken
 	}
 	return ""
+}
+
+func (x *ListTurnsRequest) GetOutcomes() []TaskOutcome {
+	if x != nil {
+		return x.Outcomes
+	}
+	return nil
+}
+
+func (x *ListTurnsRequest) GetFromTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.FromTime
+	}
+	return nil
+}
+
+func (x *ListTurnsRequest) GetUntilTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.UntilTime
+	}
+	return nil
 }
 
 // One page of turns.
@@ -6008,7 +6074,7 @@ const file_sidemirror_v1_thinking_proto_rawDesc = "" +
 	"\x0eCritiquesEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\x05R\x05value:\x028\x01B\b\n" +
-	"\x06_score\"\x97\x04\n" +
+	"\x06_score\"\x8c\x05\n" +
 	"\x04Turn\x12\x17\n" +
 	"\aturn_id\x18\x01 \x01(\tR\x06turnId\x12\x1d\n" +
 	"\n" +
@@ -6030,7 +6096,10 @@ const file_sidemirror_v1_thinking_proto_rawDesc = "" +
 	"\n" +
 	"start_time\x18\f \x01(\v2\x1a.google.protobuf.TimestampR\tstartTime\x12;\n" +
 	"\vupdate_time\x18\r \x01(\v2\x1a.google.protobuf.TimestampR\n" +
-	"updateTimeB\b\n" +
+	"updateTime\x12&\n" +
+	"\x0ftool_call_count\x18\x0e \x01(\x05R\rtoolCallCount\x12(\n" +
+	"\x10tool_error_count\x18\x0f \x01(\x05R\x0etoolErrorCount\x12!\n" +
+	"\flesson_count\x18\x10 \x01(\x05R\vlessonCountB\b\n" +
 	"\x06_score\"\x83\x02\n" +
 	"\tTurnEntry\x12\x16\n" +
 	"\x06cursor\x18\x01 \x01(\tR\x06cursor\x12\x1a\n" +
@@ -6203,7 +6272,7 @@ const file_sidemirror_v1_thinking_proto_rawDesc = "" +
 	"\x0fGetTurnResponse\x12'\n" +
 	"\x04turn\x18\x01 \x01(\v2\x13.sidemirror.v1.TurnR\x04turn\x122\n" +
 	"\aentries\x18\x02 \x03(\v2\x18.sidemirror.v1.TurnEntryR\aentries\x12&\n" +
-	"\x0fnext_page_token\x18\x03 \x01(\tR\rnextPageToken\"\xc9\x01\n" +
+	"\x0fnext_page_token\x18\x03 \x01(\tR\rnextPageToken\"\x82\x02\n" +
 	"\x11WatchTurnsRequest\x12\x1b\n" +
 	"\ttenant_id\x18\x01 \x01(\tR\btenantId\x12\x1d\n" +
 	"\n" +
@@ -6212,10 +6281,11 @@ const file_sidemirror_v1_thinking_proto_rawDesc = "" +
 	"session_id\x18\x03 \x01(\tR\tsessionId\x12\x16\n" +
 	"\x06cursor\x18\x04 \x01(\tR\x06cursor\x12\x1b\n" +
 	"\x06follow\x18\x05 \x01(\bH\x00R\x06follow\x88\x01\x01\x12\x19\n" +
-	"\bnew_only\x18\x06 \x01(\bR\anewOnlyB\t\n" +
+	"\bnew_only\x18\x06 \x01(\bR\anewOnly\x127\n" +
+	"\tfrom_time\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\bfromTimeB\t\n" +
 	"\a_follow\"D\n" +
 	"\x12WatchTurnsResponse\x12.\n" +
-	"\x05entry\x18\x01 \x01(\v2\x18.sidemirror.v1.TurnEntryR\x05entry\"\xd9\x01\n" +
+	"\x05entry\x18\x01 \x01(\v2\x18.sidemirror.v1.TurnEntryR\x05entry\"\x85\x03\n" +
 	"\x10ListTurnsRequest\x12\x1b\n" +
 	"\ttenant_id\x18\x01 \x01(\tR\btenantId\x12\x1d\n" +
 	"\n" +
@@ -6225,7 +6295,11 @@ const file_sidemirror_v1_thinking_proto_rawDesc = "" +
 	"\x05state\x18\x04 \x01(\x0e2\x18.sidemirror.v1.TurnStateR\x05state\x12\x1b\n" +
 	"\tpage_size\x18\x05 \x01(\x05R\bpageSize\x12\x1d\n" +
 	"\n" +
-	"page_token\x18\x06 \x01(\tR\tpageToken\"f\n" +
+	"page_token\x18\x06 \x01(\tR\tpageToken\x126\n" +
+	"\boutcomes\x18\a \x03(\x0e2\x1a.sidemirror.v1.TaskOutcomeR\boutcomes\x127\n" +
+	"\tfrom_time\x18\b \x01(\v2\x1a.google.protobuf.TimestampR\bfromTime\x129\n" +
+	"\n" +
+	"until_time\x18\t \x01(\v2\x1a.google.protobuf.TimestampR\tuntilTime\"f\n" +
 	"\x11ListTurnsResponse\x12)\n" +
 	"\x05turns\x18\x01 \x03(\v2\x13.sidemirror.v1.TurnR\x05turns\x12&\n" +
 	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\x98\x01\n" +
@@ -6526,55 +6600,59 @@ var file_sidemirror_v1_thinking_proto_depIdxs = []int32{
 	33,  // 96: sidemirror.v1.FinishTurnResponse.summary:type_name -> sidemirror.v1.TurnSummary
 	34,  // 97: sidemirror.v1.GetTurnResponse.turn:type_name -> sidemirror.v1.Turn
 	35,  // 98: sidemirror.v1.GetTurnResponse.entries:type_name -> sidemirror.v1.TurnEntry
-	35,  // 99: sidemirror.v1.WatchTurnsResponse.entry:type_name -> sidemirror.v1.TurnEntry
-	5,   // 100: sidemirror.v1.ListTurnsRequest.state:type_name -> sidemirror.v1.TurnState
-	34,  // 101: sidemirror.v1.ListTurnsResponse.turns:type_name -> sidemirror.v1.Turn
-	3,   // 102: sidemirror.v1.ShouldReflectResponse.reason:type_name -> sidemirror.v1.ReflectionReason
-	3,   // 103: sidemirror.v1.ShouldReflectResponse.matches:type_name -> sidemirror.v1.ReflectionReason
-	8,   // 104: sidemirror.v1.ShouldReflectResponse.budget_left:type_name -> sidemirror.v1.BudgetLeft
-	78,  // 105: sidemirror.v1.ReflectRequest.messages:type_name -> sidemirror.v1.Message
-	85,  // 106: sidemirror.v1.ReflectRequest.tool_results:type_name -> sidemirror.v1.ToolResult
-	9,   // 107: sidemirror.v1.ReflectResponse.result:type_name -> sidemirror.v1.MidTurnReflection
-	8,   // 108: sidemirror.v1.ReflectResponse.budget_left:type_name -> sidemirror.v1.BudgetLeft
-	78,  // 109: sidemirror.v1.GetReflectionPromptRequest.messages:type_name -> sidemirror.v1.Message
-	85,  // 110: sidemirror.v1.GetReflectionPromptRequest.tool_results:type_name -> sidemirror.v1.ToolResult
-	38,  // 111: sidemirror.v1.ThinkingService.CreateSession:input_type -> sidemirror.v1.CreateSessionRequest
-	40,  // 112: sidemirror.v1.ThinkingService.GetSession:input_type -> sidemirror.v1.GetSessionRequest
-	42,  // 113: sidemirror.v1.ThinkingService.UpdateSession:input_type -> sidemirror.v1.UpdateSessionRequest
-	44,  // 114: sidemirror.v1.ThinkingService.ListSessions:input_type -> sidemirror.v1.ListSessionsRequest
-	46,  // 115: sidemirror.v1.ThinkingService.DeleteSession:input_type -> sidemirror.v1.DeleteSessionRequest
-	48,  // 116: sidemirror.v1.ThinkingService.GetThinkingPrompt:input_type -> sidemirror.v1.GetThinkingPromptRequest
-	50,  // 117: sidemirror.v1.ThinkingService.RunTurn:input_type -> sidemirror.v1.RunTurnRequest
-	52,  // 118: sidemirror.v1.ThinkingService.StartTurn:input_type -> sidemirror.v1.StartTurnRequest
-	54,  // 119: sidemirror.v1.ThinkingService.ReportEvents:input_type -> sidemirror.v1.ReportEventsRequest
-	56,  // 120: sidemirror.v1.ThinkingService.FinishTurn:input_type -> sidemirror.v1.FinishTurnRequest
-	58,  // 121: sidemirror.v1.ThinkingService.GetTurn:input_type -> sidemirror.v1.GetTurnRequest
-	60,  // 122: sidemirror.v1.ThinkingService.WatchTurns:input_type -> sidemirror.v1.WatchTurnsRequest
-	62,  // 123: sidemirror.v1.ThinkingService.ListTurns:input_type -> sidemirror.v1.ListTurnsRequest
-	64,  // 124: sidemirror.v1.ThinkingService.ShouldReflect:input_type -> sidemirror.v1.ShouldReflectRequest
-	66,  // 125: sidemirror.v1.ThinkingService.Reflect:input_type -> sidemirror.v1.ReflectRequest
-	68,  // 126: sidemirror.v1.ThinkingService.GetReflectionPrompt:input_type -> sidemirror.v1.GetReflectionPromptRequest
-	39,  // 127: sidemirror.v1.ThinkingService.CreateSession:output_type -> sidemirror.v1.CreateSessionResponse
-	41,  // 128: sidemirror.v1.ThinkingService.GetSession:output_type -> sidemirror.v1.GetSessionResponse
-	43,  // 129: sidemirror.v1.ThinkingService.UpdateSession:output_type -> sidemirror.v1.UpdateSessionResponse
-	45,  // 130: sidemirror.v1.ThinkingService.ListSessions:output_type -> sidemirror.v1.ListSessionsResponse
-	47,  // 131: sidemirror.v1.ThinkingService.DeleteSession:output_type -> sidemirror.v1.DeleteSessionResponse
-	49,  // 132: sidemirror.v1.ThinkingService.GetThinkingPrompt:output_type -> sidemirror.v1.GetThinkingPromptResponse
-	51,  // 133: sidemirror.v1.ThinkingService.RunTurn:output_type -> sidemirror.v1.RunTurnResponse
-	53,  // 134: sidemirror.v1.ThinkingService.StartTurn:output_type -> sidemirror.v1.StartTurnResponse
-	55,  // 135: sidemirror.v1.ThinkingService.ReportEvents:output_type -> sidemirror.v1.ReportEventsResponse
-	57,  // 136: sidemirror.v1.ThinkingService.FinishTurn:output_type -> sidemirror.v1.FinishTurnResponse
-	59,  // 137: sidemirror.v1.ThinkingService.GetTurn:output_type -> sidemirror.v1.GetTurnResponse
-	61,  // 138: sidemirror.v1.ThinkingService.WatchTurns:output_type -> sidemirror.v1.WatchTurnsResponse
-	63,  // 139: sidemirror.v1.ThinkingService.ListTurns:output_type -> sidemirror.v1.ListTurnsResponse
-	65,  // 140: sidemirror.v1.ThinkingService.ShouldReflect:output_type -> sidemirror.v1.ShouldReflectResponse
-	67,  // 141: sidemirror.v1.ThinkingService.Reflect:output_type -> sidemirror.v1.ReflectResponse
-	69,  // 142: sidemirror.v1.ThinkingService.GetReflectionPrompt:output_type -> sidemirror.v1.GetReflectionPromptResponse
-	127, // [127:143] is the sub-list for method output_type
-	111, // [111:127] is the sub-list for method input_type
-	111, // [111:111] is the sub-list for extension type_name
-	111, // [111:111] is the sub-list for extension extendee
-	0,   // [0:111] is the sub-list for field type_name
+	77,  // 99: sidemirror.v1.WatchTurnsRequest.from_time:type_name -> google.protobuf.Timestamp
+	35,  // 100: sidemirror.v1.WatchTurnsResponse.entry:type_name -> sidemirror.v1.TurnEntry
+	5,   // 101: sidemirror.v1.ListTurnsRequest.state:type_name -> sidemirror.v1.TurnState
+	80,  // 102: sidemirror.v1.ListTurnsRequest.outcomes:type_name -> sidemirror.v1.TaskOutcome
+	77,  // 103: sidemirror.v1.ListTurnsRequest.from_time:type_name -> google.protobuf.Timestamp
+	77,  // 104: sidemirror.v1.ListTurnsRequest.until_time:type_name -> google.protobuf.Timestamp
+	34,  // 105: sidemirror.v1.ListTurnsResponse.turns:type_name -> sidemirror.v1.Turn
+	3,   // 106: sidemirror.v1.ShouldReflectResponse.reason:type_name -> sidemirror.v1.ReflectionReason
+	3,   // 107: sidemirror.v1.ShouldReflectResponse.matches:type_name -> sidemirror.v1.ReflectionReason
+	8,   // 108: sidemirror.v1.ShouldReflectResponse.budget_left:type_name -> sidemirror.v1.BudgetLeft
+	78,  // 109: sidemirror.v1.ReflectRequest.messages:type_name -> sidemirror.v1.Message
+	85,  // 110: sidemirror.v1.ReflectRequest.tool_results:type_name -> sidemirror.v1.ToolResult
+	9,   // 111: sidemirror.v1.ReflectResponse.result:type_name -> sidemirror.v1.MidTurnReflection
+	8,   // 112: sidemirror.v1.ReflectResponse.budget_left:type_name -> sidemirror.v1.BudgetLeft
+	78,  // 113: sidemirror.v1.GetReflectionPromptRequest.messages:type_name -> sidemirror.v1.Message
+	85,  // 114: sidemirror.v1.GetReflectionPromptRequest.tool_results:type_name -> sidemirror.v1.ToolResult
+	38,  // 115: sidemirror.v1.ThinkingService.CreateSession:input_type -> sidemirror.v1.CreateSessionRequest
+	40,  // 116: sidemirror.v1.ThinkingService.GetSession:input_type -> sidemirror.v1.GetSessionRequest
+	42,  // 117: sidemirror.v1.ThinkingService.UpdateSession:input_type -> sidemirror.v1.UpdateSessionRequest
+	44,  // 118: sidemirror.v1.ThinkingService.ListSessions:input_type -> sidemirror.v1.ListSessionsRequest
+	46,  // 119: sidemirror.v1.ThinkingService.DeleteSession:input_type -> sidemirror.v1.DeleteSessionRequest
+	48,  // 120: sidemirror.v1.ThinkingService.GetThinkingPrompt:input_type -> sidemirror.v1.GetThinkingPromptRequest
+	50,  // 121: sidemirror.v1.ThinkingService.RunTurn:input_type -> sidemirror.v1.RunTurnRequest
+	52,  // 122: sidemirror.v1.ThinkingService.StartTurn:input_type -> sidemirror.v1.StartTurnRequest
+	54,  // 123: sidemirror.v1.ThinkingService.ReportEvents:input_type -> sidemirror.v1.ReportEventsRequest
+	56,  // 124: sidemirror.v1.ThinkingService.FinishTurn:input_type -> sidemirror.v1.FinishTurnRequest
+	58,  // 125: sidemirror.v1.ThinkingService.GetTurn:input_type -> sidemirror.v1.GetTurnRequest
+	60,  // 126: sidemirror.v1.ThinkingService.WatchTurns:input_type -> sidemirror.v1.WatchTurnsRequest
+	62,  // 127: sidemirror.v1.ThinkingService.ListTurns:input_type -> sidemirror.v1.ListTurnsRequest
+	64,  // 128: sidemirror.v1.ThinkingService.ShouldReflect:input_type -> sidemirror.v1.ShouldReflectRequest
+	66,  // 129: sidemirror.v1.ThinkingService.Reflect:input_type -> sidemirror.v1.ReflectRequest
+	68,  // 130: sidemirror.v1.ThinkingService.GetReflectionPrompt:input_type -> sidemirror.v1.GetReflectionPromptRequest
+	39,  // 131: sidemirror.v1.ThinkingService.CreateSession:output_type -> sidemirror.v1.CreateSessionResponse
+	41,  // 132: sidemirror.v1.ThinkingService.GetSession:output_type -> sidemirror.v1.GetSessionResponse
+	43,  // 133: sidemirror.v1.ThinkingService.UpdateSession:output_type -> sidemirror.v1.UpdateSessionResponse
+	45,  // 134: sidemirror.v1.ThinkingService.ListSessions:output_type -> sidemirror.v1.ListSessionsResponse
+	47,  // 135: sidemirror.v1.ThinkingService.DeleteSession:output_type -> sidemirror.v1.DeleteSessionResponse
+	49,  // 136: sidemirror.v1.ThinkingService.GetThinkingPrompt:output_type -> sidemirror.v1.GetThinkingPromptResponse
+	51,  // 137: sidemirror.v1.ThinkingService.RunTurn:output_type -> sidemirror.v1.RunTurnResponse
+	53,  // 138: sidemirror.v1.ThinkingService.StartTurn:output_type -> sidemirror.v1.StartTurnResponse
+	55,  // 139: sidemirror.v1.ThinkingService.ReportEvents:output_type -> sidemirror.v1.ReportEventsResponse
+	57,  // 140: sidemirror.v1.ThinkingService.FinishTurn:output_type -> sidemirror.v1.FinishTurnResponse
+	59,  // 141: sidemirror.v1.ThinkingService.GetTurn:output_type -> sidemirror.v1.GetTurnResponse
+	61,  // 142: sidemirror.v1.ThinkingService.WatchTurns:output_type -> sidemirror.v1.WatchTurnsResponse
+	63,  // 143: sidemirror.v1.ThinkingService.ListTurns:output_type -> sidemirror.v1.ListTurnsResponse
+	65,  // 144: sidemirror.v1.ThinkingService.ShouldReflect:output_type -> sidemirror.v1.ShouldReflectResponse
+	67,  // 145: sidemirror.v1.ThinkingService.Reflect:output_type -> sidemirror.v1.ReflectResponse
+	69,  // 146: sidemirror.v1.ThinkingService.GetReflectionPrompt:output_type -> sidemirror.v1.GetReflectionPromptResponse
+	131, // [131:147] is the sub-list for method output_type
+	115, // [115:131] is the sub-list for method input_type
+	115, // [115:115] is the sub-list for extension type_name
+	115, // [115:115] is the sub-list for extension extendee
+	0,   // [0:115] is the sub-list for field type_name
 }
 
 func init() { file_sidemirror_v1_thinking_proto_init() }

@@ -1,9 +1,11 @@
 import datetime
 
+from google.protobuf import duration_pb2 as _duration_pb2
 from google.protobuf import field_mask_pb2 as _field_mask_pb2
 from google.protobuf import struct_pb2 as _struct_pb2
 from google.protobuf import timestamp_pb2 as _timestamp_pb2
 from sidemirror.v1 import common_pb2 as _common_pb2
+from sidemirror.v1 import thinking_pb2 as _thinking_pb2
 from google.protobuf.internal import containers as _containers
 from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
 from google.protobuf import descriptor as _descriptor
@@ -95,6 +97,16 @@ class RecoveryMoveKind(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     RECOVERY_MOVE_KIND_STOPPED: _ClassVar[RecoveryMoveKind]
     RECOVERY_MOVE_KIND_OTHER: _ClassVar[RecoveryMoveKind]
 
+class ReceiptPlace(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    RECEIPT_PLACE_UNSPECIFIED: _ClassVar[ReceiptPlace]
+    RECEIPT_PLACE_PLAN: _ClassVar[ReceiptPlace]
+    RECEIPT_PLACE_ADVICE: _ClassVar[ReceiptPlace]
+    RECEIPT_PLACE_REFLECTION: _ClassVar[ReceiptPlace]
+    RECEIPT_PLACE_MEMORY_CONTEXT: _ClassVar[ReceiptPlace]
+    RECEIPT_PLACE_GOAL_CONTEXT: _ClassVar[ReceiptPlace]
+    RECEIPT_PLACE_RECOVERIES: _ClassVar[ReceiptPlace]
+
 class PrunedKind(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
     PRUNED_KIND_UNSPECIFIED: _ClassVar[PrunedKind]
@@ -163,6 +175,13 @@ RECOVERY_MOVE_KIND_CHANGED: RecoveryMoveKind
 RECOVERY_MOVE_KIND_WENT_ON: RecoveryMoveKind
 RECOVERY_MOVE_KIND_STOPPED: RecoveryMoveKind
 RECOVERY_MOVE_KIND_OTHER: RecoveryMoveKind
+RECEIPT_PLACE_UNSPECIFIED: ReceiptPlace
+RECEIPT_PLACE_PLAN: ReceiptPlace
+RECEIPT_PLACE_ADVICE: ReceiptPlace
+RECEIPT_PLACE_REFLECTION: ReceiptPlace
+RECEIPT_PLACE_MEMORY_CONTEXT: ReceiptPlace
+RECEIPT_PLACE_GOAL_CONTEXT: ReceiptPlace
+RECEIPT_PLACE_RECOVERIES: ReceiptPlace
 PRUNED_KIND_UNSPECIFIED: PrunedKind
 PRUNED_KIND_MEMORIES: PrunedKind
 PRUNED_KIND_TURNS: PrunedKind
@@ -1072,19 +1091,87 @@ class FindRecoveriesResponse(_message.Message):
     block: _common_pb2.ContextBlock
     def __init__(self, signature: _Optional[str] = ..., block: _Optional[_Union[_common_pb2.ContextBlock, _Mapping]] = ...) -> None: ...
 
+class ListReceiptsRequest(_message.Message):
+    __slots__ = ("tenant_id", "project_id", "lesson_id", "turn_id", "from_time", "until_time", "page_size", "page_token")
+    TENANT_ID_FIELD_NUMBER: _ClassVar[int]
+    PROJECT_ID_FIELD_NUMBER: _ClassVar[int]
+    LESSON_ID_FIELD_NUMBER: _ClassVar[int]
+    TURN_ID_FIELD_NUMBER: _ClassVar[int]
+    FROM_TIME_FIELD_NUMBER: _ClassVar[int]
+    UNTIL_TIME_FIELD_NUMBER: _ClassVar[int]
+    PAGE_SIZE_FIELD_NUMBER: _ClassVar[int]
+    PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    tenant_id: str
+    project_id: str
+    lesson_id: str
+    turn_id: str
+    from_time: _timestamp_pb2.Timestamp
+    until_time: _timestamp_pb2.Timestamp
+    page_size: int
+    page_token: str
+    def __init__(self, tenant_id: _Optional[str] = ..., project_id: _Optional[str] = ..., lesson_id: _Optional[str] = ..., turn_id: _Optional[str] = ..., from_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., until_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ...) -> None: ...
+
+class ListReceiptsResponse(_message.Message):
+    __slots__ = ("receipts", "next_page_token")
+    RECEIPTS_FIELD_NUMBER: _ClassVar[int]
+    NEXT_PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    receipts: _containers.RepeatedCompositeFieldContainer[Receipt]
+    next_page_token: str
+    def __init__(self, receipts: _Optional[_Iterable[_Union[Receipt, _Mapping]]] = ..., next_page_token: _Optional[str] = ...) -> None: ...
+
+class Receipt(_message.Message):
+    __slots__ = ("receipt_id", "time", "place", "turn_id", "session_id", "goal_id", "items", "turn_state", "turn_outcome")
+    RECEIPT_ID_FIELD_NUMBER: _ClassVar[int]
+    TIME_FIELD_NUMBER: _ClassVar[int]
+    PLACE_FIELD_NUMBER: _ClassVar[int]
+    TURN_ID_FIELD_NUMBER: _ClassVar[int]
+    SESSION_ID_FIELD_NUMBER: _ClassVar[int]
+    GOAL_ID_FIELD_NUMBER: _ClassVar[int]
+    ITEMS_FIELD_NUMBER: _ClassVar[int]
+    TURN_STATE_FIELD_NUMBER: _ClassVar[int]
+    TURN_OUTCOME_FIELD_NUMBER: _ClassVar[int]
+    receipt_id: str
+    time: _timestamp_pb2.Timestamp
+    place: ReceiptPlace
+    turn_id: str
+    session_id: str
+    goal_id: str
+    items: _containers.RepeatedCompositeFieldContainer[ReceiptItem]
+    turn_state: _thinking_pb2.TurnState
+    turn_outcome: _common_pb2.TaskOutcome
+    def __init__(self, receipt_id: _Optional[str] = ..., time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., place: _Optional[_Union[ReceiptPlace, str]] = ..., turn_id: _Optional[str] = ..., session_id: _Optional[str] = ..., goal_id: _Optional[str] = ..., items: _Optional[_Iterable[_Union[ReceiptItem, _Mapping]]] = ..., turn_state: _Optional[_Union[_thinking_pb2.TurnState, str]] = ..., turn_outcome: _Optional[_Union[_common_pb2.TaskOutcome, str]] = ...) -> None: ...
+
+class ReceiptItem(_message.Message):
+    __slots__ = ("id", "version", "kind", "is_held_back", "succeeded", "error_returned")
+    ID_FIELD_NUMBER: _ClassVar[int]
+    VERSION_FIELD_NUMBER: _ClassVar[int]
+    KIND_FIELD_NUMBER: _ClassVar[int]
+    IS_HELD_BACK_FIELD_NUMBER: _ClassVar[int]
+    SUCCEEDED_FIELD_NUMBER: _ClassVar[int]
+    ERROR_RETURNED_FIELD_NUMBER: _ClassVar[int]
+    id: str
+    version: int
+    kind: str
+    is_held_back: bool
+    succeeded: bool
+    error_returned: bool
+    def __init__(self, id: _Optional[str] = ..., version: _Optional[int] = ..., kind: _Optional[str] = ..., is_held_back: bool = ..., succeeded: bool = ..., error_returned: bool = ...) -> None: ...
+
 class ListRecoveriesRequest(_message.Message):
-    __slots__ = ("tenant_id", "project_id", "signature", "page_size", "page_token")
+    __slots__ = ("tenant_id", "project_id", "signature", "page_size", "page_token", "include_observations")
     TENANT_ID_FIELD_NUMBER: _ClassVar[int]
     PROJECT_ID_FIELD_NUMBER: _ClassVar[int]
     SIGNATURE_FIELD_NUMBER: _ClassVar[int]
     PAGE_SIZE_FIELD_NUMBER: _ClassVar[int]
     PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    INCLUDE_OBSERVATIONS_FIELD_NUMBER: _ClassVar[int]
     tenant_id: str
     project_id: str
     signature: str
     page_size: int
     page_token: str
-    def __init__(self, tenant_id: _Optional[str] = ..., project_id: _Optional[str] = ..., signature: _Optional[str] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ...) -> None: ...
+    include_observations: bool
+    def __init__(self, tenant_id: _Optional[str] = ..., project_id: _Optional[str] = ..., signature: _Optional[str] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ..., include_observations: bool = ...) -> None: ...
 
 class ListRecoveriesResponse(_message.Message):
     __slots__ = ("signatures", "next_page_token")
@@ -1095,16 +1182,46 @@ class ListRecoveriesResponse(_message.Message):
     def __init__(self, signatures: _Optional[_Iterable[_Union[SignatureRecoveries, _Mapping]]] = ..., next_page_token: _Optional[str] = ...) -> None: ...
 
 class SignatureRecoveries(_message.Message):
-    __slots__ = ("signature", "observation_count", "last_time", "moves")
+    __slots__ = ("signature", "observation_count", "last_time", "moves", "observations")
     SIGNATURE_FIELD_NUMBER: _ClassVar[int]
     OBSERVATION_COUNT_FIELD_NUMBER: _ClassVar[int]
     LAST_TIME_FIELD_NUMBER: _ClassVar[int]
     MOVES_FIELD_NUMBER: _ClassVar[int]
+    OBSERVATIONS_FIELD_NUMBER: _ClassVar[int]
     signature: str
     observation_count: int
     last_time: _timestamp_pb2.Timestamp
     moves: _containers.RepeatedCompositeFieldContainer[RecoveryMove]
-    def __init__(self, signature: _Optional[str] = ..., observation_count: _Optional[int] = ..., last_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., moves: _Optional[_Iterable[_Union[RecoveryMove, _Mapping]]] = ...) -> None: ...
+    observations: _containers.RepeatedCompositeFieldContainer[RecoveryObservation]
+    def __init__(self, signature: _Optional[str] = ..., observation_count: _Optional[int] = ..., last_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., moves: _Optional[_Iterable[_Union[RecoveryMove, _Mapping]]] = ..., observations: _Optional[_Iterable[_Union[RecoveryObservation, _Mapping]]] = ...) -> None: ...
+
+class RecoveryObservation(_message.Message):
+    __slots__ = ("failure_event_id", "turn_id", "session_id", "time", "recovery_id", "worked", "advised_recovery_id", "followed", "shadow_recovery_id", "pause", "last_turn_id", "is_from_telemetry")
+    FAILURE_EVENT_ID_FIELD_NUMBER: _ClassVar[int]
+    TURN_ID_FIELD_NUMBER: _ClassVar[int]
+    SESSION_ID_FIELD_NUMBER: _ClassVar[int]
+    TIME_FIELD_NUMBER: _ClassVar[int]
+    RECOVERY_ID_FIELD_NUMBER: _ClassVar[int]
+    WORKED_FIELD_NUMBER: _ClassVar[int]
+    ADVISED_RECOVERY_ID_FIELD_NUMBER: _ClassVar[int]
+    FOLLOWED_FIELD_NUMBER: _ClassVar[int]
+    SHADOW_RECOVERY_ID_FIELD_NUMBER: _ClassVar[int]
+    PAUSE_FIELD_NUMBER: _ClassVar[int]
+    LAST_TURN_ID_FIELD_NUMBER: _ClassVar[int]
+    IS_FROM_TELEMETRY_FIELD_NUMBER: _ClassVar[int]
+    failure_event_id: str
+    turn_id: str
+    session_id: str
+    time: _timestamp_pb2.Timestamp
+    recovery_id: str
+    worked: bool
+    advised_recovery_id: str
+    followed: bool
+    shadow_recovery_id: str
+    pause: _duration_pb2.Duration
+    last_turn_id: str
+    is_from_telemetry: bool
+    def __init__(self, failure_event_id: _Optional[str] = ..., turn_id: _Optional[str] = ..., session_id: _Optional[str] = ..., time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., recovery_id: _Optional[str] = ..., worked: bool = ..., advised_recovery_id: _Optional[str] = ..., followed: bool = ..., shadow_recovery_id: _Optional[str] = ..., pause: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., last_turn_id: _Optional[str] = ..., is_from_telemetry: bool = ...) -> None: ...
 
 class RecoveryMove(_message.Message):
     __slots__ = ("recovery_id", "kind", "steps", "tries", "worked", "advised_tries", "advised_worked", "lowest_rate", "is_told", "is_suspended", "reason", "sentence", "is_starter", "shown", "held_back", "lift", "interval", "shadow")

@@ -147,6 +147,11 @@ class ReflectiveMemoryServiceStub(object):
                 request_serializer=sidemirror_dot_v1_dot_reflective__memory__pb2.FindRecoveriesRequest.SerializeToString,
                 response_deserializer=sidemirror_dot_v1_dot_reflective__memory__pb2.FindRecoveriesResponse.FromString,
                 _registered_method=True)
+        self.ListReceipts = channel.unary_unary(
+                '/sidemirror.v1.ReflectiveMemoryService/ListReceipts',
+                request_serializer=sidemirror_dot_v1_dot_reflective__memory__pb2.ListReceiptsRequest.SerializeToString,
+                response_deserializer=sidemirror_dot_v1_dot_reflective__memory__pb2.ListReceiptsResponse.FromString,
+                _registered_method=True)
         self.ListRecoveries = channel.unary_unary(
                 '/sidemirror.v1.ReflectiveMemoryService/ListRecoveries',
                 request_serializer=sidemirror_dot_v1_dot_reflective__memory__pb2.ListRecoveriesRequest.SerializeToString,
@@ -332,6 +337,14 @@ class ReflectiveMemoryServiceServicer(object):
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def ListReceipts(self, request, context):
+        """Which lessons and recoveries were shown or held back, when, where and for which turn, and what followed; the newest
+        first. Receipts are kept for 30 days.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def ListRecoveries(self, request, context):
         """What followed each recognised failure, for people: every move with its counts, and why it is told or not.
         """
@@ -446,6 +459,11 @@ def add_ReflectiveMemoryServiceServicer_to_server(servicer, server):
                     servicer.FindRecoveries,
                     request_deserializer=sidemirror_dot_v1_dot_reflective__memory__pb2.FindRecoveriesRequest.FromString,
                     response_serializer=sidemirror_dot_v1_dot_reflective__memory__pb2.FindRecoveriesResponse.SerializeToString,
+            ),
+            'ListReceipts': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListReceipts,
+                    request_deserializer=sidemirror_dot_v1_dot_reflective__memory__pb2.ListReceiptsRequest.FromString,
+                    response_serializer=sidemirror_dot_v1_dot_reflective__memory__pb2.ListReceiptsResponse.SerializeToString,
             ),
             'ListRecoveries': grpc.unary_unary_rpc_method_handler(
                     servicer.ListRecoveries,
@@ -1028,6 +1046,33 @@ class ReflectiveMemoryService(object):
             '/sidemirror.v1.ReflectiveMemoryService/FindRecoveries',
             sidemirror_dot_v1_dot_reflective__memory__pb2.FindRecoveriesRequest.SerializeToString,
             sidemirror_dot_v1_dot_reflective__memory__pb2.FindRecoveriesResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListReceipts(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/sidemirror.v1.ReflectiveMemoryService/ListReceipts',
+            sidemirror_dot_v1_dot_reflective__memory__pb2.ListReceiptsRequest.SerializeToString,
+            sidemirror_dot_v1_dot_reflective__memory__pb2.ListReceiptsResponse.FromString,
             options,
             channel_credentials,
             insecure,

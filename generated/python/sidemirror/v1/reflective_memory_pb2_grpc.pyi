@@ -115,6 +115,10 @@ class ReflectiveMemoryServiceStub:
     """What repaired a failure like this one before: a recovery, as a block of data with a receipt. Recoveries are learned
     from the calls of recorded turns. One answer in ten is held back, to learn what happens without it.
     """
+    ListReceipts: _grpc.UnaryUnaryMultiCallable[_reflective_memory_pb2.ListReceiptsRequest, _reflective_memory_pb2.ListReceiptsResponse]
+    """Which lessons and recoveries were shown or held back, when, where and for which turn, and what followed; the newest
+    first. Receipts are kept for 30 days.
+    """
     ListRecoveries: _grpc.UnaryUnaryMultiCallable[_reflective_memory_pb2.ListRecoveriesRequest, _reflective_memory_pb2.ListRecoveriesResponse]
     """What followed each recognised failure, for people: every move with its counts, and why it is told or not."""
 
@@ -204,6 +208,10 @@ class ReflectiveMemoryServiceAsyncStub(ReflectiveMemoryServiceStub):
     FindRecoveries: _aio.UnaryUnaryMultiCallable[_reflective_memory_pb2.FindRecoveriesRequest, _reflective_memory_pb2.FindRecoveriesResponse]  # type: ignore[assignment]
     """What repaired a failure like this one before: a recovery, as a block of data with a receipt. Recoveries are learned
     from the calls of recorded turns. One answer in ten is held back, to learn what happens without it.
+    """
+    ListReceipts: _aio.UnaryUnaryMultiCallable[_reflective_memory_pb2.ListReceiptsRequest, _reflective_memory_pb2.ListReceiptsResponse]  # type: ignore[assignment]
+    """Which lessons and recoveries were shown or held back, when, where and for which turn, and what followed; the newest
+    first. Receipts are kept for 30 days.
     """
     ListRecoveries: _aio.UnaryUnaryMultiCallable[_reflective_memory_pb2.ListRecoveriesRequest, _reflective_memory_pb2.ListRecoveriesResponse]  # type: ignore[assignment]
     """What followed each recognised failure, for people: every move with its counts, and why it is told or not."""
@@ -417,6 +425,16 @@ class ReflectiveMemoryServiceServicer(metaclass=_abc_1.ABCMeta):
     ) -> _typing.Union[_reflective_memory_pb2.FindRecoveriesResponse, _abc.Awaitable[_reflective_memory_pb2.FindRecoveriesResponse]]:
         """What repaired a failure like this one before: a recovery, as a block of data with a receipt. Recoveries are learned
         from the calls of recorded turns. One answer in ten is held back, to learn what happens without it.
+        """
+
+    @_abc_1.abstractmethod
+    def ListReceipts(
+        self,
+        request: _reflective_memory_pb2.ListReceiptsRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_reflective_memory_pb2.ListReceiptsResponse, _abc.Awaitable[_reflective_memory_pb2.ListReceiptsResponse]]:
+        """Which lessons and recoveries were shown or held back, when, where and for which turn, and what followed; the newest
+        first. Receipts are kept for 30 days.
         """
 
     @_abc_1.abstractmethod

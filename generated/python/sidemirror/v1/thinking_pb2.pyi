@@ -497,7 +497,7 @@ class TurnSummary(_message.Message):
     def __init__(self, outcome: _Optional[_Union[_common_pb2.TaskOutcome, str]] = ..., score: _Optional[float] = ..., duration: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., event_count: _Optional[int] = ..., tool_call_count: _Optional[int] = ..., tool_error_count: _Optional[int] = ..., nudge_count: _Optional[int] = ..., reflections: _Optional[_Mapping[str, int]] = ..., budget_left: _Optional[_Union[BudgetLeft, _Mapping]] = ..., critiques: _Optional[_Mapping[str, int]] = ...) -> None: ...
 
 class Turn(_message.Message):
-    __slots__ = ("turn_id", "session_id", "turn_count", "state", "task", "outcome", "score", "last_sequence", "event_count", "budget_left", "pending_ids", "start_time", "update_time")
+    __slots__ = ("turn_id", "session_id", "turn_count", "state", "task", "outcome", "score", "last_sequence", "event_count", "budget_left", "pending_ids", "start_time", "update_time", "tool_call_count", "tool_error_count", "lesson_count")
     TURN_ID_FIELD_NUMBER: _ClassVar[int]
     SESSION_ID_FIELD_NUMBER: _ClassVar[int]
     TURN_COUNT_FIELD_NUMBER: _ClassVar[int]
@@ -511,6 +511,9 @@ class Turn(_message.Message):
     PENDING_IDS_FIELD_NUMBER: _ClassVar[int]
     START_TIME_FIELD_NUMBER: _ClassVar[int]
     UPDATE_TIME_FIELD_NUMBER: _ClassVar[int]
+    TOOL_CALL_COUNT_FIELD_NUMBER: _ClassVar[int]
+    TOOL_ERROR_COUNT_FIELD_NUMBER: _ClassVar[int]
+    LESSON_COUNT_FIELD_NUMBER: _ClassVar[int]
     turn_id: str
     session_id: str
     turn_count: int
@@ -524,7 +527,10 @@ class Turn(_message.Message):
     pending_ids: _containers.RepeatedScalarFieldContainer[str]
     start_time: _timestamp_pb2.Timestamp
     update_time: _timestamp_pb2.Timestamp
-    def __init__(self, turn_id: _Optional[str] = ..., session_id: _Optional[str] = ..., turn_count: _Optional[int] = ..., state: _Optional[_Union[TurnState, str]] = ..., task: _Optional[str] = ..., outcome: _Optional[_Union[_common_pb2.TaskOutcome, str]] = ..., score: _Optional[float] = ..., last_sequence: _Optional[int] = ..., event_count: _Optional[int] = ..., budget_left: _Optional[_Union[BudgetLeft, _Mapping]] = ..., pending_ids: _Optional[_Iterable[str]] = ..., start_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., update_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+    tool_call_count: int
+    tool_error_count: int
+    lesson_count: int
+    def __init__(self, turn_id: _Optional[str] = ..., session_id: _Optional[str] = ..., turn_count: _Optional[int] = ..., state: _Optional[_Union[TurnState, str]] = ..., task: _Optional[str] = ..., outcome: _Optional[_Union[_common_pb2.TaskOutcome, str]] = ..., score: _Optional[float] = ..., last_sequence: _Optional[int] = ..., event_count: _Optional[int] = ..., budget_left: _Optional[_Union[BudgetLeft, _Mapping]] = ..., pending_ids: _Optional[_Iterable[str]] = ..., start_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., update_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., tool_call_count: _Optional[int] = ..., tool_error_count: _Optional[int] = ..., lesson_count: _Optional[int] = ...) -> None: ...
 
 class TurnEntry(_message.Message):
     __slots__ = ("cursor", "sequence", "turn_id", "event", "directive", "claim")
@@ -839,20 +845,22 @@ class GetTurnResponse(_message.Message):
     def __init__(self, turn: _Optional[_Union[Turn, _Mapping]] = ..., entries: _Optional[_Iterable[_Union[TurnEntry, _Mapping]]] = ..., next_page_token: _Optional[str] = ...) -> None: ...
 
 class WatchTurnsRequest(_message.Message):
-    __slots__ = ("tenant_id", "project_id", "session_id", "cursor", "follow", "new_only")
+    __slots__ = ("tenant_id", "project_id", "session_id", "cursor", "follow", "new_only", "from_time")
     TENANT_ID_FIELD_NUMBER: _ClassVar[int]
     PROJECT_ID_FIELD_NUMBER: _ClassVar[int]
     SESSION_ID_FIELD_NUMBER: _ClassVar[int]
     CURSOR_FIELD_NUMBER: _ClassVar[int]
     FOLLOW_FIELD_NUMBER: _ClassVar[int]
     NEW_ONLY_FIELD_NUMBER: _ClassVar[int]
+    FROM_TIME_FIELD_NUMBER: _ClassVar[int]
     tenant_id: str
     project_id: str
     session_id: str
     cursor: str
     follow: bool
     new_only: bool
-    def __init__(self, tenant_id: _Optional[str] = ..., project_id: _Optional[str] = ..., session_id: _Optional[str] = ..., cursor: _Optional[str] = ..., follow: bool = ..., new_only: bool = ...) -> None: ...
+    from_time: _timestamp_pb2.Timestamp
+    def __init__(self, tenant_id: _Optional[str] = ..., project_id: _Optional[str] = ..., session_id: _Optional[str] = ..., cursor: _Optional[str] = ..., follow: bool = ..., new_only: bool = ..., from_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
 
 class WatchTurnsResponse(_message.Message):
     __slots__ = ("entry",)
@@ -861,20 +869,26 @@ class WatchTurnsResponse(_message.Message):
     def __init__(self, entry: _Optional[_Union[TurnEntry, _Mapping]] = ...) -> None: ...
 
 class ListTurnsRequest(_message.Message):
-    __slots__ = ("tenant_id", "project_id", "session_id", "state", "page_size", "page_token")
+    __slots__ = ("tenant_id", "project_id", "session_id", "state", "page_size", "page_token", "outcomes", "from_time", "until_time")
     TENANT_ID_FIELD_NUMBER: _ClassVar[int]
     PROJECT_ID_FIELD_NUMBER: _ClassVar[int]
     SESSION_ID_FIELD_NUMBER: _ClassVar[int]
     STATE_FIELD_NUMBER: _ClassVar[int]
     PAGE_SIZE_FIELD_NUMBER: _ClassVar[int]
     PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    OUTCOMES_FIELD_NUMBER: _ClassVar[int]
+    FROM_TIME_FIELD_NUMBER: _ClassVar[int]
+    UNTIL_TIME_FIELD_NUMBER: _ClassVar[int]
     tenant_id: str
     project_id: str
     session_id: str
     state: TurnState
     page_size: int
     page_token: str
-    def __init__(self, tenant_id: _Optional[str] = ..., project_id: _Optional[str] = ..., session_id: _Optional[str] = ..., state: _Optional[_Union[TurnState, str]] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ...) -> None: ...
+    outcomes: _containers.RepeatedScalarFieldContainer[_common_pb2.TaskOutcome]
+    from_time: _timestamp_pb2.Timestamp
+    until_time: _timestamp_pb2.Timestamp
+    def __init__(self, tenant_id: _Optional[str] = ..., project_id: _Optional[str] = ..., session_id: _Optional[str] = ..., state: _Optional[_Union[TurnState, str]] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ..., outcomes: _Optional[_Iterable[_Union[_common_pb2.TaskOutcome, str]]] = ..., from_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., until_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
 
 class ListTurnsResponse(_message.Message):
     __slots__ = ("turns", "next_page_token")

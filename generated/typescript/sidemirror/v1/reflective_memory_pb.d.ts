@@ -4,8 +4,9 @@
 
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { JsonObject, Message } from "@bufbuild/protobuf";
-import type { FieldMask, Timestamp } from "@bufbuild/protobuf/wkt";
+import type { Duration, FieldMask, Timestamp } from "@bufbuild/protobuf/wkt";
 import type { ContextBlock, Origin, ResultStatus, TaskOutcome, Usage } from "./common_pb.js";
+import type { TurnState } from "./thinking_pb.js";
 
 /**
  * Describes the file sidemirror/v1/reflective_memory.proto.
@@ -3154,6 +3155,236 @@ export declare type FindRecoveriesResponse = Message<"sidemirror.v1.FindRecoveri
 export declare const FindRecoveriesResponseSchema: GenMessage<FindRecoveriesResponse>;
 
 /**
+ * Asks for receipts.
+ *
+ * @generated from message sidemirror.v1.ListReceiptsRequest
+ */
+export declare type ListReceiptsRequest = Message<"sidemirror.v1.ListReceiptsRequest"> & {
+  /**
+   * The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
+   *
+   * @generated from field: string tenant_id = 1;
+   */
+  tenantId: string;
+
+  /**
+   * The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
+   *
+   * @generated from field: string project_id = 2;
+   */
+  projectId: string;
+
+  /**
+   * Only receipts that show or hold back this lesson: the id of a memory, a goal's reflection or a recovery; empty means
+   * all. 1 to 128 printable characters. Cannot be combined with `turn_id`.
+   *
+   * @generated from field: string lesson_id = 3;
+   */
+  lessonId: string;
+
+  /**
+   * Only receipts of this turn; empty means all. 1 to 128 printable characters.
+   *
+   * @generated from field: string turn_id = 4;
+   */
+  turnId: string;
+
+  /**
+   * Only receipts of this time or later; absent means no limit.
+   *
+   * @generated from field: google.protobuf.Timestamp from_time = 5;
+   */
+  fromTime?: Timestamp | undefined;
+
+  /**
+   * Only receipts from before this time; absent means no limit.
+   *
+   * @generated from field: google.protobuf.Timestamp until_time = 6;
+   */
+  untilTime?: Timestamp | undefined;
+
+  /**
+   * How many to return: 50 when 0, at most 1,000. A page holds about 2 MiB at most.
+   *
+   * @generated from field: int32 page_size = 7;
+   */
+  pageSize: number;
+
+  /**
+   * The `next_page_token` of the previous page; empty for the first page. At most 1,024 characters.
+   *
+   * @generated from field: string page_token = 8;
+   */
+  pageToken: string;
+};
+
+/**
+ * Describes the message sidemirror.v1.ListReceiptsRequest.
+ * Use `create(ListReceiptsRequestSchema)` to create a new message.
+ */
+export declare const ListReceiptsRequestSchema: GenMessage<ListReceiptsRequest>;
+
+/**
+ * Receipts, the newest first.
+ *
+ * @generated from message sidemirror.v1.ListReceiptsResponse
+ */
+export declare type ListReceiptsResponse = Message<"sidemirror.v1.ListReceiptsResponse"> & {
+  /**
+   * One page of receipts.
+   *
+   * @generated from field: repeated sidemirror.v1.Receipt receipts = 1;
+   */
+  receipts: Receipt[];
+
+  /**
+   * The token of the next page; empty on the last page.
+   *
+   * @generated from field: string next_page_token = 2;
+   */
+  nextPageToken: string;
+};
+
+/**
+ * Describes the message sidemirror.v1.ListReceiptsResponse.
+ * Use `create(ListReceiptsResponseSchema)` to create a new message.
+ */
+export declare const ListReceiptsResponseSchema: GenMessage<ListReceiptsResponse>;
+
+/**
+ * What one block showed and held back, and how its task ended.
+ *
+ * @generated from message sidemirror.v1.Receipt
+ */
+export declare type Receipt = Message<"sidemirror.v1.Receipt"> & {
+  /**
+   * The receipt's id, as in the block.
+   *
+   * @generated from field: string receipt_id = 1;
+   */
+  receiptId: string;
+
+  /**
+   * When the block was made.
+   *
+   * @generated from field: google.protobuf.Timestamp time = 2;
+   */
+  time?: Timestamp | undefined;
+
+  /**
+   * Where the block was shown.
+   *
+   * @generated from field: sidemirror.v1.ReceiptPlace place = 3;
+   */
+  place: ReceiptPlace;
+
+  /**
+   * The turn that the block was for; empty for none. GetTurn has the block with its texts, scores and what was left out:
+   * in the entry whose block has this `receipt_id`.
+   *
+   * @generated from field: string turn_id = 4;
+   */
+  turnId: string;
+
+  /**
+   * The session that the block was for; empty for none.
+   *
+   * @generated from field: string session_id = 5;
+   */
+  sessionId: string;
+
+  /**
+   * The goal that the block was for; empty for none.
+   *
+   * @generated from field: string goal_id = 6;
+   */
+  goalId: string;
+
+  /**
+   * The lessons in the block, in its order, then those that were held back.
+   *
+   * @generated from field: repeated sidemirror.v1.ReceiptItem items = 7;
+   */
+  items: ReceiptItem[];
+
+  /**
+   * The turn's state; UNSPECIFIED when the turn is not recorded.
+   *
+   * @generated from field: sidemirror.v1.TurnState turn_state = 8;
+   */
+  turnState: TurnState;
+
+  /**
+   * How the turn's task ended; UNSPECIFIED when that was not reported.
+   *
+   * @generated from field: sidemirror.v1.TaskOutcome turn_outcome = 9;
+   */
+  turnOutcome: TaskOutcome;
+};
+
+/**
+ * Describes the message sidemirror.v1.Receipt.
+ * Use `create(ReceiptSchema)` to create a new message.
+ */
+export declare const ReceiptSchema: GenMessage<Receipt>;
+
+/**
+ * One lesson of a receipt.
+ *
+ * @generated from message sidemirror.v1.ReceiptItem
+ */
+export declare type ReceiptItem = Message<"sidemirror.v1.ReceiptItem"> & {
+  /**
+   * The record's id.
+   *
+   * @generated from field: string id = 1;
+   */
+  id: string;
+
+  /**
+   * The version of the record; 0 if it is not known.
+   *
+   * @generated from field: int32 version = 2;
+   */
+  version: number;
+
+  /**
+   * The kind of the record: `reflection`, `strategy`, `goal_reflection` or `recovery`; empty for some that were held back.
+   *
+   * @generated from field: string kind = 3;
+   */
+  kind: string;
+
+  /**
+   * Whether the lesson was held back, by a draw or in shadow mode, and not shown.
+   *
+   * @generated from field: bool is_held_back = 4;
+   */
+  isHeldBack: boolean;
+
+  /**
+   * Whether the task succeeded, as ReportOutcome told it; for a recovery, whether the next attempt worked. Absent until
+   * it is known.
+   *
+   * @generated from field: optional bool succeeded = 5;
+   */
+  succeeded?: boolean | undefined;
+
+  /**
+   * Whether the lesson's error came up again; absent when it is not known.
+   *
+   * @generated from field: optional bool error_returned = 6;
+   */
+  errorReturned?: boolean | undefined;
+};
+
+/**
+ * Describes the message sidemirror.v1.ReceiptItem.
+ * Use `create(ReceiptItemSchema)` to create a new message.
+ */
+export declare const ReceiptItemSchema: GenMessage<ReceiptItem>;
+
+/**
  * Asks for what followed recognised failures.
  *
  * @generated from message sidemirror.v1.ListRecoveriesRequest
@@ -3193,6 +3424,13 @@ export declare type ListRecoveriesRequest = Message<"sidemirror.v1.ListRecoverie
    * @generated from field: string page_token = 5;
    */
   pageToken: string;
+
+  /**
+   * Whether to list the observed failures themselves. Only with `signature`.
+   *
+   * @generated from field: bool include_observations = 6;
+   */
+  includeObservations: boolean;
 };
 
 /**
@@ -3261,6 +3499,13 @@ export declare type SignatureRecoveries = Message<"sidemirror.v1.SignatureRecove
    * @generated from field: repeated sidemirror.v1.RecoveryMove moves = 4;
    */
   moves: RecoveryMove[];
+
+  /**
+   * The observed failures, the oldest first, if `include_observations` is set: at most 1,000.
+   *
+   * @generated from field: repeated sidemirror.v1.RecoveryObservation observations = 5;
+   */
+  observations: RecoveryObservation[];
 };
 
 /**
@@ -3268,6 +3513,103 @@ export declare type SignatureRecoveries = Message<"sidemirror.v1.SignatureRecove
  * Use `create(SignatureRecoveriesSchema)` to create a new message.
  */
 export declare const SignatureRecoveriesSchema: GenMessage<SignatureRecoveries>;
+
+/**
+ * One failing call, and what followed it.
+ *
+ * @generated from message sidemirror.v1.RecoveryObservation
+ */
+export declare type RecoveryObservation = Message<"sidemirror.v1.RecoveryObservation"> & {
+  /**
+   * The event with which the call failed.
+   *
+   * @generated from field: string failure_event_id = 1;
+   */
+  failureEventId: string;
+
+  /**
+   * The turn in which the call failed.
+   *
+   * @generated from field: string turn_id = 2;
+   */
+  turnId: string;
+
+  /**
+   * The turn's session.
+   *
+   * @generated from field: string session_id = 3;
+   */
+  sessionId: string;
+
+  /**
+   * When the next attempt ended; without one, when the last call ended.
+   *
+   * @generated from field: google.protobuf.Timestamp time = 4;
+   */
+  time?: Timestamp | undefined;
+
+  /**
+   * The move that was made: the `recovery_id` of one of the signature's moves.
+   *
+   * @generated from field: string recovery_id = 5;
+   */
+  recoveryId: string;
+
+  /**
+   * Whether the next attempt worked.
+   *
+   * @generated from field: bool worked = 6;
+   */
+  worked: boolean;
+
+  /**
+   * The recovery that was told at this failure; empty when none was.
+   *
+   * @generated from field: string advised_recovery_id = 7;
+   */
+  advisedRecoveryId: string;
+
+  /**
+   * Whether the move is the one that was told.
+   *
+   * @generated from field: bool followed = 8;
+   */
+  followed: boolean;
+
+  /**
+   * The recovery that shadow mode would have told at this failure; empty when none.
+   *
+   * @generated from field: string shadow_recovery_id = 9;
+   */
+  shadowRecoveryId: string;
+
+  /**
+   * How long after the failure the next attempt came; absent without one.
+   *
+   * @generated from field: google.protobuf.Duration pause = 10;
+   */
+  pause?: Duration | undefined;
+
+  /**
+   * The turn of the last call that followed, if it is a later one.
+   *
+   * @generated from field: string last_turn_id = 11;
+   */
+  lastTurnId: string;
+
+  /**
+   * Whether telemetry told of it, and no agent.
+   *
+   * @generated from field: bool is_from_telemetry = 12;
+   */
+  isFromTelemetry: boolean;
+};
+
+/**
+ * Describes the message sidemirror.v1.RecoveryObservation.
+ * Use `create(RecoveryObservationSchema)` to create a new message.
+ */
+export declare const RecoveryObservationSchema: GenMessage<RecoveryObservation>;
 
 /**
  * One move after a failure, with its counts.
@@ -3953,6 +4295,67 @@ export enum RecoveryMoveKind {
 export declare const RecoveryMoveKindSchema: GenEnum<RecoveryMoveKind>;
 
 /**
+ * Where a block was shown.
+ *
+ * @generated from enum sidemirror.v1.ReceiptPlace
+ */
+export enum ReceiptPlace {
+  /**
+   * Not known: the receipt is older than this field.
+   *
+   * @generated from enum value: RECEIPT_PLACE_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * In a turn's plan.
+   *
+   * @generated from enum value: RECEIPT_PLACE_PLAN = 1;
+   */
+  PLAN = 1,
+
+  /**
+   * At a failing call of a turn, as advice.
+   *
+   * @generated from enum value: RECEIPT_PLACE_ADVICE = 2;
+   */
+  ADVICE = 2,
+
+  /**
+   * With a reflection in mid-turn.
+   *
+   * @generated from enum value: RECEIPT_PLACE_REFLECTION = 3;
+   */
+  REFLECTION = 3,
+
+  /**
+   * In the answer of BuildMemoryContext.
+   *
+   * @generated from enum value: RECEIPT_PLACE_MEMORY_CONTEXT = 4;
+   */
+  MEMORY_CONTEXT = 4,
+
+  /**
+   * In the answer of BuildGoalContext.
+   *
+   * @generated from enum value: RECEIPT_PLACE_GOAL_CONTEXT = 5;
+   */
+  GOAL_CONTEXT = 5,
+
+  /**
+   * In the answer of FindRecoveries.
+   *
+   * @generated from enum value: RECEIPT_PLACE_RECOVERIES = 6;
+   */
+  RECOVERIES = 6,
+}
+
+/**
+ * Describes the enum sidemirror.v1.ReceiptPlace.
+ */
+export declare const ReceiptPlaceSchema: GenEnum<ReceiptPlace>;
+
+/**
  * The kind of data that was removed because of its age.
  *
  * @generated from enum sidemirror.v1.PrunedKind
@@ -4274,6 +4677,17 @@ export declare const ReflectiveMemoryService: GenService<{
     methodKind: "unary";
     input: typeof FindRecoveriesRequestSchema;
     output: typeof FindRecoveriesResponseSchema;
+  },
+  /**
+   * Which lessons and recoveries were shown or held back, when, where and for which turn, and what followed; the newest
+   * first. Receipts are kept for 30 days.
+   *
+   * @generated from rpc sidemirror.v1.ReflectiveMemoryService.ListReceipts
+   */
+  listReceipts: {
+    methodKind: "unary";
+    input: typeof ListReceiptsRequestSchema;
+    output: typeof ListReceiptsResponseSchema;
   },
   /**
    * What followed each recognised failure, for people: every move with its counts, and why it is told or not.

@@ -145,6 +145,14 @@ export declare type GetServerInfoResponse = Message<"sidemirror.v1.GetServerInfo
    * @generated from field: bool advice_is_shadow = 16;
    */
   adviceIsShadow: boolean;
+
+  /**
+   * Background work that is not done yet in the requested tenant and project; empty when there is none, and while the
+   * store does not answer (`spend_unknown`).
+   *
+   * @generated from field: repeated sidemirror.v1.Backlog backlog = 17;
+   */
+  backlog: Backlog[];
 };
 
 /**
@@ -152,6 +160,33 @@ export declare type GetServerInfoResponse = Message<"sidemirror.v1.GetServerInfo
  * Use `create(GetServerInfoResponseSchema)` to create a new message.
  */
 export declare const GetServerInfoResponseSchema: GenMessage<GetServerInfoResponse>;
+
+/**
+ * Background work of one kind that is not done yet.
+ *
+ * @generated from message sidemirror.v1.Backlog
+ */
+export declare type Backlog = Message<"sidemirror.v1.Backlog"> & {
+  /**
+   * What the work is: `goal_report`, `learn_turn`, `dream`, `assemble_trace` or `erasure`.
+   *
+   * @generated from field: string kind = 1;
+   */
+  kind: string;
+
+  /**
+   * How many jobs wait, are in progress or wait for another try.
+   *
+   * @generated from field: int32 waiting_count = 2;
+   */
+  waitingCount: number;
+};
+
+/**
+ * Describes the message sidemirror.v1.Backlog.
+ * Use `create(BacklogSchema)` to create a new message.
+ */
+export declare const BacklogSchema: GenMessage<Backlog>;
 
 /**
  * One store of records.

@@ -1523,6 +1523,27 @@ export declare type Turn = Message<"sidemirror.v1.Turn"> & {
    * @generated from field: google.protobuf.Timestamp update_time = 13;
    */
   updateTime?: Timestamp | undefined;
+
+  /**
+   * The number of tool calls so far. This and the next two are 0 for turns that ended before these fields.
+   *
+   * @generated from field: int32 tool_call_count = 14;
+   */
+  toolCallCount: number;
+
+  /**
+   * The number of tool calls that failed or reported a failure.
+   *
+   * @generated from field: int32 tool_error_count = 15;
+   */
+  toolErrorCount: number;
+
+  /**
+   * The number of lessons and recoveries that the turn was told, in its plan, its reflections and at failing calls.
+   *
+   * @generated from field: int32 lesson_count = 16;
+   */
+  lessonCount: number;
 };
 
 /**
@@ -2680,6 +2701,15 @@ export declare type WatchTurnsRequest = Message<"sidemirror.v1.WatchTurnsRequest
    * @generated from field: bool new_only = 6;
    */
   newOnly: boolean;
+
+  /**
+   * Begins at the first entry of this time or later, in place of the oldest one. The entry is found by halving the record,
+   * so where agents report their events out of order, it begins near that time. Cannot be combined with a cursor or with
+   * `new_only`.
+   *
+   * @generated from field: google.protobuf.Timestamp from_time = 7;
+   */
+  fromTime?: Timestamp | undefined;
 };
 
 /**
@@ -2755,6 +2785,28 @@ export declare type ListTurnsRequest = Message<"sidemirror.v1.ListTurnsRequest">
    * @generated from field: string page_token = 6;
    */
   pageToken: string;
+
+  /**
+   * Only turns whose task ended in one of these ways; empty means all. UNSPECIFIED stands for turns without a reported
+   * outcome, such as open ones. At most 6.
+   *
+   * @generated from field: repeated sidemirror.v1.TaskOutcome outcomes = 7;
+   */
+  outcomes: TaskOutcome[];
+
+  /**
+   * Only turns that started at this time or later; absent means no limit.
+   *
+   * @generated from field: google.protobuf.Timestamp from_time = 8;
+   */
+  fromTime?: Timestamp | undefined;
+
+  /**
+   * Only turns that started before this time; absent means no limit.
+   *
+   * @generated from field: google.protobuf.Timestamp until_time = 9;
+   */
+  untilTime?: Timestamp | undefined;
 };
 
 /**

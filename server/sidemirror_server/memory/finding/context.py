@@ -24,7 +24,7 @@ from sidemirror_server.memory.trials.trials import Trials
 from sidemirror_server.policy.in_force import PoliciesInForce
 from sidemirror_server.policy.record import Advice, AdviceKind
 from sidemirror_server.trace.failure import category_of
-from sidemirror_server.trace.receipts import Receipt, ReceiptKind, Receipts, receipt_items
+from sidemirror_server.trace.receipts import Receipt, ReceiptKind, Receipts, ShownIn, receipt_items
 from sidemirror_server.vocabulary.arbiter import AS_DESIGNED, HEADING, Offers, Telling, arbitrated
 from sidemirror_server.vocabulary.block import BlockItem, BlockLesson, ContextBlock, Omitted
 from sidemirror_server.vocabulary.clock import Clock
@@ -162,6 +162,7 @@ class MemoryContext:
             held_back=held,
             turn_id=task.turn_id,
             session_id=task.session_id,
+            place=ShownIn.MEMORY_CONTEXT,
         )
         await self._receipts.issue(scope, receipt)
         if trials:

@@ -29,7 +29,7 @@ from sidemirror_server.memory.trials.holdout import HELD_BACK
 from sidemirror_server.memory.trials.trials import Trial, Trials
 from sidemirror_server.policy.in_force import PoliciesInForce
 from sidemirror_server.policy.record import AdviceKind
-from sidemirror_server.trace.receipts import RECOVERY_ITEM, Receipt, ReceiptKind, Receipts, receipt_items
+from sidemirror_server.trace.receipts import RECOVERY_ITEM, Receipt, ReceiptKind, Receipts, ShownIn, receipt_items
 from sidemirror_server.vocabulary.arbiter import AS_DESIGNED, FAILURE_ITEMS, Offers, Telling, arbitrated, shadowed
 from sidemirror_server.vocabulary.block import BlockItem, BlockLesson, ContextBlock, Omitted
 from sidemirror_server.vocabulary.clock import Clock
@@ -123,11 +123,12 @@ class RecoveryFinder:
         failed: FailedAttempt,
         receipt_id: str,
         lessons: Callable[[], Awaitable[Sequence[BlockLesson]]] | None = None,
+        place: ShownIn = ShownIn.RECOVERIES,
     ) -> FoundAdvice:
         """The block to show, with a durable receipt and a trial. Empty if no recovery may be told, or if the turn was
         told of this signature. A recovery that is held back this time is named in `omitted`; in shadow mode it always
         is. `lessons`: looks up the lessons about the failure, which compete for the same block; asked only where there
-        is one. Raises what the store raises."""
+        is one. `place`: where the block will be shown. Raises what the store raises."""
         advice = await self._policies.advice(scope)
         if not failed.signature or not advice.gives(AdviceKind.RECOVERIES):
             return FoundAdvice()
@@ -156,6 +157,7 @@ class RecoveryFinder:
             held_back=(recovery.recovery_id,) if silent else (),
             turn_id=failed.turn_id,
             session_id=failed.session_id,
+            place=place,
         )
         if await self._receipts.issue(scope, receipt) != receipt:
             return FoundAdvice()

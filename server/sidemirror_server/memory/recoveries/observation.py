@@ -29,6 +29,10 @@ class MoveKind(StrEnum):
     OTHER = "other"
 
 
+# After these moves there was no next attempt.
+NO_ATTEMPT = (MoveKind.WENT_ON, MoveKind.STOPPED)
+
+
 class ValueKind(StrEnum):
     """How an argument differs from the one that failed, or the kind of its new value. Stored, never changed."""
 

@@ -21,13 +21,19 @@ from sidemirror_server.memory.recoveries.moves import (
     suspended_until,
     tally_of,
 )
-from sidemirror_server.memory.recoveries.observation import Move, MoveKind, Observation, follows, recovery_id
+from sidemirror_server.memory.recoveries.observation import (
+    NO_ATTEMPT,
+    Move,
+    MoveKind,
+    Observation,
+    follows,
+    recovery_id,
+)
 from sidemirror_server.memory.recoveries.sentences import said
 from sidemirror_server.memory.recoveries.starter import Starter, dialect_of, starter_for, starter_of
 from sidemirror_server.policy.record import Advice, AdviceKind
 
 ALL_ADVICE = Advice()
-_NO_ATTEMPT = (MoveKind.WENT_ON, MoveKind.STOPPED)
 
 
 class ShadowTally(msgspec.Struct, frozen=True):
@@ -172,6 +178,6 @@ def _why_not(move: Move, own: Sequence[Observation], counts: Sequence[Observatio
 
 def _rivals(move: Move, counts: Sequence[Observation]) -> list[Tally]:
     """The last tries without advice of the moves that stand against this one."""
-    others = {row.move for row in counts if row.move.kind not in _NO_ATTEMPT and is_other(move, row.move)}
+    others = {row.move for row in counts if row.move.kind not in NO_ATTEMPT and is_other(move, row.move)}
     tries = [[row for row in counts if row.move == other and not row.advised] for other in others]
     return [tally_of(rows[-WINDOW:]) for rows in tries if len(rows) >= FEWEST_TRIES]

@@ -34,6 +34,14 @@ class Settled(msgspec.Struct, frozen=True):
     returned: bool | None = None
 
 
+class TrialResult(msgspec.Struct, frozen=True):
+    """A trial and what came of it so far. `succeeded`, `returned`: as in `Settled`; None while unknown."""
+
+    trial: Trial
+    succeeded: bool | None = None
+    returned: bool | None = None
+
+
 class Trials(Protocol):
     """Stores trials. Each verb is one transaction, durable when it returns.
 
@@ -47,6 +55,8 @@ class Trials(Protocol):
          first, and returns how many.
     LT7  Scopes are isolated.
     LT8  `forget` keeps trials of scopes that are not served; they do not count towards `limit`.
+    LT9  `results` returns the trials of receipts with what came of them, by receipt and in the order of their ids; a
+         receipt without trials is left out.
     Raises StoreUnavailable, StoreFull.
     """
 
@@ -57,6 +67,8 @@ class Trials(Protocol):
     async def settle(self, scope: Scope, receipt_id: str, settled: Sequence[Settled], now_us: int) -> None: ...
 
     async def tallies(self, scope: Scope, lessons: Collection[tuple[str, int]]) -> dict[str, tuple[ArmTally, ...]]: ...
+
+    async def results(self, scope: Scope, receipt_ids: Collection[str]) -> dict[str, tuple[TrialResult, ...]]: ...
 
     async def lessons(self, scope: Scope, before: str | None, limit: int) -> tuple[str, ...]: ...
 

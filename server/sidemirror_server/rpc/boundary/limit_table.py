@@ -182,6 +182,8 @@ TABLE: dict[str, Rule] = {
     "FindRecoveriesRequest.tool": NAME,
     "FindRecoveriesRequest.error_text": Text(bytes=256 * 1024, required=True),
     "ListRecoveriesRequest.signature": Text(chars=256),
+    "ListReceiptsRequest.lesson_id": Id(),
+    "ListTurnsRequest.outcomes": Count(6),
     "Usage.parameters": Count(100),
     "Usage.cost_usd": Number(0, 1_000_000_000),
     "Usage.latency": Seconds(7 * 24 * 3600),

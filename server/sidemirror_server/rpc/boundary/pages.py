@@ -7,10 +7,12 @@ import base64
 import binascii
 from collections.abc import Callable, Iterable
 from hashlib import blake2b
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import msgspec
+from google.protobuf.message import Message
 
+from sidemirror_server.rpc.wire.common import microseconds
 from sidemirror_server.vocabulary.errors import BadInput
 
 T = TypeVar("T")
@@ -18,6 +20,25 @@ T = TypeVar("T")
 LARGEST_PAGE = 1_000
 # The target size of a page, so that it fits into a message of 4 MiB.
 PAGE_BYTES = 2 * 1024 * 1024
+
+
+class TimeSpan(NamedTuple):
+    """A span of time: from `from_us`, and before `until_us`; None: without an end."""
+
+    from_us: int = 0
+    until_us: int | None = None
+
+
+ALL_TIME = TimeSpan()
+
+
+def span_in(request: Message) -> TimeSpan:
+    """The span between `from_time` and `until_time` of a request. Raises BadInput when there is nothing in between."""
+    begin, end = (getattr(request, name) if request.HasField(name) else None for name in ("from_time", "until_time"))
+    span = TimeSpan(0 if begin is None else microseconds(begin), None if end is None else microseconds(end))
+    if span.until_us is not None and span.until_us <= span.from_us:
+        raise BadInput([("until_time", "must be later than from_time")])
+    return span
 
 
 def size_of(asked: int, default: int) -> int:

@@ -38,15 +38,17 @@ class Watches:
         notice_to_wire: Callable[..., T],
         past_gap: Callable[[int], Awaitable[int | None]],
         gap_reason: str,
+        from_us: int | None = None,
     ) -> AsyncGenerator[T, None]:
         """The entries of `group`, or of all groups if it is empty, with the stream's own notices.
 
         `query`: the values that cursors are bound to. `entry_to_wire` takes an entry and its cursor, and returns None
         to skip the entry. `notice_to_wire` takes a cursor, and `heartbeat`, `gap` or `closing` by keyword. `past_gap`
         takes a position, and returns where to go on if entries after it were pruned, else None; `gap_reason` explains
-        the gap. Raises BadInput, and the error of `StreamTimes.end`.
+        the gap. `from_us`: begin near the first entry of this time; None: as the request says. Raises BadInput, and the
+        error of `StreamTimes.end`.
         """
-        after = await self._begin(request, call, query)
+        after = await self._begin(request, call, query, from_us)
         follow = request.follow if request.HasField("follow") else True
         # Without `follow` the watch ends where the log ends now: a log that always grows has no other end.
         until = None if follow else await self.looks.end(call.scope)
@@ -82,13 +84,17 @@ class Watches:
             times.close()
             waiter.close()
 
-    async def _begin(self, request: WatchRequest, call: Call, query: tuple[object, ...]) -> int:
+    async def _begin(self, request: WatchRequest, call: Call, query: tuple[object, ...], from_us: int | None) -> int:
         """The position after which the watch begins. From here on the watch is in force: it shows all later entries."""
         after = place_in(request.cursor, int, "cursor", *query) or 0
         if request.new_only and request.cursor:
             raise BadInput([("new_only", "not together with a cursor")])
+        if from_us is not None and (request.cursor or request.new_only):
+            raise BadInput([("from_time", "not together with a cursor or new_only")])
         if request.new_only:
             after = await self.looks.end(call.scope)
+        if from_us is not None:
+            after = await self.looks.before(call.scope, from_us)
         # Not earlier: a watch that was refused has no initial metadata, so that clients may try again.
         if call.in_force is not None:
             await call.in_force()

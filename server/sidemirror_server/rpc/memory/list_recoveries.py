@@ -7,7 +7,7 @@ import msgspec
 
 from sidemirror.v1 import reflective_memory_pb2 as pb
 from sidemirror_server.memory.recoveries.finding import RecoveryFinder
-from sidemirror_server.memory.recoveries.observation import MoveKind, Observation
+from sidemirror_server.memory.recoveries.observation import NO_ATTEMPT, MoveKind, Observation, recovery_id
 from sidemirror_server.memory.recoveries.observations import Observations
 from sidemirror_server.memory.recoveries.review import MoveReview, reviewed
 from sidemirror_server.memory.trials.evidence import ArmTally, LessonEvidence, evidence_of
@@ -16,7 +16,8 @@ from sidemirror_server.policy.in_force import PoliciesInForce
 from sidemirror_server.rpc.boundary.call import Call
 from sidemirror_server.rpc.boundary.pages import PAGE_BYTES, place_in, size_of, token_for
 from sidemirror_server.rpc.memory.lesson_arms import arm_to_wire, interval_to_wire
-from sidemirror_server.rpc.wire.common import numbers_of, timestamp
+from sidemirror_server.rpc.wire.common import duration, numbers_of, timestamp
+from sidemirror_server.vocabulary.errors import BadInput
 from sidemirror_server.vocabulary.text import enter
 
 _KINDS = numbers_of(MoveKind, pb.RecoveryMoveKind)
@@ -38,6 +39,8 @@ async def list_recoveries(
 ) -> pb.ListRecoveriesResponse:
     advice = await policies.advice(call.scope)
     only = enter(request.signature)
+    if request.include_observations and not only:
+        raise BadInput([("include_observations", "only with signature")])
     size = size_of(request.page_size, 50)
     query = (call.scope, "recoveries", only)
     place = place_in(request.page_token, SignaturePlace, "page_token", *query)
@@ -52,6 +55,8 @@ async def list_recoveries(
             moves = await asyncio.to_thread(reviewed, signature, rows, advice, has_starters=finder.has_starters)
             tallies = await trials.tallies(call.scope, [(one.recovery_id, 1) for one in moves])
             wire = _signature_to_wire(signature, rows, moves, tallies)
+            if request.include_observations:
+                wire.observations.extend(map(_observation_to_wire, rows))
             room_bytes -= wire.ByteSize()
             if room_bytes < 0 and shown:
                 break
@@ -74,6 +79,25 @@ def _signature_to_wire(
         last_time=timestamp(rows[-1].at_us),
         moves=[_move_to_wire(one, evidence_of(tallies.get(one.recovery_id, ()))) for one in moves],
     )
+
+
+def _observation_to_wire(row: Observation) -> pb.RecoveryObservation:
+    wire = pb.RecoveryObservation(
+        failure_event_id=row.failure_id,
+        turn_id=row.where.turn_id,
+        session_id=row.where.session_id,
+        time=timestamp(row.at_us),
+        recovery_id=recovery_id(row.signature, row.move),
+        worked=row.worked,
+        advised_recovery_id=row.advised,
+        followed=row.followed,
+        shadow_recovery_id=row.shadow,
+        last_turn_id=row.last_turn_id,
+        is_from_telemetry=row.where.conversation is not None,
+    )
+    if row.move.kind not in NO_ATTEMPT:
+        wire.pause.CopyFrom(duration(row.pause_ms * 1_000))
+    return wire
 
 
 def _move_to_wire(one: MoveReview, evidence: LessonEvidence) -> pb.RecoveryMove:

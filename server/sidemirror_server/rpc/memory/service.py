@@ -32,6 +32,7 @@ from sidemirror_server.rpc.memory.link_reflections import link_reflections
 from sidemirror_server.rpc.memory.list_clusters import list_clusters
 from sidemirror_server.rpc.memory.list_dreams import list_dreams
 from sidemirror_server.rpc.memory.list_prunings import list_prunings
+from sidemirror_server.rpc.memory.list_receipts import list_receipts
 from sidemirror_server.rpc.memory.list_recoveries import list_recoveries
 from sidemirror_server.rpc.memory.list_reflection_versions import list_reflection_versions
 from sidemirror_server.rpc.memory.list_reflections import list_reflections
@@ -41,6 +42,7 @@ from sidemirror_server.rpc.memory.review_reflection import review_reflection
 from sidemirror_server.rpc.memory.store_reflection import store_reflection
 from sidemirror_server.rpc.memory.update_reflection import update_reflection
 from sidemirror_server.trace.erasure import Erasures
+from sidemirror_server.trace.log import TurnLog
 from sidemirror_server.trace.pruning import Pruning
 from sidemirror_server.trace.receipts import Receipts
 from sidemirror_server.work.queue import Work
@@ -66,6 +68,7 @@ def memory_service(
     observations: Observations,
     trials: Trials,
     policies: PoliciesInForce,
+    log: TurnLog,
 ) -> ServiceTable:
     """The table of ReflectiveMemoryService. `schedule` None: this server does not dream."""
     return ServiceTable(
@@ -92,5 +95,6 @@ def memory_service(
         LinkReflections=Unary(partial(link_reflections, graph)),
         ExploreGraph=Unary(partial(explore_graph, Explorer(graph, store))),
         FindRecoveries=Unary(partial(find_recoveries, recoveries)),
+        ListReceipts=Unary(partial(list_receipts, receipts, trials, log)),
         ListRecoveries=Unary(partial(list_recoveries, observations, trials, policies, recoveries)),
     )

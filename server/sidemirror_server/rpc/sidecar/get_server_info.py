@@ -4,6 +4,8 @@ import asyncio
 import datetime
 
 from sidemirror.v1 import sidecar_pb2 as pb
+from sidemirror_server.goals.report import KIND as GOAL_REPORT
+from sidemirror_server.memory.dreams.schedule import KIND as DREAM
 from sidemirror_server.models.caps import CapOwner, whose_spending
 from sidemirror_server.models.ledger import NANO, US_PER_DAY, Level, Spend, day_of
 from sidemirror_server.models.spending import CapState, Spending
@@ -12,15 +14,21 @@ from sidemirror_server.rpc.boundary.call import Call
 from sidemirror_server.rpc.sidecar.info import EmbeddingFacts, ServerInfo
 from sidemirror_server.rpc.wire.common import numbers_of, timestamp
 from sidemirror_server.rpc.wire.config import budget_to_wire, config_to_wire
+from sidemirror_server.telemetry_in.inbox import KIND as ASSEMBLE_TRACE
+from sidemirror_server.trace.erasure import JOB_KIND as ERASURE
+from sidemirror_server.turns.teaching import KIND as LEARN_TURN
 from sidemirror_server.vocabulary.budget import TurnBudget
 from sidemirror_server.vocabulary.errors import StoreUnavailable
 from sidemirror_server.vocabulary.scope import Scope
 from sidemirror_server.vocabulary.store_clock import StoreClock
+from sidemirror_server.work.queue import Work
 
 # How many days of spend are reported. Chosen here: a week shows whether today is unusual.
 _DAYS = 7
 # How long the answer waits for the store. Chosen here: the commands wait for 2 s or more, so they learn of an outage.
 _SPEND_S = 1.0
+# The kinds of background work.
+_KINDS = (GOAL_REPORT, LEARN_TURN, DREAM, ASSEMBLE_TRACE, ERASURE)
 _EPOCH = datetime.date(1970, 1, 1)
 # Whose spending a cap counts; the purpose is a field of its own, except in the level of all scopes.
 _LEVELS = {
@@ -32,17 +40,19 @@ _OWNERS = numbers_of(CapOwner, pb.SpendCapOwner)
 
 
 async def get_server_info(
-    info: ServerInfo, spending: Spending, request: pb.GetServerInfoRequest, call: Call
+    info: ServerInfo, spending: Spending, work: Work, request: pb.GetServerInfoRequest, call: Call
 ) -> pb.GetServerInfoResponse:
     spend: tuple[Spend, ...] = ()
     caps: tuple[CapState, ...] = ()
+    backlog: dict[str, int] = {}
     spend_unknown = False
     try:
         async with asyncio.timeout(_SPEND_S):
             spend = await spending.spent(call.scope, _DAYS)
             caps = tuple(cap for cap in await spending.caps(call.scope) if _may_see(call.caller, cap.level, call.scope))
+            backlog = {kind: await work.waiting(call.scope, kind) for kind in _KINDS}
     except (StoreUnavailable, TimeoutError):
-        spend, spend_unknown = (), True
+        spend, caps, spend_unknown = (), (), True
     own = info.own_scope if call.caller is None else call.caller.own_scope(info.own_scope)
     return pb.GetServerInfoResponse(
         version=info.version,
@@ -66,6 +76,7 @@ async def get_server_info(
         spend=[_spend_to_wire(one) for one in spend],
         spend_caps=[_cap_to_wire(cap, call.clock.now_us()) for cap in caps],
         spend_unknown=spend_unknown,
+        backlog=[pb.Backlog(kind=kind, waiting_count=count) for kind, count in backlog.items() if count],
         advice_is_shadow=info.advice_is_shadow,
         store_clock=_clock_to_wire(info.store_clock),
         memory_embedding=None if info.embedding is None else _embedding_to_wire(info.embedding, call.scope),

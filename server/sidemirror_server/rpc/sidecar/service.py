@@ -27,7 +27,7 @@ def sidecar_service(
     """The table of SidecarService."""
     return ServiceTable(
         SIDECAR,
-        GetServerInfo=Unary(partial(get_server_info, info, spending)),
+        GetServerInfo=Unary(partial(get_server_info, info, spending, work)),
         Erase=Unary(partial(erase, erasures, work, most_tombstones)),
         ListTombstones=Unary(partial(list_tombstones, erasures)),
         GetPolicy=Unary(partial(get_policy, policies)),

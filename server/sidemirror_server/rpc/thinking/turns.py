@@ -5,14 +5,13 @@ from typing import TypeVar
 
 from sidemirror.v1 import thinking_pb2 as pb
 from sidemirror_server.rpc.thinking.directives import left_to_wire
-from sidemirror_server.rpc.wire.common import OUTCOMES, numbers_of, timestamp
+from sidemirror_server.rpc.wire.common import OUTCOMES, TURN_STATES, timestamp
 from sidemirror_server.trace.log import TurnHead, TurnStanding
 from sidemirror_server.turns.head import head_in
 from sidemirror_server.turns.live import LiveTurn
 from sidemirror_server.vocabulary.budget import budget_left
 
 T = TypeVar("T")
-STATES = numbers_of(TurnStanding, pb.TurnState)
 
 
 async def until(turn: LiveTurn, find: Callable[[], T | None]) -> T:
@@ -35,7 +34,7 @@ def turn_to_wire(head: TurnHead, now_us: int, pending_ids: Sequence[str]) -> pb.
         turn_id=head.turn_id,
         session_id=head.session_id,
         turn_count=head.turn_count,
-        state=STATES[head.standing],
+        state=TURN_STATES[head.standing],
         task=body.task,
         outcome=OUTCOMES[body.outcome],
         score=body.score,
@@ -45,4 +44,7 @@ def turn_to_wire(head: TurnHead, now_us: int, pending_ids: Sequence[str]) -> pb.
         pending_ids=pending_ids,
         start_time=timestamp(head.started_us),
         update_time=timestamp(head.updated_us),
+        tool_call_count=body.tool_call_count,
+        tool_error_count=body.tool_error_count,
+        lesson_count=body.lesson_count,
     )

@@ -7,7 +7,7 @@ from sidemirror.v1 import thinking_pb2 as pb
 from sidemirror_server.rpc.boundary.call import Call
 from sidemirror_server.rpc.boundary.watches import Watches
 from sidemirror_server.rpc.thinking.directives import entry_to_wire
-from sidemirror_server.rpc.wire.common import timestamp
+from sidemirror_server.rpc.wire.common import microseconds, timestamp
 from sidemirror_server.thinking.record import recorded_in
 from sidemirror_server.trace.log import Entry
 from sidemirror_server.trace.pruning import Pruning
@@ -36,4 +36,5 @@ def watch_turns(
         notice_to_wire=notice,
         past_gap=past_gap,
         gap_reason=reason,
+        from_us=microseconds(request.from_time) if request.HasField("from_time") else None,
     )

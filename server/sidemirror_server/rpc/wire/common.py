@@ -10,6 +10,8 @@ from google.protobuf.struct_pb2 import Struct
 from google.protobuf.timestamp_pb2 import Timestamp
 
 from sidemirror.v1 import common_pb2 as pb
+from sidemirror.v1 import thinking_pb2
+from sidemirror_server.trace.log import TurnStanding
 from sidemirror_server.vocabulary.origin import Origin
 from sidemirror_server.vocabulary.status import ResultStatus, Usage
 
@@ -30,6 +32,7 @@ OUTCOMES = {
     "": pb.TASK_OUTCOME_UNSPECIFIED,
     **numbers_of(("success", "failure", "partial", "timeout", "error"), pb.TaskOutcome),
 }
+TURN_STATES = numbers_of(TurnStanding, thinking_pb2.TurnState)
 OUTCOME_NAMES = {number: name for name, number in OUTCOMES.items()}
 ROLES = numbers_of(("user", "assistant", "system", "tool"), pb.MessageRole)
 ROLE_NAMES = {pb.MESSAGE_ROLE_UNSPECIFIED: "user", **{number: name for name, number in ROLES.items()}}

@@ -11,7 +11,6 @@ from sidemirror_server.trace.receipts import (
     LESSON_ERASED,
     Receipt,
     ReceiptKey,
-    ReceiptKind,
     made_for,
     receipt_body,
     receipt_of,
@@ -56,19 +55,28 @@ class PostgresReceipts:
         rows = await self._database.fetch(scope, _SQL["shown"], list(hashes))
         return frozenset(row[0] for row in rows)
 
-    async def list(
-        self, scope: Scope, kind: ReceiptKind | None, after: ReceiptKey | None, limit: int
-    ) -> tuple[Receipt, ...]:
-        place = after or FIRST_RECEIPT
-        wanted = (place.time_us, place.receipt_id, limit)
-        if kind is None:
-            rows = await self._database.fetch(scope, _SQL["list"], *wanted)
-        else:
-            rows = await self._database.fetch(scope, _SQL["list_of_kind"], *wanted, kind.value)
-        return tuple(receipt_of(*row) for row in rows)
-
     async def of_turn(self, scope: Scope, turn_id: str, limit: int) -> tuple[Receipt, ...]:
         rows = await self._database.fetch(scope, _SQL["of_turn"], turn_id, limit)
+        return tuple(receipt_of(*row) for row in rows)
+
+    async def find(
+        self,
+        scope: Scope,
+        after: ReceiptKey | None,
+        limit: int,
+        *,
+        lesson_id: str = "",
+        turn_id: str = "",
+        from_us: int = 0,
+    ) -> tuple[Receipt, ...]:
+        place = after or FIRST_RECEIPT
+        wanted = (place.time_us, place.receipt_id, limit, from_us)
+        if lesson_id:
+            rows = await self._database.fetch(scope, _SQL["find_lesson"], *wanted, lesson_id)
+        elif turn_id:
+            rows = await self._database.fetch(scope, _SQL["find_turn"], *wanted, turn_id)
+        else:
+            rows = await self._database.fetch(scope, _SQL["find"], *wanted)
         return tuple(receipt_of(*row) for row in rows)
 
     async def forget(self, serves: Serves, before_us: int, limit: int) -> int:

@@ -25,22 +25,6 @@ SELECT DISTINCT text_hash
 FROM sidemirror.receipt_items
 WHERE tenant_id = $1 AND project_id = $2 AND text_hash = ANY ($3::bytea[])
 
--- name: list
--- The receipts of a scope, newest first, after a cursor.
-SELECT receipt_id, kind, time_us, turn_id, session_id, goal_id, body
-FROM sidemirror.receipts
-WHERE tenant_id = $1 AND project_id = $2 AND (time_us, receipt_id) < ($3, $4)
-ORDER BY time_us DESC, receipt_id DESC
-LIMIT $5
-
--- name: list_of_kind
--- Like `list`, for one kind.
-SELECT receipt_id, kind, time_us, turn_id, session_id, goal_id, body
-FROM sidemirror.receipts
-WHERE tenant_id = $1 AND project_id = $2 AND (time_us, receipt_id) < ($3, $4) AND kind = $6
-ORDER BY time_us DESC, receipt_id DESC
-LIMIT $5
-
 -- name: of_turn
 -- The receipts of a turn, oldest first.
 SELECT receipt_id, kind, time_us, turn_id, session_id, goal_id, body
@@ -48,6 +32,36 @@ FROM sidemirror.receipts
 WHERE tenant_id = $1 AND project_id = $2 AND turn_id = $3 AND turn_id <> ''
 ORDER BY time_us, receipt_id
 LIMIT $4
+
+-- name: find
+-- The receipts of a scope, newest first, after a cursor and not before a time ($6).
+SELECT receipt_id, kind, time_us, turn_id, session_id, goal_id, body
+FROM sidemirror.receipts
+WHERE tenant_id = $1 AND project_id = $2 AND (time_us, receipt_id) < ($3, $4) AND time_us >= $6
+ORDER BY time_us DESC, receipt_id DESC
+LIMIT $5
+
+-- name: find_turn
+-- Like `find`, for one turn ($7).
+SELECT receipt_id, kind, time_us, turn_id, session_id, goal_id, body
+FROM sidemirror.receipts
+WHERE tenant_id = $1 AND project_id = $2 AND turn_id = $7 AND turn_id <> '' AND (time_us, receipt_id) < ($3, $4)
+      AND time_us >= $6
+ORDER BY time_us DESC, receipt_id DESC
+LIMIT $5
+
+-- name: find_lesson
+-- Like `find`, for one lesson ($7).
+SELECT receipt.receipt_id, kind, time_us, turn_id, session_id, goal_id, body
+FROM (SELECT receipt_id
+      FROM sidemirror.shown_lessons
+      WHERE tenant_id = $1 AND project_id = $2 AND lesson_id = $7 AND (time_us, receipt_id) < ($3, $4) AND time_us >= $6
+      ORDER BY time_us DESC, receipt_id DESC
+      LIMIT $5) AS shown
+     CROSS JOIN LATERAL (SELECT *
+                         FROM sidemirror.receipts
+                         WHERE tenant_id = $1 AND project_id = $2 AND receipts.receipt_id = shown.receipt_id) AS receipt
+ORDER BY time_us DESC, receipt.receipt_id DESC
 
 -- name: oldest
 -- Across scopes: receipts from before a time, oldest first, for one entry of `Serves` ($3, $4; NULL for all). Rows that

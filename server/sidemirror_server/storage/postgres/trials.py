@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from sidemirror_server.memory.trials.evidence import Arm, ArmTally
-from sidemirror_server.memory.trials.trials import Settled, Trial
+from sidemirror_server.memory.trials.trials import Settled, Trial, TrialResult
 from sidemirror_server.storage.postgres.database import PostgresDatabase
 from sidemirror_server.storage.sql import ids_of, load_statements
 from sidemirror_server.vocabulary.scope import Scope, Serves
@@ -37,6 +37,14 @@ class PostgresTrials:
         found: dict[str, tuple[ArmTally, ...]] = {}
         for memory_id, arm, *counts in rows:
             found[memory_id] = (*found.get(memory_id, ()), ArmTally(Arm(arm), *counts))
+        return found
+
+    async def results(self, scope: Scope, receipt_ids: Collection[str]) -> dict[str, tuple[TrialResult, ...]]:
+        rows = await self._database.fetch(scope, _SQL["results"], list(receipt_ids))
+        found: dict[str, tuple[TrialResult, ...]] = {}
+        for receipt_id, memory_id, version, arm, fraction, succeeded, returned in rows:
+            result = TrialResult(Trial(memory_id, version, Arm(arm), fraction), succeeded, returned)
+            found[receipt_id] = (*found.get(receipt_id, ()), result)
         return found
 
     async def lessons(self, scope: Scope, before: str | None, limit: int) -> tuple[str, ...]:

@@ -16,6 +16,13 @@ FROM sidemirror.lesson_trials
 WHERE tenant_id = $1 AND project_id = $2 AND receipt_id = $3
 ORDER BY memory_id
 
+-- name: results
+-- The trials of receipts ($3): the receipt, then the fields of Trial and of TrialResult.
+SELECT receipt_id, memory_id, version, arm, fraction, succeeded, returned
+FROM sidemirror.lesson_trials
+WHERE tenant_id = $1 AND project_id = $2 AND receipt_id = ANY ($3::text[])
+ORDER BY receipt_id, memory_id
+
 -- name: settle
 -- Records the results of trials, in place of earlier results. $9: whether each succeeded; $10: whether its error
 -- returned. Adds trials that are missing. All transactions lock the rows in the same order to avoid deadlocks.

@@ -8,7 +8,8 @@ and what it costs: docs/decisions/072-wide-appends.md.
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -139,15 +140,27 @@ class PostgresTurnLog:
         standing: TurnStanding | None,
         after: HeadKey | None,
         limit: int,
+        *,
+        outcomes: Collection[str] = (),
+        from_us: int = 0,
     ) -> tuple[TurnHead, ...]:
         key = after or FIRST_HEAD
-        wanted = (key.started_us, key.turn_id, limit)
+        wanted = (key.started_us, key.turn_id, limit, from_us)
         if session_id is not None:
-            rows = await self._database.fetch(scope, _SQL["heads_of_session"], *wanted, standing, session_id)
+            others = (standing, session_id, list(outcomes) or None)
+            rows = await self._database.fetch(scope, _SQL["heads_of_session"], *wanted, *others)
+        elif outcomes:
+            pairs = product(TurnStanding if standing is None else (standing,), outcomes)
+            columns = (list(column) for column in zip(*pairs, strict=True))
+            rows = await self._database.fetch(scope, _SQL["heads_with_outcome"], *wanted, *columns)
         elif standing is not None:
             rows = await self._database.fetch(scope, _SQL["heads_standing"], *wanted, standing)
         else:
             rows = await self._database.fetch(scope, _SQL["heads"], *wanted)
+        return tuple(head_of(*row) for row in rows)
+
+    async def heads_of(self, scope: Scope, turn_ids: Collection[TurnId]) -> tuple[TurnHead, ...]:
+        rows = await self._database.fetch(scope, _SQL["heads_of"], list(turn_ids))
         return tuple(head_of(*row) for row in rows)
 
     async def newest(self, scope: Scope, session_id: SessionId) -> TurnHead | None:
@@ -205,6 +218,7 @@ def _heads(heads: Sequence[TurnHead]) -> tuple[list[Any], ...]:
         [head.started_us for head in heads],
         [head.updated_us for head in heads],
         [head.body for head in heads],
+        [head.outcome for head in heads],
     )
 
 

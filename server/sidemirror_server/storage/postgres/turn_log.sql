@@ -20,20 +20,21 @@ WITH made_sessions AS (
     ON CONFLICT (tenant_id, project_id, session_id) DO NOTHING
 ), put_heads AS (
     INSERT INTO sidemirror.turns (tenant_id, project_id, turn_id, session_id, turn_count, standing, last_sequence,
-                                  started_us, updated_us, body)
-    SELECT $1, $2, turn_id, session_id, turn_count, standing, last_sequence, started_us, updated_us, body
+                                  started_us, updated_us, body, outcome)
+    SELECT $1, $2, turn_id, session_id, turn_count, standing, last_sequence, started_us, updated_us, body, outcome
     FROM unnest($6::text[], $7::text[], $8::bigint[], $9::text[], $10::bigint[], $11::bigint[], $12::bigint[],
-                $13::bytea[])
-         AS head (turn_id, session_id, turn_count, standing, last_sequence, started_us, updated_us, body)
+                $13::bytea[], $14::text[])
+         AS head (turn_id, session_id, turn_count, standing, last_sequence, started_us, updated_us, body, outcome)
     ORDER BY turn_id
     ON CONFLICT (tenant_id, project_id, turn_id) DO UPDATE
     SET turn_count = excluded.turn_count, standing = excluded.standing, last_sequence = excluded.last_sequence,
-        started_us = excluded.started_us, updated_us = excluded.updated_us, body = excluded.body
+        started_us = excluded.started_us, updated_us = excluded.updated_us, body = excluded.body,
+        outcome = excluded.outcome
     WHERE turns.last_sequence <= excluded.last_sequence
 )
 INSERT INTO sidemirror.log_entries (tenant_id, project_id, topic, key, group_id, sequence, at_us, body)
-SELECT $1, $2, $14, key, group_id, sequence, at_us, body
-FROM unnest($15::text[], $16::text[], $17::bigint[], $18::bigint[], $19::bytea[])
+SELECT $1, $2, $15, key, group_id, sequence, at_us, body
+FROM unnest($16::text[], $17::text[], $18::bigint[], $19::bigint[], $20::bytea[])
      WITH ORDINALITY AS entry (key, group_id, sequence, at_us, body, place)
 ORDER BY place
 
@@ -147,38 +148,59 @@ FROM topics
 
 -- name: head
 -- One head. Columns: the fields of TurnHead, in order.
-SELECT turn_id, session_id, turn_count, standing, last_sequence, started_us, updated_us, body, rewritten
+SELECT turn_id, session_id, turn_count, standing, last_sequence, started_us, updated_us, body, rewritten, outcome
 FROM sidemirror.turns
 WHERE tenant_id = $1 AND project_id = $2 AND turn_id = $3
 
--- name: heads
--- The heads of a scope by start time, latest first, after a cursor.
-SELECT turn_id, session_id, turn_count, standing, last_sequence, started_us, updated_us, body, rewritten
+-- name: heads_of
+-- The heads of these turns.
+SELECT turn_id, session_id, turn_count, standing, last_sequence, started_us, updated_us, body, rewritten, outcome
 FROM sidemirror.turns
-WHERE tenant_id = $1 AND project_id = $2 AND (started_us, turn_id) < ($3, $4)
+WHERE tenant_id = $1 AND project_id = $2 AND turn_id = ANY ($3::text[])
+
+-- name: heads
+-- The heads of a scope by start time, latest first, after a cursor, and not before a time ($6).
+SELECT turn_id, session_id, turn_count, standing, last_sequence, started_us, updated_us, body, rewritten, outcome
+FROM sidemirror.turns
+WHERE tenant_id = $1 AND project_id = $2 AND (started_us, turn_id) < ($3, $4) AND started_us >= $6
 ORDER BY started_us DESC, turn_id DESC
 LIMIT $5
 
 -- name: heads_standing
 -- Like `heads`, with one standing.
-SELECT turn_id, session_id, turn_count, standing, last_sequence, started_us, updated_us, body, rewritten
+SELECT turn_id, session_id, turn_count, standing, last_sequence, started_us, updated_us, body, rewritten, outcome
 FROM sidemirror.turns
-WHERE tenant_id = $1 AND project_id = $2 AND standing = $6 AND (started_us, turn_id) < ($3, $4)
+WHERE tenant_id = $1 AND project_id = $2 AND standing = $7 AND (started_us, turn_id) < ($3, $4) AND started_us >= $6
 ORDER BY started_us DESC, turn_id DESC
 LIMIT $5
 
+-- name: heads_with_outcome
+-- Like `heads`, with one of these pairs of a standing and an outcome.
+SELECT head.turn_id, head.session_id, head.turn_count, head.standing, head.last_sequence, head.started_us,
+       head.updated_us, head.body, head.rewritten, head.outcome
+FROM unnest($7::text[], $8::text[]) AS wanted (standing, outcome)
+     CROSS JOIN LATERAL (SELECT *
+                         FROM sidemirror.turns
+                         WHERE tenant_id = $1 AND project_id = $2 AND turns.standing = wanted.standing
+                               AND turns.outcome = wanted.outcome AND (started_us, turn_id) < ($3, $4)
+                               AND started_us >= $6
+                         ORDER BY started_us DESC, turn_id DESC
+                         LIMIT $5) AS head
+ORDER BY head.started_us DESC, head.turn_id DESC
+LIMIT $5
+
 -- name: heads_of_session
--- Like `heads`, for one session. Standing NULL: any.
-SELECT turn_id, session_id, turn_count, standing, last_sequence, started_us, updated_us, body, rewritten
+-- Like `heads`, for one session. Standing NULL: any; outcomes NULL: any.
+SELECT turn_id, session_id, turn_count, standing, last_sequence, started_us, updated_us, body, rewritten, outcome
 FROM sidemirror.turns
-WHERE tenant_id = $1 AND project_id = $2 AND session_id = $7 AND (started_us, turn_id) < ($3, $4)
-      AND ($6::text IS NULL OR standing = $6)
+WHERE tenant_id = $1 AND project_id = $2 AND session_id = $8 AND (started_us, turn_id) < ($3, $4)
+      AND started_us >= $6 AND ($7::text IS NULL OR standing = $7) AND ($9::text[] IS NULL OR outcome = ANY ($9))
 ORDER BY started_us DESC, turn_id DESC
 LIMIT $5
 
 -- name: newest
 -- The head with the highest turn_count of a session; if several have it, the last started.
-SELECT turn_id, session_id, turn_count, standing, last_sequence, started_us, updated_us, body, rewritten
+SELECT turn_id, session_id, turn_count, standing, last_sequence, started_us, updated_us, body, rewritten, outcome
 FROM sidemirror.turns
 WHERE tenant_id = $1 AND project_id = $2 AND session_id = $3
 ORDER BY turn_count DESC, started_us DESC, turn_id DESC
@@ -196,7 +218,7 @@ LIMIT $2
 
 -- name: open_heads
 -- The heads of those given turns that are open and without an update since a time ($4).
-SELECT turn_id, session_id, turn_count, standing, last_sequence, started_us, updated_us, body, rewritten
+SELECT turn_id, session_id, turn_count, standing, last_sequence, started_us, updated_us, body, rewritten, outcome
 FROM sidemirror.turns
 WHERE tenant_id = $1 AND project_id = $2 AND turn_id = ANY ($3::text[]) AND standing = 'open'
       AND updated_us < $4

@@ -14,7 +14,6 @@ from sidemirror_server.trace.receipts import (
     LESSON_ERASED,
     Receipt,
     ReceiptKey,
-    ReceiptKind,
     made_for,
     receipt_body,
     receipt_of,
@@ -74,18 +73,32 @@ class SqliteReceipts:
 
         return self._database.read(look_up)
 
-    async def list(
-        self, scope: Scope, kind: ReceiptKind | None, after: ReceiptKey | None, limit: int
-    ) -> tuple[Receipt, ...]:
-        place = after or FIRST_RECEIPT
-        wanted = {**_key(scope, place.receipt_id), "time_us": place.time_us, "kind": kind, "limit": limit}
-        name = "list" if kind is None else "list_of_kind"
-        rows = await self._database.search(lambda connection: connection.execute(_SQL[name], wanted).fetchall())
-        return tuple(receipt_of(*row) for row in rows)
-
     async def of_turn(self, scope: Scope, turn_id: str, limit: int) -> tuple[Receipt, ...]:
         wanted = {**columns_of(scope), "turn_id": turn_id, "limit": limit}
         rows = self._database.read(lambda connection: connection.execute(_SQL["of_turn"], wanted).fetchall())
+        return tuple(receipt_of(*row) for row in rows)
+
+    async def find(
+        self,
+        scope: Scope,
+        after: ReceiptKey | None,
+        limit: int,
+        *,
+        lesson_id: str = "",
+        turn_id: str = "",
+        from_us: int = 0,
+    ) -> tuple[Receipt, ...]:
+        place = after or FIRST_RECEIPT
+        wanted = {
+            **_key(scope, place.receipt_id),
+            "time_us": place.time_us,
+            "lesson_id": lesson_id,
+            "turn_id": turn_id,
+            "from_us": from_us,
+            "limit": limit,
+        }
+        name = "find_lesson" if lesson_id else "find_turn" if turn_id else "find"
+        rows = await self._database.search(lambda connection: connection.execute(_SQL[name], wanted).fetchall())
         return tuple(receipt_of(*row) for row in rows)
 
     async def forget(self, serves: Serves, before_us: int, limit: int) -> int:

@@ -25,29 +25,41 @@ FROM receipt_items
 WHERE tenant_id = :tenant_id AND project_id = :project_id AND text_hash = :text_hash
 LIMIT 1
 
--- name: list
--- The receipts of a scope, newest first, after a cursor.
-SELECT receipt_id, kind, time_us, turn_id, session_id, goal_id, body
-FROM receipts INDEXED BY receipts_newest
-WHERE tenant_id = :tenant_id AND project_id = :project_id AND (time_us, receipt_id) < (:time_us, :receipt_id)
-ORDER BY time_us DESC, receipt_id DESC
-LIMIT :limit
-
--- name: list_of_kind
--- Like `list`, for one kind.
-SELECT receipt_id, kind, time_us, turn_id, session_id, goal_id, body
-FROM receipts INDEXED BY receipts_of_kind
-WHERE tenant_id = :tenant_id AND project_id = :project_id AND kind = :kind
-  AND (time_us, receipt_id) < (:time_us, :receipt_id)
-ORDER BY time_us DESC, receipt_id DESC
-LIMIT :limit
-
 -- name: of_turn
 -- The receipts of a turn, oldest first.
 SELECT receipt_id, kind, time_us, turn_id, session_id, goal_id, body
 FROM receipts INDEXED BY receipts_of_turn
 WHERE tenant_id = :tenant_id AND project_id = :project_id AND turn_id = :turn_id AND turn_id <> ''
 ORDER BY time_us, receipt_id
+LIMIT :limit
+
+-- name: find
+-- The receipts of a scope, newest first, after a cursor and not before a time.
+SELECT receipt_id, kind, time_us, turn_id, session_id, goal_id, body
+FROM receipts INDEXED BY receipts_newest
+WHERE tenant_id = :tenant_id AND project_id = :project_id AND (time_us, receipt_id) < (:time_us, :receipt_id)
+      AND time_us >= :from_us
+ORDER BY time_us DESC, receipt_id DESC
+LIMIT :limit
+
+-- name: find_turn
+-- Like `find`, for one turn.
+SELECT receipt_id, kind, time_us, turn_id, session_id, goal_id, body
+FROM receipts INDEXED BY receipts_of_turn
+WHERE tenant_id = :tenant_id AND project_id = :project_id AND turn_id = :turn_id AND turn_id <> ''
+      AND (time_us, receipt_id) < (:time_us, :receipt_id) AND time_us >= :from_us
+ORDER BY time_us DESC, receipt_id DESC
+LIMIT :limit
+
+-- name: find_lesson
+-- Like `find`, for one lesson.
+SELECT receipts.receipt_id, kind, receipts.time_us, turn_id, session_id, goal_id, body
+FROM shown_lessons AS shown CROSS JOIN receipts
+     ON receipts.tenant_id = shown.tenant_id AND receipts.project_id = shown.project_id
+        AND receipts.receipt_id = shown.receipt_id
+WHERE shown.tenant_id = :tenant_id AND shown.project_id = :project_id AND shown.lesson_id = :lesson_id
+      AND (shown.time_us, shown.receipt_id) < (:time_us, :receipt_id) AND shown.time_us >= :from_us
+ORDER BY shown.time_us DESC, shown.receipt_id DESC
 LIMIT :limit
 
 -- name: oldest

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from sidemirror_server.memory.trials.evidence import Arm, ArmTally
-from sidemirror_server.memory.trials.trials import Settled, Trial
-from sidemirror_server.storage.sql import columns_of, load_statements
+from sidemirror_server.memory.trials.trials import Settled, Trial, TrialResult
+from sidemirror_server.storage.sql import columns_of, json_of, load_statements
 from sidemirror_server.storage.sqlite.database import SqliteDatabase
 from sidemirror_server.storage.sqlite.served import remove_served
 from sidemirror_server.vocabulary.scope import Scope, Serves
@@ -55,6 +55,16 @@ class SqliteTrials:
 
         # Not on the loop: a lesson may have thousands of trials.
         return await self._database.search(look_up)
+
+    async def results(self, scope: Scope, receipt_ids: Collection[str]) -> dict[str, tuple[TrialResult, ...]]:
+        wanted = {**columns_of(scope), "receipt_ids": json_of(receipt_ids)}
+        rows = await self._database.search(lambda connection: connection.execute(_SQL["results"], wanted).fetchall())
+        found: dict[str, tuple[TrialResult, ...]] = {}
+        for receipt_id, memory_id, version, arm, fraction, *came_of_it in rows:
+            known = (None if one is None else bool(one) for one in came_of_it)
+            result = TrialResult(Trial(memory_id, version, Arm(arm), fraction), *known)
+            found[receipt_id] = (*found.get(receipt_id, ()), result)
+        return found
 
     async def lessons(self, scope: Scope, before: str | None, limit: int) -> tuple[str, ...]:
         wanted = {**columns_of(scope), "before": _FIRST if before is None else before, "limit": limit}

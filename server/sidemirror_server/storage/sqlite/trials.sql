@@ -13,6 +13,14 @@ FROM lesson_trials
 WHERE tenant_id = :tenant_id AND project_id = :project_id AND receipt_id = :receipt_id
 ORDER BY memory_id
 
+-- name: results
+-- The trials of receipts: the receipt, then the fields of Trial and of TrialResult. :receipt_ids is a JSON array.
+SELECT receipt_id, memory_id, version, arm, fraction, succeeded, returned
+FROM lesson_trials
+WHERE tenant_id = :tenant_id AND project_id = :project_id
+      AND receipt_id IN (SELECT value FROM json_each(:receipt_ids))
+ORDER BY receipt_id, memory_id
+
 -- name: settle
 -- Records the result of a trial, in place of an earlier result. Adds the trial if it is missing.
 INSERT INTO lesson_trials (tenant_id, project_id, receipt_id, memory_id, version, arm, fraction, assigned_us, succeeded,

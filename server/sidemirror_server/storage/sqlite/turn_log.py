@@ -5,7 +5,7 @@ become visible in the order of their positions, and no gap is filled later (clau
 """
 
 import sqlite3
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -82,23 +82,40 @@ class SqliteTurnLog:
         standing: TurnStanding | None,
         after: HeadKey | None,
         limit: int,
+        *,
+        outcomes: Collection[str] = (),
+        from_us: int = 0,
     ) -> tuple[TurnHead, ...]:
-        if session_id is not None:
-            statement = _SQL["heads_of_session"]
-        else:
-            statement = _SQL["heads" if standing is None else "heads_standing"]
         key = after or FIRST_HEAD
         wanted = {
             **columns_of(scope),
             "session_id": session_id,
             "standing": standing,
+            "outcomes": _encode(list(outcomes)).decode() if outcomes else None,
             "started_us": key.started_us,
             "turn_id": key.turn_id,
+            "from_us": from_us,
             "limit": limit,
         }
-        return self._database.read(
-            lambda connection: tuple(head_of(*row) for row in connection.execute(statement, wanted).fetchall())
-        )
+        if outcomes and session_id is None:
+            standings = tuple(TurnStanding) if standing is None else (standing,)
+            each = [{**wanted, "standing": one, "outcome": outcome} for one in standings for outcome in outcomes]
+            return await self._database.search(partial(_newest_of, limit=limit, each=each))
+        if session_id is not None:
+            statement = _SQL["heads_of_session"]
+        else:
+            statement = _SQL["heads" if standing is None else "heads_standing"]
+
+        def found(connection: sqlite3.Connection) -> tuple[TurnHead, ...]:
+            return tuple(head_of(*row) for row in connection.execute(statement, wanted).fetchall())
+
+        # Not on the loop: all turns of a session may have another outcome.
+        return await self._database.search(found) if outcomes else self._database.read(found)
+
+    async def heads_of(self, scope: Scope, turn_ids: Collection[TurnId]) -> tuple[TurnHead, ...]:
+        wanted = {**columns_of(scope), "turn_ids": _encode(list(turn_ids)).decode()}
+        rows = await self._database.search(lambda connection: connection.execute(_SQL["heads_of"], wanted).fetchall())
+        return tuple(head_of(*row) for row in rows)
 
     async def newest(self, scope: Scope, session_id: SessionId) -> TurnHead | None:
         return self._one_head("newest", {**columns_of(scope), "session_id": session_id})
@@ -114,6 +131,13 @@ class SqliteTurnLog:
     def _one_head(self, statement: str, wanted: Mapping[str, Any]) -> TurnHead | None:
         row = self._database.read(lambda connection: connection.execute(_SQL[statement], wanted).fetchone())
         return None if row is None else head_of(*row)
+
+
+def _newest_of(connection: sqlite3.Connection, limit: int, each: Iterable[Mapping[str, Any]]) -> tuple[TurnHead, ...]:
+    """The first `limit` heads, in the order of `heads`, of those with each of these standings and outcomes."""
+    rows = (row for wanted in each for row in connection.execute(_SQL["heads_with_outcome"], wanted).fetchall())
+    found = sorted((head_of(*row) for row in rows), key=lambda head: (head.started_us, head.turn_id), reverse=True)
+    return tuple(found[:limit])
 
 
 class _Bodies:
@@ -195,12 +219,12 @@ class _Kept(NamedTuple):
     standing: str
     started_us: int
     rewritten: int
+    outcome: str
 
     def moves_on(self, head: TurnHead) -> bool:
         """Whether `head` has the same values in the columns that lists are sorted by."""
-        return (
-            self.started_us == head.started_us and self.turn_count == head.turn_count and self.standing == head.standing
-        )
+        kept = (self.started_us, self.turn_count, self.standing, self.outcome)
+        return kept == (head.started_us, head.turn_count, head.standing, head.outcome)
 
 
 def _kept(connection: sqlite3.Connection, place: Mapping[str, Any], batches: Sequence[Batch]) -> Mapping[TurnId, _Kept]:
@@ -228,7 +252,7 @@ def _put_heads(
         rows = [
             (
                 *(head.turn_id, head.session_id, head.turn_count, head.standing, head.last_sequence),
-                *(head.started_us, head.updated_us, *bodies.add(head.body)),
+                *(head.started_us, head.updated_us, *bodies.add(head.body), head.outcome),
             )
             for head in alike
         ]

@@ -8,7 +8,7 @@
 -- For each of these turns that exists: its session, its last sequence, the columns that lists are sorted by, and how
 -- often it was rewritten. :turn_ids is a JSON array.
 SELECT turns.turn_id, turns.session_id, turns.last_sequence, turns.turn_count, turns.standing, turns.started_us,
-       turns.rewritten
+       turns.rewritten, turns.outcome
 FROM json_each(:turn_ids) AS wanted CROSS JOIN turns
 WHERE turns.tenant_id = :tenant_id AND turns.project_id = :project_id AND turns.turn_id = wanted.value
 
@@ -23,17 +23,18 @@ ON CONFLICT (tenant_id, project_id, session_id) DO NOTHING
 
 -- name: put_heads
 -- Inserts or replaces heads, each turn at most once. A row: the columns of `turns` from turn_id to updated_us, then
--- offset and length of the body.
+-- offset and length of the body, and the outcome.
 INSERT INTO turns (tenant_id, project_id, turn_id, session_id, turn_count, standing, last_sequence, started_us,
-                   updated_us, body)
+                   updated_us, body, outcome)
 SELECT :tenant_id, :project_id, json_extract(value, '$[0]'), json_extract(value, '$[1]'), json_extract(value, '$[2]'),
        json_extract(value, '$[3]'), json_extract(value, '$[4]'), json_extract(value, '$[5]'),
-       json_extract(value, '$[6]'), substr(:bodies, json_extract(value, '$[7]'), json_extract(value, '$[8]'))
+       json_extract(value, '$[6]'), substr(:bodies, json_extract(value, '$[7]'), json_extract(value, '$[8]')),
+       json_extract(value, '$[9]')
 FROM json_each(:rows)
 WHERE true
 ON CONFLICT (tenant_id, project_id, turn_id) DO UPDATE
 SET turn_count = excluded.turn_count, standing = excluded.standing, last_sequence = excluded.last_sequence,
-    started_us = excluded.started_us, updated_us = excluded.updated_us, body = excluded.body
+    started_us = excluded.started_us, updated_us = excluded.updated_us, body = excluded.body, outcome = excluded.outcome
 
 -- name: move_heads
 -- Updates heads of turns whose sort columns have not changed. SQLite writes every index of a column that is set, even
@@ -152,39 +153,57 @@ FROM topics
 
 -- name: head
 -- One head. Columns: the fields of TurnHead, in order.
-SELECT turn_id, session_id, turn_count, standing, last_sequence, started_us, updated_us, body, rewritten
+SELECT turn_id, session_id, turn_count, standing, last_sequence, started_us, updated_us, body, rewritten, outcome
 FROM turns
 WHERE tenant_id = :tenant_id AND project_id = :project_id AND turn_id = :turn_id
 
+-- name: heads_of
+-- The heads of these turns. :turn_ids is a JSON array.
+SELECT turn_id, session_id, turn_count, standing, last_sequence, started_us, updated_us, body, rewritten, outcome
+FROM turns
+WHERE tenant_id = :tenant_id AND project_id = :project_id AND turn_id IN (SELECT value FROM json_each(:turn_ids))
+
 -- name: heads
--- The heads of a scope by start time, latest first, after a cursor.
-SELECT turn_id, session_id, turn_count, standing, last_sequence, started_us, updated_us, body, rewritten
+-- The heads of a scope by start time, latest first, after a cursor, and not before a time.
+SELECT turn_id, session_id, turn_count, standing, last_sequence, started_us, updated_us, body, rewritten, outcome
 FROM turns
 WHERE tenant_id = :tenant_id AND project_id = :project_id AND (started_us, turn_id) < (:started_us, :turn_id)
+      AND started_us >= :from_us
 ORDER BY started_us DESC, turn_id DESC
 LIMIT :limit
 
 -- name: heads_standing
 -- Like `heads`, with one standing.
-SELECT turn_id, session_id, turn_count, standing, last_sequence, started_us, updated_us, body, rewritten
+SELECT turn_id, session_id, turn_count, standing, last_sequence, started_us, updated_us, body, rewritten, outcome
 FROM turns
 WHERE tenant_id = :tenant_id AND project_id = :project_id AND standing = :standing
-      AND (started_us, turn_id) < (:started_us, :turn_id)
+      AND (started_us, turn_id) < (:started_us, :turn_id) AND started_us >= :from_us
+ORDER BY started_us DESC, turn_id DESC
+LIMIT :limit
+
+-- name: heads_with_outcome
+-- Like `heads`, with one standing and one outcome.
+SELECT turn_id, session_id, turn_count, standing, last_sequence, started_us, updated_us, body, rewritten, outcome
+FROM turns INDEXED BY turns_outcome
+WHERE tenant_id = :tenant_id AND project_id = :project_id AND standing = :standing AND outcome = :outcome
+      AND (started_us, turn_id) < (:started_us, :turn_id) AND started_us >= :from_us
 ORDER BY started_us DESC, turn_id DESC
 LIMIT :limit
 
 -- name: heads_of_session
--- Like `heads`, for one session. :standing NULL: any.
-SELECT turn_id, session_id, turn_count, standing, last_sequence, started_us, updated_us, body, rewritten
+-- Like `heads`, for one session. :standing NULL: any; :outcomes, a JSON array, NULL: any.
+SELECT turn_id, session_id, turn_count, standing, last_sequence, started_us, updated_us, body, rewritten, outcome
 FROM turns INDEXED BY turns_of_session
 WHERE tenant_id = :tenant_id AND project_id = :project_id AND session_id = :session_id
-      AND (started_us, turn_id) < (:started_us, :turn_id) AND (:standing IS NULL OR standing = :standing)
+      AND (started_us, turn_id) < (:started_us, :turn_id) AND started_us >= :from_us
+      AND (:standing IS NULL OR standing = :standing)
+      AND (:outcomes IS NULL OR outcome IN (SELECT value FROM json_each(:outcomes)))
 ORDER BY started_us DESC, turn_id DESC
 LIMIT :limit
 
 -- name: newest
 -- The head with the highest turn_count of a session; if several have it, the last started.
-SELECT turn_id, session_id, turn_count, standing, last_sequence, started_us, updated_us, body, rewritten
+SELECT turn_id, session_id, turn_count, standing, last_sequence, started_us, updated_us, body, rewritten, outcome
 FROM turns
 WHERE tenant_id = :tenant_id AND project_id = :project_id AND session_id = :session_id
 ORDER BY turn_count DESC, started_us DESC, turn_id DESC
@@ -193,7 +212,7 @@ LIMIT 1
 -- name: idle
 -- Across scopes: open turns without an update since a time, the longest idle first.
 SELECT tenant_id, project_id, turn_id, session_id, turn_count, standing, last_sequence, started_us, updated_us, body,
-       rewritten
+       rewritten, outcome
 FROM turns INDEXED BY turns_idle
 WHERE standing = 'open' AND updated_us < :before_us
       AND (:tenant_id IS NULL OR tenant_id = :tenant_id) AND (:project_id IS NULL OR project_id = :project_id)

@@ -1821,6 +1821,35 @@ pub mod reflective_memory_service_client {
                 );
             self.inner.unary(req, path, codec).await
         }
+        pub async fn list_receipts(
+            &mut self,
+            request: impl tonic::IntoRequest<super::ListReceiptsRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::ListReceiptsResponse>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/sidemirror.v1.ReflectiveMemoryService/ListReceipts",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(
+                    GrpcMethod::new(
+                        "sidemirror.v1.ReflectiveMemoryService",
+                        "ListReceipts",
+                    ),
+                );
+            self.inner.unary(req, path, codec).await
+        }
         pub async fn list_recoveries(
             &mut self,
             request: impl tonic::IntoRequest<super::ListRecoveriesRequest>,
