@@ -23,8 +23,16 @@ class Recorded:
         self.events.append(event)
 
 
-def run_on(client: Any, task: str = "task") -> Run:
-    return Run(client, Settings(), task, "", "", ("", ""))
+def run_on(client: Any, task: str = "task", *, advice: bool = True) -> Run:
+    return Run(client, Settings(advice=advice), task, "", "", ("", ""))
+
+
+def test_a_run_without_advice_says_so_at_its_start() -> None:
+    quiet, client = Recorded(), Recorded()
+    run_on(quiet, advice=False)
+    run_on(client)
+    assert quiet.started["without_advice"]
+    assert not client.started.get("without_advice")
 
 
 def test_half_characters_are_reported_as_question_marks() -> None:

@@ -33,7 +33,7 @@ class Settings:
     # Lessons for the task are shown at the start.
     lessons: bool = True
     lessons_s: float = RECALL_S
-    # What the sidecar says to what was reported is shown with the next request to the model.
+    # What the sidecar says to what was reported is shown with the next request to the model. Off, it says nothing.
     advice: bool = True
     advice_s: float = ADVICE_S
     # How often a final answer may be sent back, at most; 0: no answer is judged.
@@ -91,6 +91,8 @@ class Run:
             "model": _name(asked[1]),
             "config": pb.ThinkingConfig(level=settings.level),
         }
+        if not settings.advice:
+            started["without_advice"] = True
         if settings.budget is not None:
             started["budget"] = settings.budget
         self.turn = client.begin_turn(agent=_name(agent), **started)

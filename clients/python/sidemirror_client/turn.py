@@ -44,6 +44,7 @@ class Started(TypedDict, total=False):
     reflection_mode: pb.ReflectionMode
     critique_mode: common_pb2.CritiqueMode
     context: pb.ContextWish
+    without_advice: bool
 
 
 class Goal(TypedDict, total=False):

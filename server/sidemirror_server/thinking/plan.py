@@ -50,11 +50,13 @@ def make_plan(
     is_shadow: bool = False,
 ) -> TurnPlan:
     """The plan of a turn that starts at `now_us`. `warnings` precede the plan's own warnings. `learns`: the turn is
-    learned from when it has ended. `is_shadow`: what it would be told is kept and not sent."""
+    learned from when it has ended. `is_shadow`: what it would be told is kept and not sent. A turn without advice
+    reflects on request only, and no draft of it is judged."""
     resolved = config_of(started, config)
     thinking = plan_thinking(started.base_prompt, resolved.level, started.provider, started.model)
     told = [*warnings, *_unknown_level(started.wish.level), *thinking.clamps]
-    if resolved.level is ThinkLevel.OFF and started.reflection_mode == "auto":
+    mode = "on_request" if started.without_advice else started.reflection_mode
+    if resolved.level is ThinkLevel.OFF and mode == "auto":
         told.append("level OFF: no reflections are scheduled; detectors and Reflect still work")
     budget, too_late = _with_deadline(started.budget, started.deadline_us, now_us)
     if too_late:
@@ -68,10 +70,10 @@ def make_plan(
         provider_parameters=thinking.provider_parameters,
         warnings=tuple(told),
         config=resolved,
-        reflection_mode=started.reflection_mode,
+        reflection_mode=mode,
         budget=budget,
         carried=carried,
-        critique_mode=resolved.critique_mode,
+        critique_mode="off" if started.without_advice else resolved.critique_mode,
         context=context,
         learns=learns,
         is_shadow=is_shadow,

@@ -260,7 +260,7 @@ def _turn_started(state: TurnState, sequence: int, event: Event, what: TurnStart
     state.question = clip(asked[-1] if asked else what.task, _QUESTION_CHARS)
     state.origin = min(state.origin, event.origin)
     state.begun_in, state.own_session = what.session_id, what.own_session
-    state.from_spans = what.from_spans
+    state.from_spans, state.without_advice = what.from_spans, what.without_advice
 
 
 def _session_named(state: TurnState, sequence: int, event: Event, what: SessionNamed) -> None:

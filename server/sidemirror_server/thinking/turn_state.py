@@ -36,6 +36,7 @@ class TurnState(msgspec.Struct):
     begun_in: str = ""
     own_session: bool = False
     from_spans: bool = False
+    without_advice: bool = False
     standing: TurnStanding = TurnStanding.OPEN
     last_sequence: int = 0
     started_us: int = 0

@@ -70,6 +70,8 @@ class TurnStarted(msgspec.Struct, frozen=True, omit_defaults=True, tag="turn_sta
     # Whether the agent's host can run commands (decision 064).
     has_shell: bool = False
     from_spans: bool = False
+    # Whether the agent shows its model only what it asks for, so that nothing else is said.
+    without_advice: bool = False
 
 
 class UserMessage(msgspec.Struct, frozen=True, tag="user_message"):

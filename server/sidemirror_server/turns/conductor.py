@@ -153,7 +153,8 @@ class Conductor:
                 past = SessionPast(self._defaults.config)
             if not past.exists:  # the session keeps the configuration of its first turn
                 past = msgspec.structs.replace(past, config=config_of(started, past.config))
-            wish = started.context or (ContextWish() if self._defaults.has_context else None)
+            by_default = self._defaults.has_context and not started.without_advice
+            wish = started.context or (ContextWish() if by_default else None)
             if started.from_spans:  # it has ended, and nobody hears what it is told
                 wish = None
             context, missing = await self._lessons.for_turn(
@@ -296,7 +297,7 @@ class Conductor:
             # Before any nudge is recorded: whether a call has failed, only the latest entry says.
             messages = [self._recoveries.nudge(turn, finding) for finding in state.findings]
             self._recoveries.look(turn, event)
-        for finding, message in zip(state.findings, messages, strict=True):
+        for finding, message in () if state.without_advice else zip(state.findings, messages, strict=True):
             caused_by = tuple(EventId(caused) for caused in finding.event_ids)
             nudge = Nudge(finding.pattern, message)
             turn.record(Directive(DirectiveId(new_id(now_us)), now_us, nudge, caused_by), now_us)

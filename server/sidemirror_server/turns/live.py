@@ -8,6 +8,7 @@ from collections import deque
 
 import msgspec
 
+from sidemirror_server.memory.finding.context import FailedCall
 from sidemirror_server.thinking.record import Advised, Carry, Directive, Recorded, Reflection, TurnPlan, draft, shown_in
 from sidemirror_server.thinking.turn import apply, carry
 from sidemirror_server.thinking.turn_state import TurnState
@@ -18,6 +19,7 @@ from sidemirror_server.trace.sources import SourceKind, key
 from sidemirror_server.turns.calls import TurnCalls
 from sidemirror_server.turns.counting import count
 from sidemirror_server.turns.head import head_body
+from sidemirror_server.turns.lessons import FailureLessons
 from sidemirror_server.turns.shadow import kept
 from sidemirror_server.turns.shell import told
 from sidemirror_server.turns.teaching import Taught
@@ -75,6 +77,8 @@ class LiveTurn:
         self.tasks: dict[DirectiveId, asyncio.Task[None]] = {}
         # Look-ups of advice for failing calls, and the calls that they follow; None while nobody follows them.
         self.telling: dict[DirectiveId, asyncio.Task[None]] = {}
+        # What the last of these look-ups found about the failures; for the reflection that waits for it.
+        self.about: tuple[tuple[FailedCall, ...], FailureLessons] | None = None
         self.calls: TurnCalls | None = None
         self.finishing: asyncio.Task[None] | None = None
         self._pending: list[Draft] = []

@@ -54,11 +54,11 @@ class RecoveryAdvice:
         turn.calls = TurnCalls()
 
     def look(self, turn: LiveTurn, event: Event) -> None:
-        """Starts a look-up if this event, the turn's latest, is a failing call of which the turn was not told. Of a
-        turn made of spans nobody hears."""
+        """Starts a look-up if this event, the turn's latest, is a failing call of which the turn was not told, unless
+        nobody hears of it: the turn is made of spans, or its agent shows no advice."""
         if isinstance(event.what, TurnFinished):
             self._turn_ended()
-        if turn.state.from_spans:
+        if turn.state.from_spans or turn.state.without_advice:
             return
         calls = turn.calls
         if calls is None or calls.failed is None or not turn.accepts:
@@ -70,6 +70,7 @@ class RecoveryAdvice:
         if calls.failed.signature in calls.told:
             return
         calls.told.add(calls.failed.signature)
+        turn.about = None
         directive_id = DirectiveId(new_id(self._clock.now_us()))
         task = asyncio.create_task(self._tell(turn, directive_id, calls.failed, calls.looked_up, event.event_id))
         turn.telling[directive_id] = task
@@ -128,8 +129,10 @@ class RecoveryAdvice:
         """The lessons about the turn's failures that it was not shown. A turn that thinks gets them anyway, with its
         reflection; here they compete for the same block."""
         state = turn.state
-        failures = [FailedCall(error.tool, error.text) for error in state.tool_errors]
-        return (await self._lessons.for_failures(turn.scope, state, failures, turn.brought)).lessons
+        failures = tuple(FailedCall(error.tool, error.text) for error in state.tool_errors)
+        found = await self._lessons.for_failures(turn.scope, state, failures, turn.brought)
+        turn.about = (failures, found)
+        return found.lessons
 
 
 def _done(turn: LiveTurn, directive_id: DirectiveId, task: "asyncio.Task[None]") -> None:

@@ -158,9 +158,14 @@ class Reflections:
 
     async def _found(self, turn: LiveTurn, failures: tuple[FailedCall, ...]) -> FailureLessons:
         """The lessons about these failures that the turn was not told. What is being told at a failing call goes first:
-        its block has lessons too."""
+        its block has lessons too. Where that look-up was about the same failures, this is the rest of what it found."""
         if turn.telling:
             await asyncio.wait(tuple(turn.telling.values()), timeout=_LESSONS_S)
+            about, turn.about = turn.about, None
+            if about is not None and about[0] == failures:
+                brought = turn.brought
+                rest = tuple(lesson for lesson in about[1].lessons if lesson.item.id not in brought)
+                return msgspec.structs.replace(about[1], lessons=rest)
         return await self._lessons.for_failures(turn.scope, turn.state, failures, turn.brought)
 
     async def _block(

@@ -620,6 +620,8 @@ const (
 	ConfidenceKind_CONFIDENCE_KIND_UNSPECIFIED ConfidenceKind = 0
 	// A language model's own estimate, which nothing has compared with outcomes.
 	ConfidenceKind_CONFIDENCE_KIND_MODEL ConfidenceKind = 1
+	// The share of successes that such verdicts of the same model had in the project, by at least 50 reported outcomes.
+	ConfidenceKind_CONFIDENCE_KIND_CALIBRATED ConfidenceKind = 2
 )
 
 // Enum value maps for ConfidenceKind.
@@ -627,10 +629,12 @@ var (
 	ConfidenceKind_name = map[int32]string{
 		0: "CONFIDENCE_KIND_UNSPECIFIED",
 		1: "CONFIDENCE_KIND_MODEL",
+		2: "CONFIDENCE_KIND_CALIBRATED",
 	}
 	ConfidenceKind_value = map[string]int32{
 		"CONFIDENCE_KIND_UNSPECIFIED": 0,
 		"CONFIDENCE_KIND_MODEL":       1,
+		"CONFIDENCE_KIND_CALIBRATED":  2,
 	}
 )
 
@@ -1469,7 +1473,7 @@ type CritiqueResult struct {
 	// Improvements worth making.
 	Suggestions []string `protobuf:"bytes,7,rep,name=suggestions,proto3" json:"suggestions,omitempty"`
 	// Whether a problem is a wrong fact, missing critical information or potential harm. The server computes it from
-	// `issue_details`; style and length never set it.
+	// `issue_details`; style and length never set it. False while revisions are withheld (`revision_withheld`).
 	ShouldRevise bool `protobuf:"varint,8,opt,name=should_revise,json=shouldRevise,proto3" json:"should_revise,omitempty"`
 	// The scores in the four dimensions; those that were not judged are left out.
 	Dimensions []*CritiqueDimension `protobuf:"bytes,9,rep,name=dimensions,proto3" json:"dimensions,omitempty"`
@@ -1483,10 +1487,13 @@ type CritiqueResult struct {
 	DroppedIssueCount int32 `protobuf:"varint,13,opt,name=dropped_issue_count,json=droppedIssueCount,proto3" json:"dropped_issue_count,omitempty"`
 	// How far the verdict's texts can be trusted.
 	Origin Origin `protobuf:"varint,14,opt,name=origin,proto3,enum=sidemirror.v1.Origin" json:"origin,omitempty"`
-	// What `confidence` is; UNSPECIFIED when there is none, as in every verdict of the built-in rules.
+	// What `confidence` is; UNSPECIFIED when there is none, as in verdicts of the built-in rules until they are calibrated.
 	ConfidenceKind ConfidenceKind `protobuf:"varint,15,opt,name=confidence_kind,json=confidenceKind,proto3,enum=sidemirror.v1.ConfidenceKind" json:"confidence_kind,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	// Whether the problems call for a revision that is not asked for: by the reported outcomes of the project's last 90
+	// days, revisions after verdicts of this model made right responses wrong more often than wrong ones right.
+	RevisionWithheld bool `protobuf:"varint,16,opt,name=revision_withheld,json=revisionWithheld,proto3" json:"revision_withheld,omitempty"`
+	unknownFields    protoimpl.UnknownFields
+	sizeCache        protoimpl.SizeCache
 }
 
 func (x *CritiqueResult) Reset() {
@@ -1624,6 +1631,13 @@ func (x *CritiqueResult) GetConfidenceKind() ConfidenceKind {
 	return ConfidenceKind_CONFIDENCE_KIND_UNSPECIFIED
 }
 
+func (x *CritiqueResult) GetRevisionWithheld() bool {
+	if x != nil {
+		return x.RevisionWithheld
+	}
+	return false
+}
+
 var File_sidemirror_v1_common_proto protoreflect.FileDescriptor
 
 const file_sidemirror_v1_common_proto_rawDesc = "" +
@@ -1690,7 +1704,7 @@ const file_sidemirror_v1_common_proto_rawDesc = "" +
 	"\aoutcome\x18\x04 \x01(\x0e2 .sidemirror.v1.ComparisonOutcomeR\aoutcome\x12\x16\n" +
 	"\x06agreed\x18\x05 \x01(\bR\x06agreed\x12\x16\n" +
 	"\x06reason\x18\x06 \x01(\tR\x06reason\x12*\n" +
-	"\x05usage\x18\a \x01(\v2\x14.sidemirror.v1.UsageR\x05usage\"\xc1\x05\n" +
+	"\x05usage\x18\a \x01(\v2\x14.sidemirror.v1.UsageR\x05usage\"\xee\x05\n" +
 	"\x0eCritiqueResult\x12\x1f\n" +
 	"\vcritique_id\x18\x01 \x01(\tR\n" +
 	"critiqueId\x123\n" +
@@ -1714,7 +1728,8 @@ const file_sidemirror_v1_common_proto_rawDesc = "" +
 	"\x05usage\x18\f \x01(\v2\x14.sidemirror.v1.UsageR\x05usage\x12.\n" +
 	"\x13dropped_issue_count\x18\r \x01(\x05R\x11droppedIssueCount\x12-\n" +
 	"\x06origin\x18\x0e \x01(\x0e2\x15.sidemirror.v1.OriginR\x06origin\x12F\n" +
-	"\x0fconfidence_kind\x18\x0f \x01(\x0e2\x1d.sidemirror.v1.ConfidenceKindR\x0econfidenceKind*\xe1\x02\n" +
+	"\x0fconfidence_kind\x18\x0f \x01(\x0e2\x1d.sidemirror.v1.ConfidenceKindR\x0econfidenceKind\x12+\n" +
+	"\x11revision_withheld\x18\x10 \x01(\bR\x10revisionWithheld*\xe1\x02\n" +
 	"\fResultStatus\x12\x1d\n" +
 	"\x19RESULT_STATUS_UNSPECIFIED\x10\x00\x12\x14\n" +
 	"\x10RESULT_STATUS_OK\x10\x01\x12 \n" +
@@ -1778,10 +1793,11 @@ const file_sidemirror_v1_common_proto_rawDesc = "" +
 	"\x18QUOTE_SOURCE_UNSPECIFIED\x10\x00\x12\x19\n" +
 	"\x15QUOTE_SOURCE_RESPONSE\x10\x01\x12\x15\n" +
 	"\x11QUOTE_SOURCE_TASK\x10\x02\x12\x19\n" +
-	"\x15QUOTE_SOURCE_EVIDENCE\x10\x03*L\n" +
+	"\x15QUOTE_SOURCE_EVIDENCE\x10\x03*l\n" +
 	"\x0eConfidenceKind\x12\x1f\n" +
 	"\x1bCONFIDENCE_KIND_UNSPECIFIED\x10\x00\x12\x19\n" +
-	"\x15CONFIDENCE_KIND_MODEL\x10\x01*\x90\x01\n" +
+	"\x15CONFIDENCE_KIND_MODEL\x10\x01\x12\x1e\n" +
+	"\x1aCONFIDENCE_KIND_CALIBRATED\x10\x02*\x90\x01\n" +
 	"\x11ComparisonOutcome\x12\"\n" +
 	"\x1eCOMPARISON_OUTCOME_UNSPECIFIED\x10\x00\x12\x1d\n" +
 	"\x19COMPARISON_OUTCOME_BETTER\x10\x01\x12\x1c\n" +

@@ -1760,9 +1760,11 @@ type KeptCritique struct {
 	// How well the task went, 0 to 1; absent when not reported.
 	Score *float64 `protobuf:"fixed64,8,opt,name=score,proto3,oneof" json:"score,omitempty"`
 	// The call that made the critique: `critique` or `debate`.
-	MadeBy        string `protobuf:"bytes,9,opt,name=made_by,json=madeBy,proto3" json:"made_by,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	MadeBy string `protobuf:"bytes,9,opt,name=made_by,json=madeBy,proto3" json:"made_by,omitempty"`
+	// How the task ended with the response that was revised after the critique; UNSPECIFIED until that is reported.
+	RevisedOutcome TaskOutcome `protobuf:"varint,10,opt,name=revised_outcome,json=revisedOutcome,proto3,enum=sidemirror.v1.TaskOutcome" json:"revised_outcome,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *KeptCritique) Reset() {
@@ -1856,6 +1858,13 @@ func (x *KeptCritique) GetMadeBy() string {
 		return x.MadeBy
 	}
 	return ""
+}
+
+func (x *KeptCritique) GetRevisedOutcome() TaskOutcome {
+	if x != nil {
+		return x.RevisedOutcome
+	}
+	return TaskOutcome_TASK_OUTCOME_UNSPECIFIED
 }
 
 // Asks for figures.
@@ -1955,7 +1964,10 @@ type GetCritiqueStatisticsResponse struct {
 	// Figures by span and provider, the oldest first. Spans without a critique are left out.
 	Buckets []*CritiqueFigures `protobuf:"bytes,1,rep,name=buckets,proto3" json:"buckets,omitempty"`
 	// Figures over the whole time, by provider.
-	Totals        []*CritiqueFigures `protobuf:"bytes,2,rep,name=totals,proto3" json:"totals,omitempty"`
+	Totals []*CritiqueFigures `protobuf:"bytes,2,rep,name=totals,proto3" json:"totals,omitempty"`
+	// What revisions changed by the reported outcomes of the last 90 days, whatever time was asked for, by provider and
+	// model.
+	Revisions     []*RevisionFigures `protobuf:"bytes,3,rep,name=revisions,proto3" json:"revisions,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2004,6 +2016,106 @@ func (x *GetCritiqueStatisticsResponse) GetTotals() []*CritiqueFigures {
 	return nil
 }
 
+func (x *GetCritiqueStatisticsResponse) GetRevisions() []*RevisionFigures {
+	if x != nil {
+		return x.Revisions
+	}
+	return nil
+}
+
+// What revisions after verdicts of one model changed. Counted are critiques for which the outcome is reported of both the
+// response that was judged and the one that was revised after it. A response is right when its outcome is a success.
+type RevisionFigures struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The provider; `rules` is the built-in one, which is no language model.
+	Provider string `protobuf:"bytes,1,opt,name=provider,proto3" json:"provider,omitempty"`
+	// The provider's name of the model.
+	Model string `protobuf:"bytes,2,opt,name=model,proto3" json:"model,omitempty"`
+	// The number of critiques with both outcomes.
+	ReportedCount int64 `protobuf:"varint,3,opt,name=reported_count,json=reportedCount,proto3" json:"reported_count,omitempty"`
+	// How many wrong responses were made right.
+	MadeRightCount int64 `protobuf:"varint,4,opt,name=made_right_count,json=madeRightCount,proto3" json:"made_right_count,omitempty"`
+	// How many right responses were made wrong.
+	MadeWrongCount int64 `protobuf:"varint,5,opt,name=made_wrong_count,json=madeWrongCount,proto3" json:"made_wrong_count,omitempty"`
+	// Whether revisions are withheld: right responses were made wrong so much more often than the other way that this is
+	// no chance, at a level of 5 % however often one looks.
+	Withheld      bool `protobuf:"varint,6,opt,name=withheld,proto3" json:"withheld,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RevisionFigures) Reset() {
+	*x = RevisionFigures{}
+	mi := &file_sidemirror_v1_critique_proto_msgTypes[23]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RevisionFigures) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RevisionFigures) ProtoMessage() {}
+
+func (x *RevisionFigures) ProtoReflect() protoreflect.Message {
+	mi := &file_sidemirror_v1_critique_proto_msgTypes[23]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RevisionFigures.ProtoReflect.Descriptor instead.
+func (*RevisionFigures) Descriptor() ([]byte, []int) {
+	return file_sidemirror_v1_critique_proto_rawDescGZIP(), []int{23}
+}
+
+func (x *RevisionFigures) GetProvider() string {
+	if x != nil {
+		return x.Provider
+	}
+	return ""
+}
+
+func (x *RevisionFigures) GetModel() string {
+	if x != nil {
+		return x.Model
+	}
+	return ""
+}
+
+func (x *RevisionFigures) GetReportedCount() int64 {
+	if x != nil {
+		return x.ReportedCount
+	}
+	return 0
+}
+
+func (x *RevisionFigures) GetMadeRightCount() int64 {
+	if x != nil {
+		return x.MadeRightCount
+	}
+	return 0
+}
+
+func (x *RevisionFigures) GetMadeWrongCount() int64 {
+	if x != nil {
+		return x.MadeWrongCount
+	}
+	return 0
+}
+
+func (x *RevisionFigures) GetWithheld() bool {
+	if x != nil {
+		return x.Withheld
+	}
+	return false
+}
+
 // Figures of one provider over one span of time.
 type CritiqueFigures struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -2034,7 +2146,7 @@ type CritiqueFigures struct {
 
 func (x *CritiqueFigures) Reset() {
 	*x = CritiqueFigures{}
-	mi := &file_sidemirror_v1_critique_proto_msgTypes[23]
+	mi := &file_sidemirror_v1_critique_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2046,7 +2158,7 @@ func (x *CritiqueFigures) String() string {
 func (*CritiqueFigures) ProtoMessage() {}
 
 func (x *CritiqueFigures) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_critique_proto_msgTypes[23]
+	mi := &file_sidemirror_v1_critique_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2059,7 +2171,7 @@ func (x *CritiqueFigures) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CritiqueFigures.ProtoReflect.Descriptor instead.
 func (*CritiqueFigures) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_critique_proto_rawDescGZIP(), []int{23}
+	return file_sidemirror_v1_critique_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *CritiqueFigures) GetStartTime() *timestamppb.Timestamp {
@@ -2144,17 +2256,21 @@ type ReportCritiqueOutcomeRequest struct {
 	RequestId string `protobuf:"bytes,3,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
 	// The critique: 1 to 128 printable characters, required.
 	CritiqueId string `protobuf:"bytes,4,opt,name=critique_id,json=critiqueId,proto3" json:"critique_id,omitempty"`
-	// How the task of the response ended; required. Replaces an earlier report.
+	// How the task ended with the response that was judged. Replaces an earlier report. Required without
+	// `revised_outcome`; UNSPECIFIED beside it leaves an earlier report.
 	Outcome TaskOutcome `protobuf:"varint,5,opt,name=outcome,proto3,enum=sidemirror.v1.TaskOutcome" json:"outcome,omitempty"`
-	// How well the task went, 0 to 1.
-	Score         *float64 `protobuf:"fixed64,6,opt,name=score,proto3,oneof" json:"score,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	// How well the task went with the response that was judged, 0 to 1.
+	Score *float64 `protobuf:"fixed64,6,opt,name=score,proto3,oneof" json:"score,omitempty"`
+	// How the task ended with the response that was revised after the critique. Replaces an earlier report; UNSPECIFIED
+	// leaves it. A critique with both outcomes tells whether revisions help in the project.
+	RevisedOutcome TaskOutcome `protobuf:"varint,7,opt,name=revised_outcome,json=revisedOutcome,proto3,enum=sidemirror.v1.TaskOutcome" json:"revised_outcome,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *ReportCritiqueOutcomeRequest) Reset() {
 	*x = ReportCritiqueOutcomeRequest{}
-	mi := &file_sidemirror_v1_critique_proto_msgTypes[24]
+	mi := &file_sidemirror_v1_critique_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2166,7 +2282,7 @@ func (x *ReportCritiqueOutcomeRequest) String() string {
 func (*ReportCritiqueOutcomeRequest) ProtoMessage() {}
 
 func (x *ReportCritiqueOutcomeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_critique_proto_msgTypes[24]
+	mi := &file_sidemirror_v1_critique_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2179,7 +2295,7 @@ func (x *ReportCritiqueOutcomeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReportCritiqueOutcomeRequest.ProtoReflect.Descriptor instead.
 func (*ReportCritiqueOutcomeRequest) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_critique_proto_rawDescGZIP(), []int{24}
+	return file_sidemirror_v1_critique_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *ReportCritiqueOutcomeRequest) GetTenantId() string {
@@ -2224,6 +2340,13 @@ func (x *ReportCritiqueOutcomeRequest) GetScore() float64 {
 	return 0
 }
 
+func (x *ReportCritiqueOutcomeRequest) GetRevisedOutcome() TaskOutcome {
+	if x != nil {
+		return x.RevisedOutcome
+	}
+	return TaskOutcome_TASK_OUTCOME_UNSPECIFIED
+}
+
 // The outcome is stored.
 type ReportCritiqueOutcomeResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -2233,7 +2356,7 @@ type ReportCritiqueOutcomeResponse struct {
 
 func (x *ReportCritiqueOutcomeResponse) Reset() {
 	*x = ReportCritiqueOutcomeResponse{}
-	mi := &file_sidemirror_v1_critique_proto_msgTypes[25]
+	mi := &file_sidemirror_v1_critique_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2245,7 +2368,7 @@ func (x *ReportCritiqueOutcomeResponse) String() string {
 func (*ReportCritiqueOutcomeResponse) ProtoMessage() {}
 
 func (x *ReportCritiqueOutcomeResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_critique_proto_msgTypes[25]
+	mi := &file_sidemirror_v1_critique_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2258,7 +2381,7 @@ func (x *ReportCritiqueOutcomeResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReportCritiqueOutcomeResponse.ProtoReflect.Descriptor instead.
 func (*ReportCritiqueOutcomeResponse) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_critique_proto_rawDescGZIP(), []int{25}
+	return file_sidemirror_v1_critique_proto_rawDescGZIP(), []int{26}
 }
 
 var File_sidemirror_v1_critique_proto protoreflect.FileDescriptor
@@ -2410,7 +2533,7 @@ const file_sidemirror_v1_critique_proto_rawDesc = "" +
 	"page_token\x18\x06 \x01(\tR\tpageToken\"z\n" +
 	"\x15ListCritiquesResponse\x129\n" +
 	"\tcritiques\x18\x01 \x03(\v2\x1b.sidemirror.v1.KeptCritiqueR\tcritiques\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xf1\x02\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xb6\x03\n" +
 	"\fKeptCritique\x129\n" +
 	"\bcritique\x18\x01 \x01(\v2\x1d.sidemirror.v1.CritiqueResultR\bcritique\x12\x17\n" +
 	"\aturn_id\x18\x02 \x01(\tR\x06turnId\x12\x1d\n" +
@@ -2422,7 +2545,9 @@ const file_sidemirror_v1_critique_proto_rawDesc = "" +
 	"createTime\x124\n" +
 	"\aoutcome\x18\a \x01(\x0e2\x1a.sidemirror.v1.TaskOutcomeR\aoutcome\x12\x19\n" +
 	"\x05score\x18\b \x01(\x01H\x00R\x05score\x88\x01\x01\x12\x17\n" +
-	"\amade_by\x18\t \x01(\tR\x06madeByB\b\n" +
+	"\amade_by\x18\t \x01(\tR\x06madeBy\x12C\n" +
+	"\x0frevised_outcome\x18\n" +
+	" \x01(\x0e2\x1a.sidemirror.v1.TaskOutcomeR\x0erevisedOutcomeB\b\n" +
 	"\x06_score\"\xa7\x02\n" +
 	"\x1cGetCritiqueStatisticsRequest\x12\x1b\n" +
 	"\ttenant_id\x18\x01 \x01(\tR\btenantId\x12\x1d\n" +
@@ -2432,10 +2557,18 @@ const file_sidemirror_v1_critique_proto_rawDesc = "" +
 	"start_time\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\tstartTime\x125\n" +
 	"\bend_time\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\aendTime\x12=\n" +
 	"\binterval\x18\x05 \x01(\x0e2!.sidemirror.v1.StatisticsIntervalR\binterval\x12\x1a\n" +
-	"\bprovider\x18\x06 \x01(\tR\bprovider\"\x91\x01\n" +
+	"\bprovider\x18\x06 \x01(\tR\bprovider\"\xcf\x01\n" +
 	"\x1dGetCritiqueStatisticsResponse\x128\n" +
 	"\abuckets\x18\x01 \x03(\v2\x1e.sidemirror.v1.CritiqueFiguresR\abuckets\x126\n" +
-	"\x06totals\x18\x02 \x03(\v2\x1e.sidemirror.v1.CritiqueFiguresR\x06totals\"\xfa\x03\n" +
+	"\x06totals\x18\x02 \x03(\v2\x1e.sidemirror.v1.CritiqueFiguresR\x06totals\x12<\n" +
+	"\trevisions\x18\x03 \x03(\v2\x1e.sidemirror.v1.RevisionFiguresR\trevisions\"\xda\x01\n" +
+	"\x0fRevisionFigures\x12\x1a\n" +
+	"\bprovider\x18\x01 \x01(\tR\bprovider\x12\x14\n" +
+	"\x05model\x18\x02 \x01(\tR\x05model\x12%\n" +
+	"\x0ereported_count\x18\x03 \x01(\x03R\rreportedCount\x12(\n" +
+	"\x10made_right_count\x18\x04 \x01(\x03R\x0emadeRightCount\x12(\n" +
+	"\x10made_wrong_count\x18\x05 \x01(\x03R\x0emadeWrongCount\x12\x1a\n" +
+	"\bwithheld\x18\x06 \x01(\bR\bwithheld\"\xfa\x03\n" +
 	"\x0fCritiqueFigures\x129\n" +
 	"\n" +
 	"start_time\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\tstartTime\x12\x1a\n" +
@@ -2454,7 +2587,7 @@ const file_sidemirror_v1_critique_proto_rawDesc = "" +
 	"\x0f_p50_confidenceB\x11\n" +
 	"\x0f_p90_confidenceB\f\n" +
 	"\n" +
-	"_agreement\"\xf5\x01\n" +
+	"_agreement\"\xba\x02\n" +
 	"\x1cReportCritiqueOutcomeRequest\x12\x1b\n" +
 	"\ttenant_id\x18\x01 \x01(\tR\btenantId\x12\x1d\n" +
 	"\n" +
@@ -2464,7 +2597,8 @@ const file_sidemirror_v1_critique_proto_rawDesc = "" +
 	"\vcritique_id\x18\x04 \x01(\tR\n" +
 	"critiqueId\x124\n" +
 	"\aoutcome\x18\x05 \x01(\x0e2\x1a.sidemirror.v1.TaskOutcomeR\aoutcome\x12\x19\n" +
-	"\x05score\x18\x06 \x01(\x01H\x00R\x05score\x88\x01\x01B\b\n" +
+	"\x05score\x18\x06 \x01(\x01H\x00R\x05score\x88\x01\x01\x12C\n" +
+	"\x0frevised_outcome\x18\a \x01(\x0e2\x1a.sidemirror.v1.TaskOutcomeR\x0erevisedOutcomeB\b\n" +
 	"\x06_score\"\x1f\n" +
 	"\x1dReportCritiqueOutcomeResponse*t\n" +
 	"\x12StatisticsInterval\x12#\n" +
@@ -2495,7 +2629,7 @@ func file_sidemirror_v1_critique_proto_rawDescGZIP() []byte {
 }
 
 var file_sidemirror_v1_critique_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_sidemirror_v1_critique_proto_msgTypes = make([]protoimpl.MessageInfo, 26)
+var file_sidemirror_v1_critique_proto_msgTypes = make([]protoimpl.MessageInfo, 27)
 var file_sidemirror_v1_critique_proto_goTypes = []any{
 	(StatisticsInterval)(0),               // 0: sidemirror.v1.StatisticsInterval
 	(*ShouldCritiqueRequest)(nil),         // 1: sidemirror.v1.ShouldCritiqueRequest
@@ -2521,78 +2655,82 @@ var file_sidemirror_v1_critique_proto_goTypes = []any{
 	(*KeptCritique)(nil),                  // 21: sidemirror.v1.KeptCritique
 	(*GetCritiqueStatisticsRequest)(nil),  // 22: sidemirror.v1.GetCritiqueStatisticsRequest
 	(*GetCritiqueStatisticsResponse)(nil), // 23: sidemirror.v1.GetCritiqueStatisticsResponse
-	(*CritiqueFigures)(nil),               // 24: sidemirror.v1.CritiqueFigures
-	(*ReportCritiqueOutcomeRequest)(nil),  // 25: sidemirror.v1.ReportCritiqueOutcomeRequest
-	(*ReportCritiqueOutcomeResponse)(nil), // 26: sidemirror.v1.ReportCritiqueOutcomeResponse
-	(*ToolResult)(nil),                    // 27: sidemirror.v1.ToolResult
-	(CritiqueReason)(0),                   // 28: sidemirror.v1.CritiqueReason
-	(*CritiqueResult)(nil),                // 29: sidemirror.v1.CritiqueResult
-	(ResultStatus)(0),                     // 30: sidemirror.v1.ResultStatus
-	(*Usage)(nil),                         // 31: sidemirror.v1.Usage
-	(*CritiqueComparison)(nil),            // 32: sidemirror.v1.CritiqueComparison
-	(*TurnEvent)(nil),                     // 33: sidemirror.v1.TurnEvent
-	(*CritiqueIssue)(nil),                 // 34: sidemirror.v1.CritiqueIssue
-	(*timestamppb.Timestamp)(nil),         // 35: google.protobuf.Timestamp
-	(TaskOutcome)(0),                      // 36: sidemirror.v1.TaskOutcome
+	(*RevisionFigures)(nil),               // 24: sidemirror.v1.RevisionFigures
+	(*CritiqueFigures)(nil),               // 25: sidemirror.v1.CritiqueFigures
+	(*ReportCritiqueOutcomeRequest)(nil),  // 26: sidemirror.v1.ReportCritiqueOutcomeRequest
+	(*ReportCritiqueOutcomeResponse)(nil), // 27: sidemirror.v1.ReportCritiqueOutcomeResponse
+	(*ToolResult)(nil),                    // 28: sidemirror.v1.ToolResult
+	(CritiqueReason)(0),                   // 29: sidemirror.v1.CritiqueReason
+	(*CritiqueResult)(nil),                // 30: sidemirror.v1.CritiqueResult
+	(ResultStatus)(0),                     // 31: sidemirror.v1.ResultStatus
+	(*Usage)(nil),                         // 32: sidemirror.v1.Usage
+	(*CritiqueComparison)(nil),            // 33: sidemirror.v1.CritiqueComparison
+	(*TurnEvent)(nil),                     // 34: sidemirror.v1.TurnEvent
+	(*CritiqueIssue)(nil),                 // 35: sidemirror.v1.CritiqueIssue
+	(*timestamppb.Timestamp)(nil),         // 36: google.protobuf.Timestamp
+	(TaskOutcome)(0),                      // 37: sidemirror.v1.TaskOutcome
 }
 var file_sidemirror_v1_critique_proto_depIdxs = []int32{
-	27, // 0: sidemirror.v1.ShouldCritiqueRequest.tool_results:type_name -> sidemirror.v1.ToolResult
-	28, // 1: sidemirror.v1.ShouldCritiqueResponse.reasons:type_name -> sidemirror.v1.CritiqueReason
-	27, // 2: sidemirror.v1.CritiqueRequest.tool_results:type_name -> sidemirror.v1.ToolResult
-	29, // 3: sidemirror.v1.CritiqueResponse.critique:type_name -> sidemirror.v1.CritiqueResult
-	27, // 4: sidemirror.v1.ReviseRequest.tool_results:type_name -> sidemirror.v1.ToolResult
+	28, // 0: sidemirror.v1.ShouldCritiqueRequest.tool_results:type_name -> sidemirror.v1.ToolResult
+	29, // 1: sidemirror.v1.ShouldCritiqueResponse.reasons:type_name -> sidemirror.v1.CritiqueReason
+	28, // 2: sidemirror.v1.CritiqueRequest.tool_results:type_name -> sidemirror.v1.ToolResult
+	30, // 3: sidemirror.v1.CritiqueResponse.critique:type_name -> sidemirror.v1.CritiqueResult
+	28, // 4: sidemirror.v1.ReviseRequest.tool_results:type_name -> sidemirror.v1.ToolResult
 	7,  // 5: sidemirror.v1.ReviseResponse.critique:type_name -> sidemirror.v1.ReviseCritique
 	8,  // 6: sidemirror.v1.ReviseResponse.revision:type_name -> sidemirror.v1.Revision
 	9,  // 7: sidemirror.v1.ReviseResponse.comparison:type_name -> sidemirror.v1.ReviseComparison
 	10, // 8: sidemirror.v1.ReviseResponse.result:type_name -> sidemirror.v1.ReviseResult
-	29, // 9: sidemirror.v1.ReviseCritique.critique:type_name -> sidemirror.v1.CritiqueResult
-	30, // 10: sidemirror.v1.Revision.status:type_name -> sidemirror.v1.ResultStatus
-	31, // 11: sidemirror.v1.Revision.usage:type_name -> sidemirror.v1.Usage
-	32, // 12: sidemirror.v1.ReviseComparison.comparison:type_name -> sidemirror.v1.CritiqueComparison
-	33, // 13: sidemirror.v1.EvaluateTraceRequest.events:type_name -> sidemirror.v1.TurnEvent
+	30, // 9: sidemirror.v1.ReviseCritique.critique:type_name -> sidemirror.v1.CritiqueResult
+	31, // 10: sidemirror.v1.Revision.status:type_name -> sidemirror.v1.ResultStatus
+	32, // 11: sidemirror.v1.Revision.usage:type_name -> sidemirror.v1.Usage
+	33, // 12: sidemirror.v1.ReviseComparison.comparison:type_name -> sidemirror.v1.CritiqueComparison
+	34, // 13: sidemirror.v1.EvaluateTraceRequest.events:type_name -> sidemirror.v1.TurnEvent
 	13, // 14: sidemirror.v1.EvaluateTraceResponse.evaluation:type_name -> sidemirror.v1.TraceEvaluation
-	30, // 15: sidemirror.v1.TraceEvaluation.status:type_name -> sidemirror.v1.ResultStatus
+	31, // 15: sidemirror.v1.TraceEvaluation.status:type_name -> sidemirror.v1.ResultStatus
 	14, // 16: sidemirror.v1.TraceEvaluation.criteria:type_name -> sidemirror.v1.TraceCriterion
-	31, // 17: sidemirror.v1.TraceEvaluation.usage:type_name -> sidemirror.v1.Usage
-	27, // 18: sidemirror.v1.DebateRequest.tool_results:type_name -> sidemirror.v1.ToolResult
+	32, // 17: sidemirror.v1.TraceEvaluation.usage:type_name -> sidemirror.v1.Usage
+	28, // 18: sidemirror.v1.DebateRequest.tool_results:type_name -> sidemirror.v1.ToolResult
 	17, // 19: sidemirror.v1.DebateResponse.argument:type_name -> sidemirror.v1.DebateArgument
 	18, // 20: sidemirror.v1.DebateResponse.verdict:type_name -> sidemirror.v1.DebateVerdict
-	30, // 21: sidemirror.v1.DebateArgument.status:type_name -> sidemirror.v1.ResultStatus
-	34, // 22: sidemirror.v1.DebateArgument.issue_details:type_name -> sidemirror.v1.CritiqueIssue
-	31, // 23: sidemirror.v1.DebateArgument.usage:type_name -> sidemirror.v1.Usage
-	29, // 24: sidemirror.v1.DebateVerdict.critique:type_name -> sidemirror.v1.CritiqueResult
+	31, // 21: sidemirror.v1.DebateArgument.status:type_name -> sidemirror.v1.ResultStatus
+	35, // 22: sidemirror.v1.DebateArgument.issue_details:type_name -> sidemirror.v1.CritiqueIssue
+	32, // 23: sidemirror.v1.DebateArgument.usage:type_name -> sidemirror.v1.Usage
+	30, // 24: sidemirror.v1.DebateVerdict.critique:type_name -> sidemirror.v1.CritiqueResult
 	21, // 25: sidemirror.v1.ListCritiquesResponse.critiques:type_name -> sidemirror.v1.KeptCritique
-	29, // 26: sidemirror.v1.KeptCritique.critique:type_name -> sidemirror.v1.CritiqueResult
-	35, // 27: sidemirror.v1.KeptCritique.create_time:type_name -> google.protobuf.Timestamp
-	36, // 28: sidemirror.v1.KeptCritique.outcome:type_name -> sidemirror.v1.TaskOutcome
-	35, // 29: sidemirror.v1.GetCritiqueStatisticsRequest.start_time:type_name -> google.protobuf.Timestamp
-	35, // 30: sidemirror.v1.GetCritiqueStatisticsRequest.end_time:type_name -> google.protobuf.Timestamp
-	0,  // 31: sidemirror.v1.GetCritiqueStatisticsRequest.interval:type_name -> sidemirror.v1.StatisticsInterval
-	24, // 32: sidemirror.v1.GetCritiqueStatisticsResponse.buckets:type_name -> sidemirror.v1.CritiqueFigures
-	24, // 33: sidemirror.v1.GetCritiqueStatisticsResponse.totals:type_name -> sidemirror.v1.CritiqueFigures
-	35, // 34: sidemirror.v1.CritiqueFigures.start_time:type_name -> google.protobuf.Timestamp
-	36, // 35: sidemirror.v1.ReportCritiqueOutcomeRequest.outcome:type_name -> sidemirror.v1.TaskOutcome
-	1,  // 36: sidemirror.v1.CritiqueService.ShouldCritique:input_type -> sidemirror.v1.ShouldCritiqueRequest
-	3,  // 37: sidemirror.v1.CritiqueService.Critique:input_type -> sidemirror.v1.CritiqueRequest
-	5,  // 38: sidemirror.v1.CritiqueService.Revise:input_type -> sidemirror.v1.ReviseRequest
-	11, // 39: sidemirror.v1.CritiqueService.EvaluateTrace:input_type -> sidemirror.v1.EvaluateTraceRequest
-	15, // 40: sidemirror.v1.CritiqueService.Debate:input_type -> sidemirror.v1.DebateRequest
-	19, // 41: sidemirror.v1.CritiqueService.ListCritiques:input_type -> sidemirror.v1.ListCritiquesRequest
-	22, // 42: sidemirror.v1.CritiqueService.GetCritiqueStatistics:input_type -> sidemirror.v1.GetCritiqueStatisticsRequest
-	25, // 43: sidemirror.v1.CritiqueService.ReportCritiqueOutcome:input_type -> sidemirror.v1.ReportCritiqueOutcomeRequest
-	2,  // 44: sidemirror.v1.CritiqueService.ShouldCritique:output_type -> sidemirror.v1.ShouldCritiqueResponse
-	4,  // 45: sidemirror.v1.CritiqueService.Critique:output_type -> sidemirror.v1.CritiqueResponse
-	6,  // 46: sidemirror.v1.CritiqueService.Revise:output_type -> sidemirror.v1.ReviseResponse
-	12, // 47: sidemirror.v1.CritiqueService.EvaluateTrace:output_type -> sidemirror.v1.EvaluateTraceResponse
-	16, // 48: sidemirror.v1.CritiqueService.Debate:output_type -> sidemirror.v1.DebateResponse
-	20, // 49: sidemirror.v1.CritiqueService.ListCritiques:output_type -> sidemirror.v1.ListCritiquesResponse
-	23, // 50: sidemirror.v1.CritiqueService.GetCritiqueStatistics:output_type -> sidemirror.v1.GetCritiqueStatisticsResponse
-	26, // 51: sidemirror.v1.CritiqueService.ReportCritiqueOutcome:output_type -> sidemirror.v1.ReportCritiqueOutcomeResponse
-	44, // [44:52] is the sub-list for method output_type
-	36, // [36:44] is the sub-list for method input_type
-	36, // [36:36] is the sub-list for extension type_name
-	36, // [36:36] is the sub-list for extension extendee
-	0,  // [0:36] is the sub-list for field type_name
+	30, // 26: sidemirror.v1.KeptCritique.critique:type_name -> sidemirror.v1.CritiqueResult
+	36, // 27: sidemirror.v1.KeptCritique.create_time:type_name -> google.protobuf.Timestamp
+	37, // 28: sidemirror.v1.KeptCritique.outcome:type_name -> sidemirror.v1.TaskOutcome
+	37, // 29: sidemirror.v1.KeptCritique.revised_outcome:type_name -> sidemirror.v1.TaskOutcome
+	36, // 30: sidemirror.v1.GetCritiqueStatisticsRequest.start_time:type_name -> google.protobuf.Timestamp
+	36, // 31: sidemirror.v1.GetCritiqueStatisticsRequest.end_time:type_name -> google.protobuf.Timestamp
+	0,  // 32: sidemirror.v1.GetCritiqueStatisticsRequest.interval:type_name -> sidemirror.v1.StatisticsInterval
+	25, // 33: sidemirror.v1.GetCritiqueStatisticsResponse.buckets:type_name -> sidemirror.v1.CritiqueFigures
+	25, // 34: sidemirror.v1.GetCritiqueStatisticsResponse.totals:type_name -> sidemirror.v1.CritiqueFigures
+	24, // 35: sidemirror.v1.GetCritiqueStatisticsResponse.revisions:type_name -> sidemirror.v1.RevisionFigures
+	36, // 36: sidemirror.v1.CritiqueFigures.start_time:type_name -> google.protobuf.Timestamp
+	37, // 37: sidemirror.v1.ReportCritiqueOutcomeRequest.outcome:type_name -> sidemirror.v1.TaskOutcome
+	37, // 38: sidemirror.v1.ReportCritiqueOutcomeRequest.revised_outcome:type_name -> sidemirror.v1.TaskOutcome
+	1,  // 39: sidemirror.v1.CritiqueService.ShouldCritique:input_type -> sidemirror.v1.ShouldCritiqueRequest
+	3,  // 40: sidemirror.v1.CritiqueService.Critique:input_type -> sidemirror.v1.CritiqueRequest
+	5,  // 41: sidemirror.v1.CritiqueService.Revise:input_type -> sidemirror.v1.ReviseRequest
+	11, // 42: sidemirror.v1.CritiqueService.EvaluateTrace:input_type -> sidemirror.v1.EvaluateTraceRequest
+	15, // 43: sidemirror.v1.CritiqueService.Debate:input_type -> sidemirror.v1.DebateRequest
+	19, // 44: sidemirror.v1.CritiqueService.ListCritiques:input_type -> sidemirror.v1.ListCritiquesRequest
+	22, // 45: sidemirror.v1.CritiqueService.GetCritiqueStatistics:input_type -> sidemirror.v1.GetCritiqueStatisticsRequest
+	26, // 46: sidemirror.v1.CritiqueService.ReportCritiqueOutcome:input_type -> sidemirror.v1.ReportCritiqueOutcomeRequest
+	2,  // 47: sidemirror.v1.CritiqueService.ShouldCritique:output_type -> sidemirror.v1.ShouldCritiqueResponse
+	4,  // 48: sidemirror.v1.CritiqueService.Critique:output_type -> sidemirror.v1.CritiqueResponse
+	6,  // 49: sidemirror.v1.CritiqueService.Revise:output_type -> sidemirror.v1.ReviseResponse
+	12, // 50: sidemirror.v1.CritiqueService.EvaluateTrace:output_type -> sidemirror.v1.EvaluateTraceResponse
+	16, // 51: sidemirror.v1.CritiqueService.Debate:output_type -> sidemirror.v1.DebateResponse
+	20, // 52: sidemirror.v1.CritiqueService.ListCritiques:output_type -> sidemirror.v1.ListCritiquesResponse
+	23, // 53: sidemirror.v1.CritiqueService.GetCritiqueStatistics:output_type -> sidemirror.v1.GetCritiqueStatisticsResponse
+	27, // 54: sidemirror.v1.CritiqueService.ReportCritiqueOutcome:output_type -> sidemirror.v1.ReportCritiqueOutcomeResponse
+	47, // [47:55] is the sub-list for method output_type
+	39, // [39:47] is the sub-list for method input_type
+	39, // [39:39] is the sub-list for extension type_name
+	39, // [39:39] is the sub-list for extension extendee
+	0,  // [0:39] is the sub-list for field type_name
 }
 
 func init() { file_sidemirror_v1_critique_proto_init() }
@@ -2614,15 +2752,15 @@ func file_sidemirror_v1_critique_proto_init() {
 		(*DebateResponse_Verdict)(nil),
 	}
 	file_sidemirror_v1_critique_proto_msgTypes[20].OneofWrappers = []any{}
-	file_sidemirror_v1_critique_proto_msgTypes[23].OneofWrappers = []any{}
 	file_sidemirror_v1_critique_proto_msgTypes[24].OneofWrappers = []any{}
+	file_sidemirror_v1_critique_proto_msgTypes[25].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_sidemirror_v1_critique_proto_rawDesc), len(file_sidemirror_v1_critique_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   26,
+			NumMessages:   27,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

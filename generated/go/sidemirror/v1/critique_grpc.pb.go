@@ -60,7 +60,7 @@ type CritiqueServiceClient interface {
 	// Confidence, revision rate and agreement with reported outcomes, over time and by provider. Critiques whose status
 	// is not OK do not count.
 	GetCritiqueStatistics(ctx context.Context, in *GetCritiqueStatisticsRequest, opts ...grpc.CallOption) (*GetCritiqueStatisticsResponse, error)
-	// Reports the outcome of the response that a critique judged.
+	// Reports the outcome of the response that a critique judged, of the response that was revised after it, or of both.
 	ReportCritiqueOutcome(ctx context.Context, in *ReportCritiqueOutcomeRequest, opts ...grpc.CallOption) (*ReportCritiqueOutcomeResponse, error)
 }
 
@@ -201,7 +201,7 @@ type CritiqueServiceServer interface {
 	// Confidence, revision rate and agreement with reported outcomes, over time and by provider. Critiques whose status
 	// is not OK do not count.
 	GetCritiqueStatistics(context.Context, *GetCritiqueStatisticsRequest) (*GetCritiqueStatisticsResponse, error)
-	// Reports the outcome of the response that a critique judged.
+	// Reports the outcome of the response that a critique judged, of the response that was revised after it, or of both.
 	ReportCritiqueOutcome(context.Context, *ReportCritiqueOutcomeRequest) (*ReportCritiqueOutcomeResponse, error)
 	mustEmbedUnimplementedCritiqueServiceServer()
 }

@@ -675,7 +675,8 @@ type ModelInfo struct {
 	Provider string `protobuf:"bytes,2,opt,name=provider,proto3" json:"provider,omitempty"`
 	// The provider's name of the model.
 	Model string `protobuf:"bytes,3,opt,name=model,proto3" json:"model,omitempty"`
-	// Whether the model may be asked: false for a while after several failures in a row.
+	// Whether the model would be asked now. False for what the built-in rules cannot do, for a model that cannot be loaded,
+	// for a while after several failures in a row, and while a cap on the day's spend is used up.
 	Available     bool `protobuf:"varint,4,opt,name=available,proto3" json:"available,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

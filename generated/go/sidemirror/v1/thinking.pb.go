@@ -1176,7 +1176,11 @@ type TurnStarted struct {
 	// sentences whose slots hold counts, names and reviewed read-only look-ups, and of lessons that a person reviewed: no
 	// words of tools, models or imports reach it. No model reflects in such a turn. A session that begins with such a turn
 	// has a shell in all its turns.
-	HasShell      bool `protobuf:"varint,13,opt,name=has_shell,json=hasShell,proto3" json:"has_shell,omitempty"`
+	HasShell bool `protobuf:"varint,13,opt,name=has_shell,json=hasShell,proto3" json:"has_shell,omitempty"`
+	// Whether the agent shows its model nothing but what it asks for. The sidecar then says nothing by itself in this turn:
+	// no recovery, nudge, reflection, critique of a draft or lesson, and none counts as told. What the turn asks for is
+	// answered: `context`, Reflect, Critique, BuildMemoryContext, FindRecoveries.
+	WithoutAdvice bool `protobuf:"varint,14,opt,name=without_advice,json=withoutAdvice,proto3" json:"without_advice,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1298,6 +1302,13 @@ func (x *TurnStarted) GetContext() *ContextWish {
 func (x *TurnStarted) GetHasShell() bool {
 	if x != nil {
 		return x.HasShell
+	}
+	return false
+}
+
+func (x *TurnStarted) GetWithoutAdvice() bool {
+	if x != nil {
+		return x.WithoutAdvice
 	}
 	return false
 }
@@ -4353,7 +4364,9 @@ type StartTurnRequest struct {
 	// Each has 1 to 128 printable characters.
 	SubjectIds []string `protobuf:"bytes,16,rep,name=subject_ids,json=subjectIds,proto3" json:"subject_ids,omitempty"`
 	// Whether the agent's host can run commands, as in TurnStarted.
-	HasShell      bool `protobuf:"varint,17,opt,name=has_shell,json=hasShell,proto3" json:"has_shell,omitempty"`
+	HasShell bool `protobuf:"varint,17,opt,name=has_shell,json=hasShell,proto3" json:"has_shell,omitempty"`
+	// Whether the sidecar says nothing by itself in this turn, as in TurnStarted.
+	WithoutAdvice bool `protobuf:"varint,18,opt,name=without_advice,json=withoutAdvice,proto3" json:"without_advice,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -4503,6 +4516,13 @@ func (x *StartTurnRequest) GetSubjectIds() []string {
 func (x *StartTurnRequest) GetHasShell() bool {
 	if x != nil {
 		return x.HasShell
+	}
+	return false
+}
+
+func (x *StartTurnRequest) GetWithoutAdvice() bool {
+	if x != nil {
+		return x.WithoutAdvice
 	}
 	return false
 }
@@ -5547,7 +5567,7 @@ func (x *ShouldReflectResponse) GetBudgetLeft() *BudgetLeft {
 	return nil
 }
 
-// Asks for one reflection on a turn.
+// Asks for one reflection, on a turn or on what the call brings.
 type ReflectRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
@@ -5555,14 +5575,17 @@ type ReflectRequest struct {
 	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
 	ProjectId string `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
 	// Makes this write repeatable: 1 to 128 printable characters; chosen by the server when empty. For 24 hours the same
-	// id gets the same answer for the same content, and is refused for other content.
+	// id gets the same answer for the same content, and is refused for other content. Without a turn it has no effect.
 	RequestId string `protobuf:"bytes,3,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
-	// The turn: 1 to 128 printable characters.
+	// The turn: 1 to 128 printable characters. Empty for a reflection on `messages` and `tool_results` alone.
 	TurnId string `protobuf:"bytes,4,opt,name=turn_id,json=turnId,proto3" json:"turn_id,omitempty"`
-	// The conversation, oldest first, if it holds more than the turn's events. At most 100 messages.
+	// The conversation, oldest first, if it holds more than the turn's events. At most 100 messages. Required without a
+	// turn, unless there are tool results.
 	Messages []*Message `protobuf:"bytes,5,rep,name=messages,proto3" json:"messages,omitempty"`
 	// Tool results that are not among the turn's events, oldest first. At most 100.
-	ToolResults   []*ToolResult `protobuf:"bytes,6,rep,name=tool_results,json=toolResults,proto3" json:"tool_results,omitempty"`
+	ToolResults []*ToolResult `protobuf:"bytes,6,rep,name=tool_results,json=toolResults,proto3" json:"tool_results,omitempty"`
+	// The budget of a reflection without a turn, whose time begins with the call; refused with a turn, which has its own.
+	Budget        *TurnBudget `protobuf:"bytes,7,opt,name=budget,proto3" json:"budget,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -5639,14 +5662,21 @@ func (x *ReflectRequest) GetToolResults() []*ToolResult {
 	return nil
 }
 
+func (x *ReflectRequest) GetBudget() *TurnBudget {
+	if x != nil {
+		return x.Budget
+	}
+	return nil
+}
+
 // One reflection.
 type ReflectResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The reflection.
 	Result *MidTurnReflection `protobuf:"bytes,1,opt,name=result,proto3" json:"result,omitempty"`
-	// The directive that records the reflection; empty when the budget did not allow one.
+	// The directive that records the reflection; empty when the budget did not allow one, and without a turn.
 	DirectiveId string `protobuf:"bytes,2,opt,name=directive_id,json=directiveId,proto3" json:"directive_id,omitempty"`
-	// What is left of the turn's budget.
+	// What is left of the budget: the turn's, or the call's own.
 	BudgetLeft    *BudgetLeft `protobuf:"bytes,3,opt,name=budget_left,json=budgetLeft,proto3" json:"budget_left,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -5925,7 +5955,7 @@ const file_sidemirror_v1_thinking_proto_rawDesc = "" +
 	"\rsession_named\x18\x11 \x01(\v2\x1b.sidemirror.v1.SessionNamedH\x00R\fsessionNamed\x12\x1f\n" +
 	"\vsubject_ids\x18\x10 \x03(\tR\n" +
 	"subjectIdsB\x06\n" +
-	"\x04kind\"\xc6\x04\n" +
+	"\x04kind\"\xed\x04\n" +
 	"\vTurnStarted\x12\x1d\n" +
 	"\n" +
 	"session_id\x18\x01 \x01(\tR\tsessionId\x12\x12\n" +
@@ -5942,7 +5972,8 @@ const file_sidemirror_v1_thinking_proto_rawDesc = "" +
 	" \x01(\x0e2\x1d.sidemirror.v1.ReflectionModeR\x0ereflectionMode\x12@\n" +
 	"\rcritique_mode\x18\v \x01(\x0e2\x1b.sidemirror.v1.CritiqueModeR\fcritiqueMode\x124\n" +
 	"\acontext\x18\f \x01(\v2\x1a.sidemirror.v1.ContextWishR\acontext\x12\x1b\n" +
-	"\thas_shell\x18\r \x01(\bR\bhasShell\"m\n" +
+	"\thas_shell\x18\r \x01(\bR\bhasShell\x12%\n" +
+	"\x0ewithout_advice\x18\x0e \x01(\bR\rwithoutAdvice\"m\n" +
 	"\vContextWish\x12\x17\n" +
 	"\agoal_id\x18\x01 \x01(\tR\x06goalId\x12\x12\n" +
 	"\x04task\x18\x02 \x01(\tR\x04task\x12\x1b\n" +
@@ -6199,7 +6230,7 @@ const file_sidemirror_v1_thinking_proto_rawDesc = "" +
 	"\x0fRunTurnResponse\x12<\n" +
 	"\n" +
 	"directives\x18\x01 \x03(\v2\x1c.sidemirror.v1.TurnDirectiveR\n" +
-	"directives\"\x97\x05\n" +
+	"directives\"\xbe\x05\n" +
 	"\x10StartTurnRequest\x12\x1b\n" +
 	"\ttenant_id\x18\x01 \x01(\tR\btenantId\x12\x1d\n" +
 	"\n" +
@@ -6223,7 +6254,8 @@ const file_sidemirror_v1_thinking_proto_rawDesc = "" +
 	"\acontext\x18\x0f \x01(\v2\x1a.sidemirror.v1.ContextWishR\acontext\x12\x1f\n" +
 	"\vsubject_ids\x18\x10 \x03(\tR\n" +
 	"subjectIds\x12\x1b\n" +
-	"\thas_shell\x18\x11 \x01(\bR\bhasShell\"@\n" +
+	"\thas_shell\x18\x11 \x01(\bR\bhasShell\x12%\n" +
+	"\x0ewithout_advice\x18\x12 \x01(\bR\rwithoutAdvice\"@\n" +
 	"\x11StartTurnResponse\x12+\n" +
 	"\x04plan\x18\x01 \x01(\v2\x17.sidemirror.v1.TurnPlanR\x04plan\"\xc8\x02\n" +
 	"\x13ReportEventsRequest\x12\x1b\n" +
@@ -6316,7 +6348,7 @@ const file_sidemirror_v1_thinking_proto_rawDesc = "" +
 	"\x06reason\x18\x02 \x01(\x0e2\x1f.sidemirror.v1.ReflectionReasonR\x06reason\x129\n" +
 	"\amatches\x18\x03 \x03(\x0e2\x1f.sidemirror.v1.ReflectionReasonR\amatches\x12:\n" +
 	"\vbudget_left\x18\x04 \x01(\v2\x19.sidemirror.v1.BudgetLeftR\n" +
-	"budgetLeft\"\xf6\x01\n" +
+	"budgetLeft\"\xa9\x02\n" +
 	"\x0eReflectRequest\x12\x1b\n" +
 	"\ttenant_id\x18\x01 \x01(\tR\btenantId\x12\x1d\n" +
 	"\n" +
@@ -6325,7 +6357,8 @@ const file_sidemirror_v1_thinking_proto_rawDesc = "" +
 	"request_id\x18\x03 \x01(\tR\trequestId\x12\x17\n" +
 	"\aturn_id\x18\x04 \x01(\tR\x06turnId\x122\n" +
 	"\bmessages\x18\x05 \x03(\v2\x16.sidemirror.v1.MessageR\bmessages\x12<\n" +
-	"\ftool_results\x18\x06 \x03(\v2\x19.sidemirror.v1.ToolResultR\vtoolResults\"\xaa\x01\n" +
+	"\ftool_results\x18\x06 \x03(\v2\x19.sidemirror.v1.ToolResultR\vtoolResults\x121\n" +
+	"\x06budget\x18\a \x01(\v2\x19.sidemirror.v1.TurnBudgetR\x06budget\"\xaa\x01\n" +
 	"\x0fReflectResponse\x128\n" +
 	"\x06result\x18\x01 \x01(\v2 .sidemirror.v1.MidTurnReflectionR\x06result\x12!\n" +
 	"\fdirective_id\x18\x02 \x01(\tR\vdirectiveId\x12:\n" +
@@ -6612,47 +6645,48 @@ var file_sidemirror_v1_thinking_proto_depIdxs = []int32{
 	8,   // 108: sidemirror.v1.ShouldReflectResponse.budget_left:type_name -> sidemirror.v1.BudgetLeft
 	78,  // 109: sidemirror.v1.ReflectRequest.messages:type_name -> sidemirror.v1.Message
 	85,  // 110: sidemirror.v1.ReflectRequest.tool_results:type_name -> sidemirror.v1.ToolResult
-	9,   // 111: sidemirror.v1.ReflectResponse.result:type_name -> sidemirror.v1.MidTurnReflection
-	8,   // 112: sidemirror.v1.ReflectResponse.budget_left:type_name -> sidemirror.v1.BudgetLeft
-	78,  // 113: sidemirror.v1.GetReflectionPromptRequest.messages:type_name -> sidemirror.v1.Message
-	85,  // 114: sidemirror.v1.GetReflectionPromptRequest.tool_results:type_name -> sidemirror.v1.ToolResult
-	38,  // 115: sidemirror.v1.ThinkingService.CreateSession:input_type -> sidemirror.v1.CreateSessionRequest
-	40,  // 116: sidemirror.v1.ThinkingService.GetSession:input_type -> sidemirror.v1.GetSessionRequest
-	42,  // 117: sidemirror.v1.ThinkingService.UpdateSession:input_type -> sidemirror.v1.UpdateSessionRequest
-	44,  // 118: sidemirror.v1.ThinkingService.ListSessions:input_type -> sidemirror.v1.ListSessionsRequest
-	46,  // 119: sidemirror.v1.ThinkingService.DeleteSession:input_type -> sidemirror.v1.DeleteSessionRequest
-	48,  // 120: sidemirror.v1.ThinkingService.GetThinkingPrompt:input_type -> sidemirror.v1.GetThinkingPromptRequest
-	50,  // 121: sidemirror.v1.ThinkingService.RunTurn:input_type -> sidemirror.v1.RunTurnRequest
-	52,  // 122: sidemirror.v1.ThinkingService.StartTurn:input_type -> sidemirror.v1.StartTurnRequest
-	54,  // 123: sidemirror.v1.ThinkingService.ReportEvents:input_type -> sidemirror.v1.ReportEventsRequest
-	56,  // 124: sidemirror.v1.ThinkingService.FinishTurn:input_type -> sidemirror.v1.FinishTurnRequest
-	58,  // 125: sidemirror.v1.ThinkingService.GetTurn:input_type -> sidemirror.v1.GetTurnRequest
-	60,  // 126: sidemirror.v1.ThinkingService.WatchTurns:input_type -> sidemirror.v1.WatchTurnsRequest
-	62,  // 127: sidemirror.v1.ThinkingService.ListTurns:input_type -> sidemirror.v1.ListTurnsRequest
-	64,  // 128: sidemirror.v1.ThinkingService.ShouldReflect:input_type -> sidemirror.v1.ShouldReflectRequest
-	66,  // 129: sidemirror.v1.ThinkingService.Reflect:input_type -> sidemirror.v1.ReflectRequest
-	68,  // 130: sidemirror.v1.ThinkingService.GetReflectionPrompt:input_type -> sidemirror.v1.GetReflectionPromptRequest
-	39,  // 131: sidemirror.v1.ThinkingService.CreateSession:output_type -> sidemirror.v1.CreateSessionResponse
-	41,  // 132: sidemirror.v1.ThinkingService.GetSession:output_type -> sidemirror.v1.GetSessionResponse
-	43,  // 133: sidemirror.v1.ThinkingService.UpdateSession:output_type -> sidemirror.v1.UpdateSessionResponse
-	45,  // 134: sidemirror.v1.ThinkingService.ListSessions:output_type -> sidemirror.v1.ListSessionsResponse
-	47,  // 135: sidemirror.v1.ThinkingService.DeleteSession:output_type -> sidemirror.v1.DeleteSessionResponse
-	49,  // 136: sidemirror.v1.ThinkingService.GetThinkingPrompt:output_type -> sidemirror.v1.GetThinkingPromptResponse
-	51,  // 137: sidemirror.v1.ThinkingService.RunTurn:output_type -> sidemirror.v1.RunTurnResponse
-	53,  // 138: sidemirror.v1.ThinkingService.StartTurn:output_type -> sidemirror.v1.StartTurnResponse
-	55,  // 139: sidemirror.v1.ThinkingService.ReportEvents:output_type -> sidemirror.v1.ReportEventsResponse
-	57,  // 140: sidemirror.v1.ThinkingService.FinishTurn:output_type -> sidemirror.v1.FinishTurnResponse
-	59,  // 141: sidemirror.v1.ThinkingService.GetTurn:output_type -> sidemirror.v1.GetTurnResponse
-	61,  // 142: sidemirror.v1.ThinkingService.WatchTurns:output_type -> sidemirror.v1.WatchTurnsResponse
-	63,  // 143: sidemirror.v1.ThinkingService.ListTurns:output_type -> sidemirror.v1.ListTurnsResponse
-	65,  // 144: sidemirror.v1.ThinkingService.ShouldReflect:output_type -> sidemirror.v1.ShouldReflectResponse
-	67,  // 145: sidemirror.v1.ThinkingService.Reflect:output_type -> sidemirror.v1.ReflectResponse
-	69,  // 146: sidemirror.v1.ThinkingService.GetReflectionPrompt:output_type -> sidemirror.v1.GetReflectionPromptResponse
-	131, // [131:147] is the sub-list for method output_type
-	115, // [115:131] is the sub-list for method input_type
-	115, // [115:115] is the sub-list for extension type_name
-	115, // [115:115] is the sub-list for extension extendee
-	0,   // [0:115] is the sub-list for field type_name
+	7,   // 111: sidemirror.v1.ReflectRequest.budget:type_name -> sidemirror.v1.TurnBudget
+	9,   // 112: sidemirror.v1.ReflectResponse.result:type_name -> sidemirror.v1.MidTurnReflection
+	8,   // 113: sidemirror.v1.ReflectResponse.budget_left:type_name -> sidemirror.v1.BudgetLeft
+	78,  // 114: sidemirror.v1.GetReflectionPromptRequest.messages:type_name -> sidemirror.v1.Message
+	85,  // 115: sidemirror.v1.GetReflectionPromptRequest.tool_results:type_name -> sidemirror.v1.ToolResult
+	38,  // 116: sidemirror.v1.ThinkingService.CreateSession:input_type -> sidemirror.v1.CreateSessionRequest
+	40,  // 117: sidemirror.v1.ThinkingService.GetSession:input_type -> sidemirror.v1.GetSessionRequest
+	42,  // 118: sidemirror.v1.ThinkingService.UpdateSession:input_type -> sidemirror.v1.UpdateSessionRequest
+	44,  // 119: sidemirror.v1.ThinkingService.ListSessions:input_type -> sidemirror.v1.ListSessionsRequest
+	46,  // 120: sidemirror.v1.ThinkingService.DeleteSession:input_type -> sidemirror.v1.DeleteSessionRequest
+	48,  // 121: sidemirror.v1.ThinkingService.GetThinkingPrompt:input_type -> sidemirror.v1.GetThinkingPromptRequest
+	50,  // 122: sidemirror.v1.ThinkingService.RunTurn:input_type -> sidemirror.v1.RunTurnRequest
+	52,  // 123: sidemirror.v1.ThinkingService.StartTurn:input_type -> sidemirror.v1.StartTurnRequest
+	54,  // 124: sidemirror.v1.ThinkingService.ReportEvents:input_type -> sidemirror.v1.ReportEventsRequest
+	56,  // 125: sidemirror.v1.ThinkingService.FinishTurn:input_type -> sidemirror.v1.FinishTurnRequest
+	58,  // 126: sidemirror.v1.ThinkingService.GetTurn:input_type -> sidemirror.v1.GetTurnRequest
+	60,  // 127: sidemirror.v1.ThinkingService.WatchTurns:input_type -> sidemirror.v1.WatchTurnsRequest
+	62,  // 128: sidemirror.v1.ThinkingService.ListTurns:input_type -> sidemirror.v1.ListTurnsRequest
+	64,  // 129: sidemirror.v1.ThinkingService.ShouldReflect:input_type -> sidemirror.v1.ShouldReflectRequest
+	66,  // 130: sidemirror.v1.ThinkingService.Reflect:input_type -> sidemirror.v1.ReflectRequest
+	68,  // 131: sidemirror.v1.ThinkingService.GetReflectionPrompt:input_type -> sidemirror.v1.GetReflectionPromptRequest
+	39,  // 132: sidemirror.v1.ThinkingService.CreateSession:output_type -> sidemirror.v1.CreateSessionResponse
+	41,  // 133: sidemirror.v1.ThinkingService.GetSession:output_type -> sidemirror.v1.GetSessionResponse
+	43,  // 134: sidemirror.v1.ThinkingService.UpdateSession:output_type -> sidemirror.v1.UpdateSessionResponse
+	45,  // 135: sidemirror.v1.ThinkingService.ListSessions:output_type -> sidemirror.v1.ListSessionsResponse
+	47,  // 136: sidemirror.v1.ThinkingService.DeleteSession:output_type -> sidemirror.v1.DeleteSessionResponse
+	49,  // 137: sidemirror.v1.ThinkingService.GetThinkingPrompt:output_type -> sidemirror.v1.GetThinkingPromptResponse
+	51,  // 138: sidemirror.v1.ThinkingService.RunTurn:output_type -> sidemirror.v1.RunTurnResponse
+	53,  // 139: sidemirror.v1.ThinkingService.StartTurn:output_type -> sidemirror.v1.StartTurnResponse
+	55,  // 140: sidemirror.v1.ThinkingService.ReportEvents:output_type -> sidemirror.v1.ReportEventsResponse
+	57,  // 141: sidemirror.v1.ThinkingService.FinishTurn:output_type -> sidemirror.v1.FinishTurnResponse
+	59,  // 142: sidemirror.v1.ThinkingService.GetTurn:output_type -> sidemirror.v1.GetTurnResponse
+	61,  // 143: sidemirror.v1.ThinkingService.WatchTurns:output_type -> sidemirror.v1.WatchTurnsResponse
+	63,  // 144: sidemirror.v1.ThinkingService.ListTurns:output_type -> sidemirror.v1.ListTurnsResponse
+	65,  // 145: sidemirror.v1.ThinkingService.ShouldReflect:output_type -> sidemirror.v1.ShouldReflectResponse
+	67,  // 146: sidemirror.v1.ThinkingService.Reflect:output_type -> sidemirror.v1.ReflectResponse
+	69,  // 147: sidemirror.v1.ThinkingService.GetReflectionPrompt:output_type -> sidemirror.v1.GetReflectionPromptResponse
+	132, // [132:148] is the sub-list for method output_type
+	116, // [116:132] is the sub-list for method input_type
+	116, // [116:116] is the sub-list for extension type_name
+	116, // [116:116] is the sub-list for extension extendee
+	0,   // [0:116] is the sub-list for field type_name
 }
 
 func init() { file_sidemirror_v1_thinking_proto_init() }

@@ -84,7 +84,8 @@ type ThinkingServiceClient interface {
 	// Whether it is time to reflect, and every reason for it. Changes nothing.
 	ShouldReflect(ctx context.Context, in *ShouldReflectRequest, opts ...grpc.CallOption) (*ShouldReflectResponse, error)
 	// Reflects on a turn now, whatever the schedule says. Takes a slot of the turn's budget. Answers when the reflection is
-	// durable, but never later than 0.05 s before the call's deadline.
+	// durable, but never later than 0.05 s before the call's deadline. Without a turn it reflects on the messages and tool
+	// results of the call, within the call's own budget, and nothing of it is kept.
 	Reflect(ctx context.Context, in *ReflectRequest, opts ...grpc.CallOption) (*ReflectResponse, error)
 	// The prompt of a reflection, for an agent that asks its own model and reports the answer as `reflection_recorded`.
 	GetReflectionPrompt(ctx context.Context, in *GetReflectionPromptRequest, opts ...grpc.CallOption) (*GetReflectionPromptResponse, error)
@@ -317,7 +318,8 @@ type ThinkingServiceServer interface {
 	// Whether it is time to reflect, and every reason for it. Changes nothing.
 	ShouldReflect(context.Context, *ShouldReflectRequest) (*ShouldReflectResponse, error)
 	// Reflects on a turn now, whatever the schedule says. Takes a slot of the turn's budget. Answers when the reflection is
-	// durable, but never later than 0.05 s before the call's deadline.
+	// durable, but never later than 0.05 s before the call's deadline. Without a turn it reflects on the messages and tool
+	// results of the call, within the call's own budget, and nothing of it is kept.
 	Reflect(context.Context, *ReflectRequest) (*ReflectResponse, error)
 	// The prompt of a reflection, for an agent that asks its own model and reports the answer as `reflection_recorded`.
 	GetReflectionPrompt(context.Context, *GetReflectionPromptRequest) (*GetReflectionPromptResponse, error)

@@ -95,6 +95,7 @@ class ConfidenceKind(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
     CONFIDENCE_KIND_UNSPECIFIED: _ClassVar[ConfidenceKind]
     CONFIDENCE_KIND_MODEL: _ClassVar[ConfidenceKind]
+    CONFIDENCE_KIND_CALIBRATED: _ClassVar[ConfidenceKind]
 
 class ComparisonOutcome(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
@@ -158,6 +159,7 @@ QUOTE_SOURCE_TASK: QuoteSource
 QUOTE_SOURCE_EVIDENCE: QuoteSource
 CONFIDENCE_KIND_UNSPECIFIED: ConfidenceKind
 CONFIDENCE_KIND_MODEL: ConfidenceKind
+CONFIDENCE_KIND_CALIBRATED: ConfidenceKind
 COMPARISON_OUTCOME_UNSPECIFIED: ComparisonOutcome
 COMPARISON_OUTCOME_BETTER: ComparisonOutcome
 COMPARISON_OUTCOME_WORSE: ComparisonOutcome
@@ -295,7 +297,7 @@ class CritiqueComparison(_message.Message):
     def __init__(self, status: _Optional[_Union[ResultStatus, str]] = ..., detail: _Optional[str] = ..., against_critique_id: _Optional[str] = ..., outcome: _Optional[_Union[ComparisonOutcome, str]] = ..., agreed: bool = ..., reason: _Optional[str] = ..., usage: _Optional[_Union[Usage, _Mapping]] = ...) -> None: ...
 
 class CritiqueResult(_message.Message):
-    __slots__ = ("critique_id", "status", "detail", "confidence", "issues", "issue_details", "suggestions", "should_revise", "dimensions", "revision_prompt", "comparison", "usage", "dropped_issue_count", "origin", "confidence_kind")
+    __slots__ = ("critique_id", "status", "detail", "confidence", "issues", "issue_details", "suggestions", "should_revise", "dimensions", "revision_prompt", "comparison", "usage", "dropped_issue_count", "origin", "confidence_kind", "revision_withheld")
     CRITIQUE_ID_FIELD_NUMBER: _ClassVar[int]
     STATUS_FIELD_NUMBER: _ClassVar[int]
     DETAIL_FIELD_NUMBER: _ClassVar[int]
@@ -311,6 +313,7 @@ class CritiqueResult(_message.Message):
     DROPPED_ISSUE_COUNT_FIELD_NUMBER: _ClassVar[int]
     ORIGIN_FIELD_NUMBER: _ClassVar[int]
     CONFIDENCE_KIND_FIELD_NUMBER: _ClassVar[int]
+    REVISION_WITHHELD_FIELD_NUMBER: _ClassVar[int]
     critique_id: str
     status: ResultStatus
     detail: str
@@ -326,4 +329,5 @@ class CritiqueResult(_message.Message):
     dropped_issue_count: int
     origin: Origin
     confidence_kind: ConfidenceKind
-    def __init__(self, critique_id: _Optional[str] = ..., status: _Optional[_Union[ResultStatus, str]] = ..., detail: _Optional[str] = ..., confidence: _Optional[float] = ..., issues: _Optional[_Iterable[str]] = ..., issue_details: _Optional[_Iterable[_Union[CritiqueIssue, _Mapping]]] = ..., suggestions: _Optional[_Iterable[str]] = ..., should_revise: bool = ..., dimensions: _Optional[_Iterable[_Union[CritiqueDimension, _Mapping]]] = ..., revision_prompt: _Optional[str] = ..., comparison: _Optional[_Union[CritiqueComparison, _Mapping]] = ..., usage: _Optional[_Union[Usage, _Mapping]] = ..., dropped_issue_count: _Optional[int] = ..., origin: _Optional[_Union[Origin, str]] = ..., confidence_kind: _Optional[_Union[ConfidenceKind, str]] = ...) -> None: ...
+    revision_withheld: bool
+    def __init__(self, critique_id: _Optional[str] = ..., status: _Optional[_Union[ResultStatus, str]] = ..., detail: _Optional[str] = ..., confidence: _Optional[float] = ..., issues: _Optional[_Iterable[str]] = ..., issue_details: _Optional[_Iterable[_Union[CritiqueIssue, _Mapping]]] = ..., suggestions: _Optional[_Iterable[str]] = ..., should_revise: bool = ..., dimensions: _Optional[_Iterable[_Union[CritiqueDimension, _Mapping]]] = ..., revision_prompt: _Optional[str] = ..., comparison: _Optional[_Union[CritiqueComparison, _Mapping]] = ..., usage: _Optional[_Union[Usage, _Mapping]] = ..., dropped_issue_count: _Optional[int] = ..., origin: _Optional[_Union[Origin, str]] = ..., confidence_kind: _Optional[_Union[ConfidenceKind, str]] = ..., revision_withheld: bool = ...) -> None: ...

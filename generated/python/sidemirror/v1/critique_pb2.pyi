@@ -288,7 +288,7 @@ class ListCritiquesResponse(_message.Message):
     def __init__(self, critiques: _Optional[_Iterable[_Union[KeptCritique, _Mapping]]] = ..., next_page_token: _Optional[str] = ...) -> None: ...
 
 class KeptCritique(_message.Message):
-    __slots__ = ("critique", "turn_id", "session_id", "user_message", "response", "create_time", "outcome", "score", "made_by")
+    __slots__ = ("critique", "turn_id", "session_id", "user_message", "response", "create_time", "outcome", "score", "made_by", "revised_outcome")
     CRITIQUE_FIELD_NUMBER: _ClassVar[int]
     TURN_ID_FIELD_NUMBER: _ClassVar[int]
     SESSION_ID_FIELD_NUMBER: _ClassVar[int]
@@ -298,6 +298,7 @@ class KeptCritique(_message.Message):
     OUTCOME_FIELD_NUMBER: _ClassVar[int]
     SCORE_FIELD_NUMBER: _ClassVar[int]
     MADE_BY_FIELD_NUMBER: _ClassVar[int]
+    REVISED_OUTCOME_FIELD_NUMBER: _ClassVar[int]
     critique: _common_pb2.CritiqueResult
     turn_id: str
     session_id: str
@@ -307,7 +308,8 @@ class KeptCritique(_message.Message):
     outcome: _common_pb2.TaskOutcome
     score: float
     made_by: str
-    def __init__(self, critique: _Optional[_Union[_common_pb2.CritiqueResult, _Mapping]] = ..., turn_id: _Optional[str] = ..., session_id: _Optional[str] = ..., user_message: _Optional[str] = ..., response: _Optional[str] = ..., create_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., outcome: _Optional[_Union[_common_pb2.TaskOutcome, str]] = ..., score: _Optional[float] = ..., made_by: _Optional[str] = ...) -> None: ...
+    revised_outcome: _common_pb2.TaskOutcome
+    def __init__(self, critique: _Optional[_Union[_common_pb2.CritiqueResult, _Mapping]] = ..., turn_id: _Optional[str] = ..., session_id: _Optional[str] = ..., user_message: _Optional[str] = ..., response: _Optional[str] = ..., create_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., outcome: _Optional[_Union[_common_pb2.TaskOutcome, str]] = ..., score: _Optional[float] = ..., made_by: _Optional[str] = ..., revised_outcome: _Optional[_Union[_common_pb2.TaskOutcome, str]] = ...) -> None: ...
 
 class GetCritiqueStatisticsRequest(_message.Message):
     __slots__ = ("tenant_id", "project_id", "start_time", "end_time", "interval", "provider")
@@ -326,12 +328,30 @@ class GetCritiqueStatisticsRequest(_message.Message):
     def __init__(self, tenant_id: _Optional[str] = ..., project_id: _Optional[str] = ..., start_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., end_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., interval: _Optional[_Union[StatisticsInterval, str]] = ..., provider: _Optional[str] = ...) -> None: ...
 
 class GetCritiqueStatisticsResponse(_message.Message):
-    __slots__ = ("buckets", "totals")
+    __slots__ = ("buckets", "totals", "revisions")
     BUCKETS_FIELD_NUMBER: _ClassVar[int]
     TOTALS_FIELD_NUMBER: _ClassVar[int]
+    REVISIONS_FIELD_NUMBER: _ClassVar[int]
     buckets: _containers.RepeatedCompositeFieldContainer[CritiqueFigures]
     totals: _containers.RepeatedCompositeFieldContainer[CritiqueFigures]
-    def __init__(self, buckets: _Optional[_Iterable[_Union[CritiqueFigures, _Mapping]]] = ..., totals: _Optional[_Iterable[_Union[CritiqueFigures, _Mapping]]] = ...) -> None: ...
+    revisions: _containers.RepeatedCompositeFieldContainer[RevisionFigures]
+    def __init__(self, buckets: _Optional[_Iterable[_Union[CritiqueFigures, _Mapping]]] = ..., totals: _Optional[_Iterable[_Union[CritiqueFigures, _Mapping]]] = ..., revisions: _Optional[_Iterable[_Union[RevisionFigures, _Mapping]]] = ...) -> None: ...
+
+class RevisionFigures(_message.Message):
+    __slots__ = ("provider", "model", "reported_count", "made_right_count", "made_wrong_count", "withheld")
+    PROVIDER_FIELD_NUMBER: _ClassVar[int]
+    MODEL_FIELD_NUMBER: _ClassVar[int]
+    REPORTED_COUNT_FIELD_NUMBER: _ClassVar[int]
+    MADE_RIGHT_COUNT_FIELD_NUMBER: _ClassVar[int]
+    MADE_WRONG_COUNT_FIELD_NUMBER: _ClassVar[int]
+    WITHHELD_FIELD_NUMBER: _ClassVar[int]
+    provider: str
+    model: str
+    reported_count: int
+    made_right_count: int
+    made_wrong_count: int
+    withheld: bool
+    def __init__(self, provider: _Optional[str] = ..., model: _Optional[str] = ..., reported_count: _Optional[int] = ..., made_right_count: _Optional[int] = ..., made_wrong_count: _Optional[int] = ..., withheld: bool = ...) -> None: ...
 
 class CritiqueFigures(_message.Message):
     __slots__ = ("start_time", "provider", "count", "mean_confidence", "p10_confidence", "p50_confidence", "p90_confidence", "revision_rate", "reported_count", "agreement")
@@ -358,20 +378,22 @@ class CritiqueFigures(_message.Message):
     def __init__(self, start_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., provider: _Optional[str] = ..., count: _Optional[int] = ..., mean_confidence: _Optional[float] = ..., p10_confidence: _Optional[float] = ..., p50_confidence: _Optional[float] = ..., p90_confidence: _Optional[float] = ..., revision_rate: _Optional[float] = ..., reported_count: _Optional[int] = ..., agreement: _Optional[float] = ...) -> None: ...
 
 class ReportCritiqueOutcomeRequest(_message.Message):
-    __slots__ = ("tenant_id", "project_id", "request_id", "critique_id", "outcome", "score")
+    __slots__ = ("tenant_id", "project_id", "request_id", "critique_id", "outcome", "score", "revised_outcome")
     TENANT_ID_FIELD_NUMBER: _ClassVar[int]
     PROJECT_ID_FIELD_NUMBER: _ClassVar[int]
     REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
     CRITIQUE_ID_FIELD_NUMBER: _ClassVar[int]
     OUTCOME_FIELD_NUMBER: _ClassVar[int]
     SCORE_FIELD_NUMBER: _ClassVar[int]
+    REVISED_OUTCOME_FIELD_NUMBER: _ClassVar[int]
     tenant_id: str
     project_id: str
     request_id: str
     critique_id: str
     outcome: _common_pb2.TaskOutcome
     score: float
-    def __init__(self, tenant_id: _Optional[str] = ..., project_id: _Optional[str] = ..., request_id: _Optional[str] = ..., critique_id: _Optional[str] = ..., outcome: _Optional[_Union[_common_pb2.TaskOutcome, str]] = ..., score: _Optional[float] = ...) -> None: ...
+    revised_outcome: _common_pb2.TaskOutcome
+    def __init__(self, tenant_id: _Optional[str] = ..., project_id: _Optional[str] = ..., request_id: _Optional[str] = ..., critique_id: _Optional[str] = ..., outcome: _Optional[_Union[_common_pb2.TaskOutcome, str]] = ..., score: _Optional[float] = ..., revised_outcome: _Optional[_Union[_common_pb2.TaskOutcome, str]] = ...) -> None: ...
 
 class ReportCritiqueOutcomeResponse(_message.Message):
     __slots__ = ()

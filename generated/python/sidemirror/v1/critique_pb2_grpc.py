@@ -146,7 +146,7 @@ class CritiqueServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def ReportCritiqueOutcome(self, request, context):
-        """Reports the outcome of the response that a critique judged.
+        """Reports the outcome of the response that a critique judged, of the response that was revised after it, or of both.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -65,7 +65,7 @@ class CritiqueServiceStub:
     is not OK do not count.
     """
     ReportCritiqueOutcome: _grpc.UnaryUnaryMultiCallable[_critique_pb2.ReportCritiqueOutcomeRequest, _critique_pb2.ReportCritiqueOutcomeResponse]
-    """Reports the outcome of the response that a critique judged."""
+    """Reports the outcome of the response that a critique judged, of the response that was revised after it, or of both."""
 
 @_typing.type_check_only
 class CritiqueServiceAsyncStub(CritiqueServiceStub):
@@ -104,7 +104,7 @@ class CritiqueServiceAsyncStub(CritiqueServiceStub):
     is not OK do not count.
     """
     ReportCritiqueOutcome: _aio.UnaryUnaryMultiCallable[_critique_pb2.ReportCritiqueOutcomeRequest, _critique_pb2.ReportCritiqueOutcomeResponse]  # type: ignore[assignment]
-    """Reports the outcome of the response that a critique judged."""
+    """Reports the outcome of the response that a critique judged, of the response that was revised after it, or of both."""
 
 class CritiqueServiceServicer(metaclass=_abc_1.ABCMeta):
     """Judges responses before they are sent.
@@ -188,6 +188,6 @@ class CritiqueServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _critique_pb2.ReportCritiqueOutcomeRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_critique_pb2.ReportCritiqueOutcomeResponse, _abc.Awaitable[_critique_pb2.ReportCritiqueOutcomeResponse]]:
-        """Reports the outcome of the response that a critique judged."""
+        """Reports the outcome of the response that a critique judged, of the response that was revised after it, or of both."""
 
 def add_CritiqueServiceServicer_to_server(servicer: CritiqueServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

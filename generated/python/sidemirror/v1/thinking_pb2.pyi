@@ -207,7 +207,7 @@ class TurnEvent(_message.Message):
     def __init__(self, event_id: _Optional[str] = ..., turn_id: _Optional[str] = ..., time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., agent: _Optional[str] = ..., turn_started: _Optional[_Union[TurnStarted, _Mapping]] = ..., user_message: _Optional[_Union[UserMessage, _Mapping]] = ..., model_started: _Optional[_Union[ModelStarted, _Mapping]] = ..., model_returned: _Optional[_Union[ModelReturned, _Mapping]] = ..., tool_called: _Optional[_Union[ToolCalled, _Mapping]] = ..., tool_returned: _Optional[_Union[ToolReturned, _Mapping]] = ..., tool_failed: _Optional[_Union[ToolFailed, _Mapping]] = ..., uncertainty: _Optional[_Union[Uncertainty, _Mapping]] = ..., reflection_recorded: _Optional[_Union[ReflectionRecorded, _Mapping]] = ..., response_drafted: _Optional[_Union[ResponseDrafted, _Mapping]] = ..., turn_finished: _Optional[_Union[TurnFinished, _Mapping]] = ..., session_named: _Optional[_Union[SessionNamed, _Mapping]] = ..., subject_ids: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class TurnStarted(_message.Message):
-    __slots__ = ("session_id", "task", "messages", "base_prompt", "provider", "model", "config", "budget", "deadline", "reflection_mode", "critique_mode", "context", "has_shell")
+    __slots__ = ("session_id", "task", "messages", "base_prompt", "provider", "model", "config", "budget", "deadline", "reflection_mode", "critique_mode", "context", "has_shell", "without_advice")
     SESSION_ID_FIELD_NUMBER: _ClassVar[int]
     TASK_FIELD_NUMBER: _ClassVar[int]
     MESSAGES_FIELD_NUMBER: _ClassVar[int]
@@ -221,6 +221,7 @@ class TurnStarted(_message.Message):
     CRITIQUE_MODE_FIELD_NUMBER: _ClassVar[int]
     CONTEXT_FIELD_NUMBER: _ClassVar[int]
     HAS_SHELL_FIELD_NUMBER: _ClassVar[int]
+    WITHOUT_ADVICE_FIELD_NUMBER: _ClassVar[int]
     session_id: str
     task: str
     messages: _containers.RepeatedCompositeFieldContainer[_common_pb2.Message]
@@ -234,7 +235,8 @@ class TurnStarted(_message.Message):
     critique_mode: _common_pb2.CritiqueMode
     context: ContextWish
     has_shell: bool
-    def __init__(self, session_id: _Optional[str] = ..., task: _Optional[str] = ..., messages: _Optional[_Iterable[_Union[_common_pb2.Message, _Mapping]]] = ..., base_prompt: _Optional[str] = ..., provider: _Optional[str] = ..., model: _Optional[str] = ..., config: _Optional[_Union[ThinkingConfig, _Mapping]] = ..., budget: _Optional[_Union[TurnBudget, _Mapping]] = ..., deadline: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., reflection_mode: _Optional[_Union[ReflectionMode, str]] = ..., critique_mode: _Optional[_Union[_common_pb2.CritiqueMode, str]] = ..., context: _Optional[_Union[ContextWish, _Mapping]] = ..., has_shell: bool = ...) -> None: ...
+    without_advice: bool
+    def __init__(self, session_id: _Optional[str] = ..., task: _Optional[str] = ..., messages: _Optional[_Iterable[_Union[_common_pb2.Message, _Mapping]]] = ..., base_prompt: _Optional[str] = ..., provider: _Optional[str] = ..., model: _Optional[str] = ..., config: _Optional[_Union[ThinkingConfig, _Mapping]] = ..., budget: _Optional[_Union[TurnBudget, _Mapping]] = ..., deadline: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., reflection_mode: _Optional[_Union[ReflectionMode, str]] = ..., critique_mode: _Optional[_Union[_common_pb2.CritiqueMode, str]] = ..., context: _Optional[_Union[ContextWish, _Mapping]] = ..., has_shell: bool = ..., without_advice: bool = ...) -> None: ...
 
 class ContextWish(_message.Message):
     __slots__ = ("goal_id", "task", "max_items", "tools")
@@ -719,7 +721,7 @@ class RunTurnResponse(_message.Message):
     def __init__(self, directives: _Optional[_Iterable[_Union[TurnDirective, _Mapping]]] = ...) -> None: ...
 
 class StartTurnRequest(_message.Message):
-    __slots__ = ("tenant_id", "project_id", "request_id", "session_id", "turn_id", "task", "base_prompt", "user_message", "provider", "model", "config", "budget", "reflection_mode", "critique_mode", "context", "subject_ids", "has_shell")
+    __slots__ = ("tenant_id", "project_id", "request_id", "session_id", "turn_id", "task", "base_prompt", "user_message", "provider", "model", "config", "budget", "reflection_mode", "critique_mode", "context", "subject_ids", "has_shell", "without_advice")
     TENANT_ID_FIELD_NUMBER: _ClassVar[int]
     PROJECT_ID_FIELD_NUMBER: _ClassVar[int]
     REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
@@ -737,6 +739,7 @@ class StartTurnRequest(_message.Message):
     CONTEXT_FIELD_NUMBER: _ClassVar[int]
     SUBJECT_IDS_FIELD_NUMBER: _ClassVar[int]
     HAS_SHELL_FIELD_NUMBER: _ClassVar[int]
+    WITHOUT_ADVICE_FIELD_NUMBER: _ClassVar[int]
     tenant_id: str
     project_id: str
     request_id: str
@@ -754,7 +757,8 @@ class StartTurnRequest(_message.Message):
     context: ContextWish
     subject_ids: _containers.RepeatedScalarFieldContainer[str]
     has_shell: bool
-    def __init__(self, tenant_id: _Optional[str] = ..., project_id: _Optional[str] = ..., request_id: _Optional[str] = ..., session_id: _Optional[str] = ..., turn_id: _Optional[str] = ..., task: _Optional[str] = ..., base_prompt: _Optional[str] = ..., user_message: _Optional[str] = ..., provider: _Optional[str] = ..., model: _Optional[str] = ..., config: _Optional[_Union[ThinkingConfig, _Mapping]] = ..., budget: _Optional[_Union[TurnBudget, _Mapping]] = ..., reflection_mode: _Optional[_Union[ReflectionMode, str]] = ..., critique_mode: _Optional[_Union[_common_pb2.CritiqueMode, str]] = ..., context: _Optional[_Union[ContextWish, _Mapping]] = ..., subject_ids: _Optional[_Iterable[str]] = ..., has_shell: bool = ...) -> None: ...
+    without_advice: bool
+    def __init__(self, tenant_id: _Optional[str] = ..., project_id: _Optional[str] = ..., request_id: _Optional[str] = ..., session_id: _Optional[str] = ..., turn_id: _Optional[str] = ..., task: _Optional[str] = ..., base_prompt: _Optional[str] = ..., user_message: _Optional[str] = ..., provider: _Optional[str] = ..., model: _Optional[str] = ..., config: _Optional[_Union[ThinkingConfig, _Mapping]] = ..., budget: _Optional[_Union[TurnBudget, _Mapping]] = ..., reflection_mode: _Optional[_Union[ReflectionMode, str]] = ..., critique_mode: _Optional[_Union[_common_pb2.CritiqueMode, str]] = ..., context: _Optional[_Union[ContextWish, _Mapping]] = ..., subject_ids: _Optional[_Iterable[str]] = ..., has_shell: bool = ..., without_advice: bool = ...) -> None: ...
 
 class StartTurnResponse(_message.Message):
     __slots__ = ("plan",)
@@ -923,20 +927,22 @@ class ShouldReflectResponse(_message.Message):
     def __init__(self, should_reflect: bool = ..., reason: _Optional[_Union[ReflectionReason, str]] = ..., matches: _Optional[_Iterable[_Union[ReflectionReason, str]]] = ..., budget_left: _Optional[_Union[BudgetLeft, _Mapping]] = ...) -> None: ...
 
 class ReflectRequest(_message.Message):
-    __slots__ = ("tenant_id", "project_id", "request_id", "turn_id", "messages", "tool_results")
+    __slots__ = ("tenant_id", "project_id", "request_id", "turn_id", "messages", "tool_results", "budget")
     TENANT_ID_FIELD_NUMBER: _ClassVar[int]
     PROJECT_ID_FIELD_NUMBER: _ClassVar[int]
     REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
     TURN_ID_FIELD_NUMBER: _ClassVar[int]
     MESSAGES_FIELD_NUMBER: _ClassVar[int]
     TOOL_RESULTS_FIELD_NUMBER: _ClassVar[int]
+    BUDGET_FIELD_NUMBER: _ClassVar[int]
     tenant_id: str
     project_id: str
     request_id: str
     turn_id: str
     messages: _containers.RepeatedCompositeFieldContainer[_common_pb2.Message]
     tool_results: _containers.RepeatedCompositeFieldContainer[_common_pb2.ToolResult]
-    def __init__(self, tenant_id: _Optional[str] = ..., project_id: _Optional[str] = ..., request_id: _Optional[str] = ..., turn_id: _Optional[str] = ..., messages: _Optional[_Iterable[_Union[_common_pb2.Message, _Mapping]]] = ..., tool_results: _Optional[_Iterable[_Union[_common_pb2.ToolResult, _Mapping]]] = ...) -> None: ...
+    budget: TurnBudget
+    def __init__(self, tenant_id: _Optional[str] = ..., project_id: _Optional[str] = ..., request_id: _Optional[str] = ..., turn_id: _Optional[str] = ..., messages: _Optional[_Iterable[_Union[_common_pb2.Message, _Mapping]]] = ..., tool_results: _Optional[_Iterable[_Union[_common_pb2.ToolResult, _Mapping]]] = ..., budget: _Optional[_Union[TurnBudget, _Mapping]] = ...) -> None: ...
 
 class ReflectResponse(_message.Message):
     __slots__ = ("result", "directive_id", "budget_left")

@@ -237,7 +237,8 @@ class ThinkingServiceServicer(object):
 
     def Reflect(self, request, context):
         """Reflects on a turn now, whatever the schedule says. Takes a slot of the turn's budget. Answers when the reflection is
-        durable, but never later than 0.05 s before the call's deadline.
+        durable, but never later than 0.05 s before the call's deadline. Without a turn it reflects on the messages and tool
+        results of the call, within the call's own budget, and nothing of it is kept.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

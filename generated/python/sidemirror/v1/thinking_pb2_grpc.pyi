@@ -79,7 +79,8 @@ class ThinkingServiceStub:
     """Whether it is time to reflect, and every reason for it. Changes nothing."""
     Reflect: _grpc.UnaryUnaryMultiCallable[_thinking_pb2.ReflectRequest, _thinking_pb2.ReflectResponse]
     """Reflects on a turn now, whatever the schedule says. Takes a slot of the turn's budget. Answers when the reflection is
-    durable, but never later than 0.05 s before the call's deadline.
+    durable, but never later than 0.05 s before the call's deadline. Without a turn it reflects on the messages and tool
+    results of the call, within the call's own budget, and nothing of it is kept.
     """
     GetReflectionPrompt: _grpc.UnaryUnaryMultiCallable[_thinking_pb2.GetReflectionPromptRequest, _thinking_pb2.GetReflectionPromptResponse]
     """The prompt of a reflection, for an agent that asks its own model and reports the answer as `reflection_recorded`."""
@@ -135,7 +136,8 @@ class ThinkingServiceAsyncStub(ThinkingServiceStub):
     """Whether it is time to reflect, and every reason for it. Changes nothing."""
     Reflect: _aio.UnaryUnaryMultiCallable[_thinking_pb2.ReflectRequest, _thinking_pb2.ReflectResponse]  # type: ignore[assignment]
     """Reflects on a turn now, whatever the schedule says. Takes a slot of the turn's budget. Answers when the reflection is
-    durable, but never later than 0.05 s before the call's deadline.
+    durable, but never later than 0.05 s before the call's deadline. Without a turn it reflects on the messages and tool
+    results of the call, within the call's own budget, and nothing of it is kept.
     """
     GetReflectionPrompt: _aio.UnaryUnaryMultiCallable[_thinking_pb2.GetReflectionPromptRequest, _thinking_pb2.GetReflectionPromptResponse]  # type: ignore[assignment]
     """The prompt of a reflection, for an agent that asks its own model and reports the answer as `reflection_recorded`."""
@@ -278,7 +280,8 @@ class ThinkingServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_thinking_pb2.ReflectResponse, _abc.Awaitable[_thinking_pb2.ReflectResponse]]:
         """Reflects on a turn now, whatever the schedule says. Takes a slot of the turn's budget. Answers when the reflection is
-        durable, but never later than 0.05 s before the call's deadline.
+        durable, but never later than 0.05 s before the call's deadline. Without a turn it reflects on the messages and tool
+        results of the call, within the call's own budget, and nothing of it is kept.
         """
 
     @_abc_1.abstractmethod

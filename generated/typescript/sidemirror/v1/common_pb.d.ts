@@ -497,7 +497,7 @@ export declare type CritiqueResult = Message$1<"sidemirror.v1.CritiqueResult"> &
 
   /**
    * Whether a problem is a wrong fact, missing critical information or potential harm. The server computes it from
-   * `issue_details`; style and length never set it.
+   * `issue_details`; style and length never set it. False while revisions are withheld (`revision_withheld`).
    *
    * @generated from field: bool should_revise = 8;
    */
@@ -546,11 +546,19 @@ export declare type CritiqueResult = Message$1<"sidemirror.v1.CritiqueResult"> &
   origin: Origin;
 
   /**
-   * What `confidence` is; UNSPECIFIED when there is none, as in every verdict of the built-in rules.
+   * What `confidence` is; UNSPECIFIED when there is none, as in verdicts of the built-in rules until they are calibrated.
    *
    * @generated from field: sidemirror.v1.ConfidenceKind confidence_kind = 15;
    */
   confidenceKind: ConfidenceKind;
+
+  /**
+   * Whether the problems call for a revision that is not asked for: by the reported outcomes of the project's last 90
+   * days, revisions after verdicts of this model made right responses wrong more often than wrong ones right.
+   *
+   * @generated from field: bool revision_withheld = 16;
+   */
+  revisionWithheld: boolean;
 };
 
 /**
@@ -1069,6 +1077,13 @@ export enum ConfidenceKind {
    * @generated from enum value: CONFIDENCE_KIND_MODEL = 1;
    */
   MODEL = 1,
+
+  /**
+   * The share of successes that such verdicts of the same model had in the project, by at least 50 reported outcomes.
+   *
+   * @generated from enum value: CONFIDENCE_KIND_CALIBRATED = 2;
+   */
+  CALIBRATED = 2,
 }
 
 /**

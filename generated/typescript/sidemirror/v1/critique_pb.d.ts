@@ -1020,6 +1020,13 @@ export declare type KeptCritique = Message<"sidemirror.v1.KeptCritique"> & {
    * @generated from field: string made_by = 9;
    */
   madeBy: string;
+
+  /**
+   * How the task ended with the response that was revised after the critique; UNSPECIFIED until that is reported.
+   *
+   * @generated from field: sidemirror.v1.TaskOutcome revised_outcome = 10;
+   */
+  revisedOutcome: TaskOutcome;
 };
 
 /**
@@ -1102,6 +1109,14 @@ export declare type GetCritiqueStatisticsResponse = Message<"sidemirror.v1.GetCr
    * @generated from field: repeated sidemirror.v1.CritiqueFigures totals = 2;
    */
   totals: CritiqueFigures[];
+
+  /**
+   * What revisions changed by the reported outcomes of the last 90 days, whatever time was asked for, by provider and
+   * model.
+   *
+   * @generated from field: repeated sidemirror.v1.RevisionFigures revisions = 3;
+   */
+  revisions: RevisionFigures[];
 };
 
 /**
@@ -1109,6 +1124,63 @@ export declare type GetCritiqueStatisticsResponse = Message<"sidemirror.v1.GetCr
  * Use `create(GetCritiqueStatisticsResponseSchema)` to create a new message.
  */
 export declare const GetCritiqueStatisticsResponseSchema: GenMessage<GetCritiqueStatisticsResponse>;
+
+/**
+ * What revisions after verdicts of one model changed. Counted are critiques for which the outcome is reported of both the
+ * response that was judged and the one that was revised after it. A response is right when its outcome is a success.
+ *
+ * @generated from message sidemirror.v1.RevisionFigures
+ */
+export declare type RevisionFigures = Message<"sidemirror.v1.RevisionFigures"> & {
+  /**
+   * The provider; `rules` is the built-in one, which is no language model.
+   *
+   * @generated from field: string provider = 1;
+   */
+  provider: string;
+
+  /**
+   * The provider's name of the model.
+   *
+   * @generated from field: string model = 2;
+   */
+  model: string;
+
+  /**
+   * The number of critiques with both outcomes.
+   *
+   * @generated from field: int64 reported_count = 3;
+   */
+  reportedCount: bigint;
+
+  /**
+   * How many wrong responses were made right.
+   *
+   * @generated from field: int64 made_right_count = 4;
+   */
+  madeRightCount: bigint;
+
+  /**
+   * How many right responses were made wrong.
+   *
+   * @generated from field: int64 made_wrong_count = 5;
+   */
+  madeWrongCount: bigint;
+
+  /**
+   * Whether revisions are withheld: right responses were made wrong so much more often than the other way that this is
+   * no chance, at a level of 5 % however often one looks.
+   *
+   * @generated from field: bool withheld = 6;
+   */
+  withheld: boolean;
+};
+
+/**
+ * Describes the message sidemirror.v1.RevisionFigures.
+ * Use `create(RevisionFiguresSchema)` to create a new message.
+ */
+export declare const RevisionFiguresSchema: GenMessage<RevisionFigures>;
 
 /**
  * Figures of one provider over one span of time.
@@ -1230,18 +1302,27 @@ export declare type ReportCritiqueOutcomeRequest = Message<"sidemirror.v1.Report
   critiqueId: string;
 
   /**
-   * How the task of the response ended; required. Replaces an earlier report.
+   * How the task ended with the response that was judged. Replaces an earlier report. Required without
+   * `revised_outcome`; UNSPECIFIED beside it leaves an earlier report.
    *
    * @generated from field: sidemirror.v1.TaskOutcome outcome = 5;
    */
   outcome: TaskOutcome;
 
   /**
-   * How well the task went, 0 to 1.
+   * How well the task went with the response that was judged, 0 to 1.
    *
    * @generated from field: optional double score = 6;
    */
   score?: number | undefined;
+
+  /**
+   * How the task ended with the response that was revised after the critique. Replaces an earlier report; UNSPECIFIED
+   * leaves it. A critique with both outcomes tells whether revisions help in the project.
+   *
+   * @generated from field: sidemirror.v1.TaskOutcome revised_outcome = 7;
+   */
+  revisedOutcome: TaskOutcome;
 };
 
 /**
@@ -1385,7 +1466,7 @@ export declare const CritiqueService: GenService<{
     output: typeof GetCritiqueStatisticsResponseSchema;
   },
   /**
-   * Reports the outcome of the response that a critique judged.
+   * Reports the outcome of the response that a critique judged, of the response that was revised after it, or of both.
    *
    * @generated from rpc sidemirror.v1.CritiqueService.ReportCritiqueOutcome
    */

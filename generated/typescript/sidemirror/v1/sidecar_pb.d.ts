@@ -285,7 +285,8 @@ export declare type ModelInfo = Message<"sidemirror.v1.ModelInfo"> & {
   model: string;
 
   /**
-   * Whether the model may be asked: false for a while after several failures in a row.
+   * Whether the model would be asked now. False for what the built-in rules cannot do, for a model that cannot be loaded,
+   * for a while after several failures in a row, and while a cap on the day's spend is used up.
    *
    * @generated from field: bool available = 4;
    */

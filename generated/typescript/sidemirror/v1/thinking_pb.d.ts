@@ -542,6 +542,15 @@ export declare type TurnStarted = Message<"sidemirror.v1.TurnStarted"> & {
    * @generated from field: bool has_shell = 13;
    */
   hasShell: boolean;
+
+  /**
+   * Whether the agent shows its model nothing but what it asks for. The sidecar then says nothing by itself in this turn:
+   * no recovery, nudge, reflection, critique of a draft or lesson, and none counts as told. What the turn asks for is
+   * answered: `context`, Reflect, Critique, BuildMemoryContext, FindRecoveries.
+   *
+   * @generated from field: bool without_advice = 14;
+   */
+  withoutAdvice: boolean;
 };
 
 /**
@@ -2334,6 +2343,13 @@ export declare type StartTurnRequest = Message<"sidemirror.v1.StartTurnRequest">
    * @generated from field: bool has_shell = 17;
    */
   hasShell: boolean;
+
+  /**
+   * Whether the sidecar says nothing by itself in this turn, as in TurnStarted.
+   *
+   * @generated from field: bool without_advice = 18;
+   */
+  withoutAdvice: boolean;
 };
 
 /**
@@ -2934,7 +2950,7 @@ export declare type ShouldReflectResponse = Message<"sidemirror.v1.ShouldReflect
 export declare const ShouldReflectResponseSchema: GenMessage<ShouldReflectResponse>;
 
 /**
- * Asks for one reflection on a turn.
+ * Asks for one reflection, on a turn or on what the call brings.
  *
  * @generated from message sidemirror.v1.ReflectRequest
  */
@@ -2955,21 +2971,22 @@ export declare type ReflectRequest = Message<"sidemirror.v1.ReflectRequest"> & {
 
   /**
    * Makes this write repeatable: 1 to 128 printable characters; chosen by the server when empty. For 24 hours the same
-   * id gets the same answer for the same content, and is refused for other content.
+   * id gets the same answer for the same content, and is refused for other content. Without a turn it has no effect.
    *
    * @generated from field: string request_id = 3;
    */
   requestId: string;
 
   /**
-   * The turn: 1 to 128 printable characters.
+   * The turn: 1 to 128 printable characters. Empty for a reflection on `messages` and `tool_results` alone.
    *
    * @generated from field: string turn_id = 4;
    */
   turnId: string;
 
   /**
-   * The conversation, oldest first, if it holds more than the turn's events. At most 100 messages.
+   * The conversation, oldest first, if it holds more than the turn's events. At most 100 messages. Required without a
+   * turn, unless there are tool results.
    *
    * @generated from field: repeated sidemirror.v1.Message messages = 5;
    */
@@ -2981,6 +2998,13 @@ export declare type ReflectRequest = Message<"sidemirror.v1.ReflectRequest"> & {
    * @generated from field: repeated sidemirror.v1.ToolResult tool_results = 6;
    */
   toolResults: ToolResult[];
+
+  /**
+   * The budget of a reflection without a turn, whose time begins with the call; refused with a turn, which has its own.
+   *
+   * @generated from field: sidemirror.v1.TurnBudget budget = 7;
+   */
+  budget?: TurnBudget | undefined;
 };
 
 /**
@@ -3003,14 +3027,14 @@ export declare type ReflectResponse = Message<"sidemirror.v1.ReflectResponse"> &
   result?: MidTurnReflection | undefined;
 
   /**
-   * The directive that records the reflection; empty when the budget did not allow one.
+   * The directive that records the reflection; empty when the budget did not allow one, and without a turn.
    *
    * @generated from field: string directive_id = 2;
    */
   directiveId: string;
 
   /**
-   * What is left of the turn's budget.
+   * What is left of the budget: the turn's, or the call's own.
    *
    * @generated from field: sidemirror.v1.BudgetLeft budget_left = 3;
    */
@@ -3526,7 +3550,8 @@ export declare const ThinkingService: GenService<{
   },
   /**
    * Reflects on a turn now, whatever the schedule says. Takes a slot of the turn's budget. Answers when the reflection is
-   * durable, but never later than 0.05 s before the call's deadline.
+   * durable, but never later than 0.05 s before the call's deadline. Without a turn it reflects on the messages and tool
+   * results of the call, within the call's own budget, and nothing of it is kept.
    *
    * @generated from rpc sidemirror.v1.ThinkingService.Reflect
    */

@@ -5,6 +5,7 @@ follow, then similar ones. A lesson is left out if it applies to other tools or 
 the task, or if another lesson supersedes it.
 """
 
+import asyncio
 from collections.abc import Collection, Mapping, Sequence
 from enum import IntEnum
 
@@ -235,8 +236,11 @@ class MemoryContext:
 
     async def _applying(self, scope: Scope, task: ContextTask, limit: int) -> list[MemoryRecord]:
         """The memories that name a tool or error of the task, or are about one of its failures."""
-        named = await self._search.labelled(scope, task.tools, task.error_categories, Filter(), limit)
-        ids = [*await self._of_failures(scope, task.signatures), *(facts.memory_id for facts in named)]
+        named, alike = await asyncio.gather(
+            self._search.labelled(scope, task.tools, task.error_categories, Filter(), limit),
+            self._of_failures(scope, task.signatures),
+        )
+        ids = [*alike, *(facts.memory_id for facts in named)]
         records = await self._recall.records(scope, list(dict.fromkeys(ids)))
         return [memory for memory in records.values() if memory.state is MemoryState.ACTIVE]
 

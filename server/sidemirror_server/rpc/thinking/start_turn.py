@@ -30,6 +30,7 @@ async def start_turn(
             critique_mode=request.critique_mode,
             context=request.context if request.HasField("context") else None,
             has_shell=request.has_shell,
+            without_advice=request.without_advice,
         ),
     )
     event, started = start_event(wire, call)

@@ -61,6 +61,7 @@ def _turn_started(what: pb.TurnStarted) -> records.TurnStarted:
         critique_mode=CRITIQUE_MODES.get(what.critique_mode, ""),
         context=_context(what.context) if what.HasField("context") else None,
         has_shell=what.has_shell,
+        without_advice=what.without_advice,
     )
 
 
@@ -158,6 +159,7 @@ def _write_started(wire: pb.TurnEvent, what: records.TurnStarted) -> None:
             critique_mode=CRITIQUE_MODE_NUMBERS.get(what.critique_mode, common_pb2.CRITIQUE_MODE_UNSPECIFIED),
             context=None if what.context is None else _context_to_wire(what.context),
             has_shell=what.has_shell,
+            without_advice=what.without_advice,
         )
     )
 
