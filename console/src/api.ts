@@ -55,7 +55,7 @@ export function problemOf(error: unknown): Problem {
     case Code.Unauthenticated:
       return { title: "This page may not read any more.", todo: `Its token has ended. ${NEW_LINK}` };
     case Code.PermissionDenied:
-      return { title: "This page may not read that.", todo: `${rawMessage} The link's token decides what it may read.` };
+      return { title: "This page may not read that.", todo: `Choose a tenant and a project above, at the right. The link's token decides which. (${rawMessage})` };
     case Code.NotFound:
       return {
         title: "There is nothing of this id here.",

@@ -12,7 +12,7 @@ import { OriginSchema } from "@sidemirror/api/v1/common";
 
 import { useApi, useAsked } from "./api.js";
 import { MemoryStanding } from "./lessons.js";
-import { Answered, Empty, Facts, Grpcurl, Heading, Id, Link, Text, Time } from "./parts.js";
+import { Answered, Empty, Facts, Grpcurl, Heading, Id, Link, Text, Time, Unread } from "./parts.js";
 import { Lift } from "./plots.js";
 import { Receipts } from "./receipts.js";
 import { percent, seen, word } from "./words.js";
@@ -25,6 +25,7 @@ export function Lesson(props: { id: string }) {
   );
   return (
     <>
+      {!asked.value && <Unread name="Lesson" />}
       <Answered asked={asked}>{({ memory }) => memory && <Known memory={memory} />}</Answered>
       <Grpcurl method={ReflectiveMemoryService.method.getReflection} request={{ reflectionId }} />
     </>

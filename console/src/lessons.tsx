@@ -28,7 +28,11 @@ export function MemoryStanding(props: { memory: Memory }) {
   const { state, quarantine } = props.memory;
   if (state === MemoryState.ACTIVE) return <Badge tone="good">active</Badge>;
   if (state === MemoryState.RETIRED) return <Badge>retired</Badge>;
-  return <Badge tone="warn">quarantined{quarantine && `: ${quarantine}`}</Badge>;
+  return (
+    <>
+      <Badge tone="warn">quarantined</Badge> <span class="dim wide">{quarantine}</span>
+    </>
+  );
 }
 
 export function Lessons(props: { query: Query }) {

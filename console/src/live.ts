@@ -63,7 +63,9 @@ export function useLive(wish: Wish, show: (entry: TurnEntry) => void): Live {
         let silence = setTimeout(end, SILENCE_MS);
         try {
           const request = { tenantId, projectId, sessionId: wish.sessionId, cursor, newOnly: cursor === "" };
-          for await (const { entry } of api.thinking.watchTurns(request, { signal: attempt.signal })) {
+          // A watch that begins at a cursor may have nothing to say for long.
+          const options = { signal: attempt.signal, onHeader: () => tell("live") };
+          for await (const { entry } of api.thinking.watchTurns(request, options)) {
             clearTimeout(silence);
             silence = setTimeout(end, SILENCE_MS);
             if (entry === undefined) continue;

@@ -6,7 +6,7 @@ import { ApiContext, servicesOf, useApi, useAsked, type Api } from "./api.js";
 import { Lesson } from "./lesson.js";
 import { Lessons } from "./lessons.js";
 import { Now } from "./now.js";
-import { Failed, Link } from "./parts.js";
+import { Failed, Link, Unread } from "./parts.js";
 import { hrefOf, usePlace, type Place } from "./place.js";
 import { Recoveries, Recovery } from "./recoveries.js";
 import { opening, token } from "./session.js";
@@ -28,7 +28,10 @@ function Screen(props: { place: Place }) {
   if (screen === "recoveries") return id === undefined ? <Recoveries /> : <Recovery signature={id} key={id} />;
   if (screen === "now") return <Now />;
   return (
-    <Failed problem={{ title: "There is no such screen.", todo: "The links above lead to those that there are." }} />
+    <>
+      <Unread name="Nowhere" />
+      <Failed problem={{ title: "There is no such screen.", todo: "The links above lead to those that there are." }} />
+    </>
   );
 }
 

@@ -19,6 +19,15 @@ export function Heading(props: { children: ComponentChildren }) {
   );
 }
 
+/** The heading of a screen whose data is not there. */
+export function Unread(props: { name: string }) {
+  return (
+    <div class="title">
+      <Heading>{props.name}</Heading>
+    </div>
+  );
+}
+
 /** A link to another place on the page, in the same scope. */
 export function Link(props: {
   to: readonly string[];

@@ -7,7 +7,7 @@ import { problemOf, useApi, useAsked, type Problem } from "./api.js";
 import { Entry, type Told } from "./entry.js";
 import { useLive } from "./live.js";
 import { LiveState } from "./live_state.js";
-import { Answered, Empty, Facts, Failed, Grpcurl, Heading, Id, Link, Text, Time } from "./parts.js";
+import { Answered, Empty, Facts, Failed, Grpcurl, Heading, Id, Link, Text, Time, Unread } from "./parts.js";
 import { usePlace } from "./place.js";
 import { blocksOf, idOf, isTold } from "./record.js";
 import { Standing, tookOf } from "./turns.js";
@@ -26,6 +26,7 @@ export function Turn(props: { id: string }) {
   );
   return (
     <>
+      {!head.value && <Unread name="Turn" />}
       <Answered asked={head}>
         {(page) =>
           page.turn && (

@@ -36,7 +36,7 @@ export function counted(count: number | bigint, noun: string): string {
 
 /** A share as percent, without a sign. */
 export function percent(part: number): string {
-  return `${(100 * part).toFixed(part > 0 && part < 0.1 ? 1 : 0)} %`;
+  return `${(100 * part).toFixed(part > 0 && part < 0.1 ? 1 : 0)}\u00a0%`;
 }
 
 /** A lift in percentage points, with its sign. */

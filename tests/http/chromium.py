@@ -76,6 +76,18 @@ class Page:
         answer = self._browser.call("Page.captureScreenshot", {"format": "png"}, self._session)
         return base64.b64decode(answer["data"])
 
+    def before(self, script: str) -> None:
+        """Runs a script in each document from now on, before its own."""
+        self._browser.call("Page.addScriptToEvaluateOnNewDocument", {"source": script}, self._session)
+
+    def asked(self) -> list[str]:
+        """The addresses that the page has asked for."""
+        return [
+            str(event["params"]["request"]["url"])
+            for event in self._browser.events
+            if event["method"] == "Network.requestWillBeSent" and event.get("sessionId") == self._session
+        ]
+
     def told(self) -> list[str]:
         """Errors and warnings of the page, refusals of its policy among them."""
         return [
@@ -120,7 +132,7 @@ class Browser:
         """A new page."""
         target = self.call("Target.createTarget", {"url": "about:blank"})["targetId"]
         session = self.call("Target.attachToTarget", {"targetId": target, "flatten": True})["sessionId"]
-        for domain in ("Log", "Page", "Runtime"):
+        for domain in ("Log", "Network", "Page", "Runtime"):
             self.call(f"{domain}.enable", session=session)
         return Page(self, session)
 

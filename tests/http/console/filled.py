@@ -90,7 +90,11 @@ def _orders(stub: ThinkingServiceStub, turn_id: str, outcome: str) -> None:
         failed(recovering.FAILURE, "a", f"{turn_id}-failure"),
     ]
     report(stub, turn_id, events)
-    report(stub, turn_id, [called("sql", "SHOW TABLES", "b"), returned("orders_2026\ncustomers", "b")])
+    events = [
+        *(called("sql", "SHOW TABLES", "b"), returned("orders_2026\ncustomers", "b")),
+        *(called("sql", "SELECT * FROM orders_2026", "c"), returned("17 rows", "c")),
+    ]
+    report(stub, turn_id, events)
     drafted = pb.TurnEvent(response_drafted=pb.ResponseDrafted(text="The customer has 3 open orders."))
     report(stub, turn_id, [drafted, finished(outcome=outcome, score=0.4)])
 

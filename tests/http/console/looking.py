@@ -40,7 +40,7 @@ def settled(page: Page) -> None:
 
 def shows(page: Page, text: str) -> None:
     """Waits until the page shows a text."""
-    page.until(f"document.body.innerText.includes({json.dumps(text)})")
+    page.until(f"document.body?.innerText.includes({json.dumps(text)})")
 
 
 def overflow(page: Page) -> int:
