@@ -114,7 +114,9 @@ export function Text(props: { children: string; plain?: boolean }) {
     <div class="long">
       {whole ? (
         <div class={`${kind} whole`} tabIndex={0} role="region" aria-label="The whole text">
-          {seen(text)}
+          {pieces(text).map((piece, index) => (
+            <div key={index}>{seen(piece) || " "}</div>
+          ))}
         </div>
       ) : (
         <div class={kind}>{seen(first)}…</div>
@@ -124,6 +126,24 @@ export function Text(props: { children: string; plain?: boolean }) {
       </button>
     </div>
   );
+}
+
+// A browser takes minutes to break one line of 256 KiB.
+const PIECE_CHARS = 2_000;
+
+/** A long text in parts that are laid out one by one: they end with a line, or in a line that is longer than a part. */
+function pieces(text: string): string[] {
+  const found: string[] = [];
+  for (let at = 0; at < text.length; ) {
+    const most = at + PIECE_CHARS;
+    const line = most < text.length ? text.lastIndexOf("\n", most) : -1;
+    // Not between the two halves of a character.
+    const cut = (text.codePointAt(most - 1) ?? 0) > 0xffff ? most - 1 : most;
+    const end = line >= at ? line : cut;
+    found.push(text.slice(at, end));
+    at = line >= at ? end + 1 : end;
+  }
+  return found;
 }
 
 /** Names and values, aligned. Pairs whose value is missing are left out. */

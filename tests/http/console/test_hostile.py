@@ -204,7 +204,7 @@ def test_lessons(page: Page, lessons: list[str]) -> None:
 def test_recoveries(server: SidecarThread, page: Page, count: int) -> None:
     with memories(server) as memory:
         request = memory_pb.ListRecoveriesRequest(page_size=1000)
-        until(lambda: len(memory.ListRecoveries(request, timeout=TIMEOUT_S).signatures) > count // 2)
+        until(lambda: len(memory.ListRecoveries(request, timeout=TIMEOUT_S).signatures) > count // 4)
         found = memory.ListRecoveries(request, timeout=TIMEOUT_S).signatures
     go(page, "/recoveries")
     while more(page, "More"):
