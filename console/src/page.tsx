@@ -7,7 +7,7 @@ import { Lesson } from "./lesson.js";
 import { Lessons } from "./lessons.js";
 import { Now } from "./now.js";
 import { Failed, Link, Unread } from "./parts.js";
-import { hrefOf, usePlace, type Place } from "./place.js";
+import { hrefOf, PlaceContext, useAddress, type Place } from "./place.js";
 import { Recoveries, Recovery } from "./recoveries.js";
 import { opening, token } from "./session.js";
 import { Turn } from "./turn.js";
@@ -65,7 +65,7 @@ function ScopeForm(props: { place: Place }) {
 }
 
 function Console(props: { services: Omit<Api, "scope"> }) {
-  const place = usePlace();
+  const place = useAddress();
   const { tenant = "", project = "" } = place.query;
   const api = useMemo(
     () => ({ ...props.services, scope: { tenantId: tenant, projectId: project } }),
@@ -74,25 +74,27 @@ function Console(props: { services: Omit<Api, "scope"> }) {
   const [screen = "turns"] = place.path;
   return (
     <ApiContext.Provider value={api}>
-      <a class="skip" href="#main" onClick={skip}>
-        Skip to the content
-      </a>
-      <header>
-        <Link to={["turns"]} class="brand">
-          Sidemirror
-        </Link>
-        <nav aria-label="Screens">
-          {SCREENS.map(([path, name]) => (
-            <Link key={path} to={[path]} current={screen === path}>
-              {name}
-            </Link>
-          ))}
-        </nav>
-        <ScopeForm place={place} />
-      </header>
-      <main id="main" tabIndex={-1}>
-        <Screen place={place} key={`${tenant}/${project}/${place.path.join("/")}`} />
-      </main>
+      <PlaceContext.Provider value={place}>
+        <a class="skip" href="#main" onClick={skip}>
+          Skip to the content
+        </a>
+        <header>
+          <Link to={["turns"]} class="brand">
+            Sidemirror
+          </Link>
+          <nav aria-label="Screens">
+            {SCREENS.map(([path, name]) => (
+              <Link key={path} to={[path]} current={screen === path}>
+                {name}
+              </Link>
+            ))}
+          </nav>
+          <ScopeForm place={place} />
+        </header>
+        <main id="main" tabIndex={-1}>
+          <Screen place={place} key={`${tenant}/${project}/${place.path.join("/")}`} />
+        </main>
+      </PlaceContext.Provider>
     </ApiContext.Provider>
   );
 }

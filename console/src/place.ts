@@ -1,5 +1,6 @@
 /** Where the viewer is on the page: what stands behind `#` in the address, as path and query. */
-import { useEffect, useState } from "preact/hooks";
+import { createContext } from "preact";
+import { useContext, useEffect, useMemo, useState } from "preact/hooks";
 
 export interface Place {
   /** The parts of the path, such as `["turns", "t1"]`. */
@@ -29,15 +30,24 @@ export function scopeOf(query: Readonly<Record<string, string>>): Record<string,
   return { tenant: query.tenant ?? "", project: query.project ?? "" };
 }
 
-/** The present place, also when it changes. */
+export const PlaceContext = createContext<Place>({ path: [], query: {} });
+
+/** The present place. */
 export function usePlace(): Place {
+  return useContext(PlaceContext);
+}
+
+/** The place that the address names, also when it changes. */
+export function useAddress(): Place {
   const [hash, setHash] = useState(location.hash);
   useEffect(() => {
     const changed = () => setHash(location.hash);
+    // It may have changed since the first look.
+    changed();
     addEventListener("hashchange", changed);
     return () => removeEventListener("hashchange", changed);
   }, []);
-  return placeOf(hash);
+  return useMemo(() => placeOf(hash), [hash]);
 }
 
 function split(text: string): [string, string] {

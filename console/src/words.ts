@@ -18,9 +18,13 @@ export function spaced(name: string): string {
 // surrogates and private characters. Line breaks and tabs stay, and the two joiners that scripts and emoji need.
 const UNSEEN = /(?![\n\t\u200c\u200d])[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Zl}\p{Zp}]/gu;
 
-/** A text whose unseen characters are named instead. */
+// Scripts stack a few marks on a letter; more of them would run over what is around it.
+const STACKED = /(\p{M}{8})(\p{M}+)/gu;
+
+/** A text whose unseen characters are named instead, and so are marks that are stacked high. */
 export function seen(text: string): string {
-  return text.replaceAll(UNSEEN, (one) => `‹U+${one.codePointAt(0)?.toString(16).toUpperCase().padStart(4, "0")}›`);
+  const shown = text.replaceAll(STACKED, (_, first: string, rest: string) => `${first}‹${[...rest].length} marks›`);
+  return shown.replaceAll(UNSEEN, (one) => `‹U+${one.codePointAt(0)?.toString(16).toUpperCase().padStart(4, "0")}›`);
 }
 
 /** The first line that says something, cut to `chars`; unseen characters are named. */
