@@ -185,6 +185,7 @@ function Move(props: { move: RecoveryMove; observations: readonly RecoveryObserv
       : [],
   );
   const { shadow } = move;
+  const drawn = (move.shown?.assignedCount ?? 0n) + (move.heldBack?.assignedCount ?? 0n);
   return (
     <section class="move">
       <h2>
@@ -206,7 +207,7 @@ function Move(props: { move: RecoveryMove; observations: readonly RecoveryObserv
         ]}
       />
       {tries.length > 0 && <Tries of={tries} name={nameOf(move)} />}
-      {(move.shown || move.heldBack) && (
+      {drawn > 0n && (
         <>
           <Arms
             of={[
@@ -217,7 +218,7 @@ function Move(props: { move: RecoveryMove; observations: readonly RecoveryObserv
           <Lift lift={move.lift} interval={move.interval} />
         </>
       )}
-      {(move.isTold || move.shown || move.advisedTries > 0) && (
+      {(move.isTold || drawn > 0n) && (
         <details>
           <summary>Where it was told</summary>
           <Receipts lessonId={move.recoveryId} />

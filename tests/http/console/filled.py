@@ -3,9 +3,10 @@
 import asyncio
 from typing import NamedTuple
 
+import grpc
 from google.protobuf.duration_pb2 import Duration
 
-from sidemirror.v1 import common_pb2
+from sidemirror.v1 import common_pb2, sidecar_pb2, sidecar_pb2_grpc
 from sidemirror.v1 import reflective_memory_pb2 as memory_pb
 from sidemirror.v1 import thinking_pb2 as pb
 from sidemirror.v1.reflective_memory_pb2_grpc import ReflectiveMemoryServiceStub
@@ -15,6 +16,7 @@ from tests.memory import recovering
 from tests.memory.talk import memories
 from tests.wire.calls import MEDIUM, TIMEOUT_S, called, failed, finished, returned
 from tests.wire.sidecar import SidecarThread, thinking
+from tests.wire.waiting import until
 
 TASK = "Find the open orders of a customer by the customer's number"
 LESSON = "Look the orders of a customer up with the leading sign of the number."
@@ -31,13 +33,16 @@ class Filled(NamedTuple):
 
 
 def fill(server: SidecarThread) -> Filled:
-    """Turns of all outcomes, advice and its causes, lessons with evidence and versions."""
+    """Turns of all outcomes, advice and its causes, lessons with evidence and versions. What is learned of them is."""
     with thinking(server) as stub, memories(server) as memory:
         lesson_id = _learn(memory)
         asyncio.run(_recover(server.address))
         for number, outcome in enumerate(("success", "failure", "partial", "timeout", "error"), start=1):
             _orders(stub, f"orders-{number}", f"TASK_OUTCOME_{outcome.upper()}")
         loop(stub, "loop")
+    with grpc.insecure_channel(server.address) as channel:
+        info = sidecar_pb2_grpc.SidecarServiceStub(channel)
+        until(lambda: not info.GetServerInfo(sidecar_pb2.GetServerInfoRequest(), timeout=TIMEOUT_S).backlog)
     return Filled("orders-2", lesson_id, recovering.SIGNATURE)
 
 
@@ -86,13 +91,13 @@ def _orders(stub: ThinkingServiceStub, turn_id: str, outcome: str) -> None:
     )  # fmt: skip
     stub.StartTurn(start, timeout=TIMEOUT_S)
     events = [
-        called("sql", '{"query": "SELECT * FROM orders WHERE customer = \'+49 17\'"}', "a", f"{turn_id}-call"),
+        called("sql", "SELECT * FROM orders WHERE customer = '+49 17'", "a", f"{turn_id}-call"),
         failed(recovering.FAILURE, "a", f"{turn_id}-failure"),
     ]
     report(stub, turn_id, events)
     events = [
         *(called("sql", "SHOW TABLES", "b"), returned("orders_2026\ncustomers", "b")),
-        *(called("sql", "SELECT * FROM orders_2026", "c"), returned("17 rows", "c")),
+        *(called("sql", "SELECT * FROM orders_2026 WHERE customer = '+49 17'", "c"), returned("17 rows", "c")),
     ]
     report(stub, turn_id, events)
     drafted = pb.TurnEvent(response_drafted=pb.ResponseDrafted(text="The customer has 3 open orders."))

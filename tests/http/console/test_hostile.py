@@ -153,7 +153,13 @@ def check(page: Page, where: str) -> None:
         assert (where, width, overflow(page)) == (where, width, 0)
     facts: dict[str, Any] = page.value(_FACTS)
     assert {*facts["tags"]} <= _TAGS, where
-    assert (where, facts["ran"], facts["title"], facts["places"], facts["handlers"]) == (where, None, "Sidemirror", [], [])
+    assert (where, facts["ran"], facts["title"], facts["places"], facts["handlers"]) == (
+        where,
+        None,
+        "Sidemirror",
+        [],
+        [],
+    )
     assert facts["header"] < 100
     assert page.told() == []
 
