@@ -9,7 +9,8 @@ from tests.wire.sidecar import SidecarThread
 
 
 def link_to(server: SidecarThread, place: str = "", token: str = "") -> str:
-    """A one-time link. `place`: where it leads on the page, from its slash on. `token`: the asker's; else the door's."""
+    """A one-time link. `place`: where it leads on the page, from its slash on. `token`: the asker's,
+    else the door's."""
     headers = bearing(token or token_of(server.folder / "data"))
     code = request(server.http_port, "/console/link", b"", headers).json["code"]
     return f"http://127.0.0.1:{server.http_port}/console/#{code}{place}"

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -168,7 +167,8 @@ def more(page: Page, name: str) -> bool:
     """Presses the button that brings more, if there is one, and waits for what comes."""
     rows = "document.querySelectorAll('tbody tr, .entry').length"
     before = page.value(rows)
-    button = f"[...document.querySelectorAll('main > button, main > p > button')].find((one) => one.innerText === {json.dumps(name)})"
+    buttons = "[...document.querySelectorAll('main > button, main > p > button')]"
+    button = f"{buttons}.find((one) => one.innerText === {json.dumps(name)})"
     if not page.value(f"Boolean({button})"):
         return False
     page.value(f"{button}.click()")

@@ -1,14 +1,12 @@
 """Every screen of the console over a store that recorded episodes were replayed into."""
 
-import subprocess
-import sys
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from sidemirror.v1 import reflective_memory_pb2 as memory_pb
 from sidemirror.v1 import thinking_pb2 as pb
+from sidemirror_server.cli import main
 from tests.http.chromium import Browser
 from tests.http.console.looking import go, opened, overflow, shows
 from tests.http.sidecars import door
@@ -18,24 +16,23 @@ from tests.wire.sidecar import SidecarThread, thinking
 from tests.wire.waiting import until
 
 pytestmark = pytest.mark.slow("recorded episodes are replayed, and a browser is started")
-EPISODES = 60
+EPISODES = 30
 
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SidecarThread]:
     file = recordings() / "episodes" / "intercode.jsonl.gz"
     with door(tmp_path_factory.mktemp("recorded"), {"limits__http_requests_per_second": "1000"}) as running:
-        program = [sys.executable, "-m", "sidemirror_server", "replay", str(file), "--limit", str(EPISODES)]
-        subprocess.run([*program, "--address", running.address], check=True, capture_output=True, timeout=120)
+        assert main(["replay", str(file), "--limit", str(EPISODES), "--address", running.address]) == 0
         yield running
 
 
 def test_every_screen_shows_what_was_recorded(server: SidecarThread, browser: Browser) -> None:
     with thinking(server) as stub, memories(server) as memory:
         until(lambda: memory.ListRecoveries(memory_pb.ListRecoveriesRequest(), timeout=60).signatures)
-        turns = stub.ListTurns(pb.ListTurnsRequest(page_size=10), timeout=60).turns
-        signatures = memory.ListRecoveries(memory_pb.ListRecoveriesRequest(page_size=5), timeout=60).signatures
-        lessons = memory.ListReflections(memory_pb.ListReflectionsRequest(page_size=5), timeout=60).memories
+        turns = stub.ListTurns(pb.ListTurnsRequest(page_size=4), timeout=60).turns
+        signatures = memory.ListRecoveries(memory_pb.ListRecoveriesRequest(page_size=3), timeout=60).signatures
+        lessons = memory.ListReflections(memory_pb.ListReflectionsRequest(page_size=3), timeout=60).memories
     page = opened(browser, server)
     for width in (360, 1600):
         page.looks(width)
