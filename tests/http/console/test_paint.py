@@ -72,5 +72,5 @@ def test_the_first_useful_paint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         base = f"http://127.0.0.1:{server.http_port}"
         shown = median_ms(page, f"{base}/console/", _SHOWN_MS)
         beside = median_ms(page, f"{base}{path}", _EMPTY_MS)
-    print(f"first useful paint {shown:.0f} ms, an empty page {beside:.0f} ms")  # noqa: T201 - for `-s`
+    print(f"first useful paint {shown:.0f} ms, an empty page {beside:.0f} ms")  # noqa: T201  # the figure is what this is for
     assert shown - beside < MOST_MS

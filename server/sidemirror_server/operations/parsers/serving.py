@@ -85,6 +85,7 @@ def add_doctor(commands: Commands) -> None:
     more.add_argument("--ask-models", action="store_true", help="ask the models one question; it may cost something")
     more.add_argument("--egress", action="store_true", help="instead: where texts can go, and which")
     more.add_argument("--attach", action="store_true", help="instead: do the hooks of attached agents reach a sidecar?")
+    doctor.add_argument("--all", action="store_true", help="show the settings too that have their defaults")
     add_json([doctor])
     # It tells unknown variables as findings.
     doctor.set_defaults(run=_doctor, tells_unknown=False)
@@ -140,7 +141,7 @@ def _doctor(options: argparse.Namespace) -> int:
         return check_attached(as_json=options.json)
     from sidemirror_server.operations.doctor import doctor
 
-    return doctor(flags_of(options), ask_models=options.ask_models, as_json=options.json)
+    return doctor(flags_of(options), ask_models=options.ask_models, as_json=options.json, all_settings=options.all)
 
 
 def _demo(options: argparse.Namespace) -> int:
