@@ -18,7 +18,7 @@ from sidemirror_server.models.profiles import NO_CAPS, Within
 from sidemirror_server.models.scoped_model import ScopedModel
 from sidemirror_server.vocabulary.clock import Clock
 from sidemirror_server.vocabulary.errors import NotFound, SidemirrorError
-from sidemirror_server.vocabulary.scope import Scope
+from sidemirror_server.vocabulary.scope import Scope, whose
 from sidemirror_server.vocabulary.status import ResultStatus
 from sidemirror_server.vocabulary.text import clip
 
@@ -102,7 +102,7 @@ class Critic:
             async with asyncio.timeout(_PATIENCE_S):
                 reported = await self._store.reported(scope, usage.provider, usage.model, since_us, MOST_OUTCOMES)
         except (SidemirrorError, TimeoutError) as error:
-            _log.warning("outcomes_not_read", extra={"reason": type(error).__name__})
+            _log.info("outcomes_not_read", extra={**whose(scope), "reason": type(error).__name__})
             return verdict
         if verdict.should_revise and flips_of(reported).does_harm:
             verdict = msgspec.structs.replace(verdict, should_revise=False, revision_prompt="", withheld=True)

@@ -18,7 +18,7 @@ from sidemirror_server.telemetry_in.turn_events import PREFIX, session_id_of, tu
 from sidemirror_server.trace.log import Entry, Journal, Note
 from sidemirror_server.trace.sources import SourceKind
 from sidemirror_server.vocabulary.ids import JobId, derived_id
-from sidemirror_server.vocabulary.scope import Scope
+from sidemirror_server.vocabulary.scope import Scope, whose
 from sidemirror_server.work.queue import Jobs, NewJob
 
 _log = logging.getLogger(__name__)
@@ -95,7 +95,7 @@ class SpanInbox:
         dropped = 0
         for trace, spans in traces.items():
             if (lately := self._lately(scope, trace, spans, now_us)) is not None:
-                fitting = _fitting(trace, spans, lately)
+                fitting = _fitting(scope, trace, spans, lately)
                 dropped += len(spans) - len(fitting)
                 if fitting:
                     kept.append((trace, fitting, lately))
@@ -173,14 +173,15 @@ class WaitingSpans:
                 yield entry
 
 
-def _fitting(trace_id: str, spans: Sequence[Span], lately: _Lately) -> Sequence[Span]:
+def _fitting(scope: Scope, trace_id: str, spans: Sequence[Span], lately: _Lately) -> Sequence[Span]:
     """The spans for which there is room; the first that lack it are a warning."""
     room = MOST_SPANS - lately.spans if lately.size_bytes < MOST_BYTES else 0
     fitting = spans[: max(0, room)]
     lately.spans += len(fitting)
     if len(fitting) < len(spans) and not lately.is_told:
         lately.is_told = True
-        _log.warning("spans_dropped", extra={"trace_id": trace_id, "most": MOST_SPANS, "most_bytes": MOST_BYTES})
+        told = {**whose(scope), "trace_id": trace_id, "most": MOST_SPANS, "most_bytes": MOST_BYTES}
+        _log.warning("spans_dropped", extra=told)
     return fitting
 
 
