@@ -100,6 +100,16 @@ class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     # Bytes of events that wait in memory while the store is unavailable. Chosen here: minutes of a busy agent, and a
     # quarter of the usual memory of a sidecar.
     backlog_bytes: Bytes = 64 * 1024 * 1024
+    # What one agent may take where many share a sidecar: those that have a token of the access file. 0: no limit, as
+    # befits a sidecar of one agent. Unary calls of one agent at once.
+    agent_calls: Annotated[int, Meta(ge=0)] = 0
+    # Streams of one agent at once.
+    agent_streams: Annotated[int, Meta(ge=0)] = 0
+    # Bytes of requests that one agent may send in a second, 4,096 at least for each message. What is more waits:
+    # streams until it is their turn, unary calls a second at most.
+    agent_bytes_per_second: Annotated[int, Meta(ge=0, le=_LARGEST_C_INT)] = 0
+    # Bytes of one project's events that wait in memory while the store is unavailable.
+    project_backlog_bytes: Annotated[int, Meta(ge=0)] = 0
 
 
 Usd = Annotated[float, Meta(ge=0)]
