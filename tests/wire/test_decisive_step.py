@@ -1,8 +1,8 @@
 """Reflect and GenerateReflection find the decisive step of a failed run, in one way and as often as promised.
 
 `who_and_when` (mingyin1/Agents_Failure_Attribution): runs of several agents, in which people marked a step and an
-agent. What they marked only measures; the sidecar gets the events alone. `tests/models/test_attribution.py` has the figures of
-the halves that the rules were and were not tuned on.
+agent. What they marked only measures; the sidecar gets the events alone. The figures of the halves that the rules were
+and were not tuned on are in `tests/models/test_attribution.py`.
 """
 
 from pathlib import Path
