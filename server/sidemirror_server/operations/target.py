@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import grpc
+from google.rpc import error_details_pb2, status_pb2
 
 from sidemirror_server.operations import exit_codes
 from sidemirror_server.operations.shown import plain
@@ -108,6 +109,18 @@ def is_answer(error: grpc.RpcError) -> bool:
     """Whether a sidecar has answered with this error; else gRPC says by it that there was no answer."""
     told: Any = error.trailing_metadata() or ()
     return any(key == "grpc-status-details-bin" for key, _ in told)
+
+
+def reason_of(error: grpc.RpcError) -> str:
+    """The reason of errors.proto that a sidecar gave; empty without an answer."""
+    told: Any = error.trailing_metadata() or ()
+    for key, value in told:
+        if key == "grpc-status-details-bin":
+            for detail in status_pb2.Status.FromString(value).details:
+                info = error_details_pb2.ErrorInfo()
+                if detail.Unpack(info):
+                    return str(info.reason)
+    return ""
 
 
 def _in_short(details: str) -> str:

@@ -37,7 +37,7 @@ from sidemirror_server.vocabulary.errors import (
     StoreUnavailable,
     WrongState,
 )
-from sidemirror_server.vocabulary.scope import Scope
+from sidemirror_server.vocabulary.scope import Scope, whose
 from sidemirror_server.vocabulary.telemetry import SPANS
 from sidemirror_server.work.worker import ClaimedJob, NotNow
 
@@ -185,7 +185,7 @@ class TraceRecorder:
             await self._recorder.wait_durable(turn, turn.state.last_sequence)
         except (AlreadyExists, BadInput, WrongState) as error:
             SPANS.add(count, {"became": "refused"})
-            _log.warning("spans_refused", extra={"trace_id": trace_id, "error": type(error).__name__})
+            _log.warning("spans_refused", extra={**whose(scope), "trace_id": trace_id, "error": type(error).__name__})
 
     async def _report(self, turn: LiveTurn, events: Sequence[Event]) -> None:
         for start in range(0, len(events), _AT_ONCE):

@@ -83,7 +83,7 @@ STATEMENTS = (
 _PIP_ELSEWHERE = "-i --index-url --extra-index-url -f --find-links --proxy --trusted-host --cert --client-cert --log"
 _FIND_ACTS = "-delete -exec -execdir -ok -okdir -fprint -fprintf -fls"
 
-# Commands, the longest first where one begins like another.
+# Commands. One that is the beginning of another comes after it.
 COMMANDS = (
     _shell("ls", Reads.NAMES, "POSIX, ls"),
     _shell("find", Reads.NAMES, "POSIX, find; GNU findutils manual, Actions", _FIND_ACTS),

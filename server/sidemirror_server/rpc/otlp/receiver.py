@@ -51,7 +51,7 @@ class OtlpReceiver:
         return b"{}"
 
     async def close(self) -> None:
-        """Ends what decodes."""
+        """Ends the decoder's process."""
         await self._decoder.close()
 
     async def _keep(self, body: bytes, call: Call, *, is_json: bool, has_names: bool) -> tuple[int, str]:
