@@ -45,7 +45,7 @@ def _show_models(info: pb.GetServerInfoResponse) -> None:
 
     console = Console(highlight=False)
     for model in info.models:
-        state = "" if model.available else ", left alone after it failed several times in a row"
+        state = "" if model.available else ", not to be asked now"
         console.print(plain(f"{model.purpose}: {model.provider} {model.model}{state}"), markup=False)
 
 

@@ -19,7 +19,7 @@ from sidemirror.v1 import thinking_pb2_grpc as pb_grpc
 from sidemirror_server.operations import exit_codes
 from sidemirror_server.operations.loop import run
 from sidemirror_server.operations.shown import plain, timestamp_of
-from sidemirror_server.operations.target import Unreachable, address_of, dial, is_answer, scope_of
+from sidemirror_server.operations.target import Unreachable, address_of, dial, is_answer, reason_of, scope_of
 from sidemirror_server.operations.watch_lines import Timeline
 
 # The first pause after a break. Chosen here: a restarted sidecar is back within a second.
@@ -120,14 +120,15 @@ async def follow(address: str, request: pb.WatchTurnsRequest, tell: Say) -> Asyn
 
     Raises Unreachable if the first connection fails, AioRpcError if the sidecar refuses.
     """
-    reached, told, pause_s = False, False, _FIRST_PAUSE_S
+    reached, outage, pause_s = False, _Outage(address, tell), _FIRST_PAUSE_S
     while True:
         why = _lost(address)
         try:
             async with dial(address) as channel:
                 reached = True
                 async for entry in _entries(channel, request, tell):
-                    told, pause_s = False, _FIRST_PAUSE_S
+                    outage.over()
+                    pause_s = _FIRST_PAUSE_S
                     if entry.sequence:
                         yield entry
         except Unreachable:
@@ -139,11 +140,28 @@ async def follow(address: str, request: pb.WatchTurnsRequest, tell: Say) -> Asyn
             why = _lost(address, error)
         except TimeoutError:
             tell(f"{address} has said nothing for {_SILENCE_S:g} s")
-        if not told:
-            tell(f"{why}; trying again")
-            told = True
+        outage.goes_on(why)
         await asyncio.sleep(pause_s)
         pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
+
+
+class _Outage:
+    """Says why nothing is heard, whenever the reason changes, and that something is heard again."""
+
+    def __init__(self, address: str, tell: Say) -> None:
+        self._address = address
+        self._tell = tell
+        self._told = ""
+
+    def goes_on(self, why: str) -> None:
+        if self._told != why:
+            self._tell(f"{why}; trying again")
+        self._told = why
+
+    def over(self) -> None:
+        if self._told:
+            self._tell(f"{self._address} answers again")
+        self._told = ""
 
 
 async def _recorded(address: str, request: pb.WatchTurnsRequest) -> AsyncIterator[pb.TurnEntry]:
@@ -155,8 +173,11 @@ async def _recorded(address: str, request: pb.WatchTurnsRequest) -> AsyncIterato
 
 
 def _lost(address: str, error: grpc.RpcError | None = None) -> str:
-    """Why a stream has ended: what the sidecar answered, if it did."""
+    """Why a stream has ended: what the sidecar answered, if it did. A store that is away is told from a connection that
+    is lost."""
     if error is not None and is_answer(error):
+        if reason_of(error) == "STORE_UNAVAILABLE":
+            return f"the sidecar at {address} answers, but not its store: {error.details()}"
         return f"{address}: {error.code().name}: {error.details()}"
     return f"the connection to {address} is lost"
 
