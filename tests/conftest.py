@@ -9,9 +9,12 @@ from pathlib import Path
 import hypothesis
 import pytest
 
+from sidemirror_server.assembly import erasing, sidecar
 from sidemirror_server.memory.finding import embeddings as meanings
+from sidemirror_server.memory.finding import weights
 from sidemirror_server.rpc.boundary import recorded_turns
-from sidemirror_server.turns import conductor, critiquing, lessons, reflecting
+from sidemirror_server.rpc.thinking import report_events
+from sidemirror_server.turns import critiquing, evictions, lessons, reflecting
 
 # A property is not about time: on a busy machine Hypothesis' own deadline per example fails at random, and its look at
 # how long examples take to make. The same examples in each run, so that no change is held up by what another one did;
@@ -46,7 +49,7 @@ if os.environ.pop("PYTHONDONTWRITEBYTECODE", None):
 # and not how soon on a machine that has no time, is what they are about.
 _TIMES = 10
 _WAITS = (
-    (conductor, "_MOMENT_S"),
+    (evictions, "_MOMENT_S"),
     (critiquing, "_STORE_PATIENCE_S"),
     (lessons, "_KEEP_S"),
     (lessons, "_MEANING_S"),
@@ -54,7 +57,11 @@ _WAITS = (
     (meanings, "_QUESTION_S"),
     (recorded_turns, "_MOMENT_S"),
     (reflecting, "_LESSONS_S"),
+    (report_events, "_TELL_S"),
 )
+# What passes in vain there: an erasure on Postgres waits, twice, for sidecars of another version; and what a project's
+# memories are worth to the embedding model is measured again only after a while.
+_PAUSES_S = ((sidecar, "SETTLE_S", 0.05), (erasing, "SETTLE_S", 0.05), (weights, "_COUNTED_S", 0.1))
 
 
 def pytest_collection_finish() -> None:
@@ -69,6 +76,8 @@ def patient_server() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         for module, name in _WAITS:
             patch.setattr(module, name, _TIMES * getattr(module, name))
+        for module, name, seconds in _PAUSES_S:
+            patch.setattr(module, name, seconds)
         yield
 
 

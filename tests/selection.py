@@ -4,16 +4,20 @@ A run that chooses nothing leaves out the tests marked `slow`. One that names a 
 -k, -m or --last-failed, takes them too. The tests marked `long` are left out by the expression in pyproject.toml.
 """
 
+import re
 from collections.abc import Generator
 
 import pytest
 
-# The machines that this is developed on, and CI's, have two cores. A worker waits a third of its time: for processes
-# that it starts, and for time limits.
-_WORKERS = 3
+# The machines that this is developed on, and CI's, have two cores. A worker waits nearly half of its time: for
+# processes that it starts, and for time limits.
+_WORKERS = 4
 _BY_DEFAULT = "not long"
-# Workers share the tests by file, and these as one: a client is built in its own folder, by whoever comes first.
-_TOGETHER = ("tests/clients/",)
+# Workers share the tests by file, but those of a client that is built as one: it is built, packed and run in its own
+# folder. What npm installs for TypeScript's client and for the console is in one folder too.
+_LANGUAGES = "go|java|rust|typescript"
+_OF_A_CLIENT = re.compile(rf"tests/clients/(?:test_({_LANGUAGES})_|.*[\[-]({_LANGUAGES})\]$)")
+_TOGETHER = {"tests/http/test_console.py": "typescript"}
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -47,8 +51,10 @@ def pytest_cmdline_main(config: pytest.Config) -> Generator[None, object, object
 
 
 def shared(nodeid: str) -> str:
-    """What one worker takes with this test: its file, or what is done together."""
-    return next(filter(nodeid.startswith, _TOGETHER), nodeid.partition("::")[0])
+    """What one worker takes with this test: its file, or its client's language."""
+    file = nodeid.partition("::")[0]
+    client = _OF_A_CLIENT.match(nodeid)
+    return (client[1] or client[2]) if client else _TOGETHER.get(file, file)
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -65,10 +65,10 @@ def test_what_a_run_takes(arguments: list[str], taken: set[str], project: pytest
 @pytest.mark.parametrize(
     ("arguments", "count"),
     [
-        ([], 3),
-        (["--all"], 3),
-        (["tests"], 3),
-        (["tests/test_kills.py", "tests"], 3),
+        ([], 4),
+        (["--all"], 4),
+        (["tests"], 4),
+        (["tests/test_kills.py", "tests"], 4),
         (["tests/test_kills.py", "tests/test_quick.py"], 0),
         (["tests/test_kills.py"], 0),
         (["tests/test_kills.py::test_stop", "tests/test_kills.py::test_kill"], 0),
@@ -84,8 +84,25 @@ def test_how_many_share_a_run(arguments: list[str], count: int, project: pytest.
 @pytest.mark.parametrize(("arguments", "workers"), [([], True), (["-n", "0"], False), (["-p", "no:xdist"], False)])
 def test_whether_workers_share_a_run(arguments: list[str], workers: bool, project: pytest.Pytester) -> None:
     ended = project.runpytest_subprocess(*arguments)
-    assert ("3 workers" in ended.stdout.str()) is workers
+    assert ("4 workers" in ended.stdout.str()) is workers
     ended.stdout.re_match_lines([r".*\b2 passed.*"])
+
+
+@pytest.mark.parametrize(
+    ("test", "unit"),
+    [
+        ("tests/clients/test_scenario.py::test_the_scenario[go]", "go"),
+        ("tests/clients/test_behaviour.py::test_an_outage[kill-start-java]", "java"),
+        ("tests/clients/test_behaviour.py::test_an_outage[kill-start-python]", "tests/clients/test_behaviour.py"),
+        ("tests/clients/test_rust_calls.py::test_every_rpc_is_there_as_what_it_is", "rust"),
+        ("tests/clients/test_typescript_package.py::test_it", "typescript"),
+        ("tests/clients/test_adapters.py::test_it[newest]", "tests/clients/test_adapters.py"),
+        ("tests/http/test_console.py::test_it", "typescript"),
+        ("tests/wire/test_turns.py::test_it[go]", "tests/wire/test_turns.py"),
+    ],
+)
+def test_what_one_worker_takes_together(test: str, unit: str) -> None:
+    assert selection.shared(test) == unit
 
 
 def test_every_slow_file_is_listed() -> None:

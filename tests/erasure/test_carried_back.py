@@ -21,9 +21,11 @@ from sidemirror_server.thinking.record import Carry, SeenError
 from sidemirror_server.trace.event import ThinkingWish, ToolFailed, TurnFinished, TurnStarted, UserMessage
 from sidemirror_server.trace.log import Batch
 from sidemirror_server.trace.sources import SourceKind, key
-from sidemirror_server.turns.conductor import Conductor, TurnLimits
+from sidemirror_server.turns import evictions
+from sidemirror_server.turns.conductor import Conductor
 from sidemirror_server.turns.erasing import Eraser
 from sidemirror_server.turns.head import HeadBody, head_in
+from sidemirror_server.turns.limits import TurnLimits
 from sidemirror_server.turns.live import LiveTurn
 from sidemirror_server.vocabulary.clock import SystemClock
 from sidemirror_server.vocabulary.errors import NotFound, StoreUnavailable, WrongState
@@ -47,7 +49,7 @@ class Two:
         self._clock = clock
         self._erasures = SqliteErasures(database)
         others = (SqliteGoalReflections(database), SqliteJournal(database), SqliteReceipts(database))
-        self._eraser = Eraser(self._erasures, *others, own.conductor, clock, settle_s=0.0)
+        self._eraser = Eraser(self._erasures, *others, own.conductor.evictions, clock, settle_s=0.0)
 
     async def start(self, turn_id: str, *subject_ids: str) -> LiveTurn:
         started = TurnStarted(SESSION, wish=ThinkingWish(level="off"))
@@ -129,6 +131,7 @@ async def test_what_is_in_memory_only_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: SourceKind, name: str
 ) -> None:
     """The erased turn itself, by its id, its session or its subject, and a turn that began with it."""
+    monkeypatch.setattr(evictions, "_MOMENT_S", 0.1)  # the erasure waits for what is held below, and goes on
     async with two(tmp_path) as them:
         goes_on, append = asyncio.Event(), them.own.log.append
 

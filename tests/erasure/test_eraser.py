@@ -114,7 +114,7 @@ async def test_a_subjects_turn_that_is_in_memory_only_is_waited_for(
         monkeypatch.setattr(own.log, "append", held)
         erasures = Tidied(database)
         others = (SqliteGoalReflections(database), SqliteJournal(database), SqliteReceipts(database))
-        eraser = Eraser(erasures, *others, own.conductor, SystemClock(), settle_s=0.0)
+        eraser = Eraser(erasures, *others, own.conductor.evictions, SystemClock(), settle_s=0.0)
         started = TurnStarted(SessionId("s"))
         event = Event(EventId("e"), 1, started, origin_of(started), subject_ids=("anna",))
         turn_id = TurnId("t")

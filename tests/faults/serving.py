@@ -15,7 +15,7 @@ from typing import Any
 from sidemirror_server import assembly, cli
 from sidemirror_server.assembly import stores as opened
 from sidemirror_server.operations import serve
-from sidemirror_server.turns.conductor import TurnLimits
+from sidemirror_server.turns.limits import TurnLimits
 from tests.faults.clocks import Shifted
 from tests.faults.models import NeverAnswers
 from tests.faults.stores import Fault, Switch, behind

@@ -16,7 +16,7 @@ from sidemirror_server import assembly
 from sidemirror_server.assembly import stores as opened
 from sidemirror_server.models.language_model import LanguageModel
 from sidemirror_server.settings import load
-from sidemirror_server.turns.conductor import TurnLimits
+from sidemirror_server.turns.limits import TurnLimits
 from sidemirror_server.vocabulary.clock import Clock
 from tests.faults.stores import Switch, behind
 

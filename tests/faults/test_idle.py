@@ -28,17 +28,17 @@ async def test_a_turn_is_abandoned_after_30_idle_minutes(tmp_path: Path) -> None
         await served.stub.StartTurn(pb.StartTurnRequest(turn_id="second", session_id="s"))
         clock.advance(600)
         await served.stub.ReportEvents(pb.ReportEventsRequest(turn_id="first", events=failing_calls("first", 2)))
-        await served.sidecar.conductor.sweep()
+        await served.sidecar.conductor.evictions.sweep()
         assert served.sidecar.conductor.in_memory(DEFAULT_SCOPE, TurnId("second")) is None
         clock.advance(1199.9)
-        await served.sidecar.conductor.sweep()
+        await served.sidecar.conductor.evictions.sweep()
         assert await state_of(served, "second") == pb.TURN_STATE_OPEN
         clock.advance(0.2)
-        await served.sidecar.conductor.sweep()
+        await served.sidecar.conductor.evictions.sweep()
         assert await state_of(served, "second") == pb.TURN_STATE_ABANDONED
         assert await state_of(served, "first") == pb.TURN_STATE_OPEN
         clock.advance(600)
-        await served.sidecar.conductor.sweep()
+        await served.sidecar.conductor.evictions.sweep()
         turn, entries = await record_of(served.stub, "first")
         assert turn.state == pb.TURN_STATE_ABANDONED
         assert entries[-1].directive.HasField("turn_summary")

@@ -87,7 +87,7 @@ async def test_nothing_is_read_without_work(url: str, tmp_path: Path, monkeypatc
                 return await store.get(scope)
 
         monkeypatch.setattr(served.sidecar.policies, "_store", Noted())
-        await served.sidecar.conductor.sweep(served.sidecar.serves)
+        await served.sidecar.conductor.evictions.sweep(served.sidecar.serves)
         assert read == []
         async with stubs(served.address) as (memory, _):
             for _ in range(20):

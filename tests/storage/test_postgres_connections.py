@@ -81,15 +81,18 @@ async def test_one_that_listens_stays_and_is_used(databases: Databases, name: st
         heard = asyncio.Event()
         await asyncio.gather(*[ask(database, 0.05) for _ in range(2)])
         ended = await database.listen(url, "a_channel", heard.set)
-        assert await databases.connected(name) == 2
+        # One of the two, unless that has been idle for too long by then.
+        assert await databases.connected(name) <= 2
         await databases.until_connected(name, 1)
         database.rest()
         await ask(database)
         assert await databases.connected(name) == 1
         await database.announce("a_channel")
         await asyncio.wait_for(heard.wait(), 60)
-        await asyncio.gather(*[ask(database, 0.05) for _ in range(6)])
-        assert await databases.connected(name) == 2
+        asking = asyncio.gather(*[ask(database, 0.5) for _ in range(4)])
+        await databases.until_connected(name, 2)
+        await asking
+        assert await databases.connected(name) <= 2
         assert not ended.is_set()
         database.listen_no_more()
         await asyncio.wait_for(ended.wait(), 60)

@@ -19,9 +19,10 @@ from sidemirror_server.thinking.prompts import ReflectionPrompts
 from sidemirror_server.thinking.store import SessionRecord
 from sidemirror_server.trace.event import Event, ThinkingWish, TurnStarted, What, origin_of
 from sidemirror_server.trace.live import Bell
-from sidemirror_server.turns.conductor import Conductor, TurnLimits
+from sidemirror_server.turns.conductor import Conductor
 from sidemirror_server.turns.critiquing import TurnCritiques
 from sidemirror_server.turns.lessons import Lessons
+from sidemirror_server.turns.limits import TurnLimits
 from sidemirror_server.turns.live import LiveTurn
 from sidemirror_server.turns.recorder import Recorder
 from sidemirror_server.turns.reflecting import Reflections

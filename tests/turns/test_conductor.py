@@ -17,7 +17,7 @@ from sidemirror_server.thinking.sessions import config_body
 from sidemirror_server.thinking.store import SessionRecord
 from sidemirror_server.trace.event import ToolFailed, TurnFinished
 from sidemirror_server.trace.log import TurnHead, TurnStanding
-from sidemirror_server.turns.conductor import TurnLimits
+from sidemirror_server.turns.limits import TurnLimits
 from sidemirror_server.vocabulary.errors import NotFound, StoreUnavailable, WrongState
 from sidemirror_server.vocabulary.ids import SessionId, TurnId
 from sidemirror_server.vocabulary.scope import Scope
@@ -78,7 +78,7 @@ async def test_a_turn_that_waits_for_a_reflection_ends_when_the_server_goes_away
         own.desk.model.gate.clear()
         turn = await own.start("turn")
         own.report(turn, ToolFailed("", "gone"), TurnFinished("success"))
-        own.conductor.give_up_all()
+        own.conductor.evictions.give_up_all()
         await own.recorder.drain()
 
         head = await own.log.head(SCOPE, TurnId("turn"))
@@ -130,7 +130,7 @@ async def test_a_turn_that_cannot_be_read_does_not_keep_the_others_from_being_ab
     with contextlib.closing(sqlite3.connect(next((tmp_path / "turns").rglob("sidemirror.db")))) as database, database:
         database.execute("UPDATE log_entries SET body = x'7b7d' WHERE key = 'bad' AND sequence = 1")
     async with house(tmp_path, TurnLimits(abandon_after_s=0.0)) as after:
-        await after.conductor.sweep()
+        await after.conductor.evictions.sweep()
         with pytest.raises(StoreUnavailable, match="entry 1 cannot be read"):
             await after.conductor.take_up(SCOPE, TurnId("bad"))
         good = await after.conductor.take_up(SCOPE, TurnId("good"))

@@ -62,7 +62,7 @@ async def test_another_server_reads_the_turn_with_its_name(tmp_path: Path) -> No
     async with house(tmp_path) as own, asyncio.timeout(PATIENCE_S):
         first = await own.start("first")
         own.report(first, ToolFailed("", "gone"))
-        own.conductor.give_up_all()
+        own.conductor.evictions.give_up_all()
         turn = await own_turn(own, "t")
         await own.conductor.take_in(turn, [NAMED])
         await own.recorder.drain()

@@ -2,7 +2,8 @@
 
 from sidemirror_server.memory.finding import embeddings as meanings
 from sidemirror_server.rpc.boundary import recorded_turns
-from sidemirror_server.turns import conductor, critiquing, lessons, reflecting
+from sidemirror_server.rpc.thinking import report_events
+from sidemirror_server.turns import critiquing, evictions, lessons, reflecting
 
 # As tests/conftest.py has it.
 TIMES = 10
@@ -15,5 +16,6 @@ def test_what_an_agent_waits_for_at_most() -> None:
     assert lessons._KEEP_S == TIMES * 0.5, "their receipt"
     assert reflecting._LESSONS_S == TIMES * 1.0, "the lessons of a reflection"
     assert critiquing._STORE_PATIENCE_S == TIMES * 1.0, "the store, before a critique"
-    assert conductor._MOMENT_S == recorded_turns._MOMENT_S == TIMES * 1.0, "what was just recorded"
+    assert evictions._MOMENT_S == recorded_turns._MOMENT_S == TIMES * 1.0, "what was just recorded"
+    assert report_events._TELL_S == TIMES * 0.1, "advice about a failing call"
     assert meanings._QUESTION_S == TIMES * 2.0, "the vector of a question"

@@ -292,13 +292,15 @@ def test_a_bad_request_later_on_a_stream_stores_nothing_of_it(
 
 
 def test_at_the_limit_is_not_over_it(stub: ThinkingServiceStub) -> None:
-    turn_id = stub.StartTurn(pb.StartTurnRequest(task=LONG, provider="p" * 256, session_id="s" * 128)).plan.turn_id
-    assert refused(lambda: stub.ReportEvents(pb.ReportEventsRequest(turn_id=turn_id, events=[said(LONG + "x")])))
+    own: dict[str, Any] = {"tenant_id": "at the limit"}  # what others read again and again is small
+    request = pb.StartTurnRequest(**own, task=LONG, provider="p" * 256, session_id="s" * 128)
+    turn_id = stub.StartTurn(request).plan.turn_id
+    assert refused(lambda: stub.ReportEvents(pb.ReportEventsRequest(**own, turn_id=turn_id, events=[said(LONG + "x")])))
     events = [said(LONG), called("ä" * 256, "x" * 262_144, call_id="c" * 128)]
-    stub.ReportEvents(pb.ReportEventsRequest(turn_id=turn_id, events=events))
-    answer = stub.ReportEvents(pb.ReportEventsRequest(turn_id=turn_id, events=[said("x")] * 1000))
+    stub.ReportEvents(pb.ReportEventsRequest(**own, turn_id=turn_id, events=events))
+    answer = stub.ReportEvents(pb.ReportEventsRequest(**own, turn_id=turn_id, events=[said("x")] * 1000))
     assert (answer.ack.received, answer.ack.durable) == (1000, 1000)
-    turn = stub.GetTurn(pb.GetTurnRequest(turn_id=turn_id))
+    turn = stub.GetTurn(pb.GetTurnRequest(**own, turn_id=turn_id))
     assert turn.turn.event_count == 1003
     assert turn.entries[2].event.user_message.text == LONG
     assert turn.entries[3].event.tool_called.name == "ä" * 256

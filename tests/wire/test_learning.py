@@ -15,7 +15,7 @@ from sidemirror.v1 import reflective_memory_pb2 as pb
 from sidemirror.v1 import thinking_pb2 as turns
 from sidemirror.v1.reflective_memory_pb2_grpc import ReflectiveMemoryServiceStub
 from sidemirror.v1.sidecar_pb2_grpc import SidecarServiceStub
-from sidemirror_server.turns.conductor import TurnLimits
+from sidemirror_server.turns.limits import TurnLimits
 from tests.faults.sidecars import Stub, channel, running
 from tests.faults.waiting import until_found
 from tests.memory.talk import event, listed, memories

@@ -1,5 +1,5 @@
 /** Begins a turn and watches it over HTTP/1.1 with connect-es, first in JSON, then in protobuf: a line of JSON for each
- * entry. Arguments: the server's URL, a token, how many entries to wait for. Run by tests/clients/test_connect_es.py. */
+ * entry. Arguments: the server's URL, a token, how many entries to wait for. Run by tests/clients/test_typescript_connect.py. */
 import { create, toJson } from "@bufbuild/protobuf";
 import { createClient, type Interceptor } from "@connectrpc/connect";
 import { createConnectTransport } from "@connectrpc/connect-node";

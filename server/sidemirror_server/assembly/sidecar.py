@@ -1,41 +1,32 @@
-"""Assembles a server from its stores, models and services, and owns their lifetimes."""
+"""A server made of its stores, models and services, which owns their lifetimes. Called by `assembly/assembled.py`."""
 
 import asyncio
-import contextlib
 import functools
 import logging
 import random
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING
-
-import msgspec
 
 from sidemirror_server.assembly.memory import ReflectiveMemory
 from sidemirror_server.assembly.models import (
     asks_to_learn,
     caps_of,
-    check_embedding,
     defaults_of,
     embedder_of,
     info_of,
-    routes_of,
-    stand_in,
     telling_of,
     templates_of,
 )
 from sidemirror_server.assembly.policies import policies_of
 from sidemirror_server.assembly.retention import KeptFor
 from sidemirror_server.assembly.service_health import ServiceHealth
-from sidemirror_server.assembly.stores import PORTS, Stores, open_stores
+from sidemirror_server.assembly.stores import Stores
 from sidemirror_server.assembly.telemetry import telemetry_of
 from sidemirror_server.assembly.upkeep import Upkeep
 from sidemirror_server.critique.keeping import Critic
 from sidemirror_server.entrance import (
     answers_reflection,
-    check_files,
-    check_listeners,
     credentials_of,
     identity_of,
     serves_of,
@@ -46,16 +37,17 @@ from sidemirror_server.goals.report import KIND as GOAL_REPORT
 from sidemirror_server.goals.report import reflection_of
 from sidemirror_server.goals.republish import Republisher
 from sidemirror_server.models.gateway import Gateway, Route
-from sidemirror_server.models.language_model import LanguageModel, Purpose
+from sidemirror_server.models.language_model import Purpose
 from sidemirror_server.models.spending import Spending
-from sidemirror_server.models.templates import Templates
-from sidemirror_server.observing import gauges, observe, time_verbs
+from sidemirror_server.models.templates import PurposePrompts, Templates
+from sidemirror_server.observing import gauges, observe
 from sidemirror_server.rpc.boundary.admission import Admission, CallLimits
 from sidemirror_server.rpc.boundary.interceptors import Boundary
 from sidemirror_server.rpc.boundary.recorded_turns import RecordedTurns
 from sidemirror_server.rpc.boundary.refusals import Refusals
 from sidemirror_server.rpc.boundary.requests import Once
 from sidemirror_server.rpc.boundary.services import MEMORY, ServiceTable
+from sidemirror_server.rpc.boundary.shares import AgentLimits, Shares
 from sidemirror_server.rpc.boundary.streams import StreamLimits, Streams
 from sidemirror_server.rpc.boundary.tracing import Tracing
 from sidemirror_server.rpc.critique.service import critique_service
@@ -65,7 +57,6 @@ from sidemirror_server.rpc.listening.addresses import (
     CannotListen,
     check_free,
     give_to_group,
-    held_socket,
     socket_mode,
 )
 from sidemirror_server.rpc.listening.health import HealthListener
@@ -78,14 +69,15 @@ from sidemirror_server.thinking.config import SessionDefaults
 from sidemirror_server.thinking.prompts import ReflectionPrompts
 from sidemirror_server.trace.erasure import JOB_KIND as ERASURE
 from sidemirror_server.trace.live import Bell, Lookout
-from sidemirror_server.turns.conductor import Conductor, TurnLimits
+from sidemirror_server.turns.conductor import Conductor
 from sidemirror_server.turns.critiquing import TurnCritiques
 from sidemirror_server.turns.erasing import SETTLE_S, Eraser
 from sidemirror_server.turns.lessons import Lessons
+from sidemirror_server.turns.limits import TurnLimits
 from sidemirror_server.turns.recorder import Recorder
 from sidemirror_server.turns.reflecting import Reflections
 from sidemirror_server.turns.teaching import Teacher
-from sidemirror_server.vocabulary.clock import Clock, SystemClock
+from sidemirror_server.vocabulary.clock import Clock
 from sidemirror_server.vocabulary.ids import new_id
 from sidemirror_server.vocabulary.scope import Scope
 from sidemirror_server.work.bounded_queue import Bounded
@@ -96,16 +88,11 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-# Chosen here: a killed sidecar can claim its jobs again soon after its restart.
-_PACE = Pace(lease_s=10.0)
 # The part of the grace period that is reserved for writing to the store after the calls have ended.
 _STORE_GRACE_S = 2.0
 # The shortest pause between two looks for entries of other processes while a client watches. Chosen here: soon enough
 # for a person who watches another sidecar's agent.
 _LOOK_EVERY_S = 0.5
-# The age at which a finished turn without a summary gets one from the sidecar that reads it. Chosen here: many times
-# what a healthy sidecar takes, and soon enough for a person.
-_SUMMARY_DUE_S = 10.0
 
 
 class Sidecar:
@@ -136,19 +123,21 @@ class Sidecar:
         self._health_listener: HealthListener | None = None
         bell = Bell()
         self._lookout = Lookout(stores.log, bell, _LOOK_EVERY_S, stores.wakes) if stores.wakes else None
-        self.recorder = Recorder(stores.log, bell, limits.backlog_bytes)
+        self.recorder = Recorder(stores.log, bell, limits.backlog_bytes, limits.project_backlog_bytes)
         spending = Spending(stores.ledger, caps_of(settings, self.serves), clock, self.policies)
-        self.gateway = Gateway(routes, spending, clock)
+        own_prompts = templates_of(settings)
+        self.gateway = Gateway(routes, spending, clock, prompts=PurposePrompts(own_prompts))
         self.memory = memory = ReflectiveMemory(
             *(settings, stores, embedder_of(settings, spending, clock), self.policies, clock)
         )
-        prompts = ReflectionPrompts(own_prompts := templates_of(settings))
+        prompts = ReflectionPrompts(own_prompts)
         contexts = GoalContexts(stores.goal_reflections, stores.receipts, self.policies, telling_of(settings))
         critic = Critic(self.gateway, stores.critiques, clock)
         defaults = defaults_of(settings)
         self.conductor = self._conductor(contexts, prompts, critic, turn_limits, defaults)
         self.eraser = Eraser(
-            *(stores.erasures, stores.goal_reflections, stores.journal, stores.receipts, self.conductor, clock),
+            *(stores.erasures, stores.goal_reflections, stores.journal, stores.receipts),
+            *(self.conductor.evictions, clock),
             SETTLE_S if stores.is_shared else 0.0,
             WaitingSpans(stores.journal),
         )
@@ -173,6 +162,9 @@ class Sidecar:
             clock=clock,
             tracing=Tracing(on=settings.tracing),
             text_bytes=limits.text_bytes,
+            shares=Shares(
+                AgentLimits(limits.agent_calls, limits.agent_streams, limits.agent_bytes_per_second), own_clock
+            ),
             metered=is_measured(settings),
         )
         self.server = Server(streams, limits.message_bytes, limits.streams_per_connection)
@@ -181,7 +173,8 @@ class Sidecar:
         turns = RecordedTurns(stores.log, stores.sessions, self.conductor, self.recorder)
         services = (
             thinking_service(
-                *(stores.log, stores.sessions, stores.pruning, self.conductor, self.recorder, prompts, bell, streams),
+                *(stores.log, stores.sessions, stores.pruning, self.conductor, self.recorder),
+                *(self.gateway, prompts, bell, streams),
                 defaults.config,
             ),
             critique_service(self.gateway, critic, stores.critiques, turns),
@@ -337,7 +330,7 @@ class Sidecar:
         await self.server.announce_end(grace_s)
         calls_s = max(0.0, grace_s - _STORE_GRACE_S)
         await asyncio.gather(self.server.stop(calls_s), *([self.door.stop(calls_s)] if self.door else []))
-        self.conductor.give_up_all()
+        self.conductor.evictions.give_up_all()
         try:
             async with asyncio.timeout(max(0.5, ends_s - self._clock.monotonic_s())):
                 await self.recorder.drain()
@@ -376,45 +369,3 @@ class Sidecar:
         """What this sidecar does unasked."""
         queue = self._queue if is_measured(self._settings) else None
         return Upkeep(self._stores, self.serves, self.conductor, self.retention, self.memory, self._worker, queue)
-
-
-@contextlib.asynccontextmanager
-async def assemble(
-    settings: Settings,
-    *,
-    model: LanguageModel | None = None,
-    clock: Clock | None = None,
-    turn_limits: TurnLimits | None = None,
-    pace: Pace | None = None,
-) -> AsyncIterator[Sidecar]:
-    """A server made from these settings; closes it and its stores at the end.
-
-    `model`, `clock`, `turn_limits` and `pace` (of background work) replace the defaults in tests and demonstrations.
-    The use of `model` costs nothing. Raises BadSettings, StoreUnavailable, CannotListen.
-    """
-    clock = clock or SystemClock()
-    limits = turn_limits or TurnLimits(
-        events_per_turn=settings.limits.events_per_turn,
-        turn_bytes=settings.limits.turn_bytes,
-        abandon_after_s=settings.abandon_after_s,
-    )
-    check_listeners(settings)
-    check_files(settings)
-    serves_of(settings)
-    routes = routes_of(settings, clock) if model is None else stand_in(model, clock)
-    check_embedding(settings)
-    async with contextlib.AsyncExitStack() as stack:
-        alone = settings.address.removeprefix(UNIX) if settings.address.startswith(UNIX) else ""
-        path = settings.socket.removeprefix(UNIX) or alone
-        socket = stack.enter_context(held_socket(Path(path), settings.socket_group)) if path else None
-        stores = await open_stores(settings, clock, stack)
-        pace = pace or _PACE
-        if stores.is_shared:
-            limits = msgspec.structs.replace(limits, summary_due_s=_SUMMARY_DUE_S)
-            pace = msgspec.structs.replace(pace, poll_s=None)  # `upkeep` looks instead
-        if is_measured(settings):
-            for port in PORTS:
-                time_verbs(port, getattr(stores, port))
-        sidecar = Sidecar(settings, stores, routes, clock, limits, pace, socket)
-        stack.push_async_callback(sidecar.close)
-        yield sidecar

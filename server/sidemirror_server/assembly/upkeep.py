@@ -71,14 +71,14 @@ class Upkeep:
         await self._retention.forget()
 
     async def _tidy(self) -> bool:
-        self._conductor.tidy()
+        self._conductor.evictions.tidy()
         return False
 
     async def _abandon(self) -> bool:
         if self._queue is not None:
             await self._queue.count_again()
         # While the clock is in doubt, no turn of another process is abandoned.
-        return await self._conductor.sweep(Serves(()) if self._stores.clock.doubt else self._serves)
+        return await self._conductor.evictions.sweep(Serves(()) if self._stores.clock.doubt else self._serves)
 
     async def _start_dreams(self) -> bool:
         return self._memory.schedule is not None and await self._memory.schedule.look() > 0

@@ -41,7 +41,8 @@ class Door:
         open_routes: Mapping[str, App],
         reads: Collection[str],
     ) -> None:
-        """`open_routes`: what needs no token. `reads`: the paths of `routes` that a token which only reads may call."""
+        """`open_routes`: the paths that need no token. `reads`: the paths of `routes` that a read-only token may
+        call."""
         self._routes = routes
         self._identity = identity
         self._refusals = refusals

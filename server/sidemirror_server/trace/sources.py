@@ -48,7 +48,7 @@ def keys(kind: SourceKind, ids: Iterable[str]) -> tuple[str, ...]:
 
 
 def published_key(reflection_id: str, goal_id: str) -> str:
-    """The key of a goal's reflection where it is read."""
+    """The key of a goal's reflection as it is published, by its id and its goal's."""
     return key(SourceKind.PUBLISHED, f"{reflection_id}/{goal_id}")
 
 

@@ -1,12 +1,10 @@
 """Conducts turns: records events, applies them to turns, and starts the reflections and critiques that are due.
 
-Only this module decides which turns are in memory. All verbs answer from memory: `recorder.py` writes to the disk, and
-models are asked in other tasks (decision 012).
+Only this module and `evictions.py` decide which turns are in memory. All verbs answer from memory: `recorder.py` writes
+to the disk, and models are asked in other tasks (decision 012).
 """
 
 import asyncio
-import contextlib
-import logging
 from collections.abc import Sequence
 
 import msgspec
@@ -19,7 +17,6 @@ from sidemirror_server.thinking.schedule import Reason
 from sidemirror_server.thinking.sessions import config_body
 from sidemirror_server.thinking.store import Sessions
 from sidemirror_server.thinking.turn import decision
-from sidemirror_server.trace.erasure import ERASED
 from sidemirror_server.trace.event import (
     ContextWish,
     Event,
@@ -31,7 +28,9 @@ from sidemirror_server.trace.event import (
 from sidemirror_server.trace.log import TurnLog, TurnStanding
 from sidemirror_server.turns.critiquing import TurnCritiques
 from sidemirror_server.turns.ending import Endings
+from sidemirror_server.turns.evictions import Evictions
 from sidemirror_server.turns.lessons import Lessons
+from sidemirror_server.turns.limits import TurnLimits
 from sidemirror_server.turns.live import LiveTurn
 from sidemirror_server.turns.naming import Naming
 from sidemirror_server.turns.recorder import Recorder
@@ -48,48 +47,16 @@ from sidemirror_server.vocabulary.errors import (
     BadInput,
     LimitReached,
     NotFound,
-    SidemirrorError,
     StoreFull,
     StoreUnavailable,
     WrongState,
 )
 from sidemirror_server.vocabulary.ids import DirectiveId, EventId, SessionId, TurnId, new_id
-from sidemirror_server.vocabulary.scope import SERVES_ALL, Scope, Serves
-
-_log = logging.getLogger(__name__)
+from sidemirror_server.vocabulary.scope import Scope
 
 # Limits of one read, in entries and bytes, when a turn is loaded from the log.
 _PAGE = 500
 _PAGE_BYTES = 4 * 1024 * 1024
-# How long an erasure waits for what its turns have just recorded. Chosen here: many times what a healthy store takes.
-_MOMENT_S = 1.0
-# How many turns `_make_room` checks for eviction at a time. Chosen here: more than one, so that idle turns are found
-# faster than new ones come.
-_LOOKS = 4
-
-
-class TurnLimits(msgspec.Struct, frozen=True):
-    """Limits on a turn's size, and how long to wait for it. Defaults: decision 005."""
-
-    events_per_turn: int = 10_000
-    # A turn with this many recorded bytes takes no more events, except its end.
-    turn_bytes: int = 64 * 1024 * 1024
-    # An open turn that is silent for this long is abandoned.
-    abandon_after_s: float = 1800.0
-    # An open turn without listeners leaves memory after this long; the next call about it loads it again.
-    evict_after_s: float = 300.0
-    # With more turns or recorded bytes in memory than this, an open turn without listeners leaves memory after
-    # `crowded_evict_after_s`. So turns that never end do not fill the memory. Chosen here: many times the turns that an
-    # agent has open; a sidecar's usual memory; longer than an agent is busy between two events.
-    turns_at_hand: int = 10_000
-    bytes_at_hand: int = 256 * 1024 * 1024
-    crowded_evict_after_s: float = 5.0
-    # How long the end of a turn waits for reflections in progress. Chosen here: enough for `rules`, and too short for
-    # an agent to notice. A slower model's advice would come too late.
-    finish_grace_s: float = 0.25
-    # If a finished turn has no summary after this long, a crash prevented it. Until then, another server may be about
-    # to record the summary. 0 if there is no other server.
-    summary_due_s: float = 0.0
 
 
 class Conductor:
@@ -128,6 +95,7 @@ class Conductor:
         self._pasts = SessionPasts(self._held, log, sessions, recorder, SessionPast(defaults.config))
         self._naming = Naming(self._held, self._pasts)
         self._endings = Endings(recorder, reflections, critiques, clock, limits.finish_grace_s, teacher)
+        self.evictions = Evictions(self._held, log, recorder, self._pasts, self._endings, clock, limits, self.take_up)
 
     async def start(
         self, scope: Scope, turn_id: TurnId, event: Event, started: TurnStarted, *, is_new: bool, wait_for_store: bool
@@ -165,15 +133,15 @@ class Conductor:
             turn = self._followed(LiveTurn(scope, config_body(past.config), past.carried_from))
             self._record_start(turn, turn_id, event, started, past, (*warnings, *missing), context)
             self._held.hold(turn)
-            self._make_room()
+            self.evictions.make_room()
             self._held.warm(turn, past.config, past.turn_count + 1, is_known=not warnings)
             return turn
 
-    def check_start(self, turn_id: TurnId, events: int) -> None:
+    def check_start(self, scope: Scope, turn_id: TurnId, events: int) -> None:
         """Raises LimitReached if a turn may not begin with this many events. No event has been recorded by then."""
         if events > self._limits.events_per_turn:
             raise LimitReached("events_per_turn", self._limits.events_per_turn, turn_id)
-        self._recorder.check_room()
+        self._recorder.check_room(scope)
 
     async def take_up(self, scope: Scope, turn_id: TurnId) -> LiveTurn:
         """The turn, from memory or from the log. Raises NotFound, StoreUnavailable."""
@@ -265,7 +233,7 @@ class Conductor:
                 self._react(turn, event, now_us)
             turn.heard_s = self._clock.monotonic_s()
             self._held.weigh(turn)
-            self._make_room()
+            self.evictions.make_room()
             self._recorder.submit(turn, gather=True)
             turn.wake()
         return [seen[event.event_id] for event in events]
@@ -287,7 +255,7 @@ class Conductor:
             raise LimitReached("events_per_turn", most, turn.state.turn_id)
         if turn.recorded_bytes >= self._limits.turn_bytes and len(fresh) > ends:
             raise LimitReached("turn_bytes", self._limits.turn_bytes, turn.state.turn_id)
-        self._recorder.check_room()
+        self._recorder.check_room(turn.scope)
 
     def _react(self, turn: LiveTurn, event: Event, now_us: int) -> None:
         """Records nudges, and starts the reflection or critique that the event makes due."""
@@ -329,52 +297,6 @@ class Conductor:
         turn.wake()
         return claimed
 
-    async def sweep(self, serves: Serves = SERVES_ALL) -> bool:
-        """Tidies memory, and abandons open turns of the scopes served that are not in memory and have been silent for
-        too long; whether there were any. Raises the store's errors."""
-        self.tidy()
-        before_us = self._clock.now_us() - int(self._limits.abandon_after_s * 1e6)
-        unheard = [
-            (scope, head.turn_id)
-            for scope, head in await self._log.idle(serves, before_us, _PAGE)
-            if (scope, head.turn_id) not in self._held
-        ]
-        for scope, turn_id in unheard:
-            await self._abandon_unheard(scope, turn_id)
-        return bool(unheard)
-
-    def tidy(self) -> None:
-        """Evicts turns that need not be in memory, and abandons those in memory that have been silent for too long."""
-        now_s = self._clock.monotonic_s()
-        for turn in self._held:
-            silent_s = now_s - turn.heard_s
-            if turn.accepts and not turn.tasks and silent_s >= self._limits.abandon_after_s:
-                self._endings.abandon(turn)
-            if turn.lost is not None or (turn.idle and (turn.over or silent_s >= self._limits.evict_after_s)):
-                self._held.forget(turn)
-            else:
-                self._held.weigh(turn)  # reflections add bytes too
-
-    def _make_room(self) -> None:
-        """Evicts a few turns without listeners if memory is crowded. Their entries are in the log."""
-        held, limits = self._held, self._limits
-        if len(held) <= limits.turns_at_hand and held.recorded_bytes <= limits.bytes_at_hand:
-            return
-        before_s = self._clock.monotonic_s() - limits.crowded_evict_after_s
-        for turn in held.eldest(_LOOKS):
-            if turn.idle and (turn.over or turn.heard_s < before_s):
-                held.forget(turn)
-
-    async def _abandon_unheard(self, scope: Scope, turn_id: TurnId) -> None:
-        """Abandons an open turn that is not in memory. If it cannot be read, the other turns are still handled."""
-        try:
-            turn = await self.take_up(scope, turn_id)
-        except SidemirrorError as error:
-            _log.warning("turn_not_abandoned", extra={"turn_id": turn_id, "reason": str(error)})
-            return
-        if turn.accepts:
-            self._endings.abandon(turn)
-
     async def settle_session(self, scope: Scope, session_id: SessionId) -> None:
         """Returns when every entry of the session's turns in memory is durable. Raises what the store raises."""
         await self._pasts.settle(scope, session_id)
@@ -392,51 +314,6 @@ class Conductor:
             await self._sessions.delete(scope, session_id)
             for turn in self._held.of_session(scope, session_id):
                 self._held.forget(turn)
-
-    def let_go(self, scope: Scope, turn_id: TurnId, *, is_erased: bool = False) -> None:
-        """Takes a turn out of memory, whatever is in progress for it. `is_erased`: it takes no more events; else the
-        next call about it reads it back."""
-        turn = self._held.get(scope, turn_id)
-        if turn is None:
-            return
-        if is_erased:
-            turn.lose(WrongState("turn", turn_id, ERASED))
-        else:
-            turn.lose(StoreUnavailable(turn_id=turn_id, reason="a part of it was erased: take it up again"))
-        if turn.finishing is not None:
-            turn.finishing.cancel()
-        self._held.get(scope, turn_id)  # drops a turn that is lost
-
-    def let_go_session(self, scope: Scope, session_id: SessionId) -> None:
-        """Takes the turns of an erased session out of memory."""
-        for turn in self._held.of_session(scope, session_id):
-            self.let_go(scope, turn.state.turn_id, is_erased=True)
-
-    async def settle(self, scope: Scope) -> None:
-        """Waits a moment until what the scope's turns in memory have recorded is in the store, where it is found by
-        its subjects."""
-        with contextlib.suppress(TimeoutError, SidemirrorError):
-            async with asyncio.timeout(_MOMENT_S):
-                await self._recorder.settle(scope)
-
-    async def put_down(self, scope: Scope, turn_id: TurnId) -> None:
-        """Takes a turn, a part of which is erased, and the later ones of its session out of memory, once their entries
-        are durable or a moment has passed."""
-        turn = self._held.get(scope, turn_id)
-        if turn is None:
-            return
-        session_id = turn.state.session_id
-        with contextlib.suppress(TimeoutError, SidemirrorError):
-            async with asyncio.timeout(_MOMENT_S):
-                await self.settle_session(scope, session_id)
-        for one in self._held.of_session(scope, session_id):
-            if one.state.turn_count >= turn.state.turn_count:
-                self.let_go(scope, one.state.turn_id)
-
-    def give_up_all(self) -> None:
-        """Ends the work in progress for all turns, because the server shuts down."""
-        for turn in self._held:
-            self._endings.shut_down(turn)
 
     async def _find(self, scope: Scope, turn_id: TurnId) -> LiveTurn | None:
         """The turn, from memory or as the fold of its log entries, or None. Call it under the turn's lock."""
@@ -460,7 +337,7 @@ class Conductor:
             return None
         turn.heard_s = self._clock.monotonic_s()
         self._held.hold(turn)
-        self._make_room()
+        self.evictions.make_room()
         if not turn.over:
             self._endings.restarted(turn)
         return turn

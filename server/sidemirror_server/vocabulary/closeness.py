@@ -87,7 +87,7 @@ def _scores(
 
 
 def _runs_of(term: str) -> list[str]:
-    """The runs of letters of a term, whose two ends count as letters; a short term is one run."""
+    """The character n-grams of a term, with a space at each end; a term that is too short is one n-gram."""
     ends = f" {term} "
     return [ends[at : at + _RUN] for at in range(max(1, len(ends) - _RUN + 1))]
 

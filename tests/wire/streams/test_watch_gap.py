@@ -38,7 +38,7 @@ async def test_what_was_removed_unseen_is_announced(tmp_path: Path) -> None:
         assert not any(gaps(seen))
         clock.advance(91 * DAY_S)
         await recorded(served.stub, "new")
-        await served.sidecar.conductor.sweep()
+        await served.sidecar.conductor.evictions.sweep()
         await served.sidecar.retention.forget()
 
         told = await watched(served.stub, half)

@@ -45,7 +45,7 @@ PATTERNS = numbers_of(Pattern, pb.Pattern)
 
 
 def left_to_wire(budget: BudgetLeft) -> pb.BudgetLeft:
-    """What is left of a budget."""
+    """The remaining budget as a message."""
     wire = pb.BudgetLeft()
     write_left(wire, budget)
     return wire

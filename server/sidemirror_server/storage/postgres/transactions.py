@@ -16,8 +16,8 @@ from sidemirror_server.storage.postgres.migrate import StoreConnection
 from sidemirror_server.storage.sql import ids_of
 from sidemirror_server.vocabulary.scope import Scope, Served, Serves
 
-# What a transaction does with its scope's log: it appends entries, beside other appends; it changes what the log has,
-# alone; or it reads the log in the order of positions, up to where that is settled.
+# How a transaction uses its scope's log. It appends entries, and others may append at the same time; it changes
+# entries, and nobody else appends; or it reads the log in the order of positions, as far as it is settled.
 LogUse: TypeAlias = Literal["appends", "changes", "reads"] | None
 
 

@@ -202,7 +202,8 @@ def _move(connection: sqlite3.Connection, place: Mapping[str, Any], move: Sessio
 def _kept_bodies(
     connection: sqlite3.Connection, place: Mapping[str, Any], repeated: Iterable[Placed]
 ) -> dict[tuple[str, int], bytes]:
-    """By turn and sequence, the bodies that these drafts repeat, including those that this append has just stored."""
+    """The stored bodies of the entries that these drafts repeat, by turn and sequence. An entry may be from this
+    append."""
     bodies: dict[tuple[str, int], bytes] = {}
     for head, draft in repeated:
         wanted = {**place, "topic": TURN_TOPIC, "key": head.turn_id, "sequence": draft.sequence}

@@ -120,7 +120,7 @@ _BAD_VALUES = word_set(
 
 
 class ClaimedDeed(msgspec.Struct, frozen=True):
-    """Words of the answer that say that something was done. `own`: whether the answer says `I` or `we`. `does`: the
+    """A claim in the answer that something was done. `own`: whether the answer says `I` or `we`. `does`: the
     stems of what calls that do it are called."""
 
     quote: str
@@ -130,7 +130,7 @@ class ClaimedDeed(msgspec.Struct, frozen=True):
 
 
 def claims(reading: Reading) -> Iterator[ClaimedDeed]:
-    """What the answer says was done."""
+    """The claims of the answer that something was done."""
     for sentence in sentences(reading.answer):
         if "?" not in sentence.text:
             yield from _claims_in(sentence.text)
@@ -156,7 +156,7 @@ def _claims_in(text: str) -> Iterator[ClaimedDeed]:
 
 
 def has_failed(call: PastCall) -> bool:
-    """Whether a call failed: as reported, by what it says first, or by a field that says so."""
+    """Whether a call failed: it was reported as failed, or the start of its result or one of its fields says so."""
     if call.failed or _FAILED.match(call.text.strip()[:60]):
         return True
     data = next((part for part in jsons_in(call.text) if isinstance(part, dict)), None)
@@ -169,13 +169,13 @@ def has_failed(call: PastCall) -> bool:
 
 
 def only_reads(call: PastCall) -> bool:
-    """Whether a call by its name changes nothing."""
+    """Whether a call, by its name, changes nothing."""
     names = name_words(call.name)
     return bool(names) and (names[0] in _READ_STEMS or (names[-1] in _READ_STEMS and not set(names) & _GENERIC_STEMS))
 
 
 def could_do(call: PastCall, claim: ClaimedDeed) -> bool:
-    """Whether the call may have done what is claimed. Of a call that may do anything, without arguments: yes."""
+    """Whether the call may have done what is claimed. A generic call without arguments may have."""
     if only_reads(call):
         return False
     if claim.does & call.name_words:
@@ -208,6 +208,6 @@ def _own_before(text: str, end: int) -> bool:
 
 
 def _end(text: str, end: int) -> int:
-    """The end of the clause that goes on at `end`."""
+    """Where the clause ends that continues at `end`."""
     found = re.compile(r"[,;.!](?:\s|$)|\n| and (?=I\b|it\b)").search(text, end)
     return found.start() if found else len(text)

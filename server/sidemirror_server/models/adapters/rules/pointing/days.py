@@ -32,7 +32,7 @@ class Day(msgspec.Struct, frozen=True):
 
 
 def days(text: str) -> list[Day]:
-    """The days of a text, in its order. Days that no calendar has are left out."""
+    """The days of a text, in its order, without those that no calendar has."""
     found = []
     for match in _DATE.finditer(text):
         month = match["m"] or match["m1"] or match["m2"]

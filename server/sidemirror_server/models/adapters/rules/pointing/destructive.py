@@ -1,4 +1,4 @@
-"""Something destructive that nobody asked for is proposed."""
+"""Finds proposals to destroy something that nobody asked to destroy."""
 
 import re
 from collections.abc import Iterator
@@ -46,7 +46,7 @@ _WARNS = re.compile(
 
 
 def destructive(reading: Reading) -> Iterator[Point]:
-    """Commands and announcements that destroy, where the request asks for nothing of the kind."""
+    """Finds destructive commands and announcements, unless the request asks for something destructive."""
     if _ASKED.search(reading.record.request) or not reading.record.request.strip():
         return
     for pattern in (_COMMAND, _ANNOUNCED):
@@ -61,7 +61,7 @@ def destructive(reading: Reading) -> Iterator[Point]:
 
 
 def _recorded(reading: Reading, quote: str) -> str:
-    """The call that did it, if the record has it, else the request, which does not ask for it."""
+    """The recorded call that destroyed it; without one, the request, which does not ask for it."""
     words = quote.casefold().split()[:2]
     for call in reading.record.calls:
         if all(word in call.arguments.casefold() for word in words):

@@ -1,4 +1,4 @@
-"""Something is said to be done, and all that was called only reads."""
+"""Finds claims that something was done, where every recorded call only reads."""
 
 from collections.abc import Iterator
 
@@ -10,8 +10,8 @@ _FIX = "Do it, or say that it is not done."
 
 
 def done(reading: Reading) -> Iterator[Point]:
-    """Claims of the answer's own doing, where every call on record only reads: a call that acts may have done more than
-    its name says. Without any call on record nothing is said: whoever asks may not have told what was called."""
+    """Finds claims of the answer about its own work, where every recorded call only reads. If one call changes
+    something, it may have done more than its name says. If there is no call, the caller may not have reported any."""
     if not reading.record.calls or not all(only_reads(call) for call in reading.record.calls):
         return
     for claim in claims(reading):

@@ -1,4 +1,4 @@
-"""Something is said to be done, and the only call that could have done it failed."""
+"""Finds claims that something was done, where the only call that could have done it failed."""
 
 import re
 from collections.abc import Iterator
@@ -20,7 +20,8 @@ _FIX = "Say what failed, or try again."
 
 
 def failed_calls(reading: Reading) -> Iterator[Point]:
-    """The first claim that a failed call alone could have done, in an answer that says of nothing that it failed."""
+    """Finds the first claim that only a failed call could have made true. Finds nothing in an answer that admits a
+    failure."""
     if _ADMITS.search(reading.answer):
         return
     failed = [call for call in reading.record.calls if has_failed(call)]

@@ -1,4 +1,4 @@
-"""Another order, file, address or person than the record has."""
+"""Finds orders, files, addresses and persons that differ from those on record."""
 
 import re
 from collections.abc import Iterator
@@ -43,8 +43,8 @@ _REASON = "The record has another one."
 
 
 def identities(reading: Reading) -> Iterator[Point]:
-    """Addresses, paths, ids and names that stand nowhere on record, where the record has one that is nearly the same,
-    or the only one of its kind; and persons in a role that the record gives to somebody else."""
+    """Finds addresses, paths, ids and names that are not on record, if the record has a nearly equal one, or only one
+    of that kind. Finds persons in a role that the record gives to somebody else."""
     for pattern, near in ((_MAIL, _near_mail), (_PATH, _near_path), (_ID, _near_id)):
         recorded = dict.fromkeys(_trimmed(match[0]) for match in pattern.finditer(reading.record.text))
         for sentence in reading.sentences:
@@ -99,7 +99,7 @@ def _last_four(reading: Reading) -> Iterator[Point]:
 
 
 def _persons(reading: Reading) -> Iterator[Point]:
-    """Names of two words that share one of them with the only such name on record, or differ by one letter."""
+    """Finds names of two words that differ from the only such name on record in one word, or in one letter."""
     recorded = {match[0] for match in _PERSON.finditer(reading.record.text) if " " in match[0]}
     for sentence in reading.sentences:
         for match in _PERSON.finditer(sentence.text):
@@ -121,7 +121,7 @@ def _persons(reading: Reading) -> Iterator[Point]:
 
 
 def _roles(reading: Reading) -> Iterator[Point]:
-    """Somebody in a role, where the record names another one for the role alone."""
+    """Finds a person in a role for which the record names exactly one person, who is another."""
     fields = [field for field in reading.record.fields if isinstance(field.value, str) and set(field.name) & _ROLES]
     for sentence in reading.sentences if fields else ():
         if is_unreal(sentence.text):

@@ -1,4 +1,4 @@
-"""What things of one kind are, by a field in which they differ."""
+"""Finds items that are given the wrong value of a field by which items of one kind differ."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -20,7 +20,7 @@ _LABEL_KEYS = word_set(
 
 
 def labels(reading: Reading) -> Iterator[Point]:
-    """What things of one kind are, by a field in which they differ: `accepted` beside the name of one that is not."""
+    """Finds such a value beside an item's name: `accepted` for one that the record has as something else."""
     for key, group in _alike(reading.record.items):
         by_label: dict[str, list[Item]] = {}
         for item in group:
@@ -43,7 +43,7 @@ def labels(reading: Reading) -> Iterator[Point]:
 
 
 def _alike(items: Sequence[Item]) -> Iterator[tuple[str, list[Item]]]:
-    """Keys of short texts that several items of one place have, each with these items."""
+    """The keys of short texts that several items of one place share, each with these items."""
     groups: dict[tuple[int, tuple[str, ...], str], list[Item]] = {}
     for item in items:
         for field in item.fields:

@@ -1,4 +1,4 @@
-"""What stands in one row of the record, told of another."""
+"""Finds values of one row of the record that the answer gives for another row."""
 
 import re
 from collections import Counter
@@ -21,8 +21,8 @@ _DATE_LIKE = re.compile(r"[\d:.,/t+z-]+")
 
 
 def mixed_rows(reading: Reading) -> Iterator[Point]:
-    """A day or a time beside the identifier of one row, where it stands in another row of the same result
-    and nowhere else on record."""
+    """Finds a day or a time beside the identifier of one row, if it stands on record only in another row of the same
+    result."""
     for call in reading.record.worked if _facts(reading.answer)[1] else ():
         found = [_Facts(line, *_facts(line)) for line in _lines_of(call)][:_MOST_ROWS]
         names = Counter(name for row in found for name in row.names)
@@ -59,7 +59,7 @@ def _lines_of(call: PastCall) -> list[str]:
 
 
 def _facts(text: str) -> tuple[frozenset[str], frozenset[str]]:
-    """The identifiers of a text, with the last parts of paths, and its days and times."""
+    """The days, the times and the identifiers of a text, with the last parts of its paths."""
     told = {f"{day.month}-{day.day}" for day in days(text)} | {match[0] for match in _TIME.finditer(text)}
     named = {
         word for word in tokens_of(text) if any(map(str.isdigit, word)) or "/" in word or "_" in word or "." in word

@@ -1,4 +1,4 @@
-"""A number that is one of the record's, but for one digit."""
+"""Finds numbers that differ from a recorded one in one digit."""
 
 import re
 from collections.abc import Iterator
@@ -12,8 +12,8 @@ _RECORDED = re.compile(r"(?<![\w.,-])[$€£]?\d[\d,]{0,15}(?:\.\d{1,6})?(?![\d\
 
 
 def near_numbers(reading: Reading) -> Iterator[Point]:
-    """Numbers of at least four digits that nothing on record comes to, where exactly one number of the record differs
-    by one digit, or by two neighbours exchanged."""
+    """Finds numbers of at least four digits that are not on record and cannot be computed from it, if exactly one
+    recorded number differs in one digit, or in two neighbours that are exchanged."""
     recorded = {match[0].lstrip("$€£").replace(",", ""): match[0] for match in _RECORDED.finditer(reading.record.text)}
     for sentence in reading.sentences:
         for number in numbers(sentence.text):

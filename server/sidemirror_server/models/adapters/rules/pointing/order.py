@@ -1,4 +1,4 @@
-"""Comparisons, superlatives and trends that are the wrong way round."""
+"""Finds comparisons, superlatives and trends that are the wrong way round."""
 
 import re
 from collections.abc import Iterator
@@ -74,7 +74,8 @@ _FIX = "Compare the values on record again."
 
 
 def order(reading: Reading) -> Iterator[Point]:
-    """Comparisons and superlatives that the record's values contradict, and trends that run against their numbers."""
+    """Finds comparisons and superlatives that the record's values contradict, and trends that contradict their own
+    numbers."""
     for sentence in reading.sentences:
         yield from _trends(sentence)
         if is_unreal(sentence.text) or re.search(r"\bnot\b|n['’]t\b", sentence.text):
@@ -119,7 +120,7 @@ def _compared(reading: Reading, sentence: Spoken, match: re.Match[str], word: _W
 
 
 def _both(one: DataField, other: DataField) -> str:
-    """The record's words from one field to the other; of two results those of the first alone."""
+    """The record's words from one field to the other; if they stand in two results, only those of the first."""
     text = one.item.call.text
     places = sorted((text.find(field.quote), len(field.quote)) for field in (one, other))
     if one.item.call is not other.item.call or places[0][0] < 0:
@@ -167,7 +168,7 @@ def _named(item: Item, group: list[Item], folded: str) -> bool:
 
 
 def _values(items: list[Item], word: _Word, sentence: Spoken) -> list[tuple[float, DataField]] | None:
-    """For each item the value that it is compared by, with its field; None if it is not clear which that is."""
+    """The value by which each item is compared, with its field; None if it is not clear which that is."""
     keys = [
         key
         for key in dict.fromkeys(field.key for field in items[0].fields)
@@ -184,7 +185,7 @@ def _values(items: list[Item], word: _Word, sentence: Spoken) -> list[tuple[floa
 
 
 def _value(field: DataField | None) -> float | None:
-    """The value of a field as a number; of a day its number in the calendar."""
+    """The value of a field as a number; a day counts as its ordinal in the calendar."""
     if field is None or isinstance(field.value, bool):
         return None
     if isinstance(field.value, float):

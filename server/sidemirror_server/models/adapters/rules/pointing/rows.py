@@ -1,4 +1,4 @@
-"""A number beside the words of one row of the record, where that row has another.
+"""Finds numbers that the answer gives for a row of the record, where the row has another number.
 
 A row is a line of a text, a row of a table or an object of JSON. It is found by the words that it shares with a clause
 of the answer: a word that few rows have counts more.
@@ -49,8 +49,8 @@ class DataRow(msgspec.Struct, frozen=True):
 
 
 def rows(reading: Reading) -> Iterator[Point]:
-    """Numbers of the answer that stand nowhere on record, beside words of one row whose only number of that kind the
-    answer does not have."""
+    """Finds numbers that stand nowhere on record, in a sentence about one row. The row has one number of that kind,
+    which the answer does not give."""
     if not any(map(str.isdigit, reading.answer)):
         return
     known = [row for call in reading.record.worked for row in rows_of(call)][:_MOST_ROWS]
@@ -110,7 +110,7 @@ def _instead(
     known: Sequence[DataRow],
     weights: dict[str, float],
 ) -> Value | None:
-    """The value of the row that the sentence speaks of, where the number is that of another row of its kind."""
+    """The value of the row that the sentence is about, if the number belongs to another row of that kind."""
     kind = _kind(number)
     if (not kind and not number.places) or number.value in reading.requested:
         return None
@@ -192,7 +192,7 @@ def _kind(number: Figure) -> str:
 
 
 def _is_like(number: Figure, value: Value) -> bool:
-    """Whether one may stand in the place of the other: within a factor of ten."""
+    """Whether one number may be a mistake for the other: they are within a factor of ten."""
     one, two = abs(number.value), abs(value.value)
     return one == two == 0 or (min(one, two) > 0 and max(one, two) / min(one, two) < 10) or max(one, two) < 20
 

@@ -1,4 +1,4 @@
-"""Calculations of the answer that do not come out."""
+"""Finds calculations of the answer that are wrong."""
 
 import datetime
 import re
@@ -72,7 +72,7 @@ _CHANGE = re.compile(
 
 
 def sums(reading: Reading) -> Iterator[Point]:
-    """Sums, products, shares and changes whose numbers the answer gives, and totals under a list of amounts."""
+    """Finds wrong sums, products, shares and changes whose numbers the answer gives, and wrong totals under lists."""
     told: set[str] = set()
     for quote in (*_chains(reading.answer), *_shares(reading.answer)):
         if quote not in told:
@@ -89,7 +89,7 @@ def sums(reading: Reading) -> Iterator[Point]:
 
 
 def _recorded(reading: Reading, quote: str) -> str:
-    """The record's words for the first number of a calculation that stands there; empty if none does."""
+    """The record's words for the first number of a calculation that is on record; empty if none is."""
     return next((found for number in numbers(quote) if (found := reading.quote_of(number.value))), "")
 
 
@@ -128,7 +128,7 @@ def _shares(text: str) -> Iterator[str]:
 
 
 def _totals(reading: Reading) -> Iterator[Point]:
-    """A line with a total after lines that have one amount each."""
+    """Finds wrong totals in the line after lines with one amount each."""
     amounts: list[Figure] = []
     for sentence in reading.sentences:
         found = [one for one in numbers(sentence.text) if one.money]
@@ -144,8 +144,8 @@ def _totals(reading: Reading) -> Iterator[Point]:
 
 
 def _rates(reading: Reading) -> Iterator[Point]:
-    """So much for each, so many of them, and a total that is something else. Nights are counted from two days that a
-    call was given."""
+    """Finds a total that is not the price of each times their number. Nights are counted from the two days in a call's
+    arguments."""
     rates = [*_RATE.finditer(reading.answer)]
     for match in rates if len({rate["each"] for rate in rates}) == 1 else ():
         each, unit = _of(match, "each"), stem(match["unit"])
@@ -177,7 +177,7 @@ def _rates(reading: Reading) -> Iterator[Point]:
 
 
 def _lists(reading: Reading) -> Iterator[Point]:
-    """A sum, or what is left, of the numbers that the sentence before, or the same one, has in the same unit."""
+    """Finds a wrong sum or difference of the numbers with that unit in the same sentence, or in the one before."""
     before: list[Figure] = []
     for sentence in sentences(reading.answer):
         found = list(numbers(sentence.text))
@@ -207,7 +207,7 @@ def _is_off(result: Figure, parts: list[Figure], is_left: bool) -> bool:
 
 
 def _leftovers(values: list[float]) -> set[float]:
-    """What is left of one of the values when some of those after it are taken away."""
+    """The differences between one of the values and some of those after it."""
     return {round(values[at] - taken, 4) for at in range(len(values)) for taken in _subset_sums(values[at + 1 :])}
 
 

@@ -1,4 +1,4 @@
-"""`All tests pass` against a failing line of the last run."""
+"""Finds claims such as `all tests pass` where the last run has a failing line."""
 
 import re
 from collections.abc import Iterator
@@ -57,7 +57,7 @@ _NOT_BAD = re.compile(
 
 
 def tests_run(reading: Reading) -> Iterator[Point]:
-    """Claims that a run went well, where the last run on record has a line that says the opposite."""
+    """Finds claims that a run went well, where the last recorded run has a line that says the opposite."""
     last = next((call for call in reversed(reading.record.calls) if _LOOKS_LIKE_A_RUN.search(call.text)), None)
     bad = _bad_line(last) if last else ""
     if not bad:

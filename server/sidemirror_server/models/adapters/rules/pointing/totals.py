@@ -1,4 +1,4 @@
-"""A total that the amounts on record do not come to."""
+"""Finds totals that do not match the amounts on record."""
 
 import re
 from collections.abc import Iterator
@@ -22,7 +22,8 @@ _FIX = "Count again what the record lists."
 
 
 def totals(reading: Reading) -> Iterator[Point]:
-    """A total that no sum comes to, where the record has one list of amounts, whose sum the answer does not have."""
+    """Finds a total that is no sum of recorded amounts. The record has one list of amounts, whose sum the answer does
+    not give."""
     columns = [column for call in reading.record.worked for column in _columns(call)]
     for sentence in reading.sentences if columns else ():
         if not _TOTAL.search(sentence.text) or is_unreal(sentence.text):

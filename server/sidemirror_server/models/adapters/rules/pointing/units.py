@@ -1,4 +1,4 @@
-"""The record's number with another unit."""
+"""Finds recorded numbers that the answer gives with another unit."""
 
 import re
 from collections.abc import Iterator
@@ -37,7 +37,7 @@ _NUMERIC = re.compile(r"\d{1,12}(?:\.\d{1,6})?")
 
 
 def units(reading: Reading) -> Iterator[Point]:
-    """Numbers that the record has with one unit only, and that the answer gives another unit of the same dimension."""
+    """Finds numbers that the record has with one unit only, and the answer with another unit of the same dimension."""
     if not any(_unit(number) for sentence in reading.sentences for number in numbers(sentence.text)):
         return
     recorded: dict[float, dict[tuple[int, int], str]] = {}

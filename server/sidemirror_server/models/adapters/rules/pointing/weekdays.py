@@ -1,4 +1,4 @@
-"""A weekday that the day beside it does not have, by the calendar."""
+"""Finds dates whose weekday is wrong by the calendar."""
 
 import datetime
 import re
@@ -15,7 +15,8 @@ _WEEKDAY_CHARS = 20
 
 
 def weekdays(reading: Reading) -> Iterator[Point]:
-    """Days whose year the answer says, or the record has for the same day, with a weekday that they do not have."""
+    """Finds dates of the answer that are given a wrong weekday. The year is the answer's, or the one that the record
+    has for the same date."""
     recorded = days(reading.record.text)
     for sentence in reading.sentences:
         for day in days(sentence.text):
