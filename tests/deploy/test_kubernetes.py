@@ -123,8 +123,9 @@ def test_both_ways_make_the_same_sidecar(tmp_path: Path) -> None:
 
 def test_the_least_of_it_by_helm(tmp_path: Path) -> None:
     """Without Postgres, Redis and tokens."""
-    empty = ("databaseSecret", "ownerSecret", "redisSecret", "accessSecret")
-    made = templated(tmp_path, *(part for name in empty for part in ("--set", f"sidemirror.{name}=")))
+    empty = ("databaseSecret", "ownerSecret", "redisSecret", "accessSecret", "maxUnavailable")
+    given = [f"sidemirror.{name}=" for name in empty] + ["sidemirror.networkPolicy.enabled=false"]
+    made = templated(tmp_path, *(part for one in given for part in ("--set", one)))
     assert [one["kind"] for one in made] == ["Deployment"]
     for one in made:
         kubernetes_validate.validate(one, VERSIONS[-1], strict=True)
@@ -132,11 +133,19 @@ def test_the_least_of_it_by_helm(tmp_path: Path) -> None:
     assert not names & {"SIDEMIRROR_DATABASE_URL", "SIDEMIRROR_REDIS_URL", "SIDEMIRROR_ACCESS_FILE"}
 
 
-def test_the_policy_lets_in_metrics_and_not_calls() -> None:
-    policy = the(kustomized(DEPLOY / "kubernetes" / "example"), "NetworkPolicy")["spec"]
+def test_the_policy_lets_in_metrics_and_not_calls(made: list[Any]) -> None:
+    policy = the(made, "NetworkPolicy")["spec"]
+    assert policy["podSelector"]["matchLabels"] == the(made, "Deployment")["spec"]["selector"]["matchLabels"]
     ports = {port["port"] for rule in policy["ingress"] for port in rule["ports"]}
     assert ports == {8080, 9464}
     assert policy["policyTypes"] == ["Ingress", "Egress"]
+    assert {port["port"] for rule in policy["egress"] for port in rule["ports"]} == {53, 5432, 6379, 443}
+
+
+def test_a_drain_leaves_an_agent(made: list[Any]) -> None:
+    budget = the(made, "PodDisruptionBudget")["spec"]
+    assert budget["selector"] == the(made, "Deployment")["spec"]["selector"]
+    assert budget["maxUnavailable"] == 1 < the(made, "Deployment")["spec"]["replicas"]
 
 
 BOUND = [

@@ -11,7 +11,7 @@ import pytest
 
 from sidemirror_server.operations.doctor import examine
 from sidemirror_server.operations.doctor_report import show
-from sidemirror_server.operations.finding import Finding
+from sidemirror_server.operations.finding import Examination, Finding
 from tests.acceptance import product
 from tests.faults.clocks import SetClock
 from tests.faults.process import Process
@@ -195,12 +195,32 @@ async def test_clocks(tmp_path: Path) -> None:
     assert finding.found == "the newest record is 60 s ahead of the clock"
 
 
+def test_what_has_to_be_changed_comes_first(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Seen to fail with the findings in the order of the examination."""
+    well, wrong_one = (
+        Finding("store", ok=True, found="there"),
+        Finding("clock", ok=False, found="wrong", advice="set it"),
+    )
+    show(Examination(ok=False, settings=(), findings=(well, wrong_one)))
+    assert capsys.readouterr().out.splitlines() == [
+        "!!   clock: wrong",
+        "     → set it",
+        "ok   store: there",
+        "1 to change.",
+    ]
+
+
 def test_the_command(tmp_path: Path) -> None:
     ran = product.run("doctor", "--address", "127.0.0.1:0", "--ask-models", cwd=tmp_path)
     assert ran.returncode == 0, ran.stdout + ran.stderr
+    lines = ran.stdout.splitlines()
+    assert lines[0].startswith("ok   ")
+    verdict = lines.index("Nothing to change.")
+    assert lines[verdict - 1].startswith("ok   model: rules ")
+    assert [line.split()[1] for line in lines[verdict:] if line.startswith("│ ")] == ["address"]
+    assert lines[-1] == "All other settings have their defaults: --all shows them."
+    ran = product.run("doctor", "--address", "127.0.0.1:0", "--all", cwd=tmp_path)
     assert "│ data_dir" in ran.stdout
-    assert ran.stdout.splitlines()[-2].startswith("ok   model: rules ")
-    assert ran.stdout.splitlines()[-1] == "Nothing to change."
     assert list(tmp_path.iterdir()) == []
     ran = product.run("doctor", "--address", "127.0.0.1:0", "--json", cwd=tmp_path, SIDEMIRROR_ADRESS="x")
     told = json.loads(ran.stdout)

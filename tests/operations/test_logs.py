@@ -29,3 +29,10 @@ def fails() -> None:
         int(CANARY)
     except ValueError as error:
         raise RuntimeError(f"no number: {CANARY}") from error
+
+
+def test_a_time_says_its_zone() -> None:
+    """UTC, wherever the machine is. Seen to fail with the machine's own time."""
+    record = logging.LogRecord("x", logging.INFO, __file__, 1, "serving", None, None)
+    record.created, record.msecs = 1_800_000_000.25, 250.0
+    assert json.loads(JsonLines().format(record))["time"] == "2027-01-15T08:00:00.250Z"

@@ -20,6 +20,8 @@ from tests.models.endpoint import KEY, LOCAL, Endpoint
 from tests.operations.scrape import labelled, metrics_address, scraped
 from tests.operations.test_metrics import DEPLOY, OF_A_SHARED_STORE, names_in, used
 from tests.postgres.databases import Databases
+from tests.telemetry_in.made import request_of, span
+from tests.telemetry_in.received import export
 from tests.wire.calls import MEDIUM, called, failed, said, started
 
 # USD for a million tokens, in and out.
@@ -42,6 +44,7 @@ async def test_each_of_them_is_told_with_a_value(databases: Databases, tmp_path:
     async with Endpoint() as endpoint:
         settings = {
             "metrics_address": "127.0.0.1:0",
+            "telemetry--receive": "true",
             "limits--events_per_turn": "20000",
             "model--provider": "openai_compatible",
             "model--name": LOCAL,
@@ -53,6 +56,7 @@ async def test_each_of_them_is_told_with_a_value(databases: Databases, tmp_path:
         async with Process(tmp_path, settings, arguments=("--switch",), secrets=key) as process:
             address = metrics_address(process.text())
             await asyncio.to_thread(used, process)
+            await asyncio.to_thread(export, process.address, request_of([span("t", "chat", gen_ai__system="x")]))
             # At once: jobs are counted once a minute, and on a slow machine this one is counted when it is done.
             found = {name: value for name, value in scraped(address).items() if value}
             await _spends(process, endpoint, address)

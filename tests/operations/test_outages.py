@@ -37,6 +37,9 @@ READ = {
     "memory dreams": ("memory", "dreams"),
     "memory prunings": ("memory", "prunings"),
     "memory recoveries": ("memory", "recoveries"),
+    "turns list": ("turns", "list"),
+    "turns show": ("turns", "show", "t"),
+    "turns why": ("turns", "why"),
     "policy show": ("policy", "show"),
     "advice show": ("advice", "show"),
 }
@@ -148,7 +151,8 @@ async def test_a_watch_says_what_it_waits_for(tmp_path: Path) -> None:
         switch.turn(Fault.NONE)
         await served.stub.StartTurn(pb.StartTurnRequest(turn_id="t"), timeout=60)
         assert (await watching).sequence == 1
-    assert "UNAVAILABLE: The store did not answer" in told[0]
+    assert told[0].startswith(f"the sidecar at {served.address} answers, but not its store: The store did not answer")
+    assert told[1:] == [f"{served.address} answers again"]
 
 
 @pytest.mark.slow("stores are stopped and killed")

@@ -50,6 +50,10 @@ def test_the_defaults() -> None:
         streams_per_connection=100,
         idle_stream_s=600.0,
         backlog_bytes=67_108_864,
+        agent_calls=0,
+        agent_streams=0,
+        agent_bytes_per_second=0,
+        project_backlog_bytes=0,
     )
 
 

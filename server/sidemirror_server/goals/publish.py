@@ -25,7 +25,7 @@ from sidemirror_server.trace.sources import SourceKind, key
 from sidemirror_server.vocabulary.budget import LONGEST_MODEL_CALL_S
 from sidemirror_server.vocabulary.clock import Clock
 from sidemirror_server.vocabulary.errors import ModelFailed, NotFound, WrongState
-from sidemirror_server.vocabulary.scope import Scope
+from sidemirror_server.vocabulary.scope import Scope, whose
 from sidemirror_server.vocabulary.status import ResultStatus
 from sidemirror_server.vocabulary.telling import says_only_outcome
 from sidemirror_server.work.queue import Job, JobKey, JobState, Work
@@ -59,7 +59,7 @@ class Publisher:
         if notes is None:
             made = await patiently(lambda: self._reflect(job), self._clock, until_s)
             if says_only_outcome(made.insight):
-                _log.info("reflection_not_stored", extra={"report_id": job.job_id})
+                _log.info("reflection_not_stored", extra={**whose(job.scope), "report_id": job.job_id})
                 return b""
             notes = reflection_body(made)
             await patiently(lambda: task.checkpoint(notes), self._clock, until_s)
@@ -67,7 +67,7 @@ class Publisher:
         return notes
 
     async def _reflect(self, job: Job) -> GoalReflection:
-        facts = {"report_id": job.job_id, "attempts": job.attempts}
+        facts = {**whose(job.scope), "report_id": job.job_id, "attempts": job.attempts}
         _log.info("reflection_generation_started", extra=facts)
         reflection_id = reflection_id_of(job.scope, job.job_id)
         try:
@@ -75,7 +75,7 @@ class Publisher:
                 self._model, job.scope, reflection_id, report_in(job.payload), self._clock, LONGEST_MODEL_CALL_S
             )
         except ModelFailed as failure:
-            _log.warning("reflection_generation_failed", extra={**facts, "status": failure.status.value})
+            _log.info("reflection_generation_failed", extra={**facts, "status": failure.status.value})
             if failure.status is ResultStatus.REFUSED:
                 raise Hopeless(str(failure)) from failure
             raise
@@ -92,7 +92,7 @@ class Publisher:
         own = key(SourceKind.GOAL_REFLECTION, reflection.reflection_id)
         sources = (own, key(SourceKind.GOAL_REPORT, job.job_id))
         if await self._journal.add(scope, TOPIC, note, KEPT_FOR_US, sources):
-            _log.info("reflection_stored", extra={"reflection_id": reflection.reflection_id})
+            _log.info("reflection_stored", extra={**whose(scope), "reflection_id": reflection.reflection_id})
             self._bell.ring(scope, {reflection.goal_id})
 
     async def _may_be_told(self, scope: Scope, reflection: GoalReflection, now_us: int) -> bool:

@@ -13,7 +13,7 @@ from sidemirror_server.goals.record import GoalReflection
 from sidemirror_server.goals.store import KEPT_FOR_US, MOST_PER_GOAL, GoalReflections
 from sidemirror_server.vocabulary.clock import Clock
 from sidemirror_server.vocabulary.errors import PlaceTaken, SidemirrorError
-from sidemirror_server.vocabulary.scope import SERVES_ALL, Scope, Serves
+from sidemirror_server.vocabulary.scope import SERVES_ALL, Scope, Serves, whose
 from sidemirror_server.work.queue import Job, JobKey, JobState, Work
 
 _log = logging.getLogger(__name__)
@@ -88,7 +88,7 @@ class Republisher:
         try:
             return await self._reflections.put(scope, reflection, self._clock.now_us())
         except PlaceTaken as error:
-            facts = {"reflection_id": reflection.reflection_id, "reason": str(error)}
+            facts = {**whose(scope), "reflection_id": reflection.reflection_id, "reason": str(error)}
             _log.warning("goal_reflection_not_republished", extra=facts)
             return False
 

@@ -10,7 +10,9 @@ from sidemirror_server.models.embedder import Embedder, Embeddings, most_tokens
 from sidemirror_server.models.language_model import Purpose
 from sidemirror_server.models.ledger import Amount
 from sidemirror_server.models.prices import Prices
+from sidemirror_server.models.slots import FairSlots
 from sidemirror_server.models.spending import Spending
+from sidemirror_server.models.telemetry import Questions
 from sidemirror_server.models.token_counts import believed, estimate
 from sidemirror_server.vocabulary.clock import Clock
 from sidemirror_server.vocabulary.errors import ModelFailed
@@ -31,9 +33,10 @@ class PaidEmbedder:
     def __init__(self, embedder: Embedder, prices: Prices, slots: int, spending: Spending, clock: Clock) -> None:
         self._embedder = embedder
         self._prices = prices
-        self._slots = asyncio.Semaphore(slots)
+        self._slots = FairSlots(slots)
         self._spending = spending
         self._breakers = Breakers(clock)
+        self._questions = Questions(clock)
 
     @property
     def name(self) -> str:
@@ -44,13 +47,21 @@ class PaidEmbedder:
         self, scope: Scope, texts: tuple[str, ...], deadline_s: float, *, background: bool = False
     ) -> Embeddings:
         """The vectors, charged to the scope. `background`: no caller waits for them. Raises ModelFailed."""
+        embedder = self._embedder
+        with self._questions.asked(scope, Purpose.MEMORY_EMBEDDING, embedder.provider, embedder.name):
+            return await self._embed(scope, texts, deadline_s, background=background)
+
+    async def _embed(self, scope: Scope, texts: tuple[str, ...], deadline_s: float, *, background: bool) -> Embeddings:
         started_s = time.monotonic()
         try:
             async with asyncio.timeout(deadline_s):
                 await self._prices.load()
-                async with self._slots:
+                await self._slots.take(scope, deadline_s)
+                try:
                     left_s = started_s + deadline_s - time.monotonic() - _GRACE_S
                     return await self._guarded(scope, texts, left_s, self._breakers.of(background=background))
+                finally:
+                    self._slots.give_back()
         except TimeoutError as error:
             why = f"there were no vectors within {deadline_s:g} s"
             raise ModelFailed(ResultStatus.FAILED_MODEL, why) from error

@@ -20,8 +20,10 @@ from sidemirror_server.models.ledger import Amount
 from sidemirror_server.models.prices import Prices
 from sidemirror_server.models.profiles import NO_CAPS, Profile, Within, fitted, most_input_tokens, most_output_tokens
 from sidemirror_server.models.sharing import SharedCalls
+from sidemirror_server.models.slots import FairSlots
 from sidemirror_server.models.spending import Spending
-from sidemirror_server.models.telemetry import model_call
+from sidemirror_server.models.telemetry import Questions, model_call
+from sidemirror_server.models.templates import PurposePrompts
 from sidemirror_server.models.token_counts import can_be_count, credible
 from sidemirror_server.vocabulary.clock import Clock
 from sidemirror_server.vocabulary.errors import ModelFailed
@@ -58,6 +60,15 @@ class CountsTokens(Protocol):
         ...
 
 
+@runtime_checkable
+class AnswersSome(Protocol):
+    """A model that has no answer for some purposes."""
+
+    def answers(self, purpose: Purpose) -> bool:
+        """Whether it has an answer for this purpose."""
+        ...
+
+
 class Provider:
     """A model and the state that its calls share. `prices` None: calls are free, without ledger, slot or breaker."""
 
@@ -65,9 +76,17 @@ class Provider:
         self.model = model
         self.prices = prices
         self.breakers = Breakers(clock)
-        self.slots = asyncio.Semaphore(slots)
+        self.slots = FairSlots(slots)
         # False once the provider has reported an impossible count of tokens.
         self.is_credible = True
+        # True once the model could not be loaded.
+        self.is_missing = False
+
+    def would_answer(self, purpose: Purpose) -> bool:
+        """Whether a question for this purpose would be sent now, as far as caps allow it."""
+        if isinstance(self.model, AnswersSome) and not self.model.answers(purpose):
+            return False
+        return not self.is_missing and self.breakers.of(background=purpose in BACKGROUND).state != "open"
 
 
 class Route(msgspec.Struct, frozen=True):
@@ -96,13 +115,17 @@ class Gateway:
         spending: Spending,
         clock: Clock,
         chance: Callable[[], float] = random.random,
+        prompts: PurposePrompts | None = None,
     ) -> None:
-        """`chance`: a random factor from 0 to 1 for the pauses between attempts."""
+        """`chance`: a random factor from 0 to 1 for the pauses between attempts. `prompts`: with the operator's
+        templates; None for the built-in texts."""
         self._routes = routes
         self._spending = spending
         self._clock = clock
         self._chance = chance
+        self._prompts = prompts or PurposePrompts()
         self._shared = SharedCalls(clock)
+        self._questions = Questions(clock)
 
     async def ask(
         self, scope: Scope, ask: Ask[AnswerT], deadline_s: float, within: Within = NO_CAPS
@@ -117,13 +140,20 @@ class Gateway:
             raise ModelFailed(ResultStatus.SKIPPED_DISABLED, f"no model is set for {ask.purpose.value}")
         if deadline_s <= 0:
             raise ModelFailed(ResultStatus.SKIPPED_DEADLINE, "no time was left to answer")
-        asked = route.profile.applied_to(ask)
+        model = route.provider.model
+        asked = self._prompts.applied_to(route.profile.applied_to(ask))
+        with self._questions.asked(scope, ask.purpose, model.provider, model.name):
+            return await self._ask(scope, route.provider, asked, deadline_s, within)
+
+    async def _ask(
+        self, scope: Scope, provider: Provider, ask: Ask[AnswerT], deadline_s: float, within: Within
+    ) -> Completion[AnswerT]:
         ends_s = self._clock.monotonic_s() + deadline_s
         try:
             async with asyncio.timeout(deadline_s + _GRACE_S):
-                if route.provider.prices is None:
-                    return await route.provider.model.complete(asked, deadline_s)
-                call = await self._prepared(scope, route.provider, route.provider.prices, asked, ends_s, within)
+                if provider.prices is None:
+                    return await provider.model.complete(ask, deadline_s)
+                call = await self._prepared(scope, provider, provider.prices, ask, ends_s, within)
                 return await self._shared.answer((scope, call.ask), ends_s + _GRACE_S, lambda: self._answered(call))
         except TimeoutError as error:
             why = f"the model did not answer within {deadline_s:g} s"
@@ -145,6 +175,7 @@ class Gateway:
                 if prepare is not None:
                     await prepare()
             except ModelFailed as failure:
+                provider.is_missing = True
                 _log.error("model_not_usable", extra={"model": provider.model.name, "reason": failure.detail})
             else:
                 _log.info("model_ready", extra={"model": provider.model.name})
@@ -195,16 +226,16 @@ class Gateway:
         raise AssertionError("the last attempt returns or raises")
 
     async def _attempt(self, call: _Call) -> Completion[Any]:
+        slots = call.provider.slots
         try:
-            async with asyncio.timeout(self._left_s(call)):
-                await call.provider.slots.acquire()
+            await slots.take(call.scope, self._left_s(call))
         except TimeoutError as error:
             why = "no place for another call to this model became free before the deadline"
             raise ModelFailed(ResultStatus.SKIPPED_DEADLINE, why) from error
         try:
             return await self._guarded(call)
         finally:
-            call.provider.slots.release()
+            slots.give_back()
 
     async def _guarded(self, call: _Call) -> Completion[Any]:
         """One call, if the breaker allows it. The breaker learns its result."""

@@ -25,7 +25,7 @@ from sidemirror_server.policy.in_force import PoliciesInForce
 from sidemirror_server.policy.record import Cap, ScopePolicies
 from sidemirror_server.vocabulary.clock import Clock
 from sidemirror_server.vocabulary.errors import ModelFailed, StoreFull, StoreUnavailable
-from sidemirror_server.vocabulary.scope import Scope
+from sidemirror_server.vocabulary.scope import Scope, whose
 from sidemirror_server.vocabulary.status import ResultStatus
 from sidemirror_server.vocabulary.telemetry import MODEL_CALLS, MODEL_COST, MODEL_TOKENS
 
@@ -140,8 +140,7 @@ class Spending:
         _log.warning(
             "spend_cap_reached",
             extra={
-                "tenant_id": scope.tenant_id,
-                "project_id": scope.project_id,
+                **whose(scope),
                 "purpose": purpose.value,
                 "owner": owner.value,
                 "counts": refusal.level.value,
@@ -154,7 +153,8 @@ class Spending:
         try:
             await self._ledger.settle(reservation, actual)
         except (StoreUnavailable, StoreFull) as error:
-            _log.warning("not_settled", extra={"purpose": reservation.purpose, "reason": str(error)})
+            told = {**whose(reservation.scope), "purpose": reservation.purpose, "reason": str(error)}
+            _log.warning("not_settled", extra=told)
 
     def _give_back(self, asked: "asyncio.Future[Reservation | str]") -> None:
         if asked.cancelled() or asked.exception() is not None:

@@ -1,20 +1,27 @@
-"""Telemetry of calls to models: a span `chat {model}` for each attempt (OpenTelemetry semantic conventions for
-generative AI). A span has names, numbers and the status, no content such as prompts and answers.
+"""Telemetry of models: a span `chat {model}` for each attempt (OpenTelemetry semantic conventions for generative AI),
+and of each question how long it took and how it ended. All have names, numbers and the status, no content such as
+prompts and answers.
 """
 
 import asyncio
 import contextlib
+import logging
 from collections.abc import Iterator
 from typing import Any
 
 from opentelemetry import trace
 from opentelemetry.trace import Span, SpanKind, StatusCode
 
-from sidemirror_server.models.language_model import Ask, LanguageModel
+from sidemirror_server.models.language_model import Ask, LanguageModel, Purpose
+from sidemirror_server.vocabulary.clock import Clock
 from sidemirror_server.vocabulary.errors import ModelFailed
+from sidemirror_server.vocabulary.outage import Outage
+from sidemirror_server.vocabulary.scope import Scope, whose
 from sidemirror_server.vocabulary.status import ResultStatus, Usage
+from sidemirror_server.vocabulary.telemetry import MODEL_DURATION
 
 _tracer = trace.get_tracer("sidemirror.models")
+_log = logging.getLogger(__name__)
 
 # The finish reason of an answer, by status. Failures with another status have none.
 _FINISHED = {
@@ -76,3 +83,42 @@ def model_call(model: LanguageModel, ask: Ask[Any]) -> Iterator[ModelCall]:
         except asyncio.CancelledError:
             call.failed("cancelled")
             raise
+
+
+# Caps have a line of their own, and what is off or had no time says nothing about the model.
+_MODELS_FAULT = frozenset(
+    (ResultStatus.FAILED_MODEL, ResultStatus.FAILED_PARSE, ResultStatus.TRUNCATED, ResultStatus.REFUSED)
+)
+
+
+class Questions:
+    """Questions to models, of every purpose. The log has one warning for each model and purpose that fails."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._outages: dict[tuple[str, str, Purpose], Outage] = {}
+
+    @contextlib.contextmanager
+    def asked(self, scope: Scope, purpose: Purpose, provider: str, model: str) -> Iterator[None]:
+        """Around one question with all its attempts, of the model by this name."""
+        began_s, status = self._clock.monotonic_s(), "defect"
+        outage = self._outages.get((provider, model, purpose))
+        if outage is None:
+            outage = Outage(_log, "model_failed", "model_answers_again", self._clock)
+            self._outages[provider, model, purpose] = outage
+        named = {"provider": provider, "model": model, "purpose": purpose.value}
+        try:
+            yield
+            status = ResultStatus.OK.value
+            outage.worked(named)
+        except ModelFailed as failure:
+            status = failure.status.value
+            if failure.status in _MODELS_FAULT:
+                outage.failed({**whose(scope), **named, "status": status, "reason": failure.detail})
+            raise
+        except asyncio.CancelledError:
+            status = "cancelled"
+            raise
+        finally:
+            attributes = {"purpose": purpose.value, "provider": provider, "status": status}
+            MODEL_DURATION.record(self._clock.monotonic_s() - began_s, attributes)

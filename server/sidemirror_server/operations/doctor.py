@@ -37,10 +37,11 @@ _AHEAD_US = 5_000_000
 _DAY_US = 24 * 3600 * 1_000_000
 
 
-def doctor(flags: Mapping[str, str], *, ask_models: bool, as_json: bool) -> int:
+def doctor(flags: Mapping[str, str], *, ask_models: bool, as_json: bool, all_settings: bool = False) -> int:
     """Prints the findings; returns 0 when nothing has to be changed, else 1. `flags`: those of `serve`.
 
-    `ask_models`: asks each chosen model one question, which may cost something.
+    `ask_models`: asks each chosen model one question, which may cost something. `all_settings`: shows those too that
+    have their defaults.
     """
     examination = examine(flags, SystemClock(), ask_models=ask_models)
     if as_json:
@@ -48,7 +49,7 @@ def doctor(flags: Mapping[str, str], *, ask_models: bool, as_json: bool) -> int:
     else:
         from sidemirror_server.operations.doctor_report import show
 
-        show(examination)
+        show(examination, all_settings=all_settings)
     return 0 if examination.ok else 1
 
 

@@ -1,23 +1,19 @@
-"""Prints an examination by `sidemirror doctor`: a table of settings, then one line for each finding."""
+"""Prints an examination by `sidemirror doctor`: one line for each finding, those to change first."""
+
+from collections.abc import Sequence
 
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from sidemirror_server.operations.finding import Examination
+from sidemirror_server.settings import Source
 
 
-def show(examination: Examination) -> None:
-    """Prints it."""
+def show(examination: Examination, *, all_settings: bool = False) -> None:
+    """Prints what has to be changed, what is well, and the settings: those that somebody has set, or all of them."""
     console = Console(highlight=False)
-    if examination.settings:
-        table = Table("setting", "value", "from", title="Settings", title_justify="left")
-        for setting in examination.settings:
-            value = "" if setting.value is None else str(setting.value)
-            style = "" if setting.source == "default" else "bold"
-            table.add_row(setting.name, Text(value, overflow="fold"), setting.variable or setting.source, style=style)
-        console.print(table)
-    for finding in examination.findings:
+    for finding in sorted(examination.findings, key=lambda one: one.ok):
         line = Text("ok   " if finding.ok else "!!   ", style="green" if finding.ok else "red")
         line.append(f"{finding.subject}: {finding.found}", style="")
         if finding.advice:
@@ -25,3 +21,17 @@ def show(examination: Examination) -> None:
         console.print(line, soft_wrap=True)
     wrong = sum(not finding.ok for finding in examination.findings)
     console.print(f"{wrong} to change." if wrong else "Nothing to change.", markup=False)
+    shown = [one for one in examination.settings if all_settings or one.source != "default"]
+    if shown:
+        _show_settings(console, shown)
+    if len(shown) < len(examination.settings):
+        console.print("All other settings have their defaults: --all shows them.", markup=False)
+
+
+def _show_settings(console: Console, settings: Sequence[Source]) -> None:
+    table = Table("setting", "value", "from", title="Settings", title_justify="left")
+    for setting in settings:
+        value = "" if setting.value is None else str(setting.value)
+        style = "" if setting.source == "default" else "bold"
+        table.add_row(setting.name, Text(value, overflow="fold"), setting.variable or setting.source, style=style)
+    console.print(table)

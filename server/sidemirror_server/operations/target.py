@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import grpc
+from google.rpc import error_details_pb2, status_pb2
 
 from sidemirror_server.operations import exit_codes
 from sidemirror_server.operations.shown import plain
@@ -110,6 +111,18 @@ def is_answer(error: grpc.RpcError) -> bool:
     return any(key == "grpc-status-details-bin" for key, _ in told)
 
 
+def reason_of(error: grpc.RpcError) -> str:
+    """The reason of errors.proto that a sidecar gave; empty without an answer."""
+    told: Any = error.trailing_metadata() or ()
+    for key, value in told:
+        if key == "grpc-status-details-bin":
+            for detail in status_pb2.Status.FromString(value).details:
+                info = error_details_pb2.ErrorInfo()
+                if detail.Unpack(info):
+                    return str(info.reason)
+    return ""
+
+
 def _in_short(details: str) -> str:
     """gRPC's reason for a failed connection, without its path through the library."""
     if "WRONG_VERSION_NUMBER" in details:
@@ -177,7 +190,7 @@ async def dial(address: str, *, is_own: bool = False) -> AsyncIterator[grpc.aio.
     the certificates that the environment names are not for it. Raises Unreachable if no sidecar answers there,
     BadSettings."""
     own = grpc.aio.insecure_channel(address, options=CHANNEL_OPTIONS) if is_own else None
-    async with own or _aio_channel(address) as channel:
+    async with own or aio_channel(address) as channel:
         try:
             async with asyncio.timeout(_CONNECT_S):
                 await channel.channel_ready()
@@ -186,7 +199,8 @@ async def dial(address: str, *, is_own: bool = False) -> AsyncIterator[grpc.aio.
         yield channel
 
 
-def _aio_channel(address: str) -> grpc.aio.Channel:
+def aio_channel(address: str) -> grpc.aio.Channel:
+    """`open_channel` for asyncio. Raises BadSettings."""
     credentials = _credentials(as_client())
     carried = _metadata()
     interceptors: list[grpc.aio.ClientInterceptor] = [_Unary(carried), _ServerStream(carried), _BidiStream(carried)]

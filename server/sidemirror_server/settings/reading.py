@@ -92,6 +92,8 @@ def without_effect(
         needed["database_listen_url"] = "database_url"
     if not settings.store:
         needed["store_url"] = "store"
+    if not settings.access_file:
+        needed |= dict.fromkeys((name for name in names() if name.startswith("limits__agent_")), "access_file")
     if not settings.embedding.name:
         needed |= dict.fromkeys((name for name in names() if name.startswith("embedding__")), "embedding__name")
     found = {name: f"without {PREFIX}{other.upper()}" for name, other in needed.items() if other not in given}

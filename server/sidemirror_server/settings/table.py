@@ -100,6 +100,16 @@ class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     # Bytes of events that wait in memory while the store is unavailable. Chosen here: minutes of a busy agent, and a
     # quarter of the usual memory of a sidecar.
     backlog_bytes: Bytes = 64 * 1024 * 1024
+    # What one agent may take where many share a sidecar: those that have a token of the access file. 0: no limit, as
+    # befits a sidecar of one agent. Unary calls of one agent at once.
+    agent_calls: Annotated[int, Meta(ge=0)] = 0
+    # Streams of one agent at once.
+    agent_streams: Annotated[int, Meta(ge=0)] = 0
+    # Bytes of requests that one agent may send in a second, 4,096 at least for each message. What is more waits:
+    # streams until it is their turn, unary calls a second at most.
+    agent_bytes_per_second: Annotated[int, Meta(ge=0, le=_LARGEST_C_INT)] = 0
+    # Bytes of one project's events that wait in memory while the store is unavailable.
+    project_backlog_bytes: Annotated[int, Meta(ge=0)] = 0
 
 
 Usd = Annotated[float, Meta(ge=0)]
@@ -160,20 +170,25 @@ class SpendCaps(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     project_tokens_per_day: Count | None = None
 
 
-class PurposeSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Parameters of the calls to models for one purpose."""
+class PurposeCaps(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What one purpose may cost."""
+
+    # The most that this purpose may cost in a day, of the spending that `spend__usd_per_day` counts; null adds no cap.
+    usd_per_day: Usd | None = None
+    tokens_per_day: Count | None = None
+
+
+class PurposeSettings(PurposeCaps, frozen=True, forbid_unknown_fields=True):
+    """Parameters of the calls to language models for one purpose. They go before those that the purpose has itself."""
 
     # Another model of the same provider; empty: `model__name`.
     model: str = ""
     # low, medium or high; null: the least that the model offers.
     effort: Literal["low", "medium", "high"] | None = None
-    # For providers that accept one; null: the provider's default.
+    # For providers that accept one; null: the purpose's own (0.1 for what judges and remembers), else the provider's.
     temperature: Annotated[float, Meta(ge=0, le=2)] | None = None
-    # The longest answer, in tokens; null: enough for the purpose.
+    # The longest answer, in tokens, where it is less than the purpose's own; null: enough for the purpose.
     max_tokens: Annotated[int, Meta(ge=1)] | None = None
-    # The most that this purpose may cost in a day, of the spending that `spend__usd_per_day` counts; null adds no cap.
-    usd_per_day: Usd | None = None
-    tokens_per_day: Count | None = None
 
 
 class DreamingSettings(PurposeSettings, frozen=True, forbid_unknown_fields=True):
@@ -197,9 +212,16 @@ class Purposes(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     dreaming: DreamingSettings = DreamingSettings()
     # Reflections on turns that ended, and goals' lessons as memories.
     learning: LearningSettings = LearningSettings()
+    critique: PurposeSettings = PurposeSettings()
+    revision: PurposeSettings = PurposeSettings()
+    comparison: PurposeSettings = PurposeSettings()
+    trace_evaluation: PurposeSettings = PurposeSettings()
+    # The critics of a debate, and its judge.
+    debate: PurposeSettings = PurposeSettings()
+    goal_reflection: PurposeSettings = PurposeSettings()
     memory_reflection: PurposeSettings = PurposeSettings()
-    # Only the caps apply: `embedding` configures the model.
-    memory_embedding: PurposeSettings = PurposeSettings()
+    # `embedding` configures the model.
+    memory_embedding: PurposeCaps = PurposeCaps()
 
 
 class Defaults(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -137,11 +137,11 @@ class Conductor:
             self._held.warm(turn, past.config, past.turn_count + 1, is_known=not warnings)
             return turn
 
-    def check_start(self, turn_id: TurnId, events: int) -> None:
+    def check_start(self, scope: Scope, turn_id: TurnId, events: int) -> None:
         """Raises LimitReached if a turn may not begin with this many events. No event has been recorded by then."""
         if events > self._limits.events_per_turn:
             raise LimitReached("events_per_turn", self._limits.events_per_turn, turn_id)
-        self._recorder.check_room()
+        self._recorder.check_room(scope)
 
     async def take_up(self, scope: Scope, turn_id: TurnId) -> LiveTurn:
         """The turn, from memory or from the log. Raises NotFound, StoreUnavailable."""
@@ -255,7 +255,7 @@ class Conductor:
             raise LimitReached("events_per_turn", most, turn.state.turn_id)
         if turn.recorded_bytes >= self._limits.turn_bytes and len(fresh) > ends:
             raise LimitReached("turn_bytes", self._limits.turn_bytes, turn.state.turn_id)
-        self._recorder.check_room()
+        self._recorder.check_room(turn.scope)
 
     def _react(self, turn: LiveTurn, event: Event, now_us: int) -> None:
         """Records nudges, and starts the reflection or critique that the event makes due."""

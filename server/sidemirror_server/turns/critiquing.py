@@ -24,6 +24,7 @@ from sidemirror_server.vocabulary.budget import Spent, claim, model_timeout_s
 from sidemirror_server.vocabulary.clock import Clock
 from sidemirror_server.vocabulary.errors import SidemirrorError
 from sidemirror_server.vocabulary.ids import DirectiveId, EventId, new_id
+from sidemirror_server.vocabulary.scope import whose
 from sidemirror_server.vocabulary.status import ResultStatus
 
 _log = logging.getLogger(__name__)
@@ -84,7 +85,8 @@ class TurnCritiques:
                 made = await self._critic.keep(turn.scope, begun.directive_id, material, verdict, about)
         except (SidemirrorError, TimeoutError) as error:
             # The agent still gets its verdict, but without an id, because no list will show the critique.
-            _log.warning("critique_not_kept", extra={"turn_id": turn.state.turn_id, "reason": type(error).__name__})
+            told = {**whose(turn.scope), "turn_id": turn.state.turn_id, "reason": type(error).__name__}
+            _log.warning("critique_not_kept", extra=told)
             made = self._critic.made("", material, verdict, about)
         self._record(turn, begun, made)
 
@@ -92,7 +94,7 @@ class TurnCritiques:
         turn.tasks.pop(begun.directive_id, None)
         if not task.cancelled() and task.exception() is not None:
             # A bug (a failing model gives a status). The failure is recorded, so that the turn does not wait forever.
-            _log.error("critique_failed", exc_info=task.exception())
+            _log.error("critique_failed", extra=whose(turn.scope), exc_info=task.exception())
             if begun.directive_id in turn.state.claims:
                 self._fail(turn, begun, "the server failed to make this critique")
         turn.wake()

@@ -18,7 +18,7 @@ from sidemirror_server.trace.receipts import Receipts
 from sidemirror_server.trace.sources import SourceKind, key, parsed, published_key
 from sidemirror_server.vocabulary.clock import Clock
 from sidemirror_server.vocabulary.ids import SessionId, TurnId, new_id
-from sidemirror_server.vocabulary.scope import Scope
+from sidemirror_server.vocabulary.scope import Scope, whose
 from sidemirror_server.work.worker import ClaimedJob
 
 _log = logging.getLogger(__name__)
@@ -126,7 +126,7 @@ class Eraser:
         if len(taken) > 1 or forgotten or (done is not None and done.counts):
             await self._tidy()
         await self._erasures.finish(scope, erasure_id, self._clock.now_us())
-        _log.info("erased", extra={"erasure_id": erasure_id})
+        _log.info("erased", extra={**whose(scope), "erasure_id": erasure_id})
 
     async def _tidy(self) -> None:
         """Has the store's files tidied after this call began: once for all erasures that wait, and with a pause."""

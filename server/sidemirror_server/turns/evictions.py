@@ -20,7 +20,7 @@ from sidemirror_server.turns.turn_cache import TurnCache
 from sidemirror_server.vocabulary.clock import Clock
 from sidemirror_server.vocabulary.errors import SidemirrorError, StoreUnavailable, WrongState
 from sidemirror_server.vocabulary.ids import SessionId, TurnId
-from sidemirror_server.vocabulary.scope import SERVES_ALL, Scope, Serves
+from sidemirror_server.vocabulary.scope import SERVES_ALL, Scope, Serves, whose
 
 _log = logging.getLogger(__name__)
 
@@ -142,7 +142,7 @@ class Evictions:
         try:
             turn = await self._take_up(scope, turn_id)
         except SidemirrorError as error:
-            _log.warning("turn_not_abandoned", extra={"turn_id": turn_id, "reason": str(error)})
+            _log.info("turn_not_abandoned", extra={**whose(scope), "turn_id": turn_id, "reason": str(error)})
             return
         if turn.accepts:
             self._endings.abandon(turn)

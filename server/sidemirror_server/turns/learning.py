@@ -43,7 +43,7 @@ from sidemirror_server.vocabulary.budget import LONGEST_MODEL_CALL_S
 from sidemirror_server.vocabulary.clock import Clock
 from sidemirror_server.vocabulary.errors import Disabled, NotFound, SpendCapReached, WrongState
 from sidemirror_server.vocabulary.ids import JobId, SessionId, TurnId, derived_id
-from sidemirror_server.vocabulary.scope import Scope
+from sidemirror_server.vocabulary.scope import Scope, whose
 from sidemirror_server.work.queue import JobState, NewJob, Work
 from sidemirror_server.work.worker import PATIENCE_S, ClaimedJob, Hopeless, patiently
 
@@ -99,8 +99,8 @@ class Learner:
         ModelUnavailable and ModelTooLate."""
         scope, ended = task.job.scope, ended_turn_in(task.job.payload)
         learned = await self.learn(scope, ended, task.job.job_id)
-        told = {"turn_id": ended.turn_id, "became": learned.became, "tenant_id": scope.tenant_id}
-        _log.info("turn_learned_from", extra={**told, "project_id": scope.project_id})
+        told = {"turn_id": ended.turn_id, "became": learned.became}
+        _log.info("turn_learned_from", extra={**whose(scope), **told})
         return msgspec.json.encode(learned)
 
     async def learn(self, scope: Scope, ended: EndedTurn, named: str) -> LearningResult:
@@ -250,7 +250,8 @@ class GoalLearner:
         try:
             await patiently(lambda: self._kept(keeper, scope, result, report_id, more, heard_us), self._clock, until_s)
         except WrongState:
-            _log.info("goal_not_learned", extra={"report_id": report_id, "reason": "a source was erased"})
+            told = {**whose(scope), "report_id": report_id, "reason": "a source was erased"}
+            _log.info("goal_not_learned", extra=told)
         return body
 
     async def _kept(

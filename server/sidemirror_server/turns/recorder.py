@@ -7,14 +7,16 @@ and their `durable` does not rise (decision 012).
 
 import asyncio
 import logging
-from collections import defaultdict
+from collections import Counter, defaultdict
 
 from sidemirror_server.trace.erasure import ERASED, REWRITTEN
 from sidemirror_server.trace.live import Bell
 from sidemirror_server.trace.log import Batch, TurnLog
 from sidemirror_server.turns.live import LiveTurn
+from sidemirror_server.vocabulary.clock import SystemClock
 from sidemirror_server.vocabulary.errors import LimitReached, SidemirrorError, StoreUnavailable, WrongState
-from sidemirror_server.vocabulary.scope import Scope
+from sidemirror_server.vocabulary.outage import Outage
+from sidemirror_server.vocabulary.scope import Scope, whose
 
 _log = logging.getLogger(__name__)
 
@@ -31,8 +33,11 @@ LINGER_S = 0.01
 class Recorder:
     """Takes entries from memory to the log."""
 
-    def __init__(self, log: TurnLog, bell: Bell, backlog_bytes: int) -> None:
-        """`backlog_bytes`: the limit on the pending entries of all turns while the store is away."""
+    def __init__(self, log: TurnLog, bell: Bell, backlog_bytes: int, project_backlog_bytes: int = 0) -> None:
+        """`backlog_bytes`: the limit on the pending entries of all turns while the store is away;
+        `project_backlog_bytes`: on those of one project, 0 is none."""
+        self._project_backlog_bytes = project_backlog_bytes
+        self._of_projects: Counter[Scope] = Counter()  # bytes
         self._log = log
         self._bell = bell
         self._backlog_bytes = backlog_bytes
@@ -41,6 +46,7 @@ class Recorder:
         self._waiting_bytes = 0
         self._waiting_since_s: dict[LiveTurn, float] = {}  # on the loop's clock
         self._lingering: asyncio.TimerHandle | None = None
+        self._outage = Outage(_log, "turns_not_recorded", "turns_recorded_again", SystemClock())
         self._work = asyncio.Event()
         self._again = asyncio.Event()
         self._idle = asyncio.Event()
@@ -60,7 +66,11 @@ class Recorder:
     def _count(self, turn: LiveTurn) -> None:
         """Updates the totals for the turn's pending entries."""
         waiting = turn.pending_bytes
-        self._waiting_bytes += waiting - self._waiting.pop(turn, 0)
+        more = waiting - self._waiting.pop(turn, 0)
+        self._waiting_bytes += more
+        self._of_projects[turn.scope] += more
+        if not self._of_projects[turn.scope]:
+            del self._of_projects[turn.scope]
         if waiting:
             self._waiting[turn] = waiting
             if turn not in self._waiting_since_s:
@@ -78,8 +88,11 @@ class Recorder:
         # A copy, because the caller may be on another thread.
         return max((now_s - since_s for since_s in tuple(self._waiting_since_s.values())), default=0.0)
 
-    def check_room(self) -> None:
-        """Raises LimitReached when the pending entries exceed `backlog_bytes`."""
+    def check_room(self, scope: Scope) -> None:
+        """Raises LimitReached when the pending entries exceed `backlog_bytes`, or the project's what one may have."""
+        most = self._project_backlog_bytes
+        if most and self._of_projects[scope] > most:
+            raise LimitReached("project_backlog_bytes", most, f"events of {scope.project_id}", passes=True)
         if self._waiting_bytes > self._backlog_bytes:
             raise LimitReached("backlog_bytes", self._backlog_bytes, "events waiting for the store", passes=True)
 
@@ -163,11 +176,12 @@ class Recorder:
         except WrongState as refused:
             return await self._append_singly(scope, items, refused)
         except SidemirrorError as failure:
-            _log.warning("turns_not_recorded", extra={"turns": len(items), "reason": type(failure).__name__})
+            self._outage.failed({**whose(scope), "turns": len(items), "reason": type(failure).__name__})
             for turn, _ in items:
                 self._dirty[turn] = None
                 turn.fail(failure)
             return False
+        self._outage.worked()
         for turn, batch in items:
             turn.settle(batch)
             self._waiting_since_s.pop(turn, None)  # entries that are still pending are newer
@@ -180,7 +194,7 @@ class Recorder:
         if len(items) > 1:
             return all([await self._append(scope, [item]) for item in items])
         turn = items[0][0]
-        told = {"turn_id": turn.state.turn_id, "reason": str(refused)}
+        told = {**whose(turn.scope), "turn_id": turn.state.turn_id, "reason": str(refused)}
         if refused.facts["state"] == ERASED:
             _log.info("turn_refused", extra=told)  # its caller is told
             turn.lose(refused)

@@ -26,6 +26,7 @@ from sidemirror_server.vocabulary.block import BlockLesson
 from sidemirror_server.vocabulary.clock import Clock
 from sidemirror_server.vocabulary.errors import SidemirrorError
 from sidemirror_server.vocabulary.ids import DirectiveId, EventId, new_id
+from sidemirror_server.vocabulary.scope import whose
 
 _log = logging.getLogger(__name__)
 
@@ -90,7 +91,8 @@ class RecoveryAdvice:
         try:
             repeats = await self._finder.repeats(turn.scope, signature)
         except SidemirrorError as error:
-            _log.warning("repeats_not_counted", extra={"turn_id": turn.state.turn_id, "reason": str(error)})
+            told = {**whose(turn.scope), "turn_id": turn.state.turn_id, "reason": str(error)}
+            _log.info("repeats_not_counted", extra=told)
             return
         if repeats is not None:
             calls.repeats[signature] = repeats
@@ -115,7 +117,8 @@ class RecoveryAdvice:
             advice = await self._finder.find(turn.scope, asked, receipt_id, found, ShownIn.ADVICE)
         except SidemirrorError as error:
             # The agent goes on without advice.
-            _log.warning("recovery_not_found", extra={"turn_id": state.turn_id, "reason": str(error)})
+            told = {**whose(turn.scope), "turn_id": state.turn_id, "reason": str(error)}
+            _log.info("recovery_not_found", extra=told)
             return
         # In shadow mode the directive is kept and not sent.
         block = advice.kept if advice.kept.items else advice.block
@@ -138,5 +141,5 @@ class RecoveryAdvice:
 def _done(turn: LiveTurn, directive_id: DirectiveId, task: "asyncio.Task[None]") -> None:
     turn.telling.pop(directive_id, None)
     if not task.cancelled() and task.exception() is not None:
-        _log.error("recovery_failed", exc_info=task.exception())
+        _log.error("recovery_failed", extra=whose(turn.scope), exc_info=task.exception())
     turn.wake()

@@ -24,7 +24,8 @@ from sidemirror_server.trace.log import HeadKey, TurnHead, TurnLog, TurnStanding
 from sidemirror_server.trace.receipts import RECOVERY_ITEM, Receipt, Receipts
 from sidemirror_server.vocabulary.clock import Clock
 from sidemirror_server.vocabulary.errors import SidemirrorError
-from sidemirror_server.vocabulary.scope import Scope, Serves
+from sidemirror_server.vocabulary.outage import Outage
+from sidemirror_server.vocabulary.scope import Scope, Serves, whose
 
 _log = logging.getLogger(__name__)
 
@@ -69,6 +70,7 @@ class RecoveryLearner:
         self._finder = finder
         self._serves = serves
         self._clock = clock
+        self._outage = Outage(_log, "recoveries_not_learned", "recoveries_learned_again", clock)
         self._ended = asyncio.Event()
         self._busy_until_s = 0.0
 
@@ -83,8 +85,10 @@ class RecoveryLearner:
             try:
                 found = await self.learn_due()
             except SidemirrorError as error:
-                _log.warning("recoveries_not_learned", extra={"reason": str(error)})
+                self._outage.failed({"reason": str(error)})
                 found = 0
+            else:
+                self._outage.worked()
             if found < _AT_ONCE:
                 await self._rest()
 
@@ -97,7 +101,8 @@ class RecoveryLearner:
                 await self._learn(turn)
             except SidemirrorError as error:
                 # It is due again when the lease has ended.
-                _log.warning("turn_not_learned", extra={"turn_id": turn.turn_id, "reason": str(error)})
+                told = {**whose(turn.scope), "turn_id": turn.turn_id, "reason": str(error)}
+                _log.warning("turn_not_learned", extra=told)
                 if turn.attempts >= _MOST_ATTEMPTS:
                     await self._store.keep(turn.scope, turn.turn_id, ())
         return len(due)

@@ -24,6 +24,7 @@ from sidemirror_server.vocabulary.block import ContextBlock
 from sidemirror_server.vocabulary.budget import ANSWER_S, Claim, claim, model_timeout_s
 from sidemirror_server.vocabulary.clock import Clock
 from sidemirror_server.vocabulary.ids import DirectiveId, EventId, new_id
+from sidemirror_server.vocabulary.scope import whose
 from sidemirror_server.vocabulary.status import ResultStatus
 
 _log = logging.getLogger(__name__)
@@ -185,7 +186,7 @@ class Reflections:
         turn.tasks.pop(directive_id, None)
         if not task.cancelled() and task.exception() is not None:
             # A bug (a failing model gives a status). The failure is recorded, so that the turn does not wait forever.
-            _log.error("reflection_failed", exc_info=task.exception())
+            _log.error("reflection_failed", extra=whose(turn.scope), exc_info=task.exception())
             claimed = turn.state.claims.get(directive_id)
             if claimed is not None:
                 failed = Reflection(ResultStatus.FAILED_MODEL, "the server failed to make this reflection")

@@ -14,6 +14,11 @@ class Scope(msgspec.Struct, frozen=True, order=True):
 DEFAULT_SCOPE = Scope("default", "default")
 
 
+def whose(scope: Scope) -> dict[str, str]:
+    """The fields of a log line that say whose work it is about: every line of work has them."""
+    return {"tenant_id": scope.tenant_id, "project_id": scope.project_id}
+
+
 class Served(msgspec.Struct, frozen=True):
     """One entry of a sidecar's scopes. `project_id` None: every project; both None: every tenant."""
 

@@ -16,7 +16,8 @@ import msgspec
 
 from sidemirror_server.vocabulary.clock import Clock
 from sidemirror_server.vocabulary.errors import LostClaim, NotFound, PlaceTaken, SidemirrorError, StoreUnavailable
-from sidemirror_server.vocabulary.scope import SERVES_ALL, Serves
+from sidemirror_server.vocabulary.outage import Outage
+from sidemirror_server.vocabulary.scope import SERVES_ALL, Serves, whose
 from sidemirror_server.vocabulary.telemetry import JOBS
 from sidemirror_server.vocabulary.text import enter
 from sidemirror_server.work.queue import Job, Work
@@ -116,6 +117,7 @@ class Worker:
         self._serves = serves
         self._in_hand: set[asyncio.Task[None]] = set()
         self._claiming = asyncio.Lock()
+        self._outage = Outage(_log, "work_claim_failed", "work_claimed_again", clock)
 
     async def run(self) -> None:
         """Runs jobs until cancelled; then releases the claimed jobs without using up their attempts."""
@@ -125,8 +127,10 @@ class Worker:
                 try:
                     _, is_all = await self._begin_due()
                 except SidemirrorError as exc:
-                    _log.warning("work_claim_failed", extra={"reason": str(exc)})
+                    self._outage.failed({"reason": str(exc)})
                     is_all = True
+                else:
+                    self._outage.worked()
                 if len(self._in_hand) >= self._pace.concurrency:
                     await asyncio.wait(self._in_hand, return_when=asyncio.FIRST_COMPLETED)
                 elif is_all:
@@ -209,7 +213,7 @@ class Worker:
             _log.warning("job_lost", extra=_of(job))
             self._look_again_in(self._pace.lease_s)
         except NotNow as exc:
-            _log.warning("job_given_back", extra={**_of(job), "reason": str(exc)})
+            _log.info("job_given_back", extra={**_of(job), "reason": str(exc)})
             await self._give_back(job)
             self._look_again_in(_CLAIM_AGAIN_S)
         except Exception as exc:
@@ -234,12 +238,14 @@ class Worker:
             except (LostClaim, NotFound):
                 return
             except SidemirrorError as exc:
-                _log.warning("job_lease_not_extended", extra={**_of(job), "reason": str(exc)})
+                _log.info("job_lease_not_extended", extra={**_of(job), "reason": str(exc)})
 
     async def _failed(self, job: Job, error: Exception) -> None:
         JOBS.add(1, {"kind": job.kind, "result": "failed"})
         # The error's message and its cause may hold users' texts, so neither is logged; the job keeps the message.
-        _log.warning("job_failed", extra={**_of(job), "error": type(error).__name__, "place": _place_of(error)})
+        # A model or a store that fails has a warning of its own, for all jobs together.
+        level = logging.INFO if isinstance(error, SidemirrorError) else logging.WARNING
+        _log.log(level, "job_failed", extra={**_of(job), "error": type(error).__name__, "place": _place_of(error)})
         # The message comes from outside like any other text, so it is cleaned and redacted here.
         text = enter(f"{type(error).__name__}: {error}")[:_ERROR_CHARACTERS]
         now_us = self._clock.now_us()
@@ -248,7 +254,7 @@ class Worker:
         try:
             await self._work.fail(job.scope, job.job_id, job.token, text, retry_at_us, now_us)
         except SidemirrorError as exc:
-            _log.warning("job_failure_not_kept", extra={**_of(job), "reason": str(exc)})
+            _log.info("job_failure_not_kept", extra={**_of(job), "reason": str(exc)})
             self._look_again_in(self._pace.lease_s)  # it can be claimed when its lease has ended
         else:
             self._look_again_in(wait_us / 1_000_000)
@@ -261,7 +267,7 @@ class Worker:
         try:
             await self._work.release(job.scope, job.job_id, job.token, self._clock.now_us())
         except SidemirrorError as exc:
-            _log.warning("job_not_released", extra={**_of(job), "reason": str(exc)})
+            _log.info("job_not_released", extra={**_of(job), "reason": str(exc)})
 
 
 def _place_of(error: Exception) -> str:
@@ -271,4 +277,5 @@ def _place_of(error: Exception) -> str:
 
 
 def _of(job: Job) -> dict[str, object]:
-    return {"job_id": job.job_id, "kind": job.kind, "attempts": job.attempts, "token": job.token}
+    told = {"job_id": job.job_id, "kind": job.kind, "attempts": job.attempts, "token": job.token}
+    return {**whose(job.scope), **told}

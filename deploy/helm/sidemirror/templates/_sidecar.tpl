@@ -6,6 +6,8 @@
   "tenantId" "default" "projectId" "default"
   "databaseSecret" "" "ownerSecret" "" "databaseRole" "sidecar" "databaseTenants" (list) "redisSecret" "" "accessSecret" "" "env" (list)
   "resources" (dict "requests" (dict "cpu" "50m" "memory" "96Mi") "limits" (dict "memory" "384Mi"))
+  "podLabels" (dict) "maxUnavailable" ""
+  "networkPolicy" (dict "enabled" false "agentPorts" (list) "metricsNamespace" "monitoring" "egress" (list))
   "graceSeconds" 10 -}}
 {{- toYaml (mergeOverwrite $defaults (deepCopy (default (dict) .Values.sidemirror))) -}}
 {{- end -}}

@@ -30,7 +30,7 @@ from sidemirror_server.vocabulary.budget import LONGEST_MODEL_CALL_S
 from sidemirror_server.vocabulary.clock import Clock
 from sidemirror_server.vocabulary.errors import ModelFailed, WrongState
 from sidemirror_server.vocabulary.ids import derived_id
-from sidemirror_server.vocabulary.scope import Scope
+from sidemirror_server.vocabulary.scope import Scope, whose
 from sidemirror_server.vocabulary.status import ResultStatus, Usage
 from sidemirror_server.work.queue import Job, JobState
 from sidemirror_server.work.worker import PATIENCE_S, ClaimedJob, patiently
@@ -184,7 +184,7 @@ class Dreamer:
         started_us = self._clock.now_us()
         unread = await self._dreams.unread(scope, _MOST_LEFT)
         new_ids, left = unread[:MOST_READ], len(unread[MOST_READ:])
-        _log.info("dream_started", extra={**_of(scope), "new": len(new_ids)})
+        _log.info("dream_started", extra={**whose(scope), "new": len(new_ids)})
         if not new_ids:
             return _Notes(started_us, ())
         last = await self._dreams.list(scope, None, 1)
@@ -223,10 +223,10 @@ class Dreamer:
         try:
             completion = await self._model.ask(scope, self._question(members), LONGEST_MODEL_CALL_S)
         except WrongState as failure:  # an operator's template failed: a retry of the pass would not help
-            _log.warning("dream_not_answered", extra={**_of(scope), "reason": str(failure)})
+            _log.warning("dream_not_answered", extra={**whose(scope), "reason": str(failure)})
             return _Answered(ResultStatus.FAILED_MODEL, str(failure), is_not_taken=True)
         except ModelFailed as failure:
-            _log.warning("dream_not_answered", extra={**_of(scope), "status": failure.status.value})
+            _log.info("dream_not_answered", extra={**whose(scope), "status": failure.status.value})
             return _Answered(failure.status, failure.detail, failure.is_not_taken, usage=failure.usage)
         answer, usage = completion.answer, completion.usage
         cited = [memory for memory in members if memory.memory_id in answer.supporting_memory_ids]
@@ -300,7 +300,7 @@ class Dreamer:
         rest_us = rest_until(standing, dream)
         closed = await patiently(lambda: self._dreams.close(job.scope, dream, read_ids, rest_us), self._clock, until_s)
         counts = {"read": closed.read, "asked": closed.asked, "lessons": len(closed.lessons), "left": closed.left}
-        _log.info("dream_ended", extra={**_of(job.scope), "status": closed.status.value, **counts})
+        _log.info("dream_ended", extra={**whose(job.scope), "status": closed.status.value, **counts})
         return closed
 
 
@@ -355,7 +355,3 @@ def _total(answered: Sequence[_Answered]) -> Usage | None:
         cost_usd=None if any(one.cost_usd is None for one in took) else sum(one.cost_usd or 0.0 for one in took),
         latency_us=sum(one.latency_us for one in took),
     )
-
-
-def _of(scope: Scope) -> dict[str, str]:
-    return {"tenant_id": scope.tenant_id, "project_id": scope.project_id}

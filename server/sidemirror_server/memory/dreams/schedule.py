@@ -14,7 +14,7 @@ from sidemirror_server.trace.log import TurnLog
 from sidemirror_server.vocabulary.clock import Clock
 from sidemirror_server.vocabulary.errors import SidemirrorError, StoreFull, StoreUnavailable, WrongState
 from sidemirror_server.vocabulary.ids import JobId, derived_id
-from sidemirror_server.vocabulary.scope import SERVES_ALL, Scope, Serves
+from sidemirror_server.vocabulary.scope import SERVES_ALL, Scope, Serves, whose
 from sidemirror_server.work.queue import Job, JobState, NewJob, Work
 
 _log = logging.getLogger(__name__)
@@ -95,7 +95,7 @@ class DreamSchedule:
         """Warns of the first failure in a row only: the next check comes in a minute."""
         failed = self._failed.get(scope, 0) + 1
         self._failed[scope] = failed
-        told = {"tenant_id": scope.tenant_id, "project_id": scope.project_id, "failed": failed, "reason": str(error)}
+        told = {**whose(scope), "failed": failed, "reason": str(error)}
         _log.log(logging.WARNING if failed == 1 else logging.DEBUG, "dream_not_scheduled", extra=told)
 
     async def _start_if_due(self, waiting: Waiting) -> bool:

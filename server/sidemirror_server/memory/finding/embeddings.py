@@ -23,7 +23,7 @@ from sidemirror_server.models.embedding import PaidEmbedder
 from sidemirror_server.vocabulary.clock import Clock
 from sidemirror_server.vocabulary.errors import ModelFailed, StoreFull, StoreUnavailable
 from sidemirror_server.vocabulary.ids import new_id
-from sidemirror_server.vocabulary.scope import SERVES_ALL, Scope, Serves
+from sidemirror_server.vocabulary.scope import SERVES_ALL, Scope, Serves, whose
 from sidemirror_server.vocabulary.status import ResultStatus
 from sidemirror_server.vocabulary.text import clip
 
@@ -140,7 +140,8 @@ class MemoryMeanings:
         try:
             made = await self._embedder.embed(scope, (asked,), _QUESTION_S if wait_s is None else wait_s)
         except ModelFailed as failure:
-            _log.info("question_not_embedded", extra={"status": failure.status.name, "reason": failure.detail})
+            told = {**whose(scope), "status": failure.status.name, "reason": failure.detail}
+            _log.info("question_not_embedded", extra=told)
             return None
         self._has_dimensions_of(made)
         kept = self._questions[scope, asked] = array("d", made.vectors[0])
@@ -213,10 +214,11 @@ class MemoryMeanings:
                     async with asyncio.timeout(_LEAVE_S):
                         await self._search.leave(scope, self._embedder.name, self._holder)
         except ModelFailed as failure:
-            _log.warning("memories_not_embedded", extra={"status": failure.status.name, "reason": failure.detail})
+            told = {**whose(scope), "status": failure.status.name, "reason": failure.detail}
+            _log.info("memories_not_embedded", extra=told)
             return _InTheWay.MONEY if failure.status is ResultStatus.SKIPPED_SPEND else _InTheWay.FAILURE
         except (StoreUnavailable, StoreFull) as error:
-            _log.warning("memories_not_embedded", extra={"reason": str(error)})
+            _log.info("memories_not_embedded", extra={**whose(scope), "reason": str(error)})
             return _InTheWay.FAILURE
 
     async def _made_all(self, scope: Scope) -> _InTheWay | None:
@@ -226,7 +228,7 @@ class MemoryMeanings:
             made = {hash((scope, one.memory_id, one.content)): None for one in waiting}
             replaced = len(made.keys() & self._made_before.keys())
             if self._shared and replaced >= _FEWEST_REPLACED and 2 * replaced >= len(made):
-                _log.warning("embedding_models_differ", extra={"model": self.model, "tenant_id": scope.tenant_id})
+                _log.warning("embedding_models_differ", extra={**whose(scope), "model": self.model})
                 self._made_before.clear()
                 return _InTheWay.REPLACED
             # The next batch is made while this one is stored: batches that are ready together share a commit.
@@ -254,7 +256,7 @@ class MemoryMeanings:
                 continue
             model, made = self.model, await self._made(scope, there)
             if self.model != model:  # stored vectors now count as another model's: check again
-                _log.warning("embedding_dimensions_changed", extra={"model": self.model})
+                _log.warning("embedding_dimensions_changed", extra={**whose(scope), "model": self.model})
                 return _InTheWay.FAILURE
             keeping.append(asyncio.create_task(self._search.embed(scope, model, made)))
         return None
@@ -299,7 +301,8 @@ class MemoryMeanings:
     def _set_aside(self, scope: Scope, one: Unembedded) -> None:
         if sum(map(len, self._refused.values())) < _MOST_REFUSED:
             self._refused.setdefault(scope, {})[one.memory_id] = one.content
-        _log.warning("memory_not_embedded", extra={"memory_id": one.memory_id, "reason": "the model refuses its text"})
+        told = {**whose(scope), "memory_id": one.memory_id, "reason": "the model refuses its text"}
+        _log.warning("memory_not_embedded", extra=told)
 
     async def _of(self, scope: Scope, waiting: tuple[Unembedded, ...], most_chars: int) -> tuple[Embedded, ...]:
         texts = tuple(_text(one, most_chars) for one in waiting)

@@ -15,7 +15,7 @@ from sidemirror_server.memory.kin.links import MOST_SIMILAR, Link, memory_key
 from sidemirror_server.memory.record import LinkKind, MemoryRecord, MemoryState
 from sidemirror_server.memory.store import Memories
 from sidemirror_server.vocabulary.errors import NotFound, StoreFull, StoreUnavailable
-from sidemirror_server.vocabulary.scope import Scope
+from sidemirror_server.vocabulary.scope import Scope, whose
 from sidemirror_server.vocabulary.terms import asked_terms, telling_terms
 
 _log = logging.getLogger(__name__)
@@ -54,7 +54,7 @@ class Alikes:
                 try:
                     await self.link(scope, memory_id)
                 except (StoreUnavailable, StoreFull) as error:
-                    _log.warning("memory_not_linked", extra={"memory_id": memory_id, "reason": str(error)})
+                    _log.info("memory_not_linked", extra={**whose(scope), "memory_id": memory_id, "reason": str(error)})
                 except NotFound:
                     continue  # one of them was removed meanwhile
 

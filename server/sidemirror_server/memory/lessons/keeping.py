@@ -23,7 +23,7 @@ from sidemirror_server.memory.record import (
 from sidemirror_server.memory.store import Memories
 from sidemirror_server.vocabulary.clock import Clock
 from sidemirror_server.vocabulary.origin import Origin
-from sidemirror_server.vocabulary.scope import Scope
+from sidemirror_server.vocabulary.scope import Scope, whose
 from sidemirror_server.vocabulary.telling import says_only_outcome
 from sidemirror_server.vocabulary.text import clip
 
@@ -108,9 +108,7 @@ class Keeper:
                 self._told(scope, memory_id)
         told = {"reflection_id": learned.reflection.memory_id, "importance": learned.reflection.importance}
         state = {"state": learned.reflection.state.value, "strength": learned.reflection.strength}
-        _log.info(
-            "reflection_stored", extra={"tenant_id": scope.tenant_id, "project_id": scope.project_id, **told, **state}
-        )
+        _log.info("reflection_stored", extra={**whose(scope), **told, **state})
         return Stored(learned.reflection.memory_id, strategy_id)
 
 

@@ -29,7 +29,7 @@ from sidemirror_server.vocabulary.errors import (
     SpendCapReached,
 )
 from sidemirror_server.vocabulary.origin import Origin
-from sidemirror_server.vocabulary.scope import Scope
+from sidemirror_server.vocabulary.scope import Scope, whose
 from sidemirror_server.vocabulary.status import ResultStatus, Usage
 from sidemirror_server.vocabulary.telemetry import SPAN_GENERATE_REFLECTION
 
@@ -92,7 +92,7 @@ class Reflector:
     ) -> Result:
         """Asks the model what the episode taught, within `deadline_s`. The text is empty if it taught nothing. Raises
         ModelUnavailable, ModelTooLate, SpendCapReached, Disabled, and WrongState if an operator's template fails."""
-        told = {"tenant_id": scope.tenant_id, "project_id": scope.project_id}
+        told = whose(scope)
         more = {"outcome": context.outcome, "event_count": len(context.steps)}
         _log.info("reflection_generation_started", extra={**told, **more})
         with _tracer.start_as_current_span(SPAN_GENERATE_REFLECTION) as span:

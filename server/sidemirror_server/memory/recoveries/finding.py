@@ -36,7 +36,7 @@ from sidemirror_server.vocabulary.clock import Clock
 from sidemirror_server.vocabulary.errors import SidemirrorError
 from sidemirror_server.vocabulary.ids import derived_id
 from sidemirror_server.vocabulary.origin import Origin
-from sidemirror_server.vocabulary.scope import Scope
+from sidemirror_server.vocabulary.scope import Scope, whose
 
 _log = logging.getLogger(__name__)
 
@@ -226,7 +226,7 @@ class RecoveryFinder:
     def _has_read(self, scope: Scope, signature: str, done: "asyncio.Task[Counted]") -> None:
         self._reading.pop((scope, signature), None)
         if not done.cancelled() and isinstance(done.exception(), SidemirrorError):
-            _log.warning("recoveries_not_read", extra={"reason": str(done.exception())})
+            _log.info("recoveries_not_read", extra={**whose(scope), "reason": str(done.exception())})
 
 
 _NOTHING = Counted()

@@ -17,7 +17,7 @@ from sidemirror_server.memory.trials.trials import Settled, Trial, Trials
 from sidemirror_server.trace.receipts import Receipt
 from sidemirror_server.vocabulary.clock import Clock
 from sidemirror_server.vocabulary.errors import NotFound, WrongState
-from sidemirror_server.vocabulary.scope import Scope
+from sidemirror_server.vocabulary.scope import Scope, whose
 
 _log = logging.getLogger(__name__)
 
@@ -100,7 +100,7 @@ class Outcomes:
             await self._store.revise(scope, memory.memory_id, revision, self._clock.now_us(), memory.version)
         except (NotFound, WrongState):
             return
-        told = {"tenant_id": scope.tenant_id, "project_id": scope.project_id, "memory_id": memory.memory_id}
+        told = {**whose(scope), "memory_id": memory.memory_id}
         _log.info("lesson_retired", extra={**told, "lift": judged.evidence.lift})
 
 

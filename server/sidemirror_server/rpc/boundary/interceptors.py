@@ -24,6 +24,7 @@ from sidemirror_server.rpc.boundary.metering import Metering
 from sidemirror_server.rpc.boundary.refusals import Refusals
 from sidemirror_server.rpc.boundary.requests import Once, Served, digest_of
 from sidemirror_server.rpc.boundary.services import Begin, BidiStream, Binds, ClientStream, ServerStream, Unary
+from sidemirror_server.rpc.boundary.shares import Share, Shares
 from sidemirror_server.rpc.boundary.status import INTERNAL, call_status_of, reason_of, row_of
 from sidemirror_server.rpc.boundary.streams import Lasting, Streams
 from sidemirror_server.rpc.boundary.tracing import Tracing
@@ -72,10 +73,13 @@ class Boundary:
         clock: Clock,
         tracing: Tracing,
         text_bytes: int,
+        shares: Shares,
         *,
         metered: bool = False,
     ) -> None:
-        """`text_bytes`: the server's limit of long texts. `metered`: calls are timed."""
+        """`text_bytes`: the server's limit of long texts. `shares`: what each agent may take. `metered`: calls are
+        timed."""
+        self._shares = shares
         self._identity = identity
         self._refusals = refusals
         self._admission = admission
@@ -98,10 +102,12 @@ class Boundary:
         is_write = _is_write(request_type)
 
         async def handle(raw: bytes, context: Context) -> bytes:
+            share: Share | None = None
             try:
                 self._admission.enter_call()
                 try:
                     caller = self._identity.caller_of(method, context) if self._identity.asks else None
+                    share = await self._enter_call(caller, len(raw))
                     # The code of `_reader`, inlined: in a small unary call each function call counts.
                     try:
                         request = from_bytes(raw)
@@ -126,6 +132,8 @@ class Boundary:
                     return answer if complete is None else complete(request, answer)
                 finally:
                     self._admission.leave_call()
+                    if share is not None:
+                        share.leave_call()
             except Exception as error:
                 await self._abort(method, context, error)
                 raise
@@ -138,13 +146,17 @@ class Boundary:
         export."""
 
         async def handle(raw: bytes, context: Context) -> bytes:
+            share: Share | None = None
             try:
                 self._admission.enter_call()
                 try:
                     caller = self._identity.caller_of(method, context) if self._identity.asks else None
+                    share = await self._enter_call(caller, len(raw))
                     return await serve(raw, self._call(method, _named_scope(context), context, caller, is_write=False))
                 finally:
                     self._admission.leave_call()
+                    if share is not None:
+                        share.leave_call()
             except Exception as error:
                 await self._abort(method, context, error)
                 raise
@@ -158,10 +170,12 @@ class Boundary:
         is_write = _is_write(request_type)
 
         async def handle(raw: bytes, context: Context) -> AsyncIterator[bytes]:
+            share: Share | None = None
             try:
                 self._admission.enter_stream()
                 try:
                     caller = self._identity.caller_of(method, context)
+                    share = self._enter_stream(caller)
                     request = parse(raw)
                     call = self._call(method, request, context, caller, is_write)
                     check(request)
@@ -187,6 +201,8 @@ class Boundary:
                             yield answer
                 finally:
                     self._admission.leave_stream()
+                    if share is not None:
+                        share.leave_stream()
             except Exception as error:
                 await self._abort(method, context, error)
                 raise
@@ -219,10 +235,12 @@ class Boundary:
         is_write = _is_write(request_type)
 
         async def handle(raws: AsyncIterator[bytes], context: Context) -> AsyncIterator[bytes]:
+            share: Share | None = None
             try:
                 self._admission.enter_stream()
                 try:
                     caller = self._identity.caller_of(method, context)
+                    share = self._enter_stream(caller)
                     with Lasting(self._open, self._clock, takes_stream=True) as lasting:
 
                         def begin(first: Message) -> Call:
@@ -234,15 +252,37 @@ class Boundary:
                                 lasting.begun(call.barred)
                             return call
 
-                        async for response in rpc.serve(_requests(raws, parse, check, lasting.heard), begin):
+                        async for response in rpc.serve(_requests(raws, parse, check, lasting.heard, share), begin):
                             yield response.SerializeToString()
                 finally:
                     self._admission.leave_stream()
+                    if share is not None:
+                        share.leave_stream()
             except Exception as error:
                 await self._abort(method, context, error)
                 raise
 
         return handle
+
+    async def _enter_call(self, caller: Token | None, size: int) -> Share | None:
+        """Counts a unary call with a request of so many bytes into its agent's share; None where nothing is shared out.
+        Raises LimitReached."""
+        share = self._shares.of(caller)
+        if share is not None:
+            share.enter_call()
+            try:
+                await share.take(size)
+            except BaseException:
+                share.leave_call()
+                raise
+        return share
+
+    def _enter_stream(self, caller: Token | None) -> Share | None:
+        """Counts a stream into its agent's share, as `_enter_call` does."""
+        share = self._shares.of(caller)
+        if share is not None:
+            share.enter_stream()
+        return share
 
     def _call(
         self, method: str, request: "Message | _NamedScope", context: Context, caller: Token | None, is_write: bool
@@ -303,12 +343,19 @@ def _reader(request_type: type[Req], text_bytes: int) -> tuple[Callable[[bytes],
 
 
 async def _requests(
-    raws: AsyncIterator[bytes], parse: Callable[[bytes], Req], check: Callable[[Req], None], heard: Callable[[], None]
+    raws: AsyncIterator[bytes],
+    parse: Callable[[bytes], Req],
+    check: Callable[[Req], None],
+    heard: Callable[[], None],
+    share: Share | None,
 ) -> AsyncIterator[Req]:
-    """The client's requests, parsed and checked. The handler checks the first one, once its scope is known."""
+    """The client's requests, parsed and checked, each when it is its agent's turn. The handler checks the first one,
+    once its scope is known."""
     is_first = True
     async for raw in raws:
         heard()
+        if share is not None:
+            await share.pace(len(raw))
         request = parse(raw)
         if not is_first:
             check(request)

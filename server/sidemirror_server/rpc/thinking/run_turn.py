@@ -79,7 +79,7 @@ async def _open(conductor: Conductor, streams: Streams, first: pb.RunTurnRequest
         rest = first.events[1:]
         # Checked before anything is recorded: a request is accepted whole or not at all.
         await events_of(rest, turn_id, call, 1)
-        conductor.check_start(turn_id, len(first.events))
+        conductor.check_start(call.scope, turn_id, len(first.events))
         try:
             turn = await conductor.start(call.scope, turn_id, event, started, is_new=is_new, wait_for_store=False)
         except BadInput as error:

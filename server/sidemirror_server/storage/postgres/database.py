@@ -308,8 +308,10 @@ class PostgresDatabase:
             failure = store_failure(exc)
             if failure is None:
                 raise
-            _log.warning("store_failed", extra={"store": "postgres", "reason": failure.facts["reason"]})
-            if meaning_of(exc) is PostgresFailureKind.AWAY:
+            is_gone = meaning_of(exc) is PostgresFailureKind.AWAY
+            if not self._is_away():
+                self._tell_failure(failure, is_gone=is_gone)
+            if is_gone:
                 self._failed(failure, hangs=isinstance(exc, TimeoutError))
             raise failure from exc
 
@@ -330,7 +332,7 @@ class PostgresDatabase:
             if failure is None:
                 raise
             if not self._is_away():
-                _log.warning("store_failed", extra={"store": "postgres", "reason": failure.facts["reason"]})
+                self._tell_failure(failure, is_gone=True)
             self._failed(failure, hangs=isinstance(exc, TimeoutError))
             raise failure from exc
         if not (self._standing.is_durable or self._told_of_durability):
@@ -347,6 +349,11 @@ class PostgresDatabase:
         self.clock.measured(await database_time(connection), asked_s)
 
     # --- while it is away --------------------------------------------------------------------------------------------
+
+    def _tell_failure(self, failure: SidemirrorError, *, is_gone: bool) -> None:
+        """Logs why a statement or a connection failed. `is_gone`: `store_away` is the warning."""
+        level = logging.INFO if is_gone else logging.WARNING
+        _log.log(level, "store_failed", extra={"store": "postgres", "reason": failure.facts["reason"]})
 
     def _failed(self, failure: SidemirrorError, *, hangs: bool) -> None:
         """Counts a failure. `hangs`: open connections will not answer either."""

@@ -83,6 +83,7 @@ class RedisDatabase:
         self._idle: list[_AnyConnection] = []
         self._taken: set[_AnyConnection] = set()
         self._failures = 0
+        self._told_error = ""  # what the last look met
         self._away = True
         self._closed = False
         self._look = asyncio.Event()
@@ -228,7 +229,10 @@ class RedisDatabase:
             failure = store_failure(exc)
             if failure is None:
                 raise
-            _log.warning("store_failed", extra={"store": "redis", "reason": failure.facts["reason"]})
+            # A server that is away has a line of its own.
+            level = logging.INFO if isinstance(failure, StoreUnavailable) else logging.WARNING
+            if not self._away:
+                _log.log(level, "store_failed", extra={"store": "redis", "reason": failure.facts["reason"]})
             raise failure from exc
 
     # --- attending to the server -------------------------------------------------------------------------------------
@@ -255,12 +259,20 @@ class RedisDatabase:
                 await self._examine(marked=True)
             except StoreRefused as refusal:
                 self._away = True
-                _log.error("store_refused", extra={"store": "redis", "reason": str(refusal)})
+                self._tell_error("store_refused", str(refusal))
             except (SidemirrorError, raised.RedisError) as error:
                 if not self._away:
                     self._went_away()
                 if isinstance(error, raised.RedisError):
-                    _log.error("store_failed", extra={"store": "redis", "reason": type(error).__name__})
+                    self._tell_error("store_failed", type(error).__name__)
+            else:
+                self._told_error = ""
+
+    def _tell_error(self, event: str, reason: str) -> None:
+        """Logs what a look has met, unless the look before has met the same."""
+        if self._told_error != reason:
+            _log.error(event, extra={"store": "redis", "reason": reason})
+        self._told_error = reason
 
     async def _examine(self, *, marked: bool = False) -> None:
         """Reads the server's settings and marks the server as available. `marked`: also sets the marker if it is

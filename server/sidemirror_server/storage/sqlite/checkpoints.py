@@ -11,6 +11,8 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 from sidemirror_server.storage.sqlite.failures import store_failure
+from sidemirror_server.vocabulary.clock import SystemClock
+from sidemirror_server.vocabulary.outage import Outage
 
 _log = logging.getLogger(__name__)
 
@@ -32,6 +34,7 @@ class Checkpoints:
         self._running: asyncio.Future[None] | None = None
         self._wal_bytes = 0  # at the last checkpoint
         self._closed = False
+        self._outage = Outage(_log, "sqlite_checkpoint_failed", "sqlite_checkpoints_again", SystemClock())
 
     def committed(self, wal_bytes: int) -> None:
         """Starts or schedules a checkpoint after a commit. `wal_bytes`: the WAL's size after the commit."""
@@ -70,4 +73,6 @@ class Checkpoints:
             self._connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
         except sqlite3.Error as exc:
             # Harmless: the WAL still has all pages, and the next commit schedules another checkpoint.
-            _log.warning("sqlite_checkpoint_failed", extra={"reason": str(store_failure(exc) or exc)})
+            self._outage.failed({"reason": str(store_failure(exc) or exc)})
+        else:
+            self._outage.worked()

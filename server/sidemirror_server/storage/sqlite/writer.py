@@ -33,7 +33,9 @@ from sidemirror_server.storage.sqlite.group import (
     run_in_savepoint,
     run_together,
 )
+from sidemirror_server.vocabulary.clock import SystemClock
 from sidemirror_server.vocabulary.errors import SidemirrorError, StoreUnavailable
+from sidemirror_server.vocabulary.outage import Outage
 
 _log = logging.getLogger(__name__)
 _T = TypeVar("_T")
@@ -86,6 +88,7 @@ class GroupWriter:
         self._between: deque[tuple[Callable[[], None], asyncio.Future[None]]] = deque()
         self._busy = False  # a group is running or scheduled, and owns the connection
         self.has_failed = False  # whether the last group failed
+        self._outage = Outage(_log, "sqlite_group_failed", "sqlite_writes_again", SystemClock())
         self._closed: asyncio.Future[None] | None = None
         self._pause: asyncio.TimerHandle | None = None
         self._under_way = threading.Lock()  # held while the thread runs a step
@@ -212,6 +215,7 @@ class GroupWriter:
             self._group_failed([call for call, _, _ in outcomes], lost)
             return
         self.has_failed = False
+        self._outage.worked()
         for call, result, error in outcomes:
             answer = call.answer
             if answer.done():  # its caller was cancelled
@@ -228,7 +232,7 @@ class GroupWriter:
             self._loop.call_soon(self._next_group)
 
     def _group_failed(self, calls: list[WriteCall], cause: BaseException) -> None:
-        _log.error("sqlite_group_failed", extra={"calls": len(calls), "reason": str(cause)})
+        self._outage.failed({"calls": len(calls), "reason": str(cause)}, logging.ERROR)
         self.has_failed = True
         self._connection, broken = None, self._connection
         for call in calls:

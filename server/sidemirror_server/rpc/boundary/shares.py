@@ -1,0 +1,110 @@
+"""What each of many agents may take of one sidecar, so that none of them holds up the others (decision 086).
+
+An agent is a token of the access file that names its caller. Without such tokens nothing is shared out.
+"""
+
+import asyncio
+
+import msgspec
+
+from sidemirror_server.rpc.boundary.access import Token
+from sidemirror_server.vocabulary.clock import Clock
+from sidemirror_server.vocabulary.errors import LimitReached
+
+# A message counts as this many bytes at least. Chosen here: 256 messages a second where a MiB is
+# allowed, which is a tenth of a core.
+_LEAST_BYTES = 4096
+# A unary call waits for its turn this long at most, then it is refused: it holds its request meanwhile. Chosen here: a
+# burst passes, a flood does not.
+_LONGEST_WAIT_S = 1.0
+
+
+class AgentLimits(msgspec.Struct, frozen=True):
+    """The limits of one agent, each named like its setting. 0: no limit."""
+
+    agent_calls: int = 0
+    agent_streams: int = 0
+    agent_bytes_per_second: int = 0
+
+    def __bool__(self) -> bool:
+        return any((self.agent_calls, self.agent_streams, self.agent_bytes_per_second))
+
+
+class Share:
+    """What one agent takes: its `calls` and `streams` in progress, and the bytes that it may send by now."""
+
+    def __init__(self, name: str, limits: AgentLimits, clock: Clock) -> None:
+        self._name = name
+        self._limits = limits
+        self._clock = clock
+        self.calls = 0
+        self.streams = 0
+        # Bytes, a second's worth at most; negative after a message that was larger than what was left.
+        self._left = float(limits.agent_bytes_per_second)
+        self._as_of_s = clock.monotonic_s()
+
+    def enter_call(self) -> None:
+        """Counts a unary call in, until `leave_call`. Raises LimitReached."""
+        most = self._limits.agent_calls
+        if most and self.calls >= most:
+            raise LimitReached("agent_calls", most, f"calls of {self._name}", passes=True)
+        self.calls += 1
+
+    def leave_call(self) -> None:
+        self.calls -= 1
+
+    def enter_stream(self) -> None:
+        """Counts a stream in, until `leave_stream`. Raises LimitReached."""
+        most = self._limits.agent_streams
+        if most and self.streams >= most:
+            raise LimitReached("agent_streams", most, f"streams of {self._name}", passes=True)
+        self.streams += 1
+
+    def leave_stream(self) -> None:
+        self.streams -= 1
+
+    async def take(self, size: int) -> None:
+        """Waits for the turn of a unary call's request of so many bytes. Raises LimitReached if that takes too long."""
+        rate = self._limits.agent_bytes_per_second
+        if not rate:
+            return
+        if self._wait_s() > _LONGEST_WAIT_S:
+            raise LimitReached("agent_bytes_per_second", rate, f"what {self._name} sends", passes=True)
+        await self.pace(size)
+
+    async def pace(self, size: int) -> None:
+        """Waits for the turn of a stream's message of so many bytes. The agent is not read from meanwhile, and gRPC's
+        flow control holds back what it sends."""
+        if not self._limits.agent_bytes_per_second:
+            return
+        wait_s = self._wait_s()
+        # Taken before the wait, so that messages that wait side by side do not pass all at once.
+        self._left -= max(size, _LEAST_BYTES)
+        if wait_s > 0:
+            await asyncio.sleep(wait_s)
+
+    def _wait_s(self) -> float:
+        """Seconds until something is left. Brings what is left up to date."""
+        rate, now_s = self._limits.agent_bytes_per_second, self._clock.monotonic_s()
+        self._left = min(float(rate), self._left + (now_s - self._as_of_s) * rate)
+        self._as_of_s = now_s
+        return 0.0 if self._left > 0 else -self._left / rate
+
+
+class Shares:
+    """The shares of all agents, by the names of their tokens."""
+
+    def __init__(self, limits: AgentLimits, clock: Clock) -> None:
+        self._limits = limits
+        self._clock = clock
+        # As many as the access file has had names.
+        self._of: dict[str, Share] = {}
+
+    def of(self, caller: Token | None) -> Share | None:
+        """The caller's share; None if it has no limit, or no token that names it."""
+        if not self._limits or caller is None or caller.is_shared:
+            return None
+        share = self._of.get(caller.name)
+        if share is None:
+            share = self._of[caller.name] = Share(caller.name, self._limits, self._clock)
+        return share

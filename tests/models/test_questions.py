@@ -1,0 +1,83 @@
+"""What is told of questions to models, whatever they are for: how long each took, how it ended, and a warning for a
+model that fails."""
+
+import contextlib
+import logging
+from pathlib import Path
+
+import msgspec
+import pytest
+from opentelemetry.sdk.metrics import MeterProvider
+from opentelemetry.sdk.metrics.export import HistogramDataPoint, InMemoryMetricReader
+
+from sidemirror_server.models import telemetry
+from sidemirror_server.models.language_model import Purpose
+from sidemirror_server.models.telemetry import Questions
+from sidemirror_server.vocabulary.clock import SystemClock
+from sidemirror_server.vocabulary.errors import ModelFailed
+from sidemirror_server.vocabulary.status import ResultStatus
+from tests.conformance.language_model import ask
+from tests.models.gateways import SCOPE, Scripted, desk
+
+FAILED = ModelFailed(ResultStatus.FAILED_MODEL, "it is dead")
+
+
+@pytest.fixture
+def points(monkeypatch: pytest.MonkeyPatch) -> InMemoryMetricReader:
+    reader = InMemoryMetricReader()
+    meter = MeterProvider([reader]).get_meter("test")
+    monkeypatch.setattr(telemetry, "MODEL_DURATION", meter.create_histogram("sidemirror.model.duration", unit="s"))
+    return reader
+
+
+def told(reader: InMemoryMetricReader) -> dict[tuple[str, str], int]:
+    """By purpose and status, how many questions."""
+    data = reader.get_metrics_data()
+    assert data is not None
+    (metric,) = data.resource_metrics[0].scope_metrics[0].metrics
+    found: dict[tuple[str, str], int] = {}
+    for point in metric.data.data_points:
+        assert isinstance(point, HistogramDataPoint)
+        attributes = dict(point.attributes or {})
+        assert attributes.pop("provider") == "test"
+        found[str(attributes["purpose"]), str(attributes["status"])] = point.count
+    return found
+
+
+async def test_each_purpose_has_its_figures_and_its_warning(
+    points: InMemoryMetricReader, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Three questions fail and one is answered: one warning, one line that it is over. Seen to fail when `ask` measures
+    mid-turn reflections only, and when each failure is a line."""
+    caplog.set_level(logging.INFO, "sidemirror_server.models.telemetry")
+    purposes = [one for one in Purpose if one is not Purpose.MEMORY_EMBEDDING]
+    async with desk(tmp_path) as on:
+        for purpose in purposes:
+            question = msgspec.structs.replace(ask(), purpose=purpose)
+            for _ in range(3):
+                on.model.failures.append(FAILED)
+                with pytest.raises(ModelFailed):
+                    await on.gateway.ask(SCOPE, question, 5.0)
+            await on.gateway.ask(SCOPE, question, 5.0)
+    assert told(points) == {
+        **{(purpose.value, "failed_model"): 3 for purpose in purposes},
+        **{(purpose.value, "ok"): 1 for purpose in purposes},
+    }
+    warned = [vars(one) for one in caplog.records if one.levelno == logging.WARNING]
+    assert [one["purpose"] for one in warned] == [purpose.value for purpose in purposes]
+    assert {one["message"] for one in warned} == {"model_failed"}
+    facts = [(one["tenant_id"], one["project_id"], one["model"], one["status"], one["reason"]) for one in warned]
+    assert set(facts) == {("acme", "shop", Scripted.name, "failed_model", "it is dead")}
+    over = [vars(one) for one in caplog.records if one.message == "model_answers_again"]
+    assert [(one["purpose"], one["failures"]) for one in over] == [(purpose.value, 3) for purpose in purposes]
+
+
+@pytest.mark.parametrize("status", [ResultStatus.SKIPPED_SPEND, ResultStatus.SKIPPED_DEADLINE])
+def test_what_is_not_the_models_fault_is_counted_without_a_warning(
+    status: ResultStatus, points: InMemoryMetricReader, caplog: pytest.LogCaptureFixture
+) -> None:
+    questions = Questions(SystemClock())
+    with contextlib.suppress(ModelFailed), questions.asked(SCOPE, Purpose.MEMORY_EMBEDDING, "test", "m"):
+        raise ModelFailed(status, "a cap is reached")
+    assert told(points) == {("memory_embedding", status.value): 1}
+    assert caplog.records == []

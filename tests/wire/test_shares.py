@@ -1,0 +1,154 @@
+"""What one agent may take of a sidecar that many share: its limits are its own, and its neighbours notice nothing."""
+
+import asyncio
+import time
+from pathlib import Path
+from typing import Any
+
+import grpc
+import pytest
+
+from sidemirror.v1 import thinking_pb2 as pb
+from sidemirror.v1.thinking_pb2_grpc import ThinkingServiceStub
+from sidemirror_server.rpc.boundary.access import Grant, Token
+from sidemirror_server.rpc.boundary.shares import AgentLimits, Shares
+from sidemirror_server.settings import load, without_effect
+from sidemirror_server.vocabulary.clock import SystemClock
+from sidemirror_server.vocabulary.errors import LimitReached
+from tests.faults.clocks import SetClock
+from tests.faults.sidecars import running
+from tests.faults.stores import Fault, Switch
+from tests.faults.talk import Talk
+from tests.faults.waiting import until
+from tests.wire.access import ACME, INTRUDER, bearer, write_access
+from tests.wire.calls import said, started
+from tests.wire.sidecar import sidecar
+from tests.wire.test_limits import told
+
+TOKEN = Token("checkout", b"", (Grant("acme"),), None)
+
+
+def settings(folder: Path, **limits: int) -> dict[str, Any]:
+    access = {"access_file": str(write_access(folder / "access.json"))}
+    return access | {f"limits__{name}": str(value) for name, value in limits.items()}
+
+
+def test_streams_of_one_agent(tmp_path: Path) -> None:
+    """Seen to fail when all agents have one share, and when a stream does not leave it."""
+    with (
+        sidecar(tmp_path, settings=settings(tmp_path, agent_streams=2)) as server,
+        grpc.insecure_channel(server.address) as channel,
+    ):
+        stub = ThinkingServiceStub(channel)
+
+        def watch(token: str, tenant: str) -> "grpc.Call":
+            stream = stub.WatchTurns(pb.WatchTurnsRequest(tenant_id=tenant), metadata=bearer(token))
+            stream.initial_metadata()
+            return stream
+
+        mine = [watch(ACME, "acme") for _ in range(2)]
+        third = stub.WatchTurns(pb.WatchTurnsRequest(tenant_id="acme"), metadata=bearer(ACME))
+        with pytest.raises(grpc.RpcError) as refused:
+            next(third)
+        assert told(refused.value)[:2] == ("agent_streams", "streams of acme")
+        others = watch(INTRUDER, "intruder")
+        mine.pop().cancel()
+        while True:  # the server hears of it a moment later
+            try:
+                next(stub.WatchTurns(pb.WatchTurnsRequest(tenant_id="acme"), metadata=bearer(ACME), timeout=0.5))
+            except grpc.RpcError as error:
+                if error.code() is grpc.StatusCode.DEADLINE_EXCEEDED:
+                    break
+        for stream in (*mine, others):
+            stream.cancel()
+
+
+async def test_a_flood_waits_and_its_neighbour_does_not(tmp_path: Path) -> None:
+    """10 messages a second are the agent's; 25 on a stream take 1.5 s, and nothing is lost. Seen to fail when a share
+    is that of all agents, and when `pace` does not wait."""
+    given = settings(tmp_path, agent_bytes_per_second=40_960)
+    async with running(tmp_path, **given) as served, grpc.aio.insecure_channel(served.address) as channel:
+        stub = ThinkingServiceStub(channel)
+        stream = stub.RunTurn(metadata=bearer(ACME))
+        began_s = time.monotonic()
+        await stream.write(pb.RunTurnRequest(tenant_id="acme", events=[started()]))
+        for _ in range(24):
+            await stream.write(pb.RunTurnRequest(events=[said("again")]))
+        asked_s = time.monotonic()
+        await stub.StartTurn(pb.StartTurnRequest(tenant_id="intruder"), metadata=bearer(INTRUDER))
+        neighbour_s = time.monotonic() - asked_s
+        while True:
+            response = await stream.read()
+            assert isinstance(response, pb.RunTurnResponse)
+            if any(directive.ack.received == 25 for directive in response.directives):
+                break
+        flood_s = time.monotonic() - began_s
+        stream.cancel()
+    assert flood_s > 1.3
+    assert neighbour_s < flood_s / 2
+
+
+async def test_a_unary_call_waits_for_a_second_at_most() -> None:
+    share = Shares(AgentLimits(agent_calls=2, agent_bytes_per_second=100_000), SystemClock()).of(TOKEN)
+    assert share is not None
+    await share.take(150_000)
+    began_s = time.monotonic()
+    await share.take(200_000)
+    assert time.monotonic() - began_s > 0.3
+    with pytest.raises(LimitReached) as refused:
+        await share.take(1)
+    assert refused.value.limit == "agent_bytes_per_second"
+    share.enter_call()
+    share.enter_call()
+    with pytest.raises(LimitReached) as refused:
+        share.enter_call()
+    assert (refused.value.limit, refused.value.value, refused.value.passes) == ("agent_calls", 2, True)
+
+
+async def test_messages_that_wait_side_by_side_pass_one_after_the_other() -> None:
+    """Seen to fail when the bytes are taken after the wait."""
+    clock = SetClock()
+    share = Shares(AgentLimits(agent_bytes_per_second=1_000_000), clock).of(TOKEN)
+    assert share is not None
+    for _ in range(3):
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(asyncio.gather(*[share.pace(4_000_000) for _ in range(2)]), 0.01)
+    clock.advance(22.5)
+    with pytest.raises(TimeoutError):
+        await asyncio.wait_for(share.pace(1), 0.01)
+    clock.advance(2)
+    await asyncio.wait_for(share.pace(1), 5)
+
+
+def test_whoever_has_no_token_of_its_own_has_no_share() -> None:
+    shares = Shares(AgentLimits(agent_calls=1), SystemClock())
+    assert shares.of(None) is None
+    assert shares.of(Token("http", b"", (Grant("*"),), None, is_shared=True)) is None
+    assert Shares(AgentLimits(), SystemClock()).of(TOKEN) is None
+    assert shares.of(TOKEN) is shares.of(TOKEN)
+
+
+def test_limits_of_agents_need_an_access_file() -> None:
+    flags = {"limits__agent_calls": "4"}
+    told_of = without_effect(load(flags, {}), flags, {})
+    assert told_of == (("SIDEMIRROR_LIMITS__AGENT_CALLS", "without SIDEMIRROR_ACCESS_FILE"),)
+
+
+async def test_one_projects_backlog_leaves_room_for_the_others(tmp_path: Path) -> None:
+    """While the store is away. Seen to fail when only the sum is limited."""
+    switch = Switch()
+    async with running(tmp_path, switch=switch, limits__project_backlog_bytes="20000") as served:
+        loud, calm = Talk(served.stub), Talk(served.stub)
+        for talk, project in ((loud, "loud"), (calm, "calm")):
+            await talk.stream.write(pb.RunTurnRequest(project_id=project, events=[started()]))
+        await until(lambda: loud.durable() == calm.durable() == 1)
+        switch.turn(Fault.AWAY)
+        await loud.say(said("x" * 30_000))
+        await until(lambda: loud.received() == 2)
+        await loud.say(said("one more"))
+        assert await loud.broken() is grpc.StatusCode.RESOURCE_EXHAUSTED
+        await calm.say(said("hello"))
+        await until(lambda: calm.received() == 2)
+        switch.turn(Fault.NONE)
+        await until(lambda: calm.durable() == 2)
+        calm.stream.cancel()
