@@ -4,12 +4,14 @@ import { copyFile } from "node:fs/promises";
 
 const folder = process.argv[2] ?? "../server/sidemirror_server/http/console/assets";
 await build({
-  entryPoints: ["src/page.ts"],
+  entryPoints: ["src/page.tsx"],
   outfile: `${folder}/page.js`,
   bundle: true,
   minify: true,
   format: "esm",
   target: "es2022",
+  jsx: "automatic",
+  jsxImportSource: "preact",
   legalComments: "eof",
 });
 for (const file of ["icon.svg", "index.html", "page.css"]) await copyFile(`src/${file}`, `${folder}/${file}`);

@@ -1,5 +1,6 @@
 """A real Chromium without a screen, driven by its own protocol over a pipe."""
 
+import base64
 import fcntl
 import json
 import os
@@ -19,6 +20,8 @@ from tests.wire.sidecar import PATIENCE_S
 _PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
 # The browser reads its commands from descriptor 3 and answers on 4. What becomes those is above them.
 _FREE_FD = 10
+# Of keys that do something without typing a letter.
+_KEY_CODES = {"Tab": 9, "Enter": 13, "Escape": 27, " ": 32}
 _START = (
     "import os, sys; os.dup2(int(sys.argv[1]), 3); os.dup2(int(sys.argv[2]), 4); os.execv(sys.argv[3], sys.argv[3:])"
 )
@@ -41,13 +44,49 @@ class Page:
     def until(self, script: str) -> None:
         """Waits until an expression is true."""
         ends_s = time.monotonic() + PATIENCE_S
-        while not self.value(script):
+        while not self.value(f"Boolean({script})"):
             assert time.monotonic() < ends_s, (script, self.value("document.body?.innerText"), self.told())
             time.sleep(0.05)
 
     def go(self, url: str) -> None:
         self._browser.call("Page.navigate", {"url": url}, self._session)
         self.until("document.readyState === 'complete'")
+
+    def looks(self, width: int = 1600, *, dark: bool = False, height: int = 1000) -> None:
+        """How large the page is, in CSS pixels, and which colours its viewer prefers."""
+        size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
+        self._browser.call("Emulation.setDeviceMetricsOverride", size, self._session)
+        scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
+        self._browser.call("Emulation.setEmulatedMedia", {"features": [scheme]}, self._session)
+
+    def zone(self, name: str) -> None:
+        """The viewer's time zone; empty: the machine's."""
+        self._browser.call("Emulation.setTimezoneOverride", {"timezoneId": name}, self._session)
+
+    def press(self, key: str, text: str = "") -> None:
+        """Presses a key, by its name in the DOM; `text`: what it types."""
+        for kind in ("keyDown", "keyUp"):
+            asked = {"type": kind, "key": key, "code": key, "windowsVirtualKeyCode": _KEY_CODES.get(key, 0)}
+            if kind == "keyDown" and text:
+                asked["text"] = text
+            self._browser.call("Input.dispatchKeyEvent", asked, self._session)
+
+    def picture(self) -> bytes:
+        """What is seen of the page, as PNG."""
+        answer = self._browser.call("Page.captureScreenshot", {"format": "png"}, self._session)
+        return base64.b64decode(answer["data"])
+
+    def before(self, script: str) -> None:
+        """Runs a script in each document from now on, before its own."""
+        self._browser.call("Page.addScriptToEvaluateOnNewDocument", {"source": script}, self._session)
+
+    def asked(self) -> list[str]:
+        """The addresses that the page has asked for."""
+        return [
+            str(event["params"]["request"]["url"])
+            for event in self._browser.events
+            if event["method"] == "Network.requestWillBeSent" and event.get("sessionId") == self._session
+        ]
 
     def told(self) -> list[str]:
         """Errors and warnings of the page, refusals of its policy among them."""
@@ -93,7 +132,7 @@ class Browser:
         """A new page."""
         target = self.call("Target.createTarget", {"url": "about:blank"})["targetId"]
         session = self.call("Target.attachToTarget", {"targetId": target, "flatten": True})["sessionId"]
-        for domain in ("Log", "Page", "Runtime"):
+        for domain in ("Log", "Network", "Page", "Runtime"):
             self.call(f"{domain}.enable", session=session)
         return Page(self, session)
 

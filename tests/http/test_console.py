@@ -1,6 +1,7 @@
 """The way to the console: its files, one-time links, and what the token of a page may do."""
 
-import shutil
+import gzip
+import re
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,6 +16,7 @@ from tests.faults.clocks import SetClock
 from tests.http.callers import Answer, bearing, refused, request
 from tests.http.sidecars import door, token_of
 from tests.http.test_door import DENIED, LIST, UNAUTHENTICATED
+from tests.npm import packages
 from tests.wire.access import ACME, INTRUDER, UNKNOWN, entry, write_access
 from tests.wire.sidecar import SidecarThread
 from tests.wire.waiting import until
@@ -135,12 +137,18 @@ def test_codes_and_pages_end_and_are_few() -> None:
     assert links.tokens() == ()
 
 
+def test_the_page_is_small_and_asks_nobody_else() -> None:
+    files = {file.name: file.read_bytes() for file in ASSETS.iterdir()}
+    assert sum(len(gzip.compress(content, 9)) for content in files.values()) < 150_000
+    # Names of XML's dialects, which are fetched by nobody, are all that looks like an address.
+    found = set(re.findall(rb"https?://[^\s\"'`)<]+", b" ".join(files.values())))
+    assert {name for name in found if not name.startswith(b"http://www.w3.org/")} == set()
+
+
 @pytest.mark.slow("npm installs, and the page is built")
 def test_the_committed_page_is_that_of_its_source(tmp_path: Path) -> None:
-    if shutil.which("npm") is None:
-        pytest.skip("npm is not installed")
-    for command in (("npm", "ci", "--silent"), ("npm", "run", "--silent", "check", "-w", "console")):
-        subprocess.run(command, cwd=ROOT, check=True, timeout=150)
+    packages()
+    subprocess.run(("npm", "run", "--silent", "check", "-w", "console"), cwd=ROOT, check=True, timeout=150)
     subprocess.run(("node", "build.mjs", str(tmp_path)), cwd=ROOT / "console", check=True, timeout=60)
     made = {file.name: file.read_bytes() for file in tmp_path.iterdir()}
     assert made == {file.name: file.read_bytes() for file in ASSETS.iterdir()}, "npm run build -w console"

@@ -20,8 +20,8 @@ def _as_usual(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name)
 
 
-def asked(folder: Path, port: int) -> int:
-    return main(["console", "--data-dir", str(folder / "data"), "--http-address", f"127.0.0.1:{port}"])
+def asked(folder: Path, port: int, *more: str) -> int:
+    return main(["console", "--data-dir", str(folder / "data"), "--http-address", f"127.0.0.1:{port}", *more])
 
 
 def test_the_link_opens_a_page(
@@ -40,6 +40,18 @@ def test_the_link_opens_a_page(
             place, _, code = capsys.readouterr().out.strip().partition("#")
             assert place == f"http://127.0.0.1:{server.http_port}/console/"
             assert request(server.http_port, "/console/open", b"", bearing(code)).status == 200
+
+
+def test_a_link_names_a_turn_and_a_scope(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with door(tmp_path) as server:
+        for more, place in (
+            (("--turn", "a/b ?#é"), "/turns/a%2Fb%20%3F%23%C3%A9"),
+            (("--scope", "acme/shop 1"), "/turns?tenant=acme&project=shop+1"),
+            (("--turn", "t", "--project-id", "shop"), "/turns/t?project=shop"),
+        ):
+            assert asked(tmp_path, server.http_port, *more) == 0
+            behind = capsys.readouterr().out.strip().partition("#")[2]
+            assert behind[behind.index("/") :] == place
 
 
 def test_it_says_why_there_is_none(

@@ -8,6 +8,7 @@ import json
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+from urllib.parse import quote, urlencode
 
 from sidemirror_server.entrance import http_token_file
 from sidemirror_server.http.console.serving import LINK, PAGE
@@ -19,9 +20,9 @@ from sidemirror_server.settings import BadSettings, Settings, load
 _PATIENCE_S = 5.0
 
 
-def console(flags: Mapping[str, str], default_address: str) -> int:
-    """Prints a link; returns the exit code. `default_address`: the door's, where no setting names one. Raises
-    BadSettings."""
+def console(flags: Mapping[str, str], default_address: str, place: str = "") -> int:
+    """Prints a link; returns the exit code. `default_address`: the door's, where no setting names one. `place`: see
+    `place_of`. Raises BadSettings."""
     settings = load(flags)
     address = settings.http_address or default_address
     try:
@@ -36,9 +37,17 @@ def console(flags: Mapping[str, str], default_address: str) -> int:
     if status != http.client.OK:
         print(f"sidemirror: {address} does not take the token (HTTP {status})", file=sys.stderr)
         return exit_codes.FAILED
-    print(f"http://{address}{PAGE}#{answer}")
+    print(f"http://{address}{PAGE}#{answer}{place}")
     print("This link opens the console once, within a minute.", file=sys.stderr)
     return 0
+
+
+def place_of(turn_id: str, tenant_id: str, project_id: str) -> str:
+    """The place on the page that a link opens: a turn, or the list of turns. Empty ids mean none, and the token's own
+    scope."""
+    path = f"/turns/{quote(turn_id, safe='')}" if turn_id else ""
+    named = urlencode({key: value for key, value in (("tenant", tenant_id), ("project", project_id)) if value})
+    return f"{path or '/turns'}?{named}" if named else path
 
 
 def _token(settings: Settings) -> str:

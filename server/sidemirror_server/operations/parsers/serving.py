@@ -54,6 +54,8 @@ def add_console(commands: Commands) -> None:
     """Adds `console`."""
     console = commands.add_parser("console", help="a link that opens the console of a running sidecar, once")
     add_settings(console, "data_dir", "http_address")
+    console.add_argument("--turn", default="", metavar="ID", help="open this turn")
+    add_scope(console)
     console.set_defaults(run=_console)
 
 
@@ -199,6 +201,7 @@ def _mcp(options: argparse.Namespace) -> int:
 
 
 def _console(options: argparse.Namespace) -> int:
-    from sidemirror_server.operations.console import console
+    from sidemirror_server.operations.console import console, place_of
+    from sidemirror_server.operations.target import scope_of
 
-    return console(flags_of(options), HTTP_ADDRESS)
+    return console(flags_of(options), HTTP_ADDRESS, place_of(options.turn, **scope_of(options)))

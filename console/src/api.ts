@@ -1,0 +1,101 @@
+/** The sidecar's services over Connect, and what their errors mean to a viewer. */
+import { Code, ConnectError, createClient, type Client, type Interceptor } from "@connectrpc/connect";
+import { createConnectTransport } from "@connectrpc/connect-web";
+import { ReflectiveMemoryService } from "@sidemirror/api/v1/reflective_memory";
+import { SidecarService } from "@sidemirror/api/v1/sidecar";
+import { ThinkingService } from "@sidemirror/api/v1/thinking";
+import { createContext } from "preact";
+import { useCallback, useContext, useEffect, useRef, useState } from "preact/hooks";
+
+/** The scope of every request; empty ids mean what the token determines. */
+export interface Scope {
+  readonly tenantId: string;
+  readonly projectId: string;
+}
+
+export interface Api {
+  readonly thinking: Client<typeof ThinkingService>;
+  readonly memory: Client<typeof ReflectiveMemoryService>;
+  readonly sidecar: Client<typeof SidecarService>;
+  readonly scope: Scope;
+}
+
+/** Why something is not shown, and what the viewer can do. */
+export interface Problem {
+  readonly title: string;
+  readonly todo: string;
+}
+
+export const ApiContext = createContext<Api>(undefined as unknown as Api);
+
+export function useApi(): Api {
+  return useContext(ApiContext);
+}
+
+/** The services, called with this token. Binary messages: the door converts long JSON in another process. */
+export function servicesOf(token: string): Omit<Api, "scope"> {
+  const bearing: Interceptor = (next) => (request) => {
+    request.header.set("authorization", `Bearer ${token}`);
+    return next(request);
+  };
+  const transport = createConnectTransport({ baseUrl: location.origin, useBinaryFormat: true, interceptors: [bearing] });
+  return {
+    thinking: createClient(ThinkingService, transport),
+    memory: createClient(ReflectiveMemoryService, transport),
+    sidecar: createClient(SidecarService, transport),
+  };
+}
+
+const NEW_LINK = "Run `sidemirror console` for a new link.";
+
+/** What an error means to the viewer. */
+export function problemOf(error: unknown): Problem {
+  const { code, rawMessage } = ConnectError.from(error);
+  switch (code) {
+    case Code.Unauthenticated:
+      return { title: "This page may not read any more.", todo: `Its token has ended. ${NEW_LINK}` };
+    case Code.PermissionDenied:
+      return { title: "This page may not read that.", todo: `Choose a tenant and a project above, at the right. The link's token decides which. (${rawMessage})` };
+    case Code.NotFound:
+      return {
+        title: "There is nothing of this id here.",
+        todo: "It may belong to another tenant or project, or it was erased or removed because of its age.",
+      };
+    case Code.Unavailable:
+    case Code.Unknown:
+    case Code.Aborted:
+      return { title: "The sidecar does not answer.", todo: `Is \`sidemirror serve --http\` running? (${rawMessage})` };
+    default:
+      return { title: "The sidecar refused.", todo: rawMessage };
+  }
+}
+
+export interface Asked<T> {
+  /** The last answer; it stays while the next one is awaited. */
+  readonly value: T | undefined;
+  readonly problem: Problem | undefined;
+  /** Asks once more. */
+  readonly again: () => void;
+}
+
+/** The answer to a question, asked anew when `key` changes. An answer to an earlier key is dropped. */
+export function useAsked<T>(key: string, ask: (signal: AbortSignal) => Promise<T>): Asked<T> {
+  const [answer, setAnswer] = useState<{ key: string; value?: T; problem?: Problem }>({ key });
+  const [round, setRound] = useState(0);
+  const latest = useRef(ask);
+  latest.current = ask;
+  useEffect(() => {
+    const left = new AbortController();
+    latest.current(left.signal).then(
+      (value) => left.signal.aborted || setAnswer({ key, value }),
+      (error: unknown) => {
+        if (left.signal.aborted) return;
+        setAnswer((before) => ({ ...(before.key === key ? before : { key }), problem: problemOf(error) }));
+      },
+    );
+    return () => left.abort();
+  }, [key, round]);
+  const again = useCallback(() => setRound((before) => before + 1), []);
+  const current = answer.key === key ? answer : undefined;
+  return { value: current?.value, problem: current?.problem, again };
+}

@@ -1,0 +1,351 @@
+/** One entry of a turn's timeline: an event of the agent, or what the sidecar said and why. */
+import {
+  CritiqueReasonSchema,
+  IssueKindSchema,
+  OriginSchema,
+  ResultStatus,
+  ResultStatusSchema,
+  TaskOutcomeSchema,
+  type ContextBlock,
+  type ContextItem,
+  type CritiqueResult,
+} from "@sidemirror/api/v1/common";
+import type { LessonStatistics } from "@sidemirror/api/v1/reflective_memory";
+import {
+  PatternSchema,
+  ReflectionReasonSchema,
+  ThinkLevelSchema,
+  type MidTurnReflection,
+  type SlotClaim,
+  type TurnDirective,
+  type TurnEntry,
+  type TurnEvent,
+} from "@sidemirror/api/v1/thinking";
+import type { Timestamp } from "@bufbuild/protobuf/wkt";
+import type { ComponentChildren } from "preact";
+
+import { Badge, Id, Link, Text, Time } from "./parts.js";
+import { Lift } from "./plots.js";
+import { usePlace } from "./place.js";
+import { idOf, isFailure, nameOf, timeOf } from "./record.js";
+import { counted, headline, lasting, millisOf, percent, seen, spaced, word } from "./words.js";
+
+/** What entries refer to. */
+export interface Told {
+  /** The events of the turn, by id. */
+  readonly events: ReadonlyMap<string, TurnEntry>;
+  /** The evidence about the lessons that are shown, by id. */
+  readonly lessons: ReadonlyMap<string, LessonStatistics>;
+}
+
+export function Entry(props: { entry: TurnEntry; begun: Timestamp | undefined; told: Told; isNamed: boolean }) {
+  const { entry, begun, told } = props;
+  const { case: kind, value } = entry.entry;
+  if (kind === undefined) return null;
+  const time = timeOf(entry);
+  const since = time && begun ? millisOf(time) - millisOf(begun) : 0;
+  const tone = kind === "event" ? (isFailure(value) ? "failed" : "") : kind === "directive" ? "told" : "claim";
+  return (
+    <li id={idOf(entry.sequence)} class={`entry ${tone} ${props.isNamed ? "named" : ""}`}>
+      <div class="when">
+        <Time at={time} exact />
+        <span class="dim since">{since >= 1 ? `+${lasting(since)}` : ""}</span>
+      </div>
+      <Here sequence={entry.sequence} turnId={entry.turnId} />
+      <div class="what">
+        {kind === "event" && <Event event={value} />}
+        {kind === "directive" && <Directive directive={value} told={told} />}
+        {kind === "claim" && <Claim claim={value} told={told} />}
+      </div>
+    </li>
+  );
+}
+
+/** The entry's number, which is a link to it. */
+function Here(props: { sequence: bigint; turnId: string }) {
+  const { at: _, ...query } = usePlace().query;
+  return (
+    <Link to={["turns", props.turnId]} query={{ ...query, at: String(props.sequence) }} class="number" title="Link to this entry">
+      {String(props.sequence)}
+    </Link>
+  );
+}
+
+function Kind(props: { children: ComponentChildren; more?: ComponentChildren }) {
+  return (
+    <p class="kind">
+      <strong>{props.children}</strong> {props.more}
+    </p>
+  );
+}
+
+function Event(props: { event: TurnEvent }) {
+  const { event } = props;
+  const agent = event.agent ? <bdi class="dim">{headline(event.agent, 80)}</bdi> : undefined;
+  const texts = textsOf(event);
+  return (
+    <>
+      <Kind more={agent}>
+        {nameOf(event)}
+        {isFailure(event) && <Badge tone="bad">failed</Badge>}
+      </Kind>
+      {texts.map((text, index) => text && <Text key={index}>{text}</Text>)}
+    </>
+  );
+}
+
+/** The texts of an event, the most telling first. */
+function textsOf(event: TurnEvent): string[] {
+  const { kind } = event;
+  switch (kind.case) {
+    case "turnStarted":
+      return [kind.value.task, ...kind.value.messages.map((message) => message.content), kind.value.basePrompt];
+    case "userMessage":
+    case "modelReturned":
+    case "responseDrafted":
+      return [kind.value.text];
+    case "modelStarted":
+      return [[kind.value.provider, kind.value.model].filter(Boolean).join(" ")];
+    case "toolCalled":
+      return [kind.value.arguments];
+    case "toolReturned":
+      return [kind.value.content];
+    case "toolFailed":
+      return [kind.value.error];
+    case "uncertainty":
+      return [`${percent(kind.value.score)} ${kind.value.detail}`];
+    case "reflectionRecorded":
+      return [kind.value.reflection, kind.value.suggestedAction ?? ""];
+    case "turnFinished":
+      return [word(TaskOutcomeSchema, kind.value.outcome)];
+    case "sessionNamed":
+      return [kind.value.sessionId];
+    default:
+      return [];
+  }
+}
+
+function Directive(props: { directive: TurnDirective; told: Told }) {
+  const { directive, told } = props;
+  const { kind } = directive;
+  const shadow = directive.isShadow && (
+    <Badge tone="warn" title="advice__mode is shadow: it was kept, and the agent was not told">
+      shadow: not told
+    </Badge>
+  );
+  const why = <Why directive={directive} told={told} />;
+  switch (kind.case) {
+    case "turnPlan": {
+      const { config, tokenBudget, turnCount, warnings, context } = kind.value;
+      return (
+        <>
+          <Kind more={<span class="dim">{`turn ${turnCount}, level ${word(ThinkLevelSchema, config?.level ?? 0) || "off"}, ${counted(tokenBudget, "token")}`}</span>}>
+            plan{shadow}
+          </Kind>
+          {warnings.map((warning, index) => (
+            <p key={index} class="dim">
+              {seen(warning)}
+            </p>
+          ))}
+          {context && <Block block={context} told={told} />}
+        </>
+      );
+    }
+    case "nudge":
+      return (
+        <>
+          <Kind more={<span class="dim">{word(PatternSchema, kind.value.pattern)}</span>}>nudge{shadow}</Kind>
+          {why}
+          <Text plain>{kind.value.message}</Text>
+        </>
+      );
+    case "advice":
+      return (
+        <>
+          <Kind>advice{shadow}</Kind>
+          {why}
+          {kind.value.signature && (
+            <p class="why">
+              recognised as{" "}
+              <Link to={["recoveries", kind.value.signature]}>
+                <Id>{kind.value.signature}</Id>
+              </Link>
+            </p>
+          )}
+          {kind.value.block && <Block block={kind.value.block} told={told} signature={kind.value.signature} />}
+        </>
+      );
+    case "reflection":
+      return <Reflection reflection={kind.value} why={why} shadow={shadow} told={told} />;
+    case "critique":
+      return <Critique critique={kind.value} why={why} shadow={shadow} />;
+    case "turnSummary": {
+      const { outcome, eventCount, toolCallCount, toolErrorCount, nudgeCount, duration } = kind.value;
+      const parts = [
+        word(TaskOutcomeSchema, outcome) || "no outcome reported",
+        counted(eventCount, "event"),
+        `${toolErrorCount} of ${counted(toolCallCount, "call")} failed`,
+        counted(nudgeCount, "nudge"),
+        duration ? lasting(Number(duration.seconds) * 1_000 + duration.nanos / 1e6) : "",
+      ];
+      return <Kind more={<span class="dim">{parts.filter(Boolean).join(", ")}</span>}>summary</Kind>;
+    }
+    default:
+      return <Kind>{spaced(kind.case ?? "directive")}</Kind>;
+  }
+}
+
+/** What caused a directive: the rule's reasons, and the events. */
+function Why(props: { directive: TurnDirective | SlotClaim; told: Told }) {
+  const { directive, told } = props;
+  const reasons = directive.reasons.map((one) => word(ReflectionReasonSchema, one));
+  if ("critiqueReasons" in directive) {
+    reasons.push(...directive.critiqueReasons.map((one) => word(CritiqueReasonSchema, one)));
+  }
+  if (reasons.length === 0 && directive.causedBy.length === 0) return null;
+  return (
+    <p class="why">
+      because of {reasons.join(", ")}
+      {reasons.length > 0 && directive.causedBy.length > 0 && ": "}
+      {directive.causedBy.map((id, index) => (
+        <span key={id}>
+          {index > 0 && ", "}
+          <Cause id={id} told={told} />
+        </span>
+      ))}
+    </p>
+  );
+}
+
+function Cause(props: { id: string; told: Told }) {
+  const { at: _, ...query } = usePlace().query;
+  const entry = props.told.events.get(props.id);
+  if (entry?.entry.case !== "event") return <Id>{props.id}</Id>;
+  return (
+    <Link to={["turns", entry.turnId]} query={{ ...query, at: String(entry.sequence) }}>
+      {`${entry.sequence} ${nameOf(entry.entry.value)}`}
+    </Link>
+  );
+}
+
+/** The lessons of a block, each with where it comes from, and what was left out. */
+function Block(props: { block: ContextBlock; told: Told; signature?: string }) {
+  const { block, told } = props;
+  return (
+    <div class="block">
+      {block.items.map((item) => (
+        <Card key={item.id} item={item} lesson={told.lessons.get(item.id)} signature={props.signature} />
+      ))}
+      {block.omitted.length > 0 && (
+        <details>
+          <summary>{counted(block.omitted.length, "lesson")} left out</summary>
+          <ul class="omitted">
+            {block.omitted.map((left) => (
+              <li key={left.id}>
+                <ItemLink item={{ id: left.id, kind: "" }} signature={props.signature} /> {seen(left.reason)}
+              </li>
+            ))}
+          </ul>
+        </details>
+      )}
+      <p class="dim small">
+        {block.receiptId && (
+          <>
+            receipt <Id>{block.receiptId}</Id>,{" "}
+          </>
+        )}
+        {counted(block.tokenCount, "token")}
+      </p>
+    </div>
+  );
+}
+
+function Card(props: { item: ContextItem; lesson: LessonStatistics | undefined; signature: string | undefined }) {
+  const { item, lesson } = props;
+  return (
+    <div class="card">
+      <p class="kind">
+        <ItemLink item={item} signature={props.signature} />
+        <span class="dim">version {item.version}</span>
+        <span title="How well it fits, 0 to 1">fits {item.score.toFixed(2)}</span>
+        <span title="The least trusted source of its words">trust {word(OriginSchema, item.origin) || "not known"}</span>
+      </p>
+      <Text plain>{item.text}</Text>
+      {lesson && (lesson.lift !== undefined || lesson.shown) && (
+        <p class="evidence">
+          <Lift lift={lesson.lift} interval={lesson.interval} />
+        </p>
+      )}
+    </div>
+  );
+}
+
+function ItemLink(props: { item: Pick<ContextItem, "id" | "kind">; signature: string | undefined }) {
+  const { id, kind } = props.item;
+  const name = kind.replaceAll("_", " ") || "lesson";
+  if (kind === "recovery" || (kind === "" && props.signature)) {
+    return props.signature ? <Link to={["recoveries", props.signature]}>{name}</Link> : <span>{name}</span>;
+  }
+  return (
+    <Link to={["lessons", id]} title={seen(id)}>
+      {name}
+    </Link>
+  );
+}
+
+function Reflection(props: { reflection: MidTurnReflection; why: ComponentChildren; shadow: ComponentChildren; told: Told }) {
+  const { reflection } = props;
+  const isOk = reflection.status === ResultStatus.OK;
+  return (
+    <>
+      <Kind more={<span class="dim">{modelOf(reflection.usage)}</span>}>
+        reflection{props.shadow}
+        {!isOk && <Badge tone="warn">{word(ResultStatusSchema, reflection.status)}</Badge>}
+      </Kind>
+      {props.why}
+      {reflection.detail && <p class="dim">{seen(reflection.detail)}</p>}
+      {reflection.reflection && <Text plain>{reflection.reflection}</Text>}
+      {reflection.suggestedAction && <Text plain>{`→ ${reflection.suggestedAction}`}</Text>}
+      {reflection.lessons && <Block block={reflection.lessons} told={props.told} />}
+    </>
+  );
+}
+
+function Critique(props: { critique: CritiqueResult; why: ComponentChildren; shadow: ComponentChildren }) {
+  const { critique } = props;
+  return (
+    <>
+      <Kind more={<span class="dim">{modelOf(critique.usage)}</span>}>
+        critique{props.shadow}
+        {critique.status !== ResultStatus.OK ? (
+          <Badge tone="warn">{word(ResultStatusSchema, critique.status)}</Badge>
+        ) : (
+          <Badge tone={critique.shouldRevise ? "bad" : "good"}>{critique.shouldRevise ? "revise" : "let through"}</Badge>
+        )}
+      </Kind>
+      {props.why}
+      {critique.issueDetails.map((issue, index) => (
+        <div key={index} class="card">
+          <p class="kind">{word(IssueKindSchema, issue.kind)}</p>
+          {issue.quote && <Text>{issue.quote}</Text>}
+          <Text plain>{issue.reason}</Text>
+        </div>
+      ))}
+    </>
+  );
+}
+
+function Claim(props: { claim: SlotClaim; told: Told }) {
+  return (
+    <>
+      <p class="dim">{props.claim.critique ? "a critique begins" : "a reflection begins"}</p>
+      <Why directive={props.claim} told={props.told} />
+    </>
+  );
+}
+
+function modelOf(usage: { provider: string; model: string; costUsd?: number } | undefined): string {
+  if (!usage) return "";
+  const cost = usage.costUsd ? `, $${usage.costUsd.toPrecision(2)}` : "";
+  return seen([usage.provider, usage.model].filter(Boolean).join(" ")) + cost;
+}

@@ -1,0 +1,234 @@
+/** One lesson: its text, where it comes from, whether it helped, where it was shown, and how it came to its state. */
+import {
+  ErrorCategorySchema,
+  LessonVerdictSchema,
+  MemoryKindSchema,
+  ReflectiveMemoryService,
+  type LessonArm,
+  type LessonStatistics,
+  type Memory,
+} from "@sidemirror/api/v1/reflective_memory";
+import { OriginSchema } from "@sidemirror/api/v1/common";
+
+import { useApi, useAsked } from "./api.js";
+import { MemoryStanding } from "./lessons.js";
+import { Answered, Empty, Facts, Grpcurl, Heading, Id, Link, Text, Time, Unread } from "./parts.js";
+import { Lift } from "./plots.js";
+import { Receipts } from "./receipts.js";
+import { percent, seen, word } from "./words.js";
+
+export function Lesson(props: { id: string }) {
+  const api = useApi();
+  const reflectionId = props.id;
+  const asked = useAsked(`lesson ${reflectionId}`, (signal) =>
+    api.memory.getReflection({ ...api.scope, reflectionId }, { signal }),
+  );
+  return (
+    <>
+      {!asked.value && <Unread name="Lesson" />}
+      <Answered asked={asked}>{({ memory }) => memory && <Known memory={memory} />}</Answered>
+      <Grpcurl method={ReflectiveMemoryService.method.getReflection} request={{ reflectionId }} />
+    </>
+  );
+}
+
+function Known(props: { memory: Memory }) {
+  const { memory } = props;
+  const api = useApi();
+  const evidence = useAsked(`evidence ${memory.id}`, (signal) =>
+    api.memory.getLessonStatistics({ ...api.scope, reflectionIds: [memory.id] }, { signal }),
+  );
+  const versions = useAsked(`versions ${memory.id}`, (signal) =>
+    api.memory.listReflectionVersions({ ...api.scope, reflectionId: memory.id }, { signal }),
+  );
+  const applies = memory.appliesWhen;
+  return (
+    <>
+      <div class="title">
+        <Heading>Lesson</Heading>
+        <MemoryStanding memory={memory} />
+      </div>
+      <Text plain>{memory.content}</Text>
+      {memory.reason && <p class="why">{seen(memory.reason)}</p>}
+      <Facts
+        of={[
+          ["Kind", word(MemoryKindSchema, memory.kind)],
+          ["Trust", word(OriginSchema, memory.origin)],
+          ["Importance", memory.importance.toFixed(2)],
+          ["Learned", `${memory.strength} ×`],
+          ["Episodes", memory.episodeCount],
+          ["First", <Time at={memory.createTime} />],
+          ["Changed", <Time at={memory.updateTime} />],
+          ["Error", word(ErrorCategorySchema, memory.errorCategory)],
+          [
+            "Failure",
+            memory.errorSignature && (
+              <Link to={["recoveries", memory.errorSignature]}>
+                <Id>{memory.errorSignature}</Id>
+              </Link>
+            ),
+          ],
+          ["For tools", applies && applies.tools.map((tool) => seen(tool)).join(", ")],
+          ["Not when", applies && seen(applies.notWhen)],
+          ["Tags", memory.tags.map((tag) => seen(tag)).join(", ")],
+          ["Id", <Id>{memory.id}</Id>],
+        ]}
+      />
+      <section>
+        <h2>Where it comes from</h2>
+        <Sources memory={memory} />
+      </section>
+      <section>
+        <h2>Whether it helps</h2>
+        <Answered asked={evidence}>{({ lessons }) => <Evidence lesson={lessons[0]} />}</Answered>
+      </section>
+      <section>
+        <h2>Where it was shown</h2>
+        <Receipts lessonId={memory.id} />
+      </section>
+      <section>
+        <h2>Versions</h2>
+        <Answered asked={versions}>
+          {(page) => (
+            <ol class="versions">
+              {page.versions.map((version) => (
+                <li key={version.version}>
+                  <span class="number">{version.version}</span> <Time at={version.updateTime} /> {version.change}{" "}
+                  <MemoryStanding memory={version} />
+                  {version.reason && <span class="dim"> {seen(version.reason)}</span>}
+                  {version.content !== memory.content && <Text plain>{version.content}</Text>}
+                </li>
+              ))}
+            </ol>
+          )}
+        </Answered>
+      </section>
+    </>
+  );
+}
+
+function Sources(props: { memory: Memory }) {
+  const { memory } = props;
+  const told = memory.metadata ?? {};
+  const turns = Array.isArray(told.turn_ids) ? told.turn_ids.filter((id) => typeof id === "string") : [];
+  const session = typeof told.session_id === "string" ? told.session_id : "";
+  const related = [...new Set([memory.strategyOf, ...memory.derivedFrom, ...memory.relatedMemoryIds])].filter(Boolean);
+  if (turns.length + related.length === 0 && !session) {
+    return (
+      <Empty>
+        <p>No source is on record: it was stored or imported as it is.</p>
+      </Empty>
+    );
+  }
+  return (
+    <Facts
+      of={[
+        ["Turns", turns.length > 0 && <Links to="turns" ids={turns} />],
+        [
+          "Session",
+          session && (
+            <Link to={["turns"]} query={{ session }}>
+              <Id>{session}</Id>
+            </Link>
+          ),
+        ],
+        ["Lessons", related.length > 0 && <Links to="lessons" ids={related} />],
+        ["Events", memory.sourceEventIds.length || ""],
+      ]}
+    />
+  );
+}
+
+function Links(props: { to: string; ids: readonly string[] }) {
+  return (
+    <ul class="inline">
+      {props.ids.map((id) => (
+        <li key={id}>
+          <Link to={[props.to, id]}>
+            <Id>{id}</Id>
+          </Link>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function Evidence(props: { lesson: LessonStatistics | undefined }) {
+  const { lesson } = props;
+  const isKnown = lesson && (lesson.lift !== undefined || lesson.shown || lesson.heldBack || lesson.outside);
+  if (!lesson || !isKnown) {
+    return (
+      <Empty>
+        <p>
+          No outcome is reported of a task that was shown it. Report them (<code>ReportOutcome</code>, or a turn's outcome),
+          and hold it back in a fraction of tasks to compare.
+        </p>
+      </Empty>
+    );
+  }
+  return (
+    <>
+      <p>
+        <strong>{word(LessonVerdictSchema, lesson.verdict)}</strong> <span class="dim">{seen(lesson.detail)}</span>
+      </p>
+      <Arms
+        of={[
+          ["shown", lesson.shown],
+          ["held back", lesson.heldBack],
+          ["shown without a draw", lesson.outside],
+        ]}
+      />
+      {lesson.lift !== undefined && (
+        <Facts
+          of={[
+            ["Lift, at one look", <Lift lift={lesson.lift} interval={lesson.interval} />],
+            ["At any look", <Lift lift={lesson.lift} interval={lesson.intervalAtAnyLook} name="At any look" />],
+          ]}
+        />
+      )}
+    </>
+  );
+}
+
+/** What tasks came to, by what they were shown. */
+export function Arms(props: { of: readonly (readonly [string, LessonArm | undefined])[] }) {
+  return (
+    <table class="arms">
+      <thead>
+        <tr>
+          <th scope="col">Tasks</th>
+          <th scope="col" class="number">
+            all
+          </th>
+          <th scope="col" class="number">
+            succeeded
+          </th>
+          <th scope="col" class="number">
+            did not
+          </th>
+          <th scope="col" class="number">
+            not known
+          </th>
+          <th scope="col" class="number">
+            rate
+          </th>
+        </tr>
+      </thead>
+      <tbody>
+        {props.of.map(([name, arm]) => {
+          const [success, failure] = [Number(arm?.successCount ?? 0n), Number(arm?.failureCount ?? 0n)];
+          return (
+            <tr key={name}>
+              <th scope="row">{name}</th>
+              <td class="number">{String(arm?.assignedCount ?? 0n)}</td>
+              <td class="number">{success}</td>
+              <td class="number">{failure}</td>
+              <td class="number">{String(arm?.missingCount ?? 0n)}</td>
+              <td class="number">{success + failure > 0 ? percent(success / (success + failure)) : "–"}</td>
+            </tr>
+          );
+        })}
+      </tbody>
+    </table>
+  );
+}

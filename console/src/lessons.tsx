@@ -1,0 +1,220 @@
+/** Lessons, the newest first or by their text, each with whether it has helped. */
+import {
+  MemoryKind,
+  MemoryKindSchema,
+  MemoryState,
+  MemoryStateSchema,
+  ReflectiveMemoryService,
+  type LessonStatistics,
+  type Memory,
+} from "@sidemirror/api/v1/reflective_memory";
+import { OriginSchema } from "@sidemirror/api/v1/common";
+import { useRef, useState } from "preact/hooks";
+
+import { useApi, useAsked } from "./api.js";
+import { Answered, Badge, Empty, Grpcurl, Heading, Link, Time } from "./parts.js";
+import { hrefOf, scopeOf } from "./place.js";
+import { Lift } from "./plots.js";
+import { headline, word } from "./words.js";
+
+const PAGE = 50;
+// GetLessonStatistics takes no more ids at once.
+const MOST_IDS = 100;
+
+type Query = Readonly<Record<string, string>>;
+
+/** Whether a lesson is recalled, in a word. */
+export function MemoryStanding(props: { memory: Memory }) {
+  const { state, quarantine } = props.memory;
+  if (state === MemoryState.ACTIVE) return <Badge tone="good">active</Badge>;
+  if (state === MemoryState.RETIRED) return <Badge>retired</Badge>;
+  return (
+    <>
+      <Badge tone="warn">quarantined</Badge> <span class="dim wide">{quarantine}</span>
+    </>
+  );
+}
+
+export function Lessons(props: { query: Query }) {
+  const api = useApi();
+  const { query } = props;
+  const kind = MemoryKind[(query.kind ?? "").toUpperCase() as keyof typeof MemoryKind] ?? MemoryKind.UNSPECIFIED;
+  const state = MemoryState[(query.state ?? "").toUpperCase() as keyof typeof MemoryState] ?? MemoryState.UNSPECIFIED;
+  const text = query.text ?? "";
+  const key = JSON.stringify([query]);
+  const listed = { kind, state, pageSize: PAGE };
+  const sought = { queryText: text, kind, k: PAGE, minImportance: 0, includeQuarantined: true };
+  const first = useAsked(`lessons ${key}`, async (signal) => {
+    if (text !== "") {
+      const answer = await api.memory.queryReflections({ ...api.scope, ...sought }, { signal });
+      const found = answer.hits.flatMap((hit) => hit.memory ?? []);
+      return { memories: found.filter((one) => !state || one.state === state), next: "" };
+    }
+    const page = await api.memory.listReflections({ ...api.scope, ...listed }, { signal });
+    return { memories: page.memories, next: page.nextPageToken };
+  });
+  const [older, setOlder] = useState<{ key: string; memories: Memory[]; next: string }>();
+  const more = older?.key === key ? older : undefined;
+  const readOlder = async (pageToken: string) => {
+    const page = await api.memory.listReflections({ ...api.scope, ...listed, pageToken });
+    setOlder({ key, memories: [...(more?.memories ?? []), ...page.memories], next: page.nextPageToken });
+  };
+  const memories = [...(first.value?.memories ?? []), ...(more?.memories ?? [])];
+  const ids = memories.map((memory) => memory.id);
+  const lifts = useAsked(`lifts ${ids.join(" ")}`, async (signal) => {
+    const parts = Array.from({ length: Math.ceil(ids.length / MOST_IDS) }, (_, part) => ids.slice(part * MOST_IDS, (part + 1) * MOST_IDS));
+    const answers = await Promise.all(
+      parts.map((reflectionIds) => api.memory.getLessonStatistics({ ...api.scope, reflectionIds }, { signal })),
+    );
+    return new Map(answers.flatMap((answer) => answer.lessons).map((lesson) => [lesson.reflectionId, lesson]));
+  });
+  return (
+    <>
+      <div class="title">
+        <Heading>Lessons</Heading>
+      </div>
+      <Filters query={query} />
+      <Answered asked={first}>
+        {(page) => {
+          const next = more ? more.next : page.next;
+          return (
+            <>
+              {memories.length === 0 ? <NoLessons query={query} /> : <Table memories={memories} lifts={lifts.value} />}
+              {next !== "" && (
+                <p>
+                  <button type="button" onClick={() => void readOlder(next)}>
+                    Older lessons
+                  </button>
+                </p>
+              )}
+            </>
+          );
+        }}
+      </Answered>
+      {text === "" ? (
+        <Grpcurl method={ReflectiveMemoryService.method.listReflections} request={listed} />
+      ) : (
+        <Grpcurl method={ReflectiveMemoryService.method.queryReflections} request={sought} />
+      )}
+    </>
+  );
+}
+
+function Table(props: { memories: readonly Memory[]; lifts: ReadonlyMap<string, LessonStatistics> | undefined }) {
+  return (
+    <table class="lessons">
+      <thead>
+        <tr>
+          <th scope="col" class="wide">
+            Changed
+          </th>
+          <th scope="col">Lesson</th>
+          <th scope="col" class="wide">
+            Kind
+          </th>
+          <th scope="col">State</th>
+          <th scope="col" class="wide" title="The least trusted source of its words">
+            Trust
+          </th>
+          <th scope="col" class="wide" title="By how many percentage points more tasks succeeded with it, and the 95 % interval">
+            Lift, in points
+          </th>
+        </tr>
+      </thead>
+      <tbody>
+        {props.memories.map((memory) => {
+          const lesson = props.lifts?.get(memory.id);
+          return (
+            <tr key={memory.id}>
+              <td class="wide">
+                <Time at={memory.updateTime} />
+              </td>
+              <td class="task">
+                <Link to={["lessons", memory.id]}>
+                  <bdi>{headline(memory.content) || "no text"}</bdi>
+                </Link>
+              </td>
+              <td class="wide">{word(MemoryKindSchema, memory.kind)}</td>
+              <td>
+                <MemoryStanding memory={memory} />
+              </td>
+              <td class="wide">{word(OriginSchema, memory.origin)}</td>
+              <td class="wide">{lesson && lesson.lift !== undefined ? <Lift lift={lesson.lift} interval={lesson.interval} /> : ""}</td>
+            </tr>
+          );
+        })}
+      </tbody>
+    </table>
+  );
+}
+
+const NAMES = ["text", "kind", "state"];
+
+function Filters(props: { query: Query }) {
+  const { query } = props;
+  const form = useRef<HTMLFormElement>(null);
+  const narrow = (event?: Event) => {
+    event?.preventDefault();
+    if (!form.current) return;
+    const given = new FormData(form.current);
+    const asked = Object.fromEntries(NAMES.map((name) => [name, String(given.get(name) ?? "").trim()]));
+    location.hash = hrefOf(["lessons"], { ...scopeOf(query), ...asked });
+  };
+  return (
+    <div class="filters">
+      <form ref={form} onChange={narrow} onSubmit={narrow}>
+        <label>
+          Search
+          <input name="text" type="search" value={query.text ?? ""} maxLength={1000} placeholder="words of a lesson" size={28} />
+        </label>
+        <label>
+          Kind
+          <select name="kind" value={query.kind ?? ""}>
+            <option value="">any</option>
+            {MemoryKindSchema.values.slice(1).map((one) => (
+              <option key={one.localName} value={one.localName.toLowerCase()}>
+                {one.localName.toLowerCase()}
+              </option>
+            ))}
+          </select>
+        </label>
+        <label>
+          State
+          <select name="state" value={query.state ?? ""}>
+            <option value="">any</option>
+            {MemoryStateSchema.values.slice(1).map((one) => (
+              <option key={one.localName} value={one.localName.toLowerCase()}>
+                {one.localName.toLowerCase()}
+              </option>
+            ))}
+          </select>
+        </label>
+        {NAMES.some((name) => query[name]) && (
+          <Link to={["lessons"]} class="clear">
+            Clear
+          </Link>
+        )}
+      </form>
+    </div>
+  );
+}
+
+function NoLessons(props: { query: Query }) {
+  if (NAMES.some((name) => props.query[name])) {
+    return (
+      <Empty>
+        <p>
+          No lesson is like that. <Link to={["lessons"]}>Show all lessons</Link>
+        </p>
+      </Empty>
+    );
+  }
+  return (
+    <Empty>
+      <p>
+        <strong>Nothing is learned here yet.</strong> Lessons come of turns that ended, of goals that are reported, and of{" "}
+        <code>sidemirror memory import FILE</code>.
+      </p>
+    </Empty>
+  );
+}

@@ -1,0 +1,129 @@
+/** The console: what happened in turns, what was told and why, and whether it helped. It reads, and changes nothing. */
+import { render } from "preact";
+import { useEffect, useMemo, useState } from "preact/hooks";
+
+import { ApiContext, servicesOf, useApi, useAsked, type Api } from "./api.js";
+import { Lesson } from "./lesson.js";
+import { Lessons } from "./lessons.js";
+import { Now } from "./now.js";
+import { Failed, Link, Unread } from "./parts.js";
+import { hrefOf, PlaceContext, useAddress, type Place } from "./place.js";
+import { Recoveries, Recovery } from "./recoveries.js";
+import { opening, token } from "./session.js";
+import { Turn } from "./turn.js";
+import { Turns } from "./turns.js";
+import { seen } from "./words.js";
+
+const SCREENS = [
+  ["turns", "Turns"],
+  ["lessons", "Lessons"],
+  ["recoveries", "Recoveries"],
+  ["now", "Now"],
+] as const;
+
+function Screen(props: { place: Place }) {
+  const [screen = "turns", id] = props.place.path;
+  if (screen === "turns") return id === undefined ? <Turns query={props.place.query} /> : <Turn id={id} key={id} />;
+  if (screen === "lessons") return id === undefined ? <Lessons query={props.place.query} /> : <Lesson id={id} key={id} />;
+  if (screen === "recoveries") return id === undefined ? <Recoveries /> : <Recovery signature={id} key={id} />;
+  if (screen === "now") return <Now />;
+  return (
+    <>
+      <Unread name="Nowhere" />
+      <Failed problem={{ title: "There is no such screen.", todo: "The links above lead to those that there are." }} />
+    </>
+  );
+}
+
+/** Whose data is shown, and a way to show another scope's. */
+function ScopeForm(props: { place: Place }) {
+  const api = useApi();
+  const { tenantId, projectId } = api.scope;
+  const { value: own } = useAsked(`scope ${tenantId} ${projectId}`, () => api.sidecar.getServerInfo(api.scope));
+  const named = [tenantId || own?.tenantId, projectId || own?.projectId].filter(Boolean).join(" / ");
+  const change = (event: SubmitEvent) => {
+    event.preventDefault();
+    const form = new FormData(event.currentTarget as HTMLFormElement);
+    const asked = { tenant: String(form.get("tenant")), project: String(form.get("project")) };
+    location.hash = hrefOf(props.place.path.slice(0, 1), asked);
+    (event.currentTarget as HTMLFormElement).closest("details")?.removeAttribute("open");
+  };
+  return (
+    <details class="scope">
+      <summary title="Tenant / project">{seen(named) || "Scope"}</summary>
+      <form onSubmit={change}>
+        <label>
+          Tenant <input name="tenant" value={tenantId} maxLength={128} placeholder={own?.tenantId} />
+        </label>
+        <label>
+          Project <input name="project" value={projectId} maxLength={128} placeholder={own?.projectId} />
+        </label>
+        <button>Show</button>
+      </form>
+    </details>
+  );
+}
+
+function Console(props: { services: Omit<Api, "scope"> }) {
+  const place = useAddress();
+  const { tenant = "", project = "" } = place.query;
+  const api = useMemo(
+    () => ({ ...props.services, scope: { tenantId: tenant, projectId: project } }),
+    [props.services, tenant, project],
+  );
+  const [screen = "turns"] = place.path;
+  return (
+    <ApiContext.Provider value={api}>
+      <PlaceContext.Provider value={place}>
+        <a class="skip" href="#main" onClick={skip}>
+          Skip to the content
+        </a>
+        <header>
+          <Link to={["turns"]} class="brand">
+            Sidemirror
+          </Link>
+          <nav aria-label="Screens">
+            {SCREENS.map(([path, name]) => (
+              <Link key={path} to={[path]} current={screen === path}>
+                {name}
+              </Link>
+            ))}
+          </nav>
+          <ScopeForm place={place} />
+        </header>
+        <main id="main" tabIndex={-1}>
+          <Screen place={place} key={`${tenant}/${project}/${place.path.join("/")}`} />
+        </main>
+      </PlaceContext.Provider>
+    </ApiContext.Provider>
+  );
+}
+
+function skip(event: Event): void {
+  event.preventDefault();
+  document.getElementById("main")?.focus();
+}
+
+function Page() {
+  const [services, setServices] = useState<Omit<Api, "scope">>();
+  const [problem, setProblem] = useState("");
+  useEffect(() => {
+    token().then(
+      (held) => setServices(servicesOf(held)),
+      (error: unknown) => setProblem(error instanceof Error ? error.message : String(error)),
+    );
+  }, []);
+  if (services) return <Console services={services} />;
+  return (
+    <main class="closed">
+      <h1>Sidemirror</h1>
+      {problem && <Failed problem={{ title: "This page is closed.", todo: problem }} />}
+    </main>
+  );
+}
+
+// Another link in the same tab: its code has to leave the address too.
+addEventListener("hashchange", () => {
+  if (opening(location.hash)[0] !== "") location.reload();
+});
+render(<Page />, document.body);

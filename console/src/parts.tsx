@@ -1,0 +1,228 @@
+/** The small parts that every screen is made of. */
+import { create, toJsonString, type DescMethod } from "@bufbuild/protobuf";
+import type { Timestamp } from "@bufbuild/protobuf/wkt";
+import type { ComponentChildren } from "preact";
+import { useEffect, useRef, useState } from "preact/hooks";
+
+import { useApi, type Asked, type Problem } from "./api.js";
+import { hrefOf, scopeOf, usePlace } from "./place.js";
+import { counted, headline, millisOf, seen } from "./words.js";
+
+/** A screen's heading, which takes the focus when the screen is opened. */
+export function Heading(props: { children: ComponentChildren }) {
+  const heading = useRef<HTMLHeadingElement>(null);
+  useEffect(() => heading.current?.focus({ preventScroll: true }), []);
+  return (
+    <h1 ref={heading} tabIndex={-1}>
+      {props.children}
+    </h1>
+  );
+}
+
+/** The heading of a screen whose data is not there. */
+export function Unread(props: { name: string }) {
+  return (
+    <div class="title">
+      <Heading>{props.name}</Heading>
+    </div>
+  );
+}
+
+/** A link to another place on the page, in the same scope. */
+export function Link(props: {
+  to: readonly string[];
+  query?: Record<string, string>;
+  class?: string;
+  current?: boolean;
+  title?: string;
+  children: ComponentChildren;
+}) {
+  const scope = scopeOf(usePlace().query);
+  return (
+    <a
+      href={hrefOf(props.to, { ...scope, ...props.query })}
+      class={props.class}
+      title={props.title}
+      aria-current={props.current ? "page" : undefined}
+    >
+      {props.children}
+    </a>
+  );
+}
+
+/** An id, whole, in letters of one width. */
+export function Id(props: { children: string }) {
+  return (
+    <bdi class="id" title={seen(props.children)}>
+      {headline(props.children, 256)}
+    </bdi>
+  );
+}
+
+/** What is said of a thing in a word. */
+export function Badge(props: { tone?: "good" | "bad" | "warn" | "told" | ""; title?: string; children: ComponentChildren }) {
+  return (
+    <span class={`badge ${props.tone ?? ""}`} title={props.title}>
+      {props.children}
+    </span>
+  );
+}
+
+/** A moment in the viewer's zone; the exact one on hover. `at` gives the shape: of a list, or to the millisecond. */
+export function Time(props: { at: Timestamp | undefined; exact?: boolean }) {
+  if (props.at === undefined) return <span class="dim">–</span>;
+  const { date, clock, millis, whole } = shapesOf(props.at);
+  const shown = props.exact ? clock + millis : date === dayOf(new Date()) ? clock : `${date} ${clock}`;
+  return (
+    <time dateTime={new Date(millisOf(props.at)).toISOString()} title={whole}>
+      {shown}
+    </time>
+  );
+}
+
+function shapesOf(at: Timestamp): { date: string; clock: string; millis: string; whole: string } {
+  const moment = new Date(millisOf(at));
+  const clock = [moment.getHours(), moment.getMinutes(), moment.getSeconds()].map(two).join(":");
+  const micros = String(Math.floor(at.nanos / 1_000)).padStart(6, "0");
+  const ahead = -moment.getTimezoneOffset();
+  const zone = `${ahead < 0 ? "-" : "+"}${two(Math.floor(Math.abs(ahead) / 60))}:${two(Math.abs(ahead) % 60)}`;
+  const name = Intl.DateTimeFormat().resolvedOptions().timeZone;
+  const date = dayOf(moment);
+  return { date, clock, millis: `.${micros.slice(0, 3)}`, whole: `${date} ${clock}.${micros} ${zone} (${name})` };
+}
+
+function dayOf(moment: Date): string {
+  return [moment.getFullYear(), two(moment.getMonth() + 1), two(moment.getDate())].join("-");
+}
+
+function two(number: number): string {
+  return String(number).padStart(2, "0");
+}
+
+// What a long text shows at first. 256 KiB would push everything else off the screen.
+const FIRST_CHARS = 600;
+const FIRST_LINES = 8;
+
+/** A text of an agent, a tool or a model: always text, its unseen characters named, long ones cut until asked for. */
+export function Text(props: { children: string; plain?: boolean }) {
+  const [whole, setWhole] = useState(false);
+  const text = props.children;
+  const first = text.split("\n", FIRST_LINES + 1).slice(0, FIRST_LINES).join("\n").slice(0, FIRST_CHARS);
+  const kind = props.plain ? "text plain" : "text";
+  if (first.length >= text.length) return <div class={kind}>{seen(text)}</div>;
+  return (
+    <div class="long">
+      {whole ? (
+        <div class={`${kind} whole`} tabIndex={0} role="region" aria-label="The whole text">
+          {pieces(text).map((piece, index) => (
+            <div key={index}>{seen(piece) || " "}</div>
+          ))}
+        </div>
+      ) : (
+        <div class={kind}>{seen(first)}…</div>
+      )}
+      <button type="button" class="quiet" onClick={() => setWhole(!whole)} aria-expanded={whole}>
+        {whole ? "Show less" : `Show all ${counted(text.length, "character")}`}
+      </button>
+    </div>
+  );
+}
+
+// A browser takes minutes to break one line of 256 KiB.
+const PIECE_CHARS = 2_000;
+
+/** A long text in parts that are laid out one by one: they end with a line, or in a line that is longer than a part. */
+function pieces(text: string): string[] {
+  const found: string[] = [];
+  for (let at = 0; at < text.length; ) {
+    const most = at + PIECE_CHARS;
+    const line = most < text.length ? text.lastIndexOf("\n", most) : -1;
+    // Not between the two halves of a character.
+    const cut = (text.codePointAt(most - 1) ?? 0) > 0xffff ? most - 1 : most;
+    const end = line >= at ? line : cut;
+    found.push(text.slice(at, end));
+    at = line >= at ? end + 1 : end;
+  }
+  return found;
+}
+
+/** Names and values, aligned. Pairs whose value is missing are left out. */
+export function Facts(props: { of: readonly (readonly [string, ComponentChildren])[] }) {
+  const told = props.of.filter(([, value]) => value !== undefined && value !== "" && value !== false);
+  return (
+    <dl class="facts">
+      {told.map(([name, value]) => (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd>{value}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+/** What is shown in place of data that does not come. */
+export function Failed(props: { problem: Problem; again?: () => void }) {
+  return (
+    <div class="notice bad" role="alert">
+      <p>
+        <strong>{seen(props.problem.title)}</strong> {seen(props.problem.todo)}
+      </p>
+      {props.again && (
+        <button type="button" onClick={props.again}>
+          Try again
+        </button>
+      )}
+    </div>
+  );
+}
+
+/** What is shown where there is nothing yet: why, and what to do. */
+export function Empty(props: { children: ComponentChildren }) {
+  return <div class="notice">{props.children}</div>;
+}
+
+/** An answer once it is there; until then nothing but a place for it. */
+export function Answered<T>(props: { asked: Asked<T>; children: (value: T) => ComponentChildren }) {
+  const { value, problem, again } = props.asked;
+  return (
+    <>
+      {problem && <Failed problem={problem} again={again} />}
+      {value === undefined ? !problem && <p class="waiting">Loading</p> : props.children(value)}
+    </>
+  );
+}
+
+/** What this screen has asked, as a command of grpcurl. */
+export function Grpcurl(props: { method: DescMethod; request: Record<string, unknown> }) {
+  const { scope } = useApi();
+  const [told, setTold] = useState("Copy");
+  const { method } = props;
+  const message = create(method.input, { ...scope, ...props.request });
+  const json = toJsonString(method.input, message, { useProtoFieldName: true });
+  const command = `grpcurl -plaintext -d ${quoted(json)} 127.0.0.1:50051 ${method.parent.typeName}/${method.name}`;
+  const copy = () => {
+    navigator.clipboard.writeText(command).then(
+      () => setTold("Copied"),
+      () => setTold("Not allowed: select it"),
+    );
+    setTimeout(() => setTold("Copy"), 2_000);
+  };
+  return (
+    <details class="grpcurl">
+      <summary>As grpcurl</summary>
+      <div>
+        <code tabIndex={0}>{command}</code>
+        <button type="button" onClick={copy} aria-live="polite">
+          {told}
+        </button>
+      </div>
+    </details>
+  );
+}
+
+/** A word for a POSIX shell; what is no ASCII, or a control, is escaped as JSON escapes it. */
+function quoted(json: string): string {
+  const ascii = json.replaceAll(/[^\x20-\x7e]/g, (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, "0")}`);
+  return `'${ascii.replaceAll("'", "'\\''")}'`;
+}

@@ -1,0 +1,105 @@
+/** The two pictures: a lift with its interval, and the tries of a recovery over time. Both are drawn as SVG, so that they
+ * have the page's colours and a screen reader reads them out. */
+import type { LiftInterval } from "@sidemirror/api/v1/reflective_memory";
+
+import { percent, points } from "./words.js";
+
+const WIDE = 220;
+const HIGH = 22;
+
+/** Where a lift stands on the axis from -1 to 1, in units of the drawing. */
+function across(lift: number): number {
+  return ((Math.max(-1, Math.min(1, lift)) + 1) / 2) * (WIDE - 8) + 4;
+}
+
+/** A lift as a point and its interval as a line, around zero. */
+export function Lift(props: { lift: number | undefined; interval: LiftInterval | undefined; name?: string }) {
+  const { lift, interval } = props;
+  if (lift === undefined || interval === undefined) return <span class="dim">no outcomes in both arms yet</span>;
+  const tone = interval.low > 0 ? "good" : interval.high < 0 ? "bad" : "open";
+  const told = `${props.name ?? "Lift"} ${points(lift)} points, 95 % interval ${points(interval.low)} to ${points(interval.high)}`;
+  const [low, high, at, zero, middle] = [across(interval.low), across(interval.high), across(lift), across(0), HIGH / 2];
+  return (
+    <span class="lift">
+      <svg viewBox={`0 0 ${WIDE} ${HIGH}`} role="img" aria-label={told} class={tone}>
+        <title>{told}</title>
+        <line class="axis" x1={4} x2={WIDE - 4} y1={middle} y2={middle} />
+        {[-1, -0.5, 0.5, 1].map((tick) => (
+          <line class="axis" x1={across(tick)} x2={across(tick)} y1={middle - 3} y2={middle + 3} />
+        ))}
+        <line class="zero" x1={zero} x2={zero} y1={2} y2={HIGH - 2} />
+        <line class="interval" x1={low} x2={high} y1={middle} y2={middle} />
+        <circle cx={at} cy={middle} r={4} />
+      </svg>
+      <span class="number" aria-hidden="true">
+        {points(lift)}
+        <span class="dim">
+          {" "}
+          [{points(interval.low)}, {points(interval.high)}]
+        </span>
+      </span>
+    </span>
+  );
+}
+
+/** A part of a whole as a bar. */
+export function Share(props: { part: number; of: number; name: string }) {
+  const share = props.of > 0 ? Math.min(1, props.part / props.of) : 0;
+  return (
+    <svg viewBox="0 0 100 6" preserveAspectRatio="none" class={`share ${share >= 1 ? "bad" : share >= 0.8 ? "warn" : ""}`} role="img"
+      aria-label={`${props.name}: ${percent(share)}`}>
+      <rect class="rest" width={100} height={6} />
+      <rect class="part" width={100 * share} height={6} />
+    </svg>
+  );
+}
+
+export interface Try {
+  readonly atMs: number;
+  readonly worked: boolean;
+  readonly advised: boolean;
+  readonly told: string;
+}
+
+const TRIES_WIDE = 640;
+const ROW = 18;
+const LEFT = 76;
+
+/** Tries over time: what worked stands above what did not; after advice they are filled. */
+export function Tries(props: { of: readonly Try[]; name: string }) {
+  const tries = props.of;
+  const first = Math.min(...tries.map((one) => one.atMs));
+  const last = Math.max(...tries.map((one) => one.atMs));
+  const place = (atMs: number) => LEFT + 8 + ((atMs - first) / Math.max(1, last - first)) * (TRIES_WIDE - LEFT - 16);
+  const worked = tries.filter((one) => one.worked).length;
+  const high = 2 * ROW + 20;
+  return (
+    <svg viewBox={`0 0 ${TRIES_WIDE} ${high}`} class="tries" role="img"
+      aria-label={`${props.name}: ${worked} of ${tries.length} tries worked`}>
+      {["worked", "failed"].map((name, row) => (
+        <>
+          <text x={0} y={row * ROW + ROW / 2 + 4}>{name}</text>
+          <line class="axis" x1={LEFT} x2={TRIES_WIDE} y1={row * ROW + ROW / 2} y2={row * ROW + ROW / 2} />
+        </>
+      ))}
+      {tries.map((one) => (
+        <circle
+          class={`${one.worked ? "good" : "bad"} ${one.advised ? "advised" : ""}`}
+          cx={place(one.atMs)}
+          cy={(one.worked ? 0 : ROW) + ROW / 2}
+          r={4}
+        >
+          <title>{one.told}</title>
+        </circle>
+      ))}
+      <text x={LEFT} y={high - 4}>{dayTime(first)}</text>
+      <text x={TRIES_WIDE} y={high - 4} text-anchor="end">{dayTime(last)}</text>
+    </svg>
+  );
+}
+
+function dayTime(atMs: number): string {
+  const moment = new Date(atMs);
+  const [date = "", clock = ""] = new Date(atMs - moment.getTimezoneOffset() * 60_000).toISOString().split("T");
+  return `${date} ${clock.slice(0, 5)}`;
+}

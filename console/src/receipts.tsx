@@ -1,0 +1,97 @@
+/** Where a lesson or a recovery was shown or held back, and what followed. */
+import { TaskOutcomeSchema } from "@sidemirror/api/v1/common";
+import { ReceiptPlaceSchema, type Receipt } from "@sidemirror/api/v1/reflective_memory";
+import { useState } from "preact/hooks";
+
+import { useApi, useAsked } from "./api.js";
+import { Answered, Badge, Empty, Id, Link, Time } from "./parts.js";
+import { word } from "./words.js";
+
+const PAGE = 20;
+
+export function Receipts(props: { lessonId: string }) {
+  const api = useApi();
+  const { lessonId } = props;
+  const first = useAsked(`receipts ${lessonId}`, (signal) =>
+    api.memory.listReceipts({ ...api.scope, lessonId, pageSize: PAGE }, { signal }),
+  );
+  const [older, setOlder] = useState<{ receipts: Receipt[]; next: string }>();
+  const readOlder = async (pageToken: string) => {
+    const page = await api.memory.listReceipts({ ...api.scope, lessonId, pageSize: PAGE, pageToken });
+    setOlder({ receipts: [...(older?.receipts ?? []), ...page.receipts], next: page.nextPageToken });
+  };
+  return (
+    <Answered asked={first}>
+      {(page) => {
+        const receipts = [...page.receipts, ...(older?.receipts ?? [])];
+        const next = older ? older.next : page.nextPageToken;
+        if (receipts.length === 0) {
+          return (
+            <Empty>
+              <p>It was shown in no block of the last 30 days, which is how long receipts are kept.</p>
+            </Empty>
+          );
+        }
+        return (
+          <>
+            <table class="receipts">
+              <thead>
+                <tr>
+                  <th scope="col">When</th>
+                  <th scope="col">Where</th>
+                  <th scope="col">Turn</th>
+                  <th scope="col">What followed</th>
+                </tr>
+              </thead>
+              <tbody>
+                {receipts.map((receipt) => (
+                  <Shown key={receipt.receiptId} receipt={receipt} lessonId={lessonId} />
+                ))}
+              </tbody>
+            </table>
+            {next !== "" && (
+              <p>
+                <button type="button" onClick={() => void readOlder(next)}>
+                  Earlier ones
+                </button>
+              </p>
+            )}
+          </>
+        );
+      }}
+    </Answered>
+  );
+}
+
+function Shown(props: { receipt: Receipt; lessonId: string }) {
+  const { receipt } = props;
+  const item = receipt.items.find((one) => one.id === props.lessonId);
+  const outcome = word(TaskOutcomeSchema, receipt.turnOutcome);
+  return (
+    <tr>
+      <td>
+        <Time at={receipt.time} />
+      </td>
+      <td>
+        {word(ReceiptPlaceSchema, receipt.place) || "not known"} {item?.isHeldBack && <Badge tone="warn">held back</Badge>}
+      </td>
+      <td class="task">
+        {receipt.turnId ? (
+          <Link to={["turns", receipt.turnId]}>
+            <Id>{receipt.turnId}</Id>
+          </Link>
+        ) : (
+          <span class="dim">no turn</span>
+        )}
+      </td>
+      <td>
+        {item?.succeeded === undefined ? (
+          <span class="dim">{outcome || "not known"}</span>
+        ) : (
+          <Badge tone={item.succeeded ? "good" : "bad"}>{item.succeeded ? "success" : outcome || "no success"}</Badge>
+        )}
+        {item?.errorReturned && <span class="dim"> its error came back</span>}
+      </td>
+    </tr>
+  );
+}

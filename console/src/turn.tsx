@@ -1,0 +1,175 @@
+/** One turn: what happened, what the sidecar said to it, and why. An open turn grows while it is looked at. */
+import type { LessonStatistics } from "@sidemirror/api/v1/reflective_memory";
+import { ThinkingService, TurnState, type Turn as TurnRecord, type TurnEntry } from "@sidemirror/api/v1/thinking";
+import { useEffect, useMemo, useState } from "preact/hooks";
+
+import { problemOf, useApi, useAsked, type Problem } from "./api.js";
+import { Entry, type Told } from "./entry.js";
+import { useLive } from "./live.js";
+import { LiveState } from "./live_state.js";
+import { Answered, Empty, Facts, Failed, Grpcurl, Heading, Id, Link, Text, Time, Unread } from "./parts.js";
+import { usePlace } from "./place.js";
+import { blocksOf, idOf, isTold } from "./record.js";
+import { Standing, tookOf } from "./turns.js";
+import { counted } from "./words.js";
+
+const PAGE = 200;
+// How many entries before the one that a link names are read with it.
+const BEFORE = 20;
+
+export function Turn(props: { id: string }) {
+  const api = useApi();
+  const at = Number(usePlace().query.at ?? 0) || 0;
+  const [start] = useState(() => BigInt(Math.max(0, at - BEFORE)));
+  const head = useAsked(`turn ${props.id}`, (signal) =>
+    api.thinking.getTurn({ ...api.scope, turnId: props.id, afterSequence: start, pageSize: PAGE }, { signal }),
+  );
+  return (
+    <>
+      {!head.value && <Unread name="Turn" />}
+      <Answered asked={head}>
+        {(page) =>
+          page.turn && (
+            <Record
+              turn={page.turn}
+              first={page.entries}
+              hasMore={page.nextPageToken !== ""}
+              start={start}
+              at={at}
+              again={head.again}
+            />
+          )
+        }
+      </Answered>
+      <Grpcurl method={ThinkingService.method.getTurn} request={{ turnId: props.id }} />
+    </>
+  );
+}
+
+function Record(props: {
+  turn: TurnRecord;
+  first: readonly TurnEntry[];
+  hasMore: boolean;
+  start: bigint;
+  at: number;
+  again: () => void;
+}) {
+  const api = useApi();
+  const { turn } = props;
+  const [entries, setEntries] = useState<readonly TurnEntry[]>(props.first);
+  const [start, setStart] = useState(props.start);
+  const [hasMore, setHasMore] = useState(props.hasMore);
+  const [problem, setProblem] = useState<Problem>();
+  const [onlyTold, setOnlyTold] = useState(false);
+  const last = entries.at(-1);
+
+  const read = async (afterSequence: bigint, pageSize: number): Promise<void> => {
+    try {
+      const page = await api.thinking.getTurn({ ...api.scope, turnId: turn.turnId, afterSequence, pageSize });
+      if (afterSequence < start) setStart(afterSequence);
+      else setHasMore(page.nextPageToken !== "");
+      setEntries((before) => joined(before, page.entries));
+      setProblem(undefined);
+    } catch (error) {
+      setProblem(problemOf(error));
+    }
+  };
+  const live = useLive(
+    { on: turn.state === TurnState.OPEN && !hasMore, sessionId: turn.sessionId, cursor: last?.cursor ?? "" },
+    (entry) => {
+      if (entry.turnId !== turn.turnId) return;
+      setEntries((before) => joined(before, [entry]));
+      // The head has the counts, and the outcome.
+      if (entry.entry.case === "event" && entry.entry.value.kind.case === "turnFinished") props.again();
+    },
+  );
+  useEffect(() => {
+    if (props.at > 0) document.getElementById(idOf(BigInt(props.at)))?.scrollIntoView({ block: "center" });
+  }, [props.at]);
+
+  const told = useTold(entries);
+  const shown = onlyTold ? entries.filter(isTold) : entries;
+  const toldCount = entries.filter(isTold).length;
+  return (
+    <>
+      <div class="title">
+        <Heading>Turn</Heading>
+        <Standing turn={turn} />
+        <LiveState live={live} />
+      </div>
+      {turn.task && <Text plain>{turn.task}</Text>}
+      <Facts
+        of={[
+          ["Started", <Time at={turn.startTime} />],
+          ["Took", tookOf(turn)],
+          [
+            "Session",
+            <Link to={["turns"]} query={{ session: turn.sessionId }}>
+              <Id>{turn.sessionId}</Id>
+            </Link>,
+          ],
+          ["Number in it", turn.turnCount],
+          ["Id", <Id>{turn.turnId}</Id>],
+          ["Events", turn.eventCount],
+          ["Reflections left", turn.budgetLeft?.reflections],
+        ]}
+      />
+      <div class="bar">
+        <h2>{counted(entries.length, "entry").replace("entrys", "entries")}</h2>
+        <label class="check">
+          <input type="checkbox" checked={onlyTold} onChange={() => setOnlyTold(!onlyTold)} /> Only what the sidecar said (
+          {toldCount})
+        </label>
+      </div>
+      {problem && <Failed problem={problem} />}
+      {start > 0n && (
+        <button type="button" onClick={() => void read(start > BigInt(PAGE) ? start - BigInt(PAGE) : 0n, PAGE)}>
+          Earlier entries
+        </button>
+      )}
+      {shown.length === 0 ? (
+        <Empty>
+          <p>{onlyTold ? "The sidecar has said nothing to these entries." : "Nothing of this turn is kept."}</p>
+        </Empty>
+      ) : (
+        <ol class="timeline">
+          {shown.map((entry) => (
+            <Entry key={String(entry.sequence)} entry={entry} begun={turn.startTime} told={told} isNamed={Number(entry.sequence) === props.at} />
+          ))}
+        </ol>
+      )}
+      {hasMore && (
+        <button type="button" onClick={() => void read(last?.sequence ?? 0n, PAGE)}>
+          Later entries
+        </button>
+      )}
+    </>
+  );
+}
+
+/** What directives refer to: events by their ids, and what is known of the lessons that they show. */
+function useTold(entries: readonly TurnEntry[]): Told {
+  const api = useApi();
+  const ids = useMemo(() => {
+    const items = entries.flatMap(blocksOf).flatMap((block) => block.items);
+    return [...new Set(items.filter((item) => item.kind !== "recovery").map((item) => item.id))].slice(0, 100);
+  }, [entries]);
+  const { value } = useAsked(`lifts ${ids.join(" ")}`, async (signal) => {
+    if (ids.length === 0) return new Map<string, LessonStatistics>();
+    const answer = await api.memory.getLessonStatistics({ ...api.scope, reflectionIds: ids }, { signal });
+    return new Map(answer.lessons.map((lesson) => [lesson.reflectionId, lesson]));
+  });
+  return useMemo(() => {
+    const events = new Map<string, TurnEntry>();
+    for (const entry of entries) if (entry.entry.case === "event") events.set(entry.entry.value.eventId, entry);
+    return { events, lessons: value ?? new Map() };
+  }, [entries, value]);
+}
+
+/** Both lists in order of the sequence, each entry once. */
+function joined(before: readonly TurnEntry[], more: readonly TurnEntry[]): readonly TurnEntry[] {
+  const last = before.at(-1)?.sequence ?? 0n;
+  if (more.every((entry) => entry.sequence > last)) return [...before, ...more];
+  const all = new Map([...before, ...more].map((entry) => [entry.sequence, entry]));
+  return [...all.values()].sort((one, other) => Number(one.sequence - other.sequence));
+}

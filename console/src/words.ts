@@ -1,0 +1,72 @@
+/** Words for what the contract has as numbers. */
+import type { DescEnum } from "@bufbuild/protobuf";
+import type { Duration, Timestamp } from "@bufbuild/protobuf/wkt";
+
+/** The name of an enum's value in lower case, without the enum's own name; empty for 0. */
+export function word(names: DescEnum, value: number): string {
+  if (value === 0) return "";
+  const name = names.value[value]?.localName ?? String(value);
+  return name.toLowerCase().replaceAll("_", " ");
+}
+
+/** A name in camelCase as words. */
+export function spaced(name: string): string {
+  return name.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
+}
+
+// What is invisible, or changes how the text around it is shown: controls, formats, separators of lines, half
+// surrogates and private characters. Line breaks and tabs stay, and the two joiners that scripts and emoji need.
+const UNSEEN = /(?![\n\t\u200c\u200d])[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Zl}\p{Zp}]/gu;
+
+// Scripts stack a few marks on a letter; more of them would run over what is around it.
+const STACKED = /(\p{M}{8})(\p{M}+)/gu;
+
+/** A text whose unseen characters are named instead, and so are marks that are stacked high. */
+export function seen(text: string): string {
+  const shown = text.replaceAll(STACKED, (_, first: string, rest: string) => `${first}‹${[...rest].length} marks›`);
+  return shown.replaceAll(UNSEEN, (one) => `‹U+${one.codePointAt(0)?.toString(16).toUpperCase().padStart(4, "0")}›`);
+}
+
+/** The first line that says something, cut to `chars`; unseen characters are named. */
+export function headline(text: string, chars = 300): string {
+  const line = text.slice(0, 4 * chars).split("\n").find((one) => one.trim() !== "") ?? "";
+  return seen(line.slice(0, chars)).trim();
+}
+
+/** `1 call`, `2 calls`. */
+export function counted(count: number | bigint, noun: string): string {
+  return `${count.toLocaleString("en")} ${noun}${Number(count) === 1 ? "" : "s"}`;
+}
+
+/** A share as percent, without a sign. */
+export function percent(part: number): string {
+  return `${(100 * part).toFixed(part > 0 && part < 0.1 ? 1 : 0)}\u00a0%`;
+}
+
+/** A lift in percentage points, with its sign. */
+export function points(lift: number): string {
+  const value = Math.round(100 * lift);
+  return `${value > 0 ? "+" : value < 0 ? "−" : "±"}${Math.abs(value)}`;
+}
+
+/** USD with as many digits as say something. */
+export function usd(amount: number): string {
+  return `$${amount >= 1 || amount === 0 ? amount.toFixed(2) : amount.toPrecision(2)}`;
+}
+
+export function millisOf(moment: Timestamp): number {
+  return Number(moment.seconds) * 1_000 + moment.nanos / 1e6;
+}
+
+/** A duration in the unit that fits it. */
+export function lasting(ms: number): string {
+  if (ms < 1_000) return `${Math.round(ms)} ms`;
+  if (ms < 60_000) return `${(ms / 1_000).toFixed(ms < 10_000 ? 1 : 0)} s`;
+  const minutes = Math.floor(ms / 60_000);
+  if (minutes < 60) return `${minutes} min ${Math.floor((ms % 60_000) / 1_000)} s`;
+  return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+}
+
+export function durationMs(duration: Duration): number {
+  return Number(duration.seconds) * 1_000 + duration.nanos / 1e6;
+}

@@ -1,0 +1,13 @@
+"""What the tests of the console share: a browser."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.http.chromium import Browser, chromium
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with chromium() as running:
+        yield running

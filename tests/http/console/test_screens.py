@@ -1,0 +1,267 @@
+"""Every screen of the console in a real Chromium, over a store in which something of every kind has happened."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sidemirror.v1 import reflective_memory_pb2 as memory_pb
+from sidemirror.v1 import thinking_pb2 as pb
+from tests.http.chromium import Browser, Page
+from tests.http.console.filled import LESSON, TASK, Filled, fill
+from tests.http.console.looking import go, link_to, opened, overflow, settled, shows
+from tests.http.sidecars import door
+from tests.memory.recovering import FAILURE, SENTENCE
+from tests.memory.talk import memories
+from tests.npm import packages
+from tests.wire.access import ACME, INTRUDER, bearer, entry, write_access
+from tests.wire.sidecar import SidecarThread, thinking
+
+pytestmark = pytest.mark.slow("a browser is started")
+# A page asks more at once than a person does here.
+FAST = {"limits__http_requests_per_second": "1000"}
+# Widths in pixels, and whether it is dark: both of each, and no more, because axe takes half a second.
+LOOKS = ((360, True), (1600, False))
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SidecarThread]:
+    with door(tmp_path_factory.mktemp("console"), FAST) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def filled(server: SidecarThread) -> Filled:
+    return fill(server)
+
+
+@pytest.fixture(scope="module")
+def page(server: SidecarThread, filled: Filled, browser: Browser) -> Page:
+    return opened(browser, server)
+
+
+def places(filled: Filled) -> dict[str, str]:
+    """Every screen's place, and what stands there."""
+    signature = filled.signature.replace("|", "%7C")
+    return {
+        "/turns": TASK,
+        "/turns?session=none": "No turn is like that",
+        f"/turns/{filled.turn_id}": FAILURE,
+        "/lessons": LESSON,
+        f"/lessons/{filled.lesson_id}": "Where it was shown",
+        "/recoveries": filled.signature,
+        f"/recoveries/{signature}": "SHOW TABLES",
+        "/now": "Findings",
+        "/nowhere": "There is no such screen",
+    }
+
+
+def violations(page: Page) -> list[str]:
+    """What axe finds, by rule and element."""
+    if not page.value("typeof axe === 'object'"):
+        page.value((packages() / "axe-core" / "axe.min.js").read_text() + "; undefined")
+    found: dict[str, Any] = page.value("axe.run(document, {resultTypes: ['violations']})")
+    return [f"{one['id']}: {node['html'][:120]}" for one in found["violations"] for node in one["nodes"]]
+
+
+def test_every_screen_can_be_read_by_everybody(page: Page, filled: Filled) -> None:
+    """Narrow and dark, wide and light: what is promised is there, nothing is wider than the page, axe finds nothing,
+    and neither the page nor its policy has anything to complain of. Seen to fail with grey text, and with a table that
+    does not break its words."""
+    said = len(page.told())
+    for place, text in places(filled).items():
+        for width, dark in LOOKS:
+            page.looks(width, dark=dark)
+            go(page, place, text)
+            assert (place, width, overflow(page)) == (place, width, 0)
+            assert (place, width, violations(page)) == (place, width, [])
+    assert page.told()[said:] == []
+
+
+def test_why_a_lesson_was_told_is_two_clicks_away(page: Page, filled: Filled) -> None:
+    """From the front page to the turn, which says why, and on to the lesson with its evidence."""
+    page.looks()
+    go(page, "/turns", TASK)
+    page.value(f"document.querySelector('main a[href$=\"/turns/{filled.turn_id}\"]').click()")
+    shows(page, SENTENCE)
+    advice = page.value("[...document.querySelectorAll('.entry.told')].map((one) => one.innerText).join()")
+    for told in ("because of", "tool failed", filled.signature, "fits ", "receipt ", LESSON):
+        assert told in advice
+    # What caused it is a link to the entry, which is marked then.
+    page.value("document.querySelector('.entry.told .why a').click()")
+    page.until("document.querySelector('.entry.named')?.innerText.includes('tool failed')")
+    page.value(f"document.querySelector('main a[href$=\"/lessons/{filled.lesson_id}\"]').click()")
+    shows(page, "18 outcomes with it and 22 without it")
+    evidence = page.value("document.querySelector('svg').getAttribute('aria-label')")
+    assert evidence == "Lift +53 points, 95 % interval +23 to +71"
+    shows(page, "read and kept")
+    shows(page, "memory context")
+
+
+def test_a_recovery_shows_its_tries_over_time(page: Page, server: SidecarThread, filled: Filled) -> None:
+    page.looks()
+    with memories(server) as memory:
+        request = memory_pb.ListRecoveriesRequest(signature=filled.signature, include_observations=True)
+        (seen,) = memory.ListRecoveries(request, timeout=60).signatures
+    tried = [one.worked for one in seen.observations if one.recovery_id == seen.moves[0].recovery_id]
+    assert len(tried) >= 11
+    go(page, places_of_recovery(filled), "SHOW TABLES")
+    tries = page.value("document.querySelector('svg.tries').getAttribute('aria-label')")
+    assert tries == f"looked up: SHOW TABLES: {sum(tried)} of {len(tried)} tries worked"
+    assert page.value("document.querySelector('svg.tries').querySelectorAll('circle').length") == len(tried)
+    shows(page, "told, after a draw")
+
+
+def places_of_recovery(filled: Filled) -> str:
+    return f"/recoveries/{filled.signature.replace('|', '%7C')}"
+
+
+def test_turns_are_narrowed_and_kept_in_the_address(page: Page) -> None:
+    page.looks()
+    go(page, "/turns", TASK)
+    page.value(
+        "(() => { const chosen = document.querySelector('select[name=outcome]'); chosen.value = 'timeout';"
+        "chosen.dispatchEvent(new Event('change', {bubbles: true})) })()"
+    )
+    page.until("document.querySelectorAll('tbody tr').length === 1")
+    assert page.value("location.hash") == "#/turns?outcome=timeout"
+    shows(page, "timeout")
+    go(page, "/turns?from=2100-01-01T00:00:00", "No turn is like that")
+    go(page, "/turns?session=orders&state=finished")
+    page.until("document.querySelectorAll('tbody tr').length === 5")
+
+
+def test_times_are_the_viewers_and_exact_on_hover(page: Page, server: SidecarThread, filled: Filled) -> None:
+    page.looks()
+    with thinking(server) as stub:
+        turn = stub.GetTurn(pb.GetTurnRequest(turn_id=filled.turn_id), timeout=60).turn
+    page.zone("Asia/Kathmandu")
+    go(page, "/now")
+    go(page, f"/turns/{filled.turn_id}", FAILURE)
+    shown = page.value(
+        "(({dateTime, title, textContent}) => [dateTime, title, textContent])(document.querySelector('time'))"
+    )
+    utc = turn.start_time.ToJsonString()
+    assert shown[0][:23] == utc[:23]
+    assert " +05:45 (" in shown[1]
+    assert shown[1][17:26] == utc[17:26]
+    page.zone("")
+
+
+def test_the_command_asks_what_the_screen_does(page: Page, filled: Filled) -> None:
+    page.looks()
+    go(page, f"/turns/{filled.turn_id}?project=it's", "There is nothing of this id here")
+    command = page.value("document.querySelector('.grpcurl code').textContent")
+    scope = r"it'\''s"
+    asked = f'{{"project_id":"{scope}","turn_id":"{filled.turn_id}"}}'
+    assert command == f"grpcurl -plaintext -d '{asked}' 127.0.0.1:50051 sidemirror.v1.ThinkingService/GetTurn"
+
+
+def test_the_keyboard_is_enough(page: Page, filled: Filled) -> None:
+    """From the front page to a turn's advice and on to the lesson, by Tab, Enter and the space bar alone; what has the
+    focus is always seen."""
+    page.looks()
+    go(page, "/now")
+    go(page, "/turns", TASK)
+    assert page.value("document.activeElement.tagName") == "H1"
+    tab_to(page, f"a[href$='/turns/{filled.turn_id}']")
+    page.press("Enter", "\r")
+    shows(page, SENTENCE)
+    assert page.value("document.activeElement.tagName") == "H1"
+    tab_to(page, "input[type=checkbox]")
+    page.press(" ", " ")
+    page.until("[...document.querySelectorAll('.entry')].every((one) => one.classList.contains('told'))")
+    tab_to(page, f"a[href$='/lessons/{filled.lesson_id}']")
+    page.press("Enter", "\r")
+    shows(page, "Whether it helps")
+    tab_to(page, ".grpcurl summary")
+    page.press("Enter", "\r")
+    page.until("document.querySelector('.grpcurl').open")
+
+
+def tab_to(page: Page, selector: str) -> None:
+    """Presses Tab until what is meant has the focus."""
+    for _ in range(200):
+        page.press("Tab")
+        found = page.value(
+            "(() => { const at = document.activeElement; const style = getComputedStyle(at);"
+            f"return [at.matches({json.dumps(selector)}), style.outlineStyle, at.type] }})()"
+        )
+        # The parts of a field for times have the browser's own outlines.
+        assert found[1] != "none" or found[2] == "datetime-local"
+        if found[0]:
+            return
+    pytest.fail(f"{selector} is not reached")
+
+
+def test_a_link_to_another_tenants_turn_is_refused(tmp_path: Path, browser: Browser) -> None:
+    """By its id alone there is nothing, and by its scope it is refused; its owner sees it."""
+    access = write_access(tmp_path / "access.json")
+    with door(tmp_path, {**FAST, "access_file": str(access)}) as server:
+        with thinking(server) as stub:
+            start = pb.StartTurnRequest(turn_id="theirs", task="A secret task", tenant_id="acme")
+            stub.StartTurn(start, timeout=60, metadata=bearer(ACME))
+        for place, token, text in (
+            ("/turns/theirs?tenant=intruder", INTRUDER, "There is nothing of this id here"),
+            ("/turns/theirs?tenant=acme", INTRUDER, "This page may not read that"),
+            ("/turns?tenant=acme", INTRUDER, "This page may not read that"),
+            ("/turns/theirs?tenant=acme", ACME, "A secret task"),
+        ):
+            page = opened(browser, server, place, token)
+            shows(page, text)
+            assert ("A secret task" in page.value("document.body.innerText")) == (token == ACME)
+
+
+def test_a_link_opens_one_page_once(server: SidecarThread, filled: Filled, browser: Browser) -> None:
+    """The code is in no address, and opens nothing again; a reload keeps the page, and another tab has nothing."""
+    link = link_to(server, f"/turns/{filled.turn_id}")
+    page = browser.page()
+    page.go(link)
+    shows(page, TASK)
+    base = f"http://127.0.0.1:{server.http_port}/console/"
+    assert page.value("location.href") == f"{base}#/turns/{filled.turn_id}"
+    page.go(f"{base}?")
+    shows(page, TASK)
+    other = browser.page()
+    for url, told in ((base, "makes a link"), (link, "not good any more")):
+        other.go("about:blank")
+        other.go(url)
+        shows(other, told)
+        assert other.value("document.querySelectorAll('table').length") == 0
+    # A new link in the same tab.
+    page.value(f"void (location.href = {json.dumps(link_to(server, '/lessons'))})")
+    shows(page, LESSON)
+    settled(page)
+    assert page.value("location.hash") == "#/lessons"
+
+
+def test_what_is_open_when_the_token_ends_says_so(tmp_path: Path, browser: Browser) -> None:
+    access = write_access(tmp_path / "access.json")
+    with door(tmp_path, {**FAST, "access_file": str(access)}) as server:
+        page = opened(browser, server, "/turns?tenant=acme", ACME)
+        shows(page, "No turn is recorded here yet")
+        write_access(access, [entry("intruder", INTRUDER)])
+        page.until("document.querySelector('.follows')?.className.includes('refused')")
+        go(page, "/lessons?tenant=acme", "Run `sidemirror console` for a new link")
+
+
+def test_the_pages_policy_holds(server: SidecarThread, browser: Browser) -> None:
+    """Neither scripts of the page's text nor other servers, nor HTML from a text. Seen to fail without the policy."""
+    page = opened(browser, server)
+    assert page.value("fetch('http://127.0.0.1:1/').then(() => 'sent', (error) => error.name)") == "TypeError"
+    assert any("Content Security Policy" in line for line in page.told())
+    assert page.value("try { document.body.innerHTML = '<b>x</b>' } catch (error) { error.name }") == "TypeError"
+    page.value(
+        "void document.body.appendChild(Object.assign(document.createElement('a'), {id: 'a', href: 'javascript:"
+        "document.title=1'})).click()"
+    )
+    assert page.value("document.title") == "Sidemirror"
+    # What the page holds may only read.
+    began = (
+        "fetch('/sidemirror.v1.ThinkingService/StartTurn', {method: 'POST', body: '{}', headers: {"
+        "'content-type': 'application/json', authorization: `Bearer ${sessionStorage.getItem('sidemirror-token')}`}})"
+        ".then((answer) => answer.status)"
+    )
+    assert page.value(began) == 403
