@@ -243,7 +243,7 @@ def _sum(some: Sequence[Shown]) -> Shown:
     figures = Figures()
     for one in some:
         figures.counts += one.figures.counts
-    return Shown(*(sum(values) for values in zip(*(one[:6] for one in some), strict=True)), figures)
+    return Shown._make((*(sum(values) for values in zip(*(one[:6] for one in some), strict=True)), figures))
 
 
 def floors_told(corpora: Iterable[str], floors: Sequence[tuple[float, int]]) -> list[str]:

@@ -11,7 +11,6 @@ import pytest
 
 from sidemirror_server.assembly import erasing, sidecar
 from sidemirror_server.memory.finding import embeddings as meanings
-from sidemirror_server.memory.finding import weights
 from sidemirror_server.rpc.boundary import recorded_turns
 from sidemirror_server.rpc.thinking import report_events
 from sidemirror_server.turns import critiquing, evictions, lessons, reflecting
@@ -59,9 +58,8 @@ _WAITS = (
     (reflecting, "_LESSONS_S"),
     (report_events, "_TELL_S"),
 )
-# What passes in vain there: an erasure on Postgres waits, twice, for sidecars of another version; and what a project's
-# memories are worth to the embedding model is measured again only after a while.
-_PAUSES_S = ((sidecar, "SETTLE_S", 0.05), (erasing, "SETTLE_S", 0.05), (weights, "_COUNTED_S", 0.1))
+# An erasure on Postgres waits, twice, for sidecars of another version: there are none beside this process.
+_SETTLE_S = 0.05
 
 
 def pytest_collection_finish() -> None:
@@ -76,8 +74,8 @@ def patient_server() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         for module, name in _WAITS:
             patch.setattr(module, name, _TIMES * getattr(module, name))
-        for module, name, seconds in _PAUSES_S:
-            patch.setattr(module, name, seconds)
+        for module in (sidecar, erasing):
+            patch.setattr(module, "SETTLE_S", _SETTLE_S)
         yield
 
 

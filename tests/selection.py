@@ -13,11 +13,9 @@ import pytest
 # processes that it starts, and for time limits.
 _WORKERS = 4
 _BY_DEFAULT = "not long"
-# Workers share the tests by file, but those of a client that is built as one: it is built, packed and run in its own
-# folder. What npm installs for TypeScript's client and for the console is in one folder too.
+# Workers share the tests by file, but those of a client that is built as one: its folder is where it is built and run.
 _LANGUAGES = "go|java|rust|typescript"
 _OF_A_CLIENT = re.compile(rf"tests/clients/(?:test_({_LANGUAGES})_|.*[\[-]({_LANGUAGES})\]$)")
-_TOGETHER = {"tests/http/test_console.py": "typescript"}
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -54,7 +52,7 @@ def shared(nodeid: str) -> str:
     """What one worker takes with this test: its file, or its client's language."""
     file = nodeid.partition("::")[0]
     client = _OF_A_CLIENT.match(nodeid)
-    return (client[1] or client[2]) if client else _TOGETHER.get(file, file)
+    return (client[1] or client[2]) if client else file
 
 
 @pytest.hookimpl(optionalhook=True)

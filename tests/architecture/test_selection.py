@@ -97,7 +97,6 @@ def test_whether_workers_share_a_run(arguments: list[str], workers: bool, projec
         ("tests/clients/test_rust_calls.py::test_every_rpc_is_there_as_what_it_is", "rust"),
         ("tests/clients/test_typescript_package.py::test_it", "typescript"),
         ("tests/clients/test_adapters.py::test_it[newest]", "tests/clients/test_adapters.py"),
-        ("tests/http/test_console.py::test_it", "typescript"),
         ("tests/wire/test_turns.py::test_it[go]", "tests/wire/test_turns.py"),
     ],
 )

@@ -97,9 +97,7 @@ def _fill(message: Message, text: str, number: int, room: list[int], depth: int)
             _fill_field(message, each, text, number, room, depth)
 
 
-def _fill_field(
-    message: Message, field: FieldDescriptor, text: str, number: int, room: list[int], depth: int = 0
-) -> None:
+def _fill_field(message: Message, field: Any, text: str, number: int, room: list[int], depth: int = 0) -> None:
     place: Any = getattr(message, field.name)
     if field.message_type and field.message_type.GetOptions().map_entry:
         if field.message_type.fields_by_name["value"].message_type is None:

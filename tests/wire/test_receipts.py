@@ -15,8 +15,9 @@ from sidemirror.v1 import thinking_pb2 as thinking_pb
 from sidemirror.v1.reflective_memory_pb2_grpc import ReflectiveMemoryServiceStub
 from sidemirror_server.memory.recoveries import moves
 from sidemirror_server.trace.erasure import JOB_KIND
+from sidemirror_server.vocabulary.ids import JobId
 from sidemirror_server.vocabulary.scope import DEFAULT_SCOPE
-from sidemirror_server.work.queue import JobId, NewJob
+from sidemirror_server.work.queue import NewJob
 from tests.faults.sidecars import Running, Stub, channel, connected, running
 from tests.memory.recovering import SIGNATURE, UNTOLD, live_through, session, until_observed
 from tests.wire.calls import called, failed, refusal_of
@@ -125,7 +126,7 @@ async def test_where_a_lesson_was_shown(memory: tuple[Running, Stub]) -> None:
     # Others have none of this.
     first = await stub.ListReceipts(pb.ListReceiptsRequest(page_size=3), timeout=60)
     for tenant_id, project_id in (("other", ""), ("", "other")):
-        scope = {"tenant_id": tenant_id, "project_id": project_id}
+        scope: dict[str, Any] = {"tenant_id": tenant_id, "project_id": project_id}
         assert await receipts(stub, **scope) == await receipts(stub, turn_id="t", **scope) == []
         assert await receipts(stub, lesson_id=stored.strategy_id, **scope) == []
         asked = pb.ListReceiptsRequest(page_size=3, page_token=first.next_page_token, **scope)
@@ -191,15 +192,17 @@ async def test_turns_by_outcome_and_time(memory: tuple[Running, Stub]) -> None:
     assert await listed(from_time=every[2].start_time) == ["open", "t3", "t2"]
     assert await listed(until_time=every[2].start_time) == ["t1", "t0"]
     assert await listed(outcomes=[1, 2], from_time=every[3].start_time) == ["t1"]
-    first = await stub.ListTurns(thinking_pb.ListTurnsRequest(outcomes=[1, 2, 4], page_size=2), timeout=60)
+    ended: Any = [1, 2, 4]
+    first = await stub.ListTurns(thinking_pb.ListTurnsRequest(outcomes=ended, page_size=2), timeout=60)
     assert await listed(outcomes=[4, 2, 1, 1], page_size=2, page_token=first.next_page_token) == ["t0"]
-    for asked, field in (
+    wrong: list[tuple[dict[str, Any], str]] = [
         ({"outcomes": [9]}, "outcomes[0]"),
         ({"outcomes": [1] * 7}, "outcomes"),
         ({"from_time": later(every[0].start_time, 1), "until_time": every[0].start_time}, "until_time"),
         ({"outcomes": [1], "page_token": first.next_page_token}, "page_token"),
-    ):
-        answer = stub.ListTurns(thinking_pb.ListTurnsRequest(**asked), timeout=60)  # type: ignore[arg-type]  # dicts of any
+    ]
+    for asked, field in wrong:
+        answer = stub.ListTurns(thinking_pb.ListTurnsRequest(**asked), timeout=60)
         assert await fields_of_refusal(answer) == (field,)
 
 

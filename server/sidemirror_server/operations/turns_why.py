@@ -27,7 +27,7 @@ _MOST_HITS, _MOST_SOURCES, _MOST_PAGES = 100, 5, 20
 _BLOCKS = ("turn_plan", "context"), ("advice", "block"), ("reflection", "lessons")
 
 
-class Told(msgspec.Struct, frozen=True):
+class ToldBlock(msgspec.Struct, frozen=True):
     """What a turn's record has of a block. `causes`: what happened before it, as text. `signatures`: of the failures
     that it is about. `is_shadow`: it was kept and not told."""
 
@@ -83,7 +83,7 @@ def _nothing(stub: ReflectiveMemoryServiceStub, options: argparse.Namespace, sco
     return exit_codes.FAILED
 
 
-def told_in(entries: Sequence[thinking_pb2.TurnEntry], receipt_id: str) -> Told | None:
+def told_in(entries: Sequence[thinking_pb2.TurnEntry], receipt_id: str) -> ToldBlock | None:
     """The block with this receipt in a turn's record; None if it is not there."""
     task, tools, failures = "", dict[str, str](), dict[str, tuple[str, str]]()
     for entry in entries:
@@ -107,7 +107,7 @@ def told_in(entries: Sequence[thinking_pb2.TurnEntry], receipt_id: str) -> Told 
                 causes = [failures[one] for one in entry.directive.caused_by if one in failures]
                 about = entry.directive.advice.signature if kind == "advice" else ""
                 own = [error_signature(tool, text) for tool, text in causes or failures.values() if kind != "turn_plan"]
-                return Told(
+                return ToldBlock(
                     block,
                     task,
                     tuple(f"{tool}: {text}" for tool, text in causes),
@@ -118,7 +118,7 @@ def told_in(entries: Sequence[thinking_pb2.TurnEntry], receipt_id: str) -> Told 
 
 
 def _explained(
-    stub: ReflectiveMemoryServiceStub, receipt: pb.Receipt, told: Told | None, only: str, scope: dict[str, Any]
+    stub: ReflectiveMemoryServiceStub, receipt: pb.Receipt, told: ToldBlock | None, only: str, scope: dict[str, Any]
 ) -> Iterator[str]:
     yield f"{clock_time(receipt.time)}  {_place(receipt)}"
     if told is not None and told.is_shadow:
@@ -154,7 +154,7 @@ def _of_item(
     stub: ReflectiveMemoryServiceStub,
     item: pb.ReceiptItem,
     shown: common_pb2.ContextItem | None,
-    told: Told | None,
+    told: ToldBlock | None,
     scope: dict[str, Any],
 ) -> Iterator[str]:
     version = f" version {item.version}" if item.version else ""
@@ -183,7 +183,7 @@ def _followed(item: pb.ReceiptItem) -> str:
 
 
 def _of_memory(
-    stub: ReflectiveMemoryServiceStub, memory_id: str, told: Told | None, scope: dict[str, Any]
+    stub: ReflectiveMemoryServiceStub, memory_id: str, told: ToldBlock | None, scope: dict[str, Any]
 ) -> Iterator[str]:
     try:
         one = pb.GetReflectionRequest(reflection_id=memory_id, **scope)
@@ -202,7 +202,7 @@ def _of_memory(
         yield f"    its evidence: {_evidence(lesson)}"
 
 
-def _fitted(stub: ReflectiveMemoryServiceStub, memory: pb.Memory, told: Told | None, scope: dict[str, Any]) -> str:
+def _fitted(stub: ReflectiveMemoryServiceStub, memory: pb.Memory, told: ToldBlock | None, scope: dict[str, Any]) -> str:
     signatures = () if told is None else told.signatures
     if memory.error_signature and memory.error_signature in signatures:
         return f"it is about the same failure, {_named(memory.error_signature)}"

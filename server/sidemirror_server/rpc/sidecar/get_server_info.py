@@ -46,16 +46,15 @@ async def get_server_info(
     spend: tuple[Spend, ...] = ()
     all_caps: tuple[CapState, ...] = ()
     caps: tuple[CapState, ...] = ()
-    backlog: dict[str, int] = {}
     spend_unknown = False
     try:
         async with asyncio.timeout(_SPEND_S):
             spend = await spending.spent(call.scope, _DAYS)
             all_caps = await spending.caps(call.scope)
             caps = tuple(cap for cap in all_caps if _may_see(call.caller, cap.level, call.scope))
-            backlog = {kind: await work.waiting(call.scope, kind) for kind in _KINDS}
     except (StoreUnavailable, TimeoutError):
         spend, caps, spend_unknown = (), (), True
+    backlog = {} if spend_unknown else await _backlog(work, call.scope)
     own = info.own_scope if call.caller is None else call.caller.own_scope(info.own_scope)
     return pb.GetServerInfoResponse(
         version=info.version,
@@ -87,6 +86,15 @@ async def get_server_info(
         store_clock=_clock_to_wire(info.store_clock),
         memory_embedding=None if info.embedding is None else _embedding_to_wire(info.embedding, call.scope),
     )
+
+
+async def _backlog(work: Work, scope: Scope) -> dict[str, int]:
+    """How many jobs of each kind wait; empty when the store does not say it soon."""
+    try:
+        async with asyncio.timeout(_SPEND_S):
+            return {kind: await work.waiting(scope, kind) for kind in _KINDS}
+    except (StoreUnavailable, TimeoutError):
+        return {}
 
 
 def _clock_to_wire(clock: StoreClock) -> pb.StoreClock:
