@@ -37,7 +37,7 @@ def test_every_screen_shows_what_was_recorded(server: SidecarThread, browser: Br
     for width in (360, 1600):
         page.looks(width)
         go(page, "/turns", "Turns")
-        page.until("document.querySelectorAll('tbody tr').length === 50")
+        page.until(f"document.querySelectorAll('tbody tr').length === {EPISODES}")
         for place in ("/lessons", "/recoveries", "/now"):
             go(page, place)
             assert (place, width, overflow(page)) == (place, width, 0)
