@@ -21,6 +21,8 @@ from typing import Any, NamedTuple
 
 from bench.split import Part, known_groups, rows_of
 from sidemirror_server.critique.material import CritiqueMaterial, ToolEvidence, evidence_of
+from sidemirror_server.critique.verdict import verdict_of
+from sidemirror_server.models.adapters.rules.critique import critique_answer
 from sidemirror_server.models.adapters.rules.pointing.point import Point
 from sidemirror_server.models.adapters.rules.pointing.points import MECHANISMS, points_of
 from tests.critique.recorded_pairs import FOLDER, KINDS, Pair, all_pairs
@@ -115,6 +117,11 @@ def _overlap(text: str, one: str, other: str) -> bool:
     return any(a.start() < b.end() and b.start() < a.end() for a in ones for b in others)
 
 
+def asks_for_a_revision(material: CritiqueMaterial) -> bool:
+    """Whether the whole critique, of which the points are a part, asks for a revision."""
+    return verdict_of(critique_answer(evidence_of(material)), material).should_revise
+
+
 def made_pairs(messages: Sequence[Message]) -> Iterator[Pair]:
     """Pairs of recorded right messages, in each of which one number that stands on record has another digit."""
     chance = random.Random(15)
@@ -199,6 +206,8 @@ def _tell_scores(name: str, made: list[Score], *, show: bool) -> None:
     print(f"\n{name}: {len(made)} pairs, {len(caught)} caught with the right quotes ({_part(len(caught), len(made))}), "
           f"{any_point} with any; of the right answers {len(flagged)} flagged "
           f"({_part(len(flagged), len(made))}).\n")  # fmt: skip
+    asked = sum(asks_for_a_revision(score.pair.material(score.pair.right)) for score in made)
+    print(f"The whole critique asks for a revision of {asked} of the right answers.\n")
     print("| kind | pairs | caught | right flagged |\n|---|---|---|---|")
     for kind in KINDS:
         of_kind = [score for score in made if score.pair.kind == kind]
@@ -250,6 +259,8 @@ def main() -> None:
     if DATA.is_dir():
         messages = list(right_messages())
         _tell_alarms(alarms(messages), show=given.show)
+        asked = sum(asks_for_a_revision(message.materials[0]) for message in messages)
+        print(f"\nThe whole critique asks for a revision of {asked} of them ({_part(asked, len(messages))}).")
         if given.made:
             _tell_scores("Made of recorded messages", scores(made_pairs(messages)), show=given.show)
     else:

@@ -333,6 +333,7 @@ async def test_without_a_scope_nothing_is_seen_and_nothing_is_kept(database: Pos
         "critiques",
         "receipts",
         "receipt_items",
+        "shown_lessons",
         "ledger_totals",
         "ledger_reservations",
         "goal_reflections",

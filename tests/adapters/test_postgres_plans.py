@@ -83,7 +83,8 @@ INSERT INTO sidemirror.ledger_totals SELECT tenant_id, project_id, r, 'reflect',
 INSERT INTO sidemirror.ledger_envelopes SELECT tenant_id, r, '', 1, 1 FROM n;
 INSERT INTO sidemirror.ledger_reservations SELECT tenant_id, project_id, id, r / 20, 'reflect', 1, 1, r FROM n;
 INSERT INTO sidemirror.critiques
-SELECT tenant_id, project_id, id, r, 'rules', r, r % 2 = 0, 'k' || r / 20, 's' || r / 20, 'x', NULL, NULL, NULL FROM n;
+SELECT tenant_id, project_id, id, r, 'rules', r, r % 2 = 0, 'k' || r / 20, 's' || r / 20, 'x', 'success', NULL, r, 'm',
+       NULL, NULL FROM n;
 INSERT INTO sidemirror.memories
 SELECT tenant_id, project_id, id, CASE WHEN r % 2 = 0 THEN 'strategy' ELSE 'reflection' END,
        CASE WHEN r % 10 = 0 THEN 'retired' ELSE 'active' END, 'x', 'rm', 0.5, NULL, 10, '', ARRAY['t' || r % 100], 2,
@@ -291,12 +292,16 @@ VALUES: dict[ModuleType, dict[str, tuple[tuple[Any, ...], int]]] = {
         "forget": ((*PLACE, ["r50", "r50"], ["m1", "m2"]), 2),
     },
     critiques: {
-        "keep": ((*PLACE, "new", 1, "rules", 1, True, "", "", b"x"), 0),
+        "keep": ((*PLACE, "new", 1, "rules", 1, True, "", "", b"x", "m", 1), 0),
         "get": ((*PLACE, "000500"), 1),
         "list": ((*PLACE, LATE, "", 5), 5),
         "list_of_turn": ((*PLACE, LATE, "", 5, "k10", None), 5),
         "list_of_session": ((*PLACE, LATE, "", 5, "s10"), 5),
-        "report": ((*PLACE, "000500", "success", 1.0, 1), 1),
+        "report": ((*PLACE, "000500", "success", 1.0, 1, "failure"), 1),
+        # At most the limit.
+        "reported": ((*PLACE, "rules", "m", 0, 5), 5),
+        # All that was reported, for statistics alone; the index is read before the rows.
+        "reported_models": ((*PLACE, 0), 2_000),
         # All of the time asked for.
         "figures": ((*PLACE, 100, 200, None, None), 100),
         "old": ((LATE, 5, *EVERYTHING, *NOBODY), 5),

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from sidemirror.v1 import thinking_pb2 as pb
-from sidemirror_client.adapter import Run, Settings
+from sidemirror_client.adapter import Added, Run, Settings
 
 
 class Recorded:
@@ -51,6 +51,27 @@ def test_a_call_without_an_id_is_reported() -> None:
     nothing: Any = None
     run_on(client).tool_called(nothing, "cat", "")
     assert [event.tool_called.name for event in client.events] == ["cat"]
+
+
+def test_a_call_is_on_record_once_while_it_is_open_and_its_end_has_its_agent() -> None:
+    client = Recorded()
+    run = run_on(client)
+    run.tool_called("c", "cat", "", agent="clerk")
+    run.tool_called("c", "cat", "", agent="clerk")
+    assert run.is_open("c")
+    run.tool_returned("c", "meow")
+    assert not run.is_open("c")
+    called, returned = client.events
+    assert (called.agent, returned.agent) == ("clerk", "clerk")
+
+
+def test_what_was_added_is_added_again_at_its_place() -> None:
+    added = Added()
+    first = added.to(["task"], ["lessons"], str.upper)
+    assert first == ["task", "LESSONS"]
+    assert added.to(["task", "call", "result"], [], str.upper) == [*first, "call", "result"]
+    later = added.to(["task", "call", "result"], ["one", "two"], str.upper)
+    assert later == [*first, "call", "result", "ONE", "TWO"]
 
 
 circle: list[Any] = []

@@ -10,6 +10,7 @@ from collections.abc import Callable
 import msgspec
 import pytest
 
+from sidemirror_server.critique.flips import Reported
 from sidemirror_server.critique.record import CritiqueOutcome
 from sidemirror_server.critique.statistics import DAY_US, HOUR_US
 from sidemirror_server.critique.store import CritiqueKey, CritiqueRecord, Critiques
@@ -138,6 +139,19 @@ async def cr5_outcomes_are_replaced(open_critiques: OpenCritiques) -> None:
     assert await critiques.get(ONE, "d") == critique("d")
     with pytest.raises(NotFound):
         await critiques.report(ONE, "e", CritiqueOutcome("success"))
+    # An empty one leaves what was reported.
+    for told, wanted in (
+        (CritiqueOutcome("partial", 0.5, T0 + 3), CritiqueOutcome("partial", 0.5, T0 + 3)),
+        (CritiqueOutcome("", None, T0 + 4, "success"), CritiqueOutcome("partial", 0.5, T0 + 4, "success")),
+        (CritiqueOutcome("failure", None, T0 + 5), CritiqueOutcome("failure", None, T0 + 5, "success")),
+        (CritiqueOutcome("error", 0.0, T0 + 6, "timeout"), CritiqueOutcome("error", 0.0, T0 + 6, "timeout")),
+    ):
+        await critiques.report(ONE, "c", told)
+        assert (kept := await critiques.get(ONE, "c")) is not None
+        assert kept.outcome == wanted
+    await critiques.report(ONE, "d", CritiqueOutcome("", None, T0 + 7, "success"))
+    assert (kept := await critiques.get(ONE, "d")) is not None
+    assert kept.outcome == CritiqueOutcome("", None, T0 + 7, "success")
 
 
 async def cr6_figures_equal_a_plain_recomputation(open_critiques: OpenCritiques) -> None:
@@ -227,3 +241,53 @@ async def cr11_excepted_critiques_stay(open_critiques: OpenCritiques) -> None:
     assert await critiques.forget(SERVES_ALL, T0 + 9, 9, (Served("acme"),)) == 1
     assert await critiques.list(OTHER, None, None, None, 9) == (critique("c0", T0),)
     assert await critiques.forget(ACME, T0 + 9, 9, (Served("acme", "shop"), Served("other", "blog"))) == 1
+
+
+async def cr12_reported_outcomes_are_counted(open_critiques: OpenCritiques) -> None:
+    critiques = open_critiques()
+    assert await critiques.reported(ONE, "p", "m", 0, 9) == ()
+    told: list[tuple[dict[str, object], CritiqueOutcome | None]] = [
+        ({"stated_ppm": 700_000, "revise": True}, CritiqueOutcome("success", None, T0 + 1, "failure")),
+        ({"stated_ppm": 700_000, "revise": True}, CritiqueOutcome("success", None, T0 + 2, "partial")),
+        ({"revise": True}, CritiqueOutcome("timeout", None, T0 + 3, "success")),
+        ({}, CritiqueOutcome("error", None, T0 + 4)),
+        ({}, CritiqueOutcome("", None, T0 + 5, "success")),
+        ({}, None),
+        ({"model": "other"}, CritiqueOutcome("success", None, T0 + 6)),
+        ({"provider": "other"}, CritiqueOutcome("success", None, T0 + 6)),
+    ]
+    own = {"provider": "p", "model": "m"}
+    made = [
+        msgspec.structs.replace(critique(f"c{place}"), **{**own, **fields}) for place, (fields, _) in enumerate(told)
+    ]
+    await fill(critiques, ONE, [msgspec.structs.replace(one, outcome=told[at][1]) for at, one in enumerate(made)])
+    every = {
+        Reported(700_000, True, True, False, 2),
+        Reported(None, True, False, True, 1),
+        Reported(None, False, False, None, 1),
+        Reported(None, False, None, True, 1),
+    }
+    assert set(await critiques.reported(ONE, "p", "m", T0 + 1, 9)) == every
+    assert set(await critiques.reported(ONE, "p", "m", T0 + 4, 9)) == {one for one in every if not one.revise}
+    newest = {Reported(700_000, True, True, False, 1), *(one for one in every if one.stated_ppm is None)}
+    assert set(await critiques.reported(ONE, "p", "m", 0, 4)) == newest
+    assert await critiques.reported(OTHER, "p", "m", 0, 9) == await critiques.reported(THIRD, "p", "m", 0, 9) == ()
+
+
+async def cr13_models_with_reported_outcomes(open_critiques: OpenCritiques) -> None:
+    critiques = open_critiques()
+    places = [
+        ("p", "m", T0 + 2),
+        ("p", "m", T0 + 3),
+        ("p", "l", T0 + 1),
+        ("o", "z", T0 + 2),
+        ("p", "", T0 + 2),
+        ("n", "z", 0),
+    ]
+    for place, (provider, model, at_us) in enumerate(places):
+        await critiques.keep(ONE, critique(f"c{place}", provider=provider, model=model))
+        if at_us:
+            await critiques.report(ONE, f"c{place}", CritiqueOutcome("success", None, at_us))
+    assert await critiques.reported_models(ONE, T0) == (("o", "z"), ("p", "l"), ("p", "m"))
+    assert await critiques.reported_models(ONE, T0 + 2) == (("o", "z"), ("p", "m"))
+    assert await critiques.reported_models(OTHER, T0) == await critiques.reported_models(THIRD, T0) == ()

@@ -6,6 +6,9 @@ from typing import Any
 
 import pytest
 
+from sidemirror_server.critique.material import evidence_of
+from sidemirror_server.critique.verdict import verdict_of
+from sidemirror_server.models.adapters.rules.critique import critique_answer
 from tests.critique.recorded_pairs import KINDS, SCORED_AUTHORS, Pair, all_pairs, pairs_in
 
 PAIR = {
@@ -60,6 +63,15 @@ def test_a_pair_that_is_not_as_it_should_be(tmp_path: Path, changed: dict[str, A
 def test_an_id_that_stands_twice(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="two pairs"):
         pairs_in(written(tmp_path, PAIR, PAIR))
+
+
+def test_no_right_answer_is_asked_to_be_revised() -> None:
+    asked = []
+    for pair in all_pairs():
+        material = pair.material(pair.right)
+        if verdict_of(critique_answer(evidence_of(material)), material).should_revise:
+            asked.append(pair.id)
+    assert asked == []
 
 
 def test_what_was_scored_is_seen_and_of_others_a_third() -> None:

@@ -1,10 +1,12 @@
 """A revision is kept when it is called for and found better in both orders, and not otherwise."""
 
 import asyncio
+from functools import partial
 from typing import Any
 
 import pytest
 
+from sidemirror_server.critique.critique import critique
 from sidemirror_server.critique.revise import Compared, KeptResponse, Revised, Step, StepVerdict, revise
 from sidemirror_server.models.answers import ComparisonAnswer, CritiqueAnswer, RevisionAnswer
 from sidemirror_server.models.language_model import Ask, Purpose
@@ -27,7 +29,9 @@ TIE = ComparisonAnswer(better="tie")
 
 
 async def steps_of(cast: Cast, revisions: int = 1) -> list[Step]:
-    return [step async for step in revise(gateway_of(cast), SCOPE, MATERIAL, revisions, lambda: 5.0)]
+    gateway = gateway_of(cast)
+    judge = partial(critique, gateway, SCOPE)
+    return [step async for step in revise(gateway, judge, SCOPE, MATERIAL, revisions, lambda: 5.0)]
 
 
 def kinds(steps: list[Step]) -> list[type]:

@@ -123,6 +123,24 @@ def test_a_question_that_is_not_addressed() -> None:
     assert judged("Done.").issues == (), "a short answer need not repeat the question"
 
 
+def test_an_answer_in_other_forms_of_the_words_that_were_asked() -> None:
+    response = (
+        "Three workflows have a schedule: the nightly one begins at 01:30, the weekly one every Saturday at 04:15, and "
+        "stale tickets are closed at noon on the first of each month."
+    )
+    assert not judged(response, question="When do the scheduled exports run?").should_revise
+
+
+def test_an_answer_in_the_words_of_the_record() -> None:
+    response = (
+        "The first one ends on 8 June 2026 at 09:00 GMT, which makes api.example.org urgent with 19 days left; "
+        "somebody should renew it before the weekend begins."
+    )
+    question = "How long until the certs run out?"
+    assert judged(response, question=question).should_revise
+    assert not judged(response, ok("api.example.org notAfter=Jun 8 2026 GMT"), question=question).should_revise
+
+
 def test_several_answers_where_one_was_asked_for() -> None:
     question = "Which spinoff series did she voice?"
     verdict = judged("She voiced both.\nAnswer: Teen Titans and Teen Titans Go!", question=question)

@@ -18,7 +18,7 @@ from mcp.client.streamable_http import streamable_http_client
 from sidemirror.v1 import common_pb2
 from sidemirror.v1 import reflective_memory_pb2 as pb
 from sidemirror.v1.reflective_memory_pb2_grpc import ReflectiveMemoryServiceStub
-from sidemirror_server.http.mcp import tools
+from sidemirror_server.http.mcp import official, tools
 from sidemirror_server.http.mcp.tools import BY_NAME
 from sidemirror_server.memory.recoveries import moves
 from sidemirror_server.turns.shell import REVISE, SENTENCES
@@ -195,6 +195,25 @@ async def test_bodies_that_are_no_calls_are_refused(tmp_path: Path, caplog: pyte
         assert request(server.http_port, "/mcp", json.dumps(call).encode(), headers).status == 200
     assert "canary" not in caplog.text
     assert not [record for record in caplog.records if record.levelno >= logging.ERROR]
+
+
+async def test_a_package_that_does_not_start_is_tried_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Seen to fail, with a request that waits for ever, when only its beginning is waited for."""
+    manager_of = official.manager_of
+
+    class Failing:
+        def run(self) -> Any:
+            raise OSError("it does not start")
+
+    with door(tmp_path, FAST) as server:
+        headers = {**bearing(token_of(tmp_path / "data")), "accept": "application/json, text/event-stream"}
+        body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/list"}).encode()
+        monkeypatch.setattr(official, "manager_of", lambda *_: Failing())
+        failed: Answer = await asyncio.to_thread(request, server.http_port, "/mcp", body, headers)
+        assert failed.status == 500
+        monkeypatch.setattr(official, "manager_of", manager_of)
+        served: Answer = await asyncio.to_thread(request, server.http_port, "/mcp", body, headers)
+        assert served.status == 200
 
 
 async def test_without_the_package_it_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -97,6 +97,31 @@ def test_a_wrong_argument_is_named(name: str, arguments: dict[str, Any], told: s
         BY_NAME[name].asked(arguments, Whose())
 
 
+def test_every_wrong_argument_is_told_at_once() -> None:
+    """Each by its name. Seen to fail when the first one ends the look."""
+    given = {
+        "answer": 3,
+        "tool_results": [{"tool": "t", "content": "c"}, {"tool": 1, "is_error": "no", "more": 2}, 7],
+        "store": True,
+    }
+    with pytest.raises(ValueError, match="store") as wrong:
+        CRITIQUE.asked(given, Whose())
+    assert str(wrong.value).split("\n") == [
+        "store: there is no such argument",
+        "question: it is missing",
+        "answer: Expected `str`, got `int`",
+        "tool_results[1].more: there is no such argument",
+        "tool_results[1].tool: Expected `str`, got `int`",
+        "tool_results[1].content: it is missing",
+        "tool_results[1].is_error: Expected `bool`, got `str`",
+        "tool_results[2]: an object is expected",
+    ]
+    with pytest.raises(ValueError, match="task: Expected `str` of length >= 1\ntools: Expected `str`, got `int`"):
+        BY_NAME["recall_lessons"].asked({"task": "", "tools": ["a", 3]}, Whose())
+    with pytest.raises(ValueError, match="and 980 more"):
+        CRITIQUE.asked({"question": "q", "answer": "a", "tool_results": [{}] * 500}, Whose())
+
+
 def test_schemas_are_objects_without_references_that_lead_nowhere() -> None:
     for tool in TOOLS:
         assert tool.schema["type"] == "object"

@@ -80,6 +80,46 @@ def test_look_ups_of_which_one_contains_the_other_do_not_bar_each_other() -> Non
     assert (found.move, found.told, found.otherwise) == (BOTH, Tally(20, 16), Tally(20, 12))
 
 
+@pytest.mark.parametrize(
+    ("right", "corrected", "told"),
+    [
+        (
+            Move(MoveKind.CHANGED, ("paged",), True, ValueKind.TRUE),
+            Move(MoveKind.CHANGED, ("dry", "paged"), True),
+            True,
+        ),
+        (
+            Move(MoveKind.CHANGED, ("paged",), True, ValueKind.TRUE),
+            Move(MoveKind.CHANGED, ("dry", "full"), True),
+            False,
+        ),
+        (
+            Move(MoveKind.CHANGED, ("qty", "units"), True, ValueKind.RENAMED),
+            Move(MoveKind.CHANGED, ("total", "units"), True, ValueKind.RENAMED),
+            True,
+        ),
+        (
+            Move(MoveKind.CHANGED, ("qty", "units"), True, ValueKind.RENAMED),
+            Move(MoveKind.CHANGED, ("qty", "total"), True, ValueKind.RENAMED),
+            False,
+        ),
+    ],
+)
+def test_a_guess_that_was_corrected_does_not_bar_the_change(right: Move, corrected: Move, told: bool) -> None:
+    """Who first set another flag, and then the right one as well, changed more or came from elsewhere."""
+    both = [*rows(*[True] * 6, move=right), *rows(*[True] * 5, move=corrected, start=50)]
+    found = [one for one in (recovery_of(SIGNATURE, both),) if one is not None and one.move == right]
+    assert bool(found) is told
+
+
+def test_a_pause_brings_no_value_and_helps_where_time_does() -> None:
+    wait = Move(MoveKind.LOOKED_UP, ("wait",), True)
+    for category, told in (("rate_limit", True), ("network", True), ("not_found", False)):
+        signature = f"quote|{category}|x"
+        tries = [row(at, wait, signature=signature, informed=False) for at in range(5)]
+        assert (recovery_of(signature, tries) is not None) is told
+
+
 def test_who_did_more_did_not_go_without() -> None:
     found = recovery_of(SIGNATURE, [*rows(*[True] * 5), *rows(True, False, move=BOTH, start=50)])
     assert found is not None

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+import msgspec
 import pytest
 
 from sidemirror_server.memory.recoveries.moves import Tally, recovery_of
@@ -95,6 +96,34 @@ def test_why_a_move_is_not_told(rows: list[Observation], move: Move, reason: str
     found = next(one for one in reviewed(SIGNATURE, rows) if one.move == move)
     assert (found.sentence, found.reason) == ("", reason)
     assert found.is_suspended is reason.startswith("suspended")
+
+
+def from_spans(rows: Sequence[Observation]) -> list[Observation]:
+    """The same tries, as spans of a conversation each tell them."""
+    told = []
+    for one in rows:
+        where = msgspec.structs.replace(one.where, conversation=f"otlp:{one.observation_id}")
+        told.append(msgspec.structs.replace(one, observation_id=f"span of {one.observation_id}", where=where))
+    return told
+
+
+def test_one_reported_run_does_not_hide_what_telemetry_counts() -> None:
+    """Each has its own counts. Seen to fail when a move that agents reported is shown with their counts alone."""
+    rows = [*from_spans(tries(6, 0)), *tries(1, 0, start=50)]
+    first, second = reviewed(SIGNATURE, rows)
+    assert (first.move, first.unadvised, second.move, second.unadvised) == (
+        *(SHOW_TABLES, Tally(6, 6)),
+        *(SHOW_TABLES, Tally(1, 1)),
+    )
+    assert (first.sentence[:11], first.reason) == ("In 6 of 6 e", "telemetry tells of it too: it passes the gates")
+    assert (second.sentence, second.reason) == ("", "1 tries without advice; 5 are needed")
+
+
+def test_what_agents_reported_is_told_once_beside_what_telemetry_counts() -> None:
+    first, second = reviewed(SIGNATURE, [*tries(6, 0), *from_spans(tries(9, 0))])
+    assert (first.unadvised, first.reason) == (Tally(6, 6), "it passes the gates")
+    assert (second.unadvised, second.sentence) == (Tally(9, 9), "")
+    assert second.reason == "telemetry tells of it too: what agents reported goes first"
 
 
 def test_a_suspended_move_is_told_again_when_later_tries_pass() -> None:

@@ -37,6 +37,16 @@ FAILURES = (
     ("python app.py", "ModuleNotFoundError: No module named 'requests'", "pip list"),
     ("python3 app.py", "ModuleNotFoundError: No module named 'requests'", "pip list"),
     ("pip show foo", "WARNING: Package(s) not found: foo", "pip list"),
+    (
+        "pip install reqests",
+        "ERROR: Could not find a version that satisfies the requirement reqests (from versions: none)\nERROR: No match",
+        "pip index versions",
+    ),
+    (
+        "pip install requests==99",
+        "ERROR: Could not find a version that satisfies the requirement requests==99 (from versions: 2.31.0, 2.32.0)",
+        "pip index versions",
+    ),
     ("node app.js", "Error: Cannot find module 'express'", "npm ls"),
     ("npm test", "Error: Cannot find module 'express'", "npm ls"),
     ("kubectl get pod1", 'error: the server doesn\'t have a resource type "pod1"', "kubectl api-resources"),

@@ -65,6 +65,15 @@ def test_what_lies_between_is_the_move(between: tuple[Call, ...], kind: MoveKind
     assert (found.move.kind, found.worked) == (kind, True)
 
 
+def test_a_tool_that_only_waits_is_a_step_where_nothing_was_looked_up() -> None:
+    wait, look = Call("wait", '{"seconds": 30}'), Call("get_limits", "{}")
+    failed, again = Call("quote", '{"id": 1}', "429 Too Many Requests", failed=True), Call("quote", '{"id": 1}')
+    (waited,) = observed(failed, wait, again)
+    (looked,) = observed(failed, look, wait, again)
+    assert waited.move == Move(MoveKind.LOOKED_UP, ("wait",), True)
+    assert looked.move == Move(MoveKind.LOOKED_UP, ("get_limits",), True)
+
+
 def test_sent_again() -> None:
     found = only(sql_failed(), sql("SELECT  name FROM users".replace("  ", " ")))
     assert (found.move, found.worked, found.pause_ms) == (Move(MoveKind.SENT_AGAIN), True, 1000)
@@ -147,6 +156,21 @@ def test_an_attempt_of_a_turn_that_failed_repairs_nothing(outcome: str) -> None:
     assert not only(sql_failed(), TABLES, REPAIRED, outcome=outcome).worked
 
 
+@pytest.mark.parametrize(
+    ("error", "again", "worked"),
+    [
+        ("503 Service Unavailable", '{"id": 1}', True),
+        ("503 Service Unavailable", '{"id": 2}', False),
+        ("Error: id 1 is absent", '{"id": 1}', False),
+    ],
+)
+def test_what_passes_by_itself_has_worked_though_the_turn_failed(error: str, again: str, worked: bool) -> None:
+    """Only where the same call was sent again: another one may have hidden the failure."""
+    failed = Call("get_order", '{"id": 1}', error, failed=True)
+    (found,) = observed(failed, Call("get_order", again, "{}"), outcome="failure")
+    assert found.worked is worked
+
+
 def test_a_failure_that_the_tool_does_not_mark() -> None:
     found = only(sql("SELECT name FROM users", f"Error: {MISSING_TABLE}"), TABLES, REPAIRED)
     assert (found.signature, found.worked) == (SIGNATURE, True)
@@ -184,6 +208,7 @@ def book(arguments: str, result: str = "booked", failed: bool = False) -> Call:
     ("before", "now", "steps", "value", "came_from"),
     [
         ('{"user": "x77"}', '{"user_id": "x77"}', ("user", "user_id"), ValueKind.RENAMED, None),
+        ('{"compact": true}', '{"paged": true}', ("compact", "paged"), None, None),
         ('{"user": "x", "a": 1}', '{"user_id": "x", "a": 2}', ("a", "user", "user_id"), None, None),
         ('{"id": "77812"}', '{"id": "ORD-77812"}', ("id",), ValueKind.REFORMATTED, None),
         ('{"id": "W77", "a": 1}', '{"id": "W77"}', ("a",), ValueKind.REMOVED, None),
@@ -205,6 +230,23 @@ def test_what_changed(
     earlier = Call("list_orders", "{}", "W4711")
     found = only(earlier, book(before, "Error: kind must be economy", failed=True), book(now))
     assert found.move == Move(MoveKind.CHANGED, steps, True, value, came_from)
+
+
+def test_who_corrects_a_guess_goes_back_to_the_call_before_it() -> None:
+    """The flag that helped is one change of the first call, and two of the second."""
+    refusal = "Error: kind must be economy"
+    first, guess = (book(arguments, refusal, failed=True) for arguments in ('{"id": 1}', '{"id": 1, "dry": true}'))
+    one, other = observed(first, guess, book('{"id": 1, "paged": true}'))
+    paged = Move(MoveKind.CHANGED, ("paged",), True, ValueKind.TRUE, CameFrom.NOWHERE)
+    assert (one.move.steps, one.worked) == (("dry",), False)
+    assert (other.move, other.worked) == (paged, True)
+
+
+def test_another_failure_begins_anew() -> None:
+    first = book('{"id": 1}', "Error: kind must be economy", failed=True)
+    guess = book('{"id": 1, "dry": true}', "PermissionError: dry runs are not allowed", failed=True)
+    _, other = observed(first, guess, book('{"id": 1, "paged": true}'))
+    assert other.move == Move(MoveKind.CHANGED, ("dry", "paged"), True)
 
 
 def test_what_was_gone_on_with() -> None:

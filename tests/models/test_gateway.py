@@ -45,13 +45,13 @@ async def test_an_answer_with_its_price(tmp_path: Path) -> None:
         assert await made.used() == Amount(1_100, TOOK_NANO_USD)
 
 
-async def test_a_profile_fills_in_what_the_question_leaves_open(tmp_path: Path) -> None:
+async def test_a_profile_goes_before_what_the_question_says_but_for_a_longer_answer(tmp_path: Path) -> None:
     profile = Profile(effort="high", temperature=0.7, max_tokens=300)
     async with desk(tmp_path, profile=profile) as made:
         await made.gateway.ask(SCOPE, question(), 10.0)
         await made.gateway.ask(SCOPE, msgspec.structs.replace(question(), temperature=None, max_tokens=200), 10.0)
         told = [(asked.effort, asked.temperature, asked.max_tokens) for asked in made.model.asked]
-        assert told == [("high", 0.1, 300), ("high", 0.7, 200)]
+        assert told == [("high", 0.7, 300), ("high", 0.7, 200)]
 
 
 async def test_a_purpose_without_a_model(tmp_path: Path) -> None:
@@ -486,3 +486,16 @@ async def test_a_reservation_that_comes_too_late_is_given_back(tmp_path: Path) -
             return 0 if reserved else int(made or 0)
 
         await until(lambda: calls() == 12)
+
+
+async def test_a_model_that_cannot_be_loaded_would_not_answer(tmp_path: Path) -> None:
+    """Seen to fail when the gateway only logs it."""
+
+    async def prepare() -> None:
+        raise failed(retryable=False)
+
+    async with desk(tmp_path) as made:
+        assert made.provider.would_answer(Purpose.CRITIQUE)
+        made.model.prepare = prepare  # type: ignore[attr-defined]  # models may have one
+        await made.gateway.prepare()
+        assert not made.provider.would_answer(Purpose.CRITIQUE)

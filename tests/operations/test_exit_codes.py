@@ -36,6 +36,8 @@ ALONE = {
     "migrate": ("migrate",),
     "console": ("console",),
     "attach": ("attach", "codex"),
+    # It serves without a sidecar, and says so in its answers.
+    "mcp": ("mcp",),
 }
 # These read no settings, or tell what is wrong with them among all else.
 WITHOUT_SETTINGS = {

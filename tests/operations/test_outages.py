@@ -37,6 +37,9 @@ READ = {
     "memory dreams": ("memory", "dreams"),
     "memory prunings": ("memory", "prunings"),
     "memory recoveries": ("memory", "recoveries"),
+    "turns list": ("turns", "list"),
+    "turns show": ("turns", "show", "t"),
+    "turns why": ("turns", "why"),
     "policy show": ("policy", "show"),
     "advice show": ("advice", "show"),
 }

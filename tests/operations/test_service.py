@@ -191,21 +191,66 @@ def test_what_the_manager_says_is_told(
 
 
 def test_launchd_is_told_in_its_way(home: Path) -> None:
-    told = Told()
-    launchd = managers.Launchd(home, home / "logs" / "log", told)
+    told = Launchctl()
+    launchd = managers.Launchd(home, home / "logs" / "log", told, told.waits)
     assert launchd.file == home / "Library/LaunchAgents/dev.sidemirror.sidecar.plist"
     launchd.start()
     assert (home / "logs").is_dir()
     launchd.stop()
-    domain = f"gui/{os.getuid()}"
-    assert told.commands == [
-        ("launchctl", "bootout", f"{domain}/{LABEL}"),
-        ("launchctl", "bootstrap", domain, str(launchd.file)),
-        ("launchctl", "bootout", f"{domain}/{LABEL}"),
-    ]
+    assert told.loads == ["bootstrap", "bootout"]
     assert launchd.state() == (False, "not loaded")
     assert launchd.command_of(launchd.written(service("--x=y"))) == service("--x=y").command
     assert launchd.notes() == ()
+
+
+class Launchctl:
+    """launchd as it is told by launchctl: what is unloaded has ended some looks later, and cannot be loaded before."""
+
+    def __init__(self, *, ends_after: int = 3) -> None:
+        self.loads: list[str] = []
+        self._ends_after = ends_after
+        # Looks until it is unloaded; None: it is not loaded, 0: it is.
+        self._left: int | None = None
+
+    def waits(self, _: float) -> None:
+        if self._left:
+            self._left -= 1
+            self._left = self._left or None
+
+    def __call__(self, command: Sequence[str]) -> "subprocess.CompletedProcess[str]":
+        verb, code, text = command[1], 0, ""
+        if verb == "print":
+            code = 113 if self._left is None else 0
+        else:
+            self.loads.append(verb)
+        if verb == "bootstrap":
+            code, text = (5, "Bootstrap failed: 5: Input/output error") if self._left is not None else (0, "")
+            self._left = self._left or 0
+        elif verb == "bootout":
+            code, text = 36, "Boot-out failed: 36: Operation now in progress"
+            self._left = self._ends_after
+        return subprocess.CompletedProcess(command, code, "", text)
+
+
+def test_launchd_loads_again_only_what_has_ended(home: Path) -> None:
+    """Seen to fail, with launchctl's input/output error, when it is loaded at once."""
+    told = Launchctl()
+    launchd = managers.Launchd(home, home / "log", told, told.waits)
+    launchd.stop()
+    assert told.loads == []
+    launchd.start()
+    launchd.start()
+    assert told.loads == ["bootstrap", "bootout", "bootstrap"]
+    launchd.stop()
+    assert told.loads[3:] == ["bootout"]
+
+
+def test_a_service_that_does_not_end_is_a_failure(home: Path) -> None:
+    told = Launchctl(ends_after=1_000_000)
+    launchd = managers.Launchd(home, home / "log", told, told.waits)
+    launchd.start()
+    with pytest.raises(managers.ServiceFailed, match="now in progress"):
+        launchd.stop()
 
 
 @pytest.mark.slow("a manager of systemd is started, and a sidecar five times")

@@ -118,6 +118,30 @@ def test_reflection_can_be_turned_off(tmp_path: Path) -> None:
         assert code_of(lambda: reflected(channel, list_services="")) is grpc.StatusCode.UNIMPLEMENTED
 
 
+def test_a_purpose_whose_cap_is_used_up_is_not_available(tmp_path: Path) -> None:
+    """Where the model costs something: nothing is asked of it here."""
+    model = {
+        "base_url": "http://127.0.0.1:9/v1",
+        "name": "small",
+        "input_usd_per_mtok": "1",
+        "output_usd_per_mtok": "1",
+    }
+    settings = {f"model__{name}": value for name, value in model.items()} | {"model__provider": "openai_compatible"}
+
+    def silent(folder: Path, **caps: str) -> set[str]:
+        with sidecar(folder, settings=settings | caps) as server, grpc.insecure_channel(server.address) as channel:
+            stub = sidecar_pb2_grpc.SidecarServiceStub(channel)
+            info = stub.GetServerInfo(sidecar_pb2.GetServerInfoRequest(), timeout=PATIENCE_S)
+        return {model.purpose for model in info.models if not model.available}
+
+    assert silent(tmp_path / "a", purposes__critique__tokens_per_day="0", purposes__debate__usd_per_day="0") == {
+        "critique",
+        "debate",
+    }
+    assert len(silent(tmp_path / "b", spend__tenant_usd_per_day="0")) == 10
+    assert silent(tmp_path / "c") == set()
+
+
 def test_what_the_server_says_about_itself(tmp_path: Path) -> None:
     settings = {"tenant_id": "acme", "project_id": "shop", "limits__events_per_turn": "77"}
     with sidecar(tmp_path, settings=settings) as server, grpc.insecure_channel(server.address) as channel:
@@ -131,7 +155,9 @@ def test_what_the_server_says_about_itself(tmp_path: Path) -> None:
     # It goes by the machine's clock.
     assert info.store_clock == sidecar_pb2.StoreClock()
     assert not info.spend_unknown
-    assert ("rules", "rules-5") in {(model.provider, model.model) for model in info.models}
+    assert ("rules", "rules-6") in {(model.provider, model.model) for model in info.models}
+    silent = {model.purpose for model in info.models if not model.available}
+    assert silent == {"revision", "trace_evaluation", "debate"}, "the rules have no answer for these"
     assert info.default_config == pb.ThinkingConfig(
         level=pb.THINK_LEVEL_OFF,
         reflect_on_tool_error=True,

@@ -83,6 +83,9 @@ class Run:
         self._task = self._told(task)
         self.is_over = False
         self._must_ask = False
+        self._needs_lessons = settings.lessons
+        # The agents of calls on record that have not ended yet, by the call's id.
+        self._open: dict[str, str] = {}
         self._revisions_left = settings.revisions
         started: Started = {
             "session_id": settings.session_id or session_id,
@@ -111,28 +114,44 @@ class Run:
         self._report(agent, model_returned=returned)
 
     def tool_called(self, call_id: str, name: str, arguments: Any, *, agent: str = "") -> None:
-        """A tool is called. `arguments` are a text, or become JSON."""
+        """A tool is called, once for each id that is open. `arguments` are a text, or become JSON."""
+        if self.is_open(call_id):
+            return
+        if call_id:
+            self._open[call_id] = agent
         said = self._told(as_text(arguments))
         self._report(agent, tool_called=pb.ToolCalled(call_id=_id(call_id), name=_name(name), arguments=said))
 
     def tool_returned(self, call_id: str, content: Any, *, is_error: bool = False, agent: str = "") -> None:
-        """A tool has returned; `is_error`: with a failure, in words that the model gets."""
+        """A tool has returned; `is_error`: with a failure, in words that the model gets. Its agent is that of the call,
+        where that is on record."""
+        agent = self._open.pop(call_id, "") or agent
         self._must_ask |= is_error
         said = self._told(as_text(content))
         self._report(agent, tool_returned=pb.ToolReturned(call_id=_id(call_id), content=said, is_error=is_error))
 
     def tool_failed(self, call_id: str, error: BaseException | str, *, agent: str = "") -> None:
-        """A tool call has raised."""
+        """A tool call has raised. Its agent is that of the call, where that is on record."""
+        agent = self._open.pop(call_id, "") or agent
         self._must_ask = True
         said = self._told(error if isinstance(error, str) else str(error) or repr(error))
         self._report(agent, tool_failed=pb.ToolFailed(call_id=_id(call_id), error=said))
 
+    def is_open(self, call_id: str) -> bool:
+        """Whether a call is on record that has not ended."""
+        return call_id in self._open
+
     # --- what is said ------------------------------------------------------------------------------------------------
 
+    async def texts(self, tools: Sequence[str] = ()) -> list[str]:
+        """What the model is shown behind what a request has: lessons in the first one, advice."""
+        return [text for text in (await self.lessons(tools), await self.advice()) if text]
+
     async def lessons(self, tools: Sequence[str] = ()) -> str:
-        """The lessons for the task, as a text for the model; empty without any."""
-        if not self.settings.lessons:
+        """The lessons for the task, as a text for the model; empty without any, and from the second time on."""
+        if not self._needs_lessons:
             return ""
+        self._needs_lessons = False
         named = [_name(tool) for tool in tools[:100]]
         block = await self.turn.recall(tools=named, timeout_s=self.settings.lessons_s)
         return block.text if block else ""
@@ -189,6 +208,23 @@ class Run:
         if redact is not None and text:
             text = _tried(redact, text, "[not reported: the redactor failed]")
         return _sendable(text)
+
+
+class Added:
+    """What was added to a conversation, for frameworks that make each request anew: it is added again to each, at the
+    same places, so that requests go on from one another."""
+
+    def __init__(self) -> None:
+        # Each text with the number of messages before it.
+        self._texts: list[tuple[int, str]] = []
+
+    def to(self, messages: Sequence[T], texts: Sequence[str], message: Callable[[str], T]) -> list[T]:
+        """The messages with what was added before, and with these texts behind them."""
+        self._texts += [(len(messages), text) for text in texts]
+        full = list(messages)
+        for place, text in reversed(self._texts):
+            full.insert(place, message(text))
+        return full
 
 
 def as_text(value: Any) -> str:

@@ -133,7 +133,7 @@ export class CarryingTransport implements Transport {
       const token = (await this.token()).trim();
       // Not left to `headers`, which takes more, and quotes the token in what it throws.
       if (!/^[ -~]*$/.test(token)) {
-        throw this.unusable("holds what cannot be sent: a token is one line of printable ASCII");
+        throw new TokenUnusable(this.carried.tokenFile, "holds what cannot be sent: a token is one line of printable ASCII");
       }
       headers.set("authorization", `Bearer ${token}`);
     }
@@ -144,13 +144,8 @@ export class CarryingTransport implements Transport {
     try {
       return await readFile(this.carried.tokenFile, "utf8");
     } catch (error) {
-      throw this.unusable(`cannot be read: ${error}`);
+      throw new TokenUnusable(this.carried.tokenFile, `cannot be read: ${error}`);
     }
-  }
-
-  private unusable(why: string): ConnectError {
-    const message = `the token's file ${this.carried.tokenFile} (SIDEMIRROR_TOKEN_FILE) ${why}`;
-    return new ConnectError(message, Code.Unauthenticated, undefined, undefined, new TokenUnusable(message));
   }
 
   private async *filledAll<I extends DescMessage>(

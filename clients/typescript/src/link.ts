@@ -222,7 +222,7 @@ export class Link {
   private refuse(error: ConnectError): void {
     if (this.isRefused) return;
     this.isRefused = true;
-    const why = error.cause instanceof TokenUnusable ? error.rawMessage : `${NOT_LET_IN}: ${error.rawMessage}`;
+    const why = error instanceof TokenUnusable ? error.rawMessage : `${NOT_LET_IN}: ${error.rawMessage}`;
     this.tell("onRefused", () => this.told.refused(new Error(`${why} (what is reported waits)`)));
   }
 

@@ -14,8 +14,17 @@ export interface Problem {
   readonly retryAfterMs: number | undefined;
 }
 
-/** The token's file gives none that can be sent: the cause of an UNAUTHENTICATED that no sidecar has said. */
-export class TokenUnusable extends Error {}
+/** The token's file gives none that can be sent: an UNAUTHENTICATED that no sidecar has said. It does not quote the file. */
+export class TokenUnusable extends ConnectError {
+  constructor(file: string, why: string) {
+    super(`the token's file ${file} (SIDEMIRROR_TOKEN_FILE) ${why}`, Code.Unauthenticated);
+  }
+
+  /** By its class: ConnectError's own rule takes every ConnectError for one of this. */
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    return Function.prototype[Symbol.hasInstance].call(this, value);
+  }
+}
 
 /**
  * UNAVAILABLE for a call that HTTP/2 has refused (REFUSED_STREAM), which connect-node calls INTERNAL: the sidecar has not

@@ -9,6 +9,7 @@ import { Code, ConnectError } from "@connectrpc/connect";
 import { connectNodeAdapter } from "@connectrpc/connect-node";
 import { ThinkingService } from "@sidemirror/api/v1/thinking";
 import { connect } from "../src/index.js";
+import { TokenUnusable } from "../src/problem.js";
 import { MOST_BYTES_IN_ALL } from "../src/queue.js";
 
 const NOBODY = { address: "unix:/nobody.sock", onAway: () => {} };
@@ -29,6 +30,17 @@ test("what waits is bounded over all turns", async () => {
   const closed = sidemirror.beginTurn();
   closed.toolCalled("search", "{}");
   assert.equal(closed.dropped, 2);
+});
+
+/** Seen to fail where the class takes ConnectError's rule of what is one. */
+test("a token that cannot be read is an error of its own, and no sidecar's", async () => {
+  const sidemirror = connect({ ...NOBODY, tokenFile: "/nothing/token" });
+  await assert.rejects(sidemirror.sidecar.getServerInfo({}), (error) => {
+    assert.ok(error instanceof TokenUnusable && error instanceof ConnectError);
+    return error.code === Code.Unauthenticated && error.rawMessage.includes("/nothing/token (SIDEMIRROR_TOKEN_FILE)");
+  });
+  assert.ok(!(new ConnectError("no", Code.Unauthenticated) instanceof TokenUnusable));
+  await sidemirror.close(0);
 });
 
 async function serving(): Promise<{ times: number[]; often: Promise<void>; port: number; stop: () => void }> {

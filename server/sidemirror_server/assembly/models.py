@@ -11,6 +11,7 @@ import msgspec
 
 from sidemirror_server.memory.dreams import prompts as dream_prompts
 from sidemirror_server.memory.lessons import prompts as memory_prompts
+from sidemirror_server.models import templates as purpose_prompts
 from sidemirror_server.models.adapters.anthropic import AnthropicModel
 from sidemirror_server.models.adapters.openai_compatible import OpenAICompatibleEmbedder, OpenAICompatibleModel
 from sidemirror_server.models.adapters.remote import what_is_missing
@@ -18,7 +19,7 @@ from sidemirror_server.models.adapters.rules import RulesModel
 from sidemirror_server.models.caps import Caps
 from sidemirror_server.models.embedding import PaidEmbedder
 from sidemirror_server.models.gateway import Provider, Route
-from sidemirror_server.models.language_model import BACKGROUND, LanguageModel, Purpose
+from sidemirror_server.models.language_model import LanguageModel, Purpose
 from sidemirror_server.models.ledger import NANO, Level
 from sidemirror_server.models.prices import OwnPrice, Prices
 from sidemirror_server.models.profiles import Profile
@@ -28,9 +29,9 @@ from sidemirror_server.policy.record import Cap
 from sidemirror_server.rpc.sidecar.info import EmbeddingFacts, ModelFacts, ServerInfo, StoreFacts
 from sidemirror_server.settings import PREFIX, BadSettings, PurposeSettings, Secret, Settings
 from sidemirror_server.storage.sqlite.memory_vectors import NEEDED as VECTORS_NEED
+from sidemirror_server.thinking import prompts as thinking_prompts
 from sidemirror_server.thinking.config import SessionDefaults, ThinkingConfig
 from sidemirror_server.thinking.levels import ThinkLevel
-from sidemirror_server.thinking.prompts import templates
 from sidemirror_server.vocabulary.arbiter import Telling
 from sidemirror_server.vocabulary.clock import Clock
 from sidemirror_server.vocabulary.scope import SERVES_ALL, Scope, Served, Serves
@@ -39,6 +40,8 @@ from sidemirror_server.vocabulary.store_clock import StoreClock
 # The provider's small model (decision 023). openai_compatible: only at OpenAI's public address, because the models of
 # another server are unknown.
 _SMALL = {"anthropic": "claude-haiku-5-5", "openai_compatible": "gpt-5-mini", "rules": RulesModel.name}
+# The purposes of language models; an embedding model serves the other one.
+ASKED_FOR: tuple[Purpose, ...] = tuple(purpose for purpose in Purpose if purpose is not Purpose.MEMORY_EMBEDDING)
 # Entry points by which packages offer providers: callables (model name, API key or None, URL or None) → LanguageModel.
 _ENTRY_POINTS = "sidemirror.models"
 
@@ -54,9 +57,9 @@ def routes_of(settings: Settings, clock: Clock) -> dict[Purpose, Route]:
     if chosen.input_usd_per_mtok is not None and chosen.output_usd_per_mtok is not None:
         own_price = OwnPrice(chosen.input_usd_per_mtok, chosen.output_usd_per_mtok)
     providers: dict[str, Provider] = {}
-    routes = {}
-    for purpose in Purpose:
-        own: PurposeSettings = getattr(settings.purposes, purpose.value, PurposeSettings())
+    routes: dict[Purpose, Route] = {}
+    for purpose in ASKED_FOR:
+        own: PurposeSettings = getattr(settings.purposes, purpose.value)
         name = own.model or chosen.name or small
         if not name:
             raise BadSettings(f"model__name (SIDEMIRROR_MODEL__NAME): {chosen.provider} needs the name of a model")
@@ -121,7 +124,7 @@ def caps_of(settings: Settings, serves: Serves) -> Caps:
         purposes={
             purpose: _cap(own.tokens_per_day, own.usd_per_day)
             for purpose in Purpose
-            if (own := getattr(settings.purposes, purpose.value, None)) is not None
+            for own in (getattr(settings.purposes, purpose.value),)
         },
         counted=counted,
         serves=serves if counted is Level.TOTAL else SERVES_ALL,
@@ -138,14 +141,16 @@ def templates_of(settings: Settings) -> Templates | None:
         return None
     try:
         return Templates(
-            Path(settings.prompts_dir), {**templates(), **memory_prompts.templates(), **dream_prompts.templates()}
+            Path(settings.prompts_dir),
+            {
+                **thinking_prompts.templates(),
+                **purpose_prompts.templates(),
+                **memory_prompts.templates(),
+                **dream_prompts.templates(),
+            },
         )
     except BadTemplate as error:
         raise BadSettings(f"prompts_dir (SIDEMIRROR_PROMPTS_DIR): {error}") from error
-
-
-# The purposes of language models; an embedding model serves the other one.
-ASKED_FOR = tuple(purpose for purpose in Purpose if purpose is not Purpose.MEMORY_EMBEDDING)
 
 
 def info_of(
@@ -203,10 +208,9 @@ def _has_model(settings: Settings) -> bool:
 
 
 def _facts(purpose: Purpose, provider: Provider) -> ModelFacts:
-    model, background = provider.model, purpose in BACKGROUND
+    model, is_paid = provider.model, provider.prices is not None
     return ModelFacts(
-        *(purpose.value, model.provider, model.name),
-        lambda: provider.breakers.of(background=background).state != "open",
+        *(purpose.value, model.provider, model.name), lambda: provider.would_answer(purpose), is_paid=is_paid
     )
 
 
@@ -224,7 +228,7 @@ class Destination(msgspec.Struct, frozen=True):
 def destinations_of(settings: Settings, clock: Clock) -> tuple[Destination, ...]:
     """Where the questions of each purpose go; models that answer in this process go nowhere. Raises BadSettings."""
     found = []
-    routes = {purpose: route for purpose, route in routes_of(settings, clock).items() if purpose in ASKED_FOR}
+    routes = routes_of(settings, clock)
     for provider in dict.fromkeys(route.provider for route in routes.values()):
         model = provider.model
         if not isinstance(model, RulesModel):

@@ -39,7 +39,7 @@ from sidemirror_server.goals.republish import Republisher
 from sidemirror_server.models.gateway import Gateway, Route
 from sidemirror_server.models.language_model import Purpose
 from sidemirror_server.models.spending import Spending
-from sidemirror_server.models.templates import Templates
+from sidemirror_server.models.templates import PurposePrompts, Templates
 from sidemirror_server.observing import gauges, observe
 from sidemirror_server.rpc.boundary.admission import Admission, CallLimits
 from sidemirror_server.rpc.boundary.interceptors import Boundary
@@ -125,11 +125,12 @@ class Sidecar:
         self._lookout = Lookout(stores.log, bell, _LOOK_EVERY_S, stores.wakes) if stores.wakes else None
         self.recorder = Recorder(stores.log, bell, limits.backlog_bytes, limits.project_backlog_bytes)
         spending = Spending(stores.ledger, caps_of(settings, self.serves), clock, self.policies)
-        self.gateway = Gateway(routes, spending, clock)
+        own_prompts = templates_of(settings)
+        self.gateway = Gateway(routes, spending, clock, prompts=PurposePrompts(own_prompts))
         self.memory = memory = ReflectiveMemory(
             *(settings, stores, embedder_of(settings, spending, clock), self.policies, clock)
         )
-        prompts = ReflectionPrompts(own_prompts := templates_of(settings))
+        prompts = ReflectionPrompts(own_prompts)
         contexts = GoalContexts(stores.goal_reflections, stores.receipts, self.policies, telling_of(settings))
         critic = Critic(self.gateway, stores.critiques, clock)
         defaults = defaults_of(settings)
@@ -172,7 +173,8 @@ class Sidecar:
         turns = RecordedTurns(stores.log, stores.sessions, self.conductor, self.recorder)
         services = (
             thinking_service(
-                *(stores.log, stores.sessions, stores.pruning, self.conductor, self.recorder, prompts, bell, streams),
+                *(stores.log, stores.sessions, stores.pruning, self.conductor, self.recorder),
+                *(self.gateway, prompts, bell, streams),
                 defaults.config,
             ),
             critique_service(self.gateway, critic, stores.critiques, turns),

@@ -1,23 +1,34 @@
 """Makes critiques and stores those whose status is OK, for CritiqueService and for turns."""
 
+import asyncio
+import logging
 from collections.abc import Callable
 
 import msgspec
 
+from sidemirror_server.critique.calibration import calibration_of
 from sidemirror_server.critique.compare import compare
 from sidemirror_server.critique.critique import critique
+from sidemirror_server.critique.flips import flips_of
 from sidemirror_server.critique.material import CritiqueMaterial
 from sidemirror_server.critique.record import Comparison, Critique, Verdict, critique_body, critique_in
-from sidemirror_server.critique.statistics import to_ppm
+from sidemirror_server.critique.statistics import DAY_US, to_ppm
 from sidemirror_server.critique.store import CritiqueRecord, Critiques
 from sidemirror_server.models.profiles import NO_CAPS, Within
 from sidemirror_server.models.scoped_model import ScopedModel
 from sidemirror_server.vocabulary.clock import Clock
-from sidemirror_server.vocabulary.errors import NotFound
+from sidemirror_server.vocabulary.errors import NotFound, SidemirrorError
 from sidemirror_server.vocabulary.scope import Scope
 from sidemirror_server.vocabulary.status import ResultStatus
 from sidemirror_server.vocabulary.text import clip
 
+_log = logging.getLogger(__name__)
+# The outcomes that verdicts are settled by: those of the last 90 days (contract), the newest 1,000 of a model. Chosen
+# here: a project changes within months, and a thousand outcomes are read in a millisecond.
+OUTCOMES_FOR_US = 90 * DAY_US
+MOST_OUTCOMES = 1_000
+# How long a verdict waits for them. Chosen here: a look-up takes milliseconds, and an agent is waiting.
+_PATIENCE_S = 1.0
 # Contract: KeptCritique.user_message is cut to 4,000 characters.
 QUESTION_CHARS = 4_000
 
@@ -77,8 +88,29 @@ class Critic:
     async def verdict(
         self, scope: Scope, material: CritiqueMaterial, deadline_s: float, within: Within = NO_CAPS
     ) -> Verdict:
-        """The verdict on the material's response; stores nothing. Raises nothing but cancellation."""
-        return await critique(self._model, scope, material, deadline_s, within)
+        """The settled verdict on the material's response; stores nothing. Raises nothing but cancellation."""
+        return await self.settled(scope, await critique(self._model, scope, material, deadline_s, within))
+
+    async def settled(self, scope: Scope, verdict: Verdict) -> Verdict:
+        """The verdict with what the project's outcomes say of its model: its confidence is calibrated from 50 outcomes
+        on, and its revision is withheld while revisions do harm. As it was where the store does not answer."""
+        usage = verdict.usage
+        if verdict.status is not ResultStatus.OK or usage is None:
+            return verdict
+        since_us = self._clock.now_us() - OUTCOMES_FOR_US
+        try:
+            async with asyncio.timeout(_PATIENCE_S):
+                reported = await self._store.reported(scope, usage.provider, usage.model, since_us, MOST_OUTCOMES)
+        except (SidemirrorError, TimeoutError) as error:
+            _log.warning("outcomes_not_read", extra={"reason": type(error).__name__})
+            return verdict
+        if verdict.should_revise and flips_of(reported).does_harm:
+            verdict = msgspec.structs.replace(verdict, should_revise=False, revision_prompt="", withheld=True)
+        calibration = calibration_of(reported)
+        if calibration is None:
+            return verdict
+        confidence = calibration.confidence(verdict.confidence, revise=verdict.calls_for_revision)
+        return msgspec.structs.replace(verdict, confidence=confidence, stated=verdict.confidence, calibrated=True)
 
     async def keep(
         self,
@@ -89,7 +121,8 @@ class Critic:
         about: About,
         comparison: Comparison | None = None,
     ) -> Critique:
-        """A critique of this verdict: stored if its status is OK, else without an id. Raises what the store raises."""
+        """A critique of this verdict, which is settled: stored if its status is OK, else without an id. Raises what the
+        store raises."""
         is_kept = verdict.status is ResultStatus.OK
         made = self.made(critique_id if is_kept else "", material, verdict, about, comparison)
         if is_kept:
@@ -145,9 +178,11 @@ def record_of(critique: Critique) -> CritiqueRecord:
         created_us=critique.created_us,
         provider=verdict.usage.provider if verdict.usage is not None else "",
         confidence_ppm=to_ppm(verdict.confidence),
-        revise=verdict.should_revise,
+        revise=verdict.calls_for_revision,
         turn_id=critique.turn_id,
         session_id=critique.session_id,
         body=critique_body(critique),
         compared_to=critique.comparison.against_id if critique.comparison is not None else "",
+        model=verdict.usage.model if verdict.usage is not None else "",
+        stated_ppm=to_ppm(verdict.stated if verdict.calibrated else verdict.confidence),
     )

@@ -47,9 +47,10 @@ class QuoteSource(StrEnum):
 
 
 class ConfidenceKind(StrEnum):
-    """The kind of a confidence: a language model's own estimate."""
+    """The kind of a confidence: a language model's own estimate, or calibrated by the project's outcomes."""
 
     MODEL = "model"
+    CALIBRATED = "calibrated"
 
 
 class Issue(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -94,7 +95,8 @@ class Comparison(msgspec.Struct, frozen=True, omit_defaults=True):
 
 class Verdict(msgspec.Struct, frozen=True, omit_defaults=True):
     """The judgement of one response. `dropped`: how many issues were dropped, because their quote was not found or
-    because they contain orders to the critic. `confidence`: how likely the response is right and complete, 0 to 1."""
+    because they contain orders to the critic. `confidence`: how likely the response is right and complete, 0 to 1; of
+    a calibrated one `stated` is what the model said. `withheld`: issues call for a revision that is not asked for."""
 
     status: ResultStatus
     detail: str = ""
@@ -106,11 +108,21 @@ class Verdict(msgspec.Struct, frozen=True, omit_defaults=True):
     revision_prompt: str = ""
     dropped: int = 0
     usage: Usage | None = None
+    calibrated: bool = False
+    stated: float | None = None
+    withheld: bool = False
+
+    @property
+    def calls_for_revision(self) -> bool:
+        """Whether an issue calls for a revision, asked for or withheld."""
+        return self.should_revise or self.withheld
 
     @property
     def confidence_kind(self) -> ConfidenceKind | None:
         """The kind of the confidence; None without one. Earlier versions stored a confidence of the built-in rules,
         which was not a probability (decision 047)."""
+        if self.calibrated:
+            return ConfidenceKind.CALIBRATED
         if self.confidence is None or (self.usage is not None and self.usage.provider == _RULES):
             return None
         return ConfidenceKind.MODEL
@@ -133,11 +145,13 @@ class Critique(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class CritiqueOutcome(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The outcome reported for the critiqued response. `outcome`: success, failure, partial, timeout or error."""
+    """The outcomes reported for the critiqued response, and for the one revised after it (`revised`): success, failure,
+    partial, timeout or error; empty where none is reported."""
 
     outcome: str
     score: float | None = None
     reported_us: int = 0
+    revised: str = ""
 
 
 # A critique as JSON, its stored form.

@@ -4,12 +4,11 @@ Self-critique turns some right answers into wrong ones (decision 020). So a revi
 for it, and must win a comparison in both orders; a tie keeps the earlier response.
 """
 
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 
 import msgspec
 
 from sidemirror_server.critique.compare import compare
-from sidemirror_server.critique.critique import critique
 from sidemirror_server.critique.material import CritiqueMaterial, evidence_of
 from sidemirror_server.critique.prompts import REVISION_SYSTEM, revision_prompt
 from sidemirror_server.critique.record import Better, Comparison, Verdict
@@ -26,6 +25,8 @@ MOST_REVISIONS = 3
 _MAX_TOKENS = 4_096
 
 Remaining = Callable[[], float]
+# The verdict on a material's response within so many seconds.
+Judge = Callable[[CritiqueMaterial, float], Awaitable[Verdict]]
 
 
 class StepVerdict(msgspec.Struct, frozen=True):
@@ -65,18 +66,22 @@ Step = StepVerdict | Revised | Compared | KeptResponse
 
 
 async def revise(
-    model: ScopedModel, scope: Scope, material: CritiqueMaterial, revisions: int, remaining_s: Remaining
+    model: ScopedModel, judge: Judge, scope: Scope, material: CritiqueMaterial, revisions: int, remaining_s: Remaining
 ) -> AsyncGenerator[Step, None]:
-    """Yields each step when it is made, `KeptResponse` last. `remaining_s`: returns how many seconds a call may take.
+    """Yields each step when it is made, `KeptResponse` last. `judge`: makes the verdicts, and raises nothing.
+    `remaining_s`: returns how many seconds a call may take.
 
     Raises nothing but cancellation, which also ends the call in flight.
     """
     best, number = material, 0
     for attempt in range(1, revisions + 1):
-        verdict = await critique(model, scope, best, remaining_s())
+        verdict = await judge(best, remaining_s())
         yield StepVerdict(number, best.response, verdict)
         if verdict.status is not ResultStatus.OK:
             yield KeptResponse(number, best.response, "the critique failed: nothing calls for a revision")
+            return
+        if verdict.withheld:
+            yield KeptResponse(number, best.response, "revisions made more right responses wrong than the other way")
             return
         if not verdict.should_revise:
             yield KeptResponse(number, best.response, "the critique does not call for a revision")

@@ -5,6 +5,7 @@ from typing import Any, Protocol
 
 import msgspec
 
+from sidemirror_server.critique.flips import Reported
 from sidemirror_server.critique.record import CritiqueOutcome
 from sidemirror_server.critique.statistics import Figures
 from sidemirror_server.trace.sources import SourceKind, keys
@@ -14,9 +15,11 @@ from sidemirror_server.vocabulary.scope import Scope, Served, Serves
 class CritiqueRecord(msgspec.Struct, frozen=True):
     """A critique as stored: the fields that lists and figures use, and its JSON (`record.critique_body`).
 
-    `provider`: the answering model's. `confidence_ppm`: in millionths, None if the critique has none.
+    `provider`, `model`: the answering model's. `confidence_ppm`: in millionths, None if the critique has none;
+    `stated_ppm`: the one that the model stated. `revise`: whether it calls for a revision, asked for or withheld.
     `subject_ids`: whom its texts are about; `heard_us`: when these texts came, None with the critique; `compared_to`:
-    the critique with whose response its own was compared, or empty. All three are written and not read.
+    the critique with whose response its own was compared, or empty. These three, `model` and `stated_ppm` are written
+    and not read back.
     """
 
     critique_id: str
@@ -31,6 +34,8 @@ class CritiqueRecord(msgspec.Struct, frozen=True):
     subject_ids: tuple[str, ...] = ()
     heard_us: int | None = None
     compared_to: str = ""
+    model: str = ""
+    stated_ppm: int | None = None
 
     def erasable_by(self) -> tuple[str, ...]:
         """The keys of what it is about (`trace/sources.py`)."""
@@ -55,8 +60,14 @@ def critique_of(*row: Any) -> CritiqueRecord:
         turn_id=turn_id,
         session_id=session_id,
         body=body,
-        outcome=None if reported[0] is None else CritiqueOutcome(*reported),
+        outcome=_outcome_of(*reported),
     )
+
+
+def _outcome_of(
+    outcome: str | None, score: float | None, reported_us: int | None, revised: str | None
+) -> CritiqueOutcome | None:
+    return None if reported_us is None else CritiqueOutcome(outcome or "", score, reported_us, revised or "")
 
 
 class CritiqueKey(msgspec.Struct, frozen=True):
@@ -76,7 +87,8 @@ class Critiques(Protocol):
     CR2  `get` returns None for an id that the scope does not have.
     CR3  `list` returns at most `limit` after the cursor `after`, newest first. New ones do not change the order.
     CR4  `list` filters by turn and by session, where they are given.
-    CR5  `report` stores an outcome with its critique, replacing an earlier one; an unknown id is refused (NotFound).
+    CR5  `report` stores an outcome with its critique, replacing an earlier one; an unknown id is refused (NotFound). An
+         empty `outcome` leaves the earlier one with its score, an empty `revised` leaves the earlier one.
     CR6  `figures` returns `statistics.Figures` for critiques made at or after `start_us` and before `end_us`, ordered
          by bucket and provider. Without a bucket there is one for each provider, at `start_us`.
     CR7  `figures` of one provider count no others.
@@ -85,6 +97,9 @@ class Critiques(Protocol):
          removes their outcomes too, and returns how many critiques it removed.
     CR10 `forget` leaves critiques of scopes that are not served; they do not count towards `limit`.
     CR11 It treats scopes of the entries `but` as if they were not served.
+    CR12 `reported` counts the newest `limit` critiques of one model whose outcome was reported at or after `since_us`,
+         by what `Reported` tells them apart by, in any order.
+    CR13 `reported_models` returns provider and model of all such critiques, sorted, but for those without a model.
     `subject_ids` are noted, so that an erasure finds the critique (clause ER13). One of a turn, a session or a
     subject that was erased after its texts came is refused (ER14).
     Raises StoreUnavailable, StoreFull.
@@ -103,5 +118,11 @@ class Critiques(Protocol):
     async def figures(
         self, scope: Scope, start_us: int, end_us: int, bucket_us: int | None, provider: str | None
     ) -> tuple[Figures, ...]: ...
+
+    async def reported(
+        self, scope: Scope, provider: str, model: str, since_us: int, limit: int
+    ) -> tuple[Reported, ...]: ...
+
+    async def reported_models(self, scope: Scope, since_us: int) -> tuple[tuple[str, str], ...]: ...
 
     async def forget(self, serves: Serves, before_us: int, limit: int, but: Sequence[Served] = ()) -> int: ...

@@ -9,9 +9,10 @@ import contextlib
 
 from sidemirror_server.http.asgi import CLOSE, App, Message, Receive, Scope, Send
 
-# How much is read and thrown away, and for how long. Chosen here: as much as a request may have, within a packet's way.
-_MOST_BYTES = 4 * 1024 * 1024
-_LONGEST_S = 1.0
+# How much is read and thrown away, and for how long. Chosen here: several times what a request may have, and as long as
+# loopback takes for it while other connections have their turns.
+_MOST_BYTES = 16 * 1024 * 1024
+_LONGEST_S = 2.0
 
 
 def lingering(app: App) -> App:

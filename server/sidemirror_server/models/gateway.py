@@ -23,6 +23,7 @@ from sidemirror_server.models.sharing import SharedCalls
 from sidemirror_server.models.slots import FairSlots
 from sidemirror_server.models.spending import Spending
 from sidemirror_server.models.telemetry import Questions, model_call
+from sidemirror_server.models.templates import PurposePrompts
 from sidemirror_server.models.token_counts import can_be_count, credible
 from sidemirror_server.vocabulary.clock import Clock
 from sidemirror_server.vocabulary.errors import ModelFailed
@@ -59,6 +60,15 @@ class CountsTokens(Protocol):
         ...
 
 
+@runtime_checkable
+class AnswersSome(Protocol):
+    """A model that has no answer for some purposes."""
+
+    def answers(self, purpose: Purpose) -> bool:
+        """Whether it has an answer for this purpose."""
+        ...
+
+
 class Provider:
     """A model and the state that its calls share. `prices` None: calls are free, without ledger, slot or breaker."""
 
@@ -69,6 +79,14 @@ class Provider:
         self.slots = FairSlots(slots)
         # False once the provider has reported an impossible count of tokens.
         self.is_credible = True
+        # True once the model could not be loaded.
+        self.is_missing = False
+
+    def would_answer(self, purpose: Purpose) -> bool:
+        """Whether a question for this purpose would be sent now, as far as caps allow it."""
+        if isinstance(self.model, AnswersSome) and not self.model.answers(purpose):
+            return False
+        return not self.is_missing and self.breakers.of(background=purpose in BACKGROUND).state != "open"
 
 
 class Route(msgspec.Struct, frozen=True):
@@ -97,12 +115,15 @@ class Gateway:
         spending: Spending,
         clock: Clock,
         chance: Callable[[], float] = random.random,
+        prompts: PurposePrompts | None = None,
     ) -> None:
-        """`chance`: a random factor from 0 to 1 for the pauses between attempts."""
+        """`chance`: a random factor from 0 to 1 for the pauses between attempts. `prompts`: with the operator's
+        templates; None for the built-in texts."""
         self._routes = routes
         self._spending = spending
         self._clock = clock
         self._chance = chance
+        self._prompts = prompts or PurposePrompts()
         self._shared = SharedCalls(clock)
         self._questions = Questions(clock)
 
@@ -120,8 +141,9 @@ class Gateway:
         if deadline_s <= 0:
             raise ModelFailed(ResultStatus.SKIPPED_DEADLINE, "no time was left to answer")
         model = route.provider.model
+        asked = self._prompts.applied_to(route.profile.applied_to(ask))
         with self._questions.asked(scope, ask.purpose, model.provider, model.name):
-            return await self._ask(scope, route.provider, route.profile.applied_to(ask), deadline_s, within)
+            return await self._ask(scope, route.provider, asked, deadline_s, within)
 
     async def _ask(
         self, scope: Scope, provider: Provider, ask: Ask[AnswerT], deadline_s: float, within: Within
@@ -153,6 +175,7 @@ class Gateway:
                 if prepare is not None:
                     await prepare()
             except ModelFailed as failure:
+                provider.is_missing = True
                 _log.error("model_not_usable", extra={"model": provider.model.name, "reason": failure.detail})
             else:
                 _log.info("model_ready", extra={"model": provider.model.name})

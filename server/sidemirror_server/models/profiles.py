@@ -23,7 +23,7 @@ _LEAST_THINKING_TOKENS = 1_024
 
 
 class Profile(msgspec.Struct, frozen=True):
-    """The operator's settings for a purpose; None leaves the choice to the caller."""
+    """The operator's settings for a purpose; None leaves the choice to the caller. They go before the caller's."""
 
     effort: Literal["low", "medium", "high"] | None = None
     temperature: float | None = None
@@ -34,8 +34,8 @@ class Profile(msgspec.Struct, frozen=True):
         longest = ask.max_tokens if self.max_tokens is None else min(ask.max_tokens, self.max_tokens)
         return msgspec.structs.replace(
             ask,
-            effort=ask.effort or self.effort,
-            temperature=self.temperature if ask.temperature is None else ask.temperature,
+            effort=self.effort or ask.effort,
+            temperature=ask.temperature if self.temperature is None else self.temperature,
             max_tokens=longest,
         )
 

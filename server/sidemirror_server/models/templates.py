@@ -10,7 +10,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sidemirror_server.vocabulary.errors import WrongState
+import msgspec
+
+from sidemirror_server.models.language_model import AnswerT, Ask, Purpose
+from sidemirror_server.vocabulary.errors import ModelFailed, WrongState
+from sidemirror_server.vocabulary.status import ResultStatus
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -95,6 +99,43 @@ class Prompts:
     def _or_own(self, built_in: str, name: str, variables: Variables) -> str:
         """The operator's prompt of this name, else the built-in one. Raises WrongState if the template fails."""
         return (self._templates and self._templates.render(name, variables)) or built_in
+
+
+# What operators can replace of a purpose whose user text is recorded material alone.
+_SYSTEM, _PROMPT = "system", "prompt"
+_PURPOSES = (
+    Purpose.CRITIQUE,
+    Purpose.REVISION,
+    Purpose.COMPARISON,
+    Purpose.TRACE_EVALUATION,
+    Purpose.DEBATE,
+    Purpose.GOAL_REFLECTION,
+)
+
+
+class PurposePrompts(Prompts):
+    """The texts of the purposes whose user text is recorded material alone: built-in, or from the operator's templates
+    `<purpose>.system` and `<purpose>.prompt`. A template has the built-in text as `system` or `prompt`; the latter is
+    fenced."""
+
+    def applied_to(self, ask: Ask[AnswerT]) -> Ask[AnswerT]:
+        """The question with these texts. Raises ModelFailed if a template fails."""
+        if ask.purpose not in _PURPOSES:
+            return ask
+        try:
+            return msgspec.structs.replace(
+                ask,
+                system=self._or_own(ask.system, f"{ask.purpose}.{_SYSTEM}", {_SYSTEM: ask.system}),
+                prompt=self._or_own(ask.prompt, f"{ask.purpose}.{_PROMPT}", {_PROMPT: ask.prompt}),
+            )
+        except WrongState as error:
+            raise ModelFailed(ResultStatus.FAILED_MODEL, f"the operator's prompt cannot be made: {error}") from error
+
+
+def templates() -> Mapping[str, Sequence[Variables]]:
+    """The prompts of these purposes, each with a made-up variable to try a template."""
+    samples = {_SYSTEM: "Judge the answer.", _PROMPT: "<data-0>\nThe answer.\n</data-0>"}
+    return {f"{purpose}.{part}": ({part: sample},) for purpose in _PURPOSES for part, sample in samples.items()}
 
 
 def _environment(folder: Path) -> "Environment":

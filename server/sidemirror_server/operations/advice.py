@@ -14,7 +14,7 @@ from sidemirror.v1.reflective_memory_pb2_grpc import ReflectiveMemoryServiceStub
 from sidemirror.v1.sidecar_pb2_grpc import SidecarServiceStub
 from sidemirror_server.operations import exit_codes
 from sidemirror_server.operations.policies import TIMEOUT_S, change, is_hidden, names_tenant, policies, stored_of, whose
-from sidemirror_server.operations.shown import name_of, print_json
+from sidemirror_server.operations.shown import name_of, plain, print_json
 from sidemirror_server.operations.target import asked, scope_of
 
 _KINDS = {
@@ -152,9 +152,9 @@ def _print(found: pb.GetPolicyResponse, options: argparse.Namespace) -> None:
             is_off = kind in given.off or pb.ADVICE_KIND_ALL in given.off
             print(f"{name}: {'off' if is_off else 'on'}")
     for lesson_id in given.silenced_ids:
-        print(f"lesson {lesson_id}: off")
+        print(f"lesson {plain(lesson_id)}: off")
     if found.tenant_hidden and names_tenant(options):
         return
     own = stored_of(found, options).policy.advice
-    turned = [name_of(pb.AdviceKind, kind) for kind in own.off] + list(own.silenced_ids)
+    turned = [name_of(pb.AdviceKind, kind) for kind in own.off] + list(map(plain, own.silenced_ids))
     print(f"The policy of {whose(found, options)} turns off: {', '.join(turned) or 'nothing'}")

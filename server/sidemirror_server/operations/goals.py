@@ -66,9 +66,11 @@ def _retry(stub: pb_grpc.GoalReflectionServiceStub, options: argparse.Namespace)
             if error.code() in (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED):
                 raise
             refused += 1
-            print(f"sidemirror: {report_id}: {error.code().name}: {plain(error.details() or '')}", file=sys.stderr)
+            print(
+                f"sidemirror: {plain(report_id)}: {error.code().name}: {plain(error.details() or '')}", file=sys.stderr
+            )
         else:
-            print(f"{report_id} is queued again")
+            print(f"{plain(report_id)} is queued again")
     if options.all and not dead:
         print("no report is dead")
     return exit_codes.FAILED if refused else 0
@@ -99,10 +101,10 @@ def _show_reports(reports: list[pb.GoalReport], none: str) -> None:
         made = f"{report.create_time.ToDatetime():%Y-%m-%d %H:%M:%S}"
         stands = name_of(pb.GoalReportState, report.report_state)
         ended = name_of(pb.GoalState, report.state)
-        console.print(Text(f"{made} {report.report_id} {stands}", "bold"), soft_wrap=True)
+        console.print(Text(f"{made} {plain(report.report_id)} {stands}", "bold"), soft_wrap=True)
         tries = f"{report.attempts} {'try' if report.attempts == 1 else 'tries'}"
         last = f", last error: {plain(report.last_error)}" if report.last_error else ""
-        console.print(Text(f"  {report.goal_id} {ended}, {tries}{last}"), soft_wrap=True)
+        console.print(Text(f"  {plain(report.goal_id)} {ended}, {tries}{last}"), soft_wrap=True)
 
 
 def _show_reflections(reflections: list[pb.GoalReflection]) -> None:
@@ -115,5 +117,7 @@ def _show_reflections(reflections: list[pb.GoalReflection]) -> None:
     for reflection in reflections:
         made = f"{reflection.create_time.ToDatetime():%Y-%m-%d %H:%M:%S}"
         ended = name_of(pb.GoalState, reflection.goal_state)
-        console.print(Text(f"{made} {reflection.goal_id} {ended}, importance {reflection.importance:.1f}", "bold"))
+        console.print(
+            Text(f"{made} {plain(reflection.goal_id)} {ended}, importance {reflection.importance:.1f}", "bold")
+        )
         console.print(Text(f"  {plain(reflection.objective)}\n  {plain(reflection.insight)}"))

@@ -108,7 +108,7 @@ def _review(stub: ReflectiveMemoryServiceStub, options: argparse.Namespace) -> i
         reflection_id=options.id, state=state, reason=options.reason, **scope_of(options)
     )
     changed = stub.ReviewReflection(request, timeout=_TIMEOUT_S).memory
-    print(f"{changed.id} is {options.state} now, version {changed.version}.")
+    print(f"{plain(changed.id)} is {options.state} now, version {changed.version}.")
     return 0
 
 

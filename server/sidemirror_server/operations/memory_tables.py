@@ -9,7 +9,7 @@ from rich.text import Text
 
 from sidemirror.v1 import common_pb2
 from sidemirror.v1 import reflective_memory_pb2 as pb
-from sidemirror_server.operations.shown import name_of, words_of
+from sidemirror_server.operations.shown import name_of, plain, words_of
 
 _MODES = {
     pb.SEARCH_MODE_FILTER: "by importance and age",
@@ -29,7 +29,7 @@ def show_hits(found: pb.QueryReflectionsResponse) -> None:
         memory = hit.memory
         kind, origin = name_of(pb.MemoryKind, memory.kind), name_of(common_pb2.Origin, memory.origin)
         about = f"{kind}, importance {memory.importance:.2f}, origin {origin}"
-        console.print(Text(f"{hit.score:.3f} {memory.id} {about}", "bold"), soft_wrap=True)
+        console.print(Text(f"{hit.score:.3f} {plain(memory.id)} {about}", "bold"), soft_wrap=True)
         for told in filter(None, (_content(memory), hit.explanation.summary)):
             console.print(Padding(_plain(told), (0, 0, 0, 2), expand=False))
     console.print(f"Found {_MODES.get(found.search_mode, 'somehow')}.")
@@ -85,7 +85,7 @@ def show_lessons(lessons: Sequence[pb.LessonStatistics]) -> None:
     for lesson in lessons:
         retired = " (retired)" if lesson.state == pb.MEMORY_STATE_RETIRED else ""
         console.print(
-            Text(f"{lesson.reflection_id} {words_of(pb.LessonVerdict, lesson.verdict)}{retired}", "bold"),
+            Text(f"{plain(lesson.reflection_id)} {words_of(pb.LessonVerdict, lesson.verdict)}{retired}", "bold"),
             soft_wrap=True,
         )
         figures = {
@@ -97,7 +97,7 @@ def show_lessons(lessons: Sequence[pb.LessonStatistics]) -> None:
         }
         shown = [f"{name}: {figure}" for name, figure in figures.items() if figure]
         for told in (lesson.detail, *shown):
-            console.print(Padding(Text(told), (0, 0, 0, 2), expand=False))
+            console.print(Padding(_plain(told), (0, 0, 0, 2), expand=False))
     console.print("Tasks: how many of those with an outcome succeeded, and how many have none yet.")
 
 

@@ -6,7 +6,7 @@ question has the form of a reflection's, so that a provider that refuses reflect
 
 import msgspec
 
-from sidemirror_server.assembly import ASKED_FOR, routes_of
+from sidemirror_server.assembly import routes_of
 from sidemirror_server.models.answers import MidTurnAnswer
 from sidemirror_server.models.evidence import Evidence, EvidenceStep
 from sidemirror_server.models.gateway import Provider, Route
@@ -49,7 +49,7 @@ class ModelCheck(msgspec.Struct, frozen=True):
 async def check_models(settings: Settings) -> tuple[ModelCheck, ...]:
     """Asks each model that the settings choose, one after the other. Raises BadSettings. If a model fails, its check
     holds the error."""
-    routes = {purpose: route for purpose, route in routes_of(settings, SystemClock()).items() if purpose in ASKED_FOR}
+    routes = routes_of(settings, SystemClock())
     found = []
     for provider in dict.fromkeys(route.provider for route in routes.values()):
         purposes = tuple(purpose for purpose, route in routes.items() if route.provider is provider)

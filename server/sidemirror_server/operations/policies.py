@@ -8,6 +8,7 @@ import grpc
 
 from sidemirror.v1 import sidecar_pb2 as pb
 from sidemirror.v1.sidecar_pb2_grpc import SidecarServiceStub
+from sidemirror_server.operations.shown import plain
 from sidemirror_server.operations.target import scope_of
 
 # How long a call may take. Chosen here: a healthy sidecar answers in milliseconds.
@@ -58,11 +59,11 @@ def is_hidden(found: pb.GetPolicyResponse, options: argparse.Namespace) -> bool:
     hidden = names_tenant(options) and found.tenant_hidden
     if hidden:
         why = "this token may not see its policy, which takes a grant for all projects of the tenant"
-        told = f"what is in force in {found.tenant_id}/{found.project_id} is shown"
+        told = plain(f"what is in force in {found.tenant_id}/{found.project_id} is shown")
         print(f"sidemirror: {whose(found, options)}: {why}; {told}", file=sys.stderr)
     return hidden
 
 
 def whose(found: pb.GetPolicyResponse, options: argparse.Namespace) -> str:
     """The scope that the command is about, as `--scope` takes it."""
-    return f"{found.tenant_id}/{'*' if names_tenant(options) else found.project_id}"
+    return plain(f"{found.tenant_id}/{'*' if names_tenant(options) else found.project_id}")

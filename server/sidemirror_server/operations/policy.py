@@ -103,12 +103,13 @@ def _print(found: pb.GetPolicyResponse, options: argparse.Namespace) -> None:
         return
     from rich.console import Console
     from rich.table import Table
+    from rich.text import Text
 
     console = Console(highlight=False)
     # A tenant's policy is shown alone: what is in force depends on the project.
     is_tenants = names_tenant(options) and not found.tenant_hidden
     one = f"tenant {found.tenant_id}, project {found.project_id}"
-    title = f"Policy of {whose(found, options) if is_tenants else one}"
+    title = Text(plain(f"Policy of {whose(found, options) if is_tenants else one}"), style="table.title")
     of_tenant = "tenant (hidden)" if found.tenant_hidden else "tenant"
     headings = (of_tenant,) if is_tenants else ("project", of_tenant, "in force here")
     shown = (found.tenant.policy,) if is_tenants else _three(found)
@@ -117,14 +118,16 @@ def _print(found: pb.GetPolicyResponse, options: argparse.Namespace) -> None:
         table.add_row(name.replace("_", " "), *(_period(name, policy.retention) for policy in shown))
     for purpose in sorted({cap.purpose for policy in shown[:2] for cap in policy.caps}):
         cells = [_cap(purpose, policy) for policy in shown[:2]]
-        table.add_row(f"cap{f' on {purpose}' if purpose else ''}", *cells, *([] if is_tenants else ["both"]))
-    table.add_row("advice off", *(_advice(policy.advice) for policy in shown))
+        table.add_row(
+            Text(plain(f"cap{f' on {purpose}' if purpose else ''}")), *cells, *([] if is_tenants else ["both"])
+        )
+    table.add_row("advice off", *(Text(plain(_advice(policy.advice))) for policy in shown))
     console.print(table)
     stored = stored_of(found, options)
     if found.tenant_hidden and names_tenant(options):
         return
     if stored.version:
-        by = f" by {stored.set_by}" if stored.set_by else ""
+        by = f" by {plain(stored.set_by)}" if stored.set_by else ""
         at = f"{stored.set_time.ToDatetime():%Y-%m-%d %H:%M:%S} UTC"
         console.print(f"{whose(found, options)}: set{by} at {at}", markup=False)
     else:

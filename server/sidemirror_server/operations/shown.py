@@ -1,10 +1,18 @@
 """Formats the contract for output: messages as JSON, enum values by name, texts without terminal control sequences."""
 
 import json
-from typing import Any
+from collections.abc import Iterable
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
 
 from google.protobuf.json_format import MessageToDict
 from google.protobuf.message import Message
+from google.protobuf.timestamp_pb2 import Timestamp
+
+from sidemirror_server.operations.parsers.arguments import Moment
+
+if TYPE_CHECKING:
+    from rich.text import Text
 
 
 def print_json(message: Message) -> None:
@@ -39,3 +47,37 @@ def words_of(enum: Any, number: int) -> str:
 def plain(text: str) -> str:
     """A text on one line without terminal control sequences, because agents, tools and models wrote it."""
     return "".join(char if char.isprintable() else "\ufffd" for char in " ".join(text.split()))
+
+
+def in_short(text: str, most: int = 200) -> str:
+    """A text on one line, cut to so many characters."""
+    # Of a long text no more is looked at than can be shown.
+    shown = plain(text[: 2 * most])
+    return shown if len(shown) <= most and len(text) <= 2 * most else f"{shown[:most]}…"
+
+
+def clock_time(time: Timestamp) -> str:
+    """A time in the zone of this machine, to the second."""
+    return f"{datetime.fromtimestamp(time.seconds).astimezone():%Y-%m-%d %H:%M:%S}"
+
+
+def timestamp_of(moment: Moment | None) -> Timestamp | None:
+    """The begin of a moment, for a request; None for none."""
+    if moment is None:
+        return None
+    return Timestamp(seconds=moment.at_us // 1_000_000, nanos=moment.at_us % 1_000_000 * 1_000)
+
+
+def print_lines(lines: "Iterable[str | Text]", *, cut: bool = True) -> None:
+    """Prints lines. `cut`: to the width of a terminal; files and pipes get whole lines."""
+    from rich.console import Console
+    from rich.text import Text
+
+    console = Console(highlight=False)
+    for line in lines:
+        told = line if isinstance(line, Text) else Text(line)
+        if cut and console.is_terminal:
+            console.print(told, overflow="ellipsis", no_wrap=True)
+        else:
+            console.print(told, soft_wrap=True)
+        console.file.flush()

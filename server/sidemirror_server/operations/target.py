@@ -190,7 +190,7 @@ async def dial(address: str, *, is_own: bool = False) -> AsyncIterator[grpc.aio.
     the certificates that the environment names are not for it. Raises Unreachable if no sidecar answers there,
     BadSettings."""
     own = grpc.aio.insecure_channel(address, options=CHANNEL_OPTIONS) if is_own else None
-    async with own or _aio_channel(address) as channel:
+    async with own or aio_channel(address) as channel:
         try:
             async with asyncio.timeout(_CONNECT_S):
                 await channel.channel_ready()
@@ -199,7 +199,8 @@ async def dial(address: str, *, is_own: bool = False) -> AsyncIterator[grpc.aio.
         yield channel
 
 
-def _aio_channel(address: str) -> grpc.aio.Channel:
+def aio_channel(address: str) -> grpc.aio.Channel:
+    """`open_channel` for asyncio. Raises BadSettings."""
     credentials = _credentials(as_client())
     carried = _metadata()
     interceptors: list[grpc.aio.ClientInterceptor] = [_Unary(carried), _ServerStream(carried), _BidiStream(carried)]

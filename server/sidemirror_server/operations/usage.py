@@ -9,7 +9,7 @@ import grpc
 from sidemirror.v1 import sidecar_pb2 as pb
 from sidemirror.v1 import sidecar_pb2_grpc as pb_grpc
 from sidemirror_server.operations import exit_codes
-from sidemirror_server.operations.shown import name_of, with_defaults
+from sidemirror_server.operations.shown import name_of, plain, with_defaults
 from sidemirror_server.operations.target import asked, scope_of
 
 _TIMEOUT_S = 5.0
@@ -45,13 +45,14 @@ def _show_models(info: pb.GetServerInfoResponse) -> None:
 
     console = Console(highlight=False)
     for model in info.models:
-        state = "" if model.available else ", left alone after it failed several times in a row"
-        console.print(f"{model.purpose}: {model.provider} {model.model}{state}", markup=False)
+        state = "" if model.available else ", not to be asked now"
+        console.print(plain(f"{model.purpose}: {model.provider} {model.model}{state}"), markup=False)
 
 
 def _show_spending(info: pb.GetServerInfoResponse) -> None:
     from rich.console import Console
     from rich.table import Table
+    from rich.text import Text
 
     console = Console(highlight=False)
     spent = Table("day", "purpose", title="Spent in the last 7 days (UTC)", title_justify="left")
@@ -59,7 +60,9 @@ def _show_spending(info: pb.GetServerInfoResponse) -> None:
         spent.add_column(heading, justify="right")
     for spend in info.spend:
         numbers = (f"{spend.usd:.6f}", f"{spend.reserved_usd:.6f}", f"{spend.orphaned_usd:.6f}")
-        spent.add_row(spend.day, spend.purpose, f"{spend.calls:,}", f"{spend.tokens:,}", *numbers)
+        spent.add_row(
+            *(Text(plain(one)) for one in (spend.day, spend.purpose)), f"{spend.calls:,}", f"{spend.tokens:,}", *numbers
+        )
     if info.spend:
         console.print(spent)
     else:
@@ -69,7 +72,7 @@ def _show_spending(info: pb.GetServerInfoResponse) -> None:
         capped.add_column(heading, justify="right")
     for cap in info.spend_caps:
         owner, counted = name_of(pb.SpendCapOwner, cap.owner), name_of(pb.SpendLevel, cap.level)
-        name = f"{owner}'s on {cap.purpose or counted}"
+        name = Text(plain(f"{owner}'s on {cap.purpose or counted}"))
         resets = f"{cap.reset_time.ToDatetime():%Y-%m-%d %H:%M} UTC"
         if cap.HasField("usd_per_day"):
             capped.add_row(name, f"{cap.used_usd:.6f} USD", f"{cap.usd_per_day:.2f} USD", resets)

@@ -1,7 +1,8 @@
 """`sidemirror watch`: shows turns and the sidecar's directives live.
 
 Called by `cli.py`. Follows WatchTurns, and resumes at its cursor when the connection breaks, so that no entry is lost.
-Ends with Ctrl-C, or when its output is closed.
+Ends with Ctrl-C, when its output is closed, with the summary of the one turn that it shows, or at the present, if it
+follows nothing.
 """
 
 import argparse
@@ -17,7 +18,7 @@ from sidemirror.v1 import thinking_pb2 as pb
 from sidemirror.v1 import thinking_pb2_grpc as pb_grpc
 from sidemirror_server.operations import exit_codes
 from sidemirror_server.operations.loop import run
-from sidemirror_server.operations.shown import plain
+from sidemirror_server.operations.shown import plain, timestamp_of
 from sidemirror_server.operations.target import Unreachable, address_of, dial, is_answer, reason_of, scope_of
 from sidemirror_server.operations.watch_lines import Timeline
 
@@ -26,6 +27,9 @@ _FIRST_PAUSE_S = 0.1
 _LONGEST_PAUSE_S = 2.0
 # A stream that is silent for longer than two heartbeats (20 s each) is broken.
 _SILENCE_S = 45.0
+# Entries are in the order in which they came, and their times are those of the agents: the watch of one turn begins so
+# long before it. Chosen here: more than clocks on one machine differ.
+_BEFORE_US = 60_000_000
 # A running sidecar answers within milliseconds whether it knows a session.
 _LOOK_S = 5.0
 _BROKEN = (
@@ -40,17 +44,36 @@ Say = Callable[[str], None]
 def watch(options: argparse.Namespace) -> int:
     """Shows entries until it is interrupted. It ends by itself only if the sidecar refuses, or cannot be reached at
     first. Returns the exit code."""
-    request = pb.WatchTurnsRequest(session_id=options.session, new_only=not options.all_from_start, **scope_of(options))
-    return run(_watch(address_of(options.address), request, as_json=options.json))
+    since = None if options.since is None else timestamp_of(options.since)
+    # Of one turn all is shown: it may have ended already.
+    new_only = not (options.all_from_start or since or options.turn or options.no_follow)
+    request = pb.WatchTurnsRequest(
+        session_id=options.session,
+        new_only=new_only,
+        from_time=since,
+        follow=not options.no_follow,
+        **scope_of(options),
+    )
+    return run(_watch(address_of(options.address), request, options.turn, as_json=options.json))
 
 
-async def _watch(address: str, request: pb.WatchTurnsRequest, *, as_json: bool) -> int:
+async def _watch(address: str, request: pb.WatchTurnsRequest, turn_id: str, *, as_json: bool) -> int:
     show = _as_json if as_json else _timeline()
     try:
-        if request.session_id and not await _is_known(address, request):
+        if turn_id and not await _begins_with(address, request, turn_id):
+            if not request.follow:
+                _tell(f"nothing is recorded of turn {plain(turn_id)}")
+                return exit_codes.FAILED
+            _tell(f"nothing is recorded of turn {plain(turn_id)} so far; waiting for it")
+        elif request.session_id and not await _is_known(address, request):
             _tell(f"nothing is recorded of session {request.session_id!r} so far; waiting for it")
-        async for entry in follow(address, request, _tell):
+        entries = follow(address, request, _tell) if request.follow else _recorded(address, request)
+        async for entry in entries:
+            if turn_id and entry.turn_id != turn_id:
+                continue
             show(entry)
+            if turn_id and entry.directive.HasField("turn_summary"):
+                return 0
     except Unreachable as error:
         _tell(str(error))
         return exit_codes.UNAVAILABLE
@@ -58,6 +81,24 @@ async def _watch(address: str, request: pb.WatchTurnsRequest, *, as_json: bool) 
         _tell(f"{address} refuses: {error.code().name}: {plain(error.details() or '')}")
         return exit_codes.FAILED
     return 0
+
+
+async def _begins_with(address: str, request: pb.WatchTurnsRequest, turn_id: str) -> bool:
+    """Makes the watch that of the turn's session, from a little before the turn began; False if the turn is not known.
+    Raises Unreachable, AioRpcError."""
+    asked = pb.GetTurnRequest(tenant_id=request.tenant_id, project_id=request.project_id, turn_id=turn_id, page_size=1)
+    async with dial(address) as channel:
+        try:
+            turn = (await pb_grpc.ThinkingServiceStub(channel).GetTurn(asked, timeout=_LOOK_S)).turn
+        except grpc.aio.AioRpcError as error:
+            if error.code() is not grpc.StatusCode.NOT_FOUND:
+                raise
+            request.new_only = request.follow
+            return False
+    request.session_id = turn.session_id
+    if not request.HasField("from_time"):
+        request.from_time.FromMicroseconds(max(0, turn.start_time.ToMicroseconds() - _BEFORE_US))
+    return True
 
 
 async def _is_known(address: str, request: pb.WatchTurnsRequest) -> bool:
@@ -123,6 +164,14 @@ class _Outage:
         self._told = ""
 
 
+async def _recorded(address: str, request: pb.WatchTurnsRequest) -> AsyncIterator[pb.TurnEntry]:
+    """The entries that are there now. Raises Unreachable, AioRpcError."""
+    async with dial(address) as channel:
+        async for entry in _entries(channel, request, _tell):
+            if entry.sequence:
+                yield entry
+
+
 def _lost(address: str, error: grpc.RpcError | None = None) -> str:
     """Why a stream has ended: what the sidecar answered, if it did. A store that is away is told from a connection that
     is lost."""
@@ -145,6 +194,7 @@ async def _entries(channel: grpc.aio.Channel, request: pb.WatchTurnsRequest, tel
             if response.entry.directive.HasField("gap"):
                 tell(f"there is a gap: {response.entry.directive.gap.reason}")
             request.cursor, request.new_only = response.entry.cursor, False
+            request.ClearField("from_time")  # which only begins a watch
             yield response.entry
     finally:
         stream.cancel()
@@ -175,4 +225,4 @@ def _as_json(entry: pb.TurnEntry) -> None:
 
 
 def _tell(text: str) -> None:
-    print(f"sidemirror: {text}", file=sys.stderr, flush=True)
+    print(f"sidemirror: {plain(text)}", file=sys.stderr, flush=True)

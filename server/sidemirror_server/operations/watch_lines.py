@@ -10,10 +10,8 @@ from rich.text import Text
 
 from sidemirror.v1 import common_pb2
 from sidemirror.v1 import thinking_pb2 as pb
-from sidemirror_server.operations.shown import plain, words_of
+from sidemirror_server.operations.shown import in_short, plain, words_of
 
-# The most characters of a text in a line; the terminal's width may cut more.
-_TEXT_CHARS = 200
 # The last characters of the server's turn ids are the distinctive ones.
 _ID_CHARS = 8
 # The most turns whose session is remembered. Chosen here: far more than are open at once.
@@ -33,11 +31,12 @@ class Timeline:
         what = getattr(entry, entry.WhichOneof("entry") or "event")
         session = self._session_of(entry)
         line = Text(_clock(what), style=_DIM)
-        line.append(f"  {_plain(session)[-_ID_CHARS:] or '?'}/{_plain(entry.turn_id)[-_ID_CHARS:]}  ", style=_DIM)
+        line.append(f"  {plain(session)[-_ID_CHARS:] or '?'}/{plain(entry.turn_id)[-_ID_CHARS:]}  ", style=_DIM)
         if entry.HasField("event"):
             told, style = _event(entry.event)
         elif entry.HasField("directive"):
-            told, style = f"↳ {_directive(entry.directive)}", _SAID
+            mark = "↳ (kept, not told)" if entry.directive.is_shadow else "↳"
+            told, style = f"{mark} {_directive(entry.directive)}", _SAID
         else:
             told, style = f"· a reflection begins: {_reasons(entry.claim)}", _DIM
         return line.append(told, style=style)
@@ -63,22 +62,22 @@ def _event(event: pb.TurnEvent) -> tuple[str, str]:
     kind = event.WhichOneof("kind") or ""
     what = getattr(event, kind) if kind else event
     failed = kind == "tool_failed" or (kind == "tool_returned" and event.tool_returned.is_error)
-    agent = f"{_plain(event.agent)}: " if event.agent else ""
+    agent = f"{in_short(event.agent)}: " if event.agent else ""
     told = _EVENTS.get(kind, lambda _: "")(what)
     return f"{agent}{kind.replace('_', ' ')}{': ' if told else ''}{told}", _BAD if failed else ""
 
 
 _EVENTS: dict[str, Callable[[Any], str]] = {
-    "turn_started": lambda what: _plain(what.task),
-    "user_message": lambda what: _plain(what.text),
-    "model_started": lambda what: _plain(f"{what.provider} {what.model}".strip()),
-    "model_returned": lambda what: _plain(what.text),
-    "tool_called": lambda what: _plain(f"{what.name} {what.arguments}"),
-    "tool_returned": lambda what: _plain(what.content),
-    "tool_failed": lambda what: _plain(what.error),
-    "uncertainty": lambda what: _plain(f"{what.score:g} {what.detail}".strip()),
-    "reflection_recorded": lambda what: _plain(what.reflection),
-    "response_drafted": lambda what: _plain(what.text),
+    "turn_started": lambda what: in_short(what.task),
+    "user_message": lambda what: in_short(what.text),
+    "model_started": lambda what: in_short(f"{what.provider} {what.model}".strip()),
+    "model_returned": lambda what: in_short(what.text),
+    "tool_called": lambda what: in_short(f"{what.name} {what.arguments}"),
+    "tool_returned": lambda what: in_short(what.content),
+    "tool_failed": lambda what: in_short(what.error),
+    "uncertainty": lambda what: in_short(f"{what.score:g} {what.detail}".strip()),
+    "reflection_recorded": lambda what: in_short(what.reflection),
+    "response_drafted": lambda what: in_short(what.text),
     "turn_finished": lambda what: words_of(common_pb2.TaskOutcome, what.outcome),
 }
 
@@ -89,13 +88,16 @@ def _directive(directive: pb.TurnDirective) -> str:
         case "turn_plan":
             plan = directive.turn_plan
             level = words_of(pb.ThinkLevel, plan.config.level)
-            warned = "".join(f"; {_plain(warning)}" for warning in plan.warnings)
-            return f"plan: turn {plan.turn_count}, level {level}, {plan.token_budget:,} tokens{warned}"
+            warned = "".join(f"; {in_short(warning)}" for warning in plan.warnings)
+            shown = _lessons(plan.context)
+            return f"plan: turn {plan.turn_count}, level {level}, {plan.token_budget:,} tokens{warned}{shown}"
         case "nudge":
             pattern = words_of(pb.Pattern, directive.nudge.pattern)
-            return f"nudge ({pattern}): {_plain(directive.nudge.message)}"
+            return f"nudge ({pattern}): {in_short(directive.nudge.message)}"
         case "advice":
-            return f"advice: {_plain(' '.join(item.text for item in directive.advice.block.items))}"
+            return f"advice: {in_short(' '.join(item.text for item in directive.advice.block.items))}"
+        case "critique":
+            return _critique(directive.critique)
         case "reflection":
             return _reflection(directive)
         case "turn_summary":
@@ -114,16 +116,23 @@ def _reflection(directive: pb.TurnDirective) -> str:
     reflection = directive.reflection
     status = words_of(common_pb2.ResultStatus, reflection.status)
     if reflection.status != common_pb2.RESULT_STATUS_OK:
-        return f"no reflection ({_reasons(directive)}): {status}, {_plain(reflection.detail)}"
-    suggested = f" → {_plain(reflection.suggested_action)}" if reflection.suggested_action else ""
-    return f"reflection ({_reasons(directive)}): {_plain(reflection.reflection)}{suggested}"
+        return f"no reflection ({_reasons(directive)}): {status}, {in_short(reflection.detail)}"
+    suggested = f" → {in_short(reflection.suggested_action)}" if reflection.suggested_action else ""
+    told = f"{in_short(reflection.reflection)}{suggested}{_lessons(reflection.lessons)}"
+    return f"reflection ({_reasons(directive)}): {told}"
+
+
+def _critique(critique: common_pb2.CritiqueResult) -> str:
+    if critique.status != common_pb2.RESULT_STATUS_OK:
+        return f"no critique: {words_of(common_pb2.ResultStatus, critique.status)}, {in_short(critique.detail)}"
+    verdict = "revise" if critique.should_revise else "let it through"
+    return f"critique: {verdict}{''.join(f'; {in_short(issue)}' for issue in critique.issues)}"
+
+
+def _lessons(block: common_pb2.ContextBlock) -> str:
+    """The lessons of a block: their ids, by which they can be asked for, and their texts."""
+    return "".join(f"; lesson {in_short(item.id)}: {in_short(item.text)}" for item in block.items)
 
 
 def _reasons(what: pb.TurnDirective | pb.SlotClaim) -> str:
     return ", ".join(words_of(pb.ReflectionReason, reason) for reason in what.reasons)
-
-
-def _plain(text: str) -> str:
-    """A text on one line, cut to the length that a line shows."""
-    shown = plain(text[: 2 * _TEXT_CHARS])
-    return shown if len(shown) <= _TEXT_CHARS else f"{shown[:_TEXT_CHARS]}…"

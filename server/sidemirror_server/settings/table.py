@@ -170,20 +170,25 @@ class SpendCaps(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     project_tokens_per_day: Count | None = None
 
 
-class PurposeSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Parameters of the calls to models for one purpose."""
+class PurposeCaps(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What one purpose may cost."""
+
+    # The most that this purpose may cost in a day, of the spending that `spend__usd_per_day` counts; null adds no cap.
+    usd_per_day: Usd | None = None
+    tokens_per_day: Count | None = None
+
+
+class PurposeSettings(PurposeCaps, frozen=True, forbid_unknown_fields=True):
+    """Parameters of the calls to language models for one purpose. They go before those that the purpose has itself."""
 
     # Another model of the same provider; empty: `model__name`.
     model: str = ""
     # low, medium or high; null: the least that the model offers.
     effort: Literal["low", "medium", "high"] | None = None
-    # For providers that accept one; null: the provider's default.
+    # For providers that accept one; null: the purpose's own (0.1 for what judges and remembers), else the provider's.
     temperature: Annotated[float, Meta(ge=0, le=2)] | None = None
-    # The longest answer, in tokens; null: enough for the purpose.
+    # The longest answer, in tokens, where it is less than the purpose's own; null: enough for the purpose.
     max_tokens: Annotated[int, Meta(ge=1)] | None = None
-    # The most that this purpose may cost in a day, of the spending that `spend__usd_per_day` counts; null adds no cap.
-    usd_per_day: Usd | None = None
-    tokens_per_day: Count | None = None
 
 
 class DreamingSettings(PurposeSettings, frozen=True, forbid_unknown_fields=True):
@@ -207,9 +212,16 @@ class Purposes(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     dreaming: DreamingSettings = DreamingSettings()
     # Reflections on turns that ended, and goals' lessons as memories.
     learning: LearningSettings = LearningSettings()
+    critique: PurposeSettings = PurposeSettings()
+    revision: PurposeSettings = PurposeSettings()
+    comparison: PurposeSettings = PurposeSettings()
+    trace_evaluation: PurposeSettings = PurposeSettings()
+    # The critics of a debate, and its judge.
+    debate: PurposeSettings = PurposeSettings()
+    goal_reflection: PurposeSettings = PurposeSettings()
     memory_reflection: PurposeSettings = PurposeSettings()
-    # Only the caps apply: `embedding` configures the model.
-    memory_embedding: PurposeSettings = PurposeSettings()
+    # `embedding` configures the model.
+    memory_embedding: PurposeCaps = PurposeCaps()
 
 
 class Defaults(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

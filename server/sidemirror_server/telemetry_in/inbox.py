@@ -7,6 +7,7 @@ are durable before the export is acknowledged, and both are there once, however 
 
 import asyncio
 import hashlib
+import logging
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Mapping, Sequence
 
@@ -20,6 +21,8 @@ from sidemirror_server.vocabulary.ids import JobId, derived_id
 from sidemirror_server.vocabulary.scope import Scope
 from sidemirror_server.work.queue import Jobs, NewJob
 
+_log = logging.getLogger(__name__)
+
 # The topic of the notes, and the kind of the jobs. Stored; they never change.
 TOPIC = "spans"
 KIND = "assemble_trace"
@@ -29,6 +32,10 @@ _DAY_US = 24 * 3_600 * 1_000_000
 KEPT_US = _DAY_US // 4
 # Traces whose spans were kept here lately: what lies above an agent is kept only for them. Chosen here: some MiB.
 _MOST_TRACES = 10_000
+# What is kept of one trace within a minute, and what turns are made of at once: spans, and bytes of their notes. Chosen
+# here: as many spans as a turn may have events, with texts of 6 KB each; a look at a trace reads all of it.
+MOST_SPANS, MOST_BYTES = 10_000, 64 * 1024 * 1024
+_MINUTE_US = 60_000_000
 # Notes of one export that are written side by side. Chosen here: they share a commit, and other callers get theirs.
 _AT_ONCE = 16
 # Limits of one read of the journal.
@@ -42,6 +49,22 @@ class Piece(msgspec.Struct, frozen=True, omit_defaults=True):
     spans: tuple[Span, ...] = ()
     caller: str = ""
     recorded: tuple[str, ...] = ()
+
+
+class Kept(msgspec.Struct, frozen=True):
+    """Of an export: how many spans are kept, and how many were dropped because their trace has too many."""
+
+    kept: int
+    dropped: int
+
+
+class _Lately(msgspec.Struct):
+    """What was kept of a trace since a time."""
+
+    since_us: int
+    spans: int = 0
+    size_bytes: int = 0
+    is_told: bool = False
 
 
 class TraceDue(msgspec.Struct, frozen=True):
@@ -62,16 +85,24 @@ class SpanInbox:
         self._journal = journal
         self._jobs = jobs
         self._settle_us = settle_us
-        self._known: OrderedDict[tuple[Scope, str], None] = OrderedDict()
+        self._known: OrderedDict[tuple[Scope, str], _Lately] = OrderedDict()
 
-    async def keep(self, scope: Scope, caller: str, traces: Mapping[str, Sequence[Span]], now_us: int) -> int:
-        """Keeps the spans of these traces that belong to an agent's work, and returns how many; they are durable then.
-        Raises LimitReached when too many traces wait, and what the store raises."""
-        kept = [(trace, of) for trace, spans in traces.items() if (of := self._relevant(scope, trace, spans))]
+    async def keep(self, scope: Scope, caller: str, traces: Mapping[str, Sequence[Span]], now_us: int) -> Kept:
+        """Keeps the spans of these traces that belong to an agent's work; they are durable then. Of one trace there are
+        MOST_SPANS and MOST_BYTES in a minute. Raises LimitReached when too many traces wait, and what the store
+        raises."""
+        kept: list[tuple[str, Sequence[Span], _Lately]] = []
+        dropped = 0
+        for trace, spans in traces.items():
+            if (lately := self._lately(scope, trace, spans, now_us)) is not None:
+                fitting = _fitting(trace, spans, lately)
+                dropped += len(spans) - len(fitting)
+                if fitting:
+                    kept.append((trace, fitting, lately))
         for start in range(0, len(kept), _AT_ONCE):
             batch = kept[start : start + _AT_ONCE]
-            await asyncio.gather(*(self._keep(scope, caller, trace, of, now_us) for trace, of in batch))
-        return sum(len(of) for _, of in kept)
+            await asyncio.gather(*(self._keep(scope, caller, *one, now_us) for one in batch))
+        return Kept(sum(len(fitting) for _, fitting, _ in kept), dropped)
 
     async def look_at(self, scope: Scope, trace_id: str, at_us: int, now_us: int) -> None:
         """Has the trace looked at, soon after `at_us`. Raises LimitReached, and what the store raises."""
@@ -81,23 +112,28 @@ class SpanInbox:
         job = NewJob(job_id, KIND, _encoded(TraceDue(trace_id)), run_at_us=slot_us)
         await self._jobs.put(scope, job, now_us)
 
-    async def _keep(self, scope: Scope, caller: str, trace_id: str, spans: Sequence[Span], now_us: int) -> None:
+    async def _keep(
+        self, scope: Scope, caller: str, trace_id: str, spans: Sequence[Span], lately: _Lately, now_us: int
+    ) -> None:
         digest = hashlib.blake2b(_encoded(spans), digest_size=16).hexdigest()
         placed = _placed(spans, now_us)
         note = Note(f"{trace_id}/{digest}", trace_id, now_us, _encoded(Piece(placed, caller)))
+        lately.size_bytes += len(note.body)
         await self._journal.add(scope, TOPIC, note, KEPT_US)
         await self.look_at(scope, trace_id, now_us + self._settle_us, now_us)
 
-    def _relevant(self, scope: Scope, trace_id: str, spans: Sequence[Span]) -> Sequence[Span]:
-        """The spans to keep: all of a trace in which an agent works, as far as is known here."""
+    def _lately(self, scope: Scope, trace_id: str, spans: Sequence[Span], now_us: int) -> _Lately | None:
+        """What was kept of the trace in this minute; None if no agent works in it, as far as is known here."""
         key = (scope, trace_id)
-        if key not in self._known and all(span.kind is SpanKind.OTHER for span in spans):
-            return ()
-        self._known[key] = None
+        known = self._known.get(key)
+        if known is None and all(span.kind is SpanKind.OTHER for span in spans):
+            return None
+        if known is None or now_us - known.since_us > _MINUTE_US:
+            known = self._known[key] = _Lately(now_us)
         self._known.move_to_end(key)
         if len(self._known) > _MOST_TRACES:
             self._known.popitem(last=False)
-        return spans
+        return known
 
 
 class WaitingSpans:
@@ -112,10 +148,13 @@ class WaitingSpans:
         store raises."""
         if kind not in (SourceKind.TURN, SourceKind.SESSION) or not record_id.startswith(PREFIX):
             return 0
-        notes = [note async for note in self._notes(scope)]
-        named = {note.group for note in notes if self._is_of(note, kind, record_id)}
-        dropped = [await self._journal.drop(scope, TOPIC, note.key) for note in notes if note.group in named]
-        return sum(dropped)
+        groups: dict[str, str] = {}
+        named: set[str] = set()
+        async for note in self._notes(scope):
+            groups[note.key] = note.group
+            if note.group not in named and self._is_of(note, kind, record_id):
+                named.add(note.group)
+        return sum([await self._journal.drop(scope, TOPIC, key) for key, group in groups.items() if group in named])
 
     @staticmethod
     def _is_of(note: Entry, kind: SourceKind, record_id: str) -> bool:
@@ -132,6 +171,17 @@ class WaitingSpans:
             after = entries[-1].position
             for entry in entries:
                 yield entry
+
+
+def _fitting(trace_id: str, spans: Sequence[Span], lately: _Lately) -> Sequence[Span]:
+    """The spans for which there is room; the first that lack it are a warning."""
+    room = MOST_SPANS - lately.spans if lately.size_bytes < MOST_BYTES else 0
+    fitting = spans[: max(0, room)]
+    lately.spans += len(fitting)
+    if len(fitting) < len(spans) and not lately.is_told:
+        lately.is_told = True
+        _log.warning("spans_dropped", extra={"trace_id": trace_id, "most": MOST_SPANS, "most_bytes": MOST_BYTES})
+    return fitting
 
 
 def _placed(spans: Sequence[Span], now_us: int) -> tuple[Span, ...]:

@@ -14,8 +14,6 @@ from sidemirror_server.vocabulary.text import clip, enter, enter_json
 # In code points. Chosen here: four times what recoveries read of a result, and so little that an export of spans stays
 # small; no name of a tool, an agent or a conversation is as long.
 _TEXT_CHARS = 32_000
-# How much of a text is looked at: as much as a text of an event may have.
-_READ_CHARS = 256 * 1024
 _NAME_CHARS = 100
 # Longer texts are not taken for a Python literal. Chosen here: some milliseconds.
 _LITERAL_CHARS = 64_000
@@ -78,7 +76,7 @@ def _arguments(value: Any) -> str:
     found = decoded(value)
     if isinstance(found, dict) and isinstance(found.get("input_str"), str):
         value = _literal(found["input_str"])
-    return clip(enter_json(_text(value)[:_READ_CHARS]), _TEXT_CHARS)
+    return clip(enter_json(_text(value)), _TEXT_CHARS)
 
 
 def _literal(text: str) -> Any:
@@ -116,12 +114,13 @@ def _text(value: Any) -> str:
 
 
 def _entered(text: str) -> str:
-    return clip(enter(text[:_READ_CHARS]), _TEXT_CHARS)
+    """A text without secrets, then cut: half a secret would not be recognised."""
+    return clip(enter(text), _TEXT_CHARS)
 
 
 def _name(value: Any) -> str:
     """A name or an id: printable, and no longer than ids may be."""
-    text = enter(_text(value)[:_NAME_CHARS])
+    text = enter(_text(value))[:_NAME_CHARS]
     return text if text.isprintable() else "".join(character for character in text if character.isprintable())
 
 

@@ -7,15 +7,24 @@ from the spans, and notes are dropped last.
 import asyncio
 import hashlib
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
 from sidemirror_server.telemetry_in.assembly import LONGEST_ORPHAN_S, AssembledTurn, Waits, assemble
-from sidemirror_server.telemetry_in.inbox import KEPT_US, TOPIC, Piece, SpanInbox, piece_in, trace_in
+from sidemirror_server.telemetry_in.inbox import (
+    KEPT_US,
+    MOST_BYTES,
+    MOST_SPANS,
+    TOPIC,
+    Piece,
+    SpanInbox,
+    piece_in,
+    trace_in,
+)
 from sidemirror_server.telemetry_in.turn_events import events_of, session_id_of, started_of, turn_id_of
 from sidemirror_server.trace.event import Event
-from sidemirror_server.trace.log import Entry, Journal, Note
+from sidemirror_server.trace.log import Journal, Note
 from sidemirror_server.turns.conductor import Conductor
 from sidemirror_server.turns.live import LiveTurn
 from sidemirror_server.turns.recorder import Recorder
@@ -34,13 +43,24 @@ from sidemirror_server.work.worker import ClaimedJob, NotNow
 
 _log = logging.getLogger(__name__)
 
-# Spans of one trace that are kept until its turn is complete; with more, turns are made of those that are there. Chosen
-# here: as many as a turn may have events.
-MOST_SPANS = 10_000
+# Spans of one trace whose turns were made: with as many, nothing more is made of it. Chosen here: five times what may
+# wait, since a program may have one trace for a day.
+_MOST_RECORDED = 50_000
 # Limits of one read of the journal.
 _PAGE, _PAGE_BYTES = 100, 4 * 1024 * 1024
 # Events that are recorded before others have their turn. Chosen here: some milliseconds.
 _AT_ONCE = 50
+
+
+class _Noted(msgspec.Struct):
+    """The notes of a trace. `waiting`: those with spans, by their key. `recorded`: the spans of turns that were made.
+    `surplus`: by key, how many spans a note has for which there is no room. `has_room`: turns need not be made yet."""
+
+    waiting: dict[str, Piece] = {}
+    recorded: frozenset[str] = frozenset()
+    surplus: dict[str, int] = {}
+    latest_us: int = 0
+    has_room: bool = True
 
 
 class TraceRecorder:
@@ -79,40 +99,61 @@ class TraceRecorder:
         return None
 
     async def _look(self, scope: Scope, trace_id: str) -> None:
-        notes = await self._notes(scope, trace_id)
-        pieces = [(note, piece_in(note.body)) for note in notes]
-        waiting = [(note, piece) for note, piece in pieces if piece.spans]
+        noted = await self._notes(scope, trace_id)
+        await self._drop_surplus(scope, trace_id, noted.surplus)
+        waiting, recorded = noted.waiting, noted.recorded
         if not waiting:
             return
-        recorded = frozenset(span_id for _, piece in pieces for span_id in piece.recorded)
-        latest_us = max(note.at_us for note, _ in waiting)
-        spans = [span for _, piece in waiting for span in piece.spans]
-        quiet_us = max(0, self._clock.now_us() - latest_us)
-        if len(spans) >= MOST_SPANS:
+        spans = [span for piece in waiting.values() for span in piece.spans]
+        quiet_us = max(0, self._clock.now_us() - noted.latest_us)
+        if not noted.has_room:
             quiet_us = max(quiet_us, self._waits.abandon_us)
         found = await asyncio.to_thread(assemble, spans, recorded, quiet_us, self._waits)
-        callers = {span.span_id: piece.caller for _, piece in waiting for span in piece.spans}
+        callers = {span.span_id: piece.caller for piece in waiting.values() for span in piece.spans}
         for turn in found.turns:
             await self._record(scope, trace_id, turn, callers)
         if found.late:
             SPANS.add(found.late, {"became": "late"})
         await self._put_away(scope, trace_id, waiting, recorded, found.taken)
         if found.again_us is not None:
-            await self._inbox.look_at(scope, trace_id, latest_us + found.again_us, self._clock.now_us())
+            await self._inbox.look_at(scope, trace_id, noted.latest_us + found.again_us, self._clock.now_us())
 
-    async def _notes(self, scope: Scope, trace_id: str) -> list[Entry]:
-        found: list[Entry] = []
-        after = 0
+    async def _notes(self, scope: Scope, trace_id: str) -> _Noted:
+        """What is noted of a trace, within the bounds: MOST_SPANS and MOST_BYTES wait, and _MOST_RECORDED are done. A
+        span counts each time that it was sent."""
+        found = _Noted()
+        recorded: set[str] = set()
+        count = size_bytes = after = 0
         while entries := await self._journal.tail(scope, TOPIC, trace_id, after, _PAGE, _PAGE_BYTES):
-            found += entries
             after = entries[-1].position
+            for entry in entries:
+                piece = piece_in(entry.body)
+                recorded.update(piece.recorded)
+                if piece.spans and not found.has_room:
+                    found.surplus[entry.key] = len(piece.spans)
+                elif piece.spans:
+                    found.waiting[entry.key] = piece
+                    found.latest_us = max(found.latest_us, entry.at_us)
+                    count, size_bytes = count + len(piece.spans), size_bytes + len(entry.body)
+                    found.has_room = count < MOST_SPANS and size_bytes < MOST_BYTES
+        if len(recorded) >= _MOST_RECORDED:
+            found.surplus |= {key: len(piece.spans) for key, piece in found.waiting.items()}
+            found.waiting = {}
+        found.recorded = frozenset(recorded)
         return found
+
+    async def _drop_surplus(self, scope: Scope, trace_id: str, surplus: Mapping[str, int]) -> None:
+        if count := sum(surplus.values()):
+            SPANS.add(count, {"became": "dropped"})
+            _log.warning("spans_dropped", extra={"trace_id": trace_id, "count": count})
+        for key in surplus:
+            await self._journal.drop(scope, TOPIC, key)
 
     async def _put_away(
         self,
         scope: Scope,
         trace_id: str,
-        waiting: Sequence[tuple[Entry, Piece]],
+        waiting: Mapping[str, Piece],
         recorded: frozenset[str],
         taken: frozenset[str],
     ) -> None:
@@ -124,9 +165,9 @@ class TraceRecorder:
             note = Note(f"{trace_id}/recorded/{digest}", trace_id, self._clock.now_us(), body)
             await self._journal.add(scope, TOPIC, note, KEPT_US)
         done = recorded | taken
-        for entry, piece in waiting:
+        for key, piece in waiting.items():
             if all(span.span_id in done for span in piece.spans):
-                await self._journal.drop(scope, TOPIC, entry.key)
+                await self._journal.drop(scope, TOPIC, key)
 
     async def _record(self, scope: Scope, trace_id: str, assembled: AssembledTurn, callers: dict[str, str]) -> None:
         """Records a turn; one that is refused, because its session was erased or its id is taken, is left out."""

@@ -42,6 +42,8 @@ def started_of(turn: AssembledTurn, session_id: str, caller: str) -> tuple[Event
         own_session=not turn.session,
         caller=caller,
         from_spans=True,
+        began_us=turn.start_us,
+        ended_us=max(turn.end_us, *(span.end_us for span in (*turn.calls, *turn.answers)), 0),
     )
     return _event(turn.top, "s", turn.start_us, started), started
 

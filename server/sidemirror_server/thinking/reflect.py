@@ -4,12 +4,14 @@ A model's failure becomes a status, because a reflection never blocks the agent 
 raised.
 """
 
+from collections.abc import Iterator, Sequence
+
 import msgspec
 from opentelemetry import trace
 from opentelemetry.trace import StatusCode
 
 from sidemirror_server.models.answers import MidTurnAnswer
-from sidemirror_server.models.evidence import Evidence
+from sidemirror_server.models.evidence import Evidence, EvidenceStep
 from sidemirror_server.models.gateway import Gateway
 from sidemirror_server.models.language_model import Ask, Purpose
 from sidemirror_server.models.profiles import Within
@@ -18,6 +20,7 @@ from sidemirror_server.thinking.record import Reflection
 from sidemirror_server.thinking.turn import evidence
 from sidemirror_server.thinking.turn_state import TurnState
 from sidemirror_server.trace.event import Message
+from sidemirror_server.trace.failure import category_of
 from sidemirror_server.vocabulary.errors import ModelFailed, WrongState
 from sidemirror_server.vocabulary.ids import EventId
 from sidemirror_server.vocabulary.origin import Origin, least
@@ -72,6 +75,39 @@ def material_of(state: TurnState, extra: Extra) -> ReflectionMaterial:
     )
 
 
+def given_material(extra: Extra) -> ReflectionMaterial:
+    """The material from what a call brings, without a turn: the messages, then the tool results."""
+    asked = [message.content for message in extra.messages if message.role == "user"]
+    failed = [result.text for result in extra.results if result.failed]
+    question = clip(asked[-1], _QUESTION_CHARS) if asked else ""
+    from_tools = bool(extra.results) or any(message.role == "tool" for message in extra.messages)
+    return ReflectionMaterial(
+        question=question,
+        results=extra.results,
+        recent_error=failed[-1] if failed else "",
+        evidence=Evidence(task=question, question=question, steps=(*_said(extra.messages), *_returned(extra.results))),
+        origin=Origin.TOOL if from_tools else Origin.AGENT,
+    )
+
+
+# The kind of a step that a message is, by its role; what an operator says is no step.
+_SAID = {"user": "user_message", "assistant": "model_text", "tool": "tool_result"}
+
+
+def _said(messages: Sequence[Message]) -> Iterator[EvidenceStep]:
+    for number, message in enumerate(messages, start=1):
+        if kind := _SAID.get(message.role):
+            yield EvidenceStep(EventId(f"message-{number}"), kind, "", "", message.content)
+
+
+def _returned(results: Sequence[ToolOutcome]) -> Iterator[EvidenceStep]:
+    for number, result in enumerate(results, start=1):
+        kind = "tool_failure" if result.failed else "tool_result"
+        category = category_of(result.text, result.tool).value if result.failed else None
+        event_id = EventId(f"result-{number}")
+        yield EvidenceStep(event_id, kind, "", result.tool, result.text, is_error=result.failed, category=category)
+
+
 def prompt_of(material: ReflectionMaterial, prompts: ReflectionPrompts) -> str:
     """The user text of the reflection; its system text is `prompts.system()`. Raises WrongState."""
     return prompts.prompt(material.question, material.results, material.recent_error)
@@ -104,15 +140,17 @@ async def reflect(
             failed = Reflection(failure.status, failure.detail, usage=failure.usage)
         else:
             answer = completion.answer
+            cited = tuple(EventId(event_id) for event_id in answer.cited_event_ids)
             if not answer.reflection.strip():
-                return Reflection(ResultStatus.NOTHING, NOTHING, usage=completion.usage)
+                # Without a word it still says where to look first.
+                return Reflection(ResultStatus.NOTHING, NOTHING, usage=completion.usage, cited_event_ids=cited)
             return Reflection(
                 ResultStatus.OK,
                 reflection=answer.reflection,
                 suggested_action=answer.suggested_action,
                 confidence=answer.confidence,
                 usage=completion.usage,
-                cited_event_ids=tuple(EventId(event_id) for event_id in answer.cited_event_ids),
+                cited_event_ids=cited,
                 origin=material.origin,
             )
         span.set_status(StatusCode.ERROR, failed.status.value)

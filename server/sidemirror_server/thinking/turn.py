@@ -157,7 +157,7 @@ def summarise(state: TurnState, now_us: int, abandoned: bool) -> TurnSummary:
     return TurnSummary(
         outcome=state.outcome,
         score=state.score,
-        duration_us=max(0, now_us - state.started_us),
+        duration_us=max(0, (state.ended_us or now_us) - state.started_us),
         event_count=state.event_count,
         tool_call_count=state.tool_call_count,
         tool_error_count=state.tool_error_count,
@@ -186,7 +186,7 @@ def _apply_directive(state: TurnState, directive: Directive) -> None:
             state.config, state.reflection_mode, state.budget = plan.config, plan.reflection_mode, plan.budget
             state.critique_mode, state.learns = plan.critique_mode, plan.learns
             state.is_shadow = plan.is_shadow
-            state.started_us = state.updated_us
+            state.started_us = state.began_us or state.updated_us
             state.tool_errors, state.last_reflection = plan.carried.tool_errors, plan.carried.last_reflection
         case Nudge(pattern=pattern):
             state.nudge_count += 1
@@ -201,6 +201,8 @@ def _apply_directive(state: TurnState, directive: Directive) -> None:
             state.revision_asked = state.revision_asked or asked
         case TurnSummary() as summary:
             state.summary = summary
+            # Not before the last entry: until then a turn is looked after by when it was last recorded.
+            state.updated_us = state.ended_us or state.updated_us
             state.standing = TurnStanding.ABANDONED if summary.abandoned else TurnStanding.FINISHED
             state.claims.clear()
 
@@ -261,6 +263,7 @@ def _turn_started(state: TurnState, sequence: int, event: Event, what: TurnStart
     state.origin = min(state.origin, event.origin)
     state.begun_in, state.own_session = what.session_id, what.own_session
     state.from_spans, state.without_advice = what.from_spans, what.without_advice
+    state.began_us, state.ended_us = what.began_us, what.ended_us
 
 
 def _session_named(state: TurnState, sequence: int, event: Event, what: SessionNamed) -> None:

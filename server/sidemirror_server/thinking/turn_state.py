@@ -36,6 +36,9 @@ class TurnState(msgspec.Struct):
     begun_in: str = ""
     own_session: bool = False
     from_spans: bool = False
+    # When the turn ran, where telemetry tells it afterwards; 0: as it was recorded.
+    began_us: int = 0
+    ended_us: int = 0
     without_advice: bool = False
     standing: TurnStanding = TurnStanding.OPEN
     last_sequence: int = 0

@@ -50,7 +50,8 @@ class ContextWish(msgspec.Struct, frozen=True, omit_defaults=True):
 class TurnStarted(msgspec.Struct, frozen=True, omit_defaults=True, tag="turn_started"):
     """The first event of every turn. `reflection_mode`: auto or on_request; `critique_mode`: off, gated, always, or
     empty when the turn leaves it to its session. `caller`: the name of the token that started the turn; empty without
-    one. `from_spans`: the turn was put together from telemetry after it had ended, so that its agent hears nothing."""
+    one. `from_spans`: the turn was put together from telemetry after it had ended, so that its agent hears nothing;
+    `began_us` and `ended_us`: when it ran, by its spans; 0: when it was recorded (decision 079)."""
 
     session_id: str
     task: str = ""
@@ -70,6 +71,8 @@ class TurnStarted(msgspec.Struct, frozen=True, omit_defaults=True, tag="turn_sta
     # Whether the agent's host can run commands (decision 064).
     has_shell: bool = False
     from_spans: bool = False
+    began_us: int = 0
+    ended_us: int = 0
     # Whether the agent shows its model only what it asks for, so that nothing else is said.
     without_advice: bool = False
 

@@ -56,11 +56,7 @@ class RealHost(ABC):
 
     def run(self, scripted: Endpoint, prompt: str) -> Ran:
         """Runs the host until it has answered. Nothing of the environment is passed on but the path."""
-        binary = _BINARIES / self.binary
-        if not binary.exists():
-            if os.environ.get("CI"):
-                pytest.fail(f"{self.binary} is not installed: tools/install-hosts")
-            pytest.skip(f"{self.binary} is not installed: tools/install-hosts")
+        binary = self.program()
         self.configure(scripted.url)
         environment = {
             "HOME": str(self.home),
@@ -80,6 +76,15 @@ class RealHost(ABC):
         )
         assert run.returncode == 0, run.stderr
         return Ran(self.plain(run.stdout), self.plain(json.dumps([self.turn_of(body) for body in scripted.requests])))
+
+    def program(self) -> Path:
+        """The host's program. Skips where it is not installed; in CI that fails."""
+        binary = _BINARIES / self.binary
+        if not binary.exists():
+            if os.environ.get("CI"):
+                pytest.fail(f"{self.binary} is not installed: tools/install-hosts")
+            pytest.skip(f"{self.binary} is not installed: tools/install-hosts")
+        return binary
 
     def plain(self, text: str) -> str:
         """A text without the path of this home."""

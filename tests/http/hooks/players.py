@@ -16,8 +16,9 @@ Json = dict[str, Any]
 
 
 def post(server: SidecarThread, host: str, body: bytes, headers: Mapping[str, str] | None = None) -> Answer:
-    """One hook's request, with the door's own token."""
-    given = bearing(token_of(server.folder / "data")) | {"sidemirror-timeout-ms": "20000"} | dict(headers or {})
+    """One hook's request, with the door's own token unless the headers have another."""
+    own = {} if headers and "authorization" in headers else bearing(token_of(server.folder / "data"))
+    given = {**own, "sidemirror-timeout-ms": "20000", **(headers or {})}
     return request(server.http_port, f"/hooks/{host}", body, given)
 
 
@@ -29,7 +30,9 @@ class Player(ABC):
     # Whether advice reaches the agent at a tool's end.
     hears_at_tools = True
 
-    def __init__(self, server: SidecarThread, session: str, folder: Path, agent: str = "") -> None:
+    def __init__(self, server: SidecarThread, session: str, folder: Path, agent: str = "", *, token: str = "") -> None:
+        """`token`: of the access file; empty: the door's own."""
+        self._headers = bearing(token) if token else {}
         self._server = server
         self.session = session
         self.folder = folder
@@ -54,9 +57,13 @@ class Player(ABC):
         return said
 
     def sends(self, payload: Json) -> Json:
-        answer = post(self._server, self.host, json.dumps(payload).encode())
+        answer = post(self._server, self.host, json.dumps(payload).encode(), self._headers)
         assert answer.status == 200
         return dict(answer.json) if answer.body else {}
+
+    @abstractmethod
+    def common(self, event: str) -> Json:
+        """What every event of this name has."""
 
     @abstractmethod
     def asked(self, prompt: str) -> Json: ...

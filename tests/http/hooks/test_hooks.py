@@ -297,6 +297,43 @@ def test_a_secret_at_a_cut_is_not_kept_in_halves() -> None:
     assert token[:20] not in kept
 
 
+@pytest.mark.parametrize("size", [5_000_000, 12_000_000])
+def test_a_hook_that_is_too_long_is_answered(size: int, server: SidecarThread) -> None:
+    """With nothing, and a wrong token with its refusal. Then the connection ends, since nobody reads on. Seen to fail
+    with a connection that is reset, and with one that stays and answers nothing more."""
+    body = b'{"session_id": "s", "prompt": "' + b"x" * size + b'"}'
+    for headers, status in (({}, 200), ({"authorization": "Bearer none"}, 401)):
+        for _ in range(3):
+            answer = post(server, "claude-code", body, headers)
+            assert (answer.status, answer.headers["connection"]) == (status, "close")
+            assert status == 401 or not answer.body
+
+
+def test_many_secrets_near_a_cut_uncover_no_half_of_another() -> None:
+    """Redaction makes what was looked at shorter. Seen to fail when as much is kept of it as before."""
+    others = "\n".join(f"ghp_{number:036}" for number in range(1_100))
+    token = f"ghp_{'A1b2C3d4E5' * 3}abcdef"
+    # Half of the token is beyond what is looked at: of the last characters, then of the first.
+    around = "a line\n" * 6_000
+    around = around[: 48_000 - len(others) - len(token) // 2 - 2]
+    assert token[-16:] not in written("x" * 100_000 + "\n" + token + "\n" + around + others)
+    assert token[:16] not in written(others + "\n" + around + token + "\n" + "x" * 100_000)
+
+
+def test_a_name_that_is_cut_keeps_no_half_of_a_secret(server: SidecarThread, repository: Path) -> None:
+    """Seen to fail when a name is cut before it is redacted."""
+    token = f"ghp_{'A1b2C3d4E5' * 3}abcdef"
+    player = ClaudeCode(server, "names", repository)
+    player.asks("Task")
+    player.sends(player.ran("true", "fine", 0) | {"tool_name": "x " * 118 + token})
+    (turn,) = turns(server, repository)
+    with thinking(server) as stub:
+        request = pb.GetTurnRequest(turn_id=turn.turn_id, project_id=project_of(str(repository)))
+        entries = stub.GetTurn(request).entries
+    (name,) = (entry.event.tool_called.name for entry in entries if entry.event.HasField("tool_called"))
+    assert name == ("x " * 118 + "ghp_[redacted:github]")[:256]
+
+
 def test_an_id_that_is_too_long_is_not_kept(server: SidecarThread, repository: Path) -> None:
     Codex(server, "s" * 1_001, repository).asks("Task")
     assert turns(server, repository) == []

@@ -2,6 +2,7 @@
 call, are sent back once, and are what they are without us when the sidecar is away, stopped, full, wrong or late."""
 
 import json
+import shutil
 import socket
 import tempfile
 import threading
@@ -14,6 +15,8 @@ import pytest
 
 from sidemirror_server.http.hooks.sentences import MARK
 from sidemirror_server.operations.attach import hosts as attached
+from sidemirror_server.operations.attach import trust
+from sidemirror_server.operations.attach.trust import trust_of_codex
 from tests.http.hooks.endpoint import Call, Say, Step, endpoint
 from tests.http.hooks.hosts import HOSTS_FOLDER, REAL, Ran, RealCodex, RealGemini, RealHost
 from tests.http.hooks.learned import BAD, SENTENCE, learn, tell_at_once
@@ -78,6 +81,27 @@ def test_a_wrong_answer_is_sent_back_once(kind: type[RealHost], folder: Path, mo
         assert [body.count(MARK) for body in requests] == [0, 0, 1]
         (turn,) = turns(server, host.work)
         assert told(turn)[:2] == (PROMPT, "FINISHED")
+
+
+def test_codex_itself_says_that_it_does_not_trust_the_hooks(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And runs those of which its user has said so. Seen to fail when it is asked by another name."""
+    host = RealCodex(folder)
+    host.attach(monkeypatch, folder / "data", 1)
+    path = host.home / ".codex" / "hooks.json"
+    monkeypatch.setenv("HOME", str(host.home))
+    monkeypatch.setattr(shutil, "which", lambda _: str(host.program()))
+    found = trust_of_codex(path, "/hooks/codex?event=", host.work)
+    assert (found.ok, found.found.startswith("codex skips 4 of 4 hooks: ")) == (False, True), found
+    for key, digest in listed(host):
+        with (host.home / ".codex" / "config.toml").open("a") as file:
+            file.write(f'[hooks.state."{key}"]\ntrusted_hash = "{digest}"\n')
+    found = trust_of_codex(path, "/hooks/codex?event=", host.work)
+    assert (found.ok, found.found) == (True, "codex runs all 4 hooks")
+
+
+def listed(host: RealCodex) -> list[tuple[str, str]]:
+    """The keys and digests of the hooks, by which Codex keeps its user's trust."""
+    return [(one["key"], one["currentHash"]) for one in trust._listed(str(host.program()), host.work) or ()]
 
 
 def ran(kind: type[RealHost], folder: Path, port: int | None, monkeypatch: pytest.MonkeyPatch) -> Ran:

@@ -1,6 +1,7 @@
 """`sidemirror doctor --attach`: what was attached is called as the host would call it."""
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 from sidemirror.v1 import thinking_pb2 as pb
 from sidemirror_server import cli
 from sidemirror_server.operations.attach import hosts as attached
+from sidemirror_server.operations.attach.trust import trust_of_codex
 from sidemirror_server.operations.parsers.hosts import HOSTS
 from tests.http.sidecars import door
 from tests.wire.sidecar import thinking
@@ -21,6 +23,8 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("HOME", str(made))
     # A sidecar on a busy machine is not late.
     monkeypatch.setattr(attached, "TOOL_S", 20.0)
+    # Whatever Codex the machine has is not asked.
+    monkeypatch.setattr(shutil, "which", lambda name: None)
     return made
 
 
@@ -39,12 +43,13 @@ def test_hooks_that_reach_a_sidecar_are_answered_and_recorded_nowhere(
         for host in HOSTS:
             assert cli.main(["attach", host, "--yes"]) == 0
         found = findings(capsys)
-        assert len(found) == sum(len(host.events) for host in attached.ATTACHED.values())
+        # One more for each hook, and whether Codex trusts them.
+        assert len(found) == 1 + sum(len(host.events) for host in attached.ATTACHED.values())
         assert all(one["ok"] for one in found)
         assert f"; the project of {Path.cwd()} is " in found[0]["found"]
         with thinking(server) as stub:
             assert not stub.ListTurns(pb.ListTurnsRequest()).turns
-    assert not any(one["ok"] for one in findings(capsys))
+    assert not any(one["ok"] for one in findings(capsys) if one["subject"] != "Codex, trust")
 
 
 def test_hooks_that_are_missing_are_named(
@@ -109,3 +114,88 @@ def test_a_hook_of_the_user_in_our_entry_is_not_run(
     path.write_text(json.dumps(said))
     assert "nothing can be reached" in findings(capsys)[2]["found"]
     assert not (tmp_path / "ran").exists()
+
+
+@pytest.mark.parametrize("entry", [
+    "text", 7, None, [], {"hooks": "text"}, {"hooks": ["MARK"]}, {"command": 7}, {"command": ["MARK"]},
+    {"url": "http://[MARK", "headers": {}}, {"url": "http://127.0.0.1:1/MARK", "headers": []},
+    {"url": "http://127.0.0.1:1/MARK", "headers": {"a": "new\nline"}}, {"hooks": [{"url": 7, "headers": "MARK"}]},
+    {"command": "curl -H \"@/dev/null\" \"http://127.0.0.1:1/MARK\""},
+])  # fmt: skip
+def test_whatever_stands_in_the_file_is_a_finding(
+    entry: Any, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Seen to fail with tracebacks of KeyError, TypeError, AttributeError and ValueError."""
+    (tmp_path / "data").mkdir()
+    monkeypatch.setenv("SIDEMIRROR_DATA_DIR", str(tmp_path / "data"))
+    cli.main(["attach", "codex", "--yes"])
+    mark = "/hooks/codex?event=Stop"
+    told = json.dumps({"hooks": {"Stop": [entry, mark] if entry in ("text", 7, None, []) else [entry]}})
+    (home / ".codex" / "hooks.json").write_text(told.replace("MARK", mark))
+    found = findings(capsys)
+    assert found
+    assert not any(one["ok"] for one in found if one["subject"] != "Codex, trust")
+
+
+def test_a_hook_in_toml_with_a_date_is_a_finding(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "data").mkdir()
+    monkeypatch.setenv("SIDEMIRROR_DATA_DIR", str(tmp_path / "data"))
+    path = home / ".codex" / "config.toml"
+    path.parent.mkdir()
+    path.write_text('[[hooks.Stop]]\nsince = 2026-11-23\nhooks = [{type = "command", command = "true"}]\n')
+    cli.main(["attach", "codex", "--yes"])
+    assert "nothing can be reached" in findings(capsys)[0]["found"]
+
+
+def codex(folder: Path, *answers: Any) -> Path:
+    """A program that answers everything with these lines."""
+    lines = "\n".join(one if isinstance(one, str) else json.dumps(one) for one in answers)
+    (folder / "lines").write_text(lines + "\n")
+    program = folder / "codex"
+    program.write_text(f'#!/bin/sh\n[ "$1" = app-server ] && cat "{folder / "lines"}" && cat >/dev/null\n')
+    program.chmod(0o755)
+    return program
+
+
+def hook(path: Path, event: str, status: str, *, enabled: bool = True) -> Any:
+    command = 'curl "http://127.0.0.1:1/hooks/codex?event=X"'
+    return {
+        "eventName": event,
+        "command": command,
+        "sourcePath": str(path),
+        "trustStatus": status,
+        "enabled": enabled,
+    }
+
+
+@pytest.mark.parametrize(
+    ("hooks", "is_good", "told"),
+    [
+        ((("stop", "trusted"), ("postToolUse", "managed")), True, "codex runs all 2 hooks"),
+        ((("stop", "trusted"), ("postToolUse", "untrusted")), False, "skips 1 of 2 hooks: postToolUse (untrusted)"),
+        ((("stop", "modified"),), False, "skips 1 of 1 hooks: stop (modified)"),
+        ((), False, "does not take hooks from"),
+    ],
+)
+def test_codex_says_whether_it_trusts_the_hooks(
+    hooks: Any, is_good: bool, told: str, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = home / ".codex" / "hooks.json"
+    others = {"eventName": "stop", "command": "true", "sourcePath": str(path), "trustStatus": "untrusted"}
+    listed = [hook(path, *one) for one in hooks] + [others]
+    answer = {"id": 1, "result": {"data": [{"hooks": listed}]}}
+    program = codex(home, {"id": 0, "result": {}}, {"method": "configWarning"}, answer)
+    monkeypatch.setattr(shutil, "which", lambda name: str(program))
+    found = trust_of_codex(path, "/hooks/codex?event=", home)
+    assert (found.ok, told in found.found) == (is_good, True), found
+
+
+@pytest.mark.parametrize("answer", ["", "no JSON", "[]", '{"id": 1, "error": {}}', '{"id": 1, "result": {"data": 7}}'])
+def test_a_codex_that_does_not_say_is_no_failure(answer: str, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program = codex(home, answer)
+    monkeypatch.setattr(shutil, "which", lambda name: str(program))
+    found = trust_of_codex(home / "hooks.json", "mark", home)
+    assert (found.ok, found.found) == (True, "this codex does not say whether it trusts the hooks")
+    assert "/hooks" in found.advice

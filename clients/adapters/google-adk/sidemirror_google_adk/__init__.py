@@ -6,6 +6,7 @@ model: the reason to revise one stands in the event that carries it.
 """
 
 import asyncio
+from collections import defaultdict
 from contextvars import ContextVar
 from typing import Any
 
@@ -19,7 +20,7 @@ from google.adk.tools.tool_context import ToolContext
 from google.genai import types
 
 from sidemirror_client import Sidemirror
-from sidemirror_client.adapter import Home, Run, Settings
+from sidemirror_client.adapter import Added, Home, Run, Settings
 
 __all__ = ["REVISION", "Settings", "SidemirrorPlugin"]
 
@@ -34,13 +35,9 @@ class _Watch:
         self.run = run
         self.agent = agent
         self.is_whole = is_whole
-        self.needs_lessons = is_whole
         self.answer: str | None = None
-        # The names of calls that have not ended yet, by their id.
-        self.open: set[str] = set()
-        # What was added, for each agent, each with the number of contents before it: ADK makes requests anew from the
-        # session's events, so that it is added again to each.
-        self.added: dict[str, list[tuple[int, str]]] = {}
+        # For each agent: ADK makes requests anew from the session's events.
+        self.added: defaultdict[str, Added] = defaultdict(Added)
 
 
 _CURRENT: ContextVar[_Watch | None] = ContextVar("sidemirror_invocation", default=None)
@@ -100,14 +97,8 @@ class SidemirrorPlugin(BasePlugin):
         watch, agent = self._open.get(callback_context.invocation_id), callback_context.agent_name
         if watch is None:
             return None
-        needs, watch.needs_lessons = watch.needs_lessons, False
-        texts = [await watch.run.lessons(list(llm_request.tools_dict)) if needs else "", await watch.run.advice()]
-        added = watch.added.setdefault(agent, [])
-        added += [(len(llm_request.contents), text) for text in texts if text]
-        contents = list(llm_request.contents)
-        for place, text in reversed(added):
-            contents.insert(place, types.Content(role="user", parts=[types.Part(text=text)]))
-        llm_request.contents = contents
+        texts = await watch.run.texts(list(llm_request.tools_dict))
+        llm_request.contents = watch.added[agent].to(llm_request.contents, texts, _said)
         watch.run.model_started("google", llm_request.model or "", agent=agent)
         return None
 
@@ -125,7 +116,7 @@ class SidemirrorPlugin(BasePlugin):
         calls = [part.function_call for part in parts if part.function_call]
         for call in calls:
             if call.id:
-                self._calls(watch, call.id, call.name or "", call.args, agent)
+                watch.run.tool_called(call.id, call.name or "", call.args or {}, agent=agent)
         if calls or not text or not watch.is_whole:
             return None
         watch.answer = text
@@ -142,7 +133,8 @@ class SidemirrorPlugin(BasePlugin):
         """What the tool invokes is part of this invocation."""
         if watch := self._open.get(tool_context.invocation_id):
             _CURRENT.set(watch)
-            self._calls(watch, tool_context.function_call_id or "", tool.name, tool_args, tool_context.agent_name)
+            call_id = tool_context.function_call_id or ""
+            watch.run.tool_called(call_id, tool.name, tool_args or {}, agent=tool_context.agent_name)
         return None
 
     async def after_tool_callback(
@@ -151,10 +143,9 @@ class SidemirrorPlugin(BasePlugin):
         """A call's result; one with `error`, or whose `status` is that, is a failure."""
         watch, call_id = self._open.get(tool_context.invocation_id), tool_context.function_call_id or ""
         _CURRENT.set(None)
-        if watch and call_id in watch.open:
-            watch.open.discard(call_id)
+        if watch and watch.run.is_open(call_id):
             failed = isinstance(result, dict) and bool(result.get("error") or result.get("status") == "error")
-            watch.run.tool_returned(call_id, result, is_error=failed, agent=tool_context.agent_name)
+            watch.run.tool_returned(call_id, result, is_error=failed)
         return None
 
     async def on_tool_error_callback(
@@ -164,12 +155,10 @@ class SidemirrorPlugin(BasePlugin):
         watch, call_id = self._open.get(tool_context.invocation_id), tool_context.function_call_id or ""
         _CURRENT.set(None)
         if watch:
-            self._calls(watch, call_id, tool.name, tool_args, tool_context.agent_name)
-            watch.open.discard(call_id)
+            watch.run.tool_called(call_id, tool.name, tool_args or {}, agent=tool_context.agent_name)
             watch.run.tool_failed(call_id, error, agent=tool_context.agent_name)
         return None
 
-    def _calls(self, watch: _Watch, call_id: str, name: str, arguments: Any, agent: str) -> None:
-        if call_id not in watch.open:
-            watch.open.add(call_id)
-            watch.run.tool_called(call_id, name, arguments or {}, agent=agent)
+
+def _said(text: str) -> types.Content:
+    return types.Content(role="user", parts=[types.Part(text=text)])

@@ -46,8 +46,6 @@ class _Invocation:
         self.run: Run | None = None
         # How deep in the graph the agents stand whose answer is that of the turn.
         self.depth = 0
-        # Calls that are on record, by their id.
-        self.called: set[str | None] = set()
 
 
 _CURRENT: ContextVar[_Invocation | None] = ContextVar("sidemirror_invocation", default=None)
@@ -205,11 +203,9 @@ class SidemirrorMiddleware(AgentMiddleware[Any, Any]):
 
     def _calls(self, state: Any, calls: list[Any]) -> None:
         invocation = _CURRENT.get()
-        for call in calls if invocation else ():
-            assert invocation is not None
-            if call["id"] not in invocation.called:
-                invocation.called.add(call["id"])
-                run = self._run_of(invocation, state)
+        if invocation is not None:
+            run = self._run_of(invocation, state)
+            for call in calls:
                 run.tool_called(call["id"], call["name"], call["args"], agent=self._agent)
 
     def _failed(self, request: ToolCallRequest, error: Exception) -> None:

@@ -15,7 +15,7 @@ from agents import Agent, ModelResponse, RunConfig, RunHooks, Runner, RunResult,
 from agents.run import CallModelData, ModelInputData
 
 from sidemirror_client import Sidemirror
-from sidemirror_client.adapter import Home, Run, Settings, as_text
+from sidemirror_client.adapter import Added, Home, Run, Settings, as_text
 
 __all__ = ["Settings", "SidemirrorRunner"]
 
@@ -88,13 +88,11 @@ class _Watch:
         self.run = run
         self.is_whole = is_whole
         self._is_stateless = is_stateless
-        self._needs_lessons = is_whole
         self.agent = ""
-        # What was added, each with the number of items before it: changes of a request are not in the SDK's history, so
-        # that they are made again in each.
-        self._added: list[tuple[int, str]] = []
-        # The agents of calls that have not ended yet, by the call's id, and what was raised in calls.
-        self._open: dict[str, str] = {}
+        # Changes of a request are not in the SDK's history.
+        self._added = Added()
+        # This run's calls, of which some may not have ended, and what was raised in calls.
+        self._calls: list[str] = []
         self._errors: dict[str, Exception] = {}
 
     def arguments(self, given: dict[str, Any], more: dict[str, Any] | None = None) -> dict[str, Any]:
@@ -119,14 +117,9 @@ class _Watch:
 
     async def _with_advice(self, items: list[Any], agent: Agent[Any]) -> list[Any]:
         self._results(items)
-        needs, self._needs_lessons = self._needs_lessons, False
-        tools = [tool.name for tool in agent.tools]
-        texts = [await self.run.lessons(tools) if needs else "", await self.run.advice()]
-        fresh = [(len(items), text) for text in texts if text]
-        self._added = [*self._added, *fresh] if self._is_stateless else fresh
-        for place, text in reversed(self._added):
-            items.insert(place, {"role": "user", "content": text})
-        return items
+        texts = await self.run.texts([tool.name for tool in agent.tools])
+        added = self._added if self._is_stateless else Added()
+        return added.to(items, texts, lambda text: {"role": "user", "content": text})
 
     def _formatter(self, inner: Callable[[Any], Any] | None) -> Callable[[Any], Any]:
         def formatted(arguments: Any) -> Any:
@@ -150,26 +143,24 @@ class _Watch:
         self.run.model_returned(text, usage.input_tokens, usage.output_tokens, agent=agent.name)
         for item in response.output:
             if item.type == "function_call":
-                self._open[item.call_id] = agent.name
+                self._calls.append(item.call_id)
                 self.run.tool_called(item.call_id, item.name, item.arguments, agent=agent.name)
 
     def _results(self, items: list[Any]) -> None:
         """The ends of calls, as the next request has them."""
         for item in items:
-            if isinstance(item, dict) and item.get("type") == "function_call_output" and item["call_id"] in self._open:
-                call_id, text = item["call_id"], as_text(item["output"])
-                agent = self._open.pop(call_id)
+            is_end = isinstance(item, dict) and item.get("type") == "function_call_output"
+            if is_end and self.run.is_open(call_id := item["call_id"]):
+                text = as_text(item["output"])
                 if error := self._errors.pop(call_id, None):
-                    self.run.tool_failed(call_id, error, agent=agent)
+                    self.run.tool_failed(call_id, error)
                 else:
-                    self.run.tool_returned(
-                        call_id, text.removeprefix(_AND_WHY), is_error=text.startswith(_FAILED), agent=agent
-                    )
+                    self.run.tool_returned(call_id, text.removeprefix(_AND_WHY), is_error=text.startswith(_FAILED))
 
     def failed(self, error: BaseException) -> None:
         """The run has raised; where the SDK has put an error of its own around a tool's, that is on record."""
-        for call_id, agent in self._open.items():
-            self.run.tool_failed(call_id, error.__cause__ or error, agent=agent)
+        for call_id in filter(self.run.is_open, self._calls):
+            self.run.tool_failed(call_id, error.__cause__ or error)
         if self.is_whole:
             self.run.end(error=error)
 

@@ -65,11 +65,8 @@ class _OfRun(AbstractCapability[AgentDepsT]):
         self._run = run
         self._agent = agent
         self._is_whole = is_whole
-        self._needs_lessons = is_whole
         # What the model's last answer came to, if it was a final one.
         self._answer: str | None = None
-        # Calls that have not ended yet, by their id.
-        self._open: set[str] = set()
 
     def get_ordering(self) -> CapabilityOrdering:
         """Outside of the others: what they repair by themselves is no failure."""
@@ -100,19 +97,13 @@ class _OfRun(AbstractCapability[AgentDepsT]):
         if not isinstance(last, ModelRequest):
             return request_context
         for part in last.parts:
-            if (call_id := getattr(part, "tool_call_id", None)) in self._open:
+            if self._run.is_open(call_id := getattr(part, "tool_call_id", "")):
                 self._ended(call_id, part)
-        texts = [await self._lessons(request_context), await self._run.advice()]
-        added = [UserPromptPart(text) for text in texts if text]
-        if added:
+        tools = [tool.name for tool in request_context.model_request_parameters.function_tools]
+        if added := [UserPromptPart(text) for text in await self._run.texts(tools)]:
             last.parts = [*last.parts, *added]
         self._run.model_started(ctx.model.system, ctx.model.model_name, agent=self._agent)
         return request_context
-
-    async def _lessons(self, request_context: ModelRequestContext) -> str:
-        needs, self._needs_lessons = self._needs_lessons, False
-        tools = [tool.name for tool in request_context.model_request_parameters.function_tools]
-        return await self._run.lessons(tools) if needs else ""
 
     async def after_model_request(
         self, ctx: RunContext[AgentDepsT], *, request_context: ModelRequestContext, response: ModelResponse
@@ -123,7 +114,6 @@ class _OfRun(AbstractCapability[AgentDepsT]):
         answers = {tool.name for tool in request_context.model_request_parameters.output_tools}
         for part in response.parts:
             if isinstance(part, ToolCallPart) and part.tool_name not in answers:
-                self._open.add(part.tool_call_id)
                 self._run.tool_called(part.tool_call_id, part.tool_name, part.args_as_json_str(), agent=self._agent)
         return response
 
@@ -137,7 +127,7 @@ class _OfRun(AbstractCapability[AgentDepsT]):
         handler: WrapToolExecuteHandler,
     ) -> Any:
         """A call's end. Those of calls that never begin, such as of unknown tools, stand in the next request."""
-        if call.tool_call_id not in self._open:
+        if not self._run.is_open(call.tool_call_id):
             return await handler(args)
         outer = _CURRENT.set(self._run)
         try:
@@ -145,12 +135,10 @@ class _OfRun(AbstractCapability[AgentDepsT]):
         except _NO_FAILURE:
             raise
         except (ModelRetry, ToolRetryError) as error:
-            self._open.discard(call.tool_call_id)
-            self._run.tool_returned(call.tool_call_id, str(error), is_error=True, agent=self._agent)
+            self._run.tool_returned(call.tool_call_id, str(error), is_error=True)
             raise
         except Exception as error:
-            self._open.discard(call.tool_call_id)
-            self._run.tool_failed(call.tool_call_id, error, agent=self._agent)
+            self._run.tool_failed(call.tool_call_id, error)
             raise
         finally:
             _CURRENT.reset(outer)
@@ -160,11 +148,10 @@ class _OfRun(AbstractCapability[AgentDepsT]):
 
     def _ended(self, call_id: str, part: Any) -> None:
         """A call's result. One that the model is to mend is a retry prompt, and from 2.60 on a result that says so."""
-        self._open.discard(call_id)
         failed = getattr(part, "outcome", "retried") in ("failed", "retried")
         text = part.content if failed and isinstance(part.content, str) else _text(part.content)
         said = text if failed else part.model_response_str()
-        self._run.tool_returned(call_id, said, is_error=failed, agent=self._agent)
+        self._run.tool_returned(call_id, said, is_error=failed)
 
     async def after_output_process(
         self, ctx: RunContext[AgentDepsT], *, output_context: OutputContext, output: Any

@@ -6788,7 +6788,7 @@ func (x *SignatureRecoveries) GetObservations() []*RecoveryObservation {
 // One failing call, and what followed it.
 type RecoveryObservation struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The event with which the call failed.
+	// The event of the call that failed.
 	FailureEventId string `protobuf:"bytes,1,opt,name=failure_event_id,json=failureEventId,proto3" json:"failure_event_id,omitempty"`
 	// The turn in which the call failed.
 	TurnId string `protobuf:"bytes,2,opt,name=turn_id,json=turnId,proto3" json:"turn_id,omitempty"`

@@ -628,7 +628,8 @@ type MidTurnReflection struct {
 	Confidence float64 `protobuf:"fixed64,6,opt,name=confidence,proto3" json:"confidence,omitempty"`
 	// The model that answered, and its usage; absent when none was asked.
 	Usage *Usage `protobuf:"bytes,7,opt,name=usage,proto3" json:"usage,omitempty"`
-	// The events that the assessment cites.
+	// The events that the assessment cites; the first is the decisive step. With RESULT_STATUS_NOTHING they are where an
+	// error is likeliest that nothing shows. Empty without a turn.
 	CitedEventIds []string `protobuf:"bytes,8,rep,name=cited_event_ids,json=citedEventIds,proto3" json:"cited_event_ids,omitempty"`
 	// How far the text can be trusted: as far as its least trusted source.
 	Origin Origin `protobuf:"varint,9,opt,name=origin,proto3,enum=sidemirror.v1.Origin" json:"origin,omitempty"`

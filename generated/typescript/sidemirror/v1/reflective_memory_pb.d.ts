@@ -3521,7 +3521,7 @@ export declare const SignatureRecoveriesSchema: GenMessage<SignatureRecoveries>;
  */
 export declare type RecoveryObservation = Message<"sidemirror.v1.RecoveryObservation"> & {
   /**
-   * The event with which the call failed.
+   * The event of the call that failed.
    *
    * @generated from field: string failure_event_id = 1;
    */

@@ -198,7 +198,8 @@ export declare type MidTurnReflection = Message<"sidemirror.v1.MidTurnReflection
   usage?: Usage | undefined;
 
   /**
-   * The events that the assessment cites.
+   * The events that the assessment cites; the first is the decisive step. With RESULT_STATUS_NOTHING they are where an
+   * error is likeliest that nothing shows. Empty without a turn.
    *
    * @generated from field: repeated string cited_event_ids = 8;
    */

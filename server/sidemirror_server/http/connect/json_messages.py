@@ -14,7 +14,7 @@ from google.protobuf import descriptor_pb2, descriptor_pool, json_format, messag
 from google.protobuf.descriptor import Descriptor, FileDescriptor
 from google.protobuf.message import DecodeError
 
-from sidemirror_server.rpc.boundary.child_process import ChildEnded, ChildProcess, serve
+from sidemirror_server.rpc.boundary.child_process import ChildEnded, ChildProcess, FatalQuestion, serve
 
 # From here on a message is converted in the worker. Chosen here: shorter ones take about 3 ms at most.
 _LONG_BYTES = 8 * 1024
@@ -26,7 +26,7 @@ class BadJson(Exception):
 
 
 class WorkerEnded(Exception):
-    """The worker has ended; the next message starts another."""
+    """There is no worker; the next message starts another."""
 
 
 class _Question(msgspec.Struct, array_like=True):
@@ -94,6 +94,8 @@ class JsonMessages:
     async def _ask(self, question: _Question) -> _Answer:
         try:
             answer = await self._process.ask(msgspec.msgpack.encode(question))
+        except FatalQuestion as error:
+            raise BadJson("it cannot be converted: the process that converts it ends each time") from error
         except ChildEnded as error:
             raise WorkerEnded from error
         return msgspec.msgpack.decode(answer, type=_Answer)

@@ -29,9 +29,12 @@ from sidemirror_server.http.hooks.sentences import (
 )
 from sidemirror_server.http.hooks.transcript import failed_in
 from sidemirror_server.memory.recoveries.failed import reports_failure
+from sidemirror_server.vocabulary.text import enter
 
 # Seconds that are left of an answer's time for sending it.
 _ANSWER_S = 0.05
+# The contract's limit of a tool's and an agent's name.
+_NAME_CHARS = 256
 
 
 class Conversation:
@@ -72,15 +75,16 @@ class Conversation:
         if failed is None:
             failed = reports_failure(ran.result)
         call_id = _id_of("call", ran.call_id) if ran.call_id else ""
+        agent = _name(self._agent)
         events = [
             thinking_pb2.TurnEvent(
                 event_id=f"{call_id}.c" if call_id else "",
-                agent=self._agent[:256],
-                tool_called=thinking_pb2.ToolCalled(call_id=call_id, name=ran.name[:256], arguments=ran.arguments),
+                agent=agent,
+                tool_called=thinking_pb2.ToolCalled(call_id=call_id, name=_name(ran.name), arguments=ran.arguments),
             ),
             thinking_pb2.TurnEvent(
                 event_id=f"{call_id}.r" if call_id else "",
-                agent=self._agent[:256],
+                agent=agent,
                 tool_returned=thinking_pb2.ToolReturned(call_id=call_id, content=ran.result, is_error=failed),
             ),
         ]
@@ -203,6 +207,11 @@ class Conversation:
                 raise
             return NOT_RECORDED if switch == CHECK else NOT_CHANGED
         return SILENCED
+
+
+def _name(text: str) -> str:
+    """A name without secrets, as long as the contract takes it: half a secret would not be recognised."""
+    return enter(text)[:_NAME_CHARS]
 
 
 def _id_of(*parts: str) -> str:

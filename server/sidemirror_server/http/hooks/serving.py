@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from sidemirror_server.http.asgi import CLOSE, Receive, Scope, Send, answer, only, tell
+from sidemirror_server.http.asgi import CLOSE, Headers, Receive, Scope, Send, answer, only, tell
 from sidemirror_server.http.connect.bodies import Left as CallerLeft
 from sidemirror_server.http.connect.bodies import read_body
 from sidemirror_server.http.context import Ended, HttpContext
@@ -72,16 +72,19 @@ class Hooks:
             return
         name = scope["path"].removeprefix(PATH)
         said: dict[str, Any] = {}
+        more: Headers = []
         try:
             async with asyncio.timeout(max(0.0, _timeout_s(scope) - _WAY_S)):
                 said = await self._answer(name, HOSTS[name], scope, receive)
         except (Ended, TimeoutError, msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             # Without the error's text: it may quote what the host has told.
             code = error.status.code if isinstance(error, Ended) else 0
+            # Its body may not have been read: the connection ends, once the rest of it was thrown away.
+            more = [CLOSE]
             _log.info("hook_not_served", extra={"host": name, "error": type(error).__name__, "code": code})
         except CallerLeft:
             return
-        await answer(send, 200, "application/json", msgspec.json.encode(said) if said else b"")
+        await answer(send, 200, "application/json", msgspec.json.encode(said) if said else b"", more)
 
     async def _answer(self, name: str, host: Host, scope: Scope, receive: Receive) -> dict[str, Any]:
         body = await read_body(scope, receive, self._most_bytes)

@@ -15,14 +15,14 @@ from sidemirror_server.http.connect.bodies import Left, read_body, while_there
 from sidemirror_server.http.connect.errors import code_of, refuse
 from sidemirror_server.http.connect.serving import Method
 from sidemirror_server.http.context import Ended, HttpContext
-from sidemirror_server.http.mcp.tools import BY_NAME, whose_of
+from sidemirror_server.http.mcp.tools import Tool, ToolFailed, called, whose_of
 
 PATH = "/mcp"
 # The longest request. Chosen here: the longest texts of one call, as JSON; more belongs to Connect.
 _MOST_BYTES = 2 * 1024 * 1024
 # Seconds for one tool. Chosen here: a model's critique; hosts give up after a minute.
-_CALL_S = 60.0
-_LACKS = "MCP needs a package that is not installed: pip install 'sidemirror-server[mcp]'"
+CALL_S = 60.0
+LACKS = "MCP needs a package that is not installed: pip install 'sidemirror-server[mcp]'"
 
 
 class Mcp:
@@ -60,7 +60,7 @@ class Mcp:
             serving = manager.handle_request(scope, _read_already(body), guarded(send))
             await while_there(receive, serving)
         except ModuleNotFoundError:
-            await tell(send, 501, _LACKS)
+            await tell(send, 501, LACKS)
         except Ended as ended:
             await refuse(send, ended.status, [CLOSE])
         except Left:
@@ -70,8 +70,14 @@ class Mcp:
         """The package's manager, while it runs. Raises ModuleNotFoundError where the package is not installed."""
         if self._starting is None:
             self._starting = asyncio.create_task(self._start())
+            self._starting.add_done_callback(self._forget)
         # One caller that leaves does not end it for the others.
         return await asyncio.shield(self._starting)
+
+    def _forget(self, starting: asyncio.Task[Any]) -> None:
+        """The next request tries again what has failed."""
+        if starting.cancelled() or starting.exception() is not None:
+            self._starting = None
 
     async def _start(self) -> Any:
         official = await asyncio.to_thread(importlib.import_module, "sidemirror_server.http.mcp.official")
@@ -85,27 +91,28 @@ class Mcp:
                 await self._ended.wait()
 
         self._running = asyncio.create_task(run())
-        await begun.wait()
+        beginning = asyncio.create_task(begun.wait())
+        await asyncio.wait((self._running, beginning), return_when=asyncio.FIRST_COMPLETED)
+        if not begun.is_set():
+            beginning.cancel()
+            failed, self._running = self._running, None
+            await failed
         return manager
 
     async def _call(self, name: str, arguments: Mapping[str, Any] | None, request: Any) -> tuple[str, bool]:
         """What a tool answers, and whether that is an error. `request`: HTTP's."""
-        tool = BY_NAME.get(name)
-        if tool is None:
-            return f"there is no such tool; there are {', '.join(BY_NAME)}", True
-        try:
-            asked = tool.asked(arguments, whose_of(request.scope["query_string"]))
-        except ValueError as error:
-            return str(error), True
-        context = HttpContext(request.scope, _CALL_S)
-        try:
-            async with asyncio.timeout(_CALL_S):
-                answer = await self._methods[tool.path].handler.unary_unary(asked.SerializeToString(), context)
-        except Ended as ended:
-            return f"{code_of(ended.status)}: {ended.status.message}", True
-        except TimeoutError:
-            return "deadline_exceeded: it took too long", True
-        return tool.said(tool.answer.FromString(answer)), False
+
+        async def ask(tool: Tool, body: bytes) -> bytes:
+            context = HttpContext(request.scope, CALL_S)
+            try:
+                async with asyncio.timeout(CALL_S):
+                    return bytes(await self._methods[tool.path].handler.unary_unary(body, context))
+            except Ended as ended:
+                raise ToolFailed(f"{code_of(ended.status)}: {ended.status.message}") from ended
+            except TimeoutError as error:
+                raise ToolFailed("deadline_exceeded: it took too long") from error
+
+        return await called(name, arguments, whose_of(request.scope["query_string"]), ask)
 
 
 def _read_already(body: bytes) -> Receive:

@@ -4,8 +4,9 @@ Hosts of MCP run commands, so an answer holds what such a host may be told (deci
 slots, and lessons that a person reviewed. No tool writes lessons.
 """
 
-from collections.abc import Callable, Mapping
-from typing import Annotated, Any, Literal
+import re
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from typing import Annotated, Any, Literal, TypeAlias, get_args
 from urllib.parse import parse_qs
 
 import msgspec
@@ -15,6 +16,7 @@ from msgspec import Meta
 from sidemirror.v1 import common_pb2, critique_pb2
 from sidemirror.v1 import reflective_memory_pb2 as pb
 from sidemirror_server.critique.record import IssueKind
+from sidemirror_server.memory.recoveries.reviewed_lookups import LOOKUPS
 from sidemirror_server.turns.shell import REVISE, SENTENCES
 
 _MEMORY = "/sidemirror.v1.ReflectiveMemoryService"
@@ -29,6 +31,10 @@ NOTHING_WORKED = (
 NO_ISSUES = "No contradiction between the answer and what it rests on was found."
 NOT_JUDGED = "The answer was not judged."
 NOTED = "The outcome is noted."
+# Of wrong arguments: how many are told, and how long what is said of each may be. Chosen here: what a model reads.
+_MOST_WRONG, _SHOWN_CHARS = 20, 200
+# How a sentence about a recovery has a name.
+_QUOTED = re.compile(r"`([^`]+)`")
 _REPORT = "When the task has ended, call report_outcome with receipt_id {}."
 
 
@@ -80,6 +86,10 @@ class _Ended(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ]
 
 
+class ToolFailed(Exception):
+    """The call that a tool makes was refused; the text says why."""
+
+
 class Tool(msgspec.Struct, frozen=True):
     """A tool: the RPC that it calls, the request that its arguments make, and its answer in words."""
 
@@ -108,8 +118,57 @@ class Tool(msgspec.Struct, frozen=True):
         return whole
 
     def asked(self, arguments: Mapping[str, Any] | None, whose: Whose) -> Message:
-        """The request. Raises ValueError, which names the argument that is wrong."""
-        return self.request(msgspec.convert(arguments or {}, self.arguments), whose)
+        """The request. Raises ValueError, which names each argument that is wrong, a line each."""
+        given = arguments or {}
+        if wrong := list(_wrong(given, self.arguments, "")):
+            more = [f"and {len(wrong) - _MOST_WRONG} more"] if len(wrong) > _MOST_WRONG else []
+            raise ValueError("\n".join([*wrong[:_MOST_WRONG], *more]))
+        return self.request(msgspec.convert(given, self.arguments), whose)
+
+
+# Makes the call of a tool: of its request, the answer as bytes. Raises ToolFailed.
+Ask: TypeAlias = Callable[[Tool, bytes], Awaitable[bytes]]
+
+
+async def called(name: str, arguments: Mapping[str, Any] | None, whose: Whose, ask: Ask) -> tuple[str, bool]:
+    """What a tool answers, and whether that is an error."""
+    tool = BY_NAME.get(name)
+    if tool is None:
+        return f"there is no such tool; there are {', '.join(BY_NAME)}", True
+    try:
+        answer = await ask(tool, tool.asked(arguments, whose).SerializeToString())
+    except (ValueError, ToolFailed) as error:
+        return str(error), True
+    return tool.said(tool.answer.FromString(answer)), False
+
+
+def _wrong(given: Any, kind: type[msgspec.Struct], place: str) -> Iterator[str]:
+    """What is wrong with each argument, with its name first. `place`: what stands before the names."""
+    if not isinstance(given, Mapping):
+        yield f"{place.rstrip('.')}: an object is expected"
+        return
+    fields = {field.encode_name: field for field in msgspec.structs.fields(kind)}
+    for name in given:
+        if name not in fields:
+            yield f"{place}{str(name)[:_SHOWN_CHARS]}: there is no such argument"
+    for name, field in fields.items():
+        if name not in given:
+            if field.required:
+                yield f"{place}{name}: it is missing"
+        elif isinstance(given[name], list) and (inner := _items_of(field.type)) is not None:
+            for number, one in enumerate(given[name]):
+                yield from _wrong(one, inner, f"{place}{name}[{number}].")
+        else:
+            try:
+                msgspec.convert(given[name], field.type)
+            except msgspec.ValidationError as error:
+                yield f"{place}{name}: {str(error)[:_SHOWN_CHARS]}"
+
+
+def _items_of(kind: Any) -> type[msgspec.Struct] | None:
+    """What a list of objects holds, of an argument's annotated type; None for another argument."""
+    held = [part for one in get_args(kind)[:1] for part in get_args(one)[:1]]
+    return next((one for one in held if isinstance(one, type) and issubclass(one, msgspec.Struct)), None)
 
 
 def _recall(given: _Recall, whose: Whose) -> Message:
@@ -163,6 +222,15 @@ def _block(block: common_pb2.ContextBlock, nothing: str) -> str:
     return f"{block.text}\n{_REPORT.format(block.receipt_id)}"
 
 
+def _repair(answer: pb.FindRecoveriesResponse) -> str:
+    """What repaired a failure. In what spans tell, names are of whoever sent them, unless they are reviewed look-ups:
+    a host that runs commands is not told others."""
+    of_spans = [item.text for item in answer.block.items if item.origin == common_pb2.ORIGIN_TOOL]
+    if all(name in LOOKUPS for text in of_spans for name in _QUOTED.findall(text)):
+        return _block(answer.block, NOTHING_WORKED)
+    return NOTHING_WORKED
+
+
 def _critique(answer: critique_pb2.CritiqueResponse) -> str:
     verdict = answer.critique
     if verdict.status != common_pb2.RESULT_STATUS_OK:
@@ -190,7 +258,7 @@ TOOLS = (
         f"{_MEMORY}/FindRecoveries",
         pb.FindRecoveriesResponse,
         _worked,
-        lambda answer: _block(answer.block, NOTHING_WORKED),
+        _repair,
     ),
     Tool(
         "critique_answer",

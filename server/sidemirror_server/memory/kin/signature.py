@@ -34,6 +34,8 @@ _SAME = tuple((re.compile(pattern), f" {words} ", category) for words, category,
 _MASKED = re.compile(r"<[a-z]{1,6}>")
 _MOST_TERMS = 12
 _CATEGORIES = tuple(category.value for category in ErrorCategory)
+# Categories of failures that may pass without anything being changed.
+PASSES_BY_ITSELF = frozenset((ErrorCategory.NETWORK, ErrorCategory.TIMEOUT, ErrorCategory.RATE_LIMIT))
 
 
 def error_signature(tool: str, error_text: str) -> str:

@@ -47,6 +47,9 @@ _CHANGED_FOLDER = re.compile(r"cd [^\s;&|]+ && ")
 _PROGRAM = re.compile(r"[a-z][a-z0-9_.+-]{0,30}\Z")
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=\S*\Z")
 
+# Tools that let time pass and do nothing else.
+_WAITING = frozenset(("wait", "sleep", "pause"))
+
 # The first word of a statement of SQL.
 _STATEMENT_WORDS = (
     "select show desc describe explain insert update delete create alter drop use with pragma truncate replace grant "
@@ -145,6 +148,11 @@ def same_intent(failed: Asked, later: Asked) -> bool:
     if failed.tool != later.tool or failed.is_json != later.is_json or failed.verb != later.verb:
         return False
     return failed.is_json or 2 * len(failed.tokens & later.tokens) >= len(failed.tokens)
+
+
+def only_waits(tool: str) -> bool:
+    """Whether a tool's name says that it waits and does nothing else."""
+    return _OWN_NAME.split(tool)[-1].lower() in _WAITING
 
 
 def _reads(tool: str) -> bool:

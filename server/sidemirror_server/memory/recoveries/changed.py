@@ -12,6 +12,7 @@ _EMAIL = re.compile(r"[^@\s]{1,80}@[^@\s]{1,80}\.\w{2,12}\Z")
 _NUMBER = re.compile(r"-?\d{1,18}(?:\.\d{1,9})?\Z")
 # What may be written with or without something before it, such as `#1` and `1`.
 _OF_SIGNS = {ValueKind.ID, ValueKind.WORD, ValueKind.NUMBER}
+_LITERALS = frozenset((ValueKind.TRUE, ValueKind.FALSE, ValueKind.NULL))
 # Shorter values are found in any text.
 FEWEST_VALUE_CHARS = 3
 
@@ -22,7 +23,7 @@ def change(failed: Asked, attempt: Asked, came_from: Callable[[str], CameFrom]) 
     paths = tuple(path for path in dict.fromkeys((*before, *now)) if before.get(path) != now.get(path))
     removed = [path for path in paths if path not in now]
     added = [path for path in paths if path not in before]
-    if len(paths) == 2 and removed and added and before[removed[0]] == now[added[0]]:
+    if len(paths) == 2 and removed and added and _is_moved(before[removed[0]], now[added[0]]):
         return Move(MoveKind.CHANGED, (removed[0], added[0]), True, ValueKind.RENAMED)
     if len(paths) != 1:
         return Move(MoveKind.CHANGED, tuple(sorted(paths)), True)
@@ -35,6 +36,11 @@ def change(failed: Asked, attempt: Asked, came_from: Callable[[str], CameFrom]) 
     if len(old) == len(new) == 1 and _same_content(old[0], fresh[0]):
         return Move(MoveKind.CHANGED, paths, True, ValueKind.REFORMATTED)
     return Move(MoveKind.CHANGED, paths, True, _kind_of(fresh[0]), came_from(fresh[0]))
+
+
+def _is_moved(old: tuple[str, ...], new: tuple[str, ...]) -> bool:
+    """Whether the values are the same, and tell so: two flags that are both set are not one that was renamed."""
+    return old == new and not all(value in _LITERALS for value in new)
 
 
 def _by_path(values: Iterable[tuple[str, str]]) -> dict[str, tuple[str, ...]]:

@@ -15,10 +15,10 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
-from sidemirror_server.memory.kin.signature import category_in
-from sidemirror_server.memory.recoveries.observation import Move, MoveKind, Observation, follows, recovery_id
+from sidemirror_server.memory.kin.signature import PASSES_BY_ITSELF, category_in
+from sidemirror_server.memory.recoveries.asked import only_waits
+from sidemirror_server.memory.recoveries.observation import Move, MoveKind, Observation, ValueKind, follows, recovery_id
 from sidemirror_server.memory.trials.evidence import is_held_back, wilson
-from sidemirror_server.trace.failure import ErrorCategory
 
 # Design, section 17.
 WINDOW = 20
@@ -45,7 +45,6 @@ FEWEST_REPEATS = 20
 MOST_REPEAT_RATE = 0.2
 
 _DAY_US = 24 * 3_600 * 1_000_000
-_PASSES_BY_ITSELF = frozenset((ErrorCategory.NETWORK, ErrorCategory.TIMEOUT, ErrorCategory.RATE_LIMIT))
 
 
 class Tally(msgspec.Struct, frozen=True):
@@ -174,24 +173,35 @@ def _passed(
 
 def is_other(move: Move, other: Move) -> bool:
     """Whether a move stands against another. Look-ups of which one contains the other do not: who does the longer one
-    has done both, and which of them is told, their own gates decide."""
+    has done both, and which of them is told, their own gates decide. Nor do changes of which one sets more fields than
+    the other, or renames that arrive at the same field: an agent that corrects a wrong guess makes such a change."""
     if move.kind is other.kind is MoveKind.LOOKED_UP:
         steps, others = set(move.steps), set(other.steps)
         return not (steps <= others or others <= steps)
-    return move != other
+    if move == other:
+        return False
+    if move.kind is other.kind is MoveKind.CHANGED and move.are_tools and other.are_tools:
+        if move.value is other.value is ValueKind.RENAMED:
+            return move.steps[-1] != other.steps[-1]
+        steps, others = set(move.steps), set(other.steps)
+        return not (steps < others or others < steps)
+    return True
 
 
 def _may(signature: str, move: Move, window: Sequence[Observation]) -> bool:
     """Whether this kind of move may be told, beside the gate that all moves pass."""
     worked = [row for row in window if row.worked]
     match move.kind:
+        case MoveKind.LOOKED_UP if all(map(only_waits, move.steps)):
+            # A pause brings no value; it helps only where time does.
+            return category_in(signature) in PASSES_BY_ITSELF and _sessions(worked) >= FEWEST_SESSIONS
         case MoveKind.LOOKED_UP:
             return _sessions(row for row in worked if row.informed) >= FEWEST_SESSIONS
         case MoveKind.SENT_AGAIN:
             return tally_of(window).rate >= LEAST_SENT_AGAIN_RATE
         case MoveKind.CHANGED if move.value is not None:
             enough = len(worked) >= FEWEST_CHANGES and _sessions(worked) >= FEWEST_SESSIONS
-            return enough and category_in(signature) not in _PASSES_BY_ITSELF
+            return enough and category_in(signature) not in PASSES_BY_ITSELF
         case _:
             return False
 

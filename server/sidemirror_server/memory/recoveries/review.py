@@ -72,7 +72,7 @@ def reviewed(
     signature: str, rows: Collection[Observation], advice: Advice = ALL_ADVICE, *, has_starters: bool = False
 ) -> tuple[MoveReview, ...]:
     """The moves of a signature, that which is told first, then those with the most tries. `rows`: its observations in
-    one scope. A move that agents reported is shown with what they reported; another one with what spans tell.
+    one scope. What agents reported and what spans tell are two reviews of a move, since each passes the gates alone.
     `advice`: what the scope is not given; `has_starters`: the starter pack is told too."""
     reported_rows = [row for row in rows if row.where.conversation is None]
     reported = counted(reported_rows)
@@ -82,14 +82,18 @@ def reviewed(
     is_refuted = starter is not None and refutes(signature, starter.move, reported_rows)
     offered = None if told is not None or is_refuted else starter
     moves = dict.fromkeys(row.move for row in reported)
-    from_spans = dict.fromkeys(row.move for row in heard if row.move not in moves)
+    from_spans = dict.fromkeys(row.move for row in heard if row.where.conversation is not None)
     if starter is not None and starter.move not in from_spans:
         moves[starter.move] = None
+    by_agents, by_spans = (None, told) if told is not None and told.from_spans else (told, None)
     # Each failure is listed, whoever met it: how often is said, and nothing is taught by it.
-    found = [_given(_review(signature, move, reported, told, rows, offered), advice) for move in moves]
+    found = [_given(_review(signature, move, reported, by_agents, rows, offered), advice) for move in moves]
     for move in from_spans:
-        review = _given(_review(signature, move, heard, told, rows, offered), advice)
-        found.append(msgspec.structs.replace(review, reason=f"only telemetry tells of it: {review.reason}"))
+        own = None if move in moves else offered
+        review = _given(_review(signature, move, heard, by_spans, rows, own), advice)
+        who = "telemetry tells of it too" if move in moves else "only telemetry tells of it"
+        why = "what agents reported goes first" if by_agents is not None else review.reason
+        found.append(msgspec.structs.replace(review, reason=f"{who}: {why}"))
     return tuple(sorted(found, key=lambda one: (not one.sentence, -one.unadvised.tries, one.recovery_id)))
 
 

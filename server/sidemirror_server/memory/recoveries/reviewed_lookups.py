@@ -80,6 +80,7 @@ STATEMENTS = (
      rf"{_SELECT}information_schema\.columns{_OF}"),
 )  # fmt: skip
 
+_PIP_ELSEWHERE = "-i --index-url --extra-index-url -f --find-links --proxy --trusted-host --cert --client-cert --log"
 _FIND_ACTS = "-delete -exec -execdir -ok -okdir -fprint -fprintf -fls"
 
 # Commands. One that is the beginning of another comes after it.
@@ -109,6 +110,8 @@ COMMANDS = (
     _shell("git remote -v", Reads.NAMES, "git-remote(1)", "add remove rename set-url prune update set-head"),
     _shell("pip list", Reads.NAMES, "pip documentation, pip list", "--outdated -o"),
     _shell("pip show", Reads.FORM, "pip documentation, pip show"),
+    # It asks the index that pip is set to, as the call that failed did; another one only where it is named.
+    _shell("pip index versions", Reads.NAMES, "pip documentation, pip index", _PIP_ELSEWHERE),
     # With a name it runs that script.
     _shell("npm run", Reads.NAMES, "npm documentation, npm-run", is_whole=True),
     _shell("npm ls", Reads.NAMES, "npm documentation, npm-ls"),

@@ -87,6 +87,10 @@ STARTERS = (
     _row("python", "missing_module", "pip list", "the packages that are installed", "pip documentation, pip list"),
     _row("python3", "missing_module", "pip list", "the packages that are installed", "pip documentation, pip list"),
     _row("pip", "absent packag", "pip list", "the packages that are installed", "pip documentation, pip list"),
+    _row(
+        *("pip", "requirement satisfi version", "pip index versions"),
+        *("the versions of a package that the index has for this Python", "pip documentation, pip index"),
+    ),
     _row("node", "missing_module", "npm ls", "the packages that are installed", "npm documentation, npm-ls"),
     _row("npm", "missing_module", "npm ls", "the packages that are installed", "npm documentation, npm-ls"),
     _row(

@@ -15,8 +15,8 @@ from functools import partial
 
 import msgspec
 
-from sidemirror_server.memory.kin.signature import error_signature
-from sidemirror_server.memory.recoveries.asked import Asked, asked, same_intent
+from sidemirror_server.memory.kin.signature import PASSES_BY_ITSELF, category_in, error_signature
+from sidemirror_server.memory.recoveries.asked import Asked, asked, only_waits, same_intent
 from sidemirror_server.memory.recoveries.changed import FEWEST_VALUE_CHARS, change
 from sidemirror_server.memory.recoveries.failed import reports_failure
 from sidemirror_server.memory.recoveries.observation import (
@@ -72,12 +72,14 @@ class _Open(msgspec.Struct, frozen=True):
 
 
 class _Waiting(msgspec.Struct):
-    """A failure that no attempt has followed so far. `after`: the calls that began since, and have ended."""
+    """A failure that no attempt has followed so far. `after`: the calls that began since, and have ended. `earlier`:
+    the calls that failed like this before, of which each was an attempt at the one before it; oldest first."""
 
     failure: Done
     signature: str
     where: Where
     after: list[Done]
+    earlier: tuple[Asked, ...] = ()
     advised: str = ""
     said: Move | None = None
 
@@ -154,11 +156,20 @@ def apply(trail: Trail, event: Event) -> Failure | None:
 
 
 def close(trail: Trail, outcome: str) -> tuple[Observation, ...]:
-    """The turn ended with this outcome: its observations, the failure that was answered first before the others."""
+    """The turn ended with this outcome: its observations, the failure that was answered first before the others. In a
+    turn that failed nothing has worked but what passes by itself and was sent again: it cannot have hidden the
+    failure."""
     failed = outcome in _FAILED_OUTCOMES
-    found = tuple(msgspec.structs.replace(one, worked=False) if failed else one for one in trail.seen)
+    found = tuple(
+        msgspec.structs.replace(one, worked=False) if failed and not _passed_by_itself(one) else one
+        for one in trail.seen
+    )
     trail.seen.clear()
     return found
+
+
+def _passed_by_itself(one: Observation) -> bool:
+    return one.move.kind is MoveKind.SENT_AGAIN and category_in(one.signature) in PASSES_BY_ITSELF
 
 
 def end(trail: Trail, turn_id: str = "") -> tuple[Observation, ...]:
@@ -196,14 +207,16 @@ def _ended(trail: Trail, event: Event, call_id: str, text: str, *, failed: bool)
     if call.asked.reads and not failed and label not in trail.looked_up:
         trail.looked_up.append(label)
         del trail.looked_up[:-_MOST_LOOKED_UP]
-    _answer(trail, done)
+    served = _answer(trail, done)
     _remember(trail, text, is_users=False)
     signature = error_signature(call.asked.tool, text) if failed else ""
     if not signature or trail.where is None:
         return None
     if len(trail.waiting) >= _MOST_WAITING:
         trail.seen.append(_without_attempt(trail, trail.waiting.pop(0)))
-    trail.waiting.append(_Waiting(done, signature, trail.where, []))
+    is_next = served is not None and served.signature == signature
+    earlier = (*served.earlier, served.failure.asked)[-MOST_CALLS_BETWEEN:] if served is not None and is_next else ()
+    trail.waiting.append(_Waiting(done, signature, trail.where, [], earlier))
     return Failure(done.event_id, signature, call.asked.is_json, label, dialect_of(call.asked.tool, text))
 
 
@@ -221,8 +234,8 @@ def _remember(trail: Trail, text: str, *, is_users: bool) -> None:
         del trail.texts[:-_MOST_TEXTS]
 
 
-def _answer(trail: Trail, done: Done) -> None:
-    """Finds the failure that a call answers, and gives up those that six calls have followed."""
+def _answer(trail: Trail, done: Done) -> _Waiting | None:
+    """Finds the failure that a call answers, and gives up those that six calls have followed. Returns the former."""
     later = [one for one in trail.waiting if one.failure.agent == done.agent and one.failure.ended < done.began]
     served = next((one for one in reversed(later) if same_intent(one.failure.asked, done.asked)), None)
     if served is not None:
@@ -234,12 +247,13 @@ def _answer(trail: Trail, done: Done) -> None:
             if len(one.after) >= MOST_CALLS_BETWEEN:
                 trail.waiting.remove(one)
                 trail.seen.append(_without_attempt(trail, one))
+    return served
 
 
 def _with_attempt(trail: Trail, waiting: _Waiting, attempt: Done) -> Observation:
     between = [one for one in waiting.after if one.ended < attempt.began]
     failure = waiting.failure
-    move = _move(trail, failure, between, attempt)
+    move = _move(trail, waiting, between, attempt)
     return Observation(
         observation_id(waiting.where, failure.event_id),
         waiting.where,
@@ -284,21 +298,35 @@ def _later_turn(trail: Trail, waiting: _Waiting) -> TurnId:
     return TurnId("") if here is None or here.turn_id == waiting.where.turn_id else here.turn_id
 
 
-def _move(trail: Trail, failure: Done, between: list[Done], attempt: Done) -> Move:
+def _move(trail: Trail, waiting: _Waiting, between: list[Done], attempt: Done) -> Move:
     if between:
         return _looked_up(between)
+    failure = waiting.failure
     before, now = failure.asked, attempt.asked
     if before.text == now.text and before.values == now.values:
         return Move(MoveKind.SENT_AGAIN)
-    return change(before, now, partial(_came_from, trail, failure, attempt)) if now.is_json else Move(MoveKind.CHANGED)
+    if not now.is_json:
+        return Move(MoveKind.CHANGED)
+    came_from = partial(_came_from, trail, failure, attempt)
+    others = (*waiting.earlier, before)
+    return min((change(one, now, came_from) for one in others if one.values != now.values), key=_extent)
+
+
+def _extent(changed: Move) -> tuple[bool, int]:
+    """How much was changed. Who corrects a guess goes back to the call before it: so a change is that against the call
+    that differs least, and of those the first."""
+    return changed.value is None, len(changed.steps)
 
 
 def _looked_up(between: list[Done]) -> Move:
-    """The chain of look-ups, if there was nothing else; a look-up that failed told nothing and is left out."""
-    told = [one.asked for one in between if not one.failed]
+    """The chain of look-ups, if there was nothing else; a look-up that failed told nothing and is left out. A tool that
+    only waits is a step where there was no look-up."""
+    done = [one.asked for one in between if not one.failed]
+    told = [one for one in done if not only_waits(one.tool)] or done
     are_tools = all(one.is_json for one in told)
     can_be_named = are_tools or all(one.is_reviewed for one in told)
-    if not told or not can_be_named or not all(one.asked.reads for one in between):
+    is_harmless = all(one.asked.reads or (one.asked.is_json and only_waits(one.asked.tool)) for one in between)
+    if not told or not can_be_named or not is_harmless:
         return Move(MoveKind.OTHER)
     return Move(MoveKind.LOOKED_UP, tuple(dict.fromkeys(one.label for one in told)), are_tools)
 

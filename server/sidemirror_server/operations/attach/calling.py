@@ -20,12 +20,17 @@ class Answer(Struct, frozen=True):
 
 def post(url: str, headers: Mapping[str, str], body: str) -> Answer:
     """Posts a hook's event to an http URL, for which it waits 5 s at most."""
-    parts = urlsplit(url)
-    connection = http.client.HTTPConnection(parts.netloc, timeout=_PATIENCE_S)
+    try:
+        parts = urlsplit(url)
+        connection = http.client.HTTPConnection(parts.netloc, timeout=_PATIENCE_S)
+    except (ValueError, http.client.HTTPException) as error:
+        return Answer("", f"this is no address: {error}", is_there=False)
     try:
         connection.request("POST", f"{parts.path}?{parts.query}", body, {"content-type": "application/json", **headers})
         answer = connection.getresponse()
         said = answer.read().decode("utf-8", "replace")
+    except ValueError:
+        return Answer("", "a header of the hook is none of HTTP", is_there=False)
     except (OSError, http.client.HTTPException) as error:
         return Answer("", f"nothing can be reached at {parts.netloc}: {error}", is_there=False)
     finally:

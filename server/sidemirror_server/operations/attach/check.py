@@ -1,14 +1,14 @@
 """`sidemirror doctor --attach`: whether the hooks that were attached reach a sidecar.
 
 Each attached host's own file is read, and what stands there for each event is called as the host would call it, with an
-event that records nothing. The host itself is not asked: whether it trusts a hook, only it can show.
+event that records nothing. Codex is asked whether it trusts our hooks; no other host has such a question.
 """
 
 import json
 import re
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,7 @@ from sidemirror_server.operations.attach.calling import post
 from sidemirror_server.operations.attach.edits import CannotEdit, entries_with
 from sidemirror_server.operations.attach.hosts import ATTACHED
 from sidemirror_server.operations.attach.notes import Attachment, read_notes
+from sidemirror_server.operations.attach.trust import trust_of_codex
 from sidemirror_server.operations.finding import Examination, Finding
 
 _URL = re.compile(r'"(http://[^"\s]+/hooks/[^"\s]+)"')
@@ -47,6 +48,10 @@ def check_attached(*, as_json: bool) -> int:
 
 
 def _check(note: Attachment) -> Iterator[Finding]:
+    if note.host not in ATTACHED:
+        told = "another version of sidemirror has attached it"
+        yield Finding(f"{note.host}, {note.path}", ok=False, found=told, advice="update sidemirror")
+        return
     host, path = ATTACHED[note.host], Path(note.path)
     again = f"`sidemirror attach {note.host}{_where(note)} --yes` writes them anew"
     try:
@@ -60,8 +65,11 @@ def _check(note: Attachment) -> Iterator[Finding]:
         told = f"{len(found)} of {len(host.events)} hooks are there"
         yield Finding(f"{host.title}, {path}", ok=False, found=told, advice=again)
     for event, entry in found.items():
-        hook = next((one for one in entry.get("hooks", ()) if f"/hooks/{note.host}?event=" in json.dumps(one)), entry)
-        yield _called(note, event, hook)
+        yield _called(note, event, _hook_in(entry, f"/hooks/{note.host}?event="))
+    if note.host == "codex" and found:
+        yield trust_of_codex(
+            path, f"/hooks/{note.host}?event=", _here() if _folder(note) == Path.home() else _folder(note)
+        )
 
 
 def _where(note: Attachment) -> str:
@@ -75,34 +83,40 @@ def _folder(note: Attachment) -> Path:
     return Path(note.path).parent.parent
 
 
-def _called(note: Attachment, event: str, hook: Any) -> Finding:
+def _hook_in(entry: Any, mark: str) -> Mapping[str, Any]:
+    """What calls us in an event's entry: the entry itself, or one of its hooks; empty if it is neither."""
+    listed = entry.get("hooks") if isinstance(entry, dict) else None
+    inner = [one for one in listed if mark in json.dumps(one, default=str)] if isinstance(listed, list) else []
+    hook = next(iter(inner), entry)
+    return hook if isinstance(hook, dict) else {}
+
+
+def _here() -> Path:
+    """The current folder, or the home if that is gone."""
+    try:
+        return Path.cwd()
+    except FileNotFoundError:
+        return Path.home()
+
+
+def _called(note: Attachment, event: str, hook: Mapping[str, Any]) -> Finding:
     """Calls what stands in the file, with a prompt that is answered and not recorded. It is asked in the project that
     is attached, else in the current folder."""
-    name, folder = note.host, Path.cwd() if _folder(note) == Path.home() else _folder(note)
+    name, folder = note.host, _here() if _folder(note) == Path.home() else _folder(note)
     subject = f"{ATTACHED[name].title}, {event}"
     is_asked = event == next(iter(ATTACHED[name].events))
     fields: dict[str, Any] = {HOSTS[name].event_field: event, "session_id": "doctor", "conversation_id": "doctor"}
     fields |= dict.fromkeys(("cwd", "working_dir"), str(folder)) | {"workspace_roots": [str(folder)]}
     body = json.dumps(fields | {"prompt": CHECK, "message": CHECK} if is_asked else {HOSTS[name].event_field: event})
     began_s = time.monotonic()
-    if "command" in hook:
-        said = ""
-        url, header_file = _URL.search(hook["command"]), _HEADER_FILE.search(hook["command"])
-        why = "the command is not ours any more"
-        if url and header_file:
-            # A command is silent whatever happens; this says why.
-            headers = _header_in(Path(header_file[1])) | {TIMEOUT_HEADER.decode(): "5000"}
-            why = post(url[1], headers, body).why
-            if is_asked and not why and name == "cursor":
-                # Cursor takes no words at a prompt, so that the sidecar is asked in the form of a host that does.
-                said = post(url[1].replace("/hooks/cursor?", "/hooks/claude-code?"), headers, _as_claude(body)).said
-        if not why and name == "cursor":
-            _run(hook["command"], body)
-        elif not why:
-            said = _run(hook["command"], body)
-    else:
-        answer = post(hook["url"], hook["headers"], body)
+    command, url, headers = hook.get("command"), hook.get("url"), hook.get("headers")
+    if isinstance(command, str):
+        said, why = _by_command(name, command, body, is_asked=is_asked)
+    elif isinstance(url, str) and isinstance(headers, dict):
+        answer = post(url, {str(key): str(value) for key, value in headers.items()}, body)
         said, why = answer.said, answer.why
+    else:
+        said, why = "", "what stands there is no hook of ours"
     took_ms = 1000 * (time.monotonic() - began_s)
     advice = "is `sidemirror serve --http` running, with this data folder? `sidemirror attach` renews the token"
     if NOT_RECORDED in said:
@@ -114,6 +128,26 @@ def _called(note: Attachment, event: str, hook: Any) -> Finding:
         return Finding(subject, ok=False, found=why, advice=advice)
     of = f"; the project of {folder} is {project_of(str(folder))}" if is_asked else ""
     return Finding(subject, ok=True, found=f"answered within {took_ms:.0f} ms{of}")
+
+
+def _by_command(name: str, command: str, body: str, *, is_asked: bool) -> tuple[str, str]:
+    """What a host's command says, and why it cannot: a command is silent whatever happens, so that the address in it is
+    called first."""
+    url, header_file = _URL.search(command), _HEADER_FILE.search(command)
+    if not url or not header_file:
+        return "", "the command is not ours any more"
+    headers = _header_in(Path(header_file[1])) | {TIMEOUT_HEADER.decode(): "5000"}
+    if why := post(url[1], headers, body).why:
+        return "", why
+    try:
+        said = _run(command, body)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return "", f"the command cannot be run: {type(error).__name__}"
+    if name != "cursor":
+        return said, ""
+    # Cursor takes no words at a prompt, so that the sidecar is asked in the form of a host that does.
+    as_claude = url[1].replace("/hooks/cursor?", "/hooks/claude-code?")
+    return post(as_claude, headers, _as_claude(body)).said if is_asked else "", ""
 
 
 def _as_claude(body: str) -> str:
@@ -131,6 +165,6 @@ def _header_in(path: Path) -> dict[str, str]:
     """The header of a file for curl; none if it cannot be read, which is then refused."""
     try:
         name, _, value = path.read_text().strip().partition(": ")
-    except OSError:
+    except (OSError, UnicodeDecodeError):
         return {}
     return {name: value}

@@ -80,7 +80,9 @@ def entries_with(text: str, mark: str) -> dict[str, Any]:
     if not isinstance(hooks, dict):
         raise CannotEdit("hooks is not an object")
     lists = {event: listed for event, listed in hooks.items() if isinstance(listed, list)}
-    found = {event: [entry for entry in listed if mark in json.dumps(entry)] for event, listed in lists.items()}
+    found = {
+        event: [entry for entry in listed if mark in json.dumps(entry, default=str)] for event, listed in lists.items()
+    }
     return {event: entries[0] for event, entries in found.items() if entries}
 
 

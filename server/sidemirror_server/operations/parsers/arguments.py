@@ -3,6 +3,7 @@
 import argparse
 import sys
 from collections.abc import Iterable
+from typing import NamedTuple
 
 from sidemirror_server.settings import PREFIX, SECRETS, Settings, names, nearest, sources, unknown_names
 from sidemirror_server.vocabulary.scope import Served, serves_listed
@@ -80,6 +81,25 @@ def _whole(text: str, low: int) -> int:
     if not text.isdecimal() or not low <= int(text) <= 1_000_000:
         raise argparse.ArgumentTypeError(f"a number from {low} to 1,000,000 is expected")
     return int(text)
+
+
+class Moment(NamedTuple):
+    """A time, and how long what it names lasts: a minute for 10:42."""
+
+    at_us: int
+    width_us: int
+
+
+def moment(text: str) -> Moment:
+    """A time of day (10:42 or 10:42:03, the last one that was), a date with or without a time, or how long ago (90s,
+    15m, 2h, 3d). Times without a zone are of this machine's zone."""
+    from sidemirror_server.operations.moments import moment_in
+    from sidemirror_server.vocabulary.clock import SystemClock
+
+    found = moment_in(text, SystemClock().now_us())
+    if found is None:
+        raise argparse.ArgumentTypeError("a time such as 10:42, 2026-11-23, 2026-11-23T10:42 or 15m (ago) is expected")
+    return Moment(*found)
 
 
 def days(text: str) -> int | str:

@@ -10,6 +10,7 @@ from sidemirror_server.operations.parsers.arguments import (
     add_target,
     count,
     flags_of,
+    moment,
 )
 
 
@@ -94,6 +95,44 @@ def add_memory(commands: Commands) -> None:
         add_scope(verb)
     add_json([search, show, lessons, dreams, prunings, recoveries])
     memory.set_defaults(run=_memory)
+
+
+def add_turns(commands: Commands) -> None:
+    """Adds `turns`."""
+    turns = commands.add_parser("turns", help="what agents did, and why they were shown a lesson")
+    verbs = turns.add_subparsers(required=True, metavar="VERB", dest="verb")
+    listed = verbs.add_parser("list", help="turns, the newest first")
+    listed.add_argument("--session", default="", metavar="ID", help="only this session")
+    listed.add_argument("--state", choices=["open", "finished", "abandoned"], help="only turns in this state")
+    listed.add_argument(
+        "--outcome",
+        action="append",
+        default=[],
+        choices=["success", "failure", "partial", "timeout", "error", "unspecified"],
+        help="only turns that ended so; may come several times",
+    )
+    listed.add_argument("--failed", action="store_true", help="the same as failure, timeout and error")
+    listed.add_argument("--since", type=moment, metavar="TIME", help="10:42, 2026-11-23T10:42, 15m (ago)")
+    listed.add_argument("--until", type=moment, metavar="TIME", help="only turns that started before this time")
+    listed.add_argument("--limit", "-n", type=count, default=20, metavar="N", help="how many (default: 20)")
+    show = verbs.add_parser("show", help="all that happened in a turn, and what the sidecar said")
+    show.add_argument("turn_id", metavar="TURN")
+    why = verbs.add_parser("why", help="why a turn was shown its lessons; without TURN, the last one of any turn")
+    why.add_argument("turn_id", nargs="?", default="", metavar="TURN")
+    why.add_argument("--at", type=moment, metavar="TIME", help="what was shown then: 10:42, 2026-11-23T10:42:03")
+    why.add_argument("--lesson", default="", metavar="ID", help="only this lesson or recovery")
+    for verb in verbs.choices.values():
+        verb.allow_abbrev = False
+        add_target(verb)
+        add_scope(verb)
+    add_json([listed, show, why])
+    turns.set_defaults(run=_turns)
+
+
+def _turns(options: argparse.Namespace) -> int:
+    from sidemirror_server.operations.turns import turns
+
+    return turns(options)
 
 
 def _goals(options: argparse.Namespace) -> int:

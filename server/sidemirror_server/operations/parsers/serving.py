@@ -10,6 +10,7 @@ from sidemirror_server.operations.parsers.arguments import (
     add_target,
     flags_of,
     million,
+    moment,
     tell_unknown_variables,
 )
 
@@ -58,6 +59,15 @@ def add_console(commands: Commands) -> None:
     console.set_defaults(run=_console)
 
 
+def add_mcp(commands: Commands) -> None:
+    """Adds `mcp`."""
+    mcp = commands.add_parser("mcp", help="the tools of MCP over stdin and stdout, for hosts that speak no HTTP")
+    add_target(mcp)
+    add_scope(mcp)
+    mcp.add_argument("--session-id", default="", metavar="ID", help="the session that the calls belong to")
+    mcp.set_defaults(run=_mcp)
+
+
 def add_health(commands: Commands) -> None:
     """Adds `health`."""
     health = commands.add_parser("health", help="ask a running sidecar whether it serves; exit code 0 if so")
@@ -71,8 +81,12 @@ def add_watch(commands: Commands) -> None:
     watch = commands.add_parser("watch", help="see what happens in turns and what the sidecar says, as it happens")
     add_target(watch)
     watch.add_argument("--session", default="", metavar="ID", help="only this session")
+    watch.add_argument("--turn", default="", metavar="ID", help="only this turn, from its start to its summary")
     add_scope(watch)
-    watch.add_argument("--all-from-start", action="store_true", help="begin with the oldest entry that is kept")
+    begin = watch.add_mutually_exclusive_group()
+    begin.add_argument("--all-from-start", action="store_true", help="begin with the oldest entry that is kept")
+    begin.add_argument("--since", type=moment, metavar="TIME", help="begin at 10:42, 2026-11-23T10:42 or 15m (ago)")
+    watch.add_argument("--no-follow", action="store_true", help="end at the present, and wait for nothing")
     add_json([watch], "print one JSON object a line")
     watch.set_defaults(run=_watch)
 
@@ -178,6 +192,12 @@ def _remove(_: argparse.Namespace) -> int:
     from sidemirror_server.operations.service.commands import remove
 
     return remove()
+
+
+def _mcp(options: argparse.Namespace) -> int:
+    from sidemirror_server.operations.mcp import mcp
+
+    return mcp(options)
 
 
 def _console(options: argparse.Namespace) -> int:

@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Protocol, TypeAlias
@@ -22,6 +23,9 @@ from sidemirror_server.operations.service.described import (
 Run: TypeAlias = Callable[[Sequence[str]], "subprocess.CompletedProcess[str]"]
 # Seconds that a service manager has for one command. Chosen here: systemd waits for a service to stop for 90.
 _PATIENCE_S = 120.0
+# How often launchd is asked whether a service has ended, and how many seconds apart. Chosen here: 25 s in all, since
+# launchd itself ends after 20 s what does not.
+_LOOKS, _LOOK_S = 125, 0.2
 
 
 class ServiceFailed(Exception):
@@ -123,7 +127,8 @@ class Systemd:
 class Launchd:
     """launchd's agents of the user who is logged in."""
 
-    def __init__(self, home: Path, log_file: Path, run: Run) -> None:
+    def __init__(self, home: Path, log_file: Path, run: Run, wait: Callable[[float], None] = time.sleep) -> None:
+        self._wait = wait
         self.file = home / "Library" / "LaunchAgents" / f"{LABEL}.plist"
         self.log = f"tail -f '{log_file}'"
         self._log_folder = log_file.parent
@@ -138,12 +143,26 @@ class Launchd:
 
     def start(self) -> None:
         self._log_folder.mkdir(parents=True, exist_ok=True)
-        # It reads a changed file only when it is loaded again; what is not loaded cannot be unloaded.
-        self._run(("launchctl", "bootout", f"{self._domain}/{LABEL}"))
+        # It reads a changed file only when it is loaded again.
+        self._unload()
         _done(self._run(("launchctl", "bootstrap", self._domain, str(self.file))))
 
     def stop(self) -> None:
-        _done(self._run(("launchctl", "bootout", f"{self._domain}/{LABEL}")))
+        self._unload()
+
+    def _unload(self) -> None:
+        """Unloads the service, if it is loaded. launchctl comes back before it is: while the service ends, it cannot be
+        loaded again."""
+        service = f"{self._domain}/{LABEL}"
+        if self._run(("launchctl", "print", service)).returncode != 0:
+            return
+        unloaded = self._run(("launchctl", "bootout", service))
+        for _ in range(_LOOKS):
+            if self._run(("launchctl", "print", service)).returncode != 0:
+                return
+            self._wait(_LOOK_S)
+        _done(unloaded)
+        raise ServiceFailed(f"launchctl bootout {service}: the service has not ended")
 
     def forget(self) -> None:
         """launchd forgets with `stop`."""

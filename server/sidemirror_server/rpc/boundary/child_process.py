@@ -10,7 +10,10 @@ import os
 import struct
 import subprocess
 import sys
+import traceback
 from collections.abc import Callable
+from pathlib import Path
+from types import TracebackType
 from typing import IO
 
 _END_S = 2.0
@@ -21,7 +24,11 @@ _LENGTH = struct.Struct(">I")
 
 
 class ChildEnded(Exception):
-    """The process has ended; the next question starts another."""
+    """No process could be started; the next question tries again."""
+
+
+class FatalQuestion(Exception):
+    """The question has ended two processes, or took longer than any that is sent in good faith."""
 
 
 class ChildProcess:
@@ -35,7 +42,8 @@ class ChildProcess:
         self._lock = asyncio.Lock()
 
     async def ask(self, question: bytes) -> bytes:
-        """The answer. Raises ChildEnded."""
+        """The answer. A process that ends may have been ended from outside, so that another one is asked once more.
+        Raises ChildEnded, FatalQuestion."""
         # A task of its own: a caller that leaves must not leave half an exchange in the pipes.
         return await asyncio.shield(asyncio.create_task(self._exchange(question)))
 
@@ -48,25 +56,32 @@ class ChildProcess:
 
     async def _exchange(self, question: bytes) -> bytes:
         async with self._lock:
-            try:
-                if self._process is None:
-                    self._process = await asyncio.to_thread(_begun, self._module, self._first)
-                ending = asyncio.get_running_loop().call_later(_LONGEST_S, self._process.kill)
+            for _ in range(2):
                 try:
-                    return await asyncio.to_thread(_asked, self._process, question)
+                    if self._process is None:
+                        self._process = await asyncio.to_thread(_begun, self._module, self._first)
+                except OSError as error:
+                    raise ChildEnded from error
+                process, loop = self._process, asyncio.get_running_loop()
+                ends_s = loop.time() + _LONGEST_S
+                ending = loop.call_at(ends_s, process.kill)
+                try:
+                    return await asyncio.to_thread(_asked, process, question)
+                except OSError:
+                    self._process = None
+                    await asyncio.to_thread(_end, process)
+                    if loop.time() >= ends_s:
+                        break
                 finally:
                     ending.cancel()
-            except OSError as error:
-                if (ended := self._process) is not None:
-                    self._process = None
-                    await asyncio.to_thread(_end, ended)
-                raise ChildEnded from error
+            raise FatalQuestion
 
 
 def serve(begin: Callable[[bytes], Callable[[bytes], bytes]]) -> None:
     """Answers questions until they end, as the process. `begin` takes what the process is told first, and returns the
     function that answers."""
     os.nice(_NICER_BY)
+    sys.excepthook = _told
     questions, answers = sys.stdin.buffer, sys.stdout.buffer
     first = _got(questions)
     if first is None:
@@ -74,6 +89,12 @@ def serve(begin: Callable[[bytes], Callable[[bytes], bytes]]) -> None:
     answer_of = begin(first)
     while (asked := _got(questions)) is not None:
         _put(answers, answer_of(asked))
+
+
+def _told(kind: type[BaseException], _: BaseException, trace: TracebackType | None) -> None:
+    """What ended the process, without the error's text: it may quote what was asked."""
+    places = [f"{Path(frame.filename).name}:{frame.lineno}" for frame in traceback.extract_tb(trace, limit=-3)]
+    sys.stderr.write(f"a process beside the server ended: {kind.__name__} at {', '.join(places)}\n")
 
 
 def _begun(module: str, first: bytes) -> "subprocess.Popen[bytes]":

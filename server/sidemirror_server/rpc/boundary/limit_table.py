@@ -115,7 +115,6 @@ TABLE: dict[str, Rule] = {
     "ReportEventsRequest.wait": Seconds(60),
     "SessionNamed.session_id": Id(required=True),
     "GetTurnRequest.turn_id": Id(required=True),
-    "ReflectRequest.turn_id": Id(required=True),
     "GetReflectionPromptRequest.turn_id": Id(required=True),
     "ShouldReflectRequest.turn_id": Id(required=True),
     "ShouldReflectRequest.session_id": Id(required=True),

@@ -30,7 +30,8 @@ async def debate(
                 yield _argument_to_wire(part)
                 continue
             about = About(request.turn_id, request.session_id, "debate", subjects_of(request.subject_ids), heard_us)
-            critique = await critic.keep(call.scope, call.make_id(), material, part.verdict, about)
+            settled = await critic.settled(call.scope, part.verdict)
+            critique = await critic.keep(call.scope, call.make_id(), material, settled, about)
             verdict = pb.DebateVerdict(critique=critique_to_wire(critique), rounds=part.rounds, agreed=part.agreed)
             yield pb.DebateResponse(verdict=verdict)
 

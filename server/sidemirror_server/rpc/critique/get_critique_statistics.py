@@ -1,6 +1,10 @@
 """GetCritiqueStatistics: figures of critiques over time."""
 
+from collections.abc import AsyncIterator
+
 from sidemirror.v1 import critique_pb2 as pb
+from sidemirror_server.critique.flips import flips_of
+from sidemirror_server.critique.keeping import MOST_OUTCOMES, OUTCOMES_FOR_US
 from sidemirror_server.critique.statistics import DAY_US, HOUR_US, PPM, Figures
 from sidemirror_server.critique.store import Critiques
 from sidemirror_server.rpc.boundary.call import Call
@@ -32,7 +36,24 @@ async def get_critique_statistics(
     return pb.GetCritiqueStatisticsResponse(
         buckets=[_figures_to_wire(figures) for figures in buckets],
         totals=[_figures_to_wire(figures) for figures in totals],
+        revisions=[one async for one in _revisions(store, call, provider)],
     )
+
+
+async def _revisions(store: Critiques, call: Call, provider: str | None) -> AsyncIterator[pb.RevisionFigures]:
+    """What revisions changed, by model, as verdicts are settled by it."""
+    since_us = call.clock.now_us() - OUTCOMES_FOR_US
+    for its_provider, model in await store.reported_models(call.scope, since_us):
+        if provider is None or its_provider == provider:
+            flips = flips_of(await store.reported(call.scope, its_provider, model, since_us, MOST_OUTCOMES))
+            yield pb.RevisionFigures(
+                provider=its_provider,
+                model=model,
+                reported_count=flips.both,
+                made_right_count=flips.made_right,
+                made_wrong_count=flips.made_wrong,
+                withheld=flips.does_harm,
+            )
 
 
 def _figures_to_wire(figures: Figures) -> pb.CritiqueFigures:

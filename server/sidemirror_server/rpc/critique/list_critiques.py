@@ -35,4 +35,5 @@ def _kept_to_wire(record: CritiqueRecord) -> pb.KeptCritique:
         outcome=OUTCOMES[record.outcome.outcome if record.outcome else ""],
         score=record.outcome.score if record.outcome else None,
         made_by=critique.made_by,
+        revised_outcome=OUTCOMES[record.outcome.revised if record.outcome else ""],
     )

@@ -1,4 +1,4 @@
-"""ReportCritiqueOutcome: stores how a critiqued response ended."""
+"""ReportCritiqueOutcome: stores how a critiqued response ended, and the one that was revised after it."""
 
 from sidemirror.v1 import critique_pb2 as pb
 from sidemirror_server.critique.record import CritiqueOutcome
@@ -11,9 +11,12 @@ from sidemirror_server.vocabulary.errors import BadInput
 async def report_critique_outcome(
     store: Critiques, request: pb.ReportCritiqueOutcomeRequest, call: Call
 ) -> pb.ReportCritiqueOutcomeResponse:
-    outcome = OUTCOME_NAMES[request.outcome]
-    if not outcome:
-        raise BadInput([("outcome", "required")])
+    outcome, revised = OUTCOME_NAMES[request.outcome], OUTCOME_NAMES[request.revised_outcome]
+    if not outcome and not revised:
+        raise BadInput([("outcome", "required, unless revised_outcome is set")])
     score = request.score if request.HasField("score") else None
-    await store.report(call.scope, request.critique_id, CritiqueOutcome(outcome, score, call.clock.now_us()))
+    if score is not None and not outcome:
+        raise BadInput([("score", "of the response that was judged, so only beside its outcome")])
+    reported = CritiqueOutcome(outcome, score, call.clock.now_us(), revised)
+    await store.report(call.scope, request.critique_id, reported)
     return pb.ReportCritiqueOutcomeResponse()

@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
+from functools import partial
 from typing import assert_never
 
 import msgspec
@@ -28,7 +29,8 @@ async def revise(
     revisions = request.max_revisions or DEFAULT_REVISIONS
     kept_id = ""
     # Closed when the client leaves, which ends the model call in progress.
-    async with aclosing(revising.revise(model, call.scope, material, revisions, call.model_time_s)) as steps:
+    judge = partial(critic.verdict, call.scope)
+    async with aclosing(revising.revise(model, judge, call.scope, material, revisions, call.model_time_s)) as steps:
         async for step in steps:
             if isinstance(step, StepVerdict):
                 critique = await _keep_step(critic, step, material, request, call, heard_us)

@@ -1,6 +1,6 @@
 """ListReceipts: which lessons were shown or held back, where, and what followed."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from sidemirror.v1 import reflective_memory_pb2 as pb
 from sidemirror_server.memory.trials.trials import TrialResult, Trials
@@ -12,7 +12,8 @@ from sidemirror_server.trace.receipts import RECOVERY_ITEM, Receipt, ReceiptKey,
 from sidemirror_server.vocabulary.errors import BadInput
 from sidemirror_server.vocabulary.ids import TurnId
 
-_PLACES = numbers_of((place for place in ShownIn if place is not ShownIn.UNKNOWN), pb.ReceiptPlace)
+_KNOWN = (place for place in ShownIn if place is not ShownIn.UNKNOWN)
+_PLACES: Mapping[ShownIn, pb.ReceiptPlace] = numbers_of(_KNOWN, pb.ReceiptPlace)
 # Of these only recoveries are held back.
 _OF_RECOVERIES = (ShownIn.ADVICE, ShownIn.RECOVERIES)
 

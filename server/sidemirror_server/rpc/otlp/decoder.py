@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import msgspec
 
-from sidemirror_server.rpc.boundary.child_process import ChildEnded, ChildProcess, serve
+from sidemirror_server.rpc.boundary.child_process import ChildEnded, ChildProcess, FatalQuestion, serve
 from sidemirror_server.rpc.otlp.decoding import Decoded, decode
 from sidemirror_server.vocabulary.errors import LimitReached, StoreUnavailable
 
@@ -28,13 +28,16 @@ class SpanDecoder:
         self._process = ChildProcess(__name__)
 
     async def decode(self, body: bytes, *, is_json: bool, with_content: bool) -> Decoded:
-        """As `decode`. Raises LimitReached when too many exports wait, StoreUnavailable when the process has ended."""
+        """As `decode`; what ends the process cannot be read. Raises LimitReached when too many exports wait,
+        StoreUnavailable when there is no process."""
         if self._waiting >= self._most:
             raise LimitReached("telemetry_exports", self._most, "exports of spans that wait", passes=True)
         self._waiting += 1
         try:
             question = msgspec.msgpack.encode(_Question(body, is_json, with_content))
             return msgspec.msgpack.decode(await self._process.ask(question), type=Decoded)
+        except FatalQuestion:
+            return Decoded(wrong="it cannot be read: the process that decodes it ends each time")
         except ChildEnded as error:
             raise StoreUnavailable(reason="the process that decodes spans has ended; send them again") from error
         finally:

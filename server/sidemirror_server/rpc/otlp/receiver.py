@@ -6,11 +6,12 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 
 from sidemirror_server.rpc.boundary.call import Call
 from sidemirror_server.rpc.otlp.decoder import SpanDecoder
-from sidemirror_server.telemetry_in.inbox import SpanInbox
+from sidemirror_server.telemetry_in.inbox import MOST_BYTES, MOST_SPANS, SpanInbox
 from sidemirror_server.vocabulary.errors import BadInput, MalformedMessage
 from sidemirror_server.vocabulary.scope import Serves
 from sidemirror_server.vocabulary.telemetry import SPANS
 
+_TOO_MANY = f"a trace may have {MOST_SPANS} spans and {MOST_BYTES >> 20} MiB in a minute"
 _REQUEST = "opentelemetry.proto.collector.trace.v1.ExportTraceServiceRequest"
 
 
@@ -61,7 +62,9 @@ class OtlpReceiver:
         caller = call.caller.name if call.caller is not None and has_names else ""
         count = sum(map(len, found.traces.values()))
         kept = await self._inbox.keep(call.scope, caller, found.traces, call.clock.now_us())
-        for became, number in (("kept", kept), ("other", count - kept), ("rejected", found.rejected)):
+        other = count - kept.kept - kept.dropped
+        became = {"kept": kept.kept, "other": other, "rejected": found.rejected, "dropped": kept.dropped}
+        for name, number in became.items():
             if number:
-                SPANS.add(number, {"became": became})
-        return found.rejected, found.reason
+                SPANS.add(number, {"became": name})
+        return found.rejected + kept.dropped, found.reason or (_TOO_MANY if kept.dropped else "")

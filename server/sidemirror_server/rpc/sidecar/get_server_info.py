@@ -2,6 +2,7 @@
 
 import asyncio
 import datetime
+from collections.abc import Sequence
 
 from sidemirror.v1 import sidecar_pb2 as pb
 from sidemirror_server.goals.report import KIND as GOAL_REPORT
@@ -43,13 +44,15 @@ async def get_server_info(
     info: ServerInfo, spending: Spending, work: Work, request: pb.GetServerInfoRequest, call: Call
 ) -> pb.GetServerInfoResponse:
     spend: tuple[Spend, ...] = ()
+    all_caps: tuple[CapState, ...] = ()
     caps: tuple[CapState, ...] = ()
     backlog: dict[str, int] = {}
     spend_unknown = False
     try:
         async with asyncio.timeout(_SPEND_S):
             spend = await spending.spent(call.scope, _DAYS)
-            caps = tuple(cap for cap in await spending.caps(call.scope) if _may_see(call.caller, cap.level, call.scope))
+            all_caps = await spending.caps(call.scope)
+            caps = tuple(cap for cap in all_caps if _may_see(call.caller, cap.level, call.scope))
             backlog = {kind: await work.waiting(call.scope, kind) for kind in _KINDS}
     except (StoreUnavailable, TimeoutError):
         spend, caps, spend_unknown = (), (), True
@@ -66,7 +69,10 @@ async def get_server_info(
         ],
         models=[
             pb.ModelInfo(
-                purpose=model.purpose, provider=model.provider, model=model.model, available=model.is_available()
+                purpose=model.purpose,
+                provider=model.provider,
+                model=model.model,
+                available=model.is_available() and not (model.is_paid and _is_used_up(all_caps, model.purpose)),
             )
             for model in info.models
         ],
@@ -99,6 +105,16 @@ def _embedding_to_wire(embedding: EmbeddingFacts, scope: Scope) -> pb.MemoryEmbe
         error=weight.error,
         noise=weight.noise,
         memories=weight.memories,
+    )
+
+
+def _is_used_up(caps: Sequence[CapState], purpose: str) -> bool:
+    """Whether a cap that counts calls for this purpose leaves nothing."""
+    return any(
+        limit is not None and used >= limit
+        for state in caps
+        if state.purpose in ("", purpose)
+        for limit, used in ((state.cap.tokens, state.used.tokens), (state.cap.nano_usd, state.used.nano_usd))
     )
 
 

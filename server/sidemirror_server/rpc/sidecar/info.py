@@ -22,12 +22,13 @@ class StoreFacts(msgspec.Struct, frozen=True):
 
 
 class ModelFacts(msgspec.Struct, frozen=True):
-    """The model for a purpose, and whether it may be asked now."""
+    """The model for a purpose, and whether it would answer now, but for caps. `is_paid`: caps hold for it."""
 
     purpose: str
     provider: str
     model: str
     is_available: Callable[[], bool]
+    is_paid: bool = False
 
 
 class EmbeddingFacts(msgspec.Struct, frozen=True):

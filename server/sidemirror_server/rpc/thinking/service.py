@@ -3,6 +3,7 @@
 from functools import partial
 
 from sidemirror.v1 import thinking_pb2 as pb
+from sidemirror_server.models.gateway import Gateway
 from sidemirror_server.rpc.boundary.services import THINKING, BidiStream, ServerStream, ServiceTable, Unary
 from sidemirror_server.rpc.boundary.streams import Streams
 from sidemirror_server.rpc.boundary.watches import Watches
@@ -40,12 +41,13 @@ def thinking_service(
     pruning: Pruning,
     conductor: Conductor,
     recorder: Recorder,
+    gateway: Gateway,
     prompts: ReflectionPrompts,
     bell: Bell,
     streams: Streams,
     default: ThinkingConfig,
 ) -> ServiceTable:
-    """The table of ThinkingService. `prompts`: the prompts of reflections. `default`: a session's configuration."""
+    """The table of ThinkingService. `gateway`, `prompts`: of reflections. `default`: a session's configuration."""
     watches = Watches(log, TURN_TOPIC, bell, streams)
     return ServiceTable(
         THINKING,
@@ -64,7 +66,10 @@ def thinking_service(
         WatchTurns=ServerStream(partial(watch_turns, watches, pruning), keeps_times=True),
         ListTurns=Unary(partial(list_turns, log)),
         ShouldReflect=Unary(partial(should_reflect, sessions, conductor)),
-        Reflect=Unary(partial(reflect, conductor, recorder)),
+        # What is not on record binds no request_id: nothing of it is kept.
+        Reflect=Unary(
+            partial(reflect, conductor, recorder, gateway, prompts), binds=lambda response: bool(response.directive_id)
+        ),
         GetReflectionPrompt=Unary(partial(get_reflection_prompt, conductor, prompts)),
     )
 

@@ -56,6 +56,7 @@ def critique_to_wire(critique: Critique) -> common_pb2.CritiqueResult:
         usage=usage_to_wire(verdict.usage),
         dropped_issue_count=verdict.dropped,
         origin=ORIGINS[critique.origin],
+        revision_withheld=verdict.withheld,
     )
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+from sidemirror_server.critique.flips import Reported
 from sidemirror_server.critique.record import CritiqueOutcome
 from sidemirror_server.critique.statistics import Figures
 from sidemirror_server.critique.store import FIRST_CRITIQUE, CritiqueKey, CritiqueRecord, critique_of
@@ -27,7 +28,7 @@ class PostgresCritiques:
         key = (*ids_of(scope), critique.critique_id)
         values = (
             *(critique.created_us, critique.provider, critique.confidence_ppm, critique.revise),
-            *(critique.turn_id, critique.session_id, critique.body),
+            *(critique.turn_id, critique.session_id, critique.body, critique.model, critique.stated_ppm),
         )
         async with self._database.transaction(scope, derives=True) as transaction:
             await refuse_erased(transaction, scope, critique.erasable_by(), critique.since_us())
@@ -57,7 +58,7 @@ class PostgresCritiques:
         return tuple(critique_of(*row) for row in rows)
 
     async def report(self, scope: Scope, critique_id: str, outcome: CritiqueOutcome) -> None:
-        values = (outcome.outcome, outcome.score, outcome.reported_us)
+        values = (outcome.outcome, outcome.score, outcome.reported_us, outcome.revised)
         if await self._database.change(scope, _SQL["report"], critique_id, *values) == 0:
             raise NotFound("critique", critique_id)
 
@@ -66,6 +67,16 @@ class PostgresCritiques:
     ) -> tuple[Figures, ...]:
         rows = await self._database.fetch(scope, _SQL["figures"], start_us, end_us, bucket_us, provider)
         return tuple(Figures(*row) for row in rows)
+
+    async def reported(
+        self, scope: Scope, provider: str, model: str, since_us: int, limit: int
+    ) -> tuple[Reported, ...]:
+        rows = await self._database.fetch(scope, _SQL["reported"], provider, model, since_us, limit)
+        return tuple(Reported(*row) for row in rows)
+
+    async def reported_models(self, scope: Scope, since_us: int) -> tuple[tuple[str, str], ...]:
+        rows = await self._database.fetch(scope, _SQL["reported_models"], since_us)
+        return tuple((provider, model) for provider, model in rows)
 
     async def forget(self, serves: Serves, before_us: int, limit: int, but: Sequence[Served] = ()) -> int:
         forgotten = 0

@@ -4,19 +4,21 @@
 -- name: keep
 -- Adds a critique. No change if the scope already has the id.
 INSERT INTO sidemirror.critiques (tenant_id, project_id, critique_id, created_us, provider, confidence_ppm, revise,
-                                  turn_id, session_id, body)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+                                  turn_id, session_id, body, model, stated_ppm)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
 ON CONFLICT (tenant_id, project_id, critique_id) DO NOTHING
 
 -- name: get
 -- One critique.
-SELECT critique_id, created_us, provider, confidence_ppm, revise, turn_id, session_id, body, outcome, score, reported_us
+SELECT critique_id, created_us, provider, confidence_ppm, revise, turn_id, session_id, body, outcome, score, reported_us,
+       revised_outcome
 FROM sidemirror.critiques
 WHERE tenant_id = $1 AND project_id = $2 AND critique_id = $3
 
 -- name: list
 -- The critiques of a scope, newest first, after a cursor.
-SELECT critique_id, created_us, provider, confidence_ppm, revise, turn_id, session_id, body, outcome, score, reported_us
+SELECT critique_id, created_us, provider, confidence_ppm, revise, turn_id, session_id, body, outcome, score, reported_us,
+       revised_outcome
 FROM sidemirror.critiques
 WHERE tenant_id = $1 AND project_id = $2 AND (created_us, critique_id) < ($3, $4)
 ORDER BY created_us DESC, critique_id DESC
@@ -24,7 +26,8 @@ LIMIT $5
 
 -- name: list_of_turn
 -- Like `list`, for one turn. With $7, only critiques of that session.
-SELECT critique_id, created_us, provider, confidence_ppm, revise, turn_id, session_id, body, outcome, score, reported_us
+SELECT critique_id, created_us, provider, confidence_ppm, revise, turn_id, session_id, body, outcome, score, reported_us,
+       revised_outcome
 FROM sidemirror.critiques
 WHERE tenant_id = $1 AND project_id = $2 AND turn_id = $6 AND turn_id <> ''
       AND ($7::text IS NULL OR session_id = $7) AND (created_us, critique_id) < ($3, $4)
@@ -33,7 +36,8 @@ LIMIT $5
 
 -- name: list_of_session
 -- Like `list`, for one session.
-SELECT critique_id, created_us, provider, confidence_ppm, revise, turn_id, session_id, body, outcome, score, reported_us
+SELECT critique_id, created_us, provider, confidence_ppm, revise, turn_id, session_id, body, outcome, score, reported_us,
+       revised_outcome
 FROM sidemirror.critiques
 WHERE tenant_id = $1 AND project_id = $2 AND session_id = $6 AND session_id <> ''
       AND (created_us, critique_id) < ($3, $4)
@@ -41,9 +45,13 @@ ORDER BY created_us DESC, critique_id DESC
 LIMIT $5
 
 -- name: report
--- Records the outcome of the response, in place of an earlier report.
+-- Records the outcomes of the response and of its revision ($7), in place of earlier reports. An empty one leaves the
+-- earlier report.
 UPDATE sidemirror.critiques
-SET outcome = $4, score = $5, reported_us = $6
+SET outcome = CASE WHEN $4::text = '' THEN outcome ELSE $4 END,
+    score = CASE WHEN $4::text = '' THEN score ELSE $5 END,
+    reported_us = $6,
+    revised_outcome = CASE WHEN $7::text = '' THEN revised_outcome ELSE $7 END
 WHERE tenant_id = $1 AND project_id = $2 AND critique_id = $3
 
 -- name: figures
@@ -77,6 +85,22 @@ SELECT bucket_us,
 FROM ranked
 GROUP BY bucket_us, provider
 ORDER BY bucket_us, provider
+
+-- name: reported
+-- The newest $6 outcomes of one model's ($3, $4) verdicts since $5, counted. Columns: the fields of Reported, in order.
+SELECT stated_ppm, revise, outcome = 'success', revised_outcome = 'success', count(*)
+FROM (SELECT stated_ppm, revise, outcome, revised_outcome
+      FROM sidemirror.critiques
+      WHERE tenant_id = $1 AND project_id = $2 AND provider = $3 AND model = $4 AND reported_us >= $5
+      ORDER BY reported_us DESC LIMIT $6) AS newest
+GROUP BY 1, 2, 3, 4
+
+-- name: reported_models
+-- Providers and models whose verdicts have outcomes reported since $3.
+SELECT DISTINCT provider, model
+FROM sidemirror.critiques
+WHERE tenant_id = $1 AND project_id = $2 AND model <> '' AND reported_us >= $3
+ORDER BY provider, model
 
 -- name: old
 -- Across scopes: critiques that were created before $1, oldest first, at most $2, for one entry of `Serves` ($3, $4;

@@ -6,6 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from sidemirror_server.critique.flips import Reported
 from sidemirror_server.critique.record import CritiqueOutcome
 from sidemirror_server.critique.statistics import Figures
 from sidemirror_server.critique.store import FIRST_CRITIQUE, CritiqueKey, CritiqueRecord, critique_of
@@ -36,6 +37,8 @@ class SqliteCritiques:
             "turn_id": critique.turn_id,
             "session_id": critique.session_id,
             "body": critique.body,
+            "model": critique.model,
+            "stated_ppm": critique.stated_ppm,
         }
 
         def change(connection: sqlite3.Connection) -> CritiqueRecord:
@@ -75,6 +78,7 @@ class SqliteCritiques:
             "outcome": outcome.outcome,
             "score": outcome.score,
             "reported_us": outcome.reported_us,
+            "revised": outcome.revised,
         }
         if await self._database.write(lambda connection: connection.execute(_SQL["report"], values).rowcount) == 0:
             raise NotFound("critique", critique_id)
@@ -92,9 +96,28 @@ class SqliteCritiques:
         rows = await self._database.search(lambda connection: connection.execute(_SQL["figures"], wanted).fetchall())
         return tuple(Figures(*row) for row in rows)
 
+    async def reported(
+        self, scope: Scope, provider: str, model: str, since_us: int, limit: int
+    ) -> tuple[Reported, ...]:
+        wanted = {**columns_of(scope), "provider": provider, "model": model, "since_us": since_us, "limit": limit}
+        rows = self._database.read(lambda connection: connection.execute(_SQL["reported"], wanted).fetchall())
+        return tuple(Reported(row[0], bool(row[1]), _boolean(row[2]), _boolean(row[3]), row[4]) for row in rows)
+
+    async def reported_models(self, scope: Scope, since_us: int) -> tuple[tuple[str, str], ...]:
+        wanted = {**columns_of(scope), "since_us": since_us}
+        return tuple(
+            await self._database.search(
+                lambda connection: connection.execute(_SQL["reported_models"], wanted).fetchall()
+            )
+        )
+
     async def forget(self, serves: Serves, before_us: int, limit: int, but: Sequence[Served] = ()) -> int:
         forget = partial(remove_served, serves, limit, _SQL["forget"], {"before_us": before_us, **left_out(but)})
         return await self._database.write(forget, long=True)
+
+
+def _boolean(value: int | None) -> bool | None:
+    return None if value is None else bool(value)
 
 
 def _key(scope: Scope, critique_id: str) -> dict[str, Any]:

@@ -3,20 +3,22 @@
 -- name: keep
 -- Adds a critique. No change if the scope already has the id.
 INSERT INTO critiques (tenant_id, project_id, critique_id, created_us, provider, confidence_ppm, revise, turn_id,
-                       session_id, body)
+                       session_id, body, model, stated_ppm)
 VALUES (:tenant_id, :project_id, :critique_id, :created_us, :provider, :confidence_ppm, :revise, :turn_id,
-        :session_id, :body)
+        :session_id, :body, :model, :stated_ppm)
 ON CONFLICT (tenant_id, project_id, critique_id) DO NOTHING
 
 -- name: get
 -- One critique.
-SELECT critique_id, created_us, provider, confidence_ppm, revise, turn_id, session_id, body, outcome, score, reported_us
+SELECT critique_id, created_us, provider, confidence_ppm, revise, turn_id, session_id, body, outcome, score, reported_us,
+       revised_outcome
 FROM critiques
 WHERE tenant_id = :tenant_id AND project_id = :project_id AND critique_id = :critique_id
 
 -- name: list
 -- The critiques of a scope, newest first, after a cursor.
-SELECT critique_id, created_us, provider, confidence_ppm, revise, turn_id, session_id, body, outcome, score, reported_us
+SELECT critique_id, created_us, provider, confidence_ppm, revise, turn_id, session_id, body, outcome, score, reported_us,
+       revised_outcome
 FROM critiques INDEXED BY critiques_newest
 WHERE tenant_id = :tenant_id AND project_id = :project_id
   AND (created_us, critique_id) < (:created_us, :critique_id)
@@ -25,7 +27,8 @@ LIMIT :limit
 
 -- name: list_of_turn
 -- Like `list`, for one turn. With :session_id, only critiques of that session.
-SELECT critique_id, created_us, provider, confidence_ppm, revise, turn_id, session_id, body, outcome, score, reported_us
+SELECT critique_id, created_us, provider, confidence_ppm, revise, turn_id, session_id, body, outcome, score, reported_us,
+       revised_outcome
 FROM critiques INDEXED BY critiques_of_turn
 WHERE tenant_id = :tenant_id AND project_id = :project_id AND turn_id = :turn_id AND turn_id <> ''
   AND (:session_id IS NULL OR session_id = :session_id)
@@ -35,7 +38,8 @@ LIMIT :limit
 
 -- name: list_of_session
 -- Like `list`, for one session.
-SELECT critique_id, created_us, provider, confidence_ppm, revise, turn_id, session_id, body, outcome, score, reported_us
+SELECT critique_id, created_us, provider, confidence_ppm, revise, turn_id, session_id, body, outcome, score, reported_us,
+       revised_outcome
 FROM critiques INDEXED BY critiques_of_session
 WHERE tenant_id = :tenant_id AND project_id = :project_id AND session_id = :session_id AND session_id <> ''
   AND (created_us, critique_id) < (:created_us, :critique_id)
@@ -43,9 +47,14 @@ ORDER BY created_us DESC, critique_id DESC
 LIMIT :limit
 
 -- name: report
--- Records the outcome of the response, in place of an earlier report.
+-- Records the outcomes of the response and of its revision, in place of earlier reports. An empty one leaves the
+-- earlier report.
 UPDATE critiques
-SET outcome = :outcome, succeeded = (:outcome = 'success'), score = :score, reported_us = :reported_us
+SET outcome = iif(:outcome = '', outcome, :outcome),
+    succeeded = iif(:outcome = '', succeeded, :outcome = 'success'),
+    score = iif(:outcome = '', score, :score),
+    revised_outcome = iif(:revised = '', revised_outcome, :revised),
+    reported_us = :reported_us
 WHERE tenant_id = :tenant_id AND project_id = :project_id AND critique_id = :critique_id
 
 -- name: figures
@@ -83,6 +92,24 @@ SELECT bucket_us,
 FROM ranked
 GROUP BY bucket_us, provider
 ORDER BY bucket_us, provider
+
+-- name: reported
+-- The newest outcomes of one model's verdicts, counted. Columns: the fields of Reported, in order.
+SELECT stated_ppm, revise, outcome = 'success', revised_outcome = 'success', count(*)
+FROM (SELECT stated_ppm, revise, outcome, revised_outcome
+      FROM critiques INDEXED BY critiques_reported
+      WHERE tenant_id = :tenant_id AND project_id = :project_id AND provider = :provider AND model = :model
+            AND reported_us >= :since_us AND reported_us IS NOT NULL
+      ORDER BY reported_us DESC LIMIT :limit)
+GROUP BY 1, 2, 3, 4
+
+-- name: reported_models
+-- Providers and models whose verdicts have reported outcomes.
+SELECT DISTINCT provider, model
+FROM critiques INDEXED BY critiques_reported
+WHERE tenant_id = :tenant_id AND project_id = :project_id AND model <> '' AND reported_us >= :since_us
+      AND reported_us IS NOT NULL
+ORDER BY provider, model
 
 -- name: forget
 -- Across scopes: removes critiques that were created before a time, oldest first.

@@ -35,7 +35,13 @@ def written(value: Any) -> str:
     if len(text) <= 2 * _END_CHARS:
         return text
     seen = _END_CHARS + _BEYOND_CHARS
-    return enter(text[:seen])[:_END_CHARS] + _CUT + enter(text[-seen:])[-_END_CHARS:]
+    first, last = enter(text[:seen]), enter(text[-seen:])
+    # What is beyond a cut goes whole, however much shorter the redaction has made the rest.
+    head, tail = (
+        first[: min(_END_CHARS, len(first) - _BEYOND_CHARS)],
+        last[max(_BEYOND_CHARS, len(last) - _END_CHARS) :],
+    )
+    return head + _CUT + tail
 
 
 def object_in(payload: Payload, name: str) -> Payload:

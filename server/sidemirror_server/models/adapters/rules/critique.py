@@ -15,11 +15,14 @@ from sidemirror_server.models.adapters.rules.response import Response, words
 from sidemirror_server.models.adapters.rules.support import gives_several
 from sidemirror_server.models.answers import CritiqueAnswer, DimensionAnswer, IssueAnswer
 from sidemirror_server.models.evidence import Evidence, EvidenceStep
+from sidemirror_server.vocabulary.terms import telling_terms
 
 SIGNIFICANT = frozenset({"wrong_fact", "missing_critical_information", "potential_harm"})
 _QUOTE_CHARS = 200
 _MOST_ISSUES = 8
 _UNSUPPORTED_FROM = 3
+# A response with fewer terms answers in short, such as with a number. Chosen here.
+_TOO_SHORT_TERMS = 12
 _ADMITS = re.compile(
     r"\b(?:errors?|fail(?:ed|s|ure)?|could(?: not|n['’]t)|unable|can(?:not|['’]t)|not (?:found|available|possible)|"
     r"unavailable|sorry|unfortunately|no results?|did(?: not|n['’]t)|timed? out|denied|missing|does(?: not|n['’]t))\b",
@@ -134,12 +137,15 @@ def _cut(response: Response) -> Iterator[IssueAnswer]:
 
 
 def _unaddressed(response: Response) -> Iterator[IssueAnswer]:
-    """An issue for questions that share no word with the response, unless the response is short."""
-    said = frozenset(words(response.text))
+    """An issue for questions that share no stem with the response, unless the response is short. A response that shares
+    one with what its calls brought answers in the record's words, and is not doubted."""
+    said = telling_terms(response.text)
+    if len(said) < _TOO_SHORT_TERMS or said & telling_terms(response.record):
+        return
     parts = [part.strip() for part in _QUESTION.findall(response.asked) if part.endswith("?")] or [response.asked]
-    asked = [part for part in parts if len(frozenset(words(part))) >= 3]
-    missed = [part for part in asked if not frozenset(words(part)) & said]
-    if not missed or len(said) < 12:
+    asked = [part for part in parts if len(telling_terms(part)) >= 3]
+    missed = [part for part in asked if not telling_terms(part) & said]
+    if not missed:
         return
     if len(missed) == len(asked):
         reason = "The response has nothing in common with what was asked."

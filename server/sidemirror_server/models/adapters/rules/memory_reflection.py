@@ -5,13 +5,13 @@ empty where it could only say how the task ended.
 """
 
 from sidemirror_server.models.adapters.rules.advice import advice, named, telling
+from sidemirror_server.models.adapters.rules.decisive import decisive_steps, worst_of
 from sidemirror_server.models.adapters.rules.findings import FailedStep, Findings, findings_of
 from sidemirror_server.models.adapters.rules.mid_turn import (
     advised,
     confidence_of,
     kind_of,
     loop_told,
-    worst_of,
 )
 from sidemirror_server.models.adapters.rules.wording import quoted, tool_name, what_it_says_to_all
 from sidemirror_server.models.answers import AppliesWhenAnswer, CategoryWord, MemoryReflectionAnswer
@@ -42,10 +42,7 @@ def memory_reflection_answer(evidence: Evidence) -> MemoryReflectionAnswer:
         f"The task failed because of {reported}." if reported and reported not in told else "",
         loop_told(found) if loop else "",
     ]
-    steps = [correction] if correction else []
-    steps += [failure.cause, failure.failed] if failure else []
-    steps += [failure.recovered_by] if failure and failure.recovered_by else []
-    steps += loop[-_MOST_STEPS:] or found.worked[-1:]
+    steps = [*([correction] if correction else []), *decisive_steps(found), *found.worked[-1:]]
     category = _category(failure) or (named(evidence.error_category) if reported else None)
     return MemoryReflectionAnswer(
         reflection=" ".join(filter(None, sentences)),

@@ -6,10 +6,11 @@ rests on are in `cited_event_ids` and not in the text. Recorded texts are quoted
 """
 
 from sidemirror_server.models.adapters.rules.advice import advice, telling
+from sidemirror_server.models.adapters.rules.decisive import decisive_steps, worst_of
 from sidemirror_server.models.adapters.rules.findings import FailedStep, Findings, findings_of
 from sidemirror_server.models.adapters.rules.wording import arguments_of, quoted, tool_name, what_it_says
 from sidemirror_server.models.answers import MidTurnAnswer
-from sidemirror_server.models.evidence import Evidence, EvidenceStep
+from sidemirror_server.models.evidence import Evidence
 
 # Limit on the event ids for one claim; the schema takes 32 in all. Chosen here: more ids add nothing to a claim.
 _MOST_CITED_FOR_ONE = 4
@@ -20,17 +21,11 @@ def mid_turn_answer(evidence: Evidence) -> MidTurnAnswer:
     found = findings_of(evidence)
     failure = worst_of(found)
     sentences: list[str] = []
-    cited: list[EvidenceStep] = []
+    cited = decisive_steps(found)
     if failure is not None:
         sentences.append(what_failed(found, failure))
-        cited += [failure.cause, failure.failed, *([failure.recovered_by] if failure.recovered_by else [])]
-    loop = found.repeated or found.alternating
-    if loop:
+    if found.repeated or found.alternating:
         sentences.append(loop_told(found))
-        cited += loop[-_MOST_CITED_FOR_ONE:]
-    # What came after rests on these, so they are cited as the likeliest place of an error that nothing shows.
-    if not cited:
-        cited += [step for step in (found.basis or found.claim,) if step is not None]
     sentences.append(_open(found))
     cited += found.unanswered[:_MOST_CITED_FOR_ONE] if sentences[-1] else ()
     cited += found.worked[-1:]
@@ -40,12 +35,6 @@ def mid_turn_answer(evidence: Evidence) -> MidTurnAnswer:
         confidence=confidence_of(found, failure),
         cited_event_ids=tuple(dict.fromkeys(step.event_id for step in cited)),
     )
-
-
-def worst_of(found: Findings) -> FailedStep | None:
-    """The first failure without a recovery, else the first failure; None without failures."""
-    standing = (failure for failure in found.failures if failure.recovered_by is None)
-    return next(standing, found.failures[0] if found.failures else None)
 
 
 def what_failed(found: Findings, failure: FailedStep) -> str:

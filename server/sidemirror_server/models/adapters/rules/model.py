@@ -44,7 +44,7 @@ class RulesModel:
 
     provider = "rules"
     # The number rises whenever the answer to the same evidence changes, so that stored answers can be told apart.
-    name = "rules-5"
+    name = "rules-6"
 
     def __init__(self) -> None:
         self._thread: ThreadPoolExecutor | None = None
@@ -65,6 +65,10 @@ class RulesModel:
             raise ModelFailed(ResultStatus.SKIPPED_DISABLED, f"there is no rule for {ask.purpose}")
         latency_us = int((time.perf_counter() - begun) * 1e6)
         return Completion(answer, Usage(self.provider, self.name, cost_usd=0.0, latency_us=latency_us))
+
+    def answers(self, purpose: Purpose) -> bool:
+        """Whether there is a rule for this purpose."""
+        return purpose in _ANSWERS
 
     async def close(self) -> None:
         """Shuts the thread down without waiting for a running rule."""

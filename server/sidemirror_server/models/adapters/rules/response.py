@@ -59,6 +59,12 @@ class Response:
         return "\n".join((self.given, *texts))
 
     @cached_property
+    def record(self) -> str:
+        """What calls brought: the tool results including errors, and what the tools were called with."""
+        steps = (step for step in self.evidence.steps if step.kind in {"tool_call", "tool_result", "tool_failure"})
+        return "\n".join(f"{step.name} {step.text}" for step in steps)
+
+    @cached_property
     def known(self) -> frozenset[str]:
         """The words of the material."""
         return frozenset(words(self.material))

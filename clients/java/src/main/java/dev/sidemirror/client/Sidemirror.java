@@ -41,6 +41,7 @@ public final class Sidemirror extends Services implements AutoCloseable {
   private final Channel channel;
   private final Link link;
   private final AtomicBoolean closed = new AtomicBoolean();
+  private final Thread atExit = new Thread(this::flushAtExit, "sidemirror-exit");
 
   private Sidemirror(Builder given) throws IOException {
     own = new ScheduledThreadPoolExecutor(1, Sidemirror::thread, new ThreadPoolExecutor.DiscardPolicy());
@@ -59,6 +60,26 @@ public final class Sidemirror extends Services implements AutoCloseable {
     own.execute(new Revival(connection.managed(), own)::watch);
     link = new Link(connections, own, given.onAway, given.onRefused);
     warmUp();
+    if (given.flushesAtExit) {
+      hook(() -> Runtime.getRuntime().addShutdownHook(atExit));
+    }
+  }
+
+  /** In a process that ends already nothing changes. */
+  private static void hook(Runnable change) {
+    try {
+      change.run();
+    } catch (IllegalStateException ending) {
+      // as said
+    }
+  }
+
+  /** Waits, and does not close: other hooks may have something to report yet. Of a sidecar that is away nothing is hoped. */
+  private void flushAtExit() {
+    if (!flush(away() ? Duration.ZERO : DEFAULT_FLUSH)) {
+      // Loggers may have ended by then, by hooks of their own.
+      System.err.println("dev.sidemirror.client: the process ends before everything was delivered to the sidecar");
+    }
   }
 
   private static Thread thread(Runnable work) {
@@ -214,6 +235,7 @@ public final class Sidemirror extends Services implements AutoCloseable {
    * @return what was not delivered
    */
   public Undelivered close(Duration atMost) {
+    hook(() -> Runtime.getRuntime().removeShutdownHook(atExit));
     flush(atMost);
     // Counted here: the client's own thread may be late on a busy machine.
     link.turns().forEach(Delivery::drop);
@@ -250,6 +272,7 @@ public final class Sidemirror extends Services implements AutoCloseable {
     String projectId = "";
     Duration deadline = Calls.DEFAULT_DEADLINE;
     boolean tls;
+    boolean flushesAtExit = true;
     Consumer<Throwable> onAway;
     Consumer<String> onRefused;
     final List<ClientInterceptor> interceptors = new ArrayList<>();
@@ -346,6 +369,18 @@ public final class Sidemirror extends Services implements AutoCloseable {
      */
     public Builder deadline(Duration within) {
       deadline = within;
+      return this;
+    }
+
+    /**
+     * Whether a process that ends without {@link Sidemirror#close} waits for what is on its way, two seconds at most, and not
+     * while the sidecar is away; on unless it is turned off. It does so in a shutdown hook, beside those of others.
+     *
+     * @param on false for no hook
+     * @return this
+     */
+    public Builder flushesAtExit(boolean on) {
+      flushesAtExit = on;
       return this;
     }
 

@@ -1,0 +1,1 @@
+"""What is said to agents, judged by people; see `guide.md` beside this file."""

@@ -1,0 +1,317 @@
+import { AsyncLocalStorage } from "node:async_hooks";
+import { Run, type Settings } from "./run.js";
+
+/** What is read of the SDK's messages, the same in each version that its providers may have (`specificationVersion`). */
+interface Message {
+  role: string;
+  content: string | Part[];
+}
+
+interface Part {
+  type: string;
+  [field: string]: any;
+}
+
+/** What is read of a model's options, its answer and its stream. */
+type Options = { prompt: Message[]; tools?: Part[]; abortSignal?: AbortSignal };
+type Answer = { content: Part[]; usage: any };
+interface Model {
+  specificationVersion: string;
+  provider: string;
+  modelId: string;
+  supportedUrls: unknown;
+  doGenerate(given: Options): PromiseLike<Answer>;
+  doStream(given: Options): PromiseLike<{ stream: ReadableStream<Part> }>;
+}
+
+/** What `generateText`, `streamText` and `ToolLoopAgent` are given, as far as it is changed here. */
+export type Given = Record<string, any>;
+
+/** The agent whose tool runs, or whose call is prepared. Agents that run inside are part of its turn. */
+export const CURRENT = new AsyncLocalStorage<Watch>();
+
+/** Looks at one call of the SDK's, which asks a model and runs tools until there is an answer. */
+export class Watch {
+  private run: Run | undefined;
+  private readonly isWhole: boolean;
+  private needsLessons: boolean;
+  /** A model was asked and has not answered. What the SDK tries again is the same request. */
+  private isAsking = false;
+  /** What a stream has brought so far, and the ends of calls that ran before it was over. */
+  private soFar: Answer | undefined;
+  private early: (() => void)[] = [];
+  /** Calls on record that have not ended yet, by their id. */
+  private readonly open = new Set<string>();
+  /**
+   * What was added, each with its place in the request and the message before it: the SDK makes requests anew from its own
+   * messages, so that it is added again to each.
+   */
+  private added: { place: number; behind: string; messages: Message[] }[] = [];
+  /** What the model's last answer came to, if it was a final one. */
+  answer: string | undefined;
+
+  constructor(
+    private readonly settings: Settings,
+    private readonly agent: string,
+  ) {
+    const outer = CURRENT.getStore()?.run;
+    this.run = outer?.isOver ? undefined : outer;
+    this.isWhole = this.run === undefined;
+    this.needsLessons = this.isWhole;
+  }
+
+  /** The given with this watch around its model and its tools. `find` finds the model of a name. */
+  around(given: Given, find: (name: string) => unknown): Given {
+    const modelOf = (model: unknown) => this.model((typeof model === "string" ? find(model) : model) as Model);
+    const { prepareStep } = given;
+    return {
+      ...given,
+      ...(given["model"] && { model: modelOf(given["model"]) }),
+      ...(given["tools"] && { tools: this.tools(given["tools"]) }),
+      ...(prepareStep && {
+        prepareStep: async (step: unknown) => {
+          const prepared = await prepareStep(step);
+          return prepared?.model ? { ...prepared, model: modelOf(prepared.model) } : prepared;
+        },
+      }),
+    };
+  }
+
+  /** It is over: with its answer, or with what it has thrown. */
+  end(error?: unknown, isAborted = false): void {
+    if (this.soFar) this.answered(this.soFar);
+    if (this.isWhole) this.run?.end(error === undefined && !isAborted ? this.answer : undefined, error, isAborted);
+  }
+
+  /** A transform that forwards a stream of the SDK's, and sees how it ends. */
+  transform(): TransformStream<Part, Part> {
+    let error: unknown;
+    let isAborted = false;
+    return new TransformStream<Part, Part>({
+      transform: (part, controller) => {
+        if (part.type === "error") error = part["error"] ?? "error";
+        if (part.type === "abort") isAborted = true;
+        controller.enqueue(part);
+      },
+      flush: () => this.end(error, isAborted),
+    });
+  }
+
+  // --- the model -------------------------------------------------------------------------------------------------------
+
+  /** As the SDK's `wrapLanguageModel`, but of the version that the model has. */
+  private model(inner: Model): Model {
+    const { specificationVersion, provider, modelId, supportedUrls } = inner;
+    return {
+      ...{ specificationVersion, provider, modelId, supportedUrls },
+      doGenerate: async (given: Options) => {
+        const asked = await this.asked(inner, given);
+        const answer = await inner.doGenerate(asked);
+        this.answered(answer);
+        return this.revised(inner, asked, answer);
+      },
+      doStream: async (given: Options) => {
+        const came = await inner.doStream(await this.asked(inner, given));
+        this.soFar = { content: [], usage: {} };
+        return { ...came, stream: came.stream.pipeThrough(this.collected(this.soFar)) };
+      },
+    };
+  }
+
+  /** The request with lessons and advice behind what it has. */
+  private async asked(model: Model, given: Options): Promise<Options> {
+    const { prompt, abortSignal } = given;
+    const run = this.begun(prompt, model);
+    this.answer = undefined;
+    if (!this.isAsking) {
+      this.results(run, prompt);
+      const tools = (given.tools ?? []).map((tool) => String(tool["name"]));
+      const lessons = this.needsLessons ? await orAborted(run.lessons(tools), abortSignal) : "";
+      this.needsLessons = false;
+      const texts = [lessons, await orAborted(run.advice(), abortSignal)].filter((text) => text !== "");
+      if (texts.length > 0) this.add(prompt, ...texts.map(user));
+      run.modelStarted(this.agent, model.provider.split(".")[0] ?? "", model.modelId);
+      this.isAsking = true;
+    }
+    return { ...given, prompt: this.withAdded(prompt) };
+  }
+
+  private add(prompt: Message[], ...messages: Message[]): void {
+    this.added.push({ place: prompt.length, behind: JSON.stringify(prompt.at(-1)), messages });
+  }
+
+  /** Where a `prepareStep` has taken away the message before, nothing is added: it might part a call and its result. */
+  private withAdded(prompt: Message[]): Message[] {
+    const all = [...prompt];
+    for (const { place, behind, messages } of [...this.added].reverse()) {
+      if (JSON.stringify(prompt[place - 1]) === behind) all.splice(place, 0, ...messages);
+    }
+    return all;
+  }
+
+  /** The model's answer, and the calls in it. */
+  private answered({ content, usage }: Answer): void {
+    this.soFar = undefined;
+    this.isAsking = false;
+    const text = textOf(content);
+    this.run?.modelReturned(this.agent, text, tokensOf(usage?.inputTokens), tokensOf(usage?.outputTokens));
+    const calls = content.filter((part) => part.type === "tool-call");
+    for (const { toolCallId, toolName, input } of calls) this.called(toolCallId, toolName, input);
+    // Of tools that the provider runs.
+    const ends = content.filter((part) => part.type === "tool-result");
+    for (const { toolCallId, result, isError } of ends) this.returned(toolCallId, result, isError);
+    this.answer = calls.some((call) => !call["providerExecuted"]) ? undefined : text;
+    this.early.splice(0).forEach((report) => report());
+  }
+
+  /** A wrong final answer goes back to the model, whose next answer is taken. The tokens of both are counted. */
+  private async revised(model: Model, asked: Options, first: Answer): Promise<Answer> {
+    if (!this.isWhole || !this.run || !this.answer) return first;
+    const why = await orAborted(this.run.revision(this.answer), asked.abortSignal);
+    if (why === "") return first;
+    const said = first.content.filter(({ type }) => type === "text" || type === "reasoning");
+    const content = said.map(({ providerMetadata, ...part }) => ({ ...part, providerOptions: providerMetadata }));
+    const wrong = { role: "assistant", content };
+    this.run.modelStarted(this.agent, model.provider.split(".")[0] ?? "", model.modelId);
+    try {
+      const second = await model.doGenerate({ ...asked, prompt: [...asked.prompt, wrong, user(why)] });
+      this.answered(second);
+      return { ...second, usage: summed(first.usage, second.usage) };
+    } catch (error) {
+      if (asked.abortSignal?.aborted) throw error;
+      return first;
+    }
+  }
+
+  private collected(soFar: Answer): TransformStream<Part, Part> {
+    const { content } = soFar;
+    return new TransformStream<Part, Part>({
+      transform: (part, controller) => {
+        if (part.type === "text-delta") content.push({ type: "text", text: part["delta"] });
+        if (part.type === "tool-call" || part.type === "tool-result") content.push(part);
+        // Before the SDK hears of it, and goes on.
+        if (part.type === "finish") this.answered({ content, usage: part["usage"] });
+        controller.enqueue(part);
+      },
+    });
+  }
+
+  /** The turn, which begins with the first request. */
+  private begun(messages: Message[], model?: Model): Run {
+    const task = () => textOf(messages.findLast(({ role }) => role === "user")?.content ?? "");
+    return (this.run ??= new Run(this.settings, task(), this.agent, model?.provider.split(".")[0] ?? "", model?.modelId ?? ""));
+  }
+
+  // --- tools -----------------------------------------------------------------------------------------------------------
+
+  private tools(tools: Record<string, Part>): Record<string, Part> {
+    const around = ([name, tool]: [string, Part]) => {
+      const { execute } = tool;
+      return [name, execute ? { ...tool, execute: this.execute(name, execute) } : tool];
+    };
+    return Object.fromEntries(Object.entries(tools).map(around));
+  }
+
+  private execute(name: string, execute: (input: unknown, options: any) => unknown): (input: unknown, options: any) => unknown {
+    return (input, options) => {
+      const callId = options.toolCallId as string;
+      this.begun(options.messages);
+      // One that was approved meanwhile; the model has asked for it in an earlier call of the SDK's.
+      if (!this.soFar) this.called(callId, name, input);
+      return CURRENT.run(this, () => this.watched(callId, () => execute(input, options)));
+    };
+  }
+
+  /** The end of a call. A tool may return a stream of what it has so far. */
+  private watched(callId: string, execute: () => unknown): unknown {
+    const failed = (error: unknown): never => {
+      this.ended(callId, () => this.run?.toolFailed(this.agent, callId, error));
+      throw error;
+    };
+    const returned = <T>(value: T): T => {
+      this.ended(callId, () => this.run?.toolReturned(this.agent, callId, value));
+      return value;
+    };
+    try {
+      const result = execute();
+      if (typeof (result as AsyncIterable<unknown>)?.[Symbol.asyncIterator] === "function") {
+        return this.lastOf(result as AsyncIterable<unknown>, returned, failed);
+      }
+      return Promise.resolve(result).then(returned, failed);
+    } catch (error) {
+      return failed(error);
+    }
+  }
+
+  private async *lastOf(
+    parts: AsyncIterable<unknown>,
+    returned: (value: unknown) => unknown,
+    failed: (error: unknown) => never,
+  ): AsyncGenerator {
+    let last: unknown;
+    try {
+      for await (last of parts) yield last;
+    } catch (error) {
+      failed(error);
+    }
+    returned(last);
+  }
+
+  private called(callId: string, name: string, input: unknown): void {
+    if (this.open.has(callId)) return;
+    this.open.add(callId);
+    this.run?.toolCalled(this.agent, callId, name, input);
+  }
+
+  private returned(callId: string, value: unknown, isError = false): void {
+    if (this.open.delete(callId)) this.run?.toolReturned(this.agent, callId, value, isError);
+  }
+
+  /** Of a call that runs while the model is still answering, the end is on record behind the call. */
+  private ended(callId: string, report: () => void): void {
+    const once = () => void (this.open.delete(callId) && report());
+    if (this.soFar) this.early.push(once);
+    else once();
+  }
+
+  /** The ends of calls that have not run: of unknown tools, with arguments that do not fit, refused ones. */
+  private results(run: Run, prompt: Message[]): void {
+    const parts = prompt.flatMap(({ role, content }) => (role === "tool" && typeof content !== "string" ? content : []));
+    for (const { toolCallId, output } of parts) {
+      if (!this.open.has(toolCallId)) continue;
+      this.returned(toolCallId, output.value ?? output.reason ?? "", String(output.type).startsWith("error"));
+    }
+  }
+}
+
+function user(text: string): Message {
+  return { role: "user", content: [{ type: "text", text }] };
+}
+
+function textOf(content: string | Part[]): string {
+  return typeof content === "string" ? content : content.map((part) => (part.type === "text" ? part["text"] : "")).join("");
+}
+
+/** A number, or since version 3 of the providers a number with its parts. */
+function tokensOf(usage: number | { total?: number } | undefined): number {
+  return (typeof usage === "object" ? usage.total : usage) ?? 0;
+}
+
+function summed(one: any, other: any): any {
+  if (typeof one === "number" && typeof other === "number") return one + other;
+  if (typeof one !== "object" || typeof other !== "object" || !one || !other) return other ?? one;
+  return Object.fromEntries(Object.keys({ ...one, ...other }).map((key) => [key, summed(one[key], other[key])]));
+}
+
+/** What comes of it; a text without contents once there is no more time for it. */
+async function orAborted(work: Promise<string>, signal: AbortSignal | undefined): Promise<string> {
+  if (!signal) return work;
+  if (signal.aborted) return "";
+  let stop: () => void = () => {};
+  const aborted = new Promise<string>((resolve) => signal.addEventListener("abort", (stop = () => resolve("")), { once: true }));
+  try {
+    return await Promise.race([work, aborted]);
+  } finally {
+    signal.removeEventListener("abort", stop);
+  }
+}

@@ -1,0 +1,115 @@
+"""`sidemirror turns`: lists turns, shows one, and says why a lesson was shown in it."""
+
+import argparse
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import grpc
+
+from sidemirror.v1 import common_pb2
+from sidemirror.v1 import thinking_pb2 as pb
+from sidemirror.v1.thinking_pb2_grpc import ThinkingServiceStub
+from sidemirror_server.operations.shown import (
+    clock_time,
+    in_short,
+    print_json,
+    print_lines,
+    timestamp_of,
+    words_of,
+)
+from sidemirror_server.operations.target import asked, scope_of
+
+TIMEOUT_S = 30.0
+# What counts as failed for `--failed`.
+_FAILED = ("failure", "timeout", "error")
+# The most turns of one page.
+_PAGE = 1_000
+
+
+def turns(options: argparse.Namespace) -> int:
+    """Runs the subcommand `options.verb`; returns the exit code."""
+    verbs = {"list": _list, "show": _show, "why": _why}
+    return asked(options.address, lambda channel: verbs[options.verb](channel, options))
+
+
+def _list(channel: grpc.Channel, options: argparse.Namespace) -> int:
+    outcomes = [*options.outcome, *(_FAILED if options.failed else ())]
+    request = pb.ListTurnsRequest(
+        session_id=options.session,
+        state=f"TURN_STATE_{options.state.upper()}" if options.state else None,
+        outcomes=[f"TASK_OUTCOME_{name.upper()}" for name in dict.fromkeys(outcomes)],
+        from_time=timestamp_of(options.since),
+        until_time=timestamp_of(options.until),
+        **scope_of(options),
+    )
+    found: list[pb.Turn] = []
+    while len(found) < options.limit:
+        request.page_size = min(_PAGE, options.limit - len(found))
+        page = ThinkingServiceStub(channel).ListTurns(request, timeout=TIMEOUT_S)
+        found += page.turns
+        request.page_token = page.next_page_token
+        if not page.next_page_token:
+            break
+    if options.json:
+        print_json(pb.ListTurnsResponse(turns=found, next_page_token=request.page_token))
+        return 0
+    if not found:
+        print("No turn fits.")
+        return 0
+    print_lines(map(_line, found))
+    if request.page_token:
+        print(f"There are more: the newest {options.limit:,} are shown. -n shows more.", file=sys.stderr)
+    return 0
+
+
+def _line(turn: pb.Turn) -> str:
+    """A turn on one line: its id comes early, so that a narrow terminal does not cut it."""
+    lessons = f"{turn.lesson_count} lessons" if turn.lesson_count != 1 else "1 lesson"
+    calls = f"{turn.tool_error_count} of {turn.tool_call_count} calls failed"
+    return "  ".join(
+        (
+            *(clock_time(turn.start_time), in_short(turn.turn_id), ended(turn), calls, lessons),
+            *(f"session {in_short(turn.session_id)}", in_short(turn.task)),
+        )
+    )
+
+
+def ended(turn: pb.Turn) -> str:
+    """A turn's state and its outcome, if it has one."""
+    state = words_of(pb.TurnState, turn.state)
+    return f"{state}, {words_of(common_pb2.TaskOutcome, turn.outcome)}" if turn.outcome else state
+
+
+def entries_of(channel: grpc.Channel, turn_id: str, scope: dict[str, Any]) -> tuple[pb.Turn, list[pb.TurnEntry]]:
+    """A turn, and all its entries in their order. Raises grpc.RpcError."""
+    pages = list(_pages(channel, pb.GetTurnRequest(turn_id=turn_id, page_size=_PAGE, **scope)))
+    return pages[0].turn, [entry for page in pages for entry in page.entries]
+
+
+def _pages(channel: grpc.Channel, request: pb.GetTurnRequest) -> Iterator[pb.GetTurnResponse]:
+    while True:
+        page = ThinkingServiceStub(channel).GetTurn(request, timeout=TIMEOUT_S)
+        yield page
+        request.page_token = page.next_page_token
+        if not page.next_page_token:
+            return
+
+
+def _show(channel: grpc.Channel, options: argparse.Namespace) -> int:
+    turn, entries = entries_of(channel, options.turn_id, scope_of(options))
+    if options.json:
+        print_json(pb.GetTurnResponse(turn=turn, entries=entries))
+        return 0
+    from sidemirror_server.operations.watch_lines import Timeline
+
+    timeline = Timeline()
+    print_lines((_line(turn),))
+    print_lines(timeline.line(entry) for entry in entries)
+    return 0
+
+
+def _why(channel: grpc.Channel, options: argparse.Namespace) -> int:
+    from sidemirror_server.operations.turns_why import why
+
+    return why(channel, options, scope_of(options))

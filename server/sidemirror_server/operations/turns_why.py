@@ -1,0 +1,307 @@
+"""`sidemirror turns why`: why an agent was shown a lesson, from what is on record and from what is found today."""
+
+import argparse
+import sys
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import grpc
+import msgspec
+
+from sidemirror.v1 import common_pb2, thinking_pb2
+from sidemirror.v1 import reflective_memory_pb2 as pb
+from sidemirror.v1.reflective_memory_pb2_grpc import ReflectiveMemoryServiceStub
+from sidemirror_server.memory.kin.signature import error_signature
+from sidemirror_server.operations import exit_codes
+from sidemirror_server.operations.shown import clock_time, in_short, name_of, print_json, print_lines, words_of
+from sidemirror_server.operations.turns import TIMEOUT_S, entries_of
+from sidemirror_server.trace.receipts import GOAL_ITEM, RECOVERY_ITEM
+from sidemirror_server.vocabulary.clock import SystemClock
+
+# The most characters of a text in the answer.
+_TEXT_CHARS, _ID_CHARS = 1_000, 256
+# Among how many memories a lesson is looked for that was found by the words of a task; and the most source turns that
+# are named. Of a recovery that was held back, in how many pages of failures it is looked for.
+_MOST_HITS, _MOST_SOURCES, _MOST_PAGES = 100, 5, 20
+# Where a directive has a block: its kind, and the field.
+_BLOCKS = ("turn_plan", "context"), ("advice", "block"), ("reflection", "lessons")
+
+
+class Told(msgspec.Struct, frozen=True):
+    """What a turn's record has of a block. `causes`: what happened before it, as text. `signatures`: of the failures
+    that it is about. `is_shadow`: it was kept and not told."""
+
+    block: common_pb2.ContextBlock
+    task: str = ""
+    causes: tuple[str, ...] = ()
+    signatures: tuple[str, ...] = ()
+    is_shadow: bool = False
+
+
+def why(channel: grpc.Channel, options: argparse.Namespace, scope: dict[str, Any]) -> int:
+    """Prints why the receipts that `options` name were shown; returns the exit code. Raises grpc.RpcError."""
+    stub = ReflectiveMemoryServiceStub(channel)
+    found = _receipts(stub, options, scope)
+    if options.json:
+        print_json(pb.ListReceiptsResponse(receipts=found))
+        return 0 if found else exit_codes.FAILED
+    if not found:
+        return _nothing(stub, options, scope)
+    turns: dict[str, list[thinking_pb2.TurnEntry]] = {}
+    for receipt in found:
+        if receipt.turn_state and receipt.turn_id not in turns:
+            turns[receipt.turn_id] = entries_of(channel, receipt.turn_id, scope)[1]
+        told = told_in(turns.get(receipt.turn_id, ()), receipt.receipt_id)
+        print_lines(_explained(stub, receipt, told, options.lesson, scope), cut=False)
+    return 0
+
+
+def _receipts(
+    stub: ReflectiveMemoryServiceStub, options: argparse.Namespace, scope: dict[str, Any]
+) -> list[pb.Receipt]:
+    """The receipts that are asked about, oldest first: those of a turn, of a moment, or the newest one."""
+    # A turn's receipts are asked for alone, and then looked through for the lesson.
+    lesson_id = "" if options.turn_id else options.lesson
+    request = pb.ListReceiptsRequest(turn_id=options.turn_id, lesson_id=lesson_id, **scope)
+    if options.at is not None:
+        request.from_time.FromMicroseconds(options.at.at_us)
+        request.until_time.FromMicroseconds(options.at.at_us + options.at.width_us)
+    request.page_size = 1_000 if options.turn_id or options.at is not None else 1
+    receipts = stub.ListReceipts(request, timeout=TIMEOUT_S).receipts
+    named = [one for one in receipts if not options.lesson or options.lesson in {item.id for item in one.items}]
+    return named[::-1]
+
+
+def _nothing(stub: ReflectiveMemoryServiceStub, options: argparse.Namespace, scope: dict[str, Any]) -> int:
+    print("sidemirror: no lesson and no recovery was shown there", file=sys.stderr)
+    until_us = SystemClock().now_us() if options.at is None else options.at.at_us
+    request = pb.ListReceiptsRequest(page_size=1, **scope)
+    request.until_time.FromMicroseconds(until_us)
+    for last in stub.ListReceipts(request, timeout=TIMEOUT_S).receipts:
+        where = f" in turn {_named(last.turn_id)}" if last.turn_id else ""
+        print(f"sidemirror: the last one before was at {clock_time(last.time)}{where}", file=sys.stderr)
+    return exit_codes.FAILED
+
+
+def told_in(entries: Sequence[thinking_pb2.TurnEntry], receipt_id: str) -> Told | None:
+    """The block with this receipt in a turn's record; None if it is not there."""
+    task, tools, failures = "", dict[str, str](), dict[str, tuple[str, str]]()
+    for entry in entries:
+        event = entry.event
+        match event.WhichOneof("kind"):
+            case "turn_started":
+                task = event.turn_started.task
+            case "tool_called":
+                tools[event.tool_called.call_id] = tools[""] = event.tool_called.name
+            case "tool_failed":
+                failed = event.tool_failed
+                failures[event.event_id] = (tools.get(failed.call_id, ""), failed.error)
+            case "tool_returned" if event.tool_returned.is_error:
+                returned = event.tool_returned
+                failures[event.event_id] = (tools.get(returned.call_id, ""), returned.content)
+        for kind, field in _BLOCKS:
+            if not entry.directive.HasField(kind):
+                continue
+            block = getattr(getattr(entry.directive, kind), field)
+            if block.receipt_id == receipt_id:
+                causes = [failures[one] for one in entry.directive.caused_by if one in failures]
+                about = entry.directive.advice.signature if kind == "advice" else ""
+                own = [error_signature(tool, text) for tool, text in causes or failures.values() if kind != "turn_plan"]
+                return Told(
+                    block,
+                    task,
+                    tuple(f"{tool}: {text}" for tool, text in causes),
+                    tuple(dict.fromkeys(filter(None, (about, *own)))),
+                    entry.directive.is_shadow,
+                )
+    return None
+
+
+def _explained(
+    stub: ReflectiveMemoryServiceStub, receipt: pb.Receipt, told: Told | None, only: str, scope: dict[str, Any]
+) -> Iterator[str]:
+    yield f"{clock_time(receipt.time)}  {_place(receipt)}"
+    if told is not None and told.is_shadow:
+        yield "  In shadow mode: it was kept, and the agent was not told."
+    for cause in () if told is None else told.causes:
+        yield f"  the failing call: {_cut(cause)}"
+    if told is not None and told.signatures:
+        yield f"  recognised by: {', '.join(map(_named, told.signatures))}"
+    if told is None:
+        yield "  The block's text is in no turn's record: nothing was told, or outside a turn, or the trace is gone."
+    texts = {} if told is None else {item.id: item for item in told.block.items}
+    for item in receipt.items:
+        if not only or item.id == only:
+            yield from _of_item(stub, item, texts.get(item.id), told, scope)
+    if told is not None and told.block.omitted:
+        yield "  left out:"
+        yield from (f"    {_named(one.id)}: {_cut(one.reason)}" for one in told.block.omitted)
+    elif told is not None:
+        yield "  left out: nothing that is on record"
+
+
+def _place(receipt: pb.Receipt) -> str:
+    place = words_of(pb.ReceiptPlace, receipt.place)
+    turn = f" of turn {_named(receipt.turn_id)}" if receipt.turn_id else ""
+    session = f" (session {_named(receipt.session_id)})" if receipt.session_id else ""
+    state = f", {words_of(thinking_pb2.TurnState, receipt.turn_state)}" if receipt.turn_state else ""
+    outcome = f", {words_of(common_pb2.TaskOutcome, receipt.turn_outcome)}" if receipt.turn_outcome else ""
+    goal = f", goal {_named(receipt.goal_id)}" if receipt.goal_id else ""
+    return f"{'shown' if place == 'unspecified' else place}{turn}{session}{state}{outcome}{goal}"
+
+
+def _of_item(
+    stub: ReflectiveMemoryServiceStub,
+    item: pb.ReceiptItem,
+    shown: common_pb2.ContextItem | None,
+    told: Told | None,
+    scope: dict[str, Any],
+) -> Iterator[str]:
+    version = f" version {item.version}" if item.version else ""
+    held = ", held back" if item.is_held_back else ""
+    score = f", score {shown.score:.2f}, origin {name_of(common_pb2.Origin, shown.origin)}" if shown else ""
+    yield f"  {_named(item.kind) or 'lesson'} {_named(item.id)}{version}{held}{score}"
+    if shown is not None:
+        yield f"    said: {_cut(shown.text)}"
+    if item.kind == RECOVERY_ITEM:
+        yield from _of_recovery(stub, item.id, told.signatures if told else (), scope)
+    elif item.kind != GOAL_ITEM:
+        yield from _of_memory(stub, item.id, told, scope)
+    yield f"    what followed: {_followed(item)}"
+
+
+def _followed(item: pb.ReceiptItem) -> str:
+    told = "not reported"
+    if item.HasField("succeeded"):
+        words = ("the next attempt worked", "the next attempt failed")
+        if item.kind != RECOVERY_ITEM:
+            words = ("the task succeeded", "the task did not succeed")
+        told = words[0] if item.succeeded else words[1]
+    if item.HasField("error_returned"):
+        told += "; its error came up again" if item.error_returned else "; its error did not come up again"
+    return told
+
+
+def _of_memory(
+    stub: ReflectiveMemoryServiceStub, memory_id: str, told: Told | None, scope: dict[str, Any]
+) -> Iterator[str]:
+    try:
+        one = pb.GetReflectionRequest(reflection_id=memory_id, **scope)
+        memory = stub.GetReflection(one, timeout=TIMEOUT_S).memory
+    except grpc.RpcError as error:
+        if error.code() is not grpc.StatusCode.NOT_FOUND:
+            raise
+        yield "    the lesson itself was removed since"
+        return
+    yield f"    what fitted: {_fitted(stub, memory, told, scope)}"
+    state = name_of(pb.MemoryState, memory.state)
+    yield f"    the lesson today: {state}, version {memory.version}, importance {memory.importance:.2f}"
+    yield f"    learned from: {_sources(memory)}"
+    request = pb.GetLessonStatisticsRequest(reflection_ids=[memory_id], **scope)
+    for lesson in stub.GetLessonStatistics(request, timeout=TIMEOUT_S).lessons:
+        yield f"    its evidence: {_evidence(lesson)}"
+
+
+def _fitted(stub: ReflectiveMemoryServiceStub, memory: pb.Memory, told: Told | None, scope: dict[str, Any]) -> str:
+    signatures = () if told is None else told.signatures
+    if memory.error_signature and memory.error_signature in signatures:
+        return f"it is about the same failure, {_named(memory.error_signature)}"
+    kin = [one for one in signatures if one.split("|")[:2] == memory.error_signature.split("|")[:2]]
+    if kin:
+        return f"it is about a failure of the same tool and category, {_named(memory.error_signature)}"
+    if told is None or not told.task.strip():
+        return "the task is not on record"
+    request = pb.QueryReflectionsRequest(
+        query_text=told.task,
+        k=_MOST_HITS,
+        min_importance=0,
+        explain=True,
+        include_quarantined=True,
+        explain_ids=[memory.id],
+        **scope,
+    )
+    found = stub.QueryReflections(request, timeout=TIMEOUT_S)
+    for place, hit in enumerate(found.hits, start=1):
+        if hit.memory.id == memory.id:
+            words = ", ".join(map(_named, hit.explanation.matched_terms[:20])) or "none"
+            parts = ", ".join(f"{_named(part.name)} {part.value:.2f}" for part in hit.explanation.parts)
+            return f"by the task, as it is found today: place {place}, words {words} ({parts})"
+    reasons = [_cut(miss.reason) for miss in found.misses if miss.id == memory.id]
+    return f"today the task does not find it: {' '.join(reasons) or 'others fit better'}"
+
+
+def _sources(memory: pb.Memory) -> str:
+    metadata = memory.metadata.fields
+    turn_ids = [one.string_value for one in metadata["turn_ids"].list_value.values] if "turn_ids" in metadata else []
+    session_id = metadata["session_id"].string_value if "session_id" in metadata else ""
+    named = (
+        *([f"turns {_some(turn_ids)}"] if turn_ids else ()),
+        *([f"session {_named(session_id)}"] if session_id else ()),
+        *([f"memories {_some(memory.derived_from)}"] if memory.derived_from else ()),
+    )
+    where = "; ".join(named) or "no recorded turn"
+    learned = f"{memory.episode_count} episodes, learned {memory.strength} times from {clock_time(memory.create_time)}"
+    return f"{where}; {learned}"
+
+
+def _evidence(lesson: pb.LessonStatistics) -> str:
+    def arm(one: pb.LessonArm) -> str:
+        return f"{one.success_count} of {one.success_count + one.failure_count}"
+
+    lift = ""
+    if lesson.HasField("lift"):
+        low, high = 100 * lesson.interval.low, 100 * lesson.interval.high
+        lift = f"; lift {100 * lesson.lift:+.0f} points ({low:+.0f} to {high:+.0f})"
+    figures = f"succeeded with it {arm(lesson.shown)}, without it {arm(lesson.held_back)}{lift}"
+    return f"{words_of(pb.LessonVerdict, lesson.verdict)}; {figures}"
+
+
+def _of_recovery(
+    stub: ReflectiveMemoryServiceStub, recovery_id: str, signatures: Sequence[str], scope: dict[str, Any]
+) -> Iterator[str]:
+    for signature in signatures or _signatures_with(stub, recovery_id, scope):
+        request = pb.ListRecoveriesRequest(signature=signature, include_observations=True, **scope)
+        for known in stub.ListRecoveries(request, timeout=TIMEOUT_S).signatures:
+            for move in (one for one in known.moves if one.recovery_id == recovery_id):
+                yield f"    what fitted: the call failed in the same way, {_named(signature)}"
+                yield f"    the gate: {_gate(move)}"
+                tries = [one for one in known.observations if one.recovery_id == recovery_id]
+                worked = [one.turn_id for one in reversed(tries) if one.worked]
+                yield f"    learned from: {len(tries)} tries; it worked in turns {_some(dict.fromkeys(worked))}"
+                return
+    yield "    no failure is on record after which it was done"
+
+
+def _signatures_with(stub: ReflectiveMemoryServiceStub, recovery_id: str, scope: dict[str, Any]) -> Iterator[str]:
+    """The failures after which this was done: what was held back is in no turn's record."""
+    request = pb.ListRecoveriesRequest(**scope)
+    for _ in range(_MOST_PAGES):
+        page = stub.ListRecoveries(request, timeout=TIMEOUT_S)
+        for known in page.signatures:
+            if any(move.recovery_id == recovery_id for move in known.moves):
+                yield known.signature
+        request.page_token = page.next_page_token
+        if not page.next_page_token:
+            return
+
+
+def _gate(move: pb.RecoveryMove) -> str:
+    tries = f"it worked in {move.worked} of {move.tries} tries, at least {100 * move.lowest_rate:.0f} % of the time"
+    advised = f"; after it was told in {move.advised_worked} of {move.advised_tries}" if move.advised_tries else ""
+    return f"{tries}{advised}; {_cut(move.reason)}"
+
+
+def _some(ids: Sequence[str] | dict[str, None]) -> str:
+    """The first of these ids, and how many more there are."""
+    known = list(ids)
+    more = f" and {len(known) - _MOST_SOURCES} more" if len(known) > _MOST_SOURCES else ""
+    return ", ".join(map(_named, known[:_MOST_SOURCES])) + more or "none"
+
+
+def _cut(text: str) -> str:
+    return in_short(text, _TEXT_CHARS)
+
+
+def _named(text: str) -> str:
+    """An id or a name."""
+    return in_short(text, _ID_CHARS)
