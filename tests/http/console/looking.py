@@ -46,7 +46,7 @@ def shows(page: Page, text: str) -> None:
 
 _OVERFLOW = """(() => {
   const wide = document.documentElement.clientWidth;
-  const cut = ".text, .task, .session, code, .skip";
+  const cut = ".text, .task, .session, code, .skip, details:not([open]) > :not(summary)";
   const seen = [...document.querySelectorAll("body *")].filter((one) => !one.closest(cut));
   const over = seen.map((one) => Math.floor(one.getBoundingClientRect().right - wide));
   return Math.max(0, document.documentElement.scrollWidth - wide, ...over);
