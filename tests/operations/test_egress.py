@@ -66,6 +66,7 @@ OTHERS = {
     "sidemirror_server.operations.console": "the door of the sidecar itself",
     "sidemirror_server.operations.target": "the commands' connection to the sidecar itself",
     "sidemirror_server.operations.attach.calling": "doctor and attach call the sidecar as attached agents do",
+    "sidemirror_server.operations.mcp": "the tools of MCP call the sidecar",
     "sidemirror_server.operations.address_check": "doctor asks what listens at the sidecar's own addresses",
     "sidemirror_server.operations.choices_check": "doctor knocks at the collector's address, and sends nothing",
     "sidemirror_server.operations.egress": "how the environment's proxies are read",

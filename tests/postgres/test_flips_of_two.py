@@ -18,6 +18,7 @@ async def judged(stub: Stub) -> common_pb2.CritiqueResult:
 
 
 async def test_revisions_withheld_by_one_are_withheld_by_the_other(databases: Databases, tmp_path: Path) -> None:
+    """Seen to fail when a verdict is told as its model gave it."""
     async with databases.fresh() as name:
         url = databases.cluster.url("sidecar", name)
         async with (

@@ -1,8 +1,8 @@
-"""Reflect and GenerateReflection find the decisive step of a failed run in one way, as often as it was promised.
+"""Reflect and GenerateReflection find the decisive step of a failed run, in one way and as often as promised.
 
-`who_and_when` (mingyin1/Agents_Failure_Attribution): runs of several agents, in which people marked a step and an agent.
-What they marked only measures; the sidecar gets the events alone. `tests/models/test_attribution.py` has the figures of
-the halves that the rules were and were not tuned on.
+`who_and_when` (mingyin1/Agents_Failure_Attribution): runs of several agents, in which people marked a step and an
+agent. What they marked only measures; the sidecar gets the events alone. The figures of the halves that the rules were
+and were not tuned on are in `tests/models/test_attribution.py`.
 """
 
 from pathlib import Path
@@ -47,9 +47,7 @@ def test_both_find_the_same_step(tmp_path: Path) -> None:
             reflected = turns.Reflect(pb.ReflectRequest(turn_id=turn_id), timeout=TIMEOUT_S).result
             asked = memory_pb.GenerateReflectionRequest(turn_id=turn_id, outcome=common_pb2.TASK_OUTCOME_FAILURE)
             lesson = memory.GenerateReflection(asked, timeout=TIMEOUT_S).result
-            found.append(
-                (episode.episode_id, *(one[0] for one in (reflected.cited_event_ids, lesson.source_event_ids)))
-            )
+            found.append((episode.episode_id, reflected.cited_event_ids[0], lesson.source_event_ids[0]))
     for place, rpc in ((1, "Reflect"), (2, "GenerateReflection")):
         steps = agents = 0
         for one in found:

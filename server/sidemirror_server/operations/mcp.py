@@ -14,7 +14,7 @@ from typing import Any
 import grpc
 
 from sidemirror_server.http.mcp.serving import CALL_S, LACKS
-from sidemirror_server.http.mcp.tools import Tool, ToolFailed, Whose, called
+from sidemirror_server.http.mcp.tools import Tool, ToolRefused, Whose, called
 from sidemirror_server.operations.target import address_of, aio_channel, scope_of, why_failed
 from sidemirror_server.settings import BadSettings
 
@@ -39,7 +39,7 @@ async def _serve(official: ModuleType, address: str, whose: Whose) -> None:
             try:
                 return await asked(body, timeout=CALL_S)
             except grpc.aio.AioRpcError as error:
-                raise ToolFailed(why_failed(address, error)) from error
+                raise ToolRefused(why_failed(address, error)) from error
 
         async def call(name: str, arguments: Mapping[str, Any] | None, _: Any) -> tuple[str, bool]:
             return await called(name, arguments, whose, ask)

@@ -89,8 +89,8 @@ async function drained(result) {
 }
 
 const PREPARES = {
-  // Forgets all but the last two messages, as one that saves tokens does.
-  prunes: ({ messages }) => ({ messages: messages.slice(-2) }),
+  // Forgets all but the last four messages, as one that saves tokens does.
+  prunes: ({ messages }) => ({ messages: messages.slice(-4) }),
   // Another model for each step.
   swaps: (provider, names) => ({ stepNumber }) => ({ model: provider(names[stepNumber]) }),
 };
@@ -108,14 +108,14 @@ async function ran(asked) {
   const settings = {
     model: provider(asked.model),
     tools: toolsOf(asked, sdk, provider),
-    stopWhen: ai.stepCountIs(20),
+    stopWhen: ai.stepCountIs(asked.steps ?? 20),
     maxRetries: 2,
     ...(asked.object && { output: ai.Output.object({ schema: z.object({ orders: z.number() }) }) }),
     ...(asked.prunes && { prepareStep: PREPARES.prunes }),
     ...(asked.swaps && { prepareStep: PREPARES.swaps(provider, asked.swaps) }),
   };
   const mock = mocks.MockLanguageModelV4 ?? mocks.MockLanguageModelV3;
-  if (asked.mock) settings.model = new mock({ modelId: "mock", doGenerate: async () => mocked });
+  if (asked.mock) settings.model = new mock({ modelId: "mock", doGenerate: async () => mocked, doStream: slowly });
   const name = asked.agent ?? "clerk";
   let result;
   if (asked.way.startsWith("agent.")) {
@@ -141,6 +141,17 @@ const mocked = {
   usage: { inputTokens: { total: 1 }, outputTokens: { total: 1 } },
   warnings: [],
 };
+
+// A model that calls a tool, and goes on for longer than the tool takes; once it has the result it answers.
+async function slowly({ prompt }) {
+  const isFirst = prompt.every(({ role }) => role !== "tool");
+  const { finishReason, usage } = mocked;
+  const call = { type: "tool-call", toolCallId: "c", toolName: "flaky", input: '{"key": "k"}' };
+  const text = [{ type: "text-start", id: "t" }, { type: "text-delta", id: "t", delta: "Fine." }, { type: "text-end", id: "t" }];
+  const reason = isFirst ? { unified: "tool-calls", raw: "tool_calls" } : finishReason;
+  const parts = [...(isFirst ? [call] : text), { type: "finish", finishReason: reason, usage }];
+  return { stream: ai.simulateReadableStream({ chunks: parts, chunkDelayInMs: 300 }) };
+}
 
 process.on("warning", (warning) => process.stderr.write(`${warning}\n`));
 globalThis.AI_SDK_LOG_WARNINGS = false;

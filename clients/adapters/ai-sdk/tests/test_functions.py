@@ -168,9 +168,15 @@ def test_calls_that_never_begin_are_on_record(endpoint: Endpoint, ask: Ask, side
     assert any("nobody" in one.content for one in ends)
 
 
+def test_a_call_that_ends_before_its_stream_has_its_own_words_behind_it(ask: Ask, sidecar: Sidecar) -> None:
+    ask("streamText", "mock", PROMPT, "flaky", mock=True, steps=1)
+    events = sidecar.events(sidecar.turns()[0].turn_id)
+    assert kinds(events)[1:5] == ["model_started", "model_returned", "tool_called", "tool_failed"]
+
+
 def test_a_tool_that_returns_piece_by_piece_ends_with_the_last(endpoint: Endpoint, ask: Ask, sidecar: Sidecar) -> None:
-    endpoint.script("m", [Call("piecewise", {"key": "k"})], stories.RIGHT)
-    ask("streamText", "m", PROMPT, "piecewise")
+    endpoint.script("m", [Call("piecewise", {"key": "k"})])
+    ask("streamText", "m", PROMPT, "piecewise", steps=1)
     events = sidecar.events(sidecar.turns()[0].turn_id)
     assert [one.tool_returned.content for one in events if one.HasField("tool_returned")] == ["k is whole"]
 
@@ -203,12 +209,12 @@ def test_a_structured_answer_is_the_answer(endpoint: Endpoint, ask: Ask, sidecar
 
 
 def test_where_messages_are_taken_away_nothing_parts_a_call_and_its_result(endpoint: Endpoint, ask: Ask) -> None:
-    """`prepareStep` leaves the last two."""
+    """`prepareStep` leaves the last four."""
     endpoint.script("m", [stories.BAD], [stories.BAD], [stories.GOOD], stories.RIGHT)
     assert ask("generateText", "m", PROMPT, "run_sql", prunes=True)["text"] == stories.RIGHT
-    assert roles(endpoint, "m", 1) == ["assistant", "tool", "user"]
+    assert roles(endpoint, "m", 1) == ["user", "assistant", "tool", "user"]
     for number in range(2, 4):
-        assert roles(endpoint, "m", number)[:2] == ["assistant", "tool"]
+        assert roles(endpoint, "m", number)[:4] == ["assistant", "tool"] * 2
 
 
 def test_a_model_of_a_single_step_is_watched_too(endpoint: Endpoint, ask: Ask, sidecar: Sidecar) -> None:

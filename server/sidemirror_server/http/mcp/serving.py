@@ -15,7 +15,7 @@ from sidemirror_server.http.connect.bodies import Left, read_body, while_there
 from sidemirror_server.http.connect.errors import code_of, refuse
 from sidemirror_server.http.connect.serving import Method
 from sidemirror_server.http.context import Ended, HttpContext
-from sidemirror_server.http.mcp.tools import Tool, ToolFailed, called, whose_of
+from sidemirror_server.http.mcp.tools import Tool, ToolRefused, called, whose_of
 
 PATH = "/mcp"
 # The longest request. Chosen here: the longest texts of one call, as JSON; more belongs to Connect.
@@ -108,9 +108,9 @@ class Mcp:
                 async with asyncio.timeout(CALL_S):
                     return bytes(await self._methods[tool.path].handler.unary_unary(body, context))
             except Ended as ended:
-                raise ToolFailed(f"{code_of(ended.status)}: {ended.status.message}") from ended
+                raise ToolRefused(f"{code_of(ended.status)}: {ended.status.message}") from ended
             except TimeoutError as error:
-                raise ToolFailed("deadline_exceeded: it took too long") from error
+                raise ToolRefused("deadline_exceeded: it took too long") from error
 
         return await called(name, arguments, whose_of(request.scope["query_string"]), ask)
 

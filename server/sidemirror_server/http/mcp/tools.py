@@ -86,7 +86,7 @@ class _Ended(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ]
 
 
-class ToolFailed(Exception):
+class ToolRefused(Exception):
     """The call that a tool makes was refused; the text says why."""
 
 
@@ -126,18 +126,18 @@ class Tool(msgspec.Struct, frozen=True):
         return self.request(msgspec.convert(given, self.arguments), whose)
 
 
-# Makes the call of a tool: of its request, the answer as bytes. Raises ToolFailed.
-Ask: TypeAlias = Callable[[Tool, bytes], Awaitable[bytes]]
+# Makes the call of a tool: of its request, the answer as bytes. Raises ToolRefused.
+Answering: TypeAlias = Callable[[Tool, bytes], Awaitable[bytes]]
 
 
-async def called(name: str, arguments: Mapping[str, Any] | None, whose: Whose, ask: Ask) -> tuple[str, bool]:
+async def called(name: str, arguments: Mapping[str, Any] | None, whose: Whose, ask: Answering) -> tuple[str, bool]:
     """What a tool answers, and whether that is an error."""
     tool = BY_NAME.get(name)
     if tool is None:
         return f"there is no such tool; there are {', '.join(BY_NAME)}", True
     try:
         answer = await ask(tool, tool.asked(arguments, whose).SerializeToString())
-    except (ValueError, ToolFailed) as error:
+    except (ValueError, ToolRefused) as error:
         return str(error), True
     return tool.said(tool.answer.FromString(answer)), False
 
