@@ -85,7 +85,9 @@ export function Turns(props: { query: Query }) {
   }, [live.state, first.again]);
   const readOlder = async (pageToken: string) => {
     const page = await api.thinking.listTurns({ ...api.scope, ...asked, pageSize: PAGE, pageToken });
-    setOlder({ key, turns: [...(more?.turns ?? []), ...page.turns], next: page.nextPageToken });
+    // With those of the first page: newer ones may push them out of it.
+    const before = more?.turns ?? first.value?.turns ?? [];
+    setOlder({ key, turns: [...before, ...page.turns], next: page.nextPageToken });
   };
   return (
     <>

@@ -44,6 +44,15 @@ def shows(page: Page, text: str) -> None:
     page.until(f"document.body?.innerText.includes({json.dumps(text)})")
 
 
+_OVERFLOW = """(() => {
+  const wide = document.documentElement.clientWidth;
+  const cut = ".text, .task, .session, code, .skip, details:not([open]) > :not(summary)";
+  const seen = [...document.querySelectorAll("body *")].filter((one) => !one.closest(cut));
+  const over = seen.map((one) => Math.floor(one.getBoundingClientRect().right - wide));
+  return Math.max(0, document.documentElement.scrollWidth - wide, ...over);
+})()"""
+
+
 def overflow(page: Page) -> int:
-    """By how many pixels the page is wider than what is seen of it."""
-    return int(page.value("document.documentElement.scrollWidth - document.documentElement.clientWidth"))
+    """By how many pixels anything is wider than the page, but for texts that are cut at their own edge."""
+    return int(page.value(_OVERFLOW))

@@ -29,7 +29,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SidecarThread]:
 
 def test_every_screen_shows_what_was_recorded(server: SidecarThread, browser: Browser) -> None:
     with thinking(server) as stub, memories(server) as memory:
-        until(lambda: memory.ListRecoveries(memory_pb.ListRecoveriesRequest(), timeout=60).signatures)
+        until(lambda: len(memory.ListRecoveries(memory_pb.ListRecoveriesRequest(), timeout=60).signatures) > 0)
         turns = stub.ListTurns(pb.ListTurnsRequest(page_size=4), timeout=60).turns
         signatures = memory.ListRecoveries(memory_pb.ListRecoveriesRequest(page_size=3), timeout=60).signatures
         lessons = memory.ListReflections(memory_pb.ListReflectionsRequest(page_size=3), timeout=60).memories
@@ -37,7 +37,7 @@ def test_every_screen_shows_what_was_recorded(server: SidecarThread, browser: Br
     for width in (360, 1600):
         page.looks(width)
         go(page, "/turns", "Turns")
-        page.until("document.querySelectorAll('tbody tr').length === 50")
+        page.until(f"document.querySelectorAll('tbody tr').length === {EPISODES}")
         for place in ("/lessons", "/recoveries", "/now"):
             go(page, place)
             assert (place, width, overflow(page)) == (place, width, 0)
