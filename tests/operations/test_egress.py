@@ -85,6 +85,9 @@ OTHERS = {
                 "advice",
                 "erase",
                 "memory_recoveries",
+                "turn_entries",
+                "turns",
+                "turns_why",
             )
         ],
         "commands, by `target`",

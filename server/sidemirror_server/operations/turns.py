@@ -2,8 +2,6 @@
 
 import argparse
 import sys
-from collections.abc import Iterator
-from typing import Any
 
 import grpc
 
@@ -19,8 +17,8 @@ from sidemirror_server.operations.shown import (
     words_of,
 )
 from sidemirror_server.operations.target import asked, scope_of
+from sidemirror_server.operations.turn_entries import TIMEOUT_S, entries_of
 
-TIMEOUT_S = 30.0
 # What counts as failed for `--failed`.
 _FAILED = ("failure", "timeout", "error")
 # The most turns of one page.
@@ -79,21 +77,6 @@ def ended(turn: pb.Turn) -> str:
     """A turn's state and its outcome, if it has one."""
     state = words_of(pb.TurnState, turn.state)
     return f"{state}, {words_of(common_pb2.TaskOutcome, turn.outcome)}" if turn.outcome else state
-
-
-def entries_of(channel: grpc.Channel, turn_id: str, scope: dict[str, Any]) -> tuple[pb.Turn, list[pb.TurnEntry]]:
-    """A turn, and all its entries in their order. Raises grpc.RpcError."""
-    pages = list(_pages(channel, pb.GetTurnRequest(turn_id=turn_id, page_size=_PAGE, **scope)))
-    return pages[0].turn, [entry for page in pages for entry in page.entries]
-
-
-def _pages(channel: grpc.Channel, request: pb.GetTurnRequest) -> Iterator[pb.GetTurnResponse]:
-    while True:
-        page = ThinkingServiceStub(channel).GetTurn(request, timeout=TIMEOUT_S)
-        yield page
-        request.page_token = page.next_page_token
-        if not page.next_page_token:
-            return
 
 
 def _show(channel: grpc.Channel, options: argparse.Namespace) -> int:

@@ -14,7 +14,7 @@ from sidemirror.v1.reflective_memory_pb2_grpc import ReflectiveMemoryServiceStub
 from sidemirror_server.memory.kin.signature import error_signature
 from sidemirror_server.operations import exit_codes
 from sidemirror_server.operations.shown import clock_time, in_short, name_of, print_json, print_lines, words_of
-from sidemirror_server.operations.turns import TIMEOUT_S, entries_of
+from sidemirror_server.operations.turn_entries import TIMEOUT_S, entries_of
 from sidemirror_server.trace.receipts import GOAL_ITEM, RECOVERY_ITEM
 from sidemirror_server.vocabulary.clock import SystemClock
 
