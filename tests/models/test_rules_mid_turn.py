@@ -34,17 +34,17 @@ def test_the_first_failing_call_and_what_its_error_says() -> None:
     answer = mid_turn_answer(
         evidence(
             call("e1", "get_order", '{"order_id": "W17"}'),
-            failure("e2", "e1", "Error: order not found", "get_order", "not_found"),
+            failure("e2", "e1", "no such column: state", "get_order", "not_found"),
             call("e3", "get_user"),
             result("e4", "e3", name="get_user"),
         )
     )
     assert answer.reflection == (
         "The first failure that counts is the call of `get_order` with “order_id: W17”: "
-        "its error says “Error: order not found”, a not found failure."
+        "its error says “no such column: state”, a not found failure."
     )
     assert answer.suggested_action == (
-        "List or look up what exists before calling `get_order` again: what it was asked for does not."
+        "There is no column `state`: list or look up what exists before calling `get_order` again."
     )
     assert answer.cited_event_ids == ("e1", "e2", "e4")
 
@@ -61,7 +61,7 @@ def test_a_failure_that_was_made_good_does_not_hide_one_that_was_not() -> None:
 
 def test_a_failure_without_a_call_is_laid_to_the_text_before_it() -> None:
     answer = mid_turn_answer(
-        evidence(said("e1", agent="Coder"), failure("e2", None, "NameError: x", "python", "logic"))
+        evidence(said("e1", agent="Coder"), failure("e2", None, "name 'x' is not defined", "python", "logic"))
     )
     assert answer.cited_event_ids[:2] == ("e1", "e2")
     assert "`python` on what was said before it" in answer.reflection
@@ -103,11 +103,25 @@ def test_a_call_that_is_still_running_is_not_held_against_it() -> None:
     assert "never returned" not in mid_turn_answer(evidence(said("e0"), call("e1", "slow"))).reflection
 
 
-def test_what_the_question_names_and_nothing_has_covered() -> None:
-    answer = mid_turn_answer(
-        evidence(call("e1"), result("e2", "e1", "order W1701 shipped"), question="Compare order W1701 with W1802")
+def test_what_the_error_says_by_itself_is_not_said_again() -> None:
+    """But the events are cited: they are the likeliest place of what went wrong."""
+    for error, category in (
+        ("Error: order not found", "not_found"),
+        ("bash: jq: command not found", "not_found"),
+        ("ls: cannot access 'a': No such file or directory", "not_found"),
+        ("Malformed command", "validation"),
+    ):
+        answer = mid_turn_answer(evidence(call("e1"), failure("e2", "e1", error, category=category)))
+        assert (answer.reflection, answer.suggested_action) == ("", None), error
+        assert answer.cited_event_ids == ("e1", "e2")
+
+
+def test_one_tool_in_two_ways_in_turns() -> None:
+    steps = [s for i in range(4) for s in (call(f"c{i}", arguments="ab"[i % 2]), result(f"r{i}", f"c{i}"))]
+    assert (
+        "The last calls of `search` alternate between two sets of arguments"
+        in mid_turn_answer(evidence(*steps)).reflection
     )
-    assert "Still open: no call or result mentions “W1802”." in answer.reflection
 
 
 @pytest.mark.parametrize(
@@ -267,6 +281,7 @@ def test_the_answer_fits_its_schema_and_is_the_same_again(story: Evidence) -> No
 @given(st.text("abcdefgh ", min_size=1, max_size=40), st.text("abcdefgh ", min_size=1, max_size=40))
 def test_another_failing_call_is_another_text(one: str, other: str) -> None:
     def reflection(error: str) -> str:
-        return mid_turn_answer(evidence(call("e1"), failure("e2", "e1", f"refused for {error}"))).reflection
+        refused = failure("e2", "e1", f"refused for {error}", category=None)
+        return mid_turn_answer(evidence(call("e1"), refused)).reflection
 
     assert (reflection(one) == reflection(other)) == (one.split() == other.split())

@@ -30,7 +30,7 @@ from sidemirror_server.vocabulary.arbiter import AS_DESIGNED, HEADING, Offers, T
 from sidemirror_server.vocabulary.block import BlockItem, BlockLesson, ContextBlock, Omitted
 from sidemirror_server.vocabulary.clock import Clock
 from sidemirror_server.vocabulary.scope import Scope
-from sidemirror_server.vocabulary.telling import says_only_outcome, without_references
+from sidemirror_server.vocabulary.telling import restates_failure, says_only_outcome, without_references
 from sidemirror_server.vocabulary.terms import telling_terms, terms_of
 
 _KINDS = frozenset(kind.value for kind in MemoryKind)
@@ -228,7 +228,8 @@ class MemoryContext:
             for one in (_candidate(memory, None, told, calls) for memory in found if memory.memory_id not in left_out)
             if advice.shows(one.memory.memory_id, one.memory.strategy_of, *one.memory.derived_from)
             if one.applies >= Applies.TO_THE_CALL and not _is_excluded(one.memory, asked)
-            if not says_only_outcome(one.memory.content) and (one.memory.is_reviewed or not has_shell)
+            if one.memory.is_reviewed or not (has_shell or restates_failure(one.memory.content))
+            if not says_only_outcome(one.memory.content)
         ]
         # Strategies come before reflections.
         fitting.sort(key=lambda one: (-one.applies, one.memory.kind is MemoryKind.REFLECTION, -one.memory.importance))
@@ -348,6 +349,8 @@ def _why_left_out(one: _Candidate, task: ContextTask, asked: frozenset[str]) -> 
         return "it does not apply to a task like this"
     if says_only_outcome(one.memory.content):
         return "it says nothing but how a task ended"
+    if restates_failure(one.memory.content) and not one.memory.is_reviewed:
+        return "it says only that a call failed, and no person has reviewed it"
     if one.applies or _fits(one, asked):
         return ""
     return "it has too little of the task"

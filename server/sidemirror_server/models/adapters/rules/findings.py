@@ -1,7 +1,6 @@
 """The findings in a turn's evidence: failed calls, repeated calls, open calls and questions. No prose, no guesses."""
 
-import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import msgspec
 
@@ -11,7 +10,6 @@ from sidemirror_server.models.evidence import Evidence, EvidenceStep
 REPEATED_FROM = 3
 # A long turn's evidence has a gap in its middle; only its last 100 steps are sure to have both a call and its result.
 _WHOLE_STEPS = 100
-_MOST_TERMS = 3
 
 
 class FailedStep(msgspec.Struct, frozen=True):
@@ -27,10 +25,9 @@ class Findings(msgspec.Struct, frozen=True):
     """Findings, each oldest first.
 
     `repeated`: the calls of the last loop of equal, non-polling calls. `alternating`: the last four calls, if they are
-    A-B-A-B. `unanswered`: calls without a result after which the agent went on. `unmentioned`: names, numbers and
-    quotations of the question that no call and no result mentions. `basis`: the first good result if its call is known,
-    else the model's text before that result. `claim`: the agent's second text, because agents plan in the first; the
-    first text if there is no second. `drafted`: the last response, if any.
+    A-B-A-B. `unanswered`: calls without a result after which the agent went on. `basis`: the first good result if its
+    call is known, else the model's text before that result. `claim`: the agent's second text, because agents plan in
+    the first; the first text if there is no second. `drafted`: the last response, if any.
     """
 
     calls: tuple[EvidenceStep, ...]
@@ -39,7 +36,6 @@ class Findings(msgspec.Struct, frozen=True):
     repeated: tuple[EvidenceStep, ...]
     alternating: tuple[EvidenceStep, ...]
     unanswered: tuple[EvidenceStep, ...]
-    unmentioned: tuple[str, ...]
     basis: EvidenceStep | None
     claim: EvidenceStep | None
     drafted: EvidenceStep | None
@@ -59,7 +55,6 @@ def findings_of(evidence: Evidence) -> Findings:
         repeated=_repeated(active),
         alternating=_alternating(active),
         unanswered=_unanswered(steps[-_WHOLE_STEPS:]),
-        unmentioned=_unmentioned(evidence.question or evidence.task, [*calls, *worked]),
         basis=_basis(steps),
         claim=_claim(steps),
         drafted=next((step for step in reversed(steps) if step.kind == "response"), None),
@@ -132,20 +127,3 @@ def _unanswered(steps: Sequence[EvidenceStep]) -> tuple[EvidenceStep, ...]:
         elif step.kind == "tool_call" and not step.polling and step.event_id not in answered and step.agent in moved_on:
             unanswered.append(step)
     return tuple(reversed(unanswered))
-
-
-# Quotations, words with a digit or an underscore, and runs of capitalised words that do not begin a sentence.
-_TERM = re.compile(
-    r"[\"“]([^\s\"“”][^\"“”\n]{1,40}[^\s\"“”])[\"”]|\b(\w*[0-9_]\w*)\b|(?<=[a-z,;] )([A-Z]\w+(?: [A-Z]\w+){0,3})"
-)
-# A longer question is a specification. A name in it that no call or result mentions yet says little.
-_QUESTION_CHARS = 600
-
-
-def _unmentioned(question: str, steps: Iterable[EvidenceStep]) -> tuple[str, ...]:
-    seen = "\n".join(step.text for step in steps).casefold()
-    if not seen or len(question) > _QUESTION_CHARS:
-        return ()
-    found = [next(filter(None, groups)) for groups in _TERM.findall(question)]
-    terms = [term for term in dict.fromkeys(found) if len(term) > 3]
-    return tuple(term for term in terms if term.casefold() not in seen)[:_MOST_TERMS]

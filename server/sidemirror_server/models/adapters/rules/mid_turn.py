@@ -1,14 +1,13 @@
-"""A mid-turn reflection from findings: what failed first and why, loops, calls without a result, and what the question
-names and nothing has covered.
+"""A mid-turn reflection from findings: what failed first and why, loops, and calls without a result.
 
-It names something of this turn or is empty: a count of calls that worked tells an agent nothing. The events that it
-rests on are in `cited_event_ids` and not in the text. Recorded texts are quoted on one line and whole.
+It points to something to do, or is empty: that a call failed, and what its error said, the agent has read. The events
+that it rests on are in `cited_event_ids` and not in the text. Recorded texts are quoted on one line and whole.
 """
 
-from sidemirror_server.models.adapters.rules.advice import advice, telling
+from sidemirror_server.models.adapters.rules.advice import advice, points, telling
 from sidemirror_server.models.adapters.rules.decisive import decisive_steps, worst_of
 from sidemirror_server.models.adapters.rules.findings import FailedStep, Findings, findings_of
-from sidemirror_server.models.adapters.rules.wording import arguments_of, quoted, tool_name, what_it_says
+from sidemirror_server.models.adapters.rules.wording import arguments_of, tool_name, what_it_says
 from sidemirror_server.models.answers import MidTurnAnswer
 from sidemirror_server.models.evidence import Evidence
 
@@ -26,12 +25,15 @@ def mid_turn_answer(evidence: Evidence) -> MidTurnAnswer:
         sentences.append(what_failed(found, failure))
     if found.repeated or found.alternating:
         sentences.append(loop_told(found))
-    sentences.append(_open(found))
+    sentences.append(_unanswered(found))
     cited += found.unanswered[:_MOST_CITED_FOR_ONE] if sentences[-1] else ()
     cited += found.worked[-1:]
+    action = _next(found, failure)
+    # What a business error says is quoted, because no rule knows what to do about it.
+    is_telling = action or (failure is not None and not advised(failure))
     return MidTurnAnswer(
-        reflection=" ".join(filter(None, sentences)),
-        suggested_action=_next(found, failure) or None,
+        reflection=" ".join(filter(None, sentences)) if is_telling else "",
+        suggested_action=action or None,
         confidence=confidence_of(found, failure),
         cited_event_ids=tuple(dict.fromkeys(step.event_id for step in cited)),
     )
@@ -70,31 +72,31 @@ def loop_told(found: Findings) -> str:
     if found.repeated:
         return f"{tool_name(found.repeated[-1])} was called {len(found.repeated)} times with the same arguments."
     one, other = found.alternating[-2:]
+    if one.name == other.name:
+        return f"The last calls of {tool_name(one)} alternate between two sets of arguments without anything new."
     return f"The last calls alternate between {tool_name(one)} and {tool_name(other)} without anything new."
 
 
-def _open(found: Findings) -> str:
-    parts = []
-    if found.unanswered:
-        shown = dict.fromkeys(tool_name(call) for call in found.unanswered[:_MOST_CITED_FOR_ONE])
-        parts.append(", ".join(shown) + " never returned")
-    if found.unmentioned:
-        parts.append("no call or result mentions " + ", ".join(map(quoted, found.unmentioned)))
-    return f"Still open: {'; '.join(parts)}." if parts else ""
+def _unanswered(found: Findings) -> str:
+    shown = dict.fromkeys(tool_name(call) for call in found.unanswered[:_MOST_CITED_FOR_ONE])
+    return f"Still open: {', '.join(shown)} never returned." if shown else ""
 
 
 def _next(found: Findings, failure: FailedStep | None) -> str:
     loop = found.repeated or found.alternating
-    if failure is not None and failure.recovered_by is None:
-        return advised(failure)
+    if failure is not None and failure.recovered_by is None and (told := _pointed(failure)):
+        return told
     if loop:
         again = f"Do not call {tool_name(loop[-1])} with the same arguments again"
         return f"{again}: use its last result, or change one argument."
     if found.unanswered:
         return f"Get the result of {tool_name(found.unanswered[0])} or call it again before relying on it."
-    if found.unmentioned:
-        return f"Look up {quoted(found.unmentioned[0])}, which the question names and nothing has covered yet."
     return ""
+
+
+def _pointed(failure: FailedStep) -> str:
+    """What to do about a failure; empty if that is no more than the error says."""
+    return advised(failure) if points(failure.failed.category, telling(failure.failed.text)) else ""
 
 
 def advised(failure: FailedStep) -> str:
