@@ -123,7 +123,7 @@ async def _one_transaction(database: SqliteDatabase, each: int) -> float:
             "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
             entries,
         )
-        connection.executemany("INSERT INTO turns VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0)", turns)
+        connection.executemany("INSERT INTO turns VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, '')", turns)
 
     began = now()
     await database.write(all_rows, long=True)

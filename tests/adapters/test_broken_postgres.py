@@ -309,9 +309,22 @@ async def test_broken_verb_is_noticed(clause: str, broken: type[Any], databases:
     await noticed(clause, databases, broken)
 
 
+async def test_a_store_that_keeps_what_receipts_showed_is_noticed(databases: Databases) -> None:
+    """In a database of its own, which is thrown away: its trigger is."""
+    name = await databases.create()
+    await databases.as_superuser("DROP TRIGGER shows ON sidemirror.receipts", name)
+    database = await PostgresDatabase.open(databases.cluster.url("sidecar", name))
+    try:
+        with pytest.raises(AssertionError):
+            await CLAUSES["RC10"](lambda: PostgresReceipts(database))
+    finally:
+        await database.close()
+        await databases.drop(name)
+
+
 def test_every_clause_is_seen_to_fail() -> None:
     by_statement = {clause for every in BROKEN.values() for clause, *_ in every}
-    assert by_statement | {clause for clause, _ in BROKEN_VERBS} == set(CLAUSES)
+    assert by_statement | {clause for clause, _ in BROKEN_VERBS} | {"RC10"} == set(CLAUSES)
 
 
 def test_every_suite_of_a_port_on_postgres_is_among_them() -> None:

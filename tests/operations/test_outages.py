@@ -46,6 +46,7 @@ READ = {
 # Commands that say nothing of what is stored, or are tested elsewhere.
 OTHERS = {
     "memory import": "it reads a file, and writes",
+    "mcp": "tests/http/test_mcp_stdio.py",
     "watch": "it waits, and says why: test_a_watch_says_what_it_waits_for",
     "health": "it tells the health of services: tests/faults/test_full_disk.py",
     "doctor": "it looks at the store itself: tests/operations/test_doctor_shared.py",

@@ -132,7 +132,7 @@ UNARY: list[tuple[str, Message, Refusal]] = [
     ("ReportEvents", report(turn_id=""), bad_field("turn_id")),
     ("FinishTurn", pb.FinishTurnRequest(), bad_field("turn_id")),
     ("GetTurn", pb.GetTurnRequest(), bad_field("turn_id")),
-    ("Reflect", pb.ReflectRequest(), bad_field("turn_id")),
+    ("Reflect", pb.ReflectRequest(), bad_field("messages")),
     ("GetReflectionPrompt", pb.GetReflectionPromptRequest(), bad_field("turn_id")),
     ("ShouldReflect", pb.ShouldReflectRequest(), bad_field("target")),
     ("ShouldReflect", pb.ShouldReflectRequest(turn_id=""), bad_field("turn_id")),

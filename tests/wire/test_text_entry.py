@@ -44,7 +44,9 @@ def fill(message: Message, text: str) -> list[str]:
         if field.message_type is not None and field.message_type.full_name.startswith("sidemirror."):
             inner = getattr(message, field.name).add() if field.is_repeated else getattr(message, field.name)
             inner.SetInParent()
-            filled += [f"{field.name}.{path}" for path in fill(inner, text)]
+            filled += (paths := [f"{field.name}.{path}" for path in fill(inner, text)])
+            if not paths and isinstance(message, pb.ReflectRequest):
+                message.ClearField(field.name)  # a budget is for a reflection without a turn
         elif is_text(field):
             if field.is_repeated:
                 getattr(message, field.name).append(text)
