@@ -133,10 +133,8 @@ async def test_the_second_attempt_starts_with_what_the_first_one_taught() -> Non
     assert notes.result is not None
     heading, whose, *lessons = notes.lessons.splitlines()
     assert (heading, whose) == ("[LESSONS FROM EARLIER WORK]", WHOSE)
-    asked_for = {
-        f"• [Reflection, from a tool] {notes.result.reflection_text}",
-        f"• [Strategy, from a tool] {notes.result.strategy_text}",
-    }
+    # The reflection only says what failed: it is kept, and not told.
+    asked_for = {f"• [Strategy, from a tool] {notes.result.strategy_text}"}
     # What is learned of the goal unasked comes beside it, once it is stored.
     assert asked_for <= set(lessons) <= {*asked_for, f"• [Reflection, from a tool] {notes.lesson.insight}"}
     assert Policy().read(notes.lessons) is Tactic.LOOK_UP, "the strategy alone helps"
@@ -158,7 +156,7 @@ async def test_in_the_end_it_is_told_what_became_of_the_lessons() -> None:
     assert notes.known.receipt_id
     assert notes.known.succeeded
     assert notes.lesson is not None
-    asked_for = {notes.result.reflection_text, notes.result.strategy_text}
+    asked_for = {notes.result.strategy_text}
     assert asked_for <= {text for text, _ in notes.known.lessons} <= {*asked_for, notes.lesson.insight}
     for _, lesson in notes.known.lessons:
         assert (lesson.outside.assigned_count, lesson.outside.success_count) == (1, 1)

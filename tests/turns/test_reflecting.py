@@ -29,5 +29,5 @@ async def test_lessons_that_do_not_come_keep_no_answer_from_its_deadline(
     async with running(tmp_path) as served:
         await Talk(Endpoint(), served.stub, Stub).turn("t")
         answer = await served.stub.Reflect(pb.ReflectRequest(turn_id="t"), timeout=DEADLINE_S)
-    assert answer.result.status == common_pb2.RESULT_STATUS_OK
+    assert answer.result.status == common_pb2.RESULT_STATUS_NOTHING
     assert not answer.result.HasField("lessons")

@@ -51,6 +51,8 @@ def learn(memory: ReflectiveMemoryServiceStub, project: str) -> pb.StoreReflecti
     )
     result = memory.GenerateReflection(request, timeout=TIMEOUT_S).result
     assert result.error_signature == "sql|not_found|missing_table"
+    # What only restates the failure would not be told.
+    result.reflection_text += " Orders are kept by the warehouse."
     result.strategy_text = ADVICE
     # Without what differs from run to run, and with a request_id: the ids, and what is held back, are always the same.
     result.ClearField("generated_at")

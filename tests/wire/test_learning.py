@@ -88,8 +88,11 @@ def test_a_failure_is_learned_from_without_a_call(server: SidecarThread) -> None
 
 
 def test_the_lesson_comes_to_the_next_turn_that_fails_so(server: SidecarThread) -> None:
+    """Its strategy does: the reflection only restates the failure."""
     run_turn(server, "again", *failing())
     (memory,) = learned(server, "again")
+    with memories(server) as stub:
+        (strategy,) = listed(stub, tenant_id="again", kind=pb.MEMORY_KIND_STRATEGY)
     level = turns.ThinkingConfig(level=turns.THINK_LEVEL_LOW)
     begun = started(session_id="other", task="Count them", config=level)
     with thinking(server) as stub:
@@ -105,12 +108,13 @@ def test_the_lesson_comes_to_the_next_turn_that_fails_so(server: SidecarThread) 
         )
         ends_s = time.monotonic() + PATIENCE_S
         shown: set[str] = set()
-        while memory.id not in shown:
+        while strategy.id not in shown:
             assert time.monotonic() < ends_s
             time.sleep(0.02)
             page = stub.GetTurn(turns.GetTurnRequest(tenant_id="again", turn_id=plan.turn_id), timeout=TIMEOUT_S)
             said_so = (entry.directive.reflection.lessons.items for entry in page.entries)
             shown = {item.id for items in said_so for item in items}
+        assert memory.id not in shown
 
 
 def test_a_turn_without_anything_to_learn_leaves_nothing(server: SidecarThread) -> None:

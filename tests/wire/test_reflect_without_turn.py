@@ -14,7 +14,7 @@ from tests.wire.sidecar import sidecar, thinking
 
 CANARY = "order-CANARY-4711"
 USER = common_pb2.Message(role=common_pb2.MESSAGE_ROLE_USER, content=f"Refund {CANARY}, please.")
-FAILED = common_pb2.ToolResult(name="get_order", error="no such order: the id has no dash")
+FAILED = common_pb2.ToolResult(name="get_order", error="unknown column 'dash'")
 ANSWER = MidTurnAnswer(reflection="The id is wrong.", suggested_action="List the orders.", confidence=0.8)
 
 
@@ -27,7 +27,7 @@ def test_the_rules_name_what_failed_and_nothing_is_kept(tmp_path: Path) -> None:
         answer = stub.Reflect(request(request_id="r"), timeout=TIMEOUT_S)
         assert answer.result.status == common_pb2.RESULT_STATUS_OK
         assert "get_order" in answer.result.reflection
-        assert "no such order" in answer.result.reflection
+        assert "unknown column" in answer.result.reflection
         assert answer.result.origin == common_pb2.ORIGIN_TOOL
         assert (answer.directive_id, list(answer.result.cited_event_ids)) == ("", [])
         assert answer.budget_left.reflections == 3
