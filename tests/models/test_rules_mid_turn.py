@@ -281,7 +281,7 @@ def test_the_answer_fits_its_schema_and_is_the_same_again(story: Evidence) -> No
 @given(st.text("abcdefgh ", min_size=1, max_size=40), st.text("abcdefgh ", min_size=1, max_size=40))
 def test_another_failing_call_is_another_text(one: str, other: str) -> None:
     def reflection(error: str) -> str:
-        refused = failure("e2", "e1", f"refused for {error}", category=None)
+        refused = failure("e2", "e1", f"refused for {error}", category="")
         return mid_turn_answer(evidence(call("e1"), refused)).reflection
 
     assert (reflection(one) == reflection(other)) == (one.split() == other.split())
