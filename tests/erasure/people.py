@@ -181,7 +181,7 @@ def _memory(stubs: Stubs, person: int, text: str, named: list[str], turn_id: str
     stubs.call(memory, "FindRecoveries", text, **given)
     stubs.call(memory, "ListRecoveries", text, page_token="")
     block = stubs.call(memory, "BuildMemoryContext", text, turn_id="", session_id="", max_items=20, max_tokens=5_000,
-                       request_id=f"b {person}").block  # fmt: skip
+                       tools=[text, "run_sql"], request_id=f"b {person}").block  # fmt: skip
     stubs.call(memory, "ReportOutcome", text, receipt_id=block.receipt_id, outcome=OUTCOME)
     line = next(line for part in memory.ExportReflections(rm.ExportReflectionsRequest()) for line in part.lines)
     memory.ImportReflections(iter([rm.ImportReflectionsRequest(lines=[line])]), timeout=TIMEOUT_S)

@@ -5,6 +5,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from sidemirror.v1 import thinking_pb2 as pb
@@ -53,7 +54,7 @@ async def test_every_event_is_acknowledged(
     assert (total.acknowledged, total.lost, total.gaps, report.refused, report.bad_lines) == (sent, 0, 0, (), ())
     assert report.complete
     assert "ok" in total.reflections
-    assert set(total.reflections) <= {"ok", "skipped budget"}
+    assert set(total.reflections) <= {"ok", "nothing", "skipped budget"}
     assert total.reasons["tool error"] > 70 / every
     assert (5 if every == 1 else 0) < sum(total.nudges.values()) < 20
 
@@ -104,7 +105,10 @@ async def test_the_same_file_can_be_played_again() -> None:
 
     assert first.complete
     assert second.complete
-    assert first.total == second.total
+    # What the first time taught is told the second time.
+    assert first.total.reflections["ok"] <= second.total.reflections["ok"]
+    assert first.total.reflections.total() == second.total.reflections.total()
+    assert msgspec.structs.replace(first.total, reflections=second.total.reflections) == second.total
 
 
 async def test_an_episode_that_the_sidecar_refuses_does_not_stop_the_others(tmp_path: Path) -> None:
