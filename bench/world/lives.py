@@ -2,12 +2,13 @@
 
 import asyncio
 import logging
-import pickle
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from pathlib import Path
 from typing import Final
+
+import msgspec
 
 from bench.world.rules import lived_by_rules
 from bench.world.running import Arm, Lived, lived
@@ -47,11 +48,10 @@ def _chunk(arm: Arm, seeds: Sequence[int], episodes: int, folder: Path | None, *
         return asyncio.run(lived_by_rules(arm, seeds, episodes))
     # The clock jumps by hours, and jobs that were under way say that they lost their lease.
     logging.disable(logging.WARNING)
-    kept = folder / f"{arm.name.lower()}-{seeds[0]}-{seeds[-1]}-{episodes}.pickle" if folder else None
+    kept = folder / f"{arm.name.lower()}-{seeds[0]}-{seeds[-1]}-{episodes}.json" if folder else None
     if kept is not None and kept.is_file():
-        found: Lived = pickle.loads(kept.read_bytes())  # noqa: S301  # written below, by this program
-        return found
+        return msgspec.json.decode(kept.read_bytes(), type=Lived)
     found = asyncio.run(lived(arm, seeds, episodes))
     if kept is not None:
-        kept.write_bytes(pickle.dumps(found))
+        kept.write_bytes(msgspec.json.encode(found))
     return found

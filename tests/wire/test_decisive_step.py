@@ -15,6 +15,7 @@ from sidemirror.v1 import reflective_memory_pb2 as memory_pb
 from sidemirror.v1 import thinking_pb2 as pb
 from sidemirror.v1.reflective_memory_pb2_grpc import ReflectiveMemoryServiceStub
 from sidemirror_server.operations.episodes import Episode, read_episodes, turns_of
+from tests.faults.figures import show
 from tests.recorded import episodes, recordings
 from tests.wire.calls import TIMEOUT_S
 from tests.wire.sidecar import sidecar, thinking
@@ -55,10 +56,10 @@ def test_both_find_the_same_step(tmp_path: Path) -> None:
             steps += event == run["labels"]["mistake_event_index"]
             agents += str(run["events"][event]["name"]).split(" (")[0] == run["labels"]["mistake_agent"]
         step, agent = steps / len(found), agents / len(found)
-        print(f"{rpc}: step {step:.1%}, agent {agent:.1%} of {len(found)} runs")  # noqa: T201  # the figure is what this is for
+        show(f"{rpc}: step {step:.1%}, agent {agent:.1%} of {len(found)} runs")
         assert step >= LEAST_STEP
         assert agent >= LEAST_AGENT
     # A turn keeps its first and last steps, and texts cut; an episode has more of both.
     same = sum(one[1] == one[2] for one in found)
-    print(f"the same step in {same} of {len(found)} runs")  # noqa: T201  # as above
+    show(f"the same step in {same} of {len(found)} runs")
     assert same >= 0.9 * len(found)
