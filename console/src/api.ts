@@ -1,11 +1,12 @@
 /** The sidecar's services over Connect, and what their errors mean to a viewer. */
 import { Code, ConnectError, createClient, type Client, type Interceptor } from "@connectrpc/connect";
 import { createConnectTransport } from "@connectrpc/connect-web";
+import { GoalReflectionService } from "@sidemirror/api/v1/goal_reflection";
 import { ReflectiveMemoryService } from "@sidemirror/api/v1/reflective_memory";
 import { SidecarService } from "@sidemirror/api/v1/sidecar";
 import { ThinkingService } from "@sidemirror/api/v1/thinking";
 import { createContext } from "preact";
-import { useCallback, useContext, useEffect, useRef, useState } from "preact/hooks";
+import { useCallback, useContext, useLayoutEffect, useRef, useState } from "preact/hooks";
 
 /** The scope of every request; empty ids mean what the token determines. */
 export interface Scope {
@@ -16,6 +17,7 @@ export interface Scope {
 export interface Api {
   readonly thinking: Client<typeof ThinkingService>;
   readonly memory: Client<typeof ReflectiveMemoryService>;
+  readonly goals: Client<typeof GoalReflectionService>;
   readonly sidecar: Client<typeof SidecarService>;
   readonly scope: Scope;
 }
@@ -42,6 +44,7 @@ export function servicesOf(token: string): Omit<Api, "scope"> {
   return {
     thinking: createClient(ThinkingService, transport),
     memory: createClient(ReflectiveMemoryService, transport),
+    goals: createClient(GoalReflectionService, transport),
     sidecar: createClient(SidecarService, transport),
   };
 }
@@ -84,7 +87,8 @@ export function useAsked<T>(key: string, ask: (signal: AbortSignal) => Promise<T
   const [round, setRound] = useState(0);
   const latest = useRef(ask);
   latest.current = ask;
-  useEffect(() => {
+  // Not after the next paint: what is asked for is what the viewer waits for.
+  useLayoutEffect(() => {
     const left = new AbortController();
     latest.current(left.signal).then(
       (value) => left.signal.aborted || setAnswer({ key, value }),

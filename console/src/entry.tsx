@@ -2,15 +2,11 @@
 import {
   CritiqueReasonSchema,
   IssueKindSchema,
-  OriginSchema,
   ResultStatus,
   ResultStatusSchema,
   TaskOutcomeSchema,
-  type ContextBlock,
-  type ContextItem,
   type CritiqueResult,
 } from "@sidemirror/api/v1/common";
-import type { LessonStatistics } from "@sidemirror/api/v1/reflective_memory";
 import {
   PatternSchema,
   ReflectionReasonSchema,
@@ -24,19 +20,10 @@ import {
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import type { ComponentChildren } from "preact";
 
+import { Block } from "./block.js";
 import { Badge, Id, Link, Text, Time } from "./parts.js";
-import { Lift } from "./plots.js";
-import { usePlace } from "./place.js";
-import { idOf, isFailure, nameOf, timeOf } from "./record.js";
+import { idOf, isFailure, nameOf, timeOf, type Told } from "./record.js";
 import { counted, headline, lasting, millisOf, percent, seen, spaced, word } from "./words.js";
-
-/** What entries refer to. */
-export interface Told {
-  /** The events of the turn, by id. */
-  readonly events: ReadonlyMap<string, TurnEntry>;
-  /** The evidence about the lessons that are shown, by id. */
-  readonly lessons: ReadonlyMap<string, LessonStatistics>;
-}
 
 export function Entry(props: { entry: TurnEntry; begun: Timestamp | undefined; told: Told; isNamed: boolean }) {
   const { entry, begun, told } = props;
@@ -53,7 +40,7 @@ export function Entry(props: { entry: TurnEntry; begun: Timestamp | undefined; t
       </div>
       <Here sequence={entry.sequence} turnId={entry.turnId} />
       <div class="what">
-        {kind === "event" && <Event event={value} />}
+        {kind === "event" && <Event event={value} told={told} />}
         {kind === "directive" && <Directive directive={value} told={told} />}
         {kind === "claim" && <Claim claim={value} told={told} />}
       </div>
@@ -63,9 +50,8 @@ export function Entry(props: { entry: TurnEntry; begun: Timestamp | undefined; t
 
 /** The entry's number, which is a link to it. */
 function Here(props: { sequence: bigint; turnId: string }) {
-  const { at: _, ...query } = usePlace().query;
   return (
-    <Link to={["turns", props.turnId]} query={{ ...query, at: String(props.sequence) }} class="number" title="Link to this entry">
+    <Link to={["turns", props.turnId]} query={{ at: String(props.sequence) }} class="number" title="Link to this entry">
       {String(props.sequence)}
     </Link>
   );
@@ -79,15 +65,14 @@ function Kind(props: { children: ComponentChildren; more?: ComponentChildren }) 
   );
 }
 
-function Event(props: { event: TurnEvent }) {
-  const { event } = props;
+function Event(props: { event: TurnEvent; told: Told }) {
+  const { event, told } = props;
   const agent = event.agent ? <bdi class="dim">{headline(event.agent, 80)}</bdi> : undefined;
   const texts = textsOf(event);
   return (
     <>
       <Kind more={agent}>
-        {nameOf(event)}
-        {isFailure(event) && <Badge tone="bad">failed</Badge>}
+        <span class={isFailure(event) ? "bad" : undefined}>{nameOf(event, told.tools)}</span>
       </Kind>
       {texts.map((text, index) => text && <Text key={index}>{text}</Text>)}
     </>
@@ -218,77 +203,11 @@ function Why(props: { directive: TurnDirective | SlotClaim; told: Told }) {
 }
 
 function Cause(props: { id: string; told: Told }) {
-  const { at: _, ...query } = usePlace().query;
   const entry = props.told.events.get(props.id);
   if (entry?.entry.case !== "event") return <Id>{props.id}</Id>;
   return (
-    <Link to={["turns", entry.turnId]} query={{ ...query, at: String(entry.sequence) }}>
-      {`${entry.sequence} ${nameOf(entry.entry.value)}`}
-    </Link>
-  );
-}
-
-/** The lessons of a block, each with where it comes from, and what was left out. */
-function Block(props: { block: ContextBlock; told: Told; signature?: string }) {
-  const { block, told } = props;
-  return (
-    <div class="block">
-      {block.items.map((item) => (
-        <Card key={item.id} item={item} lesson={told.lessons.get(item.id)} signature={props.signature} />
-      ))}
-      {block.omitted.length > 0 && (
-        <details>
-          <summary>{counted(block.omitted.length, "lesson")} left out</summary>
-          <ul class="omitted">
-            {block.omitted.map((left) => (
-              <li key={left.id}>
-                <ItemLink item={{ id: left.id, kind: "" }} signature={props.signature} /> {seen(left.reason)}
-              </li>
-            ))}
-          </ul>
-        </details>
-      )}
-      <p class="dim small">
-        {block.receiptId && (
-          <>
-            receipt <Id>{block.receiptId}</Id>,{" "}
-          </>
-        )}
-        {counted(block.tokenCount, "token")}
-      </p>
-    </div>
-  );
-}
-
-function Card(props: { item: ContextItem; lesson: LessonStatistics | undefined; signature: string | undefined }) {
-  const { item, lesson } = props;
-  return (
-    <div class="card">
-      <p class="kind">
-        <ItemLink item={item} signature={props.signature} />
-        <span class="dim">version {item.version}</span>
-        <span title="How well it fits, 0 to 1">fits {item.score.toFixed(2)}</span>
-        <span title="The least trusted source of its words">trust {word(OriginSchema, item.origin) || "not known"}</span>
-      </p>
-      <Text plain>{item.text}</Text>
-      {lesson && (lesson.lift !== undefined || lesson.shown) && (
-        <p class="evidence">
-          <Lift lift={lesson.lift} interval={lesson.interval} />
-        </p>
-      )}
-    </div>
-  );
-}
-
-function ItemLink(props: { item: Pick<ContextItem, "id" | "kind">; signature: string | undefined }) {
-  const { id, kind } = props.item;
-  const name = kind.replaceAll("_", " ") || "lesson";
-  if (kind === "recovery" || (kind === "" && props.signature)) {
-    return props.signature ? <Link to={["recoveries", props.signature]}>{name}</Link> : <span>{name}</span>;
-  }
-  return (
-    <Link to={["lessons", id]} title={seen(id)}>
-      {name}
+    <Link to={["turns", entry.turnId]} query={{ at: String(entry.sequence) }}>
+      {`${entry.sequence} ${nameOf(entry.entry.value, props.told.tools)}`}
     </Link>
   );
 }

@@ -9,25 +9,37 @@ import {
   type Memory,
 } from "@sidemirror/api/v1/reflective_memory";
 import { OriginSchema } from "@sidemirror/api/v1/common";
+import { Code, ConnectError } from "@connectrpc/connect";
 
 import { useApi, useAsked } from "./api.js";
+import { GoalLesson, goalReflection } from "./goals.js";
 import { MemoryStanding } from "./lessons.js";
 import { Answered, Empty, Facts, Grpcurl, Heading, Id, Link, Text, Time, Unread } from "./parts.js";
 import { Lift } from "./plots.js";
 import { Receipts } from "./receipts.js";
 import { percent, seen, word } from "./words.js";
 
+/** A memory by its id, or a goal's reflection: receipts name both as lessons. */
 export function Lesson(props: { id: string }) {
   const api = useApi();
   const reflectionId = props.id;
-  const asked = useAsked(`lesson ${reflectionId}`, (signal) =>
-    api.memory.getReflection({ ...api.scope, reflectionId }, { signal }),
-  );
+  const asked = useAsked(`lesson ${reflectionId}`, async (signal) => {
+    try {
+      const { memory } = await api.memory.getReflection({ ...api.scope, reflectionId }, { signal });
+      return { memory };
+    } catch (error) {
+      const goal = ConnectError.from(error).code === Code.NotFound && (await goalReflection(api, reflectionId, signal));
+      if (!goal) throw error;
+      return { goal };
+    }
+  });
   return (
     <>
       {!asked.value && <Unread name="Lesson" />}
-      <Answered asked={asked}>{({ memory }) => memory && <Known memory={memory} />}</Answered>
-      <Grpcurl method={ReflectiveMemoryService.method.getReflection} request={{ reflectionId }} />
+      <Answered asked={asked}>
+        {({ memory, goal }) => (goal ? <GoalLesson of={goal} /> : memory && <Known memory={memory} />)}
+      </Answered>
+      {!asked.value?.goal && <Grpcurl method={ReflectiveMemoryService.method.getReflection} request={{ reflectionId }} />}
     </>
   );
 }
@@ -112,8 +124,9 @@ function Sources(props: { memory: Memory }) {
   const told = memory.metadata ?? {};
   const turns = Array.isArray(told.turn_ids) ? told.turn_ids.filter((id) => typeof id === "string") : [];
   const session = typeof told.session_id === "string" ? told.session_id : "";
+  const goal = typeof told.goal_id === "string" ? told.goal_id : "";
   const related = [...new Set([memory.strategyOf, ...memory.derivedFrom, ...memory.relatedMemoryIds])].filter(Boolean);
-  if (turns.length + related.length === 0 && !session) {
+  if (turns.length + related.length === 0 && !session && !goal) {
     return (
       <Empty>
         <p>No source is on record: it was stored or imported as it is.</p>
@@ -132,6 +145,7 @@ function Sources(props: { memory: Memory }) {
             </Link>
           ),
         ],
+        ["Goal", goal && <Links to="goals" ids={[goal]} />],
         ["Lessons", related.length > 0 && <Links to="lessons" ids={related} />],
         ["Events", memory.sourceEventIds.length || ""],
       ]}
@@ -180,9 +194,10 @@ function Evidence(props: { lesson: LessonStatistics | undefined }) {
       />
       {lesson.lift !== undefined && (
         <Facts
+          stacked
           of={[
-            ["Lift, at one look", <Lift lift={lesson.lift} interval={lesson.interval} />],
-            ["At any look", <Lift lift={lesson.lift} interval={lesson.intervalAtAnyLook} name="At any look" />],
+            ["Lift at one look, in points", <Lift lift={lesson.lift} interval={lesson.interval} large />],
+            ["At any look", <Lift lift={lesson.lift} interval={lesson.intervalAtAnyLook} name="At any look" large />],
           ]}
         />
       )}

@@ -106,7 +106,7 @@ function Table(props: { memories: readonly Memory[]; lifts: ReadonlyMap<string, 
       <thead>
         <tr>
           <th scope="col" class="wide">
-            Changed
+            Learned
           </th>
           <th scope="col">Lesson</th>
           <th scope="col" class="wide">
@@ -127,7 +127,7 @@ function Table(props: { memories: readonly Memory[]; lifts: ReadonlyMap<string, 
           return (
             <tr key={memory.id}>
               <td class="wide">
-                <Time at={memory.updateTime} />
+                <Time at={memory.createTime} />
               </td>
               <td class="task">
                 <Link to={["lessons", memory.id]}>

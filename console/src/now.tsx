@@ -10,7 +10,7 @@ import { ThinkLevelSchema } from "@sidemirror/api/v1/thinking";
 import { useEffect } from "preact/hooks";
 
 import { useApi, useAsked } from "./api.js";
-import { Answered, Badge, Empty, Facts, Grpcurl, Heading, Time } from "./parts.js";
+import { Answered, Badge, Facts, Grpcurl, Heading, Time } from "./parts.js";
 import { Share } from "./plots.js";
 import { counted, durationMs, lasting, percent, seen, spaced, usd, word } from "./words.js";
 
@@ -82,7 +82,7 @@ function Info(props: { info: GetServerInfoResponse }) {
         <h2>Findings</h2>
         {found.length === 0 ? (
           <p>
-            <Badge tone="good">nothing</Badge> Stores and models answer, and no cap is used up.{" "}
+            <Badge tone="good">all well</Badge> Stores and models answer, and no cap is used up.{" "}
             <code>sidemirror doctor</code> looks at the settings too.
           </p>
         ) : (
@@ -236,9 +236,7 @@ function Spend(props: { info: GetServerInfoResponse }) {
         </table>
       )}
       {spend.length === 0 ? (
-        <Empty>
-          <p>No model was asked that costs anything in the last 7 days.</p>
-        </Empty>
+        <p class="dim">No model was asked that costs anything in the last 7 days.</p>
       ) : (
         <table>
           <thead>

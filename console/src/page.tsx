@@ -1,8 +1,9 @@
 /** The console: what happened in turns, what was told and why, and whether it helped. It reads, and changes nothing. */
 import { render } from "preact";
-import { useEffect, useMemo, useState } from "preact/hooks";
+import { useLayoutEffect, useMemo, useState } from "preact/hooks";
 
 import { ApiContext, servicesOf, useApi, useAsked, type Api } from "./api.js";
+import { Goal } from "./goals.js";
 import { Lesson } from "./lesson.js";
 import { Lessons } from "./lessons.js";
 import { Now } from "./now.js";
@@ -26,6 +27,7 @@ function Screen(props: { place: Place }) {
   if (screen === "turns") return id === undefined ? <Turns query={props.place.query} /> : <Turn id={id} key={id} />;
   if (screen === "lessons") return id === undefined ? <Lessons query={props.place.query} /> : <Lesson id={id} key={id} />;
   if (screen === "recoveries") return id === undefined ? <Recoveries /> : <Recovery signature={id} key={id} />;
+  if (screen === "goals" && id !== undefined) return <Goal id={id} key={id} />;
   if (screen === "now") return <Now />;
   return (
     <>
@@ -107,7 +109,7 @@ function skip(event: Event): void {
 function Page() {
   const [services, setServices] = useState<Omit<Api, "scope">>();
   const [problem, setProblem] = useState("");
-  useEffect(() => {
+  useLayoutEffect(() => {
     token().then(
       (held) => setServices(servicesOf(held)),
       (error: unknown) => setProblem(error instanceof Error ? error.message : String(error)),

@@ -146,11 +146,11 @@ function pieces(text: string): string[] {
   return found;
 }
 
-/** Names and values, aligned. Pairs whose value is missing are left out. */
-export function Facts(props: { of: readonly (readonly [string, ComponentChildren])[] }) {
+/** Names and values, side by side or one below the other. Pairs whose value is missing are left out. */
+export function Facts(props: { of: readonly (readonly [string, ComponentChildren])[]; stacked?: boolean }) {
   const told = props.of.filter(([, value]) => value !== undefined && value !== "" && value !== false);
   return (
-    <dl class="facts">
+    <dl class={props.stacked ? "facts stacked" : "facts"}>
       {told.map(([name, value]) => (
         <div key={name}>
           <dt>{name}</dt>

@@ -1,27 +1,32 @@
 /** The two pictures: a lift with its interval, and the tries of a recovery over time. Both are drawn as SVG, so that they
  * have the page's colours and a screen reader reads them out. */
 import type { LiftInterval } from "@sidemirror/api/v1/reflective_memory";
+import { useEffect, useRef, useState } from "preact/hooks";
 
 import { percent, points } from "./words.js";
 
 const WIDE = 220;
 const HIGH = 22;
+// What stands below the axis of a large one.
+const TICKS_HIGH = 12;
 
 /** Where a lift stands on the axis from -1 to 1, in units of the drawing. */
 function across(lift: number): number {
   return ((Math.max(-1, Math.min(1, lift)) + 1) / 2) * (WIDE - 8) + 4;
 }
 
-/** A lift as a point and its interval as a line, around zero. */
-export function Lift(props: { lift: number | undefined; interval: LiftInterval | undefined; name?: string }) {
+const ANCHORS = ["start", "middle", "end"];
+
+/** A lift as a point and its interval as a line, around zero. A large one has numbers on its axis. */
+export function Lift(props: { lift: number | undefined; interval: LiftInterval | undefined; name?: string; large?: boolean }) {
   const { lift, interval } = props;
   if (lift === undefined || interval === undefined) return <span class="dim">no outcomes in both arms yet</span>;
   const tone = interval.low > 0 ? "good" : interval.high < 0 ? "bad" : "open";
   const told = `${props.name ?? "Lift"} ${points(lift)} points, 95 % interval ${points(interval.low)} to ${points(interval.high)}`;
   const [low, high, at, zero, middle] = [across(interval.low), across(interval.high), across(lift), across(0), HIGH / 2];
   return (
-    <span class="lift">
-      <svg viewBox={`0 0 ${WIDE} ${HIGH}`} role="img" aria-label={told} class={tone}>
+    <span class={props.large ? "lift large" : "lift"}>
+      <svg viewBox={`0 0 ${WIDE} ${props.large ? HIGH + TICKS_HIGH : HIGH}`} role="img" aria-label={told} class={tone}>
         <title>{told}</title>
         <line class="axis" x1={4} x2={WIDE - 4} y1={middle} y2={middle} />
         {[-1, -0.5, 0.5, 1].map((tick) => (
@@ -30,6 +35,12 @@ export function Lift(props: { lift: number | undefined; interval: LiftInterval |
         <line class="zero" x1={zero} x2={zero} y1={2} y2={HIGH - 2} />
         <line class="interval" x1={low} x2={high} y1={middle} y2={middle} />
         <circle cx={at} cy={middle} r={4} />
+        {props.large &&
+          [-1, 0, 1].map((tick) => (
+            <text x={across(tick)} y={HIGH + 8} text-anchor={ANCHORS[tick + 1]}>
+              {tick === 0 ? "0" : points(tick)}
+            </text>
+          ))}
       </svg>
       <span class="number" aria-hidden="true">
         {points(lift)}
@@ -61,25 +72,28 @@ export interface Try {
   readonly told: string;
 }
 
-const TRIES_WIDE = 640;
+// In CSS pixels; a narrow page draws fewer.
+const MOST_WIDE = 640;
 const ROW = 18;
 const LEFT = 76;
 
 /** Tries over time: what worked stands above what did not; after advice they are filled. */
 export function Tries(props: { of: readonly Try[]; name: string }) {
   const tries = props.of;
+  const picture = useRef<SVGSVGElement>(null);
+  const wide = useWidth(picture);
   const first = Math.min(...tries.map((one) => one.atMs));
   const last = Math.max(...tries.map((one) => one.atMs));
-  const place = (atMs: number) => LEFT + 8 + ((atMs - first) / Math.max(1, last - first)) * (TRIES_WIDE - LEFT - 16);
+  const place = (atMs: number) => LEFT + 8 + ((atMs - first) / Math.max(1, last - first)) * (wide - LEFT - 16);
   const worked = tries.filter((one) => one.worked).length;
   const high = 2 * ROW + 20;
   return (
-    <svg viewBox={`0 0 ${TRIES_WIDE} ${high}`} class="tries" role="img"
+    <svg ref={picture} viewBox={`0 0 ${wide} ${high}`} height={high} class="tries" role="img"
       aria-label={`${props.name}: ${worked} of ${tries.length} tries worked`}>
       {["worked", "failed"].map((name, row) => (
         <>
           <text x={0} y={row * ROW + ROW / 2 + 4}>{name}</text>
-          <line class="axis" x1={LEFT} x2={TRIES_WIDE} y1={row * ROW + ROW / 2} y2={row * ROW + ROW / 2} />
+          <line class="axis" x1={LEFT} x2={wide} y1={row * ROW + ROW / 2} y2={row * ROW + ROW / 2} />
         </>
       ))}
       {tries.map((one) => (
@@ -92,14 +106,28 @@ export function Tries(props: { of: readonly Try[]; name: string }) {
           <title>{one.told}</title>
         </circle>
       ))}
-      <text x={LEFT} y={high - 4}>{dayTime(first)}</text>
-      <text x={TRIES_WIDE} y={high - 4} text-anchor="end">{dayTime(last)}</text>
+      <text x={LEFT} y={high - 4}>{dayTime(first, last - first)}</text>
+      {last > first && <text x={wide} y={high - 4} text-anchor="end">{dayTime(last, last - first)}</text>}
     </svg>
   );
 }
 
-function dayTime(atMs: number): string {
+/** How wide a picture may be drawn, in CSS pixels, so that its letters have their size. */
+function useWidth(picture: { readonly current: Element | null }): number {
+  const [wide, setWide] = useState(MOST_WIDE);
+  useEffect(() => {
+    const watch = new ResizeObserver(([entry]) => entry && setWide(Math.max(1, Math.round(entry.contentRect.width))));
+    if (picture.current) watch.observe(picture.current);
+    return () => watch.disconnect();
+  }, [picture]);
+  return wide;
+}
+
+const HOUR_MS = 3_600_000;
+
+/** A moment in the viewer's zone, as exact as an axis of this length needs it. */
+function dayTime(atMs: number, lengthMs: number): string {
   const moment = new Date(atMs);
   const [date = "", clock = ""] = new Date(atMs - moment.getTimezoneOffset() * 60_000).toISOString().split("T");
-  return `${date} ${clock.slice(0, 5)}`;
+  return `${date} ${clock.slice(0, lengthMs < HOUR_MS ? 8 : 5)}`;
 }

@@ -77,7 +77,7 @@ function Shown(props: { receipt: Receipt; lessonId: string }) {
       </td>
       <td class="task">
         {receipt.turnId ? (
-          <Link to={["turns", receipt.turnId]}>
+          <Link to={["turns", receipt.turnId]} query={{ receipt: receipt.receiptId }}>
             <Id>{receipt.turnId}</Id>
           </Link>
         ) : (

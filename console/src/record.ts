@@ -1,9 +1,24 @@
 /** What an entry of a turn's record is. */
 import type { ContextBlock } from "@sidemirror/api/v1/common";
+import type { LessonStatistics } from "@sidemirror/api/v1/reflective_memory";
 import type { TurnEntry, TurnEvent } from "@sidemirror/api/v1/thinking";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 
 import { headline, spaced } from "./words.js";
+
+/** What the entries of a turn refer to. */
+export interface Told {
+  readonly task: string;
+  /** The events of the turn, by id. */
+  readonly events: ReadonlyMap<string, TurnEntry>;
+  /** The names of the tools that were called, by the call's id. */
+  readonly tools: ReadonlyMap<string, string>;
+  /** The evidence about the lessons that are shown, by id. */
+  readonly lessons: ReadonlyMap<string, LessonStatistics>;
+}
+
+/** The kinds of a block's items that are memories, and not a recovery or a goal's reflection. */
+export const MEMORY_KINDS: ReadonlySet<string> = new Set(["reflection", "strategy"]);
 
 /** The blocks of lessons that an entry shows, or would have shown. */
 export function blocksOf(entry: TurnEntry): ContextBlock[] {
@@ -41,10 +56,17 @@ export function isFailure(event: TurnEvent): boolean {
   return event.kind.case === "toolFailed" || (event.kind.case === "toolReturned" && event.kind.value.isError);
 }
 
-/** An event in a few words: its kind, and what it begins with. */
-export function nameOf(event: TurnEvent): string {
+/** An event in a few words. `tools`: the names of the tools by the ids of their calls, as far as they are known. */
+export function nameOf(event: TurnEvent, tools: ReadonlyMap<string, string>): string {
   const { kind } = event;
-  if (kind.case === "toolCalled") return `${headline(kind.value.name, 80)} called`;
-  if (kind.case === "toolReturned") return kind.value.isError ? "tool returned an error" : "tool returned";
-  return spaced(kind.case ?? "event");
+  switch (kind.case) {
+    case "toolCalled":
+      return `${headline(kind.value.name, 80)} called`;
+    case "toolReturned":
+      return `${tools.get(kind.value.callId) ?? "tool"} returned${kind.value.isError ? " an error" : ""}`;
+    case "toolFailed":
+      return `${tools.get(kind.value.callId) ?? "tool"} failed`;
+    default:
+      return spaced(kind.case ?? "event");
+  }
 }

@@ -215,7 +215,7 @@ function Move(props: { move: RecoveryMove; observations: readonly RecoveryObserv
               ["held back", move.heldBack],
             ]}
           />
-          <Lift lift={move.lift} interval={move.interval} />
+          <Facts stacked of={[["Lift, in points", <Lift lift={move.lift} interval={move.interval} large />]]} />
         </>
       )}
       {(move.isTold || drawn > 0n) && (
@@ -250,7 +250,7 @@ function Failures(props: { observations: readonly RecoveryObservation[]; names: 
               <Time at={one.time} />
             </td>
             <td class="task">
-              <Link to={["turns", one.turnId]}>
+              <Link to={["turns", one.turnId]} query={{ event: one.failureEventId }}>
                 <Id>{one.turnId}</Id>
               </Link>
             </td>

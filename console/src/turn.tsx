@@ -4,14 +4,14 @@ import { ThinkingService, TurnState, type Turn as TurnRecord, type TurnEntry } f
 import { useEffect, useMemo, useState } from "preact/hooks";
 
 import { problemOf, useApi, useAsked, type Problem } from "./api.js";
-import { Entry, type Told } from "./entry.js";
+import { Entry } from "./entry.js";
 import { useLive } from "./live.js";
 import { LiveState } from "./live_state.js";
 import { Answered, Empty, Facts, Failed, Grpcurl, Heading, Id, Link, Text, Time, Unread } from "./parts.js";
 import { usePlace } from "./place.js";
-import { blocksOf, idOf, isTold } from "./record.js";
+import { blocksOf, idOf, isTold, MEMORY_KINDS, type Told } from "./record.js";
 import { Standing, tookOf } from "./turns.js";
-import { counted } from "./words.js";
+import { counted, headline } from "./words.js";
 
 const PAGE = 200;
 // How many entries before the one that a link names are read with it.
@@ -74,6 +74,11 @@ function Record(props: {
       setProblem(problemOf(error));
     }
   };
+  const { event, receipt } = usePlace().query;
+  const named = useMemo(
+    () => props.at || Number(entries.find((entry) => isMeant(entry, event, receipt))?.sequence ?? 0),
+    [props.at, entries, event, receipt],
+  );
   const live = useLive(
     { on: turn.state === TurnState.OPEN && !hasMore, sessionId: turn.sessionId, cursor: last?.cursor ?? "" },
     (entry) => {
@@ -84,10 +89,10 @@ function Record(props: {
     },
   );
   useEffect(() => {
-    if (props.at > 0) document.getElementById(idOf(BigInt(props.at)))?.scrollIntoView({ block: "center" });
-  }, [props.at]);
+    if (named > 0) document.getElementById(idOf(BigInt(named)))?.scrollIntoView({ block: "center" });
+  }, [named]);
 
-  const told = useTold(entries);
+  const told = useTold(turn.task, entries);
   const shown = onlyTold ? entries.filter(isTold) : entries;
   const toldCount = entries.filter(isTold).length;
   return (
@@ -108,7 +113,7 @@ function Record(props: {
               <Id>{turn.sessionId}</Id>
             </Link>,
           ],
-          ["Number in it", turn.turnCount],
+          ["Turn of the session", turn.turnCount],
           ["Id", <Id>{turn.turnId}</Id>],
           ["Events", turn.eventCount],
           ["Reflections left", turn.budgetLeft?.reflections],
@@ -134,7 +139,7 @@ function Record(props: {
       ) : (
         <ol class="timeline">
           {shown.map((entry) => (
-            <Entry key={String(entry.sequence)} entry={entry} begun={turn.startTime} told={told} isNamed={Number(entry.sequence) === props.at} />
+            <Entry key={String(entry.sequence)} entry={entry} begun={turn.startTime} told={told} isNamed={Number(entry.sequence) === named} />
           ))}
         </ol>
       )}
@@ -147,12 +152,18 @@ function Record(props: {
   );
 }
 
+/** Whether an entry is the event of this id, or shows the block of this receipt. */
+function isMeant(entry: TurnEntry, event: string | undefined, receipt: string | undefined): boolean {
+  if (entry.entry.case === "event") return event !== undefined && entry.entry.value.eventId === event;
+  return receipt !== undefined && blocksOf(entry).some((block) => block.receiptId === receipt);
+}
+
 /** What directives refer to: events by their ids, and what is known of the lessons that they show. */
-function useTold(entries: readonly TurnEntry[]): Told {
+function useTold(task: string, entries: readonly TurnEntry[]): Told {
   const api = useApi();
   const ids = useMemo(() => {
     const items = entries.flatMap(blocksOf).flatMap((block) => block.items);
-    return [...new Set(items.filter((item) => item.kind !== "recovery").map((item) => item.id))].slice(0, 100);
+    return [...new Set(items.filter((item) => MEMORY_KINDS.has(item.kind)).map((item) => item.id))].slice(0, 100);
   }, [entries]);
   const { value } = useAsked(`lifts ${ids.join(" ")}`, async (signal) => {
     if (ids.length === 0) return new Map<string, LessonStatistics>();
@@ -161,9 +172,15 @@ function useTold(entries: readonly TurnEntry[]): Told {
   });
   return useMemo(() => {
     const events = new Map<string, TurnEntry>();
-    for (const entry of entries) if (entry.entry.case === "event") events.set(entry.entry.value.eventId, entry);
-    return { events, lessons: value ?? new Map() };
-  }, [entries, value]);
+    const tools = new Map<string, string>();
+    for (const entry of entries) {
+      if (entry.entry.case !== "event") continue;
+      const { eventId, kind } = entry.entry.value;
+      events.set(eventId, entry);
+      if (kind.case === "toolCalled" && kind.value.callId) tools.set(kind.value.callId, headline(kind.value.name, 80));
+    }
+    return { task, events, tools, lessons: value ?? new Map() };
+  }, [task, entries, value]);
 }
 
 /** Both lists in order of the sequence, each entry once. */

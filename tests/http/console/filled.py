@@ -7,8 +7,10 @@ import grpc
 from google.protobuf.duration_pb2 import Duration
 
 from sidemirror.v1 import common_pb2, sidecar_pb2, sidecar_pb2_grpc
+from sidemirror.v1 import goal_reflection_pb2 as goal_pb
 from sidemirror.v1 import reflective_memory_pb2 as memory_pb
 from sidemirror.v1 import thinking_pb2 as pb
+from sidemirror.v1.goal_reflection_pb2_grpc import GoalReflectionServiceStub
 from sidemirror.v1.reflective_memory_pb2_grpc import ReflectiveMemoryServiceStub
 from sidemirror.v1.thinking_pb2_grpc import ThinkingServiceStub
 from tests.faults.sidecars import connected
@@ -20,6 +22,7 @@ from tests.wire.waiting import until
 
 TASK = "Find the open orders of a customer by the customer's number"
 LESSON = "Look the orders of a customer up with the leading sign of the number."
+OBJECTIVE = "Ship what was packed this week"
 # Tasks whose outcomes are evidence about the lesson. Enough that both arms have some.
 TASKS = 40
 
@@ -30,6 +33,9 @@ class Filled(NamedTuple):
     turn_id: str
     lesson_id: str
     signature: str
+    goal_id: str
+    # Was told what the goal taught.
+    goal_turn_id: str
 
 
 def fill(server: SidecarThread) -> Filled:
@@ -41,9 +47,10 @@ def fill(server: SidecarThread) -> Filled:
             _orders(stub, f"orders-{number}", f"TASK_OUTCOME_{outcome.upper()}")
         loop(stub, "loop")
     with grpc.insecure_channel(server.address) as channel:
+        _ship(channel)
         info = sidecar_pb2_grpc.SidecarServiceStub(channel)
         until(lambda: not info.GetServerInfo(sidecar_pb2.GetServerInfoRequest(), timeout=TIMEOUT_S).backlog)
-    return Filled("orders-2", lesson_id, recovering.SIGNATURE)
+    return Filled("orders-2", lesson_id, recovering.SIGNATURE, "shipping", "shipping-2")
 
 
 def _learn(memory: ReflectiveMemoryServiceStub) -> str:
@@ -102,6 +109,21 @@ def _orders(stub: ThinkingServiceStub, turn_id: str, outcome: str) -> None:
     report(stub, turn_id, events)
     drafted = pb.TurnEvent(response_drafted=pb.ResponseDrafted(text="The customer has 3 open orders."))
     report(stub, turn_id, [drafted, finished(outcome=outcome, score=0.4)])
+
+
+def _ship(channel: grpc.Channel) -> None:
+    """A goal that is reached, and a turn that is told what it taught."""
+    goals, stub = GoalReflectionServiceStub(channel), ThinkingServiceStub(channel)
+    packed = [goal_pb.GoalTask(name="pack", output_summary="12 parcels")]
+    state = goal_pb.GOAL_STATE_COMPLETED
+    reached = goal_pb.ReportGoalRequest(goal_id="shipping", objective=OBJECTIVE, state=state, tasks=packed)
+    goals.ReportGoal(reached, timeout=TIMEOUT_S)
+    known = goal_pb.GetGoalReflectionsRequest(goal_id="shipping")
+    until(lambda: len(goals.GetGoalReflections(known, timeout=TIMEOUT_S).reflections) == 1)
+    wish = pb.ContextWish(goal_id="shipping", max_items=3)
+    start = pb.StartTurnRequest(turn_id="shipping-2", session_id="goals", task="Print labels", context=wish)
+    stub.StartTurn(start, timeout=TIMEOUT_S)
+    stub.FinishTurn(pb.FinishTurnRequest(turn_id="shipping-2", outcome="TASK_OUTCOME_SUCCESS"), timeout=TIMEOUT_S)
 
 
 def common_wish() -> pb.ContextWish:

@@ -4,10 +4,13 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+import grpc
 import pytest
 
+from sidemirror.v1 import goal_reflection_pb2 as goal_pb
 from sidemirror.v1 import reflective_memory_pb2 as memory_pb
 from sidemirror.v1 import thinking_pb2 as pb
+from sidemirror.v1.goal_reflection_pb2_grpc import GoalReflectionServiceStub
 from sidemirror.v1.thinking_pb2_grpc import ThinkingServiceStub
 from tests.http.chromium import Browser, Page
 from tests.http.console.hostile import COUNT, hostile_texts, printable
@@ -43,7 +46,7 @@ _TAGS = {
     scope="module",
     params=[
         pytest.param(50, marks=pytest.mark.slow("a browser is started, and texts are stored in each field")),
-        pytest.param(COUNT, marks=pytest.mark.long),
+        pytest.param(COUNT, marks=[pytest.mark.long, pytest.mark.timeout(1_800)]),
     ],
 )
 def count(request: pytest.FixtureRequest) -> int:
@@ -141,6 +144,25 @@ def lessons(server: SidecarThread, count: int) -> list[str]:
 
 
 @pytest.fixture(scope="module")
+def goals(server: SidecarThread, count: int) -> list[str]:
+    """A failed goal with each text in every field."""
+    names = []
+    with grpc.insecure_channel(server.address) as channel:
+        stub = GoalReflectionServiceStub(channel)
+        for number, text in enumerate(hostile_texts(count)):
+            name = printable(f"{number} {text}", 128)
+            words = text if text.strip() else f"{text} words"
+            task = goal_pb.GoalTask(name=printable(text, 256), output_summary=text, error=text)
+            failed = goal_pb.GOAL_STATE_FAILED
+            request = goal_pb.ReportGoalRequest(goal_id=name, objective=words, state=failed, tasks=[task], error=text)
+            stub.ReportGoal(request, timeout=TIMEOUT_S)
+            names.append(name)
+        done = goal_pb.ListGoalReportsRequest(report_state=goal_pb.GOAL_REPORT_STATE_DONE, page_size=1_000)
+        until(lambda: len(stub.ListGoalReports(done, timeout=TIMEOUT_S).reports) == count)
+    return names
+
+
+@pytest.fixture(scope="module")
 def page(server: SidecarThread, browser: Browser) -> Page:
     return opened(browser, server)
 
@@ -203,6 +225,14 @@ def test_lessons(page: Page, lessons: list[str]) -> None:
         check(page, "lessons")
     for name in lessons[::10]:
         go(page, f"/lessons/{name}", "Versions")
+        check(page, name)
+
+
+def test_goals(page: Page, goals: list[str]) -> None:
+    for name in goals[::10]:
+        page.value(f"void (location.hash = '/goals/' + encodeURIComponent({json.dumps(name)}))")
+        settled(page)
+        page.until("document.body.innerText.includes('What it taught')")
         check(page, name)
 
 

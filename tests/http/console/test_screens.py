@@ -10,7 +10,7 @@ import pytest
 from sidemirror.v1 import reflective_memory_pb2 as memory_pb
 from sidemirror.v1 import thinking_pb2 as pb
 from tests.http.chromium import Browser, Page
-from tests.http.console.filled import LESSON, TASK, Filled, fill
+from tests.http.console.filled import LESSON, OBJECTIVE, TASK, Filled, fill
 from tests.http.console.looking import go, link_to, opened, overflow, settled, shows
 from tests.http.sidecars import door
 from tests.memory.recovering import FAILURE, SENTENCE
@@ -53,6 +53,7 @@ def places(filled: Filled) -> dict[str, str]:
         f"/lessons/{filled.lesson_id}": "Where it was shown",
         "/recoveries": filled.signature,
         f"/recoveries/{signature}": "SHOW TABLES",
+        f"/goals/{filled.goal_id}": OBJECTIVE,
         "/now": "Findings",
         "/nowhere": "There is no such screen",
     }
@@ -87,17 +88,56 @@ def test_why_a_lesson_was_told_is_two_clicks_away(page: Page, filled: Filled) ->
     page.value(f"document.querySelector('main a[href$=\"/turns/{filled.turn_id}\"]').click()")
     shows(page, SENTENCE)
     advice = page.value("[...document.querySelectorAll('.entry.told')].map((one) => one.innerText).join()")
-    for told in ("because of", "tool failed", filled.signature, "fits ", "receipt ", LESSON):
+    for told in ("because of", "sql failed", filled.signature, "fits ", "receipt ", LESSON):
         assert told in advice
     # What caused it is a link to the entry, which is marked then.
     page.value("document.querySelector('.entry.told .why a').click()")
-    page.until("document.querySelector('.entry.named')?.innerText.includes('tool failed')")
+    page.until("document.querySelector('.entry.named')?.innerText.includes('sql failed')")
     page.value(f"document.querySelector('main a[href$=\"/lessons/{filled.lesson_id}\"]').click()")
     shows(page, "18 outcomes with it and 22 without it")
     evidence = page.value("document.querySelector('svg').getAttribute('aria-label')")
     assert evidence == "Lift +53 points, 95 % interval +23 to +71"
     shows(page, "read and kept")
     shows(page, "memory context")
+
+
+def test_a_lesson_says_why_it_fits(page: Page, filled: Filled) -> None:
+    """By the task, asked anew: its words, and the parts of the score."""
+    page.looks()
+    go(page, f"/turns/{filled.turn_id}", LESSON)
+    page.value("[...document.querySelectorAll('.card summary')].find((one) => one.innerText === 'Why it fits').click()")
+    shows(page, "at place 1 of ")
+    told = page.value("document.querySelector('.card details[open]').innerText")
+    assert "number" in told
+    assert "full text" in told
+
+
+def test_what_a_goal_taught_is_linked(page: Page, filled: Filled) -> None:
+    """From the turn that was told of it to its reflection, where that was shown, and the goal."""
+    page.looks()
+    go(page, f"/turns/{filled.goal_turn_id}", "goal reflection")
+    page.value("[...document.querySelectorAll('.card a')].find((one) => one.innerText === 'goal reflection').click()")
+    shows(page, "Lesson of a goal")
+    shows(page, "Where it was shown")
+    link = f"td a[href*='/turns/{filled.goal_turn_id}?receipt=']"
+    page.until(f'document.querySelector("{link}")')
+    page.value(f"document.querySelector('main a[href$=\"/goals/{filled.goal_id}\"]').click()")
+    page.until("document.querySelector('h1')?.innerText === 'Goal'")
+    shows(page, "What it taught")
+    go(page, "/goals/nothing", "Nothing is known of this goal")
+
+
+def test_where_it_was_shown_leads_to_the_moment(page: Page, filled: Filled) -> None:
+    """From a lesson's list to the entry that showed it, and from a recovery's failures to the call that failed."""
+    page.looks()
+    for place, link, kind in (
+        (f"/lessons/{filled.lesson_id}", f"a[href*='/turns/{filled.turn_id}?receipt=']", "advice"),
+        (places_of_recovery(filled), f"a[href*='/turns/{filled.turn_id}?event=']", "sql called"),
+    ):
+        go(page, place)
+        page.until(f'document.querySelector("{link}")')
+        page.value(f'document.querySelector("{link}").click()')
+        page.until(f"document.querySelector('.entry.named strong')?.innerText === '{kind}'")
 
 
 def test_a_recovery_shows_its_tries_over_time(page: Page, server: SidecarThread, filled: Filled) -> None:
