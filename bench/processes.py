@@ -56,14 +56,17 @@ class Server:
 class Servers:
     """Starts servers, and ends them all when left."""
 
-    def __init__(self, folder: Path) -> None:
-        """`folder`: for data and compiled modules. Modules are compiled once, as an installed wheel's are."""
+    def __init__(self, folder: Path, build: Path | None = None) -> None:
+        """`folder`: for data and compiled modules. Modules are compiled once, as an installed wheel's are. `build`: a
+        folder with another build of the server's package."""
         self.folder = folder
         self._stack = contextlib.ExitStack()
         self._count = 0
         self._environment = {name: value for name, value in os.environ.items() if not name.startswith("SIDEMIRROR_")}
         self._environment.pop("PYTHONDONTWRITEBYTECODE", None)
         self._environment["PYTHONPYCACHEPREFIX"] = str(folder / "compiled")
+        if build is not None:
+            self._environment["PYTHONPATH"] = str(build)
 
     def __enter__(self) -> "Servers":
         return self
