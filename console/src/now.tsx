@@ -18,6 +18,9 @@ const EVERY_MS = 5_000;
 // From here on a difference of clocks is worth a look. Chosen here: times in one turn's record are apart by as much.
 const CLOCK_MS = 1_000;
 
+// The built-in provider. What it cannot do is no finding: it takes a model.
+const RULES = "rules";
+
 export function Now() {
   const api = useApi();
   const asked = useAsked("now", (signal) => api.sidecar.getServerInfo(api.scope, { signal }));
@@ -44,7 +47,9 @@ function findings(info: GetServerInfoResponse): string[] {
     if (!store.available) found.push(`The ${store.kind} store does not answer: ${store.holds} are not recorded. See its log.`);
   }
   for (const model of info.models) {
-    if (!model.available) found.push(`The model for ${model.purpose} has failed several times and rests (${model.provider} ${model.model}).`);
+    if (model.available || model.provider === RULES) continue;
+    const purpose = model.purpose.replaceAll("_", " ");
+    found.push(`The model for ${purpose} is not asked (${model.provider} ${model.model}): it failed several times, cannot be loaded, or a cap is used up. See the log.`);
   }
   for (const cap of info.spendCaps) {
     if (usedOf(cap).some((used) => used >= 1)) found.push(`A day's cap is used up (${capName(cap)}): no model is asked until it resets.`);
@@ -133,13 +138,11 @@ function Info(props: { info: GetServerInfoResponse }) {
             </tr>
           </thead>
           <tbody>
-            {modelsOf(info).map(([key, { name, purposes, available }]) => (
+            {modelsOf(info).map(([key, { name, purposes, available, isRules }]) => (
               <tr key={key}>
                 <td>{name}</td>
                 <td>{purposes.join(", ")}</td>
-                <td>
-                  <Answers is={available} />
-                </td>
+                <td>{isRules && !available ? <Badge>needs a model</Badge> : <Answers is={available} />}</td>
               </tr>
             ))}
           </tbody>
@@ -182,11 +185,11 @@ function Info(props: { info: GetServerInfoResponse }) {
 
 /** Each model with what it is asked for. */
 function modelsOf(info: GetServerInfoResponse) {
-  const models = new Map<string, { name: string; purposes: string[]; available: boolean }>();
+  const models = new Map<string, { name: string; purposes: string[]; available: boolean; isRules: boolean }>();
   for (const { provider, model, purpose, available } of info.models) {
     const name = seen([provider, model].filter(Boolean).join(" "));
     const key = `${name} ${available}`;
-    const known = models.get(key) ?? { name, purposes: [], available };
+    const known = models.get(key) ?? { name, purposes: [], available, isRules: provider === RULES };
     known.purposes.push(seen(purpose.replaceAll("_", " ")));
     models.set(key, known);
   }

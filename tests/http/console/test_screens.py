@@ -173,6 +173,13 @@ def test_turns_are_narrowed_and_kept_in_the_address(page: Page) -> None:
     page.until("document.querySelectorAll('tbody tr').length === 5")
 
 
+def test_what_the_rules_cannot_do_is_no_finding(page: Page) -> None:
+    """A sidecar without a model is well. Seen to fail when whatever is not available was told as failing."""
+    page.looks()
+    go(page, "/now", "all well")
+    shows(page, "needs a model")
+
+
 def test_times_are_the_viewers_and_exact_on_hover(page: Page, server: SidecarThread, filled: Filled) -> None:
     page.looks()
     with thinking(server) as stub:
