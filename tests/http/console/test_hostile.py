@@ -60,6 +60,12 @@ def server(count: int, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sid
         yield running
 
 
+@pytest.fixture(scope="module")
+def step(count: int) -> int:
+    """Of the screens that show one record each, every how many are looked at; lists are read to their end."""
+    return 1 if count == COUNT else 10
+
+
 def event_fields(text: str, number: int) -> dict[str, pb.TurnEvent]:
     """An event of each kind whose every text is this one."""
     short = printable(text, 256)
@@ -198,13 +204,13 @@ def more(page: Page, name: str) -> bool:
     return True
 
 
-def test_turns(page: Page, turns: list[str], count: int) -> None:
+def test_turns(page: Page, turns: list[str], count: int, step: int) -> None:
     go(page, "/turns")
     while more(page, "Older turns"):
         check(page, "turns")
     assert page.value("document.querySelectorAll('tbody tr').length") == len(turns)
     kinds = [*event_fields("x", 0)]
-    for name in (*kinds, *turns[:count:10], *turns[count - 3 : count]):
+    for name in (*kinds, *turns[:count:step], *turns[count - 3 : count]):
         page.value(f"void (location.hash = '/turns/' + encodeURIComponent({json.dumps(name)}))")
         settled(page)
         page.until("document.querySelectorAll('.entry').length > 6")
@@ -219,17 +225,17 @@ def test_turns(page: Page, turns: list[str], count: int) -> None:
             assert page.value("document.body.innerText.includes('‹U+202E›gnirts')")
 
 
-def test_lessons(page: Page, lessons: list[str]) -> None:
+def test_lessons(page: Page, lessons: list[str], step: int) -> None:
     go(page, "/lessons")
     while more(page, "Older lessons"):
         check(page, "lessons")
-    for name in lessons[::10]:
+    for name in lessons[::step]:
         go(page, f"/lessons/{name}", "Versions")
         check(page, name)
 
 
-def test_goals(page: Page, goals: list[str]) -> None:
-    for name in goals[::10]:
+def test_goals(page: Page, goals: list[str], step: int) -> None:
+    for name in goals[::step]:
         page.value(f"void (location.hash = '/goals/' + encodeURIComponent({json.dumps(name)}))")
         settled(page)
         page.until("document.body.innerText.includes('What it taught')")
@@ -237,7 +243,7 @@ def test_goals(page: Page, goals: list[str]) -> None:
 
 
 @pytest.mark.usefixtures("turns")
-def test_recoveries(server: SidecarThread, page: Page, count: int) -> None:
+def test_recoveries(server: SidecarThread, page: Page, count: int, step: int) -> None:
     with memories(server) as memory:
         request = memory_pb.ListRecoveriesRequest(page_size=1000)
         until(lambda: len(memory.ListRecoveries(request, timeout=TIMEOUT_S).signatures) > count // 4)
@@ -245,15 +251,15 @@ def test_recoveries(server: SidecarThread, page: Page, count: int) -> None:
     go(page, "/recoveries")
     while more(page, "More"):
         check(page, "recoveries")
-    for one in [*found][::10]:
+    for one in [*found][::step]:
         page.value(f"void (location.hash = '/recoveries/' + encodeURIComponent({json.dumps(one.signature)}))")
         settled(page)
         check(page, one.signature)
 
 
-def test_what_stands_in_the_address(page: Page, count: int) -> None:
+def test_what_stands_in_the_address(page: Page, count: int, step: int) -> None:
     """Errors, the scope and the filters show it."""
-    for text in hostile_texts(count)[::10]:
+    for text in hostile_texts(count)[::step]:
         said = json.dumps(printable(text, 128))
         for place in ("'/now?tenant=' +", "'/turns?task=x&session=' +", "'/turns/' +", "'/lessons?text=' +"):
             page.value(f"void (location.hash = {place} encodeURIComponent({said}))")
