@@ -2,7 +2,16 @@
 
 from itertools import pairwise
 
-from sidemirror_server.thinking.detectors import Detection, Pattern, ToolStep, Window, advance, call_key, result_key
+from sidemirror_server.thinking.detectors import (
+    Detection,
+    Pattern,
+    ToolStep,
+    Window,
+    advance,
+    call_key,
+    reason_key,
+    result_key,
+)
 from tests.recorded import ToolOutput, ToolsReturned, episodes, walk
 
 
@@ -23,6 +32,7 @@ def findings_in(outputs: list[ToolOutput], polling: bool = False) -> list[Detect
             result_key=result_key(output.content),
             failed=output.failed,
             polling=polling,
+            reason=reason_key(output.content, "") if output.failed else "",
         )
         window, finding = advance(window, step)
         if finding is not None:
