@@ -70,9 +70,10 @@ def spoken(run: Run, known: Known) -> Iterator[Entry]:
     last = ""
     for place, event in enumerate(run.events):
         apply(state, place + 1, event.at_us, event)
-        last = failed.get(getattr(event.what, "call_id", ""), last)
+        now = "" if isinstance(event.what, ToolCalled) else failed.get(getattr(event.what, "call_id", ""), "")
+        last = now or last
         for finding in state.findings:
-            repeats = known.repeats.get(last) if finding.pattern is Pattern.REPEATED_CALL else None
+            repeats = known.repeats.get(now) if finding.pattern is Pattern.REPEATED_CALL else None
             text = finding.message if repeats is None else f"{finding.message} {said_of_repeats(repeats)}"
             yield entry(run, place, "nudge", text, last)
         state.findings = ()

@@ -50,13 +50,16 @@ def test_the_failing_call_and_what_its_error_says() -> None:
 
 
 def test_the_last_failure_that_stands_is_told_of() -> None:
-    """An earlier one of another call, which was left behind, is not; one that the last failure does not hide is."""
+    """An earlier one is, while the agent asks for the same name."""
     first = (call("e1", "a"), failure("e2", "e1", "no such table: users", "a", "not_found"))
     told = mid_turn_answer(
         evidence(*first, call("e3", "a"), failure("e4", "e3", "no such column: total", "a", "not_found"))
     )
     assert told.suggested_action == "There is no column `total`: list or look up what exists before calling `a` again."
-    told = mid_turn_answer(evidence(*first, call("e3", "a"), failure("e4", "e3", "syntax error", "a", "validation")))
+    broken = failure("e4", "e3", "syntax error", "a", "validation")
+    told = mid_turn_answer(evidence(*first, call("e3", "a", "SELECT 1"), broken))
+    assert (told.reflection, told.suggested_action) == ("", None)
+    told = mid_turn_answer(evidence(*first, call("e3", "a", "SELECT 1 FROM users"), broken))
     assert told.suggested_action == "There is no table `users`: list or look up what exists before calling `a` again."
     # It was looked up meanwhile.
     told = mid_turn_answer(evidence(*first, call("e3", "a"), result("e4", "e3", name="a")))
@@ -114,9 +117,8 @@ def test_without_any_tool_the_first_claim_after_the_plan() -> None:
 
 def test_a_loop_that_was_left_is_not_told_of() -> None:
     loop = [s for i in range(3) for s in (call(f"c{i}"), result(f"r{i}", f"c{i}"))]
-    others = [s for i in range(2) for s in (call(f"d{i}", "b", str(i)), result(f"s{i}", f"d{i}", name="b"))]
-    assert mid_turn_answer(evidence(*loop, *others[:2])).suggested_action
-    assert mid_turn_answer(evidence(*loop, *others)).reflection == ""
+    assert mid_turn_answer(evidence(*loop)).suggested_action
+    assert mid_turn_answer(evidence(*loop, call("d", "b"), result("s", "d", name="b"))).reflection == ""
 
 
 def test_polling_is_no_loop() -> None:

@@ -78,4 +78,4 @@ def test_runs_that_succeed_are_seldom_nudged() -> None:
         if episode["outcome"] == "success"
     ]
     assert len(outcomes) == 474
-    assert sum(outcomes) == 9  # chosen here: more than 5 % would be a nuisance
+    assert sum(outcomes) == 8  # chosen here: more than 5 % would be a nuisance

@@ -71,7 +71,7 @@ def test_every_lesson_of_the_rules_about_calls_is_known() -> None:
             assert not answer.strategy or rule_words(answer.strategy) is not None
     loop = [step for number in range(4) for step in (call(f"c{number}"), result(f"r{number}", f"c{number}"))]
     answer = memory_reflection_answer(evidence(*loop))
-    assert (rule_words(answer.reflection), rule_words(answer.strategy or "")) == (RESTATED, GENERAL)
+    assert (rule_words(answer.reflection), rule_words(answer.strategy or "")) == (RESTATED, RESTATED)
 
 
 def test_a_dream_of_the_rules_is_known() -> None:

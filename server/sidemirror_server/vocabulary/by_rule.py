@@ -14,9 +14,9 @@ from sidemirror_server.vocabulary.telling import without_references
 
 
 class RuleKind(Enum):
-    """RESTATED: that calls failed, what their errors said, that calls were repeated. PASSED: the same, of a failure
-    that passed by itself. QUOTED: what a user said. GENERAL: what helps against failures of a kind. NAMED: to look up
-    what exists in the place of a name that does not."""
+    """RESTATED: that calls failed, what their errors said, that calls were repeated or should not be. PASSED: the
+    same, of a failure that passed by itself. QUOTED: what a user said. GENERAL: what helps against failures of a kind.
+    NAMED: to look up what exists in the place of a name that does not."""
 
     RESTATED = auto()
     PASSED = auto()
@@ -39,13 +39,14 @@ _FAILED = (
     rf"{_TOOL} failed(?:: its error says “[^”]*”(?:, {_KIND})?| with {_KIND})?(?:; a later call of it worked)?"
     rf"|{_TOOL} was called \d+ times with the same arguments"
     rf"|the last calls (?:of {_TOOL} )?alternate between .{{1,140}}? without anything new"
+    rf"|do not call {_TOOL} with the same arguments again: use its last result, or change one argument"
     rf"|in \d+ cases {_TOOL} failed in the same way \([a-z_]+\)"
 )
 _RESTATED = re.compile(rf"(?:{_FAILED})(?:\.\s+(?:{_FAILED}))*\.?")
 # Whoever meets such a failure learns something from it: that it passes.
 _PASSES = re.compile(r"a (?:timeout|rate limit|network) failure; a later call of it worked")
 _QUOTED = re.compile(r"the user corrected the agent: “")
-# The advice of `models/adapters/rules/advice.py` and of a loop; a test holds that every such sentence is known here.
+# The advice of `models/adapters/rules/advice.py`; a test holds that every such sentence is known here.
 _GENERAL = re.compile(
     rf"ask {_TOOL} for less at once: .*"
     rf"|check the arguments of {_TOOL} against its schema before calling it again, .*"
@@ -57,7 +58,6 @@ _GENERAL = re.compile(
     rf"|shorten the input of {_TOOL}, .*"
     rf"|give {_TOOL} a smaller input or free what it ran out of, .*"
     rf"|fix the code or the assumption behind the call of {_TOOL} before running it again: .*"
-    rf"|do not call {_TOOL} with the same arguments again: .*"
     r"|the command `[^`]+` is not there: .*"
     r"|the module `[^`]+` is not installed where .*"
     r"|there is no tool `[^`]+`: call one of those that you were given\."

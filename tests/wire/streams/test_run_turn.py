@@ -128,7 +128,7 @@ async def test_a_reflection_names_its_causes(stub: Stub) -> None:
     plan = await agent.start(config=pb.ThinkingConfig(level=pb.THINK_LEVEL_MEDIUM, reflect_every=1))
     # Errors in parallel: one decision, when the last call has ended.
     await agent.send(called("a", call_id="1"), called("b", call_id="2"), called("c", call_id="3"))
-    await agent.send(failed("x", "1", "e1"), failed("y", "3", "e3"), returned("z", "2", "e2"))
+    await agent.send(failed("x", "1", "e1"), failed("no such table: y", "3", "e3"), returned("z", "2", "e2"))
     directive = await agent.until("reflection")
     await agent.durable(7)
 
@@ -258,7 +258,7 @@ async def test_an_exhausted_budget_is_told_once(stub: Stub) -> None:
     agent = Agent(stub)
     plan = await agent.start(budget=pb.TurnBudget(max_reflections=2))
     for number in range(4):
-        await agent.send(called("a", str(number)), failed(f"region {number} is locked"))
+        await agent.send(called("a", str(number)), failed(f"no such table: {'wxyz'[number]}"))
         if number < 3:
             await agent.until("reflection")
     await agent.half_close()

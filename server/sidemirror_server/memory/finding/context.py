@@ -227,7 +227,7 @@ class MemoryContext:
             if advice.shows(one.memory.memory_id, one.memory.strategy_of, *one.memory.derived_from)
             if one.applies >= Applies.TO_THE_CALL and not _is_excluded(one.memory, asked)
             if one.memory.is_reviewed or not has_shell
-            if not says_nothing_at_failure(one.memory, told.task)
+            if not says_nothing_at_failure(one.memory, (failure.text for failure in failures))
             if not says_only_outcome(one.memory.content)
         ]
         # Strategies come before reflections.

@@ -4,10 +4,11 @@ Such a lesson names the tool that failed, which every task of an agent uses, so 
 whether it fits. Lessons in other words, and those that a person has reviewed, are always told where they apply.
 """
 
-import re
+from collections.abc import Iterable
 
 from sidemirror_server.memory.record import MemoryRecord
 from sidemirror_server.vocabulary.by_rule import RuleKind, RuleWords, rule_words
+from sidemirror_server.vocabulary.missing_names import missing_name
 from sidemirror_server.vocabulary.terms import terms_of
 
 # Two texts say the same if they have this share of their words in common. Chosen here.
@@ -15,12 +16,13 @@ _SAME_RATIO = 0.8
 _FEWEST_TERMS = 4
 
 
-def says_nothing_at_failure(memory: MemoryRecord, met: str) -> bool:
-    """Whether a lesson about a failing call says nothing more than the error. `met`: the task and the error."""
+def says_nothing_at_failure(memory: MemoryRecord, errors: Iterable[str]) -> bool:
+    """Whether a lesson about failing calls, with these errors, says nothing of them."""
     words = _unreviewed(memory)
     if words is None or words.kind is RuleKind.PASSED:
         return False
-    return words.kind is not RuleKind.NAMED or not _has(met, words.name)
+    missing = (missing_name(error) for error in errors)
+    return words.kind is not RuleKind.NAMED or words.name not in {one.name.lower() for one in missing if one}
 
 
 def says_nothing_at_start(memory: MemoryRecord, task: str, *, had_failure: bool) -> str:
@@ -33,7 +35,7 @@ def says_nothing_at_start(memory: MemoryRecord, task: str, *, had_failure: bool)
         return "it quotes a user, and no person has reviewed it"
     if words.kind is RuleKind.RESTATED:
         return "it says only that a call failed, and no person has reviewed it"
-    if had_failure or _is_same_task(memory, task) or _has(task, words.name):
+    if had_failure or _is_same_task(memory, task):
         return ""
     return "a rule made it of another task, and no person has reviewed it"
 
@@ -52,8 +54,3 @@ def _unreviewed(memory: MemoryRecord) -> RuleWords | None:
 def _is_same_task(memory: MemoryRecord, task: str) -> bool:
     asked, known = (frozenset(terms_of(text).split()) for text in (task, memory.task_text))
     return bool(asked) and says_the_same(asked, known)
-
-
-def _has(text: str, name: str) -> bool:
-    """Whether a text has a name as a word of its own, or as several."""
-    return bool(name) and re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text, re.IGNORECASE) is not None

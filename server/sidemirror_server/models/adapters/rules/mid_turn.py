@@ -12,11 +12,10 @@ from sidemirror_server.models.adapters.rules.findings import FailedStep, Finding
 from sidemirror_server.models.adapters.rules.wording import arguments_of, tool_name, what_it_says
 from sidemirror_server.models.answers import MidTurnAnswer
 from sidemirror_server.models.evidence import Evidence, EvidenceStep
+from sidemirror_server.vocabulary.missing_names import missing_name
 
 # Limit on the event ids for one claim; the schema takes 32 in all. Chosen here: more ids add nothing to a claim.
 _MOST_CITED_FOR_ONE = 4
-# A loop is told of while its last call is among so many last calls. Chosen here: of two calls that alternate, one each.
-_LATELY = 2
 _FENCED = "The call begins with a code fence: call {tool} with what stands between the fences alone."
 
 
@@ -87,7 +86,7 @@ def _unanswered(found: Findings) -> str:
 def _loop(found: Findings) -> tuple[EvidenceStep, ...]:
     """The calls of the loop that the agent is in; one that it has left is none."""
     loop = found.repeated or found.alternating
-    return loop if loop and loop[-1] in found.calls[-_LATELY:] else ()
+    return loop if loop and loop[-1] is found.calls[-1] else ()
 
 
 def _next(found: Findings, loop: Sequence[EvidenceStep]) -> str:
@@ -102,17 +101,28 @@ def _next(found: Findings, loop: Sequence[EvidenceStep]) -> str:
 
 def _pointed(found: Findings) -> tuple[FailedStep | None, str]:
     """The last failure that still stands and of which there is more to say than its error says, and what to do about
-    it; None and empty if there is none."""
+    it; None and empty if there is none. One that the agent has left behind is not told of."""
+    if not found.failures:
+        return None, ""
+    latest = found.failures[-1]
     answered = {step.answers for step in found.worked}
     fences_work = any(_is_fenced(call) and call.event_id in answered for call in found.calls)
     for failure in reversed(found.failures):
-        if failure.recovered_by is not None:
+        if failure.recovered_by is not None or not _is_met(failure, latest):
             continue
         if _is_fenced(failure.cause) and not fences_work:
             return failure, _FENCED.format(tool=tool_name(failure.failed))
         if points(failure.failed.category, telling(failure.failed.text)):
             return failure, advised(failure)
     return None, ""
+
+
+def _is_met(failure: FailedStep, latest: FailedStep) -> bool:
+    """Whether the latest failing call has met an earlier failure again: it asks for the name that does not exist."""
+    if failure is latest:
+        return True
+    missing = missing_name(failure.failed.text)
+    return missing is not None and missing.name in latest.cause.text
 
 
 def _is_fenced(call: EvidenceStep) -> bool:
