@@ -230,7 +230,8 @@ async def shown(corpus: str, floors: Sequence[tuple[float, int]]) -> list[tuple[
     found: dict[tuple[float, int], list[Shown]] = {floor: [] for floor in floors}
     with tempfile.TemporaryDirectory() as folder:
         async with memory(Path(folder)) as (memories, context):
-            scope, records = Scope("bench", corpus), {}
+            scope = Scope("bench", corpus)
+            records: dict[str, MemoryRecord] = {}
             for run in every:
                 lesson = lesson_of(run) if run.group not in asked_groups else None
                 if lesson is not None:

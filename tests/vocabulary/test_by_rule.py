@@ -24,6 +24,7 @@ GENERAL = RuleWords(RuleKind.GENERAL)
         ("A call failed.", RESTATED),
         ("The last calls alternate between `a` and `b` without anything new.", RESTATED),
         ("`fetch` failed: its error says “503”, a network failure; a later call of it worked.", PASSED),
+        ("`bash` failed: its error says “timed out”, a timeout failure; a later call of it worked.", RESTATED),
         ("The user corrected the agent: “use the staging host”.", QUOTED),
         ("The user corrected the agent: “use the staging host”. `sql` failed: its error says “no”.", QUOTED),
         (

@@ -43,8 +43,8 @@ _FAILED = (
     rf"|in \d+ cases {_TOOL} failed in the same way \([a-z_]+\)"
 )
 _RESTATED = re.compile(rf"(?:{_FAILED})(?:\.\s+(?:{_FAILED}))*\.?")
-# Whoever meets such a failure learns something from it: that it passes.
-_PASSES = re.compile(r"a (?:timeout|rate limit|network) failure; a later call of it worked")
+# Whoever meets such a failure learns something from it: that it passes. A timeout may be of another call's making.
+_PASSES = re.compile(r"a (?:rate limit|network) failure; a later call of it worked")
 _QUOTED = re.compile(r"the user corrected the agent: “")
 # The advice of `models/adapters/rules/advice.py`; a test holds that every such sentence is known here.
 _GENERAL = re.compile(
