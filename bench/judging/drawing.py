@@ -149,7 +149,7 @@ async def population(part: Part, most_runs: int) -> Population:
     repairable = 0
     for corpus in CORPORA:
         scope = Scope("bench", corpus)
-        for taught, asked in _taught_and_asked(corpus, part):
+        for taught, asked in taught_and_asked(corpus, part):
             known = known_of(taught)
             with tempfile.TemporaryDirectory() as folder:
                 async with memory(Path(folder)) as (memories, context):
@@ -165,7 +165,7 @@ async def population(part: Part, most_runs: int) -> Population:
     return Population(nudges, items, repairable, helped)
 
 
-def _taught_and_asked(corpus: str, part: Part) -> Iterator[tuple[list[Run], list[Run]]]:
+def taught_and_asked(corpus: str, part: Part) -> Iterator[tuple[list[Run], list[Run]]]:
     """What is learned from, and what is told of it."""
     tuning = runs(DATA, corpus, Part.TUNING)
     if part is not Part.TUNING:
