@@ -44,7 +44,7 @@ from sidemirror_server.vocabulary.scope import Scope
 from tests.adapters.sqlite_store import sqlite_database
 from tests.conformance import memory_search as suite
 from tests.conformance.clauses import clauses_of
-from tests.conformance.memories import ONE, T0, memory
+from tests.conformance.memories import ONE, OTHER, T0, memory
 from tests.conformance.memory_search import turned
 from tests.wire.calls import TIMEOUT_S
 from tests.wire.sidecar import sidecar
@@ -120,7 +120,7 @@ class WhateverIsFound(QdrantMemorySearch):
 
 class OfAnyScope(QdrantMemorySearch):
     async def unembedded(self, scope: Scope, model: str, limit: int) -> tuple[Unembedded, ...]:
-        return await super().unembedded(suite.OTHER, model, limit)
+        return await super().unembedded(OTHER, model, limit)
 
 
 class NotFiltered(QdrantMemorySearch):

@@ -10,6 +10,7 @@ import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
 
 from qdrant_client import models
+from qdrant_client.conversions.common_types import PointId
 
 from sidemirror_server.memory.finding.search import (
     Embedded,
@@ -166,7 +167,7 @@ class QdrantMemorySearch:
         await self._main.embed(scope, _marks_of(""), tuple(missing))  # a memory has one mark: that of the model goes
 
     async def _points(self, name: str, scope: Scope, model: str) -> AsyncIterator[Kept]:
-        after: models.ExtendedPointId | None = None
+        after: PointId | None = None
         while True:
             with self._database.asking():
                 records, after = await self._database.client.scroll(
