@@ -25,7 +25,7 @@ from sidemirror_server.memory.finding.search import (
 from sidemirror_server.memory.record import MemoryRecord
 from sidemirror_server.memory.store import Memories, MemoryKey
 from sidemirror_server.storage.qdrant.database import QdrantDatabase
-from sidemirror_server.storage.qdrant.points import Kept, digest_of_text, kept, of_scope, point, point_id
+from sidemirror_server.storage.qdrant.points import KeptVector, digest_of_text, kept, of_scope, point, point_id
 from sidemirror_server.vocabulary.errors import StoreUnavailable
 from sidemirror_server.vocabulary.scope import Scope
 
@@ -116,7 +116,7 @@ class QdrantMemorySearch:
                 return there, tuple(hits[:limit])
             most *= _GROWTH
 
-    async def _those_that_count(self, scope: Scope, some: Sequence[Kept]) -> dict[str, MemoryRecord]:
+    async def _those_that_count(self, scope: Scope, some: Sequence[KeptVector]) -> dict[str, MemoryRecord]:
         """The memories that have the text which their vector was made from, by id."""
         texts = {one.memory_id: one.text for one in some}
         records: dict[str, MemoryRecord] = {}
@@ -166,7 +166,7 @@ class QdrantMemorySearch:
         await self._drop(scope, tuple(left_over), names)
         await self._main.embed(scope, _marks_of(""), tuple(missing))  # a memory has one mark: that of the model goes
 
-    async def _points(self, name: str, scope: Scope, model: str) -> AsyncIterator[Kept]:
+    async def _points(self, name: str, scope: Scope, model: str) -> AsyncIterator[KeptVector]:
         after: PointId | None = None
         while True:
             with self._database.asking():
@@ -202,7 +202,9 @@ class QdrantMemorySearch:
         await self._drop(scope, ids, [one for one in names if one != name])
         marks = tuple(Embedded(one.memory_id, one.content, _MARK) for one in alike)
         await self._main.embed(scope, _marks_of(model), marks)
-        there = await self._those_that_count(scope, [Kept(one.memory_id, digest_of_text(one.content)) for one in alike])
+        there = await self._those_that_count(
+            scope, [KeptVector(one.memory_id, digest_of_text(one.content)) for one in alike]
+        )
         await self._drop(scope, [one for one in ids if one not in there], [name])
 
     async def forget(self, scope: Scope, memory_ids: tuple[str, ...]) -> None:

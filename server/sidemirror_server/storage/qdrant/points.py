@@ -23,7 +23,7 @@ GRAPHS = models.HnswConfigDiff(m=0, payload_m=16)
 _DIGEST_BYTES = 16
 
 
-class Kept(msgspec.Struct, frozen=True):
+class KeptVector(msgspec.Struct, frozen=True):
     """What a point says of its vector: the memory, and the digest of the text that it was made from."""
 
     memory_id: str
@@ -47,10 +47,10 @@ def point(scope: Scope, model: str, memory_id: str, content: str, vector: Sequen
     return models.PointStruct(id=point_id(scope, memory_id), vector=list(vector), payload=payload)
 
 
-def kept(payload: dict[str, Any] | None) -> Kept:
+def kept(payload: dict[str, Any] | None) -> KeptVector:
     """What the payload of a point of ours says."""
     said = payload or {}
-    return Kept(said.get(_MEMORY, ""), said.get(_TEXT, ""))
+    return KeptVector(said.get(_MEMORY, ""), said.get(_TEXT, ""))
 
 
 def of_scope(scope: Scope, model: str | None = None) -> models.Filter:
