@@ -12,7 +12,6 @@ from sidemirror_server.memory.recoveries import moves
 from sidemirror_server.memory.recoveries.finding import FRESH_S, FailedAttempt, RecoveryFinder
 from sidemirror_server.memory.recoveries.observation import Observation
 from sidemirror_server.storage.sqlite.observations import SqliteObservations
-from sidemirror_server.storage.sqlite.receipts import SqliteReceipts
 from sidemirror_server.storage.sqlite.trials import SqliteTrials
 from sidemirror_server.vocabulary.scope import Scope
 from tests.adapters.sqlite_store import sqlite_database
@@ -57,7 +56,7 @@ async def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[
     async with sqlite_database(tmp_path) as database:
         clock, rows = SetClock(), Rows(database)
         policies = policies_on(database, clock)
-        finder = RecoveryFinder(rows, SqliteReceipts(database), SqliteTrials(database), policies, clock)
+        finder = RecoveryFinder(rows, SqliteTrials(database), policies, clock)
         yield Finding(rows, clock, finder)
 
 
