@@ -11,6 +11,7 @@ import pytest
 from sidemirror_server.memory.recoveries import moves
 from sidemirror_server.memory.recoveries.finding import FRESH_S, FailedAttempt, RecoveryFinder
 from sidemirror_server.memory.recoveries.observation import Observation
+from sidemirror_server.storage.sqlite.database import SqliteDatabase
 from sidemirror_server.storage.sqlite.observations import SqliteObservations
 from sidemirror_server.storage.sqlite.trials import SqliteTrials
 from sidemirror_server.vocabulary.scope import Scope
@@ -113,3 +114,12 @@ async def test_what_was_read_before_something_was_learned_is_not_held(own: Findi
     own.rows.let_go.set()
     assert await reading == ""
     assert await own.told(2) == sentence(5)
+
+
+async def test_a_receipt_and_its_trial_are_one_write(own: Finding, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Seen to fail with a receipt that is issued first."""
+    writes, write = [], SqliteDatabase.write
+    monkeypatch.setattr(SqliteDatabase, "write", lambda *given, **how: writes.append(given) or write(*given, **how))
+    own.rows.rows = tries(5)
+    assert await own.told(1) == sentence(5)
+    assert len(writes) == 1
