@@ -11,8 +11,8 @@ import pytest
 from sidemirror_server.memory.recoveries import moves
 from sidemirror_server.memory.recoveries.finding import FRESH_S, FailedAttempt, FoundAdvice, RecoveryFinder
 from sidemirror_server.memory.recoveries.observation import Move, MoveKind, Observation
+from sidemirror_server.storage.sqlite.database import SqliteDatabase
 from sidemirror_server.storage.sqlite.observations import SqliteObservations
-from sidemirror_server.storage.sqlite.receipts import SqliteReceipts
 from sidemirror_server.storage.sqlite.trials import SqliteTrials
 from sidemirror_server.vocabulary.scope import Scope
 from tests.adapters.sqlite_store import sqlite_database
@@ -58,7 +58,7 @@ async def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[
     async with sqlite_database(tmp_path) as database:
         clock, rows = SetClock(), Rows(database)
         policies = policies_on(database, clock)
-        finder = RecoveryFinder(rows, SqliteReceipts(database), SqliteTrials(database), policies, clock)
+        finder = RecoveryFinder(rows, SqliteTrials(database), policies, clock)
         yield Finding(rows, clock, finder)
 
 
@@ -129,3 +129,12 @@ async def test_what_was_read_before_something_was_learned_is_not_held(own: Findi
     own.rows.let_go.set()
     assert await reading == ""
     assert await own.told(2) == sentence(5)
+
+
+async def test_a_receipt_and_its_trial_are_one_write(own: Finding, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Seen to fail with a receipt that is issued first."""
+    writes, write = [], SqliteDatabase.write
+    monkeypatch.setattr(SqliteDatabase, "write", lambda *given, **how: writes.append(given) or write(*given, **how))
+    own.rows.rows = tries(5)
+    assert await own.told(1) == sentence(5)
+    assert len(writes) == 1

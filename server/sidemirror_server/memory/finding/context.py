@@ -155,17 +155,14 @@ class MemoryContext:
         shown = msgspec.structs.replace(shown, omitted=(*found.omitted, *shown.omitted))
         if not block.items:
             return shown
-        now_us = self._clock.now_us()
         receipt = Receipt(
-            *(receipt_id, ReceiptKind.MEMORY, now_us, receipt_items(shown.items)),
+            *(receipt_id, ReceiptKind.MEMORY, self._clock.now_us(), receipt_items(shown.items)),
             held_back=held,
             turn_id=task.turn_id,
             session_id=task.session_id,
             place=ShownIn.MEMORY_CONTEXT,
         )
-        await self._receipts.issue(scope, receipt)
-        if trials:
-            await self._trials.assign(scope, receipt_id, trials, now_us)
+        await self._trials.issue(scope, receipt, trials)
         return shown
 
     async def fitting(self, scope: Scope, task: ContextTask, max_items: int, meaning_s: float | None = None) -> Fitting:
@@ -251,6 +248,8 @@ class MemoryContext:
         keys = tuple(Node(NodeKind.SIGNATURE, signature).key for signature in signatures)
         telling = await self._graph.around(scope, keys, (LinkKind.MENTIONS,), FAN_OUT)
         reflections = tuple(dict.fromkeys(link.source for link in telling))
+        if not reflections:
+            return []
         strategies = await self._graph.around(scope, reflections, (LinkKind.STRATEGY_OF,), FAN_OUT)
         return [node_of(key).name for key in (*(link.source for link in strategies), *reflections)]
 

@@ -26,6 +26,8 @@ _EMBEDDED_RATIO = 0.9
 # A memory whose words are worth less than this share of the question (`bm25.worth`) does not answer it. Measured with
 # `bench.retrieval --floors`: no best relevant hit is below it (decision 061).
 _FLOOR = 0.06
+# The most scopes of which it is remembered that they have memories. Chosen here: some MiB.
+_MOST_SCOPES = 10_000
 # Records read at once.
 _READ_AT_ONCE = 100
 
@@ -109,6 +111,7 @@ class Recall:
         self._search = search
         self._meanings = meanings
         self._clock = clock
+        self._filled: set[Scope] = set()
 
     async def ask(self, scope: Scope, question: Question) -> SearchAnswer:
         """The memories that answer. Raises what the store raises."""
@@ -128,8 +131,15 @@ class Recall:
         return SearchAnswer(tuple(hits), found.mode, misses)
 
     async def has_none(self, scope: Scope) -> bool:
-        """Whether the scope has no memory at all."""
-        return not await self._memories.list(scope, None, None, None, 1)
+        """Whether the scope has no memory at all. One that had any is not asked again: a search then finds nothing."""
+        if scope in self._filled:
+            return False
+        if not await self._memories.list(scope, None, None, None, 1):
+            return True
+        if len(self._filled) >= _MOST_SCOPES:
+            self._filled.clear()
+        self._filled.add(scope)
+        return False
 
     async def ranked(self, scope: Scope, question: Question) -> tuple[Ranked, ...]:
         """The ranked candidates, without their texts. Raises what the store raises."""

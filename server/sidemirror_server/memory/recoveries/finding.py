@@ -29,7 +29,7 @@ from sidemirror_server.memory.trials.holdout import HELD_BACK
 from sidemirror_server.memory.trials.trials import Trial, Trials
 from sidemirror_server.policy.in_force import PoliciesInForce
 from sidemirror_server.policy.record import AdviceKind
-from sidemirror_server.trace.receipts import RECOVERY_ITEM, Receipt, ReceiptKind, Receipts, ShownIn, receipt_items
+from sidemirror_server.trace.receipts import RECOVERY_ITEM, Receipt, ReceiptKind, ShownIn, receipt_items
 from sidemirror_server.vocabulary.arbiter import AS_DESIGNED, FAILURE_ITEMS, Offers, Telling, arbitrated, shadowed
 from sidemirror_server.vocabulary.block import BlockItem, BlockLesson, ContextBlock, Omitted
 from sidemirror_server.vocabulary.clock import Clock
@@ -102,7 +102,6 @@ class RecoveryFinder:
     def __init__(
         self,
         store: Observations,
-        receipts: Receipts,
         trials: Trials,
         policies: PoliciesInForce,
         clock: Clock,
@@ -110,7 +109,6 @@ class RecoveryFinder:
     ) -> None:
         self._telling = telling
         self._store = store
-        self._receipts = receipts
         self._trials = trials
         self._policies = policies
         self._clock = clock
@@ -153,21 +151,19 @@ class RecoveryFinder:
         if silent:
             left = block.omitted if is_shadow else (Omitted(recovery.recovery_id, HELD_BACK), *block.omitted)
             block = msgspec.structs.replace(block, receipt_id=receipt_id, omitted=left)
-        now_us = self._clock.now_us()
         receipt = Receipt(
             # A lesson that is only kept stands in the receipt too: by it, an erasure finds the turn that has its text.
-            *(receipt_id, ReceiptKind.MEMORY, now_us),
+            *(receipt_id, ReceiptKind.MEMORY, self._clock.now_us()),
             items=receipt_items([one for one in block.items if not silent or one.kind != RECOVERY_ITEM]),
             held_back=(recovery.recovery_id,) if silent else (),
             turn_id=failed.turn_id,
             session_id=failed.session_id,
             place=place,
         )
-        if await self._receipts.issue(scope, receipt) != receipt:
-            return FoundAdvice()
         fraction = 1.0 if is_shadow else SILENT_FRACTION
         trial = Trial(recovery.recovery_id, 1, Arm.HELD_BACK if silent else Arm.SHOWN, fraction)
-        await self._trials.assign(scope, receipt_id, (trial,), now_us)
+        if await self._trials.issue(scope, receipt, (trial,)) != receipt:
+            return FoundAdvice()
         return FoundAdvice(shadowed(block) if is_shadow else block, kept)
 
     @property
