@@ -111,7 +111,7 @@ class Work:
     ],
 )
 async def test_nothing_is_lost_up_and_back(rounds: int, events: int, databases: Databases, tmp_path: Path) -> None:
-    """Seen to fail ("lost") when a new sidecar starts with a database of its own."""
+    """Seen to fail (a turn is not there) when new sidecars start with stores of their own."""
     wheel = server(LANDED, tmp_path / "landed")
     async with databases.fresh(migrated=False) as name:
         owner = databases.cluster.url("owner", name)
