@@ -54,19 +54,40 @@ def _json(value: Any) -> str:
     return msgspec.json.encode(value).decode()
 
 
-_WRITTEN = {"type": "create", "filePath": "/home/ada/shop/a.txt", "content": "a", "structuredPatch": []}
+_WRITTEN = {
+    "type": "create",
+    "filePath": "/home/ada/shop/a.txt",
+    "content": "a",
+    "structuredPatch": [],
+    "originalFile": None,
+}
 _READ = {
     "type": "text",
     "file": {"filePath": "/home/ada/shop/a.txt", "content": "a", "numLines": 1, "startLine": 1, "totalLines": 1},
 }
 _BLOCKS = [{"type": "text", "text": "three orders"}]
 
+_SWITCH: Json = {
+    "from_model": "small",
+    "to_model": "large",
+    "requested_model": None,
+    "source": "picker",
+    "context_tokens": 9000,
+    "prompt_cache_warm": True,
+    "cache_ttl": "5m",
+    "estimated_cache_write_usd": 0.01,
+    "pricing": "catalog",
+}
+
 CLAUDE_CODE = (
     Documented("SessionStart", {"source": "resume", "model": "large"}, None, _CONTEXT),
     Documented("Setup", {"trigger": "init"}, None, _CONTEXT),
     Documented("InstructionsLoaded", {"file_path": "/a/CLAUDE.md", "memory_type": "User", "load_reason": "compact"}),
     Documented("UserPromptSubmit", {"prompt": "Run the tests"}, Prompted("Run the tests"), (*_CONTEXT, *_BLOCK)),
-    Documented("UserPromptExpansion", {"expansion_type": "slash_command", "command_name": "x", "prompt": "/x"}),
+    Documented(
+        "UserPromptExpansion",
+        {"expansion_type": "slash_command", "command_name": "x", "command_args": "y", "prompt": "/x y"},
+    ),
     Documented("PreToolUse", {"tool_name": "Bash", "tool_use_id": "toolu_1", "tool_input": _BASH}),
     Documented("PermissionRequest", {"tool_name": "Bash", "tool_input": _BASH, "permission_suggestions": []}),
     Documented("PermissionDenied", {"tool_name": "Bash", "tool_input": _BASH, "tool_use_id": "t", "reason": "[no]"}),
@@ -105,6 +126,13 @@ CLAUDE_CODE = (
     Documented("ConfigChange", {"source": "user_settings", "file_path": "/a"}),
     Documented("CwdChanged", {"old_cwd": "/a", "new_cwd": "/b"}),
     Documented("FileChanged", {"file_path": "/a", "event": "change"}),
+    Documented("DirectoryAdded", {"directory": "/b", "source": "slash_command"}),
+    Documented("WorktreeCreate", {"name": "a"}),
+    Documented("WorktreeRemove", {"worktree_path": "/a"}),
+    Documented("Elicitation", {"mcp_server_name": "shop", "message": "Which?", "mode": "form", "requested_schema": {}}),
+    Documented("ElicitationResult", {"mcp_server_name": "shop", "action": "accept", "content": {}}),
+    Documented("PreModelSwitch", _SWITCH),
+    Documented("PostModelSwitch", _SWITCH),
     Documented("PreCompact", {"trigger": "manual", "custom_instructions": ""}),
     Documented("PostCompact", {"trigger": "auto", "compact_summary": "a"}),
     Documented(

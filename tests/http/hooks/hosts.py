@@ -82,7 +82,7 @@ class RealHost(ABC):
 
     def program(self) -> Path:
         """The host's program. Skips where it is not installed; in CI that fails."""
-        return _there(_BINARIES / self.binary, self.binary)
+        return installed(_BINARIES / self.binary, self.binary)
 
     def plain(self, text: str) -> str:
         """A text without the path of this home."""
@@ -188,7 +188,7 @@ class RealOpenHands(RealHost):
         """The Python of its environment. Skips where there is no Python that OpenHands runs on."""
         if (HOSTS_FOLDER / "no-python-for-openhands").exists():
             pytest.skip("no Python that OpenHands needs was found, and none could be fetched: tools/install-hosts")
-        return _there(HOSTS_FOLDER / "openhands" / "bin" / "python", "openhands-sdk")
+        return installed(HOSTS_FOLDER / "openhands" / "bin" / "python", "openhands-sdk")
 
     def configure(self, url: str) -> None:
         pass
@@ -212,7 +212,7 @@ class RealOpenHands(RealHost):
         return kept
 
 
-def _there(program: Path, name: str) -> Path:
+def installed(program: Path, name: str) -> Path:
     """The program. Skips where it is not installed; in CI that fails."""
     if not program.exists():
         if os.environ.get("CI"):

@@ -113,7 +113,8 @@ class ClaudeCode(_LikeClaude):
 
     def common(self, event: str) -> Json:
         more = {"agent_id": self.agent, "agent_type": "general-purpose"} if self.agent else {}
-        return super().common(event) | {"prompt_id": f"{self.session}-p{self.number}"} | more
+        own = {"prompt_id": f"{self.session}-p{self.number}", "transcript_path": "/home/ada/.claude/s.jsonl"}
+        return super().common(event) | own | more
 
     def asked(self, prompt: str) -> Json:
         return self.common("UserPromptSubmit") | {"prompt": prompt}
