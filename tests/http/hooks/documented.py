@@ -54,7 +54,7 @@ def _json(value: Any) -> str:
     return msgspec.json.encode(value).decode()
 
 
-_WRITTEN = {
+_WRITTEN: Json = {
     "type": "create",
     "filePath": "/home/ada/shop/a.txt",
     "content": "a",

@@ -36,6 +36,8 @@ class RealHost(ABC):
 
     name = ""
     binary = ""
+    # Whether two runs of several calls are equal, byte by byte.
+    is_steady = True
 
     def __init__(self, folder: Path) -> None:
         self.home = folder / "home"
@@ -183,6 +185,8 @@ class RealOpenHands(RealHost):
     """An agent of its SDK with a shell; OpenHands has no hook for what a user says once it runs by itself."""
 
     name = "openhands"
+    # Without tmux its shell may take the end of the command before for that of this one, if the machine is slow.
+    is_steady = False
 
     def program(self) -> Path:
         """The Python of its environment. Skips where there is no Python that OpenHands runs on."""

@@ -70,6 +70,15 @@ def test_a_status_that_says_why_stays(host: str, form: str, code: int, category:
     assert category_of(kept) is category
 
 
+@pytest.mark.parametrize("host", HOSTS)
+def test_escape_sequences_are_left_out(host: str) -> None:
+    """OpenHands' shell writes the first one; colours are what many programs write. Seen to fail when they are kept."""
+    kept = said_by_tool(
+        host, "\x1b[?2004lerror: pathspec 'x' \x1b[1;31mdid not match\x1b[0m any file(s) known to git\n\x1b[?2004h"
+    )
+    assert kept.strip() == "error: pathspec 'x' did not match any file(s) known to git"
+
+
 @pytest.mark.parametrize("text", ["", "Exit code 1", "Exit code 1\n", "fatal: no", "<untrusted_context>\n", "Output: "])
 def test_what_has_nothing_else_is_left_as_it_is(text: str) -> None:
     assert [said_by_tool(host, text) for host in HOSTS] == [text] * len(HOSTS)

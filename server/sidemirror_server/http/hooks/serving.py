@@ -126,9 +126,9 @@ class Hooks:
             case HostLeft():
                 await conversation.left(calls)
         text = "\n".join(part for part in (conversation.untold, text) if part)
-        said = host.told(event, text) if text else {}
-        conversation.untold = "" if said else text
-        return said
+        told = host.told(event, text) if text else {}
+        conversation.untold = "" if told else text
+        return told
 
     def _conversation(self, key: tuple[str, str, str, str]) -> Conversation:
         found = self._conversations.get(key)

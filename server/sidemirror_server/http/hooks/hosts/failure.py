@@ -13,6 +13,8 @@ from sidemirror_server.trace.failure import TELLING_EXIT_STATUSES
 _EXIT_FIELDS = ("exit_code", "exitCode", "returncode", "return_code")
 _FLAGS = ("is_error", "isError", "error")
 
+# What a terminal is told: colours, and by a shell how to take what is pasted (OpenHands without tmux).
+_ESCAPE = re.compile(r"\x1b\[[0-?]{0,40}[ -/]{0,4}[@-~]")
 # What hosts write before the output of a command. The others give it as it is.
 _BEFORE = {
     "claude-code": re.compile(r"\AExit code \d{1,3}(?:\n|\Z)"),
@@ -47,9 +49,10 @@ def failed_by_fields(result: Any) -> bool | None:
 
 
 def said_by_tool(host: str, text: str) -> str:
-    """A failed call's text without what its host has written around the output of a command: the same failure is then
-    the same through every host. An exit status stays, behind the output, if it says why the command failed. A text
-    that has nothing else is left as it is."""
+    """A failed call's text without escape sequences, and without what its host has written around the output of a
+    command: the same failure is then the same through every host. An exit status stays, behind the output, if it says
+    why the command failed. Of the lines of a host that has nothing else, none is left out."""
+    text = _ESCAPE.sub("", text)
     before = _BEFORE[host].match(text) if host in _BEFORE else None
     if before is None:
         return text
