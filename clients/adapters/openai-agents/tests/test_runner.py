@@ -243,6 +243,26 @@ async def test_an_agent_that_is_a_tool_keeps_its_own_conversation(
     assert_same(on_record(sidecar.events(sidecar.turns()[0].turn_id), "clerk"), seen_by(endpoint.seen["m"]), HIDDEN)
 
 
+async def test_a_run_that_waits_for_an_approval_is_taken_up_by_the_next(
+    endpoint: Endpoint, client: Client, sidecar: Sidecar
+) -> None:
+    endpoint.script("m", [stories.BAD], stories.GUESS)
+    tool = function_tool(run_sql, strict_mode=False, needs_approval=True)
+    agent = agent_of(endpoint, "m").clone(tools=[tool])
+    runner = SidemirrorRunner(client=client)
+    waits = await runner.run(agent, stories.TASK)
+    state = waits.to_state()
+    for one in waits.interruptions:
+        state.approve(one)
+    assert (await runner.run(agent, state)).final_output == stories.GUESS
+    first, second = sidecar.turns(2)
+    assert first.outcome == common_pb2.TASK_OUTCOME_UNSPECIFIED
+    assert "response_drafted" not in kinds(sidecar.events(first.turn_id))
+    ends = [kind for kind in kinds(sidecar.events(second.turn_id)) if kind.startswith("tool")]
+    assert ends == ["tool_called", "tool_failed"]
+    assert "[reflection] " in endpoint.seen["m"][1].request.text
+
+
 async def test_runs_at_once_have_a_turn_each(endpoint: Endpoint, client: Client, sidecar: Sidecar) -> None:
     runner = SidemirrorRunner(client=client)
     names = [endpoint.script(f"m{number}", *stories.REPAIRED) for number in range(8)]
