@@ -284,6 +284,9 @@ async def test_hooks_and_filters_of_the_users_own_go_on(endpoint: Endpoint, clie
         async def on_tool_start(self, context: Any, agent: Any, tool: Any) -> None:
             self.heard.append(tool.name)
 
+        async def on_llm_start(self, context: Any, agent: Any, system_prompt: Any, input_items: Any) -> None:
+            self.heard.append("asked")
+
     def shouting(data: CallModelData[Any]) -> ModelInputData:
         return ModelInputData(input=data.model_data.input, instructions="SHOUT.")
 
@@ -292,7 +295,7 @@ async def test_hooks_and_filters_of_the_users_own_go_on(endpoint: Endpoint, clie
     config = RunConfig(call_model_input_filter=shouting)
     agent = agent_of(endpoint, "m", run_sql)
     await ask(SidemirrorRunner(client=client), agent, stories.TASK, hooks=hooks, run_config=config)
-    assert hooks.heard == ["run_sql"]
+    assert hooks.heard == ["asked", "run_sql", "asked"]
     assert endpoint.seen["m"][0].request.system == "SHOUT."
 
 
