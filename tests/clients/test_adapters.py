@@ -20,8 +20,9 @@ FIRST = "pydantic-ai"
 EACH = [pytest.param(name, marks=[] if name == FIRST else pytest.mark.long) for name in PYTHON]
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def beside(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sidecar]:
+    """One for each, since the pages' programs share a project: what one has taught changes what the next is told."""
     with sidecar(tmp_path_factory.mktemp("sidecar")) as running:
         yield running
 

@@ -132,7 +132,8 @@ class SidemirrorPlugin(BasePlugin):
             CURRENT.set(watch.outer)
             if watch.run.is_open(call_id):
                 failed = isinstance(result, dict) and bool(result.get("error") or result.get("status") == "error")
-                watch.run.tool_returned(call_id, result, is_error=failed)
+                words = (result.get("error") or result.get("error_message")) if failed else None
+                watch.run.tool_returned(call_id, words if isinstance(words, str) else result, is_error=failed)
         return None
 
     async def on_tool_error_callback(
