@@ -22,8 +22,8 @@ from sidemirror_server.vocabulary.clock import cpu_s
 _MOST_ATTRIBUTES = 10_000
 # Nesting of a value. Chosen here: no tool's arguments are deeper; protobuf's own limit is 100.
 _DEEPEST = 40
-# What the texts of one export may cost, in seconds of CPU: then those of its other spans are left out. Chosen here: ten
-# times what 4 MiB of ordinary texts take, and so little that other senders' exports do not wait for long.
+# What the texts of one export may cost, in seconds of CPU: then those of its other spans are left out. Chosen
+# here: more than 4 MiB of ordinary texts take on a slow machine, and so little that other exports do not wait for long.
 MOST_CPU_S = 4.0
 _ERROR = 2
 _NS_LIMIT = 2**63
