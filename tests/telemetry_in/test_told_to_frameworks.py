@@ -84,7 +84,7 @@ def wait_until_learned(server: SidecarThread, project_id: str, tries: int) -> No
 def test_the_first_run_after_enough_conversations_is_told(
     tmp_path: Path, setup: Setup, script: Script, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Seen to fail with one conversation less."""
+    """After one conversation less it is not told. Seen to fail when spans do not arrive."""
     monkeypatch.setattr(moves, "SILENT_FRACTION", 0.0)
     work = tmp_path / "shop"
     work.mkdir()
