@@ -48,7 +48,10 @@ async def test_a_trace_of_80000_spans(tmp_path: Path, capsys: pytest.CaptureFixt
             f"\n{SPANS} spans of one trace: answered in {sent_s:.1f} s, a turn of {len(turn.calls)} calls after "
             f"{made_s:.1f} s; memory {before_mb:.0f} to {most_mb:.0f} MB\n"
         )
-    assert rejected == SPANS - MOST_SPANS
-    assert [json.loads(line)["level"] for line in warnings] == ["warning"]
+    # The bounds and the warnings are of each minute; on a busy machine the sending takes several.
+    minutes = int(made_s // 60) + 1
+    assert SPANS - minutes * MOST_SPANS <= rejected < SPANS
+    assert 1 <= len(warnings) <= minutes + 1
+    assert {json.loads(line)["level"] for line in warnings} == {"warning"}
     assert 0 < len(turn.calls) <= MOST_SPANS
     assert most_mb < MOST_MB
