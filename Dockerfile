@@ -25,11 +25,11 @@ COPY protos protos
 COPY generated/python generated/python
 COPY clients/python clients/python
 # First what seldom changes.
-RUN /opt/uv/bin/uv sync --locked --no-dev --no-install-workspace --extra openai --extra embeddings --extra telemetry
+RUN /opt/uv/bin/uv sync --locked --no-dev --no-install-workspace --extra openai --extra embeddings --extra qdrant --extra telemetry
 COPY server server
-RUN /opt/uv/bin/uv sync --locked --no-dev --no-editable --extra openai --extra embeddings --extra telemetry
+RUN /opt/uv/bin/uv sync --locked --no-dev --no-editable --extra openai --extra embeddings --extra qdrant --extra telemetry
 # What is in the image, for whoever looks for a package with a hole in it.
-RUN /opt/uv/bin/uv export --locked --no-dev --no-emit-project --extra openai --extra embeddings --extra telemetry \
+RUN /opt/uv/bin/uv export --locked --no-dev --no-emit-project --extra openai --extra embeddings --extra qdrant --extra telemetry \
         --format cyclonedx1.5 --preview-features sbom-export --output-file /opt/sidemirror/sbom.cdx.json --quiet \
     && mkdir -m 0700 /data && mkdir -p -m 0770 /run/sidemirror
 
