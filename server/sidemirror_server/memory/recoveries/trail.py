@@ -16,7 +16,7 @@ from functools import partial
 import msgspec
 
 from sidemirror_server.memory.kin.signature import PASSES_BY_ITSELF, category_in, error_signature
-from sidemirror_server.memory.recoveries.asked import Asked, asked, only_waits, same_intent
+from sidemirror_server.memory.recoveries.asked import Asked, asked, asks_the_sidecar, only_waits, same_intent
 from sidemirror_server.memory.recoveries.changed import FEWEST_VALUE_CHARS, change
 from sidemirror_server.memory.recoveries.failed import reports_failure
 from sidemirror_server.memory.recoveries.observation import (
@@ -232,7 +232,8 @@ def _answer(trail: Trail, done: Done) -> _Waiting | None:
         trail.waiting.remove(served)
         trail.seen.append(_with_attempt(trail, served, done))
     for one in later:
-        if one is not served:
+        # To ask the sidecar is no step of a repair.
+        if one is not served and not asks_the_sidecar(done.asked.tool):
             one.after.append(done)
             if len(one.after) >= MOST_CALLS_BETWEEN:
                 trail.waiting.remove(one)
