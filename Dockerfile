@@ -12,7 +12,7 @@ ARG BASE=docker.io/library/python:3.13-slim-bookworm
 
 FROM ${BASE} AS build
 # What is not needed to serve: --build-arg EXTRAS= leaves all of it out. deploy/README.md says what each is for.
-ARG EXTRAS="embeddings mcp openai telemetry"
+ARG EXTRAS="embeddings mcp openai qdrant telemetry"
 # What uv.lock says, by digest. The authorities are the base image's, so that it builds behind a proxy of one's own too.
 ENV UV_LINK_MODE=copy \
     UV_COMPILE_BYTECODE=1 \

@@ -2,11 +2,13 @@
 
 An agent reports a call that succeeds, and one that fails, and asks for advice after each. The floor is what the same
 machine needs for one round trip on a stream of a bare `grpc.aio` echo, from the loop that holds the stream. Times are
-by the clock, one turn at a time, on a machine that does nothing else.
+by the clock, one turn at a time, on a machine that does nothing else. The last line is the processor time that the
+sidecar takes during each call that fails, for whatever it does then: it says something on a busy machine too.
 """
 
 import argparse
 import asyncio
+import contextlib
 import sys
 import tempfile
 import time
@@ -16,7 +18,7 @@ import grpc
 
 from bench.figures import share
 from bench.floor import CHAT
-from bench.processes import Servers
+from bench.processes import Server, Servers
 from sidemirror.v1 import thinking_pb2 as pb
 from sidemirror_client import Turn, connect
 
@@ -38,9 +40,19 @@ async def floor_ms(address: str, rounds: int) -> list[float]:
     return took
 
 
-async def agent_ms(address: str, turns: int) -> dict[str, list[float]]:
-    """What each use of the helper took, in milliseconds, by its name."""
-    took: dict[str, list[float]] = {"report": [], "advice after success": [], "advice after failure": []}
+def busy_ms(server: Server) -> float:
+    """The processor time of all the server's threads so far, as Linux accounts it in nanoseconds."""
+    found = 0
+    for thread in Path(f"/proc/{server.process.pid}/task").iterdir():
+        with contextlib.suppress(OSError):  # it has just ended
+            found += int((thread / "schedstat").read_text().split()[0])
+    return found / 1e6
+
+
+async def agent_ms(served: Server, turns: int) -> dict[str, list[float]]:
+    """What each use of the helper took, in milliseconds, by its name; and the sidecar in advice after a failure."""
+    names = ("report", "advice after success", "advice after failure", "sidecar's CPU in it")
+    took: dict[str, list[float]] = {name: [] for name in names}
 
     def timed(name: str, began_s: float) -> None:
         took[name].append((time.perf_counter() - began_s) * 1000)
@@ -50,7 +62,7 @@ async def agent_ms(address: str, turns: int) -> dict[str, list[float]]:
         turn.report(**event)
         timed("report", began_s)
 
-    async with connect(address) as sidemirror:
+    async with connect(served.address) as sidemirror:
         await sidemirror.wait_until_ready()
         for number in range(turns):
             budget = pb.TurnBudget(max_reflections=1000)
@@ -66,9 +78,11 @@ async def agent_ms(address: str, turns: int) -> dict[str, list[float]]:
                     raise RuntimeError(f"advice after a call that succeeded: {said}")
             report(turn, tool_called=pb.ToolCalled(name="run_sql", arguments="SELECT 1"))
             report(turn, tool_returned=pb.ToolReturned(content="no such column: status", is_error=True))
+            busy = busy_ms(served)
             began_s = time.perf_counter()
             said = await turn.advice(_TIMEOUT_S)
             timed("advice after failure", began_s)
+            took["sidecar's CPU in it"].append(busy_ms(served) - busy)
             if not said:
                 raise RuntimeError("no advice after a call that failed")
             turn.finish()
@@ -82,7 +96,7 @@ async def _measured(turns: int) -> dict[str, list[float]]:
         base = await floor_ms(echo.address, 10 * turns)
         servers.stop(echo)
         served = await servers.sidecar()
-        return {"floor: one round trip": base, **await agent_ms(served.address, turns)}
+        return {"floor: one round trip": base, **await agent_ms(served, turns)}
 
 
 def _line(name: str, took: list[float]) -> str:

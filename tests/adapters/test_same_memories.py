@@ -39,6 +39,7 @@ from sidemirror_server.storage.sqlite.database import SqliteDatabase
 from sidemirror_server.storage.sqlite.memories import SqliteMemories
 from sidemirror_server.storage.sqlite.memory_search import SqliteMemorySearch
 from sidemirror_server.storage.sqlite.trials import SqliteTrials
+from sidemirror_server.trace.receipts import Receipt, ReceiptKind
 from sidemirror_server.vocabulary.errors import SidemirrorError
 from sidemirror_server.vocabulary.origin import Origin
 from sidemirror_server.vocabulary.scope import SERVES_ALL, Scope
@@ -234,8 +235,9 @@ class SameMemories(BothStores):
     @rule(
         scope=scopes, receipt=names, trials=st.lists(trials, max_size=3, unique_by=lambda one: one.memory_id), now=times
     )
-    def assign(self, scope: Scope, receipt: str, trials: list[Trial], now: int) -> None:
-        self.one(lambda stores: stores.trials.assign(scope, receipt, trials, now))
+    def issue(self, scope: Scope, receipt: str, trials: list[Trial], now: int) -> None:
+        made = Receipt(receipt, ReceiptKind.MEMORY, now)
+        self.one(lambda stores: stores.trials.issue(scope, made, trials))
         self.one(lambda stores: stores.trials.of_receipt(scope, receipt))
 
     @rule(

@@ -11,7 +11,8 @@ import pytest
 
 from tests.clients.harness import Sidecar, run_scenario, running, sidecar
 from tests.clients.landed import BEFORE, NEWEST, server, source
-from tests.clients.languages import LANGUAGES, Language, ready
+from tests.clients.languages import CLIENTS, LANGUAGES, Language, ready
+from tests.npm import packages
 
 pytestmark = [pytest.mark.slow("wheels and clients of other commits are built"), pytest.mark.timeout(900)]
 TURNS = 20
@@ -40,28 +41,75 @@ def test_a_client_with_an_older_sidecar(language: Language, commit: str, folder:
     assert json.loads(ran.printed("many")) == COUNTS
 
 
-def runner(name: str, checkout: Path) -> tuple[Sequence[str], dict[str, str]]:
-    """The runner of a checkout's client, built, and its environment."""
-    clients = checkout / "clients"
-    if name == "python":
-        path = f"{clients / 'python'}:{checkout / 'generated/python'}"
-        return (sys.executable, str(clients / "python/scenario.py")), {"PYTHONPATH": path}
-    (go,) = [language for language in LANGUAGES if language.name == "go"]
-    ready(go)
-    build = ("go", "build", "-o", "target/scenario", "./internal/scenario")
-    subprocess.run(build, cwd=clients / "go", check=True, capture_output=True)
-    return (str(clients / "go/target/scenario"),), {}
+def built(folder: Path, *command: str) -> None:
+    ran = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, (ran.stdout + ran.stderr)[-4000:]
 
 
-@pytest.mark.parametrize("name", ["python", "go"])
-def test_a_landed_client_with_this_sidecar(name: str, folder: Path, tmp_path: Path) -> None:
+def python(checkout: Path) -> Sequence[str]:
+    path = f"{checkout / 'clients/python'}:{checkout / 'generated/python'}"
+    return ("env", f"PYTHONPATH={path}", sys.executable, str(checkout / "clients/python/scenario.py"))
+
+
+def go(checkout: Path) -> Sequence[str]:
+    built(checkout / "clients/go", "go", "build", "-o", "target/scenario", "./internal/scenario")
+    return (str(checkout / "clients/go/target/scenario"),)
+
+
+def typescript(checkout: Path) -> Sequence[str]:
+    """Its contract is its own; all other packages are those of this checkout."""
+    modules = checkout / "node_modules"
+    (modules / "@sidemirror").mkdir(parents=True, exist_ok=True)
+    for package in packages().iterdir():
+        if package.name != "@sidemirror":
+            (modules / package.name).symlink_to(package)
+    (modules / "@sidemirror/api").symlink_to(checkout / "generated/typescript")
+    built(checkout / "clients/typescript", "npm", "run", "--silent", "build")
+    return ("node", str(checkout / "clients/typescript/dist/test/scenario.js"))
+
+
+def java(checkout: Path) -> Sequence[str]:
+    """With javac: Maven would install its contract where this checkout's is."""
+    built(checkout / "generated/java", "mvn", "-q", "-B", "package")
+    (contract,) = (checkout / "generated/java/target").glob("sidemirror-api-*[0-9].jar")
+    others = (CLIENTS / "java/target/classpath").read_text().strip().split(":")
+    classes = checkout / "clients/java/target/classes"
+    path = ":".join([str(classes), str(contract), *(each for each in others if "/sidemirror-" not in each)])
+    sources = [str(each) for each in (checkout / "clients/java/src").rglob("*.java")]
+    built(checkout, "javac", "-nowarn", "-d", str(classes), "-cp", path, *sources)
+    return ("java", "-cp", path, "Scenario")
+
+
+def rust(checkout: Path) -> Sequence[str]:
+    """Built in this checkout, so that what it depends on is built once."""
+    target = CLIENTS / "rust/target/landed"
+    command = ("cargo", "build", "--quiet", "--locked", "--example", "scenario", "--target-dir", str(target))
+    built(checkout / "clients/rust", *command)
+    return (str(target / "debug/examples/scenario"),)
+
+
+RUNNERS = {"python": python, "go": go, "typescript": typescript, "java": java, "rust": rust}
+
+
+@pytest.mark.parametrize(
+    "language",
+    [
+        pytest.param(each, marks=() if each.name in ("python", "go") else pytest.mark.long, id=each.name)
+        for each in LANGUAGES
+    ],
+)
+def test_a_landed_client_with_this_sidecar(language: Language, folder: Path, tmp_path: Path) -> None:
     """With the scenario as it landed."""
-    checkout = source(NEWEST, folder / "clients", "clients", "generated/python", "generated/go")
-    command, settings = runner(name, checkout)
+    ready(language)
+    contract = f"generated/{language.name}"
+    checkout = source(
+        NEWEST, folder / language.name, f"clients/{language.name}", "clients/scenario", "protos", contract
+    )
+    command = RUNNERS[language.name](checkout)
     scenario = checkout / "clients/scenario"
     with sidecar(tmp_path) as beside:
         beside.variables |= {"turns": str(TURNS), "how": "kill", "back": "start"}
         for steps in ("turns.json", "outage.json"):
-            run_scenario(command, str(scenario / steps), beside, checkout, settings)
-        ran = run_scenario(command, str(scenario / "many.json"), beside, checkout, settings)
+            run_scenario(command, str(scenario / steps), beside, checkout)
+        ran = run_scenario(command, str(scenario / "many.json"), beside, checkout)
     assert json.loads(ran.printed("many")) == COUNTS

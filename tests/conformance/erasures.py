@@ -55,6 +55,7 @@ from tests.conformance.erasure_records import (
     turn,
     turns_of,
 )
+from tests.conformance.trials import assign
 from tests.conformance.turn_log import EVERYTHING, T0, batch, head, start
 
 
@@ -107,8 +108,8 @@ async def er4_a_turn_and_a_session_go_with_what_they_have(open_ports: OpenPorts)
         kept = CritiqueRecord(f"c{number}", T0, "rules", None, False, f"t{number}", session, b"{}")
         await ports.critiques.keep(ONE, kept)
         item = ReceiptItem("m", 1, "lesson", b"hash %d" % number)
-        await ports.receipts.issue(ONE, Receipt(f"r{number}", ReceiptKind.TURN, T0, (item,), turn_id=f"t{number}"))
-        await ports.trials.assign(ONE, f"r{number}", (Trial("m", 1),), T0)
+        shown = Receipt(f"r{number}", ReceiptKind.TURN, T0, (item,), turn_id=f"t{number}")
+        await ports.trials.issue(ONE, shown, (Trial("m", 1),))
     in_session = CritiqueRecord("c5", T0, "rules", None, False, "", "s", b"{}")
     await ports.critiques.keep(ONE, in_session)
     await ports.receipts.issue(ONE, Receipt("r5", ReceiptKind.MEMORY, T0, (), session_id="s"))
@@ -157,7 +158,7 @@ async def er5_a_memory_goes_unless_others_taught_it(open_ports: OpenPorts) -> No
     of_both = replace(told.memory("of m5", "a dream of anna"), derived_from=("m5", "m3"))
     await ports.memories.learn(ONE, Lesson(of_both), T0)
     await ports.memories.revise(ONE, "m3", Revision(MemoryChange.UPDATED, content="now of turn 3", text_key="k3"), T0)
-    await ports.trials.assign(ONE, "r", (Trial("m1", 1), Trial("m3", 1)), T0)
+    await assign(ports.trials, ONE, "r", (Trial("m1", 1), Trial("m3", 1)), T0)
     counts = await erase(ports, turn(1))
     assert counts == {"memories": 4, "memories_made_anew": 2, "memory_versions": 1, "trials": 1}
     new_ids = {each: anew_id(ONE, each) for each in ("m2", "m5")}

@@ -16,6 +16,7 @@ from sidemirror_server.vocabulary.ids import SessionId, TurnId
 from sidemirror_server.vocabulary.scope import SERVES_ALL, Scope, Served, Serves
 from tests.conformance.dreams import ONE, OTHER, T0, THIRD, keep, memory
 from tests.conformance.served import ACME, REST, SHOP
+from tests.conformance.trials import assign
 
 DAY_US = 24 * 3600 * 1_000_000
 OLD, BEFORE, NOW = T0, T0 + DAY_US, T0 + 30 * DAY_US
@@ -89,9 +90,9 @@ async def pu8_what_is_in_use_stays(open_stores: Open) -> None:
     stores = open_stores()
     names = ("tried", "tried long ago", "tried elsewhere", "why", "why not", "before")
     await keep(stores, ONE, *(memory(name, importance=0.45) for name in names))
-    await stores.trials.assign(ONE, "receipt", [Trial("tried", 1)], BEFORE)
-    await stores.trials.assign(ONE, "earlier", [Trial("tried long ago", 1)], BEFORE - 1)
-    await stores.trials.assign(OTHER, "receipt", [Trial("tried elsewhere", 1)], BEFORE)
+    await assign(stores.trials, ONE, "receipt", [Trial("tried", 1)], BEFORE)
+    await assign(stores.trials, ONE, "earlier", [Trial("tried long ago", 1)], BEFORE - 1)
+    await assign(stores.trials, OTHER, "receipt", [Trial("tried elsewhere", 1)], BEFORE)
     for name, of, importance in (("what to do", "why", 0.5), ("what not to do", "why not", 0.49)):
         strategy = memory(name, importance=importance, kind=MemoryKind.STRATEGY, strategy_of=of)
         await keep(stores, ONE, strategy)

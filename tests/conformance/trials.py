@@ -4,12 +4,13 @@ Each test is given a function that opens the port on one empty store; called aga
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import msgspec
 
 from sidemirror_server.memory.trials.evidence import Arm, ArmTally
 from sidemirror_server.memory.trials.trials import Settled, Trial, TrialResult, Trials
+from sidemirror_server.trace.receipts import Receipt, ReceiptKind
 from sidemirror_server.vocabulary.scope import SERVES_ALL, Scope
 from tests.conformance.served import ACME, REST, SHOP
 
@@ -18,6 +19,11 @@ OpenTrials = Callable[[], Trials]
 ONE, OTHER, THIRD = Scope("acme", "shop"), Scope("acme", "blog"), Scope("other", "shop")
 T0 = 1_700_000_000_000_000
 HELD = Arm.HELD_BACK
+
+
+async def assign(trials: Trials, scope: Scope, receipt_id: str, assigned: Sequence[Trial], now_us: int) -> Receipt:
+    """A receipt without items, with these trials."""
+    return await trials.issue(scope, Receipt(receipt_id, ReceiptKind.MEMORY, now_us), assigned)
 
 
 def drawn(memory_id: str, arm: Arm = Arm.SHOWN, fraction: float = 0.5, version: int = 1) -> Trial:
@@ -29,26 +35,32 @@ async def counts(trials: Trials, memory_id: str, from_version: int = 1, scope: S
     return list(found.get(memory_id, ()))
 
 
-async def lt1_the_first_of_a_lesson_and_a_receipt_stays(open_trials: OpenTrials) -> None:
+async def lt1_a_receipt_is_stored_with_its_trials_once(open_trials: OpenTrials) -> None:
     trials = open_trials()
     first = (drawn("a \U0001f642", HELD, 1 / 3, 7), drawn("b"))
-    await trials.assign(ONE, "r", first, T0)
+    kept = await assign(trials, ONE, "r", first, T0)
+    assert kept == Receipt("r", ReceiptKind.MEMORY, T0)
     later = [drawn("a \U0001f642", Arm.SHOWN, 0.1), drawn("b", HELD), drawn("c", HELD)]
-    await open_trials().assign(ONE, "r", later, T0 + 1)
-    assert await trials.of_receipt(ONE, "r") == (*first, drawn("c", HELD))
-    await trials.assign(ONE, "r2", [drawn("b", HELD)], T0)
-    await trials.assign(ONE, "r3", [], T0)
+    assert await assign(open_trials(), ONE, "r", later, T0 + 1) == kept
+    assert await trials.of_receipt(ONE, "r") == first
+    await assign(trials, ONE, "r2", [drawn("b", HELD)], T0)
+    await assign(trials, ONE, "r3", [], T0)
     assert await trials.of_receipt(ONE, "r2") == (drawn("b", HELD),)
-    await asyncio.gather(*(trials.assign(ONE, "raced", [drawn("a", version=n), drawn("b")], T0) for n in range(1, 9)))
-    assert len(await trials.of_receipt(ONE, "raced")) == 2
+    racing = (assign(trials, ONE, "raced", [drawn("a", version=n), drawn("b", version=n)], T0 + n) for n in range(1, 9))
+    (stored,) = set(await asyncio.gather(*racing))
+    assert {one.version for one in await trials.of_receipt(ONE, "raced")} == {stored.time_us - T0}
+    # Known before its receipt: trials outlive receipts.
+    await trials.settle(ONE, "late", [Settled(drawn("a", HELD), succeeded=True)], T0)
+    await assign(trials, ONE, "late", [drawn("a"), drawn("b")], T0)
+    assert await trials.of_receipt(ONE, "late") == (drawn("a", HELD), drawn("b"))
 
 
 async def lt2_a_receipts_trials_are_in_order(open_trials: OpenTrials) -> None:
     trials = open_trials()
     assert await trials.of_receipt(ONE, "r") == ()
     every = [drawn("é"), drawn("b", HELD), drawn("B"), drawn("a", version=3)]
-    await trials.assign(ONE, "r", every, T0)
-    await trials.assign(ONE, "R", [drawn("z")], T0)
+    await assign(trials, ONE, "r", every, T0)
+    await assign(trials, ONE, "R", [drawn("z")], T0)
     found = await open_trials().of_receipt(ONE, "r")
     assert [one.memory_id for one in found] == ["B", "a", "b", "é"]
     assert set(found) == set(every)
@@ -57,7 +69,7 @@ async def lt2_a_receipts_trials_are_in_order(open_trials: OpenTrials) -> None:
 async def lt3_what_became_of_them_replaces_what_was_said(open_trials: OpenTrials) -> None:
     trials = open_trials()
     assigned = drawn("a", HELD, 0.25)
-    await trials.assign(ONE, "r", [assigned], T0)
+    await assign(trials, ONE, "r", [assigned], T0)
     assert await counts(trials, "a") == [ArmTally(HELD, 0.25, 1)]
     new = Trial("b", 4)
     told = [Settled(msgspec.structs.replace(assigned, arm=Arm.SHOWN, fraction=0.0), succeeded=False, returned=True)]
@@ -83,7 +95,7 @@ async def lt4_tallies_count_by_fraction_and_arm_from_a_version(open_trials: Open
     for number in range(70):
         version, arm, fraction = place = places[number % 5]
         trial = drawn("a", arm, fraction, version)
-        await trials.assign(ONE, f"r{number}", [trial, drawn("b")], T0 + number)
+        await assign(trials, ONE, f"r{number}", [trial, drawn("b")], T0 + number)
         expected[place][0] += 1
         if number % 3:
             succeeded, returned = number % 4 == 0, (None, True, False, None, True)[number % 7 % 5]
@@ -109,7 +121,7 @@ async def lt5_lessons_are_listed_downwards(open_trials: OpenTrials) -> None:
     assert await trials.lessons(ONE, None, 10) == ()
     names = ["a", "B", "é", "\U0001f642", "b", "z" * 128]
     for number in range(24):
-        await trials.assign(ONE, f"r{number}", [drawn(names[number % 6]), drawn(names[number % 2])], T0)
+        await assign(trials, ONE, f"r{number}", [drawn(names[number % 6]), drawn(names[number % 2])], T0)
     downwards = tuple(sorted(names, key=str.encode, reverse=True))
     assert await trials.lessons(ONE, None, 10) == downwards
     found: list[str] = []
@@ -123,7 +135,7 @@ async def lt5_lessons_are_listed_downwards(open_trials: OpenTrials) -> None:
 async def lt6_the_oldest_are_forgotten(open_trials: OpenTrials) -> None:
     trials = open_trials()
     for number, scope in enumerate((ONE, OTHER, THIRD, ONE)):
-        await trials.assign(scope, f"r{number}", [drawn("a"), drawn("b")], T0 + number)
+        await assign(trials, scope, f"r{number}", [drawn("a"), drawn("b")], T0 + number)
     await trials.settle(ONE, "r9", [Settled(Trial("a", 1), succeeded=True)], T0 + 9)
     assert await trials.forget(SERVES_ALL, T0, 10) == 0
     assert await trials.forget(SERVES_ALL, T0 + 3, 2) == 2
@@ -138,9 +150,9 @@ async def lt6_the_oldest_are_forgotten(open_trials: OpenTrials) -> None:
 async def lt7_scopes_never_meet(open_trials: OpenTrials) -> None:
     trials = open_trials()
     for number, scope in enumerate((ONE, OTHER, THIRD), start=1):
-        await trials.assign(scope, "r", [drawn("a", version=number)], T0)
+        await assign(trials, scope, "r", [drawn("a", version=number)], T0)
         assert await trials.of_receipt(scope, "r") == (drawn("a", version=number),)
-    await trials.assign(OTHER, "only", [drawn("b")], T0)
+    await assign(trials, OTHER, "only", [drawn("b")], T0)
     await trials.settle(ONE, "r", [Settled(drawn("a"), succeeded=True)], T0)
     assert await counts(trials, "a") == [ArmTally(Arm.SHOWN, 0.5, 1, 1)]
     for scope in (OTHER, THIRD):
@@ -154,7 +166,7 @@ async def lt7_scopes_never_meet(open_trials: OpenTrials) -> None:
 async def lt8_trials_of_others_stay(open_trials: OpenTrials) -> None:
     trials = open_trials()
     for number, scope in enumerate((OTHER, THIRD, ONE, ONE)):
-        await trials.assign(scope, f"r{number}", [drawn("a")], T0 + number)
+        await assign(trials, scope, f"r{number}", [drawn("a")], T0 + number)
     # What others have is older, and there is no room for it in the limit.
     assert await trials.forget(SHOP, T0 + 9, 1) == 1
     assert [len(await trials.of_receipt(ONE, name)) for name in ("r2", "r3")] == [0, 1]
@@ -168,9 +180,9 @@ async def lt8_trials_of_others_stay(open_trials: OpenTrials) -> None:
 async def lt9_what_came_of_the_trials_of_receipts(open_trials: OpenTrials) -> None:
     trials = open_trials()
     assert await trials.results(ONE, ["r1"]) == {}
-    await trials.assign(ONE, "r1", [drawn("b"), drawn("a", Arm.HELD_BACK)], T0)
-    await trials.assign(ONE, "r2", [drawn("a")], T0)
-    await trials.assign(OTHER, "r3", [drawn("a")], T0)
+    await assign(trials, ONE, "r1", [drawn("b"), drawn("a", Arm.HELD_BACK)], T0)
+    await assign(trials, ONE, "r2", [drawn("a")], T0)
+    await assign(trials, OTHER, "r3", [drawn("a")], T0)
     await trials.settle(ONE, "r1", [Settled(drawn("b"), succeeded=False, returned=True)], T0)
     first = (TrialResult(drawn("a", Arm.HELD_BACK)), TrialResult(drawn("b"), succeeded=False, returned=True))
     assert await open_trials().results(ONE, ["r2", "r1", "r3", "R1"]) == {"r1": first, "r2": (TrialResult(drawn("a")),)}

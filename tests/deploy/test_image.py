@@ -17,7 +17,7 @@ from tests.faults.figures import show
 pytestmark = [pytest.mark.long, pytest.mark.timeout(2400)]
 
 
-EXTRAS = ("embeddings", "mcp", "openai", "telemetry")
+EXTRAS = ("embeddings", "mcp", "openai", "qdrant", "telemetry")
 
 
 @pytest.fixture(scope="module")

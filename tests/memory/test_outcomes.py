@@ -37,8 +37,7 @@ def outcomes(
 async def drawn(database: SqliteDatabase, number: int, arm: Arm, version: int = 1) -> Receipt:
     """The receipt of a task that the lesson was drawn for."""
     receipt = Receipt(f"r{number}", ReceiptKind.MEMORY, T0 + number)
-    await SqliteTrials(database).assign(ONE, receipt.receipt_id, [Trial("m", version, arm, 0.5)], T0 + number)
-    return receipt
+    return await SqliteTrials(database).issue(ONE, receipt, [Trial("m", version, arm, 0.5)])
 
 
 def outcome(receipt: Receipt, arm: Arm) -> TaskOutcome:

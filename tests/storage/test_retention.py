@@ -23,6 +23,7 @@ from sidemirror_server.work.queue import NewJob, Work
 from tests.conformance.critiques import critique
 from tests.conformance.dreams import memory
 from tests.conformance.ledger import DAY, DAY_US, ONE, OTHER, T0
+from tests.conformance.trials import assign
 from tests.faults.sidecars import running
 from tests.postgres.databases import Databases
 
@@ -91,7 +92,7 @@ async def test_what_tasks_came_to_counts_for_a_year(tmp_path: Path) -> None:
     async with running(tmp_path) as served:
         trials = served.sidecar._stores.trials
         for days in (364, 366):
-            await trials.assign(ONE, f"r{days}", [Trial("m", 1)], now_us - days * US_PER_DAY)
+            await assign(trials, ONE, f"r{days}", [Trial("m", 1)], now_us - days * US_PER_DAY)
         await served.sidecar.retention.forget()
         assert [len(await trials.of_receipt(ONE, f"r{days}")) for days in (364, 366)] == [1, 0]
 

@@ -74,7 +74,7 @@ async def learning(folder: Path) -> AsyncIterator[Learning]:
         clock = SetClock()
         log, store, receipts = SqliteTurnLog(database), SqliteObservations(database), SqliteReceipts(database)
         trials = SqliteTrials(database)
-        finder = RecoveryFinder(store, receipts, trials, policies_on(database, clock), clock)
+        finder = RecoveryFinder(store, trials, policies_on(database, clock), clock)
         learner = RecoveryLearner(log, store, receipts, trials, finder, SERVES_ALL, clock)
         yield Learning(database, clock, log, store, finder, learner)
 

@@ -78,9 +78,7 @@ class ReflectiveMemory:
             *(self._recall, stores.memory_search, stores.memory_graph, stores.receipts, stores.trials),
             *(policies, clock, telling),
         )
-        self.recoveries = RecoveryFinder(
-            *(stores.observations, stores.receipts, stores.trials, policies, clock, telling)
-        )
+        self.recoveries = RecoveryFinder(stores.observations, stores.trials, policies, clock, telling)
         self.schedule: DreamSchedule | None = None
         self.learner: RecoveryLearner | None = None
         if settings.memory.enabled and settings.memory.mode == "full":

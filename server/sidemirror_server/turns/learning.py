@@ -37,6 +37,7 @@ from sidemirror_server.trace.failure import category_of
 from sidemirror_server.trace.log import TurnHead, TurnLog, TurnStanding
 from sidemirror_server.trace.receipts import Receipts
 from sidemirror_server.trace.sources import SourceKind, key, keys
+from sidemirror_server.turns.aside import Aside
 from sidemirror_server.turns.head import head_in
 from sidemirror_server.turns.teaching import KIND, Cause, EndedTurn, ended_turn_in, job_of
 from sidemirror_server.vocabulary.budget import LONGEST_MODEL_CALL_S
@@ -93,6 +94,7 @@ class Learner:
         self._keeper = keeper
         self._clock = clock
         self._once_per_signature = once_per_signature
+        self._aside = Aside(clock)
 
     async def handle(self, task: ClaimedJob) -> bytes:
         """Learns from the job's turn; the result is a `LearningResult`. Raises NotNow, Hopeless when a cap is reached,
@@ -107,16 +109,19 @@ class Learner:
         """Reflects on a turn and keeps the ended. `named`: a retry has the same, so that it stores nothing twice."""
         clock, heard_us = self._clock, self._clock.now_us()
         until_s = clock.monotonic_s() + PATIENCE_S + LONGEST_MODEL_CALL_S
-        context = await patiently(lambda: self._context(scope, ended), clock, until_s)
-        if context is None:
-            return LearningResult("gone")
-        signature = signature_of(context, ()) if self._once_per_signature else ""
-        is_known = await patiently(lambda: self._is_known(scope, signature), clock, until_s)
-        if is_known:
-            return LearningResult("known")
-        shown = await patiently(lambda: self._receipts.of_turn(scope, ended.turn_id, _MOST_RECEIPTS), clock, until_s)
-        receipt_ids = [receipt.receipt_id for receipt in shown]
-        heard = await patiently(lambda: without_echo(self._receipts, scope, context, receipt_ids), clock, until_s)
+        async with self._aside.alone():
+            context = await patiently(lambda: self._context(scope, ended), clock, until_s)
+            if context is None:
+                return LearningResult("gone")
+            signature = signature_of(context, ()) if self._once_per_signature else ""
+            is_known = await patiently(lambda: self._is_known(scope, signature), clock, until_s)
+            if is_known:
+                return LearningResult("known")
+            shown = await patiently(
+                lambda: self._receipts.of_turn(scope, ended.turn_id, _MOST_RECEIPTS), clock, until_s
+            )
+            receipt_ids = [receipt.receipt_id for receipt in shown]
+            heard = await patiently(lambda: without_echo(self._receipts, scope, context, receipt_ids), clock, until_s)
         try:
             result = await self._reflector.reflect(
                 scope, heard.context, LONGEST_MODEL_CALL_S, clock.now_us(), Purpose.LEARNING
@@ -125,24 +130,29 @@ class Learner:
             raise Hopeless(str(error)) from error  # the job is dead and listed: dreaming revives it
         if not result.reflection:
             return LearningResult("nothing")
-        untrusted, trusted = (heard.context.texts(trusted=trusted) for trusted in (False, True))
-        result = await judged_by_episode(result, untrusted, trusted)
         # What the agent had been shown is taught again by a failure of its own, which no lesson can bring about.
         repeats = not result.error_signature and (
             heard.repeats(result.reflection) or (bool(result.strategy) and heard.repeats(result.strategy))
         )
-        result = msgspec.structs.replace(result, repeats=repeats)
         more = {"learned_from": [cause.value for cause in ended.causes]}
         ids = _ids(scope, named)
-        try:
-            stored = await patiently(
-                lambda: self._keeper.keep(
-                    *(scope, result, ids), is_judged=True, more=more, heard_us=heard_us, from_spans=context.from_spans
-                ),
-                *(clock, until_s),
-            )
-        except WrongState:  # a source was erased meanwhile
-            return LearningResult("gone")
+        async with self._aside.alone():
+            untrusted, trusted = (heard.context.texts(trusted=trusted) for trusted in (False, True))
+            judged = await judged_by_episode(result, untrusted, trusted)
+            judged = msgspec.structs.replace(judged, repeats=repeats)
+            try:
+                stored = await patiently(
+                    lambda: self._keeper.keep(
+                        *(scope, judged, ids),
+                        is_judged=True,
+                        more=more,
+                        heard_us=heard_us,
+                        from_spans=context.from_spans,
+                    ),
+                    *(clock, until_s),
+                )
+            except WrongState:  # a source was erased meanwhile
+                return LearningResult("gone")
         return LearningResult("stored" if stored.reflection_id else "nothing", stored.reflection_id)
 
     async def _is_known(self, scope: Scope, signature: str) -> bool:

@@ -1,7 +1,7 @@
 """Finds the memories that answer a question, and explains why a memory is a hit or not."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from enum import StrEnum
 from typing import Protocol
 
@@ -12,6 +12,7 @@ from sidemirror_server.memory.finding.search import Filter, MemorySearch, TextHi
 from sidemirror_server.memory.finding.weighing import Weight
 from sidemirror_server.memory.record import MemoryKind, MemoryRecord, MemoryState
 from sidemirror_server.memory.store import Memories
+from sidemirror_server.vocabulary.by_rule import quotes_user
 from sidemirror_server.vocabulary.clock import Clock
 from sidemirror_server.vocabulary.scope import Scope
 from sidemirror_server.vocabulary.terms import asked_terms, terms_of
@@ -25,6 +26,8 @@ _EMBEDDED_RATIO = 0.9
 # A memory whose words are worth less than this share of the question (`bm25.worth`) does not answer it. Measured with
 # `bench.retrieval --floors`: no best relevant hit is below it (decision 061).
 _FLOOR = 0.06
+# The most scopes of which it is remembered that they have memories. Chosen here: some MiB.
+_MOST_SCOPES = 10_000
 # Records read at once.
 _READ_AT_ONCE = 100
 
@@ -108,6 +111,7 @@ class Recall:
         self._search = search
         self._meanings = meanings
         self._clock = clock
+        self._filled: set[Scope] = set()
 
     async def ask(self, scope: Scope, question: Question) -> SearchAnswer:
         """The memories that answer. Raises what the store raises."""
@@ -118,17 +122,24 @@ class Recall:
         hits = []
         for place, one in enumerate(ranked[: question.k], start=1):
             memory = records.get(one.facts.memory_id)
-            if memory is None:  # removed meanwhile
+            if memory is None or _quotes_somebody(memory):  # None: removed meanwhile
                 continue
             words = matched.get(memory.memory_id, ())
             summary = _summary(one, place, found.mode, words) if question.explain else ""
             hits.append(Hit(memory, one.score, one.parts, summary, words))
-        misses = await self._misses(scope, question, found, ranked)
+        misses = await self._misses(scope, question, found, ranked, {hit.memory.memory_id for hit in hits})
         return SearchAnswer(tuple(hits), found.mode, misses)
 
     async def has_none(self, scope: Scope) -> bool:
-        """Whether the scope has no memory at all."""
-        return not await self._memories.list(scope, None, None, None, 1)
+        """Whether the scope has no memory at all. One that had any is not asked again: a search then finds nothing."""
+        if scope in self._filled:
+            return False
+        if not await self._memories.list(scope, None, None, None, 1):
+            return True
+        if len(self._filled) >= _MOST_SCOPES:
+            self._filled.clear()
+        self._filled.add(scope)
+        return False
 
     async def ranked(self, scope: Scope, question: Question) -> tuple[Ranked, ...]:
         """The ranked candidates, without their texts. Raises what the store raises."""
@@ -187,9 +198,8 @@ class Recall:
         return {memory_id: tuple(term for term in found.terms if term in has) for memory_id, has in terms.items()}
 
     async def _misses(
-        self, scope: Scope, question: Question, found: _Search, ranked: Sequence[Ranked]
+        self, scope: Scope, question: Question, found: _Search, ranked: Sequence[Ranked], hits: Collection[str]
     ) -> tuple[Miss, ...]:
-        hits = {one.facts.memory_id for one in ranked[: question.k]}
         asked = [memory_id for memory_id in dict.fromkeys(question.explain_ids) if memory_id not in hits]
         if not asked:
             return ()
@@ -201,6 +211,12 @@ class Recall:
             has, place = terms.get(memory_id, frozenset[str]()), places.get(memory_id)
             misses.append(Miss(memory_id, _why_not(question, found, records.get(memory_id), has, place)))
         return tuple(misses)
+
+
+def _quotes_somebody(memory: MemoryRecord) -> bool:
+    """Whether a memory in force has a user's words that no person has reviewed. It is of an earlier version: such
+    memories are quarantined now (decision 095)."""
+    return memory.state is MemoryState.ACTIVE and not memory.is_reviewed and quotes_user(memory.content)
 
 
 def _is_by_age(question: Question, found: _Search) -> bool:
@@ -228,6 +244,8 @@ def _why_not(
     filtered = _filtered(question.wanted, memory)
     if filtered:
         return filtered
+    if _quotes_somebody(memory):
+        return "it quotes a user, and no person has reviewed it"
     if place is not None:
         return f"its place is {place}, and {question.k} were asked for"
     if found.mode is SearchMode.FILTER:

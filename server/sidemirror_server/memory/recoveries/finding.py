@@ -29,7 +29,7 @@ from sidemirror_server.memory.trials.holdout import HELD_BACK
 from sidemirror_server.memory.trials.trials import Trial, Trials
 from sidemirror_server.policy.in_force import PoliciesInForce
 from sidemirror_server.policy.record import AdviceKind
-from sidemirror_server.trace.receipts import RECOVERY_ITEM, Receipt, ReceiptKind, Receipts, ShownIn, receipt_items
+from sidemirror_server.trace.receipts import RECOVERY_ITEM, Receipt, ReceiptKind, ShownIn, receipt_items
 from sidemirror_server.vocabulary.arbiter import AS_DESIGNED, FAILURE_ITEMS, Offers, Telling, arbitrated, shadowed
 from sidemirror_server.vocabulary.block import BlockItem, BlockLesson, ContextBlock, Omitted
 from sidemirror_server.vocabulary.clock import Clock
@@ -62,7 +62,8 @@ def _names_nothing(move: Move) -> bool:
 class FailedAttempt(msgspec.Struct, frozen=True):
     """A call that failed. `is_json`: its arguments are JSON. `looked_up`: the labels of the look-ups that the turn has
     done (`trail.py`). `turn_id`, `session_id`: empty outside a turn. `label`: of the failed call (`asked.py`).
-    `dialect`: whose SQL it was (`starter.py:dialect_of`)."""
+    `dialect`: whose SQL it was (`starter.py:dialect_of`). `has_shell`: the agent's host can run commands, and is not
+    told names that spans sent."""
 
     signature: str
     is_json: bool
@@ -71,6 +72,7 @@ class FailedAttempt(msgspec.Struct, frozen=True):
     session_id: str = ""
     label: str = ""
     dialect: str = ""
+    has_shell: bool = False
 
 
 def receipt_id_of(scope: Scope, turn_id: str, signature: str) -> str:
@@ -100,7 +102,6 @@ class RecoveryFinder:
     def __init__(
         self,
         store: Observations,
-        receipts: Receipts,
         trials: Trials,
         policies: PoliciesInForce,
         clock: Clock,
@@ -108,7 +109,6 @@ class RecoveryFinder:
     ) -> None:
         self._telling = telling
         self._store = store
-        self._receipts = receipts
         self._trials = trials
         self._policies = policies
         self._clock = clock
@@ -136,11 +136,13 @@ class RecoveryFinder:
         recovery, text = _learned(known, failed) if known.recovery is not None else self._starter(known, failed)
         if recovery is None or not text or not advice.shows(recovery.recovery_id):
             return FoundAdvice()
+        is_safe = not recovery.from_spans or _names_nothing(recovery.move)
+        if failed.has_shell and not is_safe:
+            return FoundAdvice()
         is_shadow = self._telling.is_shadow
         silent = is_shadow or is_silent(receipt_id, recovery)
         # The sentence is fixed; the names in it are of tools and arguments, as agents, or spans, call them.
         origin = Origin.TOOL if recovery.from_spans else Origin.AGENT
-        is_safe = not recovery.from_spans or _names_nothing(recovery.move)
         item = BlockItem(recovery.recovery_id, 1, RECOVERY_ITEM, text, recovery.low, origin, is_safe=is_safe)
         about = () if lessons is None else await lessons()
         offers = Offers(() if silent and not is_shadow else (BlockLesson(item),), about)
@@ -149,21 +151,19 @@ class RecoveryFinder:
         if silent:
             left = block.omitted if is_shadow else (Omitted(recovery.recovery_id, HELD_BACK), *block.omitted)
             block = msgspec.structs.replace(block, receipt_id=receipt_id, omitted=left)
-        now_us = self._clock.now_us()
         receipt = Receipt(
             # A lesson that is only kept stands in the receipt too: by it, an erasure finds the turn that has its text.
-            *(receipt_id, ReceiptKind.MEMORY, now_us),
+            *(receipt_id, ReceiptKind.MEMORY, self._clock.now_us()),
             items=receipt_items([one for one in block.items if not silent or one.kind != RECOVERY_ITEM]),
             held_back=(recovery.recovery_id,) if silent else (),
             turn_id=failed.turn_id,
             session_id=failed.session_id,
             place=place,
         )
-        if await self._receipts.issue(scope, receipt) != receipt:
-            return FoundAdvice()
         fraction = 1.0 if is_shadow else SILENT_FRACTION
         trial = Trial(recovery.recovery_id, 1, Arm.HELD_BACK if silent else Arm.SHOWN, fraction)
-        await self._trials.assign(scope, receipt_id, (trial,), now_us)
+        if await self._trials.issue(scope, receipt, (trial,)) != receipt:
+            return FoundAdvice()
         return FoundAdvice(shadowed(block) if is_shadow else block, kept)
 
     @property

@@ -9,6 +9,7 @@ from typing import Protocol
 import msgspec
 
 from sidemirror_server.memory.trials.evidence import Arm, ArmTally
+from sidemirror_server.trace.receipts import Receipt
 from sidemirror_server.vocabulary.scope import Scope, Serves
 
 # How long a trial counts. Chosen here: older evidence says little about the present agent. An outcome needs its
@@ -45,7 +46,8 @@ class TrialResult(msgspec.Struct, frozen=True):
 class Trials(Protocol):
     """Stores trials. Each verb is one transaction, durable when it returns.
 
-    LT1  `assign` stores the trials of a receipt; for one lesson and one receipt only the first is kept.
+    LT1  `issue` stores a receipt as `Receipts.issue` does, and its trials, assigned at its time: all of it or nothing.
+         Where the id has a receipt, it stores nothing and returns that one. A trial that is there is kept.
     LT2  `of_receipt` returns the trials of a receipt, in the order of their ids; none for an unknown receipt.
     LT3  `settle` stores the outcomes of trials and replaces earlier ones. It keeps an existing assignment; a trial
          without one is assigned at `now_us`.
@@ -57,10 +59,10 @@ class Trials(Protocol):
     LT8  `forget` keeps trials of scopes that are not served; they do not count towards `limit`.
     LT9  `results` returns the trials of receipts with what came of them, by receipt and in the order of their ids; a
          receipt without trials is left out.
-    Raises StoreUnavailable, StoreFull.
+    Raises StoreUnavailable, StoreFull; `issue` also what `Receipts.issue` raises.
     """
 
-    async def assign(self, scope: Scope, receipt_id: str, trials: Sequence[Trial], now_us: int) -> None: ...
+    async def issue(self, scope: Scope, receipt: Receipt, trials: Sequence[Trial]) -> Receipt: ...
 
     async def of_receipt(self, scope: Scope, receipt_id: str) -> tuple[Trial, ...]: ...
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from sidemirror_server.storage.postgres.database import PostgresDatabase
 from sidemirror_server.storage.postgres.sources import is_any_erased, note_sources, refuse_erased
+from sidemirror_server.storage.postgres.transactions import Transaction
 from sidemirror_server.storage.sql import ids_of, load_statements
 from sidemirror_server.trace.receipts import (
     FIRST_RECEIPT,
@@ -31,21 +32,9 @@ class PostgresReceipts:
         self._database = database
 
     async def issue(self, scope: Scope, receipt: Receipt) -> Receipt:
-        key = (*ids_of(scope), receipt.receipt_id)
-        values = (
-            *(receipt.kind.value, receipt.time_us, receipt.turn_id),
-            *(receipt.session_id, receipt.goal_id, receipt_body(receipt)),
-        )
         async with self._database.transaction(scope, derives=True) as transaction:
-            await refuse_erased(transaction, scope, made_for(receipt), receipt.time_us)
-            if await is_any_erased(transaction, scope, shown_sources(receipt), receipt.time_us):
-                raise StoreUnavailable(reason=LESSON_ERASED)
-            if await transaction.change(_SQL["issue"], *key, *values):
-                await transaction.change(_SQL["show"], *key, [item.text_hash for item in receipt.items])
-                own = source_key(SourceKind.SHOWN, receipt.receipt_id)
-                await note_sources(transaction, scope, own, shown_sources(receipt))
-            (row,) = await transaction.fetch(_SQL["get"], *key)
-        return receipt_of(*row)
+            stored, _ = await keep_receipt(transaction, scope, receipt)
+        return stored
 
     async def get(self, scope: Scope, receipt_id: str) -> Receipt | None:
         row = await self._database.first(scope, _SQL["get"], receipt_id)
@@ -87,3 +76,23 @@ class PostgresReceipts:
                 await transaction.change(_SQL["forget_items"], *ids_of(scope), ids)
                 forgotten += await transaction.change(_SQL["forget"], *ids_of(scope), ids)
         return forgotten
+
+
+async def keep_receipt(transaction: Transaction, scope: Scope, receipt: Receipt) -> tuple[Receipt, bool]:
+    """Stores a receipt unless the id has one, in the caller's transaction, which derives. Returns the stored one, and
+    whether it is new. Raises what `Receipts.issue` raises."""
+    key = (*ids_of(scope), receipt.receipt_id)
+    values = (
+        *(receipt.kind.value, receipt.time_us, receipt.turn_id),
+        *(receipt.session_id, receipt.goal_id, receipt_body(receipt)),
+    )
+    await refuse_erased(transaction, scope, made_for(receipt), receipt.time_us)
+    if await is_any_erased(transaction, scope, shown_sources(receipt), receipt.time_us):
+        raise StoreUnavailable(reason=LESSON_ERASED)
+    is_new = await transaction.change(_SQL["issue"], *key, *values) > 0
+    if is_new:
+        await transaction.change(_SQL["show"], *key, [item.text_hash for item in receipt.items])
+        own = source_key(SourceKind.SHOWN, receipt.receipt_id)
+        await note_sources(transaction, scope, own, shown_sources(receipt))
+    (row,) = await transaction.fetch(_SQL["get"], *key)
+    return receipt_of(*row), is_new

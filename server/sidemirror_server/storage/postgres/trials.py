@@ -7,7 +7,9 @@ from typing import Any
 from sidemirror_server.memory.trials.evidence import Arm, ArmTally
 from sidemirror_server.memory.trials.trials import Settled, Trial, TrialResult
 from sidemirror_server.storage.postgres.database import PostgresDatabase
+from sidemirror_server.storage.postgres.receipts import keep_receipt
 from sidemirror_server.storage.sql import ids_of, load_statements
+from sidemirror_server.trace.receipts import Receipt
 from sidemirror_server.vocabulary.scope import Scope, Serves
 
 _SQL = load_statements(Path(__file__).with_name("trials.sql"))
@@ -19,8 +21,13 @@ class PostgresTrials:
     def __init__(self, database: PostgresDatabase) -> None:
         self._database = database
 
-    async def assign(self, scope: Scope, receipt_id: str, trials: Sequence[Trial], now_us: int) -> None:
-        await self._database.change(scope, _SQL["assign"], receipt_id, *_columns(trials), now_us)
+    async def issue(self, scope: Scope, receipt: Receipt, trials: Sequence[Trial]) -> Receipt:
+        values = (*ids_of(scope), receipt.receipt_id, *_columns(trials), receipt.time_us)
+        async with self._database.transaction(scope, derives=True) as transaction:
+            stored, is_new = await keep_receipt(transaction, scope, receipt)
+            if is_new and trials:
+                await transaction.change(_SQL["assign"], *values)
+        return stored
 
     async def of_receipt(self, scope: Scope, receipt_id: str) -> tuple[Trial, ...]:
         rows = await self._database.fetch(scope, _SQL["of_receipt"], receipt_id)

@@ -34,29 +34,8 @@ class SqliteReceipts:
         self._database = database
 
     async def issue(self, scope: Scope, receipt: Receipt) -> Receipt:
-        key = _key(scope, receipt.receipt_id)
-        values = {
-            **key,
-            "kind": receipt.kind.value,
-            "time_us": receipt.time_us,
-            "turn_id": receipt.turn_id,
-            "session_id": receipt.session_id,
-            "goal_id": receipt.goal_id,
-            "body": receipt_body(receipt),
-        }
-        own = source_key(SourceKind.SHOWN, receipt.receipt_id)
-        items = [{**key, "text_hash": item.text_hash} for item in receipt.items]
-
-        def change(connection: sqlite3.Connection) -> Receipt:
-            refuse_erased(connection, scope, made_for(receipt), receipt.time_us)
-            if is_any_erased(connection, scope, shown_sources(receipt), receipt.time_us):
-                raise StoreUnavailable(reason=LESSON_ERASED)
-            if connection.execute(_SQL["issue"], values).rowcount:
-                connection.executemany(_SQL["show"], items)
-                note_sources(connection, scope, own, shown_sources(receipt))
-            return receipt_of(*connection.execute(_SQL["get"], key).fetchone())
-
-        return await self._database.write(change)
+        stored, _ = await self._database.write(lambda connection: keep_receipt(connection, scope, receipt))
+        return stored
 
     async def get(self, scope: Scope, receipt_id: str) -> Receipt | None:
         wanted = _key(scope, receipt_id)
@@ -110,6 +89,30 @@ class SqliteReceipts:
             return len(keys)
 
         return await self._database.write(change, long=True)
+
+
+def keep_receipt(connection: sqlite3.Connection, scope: Scope, receipt: Receipt) -> tuple[Receipt, bool]:
+    """Stores a receipt unless the id has one, in the caller's transaction. Returns the stored one, and whether it is
+    new. Raises what `Receipts.issue` raises."""
+    refuse_erased(connection, scope, made_for(receipt), receipt.time_us)
+    if is_any_erased(connection, scope, shown_sources(receipt), receipt.time_us):
+        raise StoreUnavailable(reason=LESSON_ERASED)
+    key = _key(scope, receipt.receipt_id)
+    values = {
+        **key,
+        "kind": receipt.kind.value,
+        "time_us": receipt.time_us,
+        "turn_id": receipt.turn_id,
+        "session_id": receipt.session_id,
+        "goal_id": receipt.goal_id,
+        "body": receipt_body(receipt),
+    }
+    is_new = connection.execute(_SQL["issue"], values).rowcount > 0
+    if is_new:
+        connection.executemany(_SQL["show"], [{**key, "text_hash": item.text_hash} for item in receipt.items])
+        own = source_key(SourceKind.SHOWN, receipt.receipt_id)
+        note_sources(connection, scope, own, shown_sources(receipt))
+    return receipt_of(*connection.execute(_SQL["get"], key).fetchone()), is_new
 
 
 def _key(scope: Scope, receipt_id: str) -> dict[str, Any]:

@@ -10,7 +10,9 @@ from sidemirror_server.memory.trials.evidence import Arm, ArmTally
 from sidemirror_server.memory.trials.trials import Settled, Trial, TrialResult
 from sidemirror_server.storage.sql import columns_of, json_of, load_statements
 from sidemirror_server.storage.sqlite.database import SqliteDatabase
+from sidemirror_server.storage.sqlite.receipts import keep_receipt
 from sidemirror_server.storage.sqlite.served import remove_served
+from sidemirror_server.trace.receipts import Receipt
 from sidemirror_server.vocabulary.scope import Scope, Serves
 
 _SQL = load_statements(Path(__file__).with_name("trials.sql"))
@@ -23,9 +25,16 @@ class SqliteTrials:
     def __init__(self, database: SqliteDatabase) -> None:
         self._database = database
 
-    async def assign(self, scope: Scope, receipt_id: str, trials: Sequence[Trial], now_us: int) -> None:
-        rows = [_values(scope, receipt_id, trial, now_us) for trial in trials]
-        await self._database.write(lambda connection: connection.executemany(_SQL["assign"], rows).rowcount)
+    async def issue(self, scope: Scope, receipt: Receipt, trials: Sequence[Trial]) -> Receipt:
+        rows = [_values(scope, receipt.receipt_id, trial, receipt.time_us) for trial in trials]
+
+        def change(connection: sqlite3.Connection) -> Receipt:
+            stored, is_new = keep_receipt(connection, scope, receipt)
+            if is_new:
+                connection.executemany(_SQL["assign"], rows)
+            return stored
+
+        return await self._database.write(change)
 
     async def of_receipt(self, scope: Scope, receipt_id: str) -> tuple[Trial, ...]:
         wanted = {**columns_of(scope), "receipt_id": receipt_id}
