@@ -83,6 +83,10 @@ class Image:
     def environment(self) -> dict[str, str]:
         return dict(entry.partition("=")[::2] for entry in self.config["Env"])
 
+    def started_with(self, settings: Mapping[str, str]) -> dict[str, str]:
+        """The environment of `command`, which begins with programs of this machine."""
+        return {**self.environment, **settings, "PATH": os.environ["PATH"]}
+
     def size_bytes(self, *parts: str) -> int:
         """All files below a folder of the image."""
         return sum(path.lstat().st_size for path in self.files(*parts))
@@ -120,7 +124,8 @@ class Image:
             f"mount --bind {root} {root} && mount -o remount,bind,ro {root} && "
             f"mount -t tmpfs -o mode=0700,uid={USER},gid={USER} tmpfs {root}/data && "
             f"mount -t proc proc {root}/proc && mount --rbind /dev {root}/dev && "
-            f'cd {root}/data && exec setpriv --no-new-privs {own_user} "$@"'
+            f"cd {root}/data && PATH={self.environment['PATH']} && "
+            f'exec {shutil.which("setpriv")} --no-new-privs {own_user} "$@"'
         )
         own = self.config["Entrypoint"] if entrypoint else []
         return ["unshare", "--mount", "--propagation", "private", "sh", "-ec", script, "sh", *own, *arguments]
@@ -132,7 +137,7 @@ class Image:
             check=False,
             capture_output=True,
             text=True,
-            env={**self.environment, **more},
+            env=self.started_with(more),
             timeout=60,
         )
 
@@ -145,7 +150,7 @@ class Running:
             image.command(*image.config["Cmd"]),
             stderr=subprocess.PIPE,
             text=True,
-            env={**image.environment, **settings},
+            env=image.started_with(settings),
         )
         self.log: list[str] = []
         self.address = ""
