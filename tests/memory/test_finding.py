@@ -4,6 +4,7 @@ be told is looked at again."""
 import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -118,8 +119,14 @@ async def test_what_was_read_before_something_was_learned_is_not_held(own: Findi
 
 async def test_a_receipt_and_its_trial_are_one_write(own: Finding, monkeypatch: pytest.MonkeyPatch) -> None:
     """Seen to fail with a receipt that is issued first."""
-    writes, write = [], SqliteDatabase.write
-    monkeypatch.setattr(SqliteDatabase, "write", lambda *given, **how: writes.append(given) or write(*given, **how))
+    writes, write = 0, SqliteDatabase.write
+
+    async def counted(database: SqliteDatabase, *given: Any, **how: Any) -> Any:
+        nonlocal writes
+        writes += 1
+        return await write(database, *given, **how)
+
+    monkeypatch.setattr(SqliteDatabase, "write", counted)
     own.rows.rows = tries(5)
     assert await own.told(1) == sentence(5)
-    assert len(writes) == 1
+    assert writes == 1
