@@ -3,6 +3,7 @@
 An agent calls tools that succeed and fail by turns. A call takes from the model's answer to the next request, as the
 scripted endpoint sees it; added is what the same quantile is above that of the agent without the adapter. The sidecar
 is up, away (nobody listens), or stopped (SIGSTOP, from 5 s before on). By the clock, on an otherwise idle machine.
+What the frameworks need is installed first, into the environments that the adapters' tests use.
 """
 
 import argparse
@@ -12,42 +13,78 @@ import os
 import subprocess
 import sys
 import tempfile
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from bench.figures import share
 from bench.processes import Servers
+from tests import npm
+from tests.clients.adapters import ADAPTERS, AI_SDK, PYTHON, installed, packed, project
 
-ADAPTERS = Path(__file__).resolve().parents[1] / "clients/adapters"
-NAMES = ("google-adk", "langchain", "openai-agents", "pydantic-ai")
+NAMES = (*PYTHON, AI_SDK.name)
 SITUATIONS = ("without", "up", "away", "stopped")
 
 
-def times_ms(adapter: str, runs: int, **settings: str) -> dict[str, list[float]]:
-    """The times of calls, by tool, in the adapter's newest environment, which its tests have made."""
+class Agent(NamedTuple):
+    """What runs an adapter's agent: a command in the adapter's folder, and what it has in its environment."""
+
+    folder: Path
+    command: Sequence[str]
+    settings: Mapping[str, str]
+
+
+def agent_of(adapter: str, scratch: Path) -> Agent:
+    """With the newest version of the framework. For the AI SDK a project is made in `scratch`."""
     folder = ADAPTERS / adapter
+    if folder != AI_SDK:
+        command = (str(installed(adapter, "newest")), "-m", "scripted.times")
+        return Agent(folder, command, {"PYTHONPATH": f"{folder}:{ADAPTERS}"})
+    npm.packages()
+    project(scratch, "newest", packed())
+    settings = {"PYTHONPATH": f"{folder}:{folder / 'tests'}:{ADAPTERS}", "AI_SDK_PROJECT": str(scratch)}
+    return Agent(folder, (sys.executable, "-m", "tests.timed"), settings)
+
+
+def times_ms(agent: Agent, runs: int, **settings: str) -> dict[str, list[float]]:
+    """The times of calls, by tool."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("SIDEMIRROR_", "VIRTUAL_ENV"))}
-    command = [str(folder / ".venv/newest/bin/python"), "-m", "scripted.times", str(runs)]
     ran = subprocess.run(
-        command, cwd=folder, env={**kept, **settings, "PYTHONPATH": f"{folder}:{folder.parent}"}, check=True,
-        capture_output=True, text=True,
+        (*agent.command, str(runs)), cwd=agent.folder, env={**kept, **agent.settings, **settings},
+        stdout=subprocess.PIPE, text=True, check=True,
     )  # fmt: skip
     found: dict[str, list[float]] = json.loads(ran.stdout.splitlines()[-1])
     return found
 
 
-async def situation_ms(adapter: str, situation: str, runs: int) -> dict[str, list[float]]:
+async def situation_ms(agent: Agent, situation: str, runs: int) -> dict[str, list[float]]:
     """The times in one situation, beside a sidecar of its own."""
     if situation == "without":
-        return times_ms(adapter, runs)
+        return times_ms(agent, runs)
     if situation == "away":
-        return times_ms(adapter, runs, SIDEMIRROR_ADDRESS="127.0.0.1:1")
+        return times_ms(agent, runs, SIDEMIRROR_ADDRESS="127.0.0.1:1")
     with tempfile.TemporaryDirectory(prefix="bench-") as folder, Servers(Path(folder)) as servers:
         served = await servers.sidecar()
         stops = {"SIDECAR_PID": str(served.process.pid)} if situation == "stopped" else {}
-        found = await asyncio.to_thread(times_ms, adapter, runs, SIDEMIRROR_ADDRESS=served.address, **stops)
+        found = await asyncio.to_thread(times_ms, agent, runs, SIDEMIRROR_ADDRESS=served.address, **stops)
         if stops:
             served.process.kill()
         return found
+
+
+def row(adapter: str, runs: int) -> None:
+    """Prints the figures of one adapter, situation by situation."""
+    base: dict[str, list[float]] = {}
+    with tempfile.TemporaryDirectory(prefix="bench-") as scratch:
+        agent = agent_of(adapter, Path(scratch))
+        for situation in SITUATIONS:
+            found = asyncio.run(situation_ms(agent, situation, runs))
+            base = base or found
+            for tool, took in found.items():
+                p50, p99 = share(took, 0.5), share(took, 0.99)
+                more = (p50 - share(base[tool], 0.5), p99 - share(base[tool], 0.99))
+                figures = "".join(f" {value:8.2f}" for value in (p50, p99, *more))
+                print(f"{adapter:14} {situation:8} {tool:6} {len(took):6}{figures}", flush=True)
 
 
 def main() -> None:
@@ -57,16 +94,7 @@ def main() -> None:
     given = parser.parse_args()
     print(f"{'ms':14} {'sidecar':8} {'call':6} {'n':>6} {'p50':>8} {'p99':>8} {'+p50':>8} {'+p99':>8}")
     for adapter in given.adapter or NAMES:
-        base: dict[str, list[float]] = {}
-        for situation in SITUATIONS:
-            found = asyncio.run(situation_ms(adapter, situation, given.runs))
-            base = base or found
-            for tool, took in found.items():
-                p50, p99 = share(took, 0.5), share(took, 0.99)
-                more = (p50 - share(base[tool], 0.5), p99 - share(base[tool], 0.99))
-                figures = "".join(f" {value:8.2f}" for value in (p50, p99, *more))
-                print(f"{adapter:14} {situation:8} {tool:6} {len(took):6}{figures}")
-                sys.stdout.flush()
+        row(adapter, given.runs)
 
 
 if __name__ == "__main__":

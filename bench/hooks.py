@@ -12,10 +12,10 @@ import json
 import random
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from bench.recovery_runs import results
 from bench.split import Part
@@ -27,9 +27,11 @@ from tests.architecture.repository import ROOT
 from tests.http.callers import bearing
 from tests.http.hooks.players import PLAYERS, ClaudeCode, Codex, Player
 from tests.http.sidecars import door, token_of
+from tests.wire.sidecar import SidecarThread
 
 _EACH = 50
 _DATA = ROOT.parent / "shared" / "data"
+FAST = {"limits__http_requests_per_second": "10000"}
 
 
 def sample() -> list[tuple[bool, str]]:
@@ -46,6 +48,27 @@ def sample() -> list[tuple[bool, str]]:
     return chosen + rest[: 4 * _EACH - len(chosen)]
 
 
+class Known(NamedTuple):
+    """What the hooks of a host know of failures. `by_text`: by the text alone."""
+
+    host: str
+    by_text: bool
+    precision: float
+    recall: float
+
+
+def known(pairs: Sequence[tuple[bool, str]]) -> Iterator[Known]:
+    """What the hooks of each host make of these outputs."""
+    with tempfile.TemporaryDirectory() as folder:
+        for kind in PLAYERS:
+            player: Any = kind(None, "bench", Path(folder))  # type: ignore[arg-type]  # nothing is sent
+            by_host = [(failed, _failed(player, player.ran("run", text, int(failed)))) for failed, text in pairs]
+            yield Known(player.host, False, *_figures(by_host))
+            by_text = [(failed, _failed(player, _text_alone(player, text))) for failed, text in pairs]
+            if kind.host not in (ClaudeCode.host, "cursor"):
+                yield Known(player.host, True, *_figures(by_text))
+
+
 def failure() -> None:
     """Prints precision and recall for each host."""
     pairs = sample()
@@ -55,18 +78,9 @@ def failure() -> None:
     print(f"{len(pairs)} outputs: {failures} failures, {silent} of them without the word error; ")
     print(f"{len(pairs) - failures} successes, {worded} of them with it.\n")
     print("| host | told by | precision | recall |\n|---|---|---|---|")
-    with tempfile.TemporaryDirectory() as folder:
-        for kind in PLAYERS:
-            player: Any = kind(None, "bench", Path(folder))  # type: ignore[arg-type]  # nothing is sent
-            by_host = [(failed, _failed(player, _told(player, failed, text))) for failed, text in pairs]
-            print(f"| {player.host} | the host | {_figures(by_host)} |")
-            by_text = [(failed, _failed(player, _text_alone(player, text))) for failed, text in pairs]
-            if kind.host not in (ClaudeCode.host, "cursor"):
-                print(f"| {player.host} | the text alone | {_figures(by_text)} |")
-
-
-def _told(player: Player, failed: bool, text: str) -> Any:
-    return player.ran("run", text, int(failed))
+    for one in known(pairs):
+        by = "the text alone" if one.by_text else "the host"
+        print(f"| {one.host} | {by} | {one.precision:.3f} | {one.recall:.3f} |")
 
 
 def _text_alone(player: Player, text: str) -> Any:
@@ -91,45 +105,58 @@ def _failed(player: Player, payload: Any) -> bool:
     return reports_failure(ran.result) if failed is None else failed
 
 
-def _figures(told: Sequence[tuple[bool, bool]]) -> str:
+def _figures(told: Sequence[tuple[bool, bool]]) -> tuple[float, float]:
+    """Precision and recall."""
     hits = sum(failed and found for failed, found in told)
     found, failures = sum(found for _, found in told), sum(failed for failed, _ in told)
-    return f"{hits / max(1, found):.3f} | {hits / max(1, failures):.3f}"
+    return hits / max(1, found), hits / max(1, failures)
+
+
+class Times(NamedTuple):
+    """How long one kind of hook took, in milliseconds."""
+
+    hook: str
+    p50_ms: float
+    p99_ms: float
+    most_ms: float
+
+
+def times(server: SidecarThread, folder: Path, count: int) -> Iterator[Times]:
+    """How long `count` hooks of each kind take on one connection; those of the first kind are answered with nothing."""
+    token = token_of(server.folder / "data")
+    connection = http.client.HTTPConnection("127.0.0.1", server.http_port)
+
+    def post(body: bytes) -> float:
+        began_s = time.perf_counter()
+        connection.request("POST", "/hooks/codex", body, bearing(token) | {"sidemirror-timeout-ms": "20000"})
+        answer = connection.getresponse()
+        answer.read()
+        assert answer.status == 200
+        return 1000 * (time.perf_counter() - began_s)
+
+    player = Codex(server, "bench", folder)
+    played: dict[str, Callable[[], Any]] = {
+        "empty handler": lambda: {"hook_event_name": "Notification"},
+        "a prompt": lambda: _next(player),
+        "a call that worked": lambda: player.ran("git status", "clean", 0),
+        "a call that failed": lambda: player.ran("git checkout x", "error: pathspec 'x' did not match", 1),
+        "a final answer": lambda: player.answered("Done.", again=True)[0],
+    }
+    post(json.dumps(_next(player)).encode())
+    for name, make in played.items():
+        took = sorted(post(json.dumps(make()).encode()) for _ in range(count))
+        yield Times(name, took[count // 2], took[int(count * 0.99)], took[-1])
+        with suppress(OSError):
+            post(json.dumps(_next(player)).encode())
+    connection.close()
 
 
 def calls(count: int) -> None:
-    """Prints how long hooks take on one connection, beside a request that the same server answers with nothing."""
-    with (
-        tempfile.TemporaryDirectory() as folder,
-        door(Path(folder), {"limits__http_requests_per_second": "10000"}) as server,
-    ):
-        token = token_of(server.folder / "data")
-        connection = http.client.HTTPConnection("127.0.0.1", server.http_port)
-
-        def post(body: bytes) -> float:
-            began_s = time.perf_counter()
-            connection.request("POST", "/hooks/codex", body, bearing(token) | {"sidemirror-timeout-ms": "20000"})
-            answer = connection.getresponse()
-            answer.read()
-            assert answer.status == 200
-            return 1000 * (time.perf_counter() - began_s)
-
-        player = Codex(server, "bench", Path(folder))
-        played: dict[str, Callable[[], Any]] = {
-            "empty handler": lambda: {"hook_event_name": "Notification"},
-            "a prompt": lambda: _next(player),
-            "a call that worked": lambda: player.ran("git status", "clean", 0),
-            "a call that failed": lambda: player.ran("git checkout x", "error: pathspec 'x' did not match", 1),
-            "a final answer": lambda: player.answered("Done.", again=True)[0],
-        }
-        print(f"| hook, {count} calls | p50 ms | p99 ms | most ms |\n|---|---|---|---|")
-        post(json.dumps(_next(player)).encode())
-        for name, make in played.items():
-            took = sorted(post(json.dumps(make()).encode()) for _ in range(count))
-            print(f"| {name} | {took[count // 2]:.2f} | {took[int(count * 0.99)]:.2f} | {took[-1]:.2f} |")
-            with suppress(OSError):
-                post(json.dumps(_next(player)).encode())
-        connection.close()
+    """Prints how long hooks take, beside a request that the same server answers with nothing."""
+    print(f"| hook, {count} calls | p50 ms | p99 ms | most ms |\n|---|---|---|---|")
+    with tempfile.TemporaryDirectory() as folder, door(Path(folder), FAST) as server:
+        for one in times(server, Path(folder), count):
+            print(f"| {one.hook} | {one.p50_ms:.2f} | {one.p99_ms:.2f} | {one.most_ms:.2f} |")
 
 
 def _next(player: Player) -> Any:

@@ -3,8 +3,9 @@
 False alarms: the messages after a tool result in the successful recorded tau episodes, in the part for tuning
 (`bench/split.py`). Each is judged twice, as callers do it: beside the results of its turn, and beside all results of
 the conversation so far; it is flagged if one of the two flags it. Pairs: `tests/critique/pairs`, of which those that
-are seen count here, and with `--unseen` the others: these are scored once. `--made` adds pairs that a corruption of
-recorded right messages makes; they are written nowhere.
+are seen count here, and with `--unseen` the others: these are scored once. `--blind` counts all pairs of a folder whose
+authors nobody has read. `--made` adds pairs that a corruption of recorded right messages makes; they are written
+nowhere. The last table has each figure that was wanted beside its goal.
 
 A pair is caught if the wrong answer has a point, and caught with the right quotes if a point's quote overlaps the
 pair's, on both sides. A quote that the pair leaves empty is not asked for on that side.
@@ -31,6 +32,9 @@ from tests.recorded import DATA
 _SETS = ("episodes/tau_bench", "episodes/tau2_bench")
 # The most that a mechanism, and all of them, may flag of recorded right messages.
 MOST_EACH, MOST_IN_ALL = 0.003, 0.01
+# What was wanted of pairs: the part that is caught with the right quotes, of the seen and of the unseen; of the unseen,
+# in how many kinds; how many right answers may be flagged; how often the wrong answer may have the higher confidence.
+LEAST_SEEN, LEAST_UNSEEN, LEAST_KINDS, MOST_RIGHT, MOST_CONFIDENT = 0.9, 0.45, 7, 0.01, 0.1
 _MADE = 30
 
 
@@ -46,6 +50,10 @@ class Alarms(NamedTuple):
 
     messages: int
     flagged: dict[str, list[tuple[str, Point, str]]]
+
+    def share(self, mechanism: str) -> float:
+        """The part of the messages that a mechanism flags; of "all", any."""
+        return len(self.flagged.get(mechanism, ())) / self.messages if self.messages else 0.0
 
 
 def messages_of(episode: dict[str, Any]) -> Iterator[Message]:
@@ -181,22 +189,59 @@ def scores(pairs: Iterable[Pair]) -> list[Score]:
     return [Score(pair, found(pair.material(pair.wrong)), found(pair.material(pair.right))) for pair in pairs]
 
 
-def _tell_alarms(told: Alarms, *, show: bool) -> bool:
+def more_confident_of_the_wrong(score: Score) -> bool:
+    """Whether the whole critique states a higher confidence for the wrong answer; no confidence is none."""
+    wrong, right = (
+        verdict_of(critique_answer(evidence_of(material)), material).confidence
+        for material in (score.pair.material(score.pair.wrong), score.pair.material(score.pair.right))
+    )
+    return wrong is not None and right is not None and wrong > right
+
+
+def _tell_alarms(told: Alarms, *, show: bool) -> None:
     print(
         f"\nFalse alarms on {told.messages} right messages (at most {MOST_EACH:.1%} each, {MOST_IN_ALL:.1%} in all):\n"
     )
-    print("| mechanism | flagged | share |\n|---|---|---|")
-    fine = True
+    print("| mechanism | flagged | share | |\n|---|---|---|---|")
     for name in (*MECHANISMS, "all"):
-        flagged = told.flagged.get(name, [])
-        share = len(flagged) / told.messages if told.messages else 0.0
-        fine = fine and share <= (MOST_IN_ALL if name == "all" else MOST_EACH)
-        print(f"| {name} | {len(flagged)} | {share:.2%} |")
+        most = MOST_IN_ALL if name == "all" else MOST_EACH
+        verdict = "met" if told.share(name) <= most else "**missed**"
+        print(f"| {name} | {len(told.flagged.get(name, []))} | {told.share(name):.2%} | ≤ {most:.1%}: {verdict} |")
     if show:
         for name, flagged in told.flagged.items():
             for episode, point, _ in flagged if name != "all" else ():
                 print(f"  {name} [{episode}] {point.quote!r} | {point.against!r}")
-    return fine
+
+
+def _tell_goals(told: Alarms | None, name: str, made: list[Score], *, seen: bool) -> None:
+    if not made:
+        print(f"\n{name}: there are no such pairs, so nothing to hold against what was wanted.")
+        return
+    caught = [score for score in made if score.caught]
+    kinds = {score.pair.kind for score in caught}
+    flagged, higher = sum(bool(score.right) for score in made), sum(more_confident_of_the_wrong(one) for one in made)
+    authors, known = {score.pair.author for score in made}, {score.pair.kind for score in made}
+    rows = [
+        ("pairs, authors and kinds", f"{len(made)}, {len(authors)}, {len(known)}", "200, 3, 10",
+         len(made) >= 200 and len(authors) >= 3 and len(known) >= 10),
+        ("caught with the right quotes", _part(len(caught), len(made)), f"≥ {LEAST_SEEN if seen else LEAST_UNSEEN:.0%}",
+         len(caught) >= (LEAST_SEEN if seen else LEAST_UNSEEN) * len(made)),
+        ("kinds in which one is caught", str(len(kinds)), f"≥ {LEAST_KINDS}", len(kinds) >= LEAST_KINDS),
+        ("right answers flagged", _part(flagged, len(made)), f"≤ {MOST_RIGHT:.0%}", flagged <= MOST_RIGHT * len(made)),
+        ("confidence higher on the wrong one", _part(higher, len(made)), f"≤ {MOST_CONFIDENT:.0%}",
+         higher <= MOST_CONFIDENT * len(made)),
+    ]  # fmt: skip
+    if told is not None:
+        each = max((told.share(one), one) for one in MECHANISMS)
+        rows += [
+            ("recorded right messages flagged", f"{told.share('all'):.2%}", f"≤ {MOST_IN_ALL:.0%}",
+             told.share("all") <= MOST_IN_ALL),
+            ("the mechanism that flags most of them", f"{each[0]:.2%} ({each[1]})", f"≤ {MOST_EACH:.1%}",
+             each[0] <= MOST_EACH),
+        ]  # fmt: skip
+    print(f"\n{name} against what was wanted:\n\n| figure | value | goal | |\n|---|---|---|---|")
+    for what, value, goal, holds in rows:
+        print(f"| {what} | {value} | {goal} | {'met' if holds else '**missed**'} |")
 
 
 def _tell_scores(name: str, made: list[Score], *, show: bool) -> None:
@@ -221,9 +266,9 @@ def _tell_scores(name: str, made: list[Score], *, show: bool) -> None:
     for score in made:
         by.update({mechanism for mechanism, point in score.wrong if quotes_are_right(score.pair, point)})
         wrongly.update({mechanism for mechanism, _ in score.right})
-    print("\n| mechanism | caught | right flagged |\n|---|---|---|")
+    print("\n| mechanism | caught | of all pairs | right flagged |\n|---|---|---|---|")
     for mechanism in MECHANISMS:
-        print(f"| {mechanism} | {by[mechanism]} | {wrongly[mechanism]} |")
+        print(f"| {mechanism} | {by[mechanism]} | {_part(by[mechanism], len(made))} | {wrongly[mechanism]} |")
     for score in made if show else ():
         if not score.caught or score.right:
             _show(score)
@@ -252,21 +297,30 @@ def _part(some: int, of: int) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(prog="bench.pointing")
     parser.add_argument("--unseen", action="store_true", help="score the unseen pairs instead of the seen: once")
+    parser.add_argument("--blind", action="store_true", help="score all pairs of a folder that nobody has read: once")
+    parser.add_argument(
+        "--part", choices=list(Part), default=Part.TUNING, help="which messages; the reserved ones once"
+    )
     parser.add_argument("--pairs", type=Path, default=FOLDER, help="the folder of pairs")
     parser.add_argument("--made", action="store_true", help="score made pairs too")
     parser.add_argument("--show", action="store_true", help="show alarms, and seen pairs that were missed")
     given = parser.parse_args()
+    told = None
     if DATA.is_dir():
-        messages = list(right_messages())
-        _tell_alarms(alarms(messages), show=given.show)
+        messages = list(right_messages(Part(given.part)))
+        told = alarms(messages)
+        _tell_alarms(told, show=given.show)
         asked = sum(asks_for_a_revision(message.materials[0]) for message in messages)
         print(f"\nThe whole critique asks for a revision of {asked} of them ({_part(asked, len(messages))}).")
         if given.made:
             _tell_scores("Made of recorded messages", scores(made_pairs(messages)), show=given.show)
     else:
         sys.stdout.write("skipped: no recorded data in ../shared/data\n")
-    pairs = [pair for pair in all_pairs(given.pairs) if pair.is_seen is not given.unseen]
-    _tell_scores("Unseen" if given.unseen else "Seen", scores(pairs), show=given.show and not given.unseen)
+    seen = not (given.unseen or given.blind)
+    name = "Seen" if seen else "Unseen"
+    made = scores(pair for pair in all_pairs(given.pairs) if given.blind or pair.is_seen is seen)
+    _tell_scores(name, made, show=given.show and seen)
+    _tell_goals(told, name, made, seen=seen)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Does anything of one customer stand in what recoveries keep or say? For `bench/recoveries.py`, over all tau episodes.
+"""Does anything of one customer stand in what is told to others? For `bench/recoveries.py`, over all tau episodes.
 
 The list is every id, name, order, payment, address and date of birth that occurs in any tool call or result, by the
 field that it stands in, and every text that has the form of one of tau's ids. It is held against what would be kept of
@@ -30,18 +30,18 @@ _FEWEST_CHARS = 3
 def strangers(runs: Iterable[Run]) -> tuple[list[str], set[str], int]:
     """The leaks, as what was found where; the sentences; and how many values were looked for."""
     every = list(runs)
-    values = {value for run in every for value in _values(run)}
+    values = {value for run in every for value in values_of(run)}
     rows = [row for run in every for row in run.observations]
     found = [
         said(Recovery(recovery_id(row.signature, row.move), row.signature, row.move, Tally(20, 20))) for row in rows
     ]
     sentences = {one.text for one in found if one is not None}
     kept = {"\n".join((row.signature, row.label, *row.then, *row.move.steps)) for row in rows}
-    leaks = [f"{value!r} in {text!r}" for text in sorted(sentences | kept) for value in _found(text, values)]
+    leaks = [f"{value!r} in {text!r}" for text in sorted(sentences | kept) for value in values_in(text, values)]
     return leaks, sentences, len(values)
 
 
-def _found(text: str, values: set[str]) -> list[str]:
+def values_in(text: str, values: set[str]) -> list[str]:
     """The values that stand in a text as words of their own, or as several."""
     lowered = text.lower()
     return [
@@ -51,7 +51,8 @@ def _found(text: str, values: set[str]) -> list[str]:
     ]
 
 
-def _values(run: Run) -> Iterator[str]:
+def values_of(run: Run) -> Iterator[str]:
+    """The values of a run's customers, in lower case."""
     for event in run.events:
         match event.what:
             case ToolCalled(arguments=text) | ToolReturned(content=text):

@@ -30,6 +30,7 @@ from sidemirror_server.memory.finding.weights import Weights
 from sidemirror_server.memory.record import MemoryHistory, MemoryRecord
 from sidemirror_server.memory.store import Memories
 from sidemirror_server.models.embedding import PaidEmbedder
+from sidemirror_server.storage.postgres.database import PostgresDatabase
 from sidemirror_server.storage.postgres.memories import PostgresMemories
 from sidemirror_server.storage.postgres.memory_search import PostgresMemorySearch
 from sidemirror_server.storage.sqlite.database import FILE_NAME, SqliteDatabase
@@ -70,11 +71,12 @@ class Found(NamedTuple):
 
 
 class Stores(NamedTuple):
-    """Memories and their search. `writers`: how many write at a time."""
+    """Memories and their search. `writers`: how many write at a time. `size`: of the whole store, in bytes."""
 
     memories: Memories
     search: MemorySearch
     writers: int
+    size: Callable[[], Awaitable[int]]
 
 
 def queries_of(name: str, part: Part | None) -> list[Query]:
@@ -90,7 +92,9 @@ async def opened(*, postgres: bool) -> AsyncIterator[Stores]:
             database = await SqliteDatabase.open(Path(folder), now_us=0)
             try:
                 searches = SearchProcesses(Path(folder) / FILE_NAME)
-                yield Stores(SqliteMemories(database), SqliteMemorySearch(database, searches), 64)
+                yield Stores(
+                    SqliteMemories(database), SqliteMemorySearch(database, searches), 64, partial(_size, database)
+                )
                 await searches.close()
             finally:
                 await database.close()
@@ -100,9 +104,21 @@ async def opened(*, postgres: bool) -> AsyncIterator[Stores]:
         await asyncio.to_thread(cluster.start)
         databases = await asyncio.to_thread(Databases, cluster)
         async with databases.opened() as shared:
-            yield Stores(PostgresMemories(shared), PostgresMemorySearch(shared), 4)
+            yield Stores(PostgresMemories(shared), PostgresMemorySearch(shared), 4, partial(_shared_size, shared))
     finally:
         await asyncio.to_thread(cluster.remove)
+
+
+async def _size(database: SqliteDatabase) -> int:
+    pages, page_bytes = await database.search(
+        lambda connection: [connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("page_count", "page_size")]
+    )
+    return int(pages * page_bytes)
+
+
+async def _shared_size(database: PostgresDatabase) -> int:
+    of_all = "SELECT pg_database_size(current_database()) WHERE $1::text IS NOT NULL AND $2::text IS NOT NULL"
+    return int((await database.fetch(Scope("any", "any"), of_all))[0][0])
 
 
 async def stored(stores: Stores, name: str, *, with_task: bool) -> dict[str, MemoryRecord]:
@@ -277,7 +293,14 @@ async def _shares(stores: Stores, name: str, question: str) -> list[tuple[str, f
 
 
 async def _costs(stores: Stores, sets: Mapping[str, Sequence[Query]]) -> None:
-    """How long a search takes at the port, by words alone and closely."""
+    """What a memory takes, to write and of the store, and how long a search takes, by words alone and closely."""
+    print("\n| set | memories | a write | of the store |\n|---|---|---|---|")
+    for name in sets:
+        some, before, began = list(records(name, with_task=False)), await stores.size(), time.perf_counter()
+        await _put(stores, Scope(name, "costs"), some)
+        took_ms = 1_000 * (time.perf_counter() - began) / len(some)
+        grown = (await stores.size() - before) / len(some)
+        print(f"| {name} | {len(some)} | {took_ms:.2f} ms | {grown:,.0f} bytes |", flush=True)
     print("\n| set | search | p50 | p99 |\n|---|---|---|---|")
     for name, queries in sets.items():
         await stored(stores, name, with_task=False)
@@ -313,7 +336,7 @@ def main() -> None:
     parser.add_argument("--postgres", action="store_true", help="on Postgres, instead of the embedded store")
     parser.add_argument("--quick", action="store_true", help="without hidden siblings")
     parser.add_argument("--embedders", action="store_true", help="models too: at random, hashed, and a sentence model")
-    parser.add_argument("--costs", action="store_true", help="how long a search takes")
+    parser.add_argument("--costs", action="store_true", help="how long a search takes, and a write")
     parser.add_argument("--floors", action="store_true", help="what a floor of similarity would cost and silence")
     parser.add_argument("--only-embedders", action="store_true", help="models, and nothing else")
     options = parser.parse_args()

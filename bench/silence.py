@@ -21,6 +21,8 @@ from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+import msgspec
+
 from bench.recovery_runs import CORPORA, Run, runs
 from bench.split import Part
 from sidemirror_server.memory.finding import context as finding
@@ -29,7 +31,7 @@ from sidemirror_server.memory.finding.recall import Recall
 from sidemirror_server.memory.kin.signature import error_signature
 from sidemirror_server.memory.lessons.episode import ReflectionContext, evidence_of, signature_of, steps_of
 from sidemirror_server.memory.lessons.keys import text_key
-from sidemirror_server.memory.record import AppliesWhen, Lesson, MemoryKind, MemoryRecord
+from sidemirror_server.memory.record import AppliesWhen, Lesson, MemoryKind, MemoryRecord, MemoryState, Quarantine
 from sidemirror_server.models.adapters.rules.memory_reflection import memory_reflection_answer
 from sidemirror_server.models.adapters.rules.mid_turn import mid_turn_answer
 from sidemirror_server.storage.sqlite.database import SqliteDatabase
@@ -41,6 +43,7 @@ from sidemirror_server.storage.sqlite.trials import SqliteTrials
 from sidemirror_server.thinking.turn import apply, evidence
 from sidemirror_server.thinking.turn_state import TurnState
 from sidemirror_server.trace.event import ToolCalled
+from sidemirror_server.vocabulary.by_rule import quotes_user
 from sidemirror_server.vocabulary.clock import SystemClock
 from sidemirror_server.vocabulary.origin import Origin
 from sidemirror_server.vocabulary.scope import Scope
@@ -128,12 +131,13 @@ def nudges_of(run: Run) -> Iterator[str]:
 
 
 def lesson_of(run: Run) -> Lesson | None:
-    """What the run teaches when it has ended; None if nothing."""
+    """What the run teaches when it has ended, as `memory/lessons/keeping.py` keeps it; None if nothing."""
     context = ReflectionContext(steps_of(run.events), run.outcome or "partial", task_description=run.task)
     answer = memory_reflection_answer(evidence_of(context))
     if not answer.reflection:
         return None
     when = answer.applies_when
+    waits = quotes_user(answer.reflection)
     record = MemoryRecord(
         memory_id=f"r {run.episode_id}",
         kind=MemoryKind.REFLECTION,
@@ -148,8 +152,20 @@ def lesson_of(run: Run) -> Lesson | None:
         applies_when=AppliesWhen(when.tools, when.error_categories) if when else AppliesWhen(),
         metadata={"group": run.group},
         error_signature=signature_of(context, answer.cited_event_ids),
+        state=MemoryState.QUARANTINED if waits else MemoryState.ACTIVE,
+        quarantine=Quarantine.STEERING if waits else None,
     )
-    return Lesson(record)
+    if not answer.strategy:
+        return Lesson(record)
+    strategy = msgspec.structs.replace(
+        record,
+        memory_id=f"s {run.episode_id}",
+        kind=MemoryKind.STRATEGY,
+        content=answer.strategy,
+        text_key=text_key(answer.strategy),
+        strategy_of=record.memory_id,
+    )
+    return Lesson(record, strategy)
 
 
 def spoken(corpora: Iterable[str]) -> list[str]:
@@ -168,6 +184,8 @@ def spoken(corpora: Iterable[str]) -> list[str]:
                 each.setdefault(f"suggested action, {why}", Figures()).add(action)
             lesson = lesson_of(run)
             each.setdefault("stored lesson", Figures()).add(lesson.reflection.content if lesson else None)
+            strategy = lesson.strategy if lesson else None
+            each.setdefault("stored strategy", Figures()).add(strategy.content if strategy else None)
         lines += [figures.row(corpus, what) for what, figures in sorted(each.items())]
     return lines
 
@@ -212,12 +230,14 @@ async def shown(corpus: str, floors: Sequence[tuple[float, int]]) -> list[tuple[
     found: dict[tuple[float, int], list[Shown]] = {floor: [] for floor in floors}
     with tempfile.TemporaryDirectory() as folder:
         async with memory(Path(folder)) as (memories, context):
-            scope, records = Scope("bench", corpus), {}
+            scope = Scope("bench", corpus)
+            records: dict[str, MemoryRecord] = {}
             for run in every:
                 lesson = lesson_of(run) if run.group not in asked_groups else None
                 if lesson is not None:
                     kept = await memories.learn(scope, lesson, 1)
-                    records[kept.reflection.memory_id] = kept.reflection
+                    found_here = (kept.reflection, *((kept.strategy,) if kept.strategy else ()))
+                    records |= {one.memory_id: one for one in found_here}
             known = {record.error_signature for record in records.values()}
             usual = (finding._FITS_SCORE, finding._FITS_WORDS)  # noqa: SLF001  # what is looked into
             for floor in floors:

@@ -1,5 +1,6 @@
 """`uv run python -m bench.judging draw FOLDER` draws what two people judge by `guide.md`, from the reserved part of the
-recorded data; `agree` prints what they found. What is drawn holds recorded texts and is not committed."""
+recorded data, or with `--part tuning` while something is still changed; `agree` prints what they found. What is drawn
+holds recorded texts and is not committed."""
 
 import argparse
 import json
@@ -10,15 +11,16 @@ from pathlib import Path
 from bench.judging.drawing import DRAWN, drawn, drawn_items, everything
 from bench.judging.entry import Entry
 from bench.judging.shares import JUDGEMENTS, read, report
+from bench.split import Part
 from tests.recorded import DATA
 
 
-def draw(folder: Path) -> None:
-    """Writes both files, and prints what they are drawn from."""
-    found = everything()
+def draw(folder: Path, part: Part, count: int, most_runs: int) -> None:
+    """Writes both files, of so many entries, and prints what they are drawn from."""
+    found = everything(part, most_runs)
     for name, every, chosen in (
-        ("nudges", found.nudges, drawn(found.nudges, DRAWN)),
-        ("items", found.items, drawn_items(found.items)),
+        ("nudges", found.nudges, drawn(found.nudges, count)),
+        ("items", found.items, drawn_items(found.items, count)),
     ):
         path = folder / f"{name}.json"
         path.write_text(json.dumps([_shown(one) for one in chosen], indent=1, ensure_ascii=False))
@@ -46,13 +48,17 @@ def agree(folder: Path) -> None:
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m bench.judging")
     commands = parser.add_subparsers(required=True, dest="command")
-    commands.add_parser("draw").add_argument("folder", type=Path)
+    drawing = commands.add_parser("draw")
+    drawing.add_argument("folder", type=Path)
+    drawing.add_argument("--part", type=Part, choices=list(Part), default=Part.RESERVED)
+    drawing.add_argument("--count", type=int, default=DRAWN, help="entries of each file")
+    drawing.add_argument("--runs", type=int, default=0, help="look for items in so many runs of a corpus; 0: in all")
     commands.add_parser("agree").add_argument("folder", type=Path, nargs="?", default=JUDGEMENTS)
     options = parser.parse_args(arguments)
     if options.command == "agree":
         agree(options.folder)
     elif DATA.is_dir():
-        draw(options.folder)
+        draw(options.folder, options.part, options.count, options.runs)
     else:
         sys.stdout.write("skipped: no recorded data in ../shared/data\n")
 

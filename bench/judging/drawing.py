@@ -1,6 +1,7 @@
-"""What agents would have been told in the recorded runs of the reserved part, and a seeded draw from it.
+"""What agents would have been told in the recorded runs of a part of the data, and a seeded draw from it.
 
-Everything is learned from the tuning part (`bench/split.py`), of the same corpus. Nudges and reflections are what the
+Runs of the reserved part are told what the tuning part (`bench/split.py`) taught, of the same corpus; runs of the
+tuning part are told what the other half of its task groups taught. Nudges and reflections are what the
 detectors and the rules say while a run goes on. Injected items are those of the blocks at a turn's start and at the
 first failing call of each signature: what repaired it before (learned, else of the starter pack), and lessons.
 """
@@ -37,8 +38,8 @@ from sidemirror_server.vocabulary.scope import Scope
 from tests.recorded import DATA
 
 DRAWN: Final = 200
-_OF_STARTS: Final = 60
-"""How many of the injected items are of a turn's start; the others are of failing calls."""
+_OF_STARTS: Final = 0.3
+"""Which share of the injected items is of a turn's start; the others are of failing calls."""
 _MOST_OF_SIGNATURE: Final = 12
 """Of one signature, so that 200 items are about twenty at least."""
 _REFLECTIONS: Final = 4
@@ -69,9 +70,10 @@ def spoken(run: Run, known: Known) -> Iterator[Entry]:
     last = ""
     for place, event in enumerate(run.events):
         apply(state, place + 1, event.at_us, event)
-        last = failed.get(getattr(event.what, "call_id", ""), last)
+        now = "" if isinstance(event.what, ToolCalled) else failed.get(getattr(event.what, "call_id", ""), "")
+        last = now or last
         for finding in state.findings:
-            repeats = known.repeats.get(last) if finding.pattern is Pattern.REPEATED_CALL else None
+            repeats = known.repeats.get(now) if finding.pattern is Pattern.REPEATED_CALL else None
             text = finding.message if repeats is None else f"{finding.message} {said_of_repeats(repeats)}"
             yield entry(run, place, "nudge", text, last)
         state.findings = ()
@@ -141,24 +143,42 @@ class Population(NamedTuple):
     helped: int
 
 
-async def population(part: Part = Part.RESERVED) -> Population:
+async def population(part: Part, most_runs: int) -> Population:
+    """`most_runs`: of how many runs of a corpus the items are looked for, drawn with a fixed seed; 0: of all."""
     nudges, items = list[Entry](), list[Entry]()
     repairable = 0
     for corpus in CORPORA:
-        taught = runs(DATA, corpus, Part.TUNING)
-        asked, known, scope = runs(DATA, corpus, part), known_of(taught), Scope("bench", corpus)
-        with tempfile.TemporaryDirectory() as folder:
-            async with memory(Path(folder)) as (memories, context):
-                for run in taught:
-                    lesson = lesson_of(run)
-                    if lesson is not None:
-                        await memories.learn(scope, lesson, 1)
-                for run in asked:
-                    nudges += spoken(run, known)
-                    items += await injected(run, known, context, scope)
-                    repairable += _repairable(run)
+        scope = Scope("bench", corpus)
+        for taught, asked in taught_and_asked(corpus, part):
+            known = known_of(taught)
+            with tempfile.TemporaryDirectory() as folder:
+                async with memory(Path(folder)) as (memories, context):
+                    for run in taught:
+                        lesson = lesson_of(run)
+                        if lesson is not None:
+                            await memories.learn(scope, lesson, 1)
+                    nudges += [one for run in asked for one in spoken(run, known)]
+                    for run in _some(asked, most_runs):
+                        items += await injected(run, known, context, scope)
+                        repairable += _repairable(run)
     helped = len({one.id.rpartition("/")[0] for one in items if one.repaired})
     return Population(nudges, items, repairable, helped)
+
+
+def taught_and_asked(corpus: str, part: Part) -> Iterator[tuple[list[Run], list[Run]]]:
+    """What is learned from, and what is told of it."""
+    tuning = runs(DATA, corpus, Part.TUNING)
+    if part is not Part.TUNING:
+        yield tuning, runs(DATA, corpus, part)
+        return
+    first = set(sorted({run.group for run in tuning})[::2])
+    one, other = [run for run in tuning if run.group in first], [run for run in tuning if run.group not in first]
+    yield one, other
+    yield other, one
+
+
+def _some(asked: Sequence[Run], most: int) -> Sequence[Run]:
+    return random.Random(_SEED).sample(asked, most) if 0 < most < len(asked) else asked
 
 
 def _repairable(run: Run) -> int:
@@ -189,12 +209,12 @@ def drawn(entries: Iterable[Entry], count: int, *, of_signature: int = DRAWN) ->
     return found
 
 
-def drawn_items(items: Sequence[Entry]) -> list[Entry]:
+def drawn_items(items: Sequence[Entry], count: int = DRAWN) -> list[Entry]:
     """Items of starts and of failing calls."""
-    starts = drawn((one for one in items if not one.signature), _OF_STARTS)
-    failures = drawn((one for one in items if one.signature), DRAWN - len(starts), of_signature=_MOST_OF_SIGNATURE)
+    starts = drawn((one for one in items if not one.signature), round(count * _OF_STARTS))
+    failures = drawn((one for one in items if one.signature), count - len(starts), of_signature=_MOST_OF_SIGNATURE)
     return [*starts, *failures]
 
 
-def everything() -> Population:
-    return asyncio.run(population())
+def everything(part: Part, most_runs: int) -> Population:
+    return asyncio.run(population(part, most_runs))

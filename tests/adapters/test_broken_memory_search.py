@@ -161,11 +161,20 @@ class KeepsNone(SqliteMemorySearch):
         await super().embed(scope, model, embedded[:1])
 
 
+class ForgetsAll(SqliteMemorySearch):
+    async def forget(self, scope: Scope, memory_ids: tuple[str, ...]) -> None:
+        def forget(connection: sqlite3.Connection) -> int:
+            return connection.execute("UPDATE memory_facts SET embedded_by = 0").rowcount
+
+        await self._database.write(forget)
+
+
 BROKEN_VERBS = [
     ("FM1", WithoutLimit), ("FM4", InAnyOrder), ("FM4", NewestOfTheMostImportant), ("FM6", OfAnyModel),
     ("FM7", AllWait), ("FM6", KeepsNone),
     ("FM11", TakenByAll), ("FM11", TakenForEver), ("FM12", LeftByAll), ("FM12", NeverLeft),
     ("FM13", ByWordsAlone), ("FM13", MeasuresThoseWanted),
+    ("FM14", ForgetsAll),
 ]  # fmt: skip
 
 

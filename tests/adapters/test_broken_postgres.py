@@ -52,6 +52,8 @@ from tests.conformance.clauses import clauses_of
 from tests.conformance.turn_log import Stores
 from tests.postgres.databases import Databases
 
+pytestmark = pytest.mark.slow("the conformance suite is held against stores that are broken, on a server")
+
 CLAUSES = {
     clause: test
     for suite in (

@@ -22,6 +22,8 @@ from tests.conformance import dreams, pruning
 from tests.conformance.clauses import clauses_of
 from tests.postgres.databases import Databases
 
+pytestmark = pytest.mark.slow("the conformance suite is held against stores that are broken, on a server")
+
 CLAUSES = {**clauses_of(dreams), **clauses_of(pruning)}
 
 # (clause that must notice, statement, a piece of it, what stands there instead), by adapter

@@ -16,6 +16,8 @@ from tests.conformance import memory_graph as suite
 from tests.conformance.clauses import clauses_of
 from tests.postgres.databases import Databases
 
+pytestmark = pytest.mark.slow("the conformance suite is held against stores that are broken, on a server")
+
 CLAUSES = clauses_of(suite)
 
 # (clause that must notice, statement of memory_graph.sql, a piece of it, what stands there instead)

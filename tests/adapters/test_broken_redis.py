@@ -20,6 +20,8 @@ from tests.conformance import goal_reflections as suite
 from tests.conformance.clauses import clauses_of
 from tests.redis.server import RedisServer
 
+pytestmark = pytest.mark.slow("the conformance suite is held against stores that are broken, on a server")
+
 CLAUSES = clauses_of(suite)
 SCRIPTS = Path(adapter.__file__).with_name("goal_reflections.lua")
 

@@ -87,5 +87,7 @@ def test_ports_that_can() -> None:
 
 def test_an_unknown_store_is_named(installed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(installed))
-    with pytest.raises(BadSettings, match=r"store \(SIDEMIRROR_STORE\): there is no 'cockatoo'; there are dict"):
+    with pytest.raises(
+        BadSettings, match=r"store \(SIDEMIRROR_STORE\): there is no 'cockatoo'; there are dict, qdrant"
+    ):
         opener_of("cockatoo")

@@ -59,6 +59,8 @@ from tests.conformance.clauses import Clause, clauses_of
 from tests.conformance.turn_log import Stores
 from tests.postgres.databases import Databases
 
+pytestmark = pytest.mark.slow("the conformance suite once more, by a role")
+
 # The tenants that the suites name, and so the roles.
 TENANTS = ("acme", "other", "a", "b", "a:b", "default", "nobody")
 # The total over tenants is the operator's; a test below says what a tenant's role counts.

@@ -85,6 +85,7 @@ BROKEN = [
     ("FM12", "leave", "AND holder = $4", "AND $4::text IS NOT NULL"),
     ("FM12", "leave", "AND model = $3", "AND $3::text IS NOT NULL"),
     ("FM13", "by_text", "memory.content_terms || ' ' ||", "'x' ||"),
+    ("FM14", "unembedded", "AND known.model = $3", "AND $3::text IS NULL"),
 ]  # fmt: skip
 
 

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-SDKS = "{'anthropic', 'openai', 'httpx2', 'pydantic', 'genai_prices', 'jinja2', 'mcp', 'uvicorn'}"
+SDKS = "{'anthropic', 'openai', 'httpx2', 'pydantic', 'genai_prices', 'jinja2', 'mcp', 'qdrant_client', 'uvicorn'}"
 
 SERVE = """
 import asyncio, sys

@@ -6,9 +6,12 @@ from pathlib import Path
 import pytest
 
 from bench.judging import __main__ as judging
+from bench.judging import drawing
 from bench.judging.drawing import drawn
 from bench.judging.entry import Entry
 from bench.judging.shares import Verdict, agreement, kind_of, read, report
+from bench.split import Part
+from tests.bench.test_recoveries import made
 
 USEFUL, NEITHER, WRONG = Verdict.USEFUL, Verdict.NEITHER, Verdict.WRONG
 
@@ -66,3 +69,16 @@ def test_what_is_missing_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[
     (tmp_path / "nudges-1.jsonl").write_text(json.dumps({"id": "a/e1/nudge", "verdict": "useful"}))
     judging.main(["agree", str(tmp_path)])
     assert "not judged yet: nudges-2.jsonl" in capsys.readouterr().out
+
+
+def test_a_draw_from_the_tuning_part_tells_a_group_nothing_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Seen to fail where all of the part is learned from."""
+    every = {Part.TUNING: [made(number) for number in range(12)], Part.RESERVED: [made(20)]}
+    monkeypatch.setattr(drawing, "runs", lambda data, corpus, part: every[part])
+    halves = list(drawing.taught_and_asked("made", Part.TUNING))
+    assert len(halves) == 2
+    for taught, asked in halves:
+        assert taught
+        assert not {run.group for run in taught} & {run.group for run in asked}
+    assert {run.episode_id for _, asked in halves for run in asked} == {run.episode_id for run in every[Part.TUNING]}
+    assert list(drawing.taught_and_asked("made", Part.RESERVED)) == [(every[Part.TUNING], every[Part.RESERVED])]

@@ -4,8 +4,9 @@ from typing import Any
 
 import pytest
 
+from sidemirror.v1 import common_pb2
 from sidemirror.v1 import thinking_pb2 as pb
-from sidemirror_client.adapter import Added, Run, Settings
+from sidemirror_client.adapter import CURRENT, Added, Home, Run, Settings
 
 
 class Recorded:
@@ -14,6 +15,8 @@ class Recorded:
     def __init__(self) -> None:
         self.started: dict[str, Any] = {}
         self.events: list[pb.TurnEvent] = []
+        self.ended = 0
+        self.outcome: int | None = None
 
     def begin_turn(self, **started: Any) -> "Recorded":
         self.started = started
@@ -22,9 +25,13 @@ class Recorded:
     def report(self, event: pb.TurnEvent) -> None:
         self.events.append(event)
 
+    def finish(self, outcome: int, goal: object = None) -> None:
+        self.ended += 1
+        self.outcome = outcome
 
-def run_on(client: Any, task: str = "task", *, advice: bool = True) -> Run:
-    return Run(client, Settings(advice=advice), task, "", "", ("", ""))
+
+def run_on(client: Any, task: str = "task", *, advice: bool = True, agent: str = "") -> Run:
+    return Home(client, Settings(advice=advice)).begin(task, agent=agent)
 
 
 def test_a_run_without_advice_says_so_at_its_start() -> None:
@@ -38,7 +45,7 @@ def test_a_run_without_advice_says_so_at_its_start() -> None:
 def test_half_characters_are_reported_as_question_marks() -> None:
     client = Recorded()
     run = run_on(client, "open a\udc80")
-    run.tool_called("c", "cat\ud800", {"path": "a\udc80"}, agent="b\udc80")
+    run.of("b\udc80").tool_called("c", "cat\ud800", {"path": "a\udc80"})
     run.tool_returned("c", "no \udc80")
     called, returned = client.events
     assert client.started["task"] == "open a?"
@@ -56,13 +63,64 @@ def test_a_call_without_an_id_is_reported() -> None:
 def test_a_call_is_on_record_once_while_it_is_open_and_its_end_has_its_agent() -> None:
     client = Recorded()
     run = run_on(client)
-    run.tool_called("c", "cat", "", agent="clerk")
-    run.tool_called("c", "cat", "", agent="clerk")
+    run.of("clerk").tool_called("c", "cat", "")
+    run.of("clerk").tool_called("c", "cat", "")
     assert run.is_open("c")
     run.tool_returned("c", "meow")
     assert not run.is_open("c")
     called, returned = client.events
     assert (called.agent, returned.agent) == ("clerk", "clerk")
+
+
+async def test_a_run_in_a_tool_of_another_is_part_of_its_turn() -> None:
+    """Whichever adapter begins it. It has no end and no revision of its own."""
+    client, other = Recorded(), Recorded()
+    run = run_on(client, agent="boss")
+    outer = CURRENT.set(run)
+    inner = run_on(other, agent="clerk")
+    CURRENT.reset(outer)
+    inner.model_started()
+    assert await inner.revision("17") == ""
+    inner.end("17")
+    assert client.ended == 0
+    run.end("There are 17.")
+    assert [event.agent for event in client.events] == ["clerk", ""]
+    assert client.ended == 1
+    assert (other.started, other.events) == ({}, [])
+
+
+def test_a_run_that_begins_when_the_outer_one_is_over_is_a_turn_of_its_own() -> None:
+    client, other = Recorded(), Recorded()
+    run = run_on(client)
+    outer = CURRENT.set(run)
+    run.end("17")
+    run_on(other, "later")
+    CURRENT.reset(outer)
+    assert other.started["task"] == "later"
+
+
+@pytest.mark.parametrize(
+    ("said", "outcome"),
+    [
+        (True, common_pb2.TASK_OUTCOME_SUCCESS),
+        (False, common_pb2.TASK_OUTCOME_FAILURE),
+        (common_pb2.TASK_OUTCOME_PARTIAL, common_pb2.TASK_OUTCOME_PARTIAL),
+        (None, common_pb2.TASK_OUTCOME_UNSPECIFIED),
+        ("yes", common_pb2.TASK_OUTCOME_UNSPECIFIED),
+        (99, common_pb2.TASK_OUTCOME_UNSPECIFIED),
+    ],
+)
+def test_what_the_users_judge_says_is_the_outcome(said: Any, outcome: int) -> None:
+    client: Any = Recorded()
+    Home(client, Settings(outcome=lambda _: said)).begin("task").end("17")
+    assert client.outcome == outcome
+
+
+def test_a_redactor_that_returns_no_text_tells_nothing() -> None:
+    client: Any = Recorded()
+    returns_nothing: Any = {}.get
+    Home(client, Settings(redact=returns_nothing)).begin("secret")
+    assert client.started["task"] == "[not reported: the redactor failed]"
 
 
 def test_what_was_added_is_added_again_at_its_place() -> None:

@@ -436,3 +436,24 @@ async def fm13_the_closest_come_first(open_stores: OpenStores) -> None:
     found = await stores.search.by_text(OTHER, asked_terms("join"), EVERYTHING, 3, said=["join"])
     nearest = sorted(close(many, "join").items(), key=lambda pair: -pair[1])[:3]
     assert dict(nearest) == told(found)
+
+
+async def fm14_what_is_forgotten_has_no_vector_left(open_stores: OpenStores) -> None:
+    stores, records = open_stores(), [memory("kept", at_us=T0), memory("gone", at_us=T0 + 1)]
+    await keep(stores, records)
+    await stores.search.embed(ONE, "m", tuple(Embedded(one.memory_id, one.content, turned(0)) for one in records))
+    # As an erasure does it: before the memory goes, and once more when it is gone.
+    await stores.search.forget(ONE, ("gone", "unknown"))
+    await stores.memories.delete(ONE, "gone")
+    await stores.search.forget(ONE, ("gone",))
+    await stores.search.forget(OTHER, ("kept",))
+    assert await stores.search.unembedded(ONE, "m", 10) == ()
+    await keep(stores, records[1:])
+    found = await stores.search.by_vector(ONE, "m", turned(0), EVERYTHING, 10)
+    assert ([hit.facts.memory_id for hit in found.hits], found.embedded, found.memories) == (["kept"], 1, 2)
+    assert [one.memory_id for one in await stores.search.unembedded(ONE, "m", 10)] == ["gone"]
+    # One that stays has its vector, or gets it again.
+    await stores.search.forget(ONE, ("kept",))
+    waiting = {one.memory_id for one in await stores.search.unembedded(ONE, "m", 10)}
+    found = await stores.search.by_vector(ONE, "m", turned(0), EVERYTHING, 10)
+    assert waiting | {hit.facts.memory_id for hit in found.hits} == {"kept", "gone"}

@@ -5,7 +5,7 @@ import os
 import shutil
 import subprocess
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +32,7 @@ class Builder:
             lacks("the image is run in a mount namespace, which this user may not make")
         self._folder = folder
         self._environment = {**os.environ, "STORAGE_DRIVER": "vfs", "BUILDAH_ISOLATION": "chroot"}
+        self._has_base = False
 
     def __call__(self, *arguments: str) -> str:
         """What buildah prints; fails with what it says when it fails."""
@@ -54,14 +55,19 @@ class Builder:
         self("rm", container)
         tar.unlink()
 
-    def build(self) -> str:
-        """The id of the image that the Dockerfile makes."""
-        self.base(base_of(ROOT / "Dockerfile"))
+    def build(self, *arguments: str) -> str:
+        """The name of the image that the Dockerfile makes with these build arguments."""
+        base = base_of(ROOT / "Dockerfile")
+        if not self._has_base:
+            self.base(base)
+            self._has_base = True
+        name = f"localhost/sidemirror:test{len(arguments)}"
         # The authorities of this machine, where it has its own: packages come through its proxy.
         mounts = ["--volume", "/etc/ssl/certs:/etc/ssl/certs:ro"] if Path("/etc/ssl/certs").is_dir() else []
-        options = ["--format", "docker", "--pull-never", "--tag", "sidemirror:test", *mounts]
+        given = [part for argument in arguments for part in ("--build-arg", argument)]
+        options = ["--format", "docker", "--pull-never", "--tag", name, *mounts, *given]
         self("build", "--quiet", *options, str(ROOT))
-        return "localhost/sidemirror:test"
+        return name
 
 
 class Image:
@@ -79,19 +85,41 @@ class Image:
 
     def size_bytes(self, *parts: str) -> int:
         """All files below a folder of the image."""
-        folder = self.root.joinpath(*parts)
-        return sum(path.lstat().st_size for path in folder.rglob("*") if path.is_file() and not path.is_symlink())
+        return sum(path.lstat().st_size for path in self.files(*parts))
+
+    def files(self, *parts: str) -> Iterator[Path]:
+        """Every file below a folder of the image, but for links."""
+        for path in self.root.joinpath(*parts).rglob("*"):
+            if path.is_file() and not path.is_symlink():
+                yield path
+
+    @property
+    def site(self) -> Path:
+        """Where its packages are."""
+        return next((self.root / "opt/sidemirror/lib").glob("python3*/site-packages"))
+
+    def packages(self) -> dict[str, int]:
+        """The bytes of each distribution: the files that its record lists, and their bytecode."""
+        found = {}
+        for record in self.site.glob("*.dist-info/RECORD"):
+            name = record.parent.name.partition("-")[0].lower().replace("_", "-")
+            listed = {
+                self.site / line.rpartition(",")[0].rpartition(",")[0] for line in record.read_text().splitlines()
+            }
+            bytecode = (one for path in listed if path.suffix == ".py"
+                        for one in (path.parent / "__pycache__").glob(f"{path.stem}.cpython-*.pyc"))  # fmt: skip
+            found[name] = sum(path.stat().st_size for path in {*listed, *bytecode} if path.is_file())
+        return found
 
     def command(self, *arguments: str, entrypoint: bool = True) -> list[str]:
-        """Runs the image: its files read-only, no shell that could be started, a folder in memory as /data, no
-        privilege. The process that is started becomes the image's."""
+        """Runs the image: its files read-only, a folder in memory as /data, no privilege. The process that is started
+        becomes the image's."""
         root = str(self.root)
         own_user = f"{shutil.which('chroot')} --userspec={USER}:{USER} --groups={USER} {root}"
         script = (
             f"mount --bind {root} {root} && mount -o remount,bind,ro {root} && "
             f"mount -t tmpfs -o mode=0700,uid={USER},gid={USER} tmpfs {root}/data && "
-            f"mount -t proc proc {root}/proc && "
-            f"for shell in sh bash dash; do mount --bind /dev/null {root}/usr/bin/$shell; done && "
+            f"mount -t proc proc {root}/proc && mount --rbind /dev {root}/dev && "
             f'cd {root}/data && exec setpriv --no-new-privs {own_user} "$@"'
         )
         own = self.config["Entrypoint"] if entrypoint else []

@@ -135,7 +135,7 @@ def streaks(first: int, count: int, name: str = "e") -> list[pb.TurnEvent]:
     for number in range(first, first + count, 2):
         place = number // 2 % 5
         tool = f"tool-{number // 10 % 5}" if place < 3 else f"other-{number}"
-        called, returned = pb.ToolCalled(name=tool, arguments="{}"), pb.ToolReturned(content=f"{tool} {number}")
+        called, returned = pb.ToolCalled(name=tool, arguments="{}"), pb.ToolReturned(content=tool)
         events.append(pb.TurnEvent(event_id=f"{name}{number}", tool_called=called))
         events.append(pb.TurnEvent(event_id=f"{name}{number + 1}", tool_returned=returned))
     return events

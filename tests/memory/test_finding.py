@@ -10,8 +10,8 @@ import msgspec
 import pytest
 
 from sidemirror_server.memory.recoveries import moves
-from sidemirror_server.memory.recoveries.finding import FRESH_S, FailedAttempt, RecoveryFinder
-from sidemirror_server.memory.recoveries.observation import Observation
+from sidemirror_server.memory.recoveries.finding import FRESH_S, FailedAttempt, FoundAdvice, RecoveryFinder
+from sidemirror_server.memory.recoveries.observation import Move, MoveKind, Observation
 from sidemirror_server.storage.sqlite.database import SqliteDatabase
 from sidemirror_server.storage.sqlite.observations import SqliteObservations
 from sidemirror_server.storage.sqlite.trials import SqliteTrials
@@ -19,6 +19,7 @@ from sidemirror_server.vocabulary.scope import Scope
 from tests.adapters.sqlite_store import sqlite_database
 from tests.faults.clocks import SetClock
 from tests.faults.waiting import until
+from tests.memory.test_review import from_spans
 from tests.memory.trails import SCOPE, SIGNATURE, row
 from tests.policy.made import policies_on
 
@@ -95,6 +96,20 @@ async def test_what_was_told_long_ago_is_read_first(own: Finding) -> None:
     own.rows.rows = ()
     own.clock.advance(10.1)
     assert await own.told(2) == ""
+
+
+async def test_a_host_with_a_shell_is_not_told_names_that_spans_sent(own: Finding) -> None:
+    """And no receipt says that it was. Seen to fail where only the turn's last filter takes it away."""
+    looked_up = Move(MoveKind.LOOKED_UP, ("list_tables",), are_tools=True)
+    own.rows.rows = tuple(from_spans([row(number, looked_up) for number in range(1, 8)]))
+    in_shell = msgspec.structs.replace(FAILED, has_shell=True)
+    assert await own.finder.find(SCOPE, in_shell, "receipt 1") == FoundAdvice()
+    assert "`list_tables`" in await own.told(1)
+    # A reviewed look-up is no name of anybody's.
+    own.rows.rows = tuple(from_spans([row(number) for number in range(1, 8)]))
+    await own.finder.learned(SCOPE, [SIGNATURE])
+    found = await own.finder.find(SCOPE, in_shell, "receipt 2")
+    assert "`SHOW TABLES`" in found.block.text
 
 
 async def test_what_was_learned_here_counts_at_once(own: Finding) -> None:

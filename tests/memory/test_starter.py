@@ -82,9 +82,6 @@ FAILURES = (
         'psql: error: connection to server at "db", port 5432 failed: FATAL:  database "shopp" does not exist',
         r"\l",
     ),
-    ("foo -x", "bash: foo: command not found", "command -v"),
-    ("cat a.txt", "cat: a.txt: No such file or directory", "ls"),
-    ("grep --foo x", "grep: unrecognized option '--foo'", "man"),
 )
 
 # What databases say to tools that take SQL themselves: the tool, the statement, the error, and the look-up; empty where
@@ -133,10 +130,23 @@ def test_every_row_is_reached_and_has_a_source_and_a_reviewed_look_up() -> None:
 
 
 def test_a_call_is_not_told_what_it_is() -> None:
-    signature = error_signature("shell", "ls: cannot access 'x': No such file or directory")
-    assert starter_for(signature, "ls") is None
-    assert starter_for(signature, "cat") is not None
+    signature = error_signature("shell", "error: pathspec 'feature' did not match any file(s) known to git")
+    assert starter_for(signature, "git ls-files") is None
+    assert starter_for(signature, "git checkout") is not None
     assert starter_for(signature, "") is None
+
+
+@pytest.mark.parametrize(
+    ("command", "error"),
+    [
+        ("foo -x", "bash: foo: command not found"),
+        ("cat a.txt", "cat: a.txt: No such file or directory"),
+        ("grep --foo x", "grep: unrecognized option '--foo'"),
+    ],
+)
+def test_what_a_shell_says_by_itself_finds_nothing(command: str, error: str) -> None:
+    """The error names what is wrong: a look-up for every command was of no use (decision 095)."""
+    assert starter_for(error_signature("shell", error), asked("shell", command).label) is None
 
 
 def test_other_failures_find_nothing() -> None:

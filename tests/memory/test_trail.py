@@ -2,6 +2,8 @@
 
 import pytest
 
+from sidemirror_server.http.mcp.tools import BY_NAME
+from sidemirror_server.memory.recoveries.asked import OWN_TOOLS
 from sidemirror_server.memory.recoveries.observation import CameFrom, Move, MoveKind, Observation, ValueKind
 from sidemirror_server.memory.recoveries.trail import Trail, apply, begin, close, end, told
 from sidemirror_server.trace.event import ToolCalled, ToolFailed, ToolReturned
@@ -72,6 +74,18 @@ def test_a_tool_that_only_waits_is_a_step_where_nothing_was_looked_up() -> None:
     (looked,) = observed(failed, look, wait, again)
     assert waited.move == Move(MoveKind.LOOKED_UP, ("wait",), True)
     assert looked.move == Move(MoveKind.LOOKED_UP, ("get_limits",), True)
+
+
+@pytest.mark.parametrize("tool", ["what_worked", "mcp__sidemirror__what_worked", "sidemirror.recall_lessons"])
+def test_to_ask_the_sidecar_is_no_step(tool: str) -> None:
+    """Seen to fail when it is: what repairs a failure after it counts for nothing."""
+    ask = Call(tool, '{"tool": "sql"}', "In 5 of 5 earlier tries the call worked after `SHOW TABLES`.")
+    assert only(sql_failed(), ask, TABLES, REPAIRED).move == SHOW_TABLES
+    assert only(sql_failed(), ask, REPAIRED).move.kind is MoveKind.CHANGED
+
+
+def test_the_sidecars_tools_are_those_of_mcp() -> None:
+    assert set(BY_NAME) == OWN_TOOLS
 
 
 def test_sent_again() -> None:

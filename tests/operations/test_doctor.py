@@ -4,6 +4,7 @@ import json
 import os
 import socket
 import sqlite3
+import time
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +44,23 @@ def test_a_folder_that_is_not_made_yet_is_well_and_stays_unmade(tmp_path: Path) 
     ]
     assert "not made yet, schema 0 of " in examination.findings[0].found
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_slow_disk_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And it is timed without leaving anything. Seen to fail without the finding."""
+    (tmp_path / "data").mkdir(mode=0o700)
+    assert wrong(tmp_path) == []
+    keeps = os.fsync
+
+    def slowly(file: int) -> None:
+        time.sleep(0.3)
+        keeps(file)
+
+    monkeypatch.setattr("sidemirror_server.storage.sqlite.examine.os.fsync", slowly)
+    (slow,) = wrong(tmp_path)
+    assert slow.subject == "store"
+    assert slow.found.startswith("the disk takes 3")
+    assert list((tmp_path / "data").iterdir()) == []
 
 
 def test_settings_and_where_they_come_from(tmp_path: Path) -> None:

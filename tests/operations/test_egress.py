@@ -38,13 +38,13 @@ from tests.wire.calls import MEDIUM, called, failed
 SERVER = ROOT / "server"
 # The packages that the server depends on, by the names that they are imported by. What can connect to another address
 # has to be told by `CONNECTS`, wherever it is imported.
-CONNECTING = {"anthropic", "asyncpg", "grpc", "httpx2", "openai", "opentelemetry.exporter", "redis"}
+CONNECTING = {"anthropic", "asyncpg", "grpc", "httpx2", "openai", "opentelemetry.exporter", "qdrant_client", "redis"}
 NOT_CONNECTING = {
     *("genai_prices", "google", "grpc_health", "grpc_reflection", "grpc_status", "jinja2", "mcp", "msgspec", "numpy"),
     *("opentelemetry", "prometheus_client", "rich", "sidemirror", "simsimd", "uvicorn", "uvloop"),
 }
 DISTRIBUTIONS = {
-    **{name: name.replace("-", "_") for name in ("genai-prices", "prometheus-client")},
+    **{name: name.replace("-", "_") for name in ("genai-prices", "prometheus-client", "qdrant-client")},
     "grpcio": "grpc",
     "grpcio-health-checking": "grpc_health",
     "grpcio-reflection": "grpc_reflection",

@@ -96,6 +96,7 @@ def test_every_promise_has_its_figure(scrape: str) -> None:
     assert found["sidemirror_backlog_bytes"] == found["sidemirror_durable_lag_seconds"] == 0
     assert found["sidemirror_streams_open"] == 0
     assert labelled(scrape, "sidemirror_jobs_waiting", kind="goal_report") == 1
+    assert labelled(scrape, "sidemirror_jobs_put_total", kind="goal_report") == 1
     until(lambda: labelled(scrape, "sidemirror_jobs_total", kind="goal_report", result="done") == 1)
 
 

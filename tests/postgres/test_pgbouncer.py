@@ -59,6 +59,8 @@ from tests.faults.figures import show
 from tests.postgres.databases import Databases
 from tests.postgres.pooler import Pooler, needs_pgbouncer
 
+pytestmark = pytest.mark.slow("the conformance suite once more, behind a pooler")
+
 pytestmark = needs_pgbouncer
 
 TURNS = {**clauses_of(turn_log), **clauses_of(sessions)}
@@ -200,7 +202,6 @@ SOME = ("tests/wire/test_turns.py", "tests/wire/test_sessions.py", "tests/wire/t
 MEMORY = ("tests/wire/test_memory.py", "tests/wire/test_memory_search.py", "tests/wire/test_memory_trust.py")
 
 
-@pytest.mark.slow("other tests once more, behind a pooler")
 @pytest.mark.timeout(300)
 def test_the_wire_tests_pass(databases: Databases, pooler: Pooler) -> None:
     """Seen to fail when `connect` gives `statement_timeout` to the session it opens, which PgBouncer refuses."""

@@ -2,11 +2,21 @@
 
 import pytest
 
-from sidemirror_server.thinking.detectors import Detection, Pattern, ToolStep, Window, advance, call_key, result_key
+from sidemirror_server.thinking.detectors import (
+    Detection,
+    Pattern,
+    ToolStep,
+    Window,
+    advance,
+    call_key,
+    reason_key,
+    result_key,
+)
 
 
-def play(*calls: str, failed: str = "", polling: str = "") -> list[Detection | None]:
-    """One step for each call such as "a" or "a:1"; what follows the colon is its result, new each time when absent."""
+def play(*calls: str, failed: str = "", polling: str = "", lacks: str = "") -> list[Detection | None]:
+    """One step for each call such as "a" or "a:1"; what follows the colon is its result, that of its name when absent.
+    `lacks`: what each failure says does not exist."""
     window = Window()
     found: list[Detection | None] = []
     for number, call in enumerate(calls):
@@ -16,9 +26,11 @@ def play(*calls: str, failed: str = "", polling: str = "") -> list[Detection | N
             result_event_id=f"r{number}",
             name=name,
             call_key=call_key(name, ""),
-            result_key=result_key(result or f"result {number}"),
+            result_key=result_key(result or name),
             failed=name in failed,
             polling=name in polling,
+            reason=reason_key(result or name, lacks) if name in failed else "",
+            lacks=lacks if name in failed else "",
         )
         window, finding = advance(window, step)
         found.append(finding)
@@ -36,9 +48,23 @@ def test_the_third_equal_call_is_found_with_its_events() -> None:
         Detection(
             Pattern.REPEATED_CALL,
             ("c0", "r0", "c1", "r1", "c2", "r2"),
-            "You have called a with the same arguments 3 times in a row. Change the arguments or the approach.",
+            "You have called a with the same arguments 3 times in a row, and got the same answer each time. "
+            "Go on with it, or change the arguments.",
         ),
     ]
+
+
+def test_a_call_that_brings_something_else_each_time_is_no_circle() -> None:
+    assert patterns("a:1", "a:2", "a:3", "a:4") == [None] * 4
+    assert patterns("a:1", "b:1", "a:2", "b:2", "a:3", "b:3") == [None] * 6
+    # Failing all the same is one, whatever the error says.
+    assert patterns("a:1", "a:2", "a:3", failed="a") == [None, None, "repeated_call"]
+    assert patterns("a:1", "b:2", "a:3", "b:4", failed="ab")[-1] == "alternation"
+    # The last three answers are the same, the one before is not.
+    found = play("a:1", "a:2", "a:2", "a:2")[-1]
+    assert found is not None
+    assert found.event_ids == ("c1", "r1", "c2", "r2", "c3", "r3")
+    assert " 3 times in a row, and got the same answer" in found.message
 
 
 def test_a_streak_that_goes_on_is_said_once_and_a_new_one_again() -> None:
@@ -63,19 +89,38 @@ def test_going_back_and_forth_is_found_at_the_fourth_call() -> None:
     assert patterns(*"abac") == [None] * 4
 
 
-def test_three_failures_of_different_calls_are_an_error_streak() -> None:
-    found = play(*"abcd", failed="abcd")
+SAME = [f"{name}:no" for name in "abcd"]
+
+
+def test_three_failures_of_one_reason_are_an_error_streak() -> None:
+    found = play(*SAME, failed="abcd")
     assert found[2] == Detection(
         Pattern.ERROR_STREAK,
         ("c0", "r0", "c1", "r1", "c2", "r2"),
-        "The last 3 tool calls failed, the latest to c. Find the cause they share before the next call.",
+        "The last 3 tool calls, the latest to c, failed for the same reason: what you changed between them is not the "
+        "cause.",
     )
     assert found[3] is None
 
 
+def test_a_streak_about_a_name_that_does_not_exist_names_it() -> None:
+    """The errors differ, and say of the same name that it does not exist."""
+    found = play(*"abc", failed="abc", lacks="column `total`")[-1]
+    assert found is not None
+    assert found.message == (
+        "The last 3 tool calls, the latest to c, failed because there is no column `total`. "
+        "Look up what there is in its place, or do without it."
+    )
+
+
+def test_failures_of_several_reasons_are_no_streak() -> None:
+    assert patterns(*"abcdef", failed="abcdef") == [None] * 6
+    assert patterns("a:no", "b:no", "c:other", "d:no", failed="abcd") == [None] * 4
+
+
 def test_a_success_breaks_an_error_streak() -> None:
-    assert patterns(*"abXcd", failed="abcd") == [None] * 5
-    assert patterns(*"abcXdef", failed="abcdef")[-1] == "error_streak"
+    assert patterns("a:no", "b:no", "X", "c:no", "d:no", failed="abcd") == [None] * 5
+    assert patterns("a:no", "b:no", "c:no", "X", "d:no", "e:no", "f:no", failed="abcdef")[-1] == "error_streak"
 
 
 def test_the_same_failing_call_is_one_finding_and_says_that_it_failed() -> None:
@@ -89,11 +134,12 @@ def test_the_same_failing_call_is_one_finding_and_says_that_it_failed() -> None:
 
 
 def test_other_failures_after_a_repeated_one_are_said_once() -> None:
-    assert patterns(*"aaabcd", failed="abcd") == [None, None, "repeated_call", "error_streak", None, None]
+    calls = ["a:no"] * 3 + SAME[1:]
+    assert patterns(*calls, failed="abcd") == [None, None, "repeated_call", "error_streak", None, None]
 
 
 def test_a_streak_inside_a_longer_one_is_said_again_when_it_comes_back() -> None:
-    assert patterns(*"aaabaaa", failed="ab") == [
+    assert patterns(*["a:no"] * 3, "b:no", *["a:no"] * 3, failed="ab") == [
         None,
         None,
         "repeated_call",

@@ -2,7 +2,16 @@
 
 from itertools import pairwise
 
-from sidemirror_server.thinking.detectors import Detection, Pattern, ToolStep, Window, advance, call_key, result_key
+from sidemirror_server.thinking.detectors import (
+    Detection,
+    Pattern,
+    ToolStep,
+    Window,
+    advance,
+    call_key,
+    reason_key,
+    result_key,
+)
 from tests.recorded import ToolOutput, ToolsReturned, episodes, walk
 
 
@@ -23,6 +32,7 @@ def findings_in(outputs: list[ToolOutput], polling: bool = False) -> list[Detect
             result_key=result_key(output.content),
             failed=output.failed,
             polling=polling,
+            reason=reason_key(output.content, "") if output.failed else "",
         )
         window, finding = advance(window, step)
         if finding is not None:
@@ -68,4 +78,4 @@ def test_runs_that_succeed_are_seldom_nudged() -> None:
         if episode["outcome"] == "success"
     ]
     assert len(outcomes) == 474
-    assert sum(outcomes) == 9  # chosen here: more than 5 % would be a nuisance
+    assert sum(outcomes) == 8  # chosen here: more than 5 % would be a nuisance

@@ -59,3 +59,13 @@ def test_a_corpus_is_searched_by_the_same_rule() -> None:
     (foreign, *_) = Corpus(texts).search("large zebras graze in the savannah at night")
     assert foreign.share < 0.4 < found[0].share
     assert Corpus([]).search("join") == []
+
+
+def test_few_candidates_stay_read_and_none_that_is_long() -> None:
+    """They are as close when they are met again. Seen to fail with a bound of length that is not looked at."""
+    assert (rule._REMEMBERED, rule._REMEMBERED_CHARS) == (1_000, 2_000)
+    rule._remembered.cache_clear()
+    texts = ["join on large tables", "an index on the join " * 100]
+    first, again = close("large join", texts, [2.0, 1.0]), close("large join", texts, [2.0, 1.0])
+    assert first == again
+    assert rule._remembered.cache_info().currsize == 1

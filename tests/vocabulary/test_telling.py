@@ -4,7 +4,6 @@ import pytest
 
 from sidemirror_server.vocabulary.correction import corrects
 from sidemirror_server.vocabulary.telling import (
-    restates_failure,
     says_only_outcome,
     says_why,
     without_references,
@@ -39,29 +38,6 @@ def test_a_bare_outcome(text: str) -> None:
 )
 def test_what_says_more_than_an_outcome(text: str) -> None:
     assert not says_only_outcome(text)
-
-
-@pytest.mark.parametrize(
-    ("text", "restates"),
-    [
-        ("`search` failed: its error says “no such table: users”, a not found failure.", True),
-        (
-            "`a` failed; a later call of it worked. `a` was called 4 times with the same arguments.",
-            True,
-        ),
-        ("`mysql` failed with a validation failure; a later call of it worked.", True),
-        ("A call failed.", True),
-        ("The last calls alternate between `a` and `b` without anything new.", True),
-        # It passes: that is worth knowing.
-        ("`fetch` failed: its error says “503”, a network failure; a later call of it worked.", False),
-        ("`search` failed: its error says “no such table: users”, a not found failure. The table is `people`.", False),
-        ("The user corrected the agent: “use the staging host”.", False),
-        ("The task failed because of “the refund is over the limit”.", False),
-        ("", False),
-    ],
-)
-def test_what_only_restates_a_failure(text: str, restates: bool) -> None:
-    assert restates_failure(text) is restates
 
 
 @pytest.mark.parametrize(

@@ -87,7 +87,7 @@ def test_a_failure_of_the_last_turn_is_what_a_reflection_is_about(tmp_path: Path
         result = stub.Reflect(pb.ReflectRequest(turn_id=second.turn_id), timeout=TIMEOUT_S).result
         assert result.status == common_pb2.RESULT_STATUS_OK
         assert result.reflection == (
-            "The first failure that counts is `sql`: its error says “no such table: users”, a not found failure."
+            "The failure that counts is `sql`: its error says “no such table: users”, a not found failure."
         )
         again = stub.ShouldReflect(pb.ShouldReflectRequest(turn_id=second.turn_id), timeout=TIMEOUT_S)
         assert not again.should_reflect

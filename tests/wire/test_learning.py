@@ -145,6 +145,35 @@ def test_a_user_who_corrects_the_agent(server: SidecarThread) -> None:
     (memory,) = learned(server, "corrected")
     assert memory.content == "The user corrected the agent: “No, I meant the net sum, without taxes.”."
     assert causes(memory) == ["correction"]
+    assert (memory.state, memory.reason) == (pb.MEMORY_STATE_QUARANTINED, "it quotes a user")
+
+
+def test_a_correction_is_told_to_others_once_a_person_has_reviewed_it(server: SidecarThread) -> None:
+    """Where an earlier version keeps it in force, too. Seen to fail without the filters of blocks and of recall."""
+    scope: dict[str, Any] = {"tenant_id": "reviewed"}
+    said_so = "The user corrected the agent: “No, I meant the net sum, without taxes.”."
+    with memories(server) as stub:
+        stored = stub.StoreReflection(
+            pb.StoreReflectionRequest(result=pb.ReflectionResult(reflection_text="Sums are net."), **scope),
+            timeout=TIMEOUT_S,
+        )
+        change = pb.UpdateReflectionRequest(
+            reflection_id=stored.reflection_id, changes=pb.MemoryChanges(content=said_so), **scope
+        )
+        assert stub.UpdateReflection(change, timeout=TIMEOUT_S).memory.state == pb.MEMORY_STATE_ACTIVE
+
+        def told() -> tuple[bool, bool]:
+            query = pb.QueryReflectionsRequest(query_text="the net sum, without taxes", **scope)
+            build = pb.BuildMemoryContextRequest(task="Say the net sum, without taxes", **scope)
+            hits = stub.QueryReflections(query, timeout=TIMEOUT_S).hits
+            return bool(hits), bool(stub.BuildMemoryContext(build, timeout=TIMEOUT_S).block.items)
+
+        assert told() == (False, False)
+        review = pb.ReviewReflectionRequest(
+            reflection_id=stored.reflection_id, state=pb.MEMORY_STATE_ACTIVE, reason="for everybody", **scope
+        )
+        stub.ReviewReflection(review, timeout=TIMEOUT_S)
+        assert told() == (True, True)
 
 
 def test_a_correction_with_a_users_own_values_is_not_told_to_others(server: SidecarThread) -> None:

@@ -3,15 +3,18 @@
 from collections.abc import Iterator
 from typing import Any
 
+import grpc
 import pytest
 
-from sidemirror.v1 import common_pb2
+from sidemirror.v1 import common_pb2, critique_pb2
 from sidemirror.v1 import reflective_memory_pb2 as pb
 from sidemirror.v1 import thinking_pb2 as thinking_pb
+from sidemirror.v1.critique_pb2_grpc import CritiqueServiceStub
 from sidemirror.v1.reflective_memory_pb2_grpc import ReflectiveMemoryServiceStub
 from sidemirror.v1.thinking_pb2_grpc import ThinkingServiceStub
+from sidemirror_server.turns.shell import REVISE
 from tests.memory.talk import export, imported, memories
-from tests.wire.calls import MEDIUM, TIMEOUT_S, called, failed
+from tests.wire.calls import MEDIUM, TIMEOUT_S, called, failed, returned
 from tests.wire.sidecar import SidecarThread, sidecar, thinking
 
 CANARY = "zqx7canary"
@@ -99,6 +102,21 @@ def test_no_recorded_word_comes_back(server: SidecarThread, memory: ReflectiveMe
         assert REVIEWED in told
         # Without a shell the same turn is told the words.
         assert CANARY in texts(answers(stub, "words", has_shell=False))
+
+
+@pytest.mark.parametrize("has_shell", [True, False])
+def test_a_critique_of_such_a_turn_has_fixed_sentences(has_shell: bool, server: SidecarThread) -> None:
+    """Seen to fail where Critique answers with what it keeps."""
+    start = thinking_pb.StartTurnRequest(task=TASK, has_shell=has_shell, session_id=f"critique-{has_shell}")
+    with thinking(server) as stub, grpc.insecure_channel(server.address) as channel:
+        turn_id = stub.StartTurn(start, timeout=TIMEOUT_S).plan.turn_id
+        report(stub, turn_id, [called(TOOL, "x", call_id="c"), returned(f"{CANARY}: 13 files", call_id="c")], {})
+        critiques: Any = CritiqueServiceStub(channel)
+        ask = critique_pb2.CritiqueRequest(turn_id=turn_id, response=f"There are 12 files of {CANARY}.")
+        made = critiques.Critique(ask, timeout=TIMEOUT_S).critique
+    assert made.issues
+    assert (CANARY not in str(made)) is has_shell
+    assert made.should_revise == (made.revision_prompt == REVISE) or not has_shell
 
 
 def test_a_session_that_begins_with_a_shell_has_one_in_all_its_turns(

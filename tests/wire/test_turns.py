@@ -405,7 +405,7 @@ def test_an_explicit_reflection_and_detectors_work_at_level_off(stub: ThinkingSe
     turn_id = stub.StartTurn(pb.StartTurnRequest()).plan.turn_id
     said_so: list[pb.TurnDirective] = []
     for number in range(3):
-        events = [called("ls", "/tmp", event_id=f"c{number}"), returned(f"{number}", event_id=f"r{number}")]
+        events = [called("ls", "/tmp", event_id=f"c{number}"), returned("a.txt", event_id=f"r{number}")]
         said_so += stub.ReportEvents(pb.ReportEventsRequest(turn_id=turn_id, events=events)).directives
     (nudge,) = said_so
     assert nudge.nudge.pattern == pb.PATTERN_REPEATED_CALL

@@ -8,7 +8,9 @@ import asyncio
 import json
 import logging
 from collections.abc import Callable, Coroutine, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeVar
 
 from sidemirror.v1 import common_pb2
@@ -43,11 +45,16 @@ class Settings:
     redact: Callable[[str], str] | None = None
     # How a run went that ended with this answer. Without it such a run is UNSPECIFIED, from which nothing is learned:
     # that it ended does not say that its task was done.
-    outcome: Callable[[str], common_pb2.TaskOutcome] | None = None
+    # True is SUCCESS, False is FAILURE.
+    outcome: Callable[[str], common_pb2.TaskOutcome | bool] | None = None
     # The goal that runs work towards, reported with the outcome; its objective is the task.
     goal_id: str = ""
     # The session of all runs, in the place of what the framework knows of conversations.
     session_id: str = ""
+
+
+# The run whose tool runs. Agents that the tool runs, of whichever framework, are part of its turn.
+CURRENT: ContextVar["Run | None"] = ContextVar("sidemirror_run", default=None)
 
 
 class Home:
@@ -61,35 +68,32 @@ class Home:
     def begin(self, task: str, *, session_id: str = "", agent: str = "", provider: str = "", model: str = "") -> "Run":
         """A run of an agent begins, with the user's message as its task. Ids that the sidecar would refuse are left
         out: a session of more than 128 characters, or of none that can be printed."""
+        outer = CURRENT.get()
+        if outer is not None and not outer.is_over:
+            return outer.inner(agent)
         if self._client is None:
             self._client = connect()
-        return Run(self._client, self.settings, task, _id(session_id), agent, (provider, model))
+        return Run(_Shared(self._client, self.settings, task, _id(session_id), agent, (provider, model)), agent)
 
 
-class Run:
-    """One run of an agent as one turn. `agent` of an event names which of several agents acted."""
+class _Shared:
+    """What a run has in common with those that its tools begin: the turn, and how far it has come."""
 
     def __init__(
-        self,
-        client: Sidemirror,
-        settings: Settings,
-        task: str,
-        session_id: str,
-        agent: str,
-        asked: tuple[str, str],
+        self, client: Sidemirror, settings: Settings, task: str, session_id: str, agent: str, asked: tuple[str, str]
     ) -> None:
-        """Made by `Home.begin`. `asked`: the provider and the model."""
+        """`asked`: the provider and the model."""
         self.settings = settings
-        self._task = self._told(task)
+        self.task = self.told(task)
         self.is_over = False
-        self._must_ask = False
-        self._needs_lessons = settings.lessons
+        self.must_ask = False
+        self.needs_lessons = settings.lessons
+        self.revisions_left = settings.revisions
         # The agents of calls on record that have not ended yet, by the call's id.
-        self._open: dict[str, str] = {}
-        self._revisions_left = settings.revisions
+        self.open: dict[str, str] = {}
         started: Started = {
             "session_id": settings.session_id or session_id,
-            "task": self._task,
+            "task": self.task,
             "provider": _name(asked[0]),
             "model": _name(asked[1]),
             "config": pb.ThinkingConfig(level=settings.level),
@@ -100,46 +104,81 @@ class Run:
             started["budget"] = settings.budget
         self.turn = client.begin_turn(agent=_name(agent), **started)
 
+    def report(self, agent: str, **kind: Any) -> None:
+        """An event of the agent's."""
+        self.turn.report(pb.TurnEvent(agent=_name(agent), **kind))
+
+    def told(self, text: str) -> str:
+        """What of a text is reported."""
+        redact = self.settings.redact
+        if redact is not None and text:
+            left: object = _tried(redact, text, None)
+            text = left if isinstance(left, str) else "[not reported: the redactor failed]"
+        return _sendable(text)
+
+
+class Run:
+    """One run of an agent: a turn, or part of the turn of the run whose tool began it. Where several agents act in a
+    run, each has a `Run` of its own (`of`)."""
+
+    def __init__(self, shared: _Shared, agent: str, *, is_whole: bool = True) -> None:
+        """Made by `Home.begin`. `is_whole`: it is a turn of its own."""
+        self._shared = shared
+        self._settings = shared.settings
+        self._agent = agent
+        self._is_whole = is_whole
+
+    def of(self, agent: str) -> "Run":
+        """The same run, where this agent acts in it."""
+        return Run(self._shared, agent, is_whole=self._is_whole)
+
+    def inner(self, agent: str) -> "Run":
+        """A run that a tool of this one begins: it has no lessons, revisions and end of its own."""
+        return Run(self._shared, agent, is_whole=False)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the turn has ended."""
+        return self._shared.is_over
+
     # --- what happens ------------------------------------------------------------------------------------------------
 
-    def model_started(self, provider: str = "", model: str = "", *, agent: str = "") -> None:
+    def model_started(self, provider: str = "", model: str = "") -> None:
         """The model is asked."""
-        self._report(agent, model_started=pb.ModelStarted(provider=_name(provider), model=_name(model)))
+        self._shared.report(self._agent, model_started=pb.ModelStarted(provider=_name(provider), model=_name(model)))
 
-    def model_returned(self, text: str, input_tokens: int = 0, output_tokens: int = 0, *, agent: str = "") -> None:
+    def model_returned(self, text: str, input_tokens: int | None = 0, output_tokens: int | None = 0) -> None:
         """The model has answered."""
         returned = pb.ModelReturned(
             text=self._told(text), input_tokens=max(0, input_tokens or 0), output_tokens=max(0, output_tokens or 0)
         )
-        self._report(agent, model_returned=returned)
+        self._shared.report(self._agent, model_returned=returned)
 
-    def tool_called(self, call_id: str, name: str, arguments: Any, *, agent: str = "") -> None:
+    def tool_called(self, call_id: str, name: str, arguments: Any) -> None:
         """A tool is called, once for each id that is open. `arguments` are a text, or become JSON."""
         if self.is_open(call_id):
             return
         if call_id:
-            self._open[call_id] = agent
+            self._shared.open[call_id] = self._agent
         said = self._told(as_text(arguments))
-        self._report(agent, tool_called=pb.ToolCalled(call_id=_id(call_id), name=_name(name), arguments=said))
+        self._shared.report(
+            self._agent, tool_called=pb.ToolCalled(call_id=_id(call_id), name=_name(name), arguments=said)
+        )
 
-    def tool_returned(self, call_id: str, content: Any, *, is_error: bool = False, agent: str = "") -> None:
-        """A tool has returned; `is_error`: with a failure, in words that the model gets. Its agent is that of the call,
-        where that is on record."""
-        agent = self._open.pop(call_id, "") or agent
-        self._must_ask |= is_error
+    def tool_returned(self, call_id: str, content: Any, *, is_error: bool = False) -> None:
+        """A tool has returned; `is_error`: with a failure, in words that the model gets."""
         said = self._told(as_text(content))
-        self._report(agent, tool_returned=pb.ToolReturned(call_id=_id(call_id), content=said, is_error=is_error))
+        returned = pb.ToolReturned(call_id=_id(call_id), content=said, is_error=is_error)
+        self._ended(call_id, has_failed=is_error, tool_returned=returned)
 
-    def tool_failed(self, call_id: str, error: BaseException | str, *, agent: str = "") -> None:
-        """A tool call has raised. Its agent is that of the call, where that is on record."""
-        agent = self._open.pop(call_id, "") or agent
-        self._must_ask = True
+    def tool_failed(self, call_id: str, error: BaseException | str) -> None:
+        """A tool call has raised."""
         said = self._told(error if isinstance(error, str) else str(error) or repr(error))
-        self._report(agent, tool_failed=pb.ToolFailed(call_id=_id(call_id), error=said))
+        self._ended(call_id, has_failed=True, tool_failed=pb.ToolFailed(call_id=_id(call_id), error=said))
 
     def is_open(self, call_id: str) -> bool:
         """Whether a call is on record that has not ended."""
-        return call_id in self._open
+        return call_id in self._shared.open
 
     # --- what is said ------------------------------------------------------------------------------------------------
 
@@ -149,29 +188,29 @@ class Run:
 
     async def lessons(self, tools: Sequence[str] = ()) -> str:
         """The lessons for the task, as a text for the model; empty without any, and from the second time on."""
-        if not self._needs_lessons:
+        if not self._is_whole or not self._shared.needs_lessons:
             return ""
-        self._needs_lessons = False
+        self._shared.needs_lessons = False
         named = [_name(tool) for tool in tools[:100]]
-        block = await self.turn.recall(tools=named, timeout_s=self.settings.lessons_s)
+        block = await self._shared.turn.recall(tools=named, timeout_s=self._settings.lessons_s)
         return block.text if block else ""
 
     async def advice(self) -> str:
         """What the sidecar says, as a text for the model; empty without any. Waits only after a call has failed."""
-        if not self.settings.advice:
+        if not self._settings.advice:
             return ""
-        waits, self._must_ask = self._must_ask, False
-        said = await self.turn.advice(self.settings.advice_s) if waits else self.turn.take()
-        return advice_text(said)
+        waits, self._shared.must_ask = self._shared.must_ask, False
+        turn = self._shared.turn
+        return advice_text(await turn.advice(self._settings.advice_s) if waits else turn.take())
 
     async def revision(self, answer: str) -> str:
         """Why a final answer is to be revised, as a text for the model; empty if it may be sent."""
-        if self._revisions_left <= 0 or not answer:
+        if not self._is_whole or self._shared.revisions_left <= 0 or not answer:
             return ""
-        verdict = await self.turn.critique(self._told(answer), timeout_s=self.settings.critique_s)
+        verdict = await self._shared.turn.critique(self._told(answer), timeout_s=self._settings.critique_s)
         if verdict is None or not verdict.should_revise:
             return ""
-        self._revisions_left -= 1
+        self._shared.revisions_left -= 1
         return verdict.revision_prompt
 
     # --- the end -----------------------------------------------------------------------------------------------------
@@ -179,35 +218,35 @@ class Run:
     def end(self, answer: str | None = None, error: BaseException | None = None) -> None:
         """The run is over, with an answer or an error, or with neither: it waits for somebody. What comes after it is
         ignored. TIMEOUT: it ran out of time, or was cancelled; ERROR: it raised."""
-        if self.is_over:
+        if self.is_over or not self._is_whole:
             return
-        self.is_over = True
+        self._shared.is_over = True
         if answer is not None:
-            self._report("", response_drafted=pb.ResponseDrafted(text=self._told(answer)))
+            self._shared.report("", response_drafted=pb.ResponseDrafted(text=self._told(answer)))
         outcome = self._outcome(answer, error)
         goal: Goal | None = None
-        if self.settings.goal_id:
-            goal = {"goal_id": self.settings.goal_id, "objective": self._task}
+        if self._settings.goal_id:
+            goal = {"goal_id": self._settings.goal_id, "objective": self._shared.task}
             if error is not None:
                 goal["error"] = self._told(str(error) or repr(error))
-        self.turn.finish(outcome, goal=goal)
+        self._shared.turn.finish(outcome, goal=goal)
 
     def _outcome(self, answer: str | None, error: BaseException | None) -> common_pb2.TaskOutcome:
         if isinstance(error, TimeoutError | asyncio.CancelledError):
             return common_pb2.TASK_OUTCOME_TIMEOUT
         if error is not None:
             return common_pb2.TASK_OUTCOME_ERROR
-        judge, unknown = self.settings.outcome, common_pb2.TASK_OUTCOME_UNSPECIFIED
-        return unknown if judge is None or answer is None else _tried(judge, answer, unknown)
+        judge, unknown = self._settings.outcome, common_pb2.TASK_OUTCOME_UNSPECIFIED
+        return unknown if judge is None or answer is None else _tried(partial(_judged, judge), answer, unknown)
 
-    def _report(self, agent: str, **kind: Any) -> None:
-        self.turn.report(pb.TurnEvent(agent=_name(agent), **kind))
+    def _ended(self, call_id: str, *, has_failed: bool, **kind: Any) -> None:
+        # The end of a call is of the agent that has called.
+        agent = self._shared.open.pop(call_id, "") or self._agent
+        self._shared.must_ask |= has_failed
+        self._shared.report(agent, **kind)
 
     def _told(self, text: str) -> str:
-        redact = self.settings.redact
-        if redact is not None and text:
-            text = _tried(redact, text, "[not reported: the redactor failed]")
-        return _sendable(text)
+        return self._shared.told(text)
 
 
 class Added:
@@ -237,12 +276,26 @@ def as_text(value: Any) -> str:
         return repr(value)
 
 
+def error_of(done: "asyncio.Task[Any]") -> BaseException | None:
+    """What a task that is done has raised, or that it was cancelled; None if neither."""
+    return asyncio.CancelledError() if done.cancelled() else done.exception()
+
+
 def waited(work: Coroutine[Any, Any, T], nothing: T) -> T:
     """For hooks without a loop: has the work done on the client's own loop, and waits. `nothing` after a fork."""
     if not BACKGROUND.usable():
         work.close()
         return nothing
     return BACKGROUND.start(work).result()
+
+
+def _judged(judge: Callable[[str], common_pb2.TaskOutcome | bool], answer: str) -> common_pb2.TaskOutcome:
+    """What the user's judge says. Raises ValueError or TypeError for what is no outcome."""
+    said = judge(answer)
+    if isinstance(said, bool):
+        return common_pb2.TASK_OUTCOME_SUCCESS if said else common_pb2.TASK_OUTCOME_FAILURE
+    common_pb2.TaskOutcome.Name(said)
+    return said
 
 
 def _tried(ask: Callable[[str], T], text: str, otherwise: T) -> T:

@@ -52,6 +52,7 @@ async def erase_again(settings: Settings, buried: Iterable[Buried]) -> int:
             *(stores.erasures, stores.goal_reflections, stores.journal, stores.receipts, NOTHING_IN_MEMORY, clock),
             SETTLE_S if stores.is_shared else 0.0,
             WaitingSpans(stores.journal),
+            stores.memory_search,
         )
         return sum([await eraser.erase_again(scope, tuple(found)) for scope, found in by_scope.items()])
 

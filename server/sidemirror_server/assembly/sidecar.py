@@ -140,6 +140,7 @@ class Sidecar:
             *(self.conductor.evictions, clock),
             SETTLE_S if stores.is_shared else 0.0,
             WaitingSpans(stores.journal),
+            stores.memory_search,
         )
         self._queue = Bounded(stores.work, limits.queued_jobs, clock)
         self._telemetry = telemetry_of(settings, stores, self._queue, self.conductor, self.recorder, clock)

@@ -29,6 +29,8 @@ from sidemirror_server.vocabulary.clock import Clock, SystemClock
 _MIB = 1024 * 1024
 # With less free space a busy agent may fill the disk within an hour. Chosen here: 4 times the bound of the WAL.
 _LITTLE_ROOM_BYTES = 256 * _MIB
+# From here on the alert SidemirrorStoreSlow fires, and turns wait for the disk.
+_SLOW_DISK_S = 0.25
 # 2026-01-01T00:00:00Z: an earlier clock is wrong, because this release is younger.
 _EARLIEST_US = 1_767_225_600_000_000
 # How far the newest record may be ahead of the clock. Synchronised clocks differ by less.
@@ -177,6 +179,10 @@ def _embedded(settings: Settings, clock: Clock, found: list[AddressAnswer]) -> I
     if store.free_bytes < _LITTLE_ROOM_BYTES:
         room = msgspec.structs.replace(room, ok=False, advice="make room, or choose another data_dir")
     yield room
+    if store.write_s is not None and store.write_s >= _SLOW_DISK_S:
+        found_slow = f"the disk takes {store.write_s * 1000:,.0f} ms to keep 4 KiB"
+        advice = "see what else writes to it (iostat -x), and whether it is a network disk; or choose another data_dir"
+        yield Finding("store", ok=False, found=found_slow, advice=advice)
     for path, mode in store.open_to_others:
         told = f"other users may look into {path} (mode {mode})"
         yield Finding("store", ok=True, found=told, advice="chmod 0700" if path == store.folder else "chmod 0600")

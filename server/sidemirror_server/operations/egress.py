@@ -19,6 +19,8 @@ from sidemirror_server.vocabulary.clock import SystemClock
 # The exporters' own default.
 OTLP = "http://localhost:4317"
 _UNKNOWN = "not known: the installed package decides"
+# The store of this name is our own.
+_QDRANT = "qdrant"
 _REDACTED = "secrets that are recognised where texts enter (docs/operations.md, Secrets in texts); nothing else"
 _EVIDENCE = "the task and the last tool results with their errors"
 
@@ -143,7 +145,7 @@ def _scorer(around: Surroundings) -> Iterator[Exit]:
 
 def _custom_store(around: Surroundings) -> Iterator[Exit]:
     """An installed package's code, which is handed records and may keep them anywhere."""
-    if around.settings.store:
+    if around.settings.store not in ("", _QDRANT):
         yield Exit(
             address=_UNKNOWN,
             leaves_machine=True,
@@ -154,6 +156,24 @@ def _custom_store(around: Surroundings) -> Iterator[Exit]:
             redacted=_REDACTED,
             when="every call that stores or reads them",
             off="unset SIDEMIRROR_STORE",
+        )
+
+
+def _qdrant(around: Surroundings) -> Iterator[Exit]:
+    if around.settings.store == _QDRANT:
+        address = shown(around.settings.store_url.reveal())
+        proxy = proxy_of(address, around.environment)
+        yield Exit(
+            address=address,
+            leaves_machine=_is_elsewhere(address, proxy),
+            what="Qdrant",
+            setting=around.chose("store_url", ""),
+            has_texts=False,
+            sent="vectors of memories and of questions, with ids of tenants, projects and memories; no texts",
+            redacted="",
+            when="memories are embedded, erased, or asked for by vector",
+            off="unset SIDEMIRROR_STORE",
+            proxy=proxy,
         )
 
 
@@ -237,6 +257,7 @@ CONNECTS: Mapping[str, Callable[[Surroundings], Iterator[Exit]]] = {
     "sidemirror_server.models.adapters": _models,
     "sidemirror_server.assembly.memory": _scorer,
     "sidemirror_server.assembly.custom_stores": _custom_store,
+    "sidemirror_server.storage.qdrant": _qdrant,
     "sidemirror_server.storage.postgres": _postgres,
     "sidemirror_server.storage.redis": _redis,
     "sidemirror_server.operations.telemetry": _telemetry,

@@ -112,6 +112,14 @@ class SpanInbox:
         job = NewJob(job_id, KIND, _encoded(TraceDue(trace_id)), run_at_us=slot_us)
         await self._jobs.put(scope, job, now_us)
 
+    def is_first_drop(self, scope: Scope, trace_id: str, now_us: int) -> bool:
+        """Whether nothing was said in this minute of dropped spans of the trace; then it counts as said."""
+        lately = self._lately(scope, trace_id, (), now_us)
+        if lately is None:
+            return True
+        was_told, lately.is_told = lately.is_told, True
+        return not was_told
+
     async def _keep(
         self, scope: Scope, caller: str, trace_id: str, spans: Sequence[Span], lately: _Lately, now_us: int
     ) -> None:

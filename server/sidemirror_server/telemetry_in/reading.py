@@ -9,7 +9,7 @@ import msgspec
 from sidemirror_server.telemetry_in.dialects import first_of, kind_of, names_of
 from sidemirror_server.telemetry_in.messages import answer_in, decoded, gathered, last_question
 from sidemirror_server.telemetry_in.spans import RawSpan, Span, SpanKind
-from sidemirror_server.vocabulary.text import clip, enter, enter_json
+from sidemirror_server.vocabulary.text import enter_clipped, enter_json_clipped
 
 # In code points. Chosen here: four times what recoveries read of a result, and so little that an export of spans stays
 # small; no name of a tool, an agent or a conversation is as long.
@@ -76,7 +76,7 @@ def _arguments(value: Any) -> str:
     found = decoded(value)
     if isinstance(found, dict) and isinstance(found.get("input_str"), str):
         value = _literal(found["input_str"])
-    return clip(enter_json(_text(value)), _TEXT_CHARS)
+    return enter_json_clipped(_text(value), _TEXT_CHARS)
 
 
 def _literal(text: str) -> Any:
@@ -114,13 +114,13 @@ def _text(value: Any) -> str:
 
 
 def _entered(text: str) -> str:
-    """A text without secrets, then cut: half a secret would not be recognised."""
-    return clip(enter(text), _TEXT_CHARS)
+    """A text as it is kept: without secrets, and cut."""
+    return enter_clipped(text, _TEXT_CHARS)
 
 
 def _name(value: Any) -> str:
     """A name or an id: printable, and no longer than ids may be."""
-    text = enter(_text(value))[:_NAME_CHARS]
+    text = _entered(_text(value))[:_NAME_CHARS]
     return text if text.isprintable() else "".join(character for character in text if character.isprintable())
 
 

@@ -145,7 +145,8 @@ class TraceRecorder:
     async def _drop_surplus(self, scope: Scope, trace_id: str, surplus: Mapping[str, int]) -> None:
         if count := sum(surplus.values()):
             SPANS.add(count, {"became": "dropped"})
-            _log.warning("spans_dropped", extra={**whose(scope), "trace_id": trace_id, "count": count})
+            if self._inbox.is_first_drop(scope, trace_id, self._clock.now_us()):
+                _log.warning("spans_dropped", extra={**whose(scope), "trace_id": trace_id, "count": count})
         for key in surplus:
             await self._journal.drop(scope, TOPIC, key)
 

@@ -1,5 +1,8 @@
 """Detects that an agent goes in circles, by four patterns in its tool calls and without a model.
 
+A message names what was seen: a call that brings the same answer, or failures of one reason. A call that is repeated
+and brings something new is no circle, and neither are failures of several reasons (decision 095).
+
 `turn.py` keeps one `Window` for each agent and advances it at each tool outcome. `advance` costs a few microseconds,
 whatever the length of the turn.
 
@@ -50,6 +53,10 @@ class ToolStep(msgspec.Struct, frozen=True, gc=False):
     # The tool reported a failure, or the call itself failed.
     failed: bool = False
     polling: bool = False
+    # Why it failed, from `reason_key`; empty for a success.
+    reason: str = ""
+    # What its error says does not exist, as the message names it; empty if nothing may be named.
+    lacks: str = ""
 
 
 class Detection(msgspec.Struct, frozen=True):
@@ -67,10 +74,13 @@ class Window(msgspec.Struct, frozen=True):
     steps: tuple[ToolStep, ...] = ()
     # Keys of the last calls and results, oldest first. A step with a key that is not among these brings something new.
     known: tuple[str, ...] = ()
-    # Lengths of the streaks up to the last step: equal calls, alternating calls, failures, steps with nothing new.
+    # Lengths of the streaks up to the last step: equal calls, equal calls with equal results, alternating calls,
+    # failures, failures of one reason, steps with nothing new.
     repeats: int = 0
+    echoes: int = 0
     swaps: int = 0
     failures: int = 0
+    alike: int = 0
     stale: int = 0
     # Patterns that still hold and that the agent was told about.
     told: tuple[Pattern, ...] = ()
@@ -85,22 +95,27 @@ def advance(window: Window, step: ToolStep) -> tuple[Window, Detection | None]:
     if step.polling:
         return window, None
     steps, key = window.steps, step.call_key
-    last = steps[-1].call_key if steps else None
+    before = steps[-1] if steps else None
+    last = before.call_key if before else None
     last_but_one = steps[-2].call_key if len(steps) > 1 else None
     is_new = key not in window.known or step.result_key not in window.known
+    is_echo = before is not None and _outcome(step) == _outcome(before)
+    is_alike = before is not None and before.failed and step.reason == before.reason
     moved = Window(
         steps=(*steps[-(STEPS_WITHOUT_NEWS - 1) :], step),
         known=(*window.known[-2 * (_MEMORY_STEPS - 1) :], key, step.result_key),
         repeats=window.repeats + 1 if key == last else 1,
+        echoes=window.echoes + 1 if is_echo else 1,
         swaps=window.swaps + 1 if key == last_but_one and key != last else 0,
         failures=window.failures + 1 if step.failed else 0,
+        alike=(window.alike + 1 if is_alike else 1) if step.failed else 0,
         stale=0 if is_new else window.stale + 1,
     )
     holding = _holding(moved)
-    if not holding:
-        return moved, None
-    told = tuple(pattern for pattern in window.told if pattern in holding)
-    if holding[0] in told:
+    # Two calls that go on alternating are one streak, also while they bring something new.
+    goes_on = [*holding, *([Pattern.ALTERNATION] if moved.swaps >= _SWAPS else [])]
+    told = tuple(pattern for pattern in window.told if pattern in goes_on)
+    if not holding or holding[0] in told:
         return msgspec.structs.replace(moved, told=told), None
     return msgspec.structs.replace(moved, told=(*told, holding[0])), _finding(holding[0], moved)
 
@@ -116,13 +131,22 @@ def result_key(text: str) -> str:
     return _key("", text)
 
 
+def reason_key(error_text: str, lacks: str) -> str:
+    """Why a call failed, as a short hash: what its error says does not exist, else the whole error."""
+    return _key(lacks) if lacks else result_key(error_text)
+
+
+def _outcome(step: ToolStep) -> tuple[str, str, bool]:
+    return step.call_key, step.result_key, step.failed
+
+
 def _holding(window: Window) -> list[Pattern]:
     holding = []
-    if window.repeats >= REPEATS:
+    if max(window.echoes, min(window.repeats, window.failures)) >= REPEATS:
         holding.append(Pattern.REPEATED_CALL)
-    if window.swaps >= _SWAPS:
+    if window.swaps >= _SWAPS and (window.stale >= _SWAPS or window.failures >= _SWAPS + 2):
         holding.append(Pattern.ALTERNATION)
-    if window.failures >= FAILURES:
+    if window.alike >= FAILURES:
         holding.append(Pattern.ERROR_STREAK)
     if window.stale >= STEPS_WITHOUT_NEWS:
         holding.append(Pattern.NOTHING_NEW)
@@ -138,15 +162,19 @@ def _finding(pattern: Pattern, window: Window) -> Detection:
 
 
 def _told(pattern: Pattern, window: Window) -> tuple[int, str]:
-    """The pattern's length in steps, and its message. Tool names are the only recorded text in the message."""
+    """The pattern's length in steps, and its message. Tool names, and a name that does not exist, are the only recorded
+    text in the message."""
     name = _shown(window.steps[-1].name)
     match pattern:
         case Pattern.REPEATED_CALL:
-            outcome = ", and it failed each time" if window.failures >= window.repeats else ""
-            return window.repeats, (
-                f"You have called {name} with the same arguments {window.repeats} times in a row{outcome}. "
-                "Change the arguments or the approach."
-            )
+            times = min(window.repeats, window.failures)
+            if times >= REPEATS:
+                outcome, then = "it failed each time", "Change the arguments or the approach."
+            else:
+                times = window.echoes
+                outcome, then = "got the same answer each time", "Go on with it, or change the arguments."
+            told = f"You have called {name} with the same arguments {times} times in a row, and {outcome}. {then}"
+            return times, told
         case Pattern.ALTERNATION:
             other = _shown(window.steps[-2].name)
             pair = f"two calls of {name}" if other == name else f"{other} and {name}"
@@ -155,10 +183,13 @@ def _told(pattern: Pattern, window: Window) -> tuple[int, str]:
                 "with the same arguments. Decide what is missing before you call again."
             )
         case Pattern.ERROR_STREAK:
-            return window.failures, (
-                f"The last {window.failures} tool calls failed, the latest to {name}. "
-                "Find the cause they share before the next call."
-            )
+            lacks = window.steps[-1].lacks
+            failed = f"The last {window.alike} tool calls, the latest to {name}, failed"
+            if lacks:
+                return window.alike, (
+                    f"{failed} because there is no {lacks}. Look up what there is in its place, or do without it."
+                )
+            return window.alike, f"{failed} for the same reason: what you changed between them is not the cause."
         case Pattern.NOTHING_NEW:
             return window.stale, (
                 f"The last {window.stale} tool calls, the latest to {name}, repeated earlier calls and brought "

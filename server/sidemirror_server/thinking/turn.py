@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from sidemirror_server.models.evidence import Evidence, EvidenceStep
-from sidemirror_server.thinking.detectors import ToolStep, Window, advance, call_key, result_key
+from sidemirror_server.thinking.detectors import ToolStep, Window, advance, call_key, reason_key, result_key
 from sidemirror_server.thinking.prompts import RESULT_CHARS, ToolOutcome
 from sidemirror_server.thinking.record import (
     Advised,
@@ -47,6 +47,7 @@ from sidemirror_server.trace.failure import category_of
 from sidemirror_server.trace.log import TurnStanding
 from sidemirror_server.vocabulary.budget import BudgetLeft, budget_left
 from sidemirror_server.vocabulary.ids import EventId, SessionId
+from sidemirror_server.vocabulary.missing_names import missing_name
 from sidemirror_server.vocabulary.slots import is_tool_name
 from sidemirror_server.vocabulary.status import ResultStatus, Usage
 from sidemirror_server.vocabulary.text import clip
@@ -331,6 +332,8 @@ def _call_ended(
     state.steps_done += 1
     outcome = ToolOutcome(tool, clip(text, RESULT_CHARS), failed)
     state.results = (*state.results[-_KEPT_RESULTS + 1 :], outcome)
+    missing = missing_name(text) if failed else None
+    lacks = f"{missing.what} `{missing.name}`" if missing else ""
     step = ToolStep(
         call_event_id=call.event_id if call else event.event_id,
         result_event_id=event.event_id,
@@ -340,6 +343,9 @@ def _call_ended(
         result_key=result_key(text),
         failed=failed,
         polling=call.polling if call else False,
+        reason=reason_key(text, lacks) if failed else "",
+        # A name of the error's is no slot of a fixed sentence.
+        lacks="" if state.config.has_shell else lacks,
     )
     state.windows[event.agent], finding = advance(state.windows.get(event.agent, _FRESH), step)
     if finding is not None:

@@ -51,6 +51,8 @@ _BY_EXIT_STATUS = {
     137: ErrorCategory.RESOURCE,
     139: ErrorCategory.LOGIC,
 }
+# Those that say why a command failed, and not only that it did.
+TELLING_EXIT_STATUSES = frozenset(_BY_EXIT_STATUS)
 _HTTP_CODE = re.compile(
     r"(?:\bhttp(?:/[\d.]+)?|\bstatus(?:[_ ]code)?|\bcode|\berror)['\"]?\s{0,2}[:= ]\s{0,2}([45]\d\d)\b"
 )

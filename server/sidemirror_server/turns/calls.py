@@ -1,15 +1,33 @@
-"""The calls of one turn in memory: which failed last, and what was looked up. A fold of the turn's entries."""
+"""The calls of one turn in memory: which failed last, and what was looked up. A fold of the turn's entries.
 
+Nothing that is kept comes of it: observations are made from the log, when the turn has ended. It stands in the way of
+every event, so a call that works is not read until somebody asks what was looked up.
+"""
+
+import msgspec
+
+from sidemirror_server.memory.kin.signature import error_signature
+from sidemirror_server.memory.recoveries.asked import asked
+from sidemirror_server.memory.recoveries.failed import reports_failure
 from sidemirror_server.memory.recoveries.moves import Tally
-from sidemirror_server.memory.recoveries.observation import Where
-from sidemirror_server.memory.recoveries.trail import Failure, Trail, apply, begin
+from sidemirror_server.memory.recoveries.open_calls import opened, taken
+from sidemirror_server.memory.recoveries.starter import dialect_of
+from sidemirror_server.memory.recoveries.trail import MOST_LOOKED_UP, Failure
 from sidemirror_server.thinking.record import Advised, Directive, Recorded
-from sidemirror_server.trace.event import Event
-from sidemirror_server.vocabulary.ids import SessionId, TurnId
-from sidemirror_server.vocabulary.scope import DEFAULT_SCOPE
+from sidemirror_server.trace.event import Event, ToolCalled, ToolFailed, ToolReturned
+from sidemirror_server.vocabulary.ids import EventId
 
-# Nothing that is kept comes of this fold: observations are made from the log, when the turn has ended.
-_NOWHERE = Where(DEFAULT_SCOPE, TurnId(""), SessionId(""), "")
+# What a turn holds beside that; chosen here. Longer arguments are read at once, so that they need not be held.
+_MOST_UNREAD = 100
+_UNREAD_CHARS = 1_000
+
+
+class _Call(msgspec.Struct, frozen=True, gc=False):
+    event_id: EventId
+    agent: str
+    tool: str
+    arguments: str
+    polling: bool
 
 
 class TurnCalls:
@@ -17,25 +35,59 @@ class TurnCalls:
     `repeats`: by signature, how often such a call worked when it was sent again, where it hardly ever did."""
 
     def __init__(self) -> None:
-        self._trail = Trail()
-        begin(self._trail, _NOWHERE)
+        self._open: dict[str, _Call] = {}
+        # Calls that worked and were not read so far.
+        self._unread: list[_Call] = []
+        self._looked_up: list[str] = []
         self.failed: Failure | None = None
         self.told: set[str] = set()
         self.repeats: dict[str, Tally] = {}
 
     @property
     def looked_up(self) -> tuple[str, ...]:
-        """The labels of the look-ups that the turn has done."""
-        return tuple(self._trail.looked_up)
+        """The labels of the look-ups that the turn has done, each once; the last hundred."""
+        self._read()
+        return tuple(self._looked_up)
 
     def take(self, recorded: Recorded) -> None:
         """Takes the next entry of the turn."""
         self.failed = None
         if isinstance(recorded, Event):
-            self.failed = apply(self._trail, recorded)
-            # What only observations need is not kept.
-            self._trail.waiting.clear()
-            self._trail.texts.clear()
-            self._trail.seen.clear()
+            self.failed = self._taken(recorded)
         elif isinstance(recorded, Directive) and isinstance(recorded.what, Advised):
             self.told.add(recorded.what.signature)
+
+    def _taken(self, event: Event) -> Failure | None:
+        match event.what:
+            case ToolCalled() as call:
+                began = _Call(event.event_id, event.agent, call.name, call.arguments, call.polling)
+                opened(self._open, call.call_id or event.event_id, began)
+            case ToolReturned(call_id=call_id, content=content, is_error=is_error):
+                return self._ended(event, call_id, content, is_error=is_error)
+            case ToolFailed(call_id=call_id, error=error):
+                return self._ended(event, call_id, error, is_error=True)
+            case _:
+                pass
+        return None
+
+    def _ended(self, event: Event, call_id: str, text: str, *, is_error: bool) -> Failure | None:
+        call = taken(self._open, call_id, event.agent)
+        if call is None or call.polling:
+            return None
+        if is_error or reports_failure(text):
+            signature = error_signature(call.tool, text)
+            what = asked(call.tool, call.arguments)
+            dialect = dialect_of(call.tool, text)
+            return Failure(call.event_id, signature, what.is_json, what.label, dialect) if signature else None
+        self._unread.append(call)
+        if len(self._unread) >= _MOST_UNREAD or len(call.arguments) > _UNREAD_CHARS:
+            self._read()
+        return None
+
+    def _read(self) -> None:
+        for call in self._unread:
+            what = asked(call.tool, call.arguments)
+            if what.reads and what.label not in self._looked_up:
+                self._looked_up.append(what.label)
+        self._unread.clear()
+        del self._looked_up[:-MOST_LOOKED_UP]

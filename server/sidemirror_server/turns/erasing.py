@@ -12,6 +12,7 @@ from typing import Protocol
 
 from sidemirror_server.goals.publish import TOPIC
 from sidemirror_server.goals.store import GoalReflections
+from sidemirror_server.memory.finding.search import MemorySearch
 from sidemirror_server.trace.erasure import Erasures, Tombstone
 from sidemirror_server.trace.log import Journal
 from sidemirror_server.trace.receipts import Receipts
@@ -72,7 +73,8 @@ NOTHING_IN_MEMORY: InMemory = _Nothing()
 
 
 class Eraser:
-    """Runs erasures. `settle_s`: see SETTLE_S; less where one process has the store to itself."""
+    """Runs erasures. `settle_s`: see SETTLE_S; less where one process has the store to itself. `search`: None where no
+    vectors are kept beside the memories."""
 
     def __init__(
         self,
@@ -84,9 +86,11 @@ class Eraser:
         clock: Clock,
         settle_s: float = SETTLE_S,
         waiting: WaitingRecords | None = None,
+        search: MemorySearch | None = None,
     ) -> None:
         self._erasures = erasures
         self._waiting = waiting
+        self._search = search
         self._reflections = reflections
         self._journal = journal
         self._receipts = receipts
@@ -186,6 +190,8 @@ class Eraser:
                 reflection_id, _, goal_id = record_id.partition("/")
                 await self._reflections.remove(scope, goal_id, reflection_id, self._clock.now_us())
                 await self._journal.drop(scope, TOPIC, reflection_id)
+            case SourceKind.MEMORY if self._search is not None:
+                await self._search.forget(scope, (record_id,))
             case _:
                 pass
         await self._erasures.remove(scope, erasure_id, name, self._clock.now_us())

@@ -110,6 +110,7 @@ class RecoveryAdvice:
             *(failed.signature, failed.is_json, looked_up, state.turn_id, state.session_id),
             label=failed.label,
             dialect=failed.dialect,
+            has_shell=state.config.has_shell,
         )
         receipt_id = receipt_id_of(turn.scope, state.turn_id, failed.signature)
         try:

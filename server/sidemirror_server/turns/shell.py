@@ -1,6 +1,7 @@
 """What an agent whose host has a shell may be told (decision 064). Pure.
 
-Every directive of every turn passes `told` before it is recorded. Where the host can run commands, only fixed sentences
+Every directive of every turn passes `told` before it is recorded, and what Critique answers of a turn passes
+`safe_critique`. Where the host can run commands, only fixed sentences
 with typed slots are left, and lessons that a person reviewed. Words of tools, models, goals and imports are gone.
 """
 
@@ -43,7 +44,7 @@ def told(directive: Directive, *, has_shell: bool) -> Directive:
         case Reflection() as reflection if has_shell:
             what = _reflection(reflection)
         case Critiqued(body=body) as critiqued if has_shell:
-            safe = critique_body(_critique(critique_in(bytes(body))))
+            safe = critique_body(safe_critique(critique_in(bytes(body))))
             what = msgspec.structs.replace(critiqued, body=msgspec.Raw(safe))
         case Advised(block=block) as advised if has_shell:
             what = msgspec.structs.replace(advised, block=safe_block(block) or ContextBlock())
@@ -70,7 +71,7 @@ def _reflection(made: Reflection) -> Reflection:
     return Reflection(status, reflection=text, usage=made.usage, origin=made.origin, lessons=lessons)
 
 
-def _critique(made: Critique) -> Critique:
+def safe_critique(made: Critique) -> Critique:
     """The critique with fixed sentences in the place of its words."""
     verdict = made.verdict
     return msgspec.structs.replace(

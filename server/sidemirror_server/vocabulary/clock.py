@@ -4,6 +4,11 @@ import time
 from typing import Protocol
 
 
+def cpu_s() -> float:
+    """Seconds for which this process has computed so far, in all of its threads."""
+    return time.process_time()
+
+
 class Clock(Protocol):
     """Wall time for records, monotonic time for waits."""
 

@@ -10,8 +10,10 @@ of it is stored: no index grows, and what is erased is gone (decision 061, with 
 import math
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from itertools import chain, pairwise
-from typing import TypeVar
+from functools import lru_cache
+from itertools import chain, compress, pairwise
+from sys import intern
+from typing import TypeAlias, TypeVar
 
 from sidemirror_server.vocabulary.bm25 import LENGTH_WEIGHT, SATURATION, telling
 from sidemirror_server.vocabulary.terms import saturated
@@ -31,7 +33,12 @@ NEIGHBOURS = 5
 # How many terms of a candidate are compared: the others weigh little, and take most of the time.
 _WEIGHTIEST = 48
 
+# How many candidates stay read, and how long they may be in characters: the next question mostly meets the same ones.
+# Chosen here: a sidecar's own project fits, and 20 MB hold them at most.
+_REMEMBERED, _REMEMBERED_CHARS = 1_000, 2_000
+
 _Key = TypeVar("_Key", bound=Hashable)
+_Read: TypeAlias = tuple[Sequence[str], Mapping[str, int]]
 
 
 def closeness(
@@ -44,33 +51,38 @@ def closeness(
     """
     if not texts:
         return []
-    split = [text.split(" ") for text in texts]
+    split, counted = zip(*map(_read, texts), strict=True)
     mean_terms = sum(map(len, split)) / len(split)
     lengths = [SATURATION * (1 - LENGTH_WEIGHT + LENGTH_WEIGHT * len(terms) / mean_terms) for terms in split]
-    having = Counter(chain.from_iterable(map(set, split)))
+    having = Counter(chain.from_iterable(counted))
     runs, pairs = _runs_asked(asked), {pair: saturated(many) for pair, many in Counter(pairwise(said)).items()}
     parts: tuple[tuple[float, Sequence[float]], ...] = (
         (WORDS, words),
-        (LETTERS, _scores(runs, _runs_in(runs, split, having), lengths)),
-        (PAIRS, _scores(pairs, [_times(filter(pairs.__contains__, pairwise(terms))) for terms in split], lengths)),
+        (LETTERS, _scores(runs, _runs_in(runs, counted, having), lengths)),
+        (PAIRS, _scores(pairs, _pairs_in(pairs, split), lengths)),
     )
     summed = [0.0] * len(texts)
     for weight, scores in parts:
         summed = [total + weight * one for total, one in zip(summed, _of_best(scores), strict=True)]
-    return _of_best(_smoothed(summed, split, lengths, having))
+    return _of_best(_smoothed(summed, counted, lengths, having))
+
+
+def _read(text: str) -> _Read:
+    """The terms of a candidate in their order, and how often each is there."""
+    return _remembered(text) if len(text) <= _REMEMBERED_CHARS else _read_anew(text)
+
+
+def _read_anew(text: str) -> _Read:
+    terms = tuple(map(intern, text.split(" ")))  # equal terms of all candidates are one object, and compared as such
+    return terms, Counter(terms)
+
+
+_remembered = lru_cache(_REMEMBERED)(_read_anew)
 
 
 def _of_best(scores: Sequence[float]) -> list[float]:
     best = max(scores)
     return [one / best for one in scores] if best > 0 else list(scores)
-
-
-def _times(keys: Iterable[_Key]) -> dict[_Key, int]:
-    """How often each key occurs. For a few keys this is several times as fast as a Counter."""
-    times: dict[_Key, int] = {}
-    for key in keys:
-        times[key] = times.get(key, 0) + 1
-    return times
 
 
 def _scores(
@@ -86,10 +98,11 @@ def _scores(
     ]
 
 
-def _runs_of(term: str) -> list[str]:
+@lru_cache(20_000)  # candidates share most of their terms, and so do questions
+def _runs_of(term: str) -> frozenset[str]:
     """The character n-grams of a term, with a space at each end; a term that is too short is one n-gram."""
     ends = f" {term} "
-    return [ends[at : at + _RUN] for at in range(max(1, len(ends) - _RUN + 1))]
+    return frozenset([ends[at : at + _RUN] for at in range(max(1, len(ends) - _RUN + 1))])
 
 
 def _runs_asked(asked: Mapping[str, float]) -> dict[str, float]:
@@ -101,23 +114,39 @@ def _runs_asked(asked: Mapping[str, float]) -> dict[str, float]:
 
 
 def _runs_in(
-    runs: Mapping[str, float], split: Sequence[Sequence[str]], every: Iterable[str]
+    runs: Mapping[str, float], counted: Sequence[Mapping[str, int]], every: Iterable[str]
 ) -> list[Mapping[str, int]]:
-    """How often each candidate has the runs that were asked for. `every`: all terms of the candidates. Each is taken
-    apart once, because candidates share most of theirs."""
-    taken_apart = ((term, [run for run in _runs_of(term) if run in runs]) for term in every)
-    with_runs = {term: of_term for term, of_term in taken_apart if of_term}
+    """How often each candidate has the runs that were asked for. `every`: all terms of the candidates."""
+    wanted = frozenset(runs)
+    with_runs = {term: found for term in every if (found := wanted & _runs_of(term))}
+    times: list[Mapping[str, int]] = []
+    for terms in counted:
+        mine: dict[str, int] = {}
+        for term in filter(with_runs.__contains__, terms):
+            many = terms[term]
+            for run in with_runs[term]:
+                mine[run] = mine.get(run, 0) + many
+        times.append(mine)
+    return times
+
+
+def _pairs_in(
+    pairs: Mapping[tuple[str, str], float], split: Sequence[Sequence[str]]
+) -> list[Mapping[tuple[str, str], int]]:
+    """How often each candidate has the pairs that were asked for. A pair is hashed only if its first term is one of
+    theirs: that takes most of the time."""
+    firsts = {first for first, _ in pairs}
     return [
-        _times(chain.from_iterable(map(with_runs.__getitem__, filter(with_runs.__contains__, terms))))
+        Counter(filter(pairs.__contains__, compress(pairwise(terms), map(firsts.__contains__, terms))))
         for terms in split
     ]
 
 
 def _smoothed(
-    scores: Sequence[float], split: Sequence[Sequence[str]], lengths: Sequence[float], having: Mapping[str, int]
+    scores: Sequence[float], counted: Sequence[Mapping[str, int]], lengths: Sequence[float], having: Mapping[str, int]
 ) -> list[float]:
     """The scores, of which each of the best COMPARED candidates takes SHARE from those that are most similar to it.
-    `having`: how many candidates have each term."""
+    `counted`: how often each has its terms; `having`: how many candidates have each term."""
     smoothed = list(scores)
     best = sorted(range(len(scores)), key=scores.__getitem__, reverse=True)[:COMPARED]
     tells = {many: telling(len(scores), many) for many in set(having.values())}
@@ -126,7 +155,7 @@ def _smoothed(
     holders: defaultdict[str, list[tuple[int, float]]] = defaultdict(list)
     for one, place in enumerate(best):
         products = [0.0] * one
-        for weight, term in _vector(split[place], lengths[place], having, tells):
+        for weight, term in _vector(counted[place], lengths[place], having, tells):
             held = holders[term]
             for other, others_weight in held:
                 products[other] += weight * others_weight
@@ -143,11 +172,11 @@ def _smoothed(
 
 
 def _vector(
-    terms: Sequence[str], length: float, having: Mapping[str, int], tells: Mapping[int, float]
+    terms: Mapping[str, int], length: float, having: Mapping[str, int], tells: Mapping[int, float]
 ) -> list[tuple[float, str]]:
     """A candidate as a vector of length 1, by its terms, which count as in BM25. The weightiest are kept. `tells`: what
     a term tells, by how many candidates have it."""
-    weights = [(tells[having[term]] * many / (many + length), term) for term, many in Counter(terms).items()]
+    weights = [(tells[having[term]] * many / (many + length), term) for term, many in terms.items()]
     norm = math.sqrt(sum([weight * weight for weight, _ in weights])) or 1.0
     weights.sort(reverse=True)
     return [(weight / norm, term) for weight, term in weights[:_WEIGHTIEST]]

@@ -48,8 +48,10 @@ MODEL_DURATION = _meter.create_histogram(
     description="How long questions to models took with all their attempts, by purpose, provider and status.",
     explicit_bucket_boundaries_advisory=_MODEL_S,
 )
-# Attributes: `kind`, `result` (done, failed).
+# Attributes: `kind`, `result` (done; failed: there is another attempt; dead: that was the last one).
 JOBS = _meter.create_counter("sidemirror.jobs", unit="{job}", description="Attempts at jobs, by kind and result.")
+# Attribute: `kind`. Less what is done or dead it says, over all sidecars of a store, by how much waiting jobs grow.
+JOBS_PUT = _meter.create_counter("sidemirror.jobs.put", unit="{job}", description="Jobs put, by kind.")
 GAPS = _meter.create_counter(
     "sidemirror.stream.gaps", unit="{gap}", description="Gaps that RunTurn and watches have told of."
 )

@@ -36,17 +36,6 @@ _BARE = re.compile(
     r"|no reason was reported|and no reason was reported"
     r"|no tasks were reported, so there is nothing to repeat or to avoid)"
 )
-# What the rules say of a failure and no more, as their lessons have it.
-_KIND = r"a [a-z ]{1,20} failure"
-_FAILED = (
-    rf"(?:`[^`]{{1,64}}`|a call) failed(?:: its error says “[^”]*”(?:, {_KIND})?| with {_KIND})?"
-    r"(?:; a later call of it worked)?"
-    r"|`[^`]{1,64}` was called \d+ times with the same arguments"
-    r"|the last calls (?:of `[^`]{1,64}` )?alternate between .{1,140}? without anything new"
-)
-_RESTATED = re.compile(rf"(?:{_FAILED})(?:\.\s+(?:{_FAILED}))*\.?")
-# Whoever meets such a failure learns something from it: that it passes.
-_PASSES = re.compile(r"a (?:timeout|rate limit|network) failure; a later call of it worked")
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|;\s+")
 # The ids that this server and most agents give to events, in the brackets that earlier versions of the rules wrote.
 _REFERENCE = re.compile(
@@ -69,13 +58,6 @@ def says_only_outcome(text: str) -> bool:
     """Whether a text is empty or says no more than how a task or its calls ended."""
     sentences = _SENTENCE_END.split(without_references(text).strip().lower())
     return all(_BARE.fullmatch(sentence.strip().rstrip(".!;:, ")) is not None for sentence in sentences if sentence)
-
-
-def restates_failure(text: str) -> bool:
-    """Whether a text says no more than that calls failed, what their errors said, and that calls were repeated. Who
-    meets such a failure reads that in the error itself; one that passed by itself is another matter."""
-    said = without_references(text).strip().lower()
-    return _RESTATED.fullmatch(said) is not None and _PASSES.search(said) is None
 
 
 def without_references(text: str) -> str:

@@ -1,9 +1,11 @@
 """Prepares texts that enter the server: characters that cannot be stored are replaced, secrets are redacted.
 
 `rpc` calls `enter` once on each text of a request, before models, stores, logs and telemetry get it (decision 036).
-`clip` makes an entered text fit a prompt.
+`clip` makes an entered text fit a prompt. `enter_clipped` does both for a text of which little is kept.
 """
 
+import re
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -13,6 +15,12 @@ from sidemirror_server.vocabulary.secret_names import is_secret_name, may_name_a
 
 # A redacted text can look like another secret; no text is known to need a third pass.
 _MAX_PASSES = 4
+# What `enter_clipped` reads beside what it keeps, in code points. Chosen here: longer than any secret but a key block,
+# also one of eight lines (`redaction.py`), and than the private keys of all common algorithms.
+_MARGIN_CHARS = 16_000
+# What ends every secret of unlimited length, except a key block.
+_ENDS_A_SECRET = re.compile(r"[\s\"'`<>()\\]")
+_KEY_BEGINS, _KEY_ENDS = "-----BEGIN ", "-----END "
 
 
 def enter(text: str) -> str:
@@ -21,18 +29,8 @@ def enter(text: str) -> str:
     A recognisable public prefix stays before the marker (`sk-ant-[redacted:anthropic]`). A second call changes nothing.
     A text without any trigger is returned unchanged.
     """
-    if "\0" in text:
-        text = text.replace("\0", "\ufffd")
-    if not text.isascii():
-        text = _paired(text)
-    if len(text) < SHORTEST_SECRET_CHARS:
-        return text
-    for _ in range(_MAX_PASSES):
-        spans = secret_spans(text)
-        if not spans:
-            break
-        text = _redacted(text, spans)
-    return text
+    text = _storable(text)
+    return _part(text, 0, len(text))
 
 
 def enter_json(text: str) -> str:
@@ -40,30 +38,53 @@ def enter_json(text: str) -> str:
 
     A text that is not JSON is entered as plain text. The formatting changes only if a value was redacted.
     """
-    entered = enter(text)
-    if entered[:1] not in "{[" or not may_name_a_secret(entered):
-        return entered
-    try:
-        value = msgspec.json.decode(entered)
-        redacted = redact_json(value)
-    except (msgspec.DecodeError, RecursionError):
-        return entered
-    return entered if redacted == value else msgspec.json.encode(redacted).decode()
+    return _without_members(enter(text), enter)
 
 
-def redact_json(value: Any) -> Any:
-    """A copy of decoded JSON (or of a Struct as a dict) with every string and every member's name entered, and every
-    secret member redacted.
+def enter_clipped(text: str, limit: int) -> str:
+    """`clip(enter(text), limit)`, in a time that depends on the limit and not on the text.
+
+    The middle of a long text is left out before its ends are searched. Each end is searched with a margin that is left
+    out afterwards, so that no part of a secret stays that only the middle would have shown to be one.
+    """
+    searched = limit + 2 * _MARGIN_CHARS
+    if len(text) <= 2 * searched:
+        return clip(enter(text), limit)
+    text = _storable(text)
+    before = len(text) - searched
+    head_ends, _ = _around_key(text, searched - _MARGIN_CHARS)
+    _, tail_begins = _around_key(text, before + _MARGIN_CHARS)
+    end = _ENDS_A_SECRET.search(text, tail_begins - 1)
+    tail_begins = max(tail_begins, end.start() if end else len(text))
+    kept = limit - len(f" […{len(text)} characters left out…] ")
+    head = _part(text[:searched], 0, head_ends)[: kept - kept // 4]
+    tail = _part(text[before:], tail_begins - before, searched)[-(kept // 4) :]
+    return f"{head} […{len(text) - len(head) - len(tail)} characters left out…] {tail}"
+
+
+def enter_json_clipped(text: str, limit: int) -> str:
+    """`clip(enter_json(text), limit)`, as `enter_clipped`; but a long text is decoded as a whole."""
+    if len(text) <= 2 * (limit + 2 * _MARGIN_CHARS):
+        return clip(enter_json(text), limit)
+    return enter_clipped(_without_members(_storable(text), lambda one: one), limit)
+
+
+def redact_json(value: Any, entered: Callable[[str], str] = enter) -> Any:
+    """A copy of decoded JSON (or of a Struct as a dict) with every string and every member's name as `entered` gives
+    it, and every secret member redacted.
 
     A member with the name of a secret (password, token, api_key, authorization, …) is redacted whatever its value.
     Null, booleans and empty values stay; a nested object is searched instead.
     """
     if isinstance(value, str):
-        return enter(value)
+        return entered(value)
     if isinstance(value, dict):
-        return {enter(name) if isinstance(name, str) else name: _member(name, member) for name, member in value.items()}
+        return {
+            entered(name) if isinstance(name, str) else name: _member(name, member, entered)
+            for name, member in value.items()
+        }
     if isinstance(value, list | tuple):
-        return [redact_json(item) for item in value]
+        return [redact_json(item, entered) for item in value]
     return value
 
 
@@ -80,12 +101,43 @@ def clip(text: str, limit: int) -> str:
     return f"{text[:head]} […{len(text) - kept} characters left out…] {text[-tail:]}"
 
 
-def _member(name: Any, value: Any) -> Any:
+def _storable(text: str) -> str:
+    if "\0" in text:
+        text = text.replace("\0", "\ufffd")
+    return text if text.isascii() else _paired(text)
+
+
+def _part(text: str, start: int, end: int) -> str:
+    """What stands between two places, without the secrets of the whole text."""
+    if len(text) < SHORTEST_SECRET_CHARS:
+        return text[start:end]
+    for _ in range(_MAX_PASSES):
+        spans = secret_spans(text)
+        if not spans:
+            break
+        start, end = _moved(start, spans), _moved(end, spans)
+        text = _redacted(text, spans)
+    return text[start:end]
+
+
+def _without_members(text: str, entered: Callable[[str], str]) -> str:
+    """A JSON text without its secret members; another text as it is."""
+    if text[:1] not in "{[" or not may_name_a_secret(text):
+        return text
+    try:
+        value = msgspec.json.decode(text)
+        redacted = redact_json(value, entered)
+    except (msgspec.DecodeError, RecursionError):
+        return text
+    return text if redacted == value else msgspec.json.encode(redacted).decode()
+
+
+def _member(name: Any, value: Any, entered: Callable[[str], str]) -> Any:
     if isinstance(name, str) and is_secret_name(name) and isinstance(value, str | int | float):
         if isinstance(value, bool) or value == "" or (isinstance(value, str) and "[redacted:" in value):
             return value
         return "[redacted:value]"
-    return redact_json(value)
+    return redact_json(value, entered)
 
 
 def _paired(text: str) -> str:
@@ -94,6 +146,28 @@ def _paired(text: str) -> str:
     except UnicodeEncodeError:
         return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
     return text
+
+
+def _around_key(text: str, at: int) -> tuple[int, int]:
+    """Where the key block around a place begins and ends; the place twice if there is none."""
+    begin = text.rfind(_KEY_BEGINS, 0, at)
+    if begin < 0:
+        return at, at
+    end = text.find(_KEY_ENDS, begin)
+    end = len(text) if end < 0 else end
+    return (begin, end) if end > at else (at, at)
+
+
+def _moved(at: int, spans: list[tuple[int, int, str]]) -> int:
+    """Where a place is once these secrets are redacted; one within a secret comes before its marker."""
+    by = 0
+    for start, end, kind in spans:
+        if start >= at:
+            break
+        if end > at:
+            return start + by
+        by += len(f"[redacted:{kind}]") - (end - start)
+    return at + by
 
 
 def _redacted(text: str, spans: list[tuple[int, int, str]]) -> str:

@@ -10,6 +10,7 @@ from sidemirror_server.vocabulary.clock import Clock
 from sidemirror_server.vocabulary.errors import LimitReached
 from sidemirror_server.vocabulary.ids import JobId
 from sidemirror_server.vocabulary.scope import Scope
+from sidemirror_server.vocabulary.telemetry import JOBS_PUT
 from sidemirror_server.work.queue import Job, JobKey, JobState, NewJob, Work
 
 # How long a count is valid, in seconds; jobs put meanwhile are added to it. Chosen here: a count is a query to the
@@ -47,6 +48,8 @@ class Bounded:
         kept = await self._work.put(scope, job, now_us)
         known, as_of_s = self._counts.get((scope, job.kind), (count, self._clock.monotonic_s()))
         self._counts[scope, job.kind] = (known + 1, as_of_s)
+        if kept.created_us == now_us:  # else it was there before
+            JOBS_PUT.add(1, {"kind": job.kind})
         return kept
 
     async def revive(self, scope: Scope, job_id: JobId, now_us: int) -> None:

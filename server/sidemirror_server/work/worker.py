@@ -241,7 +241,8 @@ class Worker:
                 _log.info("job_lease_not_extended", extra={**_of(job), "reason": str(exc)})
 
     async def _failed(self, job: Job, error: Exception) -> None:
-        JOBS.add(1, {"kind": job.kind, "result": "failed"})
+        is_last = isinstance(error, Hopeless) or job.attempts >= job.max_attempts
+        JOBS.add(1, {"kind": job.kind, "result": "dead" if is_last else "failed"})
         # The error's message and its cause may hold users' texts, so neither is logged; the job keeps the message.
         # A model or a store that fails has a warning of its own, for all jobs together.
         level = logging.INFO if isinstance(error, SidemirrorError) else logging.WARNING

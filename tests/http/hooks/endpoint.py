@@ -1,5 +1,6 @@
-"""A scripted model endpoint on loopback, for Codex (Responses) and Gemini CLI (generateContent). It plays a list of
-steps: a shell command to call, or a final text; when the list is over, its last step again. It keeps every request."""
+"""A scripted model endpoint on loopback, for Codex (Responses), Gemini CLI (generateContent) and OpenHands (chat
+completions). It plays a list of steps: a shell command to call, or a final text; when the list is over, its last step
+again. It keeps every request."""
 
 import json
 import threading
@@ -69,6 +70,8 @@ def endpoint(steps: Sequence[Step]) -> Iterator[Endpoint]:
                     self._answer(200, "text/event-stream", b"data: " + content + b"\r\n\r\n")
                 else:
                     self._answer(200, "application/json", content)
+            elif self.path.endswith("/chat/completions"):
+                self._answer(200, "application/json", json.dumps(_chat(*scripted.next_step(body))).encode())
             else:
                 self._answer(404, "application/json", b"{}")
 
@@ -117,6 +120,19 @@ def _gemini(number: int, step: Step) -> Any:
         arguments = {"command": step.command, "description": "looks something up"}
         part = {"functionCall": {"id": f"call_{number}", "name": "run_shell_command", "args": arguments}}
     return _candidate(part)
+
+
+def _chat(number: int, step: Step) -> Any:
+    """A chat completion with one call: of OpenHands' shell, or of the tool by which its agent ends a turn."""
+    name, given = (
+        ("terminal", {"command": step.command}) if isinstance(step, Call) else ("finish", {"message": step.text})
+    )
+    call = {"id": f"call_{number}", "type": "function", "function": {"name": name, "arguments": json.dumps(given)}}
+    message = {"role": "assistant", "content": None, "tool_calls": [call]}
+    usage = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
+    choice = {"index": 0, "finish_reason": "tool_calls", "message": message}
+    whole = {"id": f"chat_{number}", "object": "chat.completion", "created": 0, "model": "scripted"}
+    return whole | {"choices": [choice], "usage": usage}
 
 
 def _gemini_aside() -> bytes:

@@ -1,7 +1,8 @@
-"""Codex and Gemini CLI as they are installed from npm, run without a person in scratch homes.
+"""Codex and Gemini CLI as they are installed from npm, and OpenHands' SDK from PyPI, run without a person in scratch
+homes.
 
 `tools/install-hosts` installs them into `.cache/hosts`; tests that need them skip where they are missing, and fail
-where CI is set.
+where CI is set. OpenHands needs a later Python than we do: where none was to be had, its tests skip in CI too.
 """
 
 import json
@@ -18,7 +19,9 @@ from tests.http.hooks.endpoint import Endpoint
 
 HOSTS_FOLDER = Path(__file__).parents[3] / ".cache" / "hosts"
 _BINARIES = HOSTS_FOLDER / "node_modules" / ".bin"
-_PATIENCE_S = 120
+_OPENHANDS = Path(__file__).parent / "openhands"
+# What OpenHands alone imports takes ten seconds of a core.
+_PATIENCE_S = 400
 
 
 class Ran(NamedTuple):
@@ -33,6 +36,8 @@ class RealHost(ABC):
 
     name = ""
     binary = ""
+    # Whether two runs of several calls are equal, byte by byte.
+    is_steady = True
 
     def __init__(self, folder: Path) -> None:
         self.home = folder / "home"
@@ -65,7 +70,7 @@ class RealHost(ABC):
             **self.variables(scripted.url),
         }
         run = subprocess.run(
-            (str(binary), *self.arguments(prompt)),
+            (str(binary), *self.arguments(scripted.url, prompt)),
             cwd=self.work,
             env=environment | self.variables(scripted.url),
             stdin=subprocess.DEVNULL,
@@ -79,12 +84,7 @@ class RealHost(ABC):
 
     def program(self) -> Path:
         """The host's program. Skips where it is not installed; in CI that fails."""
-        binary = _BINARIES / self.binary
-        if not binary.exists():
-            if os.environ.get("CI"):
-                pytest.fail(f"{self.binary} is not installed: tools/install-hosts")
-            pytest.skip(f"{self.binary} is not installed: tools/install-hosts")
-        return binary
+        return installed(_BINARIES / self.binary, self.binary)
 
     def plain(self, text: str) -> str:
         """A text without the path of this home."""
@@ -98,7 +98,7 @@ class RealHost(ABC):
     def variables(self, url: str) -> dict[str, str]: ...
 
     @abstractmethod
-    def arguments(self, prompt: str) -> tuple[str, ...]: ...
+    def arguments(self, url: str, prompt: str) -> tuple[str, ...]: ...
 
     @abstractmethod
     def turn_of(self, body: Any) -> Any:
@@ -121,7 +121,7 @@ class RealCodex(RealHost):
     def variables(self, url: str) -> dict[str, str]:
         return {"SCRIPTED": "none"}
 
-    def arguments(self, prompt: str) -> tuple[str, ...]:
+    def arguments(self, url: str, prompt: str) -> tuple[str, ...]:
         # What a person does once in /hooks.
         return ("exec", "--dangerously-bypass-hook-trust", prompt)
 
@@ -156,7 +156,7 @@ class RealGemini(RealHost):
     def variables(self, url: str) -> dict[str, str]:
         return {"GEMINI_API_KEY": "none", "GOOGLE_GEMINI_BASE_URL": url, "GEMINI_CLI_TRUST_WORKSPACE": "true"}
 
-    def arguments(self, prompt: str) -> tuple[str, ...]:
+    def arguments(self, url: str, prompt: str) -> tuple[str, ...]:
         return ("--yolo", "-m", "gemini-2.5-pro", "-p", prompt)
 
     def turn_of(self, body: Any) -> Any:
@@ -181,4 +181,45 @@ class RealGemini(RealHost):
         return kept
 
 
-REAL: tuple[type[RealHost], ...] = (RealCodex, RealGemini)
+class RealOpenHands(RealHost):
+    """An agent of its SDK with a shell; OpenHands has no hook for what a user says once it runs by itself."""
+
+    name = "openhands"
+    # Without tmux its shell may take the end of the command before for that of this one, if the machine is slow.
+    is_steady = False
+
+    def program(self) -> Path:
+        """The Python of its environment. Skips where there is no Python that OpenHands runs on."""
+        if (HOSTS_FOLDER / "no-python-for-openhands").exists():
+            pytest.skip("no Python that OpenHands needs was found, and none could be fetched: tools/install-hosts")
+        return installed(HOSTS_FOLDER / "openhands" / "bin" / "python", "openhands-sdk")
+
+    def configure(self, url: str) -> None:
+        pass
+
+    def variables(self, url: str) -> dict[str, str]:
+        # Prices and news are fetched from elsewhere unless these say no.
+        return {"LITELLM_LOCAL_MODEL_COST_MAP": "True", "OPENHANDS_SUPPRESS_BANNER": "1"}
+
+    def arguments(self, url: str, prompt: str) -> tuple[str, ...]:
+        return (str(_OPENHANDS / "run.py"), f"{url}/v1", prompt)
+
+    def turn_of(self, body: Any) -> Any:
+        kept = []
+        for message in body["messages"]:
+            if message["role"] == "system":
+                continue
+            content = message.get("content")
+            texts = [content] if isinstance(content, str) else [part["text"] for part in content or ()]
+            calls = [call["function"]["arguments"] for call in message.get("tool_calls") or ()]
+            kept.append([message["role"], *texts, *calls])
+        return kept
+
+
+def installed(program: Path, name: str) -> Path:
+    """The program. Skips where it is not installed; in CI that fails."""
+    if not program.exists():
+        if os.environ.get("CI"):
+            pytest.fail(f"{name} is not installed: tools/install-hosts")
+        pytest.skip(f"{name} is not installed: tools/install-hosts")
+    return program

@@ -27,7 +27,8 @@ class Player(ABC):
     one."""
 
     host = ""
-    # Whether advice reaches the agent at a tool's end.
+    # Whether words reach the agent at the end of a call that has failed, and of any call.
+    hears_at_failures = True
     hears_at_tools = True
 
     def __init__(self, server: SidecarThread, session: str, folder: Path, agent: str = "", *, token: str = "") -> None:
@@ -112,7 +113,8 @@ class ClaudeCode(_LikeClaude):
 
     def common(self, event: str) -> Json:
         more = {"agent_id": self.agent, "agent_type": "general-purpose"} if self.agent else {}
-        return super().common(event) | {"prompt_id": f"{self.session}-p{self.number}"} | more
+        own = {"prompt_id": f"{self.session}-p{self.number}", "transcript_path": "/home/ada/.claude/s.jsonl"}
+        return super().common(event) | own | more
 
     def asked(self, prompt: str) -> Json:
         return self.common("UserPromptSubmit") | {"prompt": prompt}
@@ -194,6 +196,7 @@ class GeminiCli(Player):
 
 class Cursor(Player):
     host = "cursor"
+    hears_at_failures = False
 
     def common(self, event: str) -> Json:
         return {
@@ -233,6 +236,7 @@ class Cursor(Player):
 
 class OpenHands(Player):
     host = "openhands"
+    hears_at_failures = False
     hears_at_tools = False
 
     def common(self, event: str) -> Json:

@@ -18,7 +18,7 @@ from sidemirror_server.http.hooks.sentences import MARK, NOTHING_TO_SILENCE, SIL
 from sidemirror_server.vocabulary.arbiter import HEADING
 from sidemirror_server.vocabulary.text import enter
 from tests.http.hooks.learned import BAD, FAILURE, SENTENCE, learn, tell_at_once
-from tests.http.hooks.players import PLAYERS, ClaudeCode, Codex, GeminiCli, Player, post
+from tests.http.hooks.players import PLAYERS, ClaudeCode, Codex, Cursor, GeminiCli, OpenHands, Player, post
 from tests.http.sidecars import door
 from tests.wire.sidecar import SidecarThread, thinking
 from tests.wire.waiting import until
@@ -62,13 +62,45 @@ def told(turn: pb.Turn) -> tuple[str, str, int]:
 
 @pytest.mark.parametrize("kind", PLAYERS, ids=lambda kind: kind.host)
 def test_advice_comes_at_the_failing_call(kind: type[Player], server: SidecarThread, repository: Path) -> None:
+    """Or at the next one that works, where the host takes no words at a failure."""
     learn(server, kind, repository)
     player = kind(server, "told", repository)
     player.asks("Switch to the branch of feature x")
-    heard = player.heard(player.runs(BAD, FAILURE, 1))
-    assert heard == (f"[{HEADING}]\n• In 5 of 5 {SENTENCE}" if kind.hears_at_tools else "")
+    advice = f"[{HEADING}]\n• In 5 of 5 {SENTENCE}"
+    assert player.heard(player.runs(BAD, FAILURE, 1)) == (advice if kind.hears_at_failures else "")
     # Once in a turn.
     assert player.heard(player.runs(f"{BAD} ", FAILURE, 1)) == ""
+    waited = kind.hears_at_tools and not kind.hears_at_failures
+    assert player.heard(player.runs("git status", "clean")) == (advice if waited else "")
+    assert player.heard(player.runs("git status", "clean")) == ""
+
+
+def test_what_cannot_be_told_in_a_turn_does_not_count_as_told(
+    tmp_path: Path, repository: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """OpenHands takes no words at a tool's end. Seen to fail when its turns begin with advice."""
+    tell_at_once(monkeypatch)
+    with door(tmp_path) as server, thinking(server) as stub:
+        learn(server, OpenHands, repository)
+        player = OpenHands(server, "silent", repository)
+        player.asks("Switch to the branch of feature x")
+        player.runs(BAD, FAILURE, 1)
+        player.answers("It could not be switched to.", again=True)
+        found = turns(server, repository)[-1]
+        request = pb.GetTurnRequest(turn_id=found.turn_id, project_id=project_of(str(repository)), page_size=100)
+        said = [entry.directive.WhichOneof("kind") for entry in stub.GetTurn(request).entries]
+    assert found.tool_error_count == 1
+    assert not {"advice", "nudge", "reflection"} & set(said)
+
+
+def test_what_waits_to_be_told_ends_with_its_turn(server: SidecarThread, repository: Path) -> None:
+    learn(server, Cursor, repository)
+    player = Cursor(server, "late", repository)
+    player.asks("Switch to the branch of feature x")
+    player.runs(BAD, FAILURE, 1)
+    player.answers("It could not be switched to.", again=True)
+    player.asks("Say hello")
+    assert player.heard(player.runs("echo hello", "hello")) == ""
 
 
 @pytest.mark.parametrize("kind", PLAYERS, ids=lambda kind: kind.host)

@@ -1,5 +1,6 @@
-"""Codex and Gemini CLI themselves, attached by the command, with a scripted model: they hear advice at the failing
-call, are sent back once, and are what they are without us when the sidecar is away, stopped, full, wrong or late."""
+"""Codex, Gemini CLI and OpenHands themselves, attached by the command, with a scripted model: they hear advice at the
+failing call (OpenHands hears lessons with the prompt), are sent back once, and are what they are without us when the
+sidecar is away, stopped, full, wrong or late."""
 
 import json
 import shutil
@@ -13,20 +14,26 @@ from pathlib import Path
 
 import pytest
 
+from sidemirror.v1 import reflective_memory_pb2 as memory_pb
+from sidemirror_server.http.hooks.projects import project_of
 from sidemirror_server.http.hooks.sentences import MARK
 from sidemirror_server.operations.attach import hosts as attached
 from sidemirror_server.operations.attach import trust
 from sidemirror_server.operations.attach.trust import trust_of_codex
 from tests.http.hooks.endpoint import Call, Say, Step, endpoint
-from tests.http.hooks.hosts import HOSTS_FOLDER, REAL, Ran, RealCodex, RealGemini, RealHost
+from tests.http.hooks.hosts import HOSTS_FOLDER, Ran, RealCodex, RealGemini, RealHost, RealOpenHands
 from tests.http.hooks.learned import BAD, SENTENCE, learn, tell_at_once
 from tests.http.hooks.players import PLAYERS, Player
 from tests.http.hooks.test_hooks import WRONG, told, turns
 from tests.http.sidecars import door
+from tests.wire.test_limits import memories
+from tests.wire.test_shell import REVIEWED, review
 
 pytestmark = pytest.mark.slow("each host is started more than ten times")
 
 PROMPT = "Switch to feature-x and run the tests"
+# Their starts take seconds, and each is started ten times.
+LONG = (pytest.mark.long, pytest.mark.timeout(1800))
 STEPS: list[Step] = [Call(BAD), Call(f"{BAD} --"), Say("It could not be switched to.")]
 
 
@@ -55,7 +62,7 @@ def player_of(host: RealHost) -> type[Player]:
 
 
 @pytest.mark.usefixtures("at_once", "patient")
-@pytest.mark.parametrize("kind", REAL, ids=lambda kind: kind.name)
+@pytest.mark.parametrize("kind", [RealCodex, RealGemini], ids=lambda kind: kind.name)
 def test_advice_is_in_the_next_request(kind: type[RealHost], folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     host = kind(folder)
     with door(folder / "sidecar") as server, endpoint(STEPS) as scripted:
@@ -69,8 +76,32 @@ def test_advice_is_in_the_next_request(kind: type[RealHost], folder: Path, monke
         assert told(turns(server, host.work)[-1]) == (PROMPT, "FINISHED", 7)
 
 
+@pytest.mark.timeout(600)
 @pytest.mark.usefixtures("patient")
-@pytest.mark.parametrize("kind", REAL, ids=lambda kind: kind.name)
+def test_openhands_hears_lessons_and_is_sent_back_once(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In one run, because its start takes ten seconds. At failing calls it takes no words; they are recorded as failed.
+    Seen to fail when the answer at a prompt has another form."""
+    host = RealOpenHands(folder)
+    steps: list[Step] = [*STEPS[:2], Say(WRONG), Say(WRONG)]
+    with door(folder / "sidecar", {"hooks__revise": "true"}) as server, endpoint(steps) as scripted:
+        with memories(server) as stub:
+            project = project_of(str(host.work))
+            result = memory_pb.ReflectionResult(reflection_text=REVIEWED, importance=0.9)
+            kept = stub.StoreReflection(memory_pb.StoreReflectionRequest(project_id=project, result=result), timeout=60)
+            review(stub, project, kept.reflection_id)
+        host.attach(monkeypatch, server.folder / "data", server.http_port, "--answer-timeout", "20")
+        host.run(scripted, REVIEWED)
+        requests = [json.dumps(host.turn_of(body)) for body in scripted.requests]
+        # As the user's prompt, and as our lesson beside it.
+        assert [body.count(REVIEWED) for body in requests] == [2, 2, 2, 2]
+        assert [body.count(MARK) for body in requests] == [0, 0, 0, 1]
+        (turn,) = turns(server, host.work)
+        assert told(turn)[:2] == (REVIEWED, "FINISHED")
+        assert (turn.tool_call_count, turn.tool_error_count) == (2, 2)
+
+
+@pytest.mark.usefixtures("patient")
+@pytest.mark.parametrize("kind", [RealCodex, RealGemini], ids=lambda kind: kind.name)
 def test_a_wrong_answer_is_sent_back_once(kind: type[RealHost], folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     host = kind(folder)
     steps: list[Step] = [Call(BAD), Say(WRONG), Say(WRONG)]
@@ -109,13 +140,13 @@ def ran(kind: type[RealHost], folder: Path, port: int | None, monkeypatch: pytes
     host = kind(folder)
     if port is not None:
         host.attach(monkeypatch, folder / "data", port)
-    with endpoint(STEPS) as scripted:
+    with endpoint(STEPS if kind.is_steady else [*STEPS[:1], STEPS[-1]]) as scripted:
         return host.run(scripted, PROMPT)
 
 
 @pytest.mark.parametrize(
     "kind",
-    [RealCodex, pytest.param(RealGemini, marks=(pytest.mark.long, pytest.mark.timeout(600)))],
+    [RealCodex, *(pytest.param(kind, marks=LONG) for kind in (RealGemini, RealOpenHands))],
     ids=lambda kind: kind.name,
 )
 def test_a_sidecar_that_does_not_work_changes_nothing(

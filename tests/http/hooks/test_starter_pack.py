@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sidemirror_server.memory.recoveries.starter import ANY, LABEL, MYSQL, POSTGRES, SQLITE, STARTERS
+from sidemirror_server.memory.recoveries.starter import LABEL, MYSQL, POSTGRES, SQLITE, STARTERS
 from tests.http.hooks.learned import tell_at_once
 from tests.http.hooks.players import ClaudeCode
 from tests.http.sidecars import door
@@ -19,7 +19,6 @@ NAMES = {
     SQLITE: "a statement in SQLite",
     MYSQL: "a statement in MySQL",
     POSTGRES: "a statement in PostgreSQL",
-    ANY: "any command",
 }
 SESSIONS = count()
 

@@ -1,15 +1,16 @@
-"""An agent of LangChain under OpenInference, once for each conversation. Run by `test_frameworks.py`."""
+"""An agent of LangChain, once for each conversation. Run by `test_frameworks.py`, under either instrumentation."""
 
 # mypy: ignore-errors
 # It runs in an environment of its own, where LangChain is.
 
-from exporting import CONVERSATIONS, TABLES, exporting, sql
+import os
+
 from langchain.agents import create_agent
 from langchain.agents.middleware import wrap_tool_call
 from langchain_core.messages import ToolMessage
 from langchain_core.tools import tool
 from langchain_openai import ChatOpenAI
-from openinference.instrumentation.langchain import LangChainInstrumentor
+from shop import CONVERSATIONS, QUESTION, TABLES, sql
 
 
 @tool
@@ -33,13 +34,19 @@ def tell_errors(request, handler):
         return ToolMessage(content=str(error), tool_call_id=request.tool_call["id"], status="error")
 
 
+def adapters():
+    """Sidemirror's, for `bench/telemetry_misses.py`, which says where the sidecar is."""
+    if "SIDEMIRROR_ADDRESS" not in os.environ:
+        return []
+    from sidemirror_langchain import SidemirrorMiddleware
+
+    return [SidemirrorMiddleware(agent="orders")]
+
+
+middleware = [*adapters(), tell_errors]
+agent = create_agent(ChatOpenAI(model="stubborn"), [run_sql, list_tables], middleware=middleware, name="orders")
+
 if __name__ == "__main__":
-    with exporting() as provider:
-        LangChainInstrumentor().instrument(tracer_provider=provider)
-        agent = create_agent(
-            ChatOpenAI(model="stubborn"), [run_sql, list_tables], middleware=[tell_errors], name="orders"
-        )
-        for conversation in CONVERSATIONS:
-            config = {"configurable": {"thread_id": conversation}, "metadata": {"session_id": conversation}}
-            found = agent.invoke({"messages": [("user", "How many orders are open?")]}, config)
-            print(found["messages"][-1].content)
+    for conversation in CONVERSATIONS:
+        config = {"configurable": {"thread_id": conversation}, "metadata": {"session_id": conversation}}
+        print(agent.invoke({"messages": [("user", QUESTION)]}, config)["messages"][-1].content)

@@ -3,10 +3,22 @@
 # mypy: ignore-errors
 # It runs in an environment of its own, where Pydantic AI is.
 
-from exporting import CONVERSATIONS, TABLES, exporting, sql
-from pydantic_ai import Agent, ModelRetry
+import os
 
-agent = Agent("openai-chat:stubborn", name="orders", retries=4)
+from pydantic_ai import Agent, ModelRetry
+from shop import CONVERSATIONS, QUESTION, TABLES, sql
+
+
+def adapters():
+    """Sidemirror's, for `bench/telemetry_misses.py`, which says where the sidecar is."""
+    if "SIDEMIRROR_ADDRESS" not in os.environ:
+        return []
+    from sidemirror_pydantic_ai import Sidemirror
+
+    return [Sidemirror()]
+
+
+agent = Agent("openai-chat:stubborn", name="orders", retries=4, capabilities=adapters())
 
 
 @agent.tool_plain
@@ -25,7 +37,6 @@ def list_tables() -> str:
 
 
 if __name__ == "__main__":
-    with exporting():
-        Agent.instrument_all()
-        for _ in CONVERSATIONS:
-            print(agent.run_sync("How many orders are open?").output)
+    Agent.instrument_all()
+    for _ in CONVERSATIONS:
+        print(agent.run_sync(QUESTION).output)

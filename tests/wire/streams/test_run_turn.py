@@ -65,7 +65,7 @@ async def test_one_nudge_for_each_streak(stub: Stub) -> None:
     agent = Agent(stub)
     await agent.start(config=pb.ThinkingConfig(level=pb.THINK_LEVEL_OFF))
     for number in range(5):
-        await agent.send(called("ls", '{"a": 1, "b": 2}', event_id=f"c{number}"), returned(str(number)))
+        await agent.send(called("ls", '{"a": 1, "b": 2}', event_id=f"c{number}"), returned("a.txt"))
     await agent.send(called("cat", "x"), returned("y"))
     await agent.durable(13)
     assert len(agent.of("nudge")) == 1
@@ -75,7 +75,7 @@ async def test_one_nudge_for_each_streak(stub: Stub) -> None:
     await agent.durable(19)
     nudges = agent.of("nudge")
     assert [nudge.pattern for nudge in nudges] == [pb.PATTERN_REPEATED_CALL] * 2
-    assert nudges[0].message.startswith("You have called ls with the same arguments 3 times in a row.")
+    assert nudges[0].message.startswith("You have called ls with the same arguments 3 times in a row, and")
     await agent.send(finished())
     await agent.end()
     assert agent.seen[-1].turn_summary.nudge_count == 2
@@ -84,7 +84,7 @@ async def test_one_nudge_for_each_streak(stub: Stub) -> None:
 @pytest.mark.parametrize(
     ("calls", "pattern"),
     [
-        ([("a", "1", "r1"), ("b", "1", "r2"), ("a", "1", "r3"), ("b", "1", "r4")], pb.PATTERN_ALTERNATION),
+        ([("a", "1", "r1"), ("b", "1", "r2"), ("a", "1", "r1"), ("b", "1", "r2")], pb.PATTERN_ALTERNATION),
         ([("a", "1", ""), ("b", "2", ""), ("c", "3", "")], pb.PATTERN_ERROR_STREAK),
         ([("a", "1", "r"), ("b", "1", "r"), ("c", "1", "r"), *[("c", "1", "r"), ("a", "1", "r"), ("b", "1", "r")] * 3],
          pb.PATTERN_NOTHING_NEW),
@@ -94,7 +94,7 @@ async def test_what_detectors_see(stub: Stub, calls: list[tuple[str, str, str]],
     agent = Agent(stub)
     await agent.start(reflection_mode=pb.REFLECTION_MODE_ON_REQUEST)
     for name, arguments, result in calls:
-        await agent.send(called(name, arguments), returned(result) if result else failed(f"error of {name}"))
+        await agent.send(called(name, arguments), returned(result) if result else failed("disk full"))
     assert (await agent.until("nudge")).nudge.pattern == pattern
     await agent.half_close()
     assert agent.kinds == ["turn_plan", "nudge"]
@@ -128,7 +128,7 @@ async def test_a_reflection_names_its_causes(stub: Stub) -> None:
     plan = await agent.start(config=pb.ThinkingConfig(level=pb.THINK_LEVEL_MEDIUM, reflect_every=1))
     # Errors in parallel: one decision, when the last call has ended.
     await agent.send(called("a", call_id="1"), called("b", call_id="2"), called("c", call_id="3"))
-    await agent.send(failed("x", "1", "e1"), failed("y", "3", "e3"), returned("z", "2", "e2"))
+    await agent.send(failed("x", "1", "e1"), failed("no such table: y", "3", "e3"), returned("z", "2", "e2"))
     directive = await agent.until("reflection")
     await agent.durable(7)
 
@@ -178,7 +178,7 @@ async def test_an_uncertain_or_stuck_agent_is_answered(stub: Stub) -> None:
     directive = await agent.until("reflection")
     assert (list(directive.caused_by), len(agent.of("reflection"))) == (["u"], 2)
     for number in range(3):
-        await agent.send(called("ls"), returned(str(number)))
+        await agent.send(called("ls", event_id=f"ls {number}"), returned("a.txt"))
     assert list((await agent.until("reflection")).reasons) == [pb.REFLECTION_REASON_STUCK]
     await agent.half_close()
     assert agent.kinds == ["turn_plan", "reflection", "reflection", "nudge", "reflection"]
@@ -258,7 +258,7 @@ async def test_an_exhausted_budget_is_told_once(stub: Stub) -> None:
     agent = Agent(stub)
     plan = await agent.start(budget=pb.TurnBudget(max_reflections=2))
     for number in range(4):
-        await agent.send(called("a", str(number)), failed(f"region {number} is locked"))
+        await agent.send(called("a", str(number)), failed(f"no such table: {'wxyz'[number]}"))
         if number < 3:
             await agent.until("reflection")
     await agent.half_close()

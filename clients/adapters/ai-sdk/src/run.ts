@@ -25,9 +25,9 @@ export interface Settings {
   redact?: ((text: string) => string) | undefined;
   /**
    * How a run went that ended with this answer. Without it such a run is UNSPECIFIED, from which nothing is learned: that
-   * it ended does not say that its task was done.
+   * it ended does not say that its task was done. `true` is SUCCESS, `false` is FAILURE.
    */
-  outcome?: ((answer: string) => TaskOutcome) | undefined;
+  outcome?: ((answer: string) => TaskOutcome | boolean) | undefined;
   /** The goal that runs work towards, reported with the outcome; its objective is the task. */
   goalId?: string | undefined;
   /** The session of all runs. */
@@ -39,86 +39,118 @@ export interface Settings {
 /** What ends a run that ran out of time or was aborted, by the names that the platform and the SDK give it. */
 const TIMES_OUT = ["AbortError", "TimeoutError", "ResponseAborted"];
 
-let shared: Sidemirror | undefined;
+/** The client of all settings that have none. */
+let common: Sidemirror | undefined;
+
+/** What a run has in common with those that its tools begin: the turn, and how far it has come. */
+interface Shared {
+  readonly settings: Settings;
+  readonly task: string;
+  readonly turn: Turn;
+  mustAsk: boolean;
+  needsLessons: boolean;
+  revisionsLeft: number;
+  isOver: boolean;
+}
 
 /**
- * One run of an agent as one turn. It throws nothing because of the sidecar, nor because of the settings' functions. `agent`
- * names which of several agents acted.
+ * One run of an agent: a turn, or part of the turn of the run whose tool began it. It throws nothing because of the sidecar,
+ * nor because of the settings' functions.
  */
 export class Run {
-  readonly settings: Settings;
-  private readonly task: string;
-  private readonly turn: Turn;
-  private mustAsk = false;
-  private revisionsLeft: number;
-  isOver = false;
+  /** Calls on record that have not ended yet, by their id. */
+  private readonly open = new Set<string>();
 
-  constructor(settings: Settings, task: string, agent: string, provider: string, model: string) {
-    this.settings = settings;
-    this.task = this.told(task);
-    this.revisionsLeft = settings.revisions ?? 1;
-    this.turn = (settings.client ?? (shared ??= connect())).beginTurn({
+  private constructor(
+    private readonly shared: Shared,
+    private readonly agent: string,
+    private readonly isWhole: boolean,
+  ) {}
+
+  /** A run that is a turn of its own begins. */
+  static begin(settings: Settings, task: string, agent: string, provider: string, model: string): Run {
+    const said = told(settings, task);
+    const turn = (settings.client ?? (common ??= connect())).beginTurn({
       agent: name(agent),
       sessionId: settings.sessionId ?? "",
-      task: this.task,
+      task: said,
       provider: name(provider),
       model: name(model),
       config: create(ThinkingConfigSchema, { level: settings.level ?? ThinkLevel.MEDIUM }),
       withoutAdvice: !(settings.advice ?? true),
       ...(settings.budget && { budget: settings.budget }),
     });
+    const past = { mustAsk: false, needsLessons: settings.lessons ?? true, revisionsLeft: settings.revisions ?? 1 };
+    return new Run({ settings, task: said, turn, isOver: false, ...past }, agent, true);
+  }
+
+  /** A run that a tool of this one begins: it has no lessons, revisions and end of its own. */
+  inner(agent: string): Run {
+    return new Run(this.shared, agent, false);
+  }
+
+  /** Whether the turn has ended. */
+  get isOver(): boolean {
+    return this.shared.isOver;
   }
 
   /** The model is asked. */
-  modelStarted(agent: string, provider: string, model: string): void {
-    this.report(agent, { case: "modelStarted", value: { provider: name(provider), model: name(model) } });
+  modelStarted(provider: string, model: string): void {
+    this.report(this.agent, { case: "modelStarted", value: { provider: name(provider), model: name(model) } });
   }
 
   /** The model has answered. */
-  modelReturned(agent: string, text: string, inputTokens = 0, outputTokens = 0): void {
+  modelReturned(text: string, inputTokens = 0, outputTokens = 0): void {
     const value = { text: this.told(text), inputTokens: tokens(inputTokens), outputTokens: tokens(outputTokens) };
-    this.report(agent, { case: "modelReturned", value });
+    this.report(this.agent, { case: "modelReturned", value });
   }
 
-  /** A tool is called. Arguments that are no text become JSON. */
-  toolCalled(agent: string, callId: string, tool: string, args: unknown): void {
+  /** A tool is called, once for each id that is open. Arguments that are no text become JSON. */
+  toolCalled(callId: string, tool: string, args: unknown): void {
+    if (this.open.has(callId)) return;
+    this.open.add(callId);
     const value = { callId: id(callId), name: name(tool), arguments: this.told(asText(args)) };
-    this.report(agent, { case: "toolCalled", value });
+    this.report(this.agent, { case: "toolCalled", value });
   }
 
-  /** A tool has returned; `isError`: with a failure, in words that the model gets. */
-  toolReturned(agent: string, callId: string, content: unknown, isError = false): void {
-    this.mustAsk ||= isError;
-    this.report(agent, { case: "toolReturned", value: { callId: id(callId), content: this.told(asText(content)), isError } });
+  /** A tool whose call is open has returned; `isError`: with a failure, in words that the model gets. */
+  toolReturned(callId: string, content: unknown, isError = false): void {
+    const value = { callId: id(callId), content: this.told(asText(content)), isError };
+    this.ended(callId, isError, { case: "toolReturned", value });
   }
 
-  /** A tool call has thrown. */
-  toolFailed(agent: string, callId: string, error: unknown): void {
-    this.mustAsk = true;
-    this.report(agent, { case: "toolFailed", value: { callId: id(callId), error: this.told(messageOf(error)) } });
+  /** A tool call that is open has thrown. */
+  toolFailed(callId: string, error: unknown): void {
+    this.ended(callId, true, { case: "toolFailed", value: { callId: id(callId), error: this.told(messageOf(error)) } });
   }
 
-  /** The lessons for the task, as a text for the model; empty without any. */
-  async lessons(tools: string[]): Promise<string> {
-    if (!(this.settings.lessons ?? true)) return "";
-    const block = await this.turn.recall({ tools: tools.slice(0, 100).map(name), timeoutMs: this.settings.lessonsMs });
-    return block?.text ?? "";
+  /** What the model is shown behind what a request has: lessons in the first one, advice. */
+  async texts(tools: string[]): Promise<string[]> {
+    return [await this.lessons(tools), await this.advice()].filter((text) => text !== "");
   }
 
-  /** What the sidecar says, as a text for the model; empty without any. Waits only after a call has failed. */
-  async advice(): Promise<string> {
-    if (!(this.settings.advice ?? true)) return "";
-    const waits = this.mustAsk;
-    this.mustAsk = false;
-    return adviceText(waits ? await this.turn.advice(this.settings.adviceMs) : this.turn.take());
+  private async lessons(tools: string[]): Promise<string> {
+    if (!this.isWhole || !this.shared.needsLessons) return "";
+    this.shared.needsLessons = false;
+    const timeoutMs = this.shared.settings.lessonsMs;
+    return (await this.shared.turn.recall({ tools: tools.slice(0, 100).map(name), timeoutMs }))?.text ?? "";
+  }
+
+  /** Waits only after a call has failed. */
+  private async advice(): Promise<string> {
+    const { settings, turn, mustAsk } = this.shared;
+    if (!(settings.advice ?? true)) return "";
+    this.shared.mustAsk = false;
+    return adviceText(mustAsk ? await turn.advice(settings.adviceMs) : turn.take());
   }
 
   /** Why a final answer is to be revised, as a text for the model; empty if it may be sent. */
   async revision(answer: string): Promise<string> {
-    if (this.revisionsLeft <= 0 || answer === "") return "";
-    const verdict = await this.turn.critique(this.told(answer), { timeoutMs: this.settings.critiqueMs });
+    if (!this.isWhole || this.shared.revisionsLeft <= 0 || answer === "") return "";
+    const { turn, settings } = this.shared;
+    const verdict = await turn.critique(this.told(answer), { timeoutMs: settings.critiqueMs });
     if (!verdict?.shouldRevise) return "";
-    this.revisionsLeft--;
+    this.shared.revisionsLeft--;
     return verdict.revisionPrompt;
   }
 
@@ -127,28 +159,39 @@ export class Run {
    * TIMEOUT: it ran out of time, or was aborted (`isAborted`); ERROR: it threw.
    */
   end(answer: string | undefined, error?: unknown, isAborted = false): void {
-    if (this.isOver) return;
-    this.isOver = true;
+    if (this.isOver || !this.isWhole) return;
+    this.shared.isOver = true;
+    const { settings, turn, task } = this.shared;
+    const { goalId, outcome } = settings;
     if (answer !== undefined) this.report("", { case: "responseDrafted", value: { text: this.told(answer) } });
-    const { goalId, outcome } = this.settings;
     const hasFailed = isAborted || error !== undefined;
     let came = TaskOutcome.UNSPECIFIED;
     if (hasFailed) came = isAborted || TIMES_OUT.includes((error as Error)?.name) ? TaskOutcome.TIMEOUT : TaskOutcome.ERROR;
-    else if (outcome && answer !== undefined) came = tried(outcome, answer, TaskOutcome.UNSPECIFIED);
+    else if (outcome && answer !== undefined) came = tried((text) => judged(outcome(text)), answer, TaskOutcome.UNSPECIFIED);
     const failure = hasFailed ? { error: this.told(messageOf(error ?? "aborted")) } : {};
-    this.turn.finish(came, { goal: goalId ? { goalId, objective: this.task, ...failure } : undefined });
+    turn.finish(came, { goal: goalId ? { goalId, objective: task, ...failure } : undefined });
+  }
+
+  private ended(callId: string, hasFailed: boolean, kind: EventInit["kind"]): void {
+    if (!this.open.delete(callId)) return;
+    this.shared.mustAsk ||= hasFailed;
+    this.report(this.agent, kind);
   }
 
   private report(agent: string, kind: EventInit["kind"]): void {
-    this.turn.report({ agent: name(agent), kind });
+    this.shared.turn.report({ agent: name(agent), kind });
   }
 
   private told(text: string): string {
-    const { redact } = this.settings;
-    if (!redact || text === "") return text;
-    const left: unknown = tried(redact, text, undefined);
-    return typeof left === "string" ? left : "[not reported: the redactor failed]";
+    return told(this.shared.settings, text);
   }
+}
+
+/** What of a text is reported. */
+function told({ redact }: Settings, text: string): string {
+  if (!redact || text === "") return text;
+  const left: unknown = tried(redact, text, undefined);
+  return typeof left === "string" ? left : "[not reported: the redactor failed]";
 }
 
 /** A text as it is, everything else as JSON; what JSON cannot say, such as a circle, as JavaScript shows it. */
@@ -164,6 +207,13 @@ function asText(value: unknown): string {
 /** What the SDK tells the model of an error. */
 function messageOf(error: unknown): string {
   return error instanceof Error ? error.message || error.name : asText(error);
+}
+
+/** What the user's judge says. Throws for what is no outcome. */
+function judged(said: TaskOutcome | boolean): TaskOutcome {
+  if (typeof said === "boolean") return said ? TaskOutcome.SUCCESS : TaskOutcome.FAILURE;
+  if (TaskOutcome[said] === undefined) throw new TypeError(`${String(said)} is no TaskOutcome`);
+  return said;
 }
 
 function tried<T, O>(ask: (text: string) => T, text: string, otherwise: O): T | O {

@@ -33,15 +33,11 @@ export const CURRENT = new AsyncLocalStorage<Watch>();
 /** Looks at one call of the SDK's, which asks a model and runs tools until there is an answer. */
 export class Watch {
   private run: Run | undefined;
-  private readonly isWhole: boolean;
-  private needsLessons: boolean;
   /** A model was asked and has not answered. What the SDK tries again is the same request. */
   private isAsking = false;
   /** What a stream has brought so far, and the ends of calls that ran before it was over. */
   private soFar: Answer | undefined;
   private early: (() => void)[] = [];
-  /** Calls on record that have not ended yet, by their id. */
-  private readonly open = new Set<string>();
   /**
    * What was added, each with its place in the request and the message before it: the SDK makes requests anew from its own
    * messages, so that it is added again to each.
@@ -55,9 +51,7 @@ export class Watch {
     private readonly agent: string,
   ) {
     const outer = CURRENT.getStore()?.run;
-    this.run = outer?.isOver ? undefined : outer;
-    this.isWhole = this.run === undefined;
-    this.needsLessons = this.isWhole;
+    this.run = outer?.isOver ? undefined : outer?.inner(agent);
   }
 
   /** The given with this watch around its model and its tools. `find` finds the model of a name. */
@@ -80,7 +74,7 @@ export class Watch {
   /** It is over: with its answer, or with what it has thrown. */
   end(error?: unknown, isAborted = false): void {
     if (this.soFar) this.answered(this.soFar);
-    if (this.isWhole) this.run?.end(error === undefined && !isAborted ? this.answer : undefined, error, isAborted);
+    this.run?.end(error === undefined && !isAborted ? this.answer : undefined, error, isAborted);
   }
 
   /** A transform that forwards a stream of the SDK's, and sees how it ends. */
@@ -126,11 +120,9 @@ export class Watch {
     if (!this.isAsking) {
       this.results(run, prompt);
       const tools = (given.tools ?? []).map((tool) => String(tool["name"]));
-      const lessons = this.needsLessons ? await orAborted(run.lessons(tools), abortSignal) : "";
-      this.needsLessons = false;
-      const texts = [lessons, await orAborted(run.advice(), abortSignal)].filter((text) => text !== "");
+      const texts = await orAborted(run.texts(tools), abortSignal, []);
       if (texts.length > 0) this.add(prompt, ...texts.map(user));
-      run.modelStarted(this.agent, model.provider.split(".")[0] ?? "", model.modelId);
+      run.modelStarted(...namesOf(model));
       this.isAsking = true;
     }
     return { ...given, prompt: this.withAdded(prompt) };
@@ -154,25 +146,25 @@ export class Watch {
     this.soFar = undefined;
     this.isAsking = false;
     const text = textOf(content);
-    this.run?.modelReturned(this.agent, text, tokensOf(usage?.inputTokens), tokensOf(usage?.outputTokens));
+    this.run?.modelReturned(text, tokensOf(usage?.inputTokens), tokensOf(usage?.outputTokens));
     const calls = content.filter((part) => part.type === "tool-call");
-    for (const { toolCallId, toolName, input } of calls) this.called(toolCallId, toolName, input);
+    for (const { toolCallId, toolName, input } of calls) this.run?.toolCalled(toolCallId, toolName, input);
     // Of tools that the provider runs.
     const ends = content.filter((part) => part.type === "tool-result");
-    for (const { toolCallId, result, isError } of ends) this.returned(toolCallId, result, isError);
+    for (const { toolCallId, result, isError } of ends) this.run?.toolReturned(toolCallId, result, isError);
     this.answer = calls.some((call) => !call["providerExecuted"]) ? undefined : text;
     this.early.splice(0).forEach((report) => report());
   }
 
   /** A wrong final answer goes back to the model, whose next answer is taken. The tokens of both are counted. */
   private async revised(model: Model, asked: Options, first: Answer): Promise<Answer> {
-    if (!this.isWhole || !this.run || !this.answer) return first;
-    const why = await orAborted(this.run.revision(this.answer), asked.abortSignal);
+    if (!this.run || !this.answer) return first;
+    const why = await orAborted(this.run.revision(this.answer), asked.abortSignal, "");
     if (why === "") return first;
     const said = first.content.filter(({ type }) => type === "text" || type === "reasoning");
     const content = said.map(({ providerMetadata, ...part }) => ({ ...part, providerOptions: providerMetadata }));
     const wrong = { role: "assistant", content };
-    this.run.modelStarted(this.agent, model.provider.split(".")[0] ?? "", model.modelId);
+    this.run.modelStarted(...namesOf(model));
     try {
       const second = await model.doGenerate({ ...asked, prompt: [...asked.prompt, wrong, user(why)] });
       this.answered(second);
@@ -199,7 +191,7 @@ export class Watch {
   /** The turn, which begins with the first request. */
   private begun(messages: Message[], model?: Model): Run {
     const task = () => textOf(messages.findLast(({ role }) => role === "user")?.content ?? "");
-    return (this.run ??= new Run(this.settings, task(), this.agent, model?.provider.split(".")[0] ?? "", model?.modelId ?? ""));
+    return (this.run ??= Run.begin(this.settings, task(), this.agent, ...namesOf(model)));
   }
 
   // --- tools -----------------------------------------------------------------------------------------------------------
@@ -215,21 +207,21 @@ export class Watch {
   private execute(name: string, execute: (input: unknown, options: any) => unknown): (input: unknown, options: any) => unknown {
     return (input, options) => {
       const callId = options.toolCallId as string;
-      this.begun(options.messages);
+      const run = this.begun(options.messages);
       // One that was approved meanwhile; the model has asked for it in an earlier call of the SDK's.
-      if (!this.soFar) this.called(callId, name, input);
-      return CURRENT.run(this, () => this.watched(callId, () => execute(input, options)));
+      if (!this.soFar) run.toolCalled(callId, name, input);
+      return CURRENT.run(this, () => this.watched(run, callId, () => execute(input, options)));
     };
   }
 
   /** The end of a call. A tool may return a stream of what it has so far. */
-  private watched(callId: string, execute: () => unknown): unknown {
+  private watched(run: Run, callId: string, execute: () => unknown): unknown {
     const failed = (error: unknown): never => {
-      this.ended(callId, () => this.run?.toolFailed(this.agent, callId, error));
+      this.behind(() => run.toolFailed(callId, error));
       throw error;
     };
     const returned = <T>(value: T): T => {
-      this.ended(callId, () => this.run?.toolReturned(this.agent, callId, value));
+      this.behind(() => run.toolReturned(callId, value));
       return value;
     };
     try {
@@ -257,29 +249,17 @@ export class Watch {
     returned(last);
   }
 
-  private called(callId: string, name: string, input: unknown): void {
-    if (this.open.has(callId)) return;
-    this.open.add(callId);
-    this.run?.toolCalled(this.agent, callId, name, input);
-  }
-
-  private returned(callId: string, value: unknown, isError = false): void {
-    if (this.open.delete(callId)) this.run?.toolReturned(this.agent, callId, value, isError);
-  }
-
   /** Of a call that runs while the model is still answering, the end is on record behind the call. */
-  private ended(callId: string, report: () => void): void {
-    const once = () => void (this.open.delete(callId) && report());
-    if (this.soFar) this.early.push(once);
-    else once();
+  private behind(report: () => void): void {
+    if (this.soFar) this.early.push(report);
+    else report();
   }
 
   /** The ends of calls that have not run: of unknown tools, with arguments that do not fit, refused ones. */
   private results(run: Run, prompt: Message[]): void {
     const parts = prompt.flatMap(({ role, content }) => (role === "tool" && typeof content !== "string" ? content : []));
     for (const { toolCallId, output } of parts) {
-      if (!this.open.has(toolCallId)) continue;
-      this.returned(toolCallId, output.value ?? output.reason ?? "", String(output.type).startsWith("error"));
+      run.toolReturned(toolCallId, output.value ?? output.reason ?? "", String(output.type).startsWith("error"));
     }
   }
 }
@@ -290,6 +270,11 @@ function user(text: string): Message {
 
 function textOf(content: string | Part[]): string {
   return typeof content === "string" ? content : content.map((part) => (part.type === "text" ? part["text"] : "")).join("");
+}
+
+/** The provider's name, without the kind of its models, and the model's. */
+function namesOf(model: Model | undefined): [string, string] {
+  return [model?.provider.split(".")[0] ?? "", model?.modelId ?? ""];
 }
 
 /** A number, or since version 3 of the providers a number with its parts. */
@@ -303,12 +288,12 @@ function summed(one: any, other: any): any {
   return Object.fromEntries(Object.keys({ ...one, ...other }).map((key) => [key, summed(one[key], other[key])]));
 }
 
-/** What comes of it; a text without contents once there is no more time for it. */
-async function orAborted(work: Promise<string>, signal: AbortSignal | undefined): Promise<string> {
+/** What comes of it; `nothing` once there is no more time for it. */
+async function orAborted<T>(work: Promise<T>, signal: AbortSignal | undefined, nothing: T): Promise<T> {
   if (!signal) return work;
-  if (signal.aborted) return "";
+  if (signal.aborted) return nothing;
   let stop: () => void = () => {};
-  const aborted = new Promise<string>((resolve) => signal.addEventListener("abort", (stop = () => resolve("")), { once: true }));
+  const aborted = new Promise<T>((resolve) => signal.addEventListener("abort", (stop = () => resolve(nothing)), { once: true }));
   try {
     return await Promise.race([work, aborted]);
   } finally {

@@ -243,6 +243,18 @@ def test_an_outcome_that_fails_is_unknown(endpoint: Endpoint, ask: Ask, sidecar:
     assert sidecar.turns()[0].outcome == common_pb2.TASK_OUTCOME_UNSPECIFIED
 
 
+@pytest.mark.parametrize(
+    ("answer", "outcome"),
+    [(stories.RIGHT, common_pb2.TASK_OUTCOME_SUCCESS), (stories.GUESS, common_pb2.TASK_OUTCOME_FAILURE)],
+)
+def test_an_outcome_may_say_yes_or_no(
+    endpoint: Endpoint, ask: Ask, sidecar: Sidecar, answer: str, outcome: int
+) -> None:
+    endpoint.script("m", answer)
+    ask("generateText", "m", PROMPT, settings={"outcome": "isRight", "revisions": 0})
+    assert sidecar.turns()[0].outcome == outcome
+
+
 def test_everything_can_be_off(endpoint: Endpoint, ask: Ask, sidecar: Sidecar) -> None:
     endpoint.script("m", [stories.BAD], [Call("search_payments", {"text": "taxi"})], stories.WRONG_TOTAL)
     settings = {"lessons": False, "advice": False, "revisions": 0}

@@ -1,6 +1,7 @@
 """The plugin with the real framework and a scripted endpoint that speaks Gemini's GenerateContent."""
 
 import asyncio
+import uuid
 from typing import Any
 
 import pytest
@@ -8,7 +9,9 @@ from google.adk.agents import LlmAgent
 from google.adk.agents.run_config import RunConfig, StreamingMode
 from google.adk.events import Event
 from google.adk.models import BaseLlm, Gemini, LlmResponse
+from google.adk.plugins import ReflectAndRetryToolPlugin
 from google.adk.runners import InMemoryRunner
+from google.adk.tools import LongRunningFunctionTool
 from google.genai import types
 from scripted import stories
 from scripted.endpoint import Endpoint
@@ -47,21 +50,37 @@ def agent_of(endpoint: Endpoint, name: str, *tools: Any, **more: Any) -> LlmAgen
     )  # fmt: skip
 
 
+class Conversation:
+    """A session with an agent."""
+
+    def __init__(self, agent: LlmAgent, *plugins: Any, streamed: bool = False) -> None:
+        self._runner = InMemoryRunner(agent=agent, app_name="shop", plugins=list(plugins))
+        self._config = RunConfig(streaming_mode=StreamingMode.SSE if streamed else StreamingMode.NONE)
+        self._id = uuid.uuid4().hex
+
+    async def say(self, *parts: types.Part) -> list[Event]:
+        """The events of one invocation."""
+        sessions = self._runner.session_service
+        if await sessions.get_session(app_name="shop", user_id="u", session_id=self._id) is None:
+            await sessions.create_session(app_name="shop", user_id="u", session_id=self._id)
+        message = types.Content(role="user", parts=list(parts))
+        runs = self._runner.run_async(user_id="u", session_id=self._id, new_message=message, run_config=self._config)
+        return [event async for event in runs]
+
+
 async def events_of(plugin: Any, agent: LlmAgent, task: str, *, streamed: bool = False) -> list[Event]:
-    runner = InMemoryRunner(agent=agent, app_name="shop", plugins=[plugin] if plugin else [])
-    session = await runner.session_service.create_session(app_name="shop", user_id="u")
-    message = types.Content(role="user", parts=[types.Part(text=task)])
-    config = RunConfig(streaming_mode=StreamingMode.SSE if streamed else StreamingMode.NONE)
-    return [
-        event
-        async for event in runner.run_async(user_id="u", session_id=session.id, new_message=message, run_config=config)
-    ]
+    plugins = [plugin] if plugin else []
+    return await Conversation(agent, *plugins, streamed=streamed).say(types.Part(text=task))
+
+
+def answer_of(events: list[Event]) -> str:
+    last = events[-1]
+    return "".join(part.text or "" for part in (last.content.parts if last.content else None) or ())
 
 
 async def ask(plugin: Any, agent: LlmAgent, task: str, *, streamed: bool = False) -> str:
     """The agent's answer."""
-    last = (await events_of(plugin, agent, task, streamed=streamed))[-1]
-    return "".join(part.text or "" for part in (last.content.parts if last.content else None) or ())
+    return answer_of(await events_of(plugin, agent, task, streamed=streamed))
 
 
 @pytest.mark.parametrize("streamed", [False, True])
@@ -122,7 +141,7 @@ async def test_lessons_stand_behind_the_first_message(endpoint: Endpoint, client
 
 @pytest.mark.parametrize("streamed", [False, True])
 async def test_why_an_answer_is_wrong_stands_in_its_event(endpoint: Endpoint, client: Client, streamed: bool) -> None:
-    """ADK has no way back to the model; the page's loop sends the reason as the user's next message."""
+    """ADK has no way back to the model."""
     endpoint.script("m", *stories.MISCOUNTED)
     agent = agent_of(endpoint, "m", search_payments)
     events = await events_of(SidemirrorPlugin(client=client), agent, stories.PAYMENTS_TASK, streamed=streamed)
@@ -131,6 +150,61 @@ async def test_why_an_answer_is_wrong_stands_in_its_event(endpoint: Endpoint, cl
     agent = agent_of(endpoint, "right", search_payments)
     events = await events_of(SidemirrorPlugin(client=client), agent, stories.PAYMENTS_TASK, streamed=streamed)
     assert REVISION not in (events[-1].custom_metadata or {})
+
+
+async def test_the_reason_as_the_users_next_message_has_the_model_answer_anew(
+    endpoint: Endpoint, client: Client, sidecar: Sidecar
+) -> None:
+    endpoint.script("m", *stories.MISCOUNTED)
+    chat = Conversation(agent_of(endpoint, "m", search_payments), SidemirrorPlugin(client=client))
+    wrong = await chat.say(types.Part(text=stories.PAYMENTS_TASK))
+    right = await chat.say(types.Part(text=(wrong[-1].custom_metadata or {})[REVISION]))
+    assert (answer_of(wrong), answer_of(right)) == (stories.WRONG_TOTAL, stories.RIGHT_TOTAL)
+    one, two = sidecar.turns(2)
+    assert one.session_id == two.session_id != ""
+
+
+async def test_an_invocation_that_waits_is_taken_up_in_its_session(
+    endpoint: Endpoint, client: Client, sidecar: Sidecar
+) -> None:
+    """A long running tool returns nothing yet; its result is the user's next message."""
+
+    def approve(amount: int) -> None:
+        """Asks a manager."""
+
+    endpoint.script("m", [Call("approve", {"amount": 5})], stories.RIGHT)
+    agent = agent_of(endpoint, "m", LongRunningFunctionTool(approve))
+    chat = Conversation(agent, SidemirrorPlugin(client=client))
+    waits = await chat.say(types.Part(text=stories.TASK))
+    (call,) = [call for event in waits for call in event.get_function_calls()]
+    result = types.FunctionResponse(id=call.id, name="approve", response={"status": "approved"})
+    assert answer_of(await chat.say(types.Part(function_response=result))) == stories.RIGHT
+    one, two = sidecar.turns(2)
+    assert one.session_id == two.session_id != ""
+    assert {one.outcome, two.outcome} == {common_pb2.TASK_OUTCOME_UNSPECIFIED}
+    assert "response_drafted" not in kinds(sidecar.events(one.turn_id))
+    assert "response_drafted" in kinds(sidecar.events(two.turn_id))
+
+
+async def test_a_call_that_adks_own_plugin_has_tried_again_has_failed_before(
+    endpoint: Endpoint, client: Client, sidecar: Sidecar
+) -> None:
+    """It answers the model in the place of a tool that raises."""
+    errors = [RuntimeError("disk on fire")]
+
+    def shaky() -> str:
+        """Fails once."""
+        if errors:
+            raise errors.pop()
+        return "fine"
+
+    endpoint.script("m", [Call("shaky", {})], [Call("shaky", {})], stories.RIGHT)
+    chat = Conversation(agent_of(endpoint, "m", shaky), SidemirrorPlugin(client=client), ReflectAndRetryToolPlugin())
+    assert answer_of(await chat.say(types.Part(text=stories.TASK))) == stories.RIGHT
+    events = sidecar.events(sidecar.turns()[0].turn_id)
+    ends = [kind for kind in kinds(events) if kind.startswith("tool")]
+    assert ends == ["tool_called", "tool_failed", "tool_called", "tool_returned"]
+    assert [one.tool_failed.error for one in events if one.HasField("tool_failed")] == ["disk on fire"]
 
 
 class TestEndings:
@@ -201,6 +275,16 @@ async def test_only_what_a_redactor_lets_through_is_reported(
     settings = Settings(redact=lambda text: text.replace("orders", "█"))
     await ask(SidemirrorPlugin(settings, client=client), agent_of(endpoint, "m", run_sql), stories.TASK)
     assert "orders" not in str(sidecar.events(sidecar.turns()[0].turn_id))
+
+
+async def test_everything_can_be_off(endpoint: Endpoint, client: Client) -> None:
+    endpoint.script("m", [stories.BAD], [Call("search_payments", {"text": "taxi"})], stories.WRONG_TOTAL)
+    settings = Settings(lessons=False, advice=False, revisions=0)
+    agent = agent_of(endpoint, "m", run_sql, search_payments)
+    events = await events_of(SidemirrorPlugin(settings, client=client), agent, stories.PAYMENTS_TASK)
+    assert REVISION not in (events[-1].custom_metadata or {})
+    roles = [one["role"] for one in endpoint.seen["m"][-1].request.messages]
+    assert roles == ["user", "model", "user", "model", "user"], "a message, and two calls with their results"
 
 
 async def test_without_a_sidecar_the_run_is_the_same(endpoint: Endpoint, away: Client) -> None:

@@ -6,28 +6,27 @@ behind the results of the tools, and a wrong final answer is sent back to the mo
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from langchain.agents.middleware import (
     AgentMiddleware,
-    AgentState,
     ModelRequest,
     ModelResponse,
-    hook_config,
 )
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMessage
 from langchain_core.tracers.context import register_configure_hook
 from langgraph.config import get_config
 from langgraph.errors import GraphBubbleUp
-from langgraph.runtime import Runtime
 from langgraph.types import Command
 
 from sidemirror_client import Sidemirror
-from sidemirror_client.adapter import Home, Run, Settings, as_text, waited
+from sidemirror_client.adapter import CURRENT, Home, Run, Settings, as_text, waited
 
 if TYPE_CHECKING:
     # Where it stands at run time depends on the version.
@@ -35,8 +34,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Settings", "SidemirrorMiddleware"]
 
-State = AgentState[Any]
-Update = dict[str, Any] | None
+ToolResult = ToolMessage | Command[Any]
 
 
 class _Invocation:
@@ -97,130 +95,128 @@ class SidemirrorMiddleware(AgentMiddleware[Any, Any]):
         self._home = Home(client, settings)
         self._agent = agent
 
-    # --- lessons, advice, revisions ----------------------------------------------------------------------------------
-
-    async def abefore_agent(self, state: State, runtime: Runtime[Any]) -> Update:
-        """Lessons for the task, behind the user's message."""
-        invocation = _CURRENT.get()
-        if invocation is None or invocation.run is not None:
-            return None
-        return _said(await self._run_of(invocation, state).lessons())
-
-    def before_agent(self, state: State, runtime: Runtime[Any]) -> Update:
-        """As `abefore_agent`."""
-        return _here(self.abefore_agent, state, runtime)
-
-    async def abefore_model(self, state: State, runtime: Runtime[Any]) -> Update:
-        """Advice, behind the results of the tools."""
-        invocation = _CURRENT.get()
-        return None if invocation is None else _said(await self._run_of(invocation, state).advice())
-
-    def before_model(self, state: State, runtime: Runtime[Any]) -> Update:
-        """As `abefore_model`."""
-        return _here(self.abefore_model, state, runtime)
-
-    @hook_config(can_jump_to=["model"])
-    async def aafter_model(self, state: State, runtime: Runtime[Any]) -> Update:
-        """A wrong final answer goes back to the model. That of an agent which another one's tool runs is not final."""
-        invocation, last = _CURRENT.get(), state["messages"][-1]
-        if invocation is None or invocation.run is None or not isinstance(last, AIMessage) or last.tool_calls:
-            return None
-        why = await invocation.run.revision(last.text) if _depth() <= invocation.depth else ""
-        return {**(_said(why) or {}), "jump_to": "model"} if why else None
-
-    @hook_config(can_jump_to=["model"])
-    def after_model(self, state: State, runtime: Runtime[Any]) -> Update:
-        """As `aafter_model`."""
-        return _here(self.aafter_model, state, runtime)
-
-    # --- what happens ------------------------------------------------------------------------------------------------
-
     async def awrap_model_call(
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]]
     ) -> ModelResponse[Any]:
-        """The model's answer, and the calls in it."""
-        self._asks(request)
-        return self._answered(request, await handler(request))
+        """A call of the model, and another one when its final answer is wrong."""
+        if (run := self._run(request.state)) is None:
+            return await handler(request)
+        call = _ModelCall(run, request)
+        asked: ModelRequest[Any] | None = await call.first()
+        while asked is not None:
+            asked = await call.next(await handler(asked))
+        return call.response()
 
     def wrap_model_call(
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], ModelResponse[Any]]
     ) -> ModelResponse[Any]:
-        """As `awrap_model_call`."""
-        self._asks(request)
-        return self._answered(request, handler(request))
+        """As `awrap_model_call`, for a caller without a loop."""
+        if (run := self._run(request.state)) is None:
+            return handler(request)
+        call = _ModelCall(run, request)
+        asked: ModelRequest[Any] | None = waited(call.first(), request)
+        while asked is not None:
+            asked = waited(call.next(handler(asked)), None)
+        return call.response()
 
     async def awrap_tool_call(
         self,
         request: ToolCallRequest,
-        handler: Callable[[ToolCallRequest], Awaitable[ToolMessage | Command[Any]]],
-    ) -> ToolMessage | Command[Any]:
+        handler: Callable[[ToolCallRequest], Awaitable[ToolResult]],
+    ) -> ToolResult:
         """A call's end. An interrupt is none."""
-        self._calls(request.state, [request.tool_call])
-        try:
-            result = await handler(request)
-        except Exception as error:
-            self._failed(request, error)
-            raise
-        return self._returned(request, result)
+        with self._call(request) as returned:
+            return returned(await handler(request))
 
-    def wrap_tool_call(
-        self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], ToolMessage | Command[Any]]
-    ) -> ToolMessage | Command[Any]:
+    def wrap_tool_call(self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], ToolResult]) -> ToolResult:
         """As `awrap_tool_call`."""
-        self._calls(request.state, [request.tool_call])
-        try:
-            result = handler(request)
-        except Exception as error:
-            self._failed(request, error)
-            raise
-        return self._returned(request, result)
+        with self._call(request) as returned:
+            return returned(handler(request))
 
-    def _run_of(self, invocation: _Invocation, state: Any) -> Run:
-        """The invocation's turn. It begins here; after an interrupt that may be anywhere in an agent."""
+    def _run(self, state: Any) -> Run | None:
+        """The part that this agent has in the invocation's turn. The turn begins here; after an interrupt that may be
+        anywhere in an agent."""
+        invocation = _CURRENT.get()
+        if invocation is None:
+            return None
+        depth = _depth()
         if invocation.run is None:
             session = get_config().get("configurable", {}).get("thread_id") or ""
-            invocation.depth = _depth()
+            invocation.depth = depth
             invocation.run = self._home.begin(_task(state), session_id=str(session), agent=self._agent)
-        return invocation.run
+        return invocation.run.of(self._agent) if depth <= invocation.depth else invocation.run.inner(self._agent)
 
-    def _asks(self, request: ModelRequest[Any]) -> None:
-        if invocation := _CURRENT.get():
-            model = str(getattr(request.model, "model_name", "") or getattr(request.model, "model", ""))
-            self._run_of(invocation, request.state).model_started(model=model, agent=self._agent)
+    @contextmanager
+    def _call(self, request: ToolCallRequest) -> Iterator[Callable[[ToolResult], ToolResult]]:
+        """A call from its beginning to its end; what it returns is handed to what this gives."""
+        run, call = self._run(request.state), request.tool_call
+        call_id = call["id"] or ""
 
-    def _answered(self, request: ModelRequest[Any], response: ModelResponse[Any]) -> ModelResponse[Any]:
-        invocation = _CURRENT.get()
-        for message in response.result if invocation else ():
+        def returned(result: ToolResult) -> ToolResult:
+            message = _message_of(result, call_id) if isinstance(result, Command) else result
+            if run:
+                run.tool_returned(call_id, message.text, is_error=message.status == "error")
+            return result
+
+        if run:
+            run.tool_called(call_id, call["name"], call["args"])
+        outer = CURRENT.set(run)
+        try:
+            yield returned
+        except GraphBubbleUp:
+            raise
+        except Exception as error:
+            if run:
+                run.tool_failed(call_id, error)
+            raise
+        finally:
+            CURRENT.reset(outer)
+
+
+class _ModelCall:
+    """A call of the model with what is added to it. That stays in the agent's state, before the model's answer."""
+
+    def __init__(self, run: Run, request: ModelRequest[Any]) -> None:
+        self._run = run
+        self._request = request
+        self._last: ModelResponse[Any] = ModelResponse([])
+        # What the call leaves in the state.
+        self._new: list[Any] = []
+
+    async def first(self) -> ModelRequest[Any]:
+        """The request with lessons behind the user's message, and advice behind the results of the tools."""
+        past = self._request.messages
+        # A run that is resumed goes on behind a tool's result. Its lessons were shown before.
+        lessons = "" if past and isinstance(past[-1], ToolMessage) else await self._run.lessons()
+        return self._asked(*filter(None, (lessons, await self._run.advice())))
+
+    async def next(self, response: ModelResponse[Any]) -> ModelRequest[Any] | None:
+        """The request for another answer when a final one is wrong."""
+        self._last = response
+        self._new += response.result
+        # A structured answer is a call too, of a tool that the agent has not.
+        known = {getattr(tool, "name", "") for tool in self._request.tools}
+        for message in response.result:
             if isinstance(message, AIMessage):
                 usage: Any = message.usage_metadata or {}
-                self._run_of(invocation, request.state).model_returned(  # type: ignore[arg-type]  # the loop says so
-                    message.text, usage.get("input_tokens", 0), usage.get("output_tokens", 0), agent=self._agent
-                )
-                # A structured answer is a call too, of a tool that the agent has not.
-                known = {getattr(tool, "name", "") for tool in request.tools}
-                self._calls(request.state, [call for call in message.tool_calls if call["name"] in known])
-        return response
+                self._run.model_returned(message.text, usage.get("input_tokens"), usage.get("output_tokens"))
+                for call in message.tool_calls:
+                    if call["name"] in known:
+                        self._run.tool_called(call["id"] or "", call["name"], call["args"])
+        last = response.result[-1]
+        is_final = isinstance(last, AIMessage) and not last.tool_calls
+        why = await self._run.revision(last.text) if is_final else ""
+        return self._asked(why) if why else None
 
-    def _calls(self, state: Any, calls: list[Any]) -> None:
-        invocation = _CURRENT.get()
-        if invocation is not None:
-            run = self._run_of(invocation, state)
-            for call in calls:
-                run.tool_called(call["id"], call["name"], call["args"], agent=self._agent)
+    def response(self) -> ModelResponse[Any]:
+        """What the model has answered in the end, behind what was added."""
+        return replace(self._last, result=self._new)
 
-    def _failed(self, request: ToolCallRequest, error: Exception) -> None:
-        invocation = _CURRENT.get()
-        if invocation and not isinstance(error, GraphBubbleUp):
-            self._run_of(invocation, request.state).tool_failed(request.tool_call["id"] or "", error, agent=self._agent)
-
-    def _returned(self, request: ToolCallRequest, result: ToolMessage | Command[Any]) -> ToolMessage | Command[Any]:
-        call_id = request.tool_call["id"] or ""
-        message = _message_of(result, call_id) if isinstance(result, Command) else result
-        if invocation := _CURRENT.get():
-            self._run_of(invocation, request.state).tool_returned(
-                call_id, message.text, is_error=message.status == "error", agent=self._agent
-            )
-        return result
+    def _asked(self, *texts: str) -> ModelRequest[Any]:
+        self._new += [HumanMessage(text, name="sidemirror") for text in texts]
+        model = getattr(self._request.model, "model_name", "") or getattr(self._request.model, "model", "")
+        self._run.model_started(model=str(model))
+        return self._request.override(messages=[*self._request.messages, *self._new])
 
 
 def _message_of(command: Command[Any], call_id: str) -> ToolMessage:
@@ -228,17 +224,6 @@ def _message_of(command: Command[Any], call_id: str) -> ToolMessage:
     update = command.update if isinstance(command.update, dict) else {}
     said = (one for one in update.get("messages", ()) if isinstance(one, ToolMessage) and one.tool_call_id == call_id)
     return next(said, ToolMessage("", tool_call_id=call_id))
-
-
-def _said(text: str) -> Update:
-    return {"messages": [HumanMessage(text, name="sidemirror")]} if text else None
-
-
-def _here(
-    hook: Callable[[State, Runtime[Any]], Coroutine[Any, Any, Update]], state: State, runtime: Runtime[Any]
-) -> Update:
-    """A hook for a caller without a loop."""
-    return waited(hook(state, runtime), None)
 
 
 def _depth() -> int:

@@ -6,7 +6,6 @@ task stand behind the user's input, advice behind the results of the tools, and 
 
 import asyncio
 from collections.abc import Callable
-from contextvars import ContextVar
 from dataclasses import fields, replace
 from inspect import isawaitable
 from typing import Any
@@ -15,16 +14,13 @@ from agents import Agent, ModelResponse, RunConfig, RunHooks, Runner, RunResult,
 from agents.run import CallModelData, ModelInputData
 
 from sidemirror_client import Sidemirror
-from sidemirror_client.adapter import Added, Home, Run, Settings, as_text
+from sidemirror_client.adapter import CURRENT, Added, Home, Run, Settings, as_text, error_of
 
 __all__ = ["Settings", "SidemirrorRunner"]
 
 # What the SDK tells the model of an error. Older versions, such as 0.20, go on with the error itself.
 _FAILED = "An error occurred while running the tool. Please try again."
 _AND_WHY = f"{_FAILED} Error: "
-
-# The run whose tools run. What they run with a runner of ours is part of its turn.
-_CURRENT: ContextVar[Run | None] = ContextVar("sidemirror_run", default=None)
 
 
 class SidemirrorRunner:
@@ -37,17 +33,16 @@ class SidemirrorRunner:
     async def run(self, starting_agent: Agent[Any], input: Any, **given: Any) -> RunResult:  # noqa: A002  # the SDK's
         """As `Runner.run`, with its arguments. A wrong final answer has a second run follow, whose result this is."""
         watch = self._watch(starting_agent, input, given)
-        outer = _CURRENT.set(watch.run)
+        outer = CURRENT.set(watch.run)
         try:
             result = await Runner.run(starting_agent, input, **watch.arguments(given))
-            why = await watch.run.revision(as_text(result.final_output)) if watch.is_whole else ""
-            if why:
+            if why := await watch.run.revision(as_text(result.final_output)):
                 result = await Runner.run(result.last_agent, **watch.arguments(given, _goes_on(result, why, given)))
         except BaseException as error:
             watch.failed(error)
             raise
         finally:
-            _CURRENT.reset(outer)
+            CURRENT.reset(outer)
         watch.ended(result)
         return result
 
@@ -63,30 +58,28 @@ class SidemirrorRunner:
     ) -> RunResultStreaming:
         """As `Runner.run_streamed`. The final answer is shown as it comes, so that nothing is revised."""
         watch = self._watch(starting_agent, input, given)
-        outer = _CURRENT.set(watch.run)
+        outer = CURRENT.set(watch.run)
         try:
             result = Runner.run_streamed(starting_agent, input, **watch.arguments(given))
         finally:
-            _CURRENT.reset(outer)
+            CURRENT.reset(outer)
         # Its name depends on the version.
         task: asyncio.Task[Any] = getattr(result, "run_loop_task", None) or vars(result)["_run_impl_task"]
         task.add_done_callback(lambda done: watch.finished(result, done))
         return result
 
     def _watch(self, agent: Agent[Any], given_input: Any, given: dict[str, Any]) -> "_Watch":
-        outer = _CURRENT.get()
         session = given.get("conversation_id") or getattr(given.get("session"), "session_id", "")
-        run = outer or self._home.begin(_task(given_input), session_id=session or "", agent=agent.name)
-        return _Watch(run, is_whole=outer is None, is_stateless=not _kept_elsewhere(given))
+        run = self._home.begin(_task(given_input), session_id=session or "", agent=agent.name)
+        return _Watch(run, is_stateless=not _kept_elsewhere(given))
 
 
 class _Watch:
     """What looks at one run."""
 
-    def __init__(self, run: Run, *, is_whole: bool, is_stateless: bool) -> None:
-        """`is_whole`: it is a turn of its own. `is_stateless`: each request has the whole conversation."""
+    def __init__(self, run: Run, *, is_stateless: bool) -> None:
+        """`is_stateless`: each request has the whole conversation."""
         self.run = run
-        self.is_whole = is_whole
         self._is_stateless = is_stateless
         self.agent = ""
         # Changes of a request are not in the SDK's history.
@@ -107,10 +100,15 @@ class _Watch:
     def _filter(self, inner: Callable[[CallModelData[Any]], Any] | None) -> Callable[[CallModelData[Any]], Any]:
         async def filtered(data: CallModelData[Any]) -> ModelInputData:
             # The config goes on to agents that are tools, whose conversations are their own.
-            if data.agent.name == self.agent:
+            is_ours = data.agent.name == self.agent
+            if is_ours:
                 data.model_data.input = await self._with_advice(list(data.model_data.input), data.agent)
             said = inner(data) if inner is not None else data.model_data
             changed: ModelInputData = await said if isawaitable(said) else said
+            if is_ours:
+                model = data.agent.model
+                name = model if isinstance(model, str) else getattr(model, "model", "")
+                self.run.of(self.agent).model_started("openai", str(name or ""))
             return changed
 
         return filtered
@@ -129,22 +127,23 @@ class _Watch:
 
         return formatted
 
-    def asks(self, agent: Agent[Any]) -> None:
-        """The model is asked."""
-        model = agent.model if isinstance(agent.model, str) else getattr(agent.model, "model", "")
-        self.run.model_started("openai", str(model or ""), agent=agent.name)
-
     def answered(self, agent: Agent[Any], response: ModelResponse) -> None:
         """The model's answer, and the calls in it."""
-        text, usage = "", response.usage
+        run, text, usage = self.run.of(agent.name), "", response.usage
         for item in response.output:
             for part in getattr(item, "content", None) or ():
                 text += getattr(part, "text", "") or ""
-        self.run.model_returned(text, usage.input_tokens, usage.output_tokens, agent=agent.name)
+        run.model_returned(text, usage.input_tokens, usage.output_tokens)
         for item in response.output:
             if item.type == "function_call":
                 self._calls.append(item.call_id)
-                self.run.tool_called(item.call_id, item.name, item.arguments, agent=agent.name)
+                run.tool_called(item.call_id, item.name, item.arguments)
+
+    def called(self, agent: Agent[Any], context: Any) -> None:
+        """A tool begins. Tools of the SDK's own, such as a shell, have no id here."""
+        if call_id := getattr(context, "tool_call_id", ""):
+            self._calls.append(call_id)
+            self.run.of(agent.name).tool_called(call_id, context.tool_name, context.tool_arguments)
 
     def _results(self, items: list[Any]) -> None:
         """The ends of calls, as the next request has them."""
@@ -161,61 +160,45 @@ class _Watch:
         """The run has raised; where the SDK has put an error of its own around a tool's, that is on record."""
         for call_id in filter(self.run.is_open, self._calls):
             self.run.tool_failed(call_id, error.__cause__ or error)
-        if self.is_whole:
-            self.run.end(error=error)
+        self.run.end(error=error)
 
     def ended(self, result: RunResult | RunResultStreaming) -> None:
         """The run has an answer, or waits for an approval."""
         self._results(result.to_input_list())
-        if self.is_whole:
-            self.run.end(as_text(result.final_output) if result.final_output is not None else None)
+        self.run.end(as_text(result.final_output) if result.final_output is not None else None)
 
     def finished(self, result: RunResultStreaming, done: "asyncio.Task[Any]") -> None:
         """A streamed run is over."""
-        error = asyncio.CancelledError() if done.cancelled() else done.exception()
-        if error is not None:
+        if error := error_of(done):
             self.failed(error)
         else:
             self.ended(result)
 
 
 class _Hooks(RunHooks[Any]):
-    """Ours around the user's own."""
+    """Ours around the user's own; those that ours does not have are the user's."""
 
     def __init__(self, watch: _Watch, inner: RunHooks[Any]) -> None:
         self._watch = watch
         self._inner = inner
+        for name in dir(inner):
+            if name.startswith("on_") and name not in vars(_Hooks):
+                setattr(self, name, getattr(inner, name))
 
     async def on_agent_start(self, context: Any, agent: Any) -> None:
         """Whose requests are to come."""
         self._watch.agent = agent.name
         await self._inner.on_agent_start(context, agent)
 
-    async def on_llm_start(self, context: Any, agent: Any, system_prompt: str | None, input_items: list[Any]) -> None:
-        """The model is asked."""
-        self._watch.asks(agent)
-        await self._inner.on_llm_start(context, agent, system_prompt, input_items)
+    async def on_tool_start(self, context: Any, agent: Any, tool: Any) -> None:
+        """One that was approved meanwhile, of which the model's answer is an earlier run's, is on record from here."""
+        self._watch.called(agent, context)
+        await self._inner.on_tool_start(context, agent, tool)
 
     async def on_llm_end(self, context: Any, agent: Any, response: ModelResponse) -> None:
         """The model has answered."""
         self._watch.answered(agent, response)
         await self._inner.on_llm_end(context, agent, response)
-
-    async def on_agent_end(self, context: Any, agent: Any, output: Any) -> None:
-        """The user's own."""
-        await self._inner.on_agent_end(context, agent, output)
-
-    async def on_handoff(self, context: Any, from_agent: Any, to_agent: Any) -> None:
-        """The user's own."""
-        await self._inner.on_handoff(context, from_agent, to_agent)
-
-    async def on_tool_start(self, context: Any, agent: Any, tool: Any) -> None:
-        """The user's own."""
-        await self._inner.on_tool_start(context, agent, tool)
-
-    async def on_tool_end(self, context: Any, agent: Any, tool: Any, result: Any) -> None:
-        """The user's own."""
-        await self._inner.on_tool_end(context, agent, tool, result)
 
 
 def _kept_elsewhere(given: dict[str, Any]) -> bool:

@@ -243,6 +243,29 @@ async def test_an_agent_that_is_a_tool_keeps_its_own_conversation(
     assert_same(on_record(sidecar.events(sidecar.turns()[0].turn_id), "clerk"), seen_by(endpoint.seen["m"]), HIDDEN)
 
 
+async def test_a_run_that_waits_for_an_approval_is_taken_up_by_the_next(
+    endpoint: Endpoint, client: Client, sidecar: Sidecar
+) -> None:
+    endpoint.script("m", [stories.BAD], stories.GUESS)
+    tool = function_tool(run_sql, strict_mode=False, needs_approval=True)
+    agent = agent_of(endpoint, "m").clone(tools=[tool])
+    runner = SidemirrorRunner(client=client)
+    waits = await runner.run(agent, stories.TASK)
+    state = waits.to_state()
+    for one in waits.interruptions:
+        state.approve(one)
+    assert (await runner.run(agent, state)).final_output == stories.GUESS
+    first, second = sidecar.turns(2)
+    assert first.outcome == common_pb2.TASK_OUTCOME_UNSPECIFIED
+    assert "response_drafted" not in kinds(sidecar.events(first.turn_id))
+    called, ended = [one for one in sidecar.events(second.turn_id) if "tool" in (one.WhichOneof("kind") or "")]
+    assert called.tool_called.name == "run_sql"
+    # Older versions show an error as a result alone.
+    assert stories.FAILURE in (ended.tool_failed.error or ended.tool_returned.content)
+    assert ended.HasField("tool_failed") or ended.tool_returned.is_error
+    assert "[reflection] " in endpoint.seen["m"][1].request.text
+
+
 async def test_runs_at_once_have_a_turn_each(endpoint: Endpoint, client: Client, sidecar: Sidecar) -> None:
     runner = SidemirrorRunner(client=client)
     names = [endpoint.script(f"m{number}", *stories.REPAIRED) for number in range(8)]
@@ -261,6 +284,9 @@ async def test_hooks_and_filters_of_the_users_own_go_on(endpoint: Endpoint, clie
         async def on_tool_start(self, context: Any, agent: Any, tool: Any) -> None:
             self.heard.append(tool.name)
 
+        async def on_llm_start(self, context: Any, agent: Any, system_prompt: Any, input_items: Any) -> None:
+            self.heard.append("asked")
+
     def shouting(data: CallModelData[Any]) -> ModelInputData:
         return ModelInputData(input=data.model_data.input, instructions="SHOUT.")
 
@@ -269,7 +295,7 @@ async def test_hooks_and_filters_of_the_users_own_go_on(endpoint: Endpoint, clie
     config = RunConfig(call_model_input_filter=shouting)
     agent = agent_of(endpoint, "m", run_sql)
     await ask(SidemirrorRunner(client=client), agent, stories.TASK, hooks=hooks, run_config=config)
-    assert hooks.heard == ["run_sql"]
+    assert hooks.heard == ["asked", "run_sql", "asked"]
     assert endpoint.seen["m"][0].request.system == "SHOUT."
 
 

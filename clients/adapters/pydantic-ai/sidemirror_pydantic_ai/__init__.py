@@ -5,7 +5,6 @@ task stand behind the user's prompt, advice behind the results of the tools, and
 """
 
 import asyncio
-from contextvars import ContextVar
 from typing import Any
 
 from pydantic_ai import RunContext
@@ -25,12 +24,10 @@ from pydantic_ai.tools import AgentDepsT, DeferredToolRequests, ToolDefinition
 from pydantic_core import to_json
 
 from sidemirror_client import Sidemirror as Client
-from sidemirror_client.adapter import Home, Run, Settings
+from sidemirror_client.adapter import CURRENT, Home, Run, Settings
 
 __all__ = ["Settings", "Sidemirror"]
 
-# The run whose tool runs. Agents that are run by the tool are part of its turn.
-_CURRENT: ContextVar[Run | None] = ContextVar("sidemirror_run", default=None)
 # What a tool raises that has not failed.
 _NO_FAILURE = (ApprovalRequired, CallDeferred, SkipToolExecution)
 
@@ -44,27 +41,21 @@ class Sidemirror(AbstractCapability[AgentDepsT]):
 
     async def for_run(self, ctx: RunContext[AgentDepsT]) -> "AbstractCapability[AgentDepsT]":
         """What looks at one run."""
-        agent = (ctx.agent.name if ctx.agent else None) or ""
-        outer = _CURRENT.get()
-        if outer is not None:
-            return _OfRun(outer, agent, is_whole=False)
         run = self._home.begin(
-            ctx.prompt if isinstance(ctx.prompt, str) else _text(ctx.prompt or ""),
+            _text(ctx.prompt or ""),
             session_id=ctx.conversation_id or "",
-            agent=agent,
+            agent=(ctx.agent.name if ctx.agent else None) or "",
             provider=ctx.model.system,
             model=ctx.model.model_name,
         )
-        return _OfRun(run, agent, is_whole=True)
+        return _OfRun(run)
 
 
 class _OfRun(AbstractCapability[AgentDepsT]):
-    """One run of one agent. `is_whole`: it is a turn of its own, and no part of an outer run's."""
+    """One run of one agent."""
 
-    def __init__(self, run: Run, agent: str, *, is_whole: bool) -> None:
+    def __init__(self, run: Run) -> None:
         self._run = run
-        self._agent = agent
-        self._is_whole = is_whole
         # What the model's last answer came to, if it was a final one.
         self._answer: str | None = None
 
@@ -79,12 +70,10 @@ class _OfRun(AbstractCapability[AgentDepsT]):
         except BaseException as error:
             # `run_stream` cancels what follows the answer that it has shown.
             shown = self._answer if isinstance(error, asyncio.CancelledError) else None
-            if self._is_whole:
-                self._run.end(shown, None if shown is not None else error)
+            self._run.end(shown, None if shown is not None else error)
             raise
-        if self._is_whole:
-            waits = isinstance(result.output, DeferredToolRequests)
-            self._run.end(None if waits else _text(result.output))
+        waits = isinstance(result.output, DeferredToolRequests)
+        self._run.end(None if waits else _text(result.output))
         return result
 
     async def before_model_request(
@@ -102,7 +91,7 @@ class _OfRun(AbstractCapability[AgentDepsT]):
         tools = [tool.name for tool in request_context.model_request_parameters.function_tools]
         if added := [UserPromptPart(text) for text in await self._run.texts(tools)]:
             last.parts = [*last.parts, *added]
-        self._run.model_started(ctx.model.system, ctx.model.model_name, agent=self._agent)
+        self._run.model_started(ctx.model.system, ctx.model.model_name)
         return request_context
 
     async def after_model_request(
@@ -110,11 +99,11 @@ class _OfRun(AbstractCapability[AgentDepsT]):
     ) -> ModelResponse:
         """The model's answer and the calls in it; a call of an output tool is the run's answer."""
         usage = response.usage
-        self._run.model_returned(response.text or "", usage.input_tokens, usage.output_tokens, agent=self._agent)
+        self._run.model_returned(response.text or "", usage.input_tokens, usage.output_tokens)
         answers = {tool.name for tool in request_context.model_request_parameters.output_tools}
         for part in response.parts:
             if isinstance(part, ToolCallPart) and part.tool_name not in answers:
-                self._run.tool_called(part.tool_call_id, part.tool_name, part.args_as_json_str(), agent=self._agent)
+                self._run.tool_called(part.tool_call_id, part.tool_name, part.args_as_json_str())
         return response
 
     async def wrap_tool_execute(
@@ -127,9 +116,11 @@ class _OfRun(AbstractCapability[AgentDepsT]):
         handler: WrapToolExecuteHandler,
     ) -> Any:
         """A call's end. Those of calls that never begin, such as of unknown tools, stand in the next request."""
-        if not self._run.is_open(call.tool_call_id):
+        if tool_def.kind == "output":
             return await handler(args)
-        outer = _CURRENT.set(self._run)
+        # One that was approved meanwhile; the model has asked for it in an earlier run.
+        self._run.tool_called(call.tool_call_id, call.tool_name, call.args_as_json_str())
+        outer = CURRENT.set(self._run)
         try:
             result = await handler(args)
         except _NO_FAILURE:
@@ -141,7 +132,7 @@ class _OfRun(AbstractCapability[AgentDepsT]):
             self._run.tool_failed(call.tool_call_id, error)
             raise
         finally:
-            _CURRENT.reset(outer)
+            CURRENT.reset(outer)
         content = result.return_value if isinstance(result, ToolReturn) else result
         self._ended(call.tool_call_id, ToolReturnPart(call.tool_name, content, call.tool_call_id))
         return result
@@ -157,7 +148,7 @@ class _OfRun(AbstractCapability[AgentDepsT]):
         self, ctx: RunContext[AgentDepsT], *, output_context: OutputContext, output: Any
     ) -> Any:
         """Has the model go on after a wrong answer, with the reason as the user's message."""
-        if self._is_whole and not ctx.partial_output and not isinstance(output, DeferredToolRequests):
+        if not ctx.partial_output and not isinstance(output, DeferredToolRequests):
             self._answer = _text(output)
             if why := await self._run.revision(self._answer):
                 ctx.enqueue(why, priority="when_idle")

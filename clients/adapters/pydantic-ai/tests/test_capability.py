@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from pydantic import BaseModel
-from pydantic_ai import Agent, ModelRetry
+from pydantic_ai import Agent, DeferredToolRequests, DeferredToolResults, ModelRetry, Tool
 from pydantic_ai.messages import ModelMessagesTypeAdapter
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 from pydantic_ai.models.openai import OpenAIChatModel
@@ -186,6 +186,28 @@ async def test_a_run_that_is_resumed_stays_in_its_session(endpoint: Endpoint, cl
     one, two = sidecar.turns(2)
     assert one.session_id == two.session_id
     assert is_prefix(endpoint.seen["m"][1], endpoint.seen["m"][2])
+
+
+async def test_a_run_that_waits_for_an_approval_is_taken_up_in_its_session(
+    endpoint: Endpoint, client: Client, sidecar: Sidecar
+) -> None:
+    endpoint.script("m", [stories.BAD], stories.GUESS)
+    tool = Tool(run_sql, requires_approval=True)
+    agent = Agent(
+        model(endpoint, "m"), tools=[tool], capabilities=[Sidemirror(client=client)], retries=3,
+        output_type=[str, DeferredToolRequests],
+    )  # fmt: skip
+    waits = await agent.run(stories.TASK)
+    assert isinstance(waits.output, DeferredToolRequests)
+    results = DeferredToolResults(approvals={one.tool_call_id: True for one in waits.output.approvals})
+    ended = await agent.run(message_history=waits.all_messages(), deferred_tool_results=results)
+    assert ended.output == stories.GUESS
+    one, two = sidecar.turns(2)
+    assert one.session_id == two.session_id != ""
+    assert "response_drafted" not in kinds(sidecar.events(one.turn_id))
+    ends = [kind for kind in kinds(sidecar.events(two.turn_id)) if kind.startswith("tool")]
+    assert ends == ["tool_called", "tool_returned"]
+    assert "[reflection] " in endpoint.seen["m"][1].request.text
 
 
 async def test_runs_at_once_have_a_turn_each(endpoint: Endpoint, client: Client, sidecar: Sidecar) -> None:

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from sidemirror.v1 import common_pb2, thinking_pb2
 from sidemirror_server.http.context import Ended
 from sidemirror_server.http.hooks.calls import GONE, REFUSED, Calls
+from sidemirror_server.http.hooks.hosts.failure import said_by_tool
 from sidemirror_server.http.hooks.hosts.happening import AnswerGiven, CallEnded, Happening, Prompted, SaidByAgent
 from sidemirror_server.http.hooks.sentences import (
     CHECK,
@@ -40,8 +41,11 @@ _NAME_CHARS = 256
 class Conversation:
     """The turns of one agent. Its events are taken one after the other."""
 
-    def __init__(self, host: str, session: str, agent: str) -> None:
+    def __init__(self, host: str, session: str, agent: str, *, hears_in_turns: bool = True) -> None:
+        """`hears_in_turns`: as of `Host`. A turn in which nothing is heard is told nothing, and counts nothing as
+        told."""
         self._host = host
+        self._hears_in_turns = hears_in_turns
         self._agent = agent
         self.session_id = _id_of(host, session, agent)
         # The project is that of the folder in which the turn began: an agent may change its folder.
@@ -54,6 +58,8 @@ class Conversation:
         self._said = ""
         # The ids of what was told last.
         self._told: tuple[str, ...] = ()
+        # What the host took no words for yet, in this turn.
+        self.untold = ""
 
     async def asked(self, calls: Calls, happening: Happening, asked: Prompted, *, critiques: bool) -> str:
         """Begins a turn, and ends the one before if nobody has. Returns what to tell; empty if nothing."""
@@ -74,6 +80,7 @@ class Conversation:
             failed = await asyncio.to_thread(failed_in, ran.transcript, ran.call_id)
         if failed is None:
             failed = reports_failure(ran.result)
+        result = said_by_tool(self._host, ran.result) if failed else ran.result
         call_id = _id_of("call", ran.call_id) if ran.call_id else ""
         agent = _name(self._agent)
         events = [
@@ -85,7 +92,7 @@ class Conversation:
             thinking_pb2.TurnEvent(
                 event_id=f"{call_id}.r" if call_id else "",
                 agent=agent,
-                tool_returned=thinking_pb2.ToolReturned(call_id=call_id, content=ran.result, is_error=failed),
+                tool_returned=thinking_pb2.ToolReturned(call_id=call_id, content=result, is_error=failed),
             ),
         ]
         response = await self._report(calls, happening, events, critiques=critiques)
@@ -119,7 +126,7 @@ class Conversation:
     async def left(self, calls: Calls) -> None:
         """Ends the turn, if one is open."""
         await calls.finish_turn(thinking_pb2.FinishTurnRequest(turn_id=self._turn_id, session_id=self.session_id))
-        self._turn_id, self._said, self._was_sent_back = "", "", False
+        self._turn_id, self._said, self._was_sent_back, self.untold = "", "", False, ""
 
     async def _begin(self, calls: Calls, happening: Happening, prompt: str, *, critiques: bool) -> str:
         mode = common_pb2.CRITIQUE_MODE_ALWAYS if critiques else common_pb2.CRITIQUE_MODE_OFF
@@ -132,10 +139,12 @@ class Conversation:
             critique_mode=mode,
             context=thinking_pb2.ContextWish(),
             has_shell=True,
+            # A draft is judged in a turn with advice only.
+            without_advice=not self._hears_in_turns and not critiques,
         )
         plan = (await calls.start_turn(request)).plan
         # The first two entries are the start and the plan.
-        self._turn_id, self._seen, self._said, self._was_sent_back = plan.turn_id, 2, "", False
+        self._turn_id, self._seen, self._said, self._was_sent_back, self.untold = plan.turn_id, 2, "", False, ""
         return self._remember(plan.context)
 
     async def _report(

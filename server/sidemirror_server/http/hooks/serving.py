@@ -125,12 +125,15 @@ class Hooks:
                 return host.sent_back(prompt) if prompt else {}
             case HostLeft():
                 await conversation.left(calls)
-        return host.told(event, text) if text else {}
+        text = "\n".join(part for part in (conversation.untold, text) if part)
+        told = host.told(event, text) if text else {}
+        conversation.untold = "" if told else text
+        return told
 
     def _conversation(self, key: tuple[str, str, str, str]) -> Conversation:
         found = self._conversations.get(key)
         if found is None:
-            found = self._conversations[key] = Conversation(*key[1:])
+            found = self._conversations[key] = Conversation(*key[1:], hears_in_turns=HOSTS[key[1]].hears_in_turns)
             if len(self._conversations) > _MOST:
                 self._conversations.popitem(last=False)
         self._conversations.move_to_end(key)

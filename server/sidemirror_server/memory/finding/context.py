@@ -14,6 +14,7 @@ import msgspec
 from sidemirror_server.memory.finding.ranking import Ranked
 from sidemirror_server.memory.finding.recall import Question, Recall
 from sidemirror_server.memory.finding.search import Filter, MemorySearch
+from sidemirror_server.memory.finding.worth_telling import says_nothing_at_failure, says_nothing_at_start, says_the_same
 from sidemirror_server.memory.kin.graph import FAN_OUT, MemoryGraph
 from sidemirror_server.memory.kin.links import Node, NodeKind, node_of
 from sidemirror_server.memory.kin.signature import error_signature, tool_of
@@ -30,7 +31,7 @@ from sidemirror_server.vocabulary.arbiter import AS_DESIGNED, HEADING, Offers, T
 from sidemirror_server.vocabulary.block import BlockItem, BlockLesson, ContextBlock, Omitted
 from sidemirror_server.vocabulary.clock import Clock
 from sidemirror_server.vocabulary.scope import Scope
-from sidemirror_server.vocabulary.telling import restates_failure, says_only_outcome, without_references
+from sidemirror_server.vocabulary.telling import says_only_outcome, without_references
 from sidemirror_server.vocabulary.terms import telling_terms, terms_of
 
 _KINDS = frozenset(kind.value for kind in MemoryKind)
@@ -39,9 +40,6 @@ _MOST_RECEIPTS = 200
 DEFAULT_ITEMS = 5
 # How many candidates are read for each item of a block. Chosen here: some may not apply, or may repeat another lesson.
 _CANDIDATES = 4
-# Two lessons say the same if they have this share of their words in common. Chosen here.
-_SAME_RATIO = 0.8
-_FEWEST_TERMS = 4
 # `not_when` excludes a task that contains this share of its distinctive words. Chosen here: two of three.
 _NOT_WHEN_RATIO = 0.66
 # A lesson that names no tool or error fits if it has this score and shares this many distinctive words with the task,
@@ -225,7 +223,8 @@ class MemoryContext:
             for one in (_candidate(memory, None, told, calls) for memory in found if memory.memory_id not in left_out)
             if advice.shows(one.memory.memory_id, one.memory.strategy_of, *one.memory.derived_from)
             if one.applies >= Applies.TO_THE_CALL and not _is_excluded(one.memory, asked)
-            if one.memory.is_reviewed or not (has_shell or restates_failure(one.memory.content))
+            if one.memory.is_reviewed or not has_shell
+            if not says_nothing_at_failure(one.memory, (failure.text for failure in failures))
             if not says_only_outcome(one.memory.content)
         ]
         # Strategies come before reflections.
@@ -303,7 +302,7 @@ def _chosen(
             reason = "no person has reviewed it, and the host has a shell"
         if not reason and one.newer:
             reason = f"{one.newer} holds in its place"
-        if not reason and any(_says_the_same(terms, other) for other in said):
+        if not reason and any(says_the_same(terms, other) for other in said):
             reason = "another item says nearly the same"
         is_by_name = one.applies is Applies.IN_PART and not _fits(one, asked)
         if not reason and asked and is_by_name and by_name >= _BY_NAME_ALONE:
@@ -348,8 +347,8 @@ def _why_left_out(one: _Candidate, task: ContextTask, asked: frozenset[str]) -> 
         return "it does not apply to a task like this"
     if says_only_outcome(one.memory.content):
         return "it says nothing but how a task ended"
-    if restates_failure(one.memory.content) and not one.memory.is_reviewed:
-        return "it says only that a call failed, and no person has reviewed it"
+    if reason := says_nothing_at_start(one.memory, task.task, had_failure=one.applies is Applies.TO_THE_FAILURE):
+        return reason
     if one.applies or _fits(one, asked):
         return ""
     return "it has too little of the task"
@@ -365,12 +364,6 @@ def _fits(one: _Candidate, asked: frozenset[str]) -> bool:
         return True
     shared = asked & telling_terms(f"{one.memory.content}\n{one.memory.task_text}")
     return one.score >= _FITS_SCORE and len(shared) >= min(_FITS_WORDS, len(asked)) > 0
-
-
-def _says_the_same(terms: frozenset[str], other: frozenset[str]) -> bool:
-    if min(len(terms), len(other)) < _FEWEST_TERMS:
-        return terms == other
-    return len(terms & other) >= _SAME_RATIO * len(terms | other)
 
 
 def _lesson(one: _Candidate) -> BlockLesson:

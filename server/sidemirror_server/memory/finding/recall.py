@@ -1,7 +1,7 @@
 """Finds the memories that answer a question, and explains why a memory is a hit or not."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from enum import StrEnum
 from typing import Protocol
 
@@ -12,6 +12,7 @@ from sidemirror_server.memory.finding.search import Filter, MemorySearch, TextHi
 from sidemirror_server.memory.finding.weighing import Weight
 from sidemirror_server.memory.record import MemoryKind, MemoryRecord, MemoryState
 from sidemirror_server.memory.store import Memories
+from sidemirror_server.vocabulary.by_rule import quotes_user
 from sidemirror_server.vocabulary.clock import Clock
 from sidemirror_server.vocabulary.scope import Scope
 from sidemirror_server.vocabulary.terms import asked_terms, terms_of
@@ -121,12 +122,12 @@ class Recall:
         hits = []
         for place, one in enumerate(ranked[: question.k], start=1):
             memory = records.get(one.facts.memory_id)
-            if memory is None:  # removed meanwhile
+            if memory is None or _quotes_somebody(memory):  # None: removed meanwhile
                 continue
             words = matched.get(memory.memory_id, ())
             summary = _summary(one, place, found.mode, words) if question.explain else ""
             hits.append(Hit(memory, one.score, one.parts, summary, words))
-        misses = await self._misses(scope, question, found, ranked)
+        misses = await self._misses(scope, question, found, ranked, {hit.memory.memory_id for hit in hits})
         return SearchAnswer(tuple(hits), found.mode, misses)
 
     async def has_none(self, scope: Scope) -> bool:
@@ -197,9 +198,8 @@ class Recall:
         return {memory_id: tuple(term for term in found.terms if term in has) for memory_id, has in terms.items()}
 
     async def _misses(
-        self, scope: Scope, question: Question, found: _Search, ranked: Sequence[Ranked]
+        self, scope: Scope, question: Question, found: _Search, ranked: Sequence[Ranked], hits: Collection[str]
     ) -> tuple[Miss, ...]:
-        hits = {one.facts.memory_id for one in ranked[: question.k]}
         asked = [memory_id for memory_id in dict.fromkeys(question.explain_ids) if memory_id not in hits]
         if not asked:
             return ()
@@ -211,6 +211,12 @@ class Recall:
             has, place = terms.get(memory_id, frozenset[str]()), places.get(memory_id)
             misses.append(Miss(memory_id, _why_not(question, found, records.get(memory_id), has, place)))
         return tuple(misses)
+
+
+def _quotes_somebody(memory: MemoryRecord) -> bool:
+    """Whether a memory in force has a user's words that no person has reviewed. It is of an earlier version: such
+    memories are quarantined now (decision 095)."""
+    return memory.state is MemoryState.ACTIVE and not memory.is_reviewed and quotes_user(memory.content)
 
 
 def _is_by_age(question: Question, found: _Search) -> bool:
@@ -238,6 +244,8 @@ def _why_not(
     filtered = _filtered(question.wanted, memory)
     if filtered:
         return filtered
+    if _quotes_somebody(memory):
+        return "it quotes a user, and no person has reviewed it"
     if place is not None:
         return f"its place is {place}, and {question.k} were asked for"
     if found.mode is SearchMode.FILTER:

@@ -1,4 +1,4 @@
-"""The port of memory search. Adapters: `storage/sqlite/memory_search.py`, `storage/postgres/memory_search.py`.
+"""The port of memory search. Adapters: `storage/*/memory_search.py`.
 
 `memory/finding/recall.py` ranks the memories that they find.
 """
@@ -8,7 +8,7 @@ from typing import Protocol
 
 import msgspec
 
-from sidemirror_server.memory.record import MemoryKind, MemoryState
+from sidemirror_server.memory.record import MemoryKind, MemoryRecord, MemoryState
 from sidemirror_server.vocabulary.scope import Scope
 
 # The duration of a lease on embedding a scope, if it is not renewed. Chosen here: four times the limit of an embedding
@@ -23,6 +23,15 @@ class Filter(msgspec.Struct, frozen=True):
     tags: tuple[str, ...] = ()
     kind: MemoryKind | None = None
     states: tuple[MemoryState, ...] = (MemoryState.ACTIVE,)
+
+    def passes(self, memory: MemoryRecord) -> bool:
+        """Whether this memory is selected."""
+        return (
+            memory.state in self.states
+            and memory.importance >= self.min_importance
+            and self.kind in (None, memory.kind)
+            and (not self.tags or not set(self.tags).isdisjoint(memory.tags))
+        )
 
 
 class MemoryFacts(msgspec.Struct, frozen=True):
@@ -110,6 +119,8 @@ class MemorySearch(Protocol):
     FM13 With `said`, the question's terms in their order, `by_text` measures the best by words (`closeness.CANDIDATES`
          of them, or `limit` if that is more) by `closeness.closeness`, and returns the closest. What the filter
          excludes has no part in it.
+    FM14 `forget` removes the vectors of these memories from wherever they are kept beside the memories themselves; an
+         erasure calls it. Memories that stay are embedded again.
     Raises StoreUnavailable, StoreFull.
     """
 
@@ -138,3 +149,5 @@ class MemorySearch(Protocol):
     async def take(self, scope: Scope, model: str, holder: str, now_us: int) -> bool: ...
 
     async def leave(self, scope: Scope, model: str, holder: str) -> None: ...
+
+    async def forget(self, scope: Scope, memory_ids: tuple[str, ...]) -> None: ...

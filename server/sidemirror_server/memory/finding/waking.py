@@ -17,7 +17,7 @@ from sidemirror_server.vocabulary.scope import Scope
 
 
 class WakingMemories:
-    """Calls `wake` with the scope after each write that may have changed a text, even after a failed one."""
+    """Calls `wake` with the scope after each write that may have changed a text, or removed it, even a failed one."""
 
     def __init__(self, memories: Memories, wake: Callable[[Scope], None]) -> None:
         self._memories = memories
@@ -55,7 +55,10 @@ class WakingMemories:
         return await self._memories.versions(scope, memory_id, before, limit)
 
     async def delete(self, scope: Scope, memory_id: str) -> None:
-        await self._memories.delete(scope, memory_id)
+        try:
+            await self._memories.delete(scope, memory_id)
+        finally:
+            self._wake(scope)
 
     async def report(self, scope: Scope, outcome: TaskOutcome) -> None:
         await self._memories.report(scope, outcome)

@@ -21,6 +21,7 @@ from sidemirror_server.memory.record import (
     Teaching,
 )
 from sidemirror_server.memory.store import Memories
+from sidemirror_server.vocabulary.by_rule import quotes_user
 from sidemirror_server.vocabulary.clock import Clock
 from sidemirror_server.vocabulary.origin import Origin
 from sidemirror_server.vocabulary.scope import Scope, whose
@@ -33,6 +34,7 @@ _log = logging.getLogger(__name__)
 STRATEGY_FACTOR = 1.1
 REPEATS = "it repeats a lesson that the agent had been shown"
 SAYS_NOTHING = "it says nothing but how the task ended"
+QUOTES = "it quotes a user"
 # In code points: how much of its task a record keeps. Chosen here: enough for search.
 _TASK_CHARS = 4_000
 
@@ -87,7 +89,8 @@ class Keeper:
 
         `is_judged`: `judged_by_episode` has just judged the result. `more`: the caller's metadata. `heard_us`: when the
         call with its sources began; None: now. `from_spans`: its episode is telemetry, so that it waits for another one
-        or a person, whatever the operator's policy. What was erased since is refused. Raises what the store raises.
+        or a person, whatever the operator's policy. What quotes a user waits for a person (decision 095). What was
+        erased since is refused. Raises what the store raises.
         """
         if result.repeats:
             return Stored(reason=REPEATS)
@@ -99,6 +102,8 @@ class Keeper:
         tried = result.steering
         if not tried and not is_judged:
             tried = await asyncio.to_thread(steering_of_own, _texts(result))
+        if not tried and quotes_user(result.reflection):
+            tried = QUOTES
         trust = msgspec.structs.replace(self._trust, policy="corroborated") if from_spans else self._trust
         lesson = lesson_of(result, ids, trust, tried, more or {}, now_us, heard_us)
         learned = await self._store.learn(scope, lesson, now_us)

@@ -50,6 +50,9 @@ _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=\S*\Z")
 # Tools that let time pass and do nothing else.
 _WAITING = frozenset(("wait", "sleep", "pause"))
 
+# The tools of MCP by which an agent asks the sidecar (`http/mcp/tools.py`).
+OWN_TOOLS = frozenset(("critique_answer", "recall_lessons", "report_outcome", "what_worked"))
+
 # The first word of a statement of SQL.
 _STATEMENT_WORDS = (
     "select show desc describe explain insert update delete create alter drop use with pragma truncate replace grant "
@@ -153,6 +156,11 @@ def same_intent(failed: Asked, later: Asked) -> bool:
 def only_waits(tool: str) -> bool:
     """Whether a tool's name says that it waits and does nothing else."""
     return _OWN_NAME.split(tool)[-1].lower() in _WAITING
+
+
+def asks_the_sidecar(tool: str) -> bool:
+    """Whether a tool's name says that it is one of the sidecar's."""
+    return _OWN_NAME.split(tool)[-1].lower() in OWN_TOOLS
 
 
 def _reads(tool: str) -> bool:

@@ -62,7 +62,8 @@ def _names_nothing(move: Move) -> bool:
 class FailedAttempt(msgspec.Struct, frozen=True):
     """A call that failed. `is_json`: its arguments are JSON. `looked_up`: the labels of the look-ups that the turn has
     done (`trail.py`). `turn_id`, `session_id`: empty outside a turn. `label`: of the failed call (`asked.py`).
-    `dialect`: whose SQL it was (`starter.py:dialect_of`)."""
+    `dialect`: whose SQL it was (`starter.py:dialect_of`). `has_shell`: the agent's host can run commands, and is not
+    told names that spans sent."""
 
     signature: str
     is_json: bool
@@ -71,6 +72,7 @@ class FailedAttempt(msgspec.Struct, frozen=True):
     session_id: str = ""
     label: str = ""
     dialect: str = ""
+    has_shell: bool = False
 
 
 def receipt_id_of(scope: Scope, turn_id: str, signature: str) -> str:
@@ -134,11 +136,13 @@ class RecoveryFinder:
         recovery, text = _learned(known, failed) if known.recovery is not None else self._starter(known, failed)
         if recovery is None or not text or not advice.shows(recovery.recovery_id):
             return FoundAdvice()
+        is_safe = not recovery.from_spans or _names_nothing(recovery.move)
+        if failed.has_shell and not is_safe:
+            return FoundAdvice()
         is_shadow = self._telling.is_shadow
         silent = is_shadow or is_silent(receipt_id, recovery)
         # The sentence is fixed; the names in it are of tools and arguments, as agents, or spans, call them.
         origin = Origin.TOOL if recovery.from_spans else Origin.AGENT
-        is_safe = not recovery.from_spans or _names_nothing(recovery.move)
         item = BlockItem(recovery.recovery_id, 1, RECOVERY_ITEM, text, recovery.low, origin, is_safe=is_safe)
         about = () if lessons is None else await lessons()
         offers = Offers(() if silent and not is_shadow else (BlockLesson(item),), about)

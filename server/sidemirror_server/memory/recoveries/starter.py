@@ -3,7 +3,8 @@
 A row is added by review alone, as those of `reviewed_lookups.py`. It says which failure of which program it is for, the
 look-up, and the page of the program's documentation that says so. Its sentence names no count, since nothing was
 counted. It is measured like any recovery: it has receipts and trials, one in ten is held back, and what was learned of
-the failure goes before it (`moves.py:refutes`, decision 046).
+the failure goes before it (`moves.py:refutes`, decision 046). No row is for every command of a shell: such look-ups
+(`ls`, `man`, `command -v`) were of use in 0 of 16 judged cases (decision 095).
 """
 
 import re
@@ -18,7 +19,6 @@ from sidemirror_server.trace.failure import ends
 
 # How the sentence begins, by which people and agents tell it from what was counted.
 LABEL = "From the documentation, not from earlier tries:"
-ANY = "<any>"
 # Whose statement failed, where a tool takes SQL itself.
 SQLITE, MYSQL, POSTGRES = "<sqlite>", "<mysql>", "<postgres>"
 
@@ -39,10 +39,10 @@ _TOOLS = (
 
 
 class Starter(msgspec.Struct, frozen=True):
-    """`program`: whose failure it is for; SQLITE, MYSQL or POSTGRES for a statement, ANY for every command of a shell.
-    `cause`: words that the cause in the signature has (`memory/kin/signature.py`). `look_up`: of the reviewed list;
-    `shows`: what it shows. `source`: where the documentation says so. `is_wider`: it shows more than the same command
-    with a name, so that it is told when that failed."""
+    """`program`: whose failure it is for; SQLITE, MYSQL or POSTGRES for a statement. `cause`: words that the cause in
+    the signature has (`memory/kin/signature.py`). `look_up`: of the reviewed list; `shows`: what it shows. `source`:
+    where the documentation says so. `is_wider`: it shows more than the same command with a name, so that it is told
+    when that failed."""
 
     program: str
     cause: frozenset[str]
@@ -117,9 +117,6 @@ STARTERS = (
     _row(MYSQL, "missing_database", "SHOW DATABASES", "the databases (in MySQL)", _MANUAL),
     _row(POSTGRES, "missing_table", _TABLES, "the tables (in PostgreSQL)", _SCHEMA),
     _row(POSTGRES, "missing_column", _COLUMNS, f"{_OF_TABLE} (in PostgreSQL)", _SCHEMA),
-    _row(ANY, "missing_command", "command -v", "whether a program is there, and where", "POSIX, command"),
-    _row(ANY, "missing_file", "ls", "the files that exist", "POSIX, ls"),
-    _row(ANY, "bad_option", "man", "the options of a program", "POSIX, man"),
 )
 
 
@@ -139,8 +136,8 @@ def starter_for(signature: str, label: str, dialect: str = "") -> Starter | None
     if not label:
         return None
     cause = frozenset(signature.rpartition("|")[2].split())
-    programs = (dialect,) if _is_statement(label) else (label.split(" ", 1)[0], ANY)
-    found = (one for one in STARTERS if one.cause <= cause and one.program in programs)
+    program = dialect if _is_statement(label) else label.split(" ", 1)[0]
+    found = (one for one in STARTERS if one.cause <= cause and one.program == program)
     return next((one for one in found if one.look_up != label or one.is_wider), None)
 
 

@@ -16,7 +16,7 @@ from functools import partial
 import msgspec
 
 from sidemirror_server.memory.kin.signature import PASSES_BY_ITSELF, category_in, error_signature
-from sidemirror_server.memory.recoveries.asked import Asked, asked, only_waits, same_intent
+from sidemirror_server.memory.recoveries.asked import Asked, asked, asks_the_sidecar, only_waits, same_intent
 from sidemirror_server.memory.recoveries.changed import FEWEST_VALUE_CHARS, change
 from sidemirror_server.memory.recoveries.failed import reports_failure
 from sidemirror_server.memory.recoveries.observation import (
@@ -28,6 +28,7 @@ from sidemirror_server.memory.recoveries.observation import (
     follows,
     observation_id,
 )
+from sidemirror_server.memory.recoveries.open_calls import opened, taken
 from sidemirror_server.memory.recoveries.starter import dialect_of
 from sidemirror_server.trace.event import Event, ToolCalled, ToolFailed, ToolReturned, TurnStarted, UserMessage
 from sidemirror_server.vocabulary.ids import EventId, TurnId
@@ -37,11 +38,10 @@ MOST_CALLS_BETWEEN = 6
 # Outcomes of turns that failed.
 _FAILED_OUTCOMES = frozenset(("failure", "error"))
 
-# What a trail holds. Chosen here: no agent has as many calls open, or failures that wait; a result is read at its
+# What a trail holds. Chosen here: no agent has as many failures that wait; a result is read at its
 # beginning, and what was told longer ago than this many texts is not looked up any more.
-_MOST_OPEN = 100
 _MOST_WAITING = 50
-_MOST_LOOKED_UP = 100
+MOST_LOOKED_UP = 100
 _TEXT_CHARS = 8_000
 _MOST_TEXTS = 40
 
@@ -188,14 +188,12 @@ def waits(trail: Trail) -> bool:
 def _called(trail: Trail, event: Event, call: ToolCalled) -> None:
     call_id = call.call_id or event.event_id
     what = asked(call.name, call.arguments)
-    if len(trail.open_calls) >= _MOST_OPEN:
-        trail.open_calls.pop(next(iter(trail.open_calls)))
-    trail.open_calls.pop(call_id, None)
-    trail.open_calls[call_id] = _Open(event.event_id, event.agent, what, trail.place, event.at_us, call.polling)
+    began = _Open(event.event_id, event.agent, what, trail.place, event.at_us, call.polling)
+    opened(trail.open_calls, call_id, began)
 
 
 def _ended(trail: Trail, event: Event, call_id: str, text: str, *, failed: bool) -> Failure | None:
-    call = _taken(trail, call_id, event.agent)
+    call = taken(trail.open_calls, call_id, event.agent)
     if call is None or call.polling:
         return None
     done = Done(
@@ -206,7 +204,7 @@ def _ended(trail: Trail, event: Event, call_id: str, text: str, *, failed: bool)
     label = call.asked.label
     if call.asked.reads and not failed and label not in trail.looked_up:
         trail.looked_up.append(label)
-        del trail.looked_up[:-_MOST_LOOKED_UP]
+        del trail.looked_up[:-MOST_LOOKED_UP]
     served = _answer(trail, done)
     _remember(trail, text, is_users=False)
     signature = error_signature(call.asked.tool, text) if failed else ""
@@ -218,14 +216,6 @@ def _ended(trail: Trail, event: Event, call_id: str, text: str, *, failed: bool)
     earlier = (*served.earlier, served.failure.asked)[-MOST_CALLS_BETWEEN:] if served is not None and is_next else ()
     trail.waiting.append(_Waiting(done, signature, trail.where, [], earlier))
     return Failure(done.event_id, signature, call.asked.is_json, label, dialect_of(call.asked.tool, text))
-
-
-def _taken(trail: Trail, call_id: str, agent: str) -> _Open | None:
-    """Removes and returns the call that ended: the one named, else the agent's last open call."""
-    if call_id:
-        return trail.open_calls.pop(call_id, None)
-    key = next((key for key, call in reversed(trail.open_calls.items()) if call.agent == agent), None)
-    return trail.open_calls.pop(key) if key is not None else None
 
 
 def _remember(trail: Trail, text: str, *, is_users: bool) -> None:
@@ -242,7 +232,8 @@ def _answer(trail: Trail, done: Done) -> _Waiting | None:
         trail.waiting.remove(served)
         trail.seen.append(_with_attempt(trail, served, done))
     for one in later:
-        if one is not served:
+        # To ask the sidecar is no step of a repair.
+        if one is not served and not asks_the_sidecar(done.asked.tool):
             one.after.append(done)
             if len(one.after) >= MOST_CALLS_BETWEEN:
                 trail.waiting.remove(one)

@@ -1,7 +1,8 @@
 """`sidemirror doctor --attach`: whether the hooks that were attached reach a sidecar.
 
 Each attached host's own file is read, and what stands there for each event is called as the host would call it, with an
-event that records nothing. Codex is asked whether it trusts our hooks; no other host has such a question.
+event that records nothing. Codex is asked whether it trusts our hooks, and the file of Claude Code may say that it runs
+none; no other host has such a question.
 """
 
 import json
@@ -23,7 +24,7 @@ from sidemirror_server.operations.attach.calling import post
 from sidemirror_server.operations.attach.edits import CannotEdit, entries_with
 from sidemirror_server.operations.attach.hosts import ATTACHED
 from sidemirror_server.operations.attach.notes import Attachment, read_notes
-from sidemirror_server.operations.attach.trust import trust_of_codex
+from sidemirror_server.operations.attach.trust import skipped_by_claude_code, trust_of_codex
 from sidemirror_server.operations.finding import Examination, Finding
 
 _URL = re.compile(r'"(http://[^"\s]+/hooks/[^"\s]+)"')
@@ -55,7 +56,8 @@ def _check(note: Attachment) -> Iterator[Finding]:
     host, path = ATTACHED[note.host], Path(note.path)
     again = f"`sidemirror attach {note.host}{_where(note)} --yes` writes them anew"
     try:
-        found = entries_with(path.read_text(), f"/hooks/{note.host}?event=")
+        text = path.read_text()
+        found = entries_with(text, f"/hooks/{note.host}?event=")
     except (OSError, UnicodeDecodeError, CannotEdit) as error:
         forgets = "" if path.exists() else f"; `sidemirror detach {note.host}{_where(note)} --yes` forgets the file"
         told = f"the hooks cannot be read: {error}"
@@ -66,6 +68,9 @@ def _check(note: Attachment) -> Iterator[Finding]:
         yield Finding(f"{host.title}, {path}", ok=False, found=told, advice=again)
     for event, entry in found.items():
         yield _called(note, event, _hook_in(entry, f"/hooks/{note.host}?event="))
+    if note.host == "claude-code" and (why := skipped_by_claude_code(text)):
+        advice = "Claude Code's settings decide that; other files of its settings may too"
+        yield Finding(f"{host.title}, {path}", ok=False, found=why, advice=advice)
     if note.host == "codex" and found:
         yield trust_of_codex(
             path, f"/hooks/{note.host}?event=", _here() if _folder(note) == Path.home() else _folder(note)

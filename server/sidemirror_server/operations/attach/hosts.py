@@ -140,7 +140,7 @@ ATTACHED = {
         ),
         "stop",
         _bare_command,
-        "Cursor's settings have a tab Hooks that lists them.",
+        "Cursor's settings have a tab Hooks that lists them. It hears at a call that works, not at a failure.",
         root=(("version", 1),),
     ),
     "openhands": AttachedHost(
@@ -155,6 +155,6 @@ ATTACHED = {
         },
         "Stop",
         _command,
-        "What is known of a failure is told with the next prompt: OpenHands takes nothing at a tool's end.",
+        "Lessons are told with a prompt: OpenHands takes no words at a tool's end.",
     ),
 }

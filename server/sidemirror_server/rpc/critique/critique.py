@@ -7,6 +7,7 @@ from sidemirror_server.rpc.boundary.recorded_turns import RecordedTurns
 from sidemirror_server.rpc.critique.material import given_material
 from sidemirror_server.rpc.wire.common import subjects_of
 from sidemirror_server.rpc.wire.critiques import critique_to_wire
+from sidemirror_server.turns.shell import safe_critique
 
 
 async def critique(
@@ -18,4 +19,6 @@ async def critique(
     made = await critic.judge(
         call.scope, call.make_id(), material, about, call.model_time_s, compare_to=request.compare_to
     )
+    if await turns.has_shell(call.scope, request.turn_id):
+        made = safe_critique(made)
     return pb.CritiqueResponse(critique=critique_to_wire(made))

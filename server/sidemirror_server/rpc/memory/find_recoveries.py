@@ -6,12 +6,13 @@ from sidemirror_server.memory.recoveries.asked import asked
 from sidemirror_server.memory.recoveries.finding import FailedAttempt, RecoveryFinder, receipt_id_of
 from sidemirror_server.memory.recoveries.starter import dialect_of
 from sidemirror_server.rpc.boundary.call import Call
+from sidemirror_server.rpc.boundary.recorded_turns import RecordedTurns
 from sidemirror_server.rpc.wire.blocks import block_to_wire
 from sidemirror_server.vocabulary.text import enter
 
 
 async def find_recoveries(
-    finder: RecoveryFinder, request: pb.FindRecoveriesRequest, call: Call
+    finder: RecoveryFinder, turns: RecordedTurns, request: pb.FindRecoveriesRequest, call: Call
 ) -> pb.FindRecoveriesResponse:
     tool = enter(request.tool)
     what = asked(tool, enter(request.arguments))
@@ -23,6 +24,7 @@ async def find_recoveries(
         session_id=request.session_id,
         label=what.label,
         dialect=dialect_of(tool, error_text),
+        has_shell=await turns.has_shell(call.scope, request.turn_id),
     )
     of_turn = receipt_id_of(call.scope, request.turn_id, failed.signature)
     receipt_id = of_turn if request.turn_id else call.make_id(part="/receipt")

@@ -94,7 +94,7 @@ def memory_service(
         ListClusters=Unary(partial(list_clusters, Grouping(store))),
         LinkReflections=Unary(partial(link_reflections, graph)),
         ExploreGraph=Unary(partial(explore_graph, Explorer(graph, store))),
-        FindRecoveries=Unary(partial(find_recoveries, recoveries)),
+        FindRecoveries=Unary(partial(find_recoveries, recoveries, turns)),
         ListReceipts=Unary(partial(list_receipts, receipts, trials, log)),
         ListRecoveries=Unary(partial(list_recoveries, observations, trials, policies, recoveries)),
     )

@@ -16,11 +16,15 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 from sidemirror_server.telemetry_in.dialects import is_wanted
 from sidemirror_server.telemetry_in.reading import span_of
 from sidemirror_server.telemetry_in.spans import RawSpan, Span
+from sidemirror_server.vocabulary.clock import cpu_s
 
 # Attributes of a span that are read. Chosen here: the messages of a long conversation, in OpenInference's form.
 _MOST_ATTRIBUTES = 10_000
 # Nesting of a value. Chosen here: no tool's arguments are deeper; protobuf's own limit is 100.
 _DEEPEST = 40
+# What the texts of one export may cost, in seconds of CPU: then those of its other spans are left out. Chosen
+# here: more than 4 MiB of ordinary texts take on a slow machine, and so little that other exports do not wait for long.
+MOST_CPU_S = 4.0
 _ERROR = 2
 _NS_LIMIT = 2**63
 # 64 bits, as JSON of protobuf writes them.
@@ -29,11 +33,13 @@ _INTEGER = re.compile(r"-?[0-9]{1,19}")
 
 class Decoded(msgspec.Struct, frozen=True):
     """An export. `traces`: its spans by trace id. `rejected`: how many spans were malformed, and `reason` says how the
-    first one was. `wrong`: why the export as a whole cannot be read; empty if it can."""
+    first one was. `without_texts`: of how many the texts are left out. `wrong`: why the export as a whole cannot be
+    read; empty if it can."""
 
     traces: dict[str, list[Span]] = {}
     rejected: int = 0
     reason: str = ""
+    without_texts: int = 0
     wrong: str = ""
 
 
@@ -52,7 +58,8 @@ def decode(body: bytes, *, is_json: bool, with_content: bool) -> Decoded:
     except _Unreadable as error:
         return Decoded(wrong=str(error))
     traces: dict[str, list[Span]] = {}
-    rejected, reason = 0, ""
+    rejected, reason, without_texts = 0, "", 0
+    ends_s = cpu_s() + MOST_CPU_S
     for make in raw_spans:
         try:
             raw = make()
@@ -60,8 +67,10 @@ def decode(body: bytes, *, is_json: bool, with_content: bool) -> Decoded:
             rejected += 1
             reason = reason or str(error)
             continue
-        traces.setdefault(raw.trace_id, []).append(span_of(raw, with_content=with_content))
-    return Decoded(traces, rejected, reason)
+        is_read = with_content and cpu_s() < ends_s
+        without_texts += with_content and not is_read
+        traces.setdefault(raw.trace_id, []).append(span_of(raw, with_content=is_read))
+    return Decoded(traces, rejected, reason, without_texts)
 
 
 # --- protobuf --------------------------------------------------------------------------------------------------------

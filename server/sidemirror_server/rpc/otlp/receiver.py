@@ -1,6 +1,7 @@
 """What answers OTLP's exports, from gRPC and from HTTP: spans are kept, metrics and logs are answered and not read."""
 
 import json
+import logging
 
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceResponse
 
@@ -8,10 +9,13 @@ from sidemirror_server.rpc.boundary.call import Call
 from sidemirror_server.rpc.otlp.decoder import SpanDecoder
 from sidemirror_server.telemetry_in.inbox import MOST_BYTES, MOST_SPANS, SpanInbox
 from sidemirror_server.vocabulary.errors import BadInput, MalformedMessage
-from sidemirror_server.vocabulary.scope import Serves
+from sidemirror_server.vocabulary.scope import Serves, whose
 from sidemirror_server.vocabulary.telemetry import SPANS
 
+_log = logging.getLogger(__name__)
+
 _TOO_MANY = f"a trace may have {MOST_SPANS} spans and {MOST_BYTES >> 20} MiB in a minute"
+_TOO_SLOW = "the texts of {} spans are left out: those before them took too long to search for secrets"
 _REQUEST = "opentelemetry.proto.collector.trace.v1.ExportTraceServiceRequest"
 
 
@@ -29,7 +33,7 @@ class OtlpReceiver:
         LimitReached, and what the store raises."""
         rejected, reason = await self._keep(body, call, is_json=False, has_names=has_names)
         response = ExportTraceServiceResponse()
-        if rejected:
+        if reason:
             response.partial_success.rejected_spans = rejected
             response.partial_success.error_message = reason
         return response.SerializeToString()
@@ -38,7 +42,7 @@ class OtlpReceiver:
         """An export of spans in JSON; as `spans`, but raises BadInput for what is no export."""
         rejected, reason = await self._keep(body, call, is_json=True, has_names=has_names)
         partial = {"partialSuccess": {"rejectedSpans": str(rejected), "errorMessage": reason}}
-        return json.dumps(partial if rejected else {}).encode()
+        return json.dumps(partial if reason else {}).encode()
 
     async def nothing(self, body: bytes, call: Call) -> bytes:
         """An export of metrics or logs: an exporter that sends everything to one address must not fail."""
@@ -67,4 +71,8 @@ class OtlpReceiver:
         for name, number in became.items():
             if number:
                 SPANS.add(number, {"became": name})
-        return found.rejected + kept.dropped, found.reason or (_TOO_MANY if kept.dropped else "")
+        reason = found.reason or (_TOO_MANY if kept.dropped else "")
+        if found.without_texts:
+            _log.warning("texts_left_out", extra={**whose(call.scope), "spans": found.without_texts})
+            reason = reason or _TOO_SLOW.format(found.without_texts)
+        return found.rejected + kept.dropped, reason

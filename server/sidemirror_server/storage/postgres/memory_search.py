@@ -134,6 +134,9 @@ class PostgresMemorySearch:
     async def leave(self, scope: Scope, model: str, holder: str) -> None:
         await self._database.change(scope, _SQL["leave"], model, holder)
 
+    async def forget(self, scope: Scope, memory_ids: tuple[str, ...]) -> None:
+        """Nothing to do: vectors are rows beside the memories, and go with them."""
+
 
 def _filter(wanted: Filter) -> tuple[Any, ...]:
     return (wanted.min_importance, wanted.kind, list(wanted.states), [f"g:{tag}" for tag in wanted.tags])

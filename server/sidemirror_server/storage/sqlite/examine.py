@@ -1,10 +1,11 @@
-"""Inspects a data folder for `doctor`. It only reads, and works while a server uses the folder."""
+"""Inspects a data folder for `doctor`. It works while a server uses the folder, and changes nothing in it."""
 
 import contextlib
 import fcntl
 import os
 import shutil
 import sqlite3
+import time
 from pathlib import Path
 
 import msgspec
@@ -21,6 +22,10 @@ from sidemirror_server.vocabulary.errors import StoreRefused
 
 # How many complaints of `quick_check` are reported.
 _COMPLAINTS = 3
+# How often the disk is timed, and when no more. Chosen here: one slow write in five is not a slow disk.
+_WRITES, _TIMED_S = 5, 1.0
+# A page of SQLite.
+_PAGE = bytes(4096)
 
 
 class Examined(msgspec.Struct, frozen=True):
@@ -30,6 +35,7 @@ class Examined(msgspec.Struct, frozen=True):
     those that this server knows. `newest_us`: the last update of any turn, 0 without turns. `problems`: reasons why a
     server could not or should not use the folder. `open_to_others`: the folder and the files in it that other users
     may read, with their modes. `replaceable_in`: folders in which other users may put something else in its place.
+    `write_s`: how long the disk takes to keep 4 KiB; None where that cannot be seen.
     """
 
     folder: Path
@@ -43,6 +49,7 @@ class Examined(msgspec.Struct, frozen=True):
     problems: tuple[str, ...] = ()
     open_to_others: tuple[tuple[Path, str], ...] = ()
     replaceable_in: tuple[tuple[Path, str], ...] = ()
+    write_s: float | None = None
 
 
 def examine(folder: Path) -> Examined:
@@ -70,7 +77,7 @@ def examine(folder: Path) -> Examined:
     )
     if not found.exists or not os.access(folder, os.R_OK | os.X_OK):
         return found
-    found = msgspec.structs.replace(found, open_to_others=open_to_others(folder / FILE_NAME))
+    found = msgspec.structs.replace(found, open_to_others=open_to_others(folder / FILE_NAME), write_s=_write_s(folder))
     parts = [folder / f"{FILE_NAME}{suffix}" for suffix in ("", "-wal", "-shm")]
     size_bytes = sum(path.stat().st_size for path in parts if path.is_file())
     found = msgspec.structs.replace(found, size_bytes=size_bytes, held_by=_holder(folder / "lock"))
@@ -81,6 +88,27 @@ def examine(folder: Path) -> Examined:
         problem = f"{' and '.join(closed)} cannot be read and written by user {os.geteuid()} (permissions)"
         return msgspec.structs.replace(found, problems=(*found.problems, problem))
     return _with_content(found)
+
+
+def _write_s(folder: Path) -> float | None:
+    """The median of some writes to a file without a name, which is gone when it is closed. None where the system or the
+    file system has no such files, or the disk is full."""
+    if not hasattr(os, "O_TMPFILE"):
+        return None
+    took: list[float] = []
+    try:
+        file = os.open(folder, os.O_TMPFILE | os.O_WRONLY, 0o600)
+        try:
+            while len(took) < _WRITES and sum(took) < _TIMED_S:
+                began_s = time.perf_counter()
+                os.write(file, _PAGE)
+                os.fsync(file)
+                took.append(time.perf_counter() - began_s)
+        finally:
+            os.close(file)
+    except OSError:
+        return None
+    return sorted(took)[len(took) // 2]
 
 
 def _without_store(found: Examined) -> Examined:

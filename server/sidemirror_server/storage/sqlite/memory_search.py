@@ -104,6 +104,9 @@ class SqliteMemorySearch:
         if self._taken.get((scope, model), ("", 0))[0] == holder:
             del self._taken[scope, model]
 
+    async def forget(self, scope: Scope, memory_ids: tuple[str, ...]) -> None:
+        """Nothing to do: vectors are rows beside the memories, and go with them."""
+
 
 # Scope, model, memories with their vectors, and the same vectors as bytes.
 _Embedding = tuple[Scope, str, Sequence[Embedded], Sequence[bytes]]

@@ -1,7 +1,7 @@
 """Hooks of Claude Code (https://code.claude.com/docs/en/hooks). A call that fails has an event of its own."""
 
 from sidemirror_server.http.hooks.hosts.happening import AnswerGiven, CallEnded, Happening, HostLeft, Prompted, What
-from sidemirror_server.http.hooks.hosts.like_claude import arguments_of, result_of
+from sidemirror_server.http.hooks.hosts.like_claude import arguments_of, output_of
 from sidemirror_server.http.hooks.hosts.payload import Payload, text_in, written
 
 
@@ -19,7 +19,7 @@ def _what(event: str, payload: Payload) -> What | None:
         case "UserPromptSubmit":
             return Prompted(written(payload.get("prompt")))
         case "PostToolUse":
-            return _ran(payload, result_of(payload), failed=False)
+            return _ran(payload, output_of(payload.get("tool_response")), failed=False)
         case "PostToolUseFailure":
             # After an interrupt the tool has not failed: somebody pressed Escape.
             interrupted = payload.get("is_interrupt") is True

@@ -2,7 +2,7 @@
 the transcript does."""
 
 from sidemirror_server.http.hooks.hosts.happening import AnswerGiven, CallEnded, Happening, HostLeft, Prompted, What
-from sidemirror_server.http.hooks.hosts.like_claude import arguments_of, result_of
+from sidemirror_server.http.hooks.hosts.like_claude import arguments_of, output_of
 from sidemirror_server.http.hooks.hosts.payload import Payload, text_in, written
 
 
@@ -23,7 +23,11 @@ def _what(event: str, payload: Payload) -> What | None:
             name, call_id = text_in(payload, "tool_name"), text_in(payload, "tool_use_id")
             transcript = text_in(payload, "transcript_path")
             return (
-                CallEnded(call_id, name, arguments_of(payload), result_of(payload), None, transcript) if name else None
+                CallEnded(
+                    call_id, name, arguments_of(payload), output_of(payload.get("tool_response")), None, transcript
+                )
+                if name
+                else None
             )
         case "Stop":
             again = payload.get("stop_hook_active") is True

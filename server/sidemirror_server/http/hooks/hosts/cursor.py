@@ -1,5 +1,5 @@
-"""Hooks of Cursor (https://cursor.com/docs/hooks). A call that fails has an event of its own; a prompt can be answered
-with nothing, so that nothing is told at a turn's start."""
+"""Hooks of Cursor (https://cursor.com/docs/hooks). A call that fails has an event of its own. Words are taken at the
+end of a call that has worked, and neither at a prompt nor at a failure."""
 
 import msgspec
 
@@ -13,7 +13,7 @@ from sidemirror_server.http.hooks.hosts.happening import (
     SaidByAgent,
     What,
 )
-from sidemirror_server.http.hooks.hosts.like_claude import arguments_of
+from sidemirror_server.http.hooks.hosts.like_claude import arguments_of, output_of
 from sidemirror_server.http.hooks.hosts.payload import Payload, text_in, written
 
 
@@ -30,7 +30,7 @@ def read(event: str, payload: Payload) -> Happening | None:
 
 def told(event: str, text: str) -> dict[str, object]:
     """The answer that puts a text beside a tool's result; of other events there is none."""
-    return {"additional_context": text} if event in ("postToolUse", "postToolUseFailure") else {}
+    return {"additional_context": text} if event == "postToolUse" else {}
 
 
 def sent_back(prompt: str) -> dict[str, object]:
@@ -43,8 +43,8 @@ def _what(event: str, payload: Payload) -> What | None:
         case "beforeSubmitPrompt":
             return Prompted(written(payload.get("prompt")))
         case "postToolUse":
-            result = payload.get("tool_output")
-            return _ran(payload, written(result), failed=bool(failed_by_fields(_parsed(result))))
+            result = _parsed(payload.get("tool_output"))
+            return _ran(payload, output_of(result), failed=bool(failed_by_fields(result)))
         case "postToolUseFailure":
             # Neither says anything of the tool.
             is_denied = text_in(payload, "failure_type") == "permission_denied"
@@ -73,10 +73,10 @@ def _is_again(payload: Payload) -> bool:
 
 
 def _parsed(result: object) -> object:
-    """A result, which Cursor gives as the text of a JSON."""
+    """A result, which Cursor gives as the text of a JSON; as it is if it is none."""
     if not isinstance(result, str):
         return result
     try:
         return msgspec.json.decode(result)
-    except (msgspec.DecodeError, UnicodeEncodeError):
-        return None
+    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
+        return result

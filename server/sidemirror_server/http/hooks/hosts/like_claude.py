@@ -1,4 +1,6 @@
-"""What Codex and OpenHands have taken over from Claude Code: the names of events and the form of answers."""
+"""What other hosts have taken over from Claude Code: the names of events, the form of answers, fields of tools."""
+
+from typing import Any
 
 from sidemirror_server.http.hooks.hosts.payload import Payload, text_in, written
 
@@ -21,9 +23,8 @@ def arguments_of(payload: Payload) -> str:
     return written(given)
 
 
-def result_of(payload: Payload) -> str:
+def output_of(given: Any) -> str:
     """What a tool call came to, as text. A shell's two outputs are joined."""
-    given = payload.get("tool_response")
     if isinstance(given, dict) and isinstance(given.get("stdout"), str):
         return written("\n".join(part for part in (given["stdout"], text_in(given, "stderr")) if part))
     return written(given)

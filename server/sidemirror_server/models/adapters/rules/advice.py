@@ -7,10 +7,12 @@ that names no cause: a sentence that suits every failure helps with none.
 import re
 from typing import get_args
 
-from sidemirror_server.models.adapters.rules.missing_names import missing_name
 from sidemirror_server.models.answers import CategoryWord
+from sidemirror_server.vocabulary.missing_names import missing_name
 from sidemirror_server.vocabulary.telling import says_why, without_values
 
+# In code points: errors name their cause at the beginning.
+_READ_CHARS = 2_000
 # The exception at the end of a traceback; the lines before it only show the call stack.
 _EXCEPTION = re.compile(r"^[ \t]{0,8}(?:\w{1,60}\.){0,6}[A-Z]\w{0,60}(?:Error|Exception)\b.{0,400}", re.MULTILINE)
 # A name without spaces, so that no sentence from a tool's output is repeated.
@@ -43,10 +45,14 @@ _MISSING = {
     "option": "There is no option `{name}`: look at the help of what {tool} calls.",
 }
 _LOOK_UP = "There is no {what} `{name}`: list or look up what exists before calling {tool} again."
-# What is missing of these, an error says by itself.
-_KNOWN_FROM_THE_ERROR = ("command", "file")
+# Of these, it is worth saying that what exists can be looked up; of others an error says by itself what is wrong.
+_LOOKED_UP = ("table", "column", "field", "tool", "argument")
 # Kinds of failures whose advice needs no name.
-_OF_A_KIND = ("timeout", "permission", "rate_limit", "network", "model", "resource")
+_OF_A_KIND = ("timeout", "rate_limit", "network", "model", "resource")
+# An error that names what to take in the place of what it did not find.
+_OFFERS = re.compile(
+    r"did you mean|perhaps you meant|similar: |(?:available|possible|valid) \w+(?: are)?:", re.IGNORECASE
+)
 _FIELD_UNNAMED = {"validation": "what its error names", "logic": "the line that its error names"}
 
 
@@ -78,20 +84,18 @@ def advice(category: str | None, tool: str, error_text: str) -> str:
 
 
 def points(category: str | None, error_text: str) -> bool:
-    """Whether the advice tells an agent in the midst of its turn more than the error itself: a name to look up, a field
-    to change, or what helps against a failure of this kind whatever it was asked for. Judged by hand, the other advice
-    was of use in 6 of 82 reflections (bench/judging)."""
+    """Whether the advice tells an agent in the midst of its turn more than the error itself: a name to look up, or what
+    helps against a failure of this kind whatever it was asked for. Judged by hand, the other advice was of use in 6 of
+    82 reflections (bench/judging)."""
     missing = missing_name(error_text)
     if missing is not None:
-        return missing.what not in _KNOWN_FROM_THE_ERROR
-    if category in ("validation", "logic"):
-        return bool(named_field(error_text))
+        return missing.what in _LOOKED_UP and not _OFFERS.search(error_text[:_READ_CHARS])
     return category in _OF_A_KIND
 
 
 def named_field(error_text: str) -> str:
     """The argument, column, file or name that an error quotes or begins with, in backquotes; empty if none."""
-    found = _FIELD.search(error_text[:2_000])
+    found = _FIELD.search(error_text[:_READ_CHARS])
     name = next(filter(None, found.groups()), "") if found else ""
     return f"`{name}`" if name and without_values(name) == name else ""
 

@@ -4,7 +4,7 @@ It holds nothing that belongs to one episode alone: no ids of events, no values,
 empty where it could only say how the task ended.
 """
 
-from sidemirror_server.models.adapters.rules.advice import advice, named, telling
+from sidemirror_server.models.adapters.rules.advice import advice, named, points, telling
 from sidemirror_server.models.adapters.rules.decisive import decisive_steps, worst_of
 from sidemirror_server.models.adapters.rules.findings import FailedStep, Findings, findings_of
 from sidemirror_server.models.adapters.rules.mid_turn import (
@@ -87,7 +87,8 @@ def _begun(name: str) -> str:
 def _strategy(found: Findings, failure: FailedStep | None, evidence: Evidence) -> str:
     if failure is not None:
         category = named(failure.failed.category) or evidence.error_category
-        return advice(category, tool_name(failure.failed), telling(failure.failed.text))
+        said = telling(failure.failed.text)
+        return advice(category, tool_name(failure.failed), said) if points(category, said) else ""
     if found.repeated or found.alternating:
         last = (found.repeated or found.alternating)[-1]
         return (

@@ -1,40 +1,41 @@
-"""A mid-turn reflection from findings: what failed first and why, loops, and calls without a result.
+"""A mid-turn reflection from findings: what failed and why, loops, and calls without a result.
 
 It points to something to do, or is empty: that a call failed, and what its error said, the agent has read. The events
 that it rests on are in `cited_event_ids` and not in the text. Recorded texts are quoted on one line and whole.
 """
+
+from collections.abc import Sequence
 
 from sidemirror_server.models.adapters.rules.advice import advice, points, telling
 from sidemirror_server.models.adapters.rules.decisive import decisive_steps, worst_of
 from sidemirror_server.models.adapters.rules.findings import FailedStep, Findings, findings_of
 from sidemirror_server.models.adapters.rules.wording import arguments_of, tool_name, what_it_says
 from sidemirror_server.models.answers import MidTurnAnswer
-from sidemirror_server.models.evidence import Evidence
+from sidemirror_server.models.evidence import Evidence, EvidenceStep
+from sidemirror_server.vocabulary.missing_names import missing_name
 
 # Limit on the event ids for one claim; the schema takes 32 in all. Chosen here: more ids add nothing to a claim.
 _MOST_CITED_FOR_ONE = 4
+_FENCED = "The call begins with a code fence: call {tool} with what stands between the fences alone."
 
 
 def mid_turn_answer(evidence: Evidence) -> MidTurnAnswer:
     """The reflection that `evidence` supports; its text is empty if there is nothing to say."""
     found = findings_of(evidence)
-    failure = worst_of(found)
-    sentences: list[str] = []
-    cited = decisive_steps(found)
-    if failure is not None:
-        sentences.append(what_failed(found, failure))
-    if found.repeated or found.alternating:
-        sentences.append(loop_told(found))
-    sentences.append(_unanswered(found))
-    cited += found.unanswered[:_MOST_CITED_FOR_ONE] if sentences[-1] else ()
-    cited += found.worked[-1:]
-    action = _next(found, failure)
-    # What a business error says is quoted, because no rule knows what to do about it.
-    is_telling = action or (failure is not None and not advised(failure))
+    failure, action = _pointed(found)
+    loop = _loop(found)
+    action = action or _next(found, loop)
+    sentences = (
+        what_failed(found, failure) if failure else "",
+        loop_told(found) if loop else "",
+        _unanswered(found),
+    )
+    cited = [*decisive_steps(found), *found.unanswered[:_MOST_CITED_FOR_ONE], *found.worked[-1:]]
+    reflection = " ".join(filter(None, sentences)) if action else ""
     return MidTurnAnswer(
-        reflection=" ".join(filter(None, sentences)) if is_telling else "",
-        suggested_action=action or None,
-        confidence=confidence_of(found, failure),
+        reflection=reflection,
+        suggested_action=action if reflection else None,
+        confidence=confidence_of(found, worst_of(found)),
         cited_event_ids=tuple(dict.fromkeys(step.event_id for step in cited)),
     )
 
@@ -58,7 +59,7 @@ def what_failed(found: Findings, failure: FailedStep) -> str:
     others = len(found.failures) - 1
     more = f"; {others} more failed" if others else ""
     then = "; a later call of it worked" if failure.recovered_by else ""
-    return f"The first failure that counts is {call}: {told}{more}{then}."
+    return f"The failure that counts is {call}: {told}{more}{then}."
 
 
 def kind_of(failure: FailedStep) -> str:
@@ -82,10 +83,14 @@ def _unanswered(found: Findings) -> str:
     return f"Still open: {', '.join(shown)} never returned." if shown else ""
 
 
-def _next(found: Findings, failure: FailedStep | None) -> str:
+def _loop(found: Findings) -> tuple[EvidenceStep, ...]:
+    """The calls of the loop that the agent is in; one that it has left is none."""
     loop = found.repeated or found.alternating
-    if failure is not None and failure.recovered_by is None and (told := _pointed(failure)):
-        return told
+    return loop if loop and loop[-1] is found.calls[-1] else ()
+
+
+def _next(found: Findings, loop: Sequence[EvidenceStep]) -> str:
+    """What to do where no failure says so; empty if nothing."""
     if loop:
         again = f"Do not call {tool_name(loop[-1])} with the same arguments again"
         return f"{again}: use its last result, or change one argument."
@@ -94,9 +99,35 @@ def _next(found: Findings, failure: FailedStep | None) -> str:
     return ""
 
 
-def _pointed(failure: FailedStep) -> str:
-    """What to do about a failure; empty if that is no more than the error says."""
-    return advised(failure) if points(failure.failed.category, telling(failure.failed.text)) else ""
+def _pointed(found: Findings) -> tuple[FailedStep | None, str]:
+    """The last failure that still stands and of which there is more to say than its error says, and what to do about
+    it; None and empty if there is none. One that the agent has left behind is not told of."""
+    if not found.failures:
+        return None, ""
+    latest = found.failures[-1]
+    answered = {step.answers for step in found.worked}
+    fences_work = any(_is_fenced(call) and call.event_id in answered for call in found.calls)
+    for failure in reversed(found.failures):
+        if failure.recovered_by is not None or not _is_met(failure, latest):
+            continue
+        if _is_fenced(failure.cause) and not fences_work:
+            return failure, _FENCED.format(tool=tool_name(failure.failed))
+        if points(failure.failed.category, telling(failure.failed.text)):
+            return failure, advised(failure)
+    return None, ""
+
+
+def _is_met(failure: FailedStep, latest: FailedStep) -> bool:
+    """Whether the latest failing call has met an earlier failure again: it asks for the name that does not exist."""
+    if failure is latest:
+        return True
+    missing = missing_name(failure.failed.text)
+    return missing is not None and missing.name in latest.cause.text
+
+
+def _is_fenced(call: EvidenceStep) -> bool:
+    """Whether a call's text is a code block of Markdown, which no tool expects."""
+    return call.kind == "tool_call" and call.text.lstrip().startswith("```")
 
 
 def advised(failure: FailedStep) -> str:

@@ -1,0 +1,28 @@
+"""The agent whose calls `scripted/times.py` times. It runs in Node.js, in the project that AI_SDK_PROJECT names."""
+
+import asyncio
+import os
+from pathlib import Path
+
+from agents import Agents
+from scripted.endpoint import Endpoint
+from scripted.record import Sidecar
+from scripted.times import Times, measured, printed
+
+
+async def times(runs: int) -> Times:
+    """As `measured` has them."""
+    sidecar = Sidecar(os.environ.get("SIDEMIRROR_ADDRESS", ""), "bench")
+    with Agents(Path(__file__).with_name("agents.mjs")) as agents:
+
+        async def run(endpoint: Endpoint, model: str) -> None:
+            tools, is_plain = ("works", "fails"), sidecar.address == ""
+            end = agents.begin(endpoint, sidecar, "generateText", model, "Go.", *tools, plain=is_plain)
+            ended = await asyncio.to_thread(end)
+            assert ended.get("text") == "Done.", ended
+
+        return await measured(runs, run)
+
+
+if __name__ == "__main__":
+    printed(times)

@@ -1,0 +1,315 @@
+"""An annotation attaches a pod: AdmissionReviews against the policies of deploy/, by Kubernetes' own admission plugin
+(`admission/`, built with Go), and the same policies by Helm and for Kyverno."""
+
+import copy
+import importlib
+import json
+import re
+import shutil
+from pathlib import Path
+from typing import Any
+
+import kubernetes_validate
+import pytest
+import yaml
+
+from sidemirror_server.settings import load, unknown_names
+from tests.architecture.repository import ROOT
+from tests.deploy.attached import WORKLOADS, admitted, built, check_pod, container, module, pod, review, told
+from tests.deploy.test_kubernetes import DEPLOY, VERSIONS, kustomized, sidecar_of
+from tests.deploy.tools import ran, tool
+
+KYVERNO = "github.com/kyverno/api@v0.0.1-alpha.3.0.20260723090831-fb2785727f98"
+SOCKET = "unix:/run/sidemirror/sidemirror.sock"
+
+# It comes with kubernetes_validate, without types.
+_validate: Any = importlib.import_module("jsonschema").validate
+long = pytest.mark.long
+
+
+@pytest.fixture(scope="module")
+def evaluator(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    return built(tmp_path_factory.mktemp("admission"))
+
+
+@pytest.fixture(scope="module")
+def policies() -> list[Any]:
+    return kustomized(DEPLOY / "kubernetes" / "attach")
+
+
+def templated(folder: Path, *arguments: str) -> list[Any]:
+    shutil.copytree(DEPLOY / "helm" / "attach", folder / "attach")
+    made = ran(tool("helm"), "template", "attach", str(folder / "attach"), "--kube-version", "1.36", *arguments)
+    return [one for one in yaml.safe_load_all(made) if one]
+
+
+def environment_of(one: dict[str, Any]) -> dict[str, str]:
+    return {entry["name"]: entry["value"] for entry in one.get("env", ())}
+
+
+# --- the policies as files
+
+
+def test_kubernetes_takes_the_policies(policies: list[Any]) -> None:
+    """From 1.36 on. None of them may keep a pod from starting."""
+    for one in policies:
+        kubernetes_validate.validate(one, "1.36", strict=True)
+        kubernetes_validate.validate(one, VERSIONS[-1], strict=True)
+        with pytest.raises(kubernetes_validate.SchemaNotFoundError):
+            kubernetes_validate.validate(one, "1.35", strict=True)
+    assert [one["spec"]["failurePolicy"] for one in policies if "mutations" in one["spec"]] == ["Ignore"] * 2
+
+
+def test_helm_makes_the_same(policies: list[Any], tmp_path: Path) -> None:
+    """With one's own image. Seen to fail with a template that leaves the bindings out."""
+    made = templated(tmp_path, "--set", "image=registry.acme.example/sidemirror:9")
+    text = yaml.safe_dump_all(made)
+    assert text.count("registry.acme.example/sidemirror:9") == 1
+    again = text.replace("registry.acme.example/sidemirror:9", "registry.example.com/sidemirror:0.1.0")
+    assert by_place(list(yaml.safe_load_all(again))) == by_place(policies)
+
+
+def by_place(made: list[Any]) -> dict[tuple[str, str], Any]:
+    """By kind and name. Tools break the lines of an expression anew, which is nothing to it."""
+    words = json.loads(re.sub(r"(?:\\n|\s)+", " ", json.dumps(made)))
+    return {(one["kind"], one["metadata"]["name"]): one for one in words}
+
+
+def test_helm_makes_the_same_for_kyverno(tmp_path: Path) -> None:
+    made = templated(tmp_path, "--set", "engine=kyverno")
+    assert by_place(made) == by_place(kustomized(DEPLOY / "kubernetes" / "attach-kyverno"))
+
+
+def test_the_pages_own_image(tmp_path: Path) -> None:
+    """docs/attach.md puts an image into the policies."""
+    (text,) = (
+        block
+        for block in re.findall(r"^```yaml\n(.*?)^```$", (ROOT / "docs/attach.md").read_text(), re.M | re.S)
+        if "kind: Kustomization" in block
+    )
+    shutil.copytree(DEPLOY / "kubernetes", tmp_path / "sidemirror" / "deploy" / "kubernetes")
+    (tmp_path / "attach").mkdir()
+    (tmp_path / "attach" / "kustomization.yaml").write_text(text)
+    made = kustomized(tmp_path / "attach")
+    images = [one["spec"]["variables"][0]["expression"] for one in made if "sidecar" in one["metadata"]["name"]
+              if "variables" in one["spec"]]  # fmt: skip
+    assert images == ['"registry.acme.example/sidemirror:0.1.0"']
+
+
+# --- what they make of AdmissionReviews
+
+
+@long
+def test_the_pods_of_every_kind_of_workload_get_a_sidecar(evaluator: list[str], policies: list[Any]) -> None:
+    """The one that Kustomize adds, with the namespace as its tenant. Seen to fail with another port."""
+    expected = copy.deepcopy(sidecar_of(kustomized(DEPLOY / "kubernetes" / "example")))
+    secrets = {one["name"] for one in expected["env"] if "valueFrom" in one} | {"SIDEMIRROR_ACCESS_FILE"}
+    expected["env"] = [one for one in expected["env"] if one["name"] not in secrets]
+    expected["env"].append({"name": "SIDEMIRROR_TENANT_ID", "value": "shop"})
+    expected["envFrom"] = [{"secretRef": {"name": "sidemirror", "optional": True}}]
+    expected["image"] = "registry.example.com/sidemirror:0.1.0"
+    expected["ports"] = [{**port, "protocol": "TCP"} for port in expected["ports"]]
+    expected["volumeMounts"] = [one for one in expected["volumeMounts"] if one["name"] != "sidemirror-access"]
+    given = [pod("sidecar", owner) for owner in WORKLOADS]
+    for was, made in zip(given, admitted(evaluator, policies, *given), strict=True):
+        check_pod(made)
+        (sidecar,) = made["spec"].pop("initContainers")
+        assert by_name(sidecar) == by_name(expected)
+        environment = environment_of(sidecar)
+        assert unknown_names(environment) == ()
+        assert load({}, environment).tenant_id == "shop"
+        (agent,) = made["spec"]["containers"]
+        assert agent.pop("env") == [{"name": "SIDEMIRROR_ADDRESS", "value": SOCKET}]
+        assert agent["volumeMounts"].pop() == {"name": "sidemirror-socket", "mountPath": "/run/sidemirror"}
+        assert made["spec"].pop("securityContext") == {"fsGroup": 65532}
+        added = [made["spec"]["volumes"].pop() for _ in range(2)]
+        assert {one["name"] for one in added} == {"sidemirror-socket", "sidemirror-data"}
+        assert made["metadata"]["labels"].pop("sidemirror.dev/sidecar") == "true"
+        del was["spec"]["securityContext"]
+        assert made == was, "the rest is as it was"
+
+
+def by_name(one: dict[str, Any]) -> dict[str, Any]:
+    """With its lists in the order of names."""
+    lists = ("env", "ports", "volumeMounts")
+    return {
+        key: sorted(value, key=lambda entry: entry["name"]) if key in lists else value for key, value in one.items()
+    }
+
+
+@long
+def test_a_pod_keeps_what_is_its_own(evaluator: list[str], policies: list[Any]) -> None:
+    """Other sidecars, names that are there twice, its groups, and an address that it was given."""
+    mesh = container(
+        "istio-proxy", restartPolicy="Always", env=[{"name": "A", "value": "1"}, {"name": "A", "value": "2"}]
+    )
+    own = pod(
+        "sidecar",
+        securityContext={"fsGroup": 2000, "runAsUser": 1000},
+        initContainers=[container("fetch"), mesh],
+        containers=[
+            container("agent", env=[{"name": "SIDEMIRROR_ADDRESS", "value": "127.0.0.1:50051"}]),
+            container("other", env=[{"name": "B", "value": "1"}, {"name": "B", "value": "2"}]),
+        ],
+    )
+    (made,) = admitted(evaluator, policies, own)
+    check_pod(made)
+    assert made["spec"]["securityContext"] == {"fsGroup": 2000, "runAsUser": 1000}
+    assert made["spec"]["initContainers"][:2] == own["spec"]["initContainers"]
+    assert [one["name"] for one in made["spec"]["initContainers"]] == ["fetch", "istio-proxy", "sidemirror"]
+    agent, other = made["spec"]["containers"]
+    assert agent["env"] == own["spec"]["containers"][0]["env"]
+    assert other["env"] == [*own["spec"]["containers"][1]["env"], {"name": "SIDEMIRROR_ADDRESS", "value": SOCKET}]
+
+
+@long
+@pytest.mark.parametrize("dry_run", [False, True])
+def test_a_pod_uses_its_nodes_sidecar(dry_run: bool, evaluator: list[str], policies: list[Any]) -> None:
+    """It finds the socket where the DaemonSet puts it, and may use it. Seen to fail without the group."""
+    (node,) = (one for one in kustomized(DEPLOY / "kubernetes" / "node") if one["kind"] == "DaemonSet")
+    (folder,) = (one["hostPath"]["path"] for one in node["spec"]["template"]["spec"]["volumes"]
+                 if one["name"] == "sidemirror-socket")  # fmt: skip
+    given = [pod("node", owner) for owner in WORKLOADS]
+    for was, made in zip(given, admitted(evaluator, policies, *given, dry_run=dry_run), strict=True):
+        check_pod(made)
+        assert made["spec"]["securityContext"] == {"supplementalGroups": [65532]}
+        (agent,) = made["spec"]["containers"]
+        assert environment_of(agent) == {
+            "SIDEMIRROR_ADDRESS": SOCKET,
+            "SIDEMIRROR_TOKEN_FILE": "/etc/sidemirror-token/token",
+        }
+        volumes = {one["name"]: one for one in made["spec"]["volumes"]}
+        assert volumes["sidemirror-socket"]["hostPath"] == {"path": folder, "type": "DirectoryOrCreate"}
+        # Whoever lacks the Secret starts without a token.
+        assert volumes["sidemirror-token"]["secret"] == {
+            "secretName": "sidemirror-token", "defaultMode": 0o444, "optional": True}  # fmt: skip
+        assert "initContainers" not in made["spec"]
+        assert made["metadata"] == was["metadata"]
+
+
+@long
+def test_a_nodes_pod_keeps_what_is_its_own(evaluator: list[str], policies: list[Any]) -> None:
+    named = pod("node", securityContext={"supplementalGroups": [7], "fsGroup": 8})
+    named["metadata"]["annotations"]["sidemirror.dev/token"] = "token-of-agent-7"
+    already = pod("node", securityContext={"supplementalGroups": [65532]})
+    bare = pod("node")
+    del bare["spec"]["securityContext"]
+    made, kept, without = admitted(evaluator, policies, named, already, bare)
+    assert made["spec"]["securityContext"] == {"supplementalGroups": [7, 65532], "fsGroup": 8}
+    assert made["spec"]["volumes"][-1]["secret"]["secretName"] == "token-of-agent-7"
+    assert kept["spec"]["securityContext"] == without["spec"]["securityContext"] == {"supplementalGroups": [65532]}
+
+
+@long
+def test_other_pods_start_as_they_are_written(evaluator: list[str], policies: list[Any]) -> None:
+    """Without the annotation, with one of another value, with a sidecar already, where none can be, and without the
+    policies."""
+    has_one = container("sidemirror", restartPolicy="Always")
+    mirror = pod("node")
+    mirror["metadata"]["annotations"]["kubernetes.io/config.mirror"] = "1"
+    mount = {"name": "own", "mountPath": "/run/sidemirror"}
+    others = [
+        *(pod(attach) for attach in (None, "", "no", "Sidecar")),
+        *(pod(attach, initContainers=[has_one]) for attach in ("sidecar", "node")),
+        *(pod(attach, containers=[container("agent"), has_one]) for attach in ("sidecar", "node")),
+        *(
+            pod(
+                attach, containers=[container("agent", volumeMounts=[mount])], volumes=[{"name": "own", "emptyDir": {}}]
+            )
+            for attach in ("sidecar", "node")
+        ),
+        pod("node", volumes=[{"name": "sidemirror-socket", "emptyDir": {}}]),
+        *(pod(attach, os={"name": "windows"}) for attach in ("sidecar", "node")),
+        pod("sidecar", hostNetwork=True),
+        mirror,
+    ]
+    assert list(admitted(evaluator, policies, *others)) == others
+    without = [pod("sidecar"), pod("node")]
+    assert list(admitted(evaluator, [], *without)) == without
+
+
+@long
+def test_what_is_patched_is_patched_once(evaluator: list[str], policies: list[Any]) -> None:
+    first = list(admitted(evaluator, policies, pod("sidecar"), pod("node")))
+    assert list(admitted(evaluator, policies, *first)) == first
+
+
+@long
+def test_only_new_pods_are_patched(evaluator: list[str], policies: list[Any]) -> None:
+    """Neither a change of one, nor the workload, whose template has the annotation."""
+    changed = [pod("sidecar"), pod("node")]
+    assert list(admitted(evaluator, policies, *changed, operation="UPDATE")) == changed
+    template = {key: value for key, value in pod("sidecar").items() if key in ("metadata", "spec")}
+    of = {"selector": {"matchLabels": {"app": "agent"}}, "template": template}
+    workloads = [
+        {"apiVersion": "apps/v1", "kind": kind, "metadata": {"name": "agent", "namespace": "shop"}, "spec": of}
+        for kind in ("Deployment", "ReplicaSet", "StatefulSet", "DaemonSet")
+    ]
+    for made in admitted(evaluator, policies, *workloads):
+        assert made["spec"]["template"]["spec"] == template["spec"]
+
+
+@long
+def test_a_policy_that_fails_keeps_no_pod_from_starting(evaluator: list[str], policies: list[Any]) -> None:
+    """As it is written. Seen to fail with `failurePolicy: Fail`."""
+    broken = copy.deepcopy(policies)
+    for one in broken:
+        if one["metadata"]["name"] == "sidemirror-node" and "mutations" in one["spec"]:
+            for mutation in one["spec"]["mutations"]:
+                mutation.update(patchType="JSONPatch", jsonPatch={"expression": _ASKS_TOO_MUCH})
+                mutation.pop("applyConfiguration", None)
+    asked = pod("node")
+    done = told(evaluator, broken, [review(asked)])
+    assert done.returncode == 0, done.stderr
+    answer = json.loads(done.stdout)
+    assert answer["allowed"]
+    assert [one["name"] for one in answer["object"]["spec"]["volumes"]] == ["kube-api-access-x7k2p"]
+
+
+_ASKS_TOO_MUCH = '[JSONPatch{op: "remove", path: "/spec/none"}]'
+
+
+@long
+def test_a_review_of_another_version_is_none(evaluator: list[str]) -> None:
+    """Kubernetes has sent v1 since 1.16, and sends no other since 1.22."""
+    done = told(evaluator, [], [{**review(pod("sidecar")), "apiVersion": "admission.k8s.io/v1beta1"}])
+    assert done.returncode == 1
+    assert "admission.k8s.io/v1, Kind=AdmissionReview is expected" in done.stderr
+
+
+# --- Kyverno
+
+
+def test_kyverno_has_the_same_policies(policies: list[Any]) -> None:
+    ours = {one["metadata"]["name"]: one["spec"] for one in policies if one["kind"] == "MutatingAdmissionPolicy"}
+    made = kustomized(DEPLOY / "kubernetes" / "attach-kyverno")
+    for one in made:
+        assert (one["apiVersion"], one["kind"]) == ("policies.kyverno.io/v1", "MutatingPolicy")
+        assert one["spec"].pop("autogen") == {"podControllers": {"controllers": []}}
+    assert {one["metadata"]["name"]: one["spec"] for one in made} == ours
+
+
+@long
+def test_kyverno_takes_them() -> None:
+    """By the schema that it publishes. Seen to fail with a field of another name."""
+    schema = _kyverno_schema()
+    for one in kustomized(DEPLOY / "kubernetes" / "attach-kyverno"):
+        _validate(one, schema)
+
+
+def _kyverno_schema() -> Any:
+    """Of its MutatingPolicy, closed: unknown fields are refused, as by the API server's field validation."""
+    file = Path(module(KYVERNO)) / "config" / "crds" / "policies.kyverno.io_mutatingpolicies.yaml"
+    versions = yaml.safe_load(file.read_text())["spec"]["versions"]
+    return _closed(next(one for one in versions if one["name"] == "v1")["schema"]["openAPIV3Schema"])
+
+
+def _closed(schema: Any) -> Any:
+    if not isinstance(schema, dict):
+        return schema
+    closed = {key: _closed(one) for key, one in schema.items() if key not in ("properties", "format")}
+    if "properties" in schema:
+        closed["properties"] = {key: _closed(one) for key, one in schema["properties"].items()}
+        if schema["properties"] and "metadata" not in schema["properties"]:
+            closed.setdefault("additionalProperties", False)
+    return closed

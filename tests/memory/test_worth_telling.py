@@ -1,0 +1,71 @@
+"""When a lesson in the words of the rules is told, and when it says nothing of what an agent meets."""
+
+import msgspec
+import pytest
+
+from sidemirror_server.memory.finding.worth_telling import says_nothing_at_failure, says_nothing_at_start
+from sidemirror_server.memory.record import MemoryKind, MemoryRecord
+from sidemirror_server.vocabulary.origin import Origin
+
+TASK = "Count the customers of each country"
+LOOK_UP = "There is no table `Users`: list or look up what exists before calling `sql` again."
+PASSED = "`sql` failed: its error says “503”, a network failure; a later call of it worked."
+GENERAL = "Try `sql` once more after a pause; if it fails again, use another source."
+RESTATED = "`sql` failed: its error says “no such table: users”, a not found failure."
+QUOTED = "The user corrected the agent: “I meant the net sum”."
+OTHER = "The users are called people here."
+
+
+def lesson(text: str) -> MemoryRecord:
+    return MemoryRecord(
+        memory_id="m",
+        kind=MemoryKind.STRATEGY,
+        content=text,
+        importance=0.7,
+        created_us=1,
+        updated_us=1,
+        text_key="k",
+        origin=Origin.TOOL,
+        task_text=TASK,
+    )
+
+
+def reviewed(memory: MemoryRecord) -> MemoryRecord:
+    return msgspec.structs.replace(memory, reviewed_version=memory.version)
+
+
+@pytest.mark.parametrize(
+    ("text", "error", "is_told"),
+    [
+        (LOOK_UP, "no such table: users", True),
+        (LOOK_UP, "Table 'USERS' doesn't exist", True),
+        (LOOK_UP, "no such table: orders", False),
+        (LOOK_UP, "timed out", False),
+        (PASSED, "503", True),
+        (GENERAL, "503", False),
+        (RESTATED, "no such table: users", False),
+        (QUOTED, "I meant the net sum", False),
+        (OTHER, "no such table: users", True),
+    ],
+)
+def test_at_a_failing_call(text: str, error: str, is_told: bool) -> None:
+    assert says_nothing_at_failure(lesson(text), [error]) is not is_told
+    assert not says_nothing_at_failure(reviewed(lesson(text)), [error])
+
+
+@pytest.mark.parametrize("text", [LOOK_UP, PASSED, GENERAL, RESTATED, QUOTED, OTHER])
+def test_at_a_start(text: str) -> None:
+    """For another task nothing that a rule made is told; for the same one, and at the same failure, what it advises."""
+    told = {
+        name: not says_nothing_at_start(lesson(text), task, had_failure=had_failure)
+        for name, task, had_failure in (
+            ("another", "Count the users of each town by age", False),
+            ("none", "", False),
+            ("same", f"{TASK}!", False),
+            ("failed", "Go on", True),
+        )
+    }
+    advises = text not in (RESTATED, QUOTED)
+    is_other = text == OTHER
+    assert told == {"another": is_other, "none": is_other, "same": advises, "failed": advises}
+    assert not says_nothing_at_start(reviewed(lesson(text)), "", had_failure=False)
