@@ -132,9 +132,9 @@ class NotFiltered(QdrantMemorySearch):
 
 class MarksNothing(QdrantMemorySearch):
     async def embed(self, scope: Scope, model: str, embedded: tuple[Embedded, ...]) -> None:
-        main, self._main = self._main, SqliteMemorySearch(self._main._database, None)  # type: ignore[attr-defined]
-        await self._main.embed(scope, "another", embedded)
-        self._main = main
+        await super().embed(scope, model, embedded)
+        marks = tuple(Embedded(one.memory_id, one.content, (1.0,)) for one in embedded)
+        await self._main.embed(scope, "another", marks)  # a memory has one mark
 
 
 @pytest.mark.parametrize(
@@ -248,6 +248,20 @@ async def test_while_qdrant_is_away_words_answer(own: Own) -> None:
         with pytest.raises(StoreUnavailable):
             await lost.unembedded(ONE, "m", 10)
         assert await suite.ask(suite.Stores(own.memories, lost), "text") == ["a", "b"]
+        await away.close()
+
+
+async def test_a_qdrant_that_never_answers_is_away(own: Own) -> None:
+    """Seen to fail without a limit of time on requests."""
+    await embedded(own, own.search(), ("a",))
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        silent.listen()
+        away = opened(f"http://127.0.0.1:{silent.getsockname()[1]}", SystemClock())
+        lost = QdrantMemorySearch(away, SqliteMemorySearch(own.main), own.memories)
+        async with asyncio.timeout(10):
+            assert await found(lost) == ([], 0, 1)
+        assert not away.is_available()
         await away.close()
 
 
