@@ -13,6 +13,7 @@ from sidemirror.v1.thinking_pb2_grpc import ThinkingServiceStub
 from sidemirror_server.telemetry_in import inbox, recording
 from sidemirror_server.telemetry_in.reading import span_of
 from sidemirror_server.telemetry_in.spans import RawSpan
+from sidemirror_server.vocabulary.scope import DEFAULT_SCOPE
 from tests.telemetry_in.made import MadeCall, SpanMessage, request_of, run_of
 from tests.telemetry_in.received import export, recorded, takes_spans
 from tests.wire.sidecar import PATIENCE_S, SidecarThread
@@ -98,6 +99,16 @@ def test_what_other_sidecars_let_in_is_bounded_where_turns_are_made(
     assert [(record.levelno, record.__dict__["count"]) for record in dropped(caplog)] == [
         (logging.WARNING, len(flood) - MOST)
     ]
+
+
+def test_what_is_dropped_of_a_trace_is_told_once_a_minute() -> None:
+    """Also where other sidecars took it in. Seen to fail when only traces that were taken in here are remembered."""
+    nothing: Any = None
+    spans = inbox.SpanInbox(nothing, nothing, 0)
+    minute_us = 60 * 1_000_000
+    told = [spans.is_first_drop(DEFAULT_SCOPE, "flood", now_us) for now_us in (0, 1, minute_us, minute_us + 1)]
+    assert told == [True, False, False, True]
+    assert spans.is_first_drop(DEFAULT_SCOPE, "other", 1)
 
 
 @pytest.mark.slow("traces have to be quiet")

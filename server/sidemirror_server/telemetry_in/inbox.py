@@ -114,9 +114,7 @@ class SpanInbox:
 
     def is_first_drop(self, scope: Scope, trace_id: str, now_us: int) -> bool:
         """Whether nothing was said in this minute of dropped spans of the trace; then it counts as said."""
-        lately = self._lately(scope, trace_id, (), now_us)
-        if lately is None:
-            return True
+        lately = self._in_minute(scope, trace_id, now_us)
         was_told, lately.is_told = lately.is_told, True
         return not was_told
 
@@ -132,10 +130,13 @@ class SpanInbox:
 
     def _lately(self, scope: Scope, trace_id: str, spans: Sequence[Span], now_us: int) -> _Lately | None:
         """What was kept of the trace in this minute; None if no agent works in it, as far as is known here."""
+        if (scope, trace_id) not in self._known and all(span.kind is SpanKind.OTHER for span in spans):
+            return None
+        return self._in_minute(scope, trace_id, now_us)
+
+    def _in_minute(self, scope: Scope, trace_id: str, now_us: int) -> _Lately:
         key = (scope, trace_id)
         known = self._known.get(key)
-        if known is None and all(span.kind is SpanKind.OTHER for span in spans):
-            return None
         if known is None or now_us - known.since_us > _MINUTE_US:
             known = self._known[key] = _Lately(now_us)
         self._known.move_to_end(key)

@@ -4,7 +4,7 @@
 runs of letters (an identifier that is written otherwise), and pairs of neighbouring words. Then each candidate takes on
 a part of its nearest neighbours' scores, because texts about one thing share more words with each other than with a
 question (cluster-based smoothing: Kurland, Lee 2004). All of it is computed from the terms of the candidates, and none
-of it is stored: no index grows, and what is erased is gone (decision 061, with the reasons for the numbers).
+of it is stored: no index grows (decision 061, with the reasons for the numbers).
 """
 
 import math
@@ -12,7 +12,6 @@ from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import chain, compress, pairwise
-from sys import intern
 from typing import TypeAlias, TypeVar
 
 from sidemirror_server.vocabulary.bm25 import LENGTH_WEIGHT, SATURATION, telling
@@ -36,6 +35,8 @@ _WEIGHTIEST = 48
 # How many candidates stay read, and how long they may be in characters: the next question mostly meets the same ones.
 # Chosen here: a sidecar's own project fits, and 20 MB hold them at most.
 _REMEMBERED, _REMEMBERED_CHARS = 1_000, 2_000
+# How many terms stay known. Candidates share most of theirs, and so do questions.
+_REMEMBERED_TERMS = 20_000
 
 _Key = TypeVar("_Key", bound=Hashable)
 _Read: TypeAlias = tuple[Sequence[str], Mapping[str, int]]
@@ -73,8 +74,15 @@ def _read(text: str) -> _Read:
 
 
 def _read_anew(text: str) -> _Read:
-    terms = tuple(map(intern, text.split(" ")))  # equal terms of all candidates are one object, and compared as such
+    terms = tuple(map(_one_object, text.split(" ")))
     return terms, Counter(terms)
+
+
+@lru_cache(_REMEMBERED_TERMS)
+def _one_object(term: str) -> str:
+    """The same object for equal terms, which are then compared by it. In some releases of Python 3.12, `sys.intern`
+    keeps every term until the process ends (CPython issue 113993)."""
+    return term
 
 
 _remembered = lru_cache(_REMEMBERED)(_read_anew)
@@ -98,7 +106,7 @@ def _scores(
     ]
 
 
-@lru_cache(20_000)  # candidates share most of their terms, and so do questions
+@lru_cache(_REMEMBERED_TERMS)
 def _runs_of(term: str) -> frozenset[str]:
     """The character n-grams of a term, with a space at each end; a term that is too short is one n-gram."""
     ends = f" {term} "

@@ -28,8 +28,6 @@ _ANSWERS_S = 2
 _PREFIX = "sidemirror"
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _STATUS_CONFLICT, _STATUSES_REFUSED = 409, (401, 403)
-# Requests of this adapter that Qdrant does not understand: defects of ours, which no waiting mends.
-_STATUSES_DEFECT = (400, 404, 422)
 
 
 class QdrantDatabase:
@@ -47,12 +45,11 @@ class QdrantDatabase:
 
     @contextlib.contextmanager
     def asking(self) -> Iterator[None]:
-        """Around requests: translates their errors. Raises StoreUnavailable, StoreRefused."""
+        """Around requests: translates their errors. Raises StoreUnavailable, StoreRefused. So does each status that is
+        an error, also 400 and 404: a proxy may have sent it, and an answer must not end the sidecar."""
         try:
             yield
         except (ApiException, QdrantException) as error:
-            if isinstance(error, UnexpectedResponse) and error.status_code in _STATUSES_DEFECT:
-                raise
             self._answers = False
             failed = _failure(error)
             self._outage.failed({"reason": str(failed)})
@@ -96,7 +93,8 @@ def opened(url: str, clock: Clock) -> QdrantDatabase:
     parts = urllib.parse.urlsplit(url)
     chosen = urllib.parse.parse_qs(parts.query)
     (prefix,) = chosen.pop("prefix", [_PREFIX])[-1:]
-    if parts.scheme not in ("http", "https") or not parts.hostname or chosen or not _NAME.fullmatch(prefix):
+    is_address = parts.scheme in ("http", "https") and parts.hostname and not parts.username
+    if not is_address or chosen or not _NAME.fullmatch(prefix):
         raise ValueError("it is not of the form http://host:6333, https://:API_KEY@host:6333 or …?prefix=NAME")
     host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
     address = f"{parts.scheme}://{host}:{parts.port or 6333}{parts.path}"

@@ -157,14 +157,17 @@ class QdrantMemorySearch:
         """Removes vectors of texts that are gone, and the marks of vectors that are missing."""
         points = {one.memory_id: one.text for name in names async for one in self._points(name, scope, model)}
         left_over = dict(points)
-        missing: list[Embedded] = []
-        async for memory in self._every(scope):
-            if points.get(memory.memory_id) == digest_of_text(memory.content):
-                del left_over[memory.memory_id]
-            else:
-                missing.append(Embedded(memory.memory_id, memory.content, _MARK))
-        await self._drop(scope, tuple(left_over), names)
-        await self._main.embed(scope, _marks_of(""), tuple(missing))  # a memory has one mark: that of the model goes
+        async for some in self._every(scope):
+            missing: list[Embedded] = []
+            for memory in some:
+                if points.get(memory.memory_id) == digest_of_text(memory.content):
+                    del left_over[memory.memory_id]
+                else:
+                    missing.append(Embedded(memory.memory_id, memory.content, _MARK))
+            if missing:  # a memory has one mark: that of the model goes
+                await self._main.embed(scope, _marks_of(""), tuple(missing))
+        for ids in _parts(tuple(left_over)):
+            await self._drop(scope, ids, names)
 
     async def _points(self, name: str, scope: Scope, model: str) -> AsyncIterator[KeptVector]:
         after: PointId | None = None
@@ -178,11 +181,11 @@ class QdrantMemorySearch:
             if after is None:
                 return
 
-    async def _every(self, scope: Scope) -> AsyncIterator[MemoryRecord]:
+    async def _every(self, scope: Scope) -> AsyncIterator[Sequence[MemoryRecord]]:
+        """The memories of a scope, some at a time."""
         after: MemoryKey | None = None
         while some := await self._memories.list(scope, None, None, after, _READ_AT_ONCE):
-            for one in some:
-                yield one
+            yield some
             after = MemoryKey(some[-1].created_us, some[-1].memory_id)
 
     async def embed(self, scope: Scope, model: str, embedded: tuple[Embedded, ...]) -> None:
