@@ -1,8 +1,7 @@
 // Evaluates MutatingAdmissionPolicies by Kubernetes' own admission plugin. Its argument is the folder of Kubernetes'
 // published schemas (api/openapi-spec/v3). Reads {"objects": […], "reviews": […]} on stdin: policies with their bindings,
-// and AdmissionReviews. Prints one line for each review: whether it is allowed, the
-// reason if not, and the object as it would be stored. Ends with 1 and says why for anything else, also for policies
-// that do not attach a pod within 20 s.
+// and AdmissionReviews. Prints one line for each review: whether it is allowed, the reason if not, and the object as it
+// would be stored. Ends with 1 and says why for anything else, also for policies that do not attach a pod within 20 s.
 package main
 
 import (

@@ -210,6 +210,7 @@ def test_a_codex_that_does_not_say_is_no_failure(answer: str, home: Path, monkey
         ({"allowedHttpHookUrls": ["https://hooks.example/*"]}, True),
         ({"allowedHttpHookUrls": ["https://hooks.example/*", "http://127.0.0.1:*"]}, False),
         ({"allowedHttpHookUrls": 7}, False),
+        ({"allowedHttpHookUrls": [], "hooks": {"Stop": [7, {"hooks": 7}, {"hooks": [7]}]}}, True),
     ],
 )
 def test_settings_of_claude_code_that_turn_hooks_off_are_told(

@@ -212,7 +212,8 @@ function messageOf(error: unknown): string {
 /** What the user's judge says. Throws for what is no outcome. */
 function judged(said: TaskOutcome | boolean): TaskOutcome {
   if (typeof said === "boolean") return said ? TaskOutcome.SUCCESS : TaskOutcome.FAILURE;
-  if (TaskOutcome[said] === undefined) throw new TypeError(`${String(said)} is no TaskOutcome`);
+  // The enum has its names as keys too.
+  if (typeof said !== "number" || TaskOutcome[said] === undefined) throw new TypeError(`${String(said)} is no TaskOutcome`);
   return said;
 }
 

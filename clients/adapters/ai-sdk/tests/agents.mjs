@@ -10,6 +10,7 @@ import { z } from "zod";
 const clients = new Map();
 const FUNCTIONS = {
   session: (answer) => (["There are 17 orders.", "You spent 62.75 altogether."].includes(answer) ? 1 : 2),
+  name: () => "SUCCESS",
   isRight: (answer) => answer === "There are 17 orders.",
   hide: (text) => text.replaceAll("orders", "█"),
   throws: () => {

@@ -237,9 +237,10 @@ def test_only_what_a_redactor_lets_through_is_reported(
     assert "orders" in endpoint.seen["m"][-1].request.text
 
 
-def test_an_outcome_that_fails_is_unknown(endpoint: Endpoint, ask: Ask, sidecar: Sidecar) -> None:
+@pytest.mark.parametrize("outcome", ["throws", "name"])
+def test_an_outcome_that_fails_is_unknown(endpoint: Endpoint, ask: Ask, sidecar: Sidecar, outcome: str) -> None:
     endpoint.script("m", stories.RIGHT)
-    assert ask("generateText", "m", PROMPT, settings={"outcome": "throws"})["text"] == stories.RIGHT
+    assert ask("generateText", "m", PROMPT, settings={"outcome": outcome})["text"] == stories.RIGHT
     assert sidecar.turns()[0].outcome == common_pb2.TASK_OUTCOME_UNSPECIFIED
 
 

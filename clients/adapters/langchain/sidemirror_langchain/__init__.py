@@ -104,7 +104,8 @@ class SidemirrorMiddleware(AgentMiddleware[Any, Any]):
         call = _ModelCall(run, request)
         asked: ModelRequest[Any] | None = await call.first()
         while asked is not None:
-            asked = await call.next(await handler(asked))
+            call.answered(await handler(asked))
+            asked = await call.again()
         return call.response()
 
     def wrap_model_call(
@@ -116,7 +117,8 @@ class SidemirrorMiddleware(AgentMiddleware[Any, Any]):
         call = _ModelCall(run, request)
         asked: ModelRequest[Any] | None = waited(call.first(), request)
         while asked is not None:
-            asked = waited(call.next(handler(asked)), None)
+            call.answered(handler(asked))
+            asked = waited(call.again(), None)
         return call.response()
 
     async def awrap_tool_call(
@@ -190,8 +192,8 @@ class _ModelCall:
         lessons = "" if past and isinstance(past[-1], ToolMessage) else await self._run.lessons()
         return self._asked(*filter(None, (lessons, await self._run.advice())))
 
-    async def next(self, response: ModelResponse[Any]) -> ModelRequest[Any] | None:
-        """The request for another answer when a final one is wrong."""
+    def answered(self, response: ModelResponse[Any]) -> None:
+        """The model has answered."""
         self._last = response
         self._new += response.result
         # A structured answer is a call too, of a tool that the agent has not.
@@ -203,9 +205,12 @@ class _ModelCall:
                 for call in message.tool_calls:
                     if call["name"] in known:
                         self._run.tool_called(call["id"] or "", call["name"], call["args"])
-        last = response.result[-1]
-        is_final = isinstance(last, AIMessage) and not last.tool_calls
-        why = await self._run.revision(last.text) if is_final else ""
+
+    async def again(self) -> ModelRequest[Any] | None:
+        """The request for another answer when a final one is wrong."""
+        last, why = next(reversed(self._last.result), None), ""
+        if isinstance(last, AIMessage) and not last.tool_calls:
+            why = await self._run.revision(last.text)
         return self._asked(why) if why else None
 
     def response(self) -> ModelResponse[Any]:

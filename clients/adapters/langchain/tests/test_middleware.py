@@ -24,6 +24,7 @@ from sidemirror_langchain import Settings, SidemirrorMiddleware
 
 from sidemirror.v1 import common_pb2
 from sidemirror_client import Sidemirror as Client
+from sidemirror_client.background import BACKGROUND
 
 
 def model(endpoint: Endpoint, name: str, **more: Any) -> ChatOpenAI:
@@ -343,6 +344,18 @@ async def test_without_a_sidecar_the_run_is_the_same(endpoint: Endpoint, away: C
         [one.request.text.replace("_without_", "_with_") for one in endpoint.seen[name]] for name in ("with", "without")
     )
     assert with_ == without
+
+
+@pytest.mark.parametrize("how", WAYS)
+async def test_after_a_fork_the_run_is_the_same(
+    endpoint: Endpoint, client: Client, monkeypatch: pytest.MonkeyPatch, how: str
+) -> None:
+    """The client does not work in a child of a process that has used it."""
+    endpoint.script("m", [Call("search_payments", {"text": "taxi"})], stories.WRONG_TOTAL)
+    agent = agent_of(endpoint, "m", SidemirrorMiddleware(client=client), search_payments)
+    with monkeypatch.context() as child:
+        child.setattr(BACKGROUND, "_is_forked", True)
+        assert await ask(agent, stories.PAYMENTS_TASK, how) == stories.WRONG_TOTAL
 
 
 async def test_the_frameworks_own_fake_model(client: Client, sidecar: Sidecar) -> None:

@@ -72,7 +72,7 @@ def _hooks_in(settings: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
     for entries in hooks.values() if isinstance(hooks, dict) else ():
         for entry in entries if isinstance(entries, list) else ():
             inner = entry.get("hooks") if isinstance(entry, dict) else None
-            yield from (one for one in inner or () if isinstance(one, dict))
+            yield from (one for one in inner if isinstance(one, dict)) if isinstance(inner, list) else ()
 
 
 def _why(hook: Mapping[str, Any]) -> str:

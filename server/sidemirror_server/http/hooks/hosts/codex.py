@@ -21,14 +21,8 @@ def _what(event: str, payload: Payload) -> What | None:
             return Prompted(written(payload.get("prompt")))
         case "PostToolUse":
             name, call_id = text_in(payload, "tool_name"), text_in(payload, "tool_use_id")
-            transcript = text_in(payload, "transcript_path")
-            return (
-                CallEnded(
-                    call_id, name, arguments_of(payload), output_of(payload.get("tool_response")), None, transcript
-                )
-                if name
-                else None
-            )
+            result, transcript = output_of(payload.get("tool_response")), text_in(payload, "transcript_path")
+            return CallEnded(call_id, name, arguments_of(payload), result, None, transcript) if name else None
         case "Stop":
             again = payload.get("stop_hook_active") is True
             return AnswerGiven(written(payload.get("last_assistant_message")), again)

@@ -51,7 +51,7 @@ def failed_by_fields(result: Any) -> bool | None:
 def said_by_tool(host: str, text: str) -> str:
     """A failed call's text without escape sequences, and without what its host has written around the output of a
     command: the same failure is then the same through every host. An exit status stays, behind the output, if it says
-    why the command failed. Of the lines of a host that has nothing else, none is left out."""
+    why the command failed. Where the command has put out nothing, the host's lines stay."""
     text = _ESCAPE.sub("", text)
     before = _BEFORE[host].match(text) if host in _BEFORE else None
     if before is None:
