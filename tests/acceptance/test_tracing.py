@@ -65,7 +65,7 @@ def test_calls_and_reflections_have_spans_without_contents(
             plan = stub.StartTurn(pb.StartTurnRequest(task=CANARY, base_prompt=CANARY, user_message=CANARY)).plan
             failed = pb.ToolFailed(error=CANARY)
             called = pb.ToolCalled(name=CANARY, arguments=CANARY)
-            events = [pb.TurnEvent(tool_called=called), pb.TurnEvent(tool_failed=failed)]
+            events = 3 * [pb.TurnEvent(tool_called=called), pb.TurnEvent(tool_failed=failed)]  # a loop, by name
             stub.ReportEvents(pb.ReportEventsRequest(turn_id=plan.turn_id, events=events))
             assert CANARY in stub.Reflect(pb.ReflectRequest(turn_id=plan.turn_id)).result.reflection
             with pytest.raises(grpc.RpcError):

@@ -1,5 +1,6 @@
 """In shadow mode nothing is told, and what would have been told is kept with what happened then."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -57,8 +58,11 @@ async def test_a_recovery_is_kept_with_what_happened_then(lived: Running) -> Non
     (advice,) = [one for one in await recorded(lived, "s6") if one.HasField("advice")]
     assert advice.is_shadow
     assert f"In 5 of 5 {SENTENCE}" in advice.advice.block.text
-    seen = await until_observed(lived.address, UNTOLD + 1)
-    (move,) = seen.moves
+    await until_observed(lived.address, UNTOLD + 1)
+    # The trial ends in a write of its own.
+    async with asyncio.timeout(60):
+        while not (move := (await observed(lived.address)).moves[0]).held_back.success_count:  # noqa: ASYNC110 - asked over the wire
+            await asyncio.sleep(0.05)
     shadow = move.shadow
     assert (shadow.said_count, shadow.followed_count, shadow.followed_worked_count) == (1, 1, 1)
     assert shadow.otherwise_worked_count == 0
