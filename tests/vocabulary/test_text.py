@@ -31,6 +31,9 @@ JWT = "ey" + "JhbGciOiJIUzI1NiJ9.ey" + "JzdWIiOiIxMjM0In0.dozjgNryP4J3jVmNHl0w5N
 GITLAB = "gl" + "pat-" + "aB3_dE6-gH9jK2lM5nO8"
 PEM = "-----BEGIN RSA PRIVATE KEY-----\nMIIEowIBAAKCAQEA7bq8\nq+Zx/9==\n-----END RSA PRIVATE KEY-----"
 
+# What stands before a password that has a `&`.
+NAMES = ("DB_PASSWORD=", "password=", "db_password: ", "run --password ", "my password is ", "PGPASSWORD=", "(pwd=")
+
 SECRETS = [
     # (text, what must not be left in it)
     (f"I set the key to {ANT} and it worked.", ANT[14:]),
@@ -61,13 +64,17 @@ SECRETS = [
     ("Set-Cookie: session=a8f5f167f44f4964; Path=/; HttpOnly", "a8f5f167f44f4964"),
     ("Cookie: sid=Zm9vYmFy; theme=dark", "Zm9vYmFy"),
     ("The password is hunter2, please log in.", "hunter2"),
-    ("your password for the portal is: Tr0ub4dor&3", "Tr0ub4dor"),
+    ("your password for the portal is: Tr0ub4dor&3", "dor&3"),
     ("the password was correct-horse-battery-staple", "battery"),
     ("mysql -u root --password=S3same", "S3same"),
     ("POST /login username=bob&password=letmein", "letmein"),
     ('{"user": "bob", "password": "open sesame"}', "open sesame"),
     ('{"arguments": "{\\"password\\": \\"xyzzy\\"}"}', "xyzzy"),
     ("PASSWORD: Winter2024!", "Winter2024"),
+    *((f"{before}Tr0ub4dor&3{after}", "dor&3") for before in NAMES for after in ("", "\n", ", x", '"')),
+    ("export DB_PASSWORD=Tr0ub&a=4dor&3 && run", "4dor&3"),
+    ("password=Tr0ub4dor&3&user=bob", "dor&3"),
+    ("client_secret=3f9a&b2c17d&x", "b2c17d"),
     (f"client_secret={HEX40}", HEX40),
     (f"api key is {HEX40}", HEX40),
     (f"X-Api-Key: {HEX40}", HEX40),
@@ -77,7 +84,20 @@ SECRETS = [
     ("amex 3782 822463 10005", "822463"),
 ]
 
+# What stays after a secret that a `&` may follow.
+STAYS = [
+    ("https://a.example/?user=bob&password=letmein&next=/home", "&next=/home"),
+    ("https://a.example/?password=letmein&debug", "&debug"),
+    ("https://a.example/cb#access_token=a1b2c3d4e5f6&state", "&state"),
+    ("password=letmein&grant_type=password", "&grant_type=password"),
+    ("password=letmein&amp;user=bob", "&amp;user=bob"),
+    ("DB_PASSWORD=letmein&&run --now", "&&run --now"),
+    ("run --password=letmein& wait", "& wait"),
+]
+
 BENIGN = [
+    "POST /login user=bob&password=&next=/home",
+    "token=continuation&page",
     "The password is incorrect.",
     "password is not valid for this account",
     "Password: required",
@@ -143,6 +163,14 @@ def test_what_is_no_secret_stays(text: str) -> None:
     assert enter(text) == text
 
 
+@pytest.mark.parametrize(("text", "kept"), STAYS)
+def test_what_follows_a_secret_stays(text: str, kept: str) -> None:
+    entered = enter(text)
+    assert "[redacted:" in entered
+    assert entered.endswith(kept)
+    assert enter(entered) == entered
+
+
 def test_the_shortest_secret() -> None:
     assert SHORTEST_SECRET_CHARS == 6
     assert enter("://:p@") == "://:[redacted:url_password]@"
@@ -173,7 +201,7 @@ FRAGMENTS = [text for text, _ in SECRETS] + [
     *("sk-", "sk-ant-", "eyJ", ".", "://", ":", "@", "password", "=", '"', "'", "\\", " ", "\n", "token", "secret"),
     *("-----BEGIN PRIVATE KEY-----", "-----END ", "cookie", "a=", "4111 1111 1111 1111", "[redacted:password]", "ghp_"),
     *("Bearer ", "authorization", "api_key", "is ", "a1" * 12, "x", "é", "a1" * 12 + "\n", "sig=", "curl -u a:", "SG."),
-    *("hooks.slack.com/", "glc_", "+", "/", "0Q~", "--password ", "auth=", "pwd="),
+    *("hooks.slack.com/", "glc_", "+", "/", "0Q~", "--password ", "auth=", "pwd=", "&", "?", "PWD="),
 ]
 
 
@@ -187,6 +215,8 @@ def test_entering_twice_is_entering_once(text: str) -> None:
 @settings(max_examples=25, deadline=None)
 @given(st.lists(st.sampled_from(FRAGMENTS), min_size=1, max_size=4).map("".join))
 @example("auth=")
+@example("pwd=a&")
+@example("pwd=a&b1c2")
 @example("authorization=")
 @example(f"sig={'a' * 20}=")
 def test_a_hostile_text_of_the_largest_size_takes_linear_time(unit: str) -> None:

@@ -6,6 +6,7 @@ and searched for a few fixed triggers. A rule is tried on the text itself only a
 """
 
 import re
+import string
 from collections.abc import Callable, Iterator
 
 from sidemirror_server.vocabulary import secret_patterns as patterns
@@ -25,6 +26,10 @@ _RARE_LETTER = re.compile(
 _DIGITS = re.compile(rb"[0 -]*")
 _LONG_DIGITS, _SPACED_DIGITS, _DASHED_DIGITS = b"0" * 15, b"0000 0000 0000 0", b"0000-0000-0000-0"
 _AMEX_DIGITS = b"0000 000000 0000"
+
+# What a field's name may have, and the fewest characters of a value.
+_NAME_CHARS = f"{string.ascii_letters}{string.digits}_-.[]%"
+_FEWEST_CHARS = 4
 
 # Finds the secrets of a text at the index of a rule's trigger.
 Rule = Callable[[str, int], Iterator[Span]]
@@ -78,7 +83,7 @@ def _assigned(pattern: re.Pattern[str], kind: str, min_chars: int) -> Rule:
             return
         quoted = found["quoted"]
         group = "bare" if quoted is None else "quoted"
-        value = found[group] if quoted is not None else found[group].rstrip(".,:)}]?!")
+        value = found[group] if quoted is not None else _before_next(text, at, found[group]).rstrip(".,:)}]?!")
         end = found.start(group) + len(value)
         follows = text[end : end + 1]
         if not value or patterns.NO_VALUE.fullmatch(value):
@@ -98,6 +103,18 @@ def _assigned(pattern: re.Pattern[str], kind: str, min_chars: int) -> Rule:
     return rule
 
 
+def _before_next(text: str, at: int, value: str) -> str:
+    """A value without the field or command that follows it; empty if it is too short to be told from a word."""
+    if "&" not in value:
+        return value
+    before = text[max(0, at - 64) : at].rstrip(_NAME_CHARS)
+    if before[-1:] in patterns.IN_QUERY:
+        value = value[: value.index("&")]
+    elif found := (patterns.NEXT_COMMAND if text[at : at + 3].isupper() else patterns.NEXT_FIELD).search(value):
+        value = value[: found.start()]
+    return value if len(value) >= _FEWEST_CHARS else ""
+
+
 def _is_option(text: str, at: int, value: str) -> bool:
     """Whether the name at `at` is a command's option or a netrc keyword, whose value follows a blank."""
     before = text[max(0, at - 120) : at]
@@ -108,6 +125,7 @@ def _is_option(text: str, at: int, value: str) -> bool:
 
 
 def _like_a_key(value: str, min_chars: int) -> bool:
+    value = value.replace("&", "")
     letters = sum(map(str.isalpha, value))
     return len(value) >= min_chars and " " not in value and 0 < letters < len(value) and not value.isalpha()
 

@@ -138,8 +138,13 @@ CARD = re.compile(
 
 _VALUE = (
     r"(?:(?P<q>\\{0,7}[\"'`])(?P<quoted>(?!\[redacted:)(?:(?!(?P=q))[^\r\n]){3,1024}+)(?P=q)"
-    r"|(?P<bare>(?![\"'`=\\]|\[redacted:)[^\s\"'`&;,\\]{4,1024}+))"
+    r"|(?P<bare>(?![\"'`=\\&]|\[redacted:)[^\s\"'`;,\\]{4,1024}+))"
 )
+# Where a `&` ends a value: before the next field of a form or of a query, and before another command. Of a name in
+# capitals, as in an environment, it is a character of the value; in a query that has begun before the name, it is none.
+NEXT_FIELD = re.compile(r"&(?:[\w.%\[\]-]{1,64}=|\[redacted:|&|(?:amp)?\Z)", re.ASCII)
+NEXT_COMMAND = re.compile(r"&(?:&|\Z)")
+IN_QUERY = frozenset("?&#")
 _SET = r"\\{0,7}[\"'`]?\s{0,3}(?::=|=>|[:=](?!=))(?:\s{0,3}|[ \t][|>][+-]?\r?\n[ \t]{1,16})"
 _IS = r"(?:\s{1,3}(?:for|of|to)(?:\s{1,3}[^\s:=]{1,64}+){1,4}?)?\s{1,3}(?P<is>is|was|will\sbe|set\sto)\s{0,2}:?\s{1,3}"
 # The blank in `--password x`, or in a netrc's `login me password x`. `secret_names.py` checks that it is one of these.
