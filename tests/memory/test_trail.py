@@ -5,9 +5,10 @@ import pytest
 from sidemirror_server.http.mcp.tools import BY_NAME
 from sidemirror_server.memory.recoveries.asked import OWN_TOOLS
 from sidemirror_server.memory.recoveries.observation import CameFrom, Move, MoveKind, Observation, ValueKind
-from sidemirror_server.memory.recoveries.trail import Trail, apply, begin, close, end, told
-from sidemirror_server.trace.event import ToolCalled, ToolFailed, ToolReturned
+from sidemirror_server.memory.recoveries.trail import Trail, apply, begin, came, close, end, told
+from sidemirror_server.trace.event import ModelStarted, ToolCalled, ToolFailed, ToolReturned
 from tests.memory.trails import (
+    HOUR_US,
     MISSING_TABLE,
     SHOW_TABLES,
     SIGNATURE,
@@ -246,6 +247,22 @@ def test_what_changed(
     assert found.move == Move(MoveKind.CHANGED, steps, True, value, came_from)
 
 
+@pytest.mark.parametrize(
+    ("before", "now", "error", "came_from"),
+    [
+        ('{"lat": "51.1 N"}', '{"lat": 51.1}', "could not convert string to float: '51.1 N'", CameFrom.NOWHERE),
+        ('{"lat": "51.1 N"}', '{"lat": 51.1}', "no number: '51.1 N'; is it 51.1?", CameFrom.ERROR),
+        ('{"by": "name"}', '{"by": "full_name"}', "no such column: name; did you mean full_name?", CameFrom.ERROR),
+        ('{"by": "full_name"}', '{"by": "name"}', "no such column: full_name", CameFrom.NOWHERE),
+    ],
+)
+def test_to_quote_a_wrong_value_is_not_to_name_the_right_one(
+    before: str, now: str, error: str, came_from: CameFrom
+) -> None:
+    found = only(book(before, f"Error: {error}", failed=True), book(now))
+    assert found.move.came_from is came_from
+
+
 def test_who_corrects_a_guess_goes_back_to_the_call_before_it() -> None:
     """The flag that helped is one change of the first call, and two of the second."""
     refusal = "Error: kind must be economy"
@@ -292,6 +309,51 @@ def test_advice_and_whether_it_was_followed() -> None:
         lived(trail, TABLES, REPAIRED)
         (found,) = close(trail, "success")
         assert (found.advised, found.followed) == ("recovery", followed)
+
+
+@pytest.mark.parametrize(
+    ("earlier", "followed"),
+    [
+        ((), True),
+        ((Call("what_worked", "{}"),), True),
+        (("another agent's model",), True),
+        (("model",), False),
+        ((TABLES,), False),
+        ((TABLES, REPAIRED), False),
+    ],
+)
+def test_advice_that_comes_when_the_agent_has_gone_on_is_not_followed(
+    earlier: tuple[Call | str, ...], followed: bool
+) -> None:
+    """`earlier`: what the agent does before it is recorded. Seen to fail for the last three without `came`."""
+    trail = Trail()
+    begin(trail, where())
+    lived(trail, sql_failed())
+    told(trail, trail.waiting[0].failure.event_id, "recovery", SHOW_TABLES)
+    for one in earlier:
+        if isinstance(one, Call):
+            lived(trail, one)
+        else:
+            apply(trail, event("m", HOUR_US, ModelStarted(), "" if one == "model" else "other"))
+    assert came(trail, "another recovery") is False
+    assert came(trail, "recovery") is not followed
+    lived(trail, *(one for one in (TABLES, REPAIRED) if one not in earlier))
+    (found,) = close(trail, "success")
+    assert (found.move, found.worked) == (SHOW_TABLES, True)
+    assert (found.advised, found.followed) == ("recovery", followed)
+
+
+def test_advice_without_which_the_turn_ended_is_not_followed_in_the_next() -> None:
+    trail = Trail()
+    begin(trail, where(1))
+    lived(trail, sql_failed())
+    told(trail, trail.waiting[0].failure.event_id, "recovery", SHOW_TABLES)
+    assert came(trail, "recovery", never=True)
+    assert close(trail, "success") == ()
+    begin(trail, where(2))
+    lived(trail, TABLES, REPAIRED)
+    (found,) = close(trail, "success")
+    assert (found.move, found.advised, found.followed) == (SHOW_TABLES, "recovery", False)
 
 
 def test_a_failure_is_told_as_it_happens() -> None:

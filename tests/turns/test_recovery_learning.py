@@ -7,6 +7,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from sidemirror_server.memory.recoveries import moves
 from sidemirror_server.memory.recoveries.finding import FailedAttempt, RecoveryFinder, receipt_id_of
 from sidemirror_server.memory.recoveries.moves import SILENT_FRACTION
 from sidemirror_server.memory.recoveries.observation import CameFrom, Move, MoveKind, Observation, ValueKind
@@ -17,13 +18,14 @@ from sidemirror_server.storage.sqlite.observations import SqliteObservations
 from sidemirror_server.storage.sqlite.receipts import SqliteReceipts
 from sidemirror_server.storage.sqlite.trials import SqliteTrials
 from sidemirror_server.storage.sqlite.turn_log import SqliteTurnLog
-from sidemirror_server.thinking.record import Recorded, draft
+from sidemirror_server.thinking.record import Advised, Directive, Recorded, draft
 from sidemirror_server.trace.event import Event, ToolCalled, ToolFailed, ToolReturned, TurnFinished, TurnStarted, What
 from sidemirror_server.trace.event import Message as Said
 from sidemirror_server.trace.log import Batch, Draft, TurnHead, TurnStanding
+from sidemirror_server.trace.receipts import ShownIn
 from sidemirror_server.trace.sources import SourceKind, key
 from sidemirror_server.turns.recovery_learning import LATEST_US, LEASE_S, RecoveryLearner
-from sidemirror_server.vocabulary.ids import EventId, SessionId, TurnId
+from sidemirror_server.vocabulary.ids import DirectiveId, EventId, SessionId, TurnId
 from sidemirror_server.vocabulary.origin import Origin
 from sidemirror_server.vocabulary.scope import SERVES_ALL, Scope
 from tests.adapters.sqlite_store import sqlite_database
@@ -198,6 +200,37 @@ async def test_a_try_after_advice_is_marked_and_settles_its_trial(tmp_path: Path
             Arm.SHOWN: (SILENT_FRACTION, shown, shown),
             Arm.HELD_BACK: (SILENT_FRACTION, len(arms) - shown, len(arms) - shown),
         }
+
+
+@pytest.mark.parametrize(("place", "in_time"), [(3, True), (4, False), (5, False), (None, False)])
+async def test_advice_that_came_too_late_counts_neither_way(
+    place: int | None, in_time: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`place`: before which entry it was recorded: before the next call, after it or its end; or not at all, because
+    the turn ended first. Seen to fail for the last three when all that has a receipt counts as told."""
+    monkeypatch.setattr(moves, "SILENT_FRACTION", 0.0)
+    async with learning(tmp_path) as own:
+        whats = (asks(1, "a@b.de"), ToolFailed("c1", MISSING), asks(2, "a@b.de"), ToolReturned("c2", "u1"))
+        for number in range(1, 6):
+            await own.turn(f"t{number}", 1, *whats, session=f"s{number}")
+        await own.learner.learn_due()
+        signature = await signature_in(own)
+        failed = FailedAttempt(signature, True, (), "u", "u")
+        found = await own.finder.find(SCOPE, failed, receipt_id_of(SCOPE, "u", signature), place=ShownIn.ADVICE)
+        own.clock.advance(60)
+        at_us = own.clock.now_us()
+        entire: tuple[What, ...] = (TurnStarted("u"), *whats, TurnFinished("success"))
+        every: list[Recorded] = [
+            Event(EventId(f"u{number}"), at_us, what, Origin.AGENT) for number, what in enumerate(entire)
+        ]
+        if place is not None:
+            every.insert(place, Directive(DirectiveId("d"), at_us, Advised(found.block, signature)))
+        drafts = tuple(draft(number, at_us, one) for number, one in enumerate(every, start=1))
+        await own.append("u", "u", 1, at_us, drafts)
+        (row,) = [row for row in await own.learned(signature) if row.where.turn_id == "u"]
+        assert (row.advised, row.followed, row.worked) == (found.block.items[0].id, in_time, True)
+        tallies = (await SqliteTrials(own.database).tallies(SCOPE, [(row.advised, 1)]))[row.advised]
+        assert [(tally.assigned, tally.succeeded) for tally in tallies] == [(1, int(in_time))]
 
 
 async def test_a_turn_that_cannot_be_read_is_given_up(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

@@ -7,21 +7,22 @@ it twice changes nothing. A failure that nothing has followed waits for the sess
 
 import asyncio
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import msgspec
 
 from sidemirror_server.memory.recoveries.finding import RecoveryFinder, receipt_id_of
-from sidemirror_server.memory.recoveries.observation import Move, Observation, Where, recovery_id
+from sidemirror_server.memory.recoveries.observation import Move, Observation, Where, follows, recovery_id
 from sidemirror_server.memory.recoveries.observations import Observations, UnlearnedTurn
 from sidemirror_server.memory.recoveries.sentences import left_to_say
 from sidemirror_server.memory.recoveries.starter import move_of
-from sidemirror_server.memory.recoveries.trail import Failure, Trail, apply, begin, close, end, told, waits
+from sidemirror_server.memory.recoveries.trail import Failure, Trail, apply, begin, came, close, end, told, waits
 from sidemirror_server.memory.trials.trials import Settled, Trials
 from sidemirror_server.thinking.record import Advised, Directive, recorded_in
 from sidemirror_server.trace.event import NAMELESS, Event, TurnFinished, TurnStarted
 from sidemirror_server.trace.log import HeadKey, TurnHead, TurnLog, TurnStanding
-from sidemirror_server.trace.receipts import RECOVERY_ITEM, Receipt, Receipts
+from sidemirror_server.trace.receipts import RECOVERY_ITEM, Receipt, ReceiptItem, Receipts, ShownIn
+from sidemirror_server.vocabulary.block import BlockItem
 from sidemirror_server.vocabulary.clock import Clock
 from sidemirror_server.vocabulary.errors import SidemirrorError
 from sidemirror_server.vocabulary.outage import Outage
@@ -140,7 +141,7 @@ class RecoveryLearner:
         again_us = max(head.updated_us, self._clock.now_us()) + LATEST_US if waits(fold.trail) else None
         await self._store.keep(turn.scope, turn.turn_id, found, again_us)
         await self._finder.learned(turn.scope, {one.signature for one in found})
-        await self._settle(turn.scope, found, fold.shown)
+        await self._settle(turn.scope, found, {key: one for key, one in fold.shown.items() if key not in fold.late})
 
     async def _before(self, scope: Scope, head: TurnHead) -> TurnHead | None:
         """The turn of the session before this one, if it has ended."""
@@ -171,15 +172,22 @@ def _where(scope: Scope, head: TurnHead, started: TurnStarted) -> Where:
 
 def _own(one: Observation) -> Observation:
     """The observation. What was done in the place of what the starter pack says is the agent's own doing: it counts
-    as a try without advice, or nothing else would be learned of such a failure."""
-    if not one.advised or one.followed or move_of(one.signature, one.advised) is None:
+    as a try without advice, or nothing else would be learned of such a failure. What it says may have been done before
+    it was told: such a try counts for nothing."""
+    if not one.advised or one.followed:
         return one
-    return msgspec.structs.replace(one, advised="")
+    said = move_of(one.signature, one.advised)
+    return one if said is None or follows(said, one.move) else msgspec.structs.replace(one, advised="")
+
+
+def _recovery_in(items: Iterable[BlockItem | ReceiptItem]) -> str:
+    """The id of the recovery among the items of a block or a receipt; empty if there is none."""
+    return next((item.id for item in items if item.kind == RECOVERY_ITEM), "")
 
 
 class _Fold:
     """Turns of one session, folded in order. `shown`: the receipts of recoveries that the turns were told, or that were
-    held back from them, by id."""
+    held back from them, by id. `late`: the ids of those of which an agent was told when it had gone on."""
 
     def __init__(self, scope: Scope, log: TurnLog, store: Observations, receipts: Receipts) -> None:
         self._scope = scope
@@ -189,8 +197,11 @@ class _Fold:
         self.trail = Trail()
         self.observations: list[Observation] = []
         self.shown: dict[str, Receipt] = {}
+        self.late: set[str] = set()
         # The advice that the present turn has, by signature: the id of the recovery, and the move that was said.
         self._advice: dict[str, tuple[str, Move]] = {}
+        # The ids of receipts whose advice is in the log.
+        self._recorded: set[str] = set()
         # What shadow mode kept, by turn and signature: the id of the recovery, and the tokens of its block.
         self._kept: dict[tuple[str, str], tuple[str, int]] = {}
 
@@ -209,8 +220,11 @@ class _Fold:
                 recorded = recorded_in(entry)
                 if isinstance(recorded, Event):
                     outcome = await self._event(head, recorded, outcome)
-                elif isinstance(recorded, Directive) and recorded.is_shadow:
-                    self._keep(head, recorded)
+                elif isinstance(recorded, Directive) and isinstance(recorded.what, Advised):
+                    self._advised(head, recorded, recorded.what)
+        for receipt in receipts:
+            if receipt.place is ShownIn.ADVICE and receipt.receipt_id not in self._recorded:
+                self._came(receipt.receipt_id, _recovery_in(receipt.items), never=True)
         self.observations += close(self.trail, outcome)
 
     def shadowed(self) -> list[Observation]:
@@ -221,12 +235,17 @@ class _Fold:
             found.append(msgspec.structs.replace(one, shadow=recovery, shadow_tokens=tokens) if recovery else one)
         return found
 
-    def _keep(self, head: TurnHead, directive: Directive) -> None:
-        if isinstance(directive.what, Advised):
-            block = directive.what.block
-            item = next((one for one in block.items if one.kind == RECOVERY_ITEM), None)
-            if item is not None:
-                self._kept[head.turn_id, directive.what.signature] = (item.id, block.token_count)
+    def _advised(self, head: TurnHead, directive: Directive, what: Advised) -> None:
+        recovery = _recovery_in(what.block.items)
+        if recovery and directive.is_shadow:
+            self._kept[head.turn_id, what.signature] = (recovery, what.block.token_count)
+        elif recovery:
+            self._recorded.add(what.block.receipt_id)
+            self._came(what.block.receipt_id, recovery)
+
+    def _came(self, receipt_id: str, recovery: str, *, never: bool = False) -> None:
+        if recovery and came(self.trail, recovery, never=never):
+            self.late.add(receipt_id)
 
     async def _event(self, head: TurnHead, event: Event, outcome: str) -> str:
         if isinstance(event.what, TurnStarted):
@@ -239,14 +258,14 @@ class _Fold:
     async def _mark(self, head: TurnHead, failed: Failure) -> None:
         """Marks a failure of whose kind the turn was told."""
         receipt = self.shown.get(receipt_id_of(self._scope, head.turn_id, failed.signature))
-        item = next((one for one in receipt.items if one.kind == RECOVERY_ITEM), None) if receipt is not None else None
-        if item is None:
+        recovery = "" if receipt is None else _recovery_in(receipt.items)
+        if not recovery:
             return
         if failed.signature not in self._advice:
             rows = await self._store.of_signature(self._scope, failed.signature)
-            learned = (row.move for row in rows if recovery_id(failed.signature, row.move) == item.id)
-            move = next(learned, move_of(failed.signature, item.id))
+            learned = (row.move for row in rows if recovery_id(failed.signature, row.move) == recovery)
+            move = next(learned, move_of(failed.signature, recovery))
             if move is None:
                 return
-            self._advice[failed.signature] = (item.id, left_to_say(move, self.trail.looked_up))
+            self._advice[failed.signature] = (recovery, left_to_say(move, self.trail.looked_up))
         told(self.trail, failed.failure_id, *self._advice[failed.signature])

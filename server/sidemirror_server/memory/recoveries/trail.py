@@ -1,9 +1,9 @@
 """From a turn's entries to observations: which call failed, what was done then, and whether the next attempt worked.
 
-A fold: `begin` opens a turn, `apply` takes its events in the log's order, `told` notes advice, and `close` gives the
-observations that are complete once the turn has ended. A trail may go on with the session's next turn, so that a value
-for which the user was asked in between is seen; `end` gives what no attempt followed. Pure: nothing is read or kept
-elsewhere. What it holds is bounded.
+A fold: `begin` opens a turn, `apply` takes its events in the log's order, `told` notes advice, `came` when it was
+recorded, and `close` gives the observations that are complete once the turn has ended. A trail may go on with the
+session's next turn, so that a value for which the user was asked in between is seen; `end` gives what no attempt
+followed. Pure: nothing is read or kept elsewhere. What it holds is bounded.
 
 The rules (decision 046): an attempt is a call of the same tool and the same intent, by the same agent, begun after the
 failure was known and among the next six calls. What lies between is the move. An attempt belongs to one failure, the
@@ -30,7 +30,15 @@ from sidemirror_server.memory.recoveries.observation import (
 )
 from sidemirror_server.memory.recoveries.open_calls import opened, taken
 from sidemirror_server.memory.recoveries.starter import dialect_of
-from sidemirror_server.trace.event import Event, ToolCalled, ToolFailed, ToolReturned, TurnStarted, UserMessage
+from sidemirror_server.trace.event import (
+    Event,
+    ModelStarted,
+    ToolCalled,
+    ToolFailed,
+    ToolReturned,
+    TurnStarted,
+    UserMessage,
+)
 from sidemirror_server.vocabulary.ids import EventId, TurnId
 
 # Design: an attempt is among the next six calls.
@@ -73,7 +81,8 @@ class _Open(msgspec.Struct, frozen=True):
 
 class _Waiting(msgspec.Struct):
     """A failure that no attempt has followed so far. `after`: the calls that began since, and have ended. `earlier`:
-    the calls that failed like this before, of which each was an attempt at the one before it; oldest first."""
+    the calls that failed like this before, of which each was an attempt at the one before it; oldest first. `went_on`:
+    the agent has called its model or a tool since."""
 
     failure: Done
     signature: str
@@ -82,6 +91,7 @@ class _Waiting(msgspec.Struct):
     earlier: tuple[Asked, ...] = ()
     advised: str = ""
     said: Move | None = None
+    went_on: bool = False
 
 
 class _Text(msgspec.Struct, frozen=True):
@@ -131,6 +141,21 @@ def told(trail: Trail, failure_id: str, recovery: str, said: Move) -> None:
             waiting.advised, waiting.said = recovery, said
 
 
+def came(trail: Trail, recovery: str, *, never: bool = False) -> bool:
+    """The advice of this id was recorded now; whether that was too late for a failure of the turn. It was where the
+    agent had called its model or a tool in between: such a try is neither one with advice nor one without. `never`: the
+    turn has ended without it."""
+    turn_id = "" if trail.where is None else trail.where.turn_id
+    late = [at for at, one in enumerate(trail.seen) if one.advised == recovery and one.where.turn_id == turn_id]
+    for at in late:
+        trail.seen[at] = msgspec.structs.replace(trail.seen[at], followed=False)
+    waiting = [one for one in trail.waiting if one.advised == recovery and one.where.turn_id == turn_id]
+    gone = [one for one in waiting if one.went_on or never]
+    for one in gone:
+        one.said = None
+    return bool(late or gone)
+
+
 def apply(trail: Trail, event: Event) -> Failure | None:
     """Takes the next event of the turn; returns the failure that it is, if it has a signature. Raises ValueError before
     `begin`."""
@@ -141,6 +166,8 @@ def apply(trail: Trail, event: Event) -> Failure | None:
     match event.what:
         case ToolCalled() as call:
             _called(trail, event, call)
+        case ModelStarted():
+            _goes_on(trail, event.agent)
         case ToolReturned(call_id=call_id, content=content, is_error=is_error):
             return _ended(trail, event, call_id, content, failed=is_error or reports_failure(content))
         case ToolFailed(call_id=call_id, error=error):
@@ -187,9 +214,16 @@ def waits(trail: Trail) -> bool:
 
 def _called(trail: Trail, event: Event, call: ToolCalled) -> None:
     call_id = call.call_id or event.event_id
+    if not asks_the_sidecar(call.name):
+        _goes_on(trail, event.agent)
     what = asked(call.name, call.arguments)
     began = _Open(event.event_id, event.agent, what, trail.place, event.at_us, call.polling)
     opened(trail.open_calls, call_id, began)
+
+
+def _goes_on(trail: Trail, agent: str) -> None:
+    for waiting in trail.waiting:
+        waiting.went_on |= waiting.failure.agent == agent
 
 
 def _ended(trail: Trail, event: Event, call_id: str, text: str, *, failed: bool) -> Failure | None:
@@ -331,9 +365,18 @@ def _came_from(trail: Trail, failure: Done, attempt: Done, value: str) -> CameFr
     if any(one.is_users for one in told):
         after = all(one.place > failure.ended for one in told if one.is_users)
         return CameFrom.USER_ASKED if after else CameFrom.USER
-    if any(one.place == failure.ended for one in told):
+    if any(one.place == failure.ended and _names(one.text, wanted, failure.asked) for one in told):
         return CameFrom.ERROR
-    return CameFrom.RESULT if told else CameFrom.NOWHERE
+    return CameFrom.RESULT if any(one.place != failure.ended for one in told) else CameFrom.NOWHERE
+
+
+def _names(error_text: str, wanted: str, failed: Asked) -> bool:
+    """Whether an error names a value. To quote what was sent is not to name another value, though it may contain it."""
+    for _, value in failed.values:
+        sent = value.strip('"').casefold()
+        if wanted in sent:
+            error_text = error_text.replace(sent, " ")
+    return wanted in error_text
 
 
 def _is_informed(before: Asked, now: Asked, between: list[Done]) -> bool:
