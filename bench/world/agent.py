@@ -20,7 +20,7 @@ PATIENCE: Final = 2
 
 _NAME = re.compile(r"`(\w+)`")
 _QUOTED = re.compile(r"“[^”]*”")
-_AGAIN = "Sent again"
+_AGAIN = "it was sent again"
 """How the sidecar's sentence about the same call begins."""
 
 
@@ -80,7 +80,7 @@ def named(options: Sequence[Option], sentences: Sequence[str]) -> list[Option]:
     """The options that the sentences name, in the order of their naming. Names stand in backquotes; what is quoted is
     the agent's own call or its error, and names nothing."""
     words = [word for sentence in sentences for word in _NAME.findall(_QUOTED.sub(" ", sentence))]
-    again = any(sentence.startswith(_AGAIN) for sentence in sentences)
+    again = any(_AGAIN in sentence for sentence in sentences)
     found = [option for option in options if (option.name in words if option.name else again)]
     return sorted(found, key=lambda option: words.index(option.name) if option.name else -1)
 

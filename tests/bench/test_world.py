@@ -66,9 +66,9 @@ async def test_an_agent_tries_first_what_it_was_told() -> None:
 
 def test_the_same_call_again_is_named_by_its_sentence() -> None:
     again, other = Option("", Call("a", {})), Option("b", Call("a", {"b": 1}))
-    assert named([other, again], ["Sent again at once it worked in 5 of 5."]) == [again]
+    assert named([other, again], ["In 5 of 5 earlier tries `q` worked when it was sent again at once."]) == [again]
     assert named([other, again], ["its error says “`b` is wrong”, a failure of b: call `a` otherwise"]) == []
-    assert named([other, again], ["`b`: true worked in 5 of 5."]) == [other]
+    assert named([other, again], ["In 5 of 5 earlier tries `q` worked with `b` set to true."]) == [other]
 
 
 async def test_what_helped_is_told_and_what_was_planted_is_not(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,7 @@ from sidemirror_server.memory.recoveries.moves import Tally, recovery_of
 from sidemirror_server.memory.recoveries.observation import Move, MoveKind, Observation, ValueKind, recovery_id
 from sidemirror_server.memory.recoveries.review import MoveReview, reviewed
 from sidemirror_server.policy.record import Advice, AdviceKind
-from tests.memory.trails import BLIND, SHOW_TABLES, SIGNATURE, row
+from tests.memory.trails import BLIND, HOUR_US, SHOW_TABLES, SIGNATURE, row
 
 AGAIN, OTHER = Move(MoveKind.SENT_AGAIN), Move(MoveKind.OTHER)
 TRANSFER = Move(MoveKind.WENT_ON, ("transfer",), True)
@@ -88,7 +88,17 @@ def test_what_a_policy_keeps_back_is_not_told(advice: Advice, reason: str) -> No
         (
             tries(5, 0, Move(MoveKind.CHANGED, ("password",), True, ValueKind.WORD)),
             Move(MoveKind.CHANGED, ("password",), True, ValueKind.WORD),
-            "it passes the gates, but a name in it is not said",
+            'it passes the gates, but the name `password` is not said: "password" is an act or a secret',
+        ),
+        (
+            tries(5, 0, Move(MoveKind.CHANGED, ("booking.confirm",), True, ValueKind.TRUE)),
+            Move(MoveKind.CHANGED, ("booking.confirm",), True, ValueKind.TRUE),
+            'it passes the gates, but the name `confirm` is not said: "confirm" may be a check or a consent',
+        ),
+        (
+            [row(at, at_us=HOUR_US + at, identity="ci") for at in range(6)],
+            SHOW_TABLES,
+            "2 tries without advice and 4 that do not count: of one session or token 2 a day do; 5 are needed",
         ),
     ],
 )

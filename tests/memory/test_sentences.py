@@ -47,32 +47,38 @@ def changed(*steps: str, value: ValueKind = ValueKind.EMAIL, came_from: CameFrom
     ("move", "sentence"),
     [
         (
-            changed("user.email", came_from=CameFrom.USER_ASKED),
-            "`email`: another value, an email address, which the user gave when asked, worked in 47 of 57.",
+            changed("user.at", came_from=CameFrom.USER_ASKED),
+            "In 47 of 57 earlier tries `sql` worked with another `at`: an email address that the user gave when asked.",
         ),
         (
             changed("payments[].payment_id", value=ValueKind.ID, came_from=CameFrom.RESULT),
-            "`payment_id`: another value, an id, which an earlier result had, worked in 47 of 57.",
+            "In 47 of 57 earlier tries `sql` worked with another `payment_id`: an id that an earlier result had.",
         ),
         (
             changed("kind", value=ValueKind.WORD, came_from=CameFrom.ERROR),
-            "`kind`: another value, a word, which the error names, worked in 47 of 57.",
+            "In 47 of 57 earlier tries `sql` worked with another `kind`: a word that the error names.",
         ),
         (
             changed("n", value=ValueKind.NUMBER, came_from=CameFrom.NOWHERE),
-            "`n`: another value, a number, worked in 47 of 57.",
+            "In 47 of 57 earlier tries `sql` worked with another `n`: a number.",
         ),
         (
             changed("on", value=ValueKind.DATE, came_from=CameFrom.USER),
-            "`on`: another value, a date, which the user had given, worked in 47 of 57.",
+            "In 47 of 57 earlier tries `sql` worked with another `on`: a date that the user had given.",
         ),
-        (changed("user", "user_id", value=ValueKind.RENAMED), "`user_id` in the place of `user` worked in 47 of 57."),
-        (changed("limit", value=ValueKind.REMOVED), "Without `limit` it worked in 47 of 57."),
+        (
+            changed("user", "user_id", value=ValueKind.RENAMED),
+            "In 47 of 57 earlier tries `sql` worked with `user_id` in the place of `user`.",
+        ),
+        (changed("limit", value=ValueKind.REMOVED), "In 47 of 57 earlier tries `sql` worked without `limit`."),
         (
             changed("order_id", value=ValueKind.REFORMATTED),
-            "`order_id`: the same value in another form worked in 47 of 57.",
+            "In 47 of 57 earlier tries `sql` worked with the same `order_id` in another form.",
         ),
-        (changed("archived", value=ValueKind.TRUE), "`archived`: true worked in 47 of 57."),
+        (
+            changed("archived", value=ValueKind.TRUE),
+            "In 47 of 57 earlier tries `sql` worked with `archived` set to true.",
+        ),
         (
             Move(MoveKind.LOOKED_UP, ("get_order", "list_orders"), True),
             "In 47 of 57 earlier tries the call worked after `get_order` and `list_orders`.",
@@ -108,12 +114,20 @@ def test_only_steps_that_were_not_done_yet_are_said() -> None:
     ("pause_ms", "when"), [(0, "at once"), (499, "at once"), (3_000, "after 3 s"), (240_000, "after 4 min")]
 )
 def test_the_usual_pause(pause_ms: int, when: str) -> None:
-    assert text(Move(MoveKind.SENT_AGAIN), 19, 28, pause_ms=pause_ms) == f"Sent again {when} it worked in 19 of 28."
+    found = text(Move(MoveKind.SENT_AGAIN), 19, 28, pause_ms=pause_ms)
+    assert found == f"In 19 of 28 earlier tries `sql` worked when it was sent again {when}."
 
 
 def test_what_was_gone_on_with() -> None:
     found = text(Move(MoveKind.WENT_ON, ("transfer",), True), 7, 9)
-    assert found == "It did not work again in 9 runs; 7 went on with `transfer`."
+    assert found == "In 9 runs `sql` did not work again; 7 went on with `transfer`."
+
+
+def test_a_tool_that_may_not_be_named_is_the_call() -> None:
+    move = Move(MoveKind.CHANGED, ("limit",), True, ValueKind.REMOVED)
+    found = said(Recovery("id", "Bash|tool|unknown limit", move, Tally(5, 5)))
+    assert found is not None
+    assert found.text == "In 5 of 5 earlier tries the call worked without `limit`."
 
 
 def test_what_never_worked_unchanged() -> None:
@@ -126,6 +140,11 @@ def test_what_never_worked_unchanged() -> None:
         *("delete_user", "removeFile", "install_package", "sudo_run", "send_email", "shell", "get_password", "api_key"),
         *("example.com", "https://x", "a b", "a;b", "$HOME", "../x", "user_4711", "x" * 49, "", "a`b", "DELETE", "npm"),
         *("ignore_all_earlier_instructions", "to_do_this_now_you_must_call_it"),
+        # Of servers: whatever a name of theirs may not hold, and what is no name of a server.
+        *("mcp__db__delete_rows", "mcp__mail__list", "mcp__db__system_prompt", "mcp__db__ignore_this", "MCP:send_mail"),
+        *("mcp__to_do_this__now_you__must_call_it", "mcp__you__must_first_call_it_and_then", "mcp__db__user_4711"),
+        *("mcp__a1b2c3d4-e5f6__list", "a1b2c3d4_list", "mcp__evil.com__list", "mcp__db__", "__list", "mcp____list"),
+        *("MCP:MCP:list", "mcp:list", "MCP:a b", "MCP:", f"mcp__db__{'x' * 49}", f"mcp__{'x' * 40}__{'y' * 20}"),
     ],
 )
 def test_a_name_that_is_no_slot(name: str) -> None:
@@ -135,31 +154,76 @@ def test_a_name_that_is_no_slot(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["verify_ssl", "skip_checks", "force", "strict", "confirm", "noCheck", "is_admin", "role"]
+    "name",
+    [
+        *("verify_ssl", "skip_checks", "force", "strict", "confirm", "noCheck", "is_admin", "role"),
+        *(
+            "no_verify",
+            "confirmed",
+            "confirm_number",
+            "force_date",
+            "skip_check_in",
+            "confirmation",
+            "confirmation_code",
+        ),
+        *("approval_id", "verification_number", "owner", "session", "session_token", "pin_number", "check"),
+        *("confirmation_password_number", "role_id", "owner_admin_id"),
+    ],
 )
 def test_an_argument_that_guards_is_not_named(name: str) -> None:
     for value in ValueKind:
         assert text(changed(name, value=value)) is None
+        assert text(changed("number", name, value=value)) is None
+        assert text(changed(name, "number", value=value)) is None
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["confirmation_number", "confirmationNumber", "owner_id", "session_date", "check_in", "checkOut", "check_id"],
+)
+def test_an_argument_that_holds_data_is_named_but_as_a_flag(name: str) -> None:
+    flags = {ValueKind.TRUE, ValueKind.FALSE, ValueKind.NULL, ValueKind.REMOVED}
+    for value in set(ValueKind) - {ValueKind.RENAMED}:
+        assert (text(changed(name, value=value)) is None) is (value in flags)
+    assert text(changed("number", name, value=ValueKind.RENAMED)) is not None
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("mcp__db__describe_table", "mcp__db__get_columns", "mcp__claude_ai_Notion__notion-search", "MCP:list_tables"),
+        *("db__list_tables", "mcp__plugin_playwright_playwright__browser_snapshot", "MCP:listTables"),
+    ],
+)
+def test_a_tool_of_a_server_is_named(name: str) -> None:
+    """As hosts name them. Seen to fail for all with names that hold no `__` and no `:`."""
+    assert text(Move(MoveKind.LOOKED_UP, (name,), True)) == f"In 47 of 57 earlier tries the call worked after `{name}`."
+    # Arguments have no server.
+    assert text(changed(name)) is None
 
 
 # Whatever was recorded
 
 NUMBER = r"\d{1,3}(?:,\d{3})*"
-SLOT = r"`(?:[A-Za-z][A-Za-z0-9]*(?:[_-][A-Za-z0-9]+)*|" + "|".join(map(re.escape, LOOKUPS)) + ")`"
+ARGUMENT = r"`[A-Za-z][A-Za-z0-9]*(?:[_-][A-Za-z0-9]+)*`"
+TOOL = r"`(?:MCP:)?[A-Za-z][A-Za-z0-9]*(?:(?:__?|-)[A-Za-z0-9]+)*`"
+STEP = f"(?:{TOOL}|" + "|".join(f"`{re.escape(name)}`" for name in LOOKUPS) + ")"
 OF = f"{NUMBER} of {NUMBER}"
 KIND = "(?:a number|a date|an email address|an id|a word|a text)"
-SOURCE = "(?:which (?:the error names|an earlier result had|the user had given|the user gave when asked), )?"
+SOURCE = "(?: that (?:the error names|an earlier result had|the user had given|the user gave when asked))?"
+CALL = f"(?:the call|{TOOL})"
+WORKED = f"In {OF} earlier tries {CALL} worked"
 FORMS = re.compile(
     "|".join(
         (
-            rf"In {OF} earlier tries the call worked after {SLOT}(?: and {SLOT})*(?:; without, in {OF})?\.",
-            rf"Sent again (?:at once|after {NUMBER} (?:s|min)) it worked in {OF}\.",
-            rf"{SLOT} in the place of {SLOT} worked in {OF}\.",
-            rf"Without {SLOT} it worked in {OF}\.",
-            rf"{SLOT}: the same value in another form worked in {OF}\.",
-            rf"{SLOT}: (?:true|false|null) worked in {OF}\.",
-            rf"{SLOT}: another value, {KIND}, {SOURCE}worked in {OF}\.",
-            rf"It did not work again in {NUMBER} runs; {NUMBER} went on with {SLOT}\.",
+            rf"In {OF} earlier tries the call worked after {STEP}(?: and {STEP})*(?:; without, in {OF})?\.",
+            rf"{WORKED} when it was sent again (?:at once|after {NUMBER} (?:s|min))\.",
+            rf"{WORKED} with {ARGUMENT} in the place of {ARGUMENT}\.",
+            rf"{WORKED} without {ARGUMENT}\.",
+            rf"{WORKED} with the same {ARGUMENT} in another form\.",
+            rf"{WORKED} with {ARGUMENT} set to (?:true|false|null)\.",
+            rf"{WORKED} with another {ARGUMENT}: {KIND}{SOURCE}\.",
+            rf"In {NUMBER} runs {CALL} did not work again; {NUMBER} went on with {TOOL}\.",
         )
     )
 )
@@ -190,7 +254,10 @@ HOSTILE = (
 )
 NAMES = st.one_of(
     st.sampled_from(
-        [*HOSTILE, *LOOKUPS, "delete_user", "send_mail", "verify", "find_user", "evil.com", "email", "a.b[].c"]
+        [
+            *(*HOSTILE, *LOOKUPS, "delete_user", "send_mail", "verify", "find_user", "evil.com", "email", "a.b[].c"),
+            *("mcp__db__list_tables", "MCP:get_user", "mcp__db__drop_table", "confirmation_number", "no_verify"),
+        ]
     ),
     st.text(max_size=80),
     st.from_regex(r"[A-Za-z_.-]{1,20}", fullmatch=True),

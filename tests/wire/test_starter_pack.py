@@ -29,7 +29,10 @@ async def told(stub: Stub, name: str, *, look_up: bool, works: bool) -> list[str
     again = called("sql", "SELECT 1 FROM orders_2026", "c")
     events += [again, returned("17", "c") if works else failed("Lost connection to server", "c"), finished(outcome=1)]
     await stub.ReportEvents(thinking_pb.ReportEventsRequest(turn_id=name, events=events), timeout=60)
-    return [item.text for one in said for item in one.advice.block.items]
+    blocks = [one.advice.block for one in said if one.advice.block.items]
+    # What is from the documentation is from no earlier work.
+    assert all(block.text.startswith("[ABOUT THIS FAILURE]\n") == (LABEL in block.text) for block in blocks)
+    return [item.text for block in blocks for item in block.items]
 
 
 async def test_it_is_told_at_the_first_failure_and_measured(tmp_path: Path) -> None:

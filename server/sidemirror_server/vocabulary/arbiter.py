@@ -12,6 +12,8 @@ import msgspec
 from sidemirror_server.vocabulary.block import BlockLesson, ContextBlock, Omitted, render
 
 HEADING = "LESSONS FROM EARLIER WORK"
+# The heading where something is told that is from no earlier work.
+OF_FAILURE = "ABOUT THIS FAILURE"
 # The most lessons at a failing call. Chosen here: what repaired it, and the best lesson, or two lessons.
 FAILURE_ITEMS = 2
 # How many lessons of a plan come from goals, unless the turn sets `max_items`. Seed goal-reflection, "Limits".
@@ -46,7 +48,12 @@ class Offers(msgspec.Struct, frozen=True):
 
 
 def arbitrated(
-    offers: Offers, max_items: int, max_tokens: int, receipt_id: str, goal_items: int = GOAL_ITEMS
+    offers: Offers,
+    max_items: int,
+    max_tokens: int,
+    receipt_id: str,
+    goal_items: int = GOAL_ITEMS,
+    heading: str = HEADING,
 ) -> ContextBlock:
     """The block: what was counted goes before what was written, what is about this failure or goal before what is
     alike, and lessons of memory alternate with those of similar goals. `goal_items`: how many may come from goals."""
@@ -57,7 +64,7 @@ def arbitrated(
     said = {one.item.text for one in (*offers.goal, *offers.alike)}
     memory = [one for one in offers.memory if one.item.text not in said]
     lessons = (*offers.recoveries, *offers.failure, *goal, *_by_turns(memory, alike))
-    block = render(HEADING, lessons, max_items, max_tokens, receipt_id)
+    block = render(heading, lessons, max_items, max_tokens, receipt_id)
     return msgspec.structs.replace(block, omitted=(*left, *block.omitted))
 
 

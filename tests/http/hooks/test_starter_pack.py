@@ -7,12 +7,14 @@ from pathlib import Path
 
 import pytest
 
+from sidemirror_server.http.hooks.sentences import SILENCED
 from sidemirror_server.memory.recoveries.starter import LABEL, MYSQL, POSTGRES, SQLITE, STARTERS
 from tests.http.hooks.learned import tell_at_once
-from tests.http.hooks.players import ClaudeCode
+from tests.http.hooks.players import ClaudeCode, Codex, GeminiCli, Player
 from tests.http.sidecars import door
 from tests.memory.test_starter import FAILURES, STATEMENT_FAILURES
 from tests.wire.sidecar import SidecarThread
+from tests.wire.waiting import until
 
 PAGE = Path(__file__).parents[3] / "docs" / "memory.md"
 NAMES = {
@@ -55,6 +57,24 @@ def test_a_failing_statement_is_told_of(
     tool: str, statement: str, error: str, look_up: str, server: SidecarThread, tmp_path: Path
 ) -> None:
     assert told(server, tmp_path, tool, {"query": statement}, error) == look_up
+
+
+def test_what_was_wrong_is_told_through_no_other_host(server: SidecarThread, tmp_path: Path) -> None:
+    """Each names its shell in its own way. Seen to fail with ids of the tool's name alone."""
+    query, error = 'sqlite3 shop.db "SELECT total FROM orders"', "Error: in prepare, no such column: total"
+
+    def hears(kind: type[Player]) -> bool:
+        player = kind(server, f"w{next(SESSIONS)}", tmp_path)
+        player.asks("Sum the orders")
+        return f"{LABEL} `.schema`" in player.heard(player.runs(query, error, 1))
+
+    told_by = [GeminiCli, Codex, ClaudeCode]
+    assert all(map(hears, told_by))
+    player = ClaudeCode(server, "wrong", tmp_path)
+    player.asks("Sum the orders")
+    player.runs(query, error, 1)
+    assert player.heard(player.asks("sidemirror advice was wrong")) == SILENCED
+    until(lambda: not any(map(hears, told_by)))
 
 
 def test_the_page_lists_every_row() -> None:

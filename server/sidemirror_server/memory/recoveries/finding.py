@@ -23,6 +23,7 @@ from sidemirror_server.memory.recoveries.moves import (
 from sidemirror_server.memory.recoveries.observation import Move, MoveKind, Observation
 from sidemirror_server.memory.recoveries.observations import Observations
 from sidemirror_server.memory.recoveries.sentences import said
+from sidemirror_server.memory.recoveries.shells import ids_in_shells
 from sidemirror_server.memory.recoveries.starter import recovery_for, starter_for, starter_moves
 from sidemirror_server.memory.trials.evidence import Arm
 from sidemirror_server.memory.trials.holdout import HELD_BACK
@@ -30,7 +31,16 @@ from sidemirror_server.memory.trials.trials import Trial, Trials
 from sidemirror_server.policy.in_force import PoliciesInForce
 from sidemirror_server.policy.record import AdviceKind
 from sidemirror_server.trace.receipts import RECOVERY_ITEM, Receipt, ReceiptKind, ShownIn, receipt_items
-from sidemirror_server.vocabulary.arbiter import AS_DESIGNED, FAILURE_ITEMS, Offers, Telling, arbitrated, shadowed
+from sidemirror_server.vocabulary.arbiter import (
+    AS_DESIGNED,
+    FAILURE_ITEMS,
+    HEADING,
+    OF_FAILURE,
+    Offers,
+    Telling,
+    arbitrated,
+    shadowed,
+)
 from sidemirror_server.vocabulary.block import BlockItem, BlockLesson, ContextBlock, Omitted
 from sidemirror_server.vocabulary.clock import Clock
 from sidemirror_server.vocabulary.errors import SidemirrorError
@@ -134,7 +144,9 @@ class RecoveryFinder:
             return FoundAdvice()
         known = await self._known(scope, failed.signature)
         recovery, text = _learned(known, failed) if known.recovery is not None else self._starter(known, failed)
-        if recovery is None or not text or not advice.shows(recovery.recovery_id):
+        if recovery is None or not text:
+            return FoundAdvice()
+        if not advice.shows(recovery.recovery_id, *ids_in_shells(failed.signature, recovery.move)):
             return FoundAdvice()
         is_safe = not recovery.from_spans or _names_nothing(recovery.move)
         if failed.has_shell and not is_safe:
@@ -146,7 +158,9 @@ class RecoveryFinder:
         item = BlockItem(recovery.recovery_id, 1, RECOVERY_ITEM, text, recovery.low, origin, is_safe=is_safe)
         about = () if lessons is None else await lessons()
         offers = Offers(() if silent and not is_shadow else (BlockLesson(item),), about)
-        block = arbitrated(offers, FAILURE_ITEMS, self._telling.failure_tokens, receipt_id)
+        # The starter pack is from no earlier work.
+        heading = OF_FAILURE if known.recovery is None else HEADING
+        block = arbitrated(offers, FAILURE_ITEMS, self._telling.failure_tokens, receipt_id, heading=heading)
         kept = block if is_shadow else ContextBlock()
         if silent:
             left = block.omitted if is_shadow else (Omitted(recovery.recovery_id, HELD_BACK), *block.omitted)

@@ -3,7 +3,8 @@
 The gates are those of `moves.py`; called by `rpc/memory/list_recoveries.py`.
 """
 
-from collections.abc import Collection, Sequence
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
 
 import msgspec
 
@@ -11,6 +12,7 @@ from sidemirror_server.memory.kin.signature import tool_of
 from sidemirror_server.memory.recoveries.moves import (
     FEWEST_TRIES,
     LEAST_RATE,
+    MOST_A_DAY,
     WINDOW,
     Recovery,
     Tally,
@@ -29,7 +31,8 @@ from sidemirror_server.memory.recoveries.observation import (
     follows,
     recovery_id,
 )
-from sidemirror_server.memory.recoveries.sentences import said
+from sidemirror_server.memory.recoveries.sentences import said, unsaid
+from sidemirror_server.memory.recoveries.shells import ids_in_shells
 from sidemirror_server.memory.recoveries.starter import Starter, dialect_of, starter_for, starter_of
 from sidemirror_server.policy.record import Advice, AdviceKind
 
@@ -83,14 +86,18 @@ def reviewed(
     offered = None if told is not None or is_refuted else starter
     moves = dict.fromkeys(row.move for row in reported)
     from_spans = dict.fromkeys(row.move for row in heard if row.where.conversation is not None)
+    seen = Counter(row.move for row in reported_rows if not row.advised)
+    seen_in_spans = Counter(row.move for row in rows if row.where.conversation is not None and not row.advised)
     if starter is not None and starter.move not in from_spans:
         moves[starter.move] = None
     by_agents, by_spans = (None, told) if told is not None and told.from_spans else (told, None)
     # Each failure is listed, whoever met it: how often is said, and nothing is taught by it.
-    found = [_given(_review(signature, move, reported, by_agents, rows, offered), advice) for move in moves]
+    found = [
+        _given(signature, _review(signature, move, reported, by_agents, rows, offered, seen), advice) for move in moves
+    ]
     for move in from_spans:
         own = None if move in moves else offered
-        review = _given(_review(signature, move, heard, by_spans, rows, own), advice)
+        review = _given(signature, _review(signature, move, heard, by_spans, rows, own, seen_in_spans), advice)
         who = "telemetry tells of it too" if move in moves else "only telemetry tells of it"
         why = "what agents reported goes first" if by_agents is not None else review.reason
         found.append(msgspec.structs.replace(review, reason=f"{who}: {why}"))
@@ -105,9 +112,10 @@ def _starter(signature: str, rows: Collection[Observation]) -> Starter | None:
     return next((one for one in (*told, *fitting) if one is not None), None)
 
 
-def _given(review: MoveReview, advice: Advice) -> MoveReview:
+def _given(signature: str, review: MoveReview, advice: Advice) -> MoveReview:
     """The review of a move that would be told, but for a policy."""
-    if not review.sentence or (advice.gives(AdviceKind.RECOVERIES) and advice.shows(review.recovery_id)):
+    is_shown = advice.shows(review.recovery_id, *ids_in_shells(signature, review.move))
+    if not review.sentence or (advice.gives(AdviceKind.RECOVERIES) and is_shown):
         return review
     is_silenced = advice.gives(AdviceKind.RECOVERIES)
     why = "a policy silences this recovery" if is_silenced else "a policy turns recoveries off"
@@ -121,7 +129,9 @@ def _review(
     told: Recovery | None,
     rows: Collection[Observation],
     offered: Starter | None,
+    seen: Mapping[Move, int],
 ) -> MoveReview:
+    """`counts`: the rows that count; `seen`: how many tries without advice there are of each move, counted or not."""
     own_id = recovery_id(signature, move)
     unadvised = [row for row in counts if row.move == move and not row.advised]
     followed = [row for row in counts if row.advised == own_id and row.followed]
@@ -138,11 +148,12 @@ def _review(
     elif spoken is not None:
         reason = "it passes the gates"
     elif is_told:
-        reason = "it passes the gates, but a name in it is not said"
+        reason = f"it passes the gates, but {unsaid(move) or 'there is nothing to say'}"
     elif is_suspended:
         reason = "suspended: it failed twice in succession after it was told"
     else:
-        reason = _why_not(move, later, counts, told)
+        uncounted = seen.get(move, 0) - len(unadvised)
+        reason = _why_not(move, later, counts, told, uncounted)
     return MoveReview(
         *(own_id, move, tally_of(unadvised), tally_of(followed), low, is_suspended),
         sentence=sentence,
@@ -159,12 +170,16 @@ def _shadow(own_id: str, move: Move, rows: Collection[Observation]) -> ShadowTal
     return ShadowTally(tally_of(followed), tally_of(otherwise), sum(row.shadow_tokens for row in kept))
 
 
-def _why_not(move: Move, own: Sequence[Observation], counts: Sequence[Observation], told: Recovery | None) -> str:
-    """Why a move is not told. `own`: its tries without advice since it was last suspended."""
+def _why_not(
+    move: Move, own: Sequence[Observation], counts: Sequence[Observation], told: Recovery | None, uncounted: int
+) -> str:
+    """Why a move is not told. `own`: its tries without advice since it was last suspended. `uncounted`: how many tries
+    the limit of an identity leaves out."""
     if move.kind in (MoveKind.OTHER, MoveKind.STOPPED):
         return "such moves are counted and never told"
     if len(own) < FEWEST_TRIES:
-        return f"{len(own)} tries without advice; {FEWEST_TRIES} are needed"
+        more = f" and {uncounted} that do not count: of one session or token {MOST_A_DAY} a day do" if uncounted else ""
+        return f"{len(own)} tries without advice{more}; {FEWEST_TRIES} are needed"
     if move.kind is MoveKind.WENT_ON:
         return "told only where nothing ever worked again, and most runs went on with one tool"
     window = tally_of(own[-WINDOW:])

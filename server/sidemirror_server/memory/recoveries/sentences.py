@@ -3,18 +3,19 @@
 A slot holds a count, a pause, a kind of value, a look-up of the reviewed list, or a name: of a tool or of an argument.
 Everything else that was recorded stays out, literal values too, so that no sentence carries what a tool, a model or a
 user wrote. Names are short, since words in them could steer. A name that does not look like one, or that names an act
-which advice must not name, is no slot; its move is counted but not said. Sentences say what was observed and command
-nothing.
+which advice must not name, is no slot; its move is counted but not said, and `unsaid` tells people why. Sentences say
+what was observed and command nothing.
 """
 
 from collections.abc import Collection
 
 import msgspec
 
+from sidemirror_server.memory.kin.signature import tool_of
 from sidemirror_server.memory.recoveries.moves import Recovery, Tally
 from sidemirror_server.memory.recoveries.observation import CameFrom, Move, MoveKind, ValueKind
 from sidemirror_server.memory.recoveries.reviewed_lookups import LOOKUPS
-from sidemirror_server.vocabulary.slots import is_argument_name, is_tool_name
+from sidemirror_server.vocabulary.slots import is_tool_name, why_no_argument_name, why_no_tool_name
 
 _KINDS = {
     ValueKind.NUMBER: "a number",
@@ -25,13 +26,15 @@ _KINDS = {
     ValueKind.TEXT: "a text",
 }
 _SOURCES = {
-    CameFrom.ERROR: ", which the error names,",
-    CameFrom.RESULT: ", which an earlier result had,",
-    CameFrom.USER: ", which the user had given,",
-    CameFrom.USER_ASKED: ", which the user gave when asked,",
+    CameFrom.ERROR: " that the error names",
+    CameFrom.RESULT: " that an earlier result had",
+    CameFrom.USER: " that the user had given",
+    CameFrom.USER_ASKED: " that the user gave when asked",
     CameFrom.NOWHERE: "",
 }
 _LITERALS = (ValueKind.TRUE, ValueKind.FALSE, ValueKind.NULL)
+# An argument that is a flag may confirm something, or turn it off.
+_OF_FLAGS = frozenset((*_LITERALS, ValueKind.REMOVED))
 
 
 class Sentence(msgspec.Struct, frozen=True):
@@ -45,11 +48,26 @@ def said(recovery: Recovery, looked_up: Collection[str] = ()) -> Sentence | None
     """The sentence for a recovery; None if there is nothing to say. `looked_up`: the labels of the look-ups that the
     turn has done already, which are left out."""
     move = left_to_say(recovery.move, looked_up)
-    slots = _slots(move)
-    if slots is None or (not slots and move.kind is not MoveKind.SENT_AGAIN):
+    if unsaid(move) or (not move.steps and move.kind is not MoveKind.SENT_AGAIN):
         return None
-    text = _text(recovery, move, slots)
+    text = _text(recovery, move, tuple(f"`{name}`" for name in _names(move)))
     return Sentence(text, move) if text else None
+
+
+def unsaid(move: Move) -> str:
+    """Which step of a move no sentence may hold, and by which rule; empty if all may be said."""
+    if move.kind is MoveKind.CHANGED and not move.are_tools:
+        return "a changed text is not said"
+    for name in _names(move):
+        if move.kind is MoveKind.CHANGED:
+            why = why_no_argument_name(name, is_flag=move.value in _OF_FLAGS)
+        elif move.kind is MoveKind.LOOKED_UP and not move.are_tools:
+            why = "" if name in LOOKUPS else "it is no look-up of the reviewed list"
+        else:
+            why = why_no_tool_name(name)
+        if why:
+            return f"the name `{name}` is not said: {why}"
+    return ""
 
 
 def left_to_say(move: Move, looked_up: Collection[str]) -> Move:
@@ -65,56 +83,54 @@ def said_of_repeats(unchanged: Tally) -> str:
 
 
 def _text(recovery: Recovery, move: Move, slots: tuple[str, ...]) -> str:
-    count = _of(recovery.told)
+    worked = f"In {_of(recovery.told)} earlier tries {_call(recovery.signature)} worked"
     match move.kind:
         case MoveKind.LOOKED_UP:
             without = f"; without, in {_of(recovery.otherwise)}" if recovery.otherwise.tries else ""
-            return f"In {_of(recovery.told, 'earlier tries')} the call worked after {' and '.join(slots)}{without}."
+            return f"In {_of(recovery.told)} earlier tries the call worked after {' and '.join(slots)}{without}."
         case MoveKind.SENT_AGAIN:
-            return f"Sent again {_pause(recovery.pause_ms)} it worked in {count}."
+            return f"{worked} when it was sent again {_pause(recovery.pause_ms)}."
         case MoveKind.CHANGED:
-            return _change(move, slots, count)
+            change = _change(move, slots)
+            return f"{worked} {change}." if change else ""
         case MoveKind.WENT_ON:
+            call = _call(recovery.signature)
             runs = f"{recovery.told.tries:,} runs"
-            return f"It did not work again in {runs}; {recovery.told.worked:,} went on with {slots[0]}."
+            return f"In {runs} {call} did not work again; {recovery.told.worked:,} went on with {slots[0]}."
         case _:
             return ""
 
 
-def _change(move: Move, slots: tuple[str, ...], count: str) -> str:
+def _call(signature: str) -> str:
+    """The failed call as a sentence names it: by its tool, where that may be said."""
+    tool = tool_of(signature)
+    return f"`{tool}`" if is_tool_name(tool) else "the call"
+
+
+def _change(move: Move, slots: tuple[str, ...]) -> str:
     if move.value is ValueKind.RENAMED and len(slots) == 2:
-        return f"{slots[1]} in the place of {slots[0]} worked in {count}."
+        return f"with {slots[1]} in the place of {slots[0]}"
     if len(slots) != 1 or move.value is None or move.value is ValueKind.RENAMED:
         return ""
     if move.value is ValueKind.REMOVED:
-        return f"Without {slots[0]} it worked in {count}."
+        return f"without {slots[0]}"
     if move.value is ValueKind.REFORMATTED:
-        return f"{slots[0]}: the same value in another form worked in {count}."
+        return f"with the same {slots[0]} in another form"
     if move.value in _LITERALS:
-        return f"{slots[0]}: {move.value.value} worked in {count}."
-    source = _SOURCES[move.came_from or CameFrom.NOWHERE]
-    return f"{slots[0]}: another value, {_KINDS[move.value]}{source or ','} worked in {count}."
+        return f"with {slots[0]} set to {move.value.value}"
+    return f"with another {slots[0]}: {_KINDS[move.value]}{_SOURCES[move.came_from or CameFrom.NOWHERE]}"
 
 
-def _slots(move: Move) -> tuple[str, ...] | None:
-    """The names of a move's steps as they are said; None if one of them may not be."""
-    if move.kind is MoveKind.LOOKED_UP and not move.are_tools:
-        return tuple(f"`{step}`" for step in move.steps) if all(step in LOOKUPS for step in move.steps) else None
-    if move.kind is MoveKind.CHANGED and not move.are_tools:
-        return None
-    are_arguments = move.kind is MoveKind.CHANGED
-    names = [_last_field(step) if are_arguments else step for step in move.steps]
-    may_say = is_argument_name if are_arguments else is_tool_name
-    return tuple(f"`{name}`" for name in names) if all(map(may_say, names)) else None
+def _names(move: Move) -> tuple[str, ...]:
+    """What a sentence about a move would name: of arguments the field that a path such as `payments[].amount` ends
+    in."""
+    if move.kind is not MoveKind.CHANGED:
+        return move.steps
+    return tuple(step.rsplit(".", 1)[-1].removesuffix("[]") for step in move.steps)
 
 
-def _last_field(path: str) -> str:
-    """The field that a path such as `payment_methods[].amount` ends in."""
-    return path.rsplit(".", 1)[-1].removesuffix("[]")
-
-
-def _of(tally: Tally, tries: str = "") -> str:
-    return f"{tally.worked:,} of {tally.tries:,}{f' {tries}' if tries else ''}"
+def _of(tally: Tally) -> str:
+    return f"{tally.worked:,} of {tally.tries:,}"
 
 
 def _pause(pause_ms: int) -> str:
