@@ -68,6 +68,29 @@ async def test_why_a_recovery_was_told(
         ]
 
 
+async def test_a_turn_is_shown_in_the_order_of_time_with_what_was_held_back(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What a client reports late has its own time. Seen to fail for lines in the order of the record."""
+    monkeypatch.setattr(moves, "SILENT_FRACTION", 1.0)
+    async with running(tmp_path) as served:
+        await live_through(served.address, UNTOLD)
+        async with connected(served.address) as stub:
+            await session(stub, "s6", told=False)
+        (move,) = (await until_observed(served.address, UNTOLD + 1)).moves
+        late = called("sql", "SELECT 1", "a")
+        late.time.GetCurrentTime()
+        late.time.seconds -= 60
+        await served.stub.StartTurn(thinking_pb.StartTurnRequest(turn_id="t", session_id="s"), timeout=60)
+        await served.stub.ReportEvents(thinking_pb.ReportEventsRequest(turn_id="t", events=[late]), timeout=60)
+        _, shown, _ = await said(capsys, served, "turns", "show", "s6")
+        (held,) = [at for at, line in enumerate(shown) if "held back" in line]
+        assert shown[held].endswith(f"  s6/s6  ↳ held back, not told: recovery {move.recovery_id}")
+        assert any("tool failed" in line for line in shown[:held])
+        _, shown, _ = await said(capsys, served, "turns", "show", "t")
+        assert ["tool called" in line for line in shown[1:]] == [True, False, False]
+
+
 async def test_why_a_lesson_was_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     async with running(tmp_path) as served, channel(served.address) as connection:
         memory: Stub = ReflectiveMemoryServiceStub(connection)

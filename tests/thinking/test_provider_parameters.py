@@ -103,16 +103,16 @@ def test_a_model_that_does_not_think_gets_the_instruction(provider: str, model: 
         (
             "anthropic",
             "claude-opus-9",
-            "model 'claude-opus-9' of 'anthropic' is not known: the thinking instruction is in the prompt",
+            "model 'claude-opus-9' of 'anthropic' is not known: only the returned prompt asks for thinking",
         ),
         (
             "openai",
             "gpt-5.2-pro",
-            "model 'gpt-5.2-pro' of 'openai' is not known: the thinking instruction is in the prompt",
+            "model 'gpt-5.2-pro' of 'openai' is not known: only the returned prompt asks for thinking",
         ),
-        ("ollama", "llama3.2", "model 'llama3.2' of 'ollama' is not known: the thinking instruction is in the prompt"),
-        ("vllm", "", "no model of 'vllm' named: the thinking instruction is in the prompt"),
-        ("acme", "m", "provider 'acme' is not known: the thinking instruction is in the prompt"),
+        ("ollama", "llama3.2", "model 'llama3.2' of 'ollama' is not known: only the returned prompt asks for thinking"),
+        ("vllm", "", "no model of 'vllm' named: only the returned prompt asks for thinking"),
+        ("acme", "m", "provider 'acme' is not known: only the returned prompt asks for thinking"),
     ],
 )
 def test_an_unknown_model_gets_the_instruction_and_is_told(provider: str, model: str, said: str) -> None:

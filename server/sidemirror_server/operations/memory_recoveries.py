@@ -73,7 +73,7 @@ def _show_signatures(found: Sequence[pb.SignatureRecoveries]) -> None:
 def _show_moves(found: Sequence[pb.SignatureRecoveries]) -> None:
     console = Console(highlight=False)
     table = Table(title="What was done after the failure", title_justify="left")
-    for heading in ("move", "worked", "after advice", "lift", "in shadow mode", "told", "silenced by"):
+    for heading in ("move", "worked", "after advice", "lift", "in shadow mode", "told", "id for 'advice off'"):
         table.add_column(heading, overflow="fold")
     for move in (move for one in found for move in one.moves):
         done = ": ".join(filter(None, (words_of(pb.RecoveryMoveKind, move.kind), ", ".join(move.steps))))

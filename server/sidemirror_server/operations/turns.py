@@ -80,15 +80,28 @@ def ended(turn: pb.Turn) -> str:
 
 
 def _show(channel: grpc.Channel, options: argparse.Namespace) -> int:
-    turn, entries = entries_of(channel, options.turn_id, scope_of(options))
+    scope = scope_of(options)
+    turn, entries = entries_of(channel, options.turn_id, scope)
     if options.json:
         print_json(pb.GetTurnResponse(turn=turn, entries=entries))
         return 0
-    from sidemirror_server.operations.watch_lines import Timeline
+    from sidemirror.v1 import reflective_memory_pb2 as memory_pb
+    from sidemirror.v1.reflective_memory_pb2_grpc import ReflectiveMemoryServiceStub
+    from sidemirror_server.operations.turns_why import told_in
+    from sidemirror_server.operations.watch_lines import Timeline, what_of
 
+    request = memory_pb.ListReceiptsRequest(turn_id=turn.turn_id, page_size=_PAGE, **scope)
+    receipts = ReflectiveMemoryServiceStub(channel).ListReceipts(request, timeout=TIMEOUT_S).receipts
     timeline = Timeline()
+    timed = [(what_of(entry).time, timeline.line(entry)) for entry in entries]
+    for receipt in receipts:
+        told = told_in(entries, receipt.receipt_id)
+        # What was kept in shadow mode has a line of its own.
+        if told is None or not told.is_shadow:
+            timed += [(receipt.time, line) for line in timeline.held_back(receipt)]
+    timed.sort(key=lambda one: (one[0].seconds, one[0].nanos))
     print_lines((_line(turn),))
-    print_lines(timeline.line(entry) for entry in entries)
+    print_lines(line for _, line in timed)
     return 0
 
 

@@ -1,7 +1,7 @@
 """Formats an entry of a turn's log as a line for people: time, session and turn, event or directive."""
 
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import datetime
 from typing import Any
 
@@ -9,6 +9,7 @@ from google.protobuf.message import Message
 from rich.text import Text
 
 from sidemirror.v1 import common_pb2
+from sidemirror.v1 import reflective_memory_pb2 as memory_pb
 from sidemirror.v1 import thinking_pb2 as pb
 from sidemirror_server.operations.shown import in_short, plain, words_of
 
@@ -28,10 +29,7 @@ class Timeline:
 
     def line(self, entry: pb.TurnEntry) -> Text:
         """The line of one entry."""
-        what = getattr(entry, entry.WhichOneof("entry") or "event")
-        session = self._session_of(entry)
-        line = Text(_clock(what), style=_DIM)
-        line.append(f"  {plain(session)[-_ID_CHARS:] or '?'}/{plain(entry.turn_id)[-_ID_CHARS:]}  ", style=_DIM)
+        line = _begun(what_of(entry), self._session_of(entry), entry.turn_id)
         if entry.HasField("event"):
             told, style = _event(entry.event)
         elif entry.HasField("directive"):
@@ -40,6 +38,14 @@ class Timeline:
         else:
             told, style = f"· a reflection begins: {_reasons(entry.claim)}", _DIM
         return line.append(told, style=style)
+
+    def held_back(self, receipt: memory_pb.Receipt) -> Iterator[Text]:
+        """A line for each lesson or recovery that was held back, as a receipt has it."""
+        for item in receipt.items:
+            if item.is_held_back:
+                line = _begun(receipt, receipt.session_id, receipt.turn_id)
+                told = f"↳ held back, not told: {in_short(item.kind) or 'lesson'} {in_short(item.id)}"
+                yield line.append(told, style=_SAID)
 
     def _session_of(self, entry: pb.TurnEntry) -> str:
         session = entry.event.turn_started.session_id or entry.directive.turn_plan.session_id
@@ -50,9 +56,19 @@ class Timeline:
         return self._sessions.get(entry.turn_id, "")
 
 
+def what_of(entry: pb.TurnEntry) -> Any:
+    """The event, directive or claim that an entry is."""
+    return getattr(entry, entry.WhichOneof("entry") or "event")
+
+
+def _begun(what: Message, session_id: str, turn_id: str) -> Text:
+    line = Text(_clock(what), style=_DIM)
+    return line.append(f"  {plain(session_id)[-_ID_CHARS:] or '?'}/{plain(turn_id)[-_ID_CHARS:]}  ", style=_DIM)
+
+
 def _clock(what: Message) -> str:
     """The local time of day, to the millisecond."""
-    time: Any = what.time  # type: ignore[attr-defined]  # all three kinds of entries have one
+    time: Any = what.time  # type: ignore[attr-defined]  # all three kinds of entries have one, and receipts
     moment = datetime.fromtimestamp(time.seconds + time.nanos / 1e9).astimezone()
     return f"{moment:%H:%M:%S}.{moment.microsecond // 1000:03d}"
 

@@ -20,6 +20,8 @@ _ALIASES: Mapping[str, str] = {
     "llamacpp": "llama.cpp",
     "openai-compatible": "openai_compatible",
 }
+# Why there are no parameters ends so.
+_BY_PROMPT = "only the returned prompt asks for thinking"
 
 
 class ThinkingPlan(msgspec.Struct, frozen=True):
@@ -66,13 +68,13 @@ def _dial(provider: str, model: str) -> tuple[Dial | None, str]:
         return None, ""
     families = FAMILIES.get(name)
     if families is None:
-        return None, f"provider {provider!r} is not known: the thinking instruction is in the prompt"
+        return None, f"provider {provider!r} is not known: {_BY_PROMPT}"
     if not model.strip():
-        return None, f"no model of {provider!r} named: the thinking instruction is in the prompt"
+        return None, f"no model of {provider!r} named: {_BY_PROMPT}"
     wanted = id_in_table(name, model)
     for family in families:
         if family.matches(wanted):
             if family.is_known:
                 return family.dial, ""
             break
-    return None, f"model {model!r} of {provider!r} is not known: the thinking instruction is in the prompt"
+    return None, f"model {model!r} of {provider!r} is not known: {_BY_PROMPT}"
