@@ -1,6 +1,6 @@
 """Look-ups that an agent does in its shell are learned through hooks: those of databases' clients, and `npm run`."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import grpc
@@ -48,25 +48,49 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SidecarThread]:
             yield running
 
 
+def heard_after(
+    server: SidecarThread, folder: Path, bad: str, error: str, look: Callable[[ClaudeCode], object], good: str
+) -> str:
+    """What an agent is told when the call fails, once sessions have repaired it by a look-up."""
+    for number in range(SESSIONS):
+        player = ClaudeCode(server, f"learn{number}", folder)
+        player.asks("Count the orders")
+        assert player.heard(player.runs(bad, error, 1)) == ""
+        look(player)
+        player.runs(good, "17")
+        player.answers("There are 17.", again=True)
+    request = pb.ListRecoveriesRequest(project_id=project_of(str(folder)))
+    with grpc.insecure_channel(server.address) as channel:
+        stub = ReflectiveMemoryServiceStub(channel)
+        until(lambda: any(m.is_told for found in stub.ListRecoveries(request).signatures for m in found.moves))
+    player = ClaudeCode(server, "told", folder)
+    player.asks("Count the orders")
+    return player.heard(player.runs(bad, error, 1))
+
+
 @pytest.mark.parametrize(("bad", "error", "look_up", "result", "good", "name"), REPAIRS, ids=("sqlite3", "psql", "npm"))
 def test_what_repaired_it_is_told(
     bad: str, error: str, look_up: str, result: str, good: str, name: str, server: SidecarThread, tmp_path: Path
 ) -> None:
-    for number in range(SESSIONS):
-        player = ClaudeCode(server, f"learn{number}", tmp_path)
-        player.asks("Count the orders")
-        assert player.heard(player.runs(bad, error, 1)) == ""
-        player.runs(look_up, result)
-        player.runs(good, "17")
-        player.answers("There are 17.", again=True)
-    request = pb.ListRecoveriesRequest(project_id=project_of(str(tmp_path)))
-    with grpc.insecure_channel(server.address) as channel:
-        stub = ReflectiveMemoryServiceStub(channel)
-        until(lambda: any(m.is_told for found in stub.ListRecoveries(request).signatures for m in found.moves))
-    player = ClaudeCode(server, "told", tmp_path)
-    player.asks("Count the orders")
-    heard = player.heard(player.runs(bad, error, 1))
+    heard = heard_after(server, tmp_path, bad, error, lambda player: player.runs(look_up, result), good)
     assert f"In {SESSIONS} of {SESSIONS} earlier tries the call worked after `{name}`." in heard
+
+
+def test_a_tool_of_mcp_that_repaired_it_is_told(server: SidecarThread, tmp_path: Path) -> None:
+    """Seen to fail with names of tools that hold no `__`."""
+    bad, error, _, result, good, _ = REPAIRS[0]
+
+    def looks(player: ClaudeCode) -> None:
+        asked = {
+            "tool_name": "mcp__db__describe_table",
+            "tool_use_id": player.session,
+            "tool_input": {"name": "orders"},
+        }
+        answered = {"tool_response": [{"type": "text", "text": result}]}
+        player.sends(player.common("PostToolUse") | asked | answered)
+
+    heard = heard_after(server, tmp_path, bad, error, looks, good)
+    assert f"In {SESSIONS} of {SESSIONS} earlier tries the call worked after `mcp__db__describe_table`." in heard
 
 
 def test_a_person_in_the_folder_is_told_which_project_has_recoveries(
