@@ -54,7 +54,8 @@ def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """A sidecar on a busy machine is not late."""
-    monkeypatch.setattr(attached, "TOOL_S", 20.0)
+    for name in ("TOOL_S", "WORDS_S"):
+        monkeypatch.setattr(attached, name, 20.0)
 
 
 def player_of(host: RealHost) -> type[Player]:
