@@ -59,10 +59,10 @@ class HttpDoor:
         self._connect = Connect(methods, limits.message_bytes)
         self._mcp = Mcp(methods, limits.message_bytes)
         handlers = {path: method.handler for path, method in methods.items()}
-        hooks = Hooks(handlers, identity, limits.message_bytes, revises=settings.hooks.revise)
+        self._hooks = Hooks(handlers, identity, limits.message_bytes, revises=settings.hooks.revise)
         routes: dict[str, App] = {MCP_PATH: self._mcp, **token_routes(links)}
         routes |= dict.fromkeys(methods, self._connect)
-        routes |= dict.fromkeys(hooks.paths, hooks)
+        routes |= dict.fromkeys(self._hooks.paths, self._hooks)
         if receiver is not None:
             from sidemirror_server.http.otlp import Otlp
             from sidemirror_server.rpc.otlp.services import http_paths
@@ -101,5 +101,6 @@ class HttpDoor:
     async def stop(self, grace_s: float) -> None:
         """Takes no more connections, and gives running calls `grace_s` seconds to end."""
         await self._listener.stop(grace_s)
+        await self._hooks.close()
         await self._mcp.close()
         await self._connect.close()

@@ -23,13 +23,13 @@ def make_token(path: Path) -> None:
     new = path.with_name(f"{path.name}.{secrets.token_hex(8)}")
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600), "w") as file:
-            file.write(f"{secrets.token_hex(32)}\n")
         try:
+            with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600), "w") as file:
+                file.write(f"{secrets.token_hex(32)}\n")
             with contextlib.suppress(FileExistsError):
                 os.link(new, path)
         finally:
-            new.unlink()
+            new.unlink(missing_ok=True)
     except OSError as error:
         raise CannotUse(f"{path}: {error.strerror}") from error
 

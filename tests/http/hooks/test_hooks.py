@@ -14,7 +14,15 @@ from sidemirror.v1 import thinking_pb2 as pb
 from sidemirror_server.http.hooks.hosts import gemini_cli
 from sidemirror_server.http.hooks.hosts.payload import written
 from sidemirror_server.http.hooks.projects import project_of
-from sidemirror_server.http.hooks.sentences import MARK, NOTHING_TO_SILENCE, SILENCED, SWITCHED_OFF, SWITCHED_ON
+from sidemirror_server.http.hooks.sentences import (
+    CHECK,
+    CHECKED,
+    MARK,
+    NOTHING_TO_SILENCE,
+    SILENCED,
+    SWITCHED_OFF,
+    SWITCHED_ON,
+)
 from sidemirror_server.vocabulary.arbiter import HEADING
 from sidemirror_server.vocabulary.text import enter
 from tests.http.hooks.learned import BAD, FAILURE, SENTENCE, learn, tell_at_once
@@ -257,6 +265,20 @@ def test_advice_is_switched_by_a_prompt(server: SidecarThread, repository: Path)
     assert player.heard(player.asks("sidemirror advice off")) == SWITCHED_OFF
     assert player.heard(player.asks("sidemirror advice on")) == SWITCHED_ON
     assert not [turn for turn in turns(server, repository) if "sidemirror" in turn.task]
+
+
+@pytest.mark.parametrize("kind", PLAYERS, ids=lambda kind: kind.host)
+@pytest.mark.parametrize("is_begun", [False, True])
+def test_check_is_answered_where_the_host_takes_words(
+    is_begun: bool, kind: type[Player], server: SidecarThread, repository: Path
+) -> None:
+    """In Cursor with the next call that works, which may be the first of a turn."""
+    player = kind(server, f"check-{is_begun}", repository)
+    if is_begun:
+        player.asks("Task")
+    heard = player.heard(player.asks(CHECK))
+    assert heard == ("" if kind is Cursor else CHECKED)
+    assert heard + player.heard(player.runs("git status", "clean")) == CHECKED
 
 
 def _hears(player: Player) -> bool:

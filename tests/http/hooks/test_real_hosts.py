@@ -3,8 +3,10 @@ failing call (OpenHands hears lessons with the prompt), are sent back once, and 
 sidecar is away, stopped, full, wrong or late."""
 
 import json
+import os
 import shutil
 import socket
+import subprocess
 import tempfile
 import threading
 from collections.abc import Callable, Iterator
@@ -20,6 +22,7 @@ from sidemirror_server.http.hooks.sentences import MARK
 from sidemirror_server.operations.attach import hosts as attached
 from sidemirror_server.operations.attach import trust
 from sidemirror_server.operations.attach.trust import trust_of_codex
+from sidemirror_server.operations.attach.turned_off import turned_off
 from tests.http.hooks.endpoint import Call, Say, Step, endpoint
 from tests.http.hooks.hosts import HOSTS_FOLDER, Ran, RealCodex, RealGemini, RealHost, RealOpenHands
 from tests.http.hooks.learned import BAD, SENTENCE, learn, tell_at_once
@@ -54,7 +57,8 @@ def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """A sidecar on a busy machine is not late."""
-    monkeypatch.setattr(attached, "TOOL_S", 20.0)
+    for name in ("TOOL_S", "WORDS_S"):
+        monkeypatch.setattr(attached, name, 20.0)
 
 
 def player_of(host: RealHost) -> type[Player]:
@@ -133,6 +137,50 @@ def test_codex_itself_says_that_it_does_not_trust_the_hooks(folder: Path, monkey
 def listed(host: RealCodex) -> list[tuple[str, str]]:
     """The keys and digests of the hooks, by which Codex keeps its user's trust."""
     return [(one["key"], one["currentHash"]) for one in trust._listed(str(host.program()), host.work) or ()]
+
+
+@pytest.mark.usefixtures("patient")
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"hooksConfig": {"enabled": False}},
+        {"hooksConfig": {"disabled": ["sidemirror"]}},
+        {"hooks": {"disabled": ["sidemirror"]}},
+    ],
+)
+def test_gemini_itself_runs_the_hooks_that_its_settings_leave(
+    settings: dict[str, object], folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The last setting is one of earlier versions. Seen to fail when `turned_off` knows none."""
+    host = RealGemini(folder)
+    path = host.home / ".gemini" / "settings.json"
+    path.parent.mkdir()
+    path.write_text(json.dumps(settings))
+    with door(folder / "sidecar") as server, endpoint([Say("Done.")]) as scripted:
+        host.attach(monkeypatch, server.folder / "data", server.http_port)
+        host.run(scripted, PROMPT)
+        is_off = bool(turned_off("gemini-cli", path.read_text()))
+        assert bool(turns(server, host.work)) is not is_off
+
+
+LISTED = """
+from openhands.sdk.hooks.config import HookConfig
+hooks = HookConfig.load()
+print([len(getattr(hooks, event)) for event in ("pre_tool_use", "user_prompt_submit", "post_tool_use", "stop")])
+"""
+
+
+def test_openhands_itself_keeps_hooks_beside_which_ours_stand(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In the form without `hooks` around the lists. Seen to fail when ours are put in with it."""
+    host = RealOpenHands(folder)
+    path = host.home / ".openhands" / "hooks.json"
+    path.parent.mkdir()
+    path.write_text('{"pre_tool_use": [{"hooks": [{"command": "guard.sh"}]}], "stop": [{"hooks": []}]}')
+    host.attach(monkeypatch, folder / "data", 1)
+    environment = {"HOME": str(host.home), "PATH": os.environ["PATH"], **host.variables("")}
+    run = (str(host.program()), "-c", LISTED)
+    listed = subprocess.run(run, cwd=host.work, env=environment, capture_output=True, text=True, check=True).stdout
+    assert listed.splitlines()[-1] == "[1, 1, 1, 2]"
 
 
 def ran(kind: type[RealHost], folder: Path, port: int | None, monkeypatch: pytest.MonkeyPatch) -> Ran:

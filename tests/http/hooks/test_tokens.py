@@ -92,7 +92,8 @@ def test_doctor_goes_through_each_token(
     server: SidecarThread, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Each user's home has another token. Seen to fail with a token of a third tenant."""
-    monkeypatch.setattr(attached, "TOOL_S", 20.0)
+    for name in ("TOOL_S", "WORDS_S"):
+        monkeypatch.setattr(attached, name, 20.0)
     monkeypatch.setenv("SIDEMIRROR_DATA_DIR", str(server.folder / "data"))
     monkeypatch.setenv("SIDEMIRROR_HTTP_ADDRESS", f"127.0.0.1:{server.http_port}")
     monkeypatch.setenv("PATH", "/usr/bin:/bin")

@@ -51,6 +51,7 @@ FORMS = (
     ("codex", f"{CODEX}{{said}}"),
     ("gemini-cli", GEMINI),
     ("gemini-cli", f"<untrusted_context>\n{GEMINI}\n</untrusted_context>"),
+    ("cursor", "Exit code: {code}\n{said}"),
 )
 
 
@@ -79,7 +80,17 @@ def test_escape_sequences_are_left_out(host: str) -> None:
     assert kept.strip() == "error: pathspec 'x' did not match any file(s) known to git"
 
 
-@pytest.mark.parametrize("text", ["", "Exit code 1", "Exit code 1\n", "fatal: no", "<untrusted_context>\n", "Output: "])
+@pytest.mark.parametrize(("host", "form"), FORMS)
+@pytest.mark.parametrize("code", [1, 137])
+def test_a_failure_without_output_is_its_status(host: str, form: str, code: int) -> None:
+    """The same through every host, and no failure that is recognised: it could be any."""
+    silent = ("", "\n", "(empty)") if host == "gemini-cli" else ("", "\n")
+    for said in silent:
+        assert said_by_tool(host, form.format(said=said, code=code)) == f"Exit code {code}"
+    assert error_signature("shell", f"Exit code {code}") == ""
+
+
+@pytest.mark.parametrize("text", ["", "Exit code 1", "fatal: no", "<untrusted_context>\n", "Output: "])
 def test_what_has_nothing_else_is_left_as_it_is(text: str) -> None:
     assert [said_by_tool(host, text) for host in HOSTS] == [text] * len(HOSTS)
 

@@ -41,6 +41,13 @@ SHAPES = {
     "version last": '{"hooks": {"stop": [{"command": "say done"}]}, "version": 1}\n',
     "snake case": '{"hooks": {"post_tool_use": [{"matcher": "*", "hooks": []}]}}\n',
 }
+GUARD = {"matcher": "terminal", "hooks": [{"command": "guard.sh"}]}
+# OpenHands also reads lists that stand in the file itself.
+BARE = {
+    "another event": {"pre_tool_use": [GUARD]},
+    "an event of ours": {"PostToolUse": [GUARD]},
+    "ours by another name": {"pre_tool_use": [GUARD], "stop": [], "session_end": [GUARD]},
+}
 TOML = """\
 # mine
 model = "large"   # for now
@@ -111,9 +118,10 @@ def test_every_event_has_its_entry_beside_those_of_others(home: Path) -> None:
     for event, entries in written["hooks"].items():
         (hook,) = entries[0]["hooks"]
         is_answer = event == "Stop"
+        allowed_ms = "1000" if event in ("UserPromptSubmit", "PostToolUseFailure") else "300"
         assert (hook["type"], hook["timeout"]) == ("http", 6 if is_answer else 2)
         assert hook["url"] == f"http://127.0.0.1:50080/hooks/claude-code?event={event}"
-        assert hook["headers"]["sidemirror-timeout-ms"] == ("5000" if is_answer else "300")
+        assert hook["headers"]["sidemirror-timeout-ms"] == ("5000" if is_answer else allowed_ms)
         assert hook["headers"]["Authorization"].startswith("Bearer ")
     assert set(written["hooks"]) == set(ATTACHED["claude-code"].events)
 
@@ -209,6 +217,8 @@ def test_secrets_are_the_users_alone(home: Path) -> None:
         ('{"a": 1', "a comma or } is expected"),
         ('{"hooks": []}', "hooks is not an object"),
         ('{"hooks": {"Stop": {}}}', "hooks.Stop is not a list"),
+        ('{\n"hooks": {},\n"hooks": {"Stop": []}}', "hooks is there twice, in line 2 and in line 3"),
+        ('{"hooks": {"Stop": [],\n"Stop": []}}', "Stop is there twice, in line 1 and in line 2"),
     ],
 )
 def test_a_file_of_another_form_is_left_alone(
@@ -219,6 +229,84 @@ def test_a_file_of_another_form_is_left_alone(
     path.write_text(text)
     assert run("attach", "codex", "--yes") == 1
     assert told in capsys.readouterr().err
+    assert path.read_text() == text
+
+
+@pytest.mark.parametrize("shape", BARE)
+@pytest.mark.parametrize("indent", [None, 2])
+def test_lists_of_openhands_without_hooks_around_them_stay_in_force(shape: str, indent: int | None, home: Path) -> None:
+    """Beside `hooks` it ignores them."""
+    path = home / ".openhands" / "hooks.json"
+    path.parent.mkdir()
+    path.write_text(before := json.dumps(BARE[shape], indent=indent))
+    assert run("attach", "openhands", "--yes") == 0
+    written = json.loads(path.read_text())
+    assert "hooks" not in written
+    for event, entries in BARE[shape].items():
+        assert written[event][-len(entries) or len(written[event]) :] == entries
+    ours = [entry for entries in written.values() for entry in entries if "/hooks/openhands" in json.dumps(entry)]
+    assert len(ours) == len(written.keys() - {"pre_tool_use"}) == len(ATTACHED["openhands"].events)
+    assert run("attach", "openhands", "--yes") == 0
+    assert json.loads(path.read_text()) == written
+    # Another program has written the file anew.
+    path.write_text(json.dumps(written, indent=4))
+    assert run("detach", "openhands", "--yes") == 0
+    assert json.loads(path.read_text()) == BARE[shape]
+    path.write_text(before)
+    assert run("attach", "openhands", "--yes") == 0
+    assert run("detach", "openhands", "--yes") == 0
+    assert path.read_text() == before
+
+
+def test_what_an_earlier_version_has_put_around_is_mended(home: Path) -> None:
+    path = home / ".openhands" / "hooks.json"
+    assert run("attach", "openhands", "--yes") == 0
+    text = path.read_text()
+    path.write_text(text[: text.rindex("}")] + ', "pre_tool_use": []}')
+    assert run("attach", "openhands", "--yes") == 0
+    assert set(json.loads(path.read_text())) == {"pre_tool_use", *ATTACHED["openhands"].events}
+
+
+def test_a_file_that_takes_the_place_of_another_is_told(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """OpenHands reads the project's file or the user's; the others read both."""
+    project = tmp_path / "shop"
+    project.mkdir()
+    monkeypatch.chdir(project)
+    for host in HOSTS:
+        assert run("attach", host, "--yes") == 0
+        assert "alone" not in capsys.readouterr().out
+        assert run("attach", host, "--project", ".", "--yes") == 0
+        told = capsys.readouterr().out
+        if host == "openhands":
+            assert f"reads {project / '.openhands/hooks.json'} alone when it works there" in told
+        else:
+            assert "alone" not in told
+        assert run("attach", host, "--project", ".", "--yes") == 0
+        assert "alone" not in capsys.readouterr().out
+        assert run("attach", host) == 0
+        assert ("alone when it works here" in capsys.readouterr().out) is (host == "openhands")
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ('model = "large"\nhooks.Stop = [{hooks = []}]\n', "line 2: hooks.Stop is written as one value"),
+        ("\nhooks = {Stop = [{hooks = []}]}\n", "line 2: hooks is written as one value"),
+        ('[hooks]\n# mine\nPreToolUse = []\n"Stop" = [{hooks = []}]\n', "line 4: hooks.Stop is written as one value"),
+    ],
+)
+def test_toml_to_which_nothing_can_be_added_is_left_alone(
+    text: str, told: str, home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = home / ".codex" / "config.toml"
+    path.parent.mkdir()
+    path.write_text(text)
+    assert run("attach", "codex", "--yes") == 1
+    error = capsys.readouterr().err
+    assert told in error
+    assert "or move all hooks to hooks.json beside this file; nothing was changed" in error
     assert path.read_text() == text
 
 

@@ -22,15 +22,16 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     made.mkdir()
     monkeypatch.setenv("HOME", str(made))
     # A sidecar on a busy machine is not late.
-    monkeypatch.setattr(attached, "TOOL_S", 20.0)
+    for name in ("TOOL_S", "WORDS_S"):
+        monkeypatch.setattr(attached, name, 20.0)
     # Whatever Codex the machine has is not asked.
     monkeypatch.setattr(shutil, "which", lambda name: None)
     return made
 
 
-def findings(capsys: pytest.CaptureFixture[str]) -> list[Any]:
+def findings(capsys: pytest.CaptureFixture[str], *more: str) -> list[Any]:
     capsys.readouterr()
-    cli.main(["doctor", "--attach", "--json"])
+    cli.main(["doctor", "--attach", "--json", *more])
     return list(json.loads(capsys.readouterr().out)["findings"])
 
 
@@ -199,33 +200,3 @@ def test_a_codex_that_does_not_say_is_no_failure(answer: str, home: Path, monkey
     found = trust_of_codex(home / "hooks.json", "mark", home)
     assert (found.ok, found.found) == (True, "this codex does not say whether it trusts the hooks")
     assert "/hooks" in found.advice
-
-
-@pytest.mark.parametrize(
-    ("setting", "is_off"),
-    [
-        ({"disableAllHooks": True}, True),
-        ({"disableAllHooks": False}, False),
-        ({"allowedHttpHookUrls": []}, True),
-        ({"allowedHttpHookUrls": ["https://hooks.example/*"]}, True),
-        ({"allowedHttpHookUrls": ["https://hooks.example/*", "http://127.0.0.1:*"]}, False),
-        ({"allowedHttpHookUrls": 7}, False),
-        ({"allowedHttpHookUrls": [], "hooks": {"Stop": [7, {"hooks": 7}, {"hooks": [7]}]}}, True),
-    ],
-)
-def test_settings_of_claude_code_that_turn_hooks_off_are_told(
-    setting: Any,
-    is_off: bool,
-    home: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    (tmp_path / "data").mkdir()
-    monkeypatch.setenv("SIDEMIRROR_DATA_DIR", str(tmp_path / "data"))
-    path = home / ".claude" / "settings.json"
-    path.parent.mkdir()
-    path.write_text(json.dumps(setting))
-    assert cli.main(["attach", "claude-code", "--yes"]) == 0
-    told = [one for one in findings(capsys) if one["subject"] == f"Claude Code, {path}"]
-    assert [one["ok"] for one in told] == ([False] if is_off else [])

@@ -1,5 +1,6 @@
 """The token that `sidemirror attach` hands to a host: whose it is, and who may read it."""
 
+import resource
 import stat
 import subprocess
 from pathlib import Path
@@ -93,6 +94,26 @@ def test_no_data_folder_is_made(
         assert "data_dir: there is no data folder at" in capsys.readouterr().err
     assert not [*(tmp_path / "elsewhere").iterdir()]
     assert not [*home.iterdir()]
+
+
+@pytest.mark.parametrize("exists", [True, False])
+def test_a_full_disk_leaves_no_half_of_a_token(
+    exists: bool, home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """No file may have a byte, as on a disk without room."""
+    if exists:
+        assert run("attach", "codex", "--yes") == 0
+    before = sorted((tmp_path / "data").iterdir())
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, hard))
+    try:
+        code = run("attach", "cursor", "--yes")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert code == 78
+    assert "http-token: File too large" in capsys.readouterr().err
+    assert sorted((tmp_path / "data").iterdir()) == before
+    assert not (home / ".cursor").exists()
 
 
 def test_a_running_sidecar_is_asked_whether_it_takes_the_token(

@@ -6,6 +6,7 @@ its answers better: after a restart the turn is found by its session.
 
 import asyncio
 import hashlib
+from collections import deque
 from collections.abc import Iterable
 
 from sidemirror.v1 import common_pb2, thinking_pb2
@@ -15,7 +16,6 @@ from sidemirror_server.http.hooks.hosts.failure import said_by_tool
 from sidemirror_server.http.hooks.hosts.happening import AnswerGiven, CallEnded, Happening, Prompted, SaidByAgent
 from sidemirror_server.http.hooks.sentences import (
     CHECK,
-    CHECKED,
     NOT_CHANGED,
     NOT_RECORDED,
     NOTHING_TO_SILENCE,
@@ -24,6 +24,7 @@ from sidemirror_server.http.hooks.sentences import (
     SILENCED,
     SWITCHED_OFF,
     SWITCHED_ON,
+    checked,
     is_ours,
     revision_prompt,
     switch_of,
@@ -41,10 +42,13 @@ _NAME_CHARS = 256
 class Conversation:
     """The turns of one agent. Its events are taken one after the other."""
 
-    def __init__(self, host: str, session: str, agent: str, *, hears_in_turns: bool = True) -> None:
-        """`hears_in_turns`: as of `Host`. A turn in which nothing is heard is told nothing, and counts nothing as
-        told."""
+    def __init__(
+        self, host: str, session: str, agent: str, were_late: deque[bool], *, hears_in_turns: bool = True
+    ) -> None:
+        """`were_late`: of the last hooks of this host and caller, in all its conversations. `hears_in_turns`: as of
+        `Host`. A turn in which nothing is heard is told nothing, and counts nothing as told."""
         self._host = host
+        self.were_late = were_late
         self._hears_in_turns = hears_in_turns
         self._agent = agent
         self.session_id = _id_of(host, session, agent)
@@ -69,7 +73,7 @@ class Conversation:
             return ""
         if switch := switch_of(asked.prompt):
             return await self._switch(calls, switch)
-        await calls.finish_turn(thinking_pb2.FinishTurnRequest(turn_id=self._turn_id, session_id=self.session_id))
+        await self.left(calls)
         return await self._begin(calls, happening, asked.prompt, critiques=critiques)
 
     async def ran(self, calls: Calls, happening: Happening, ran: CallEnded, *, critiques: bool, wait_s: float) -> str:
@@ -144,7 +148,7 @@ class Conversation:
         )
         plan = (await calls.start_turn(request)).plan
         # The first two entries are the start and the plan.
-        self._turn_id, self._seen, self._said, self._was_sent_back, self.untold = plan.turn_id, 2, "", False, ""
+        self._turn_id, self._seen, self._said, self._was_sent_back = plan.turn_id, 2, "", False
         return self._remember(plan.context)
 
     async def _report(
@@ -201,7 +205,7 @@ class Conversation:
             if switch == CHECK:
                 # There is no such turn, so that nothing ends; it is refused as every report of this project would be.
                 await calls.finish_turn(thinking_pb2.FinishTurnRequest(turn_id="check", session_id=self.session_id))
-                return CHECKED
+                return checked(sum(self.were_late), len(self.were_late))
             if switch == OFF:
                 await calls.change_advice(off=True)
                 return SWITCHED_OFF

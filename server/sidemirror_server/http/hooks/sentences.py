@@ -1,4 +1,6 @@
-"""What hooks say in words of their own. The sentences are fixed; their only slot is a count."""
+"""What hooks say in words of their own. The sentences are fixed; their only slots are counts."""
+
+import re
 
 # At the beginning of our prompts. A host that gives such a prompt to the agent as the user's tells it to us as one.
 MARK = "[sidemirror]"
@@ -9,6 +11,8 @@ OFF, ON, WRONG = "sidemirror advice off", "sidemirror advice on", "sidemirror ad
 CHECK = "sidemirror check"
 
 CHECKED = f"{MARK} The hooks reach the sidecar."
+# What may follow it.
+LATE = re.compile(r"Answered too late: \d+ of the last \d+ hooks\.")
 NOT_RECORDED = f"{MARK} Nothing is recorded: the token of the hooks is not good for this project of their tenant."
 SWITCHED_OFF = (
     f"{MARK} Advice is off for this project. Turns are still recorded. `sidemirror advice on` gives it again."
@@ -17,6 +21,11 @@ SWITCHED_ON = f"{MARK} Advice is on for this project."
 SILENCED = f"{MARK} The last advice of this session will not be given again in this project."
 NOTHING_TO_SILENCE = f"{MARK} No advice was given in this session since the sidecar was started."
 NOT_CHANGED = f"{MARK} Nothing was changed: the token of the hooks may not change the policy of this project."
+
+
+def checked(late: int, of: int) -> str:
+    """That the hooks reach the sidecar; and how many of the last `of` were answered too late, if any."""
+    return CHECKED + (f" Answered too late: {late} of the last {of} hooks." if late else "")
 
 
 def revision_prompt(issues: int) -> str:

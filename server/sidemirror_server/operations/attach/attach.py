@@ -8,6 +8,7 @@ import difflib
 import hashlib
 import re
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 from sidemirror_server.entrance import http_token_file
@@ -18,6 +19,8 @@ from sidemirror_server.operations.attach.calling import post
 from sidemirror_server.operations.attach.edits import CannotEdit, put_in, take_out
 from sidemirror_server.operations.attach.files import (
     file_of,
+    folder_of,
+    hidden_by,
     is_offered_to_git,
     mode_of,
     owners_alone,
@@ -32,9 +35,9 @@ from sidemirror_server.operations.attach.notes import (
     read_notes,
     remove_unused_headers,
     write_notes,
-    write_private,
 )
 from sidemirror_server.operations.attach.toml_edits import put_in_toml, take_out_of_toml
+from sidemirror_server.operations.attach.turned_off import turned_off
 from sidemirror_server.rpc.boundary.secret_files import CannotUse, read_secret
 from sidemirror_server.settings import BadSettings, Settings, load
 
@@ -64,7 +67,7 @@ def attach(options: argparse.Namespace, http_address: str) -> int:
         if path.suffix == ".toml":
             after, inserted = put_in_toml(clean, entries)
         else:
-            after, inserted = put_in(clean, entries, host.events, host.root)
+            after, inserted = put_in(clean, entries, host.events, host.root, host.bare)
     except (CannotEdit, ValueError) as error:
         print(f"sidemirror: {path}: {error}; nothing was changed", file=sys.stderr)
         return exit_codes.FAILED
@@ -79,6 +82,8 @@ def attach(options: argparse.Namespace, http_address: str) -> int:
         print(f"The token stands in {path}, which others may read: it becomes its owner's alone.")
     if has_token and is_offered_to_git(path):
         print(f"The token stands in {path}, which git does not ignore: `git add` would take it. Ignore it first.")
+    for line in _not_run(options, path, after):
+        print(line)
     if not options.yes:
         print(f"Nothing was changed: --yes writes this. It needs a sidecar there: {_serve(settings)}.")
         return 0
@@ -91,7 +96,7 @@ def attach(options: argparse.Namespace, http_address: str) -> int:
         mode=mode if is_open else noted.mode if noted else None,
     )
     if not has_token:
-        write_private(reach.header_file, f"authorization: Bearer {reach.token}\n".encode())
+        write_file(reach.header_file, f"authorization: Bearer {reach.token}\n", 0o600)
     if after != before or is_open:
         write_file(path, after, owners_alone(mode) if is_open and mode is not None else None)
         _write_notes(folder, (*_others(folder, options.host, path), note))
@@ -161,8 +166,8 @@ def _own_token(settings: Settings, *, may_write: bool) -> str:
     data = settings.data_dir.resolve()
     if not data.is_dir():
         raise BadSettings(
-            f"data_dir: there is no data folder at {data}: start `sidemirror serve --http` in this folder first, or "
-            "name the sidecar's data folder with SIDEMIRROR_DATA_DIR"
+            f"data_dir: there is no data folder at {data}: start `sidemirror serve --http` in this folder first and "
+            "wait until it says that it is serving, or name the sidecar's data folder with SIDEMIRROR_DATA_DIR"
         )
     file = http_token_file(settings)
     if not file.exists() and not may_write:
@@ -183,7 +188,9 @@ def _token_in(file: Path, of: str) -> str:
 def _without(host: str, path: Path, text: str, noted: Attachment | None) -> str:
     """The file's text without our hooks. Raises CannotEdit."""
     mark, inserted = f"{PATH}{host}?event=", noted.inserted if noted else ()
-    return (take_out_of_toml if path.suffix == ".toml" else take_out)(text, mark, inserted)
+    if path.suffix == ".toml":
+        return take_out_of_toml(text, mark, inserted)
+    return take_out(text, mark, inserted, ATTACHED[host].bare)
 
 
 def _note(folder: Path, host: str, path: Path) -> Attachment | None:
@@ -213,6 +220,26 @@ def _tell(
     print(_RECORDED.format(data=settings.data_dir.resolve(), **facts))
     print()
     print(_difference(path, before, after))
+
+
+def _not_run(options: argparse.Namespace, path: Path, text: str) -> Iterator[str]:
+    """What keeps the host from running hooks that stand in its files: ours, or the user's own."""
+    host = ATTACHED[options.host]
+    if why := turned_off(options.host, text):
+        yield f"{why}. The hooks stand in {path} all the same, and do nothing until that is changed."
+    if not host.reads_one:
+        return
+    users = Path.home() / host.user_file
+    if options.project and not path.exists() and users.is_file() and path.resolve() != users.resolve():
+        yield (
+            f"{host.title} reads {path} alone when it works there, and not {users} any more: put the hooks of that "
+            "file into this one too, if they are to run there."
+        )
+    elif not options.project and (project := hidden_by(options.host, path, folder_of(""))):
+        yield (
+            f"{host.title} reads {project} alone when it works here, and not {path}: "
+            f"`sidemirror attach {options.host} --project .` attaches that."
+        )
 
 
 def _asked(name: str, host: AttachedHost, settings: Settings, reach: WayIn) -> int:

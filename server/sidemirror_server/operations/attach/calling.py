@@ -1,6 +1,7 @@
 """Calls a hook's address as a host would."""
 
 import http.client
+import time
 from collections.abc import Mapping
 from urllib.parse import urlsplit
 
@@ -11,11 +12,12 @@ _PATIENCE_S = 5.0
 
 class Answer(Struct, frozen=True):
     """What came back. `said`: the body of a hook that was served; `why`: what went wrong, empty if nothing did.
-    `is_there`: whether anything answered."""
+    `is_there`: whether anything answered, and `took_s` within which time."""
 
     said: str
     why: str
     is_there: bool
+    took_s: float = 0.0
 
 
 def post(url: str, headers: Mapping[str, str], body: str) -> Answer:
@@ -25,6 +27,7 @@ def post(url: str, headers: Mapping[str, str], body: str) -> Answer:
         connection = http.client.HTTPConnection(parts.netloc, timeout=_PATIENCE_S)
     except (ValueError, http.client.HTTPException) as error:
         return Answer("", f"this is no address: {error}", is_there=False)
+    began_s = time.monotonic()
     try:
         connection.request("POST", f"{parts.path}?{parts.query}", body, {"content-type": "application/json", **headers})
         answer = connection.getresponse()
@@ -36,5 +39,5 @@ def post(url: str, headers: Mapping[str, str], body: str) -> Answer:
     finally:
         connection.close()
     if answer.status == http.client.OK:
-        return Answer(said, "", is_there=True)
+        return Answer(said, "", is_there=True, took_s=time.monotonic() - began_s)
     return Answer("", f"it was refused with {answer.status}", is_there=True)

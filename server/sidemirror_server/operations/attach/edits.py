@@ -2,15 +2,16 @@
 
 Each insertion is one text directly behind an opening bracket; `toml_edits.py` does the same at the end of TOML.
 `inserted` are these texts, by which a file becomes what it was byte by byte, also when other parts of it have changed
-meanwhile.
+meanwhile. The events' lists stand in `hooks`, or at the top of a file that has no `hooks` and begins one of the lists
+that are named `bare` (OpenHands).
 """
 
 import json
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
-from sidemirror_server.operations.attach.jsonc import BadFile, JsonNode, parsed, value_of
+from sidemirror_server.operations.attach.jsonc import BadFile, JsonNode, line_of, parsed, value_of
 
 _STEP = "  "
 
@@ -20,7 +21,11 @@ class CannotEdit(Exception):
 
 
 def put_in(
-    text: str, entries: Mapping[str, Any], names: Mapping[str, tuple[str, ...]], root: tuple[tuple[str, Any], ...]
+    text: str,
+    entries: Mapping[str, Any],
+    names: Mapping[str, tuple[str, ...]],
+    root: tuple[tuple[str, Any], ...],
+    bare: Collection[str] = (),
 ) -> tuple[str, tuple[str, ...]]:
     """The text with an entry at the beginning of each event's list, and what was inserted, the last first. `names`:
     what else the file may call an event. An empty text becomes a file. Raises CannotEdit."""
@@ -29,27 +34,30 @@ def put_in(
         made = dict(root) | {"hooks": {event: [entry] for event, entry in entries.items()}}
         new = json.dumps(made, indent=2, ensure_ascii=False) + "\n"
         return text + new, (new,)
+    _refuse_twice(text, _object(text), ["hooks", *dict(root)])
+    _refuse_twice(text, _hooks(text, bare), [name for event in entries for name in (event, *names[event])])
     for name, value in root:
         if _object(text).member(name) is None:
             text = _put(text, _object(text).start, f"{json.dumps(name)}: {json.dumps(value)}", 1, inserted)
     for event, entry in entries.items():
-        hooks = _hooks(text)
+        hooks = _hooks(text, bare)
         if hooks is None:
             whole = {one: [it] for one, it in entries.items()}
             text = _put(text, _object(text).start, f'"hooks": {_shown(whole, 1)}', 1, inserted)
             break
         used = next((name for name in (event, *names[event]) if hooks.member(name) is not None), event)
         listed = hooks.member(used)
+        depth = 2 if _is_member(hooks) else 1
         if listed is None:
-            text = _put(text, hooks.start, f"{json.dumps(used)}: {_shown([entry], 2)}", 2, inserted)
+            text = _put(text, hooks.start, f"{json.dumps(used)}: {_shown([entry], depth)}", depth, inserted)
         elif listed.items is None:
-            raise CannotEdit(f"hooks.{used} is not a list")
+            raise CannotEdit(f"{'hooks.' if _is_member(hooks) else ''}{used} is not a list")
         else:
-            text = _put(text, listed.start, _shown(entry, 3), 3, inserted)
+            text = _put(text, listed.start, _shown(entry, depth + 1), depth + 1, inserted)
     return text, tuple(reversed(inserted))
 
 
-def take_out(text: str, mark: str, inserted: tuple[str, ...]) -> str:
+def take_out(text: str, mark: str, inserted: tuple[str, ...], bare: Collection[str] = ()) -> str:
     """The text without our hooks, which hold `mark`. Where what was inserted stands there unchanged, the text is what
     it was before. Else each hook of ours is cut out, then what `inserted` shows to have been made for it and is empty
     now. Raises CannotEdit."""
@@ -60,23 +68,24 @@ def take_out(text: str, mark: str, inserted: tuple[str, ...]) -> str:
         return exact
     if not text.strip():
         return text
-    while (found := _ours(text, mark)) is not None:
+    while (found := _ours(text, mark, bare)) is not None:
         left = _value_without(_object(text), found)
         text = _cut(text, found.start, found.end)
         if value_of(_object(text)) != left:
             raise CannotEdit("a comment stands beside our hooks: take them out by hand")
     is_whole, made = _made(inserted)
-    while (found := _emptied(text, made)) is not None:
+    while (found := _emptied(text, made, bare)) is not None:
         text = _cut(text, found.named_at, found.end)
     return "" if is_whole and _has_only(text, _root_of(inserted)) else text
 
 
-def entries_with(text: str, mark: str) -> dict[str, Any]:
+def entries_with(text: str, mark: str, bare: Collection[str] = ()) -> dict[str, Any]:
     """The entries that hold `mark`, by event, of a file in JSON or TOML. Raises CannotEdit."""
     try:
         hooks = tomllib.loads(text).get("hooks", {})
     except (tomllib.TOMLDecodeError, RecursionError):
-        hooks = value_of(_object(text)).get("hooks", {})
+        node = _hooks(text, bare)
+        hooks = {} if node is None else value_of(node)
     if not isinstance(hooks, dict):
         raise CannotEdit("hooks is not an object")
     lists = {event: listed for event, listed in hooks.items() if isinstance(listed, list)}
@@ -84,6 +93,13 @@ def entries_with(text: str, mark: str) -> dict[str, Any]:
         event: [entry for entry in listed if mark in json.dumps(entry, default=str)] for event, listed in lists.items()
     }
     return {event: entries[0] for event, entries in found.items() if entries}
+
+
+def names_beside(text: str, bare: Collection[str]) -> list[str]:
+    """The events whose lists stand beside `hooks`, where a host that knows both forms ignores them. Raises
+    CannotEdit."""
+    whole = _object(text)
+    return [name for name, _ in whole.members or () if name in bare] if whole.member("hooks") is not None else []
 
 
 def _cut(text: str, start: int, end: int) -> str:
@@ -97,9 +113,9 @@ def _cut(text: str, start: int, end: int) -> str:
     return text[:before] + text[end:]
 
 
-def _ours(text: str, mark: str) -> JsonNode | None:
+def _ours(text: str, mark: str, bare: Collection[str]) -> JsonNode | None:
     """The first hook that holds `mark`: alone where an entry has hooks of others too, else the whole entry."""
-    hooks = _hooks(text)
+    hooks = _hooks(text, bare)
     lists = [node for _, node in (hooks.members if hooks else None) or ()]
     for entry in (entry for listed in lists for entry in listed.items or ()):
         inner = entry.member("hooks")
@@ -119,10 +135,12 @@ def _value_without(node: JsonNode, gone: JsonNode) -> Any:
     return node.scalar
 
 
-def _emptied(text: str, made: frozenset[str]) -> JsonNode | None:
+def _emptied(text: str, made: frozenset[str], bare: Collection[str]) -> JsonNode | None:
     """An event's list, or the object of them, that was made for our hooks and in which nothing is left."""
-    hooks = _hooks(text)
-    members = [*((hooks.members if hooks else None) or ()), *([("hooks", hooks)] if hooks else [])]
+    hooks = _hooks(text, bare)
+    members = [*((hooks.members if hooks else None) or ())]
+    if hooks is not None and _is_member(hooks):
+        members.append(("hooks", hooks))
     return next(
         (node for name, node in members if name in made and not text[node.start + 1 : node.end - 1].strip()), None
     )
@@ -174,12 +192,33 @@ def _object(text: str) -> JsonNode:
     return node
 
 
-def _hooks(text: str) -> JsonNode | None:
-    """The object with the events' lists."""
-    hooks = _object(text).member("hooks")
-    if hooks is not None and hooks.members is None:
+def _hooks(text: str, bare: Collection[str]) -> JsonNode | None:
+    """The object with the events' lists, which may be the whole file; None if there is none."""
+    whole = _object(text)
+    hooks = whole.member("hooks")
+    if hooks is None:
+        return whole if any(name in bare for name, _ in whole.members or ()) else None
+    if hooks.members is None:
         raise CannotEdit("hooks is not an object")
     return hooks
+
+
+def _refuse_twice(text: str, node: JsonNode | None, names: Collection[str]) -> None:
+    """Raises CannotEdit if a member of one of these names is there twice: hosts read the last one, and we would add to
+    the first."""
+    lines: dict[str, str] = {}
+    for name, member in (node.members if node else None) or ():
+        line = line_of(text, member.named_at)
+        if name in names and name in lines:
+            raise CannotEdit(
+                f"{name} is there twice, in {lines[name]} and in {line}, and only the last counts: make it one"
+            )
+        lines[name] = line
+
+
+def _is_member(node: JsonNode) -> bool:
+    """Whether it has a name, and is not the whole file."""
+    return node.named_at >= 0
 
 
 def _put(text: str, opening: int, content: str, depth: int, inserted: list[str]) -> str:

@@ -19,13 +19,8 @@ def file_of(host: str, project: str, noted: Collection[str] = ()) -> Path:
     """The file that the host's hooks belong into, for one project's folder or, if that is empty, for all work. For
     Codex its config.toml if the user's hooks are there, because it warns of hooks in both. `noted`: files in which
     attach has put hooks; one of the host's goes before all rules. Raises BadSettings."""
-    if project:
-        root = Path(project).resolve()
-        if not root.is_dir():
-            raise BadSettings(f"--project: {root}: there is no such folder")
-        path = root / ATTACHED[host].project_file
-    else:
-        path = Path.home() / ATTACHED[host].user_file
+    attached = ATTACHED[host]
+    path = folder_of(project) / attached.project_file if project else Path.home() / attached.user_file
     toml = path.with_name("config.toml")
     for one in (path, toml):
         if str(one) in noted:
@@ -36,6 +31,27 @@ def file_of(host: str, project: str, noted: Collection[str] = ()) -> Path:
         except CannotEdit as error:
             raise BadSettings(f"{toml}: {error}") from error
     return path
+
+
+def folder_of(project: str) -> Path:
+    """The folder that --project names; the current one, or the home if that is gone, if it is empty. Raises
+    BadSettings."""
+    if not project:
+        try:
+            return Path.cwd()
+        except FileNotFoundError:
+            return Path.home()
+    root = Path(project).resolve()
+    if not root.is_dir():
+        raise BadSettings(f"--project: {root}: there is no such folder")
+    return root
+
+
+def hidden_by(host: str, path: Path, folder: Path) -> Path | None:
+    """The file that a host reads in the place of `path` when it works in `folder`; None if it reads `path`."""
+    project = folder / ATTACHED[host].project_file
+    is_hidden = ATTACHED[host].reads_one and project.is_file() and project.resolve() != path.resolve()
+    return project if is_hidden else None
 
 
 def read_file(path: Path) -> str:

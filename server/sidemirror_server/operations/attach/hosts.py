@@ -9,8 +9,11 @@ from msgspec import Struct
 
 from sidemirror_server.http.hooks.serving import PATH, TIMEOUT_HEADER
 
-# Seconds that the hook of a prompt or a tool may hold up the agent.
+# Seconds that a hook may hold up the agent: where it hears nothing, and where it hears what is known (decision 097).
 TOOL_S = 0.3
+WORDS_S = 1.0
+# By which Gemini CLI's settings may turn our hooks off.
+HOOK_NAME = "sidemirror"
 # How answers begin. A command passes on nothing else: what listens at the address by mistake must not speak to an
 # agent.
 _ANSWERS = (
@@ -36,18 +39,22 @@ class WayIn(Struct, frozen=True):
 
 class AttachedHost(Struct, frozen=True):
     """A host, and what it needs. `user_file` is below the home, `project_file` below the project's folder. `events` in
-    the host's own names, with what else the file may call them; `answered` is the one of a final answer. `entry` makes
-    what stands in an event's list, of the URL that is called. `root`: members that a file needs beside the hooks.
-    `then`: what is left to the user."""
+    the host's own names, with what else the file may call them; `answered` is the one of a final answer, and at `hears`
+    the agent takes words. `entry` makes what stands in an event's list, of the URL that is called. `root`: members that
+    a file needs beside the hooks. `bare`: events whose lists may stand in the file itself, in place of `hooks`. `then`:
+    what is left to the user. `reads_one`: of a project's file and the user's, only the project's is read."""
 
     title: str
     user_file: str
     project_file: str
     events: dict[str, tuple[str, ...]]
     answered: str
+    hears: frozenset[str]
     entry: Callable[[str, WayIn, float], Any]
     then: str
     root: tuple[tuple[str, Any], ...] = ()
+    bare: frozenset[str] = frozenset()
+    reads_one: bool = False
 
 
 def command(url: str, reach: WayIn, timeout_s: float) -> str:
@@ -68,7 +75,9 @@ def entries_of(name: str, reach: WayIn) -> dict[str, Any]:
     host = ATTACHED[name]
     found = {}
     for event in host.events:
-        timeout_s = reach.answer_s if event == host.answered else TOOL_S
+        timeout_s = WORDS_S if event in host.hears else TOOL_S
+        if event == host.answered:
+            timeout_s = reach.answer_s
         # The query makes each text unique, so that it is found again.
         found[event] = host.entry(f"{reach.url}{PATH}{name}?event={event}", reach, timeout_s)
     return found
@@ -91,7 +100,7 @@ def _command(url: str, reach: WayIn, timeout_s: float) -> Any:
 
 def _command_in_ms(url: str, reach: WayIn, timeout_s: float) -> Any:
     run = command(url, reach, timeout_s)
-    return {"hooks": [{"name": "sidemirror", "type": "command", "command": run, "timeout": 1000 * _seconds(timeout_s)}]}
+    return {"hooks": [{"name": HOOK_NAME, "type": "command", "command": run, "timeout": 1000 * _seconds(timeout_s)}]}
 
 
 def _bare_command(url: str, reach: WayIn, timeout_s: float) -> Any:
@@ -109,6 +118,7 @@ ATTACHED = {
         ".claude/settings.local.json",
         _named("UserPromptSubmit", "PostToolUse", "PostToolUseFailure", "Stop", "SubagentStop", "SessionEnd"),
         "Stop",
+        frozenset(("UserPromptSubmit", "PostToolUseFailure")),
         _http,
         "Sessions that are open take it up when they are started again. The token stands in the file: do not share it.",
     ),
@@ -118,6 +128,7 @@ ATTACHED = {
         ".codex/hooks.json",
         _named("UserPromptSubmit", "PostToolUse", "Stop", "SubagentStop"),
         "Stop",
+        frozenset(("UserPromptSubmit", "PostToolUse")),
         _command,
         "Codex runs no hook that you have not trusted: start `codex`, type /hooks, and trust those of sidemirror.",
     ),
@@ -127,6 +138,7 @@ ATTACHED = {
         ".gemini/settings.json",
         _named("BeforeAgent", "AfterTool", "AfterAgent", "SessionEnd"),
         "AfterAgent",
+        frozenset(("BeforeAgent", "AfterTool")),
         _command_in_ms,
         "Hooks of a project run in trusted folders only.",
     ),
@@ -139,6 +151,7 @@ ATTACHED = {
             *("afterAgentResponse", "stop", "sessionEnd"),
         ),
         "stop",
+        frozenset(("postToolUse",)),
         _bare_command,
         "Cursor's settings have a tab Hooks that lists them. It hears at a call that works, not at a failure.",
         root=(("version", 1),),
@@ -154,7 +167,15 @@ ATTACHED = {
             "SessionEnd": ("session_end",),
         },
         "Stop",
+        frozenset(("UserPromptSubmit",)),
         _command,
         "Lessons are told with a prompt: OpenHands takes no words at a tool's end.",
+        bare=frozenset(
+            (
+                *("PreToolUse", "PostToolUse", "UserPromptSubmit", "SessionStart", "SessionEnd", "Stop"),
+                *("pre_tool_use", "post_tool_use", "user_prompt_submit", "session_start", "session_end", "stop"),
+            )
+        ),
+        reads_one=True,
     ),
 }

@@ -61,7 +61,7 @@ def _value(text: str, start: int, depth: int) -> JsonNode:
     opening = text[start : start + 1]
     if opening in ("{", "["):
         if depth == _DEEPEST:
-            raise BadFile(f"{_line(text, start)}: it is nested more than {_DEEPEST} deep")
+            raise BadFile(f"{line_of(text, start)}: it is nested more than {_DEEPEST} deep")
         return _container(text, start, depth + 1, closing="}" if opening == "{" else "]")
     found = _SCALAR.match(text, start)
     if found is None:
@@ -103,8 +103,9 @@ def _after_blank(text: str, at: int) -> int:
 
 
 def _bad(text: str, at: int, expected: str) -> BadFile:
-    return BadFile(f"{_line(text, at)}: {expected}")
+    return BadFile(f"{line_of(text, at)}: {expected}")
 
 
-def _line(text: str, at: int) -> str:
+def line_of(text: str, at: int) -> str:
+    """The line at a place, such as "line 3"."""
     return f"line {text.count(chr(10), 0, at) + 1}"

@@ -37,7 +37,7 @@ def put_in_toml(text: str, entries: Mapping[str, Any]) -> tuple[str, tuple[str, 
     try:
         read_toml(text + new)
     except CannotEdit as error:
-        raise CannotEdit(f"its hooks have a form that cannot be added to: {error}") from error
+        raise CannotEdit(_why_not(text, entries)) from error
     return text + new, (new,)
 
 
@@ -66,6 +66,39 @@ def read_toml(text: str) -> dict[str, Any]:
         raise CannotEdit(str(error)) from error
     except RecursionError as error:
         raise CannotEdit("it is nested too deep") from error
+
+
+def _why_not(text: str, entries: Mapping[str, Any]) -> str:
+    """Why no tables can be added to a file that can be read, with its line."""
+    # Of a file's own events none is called so: where it cannot be added either, `hooks` itself is one value.
+    is_whole = not _takes(text, "sidemirror")
+    closed = "hooks" if is_whole else next((f"hooks.{event}" for event in entries if not _takes(text, event)), "hooks")
+    place = _line_of(text, closed)
+    return (
+        f"{place}{closed} is written as one value, to which TOML lets nobody add: write each entry of it as "
+        f"[[{'hooks.EVENT' if closed == 'hooks' else closed}]], or move all hooks to hooks.json beside this file"
+    )
+
+
+def _takes(text: str, event: str) -> bool:
+    """Whether an entry can be added to an event's."""
+    try:
+        read_toml(f"{text}\n[[hooks.{event}]]\n")
+    except CannotEdit:
+        return False
+    return True
+
+
+def _line_of(text: str, closed: str) -> str:
+    """Where a value of this dotted name begins, as "line 3: "; empty if it is written in another way."""
+    table = ""
+    for number, line in enumerate(text.splitlines(), 1):
+        plain = re.sub(r"[\s\"']", "", line)
+        if plain.startswith("["):
+            table = plain.split("]")[0].lstrip("[") + "."
+        elif f"{table}{plain}".startswith(f"{closed}="):
+            return f"line {number}: "
+    return ""
 
 
 def _without(said: dict[str, Any], mark: str) -> dict[str, Any]:

@@ -1,7 +1,7 @@
-"""Whether a host will run our hooks, where it can be told. Its trust is read and never written.
+"""Whether Codex trusts our hooks. Its trust is read and never written.
 
 Codex runs only those that its user has trusted, and skips others without a word: it is asked itself, by `hooks/list` of
-its app server (Codex 0.169). Claude Code's settings can turn off all hooks, or those that call an address.
+its app server (Codex 0.169).
 """
 
 import json
@@ -10,12 +10,9 @@ import subprocess
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
-from sidemirror_server.http.hooks.serving import PATH
-from sidemirror_server.operations.attach.jsonc import parsed, value_of
 from sidemirror_server.operations.finding import Finding
 
 _SUBJECT = "Codex, trust"
@@ -49,30 +46,6 @@ def trust_of_codex(path: Path, mark: str, folder: Path) -> Finding:
         return Finding(_SUBJECT, ok=True, found=f"codex runs all {len(ours)} hooks")
     told = ", ".join(f"{event} ({why})" for event, why in skipped.items())
     return Finding(_SUBJECT, ok=False, found=f"codex skips {len(skipped)} of {len(ours)} hooks: {told}", advice=_ADVICE)
-
-
-def skipped_by_claude_code(text: str) -> str:
-    """Why Claude Code runs no hooks of ours, by the file of its settings that holds them; empty if it does. `text`: of
-    that file, which has been read as one."""
-    settings = value_of(parsed(text))
-    if settings.get("disableAllHooks") is True:
-        return "disableAllHooks is true: Claude Code runs no hooks"
-    allowed = settings.get("allowedHttpHookUrls")
-    if not isinstance(allowed, list):
-        return ""
-    urls = [hook["url"] for hook in _hooks_in(settings) if f"{PATH}claude-code?event=" in str(hook.get("url"))]
-    if all(any(fnmatchcase(url, str(one)) for one in allowed) for url in urls):
-        return ""
-    return "allowedHttpHookUrls leaves out the address of the hooks: Claude Code does not call it"
-
-
-def _hooks_in(settings: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    """The hooks of all events, whatever else stands there."""
-    hooks = settings.get("hooks")
-    for entries in hooks.values() if isinstance(hooks, dict) else ():
-        for entry in entries if isinstance(entries, list) else ():
-            inner = entry.get("hooks") if isinstance(entry, dict) else None
-            yield from (one for one in inner if isinstance(one, dict)) if isinstance(inner, list) else ()
 
 
 def _why(hook: Mapping[str, Any]) -> str:

@@ -1,7 +1,9 @@
 """Parsers of the commands that serve, look at a sidecar as a whole, or show what one does."""
 
 import argparse
+import sys
 
+from sidemirror_server.operations import exit_codes
 from sidemirror_server.operations.parsers import Commands
 from sidemirror_server.operations.parsers.arguments import (
     add_json,
@@ -99,6 +101,7 @@ def add_doctor(commands: Commands) -> None:
     more.add_argument("--ask-models", action="store_true", help="ask the models one question; it may cost something")
     more.add_argument("--egress", action="store_true", help="instead: where texts can go, and which")
     more.add_argument("--attach", action="store_true", help="instead: do the hooks of attached agents reach a sidecar?")
+    doctor.add_argument("--project", default="", metavar="DIR", help="with --attach: as for work in this folder")
     doctor.add_argument("--all", action="store_true", help="show the settings too that have their defaults")
     add_json([doctor])
     # It tells unknown variables as findings.
@@ -144,6 +147,9 @@ def _watch(options: argparse.Namespace) -> int:
 
 
 def _doctor(options: argparse.Namespace) -> int:
+    if options.project and not options.attach:
+        print("sidemirror: --project: is for doctor --attach; --project-id is the setting", file=sys.stderr)
+        return exit_codes.USAGE
     if options.egress:
         from sidemirror_server.operations.egress_report import egress
 
@@ -152,7 +158,7 @@ def _doctor(options: argparse.Namespace) -> int:
     if options.attach:
         from sidemirror_server.operations.attach.check import check_attached
 
-        return check_attached(as_json=options.json)
+        return check_attached(options.project, as_json=options.json)
     from sidemirror_server.operations.doctor import doctor
 
     return doctor(flags_of(options), ask_models=options.ask_models, as_json=options.json, all_settings=options.all)

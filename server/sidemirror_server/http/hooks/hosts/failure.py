@@ -16,8 +16,10 @@ _FLAGS = ("is_error", "isError", "error")
 # What a terminal is told: colours, and by a shell how to take what is pasted (OpenHands without tmux).
 _ESCAPE = re.compile(r"\x1b\[[0-?]{0,40}[ -/]{0,4}[@-~]")
 # What hosts write before the output of a command. The others give it as it is.
+_EXIT_LINE = re.compile(r"\AExit code:? \d{1,3}(?:\n|\Z)")
 _BEFORE = {
-    "claude-code": re.compile(r"\AExit code \d{1,3}(?:\n|\Z)"),
+    "claude-code": _EXIT_LINE,
+    "cursor": _EXIT_LINE,
     "codex": re.compile(
         r"\A(?:(?:Chunk ID|Wall time|Process exited with code|Original token count|Total output lines)\b[^\n]{0,100}\n)"
         r"{1,8}Output:\n"
@@ -33,7 +35,9 @@ _BEHIND = {
 # Characters at the end of a text in which `_BEHIND` is looked for. Chosen here: several times what is known of a
 # process. The time that it takes grows with the square of this, and the output before it is anybody's.
 _TAIL_CHARS = 1_000
-_STATUS = re.compile(r"\b(?:Exit code|Exit Code:|exited with code) (\d{1,3})\b")
+_STATUS = re.compile(r"\b(?:Exit code:?|Exit Code:|exited with code) (\d{1,3})\b")
+# What hosts write where a command has put out nothing.
+_NOTHING = {"gemini-cli": "(empty)"}
 
 
 def failed_by_fields(result: Any) -> bool | None:
@@ -51,7 +55,7 @@ def failed_by_fields(result: Any) -> bool | None:
 def said_by_tool(host: str, text: str) -> str:
     """A failed call's text without escape sequences, and without what its host has written around the output of a
     command: the same failure is then the same through every host. An exit status stays, behind the output, if it says
-    why the command failed. Where the command has put out nothing, the host's lines stay."""
+    why the command failed, and in the output's place where there is none. Without either the host's lines stay."""
     text = _ESCAPE.sub("", text)
     before = _BEFORE[host].match(text) if host in _BEFORE else None
     if before is None:
@@ -60,9 +64,9 @@ def said_by_tool(host: str, text: str) -> str:
     behind = _BEHIND[host].search(text, max(start, len(text) - _TAIL_CHARS)) if host in _BEHIND else None
     end = behind.start() if behind else len(text)
     said = text[start:end].strip("\n")
-    if not said:
-        return text
     status = _STATUS.search(text[:start] + text[end:])
+    if said in ("", _NOTHING.get(host)):
+        return f"Exit code {status[1]}" if status else text
     if status and int(status[1]) in TELLING_EXIT_STATUSES:
         return f"{said}\nExit code {status[1]}"
     return said

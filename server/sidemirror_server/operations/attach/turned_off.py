@@ -1,0 +1,57 @@
+"""Whether a host's settings turn our hooks off. Pure.
+
+Only the file that holds the hooks is looked at; other files of the same host may turn them off too. Other hosts than
+these have no such setting there.
+"""
+
+from collections.abc import Iterator, Mapping
+from fnmatch import fnmatchcase
+from typing import Any
+
+from sidemirror_server.http.hooks.serving import PATH
+from sidemirror_server.operations.attach.hosts import HOOK_NAME
+from sidemirror_server.operations.attach.jsonc import parsed, value_of
+
+
+def turned_off(host: str, text: str) -> str:
+    """Why the host runs no hooks of ours; empty if its file does not say so. `text`: of the file that holds them, which
+    has been read as one."""
+    rule = _RULES.get(host)
+    return rule(value_of(parsed(text))) if rule else ""
+
+
+def _in_claude_code(settings: Mapping[str, Any]) -> str:
+    if settings.get("disableAllHooks") is True:
+        return "disableAllHooks is true: Claude Code runs no hooks"
+    allowed = settings.get("allowedHttpHookUrls")
+    if not isinstance(allowed, list):
+        return ""
+    urls = [hook["url"] for hook in _hooks_in(settings) if f"{PATH}claude-code?event=" in str(hook.get("url"))]
+    if all(any(fnmatchcase(url, str(one)) for one in allowed) for url in urls):
+        return ""
+    return "allowedHttpHookUrls leaves out the address of the hooks: Claude Code does not call it"
+
+
+def _in_gemini_cli(settings: Mapping[str, Any]) -> str:
+    """As Gemini CLI 0.61 reads them; earlier versions had the list in `hooks`, which it does not look at."""
+    config = settings.get("hooksConfig")
+    if not isinstance(config, dict):
+        return ""
+    if config.get("enabled") is False:
+        return "hooksConfig.enabled is false: Gemini CLI runs no hooks"
+    disabled = config.get("disabled")
+    if isinstance(disabled, list) and HOOK_NAME in disabled:
+        return f"hooksConfig.disabled names {HOOK_NAME}: Gemini CLI does not run the hooks of that name"
+    return ""
+
+
+def _hooks_in(settings: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """The hooks of all events, whatever else stands there."""
+    hooks = settings.get("hooks")
+    for entries in hooks.values() if isinstance(hooks, dict) else ():
+        for entry in entries if isinstance(entries, list) else ():
+            inner = entry.get("hooks") if isinstance(entry, dict) else None
+            yield from (one for one in inner if isinstance(one, dict)) if isinstance(inner, list) else ()
+
+
+_RULES = {"claude-code": _in_claude_code, "gemini-cli": _in_gemini_cli}
