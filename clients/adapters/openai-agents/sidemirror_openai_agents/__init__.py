@@ -7,7 +7,6 @@ task stand behind the user's input, advice behind the results of the tools, and 
 import asyncio
 from collections.abc import Callable
 from dataclasses import fields, replace
-from functools import update_wrapper
 from inspect import isawaitable
 from types import MethodType
 from typing import Any, TypeVar, cast
@@ -33,7 +32,7 @@ class _OfAnInstance:
 
     def __init__(self, method: Callable[..., Any]) -> None:
         self._method = method
-        update_wrapper(self, method)
+        self.__doc__ = method.__doc__
 
     def __get__(self, runner: object, kind: type) -> Callable[..., Any]:
         return self._refuse if runner is None else MethodType(self._method, runner)
