@@ -3,13 +3,14 @@
 import json
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 import grpc
 
-from scripted.endpoint import Exchange
+from scripted.endpoint import Endpoint, Exchange
+from scripted.stories import REPAIRED, SESSIONS
 from scripted.wire import OUTPUT_TOKENS, Fails, Hangs, input_tokens
 from sidemirror.v1 import reflective_memory_pb2 as memory_pb
 from sidemirror.v1 import thinking_pb2 as pb
@@ -44,6 +45,16 @@ class Sidecar:
                 raise AssertionError(f"{count} ended turns are not on record: {turns}")
         assert len(turns) == count
         return sorted(turns, key=lambda one: one.start_time.ToNanoseconds())
+
+    def turn_of(self, task: str) -> pb.Turn:
+        """The turn with this task, once it has ended, of all turns of the project."""
+        request = pb.ListTurnsRequest(project_id=self.project, page_size=1000)
+        with self._stub(ThinkingServiceStub) as stub:
+            for _ in _tries():
+                for turn in stub.ListTurns(request, timeout=PATIENCE_S).turns:
+                    if turn.task == task and turn.state == pb.TURN_STATE_FINISHED:
+                        return turn
+        raise AssertionError(f"no turn for {task!r} is on record")
 
     def events(self, turn_id: str) -> list[pb.TurnEvent]:
         """The turn's events, as recorded."""
@@ -149,6 +160,29 @@ def assert_same(recorded: Sequence[Step], seen: Sequence[Step], hidden: str = "\
             else:
                 mended.append(one)
         assert Counter(map(repr, mended)) == Counter(map(repr, theirs)), (ours, theirs)
+
+
+async def assert_in_time(sidecar: Sidecar, endpoint: Endpoint, session: Callable[[str], Awaitable[object]]) -> None:
+    """What the sidecar says to a failure, once it has learned, is in the next request. `session` runs an agent with a
+    model of this name, in a session of its own, whose tool reports failures as texts."""
+    # One in ten is held back from what is told.
+    for number in range(SESSIONS + 10):
+        name = endpoint.script(f"t{number}", *REPAIRED)
+        await session(name)
+        said = [one.advice.block.text for one in sidecar.directives(sidecar.turns(number + 1)[-1].turn_id)]
+        told, second = [text for text in said if text], endpoint.seen[name][1].request.messages
+        assert [text for text in told if text not in _texts(second[-1])] == []
+        if told:
+            return
+        sidecar.wait_for_observations(number + 1)
+    raise AssertionError("it was never told")
+
+
+def _texts(value: Any) -> list[str]:
+    """The texts in a message."""
+    if isinstance(value, dict | list):
+        return [text for one in (value.values() if isinstance(value, dict) else value) for text in _texts(one)]
+    return [value] if isinstance(value, str) else []
 
 
 def kinds(events: Iterable[pb.TurnEvent]) -> list[str]:

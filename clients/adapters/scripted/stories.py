@@ -42,3 +42,11 @@ def listener(request: Request) -> Answer:
 def session_outcome(answer: str) -> int:
     """A judge of outcomes: SUCCESS for the right answer, else FAILURE."""
     return 1 if answer in (RIGHT, RIGHT_TOTAL) else 2
+
+
+def unmarked_sql(query: str) -> str:
+    """The database's answer, whose failures are texts, as in LangChain's SQLDatabaseToolkit."""
+    try:
+        return sql(query)
+    except ValueError as error:
+        return f"Error: {error}"

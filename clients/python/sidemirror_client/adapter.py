@@ -1,4 +1,4 @@
-"""What the adapters of agent frameworks share: their settings, and one run of an agent as one turn.
+"""What the adapters of agent frameworks share: one run of an agent as one turn, by their settings.
 
 An adapter hands over what its framework shows it, and puts the texts that it gets back where the framework lets the
 model see them. Nothing here raises because of the sidecar, nor because of a redactor or a judge of the outcome.
@@ -9,61 +9,55 @@ import json
 import logging
 from collections.abc import Callable, Coroutine, Sequence
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import asdict, is_dataclass
 from functools import partial
 from typing import Any, TypeVar
+from weakref import WeakValueDictionary
 
 from sidemirror.v1 import common_pb2
 from sidemirror.v1 import thinking_pb2 as pb
+from sidemirror_client.adapter_settings import Settings, instance_of
 from sidemirror_client.advice import advice_text
 from sidemirror_client.background import BACKGROUND
 from sidemirror_client.client import Sidemirror, connect
-from sidemirror_client.turn import ADVICE_S, CRITIQUE_S, RECALL_S, Goal, Started
+from sidemirror_client.failing import may_have_failed
+from sidemirror_client.turn import Goal, Started
+
+__all__ = [
+    "CURRENT",
+    "Added",
+    "Home",
+    "Run",
+    "Settings",
+    "as_text",
+    "error_of",
+    "first_to_watch",
+    "instance_of",
+    "waited",
+]
 
 T = TypeVar("T")
 _log = logging.getLogger("sidemirror_client")
 
 
-@dataclass(frozen=True)
-class Settings:
-    """What an adapter does, the same for every framework. Times are in seconds, and are waited at most."""
-
-    # How deep the sidecar thinks about a run; `pb.THINK_LEVEL_OFF`: no reflections.
-    level: pb.ThinkLevel = pb.THINK_LEVEL_MEDIUM
-    # What reflections on a run may spend; the sidecar's own defaults without one.
-    budget: pb.TurnBudget | None = None
-    # Lessons for the task are shown at the start.
-    lessons: bool = True
-    lessons_s: float = RECALL_S
-    # What the sidecar says to what was reported is shown with the next request to the model. Off, it says nothing.
-    advice: bool = True
-    advice_s: float = ADVICE_S
-    # How often a final answer may be sent back, at most; 0: no answer is judged.
-    revisions: int = 1
-    critique_s: float = CRITIQUE_S
-    # Of each text that is reported, what may be: task, arguments, results, errors, what the model said.
-    redact: Callable[[str], str] | None = None
-    # How a run went that ended with this answer. Without it such a run is UNSPECIFIED, from which nothing is learned:
-    # that it ended does not say that its task was done.
-    # True is SUCCESS, False is FAILURE.
-    outcome: Callable[[str], common_pb2.TaskOutcome | bool] | None = None
-    # The goal that runs work towards, reported with the outcome; its objective is the task.
-    goal_id: str = ""
-    # The session of all runs, in the place of what the framework knows of conversations.
-    session_id: str = ""
-
-
 # The run whose tool runs. Agents that the tool runs, of whichever framework, are part of its turn.
 CURRENT: ContextVar["Run | None"] = ContextVar("sidemirror_run", default=None)
+# The runs that are watched, by the framework's id of each.
+_WATCHED: "WeakValueDictionary[str, Run]" = WeakValueDictionary()
 
 
 class Home:
-    """An adapter's way to the sidecar: the given client, else one that connects as the environment says when it is
-    first used."""
+    """An adapter's way to the sidecar: the given client, else one by the environment, which connects at the first
+    run."""
 
     def __init__(self, client: Sidemirror | None, settings: Settings | None) -> None:
-        self._client = client
-        self.settings = settings or Settings()
+        """Raises TypeError for anything else, and what `connect` raises: an agent's first run is too late for that."""
+        if settings is not None:
+            instance_of("settings", settings, Settings)
+        if client is not None:
+            instance_of("client", client, Sidemirror)
+        self._client = connect() if client is None else client
+        self._settings = Settings() if settings is None else settings
 
     def begin(self, task: str, *, session_id: str = "", agent: str = "", provider: str = "", model: str = "") -> "Run":
         """A run of an agent begins, with the user's message as its task. Ids that the sidecar would refuse are left
@@ -71,9 +65,7 @@ class Home:
         outer = CURRENT.get()
         if outer is not None and not outer.is_over:
             return outer.inner(agent)
-        if self._client is None:
-            self._client = connect()
-        return Run(_Shared(self._client, self.settings, task, _id(session_id), agent, (provider, model)), agent)
+        return Run(_Shared(self._client, self._settings, task, _id(session_id), agent, (provider, model)), agent)
 
 
 class _Shared:
@@ -112,7 +104,7 @@ class _Shared:
         """What of a text is reported."""
         redact = self.settings.redact
         if redact is not None and text:
-            left: object = _tried(redact, text, None)
+            left: object = _tried("redact", redact, text, None)
             text = left if isinstance(left, str) else "[not reported: the redactor failed]"
         return _sendable(text)
 
@@ -169,12 +161,12 @@ class Run:
         """A tool has returned; `is_error`: with a failure, in words that the model gets."""
         said = self._told(as_text(content))
         returned = pb.ToolReturned(call_id=_id(call_id), content=said, is_error=is_error)
-        self._ended(call_id, has_failed=is_error, tool_returned=returned)
+        self._ended(call_id, must_ask=is_error or may_have_failed(said), tool_returned=returned)
 
     def tool_failed(self, call_id: str, error: BaseException | str) -> None:
         """A tool call has raised."""
         said = self._told(error if isinstance(error, str) else str(error) or repr(error))
-        self._ended(call_id, has_failed=True, tool_failed=pb.ToolFailed(call_id=_id(call_id), error=said))
+        self._ended(call_id, must_ask=True, tool_failed=pb.ToolFailed(call_id=_id(call_id), error=said))
 
     def is_open(self, call_id: str) -> bool:
         """Whether a call is on record that has not ended."""
@@ -196,7 +188,8 @@ class Run:
         return block.text if block else ""
 
     async def advice(self) -> str:
-        """What the sidecar says, as a text for the model; empty without any. Waits only after a call has failed."""
+        """What the sidecar says, as a text for the model; empty without any. Waits only after a call that has failed,
+        or whose result may say so: the sidecar recognises failures that nobody has marked."""
         if not self._settings.advice:
             return ""
         waits, self._shared.must_ask = self._shared.must_ask, False
@@ -217,7 +210,7 @@ class Run:
 
     def end(self, answer: str | None = None, error: BaseException | None = None) -> None:
         """The run is over, with an answer or an error, or with neither: it waits for somebody. What comes after it is
-        ignored. TIMEOUT: it ran out of time, or was cancelled; ERROR: it raised."""
+        ignored. TIMEOUT: it ran out of time, was cancelled, or is a stream that was left; ERROR: it raised."""
         if self.is_over or not self._is_whole:
             return
         self._shared.is_over = True
@@ -232,17 +225,19 @@ class Run:
         self._shared.turn.finish(outcome, goal=goal)
 
     def _outcome(self, answer: str | None, error: BaseException | None) -> common_pb2.TaskOutcome:
-        if isinstance(error, TimeoutError | asyncio.CancelledError):
+        if isinstance(error, TimeoutError | asyncio.CancelledError | GeneratorExit):
             return common_pb2.TASK_OUTCOME_TIMEOUT
         if error is not None:
             return common_pb2.TASK_OUTCOME_ERROR
         judge, unknown = self._settings.outcome, common_pb2.TASK_OUTCOME_UNSPECIFIED
-        return unknown if judge is None or answer is None else _tried(partial(_judged, judge), answer, unknown)
+        if judge is None or answer is None:
+            return unknown
+        return _tried("outcome", partial(_judged, judge), answer, unknown)
 
-    def _ended(self, call_id: str, *, has_failed: bool, **kind: Any) -> None:
+    def _ended(self, call_id: str, *, must_ask: bool, **kind: Any) -> None:
         # The end of a call is of the agent that has called.
         agent = self._shared.open.pop(call_id, "") or self._agent
-        self._shared.must_ask |= has_failed
+        self._shared.must_ask |= must_ask
         self._shared.report(agent, **kind)
 
     def _told(self, text: str) -> str:
@@ -266,12 +261,24 @@ class Added:
         return full
 
 
+def first_to_watch(run_id: str, begin: Callable[[], Run]) -> Run | None:
+    """The run that `begin` begins, whose id is the framework's; None while another one with that id is not over: two
+    instances of an adapter in one agent have one turn, by the settings of the first. An empty id is nobody's."""
+    watched = _WATCHED.get(run_id)
+    if watched is not None and not watched.is_over:
+        return None
+    run = begin()
+    if run_id:
+        _WATCHED[run_id] = run
+    return run
+
+
 def as_text(value: Any) -> str:
     """A text as it is, everything else as JSON; what JSON cannot say, such as a circle, as Python shows it."""
     if isinstance(value, str):
         return value
     try:
-        return json.dumps(value, default=str, ensure_ascii=False)
+        return json.dumps(value, default=_fields, ensure_ascii=False)
     except (TypeError, ValueError, RecursionError):
         return repr(value)
 
@@ -289,20 +296,29 @@ def waited(work: Coroutine[Any, Any, T], nothing: T) -> T:
     return BACKGROUND.start(work).result()
 
 
-def _judged(judge: Callable[[str], common_pb2.TaskOutcome | bool], answer: str) -> common_pb2.TaskOutcome:
+def _fields(value: Any) -> Any:
+    """What is said of an object in JSON: the fields of a pydantic model or of a dataclass, else what `str` says."""
+    if callable(dump := getattr(value, "model_dump", None)):
+        return dump(mode="json")
+    return asdict(value) if is_dataclass(value) and not isinstance(value, type) else str(value)
+
+
+def _judged(judge: Callable[[str], common_pb2.TaskOutcome | bool | None], answer: str) -> common_pb2.TaskOutcome:
     """What the user's judge says. Raises ValueError or TypeError for what is no outcome."""
     said = judge(answer)
+    if said is None:
+        return common_pb2.TASK_OUTCOME_UNSPECIFIED
     if isinstance(said, bool):
         return common_pb2.TASK_OUTCOME_SUCCESS if said else common_pb2.TASK_OUTCOME_FAILURE
     common_pb2.TaskOutcome.Name(said)
     return said
 
 
-def _tried(ask: Callable[[str], T], text: str, otherwise: T) -> T:
+def _tried(setting: str, ask: Callable[[str], T], text: str, otherwise: T) -> T:
     try:
         return ask(text)
     except Exception:  # noqa: BLE001  # the user's own function; what it raises must not end the agent's run
-        _log.exception("a function in the settings of an adapter has failed")
+        _log.exception("the function `%s` in the settings of Sidemirror's adapter has failed", setting)
         return otherwise
 
 

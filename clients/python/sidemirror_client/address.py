@@ -2,6 +2,7 @@
 
 import ipaddress
 import os
+import re
 import ssl
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +11,9 @@ import grpc
 
 DEFAULT_ADDRESS = "127.0.0.1:50051"
 _HTTPS_PORT = 443
+# gRPC's other ways to name a target, which it reads itself.
+_OF_GRPC = re.compile(r"[a-z][a-z0-9-]*:///|(?:dns|ipv4|ipv6|unix-abstract|vsock):")
+_HOST_AND_PORT = re.compile(r"(?:\[[\w:.%]+\]|[^\s:/\[\]]+):[0-9]{1,5}")
 
 
 class TokenInTheClear(ValueError):
@@ -19,6 +23,16 @@ class TokenInTheClear(ValueError):
         super().__init__(
             f"the token of SIDEMIRROR_TOKEN_FILE does not go to {target} without TLS: write https:// before the "
             "address, or set tls=True, or name the authority's file in SIDEMIRROR_CA_FILE"
+        )
+
+
+class _NoAddress(ValueError):
+    """The address is none that the sidecar can be reached at."""
+
+    def __init__(self, given: str) -> None:
+        super().__init__(
+            f"the address {given!r} of Sidemirror (SIDEMIRROR_ADDRESS, or the argument `address`): host:port, such as "
+            f"{DEFAULT_ADDRESS}, https://host, https://host:port or unix:/path is expected"
         )
 
 
@@ -33,15 +47,18 @@ class Address:
 def address_of(
     given: str | None, *, tls: bool, ca_file: str, certificate_file: str, key_file: str, has_token: bool
 ) -> Address:
-    """The address and its transport. Raises TokenInTheClear; OSError when a file cannot be read."""
-    target = given or os.environ.get("SIDEMIRROR_ADDRESS") or DEFAULT_ADDRESS
-    if target.startswith("unix:"):
-        return Address(target, None)
-    if target.startswith("https://"):
-        target, tls = target.removeprefix("https://").rstrip("/"), True
-        target = target if _has_port(target) else f"{target}:{_HTTPS_PORT}"
-    target = target.removeprefix("http://").rstrip("/")
-    if not (tls or ca_file):
+    """The address and its transport. Raises TokenInTheClear; ValueError when it is no address; OSError when a file
+    cannot be read."""
+    said = given or os.environ.get("SIDEMIRROR_ADDRESS") or DEFAULT_ADDRESS
+    if said.startswith("unix:"):
+        return Address(said, None)
+    is_tls = tls or bool(ca_file) or said.startswith("https://")
+    target = said.removeprefix("https://").removeprefix("http://").rstrip("/")
+    if is_tls and (":" not in target or target.endswith("]")):
+        target = f"{target}:{_HTTPS_PORT}"
+    if not _is_place(target):
+        raise _NoAddress(said)
+    if not is_tls:
         if has_token and not is_loopback(target):
             raise TokenInTheClear(target)
         return Address(target, None)
@@ -66,6 +83,12 @@ def system_roots() -> bytes | None:
     takes its own."""
     place = ssl.get_default_verify_paths().cafile
     return Path(place).read_bytes() if place else None
+
+
+def _is_place(target: str) -> bool:
+    if _OF_GRPC.match(target):
+        return True
+    return _HOST_AND_PORT.fullmatch(target) is not None and 0 < int(target.rpartition(":")[2]) < 65_536
 
 
 def _has_port(target: str) -> bool:

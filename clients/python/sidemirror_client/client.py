@@ -162,7 +162,8 @@ def connect(
     What is not given is read from the environment: `SIDEMIRROR_TOKEN_FILE` (read again for each call),
     `SIDEMIRROR_CA_FILE` (with it the connection is TLS), `SIDEMIRROR_CLIENT_CERTIFICATE_FILE` and
     `SIDEMIRROR_CLIENT_KEY_FILE`. `tls`, or an address with https://: TLS by the authorities of the system. Raises
-    OSError when a file of these cannot be read, TokenInTheClear when the token would go to another machine without TLS.
+    OSError when a file of these cannot be read, TokenInTheClear when the token would go to another machine without TLS,
+    ValueError for an address without a port, or with one that is none.
 
     Unary calls get `deadline_s` seconds where the call says nothing else, calls that ask a model 60. Calls that find
     the sidecar away are tried again for about a second; that is safe, because every write carries a `request_id`, which
@@ -178,8 +179,8 @@ def connect(
         "client_certificate_file": client_certificate_file,
         "client_key_file": client_key_file,
     }
-    make = _maker(address, given, tls, (tenant_id, project_id), deadline_s, traced=traced)
-    return Sidemirror(Core(make, on_away, on_refused))
+    place, make = _way(address, given, tls, (tenant_id, project_id), deadline_s, traced=traced)
+    return Sidemirror(Core(place, make, on_away, on_refused))
 
 
 def connect_sync(
@@ -205,11 +206,11 @@ def connect_sync(
         "client_certificate_file": client_certificate_file,
         "client_key_file": client_key_file,
     }
-    make = _maker(address, given, tls, (tenant_id, project_id), deadline_s, traced=traced)
-    return SyncSidemirror(Core(make, on_away, on_refused))
+    place, make = _way(address, given, tls, (tenant_id, project_id), deadline_s, traced=traced)
+    return SyncSidemirror(Core(place, make, on_away, on_refused))
 
 
-def _maker(
+def _way(
     address: str | None,
     given: dict[str, str | None],
     tls: bool,
@@ -217,8 +218,8 @@ def _maker(
     deadline_s: float,
     *,
     traced: bool,
-) -> Callable[[], aio.Channel]:
-    """What makes a connection."""
+) -> tuple[str, Callable[[], aio.Channel]]:
+    """Where the sidecar is, and what makes a connection to it."""
     files = {
         name: os.environ.get(f"SIDEMIRROR_{name.upper()}", "") if value is None else value
         for name, value in given.items()
@@ -245,4 +246,4 @@ def _maker(
             return aio.insecure_channel(place.target, options=options, interceptors=chain)
         return aio.secure_channel(place.target, place.credentials, options=options, interceptors=chain)
 
-    return make
+    return place.target, make

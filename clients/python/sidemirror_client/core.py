@@ -44,14 +44,15 @@ class Core:
 
     def __init__(
         self,
+        address: str,
         make: Callable[[], aio.Channel],
         on_away: Callable[[str], None] | None,
         on_refused: Callable[[str], None] | None,
     ) -> None:
-        """`make` makes a connection of its own, each time."""
+        """`make` makes a connection of its own to the address, each time."""
         self.channel = Channel(make)
         self._probes = Channel(make)
-        self.link = Link(self._probe, self._ask, _at_home(on_away), _at_home(on_refused))
+        self.link = Link(address, self._probe, self._ask, _at_home(on_away), _at_home(on_refused))
         self._pool = Pool(make)
         self._turns: set[TurnParts] = set()
         self.losses = Losses()
@@ -155,7 +156,7 @@ class Core:
         BACKGROUND.open.discard(self)
         if left := self.losses.so_far():
             _log.warning(
-                "not delivered to the sidecar: %d events, %d outcomes and %d goals, of %d turns",
+                "not delivered to Sidemirror: %d events, %d outcomes and %d goals, of %d turns",
                 *(left.events, left.outcomes, left.goals, len(left.turns)),
             )
 

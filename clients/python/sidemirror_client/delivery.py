@@ -14,7 +14,7 @@ import grpc
 from sidemirror.v1 import thinking_pb2 as pb
 from sidemirror_client.link import FIRST_PAUSE_S, LONGEST_PAUSE_S, Link
 from sidemirror_client.pool import Pool
-from sidemirror_client.problem import is_refused, problem_of
+from sidemirror_client.problem import is_refused, problem_of, reason_of
 from sidemirror_client.turn_queue import Queue, Report
 
 # What the sidecar takes in one request; bytes are kept well below its 4 MiB a message.
@@ -323,7 +323,7 @@ class Delivery:
                 return problem.retry_after_s
             if (_is_internal(error) and problem.reason) or is_refused(error):
                 return 0.0
-        self._link.lost(error.code().name if isinstance(error, grpc.aio.AioRpcError) else str(error), outage)
+        self._link.lost(reason_of(error) if isinstance(error, grpc.aio.AioRpcError) else str(error), outage)
         return 0.0
 
     def _tell(self) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Iterator
 import grpc
 
 from sidemirror_client.calls import TokenUnusable
-from sidemirror_client.problem import is_refused
+from sidemirror_client.problem import is_refused, reason_of
 
 _log = logging.getLogger("sidemirror_client")
 
@@ -38,14 +38,16 @@ class Link:
 
     def __init__(
         self,
+        address: str,
         probe: Callable[[float], Awaitable[object]],
         ask: Callable[[float], Awaitable[object]],
         on_away: Callable[[str], None] | None,
         on_refused: Callable[[str], None] | None,
     ) -> None:
-        """`probe`: a cheap call that carries the token, with a timeout in seconds; `ask`: one that every sidecar
-        answers at once, whatever its store does. Both on a connection of their own. `on_away`, `on_refused`: told why;
-        must not block."""
+        """`address`: where it is, for the log. `probe`: a cheap call that carries the token, with a timeout in seconds;
+        `ask`: one that every sidecar answers at once, whatever its store does. Both on a connection of their own.
+        `on_away`, `on_refused`: told why; must not block."""
+        self._address = address
         self._probe = probe
         self._is_there = ask
         self._on_away = on_away
@@ -102,7 +104,7 @@ class Link:
             return
         self._told = True
         if self._on_away is None:
-            _log.warning("the sidecar is away, the agent goes on without it: %s", why)
+            _log.warning("Sidemirror at %s is away, the agent goes on without it: %s", self._address, why)
         else:
             self._on_away(why)
 
@@ -121,7 +123,7 @@ class Link:
         self._is_refused = True
         why = error.details() if isinstance(error, TokenUnusable) else f"{_NOT_LET_IN}: {error.details()}"
         if self._on_refused is None:
-            _log.warning("%s (what is reported waits)", why)
+            _log.warning("Sidemirror at %s: %s (what is reported waits)", self._address, why)
         else:
             self._on_refused(f"{why} (what is reported waits)")
 
@@ -140,13 +142,13 @@ class Link:
         if code is grpc.StatusCode.UNAUTHENTICATED:
             self.refused(error, outage)
         elif code is grpc.StatusCode.UNAVAILABLE and not is_refused(error):
-            self.lost(code.name, outage)
+            self.lost(reason_of(error), outage)
         elif code not in (grpc.StatusCode.DEADLINE_EXCEEDED, grpc.StatusCode.UNAVAILABLE):
             self.heard()
 
     def say(self, what: str, error: grpc.aio.AioRpcError) -> None:
         """Tells that something is not taken, though the sidecar is there. Never raises."""
-        _log.warning("%s: %s %s", what, error.code().name, error.details())
+        _log.warning("Sidemirror at %s: %s: %s", self._address, what, reason_of(error))
 
     async def there(self) -> None:
         """Returns once the sidecar answers."""

@@ -30,6 +30,11 @@ def is_refused(error: grpc.aio.AioRpcError) -> bool:
     return error.code() is grpc.StatusCode.INTERNAL and error.details() == "Internal error from Core"
 
 
+def reason_of(error: grpc.aio.AioRpcError) -> str:
+    """The status and gRPC's own words, which say what is wrong with a connection."""
+    return f"{error.code().name} ({error.details()})" if error.details() else error.code().name
+
+
 def problem_of(error: grpc.RpcError) -> Problem:
     """What came with an error of a call; empty fields where nothing did."""
     status = status_pb2.Status()

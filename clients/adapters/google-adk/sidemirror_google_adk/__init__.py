@@ -7,6 +7,7 @@ model: the reason to revise one stands in the event that carries it.
 
 import asyncio
 from collections import defaultdict
+from functools import partial
 from typing import Any
 
 from google.adk.agents.callback_context import CallbackContext
@@ -19,7 +20,7 @@ from google.adk.tools.tool_context import ToolContext
 from google.genai import types
 
 from sidemirror_client import Sidemirror
-from sidemirror_client.adapter import CURRENT, Added, Home, Run, Settings, error_of
+from sidemirror_client.adapter import CURRENT, Added, Home, Run, Settings, error_of, first_to_watch
 
 __all__ = ["REVISION", "Settings", "SidemirrorPlugin"]
 
@@ -43,9 +44,13 @@ class SidemirrorPlugin(BasePlugin):
     """A second look at agents' work. One plugin serves any number of invocations at once. Put it first: another plugin
     that answers in the place of a tool or a model ends the round of the plugins."""
 
-    def __init__(self, settings: Settings | None = None, *, client: Sidemirror | None = None) -> None:
-        """`client`: else one that connects as the environment says (`sidemirror_client.connect`) at the first run."""
-        super().__init__("sidemirror")
+    def __init__(
+        self, settings: Settings | None = None, *, client: Sidemirror | None = None, name: str = "sidemirror"
+    ) -> None:
+        """`client`: else one by the environment (`sidemirror_client.connect`), which connects at the first run. `name`:
+        the plugin's among others; ADK gives one where it makes the plugin (`--extra_plugins`). Raises TypeError for
+        anything else."""
+        super().__init__(name)
         self._home = Home(client, settings)
         self._open: dict[str, _Watch] = {}
 
@@ -57,7 +62,10 @@ class SidemirrorPlugin(BasePlugin):
         message, key = invocation_context.user_content, invocation_context.invocation_id
         task = "".join(part.text or "" for part in (message.parts if message else None) or ())
         agent = invocation_context.agent.name if invocation_context.agent else ""
-        self._open[key] = _Watch(self._home.begin(task, session_id=invocation_context.session.id, agent=agent))
+        begin = partial(self._home.begin, task, session_id=invocation_context.session.id, agent=agent)
+        if (run := first_to_watch(key, begin)) is None:
+            return None
+        self._open[key] = _Watch(run)
         if (runs := asyncio.current_task()) is not None:
             runs.add_done_callback(lambda done: self._ended(key, error=error_of(done) or asyncio.CancelledError()))
         return None

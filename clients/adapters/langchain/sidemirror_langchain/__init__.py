@@ -26,7 +26,7 @@ from langgraph.errors import GraphBubbleUp
 from langgraph.types import Command
 
 from sidemirror_client import Sidemirror
-from sidemirror_client.adapter import CURRENT, Home, Run, Settings, as_text, waited
+from sidemirror_client.adapter import CURRENT, Home, Run, Settings, as_text, instance_of, waited
 
 if TYPE_CHECKING:
     # Where it stands at run time depends on the version.
@@ -85,13 +85,14 @@ register_configure_hook(ContextVar("sidemirror_endings", default=_ENDINGS), inhe
 
 
 class SidemirrorMiddleware(AgentMiddleware[Any, Any]):
-    """A second look at an agent's work. One middleware serves any number of agents and runs at once. Put it first: then
-    it stands outside of the others."""
+    """A second look at an agent's work. One middleware serves any number of agents and runs at once. Middleware that
+    makes messages of tools' errors stands before it, so that it sees the errors; all others stand behind it."""
 
     def __init__(self, settings: Settings | None = None, *, agent: str = "", client: Sidemirror | None = None) -> None:
-        """`agent` names this agent among several. `client`: else one that connects as the environment says
-        (`sidemirror_client.connect`) at the first run."""
+        """`agent` names this agent among several. `client`: else one by the environment (`sidemirror_client.connect`),
+        which connects at the first run. Raises TypeError for anything else."""
         super().__init__()
+        instance_of("agent", agent, str)
         self._home = Home(client, settings)
         self._agent = agent
 

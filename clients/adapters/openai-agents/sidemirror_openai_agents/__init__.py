@@ -8,10 +8,11 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import fields, replace
 from inspect import isawaitable
-from typing import Any
+from types import MethodType
+from typing import Any, TypeVar, cast
 
-from agents import Agent, ModelResponse, RunConfig, RunHooks, Runner, RunResult, RunResultStreaming
-from agents.run import CallModelData, ModelInputData
+from agents import Agent, ModelResponse, RunConfig, RunHooks, RunResult, RunResultStreaming
+from agents.run import AgentRunner, CallModelData, ModelInputData, get_default_agent_runner
 
 from sidemirror_client import Sidemirror
 from sidemirror_client.adapter import CURRENT, Added, Home, Run, Settings, as_text, error_of
@@ -23,21 +24,46 @@ _FAILED = "An error occurred while running the tool. Please try again."
 _AND_WHY = f"{_FAILED} Error: "
 
 
-class SidemirrorRunner:
-    """Runs agents as `Runner` does, with a second look at their work. One runner serves any number of runs at once."""
+M = TypeVar("M", bound=Callable[..., Any])
+
+
+class _OfAnInstance:
+    """A method that is called on an instance only. `Runner`, whose place ours takes, is used as a class."""
+
+    def __init__(self, method: Callable[..., Any]) -> None:
+        self._method = method
+        self.__doc__ = method.__doc__
+
+    def __get__(self, runner: object, kind: type) -> Callable[..., Any]:
+        return self._refuse if runner is None else MethodType(self._method, runner)
+
+    def _refuse(self, *_: Any, **__: Any) -> Any:
+        name = self._method.__name__
+        raise TypeError(f"SidemirrorRunner.{name}: an instance is expected, as in SidemirrorRunner().{name}(…)")
+
+
+def _of_an_instance(method: M) -> M:
+    return cast(M, _OfAnInstance(method))
+
+
+class SidemirrorRunner(AgentRunner):
+    """Runs agents as `Runner` does, with a second look at their work. One runner serves any number of runs at once. As
+    the SDK's default (`agents.run.set_default_agent_runner`) it is what `Runner` uses."""
 
     def __init__(self, settings: Settings | None = None, *, client: Sidemirror | None = None) -> None:
-        """`client`: else one that connects as the environment says (`sidemirror_client.connect`) at the first run."""
+        """`client`: else one by the environment (`sidemirror_client.connect`), which connects at the first run. Raises
+        TypeError for anything else."""
         self._home = Home(client, settings)
 
+    @_of_an_instance
     async def run(self, starting_agent: Agent[Any], input: Any, **given: Any) -> RunResult:  # noqa: A002  # the SDK's
         """As `Runner.run`, with its arguments. A wrong final answer has a second run follow, whose result this is."""
         watch = self._watch(starting_agent, input, given)
         outer = CURRENT.set(watch.run)
         try:
-            result = await Runner.run(starting_agent, input, **watch.arguments(given))
+            result = await _sdk().run(starting_agent, input, **watch.arguments(given))
             if why := await watch.run.revision(as_text(result.final_output)):
-                result = await Runner.run(result.last_agent, **watch.arguments(given, _goes_on(result, why, given)))
+                result = await _sdk().run(result.last_agent, **watch.arguments(given, _goes_on(result, why, given)))
         except BaseException as error:
             watch.failed(error)
             raise
@@ -46,10 +72,12 @@ class SidemirrorRunner:
         watch.ended(result)
         return result
 
+    @_of_an_instance
     def run_sync(self, starting_agent: Agent[Any], input: Any, **given: Any) -> RunResult:  # noqa: A002  # the SDK's
         """As `Runner.run_sync`: for callers without a loop."""
         return asyncio.run(self.run(starting_agent, input, **given))
 
+    @_of_an_instance
     def run_streamed(
         self,
         starting_agent: Agent[Any],
@@ -60,7 +88,7 @@ class SidemirrorRunner:
         watch = self._watch(starting_agent, input, given)
         outer = CURRENT.set(watch.run)
         try:
-            result = Runner.run_streamed(starting_agent, input, **watch.arguments(given))
+            result = _sdk().run_streamed(starting_agent, input, **watch.arguments(given))
         finally:
             CURRENT.reset(outer)
         # Its name depends on the version.
@@ -90,12 +118,14 @@ class _Watch:
 
     def arguments(self, given: dict[str, Any], more: dict[str, Any] | None = None) -> dict[str, Any]:
         """The arguments of `Runner.run`, with ours around the user's own hooks and filters."""
-        config: RunConfig = given.get("run_config") or RunConfig()
-        ours: dict[str, Any] = {"call_model_input_filter": self._filter(config.call_model_input_filter)}
+        config: RunConfig | dict[str, Any] = given.get("run_config") or RunConfig()
+        theirs = config if isinstance(config, dict) else vars(config)
+        ours: dict[str, Any] = {"call_model_input_filter": self._filter(theirs.get("call_model_input_filter"))}
         if "tool_error_formatter" in {one.name for one in fields(RunConfig)}:
-            ours["tool_error_formatter"] = self._formatter(config.tool_error_formatter)
+            ours["tool_error_formatter"] = self._formatter(theirs.get("tool_error_formatter"))
         hooks = _Hooks(self, given.get("hooks") or RunHooks())
-        return {**given, **(more or {}), "hooks": hooks, "run_config": replace(config, **ours)}
+        watched = {**config, **ours} if isinstance(config, dict) else replace(config, **ours)
+        return {**given, **(more or {}), "hooks": hooks, "run_config": watched}
 
     def _filter(self, inner: Callable[[CallModelData[Any]], Any] | None) -> Callable[[CallModelData[Any]], Any]:
         async def filtered(data: CallModelData[Any]) -> ModelInputData:
@@ -199,6 +229,12 @@ class _Hooks(RunHooks[Any]):
         """The model has answered."""
         self._watch.answered(agent, response)
         await self._inner.on_llm_end(context, agent, response)
+
+
+def _sdk() -> AgentRunner:
+    """What runs agents: the SDK's default, unless that is one of ours."""
+    default = get_default_agent_runner()
+    return AgentRunner() if isinstance(default, SidemirrorRunner) else default
 
 
 def _kept_elsewhere(given: dict[str, Any]) -> bool:

@@ -5,6 +5,7 @@ task stand behind the user's prompt, advice behind the results of the tools, and
 """
 
 import asyncio
+from functools import partial
 from typing import Any
 
 from pydantic_ai import RunContext
@@ -24,7 +25,7 @@ from pydantic_ai.tools import AgentDepsT, DeferredToolRequests, ToolDefinition
 from pydantic_core import to_json
 
 from sidemirror_client import Sidemirror as Client
-from sidemirror_client.adapter import CURRENT, Home, Run, Settings
+from sidemirror_client.adapter import CURRENT, Home, Run, Settings, first_to_watch
 
 __all__ = ["Settings", "Sidemirror"]
 
@@ -36,19 +37,25 @@ class Sidemirror(AbstractCapability[AgentDepsT]):
     """A second look at an agent's work. One capability serves any number of agents and runs at once."""
 
     def __init__(self, settings: Settings | None = None, *, client: Client | None = None) -> None:
-        """`client`: else one that connects as the environment says (`sidemirror_client.connect`) at the first run."""
+        """`client`: else one by the environment (`sidemirror_client.connect`), which connects at the first run. Raises
+        TypeError for anything else."""
+        if isinstance(settings, RunContext):
+            # The framework takes a class for a function that makes a capability for each run.
+            raise TypeError("capabilities=[Sidemirror]: an instance is expected, which is Sidemirror()")
         self._home = Home(client, settings)
 
     async def for_run(self, ctx: RunContext[AgentDepsT]) -> "AbstractCapability[AgentDepsT]":
-        """What looks at one run."""
-        run = self._home.begin(
+        """What looks at one run; nothing where another instance does already."""
+        begin = partial(
+            self._home.begin,
             _text(ctx.prompt or ""),
             session_id=ctx.conversation_id or "",
             agent=(ctx.agent.name if ctx.agent else None) or "",
             provider=ctx.model.system,
             model=ctx.model.model_name,
         )
-        return _OfRun(run)
+        run = first_to_watch(ctx.run_id or "", begin)
+        return AbstractCapability() if run is None else _OfRun(run)
 
 
 class _OfRun(AbstractCapability[AgentDepsT]):
