@@ -66,6 +66,8 @@ class Runner:
         elif "many" in step:
             await self.many(int(step["many"]["turns"]), step["many"]["prefix"])
         elif "held" in step:
+            await self.client.flush(_PATIENCE_S)
+            await asyncio.sleep(0.1)  # the tasks of streams that have ended
             gc.collect()
             # Of the allocator's blocks: bytes would need one that counts.
             tasks = len(asyncio.all_tasks()) + len(asyncio.all_tasks(BACKGROUND.loop))

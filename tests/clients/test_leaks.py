@@ -18,7 +18,7 @@ from tests.clients.languages import LANGUAGES, Language, ready
 
 pytestmark = [pytest.mark.slow("clients are built and run"), pytest.mark.timeout(900)]
 # What may be more afterwards than before: what warms up, and so much for each turn, far less than a turn is. In
-# bytes; in Python in blocks of its allocator. Tasks come and go with those that run at once.
+# bytes; in Python in blocks of its allocator. Of tasks some four a turn end a moment after it.
 WARMS_UP = {"python": 1_000}
 A_TURN = {"python": 1}
 OTHERS_WARM_UP, A_TURN_OF_OTHERS = 2**20, 512
@@ -86,7 +86,7 @@ def test_nothing_grows(language: Language, size: Size, tmp_path: Path) -> None:
     sys.stdout.write(f"\n{language.name}: {before}\n  after {turns} turns {after}\n")
     most = WARMS_UP.get(language.name, OTHERS_WARM_UP) + turns * A_TURN.get(language.name, A_TURN_OF_OTHERS)
     assert after.memory - before.memory <= most
-    assert after.tasks - before.tasks <= size.at_once
+    assert after.tasks - before.tasks <= 4 * size.at_once
     assert after.threads - before.threads <= MOST_THREADS
     assert after.files - before.files <= MOST_FILES
     assert after.resident_mb - before.resident_mb <= MOST_RESIDENT_MB
