@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import gc
 import json
 import os
 import re
@@ -19,6 +20,7 @@ from sidemirror.v1 import thinking_pb2 as pb
 from sidemirror.v1.common_pb2 import TASK_OUTCOME_SUCCESS
 from sidemirror.v1.goal_reflection_pb2 import ReportGoalRequest
 from sidemirror_client import Sidemirror, Turn, advice_text, connect, problem_of
+from sidemirror_client.background import BACKGROUND
 from sidemirror_client.client import SERVICES
 
 _PATIENCE_S = 60.0
@@ -63,6 +65,14 @@ class Runner:
             await self.away(**step["away"])
         elif "many" in step:
             await self.many(int(step["many"]["turns"]), step["many"]["prefix"])
+        elif "held" in step:
+            await self.client.flush(_PATIENCE_S)
+            await asyncio.sleep(0.1)  # the tasks of streams that have ended
+            gc.collect()
+            # Of the allocator's blocks: bytes would need one that counts.
+            tasks = len(asyncio.all_tasks()) + len(asyncio.all_tasks(BACKGROUND.loop))
+            held = {"memory": sys.getallocatedblocks(), "tasks": tasks}
+            print("held", json.dumps(held), flush=True)
         elif "close" in step:
             left = await self.client.close(0)
             found = {"events": left.events, "outcomes": left.outcomes, "goals": left.goals, "turns": len(left.turns)}

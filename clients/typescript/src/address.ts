@@ -32,13 +32,14 @@ export interface Secrets {
   readonly tokenFile: string;
 }
 
-/** The way to an address. Throws TokenInTheClear, TypeError for what is no address, and when a file cannot be read. */
+/** The way to an address. Throws TokenInTheClear, TypeError for what is no address or has no port, and when a file cannot
+ * be read. */
 export function wayTo(address: string, secrets: Secrets): Way {
   if (address.startsWith("unix:")) {
     const path = address.slice("unix:".length);
     return { baseUrl: "http://localhost", options: { createConnection: () => connectSocket(path) } };
   }
-  const [, scheme, target] = /^(?:(https?):\/\/)?(.*?)\/*$/.exec(address) as unknown as [string, string?, string?];
+  const [, scheme, target] = /^(?:(https?):\/\/)?(.*?)\/*$/.exec(address) as unknown as [string, string | undefined, string];
   const isTls = scheme === "https" || secrets.tls || secrets.caFile !== "";
   const written = `${isTls ? "https" : "http"}://${target}`;
   if (!URL.canParse(written) || new URL(written).pathname !== "/") {
@@ -46,6 +47,9 @@ export function wayTo(address: string, secrets: Secrets): Way {
   }
   const url = new URL(written);
   if (!isTls) {
+    if (!/:\d+$/.test(target)) {
+      throw new TypeError(`the address "${address}" has no port: write ${target}:50051, or https://${target} for TLS at port 443`);
+    }
     if (secrets.tokenFile !== "" && !isLoopback(url.hostname)) throw new TokenInTheClear(url.host);
     return { baseUrl: url.origin, options: {} };
   }

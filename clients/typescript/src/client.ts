@@ -9,7 +9,7 @@ import { ThinkingService } from "@sidemirror/api/v1/thinking";
 import { DEFAULT_ADDRESS, wayTo, type Way } from "./address.js";
 import { CarryingTransport, type Carried } from "./calls.js";
 import { Connection } from "./connection.js";
-import { Link, type Told } from "./link.js";
+import { Link, LONGEST_TIMER_MS, type Told } from "./link.js";
 import { Losses, type Undelivered } from "./losses.js";
 import { Pool } from "./pool.js";
 import { MOST_TURNS } from "./queue.js";
@@ -69,11 +69,10 @@ export class Sidemirror implements AsyncDisposable {
   constructor(way: Way, carried: Carried, told: Told) {
     const calls = new Connection(way);
     const probes = new Connection(way);
-    const pool = new Pool(() => new Connection(way));
+    const pool = new Pool(() => new Connection(way, false));
     const probing = new CarryingTransport(probes, carried, undefined, 1);
     this.link = new Link(
       {
-        isInTurn: () => [...this.turns].some((turn) => !turn.isFinished),
         probe: (timeoutMs) => {
           // Not the one that gave no answer the time before.
           probes.renew();
@@ -155,8 +154,7 @@ export class Sidemirror implements AsyncDisposable {
   /** Waits until everything reported so far is durable with the sidecar; false when time is up first. */
   async flush(timeoutMs: number = FLUSH_MS): Promise<boolean> {
     const stop = new AbortController();
-    // What Node.js has as its longest timer.
-    const late = pause(Math.min(timeoutMs, 2 ** 31 - 1), false, { signal: stop.signal }).catch(() => false);
+    const late = pause(Math.min(timeoutMs, LONGEST_TIMER_MS), false, { signal: stop.signal }).catch(() => false);
     const all = Promise.all([...this.turns].map((turn) => turn.delivered())).then(() => true);
     const done = await Promise.race([all, late]);
     stop.abort();
@@ -179,6 +177,16 @@ export class Sidemirror implements AsyncDisposable {
     await this.close();
   }
 
+  /**
+   * @internal Nothing keeps the process alive. Turns that the agent has left open end as UNSPECIFIED, and are delivered
+   * while the process goes on for that; the next time the client is closed.
+   */
+  leave(): void {
+    const left = [...this.turns].filter((turn) => !turn.isFinished);
+    for (const turn of left) turn.finish();
+    if (left.length === 0) this.endNow();
+  }
+
   /** @internal Closes it without waiting. */
   endNow(): void {
     open.delete(this);
@@ -194,7 +202,7 @@ export class Sidemirror implements AsyncDisposable {
 
 /**
  * A client for a sidecar. Connects when it is first used. Throws when a file cannot be read, TypeError when the address is
- * none, TokenInTheClear when the token would go to another machine without TLS.
+ * none or has no port, TokenInTheClear when the token would go to another machine without TLS.
  */
 export function connect(options: ConnectOptions = {}): Sidemirror {
   const environment = process.env;
@@ -218,8 +226,8 @@ export function connect(options: ConnectOptions = {}): Sidemirror {
   });
 }
 
-// Nothing keeps the process alive any more: what is left is told, as closing tells it.
-process.on("beforeExit", () => [...open].forEach((client) => client.endNow()));
+// Nothing keeps the process alive any more. What cannot be delivered is told, as closing tells it.
+process.on("beforeExit", () => [...open].forEach((client) => client.leave()));
 
 function warn(what: string): void {
   process.emitWarning(what, "SidemirrorWarning");

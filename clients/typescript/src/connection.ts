@@ -2,13 +2,19 @@ import type { Transport } from "@connectrpc/connect";
 import { createGrpcTransport, Http2SessionManager } from "@connectrpc/connect-node";
 import type { Way } from "./address.js";
 
+type Sessions = Pick<Http2SessionManager, "authority" | "request" | "notifyResponseByteRead">;
+
 /** One HTTP/2 connection, made when it is first used and again when it broke. */
 export class Connection implements Transport {
   private session: Http2SessionManager;
   private transport: Transport;
   private before: Http2SessionManager | undefined;
 
-  constructor(private readonly way: Way) {
+  /** `holdsProcess`: a call on it keeps the process alive until the call has ended. */
+  constructor(
+    private readonly way: Way,
+    private readonly holdsProcess = true,
+  ) {
     [this.session, this.transport] = this.made();
   }
 
@@ -31,6 +37,20 @@ export class Connection implements Transport {
   private made(): [Http2SessionManager, Transport] {
     const { baseUrl, options } = this.way;
     const session = new Http2SessionManager(baseUrl, { pingIntervalMs: 60_000, pingTimeoutMs: 20_000 }, options);
-    return [session, createGrpcTransport({ baseUrl, sessionManager: session })];
+    return [session, createGrpcTransport({ baseUrl, sessionManager: this.holdsProcess ? session : letting(session) })];
   }
+}
+
+/** These sessions, of which none keeps the process alive. */
+function letting(sessions: Sessions): Sessions {
+  return {
+    authority: sessions.authority,
+    request: async (...given) => {
+      const stream = await sessions.request(...given);
+      // The manager holds the process at the first stream of a session, before it hands the stream out.
+      stream.session?.unref();
+      return stream;
+    },
+    notifyResponseByteRead: (stream) => sessions.notifyResponseByteRead(stream),
+  };
 }

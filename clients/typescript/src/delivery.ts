@@ -4,7 +4,7 @@ import { Code, type Client, type ConnectError } from "@connectrpc/connect";
 import type { RunTurnRequestSchema, ThinkingService, TurnAck, TurnDirective, TurnEvent } from "@sidemirror/api/v1/thinking";
 import type { TurnPlan, TurnSummary } from "@sidemirror/api/v1/thinking";
 import type { Connection } from "./connection.js";
-import { FIRST_PAUSE_MS, LONGEST_PAUSE_MS, type Link } from "./link.js";
+import { FIRST_PAUSE_MS, LONGEST_PAUSE_MS, LONGEST_TIMER_MS, type Link } from "./link.js";
 import type { Pool } from "./pool.js";
 import { corrected, isRefusedStream, problemOf } from "./problem.js";
 import type { Queue, Report } from "./queue.js";
@@ -20,8 +20,6 @@ const BATCH_BYTES = 1024 * 1024;
 const MOST_TRIES = 10;
 /** The longest that a report may take. */
 const REPORT_MS = 10_000;
-/** The longest that a timer of Node.js can be. */
-const LONGEST_TIMER_MS = 2 ** 31 - 1;
 /** The sidecar has understood, and will say the same again. */
 const FINAL = new Set([
   Code.InvalidArgument,
@@ -79,7 +77,13 @@ export class Delivery {
 
   /** There is something in the queue. */
   wake(): void {
+    if (this.queue.isFinished && !this.over) this.home.link.delivers(this);
     this.toSend.fire();
+  }
+
+  /** Resolves when something comes, or it is over. The process stays alive meanwhile. */
+  next(): Promise<void> {
+    return this.home.link.heldFor(this.news.next());
   }
 
   /** Everything reported so far was received, and nothing that the sidecar says to it is in progress. */
@@ -116,6 +120,7 @@ export class Delivery {
     this.over = true;
     this.queue.dropRest();
     this.home.link.settled(this);
+    this.home.link.delivered(this);
     this.stop.abort();
     this.toSend.fire();
     this.news.fire();
@@ -150,7 +155,8 @@ export class Delivery {
           ({ outages } = link);
           return this.stream(connection, sending, outages);
         });
-        if (this.queue.isFinished && this.queue.events.length === 0) return true;
+        // Of a turn that the agent did not finish the summary says that the sidecar has abandoned it.
+        if ((this.queue.isFinished || this.summary) && this.queue.events.length === 0) return true;
         // Closed by the sidecar, because nothing was said for long: opened again when there is something.
         while (!this.isOver && this.queue.events.length === 0) await this.toSend.next();
       } catch (thrown) {

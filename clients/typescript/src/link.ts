@@ -21,13 +21,13 @@ const LATE_MS = 500;
 const NOT_LET_IN =
   "the sidecar refuses the token, or there is none: name a file with one that it knows in SIDEMIRROR_TOKEN_FILE";
 
-/** After so long without an open turn the search keeps no process alive: what closing waits by default. */
+/** After so long without anybody who waits the search keeps no process alive: what closing waits by default. */
 const LEFT_MS = 2_000;
+/** The longest that a timer of Node.js can be. */
+export const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 /** What a link needs of its client. */
 export interface Ways {
-  /** Whether the agent is in a turn that it has not finished. */
-  isInTurn(): boolean;
   /** A cheap call that carries the token, on a connection of its own. */
   probe(timeoutMs: number): Promise<unknown>;
   /** One that every sidecar answers at once, whatever its store does, on a connection of its own. */
@@ -59,13 +59,18 @@ export class Link {
   private hasTold = false;
   private backMs = Number.NEGATIVE_INFINITY;
   private search: NodeJS.Timeout | undefined;
-  private inTurnMs = Number.NEGATIVE_INFINITY;
+  private waitedForMs = Number.NEGATIVE_INFINITY;
   /** Since when what was sent waits for an answer; the oldest first. */
   private readonly waiting = new Map<object, number>();
   private heardMs = Number.NEGATIVE_INFINITY;
   private heldUpMs = Number.NEGATIVE_INFINITY;
   private look: NodeJS.Timeout | undefined;
   private asking = false;
+  /** How many wait for what a turn brings, without a time limit. */
+  private waiters = 0;
+  /** Turns that are finished and not delivered. */
+  private readonly deliveries = new Set<object>();
+  private keeper: NodeJS.Timeout | undefined;
 
   constructor(
     private readonly ways: Ways,
@@ -146,7 +151,50 @@ export class Link {
     this.closed = true;
     clearTimeout(this.search);
     clearTimeout(this.look);
+    this.holdProcess();
     this.changes.fire();
+  }
+
+  // --- the process: no stream of a turn keeps it alive ---
+
+  /** Waits for something, and the process stays alive meanwhile. */
+  async heldFor<T>(wait: Promise<T>): Promise<T> {
+    this.waiters++;
+    this.isWaitedFor();
+    try {
+      return await wait;
+    } finally {
+      this.waiters--;
+      this.holdProcess();
+    }
+  }
+
+  /** A turn is finished: the process stays alive until it is `delivered`, for two seconds while the sidecar is away. */
+  delivers(what: object): void {
+    if (this.deliveries.has(what)) return;
+    this.deliveries.add(what);
+    this.isWaitedFor();
+  }
+
+  /** The turn is delivered, or given up. */
+  delivered(what: object): void {
+    this.deliveries.delete(what);
+    this.holdProcess();
+  }
+
+  private isWaitedFor(): void {
+    this.waitedForMs = performance.now();
+    this.search?.ref();
+    this.holdProcess();
+  }
+
+  private holdProcess(): void {
+    if (!this.gone && !this.closed && this.waiters + this.deliveries.size > 0) {
+      this.keeper ??= setInterval(() => {}, LONGEST_TIMER_MS);
+    } else {
+      clearInterval(this.keeper);
+      this.keeper = undefined;
+    }
   }
 
   // --- silence ---
@@ -204,7 +252,8 @@ export class Link {
     if (outages !== this.outages || this.closed || this.gone) return false;
     this.outages++;
     this.gone = true;
-    this.inTurnMs = performance.now();
+    this.waitedForMs = performance.now();
+    this.holdProcess();
     this.ways.renew();
     this.changes.fire();
     this.lookForIt(pauseMs);
@@ -215,6 +264,7 @@ export class Link {
     clearTimeout(this.search);
     this.backMs = performance.now();
     this.gone = this.isRefused = false;
+    this.holdProcess();
     this.heard();
     this.changes.fire();
   }
@@ -245,8 +295,8 @@ export class Link {
     };
     this.search = setTimeout(() => void look(), pauseMs * (0.8 + 0.4 * Math.random()));
     const now = performance.now();
-    if (this.ways.isInTurn()) this.inTurnMs = now;
-    if (now - this.inTurnMs > LEFT_MS) this.search.unref();
+    if (this.waiters > 0) this.waitedForMs = now;
+    if (now - this.waitedForMs > LEFT_MS) this.search.unref();
   }
 
   private tell(name: string, use: () => void): void {

@@ -175,7 +175,7 @@ export class Turn implements AsyncIterable<TurnDirective>, Disposable, AsyncDisp
       const next = this.queue.takeOne();
       if (next) yield next;
       else if (this.delivery.over) return;
-      else await this.delivery.news.next();
+      else await this.delivery.next();
     }
   }
 

@@ -7,10 +7,12 @@ import { test } from "node:test";
 import { promisify } from "node:util";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { connectNodeAdapter } from "@connectrpc/connect-node";
-import { ThinkingService } from "@sidemirror/api/v1/thinking";
+import { TaskOutcome } from "@sidemirror/api/v1/common";
+import { ThinkingService, type TurnEvent } from "@sidemirror/api/v1/thinking";
 import { connect } from "../src/index.js";
 import { TokenUnusable } from "../src/problem.js";
 import { MOST_BYTES_IN_ALL } from "../src/queue.js";
+import { standIn } from "./standin.js";
 
 const NOBODY = { address: "unix:/nobody.sock", onAway: () => {} };
 
@@ -92,12 +94,49 @@ test("nothing is called after the client was closed", async () => {
   stop();
 });
 
+/** Runs it as a script that has `turn`, of a client that it does not close; what it prints, and its warnings. */
+async function script(address: string, rest: string): Promise<{ stdout: string; stderr: string }> {
+  const text = `
+    const { connect } = await import(${JSON.stringify(new URL("../src/index.js", import.meta.url).href)});
+    const turn = connect({ address: ${JSON.stringify(address)} }).beginTurn({ task: "count" });
+    ${rest}`;
+  return promisify(execFile)("node", ["--input-type=module", "-e", text], { timeout: 60_000 });
+}
+
+/** Seen to fail, killed after the minute, when the stream of a turn keeps the process alive. */
+test("a script that leaves a turn open ends, and the turn with it", async () => {
+  const there = await standIn({ says: ({ kind }) => (kind.case === "turnStarted" ? [{ kind: { case: "turnPlan", value: {} } }] : []) });
+  const { stdout, stderr } = await script(there.address, `console.log((await turn.plan(20_000)) !== undefined);`);
+  assert.deepEqual([stdout, stderr], ["true\n", ""]);
+  const { kind } = there.events.at(-1) as TurnEvent;
+  assert.equal(kind.case === "turnFinished" && kind.value.outcome, TaskOutcome.UNSPECIFIED);
+  there.stop();
+});
+
+/** Seen to fail, with a turn that ends as UNSPECIFIED, when the wait does not keep the process alive. */
+test("a script that waits for directives goes on until they come", async () => {
+  const there = await standIn({ saysLater: { kind: { case: "nudge", value: { message: "look" } } } });
+  await script(there.address, `for await (const _ of turn) break; turn.finish(${TaskOutcome.SUCCESS});`);
+  const ends = there.events.flatMap(({ kind }) => (kind.case === "turnFinished" ? [kind.value.outcome] : []));
+  assert.deepEqual(ends, [TaskOutcome.SUCCESS]);
+  there.stop();
+});
+
+/** Seen to fail when such a turn stays with its client for good. */
+test("a turn that the sidecar has abandoned is over", { timeout: 20_000 }, async () => {
+  const there = await standIn({ says: () => [{ kind: { case: "turnSummary", value: {} } }] });
+  const sidemirror = connect({ address: there.address });
+  const turn = sidemirror.beginTurn();
+  for await (const { kind } of turn) assert.equal(kind.case, "turnSummary");
+  turn.toolCalled("late", "{}");
+  assert.equal(turn.dropped, 1);
+  await sidemirror.close(0);
+  there.stop();
+});
+
 /** Seen to fail, killed after the minute, when the search for the sidecar keeps the process alive. */
 test("a script that does not close its client ends, and says what was not delivered", async () => {
-  const script = `
-    const { connect } = await import(${JSON.stringify(new URL("../src/index.js", import.meta.url).href)});
-    connect({ address: "unix:/nobody.sock" }).beginTurn({ task: "count" }).finish();`;
-  const { stderr } = await promisify(execFile)("node", ["--input-type=module", "-e", script], { timeout: 60_000 });
+  const { stderr } = await script("unix:/nobody.sock", "turn.finish();");
   assert.match(stderr, /the sidecar is away/);
   assert.match(stderr, /not delivered: 2 events/);
 });

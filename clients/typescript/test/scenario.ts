@@ -1,5 +1,5 @@
 /** Runs the scenario of clients/scenario. How a runner behaves is said there, in README.md. */
-import { existsSync, openSync, readFileSync, readSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { setTimeout as pause } from "node:timers/promises";
 import { fromJson, toJson, type DescMessage, type JsonValue, type Message } from "@bufbuild/protobuf";
@@ -10,9 +10,10 @@ import { ContextBlockSchema, CritiqueResultSchema } from "@sidemirror/api/v1/com
 import { GoalReflectionService, ReportGoalRequestSchema } from "@sidemirror/api/v1/goal_reflection";
 import { ReflectiveMemoryService } from "@sidemirror/api/v1/reflective_memory";
 import { SidecarService } from "@sidemirror/api/v1/sidecar";
-import { ThinkingService, ThinkLevel, TurnDirectiveSchema, TurnEventSchema, TurnPlanSchema } from "@sidemirror/api/v1/thinking";
+import { ThinkingService, TurnDirectiveSchema, TurnEventSchema, TurnPlanSchema } from "@sidemirror/api/v1/thinking";
 import { TurnStartedSchema, TurnSummarySchema } from "@sidemirror/api/v1/thinking";
 import { adviceText, connect, problemOf, type ConnectOptions, type Sidemirror, type Turn } from "../src/index.js";
+import { away, held, many } from "./crowd.js";
 
 type Step = Record<string, any>;
 const PATIENCE_MS = 60_000;
@@ -22,7 +23,7 @@ const variables: Record<string, string> = JSON.parse(process.env["SCENARIO_VARIA
 const lines = createInterface({ input: process.stdin })[Symbol.asyncIterator]();
 const turns = new Map<string, Turn>();
 let client: Sidemirror | undefined;
-let told = 0;
+const state = { told: 0 };
 let refusals: string[] = [];
 
 /** What an agent throws itself. */
@@ -185,98 +186,6 @@ async function awaitDirective(current: Turn, expected: unknown): Promise<void> {
   throw new Error(`no directive ${show(expected)} among ${show(came)}`);
 }
 
-async function many(given: Step): Promise<void> {
-  const counts = { plans: 0, directives: 0, critiques: 0, summaries: 0 };
-  const one = async (name: string): Promise<void> => {
-    const config = { level: ThinkLevel.MEDIUM };
-    const current = use().beginTurn({ turnId: name, sessionId: name, task: "count", config });
-    if (await current.plan(2 * PATIENCE_MS)) counts.plans++;
-    await current.recall({ timeoutMs: PATIENCE_MS });
-    current.toolCalled("run_sql", "SELECT 1");
-    current.toolReturned("no such column: status", true);
-    if ((await current.advice(2 * PATIENCE_MS)).length > 0) counts.directives++;
-    if (await current.critique("There are 41.", { timeoutMs: PATIENCE_MS })) counts.critiques++;
-    current.finish(TaskOutcome.SUCCESS);
-    if (await current.summary(2 * PATIENCE_MS)) counts.summaries++;
-  };
-  const names = Array.from({ length: Number(given["turns"]) }, (_, place) => `${given["prefix"]}-${place}`);
-  await Promise.all(names.map(one));
-  console.log(`many ${JSON.stringify({ ...counts, told })}`);
-}
-
-const SCHEDULED = "/proc/thread-self/schedstat";
-const scheduled = existsSync(SCHEDULED) ? openSync(SCHEDULED, "r") : undefined;
-const buffer = Buffer.alloc(128);
-
-/** How long this thread could have run while others had its core; 0 where the system does not say. */
-function waitedMs(): number {
-  if (scheduled === undefined) return 0;
-  const length = readSync(scheduled, buffer, 0, buffer.length, 0);
-  return Number(buffer.toString("latin1", 0, length).split(" ")[1]) / 1e6;
-}
-
-/**
- * The longest that the loop was held up: as the clock has it, and by what this process did, without the machine's other
- * work.
- */
-class Longest {
-  plainMs = 0;
-  private computedMs = 0;
-  private readonly hereMs: number[] = [];
-
-  /** What was computed meanwhile; and since one that waits computes nothing, what one use in a hundred exceeds. */
-  get heldMs(): number {
-    const sorted = this.hereMs.toSorted((one, other) => other - one);
-    return Math.max(this.computedMs, sorted[Math.floor(sorted.length / 100)] ?? 0);
-  }
-
-  /** Begins to measure; the function that it returns ends that. `ownMs` of it are the agent's. */
-  watch(ownMs = 0): () => void {
-    const [waited, computed, began] = [waitedMs(), process.cpuUsage(), performance.now()];
-    return () => {
-      const plain = performance.now() - began;
-      const { user, system } = process.cpuUsage(computed);
-      const here = plain - (waitedMs() - waited);
-      if (!ownMs) this.hereMs.push(here);
-      this.plainMs = Math.max(this.plainMs, plain - ownMs);
-      this.computedMs = Math.max(this.computedMs, Math.min(here, (user + system) / 1000) - ownMs);
-    };
-  }
-}
-
-async function away(given: Step): Promise<void> {
-  const { turns: count, events, kill_at, start_at, prefix } = given as Record<string, any>;
-  const longest = new Longest();
-  const begun: Turn[] = [];
-  told = 0;
-  const timed = <T>(used: () => T): T => {
-    const end = longest.watch();
-    const answer = used();
-    end();
-    return answer;
-  };
-  for (let number = 0; number < count; number++) {
-    const current = timed(() => use().beginTurn({ turnId: `${prefix}-${number}`, sessionId: prefix, task: "away" }));
-    begun.push(current);
-    for (let place = 0; place < events; place++) {
-      if (place === events / 2 && number === kill_at) await control("kill");
-      if (place === events / 2 && number === start_at) await control("start");
-      const value = { name: "step", arguments: JSON.stringify({ i: place }) };
-      timed(() => current.report({ eventId: `e${place}`, kind: { case: "toolCalled", value } }));
-    }
-    timed(() => current.take());
-    timed(() => current.finish());
-    // What the helper does beside the agent is on the agent's own loop, and would show as lateness here.
-    const end = longest.watch(1);
-    await pause(1);
-    end();
-  }
-  if (!(await use().flush(3 * PATIENCE_MS))) throw new Error("not everything was delivered");
-  const dropped = begun.reduce((sum, each) => sum + each.dropped, 0);
-  const figures = { longest_ms: longest.heldMs, plain_ms: longest.plainMs };
-  console.log(`away ${JSON.stringify({ ...figures, told, dropped })}`);
-}
-
 // --- comparing -------------------------------------------------------------------------------------------------------
 
 function plain(schema: DescMessage, message: Message | undefined): JsonValue | undefined {
@@ -328,7 +237,7 @@ function filled(given: any): any {
 
 async function open(given: Step): Promise<void> {
   await client?.close();
-  told = 0;
+  state.told = 0;
   refusals = [];
   const options: ConnectOptions = {
     address: given["address"],
@@ -338,7 +247,7 @@ async function open(given: Step): Promise<void> {
     tenantId: given["tenant_id"],
     projectId: given["project_id"],
     onAway: (why) => {
-      told++;
+      state.told++;
       console.log(`told ${why.message}`);
       throw new Thrown("an agent's own callback");
     },
@@ -363,7 +272,7 @@ async function awaitRefusal(word: string): Promise<void> {
   for (const ends = performance.now() + PATIENCE_MS; refusals.length === 0; await pause(10)) {
     if (performance.now() > ends) throw new Error("not told that the token is refused");
   }
-  if (told > 0 || !refusals[0]?.includes(word)) throw new Error(`told ${show(refusals)}, and ${told} times of absence`);
+  if (state.told > 0 || !refusals[0]?.includes(word)) throw new Error(`told ${show(refusals)}, and ${state.told} times of absence`);
 }
 
 async function close(expected: Step): Promise<void> {
@@ -381,8 +290,9 @@ async function main(): Promise<void> {
     if (step.connect) await open(step.connect);
     else if (step.server) await control(step.server);
     else if (step.turn) await turn(step);
-    else if (step.away) await away(step.away);
-    else if (step.many) await many(step.many);
+    else if (step.away) await away(use(), step.away, state, control);
+    else if (step.many) await many(use(), step.many, state);
+    else if (step.held) held();
     else if (step.close) await close(step.close);
     else if (step.refused) await awaitRefusal(step.refused);
     else if (step.advice_text) {

@@ -1,6 +1,7 @@
 /** A server in the place of the sidecar, which serves turns in this process. */
 import { createServer } from "node:http2";
 import type { AddressInfo } from "node:net";
+import { setTimeout as pause } from "node:timers/promises";
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { connectNodeAdapter } from "@connectrpc/connect-node";
 import type { ConnectRouter } from "@connectrpc/connect";
@@ -11,8 +12,10 @@ type Directive = MessageInitShape<typeof TurnDirectiveSchema>;
 
 /** What it does beside acknowledging events. */
 export interface Manner {
-  /** What it says to an event. */
+  /** What it says to an event. A summary ends the turn. */
   says?: (event: TurnEvent) => Directive[];
+  /** What it says a second after it was told of the turn. */
+  saysLater?: Directive;
   /** Turns are heard, and nothing is said to them. */
   isMute?: boolean;
   /** Called when it is asked whether it is there. */
@@ -27,7 +30,7 @@ export interface StandIn {
   stop(): void;
 }
 
-export async function standIn({ says = () => [], isMute = false, asked = () => {}, more }: Manner = {}): Promise<StandIn> {
+export async function standIn({ says = () => [], saysLater, isMute = false, asked = () => {}, more }: Manner = {}): Promise<StandIn> {
   const events: TurnEvent[] = [];
   const handler = connectNodeAdapter({
     routes: (router) => {
@@ -45,7 +48,13 @@ export async function standIn({ says = () => [], isMute = false, asked = () => {
               events.push(event);
               if (isMute) continue;
               count++;
-              yield { directives: [{ kind: { case: "ack", value: { received: count, durable: count } } }, ...says(event)] };
+              const said = says(event);
+              yield { directives: [{ kind: { case: "ack", value: { received: count, durable: count } } }, ...said] };
+              if (saysLater) {
+                await pause(1_000);
+                yield { directives: [saysLater] };
+              }
+              if (said.some(({ kind }) => kind?.case === "turnSummary")) return;
               if (event.kind.case !== "turnFinished") continue;
               yield { directives: [{ directiveId: "end", kind: { case: "turnSummary", value: {} } }] };
               return;

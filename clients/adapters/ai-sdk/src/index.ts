@@ -7,10 +7,10 @@
  * @packageDocumentation
  */
 import * as ai from "ai";
-import type { Settings } from "./run.js";
+import { checked, type Settings } from "./settings.js";
 import { CURRENT, Watch, type Given } from "./watch.js";
 
-export type { Settings } from "./run.js";
+export type { Level, Settings } from "./settings.js";
 
 /** What asks models in a loop, as `ai` has it, with its arguments, types and results. */
 export interface Watched {
@@ -20,8 +20,12 @@ export interface Watched {
   ToolLoopAgent: typeof ai.ToolLoopAgent;
 }
 
-/** The SDK's functions with a second look at what they do. They serve any number of agents and calls at once. */
+/**
+ * The SDK's functions with a second look at what they do. They serve any number of agents and calls at once. Throws
+ * TypeError for settings that are wrong, and what `connect` of the client throws.
+ */
 export function sidemirror(settings: Settings = {}): Watched {
+  const right = checked(settings);
   /** Runs it in the watch, which ends with it. */
   const whole = async <T>(watch: Watch, signal: AbortSignal | undefined, work: () => PromiseLike<T>): Promise<T> => {
     try {
@@ -48,22 +52,22 @@ export function sidemirror(settings: Settings = {}): Watched {
     }
 
     override generate(given: Given): Promise<unknown> {
-      const watch = new Watch(settings, this.id ?? "");
+      const watch = new Watch(right, this.id ?? "");
       return whole(watch, given["abortSignal"], () => super.generate(given));
     }
 
     override async stream(given: Given): Promise<unknown> {
-      const watch = new Watch(settings, this.id ?? "");
+      const watch = new Watch(right, this.id ?? "");
       return CURRENT.run(watch, () => super.stream(streaming(watch, given)));
     }
   }
 
   const generateText = (given: Given) => {
-    const watch = new Watch(settings, named(given));
+    const watch = new Watch(right, named(given));
     return whole(watch, given["abortSignal"], () => ai.generateText(watch.around(given, modelNamed) as never));
   };
   const streamText = (given: Given) => {
-    const watch = new Watch(settings, named(given));
+    const watch = new Watch(right, named(given));
     return CURRENT.run(watch, () => ai.streamText(streaming(watch, watch.around(given, modelNamed)) as never));
   };
   return { generateText, streamText, ToolLoopAgent } as unknown as Watched;

@@ -1,50 +1,15 @@
-import { create, type MessageInitShape } from "@bufbuild/protobuf";
+import { create } from "@bufbuild/protobuf";
 import { TaskOutcome } from "@sidemirror/api/v1/common";
-import { ThinkingConfigSchema, ThinkLevel, type TurnBudgetSchema } from "@sidemirror/api/v1/thinking";
-import { adviceText, connect, type EventInit, type Sidemirror, type Turn } from "@sidemirror/client";
-
-/** What the adapter does. Times are in milliseconds, and are waited at most. */
-export interface Settings {
-  /** How deep the sidecar thinks about a run; MEDIUM by default, `ThinkLevel.OFF`: no reflections. */
-  level?: ThinkLevel | undefined;
-  /** What reflections on a run may spend; the sidecar's own defaults without one. */
-  budget?: MessageInitShape<typeof TurnBudgetSchema> | undefined;
-  /** Lessons for the task are shown at the start; true by default. */
-  lessons?: boolean | undefined;
-  /** 2 seconds by default. */
-  lessonsMs?: number | undefined;
-  /** What the sidecar says to what was reported is shown with the next request; true by default. Off, it says nothing. */
-  advice?: boolean | undefined;
-  /** 1 second by default. */
-  adviceMs?: number | undefined;
-  /** How often a final answer may be sent back, at most; 1 by default, 0: no answer is judged. */
-  revisions?: number | undefined;
-  /** 10 seconds by default. */
-  critiqueMs?: number | undefined;
-  /** Of each text that is reported, what may be: task, arguments, results, errors, what the model said. */
-  redact?: ((text: string) => string) | undefined;
-  /**
-   * How a run went that ended with this answer. Without it such a run is UNSPECIFIED, from which nothing is learned: that
-   * it ended does not say that its task was done. `true` is SUCCESS, `false` is FAILURE.
-   */
-  outcome?: ((answer: string) => TaskOutcome | boolean) | undefined;
-  /** The goal that runs work towards, reported with the outcome; its objective is the task. */
-  goalId?: string | undefined;
-  /** The session of all runs. */
-  sessionId?: string | undefined;
-  /** Else one that connects as the environment says, shared by all that have none, at the first run. */
-  client?: Sidemirror | undefined;
-}
+import { ThinkingConfigSchema } from "@sidemirror/api/v1/thinking";
+import { adviceText, type EventInit, type Turn } from "@sidemirror/client";
+import type { Checked } from "./settings.js";
 
 /** What ends a run that ran out of time or was aborted, by the names that the platform and the SDK give it. */
 const TIMES_OUT = ["AbortError", "TimeoutError", "ResponseAborted"];
 
-/** The client of all settings that have none. */
-let common: Sidemirror | undefined;
-
 /** What a run has in common with those that its tools begin: the turn, and how far it has come. */
 interface Shared {
-  readonly settings: Settings;
+  readonly settings: Checked;
   readonly task: string;
   readonly turn: Turn;
   mustAsk: boolean;
@@ -68,15 +33,15 @@ export class Run {
   ) {}
 
   /** A run that is a turn of its own begins. */
-  static begin(settings: Settings, task: string, agent: string, provider: string, model: string): Run {
+  static begin(settings: Checked, task: string, agent: string, provider: string, model: string): Run {
     const said = told(settings, task);
-    const turn = (settings.client ?? (common ??= connect())).beginTurn({
+    const turn = settings.client.beginTurn({
       agent: name(agent),
       sessionId: settings.sessionId ?? "",
       task: said,
       provider: name(provider),
       model: name(model),
-      config: create(ThinkingConfigSchema, { level: settings.level ?? ThinkLevel.MEDIUM }),
+      config: create(ThinkingConfigSchema, { level: settings.level }),
       withoutAdvice: !(settings.advice ?? true),
       ...(settings.budget && { budget: settings.budget }),
     });
@@ -188,7 +153,7 @@ export class Run {
 }
 
 /** What of a text is reported. */
-function told({ redact }: Settings, text: string): string {
+function told({ redact }: Checked, text: string): string {
   if (!redact || text === "") return text;
   const left: unknown = tried(redact, text, undefined);
   return typeof left === "string" ? left : "[not reported: the redactor failed]";

@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from "node:async_hooks";
-import { Run, type Settings } from "./run.js";
+import { Run } from "./run.js";
+import type { Checked } from "./settings.js";
 
 /** What is read of the SDK's messages, the same in each version that its providers may have (`specificationVersion`). */
 interface Message {
@@ -47,7 +48,7 @@ export class Watch {
   answer: string | undefined;
 
   constructor(
-    private readonly settings: Settings,
+    private readonly settings: Checked,
     private readonly agent: string,
   ) {
     const outer = CURRENT.getStore()?.run;

@@ -9,7 +9,7 @@ import os
 import shutil
 import subprocess
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from queue import Queue
 from typing import Any, Self
@@ -26,13 +26,32 @@ def project() -> Path:
     return Path(os.environ["AI_SDK_PROJECT"])
 
 
+def ran(command: Sequence[str], timeout_s: float = 400, **more: str) -> str:
+    """What a command prints in the project, beside these variables; it has to end well, and in time."""
+    done = subprocess.run(
+        command,
+        cwd=project(),
+        env={**os.environ, **more},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=timeout_s,
+    )
+    assert done.returncode == 0, (done.stdout + done.stderr)[-4000:]
+    return done.stdout
+
+
+def copied(program: str) -> str:
+    """A program of this folder where it finds the packed adapter."""
+    return Path(shutil.copy(Path(__file__).with_name(program), project())).name
+
+
 class Agents:
     """Runs agents side by side."""
 
-    def __init__(self, program: Path) -> None:
-        copied = Path(shutil.copy(program, project()))
+    def __init__(self) -> None:
         self._process = subprocess.Popen(
-            ["node", copied.name], cwd=copied.parent, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+            ["node", copied("agents.mjs")], cwd=project(), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )
         self._ended: dict[int, Queue[Ended]] = {}
         self._reader = threading.Thread(target=self._read, daemon=True)

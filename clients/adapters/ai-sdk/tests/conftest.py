@@ -1,5 +1,4 @@
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,7 +15,7 @@ Ask = Callable[..., Ended]
 @pytest.fixture(scope="session")
 def agents() -> Iterator[Agents]:
     """The process in which agents run, in a project that has the packed adapter."""
-    with Agents(Path(__file__).with_name("agents.mjs")) as running:
+    with Agents() as running:
         yield running
 
 

@@ -1,13 +1,10 @@
 """The page's program runs as written, and the compiler accepts it."""
 
-import os
 import re
-import subprocess
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from agents import project
+from agents import project, ran
 from scripted import stories
 from scripted.endpoint import Endpoint
 
@@ -24,14 +21,6 @@ def program() -> Path:
     written.write_text(found[1])
     written.with_suffix(".mjs").write_text(found[1])
     return written
-
-
-def ran(command: Sequence[str], **more: str) -> str:
-    done = subprocess.run(
-        command, cwd=project(), env={**os.environ, **more}, capture_output=True, text=True, check=False, timeout=400
-    )
-    assert done.returncode == 0, (done.stdout + done.stderr)[-4000:]
-    return done.stdout
 
 
 def test_the_program_runs(program: Path, endpoint: Endpoint, address: str) -> None:

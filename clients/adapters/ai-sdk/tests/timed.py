@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-from pathlib import Path
 
 from agents import Agents
 from scripted.endpoint import Endpoint
@@ -13,7 +12,7 @@ from scripted.times import Times, measured, printed
 async def times(runs: int) -> Times:
     """As `measured` has them."""
     sidecar = Sidecar(os.environ.get("SIDEMIRROR_ADDRESS", ""), "bench")
-    with Agents(Path(__file__).with_name("agents.mjs")) as agents:
+    with Agents() as agents:
 
         async def run(endpoint: Endpoint, model: str) -> None:
             tools, is_plain = ("works", "fails"), sidecar.address == ""

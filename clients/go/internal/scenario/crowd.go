@@ -54,6 +54,17 @@ func (r *runner) many(given object) error {
 	return nil
 }
 
+// held is what is there after a full collection.
+func held() error {
+	// Twice: what has a finalizer goes with the second.
+	runtime.GC()
+	runtime.GC()
+	var memory runtime.MemStats
+	runtime.ReadMemStats(&memory)
+	fmt.Printf("held {\"memory\": %d, \"tasks\": %d}\n", memory.HeapAlloc, runtime.NumGoroutine())
+	return nil
+}
+
 func (r *runner) away(given object) error {
 	count := func(name string) int { return int(given[name].(float64)) }
 	prefix := given["prefix"].(string)

@@ -90,6 +90,8 @@ func (r *runner) do(step object) error {
 		return r.away(step["away"].(object))
 	case step["many"] != nil:
 		return r.many(step["many"].(object))
+	case step["held"] != nil:
+		return held()
 	case step["advice_text"] != nil:
 		return checkText(step)
 	case step["close"] != nil:

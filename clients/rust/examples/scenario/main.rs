@@ -2,6 +2,7 @@
 
 mod calls;
 mod crowd;
+mod held;
 mod matching;
 
 use std::collections::{HashMap, HashSet};
@@ -20,6 +21,7 @@ use tokio::sync::watch;
 use tonic::Status;
 
 use crate::calls::check_error;
+use crate::held::held;
 use crate::matching::{check, matches, text};
 
 type Failure = Box<dyn Error + Send + Sync>;
@@ -79,6 +81,9 @@ impl Runner {
             self.away(&step["away"]).await
         } else if step["many"].is_object() {
             self.many(&step["many"]).await
+        } else if step["held"].is_boolean() {
+            held();
+            Ok(())
         } else if step["close"].is_object() {
             let lost = self.client()?.close_within(Duration::ZERO).await;
             let (events, outcomes, goals, turns) = (lost.events, lost.outcomes, lost.goals, lost.turns.len());

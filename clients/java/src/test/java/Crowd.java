@@ -69,6 +69,17 @@ final class Crowd {
     counts.merge("summaries", summed ? 1 : 0, Integer::sum);
   }
 
+  /** What is there after a full collection. */
+  static void held() {
+    System.gc();
+    Runtime runtime = Runtime.getRuntime();
+    System.out.printf(
+        Locale.ROOT,
+        "held {\"memory\": %d, \"tasks\": %d}%n",
+        runtime.totalMemory() - runtime.freeMemory(),
+        Thread.activeCount());
+  }
+
   void away(JsonObject given) throws Exception {
     int count = given.get("turns").getAsInt();
     int events = given.get("events").getAsInt();

@@ -88,6 +88,8 @@ public final class Scenario {
       new Crowd(this, client, told).away(step.getAsJsonObject("away"));
     } else if (step.has("many")) {
       new Crowd(this, client, told).many(step.getAsJsonObject("many"));
+    } else if (step.has("held")) {
+      Crowd.held();
     } else if (step.has("close")) {
       Undelivered left = client.close(Duration.ZERO);
       JsonObject found = new JsonObject();
