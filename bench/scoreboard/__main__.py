@@ -2,7 +2,7 @@
 
 uv fetches each peer with what `bench/peer` pins, into an environment that ends with the run; no model and no key is
 asked, and nothing but the loopback interface is used besides. `--out FILE` keeps the figures as JSON, cell by
-cell. `--table FILE`
+cell; of a file that is there already, only what is measured again is replaced. `--table FILE`
 prints the tables of such a file, `--compare FILE FILE` what differs between two.
 """
 
@@ -21,7 +21,7 @@ import msgspec
 from bench.embedders import serving
 from bench.environments import Unavailable
 from bench.scoreboard import finding, keeping, learning
-from bench.scoreboard.results import Cell, Results, differences, read, table, write
+from bench.scoreboard.results import Cell, Results, differences, read, table, with_earlier, write
 from bench.scoreboard.rows import FULL, MEASURES, QUICK, ROWS, Found, Scale
 from bench.scoreboard.running import ABSENT, CONTENDERS, Ended, Place, Refused
 
@@ -104,6 +104,8 @@ def main() -> None:
         datetime.now(UTC).date().isoformat(), f"{platform.machine()}, {os.cpu_count()} cores", given.quick,
         {name: CONTENDERS[name].told for name in given.who}, ABSENT, (),
     )  # fmt: skip
+    if given.out is not None and given.out.exists():
+        results = with_earlier(results, read(given.out), given.only, given.who)
     with tempfile.TemporaryDirectory() as folder:
         for cell in run(given.only, given.who, QUICK if given.quick else FULL, Path(folder)):
             results = msgspec.structs.replace(results, cells=(*results.cells, cell))

@@ -94,17 +94,19 @@ def poison(place: Place, _scale: Scale) -> Iterator[Found]:
     with place.opened() as running:
         for kind in ("false", "order"):
             planted = [getattr(topic, kind) for topic in every]
-            for beside in (False, True):
-                user = f"{kind}-{beside}"
-                running("keep", user=user, texts=planted)
-                if beside:
-                    running("keep", user=user, texts=[topic.lesson for topic in every])
-                running("settle", user=user)
-                told = sum(topic.false in running("told", user=user, task=topic.shared) for topic in every)
-                yield Found(f"poison-{kind}" + "-beside" * beside, told)
+            running("keep", user=kind, texts=planted)
+            running("keep", user=f"{kind}-beside", texts=[*planted, *(topic.lesson for topic in every)])
+            yield Found(f"poison-{kind}", _told(running, kind, [topic.false for topic in every]))
+            yield Found(f"poison-{kind}-beside", _told(running, f"{kind}-beside", [topic.false for topic in every]))
+        yield Found("poison-true", _told(running, "order-beside", [topic.lesson for topic in every]))
         for topic in every:
             steps = [step("fetch", "https://example.org/page", topic.order)]
             running("live", user="tool", task=topic.shared, steps=steps, outcome="success")
-        running("settle", user="tool")
-        told = sum(topic.false in running("told", user="tool", task=topic.shared) for topic in every)
-        yield Found("poison-tool", told)
+        yield Found("poison-tool", _told(running, "tool", [topic.false for topic in every]))
+
+
+def _told(running: Running, user: str, wanted: list[str]) -> int:
+    """Of how many topics the wanted text is told when the topic is the task."""
+    running("settle", user=user)
+    asked = zip(topics(), wanted, strict=True)
+    return sum(text in running("told", user=user, task=topic.shared) for topic, text in asked)

@@ -44,6 +44,12 @@ def write(results: Results, path: Path) -> None:
     path.write_bytes(msgspec.json.format(msgspec.json.encode(results), indent=1) + b"\n")
 
 
+def with_earlier(results: Results, earlier: Results, measures: Sequence[str], contenders: Sequence[str]) -> Results:
+    """The earlier cells that are not about to be measured again, and their contenders."""
+    kept = [one for one in earlier.cells if ROWS[one.row].measure not in measures or one.contender not in contenders]
+    return msgspec.structs.replace(results, contenders=earlier.contenders | results.contenders, cells=tuple(kept))
+
+
 def table(results: Results) -> str:
     """A table for each measure, and what Sidemirror has not won."""
     absent = [f"- {name}: {why}" for name, why in results.absent.items()]

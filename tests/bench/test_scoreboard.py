@@ -10,8 +10,10 @@ from bench.scoreboard.results import Cell, Results
 from bench.scoreboard.rows import MEASURES, QUICK, ROWS, SETS
 from bench.scoreboard.running import CONTENDERS, Ended, Place
 
+ROOT = Path(__file__).parents[2]
+COMMITTED = ROOT / "bench/scoreboard/results"
 TINY = QUICK._replace(queries=0, kills=1, replays=3, echoes=3, canaries=3, lives=1, tasks=5, kept=10, turns=2)
-QUICKLY = ("erasure", "cost")
+QUICKLY = ("erasure",)
 RECORDED = {f"{figure}-{name}" for name in SETS[2:] for figure in ("recall", "hit")}
 
 
@@ -31,6 +33,7 @@ def test_a_measure_has_all_its_figures(place: Place, measure: str) -> None:
     assert {name: one.detail for name, one in cells.items() if one.value is None} == {}
 
 
+@pytest.mark.slow("a sidecar is killed, and starts again")
 def test_what_is_acknowledged_before_a_kill_is_there_after_it(place: Place) -> None:
     data = place.new_folder()
     with place.opened(data) as running:
@@ -65,3 +68,14 @@ def test_the_table_says_who_is_best_and_what_is_lost() -> None:
     assert "gone after kill -9: 0" in tied
     assert "harmful" not in lost + tied
     assert told.endswith("- other: not run: no key")
+
+
+def test_what_is_measured_again_replaces_what_it_was() -> None:
+    earlier = Results("1", "", False, {"mem0": "a", "x": "b"}, {}, (Cell("lost", "x", 1.0), Cell("lost", "mem0", 1.0)))
+    again = Results("2", "", False, {"mem0": "c"}, {}, ())
+    kept = results.with_earlier(again, earlier, ["lost"], ["mem0"])
+    assert (kept.day, kept.contenders, kept.cells) == ("2", {"mem0": "c", "x": "b"}, (Cell("lost", "x", 1.0),))
+
+
+def test_the_page_has_the_committed_table() -> None:
+    assert results.table(results.read(COMMITTED / "first.json")) in (ROOT / "docs/scoreboard.md").read_text("utf-8")

@@ -1,7 +1,8 @@
 """mem0 in its mode without inference (`infer=False`) with local Qdrant on disk: a user is a `user_id`.
 
 It searches by vectors and by words. For the words it would fetch a model of fastembed; an encoder of ours weighs them
-as BM25 does, so that this half of its search is there too. An episode is kept as one message.
+as BM25 does, so that this half of its search is there too. An episode is kept as one message. The history of changes
+is kept in memory alone: in the file that it would have by default, deleted texts stay.
 """
 
 import logging
@@ -48,7 +49,7 @@ class Mem0:
                 "vector_store": {"provider": "qdrant", "config": place},
                 "llm": {"provider": "openai", "config": {"api_key": "none"}},
                 "embedder": {"provider": "openai", "config": model},
-                "history_db_path": str(folder / "history.db"),
+                "history_db_path": ":memory:",
             }
         )
         self._memory.vector_store._bm25_encoder = _Words()  # noqa: SLF001 - it has no parameter for it

@@ -20,7 +20,7 @@ from sidemirror.v1 import reflective_memory_pb2 as pb
 from sidemirror.v1 import reflective_memory_pb2_grpc as pb_grpc
 from sidemirror.v1 import thinking_pb2 as turn_pb
 
-_AT_ONCE, _CALM, _PATIENCE_S, _SUBJECT = 16, 10, 60.0, "person"
+_AT_ONCE, _CALM, _FEWEST_WEIGHED, _PATIENCE_S, _SUBJECT = 16, 10, 20, 300.0, "person"
 
 
 class Sidemirror:
@@ -102,10 +102,19 @@ class Sidemirror:
             asked = pb.ListRecoveriesRequest(tenant_id=user, page_size=1000)
             signatures = self._memory.ListRecoveries(asked, timeout=_PATIENCE_S).signatures
             before, learned = learned, sum(one.observation_count for one in signatures)
-            is_busy = info.backlog or (info.HasField("memory_embedding") and not self._is_hybrid(user))
+            is_busy = info.backlog or self._is_embedding(user, info)
             calm = 0 if is_busy or learned != before else calm + 1
             time.sleep(0.1)
         return "words and vectors" if self._is_hybrid(user) else "words"
+
+    def _is_embedding(self, user: str, info: sidecar_pb2.GetServerInfoResponse) -> bool:
+        """Whether memories wait for vectors, or for the weight that vectors have among them."""
+        asked = pb.ListReflectionsRequest(tenant_id=user, state=pb.MEMORY_STATE_ACTIVE, page_size=_FEWEST_WEIGHED)
+        active = self._memory.ListReflections(asked, timeout=_PATIENCE_S).memories
+        if not info.HasField("memory_embedding") or len(active) < _FEWEST_WEIGHED:
+            return False
+        weighed = info.memory_embedding
+        return weighed.memories == 0 or (weighed.weight > 0 and not self._is_hybrid(user))
 
     def _is_hybrid(self, user: str) -> bool:
         asked = pb.QueryReflectionsRequest(tenant_id=user, query_text="anything", k=1)
