@@ -42,10 +42,8 @@ from sidemirror_server.vocabulary.scope import Scope
 from tests.conformance.turn_log import head
 from tests.postgres.databases import Databases
 
-pytestmark = pytest.mark.slow("every statement is explained over filled tables")
-
 # The first one fills the tables.
-pytestmark = pytest.mark.timeout(600)
+pytestmark = [pytest.mark.slow("every statement is explained over filled tables"), pytest.mark.timeout(600)]
 SCOPES, ROWS = 10, 2_000
 ONE = Scope("t1", "p")
 PLACE = ("t1", "p")

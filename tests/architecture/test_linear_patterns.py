@@ -182,6 +182,7 @@ def test_the_patterns_are_found() -> None:
     assert len(PATTERNS) > 20
 
 
+@pytest.mark.slow("each pattern is timed on long texts")
 @pytest.mark.parametrize("name", PATTERNS)
 def test_a_pattern_is_linear(name: str) -> None:
     assert grows(PATTERNS[name].findall) == []

@@ -115,3 +115,11 @@ def test_every_slow_file_is_listed() -> None:
     }
     assert sorted(listed) == [path for path, found in marks.items() if found]
     assert [path for path, found in marks.items() if set(found) - {"("}] == []
+
+
+def test_no_file_takes_back_its_marks() -> None:
+    """A second `pytestmark` would."""
+    files = sorted((ROOT / "tests").rglob("test_*.py"))
+    assert [
+        path for path in files if len(re.findall(r"^pytestmark\b", path.read_text(encoding="utf-8"), re.M)) > 1
+    ] == []

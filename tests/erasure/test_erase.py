@@ -121,10 +121,10 @@ def _bytes_of(value: Any) -> bytes:
     return value if isinstance(value, bytes) else str(value).encode()
 
 
-ON_POSTGRES = pytest.param("postgres", marks=pytest.mark.slow("the same on another store"))
+OTHERS = [pytest.param(name, marks=pytest.mark.slow("the same on another store")) for name in ("redis", "postgres")]
 
 
-@pytest.fixture(params=["sqlite", "redis", ON_POSTGRES])
+@pytest.fixture(params=["sqlite", *OTHERS])
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Store:
     return Store(tmp_path, request, request.param)
 

@@ -36,7 +36,7 @@ async def replayed(path: Path, lines: list[Episode | BadEpisode], address: str =
 @pytest.mark.parametrize(
     ("file", "every", "episodes", "turns", "sent", "left_out"),
     [
-        ("tau_bench", 4, 83, 640, 4172, 0),
+        pytest.param("tau_bench", 4, 83, 640, 4172, 0, marks=pytest.mark.slow("83 episodes more")),
         ("tau2_bench", 4, 97, 645, 4487, 294),
         pytest.param("tau_bench", 1, 332, 2476, 16265, 0, marks=pytest.mark.long),
         pytest.param("tau2_bench", 1, 386, 2597, 18877, 1212, marks=pytest.mark.long),

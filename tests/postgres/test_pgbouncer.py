@@ -59,9 +59,7 @@ from tests.faults.figures import show
 from tests.postgres.databases import Databases
 from tests.postgres.pooler import Pooler, needs_pgbouncer
 
-pytestmark = pytest.mark.slow("the conformance suite once more, behind a pooler")
-
-pytestmark = needs_pgbouncer
+pytestmark = [pytest.mark.slow("the conformance suite once more, behind a pooler"), needs_pgbouncer]
 
 TURNS = {**clauses_of(turn_log), **clauses_of(sessions)}
 FOUND = clauses_of(memory_search)

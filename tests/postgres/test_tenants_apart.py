@@ -30,7 +30,7 @@ from tests.postgres.escapes import (
     tried,
 )
 
-pytestmark = pytest.mark.timeout(180)
+pytestmark = [pytest.mark.slow("hundreds of sessions of psql"), pytest.mark.timeout(180)]
 
 
 @pytest.fixture
@@ -68,7 +68,6 @@ async def test_nothing_of_another_tenant(own: str, foreign: str, databases: Data
     )
 
 
-@pytest.mark.slow("220 sessions of psql")
 async def test_nothing_by_attempts_of_another_author(databases: Databases, tenants: str) -> None:
     """220 attempts by somebody who had seen neither the policies nor the tables."""
     before = await rows_of_others(databases, tenants, "acme")
