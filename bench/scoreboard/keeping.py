@@ -58,7 +58,9 @@ def growth(place: Place, scale: Scale) -> Iterator[Found]:
     with place.opened(data) as running:
         running("live", user="user", task=task, steps=steps, outcome="failure")
         running("settle", user="user")
-        before = _size(data)
+        running.stop()
+    before = _size(data)
+    with place.opened(data) as running:
         for _ in range(scale.replays - 1):
             running("live", user="user", task=task, steps=steps, outcome="failure")
         running("settle", user="user")
