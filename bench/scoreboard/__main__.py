@@ -10,6 +10,7 @@ import argparse
 import contextlib
 import os
 import platform
+import signal
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
@@ -106,6 +107,7 @@ def main() -> None:
     )  # fmt: skip
     if given.out is not None and given.out.exists():
         results = with_earlier(results, read(given.out), given.only, given.who)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # contenders end with the run
     with tempfile.TemporaryDirectory() as folder:
         for cell in run(given.only, given.who, QUICK if given.quick else FULL, Path(folder)):
             results = msgspec.structs.replace(results, cells=(*results.cells, cell))
