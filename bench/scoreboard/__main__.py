@@ -1,0 +1,120 @@
+"""`uv run python -m bench.scoreboard [--quick] [--only MEASURE …] [--who CONTENDER …]`: measures for us and for peers.
+
+uv fetches each peer with what `bench/peer` pins, into an environment that ends with the run; no model and no key is
+asked, and nothing but the loopback interface is used besides. `--out FILE` keeps the figures as JSON, cell by
+cell; of a file that is there already, only what is measured again is replaced. `--table FILE`
+prints the tables of such a file, `--compare FILE FILE` what differs between two.
+"""
+
+import argparse
+import contextlib
+import os
+import platform
+import signal
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import msgspec
+
+from bench.embedders import serving
+from bench.environments import Unavailable
+from bench.scoreboard import finding, keeping, learning
+from bench.scoreboard.results import Cell, Results, differences, read, table, with_earlier, write
+from bench.scoreboard.rows import FULL, MEASURES, QUICK, ROWS, Found, Scale
+from bench.scoreboard.running import ABSENT, CONTENDERS, Ended, Place, Refused
+
+_MEASURED: dict[str, Callable[[Place, Scale], Iterator[Found]]] = {
+    "retrieval": finding.retrieval,
+    "lost": keeping.lost,
+    "growth": keeping.growth,
+    "foreign": finding.foreign,
+    "erasure": keeping.erasure,
+    "poison": finding.poison,
+    "repair": learning.repair,
+    "harm": learning.harm,
+    "cost": learning.cost,
+}
+
+
+def measured(place: Place, contender: str, measure: str, scale: Scale) -> Iterator[Cell]:
+    """The cells of a contender in a measure; those that it has no figure for say why."""
+    found, why = set[str](), ""
+    try:
+        for one in _MEASURED[measure](place, scale):
+            found.add(one.row)
+            yield Cell(one.row, contender, one.value, one.detail)
+    except Refused as error:
+        why = str(error)
+    except Ended as error:
+        why = f"failed: {(str(error).strip().splitlines() or ['ended'])[-1][:200]}".replace("|", "/")
+    if why:
+        yield from _without(contender, measure, why, found)
+
+
+def _without(contender: str, measure: str, why: str, found: set[str] | None = None) -> Iterator[Cell]:
+    for name, row in ROWS.items():
+        if row.measure == measure and name not in (found or ()):
+            yield Cell(name, contender, None, why)
+
+
+def run(measures: list[str], contenders: list[str], scale: Scale, folder: Path) -> Iterator[Cell]:
+    """Every measure of every contender, one measure after the other. What cannot be had on this machine has cells that
+    say so."""
+    with contextlib.ExitStack() as stack:
+        url, no_model = "", ""
+        try:
+            url = stack.enter_context(serving(folder))
+        except Unavailable as error:
+            no_model = str(error)
+        places, missing = dict[str, Place](), dict[str, str]()
+        for name in contenders:
+            try:
+                if no_model and CONTENDERS[name].needs_model:
+                    raise Unavailable(no_model)
+                places[name] = Place(CONTENDERS[name], folder / name, url)
+            except Unavailable as error:
+                missing[name] = f"not run: {error}"
+        for measure in measures:
+            for name in contenders:
+                if name in missing:
+                    yield from _without(name, measure, missing[name])
+                elif measure in CONTENDERS[name].measures:
+                    print(f"{measure}: {name}", file=sys.stderr, flush=True)
+                    yield from measured(places[name], name, measure, scale)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="bench.scoreboard")
+    parser.add_argument("--quick", action="store_true", help="a few of each, to see that it runs")
+    parser.add_argument("--only", nargs="+", choices=list(MEASURES), default=list(MEASURES))
+    parser.add_argument("--who", nargs="+", choices=list(CONTENDERS), default=list(CONTENDERS))
+    parser.add_argument("--out", type=Path)
+    parser.add_argument("--table", type=Path)
+    parser.add_argument("--compare", type=Path, nargs=2)
+    given = parser.parse_args()
+    if given.table is not None:
+        print(table(read(given.table)))
+        return
+    if given.compare is not None:
+        print(differences(*map(read, given.compare)))
+        return
+    results = Results(
+        datetime.now(UTC).date().isoformat(), f"{platform.machine()}, {os.cpu_count()} cores", given.quick,
+        {name: CONTENDERS[name].told for name in given.who}, ABSENT, (),
+    )  # fmt: skip
+    if given.out is not None and given.out.exists():
+        results = with_earlier(results, read(given.out), given.only, given.who)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # contenders end with the run
+    with tempfile.TemporaryDirectory() as folder:
+        for cell in run(given.only, given.who, QUICK if given.quick else FULL, Path(folder)):
+            results = msgspec.structs.replace(results, cells=(*results.cells, cell))
+            if given.out is not None:
+                write(results, given.out)
+    print(table(results))
+
+
+if __name__ == "__main__":
+    main()

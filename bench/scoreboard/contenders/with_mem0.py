@@ -1,0 +1,95 @@
+"""mem0 in its mode without inference (`infer=False`) with local Qdrant on disk: a user is a `user_id`.
+
+It searches by vectors and by words. For the words it would fetch a model of fastembed; an encoder of ours weighs them
+as BM25 does, so that this half of its search is there too. An episode is kept as one message. The history of changes
+is kept in memory alone: in the file that it would have by default, deleted texts stay.
+"""
+
+import logging
+import os
+import re
+import zlib
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+os.environ["MEM0_TELEMETRY"] = "False"
+
+import numpy as np
+from serving import Cannot, Embedding, K, serve, transcript
+
+_MEAN_TERMS, _MOST = 28, 100_000
+
+
+class _Words:
+    """Words as numbers with their weights; Qdrant adds how rare they are."""
+
+    def embed(self, texts: Sequence[str]) -> Iterator[SimpleNamespace]:
+        for text in texts:
+            counted = Counter(zlib.crc32(word.encode()) for word in re.findall(r"\w+", text.lower()))
+            length = 0.25 + 0.75 * sum(counted.values()) / _MEAN_TERMS
+            weights = [times * 2.2 / (times + 1.2 * length) for times in counted.values()]
+            yield SimpleNamespace(indices=np.array(list(counted)), values=np.array(weights))
+
+
+class Mem0:
+    def __init__(self, folder: Path, embedding: Embedding) -> None:
+        folder.mkdir(exist_ok=True)
+        os.environ["MEM0_DIR"] = str(folder)
+        logging.disable(logging.WARNING)  # it says with each text that spaCy is not there
+        from mem0 import Memory
+
+        place = {"path": str(folder / "qdrant"), "embedding_model_dims": embedding.dimensions, "on_disk": True}
+        model = {"model": embedding.name, "openai_base_url": embedding.url, "api_key": "none",
+                 "embedding_dims": embedding.dimensions}  # fmt: skip
+        self._memory: Any = Memory.from_config(
+            {
+                "vector_store": {"provider": "qdrant", "config": place},
+                "llm": {"provider": "openai", "config": {"api_key": "none"}},
+                "embedder": {"provider": "openai", "config": model},
+                "history_db_path": ":memory:",
+            }
+        )
+        self._memory.vector_store._bm25_encoder = _Words()  # noqa: SLF001 - it has no parameter for it
+
+    def keep(self, user: str, texts: list[str]) -> list[str]:
+        messages = [{"role": "user", "content": text} for text in texts]
+        return [one["id"] for one in self._memory.add(messages, user_id=user, infer=False)["results"]]
+
+    def find(self, user: str, text: str, k: int) -> list[list[str]]:
+        found = self._memory.search(text, top_k=k, filters={"user_id": user}, threshold=0.0)["results"]
+        return [[one["id"], one["memory"]] for one in found]
+
+    def kept(self, user: str) -> list[str]:
+        return [one["id"] for one in self._memory.get_all(filters={"user_id": user}, top_k=_MOST)["results"]]
+
+    def read(self, user: str, memory: str) -> str | None:
+        found = self._memory.get(memory)  # it takes no user: whoever asks has to compare
+        return None if found is None or found.get("user_id") != user else str(found["memory"])
+
+    def forget(self, user: str) -> None:
+        self._memory.delete_all(user_id=user)
+
+    def told(self, user: str, task: str) -> str:
+        return "\n".join(text for _, text in self.find(user, task, K))
+
+    def live(self, user: str, task: str, steps: list[dict[str, Any]], outcome: str) -> None:
+        self.keep(user, [transcript(task, steps, outcome)])
+
+    def repair(self, user: str, task: str, step: dict[str, Any]) -> str:
+        return self.told(user, f"{task}\n{step['tool']}({step['arguments']}) -> ERROR {step['result']}")
+
+    def settle(self, **_asked: Any) -> str:
+        return ""
+
+    def advised(self, **_asked: Any) -> None:
+        raise Cannot("takes no outcomes")
+
+    def close(self) -> None:
+        self._memory.close()
+
+
+if __name__ == "__main__":
+    serve(Mem0)

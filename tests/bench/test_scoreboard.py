@@ -1,0 +1,81 @@
+"""The scoreboard's measures on tiny sizes through Sidemirror's own adapter, and what is printed of results."""
+
+from pathlib import Path
+
+import pytest
+
+from bench.scoreboard import results
+from bench.scoreboard.__main__ import measured, run
+from bench.scoreboard.results import Cell, Results
+from bench.scoreboard.rows import MEASURES, QUICK, ROWS, SETS
+from bench.scoreboard.running import CONTENDERS, Ended, Place
+
+ROOT = Path(__file__).parents[2]
+COMMITTED = ROOT / "bench/scoreboard/results"
+TINY = QUICK._replace(queries=0, kills=1, replays=3, echoes=3, canaries=3, lives=1, tasks=5, kept=10, turns=2)
+QUICKLY = ("erasure",)
+RECORDED = {f"{figure}-{name}" for name in SETS[2:] for figure in ("recall", "hit")}
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Place:
+    return Place(CONTENDERS["sidemirror"], tmp_path_factory.mktemp("scoreboard") / "own", "")
+
+
+@pytest.mark.parametrize(
+    "measure",
+    [one if one in QUICKLY else pytest.param(one, marks=pytest.mark.slow("a sidecar settles")) for one in MEASURES],
+)
+def test_a_measure_has_all_its_figures(place: Place, measure: str) -> None:
+    """Seen to fail with a verb of another name: the cells said that the contender had ended."""
+    cells = {one.row: one for one in measured(place, "sidemirror", measure, TINY)}
+    assert set(cells) == {name for name, row in ROWS.items() if row.measure == measure} - RECORDED
+    assert {name: one.detail for name, one in cells.items() if one.value is None} == {}
+
+
+@pytest.mark.slow("a sidecar is killed, and starts again")
+def test_what_is_acknowledged_before_a_kill_is_there_after_it(place: Place) -> None:
+    data = place.new_folder()
+    with place.opened(data) as running:
+        (one,) = running("keep", user="user", texts=["The lift is out of order."])
+        running.kill()
+        with pytest.raises(Ended):
+            running("kept", user="user")
+    with place.opened(data) as running:
+        assert running("kept", user="user") == [one]
+
+
+def test_what_cannot_be_had_has_cells_that_say_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Seen to fail when `run` lets Unavailable through: there was no table at all."""
+    monkeypatch.setattr("bench.environments.shutil.which", lambda _name: None)
+    cells = list(run(["harm"], ["mem0"], TINY, tmp_path))
+    assert cells == [Cell("harm-tasks", "mem0", None, "not run: uv is not there")]
+
+
+def test_the_table_says_who_is_best_and_what_is_lost() -> None:
+    cells = (
+        Cell("grown", "sidemirror", 3.0), Cell("grown", "mem0", 1.0),
+        Cell("lost", "sidemirror", 0.0), Cell("lost", "mem0", 0.0),
+        Cell("harm-tasks", "sidemirror", 80.0), Cell("harm-tasks", "mem0", None, "takes no outcomes"),
+    )  # fmt: skip
+    told = results.table(
+        Results("", "", True, {"sidemirror": "Sidemirror", "mem0": "mem0"}, {"other": "not run: no key"}, cells)
+    )
+    assert "| memories after the same episode again and again (less is better) | 3 | **1** |" in told
+    assert "| tasks until a harmful lesson is gone, median (less is better) | **80** | takes no outcomes |" in told
+    lost, tied = told.partition("**A peer is better")[2].split("**The best peer is as good**")
+    assert "same episode again and again: 3 against 1" in lost
+    assert "gone after kill -9: 0" in tied
+    assert "harmful" not in lost + tied
+    assert told.endswith("- other: not run: no key")
+
+
+def test_what_is_measured_again_replaces_what_it_was() -> None:
+    earlier = Results("1", "", False, {"mem0": "a", "x": "b"}, {}, (Cell("lost", "x", 1.0), Cell("lost", "mem0", 1.0)))
+    again = Results("2", "", False, {"mem0": "c"}, {}, ())
+    kept = results.with_earlier(again, earlier, ["lost"], ["mem0"])
+    assert (kept.day, kept.contenders, kept.cells) == ("2", {"mem0": "c", "x": "b"}, (Cell("lost", "x", 1.0),))
+
+
+def test_the_page_has_the_committed_table() -> None:
+    assert results.table(results.read(COMMITTED / "first.json")) in (ROOT / "docs/scoreboard.md").read_text("utf-8")
