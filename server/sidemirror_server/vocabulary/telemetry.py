@@ -50,8 +50,8 @@ MODEL_DURATION = _meter.create_histogram(
 )
 # Attributes: `kind`, `result` (done; failed: there is another attempt; dead: that was the last one).
 JOBS = _meter.create_counter("sidemirror.jobs", unit="{job}", description="Attempts at jobs, by kind and result.")
-# Attribute: `kind`, of the kinds that callers put (`goal_report`, `assemble_trace`). Less what is done or dead of a kind
-# it says, over all sidecars of a store, by how much its waiting jobs grow, unless dead ones are revived.
+# Attribute: `kind`, of the kinds that callers put (`goal_report`, `assemble_trace`). Less what is done or dead of a
+# kind it says, over all sidecars of a store, by how much its waiting jobs grow, unless dead ones are revived.
 JOBS_PUT = _meter.create_counter("sidemirror.jobs.put", unit="{job}", description="Jobs that callers put, by kind.")
 GAPS = _meter.create_counter(
     "sidemirror.stream.gaps", unit="{gap}", description="Gaps that RunTurn and watches have told of."

@@ -93,10 +93,11 @@ def opened(url: str, clock: Clock) -> QdrantDatabase:
     parts = urllib.parse.urlsplit(url)
     chosen = urllib.parse.parse_qs(parts.query)
     (prefix,) = chosen.pop("prefix", [_PREFIX])[-1:]
-    is_address = parts.scheme in ("http", "https") and parts.hostname and not parts.username
+    name = parts.hostname or ""
+    is_address = parts.scheme in ("http", "https") and name and not parts.username
     if not is_address or chosen or not _NAME.fullmatch(prefix):
         raise ValueError("it is not of the form http://host:6333, https://:API_KEY@host:6333 or …?prefix=NAME")
-    host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
+    host = f"[{name}]" if ":" in name else name
     address = f"{parts.scheme}://{host}:{parts.port or 6333}{parts.path}"
     key = urllib.parse.unquote(parts.password) if parts.password else None
     with warnings.catch_warnings(action="ignore"):  # that a key goes over plain HTTP: docs/operations.md says so
