@@ -79,7 +79,8 @@ def _nothing(stub: ReflectiveMemoryServiceStub, options: argparse.Namespace, sco
     request.until_time.FromMicroseconds(until_us)
     for last in stub.ListReceipts(request, timeout=TIMEOUT_S).receipts:
         where = f" in turn {_named(last.turn_id)}" if last.turn_id else ""
-        print(f"sidemirror: the last one before was at {clock_time(last.time)}{where}", file=sys.stderr)
+        which = "last one before" if options.at is not None else "newest one"
+        print(f"sidemirror: the {which} was at {clock_time(last.time)}{where}", file=sys.stderr)
     return exit_codes.FAILED
 
 
@@ -132,7 +133,7 @@ def _explained(
     texts = {} if told is None else {item.id: item for item in told.block.items}
     for item in receipt.items:
         if not only or item.id == only:
-            yield from _of_item(stub, item, texts.get(item.id), told, scope)
+            yield from _of_item(stub, receipt, item, texts.get(item.id), told, scope)
     if told is not None and told.block.omitted:
         yield "  left out:"
         yield from (f"    {_named(one.id)}: {_cut(one.reason)}" for one in told.block.omitted)
@@ -152,6 +153,7 @@ def _place(receipt: pb.Receipt) -> str:
 
 def _of_item(
     stub: ReflectiveMemoryServiceStub,
+    receipt: pb.Receipt,
     item: pb.ReceiptItem,
     shown: common_pb2.ContextItem | None,
     told: ToldBlock | None,
@@ -164,7 +166,7 @@ def _of_item(
     if shown is not None:
         yield f"    said: {_cut(shown.text)}"
     if item.kind == RECOVERY_ITEM:
-        yield from _of_recovery(stub, item.id, told.signatures if told else (), scope)
+        yield from _of_recovery(stub, receipt, item.id, told.signatures if told else (), scope)
     elif item.kind != GOAL_ITEM:
         yield from _of_memory(stub, item.id, told, scope)
     yield f"    what followed: {_followed(item)}"
@@ -257,15 +259,25 @@ def _evidence(lesson: pb.LessonStatistics) -> str:
 
 
 def _of_recovery(
-    stub: ReflectiveMemoryServiceStub, recovery_id: str, signatures: Sequence[str], scope: dict[str, Any]
+    stub: ReflectiveMemoryServiceStub,
+    receipt: pb.Receipt,
+    recovery_id: str,
+    signatures: Sequence[str],
+    scope: dict[str, Any],
 ) -> Iterator[str]:
     for signature in signatures or _signatures_with(stub, recovery_id, scope):
         request = pb.ListRecoveriesRequest(signature=signature, include_observations=True, **scope)
         for known in stub.ListRecoveries(request, timeout=TIMEOUT_S).signatures:
             for move in (one for one in known.moves if one.recovery_id == recovery_id):
                 yield f"    what fitted: the call failed in the same way, {_named(signature)}"
-                yield f"    the gate: {_gate(move)}"
-                tries = [one for one in known.observations if one.recovery_id == recovery_id]
+                yield f"    the gate, today: {_gate(move)}"
+                # Those that came later were no reason for what was told.
+                until_us = receipt.time.ToMicroseconds()
+                tries = [
+                    one
+                    for one in known.observations
+                    if one.recovery_id == recovery_id and one.time.ToMicroseconds() < until_us
+                ]
                 worked = [one.turn_id for one in reversed(tries) if one.worked]
                 yield f"    learned from: {len(tries)} tries; it worked in turns {_some(dict.fromkeys(worked))}"
                 return
