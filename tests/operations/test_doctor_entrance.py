@@ -78,7 +78,7 @@ def test_tokens_that_are_good_end_soon_or_have_ended(tmp_path: Path) -> None:
     first, soon, old = told(tmp_path, "access", access_file=str(file))
     assert first == (f"{file}: 2 tokens are good, for tenant acme", "")
     assert soon == ("token soon expires on 2027-01-20", "add its successor, give it out, then remove it")
-    assert old == ("token old expired on 2026-01-01", "remove it")
+    assert old == ("token old expired on 2026-01-01", "add its successor, give it out, then remove it")
 
 
 def test_a_file_that_cannot_be_used(tmp_path: Path) -> None:

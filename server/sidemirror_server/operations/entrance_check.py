@@ -77,7 +77,7 @@ def _tokens(settings: Settings, clock: Clock) -> Iterator[Finding]:
         if token.expires_us is not None and token.expires_us - now_us < _SOON_US:
             when = _day(token.expires_us)
             told = "expired on" if token.expires_us <= now_us else "expires on"
-            advice = "remove it" if token.expires_us <= now_us else "add its successor, give it out, then remove it"
+            advice = "add its successor, give it out, then remove it"
             yield _found("access", f"token {token.name} {told} {when}", advice)
 
 
