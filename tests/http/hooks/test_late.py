@@ -13,7 +13,7 @@ from sidemirror_server.http.hooks import conversation, serving
 from sidemirror_server.http.hooks.calls import Calls
 from sidemirror_server.http.hooks.conversation import Conversation
 from sidemirror_server.http.hooks.sentences import CHECK, CHECKED, LATE, MARK
-from sidemirror_server.vocabulary.arbiter import HEADING
+from sidemirror_server.vocabulary.arbiter import OF_FAILURE
 from tests.http.hooks.learned import BAD, FAILURE, tell_at_once
 from tests.http.hooks.players import ClaudeCode, Codex, Player
 from tests.http.hooks.test_hooks import SETTINGS, WRONG, made, told, turns
@@ -73,7 +73,7 @@ def test_late_advice_comes_with_the_next_call(
     player.asks("Look at the log")
     # The starter pack has a row for this.
     late(player, monkeypatch, conversation, "failed_in", player.ran("git log", NO_REPOSITORY, 1))
-    assert player.heard(player.runs("true", "fine")).startswith(f"[{HEADING}]")
+    assert player.heard(player.runs("true", "fine")).startswith(f"[{OF_FAILURE}]")
     assert player.heard(player.runs("true", "fine")) == ""
     assert turns(server, repository)[-1].tool_error_count == 1
 
