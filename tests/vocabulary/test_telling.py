@@ -20,8 +20,6 @@ from sidemirror_server.vocabulary.telling import (
         "The task ended with an error. None of the 3 tool calls so far has worked.",
         "The goal was completed; no tasks were reported, so there is nothing to repeat or to avoid.",
         "The task ran out of time. No tool has returned anything yet.",
-        "The goal failed: no reason was reported.",
-        "The goal failed at `run_sql`, the first of 2 failures in 3 tasks: no reason was reported.",
     ],
 )
 def test_a_bare_outcome(text: str) -> None:
@@ -36,7 +34,6 @@ def test_a_bare_outcome(text: str) -> None:
         "`search` failed: its error says “no such table: users”, a not found failure.",
         "The task was done. Take the address from the order.",
         "Done is better than perfect.",
-        "The goal failed: no reason was reported, but the disk was full.",
     ],
 )
 def test_what_says_more_than_an_outcome(text: str) -> None:

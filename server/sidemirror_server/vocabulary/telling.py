@@ -28,7 +28,7 @@ _ENDED = (
 )
 _WHAT = r"(?:the|this) (?:whole )?(?:task|goal|turn|episode|run|work|job|call|tool call|attempt)"
 _BARE = re.compile(
-    rf"(?:{_WHAT} (?:{_ENDED})(?:(?: at [^:]{{1,200}})?: no reason was reported)?"
+    rf"(?:{_WHAT} (?:{_ENDED})"
     r"|\d+ of \d+ (?:tool )?calls (?:worked|failed)(?:, the last of them `[^`]*`)?"
     r"|none of the \d+ tool calls(?: so far)? (?:has )?worked"
     r"|the only tool call(?: so far)? (?:failed|worked)"
