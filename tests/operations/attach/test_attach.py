@@ -120,7 +120,7 @@ def test_every_event_has_its_entry_beside_those_of_others(home: Path) -> None:
         is_answer = event == "Stop"
         allowed_ms = "1000" if event in ("UserPromptSubmit", "PostToolUseFailure") else "300"
         assert (hook["type"], hook["timeout"]) == ("http", 6 if is_answer else 2)
-        assert hook["url"] == f"http://127.0.0.1:50080/hooks/claude-code?event={event}"
+        assert hook["url"] == f"http://127.0.0.1:1/hooks/claude-code?event={event}"
         assert hook["headers"]["sidemirror-timeout-ms"] == ("5000" if is_answer else allowed_ms)
         assert hook["headers"]["Authorization"].startswith("Bearer ")
     assert set(written["hooks"]) == set(ATTACHED["claude-code"].events)

@@ -13,6 +13,7 @@ from sidemirror_server.operations.attach import hosts as attached
 from sidemirror_server.operations.attach.trust import trust_of_codex
 from sidemirror_server.operations.parsers.hosts import HOSTS
 from tests.http.sidecars import door
+from tests.operations.attach.conftest import NOWHERE
 from tests.wire.sidecar import thinking
 
 
@@ -21,6 +22,8 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     made = tmp_path / "home"
     made.mkdir()
     monkeypatch.setenv("HOME", str(made))
+    # Not the developer's own sidecar.
+    monkeypatch.setenv("SIDEMIRROR_HTTP_ADDRESS", NOWHERE)
     # A sidecar on a busy machine is not late.
     for name in ("TOOL_S", "WORDS_S"):
         monkeypatch.setattr(attached, name, 20.0)
