@@ -94,6 +94,21 @@ def test_sent_again() -> None:
     assert (found.move, found.worked, found.pause_ms) == (Move(MoveKind.SENT_AGAIN), True, 1000)
 
 
+@pytest.mark.parametrize(
+    ("tool", "arguments"),
+    [
+        ("Bash", "DB_PASSWORD=[redacted:password] ./migrate.sh"),
+        ("login", '{"user": "app", "password": "[redacted:value]"}'),
+        ("login", '{"password": "[redacted:value]", "note": "' + "x" * 200_000 + '"}'),
+    ],
+)
+def test_another_secret_is_not_the_same_call_again(tool: str, arguments: str) -> None:
+    """Two passwords look alike once they are redacted: to send the first one again locks accounts."""
+    failed = Call(tool, arguments, "access denied for user app", failed=True)
+    found = only(failed, Call(tool, arguments, "ok"))
+    assert (found.move, found.worked) == (Move(MoveKind.CHANGED), True)
+
+
 def test_an_attempt_is_among_the_next_six_calls() -> None:
     found = only(sql_failed(), *[TABLES] * 5, REPAIRED)
     assert (found.move, found.worked) == (SHOW_TABLES, True)

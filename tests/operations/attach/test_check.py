@@ -141,6 +141,20 @@ def test_whatever_stands_in_the_file_is_a_finding(
     assert not any(one["ok"] for one in found if one["subject"] != "Codex, trust")
 
 
+def test_hooks_that_others_take_back_are_a_finding(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Hosts read the last of two members of one name. Seen to fail with the first one taken."""
+    (tmp_path / "data").mkdir()
+    monkeypatch.setenv("SIDEMIRROR_DATA_DIR", str(tmp_path / "data"))
+    cli.main(["attach", "claude-code", "--yes"])
+    path = home / ".claude" / "settings.json"
+    path.write_text(path.read_text().rstrip().removesuffix("}") + ', "hooks": {}}')
+    (only,) = findings(capsys)
+    assert not only["ok"]
+    assert "hooks is there twice, in line 2 and in line" in only["found"]
+
+
 def test_a_hook_in_toml_with_a_date_is_a_finding(
     home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

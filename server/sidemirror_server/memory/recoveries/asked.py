@@ -105,7 +105,7 @@ class Asked(msgspec.Struct, frozen=True):
     else the verb if it is a known one. `text`: without its wrapping and outer space, and `tokens`: its words in lower
     case; both empty for JSON. `values`: for JSON, each leaf of the arguments as JSON with its path, sorted. `reads`: a
     reviewed look-up, or a tool whose name says so. `is_reviewed`: `label` names a reviewed look-up. `suppresses`: it
-    hides errors.
+    hides errors. `has_secret`: some of it was redacted.
     """
 
     tool: str
@@ -118,10 +118,16 @@ class Asked(msgspec.Struct, frozen=True):
     reads: bool = False
     is_reviewed: bool = False
     suppresses: bool = False
+    has_secret: bool = False
 
 
 def asked(tool: str, arguments: str) -> Asked:
     """What a call of `tool` with these arguments asks for."""
+    found = _asked(tool, arguments)
+    return msgspec.structs.replace(found, has_secret=True) if "[redacted:" in arguments else found
+
+
+def _asked(tool: str, arguments: str) -> Asked:
     if len(arguments) > _PARSED_CHARS and arguments.lstrip().startswith("{"):
         digest = blake2b(arguments.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
         return Asked(tool, True, tool, tool, values=(("?", digest),), reads=_reads(tool))

@@ -329,7 +329,8 @@ def _move(trail: Trail, waiting: _Waiting, between: list[Done], attempt: Done) -
     failure = waiting.failure
     before, now = failure.asked, attempt.asked
     if before.text == now.text and before.values == now.values:
-        return Move(MoveKind.SENT_AGAIN)
+        # A secret is compared as its mark, so that another one looks like the same.
+        return Move(MoveKind.CHANGED if now.has_secret else MoveKind.SENT_AGAIN)
     if not now.is_json:
         return Move(MoveKind.CHANGED)
     came_from = partial(_came_from, trail, failure, attempt)

@@ -84,6 +84,7 @@ def entries_with(text: str, mark: str, bare: Collection[str] = ()) -> dict[str, 
     try:
         hooks = tomllib.loads(text).get("hooks", {})
     except (tomllib.TOMLDecodeError, RecursionError):
+        _refuse_twice(text, _object(text), ["hooks"])
         node = _hooks(text, bare)
         hooks = {} if node is None else value_of(node)
     if not isinstance(hooks, dict):
