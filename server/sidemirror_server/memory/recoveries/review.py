@@ -170,8 +170,8 @@ def _passed_by(recovery: Recovery) -> str:
         return f"in {runs.tries} runs nothing worked again, and {runs.worked} of them went on with this tool"
     low, least = f"{100 * recovery.low:.0f} %", f"{100 * LEAST_RATE:.0f} %"
     return (
-        f"by its last {WINDOW} tries it works in at least {low} (the lower end of the 95 % interval), where {least} are "
-        "needed, and more often than any other move"
+        f"by its last {WINDOW} tries it works in at least {low} (the lower end of the 95 % interval), where {least} "
+        "are needed, and more often than any other move"
     )
 
 
