@@ -257,9 +257,11 @@ type GetServerInfoRequest struct {
 	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
 	TenantId string `protobuf:"bytes,1,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
 	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
-	ProjectId     string `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	ProjectId string `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
+	// Whether the answer should have `advice_changes`.
+	WithAdviceChanges bool `protobuf:"varint,3,opt,name=with_advice_changes,json=withAdviceChanges,proto3" json:"with_advice_changes,omitempty"`
+	unknownFields     protoimpl.UnknownFields
+	sizeCache         protoimpl.SizeCache
 }
 
 func (x *GetServerInfoRequest) Reset() {
@@ -306,6 +308,13 @@ func (x *GetServerInfoRequest) GetProjectId() string {
 	return ""
 }
 
+func (x *GetServerInfoRequest) GetWithAdviceChanges() bool {
+	if x != nil {
+		return x.WithAdviceChanges
+	}
+	return false
+}
+
 // Facts about the server.
 type GetServerInfoResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -342,7 +351,10 @@ type GetServerInfoResponse struct {
 	AdviceIsShadow bool `protobuf:"varint,16,opt,name=advice_is_shadow,json=adviceIsShadow,proto3" json:"advice_is_shadow,omitempty"`
 	// Background work that is not done yet in the requested tenant and project; empty when there is none, and while the
 	// store does not answer (`spend_unknown`).
-	Backlog       []*Backlog `protobuf:"bytes,17,rep,name=backlog,proto3" json:"backlog,omitempty"`
+	Backlog []*Backlog `protobuf:"bytes,17,rep,name=backlog,proto3" json:"backlog,omitempty"`
+	// When what the project's agents are told was changed, and by whom, the newest first: the last 200 changes that are on
+	// record. Empty unless asked for, and while the store does not answer (`spend_unknown`).
+	AdviceChanges []*AdviceChange `protobuf:"bytes,18,rep,name=advice_changes,json=adviceChanges,proto3" json:"advice_changes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -482,6 +494,106 @@ func (x *GetServerInfoResponse) GetBacklog() []*Backlog {
 	return nil
 }
 
+func (x *GetServerInfoResponse) GetAdviceChanges() []*AdviceChange {
+	if x != nil {
+		return x.AdviceChanges
+	}
+	return nil
+}
+
+// One change of what a project's agents are told: of the mode, or of the advice that a policy turns off.
+type AdviceChange struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Since when it holds. Of a mode: when a sidecar of this mode began to serve the project.
+	Time *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=time,proto3" json:"time,omitempty"`
+	// The name of the token that made the change. Empty where calls carry no token, and for a change of the mode, which is
+	// made by a sidecar's setting.
+	ChangedBy string `protobuf:"bytes,2,opt,name=changed_by,json=changedBy,proto3" json:"changed_by,omitempty"`
+	// The mode since then, `on` or `shadow`; empty for a change of a policy. Before the first change it was `on`.
+	Mode string `protobuf:"bytes,3,opt,name=mode,proto3" json:"mode,omitempty"`
+	// Whose policy was changed; UNSPECIFIED for a change of the mode. A tenant's is on record in the project that the call
+	// named.
+	Level PolicyLevel `protobuf:"varint,4,opt,name=level,proto3,enum=sidemirror.v1.PolicyLevel" json:"level,omitempty"`
+	// What that policy turned off before.
+	Before *AdvicePolicy `protobuf:"bytes,5,opt,name=before,proto3" json:"before,omitempty"`
+	// What it turns off since then.
+	After         *AdvicePolicy `protobuf:"bytes,6,opt,name=after,proto3" json:"after,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AdviceChange) Reset() {
+	*x = AdviceChange{}
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AdviceChange) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AdviceChange) ProtoMessage() {}
+
+func (x *AdviceChange) ProtoReflect() protoreflect.Message {
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AdviceChange.ProtoReflect.Descriptor instead.
+func (*AdviceChange) Descriptor() ([]byte, []int) {
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *AdviceChange) GetTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Time
+	}
+	return nil
+}
+
+func (x *AdviceChange) GetChangedBy() string {
+	if x != nil {
+		return x.ChangedBy
+	}
+	return ""
+}
+
+func (x *AdviceChange) GetMode() string {
+	if x != nil {
+		return x.Mode
+	}
+	return ""
+}
+
+func (x *AdviceChange) GetLevel() PolicyLevel {
+	if x != nil {
+		return x.Level
+	}
+	return PolicyLevel_POLICY_LEVEL_UNSPECIFIED
+}
+
+func (x *AdviceChange) GetBefore() *AdvicePolicy {
+	if x != nil {
+		return x.Before
+	}
+	return nil
+}
+
+func (x *AdviceChange) GetAfter() *AdvicePolicy {
+	if x != nil {
+		return x.After
+	}
+	return nil
+}
+
 // Background work of one kind that is not done yet.
 type Backlog struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -495,7 +607,7 @@ type Backlog struct {
 
 func (x *Backlog) Reset() {
 	*x = Backlog{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[2]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -507,7 +619,7 @@ func (x *Backlog) String() string {
 func (*Backlog) ProtoMessage() {}
 
 func (x *Backlog) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[2]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -520,7 +632,7 @@ func (x *Backlog) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Backlog.ProtoReflect.Descriptor instead.
 func (*Backlog) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{2}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *Backlog) GetKind() string {
@@ -554,7 +666,7 @@ type StoreInfo struct {
 
 func (x *StoreInfo) Reset() {
 	*x = StoreInfo{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[3]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -566,7 +678,7 @@ func (x *StoreInfo) String() string {
 func (*StoreInfo) ProtoMessage() {}
 
 func (x *StoreInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[3]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -579,7 +691,7 @@ func (x *StoreInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StoreInfo.ProtoReflect.Descriptor instead.
 func (*StoreInfo) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{3}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *StoreInfo) GetKind() string {
@@ -624,7 +736,7 @@ type StoreClock struct {
 
 func (x *StoreClock) Reset() {
 	*x = StoreClock{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[4]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -636,7 +748,7 @@ func (x *StoreClock) String() string {
 func (*StoreClock) ProtoMessage() {}
 
 func (x *StoreClock) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[4]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -649,7 +761,7 @@ func (x *StoreClock) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StoreClock.ProtoReflect.Descriptor instead.
 func (*StoreClock) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{4}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *StoreClock) GetAhead() *durationpb.Duration {
@@ -684,7 +796,7 @@ type ModelInfo struct {
 
 func (x *ModelInfo) Reset() {
 	*x = ModelInfo{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[5]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -696,7 +808,7 @@ func (x *ModelInfo) String() string {
 func (*ModelInfo) ProtoMessage() {}
 
 func (x *ModelInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[5]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -709,7 +821,7 @@ func (x *ModelInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ModelInfo.ProtoReflect.Descriptor instead.
 func (*ModelInfo) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{5}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *ModelInfo) GetPurpose() string {
@@ -765,7 +877,7 @@ type MemoryEmbedding struct {
 
 func (x *MemoryEmbedding) Reset() {
 	*x = MemoryEmbedding{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[6]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -777,7 +889,7 @@ func (x *MemoryEmbedding) String() string {
 func (*MemoryEmbedding) ProtoMessage() {}
 
 func (x *MemoryEmbedding) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[6]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -790,7 +902,7 @@ func (x *MemoryEmbedding) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MemoryEmbedding.ProtoReflect.Descriptor instead.
 func (*MemoryEmbedding) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{6}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *MemoryEmbedding) GetModel() string {
@@ -863,7 +975,7 @@ type Spend struct {
 
 func (x *Spend) Reset() {
 	*x = Spend{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[7]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -875,7 +987,7 @@ func (x *Spend) String() string {
 func (*Spend) ProtoMessage() {}
 
 func (x *Spend) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[7]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -888,7 +1000,7 @@ func (x *Spend) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Spend.ProtoReflect.Descriptor instead.
 func (*Spend) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{7}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *Spend) GetDay() string {
@@ -980,7 +1092,7 @@ type SpendCap struct {
 
 func (x *SpendCap) Reset() {
 	*x = SpendCap{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[8]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -992,7 +1104,7 @@ func (x *SpendCap) String() string {
 func (*SpendCap) ProtoMessage() {}
 
 func (x *SpendCap) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[8]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1005,7 +1117,7 @@ func (x *SpendCap) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SpendCap.ProtoReflect.Descriptor instead.
 func (*SpendCap) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{8}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *SpendCap) GetLevel() SpendLevel {
@@ -1082,7 +1194,7 @@ type Policy struct {
 
 func (x *Policy) Reset() {
 	*x = Policy{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[9]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1094,7 +1206,7 @@ func (x *Policy) String() string {
 func (*Policy) ProtoMessage() {}
 
 func (x *Policy) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[9]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1107,7 +1219,7 @@ func (x *Policy) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Policy.ProtoReflect.Descriptor instead.
 func (*Policy) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{9}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *Policy) GetRetention() *RetentionPolicy {
@@ -1153,7 +1265,7 @@ type RetentionPolicy struct {
 
 func (x *RetentionPolicy) Reset() {
 	*x = RetentionPolicy{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[10]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1165,7 +1277,7 @@ func (x *RetentionPolicy) String() string {
 func (*RetentionPolicy) ProtoMessage() {}
 
 func (x *RetentionPolicy) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[10]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1178,7 +1290,7 @@ func (x *RetentionPolicy) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RetentionPolicy.ProtoReflect.Descriptor instead.
 func (*RetentionPolicy) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{10}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *RetentionPolicy) GetSpendDays() int32 {
@@ -1238,7 +1350,7 @@ type PolicyCap struct {
 
 func (x *PolicyCap) Reset() {
 	*x = PolicyCap{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[11]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1250,7 +1362,7 @@ func (x *PolicyCap) String() string {
 func (*PolicyCap) ProtoMessage() {}
 
 func (x *PolicyCap) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[11]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1263,7 +1375,7 @@ func (x *PolicyCap) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PolicyCap.ProtoReflect.Descriptor instead.
 func (*PolicyCap) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{11}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *PolicyCap) GetPurpose() string {
@@ -1301,7 +1413,7 @@ type AdvicePolicy struct {
 
 func (x *AdvicePolicy) Reset() {
 	*x = AdvicePolicy{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[12]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1313,7 +1425,7 @@ func (x *AdvicePolicy) String() string {
 func (*AdvicePolicy) ProtoMessage() {}
 
 func (x *AdvicePolicy) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[12]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1326,7 +1438,7 @@ func (x *AdvicePolicy) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AdvicePolicy.ProtoReflect.Descriptor instead.
 func (*AdvicePolicy) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{12}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *AdvicePolicy) GetOff() []AdviceKind {
@@ -1360,7 +1472,7 @@ type StoredPolicy struct {
 
 func (x *StoredPolicy) Reset() {
 	*x = StoredPolicy{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[13]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1372,7 +1484,7 @@ func (x *StoredPolicy) String() string {
 func (*StoredPolicy) ProtoMessage() {}
 
 func (x *StoredPolicy) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[13]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1385,7 +1497,7 @@ func (x *StoredPolicy) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StoredPolicy.ProtoReflect.Descriptor instead.
 func (*StoredPolicy) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{13}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *StoredPolicy) GetPolicy() *Policy {
@@ -1429,7 +1541,7 @@ type GetPolicyRequest struct {
 
 func (x *GetPolicyRequest) Reset() {
 	*x = GetPolicyRequest{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[14]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1441,7 +1553,7 @@ func (x *GetPolicyRequest) String() string {
 func (*GetPolicyRequest) ProtoMessage() {}
 
 func (x *GetPolicyRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[14]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1454,7 +1566,7 @@ func (x *GetPolicyRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetPolicyRequest.ProtoReflect.Descriptor instead.
 func (*GetPolicyRequest) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{14}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *GetPolicyRequest) GetTenantId() string {
@@ -1493,7 +1605,7 @@ type GetPolicyResponse struct {
 
 func (x *GetPolicyResponse) Reset() {
 	*x = GetPolicyResponse{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[15]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1505,7 +1617,7 @@ func (x *GetPolicyResponse) String() string {
 func (*GetPolicyResponse) ProtoMessage() {}
 
 func (x *GetPolicyResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[15]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1518,7 +1630,7 @@ func (x *GetPolicyResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetPolicyResponse.ProtoReflect.Descriptor instead.
 func (*GetPolicyResponse) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{15}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *GetPolicyResponse) GetTenantId() string {
@@ -1586,7 +1698,7 @@ type SetPolicyRequest struct {
 
 func (x *SetPolicyRequest) Reset() {
 	*x = SetPolicyRequest{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[16]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1598,7 +1710,7 @@ func (x *SetPolicyRequest) String() string {
 func (*SetPolicyRequest) ProtoMessage() {}
 
 func (x *SetPolicyRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[16]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1611,7 +1723,7 @@ func (x *SetPolicyRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetPolicyRequest.ProtoReflect.Descriptor instead.
 func (*SetPolicyRequest) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{16}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *SetPolicyRequest) GetTenantId() string {
@@ -1667,7 +1779,7 @@ type SetPolicyResponse struct {
 
 func (x *SetPolicyResponse) Reset() {
 	*x = SetPolicyResponse{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[17]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1679,7 +1791,7 @@ func (x *SetPolicyResponse) String() string {
 func (*SetPolicyResponse) ProtoMessage() {}
 
 func (x *SetPolicyResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[17]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1692,7 +1804,7 @@ func (x *SetPolicyResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetPolicyResponse.ProtoReflect.Descriptor instead.
 func (*SetPolicyResponse) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{17}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *SetPolicyResponse) GetStored() *StoredPolicy {
@@ -1726,7 +1838,7 @@ type EraseRequest struct {
 
 func (x *EraseRequest) Reset() {
 	*x = EraseRequest{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[18]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1738,7 +1850,7 @@ func (x *EraseRequest) String() string {
 func (*EraseRequest) ProtoMessage() {}
 
 func (x *EraseRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[18]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1751,7 +1863,7 @@ func (x *EraseRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EraseRequest.ProtoReflect.Descriptor instead.
 func (*EraseRequest) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{18}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *EraseRequest) GetTenantId() string {
@@ -1852,7 +1964,7 @@ type EraseResponse struct {
 
 func (x *EraseResponse) Reset() {
 	*x = EraseResponse{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[19]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1864,7 +1976,7 @@ func (x *EraseResponse) String() string {
 func (*EraseResponse) ProtoMessage() {}
 
 func (x *EraseResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[19]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1877,7 +1989,7 @@ func (x *EraseResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EraseResponse.ProtoReflect.Descriptor instead.
 func (*EraseResponse) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{19}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *EraseResponse) GetCounts() map[string]int64 {
@@ -1911,7 +2023,7 @@ type ListTombstonesRequest struct {
 
 func (x *ListTombstonesRequest) Reset() {
 	*x = ListTombstonesRequest{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[20]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1923,7 +2035,7 @@ func (x *ListTombstonesRequest) String() string {
 func (*ListTombstonesRequest) ProtoMessage() {}
 
 func (x *ListTombstonesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[20]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1936,7 +2048,7 @@ func (x *ListTombstonesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTombstonesRequest.ProtoReflect.Descriptor instead.
 func (*ListTombstonesRequest) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{20}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *ListTombstonesRequest) GetTenantId() string {
@@ -1980,7 +2092,7 @@ type ListTombstonesResponse struct {
 
 func (x *ListTombstonesResponse) Reset() {
 	*x = ListTombstonesResponse{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[21]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1992,7 +2104,7 @@ func (x *ListTombstonesResponse) String() string {
 func (*ListTombstonesResponse) ProtoMessage() {}
 
 func (x *ListTombstonesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[21]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2005,7 +2117,7 @@ func (x *ListTombstonesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTombstonesResponse.ProtoReflect.Descriptor instead.
 func (*ListTombstonesResponse) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{21}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *ListTombstonesResponse) GetTombstones() []*Tombstone {
@@ -2037,7 +2149,7 @@ type Tombstone struct {
 
 func (x *Tombstone) Reset() {
 	*x = Tombstone{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[22]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2049,7 +2161,7 @@ func (x *Tombstone) String() string {
 func (*Tombstone) ProtoMessage() {}
 
 func (x *Tombstone) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[22]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2062,7 +2174,7 @@ func (x *Tombstone) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Tombstone.ProtoReflect.Descriptor instead.
 func (*Tombstone) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{22}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *Tombstone) GetKind() string {
@@ -2090,11 +2202,12 @@ var File_sidemirror_v1_sidecar_proto protoreflect.FileDescriptor
 
 const file_sidemirror_v1_sidecar_proto_rawDesc = "" +
 	"\n" +
-	"\x1bsidemirror/v1/sidecar.proto\x12\rsidemirror.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1csidemirror/v1/thinking.proto\"R\n" +
+	"\x1bsidemirror/v1/sidecar.proto\x12\rsidemirror.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1csidemirror/v1/thinking.proto\"\x82\x01\n" +
 	"\x14GetServerInfoRequest\x12\x1b\n" +
 	"\ttenant_id\x18\x01 \x01(\tR\btenantId\x12\x1d\n" +
 	"\n" +
-	"project_id\x18\x02 \x01(\tR\tprojectId\"\xca\x06\n" +
+	"project_id\x18\x02 \x01(\tR\tprojectId\x12.\n" +
+	"\x13with_advice_changes\x18\x03 \x01(\bR\x11withAdviceChanges\"\x8e\a\n" +
 	"\x15GetServerInfoResponse\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\tR\aversion\x12\x1b\n" +
 	"\ttenant_id\x18\x02 \x01(\tR\btenantId\x12\x1d\n" +
@@ -2114,10 +2227,19 @@ const file_sidemirror_v1_sidecar_proto_rawDesc = "" +
 	"storeClock\x12I\n" +
 	"\x10memory_embedding\x18\x0f \x01(\v2\x1e.sidemirror.v1.MemoryEmbeddingR\x0fmemoryEmbedding\x12(\n" +
 	"\x10advice_is_shadow\x18\x10 \x01(\bR\x0eadviceIsShadow\x120\n" +
-	"\abacklog\x18\x11 \x03(\v2\x16.sidemirror.v1.BacklogR\abacklog\x1a9\n" +
+	"\abacklog\x18\x11 \x03(\v2\x16.sidemirror.v1.BacklogR\abacklog\x12B\n" +
+	"\x0eadvice_changes\x18\x12 \x03(\v2\x1b.sidemirror.v1.AdviceChangeR\radviceChanges\x1a9\n" +
 	"\vLimitsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\x03R\x05value:\x028\x01\"B\n" +
+	"\x05value\x18\x02 \x01(\x03R\x05value:\x028\x01\"\x8b\x02\n" +
+	"\fAdviceChange\x12.\n" +
+	"\x04time\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x04time\x12\x1d\n" +
+	"\n" +
+	"changed_by\x18\x02 \x01(\tR\tchangedBy\x12\x12\n" +
+	"\x04mode\x18\x03 \x01(\tR\x04mode\x120\n" +
+	"\x05level\x18\x04 \x01(\x0e2\x1a.sidemirror.v1.PolicyLevelR\x05level\x123\n" +
+	"\x06before\x18\x05 \x01(\v2\x1b.sidemirror.v1.AdvicePolicyR\x06before\x121\n" +
+	"\x05after\x18\x06 \x01(\v2\x1b.sidemirror.v1.AdvicePolicyR\x05after\"B\n" +
 	"\aBacklog\x12\x12\n" +
 	"\x04kind\x18\x01 \x01(\tR\x04kind\x12#\n" +
 	"\rwaiting_count\x18\x02 \x01(\x05R\fwaitingCount\"s\n" +
@@ -2305,7 +2427,7 @@ func file_sidemirror_v1_sidecar_proto_rawDescGZIP() []byte {
 }
 
 var file_sidemirror_v1_sidecar_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
-var file_sidemirror_v1_sidecar_proto_msgTypes = make([]protoimpl.MessageInfo, 25)
+var file_sidemirror_v1_sidecar_proto_msgTypes = make([]protoimpl.MessageInfo, 26)
 var file_sidemirror_v1_sidecar_proto_goTypes = []any{
 	(SpendLevel)(0),                // 0: sidemirror.v1.SpendLevel
 	(SpendCapOwner)(0),             // 1: sidemirror.v1.SpendCapOwner
@@ -2313,80 +2435,86 @@ var file_sidemirror_v1_sidecar_proto_goTypes = []any{
 	(AdviceKind)(0),                // 3: sidemirror.v1.AdviceKind
 	(*GetServerInfoRequest)(nil),   // 4: sidemirror.v1.GetServerInfoRequest
 	(*GetServerInfoResponse)(nil),  // 5: sidemirror.v1.GetServerInfoResponse
-	(*Backlog)(nil),                // 6: sidemirror.v1.Backlog
-	(*StoreInfo)(nil),              // 7: sidemirror.v1.StoreInfo
-	(*StoreClock)(nil),             // 8: sidemirror.v1.StoreClock
-	(*ModelInfo)(nil),              // 9: sidemirror.v1.ModelInfo
-	(*MemoryEmbedding)(nil),        // 10: sidemirror.v1.MemoryEmbedding
-	(*Spend)(nil),                  // 11: sidemirror.v1.Spend
-	(*SpendCap)(nil),               // 12: sidemirror.v1.SpendCap
-	(*Policy)(nil),                 // 13: sidemirror.v1.Policy
-	(*RetentionPolicy)(nil),        // 14: sidemirror.v1.RetentionPolicy
-	(*PolicyCap)(nil),              // 15: sidemirror.v1.PolicyCap
-	(*AdvicePolicy)(nil),           // 16: sidemirror.v1.AdvicePolicy
-	(*StoredPolicy)(nil),           // 17: sidemirror.v1.StoredPolicy
-	(*GetPolicyRequest)(nil),       // 18: sidemirror.v1.GetPolicyRequest
-	(*GetPolicyResponse)(nil),      // 19: sidemirror.v1.GetPolicyResponse
-	(*SetPolicyRequest)(nil),       // 20: sidemirror.v1.SetPolicyRequest
-	(*SetPolicyResponse)(nil),      // 21: sidemirror.v1.SetPolicyResponse
-	(*EraseRequest)(nil),           // 22: sidemirror.v1.EraseRequest
-	(*EraseResponse)(nil),          // 23: sidemirror.v1.EraseResponse
-	(*ListTombstonesRequest)(nil),  // 24: sidemirror.v1.ListTombstonesRequest
-	(*ListTombstonesResponse)(nil), // 25: sidemirror.v1.ListTombstonesResponse
-	(*Tombstone)(nil),              // 26: sidemirror.v1.Tombstone
-	nil,                            // 27: sidemirror.v1.GetServerInfoResponse.LimitsEntry
-	nil,                            // 28: sidemirror.v1.EraseResponse.CountsEntry
-	(*ThinkingConfig)(nil),         // 29: sidemirror.v1.ThinkingConfig
-	(*TurnBudget)(nil),             // 30: sidemirror.v1.TurnBudget
-	(*durationpb.Duration)(nil),    // 31: google.protobuf.Duration
+	(*AdviceChange)(nil),           // 6: sidemirror.v1.AdviceChange
+	(*Backlog)(nil),                // 7: sidemirror.v1.Backlog
+	(*StoreInfo)(nil),              // 8: sidemirror.v1.StoreInfo
+	(*StoreClock)(nil),             // 9: sidemirror.v1.StoreClock
+	(*ModelInfo)(nil),              // 10: sidemirror.v1.ModelInfo
+	(*MemoryEmbedding)(nil),        // 11: sidemirror.v1.MemoryEmbedding
+	(*Spend)(nil),                  // 12: sidemirror.v1.Spend
+	(*SpendCap)(nil),               // 13: sidemirror.v1.SpendCap
+	(*Policy)(nil),                 // 14: sidemirror.v1.Policy
+	(*RetentionPolicy)(nil),        // 15: sidemirror.v1.RetentionPolicy
+	(*PolicyCap)(nil),              // 16: sidemirror.v1.PolicyCap
+	(*AdvicePolicy)(nil),           // 17: sidemirror.v1.AdvicePolicy
+	(*StoredPolicy)(nil),           // 18: sidemirror.v1.StoredPolicy
+	(*GetPolicyRequest)(nil),       // 19: sidemirror.v1.GetPolicyRequest
+	(*GetPolicyResponse)(nil),      // 20: sidemirror.v1.GetPolicyResponse
+	(*SetPolicyRequest)(nil),       // 21: sidemirror.v1.SetPolicyRequest
+	(*SetPolicyResponse)(nil),      // 22: sidemirror.v1.SetPolicyResponse
+	(*EraseRequest)(nil),           // 23: sidemirror.v1.EraseRequest
+	(*EraseResponse)(nil),          // 24: sidemirror.v1.EraseResponse
+	(*ListTombstonesRequest)(nil),  // 25: sidemirror.v1.ListTombstonesRequest
+	(*ListTombstonesResponse)(nil), // 26: sidemirror.v1.ListTombstonesResponse
+	(*Tombstone)(nil),              // 27: sidemirror.v1.Tombstone
+	nil,                            // 28: sidemirror.v1.GetServerInfoResponse.LimitsEntry
+	nil,                            // 29: sidemirror.v1.EraseResponse.CountsEntry
+	(*ThinkingConfig)(nil),         // 30: sidemirror.v1.ThinkingConfig
+	(*TurnBudget)(nil),             // 31: sidemirror.v1.TurnBudget
 	(*timestamppb.Timestamp)(nil),  // 32: google.protobuf.Timestamp
+	(*durationpb.Duration)(nil),    // 33: google.protobuf.Duration
 }
 var file_sidemirror_v1_sidecar_proto_depIdxs = []int32{
-	7,  // 0: sidemirror.v1.GetServerInfoResponse.stores:type_name -> sidemirror.v1.StoreInfo
-	9,  // 1: sidemirror.v1.GetServerInfoResponse.models:type_name -> sidemirror.v1.ModelInfo
-	29, // 2: sidemirror.v1.GetServerInfoResponse.default_config:type_name -> sidemirror.v1.ThinkingConfig
-	30, // 3: sidemirror.v1.GetServerInfoResponse.default_budget:type_name -> sidemirror.v1.TurnBudget
-	27, // 4: sidemirror.v1.GetServerInfoResponse.limits:type_name -> sidemirror.v1.GetServerInfoResponse.LimitsEntry
-	11, // 5: sidemirror.v1.GetServerInfoResponse.spend:type_name -> sidemirror.v1.Spend
-	12, // 6: sidemirror.v1.GetServerInfoResponse.spend_caps:type_name -> sidemirror.v1.SpendCap
-	8,  // 7: sidemirror.v1.GetServerInfoResponse.store_clock:type_name -> sidemirror.v1.StoreClock
-	10, // 8: sidemirror.v1.GetServerInfoResponse.memory_embedding:type_name -> sidemirror.v1.MemoryEmbedding
-	6,  // 9: sidemirror.v1.GetServerInfoResponse.backlog:type_name -> sidemirror.v1.Backlog
-	31, // 10: sidemirror.v1.StoreClock.ahead:type_name -> google.protobuf.Duration
-	0,  // 11: sidemirror.v1.SpendCap.level:type_name -> sidemirror.v1.SpendLevel
-	32, // 12: sidemirror.v1.SpendCap.reset_time:type_name -> google.protobuf.Timestamp
-	1,  // 13: sidemirror.v1.SpendCap.owner:type_name -> sidemirror.v1.SpendCapOwner
-	14, // 14: sidemirror.v1.Policy.retention:type_name -> sidemirror.v1.RetentionPolicy
-	15, // 15: sidemirror.v1.Policy.caps:type_name -> sidemirror.v1.PolicyCap
-	16, // 16: sidemirror.v1.Policy.advice:type_name -> sidemirror.v1.AdvicePolicy
-	3,  // 17: sidemirror.v1.AdvicePolicy.off:type_name -> sidemirror.v1.AdviceKind
-	13, // 18: sidemirror.v1.StoredPolicy.policy:type_name -> sidemirror.v1.Policy
-	32, // 19: sidemirror.v1.StoredPolicy.set_time:type_name -> google.protobuf.Timestamp
-	17, // 20: sidemirror.v1.GetPolicyResponse.project:type_name -> sidemirror.v1.StoredPolicy
-	17, // 21: sidemirror.v1.GetPolicyResponse.tenant:type_name -> sidemirror.v1.StoredPolicy
-	13, // 22: sidemirror.v1.GetPolicyResponse.in_force:type_name -> sidemirror.v1.Policy
-	2,  // 23: sidemirror.v1.SetPolicyRequest.level:type_name -> sidemirror.v1.PolicyLevel
-	13, // 24: sidemirror.v1.SetPolicyRequest.policy:type_name -> sidemirror.v1.Policy
-	17, // 25: sidemirror.v1.SetPolicyResponse.stored:type_name -> sidemirror.v1.StoredPolicy
-	28, // 26: sidemirror.v1.EraseResponse.counts:type_name -> sidemirror.v1.EraseResponse.CountsEntry
-	32, // 27: sidemirror.v1.EraseResponse.erase_time:type_name -> google.protobuf.Timestamp
-	26, // 28: sidemirror.v1.ListTombstonesResponse.tombstones:type_name -> sidemirror.v1.Tombstone
-	32, // 29: sidemirror.v1.Tombstone.erase_time:type_name -> google.protobuf.Timestamp
-	4,  // 30: sidemirror.v1.SidecarService.GetServerInfo:input_type -> sidemirror.v1.GetServerInfoRequest
-	22, // 31: sidemirror.v1.SidecarService.Erase:input_type -> sidemirror.v1.EraseRequest
-	24, // 32: sidemirror.v1.SidecarService.ListTombstones:input_type -> sidemirror.v1.ListTombstonesRequest
-	18, // 33: sidemirror.v1.SidecarService.GetPolicy:input_type -> sidemirror.v1.GetPolicyRequest
-	20, // 34: sidemirror.v1.SidecarService.SetPolicy:input_type -> sidemirror.v1.SetPolicyRequest
-	5,  // 35: sidemirror.v1.SidecarService.GetServerInfo:output_type -> sidemirror.v1.GetServerInfoResponse
-	23, // 36: sidemirror.v1.SidecarService.Erase:output_type -> sidemirror.v1.EraseResponse
-	25, // 37: sidemirror.v1.SidecarService.ListTombstones:output_type -> sidemirror.v1.ListTombstonesResponse
-	19, // 38: sidemirror.v1.SidecarService.GetPolicy:output_type -> sidemirror.v1.GetPolicyResponse
-	21, // 39: sidemirror.v1.SidecarService.SetPolicy:output_type -> sidemirror.v1.SetPolicyResponse
-	35, // [35:40] is the sub-list for method output_type
-	30, // [30:35] is the sub-list for method input_type
-	30, // [30:30] is the sub-list for extension type_name
-	30, // [30:30] is the sub-list for extension extendee
-	0,  // [0:30] is the sub-list for field type_name
+	8,  // 0: sidemirror.v1.GetServerInfoResponse.stores:type_name -> sidemirror.v1.StoreInfo
+	10, // 1: sidemirror.v1.GetServerInfoResponse.models:type_name -> sidemirror.v1.ModelInfo
+	30, // 2: sidemirror.v1.GetServerInfoResponse.default_config:type_name -> sidemirror.v1.ThinkingConfig
+	31, // 3: sidemirror.v1.GetServerInfoResponse.default_budget:type_name -> sidemirror.v1.TurnBudget
+	28, // 4: sidemirror.v1.GetServerInfoResponse.limits:type_name -> sidemirror.v1.GetServerInfoResponse.LimitsEntry
+	12, // 5: sidemirror.v1.GetServerInfoResponse.spend:type_name -> sidemirror.v1.Spend
+	13, // 6: sidemirror.v1.GetServerInfoResponse.spend_caps:type_name -> sidemirror.v1.SpendCap
+	9,  // 7: sidemirror.v1.GetServerInfoResponse.store_clock:type_name -> sidemirror.v1.StoreClock
+	11, // 8: sidemirror.v1.GetServerInfoResponse.memory_embedding:type_name -> sidemirror.v1.MemoryEmbedding
+	7,  // 9: sidemirror.v1.GetServerInfoResponse.backlog:type_name -> sidemirror.v1.Backlog
+	6,  // 10: sidemirror.v1.GetServerInfoResponse.advice_changes:type_name -> sidemirror.v1.AdviceChange
+	32, // 11: sidemirror.v1.AdviceChange.time:type_name -> google.protobuf.Timestamp
+	2,  // 12: sidemirror.v1.AdviceChange.level:type_name -> sidemirror.v1.PolicyLevel
+	17, // 13: sidemirror.v1.AdviceChange.before:type_name -> sidemirror.v1.AdvicePolicy
+	17, // 14: sidemirror.v1.AdviceChange.after:type_name -> sidemirror.v1.AdvicePolicy
+	33, // 15: sidemirror.v1.StoreClock.ahead:type_name -> google.protobuf.Duration
+	0,  // 16: sidemirror.v1.SpendCap.level:type_name -> sidemirror.v1.SpendLevel
+	32, // 17: sidemirror.v1.SpendCap.reset_time:type_name -> google.protobuf.Timestamp
+	1,  // 18: sidemirror.v1.SpendCap.owner:type_name -> sidemirror.v1.SpendCapOwner
+	15, // 19: sidemirror.v1.Policy.retention:type_name -> sidemirror.v1.RetentionPolicy
+	16, // 20: sidemirror.v1.Policy.caps:type_name -> sidemirror.v1.PolicyCap
+	17, // 21: sidemirror.v1.Policy.advice:type_name -> sidemirror.v1.AdvicePolicy
+	3,  // 22: sidemirror.v1.AdvicePolicy.off:type_name -> sidemirror.v1.AdviceKind
+	14, // 23: sidemirror.v1.StoredPolicy.policy:type_name -> sidemirror.v1.Policy
+	32, // 24: sidemirror.v1.StoredPolicy.set_time:type_name -> google.protobuf.Timestamp
+	18, // 25: sidemirror.v1.GetPolicyResponse.project:type_name -> sidemirror.v1.StoredPolicy
+	18, // 26: sidemirror.v1.GetPolicyResponse.tenant:type_name -> sidemirror.v1.StoredPolicy
+	14, // 27: sidemirror.v1.GetPolicyResponse.in_force:type_name -> sidemirror.v1.Policy
+	2,  // 28: sidemirror.v1.SetPolicyRequest.level:type_name -> sidemirror.v1.PolicyLevel
+	14, // 29: sidemirror.v1.SetPolicyRequest.policy:type_name -> sidemirror.v1.Policy
+	18, // 30: sidemirror.v1.SetPolicyResponse.stored:type_name -> sidemirror.v1.StoredPolicy
+	29, // 31: sidemirror.v1.EraseResponse.counts:type_name -> sidemirror.v1.EraseResponse.CountsEntry
+	32, // 32: sidemirror.v1.EraseResponse.erase_time:type_name -> google.protobuf.Timestamp
+	27, // 33: sidemirror.v1.ListTombstonesResponse.tombstones:type_name -> sidemirror.v1.Tombstone
+	32, // 34: sidemirror.v1.Tombstone.erase_time:type_name -> google.protobuf.Timestamp
+	4,  // 35: sidemirror.v1.SidecarService.GetServerInfo:input_type -> sidemirror.v1.GetServerInfoRequest
+	23, // 36: sidemirror.v1.SidecarService.Erase:input_type -> sidemirror.v1.EraseRequest
+	25, // 37: sidemirror.v1.SidecarService.ListTombstones:input_type -> sidemirror.v1.ListTombstonesRequest
+	19, // 38: sidemirror.v1.SidecarService.GetPolicy:input_type -> sidemirror.v1.GetPolicyRequest
+	21, // 39: sidemirror.v1.SidecarService.SetPolicy:input_type -> sidemirror.v1.SetPolicyRequest
+	5,  // 40: sidemirror.v1.SidecarService.GetServerInfo:output_type -> sidemirror.v1.GetServerInfoResponse
+	24, // 41: sidemirror.v1.SidecarService.Erase:output_type -> sidemirror.v1.EraseResponse
+	26, // 42: sidemirror.v1.SidecarService.ListTombstones:output_type -> sidemirror.v1.ListTombstonesResponse
+	20, // 43: sidemirror.v1.SidecarService.GetPolicy:output_type -> sidemirror.v1.GetPolicyResponse
+	22, // 44: sidemirror.v1.SidecarService.SetPolicy:output_type -> sidemirror.v1.SetPolicyResponse
+	40, // [40:45] is the sub-list for method output_type
+	35, // [35:40] is the sub-list for method input_type
+	35, // [35:35] is the sub-list for extension type_name
+	35, // [35:35] is the sub-list for extension extendee
+	0,  // [0:35] is the sub-list for field type_name
 }
 
 func init() { file_sidemirror_v1_sidecar_proto_init() }
@@ -2395,11 +2523,11 @@ func file_sidemirror_v1_sidecar_proto_init() {
 		return
 	}
 	file_sidemirror_v1_thinking_proto_init()
-	file_sidemirror_v1_sidecar_proto_msgTypes[8].OneofWrappers = []any{}
-	file_sidemirror_v1_sidecar_proto_msgTypes[10].OneofWrappers = []any{}
+	file_sidemirror_v1_sidecar_proto_msgTypes[9].OneofWrappers = []any{}
 	file_sidemirror_v1_sidecar_proto_msgTypes[11].OneofWrappers = []any{}
-	file_sidemirror_v1_sidecar_proto_msgTypes[16].OneofWrappers = []any{}
-	file_sidemirror_v1_sidecar_proto_msgTypes[18].OneofWrappers = []any{
+	file_sidemirror_v1_sidecar_proto_msgTypes[12].OneofWrappers = []any{}
+	file_sidemirror_v1_sidecar_proto_msgTypes[17].OneofWrappers = []any{}
+	file_sidemirror_v1_sidecar_proto_msgTypes[19].OneofWrappers = []any{
 		(*EraseRequest_TurnId)(nil),
 		(*EraseRequest_SessionId)(nil),
 		(*EraseRequest_SubjectId)(nil),
@@ -2410,7 +2538,7 @@ func file_sidemirror_v1_sidecar_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_sidemirror_v1_sidecar_proto_rawDesc), len(file_sidemirror_v1_sidecar_proto_rawDesc)),
 			NumEnums:      4,
-			NumMessages:   25,
+			NumMessages:   26,
 			NumExtensions: 0,
 			NumServices:   1,
 		},
