@@ -7,11 +7,12 @@ import { problemOf, useApi, useAsked, type Problem } from "./api.js";
 import { Entry } from "./entry.js";
 import { useLive } from "./live.js";
 import { LiveState } from "./live_state.js";
+import { NearTurns } from "./near.js";
 import { Answered, Empty, Facts, Failed, Grpcurl, Heading, Id, Link, Text, Time, Unread } from "./parts.js";
-import { usePlace } from "./place.js";
-import { blocksOf, idOf, isTold, MEMORY_KINDS, type Told } from "./record.js";
+import { hrefOf, scopeOf, usePlace } from "./place.js";
+import { blocksOf, idOf, isTold, MEMORY_KINDS, spanOf, type Told } from "./record.js";
 import { Standing, tookOf } from "./turns.js";
-import { counted, headline } from "./words.js";
+import { counted, headline, lasting } from "./words.js";
 
 const PAGE = 200;
 // How many entries before the one that a link names are read with it.
@@ -19,11 +20,17 @@ const BEFORE = 20;
 
 export function Turn(props: { id: string }) {
   const api = useApi();
-  const at = Number(usePlace().query.at ?? 0) || 0;
+  const { query } = usePlace();
+  const at = Number(query.at ?? 0) || 0;
   const [start] = useState(() => BigInt(Math.max(0, at - BEFORE)));
   const head = useAsked(`turn ${props.id}`, (signal) =>
     api.thinking.getTurn({ ...api.scope, turnId: props.id, afterSequence: start, pageSize: PAGE }, { signal }),
   );
+  const isFound = head.value !== undefined && query.sought !== undefined;
+  useEffect(() => {
+    // The address names the turn from here on.
+    if (isFound) history.replaceState(history.state, "", hrefOf(["turns", props.id], scopeOf(query)));
+  }, [isFound]);
   return (
     <>
       {!head.value && <Unread name="Turn" />}
@@ -41,6 +48,7 @@ export function Turn(props: { id: string }) {
           )
         }
       </Answered>
+      {head.problem?.isUnknown && <NearTurns id={props.id} goesOn={query.sought !== undefined} />}
       <Grpcurl method={ThinkingService.method.getTurn} request={{ turnId: props.id }} />
     </>
   );
@@ -95,6 +103,9 @@ function Record(props: {
   const told = useTold(turn.task, entries);
   const shown = onlyTold ? entries.filter(isTold) : entries;
   const toldCount = entries.filter(isTold).length;
+  // An agent's clock may be ahead of the sidecar's, whose start of the turn the head has.
+  const span = start === 0n ? spanOf(entries) : undefined;
+  const took = span && !hasMore && turn.state !== TurnState.OPEN ? lasting(span.ms) : tookOf(turn);
   return (
     <>
       <div class="title">
@@ -106,7 +117,7 @@ function Record(props: {
       <Facts
         of={[
           ["Started", <Time at={turn.startTime} />],
-          ["Took", tookOf(turn)],
+          ["Took", took],
           [
             "Session",
             <Link to={["turns"]} query={{ session: turn.sessionId }}>
@@ -114,7 +125,7 @@ function Record(props: {
             </Link>,
           ],
           ["Turn of the session", turn.turnCount],
-          ["Id", <Id>{turn.turnId}</Id>],
+          ["Id", <Id copied>{turn.turnId}</Id>],
           ["Events", turn.eventCount],
           ["Reflections left", turn.budgetLeft?.reflections],
         ]}
@@ -139,7 +150,7 @@ function Record(props: {
       ) : (
         <ol class="timeline">
           {shown.map((entry) => (
-            <Entry key={String(entry.sequence)} entry={entry} begun={turn.startTime} told={told} isNamed={Number(entry.sequence) === named} />
+            <Entry key={String(entry.sequence)} entry={entry} begun={span?.first ?? turn.startTime} told={told} isNamed={Number(entry.sequence) === named} />
           ))}
         </ol>
       )}
