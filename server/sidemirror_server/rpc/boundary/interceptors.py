@@ -8,7 +8,7 @@ import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import aclosing
 from functools import partial
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias
 
 import grpc
 import msgspec
@@ -22,6 +22,7 @@ from sidemirror_server.rpc.boundary.identity import Identity
 from sidemirror_server.rpc.boundary.limits import checker_of
 from sidemirror_server.rpc.boundary.metering import Metering
 from sidemirror_server.rpc.boundary.named_scope import NamedScope, named_scope
+from sidemirror_server.rpc.boundary.reading import has_events_of, is_timed_of, is_write_of, reader_of, requests_of
 from sidemirror_server.rpc.boundary.refusals import Refusals
 from sidemirror_server.rpc.boundary.requests import Once, Served, digest_of
 from sidemirror_server.rpc.boundary.services import Begin, BidiStream, Binds, ClientStream, ServerStream, Unary
@@ -38,11 +39,8 @@ _log = logging.getLogger(__name__)
 
 # Limits that end streams instead of refusing calls.
 _OF_STREAMS = ("stream_age_s", "idle_stream_s")
-# Calls that ask no model. Those that wait for reflections, because their caller says so (`wait`), are left out.
-_PLAIN = frozenset(("StartTurn", "ReportEvents", "ShouldReflect", "GetThinkingPrompt"))
 # Requests and responses pass gRPC as bytes; the boundary parses and serialises them.
 Handler: TypeAlias = "grpc.RpcMethodHandler[bytes, bytes]"
-Req = TypeVar("Req", bound=Message)
 
 
 class Boundary:
@@ -86,24 +84,25 @@ class Boundary:
         """The handler of a method that takes one request and gives one answer."""
         serve, complete, binds, permits = rpc.serve, rpc.complete, rpc.binds, rpc.permits
         from_bytes, violations_of = request_type.FromString, checker_of(request_type, self._text_bytes)
-        is_write = _is_write(request_type)
-        is_plain = method.rpartition("/")[2] in _PLAIN
-        waits = is_plain and "wait" in request_type.DESCRIPTOR.fields_by_name
+        is_write = is_write_of(request_type)
+        is_timed, has_events = is_timed_of(method, request_type), has_events_of(request_type)
 
         async def handle(raw: bytes, context: Context) -> bytes:
             caller: Token | None = None
             share: Share | None = None
-            began_s = self._clock.monotonic_s() if is_plain else 0.0
             try:
                 self._admission.enter_call()
                 try:
                     caller = self._identity.caller_of(method, context) if self._identity.asks else None
                     share = await self._enter_call(caller, len(raw))
-                    # The code of `_reader`, inlined: in a small unary call each function call counts.
+                    began_s = self._clock.monotonic_s()
+                    # The code of `reader_of`, inlined: in a small unary call each function call counts.
                     try:
-                        request = from_bytes(raw)
+                        request: Any = from_bytes(raw)
                     except DecodeError as error:
                         raise MalformedMessage(expected=request_type.DESCRIPTOR.full_name) from error
+                    if share is not None and has_events:
+                        share.count_events(len(request.events))
                     call = self._call(method, request, context, caller, is_write)
                     if violations := violations_of(request):
                         raise BadInput(violations)
@@ -120,7 +119,7 @@ class Boundary:
                         )
                     else:
                         answer = (await serve(request, call)).SerializeToString()
-                    if is_plain and not (waits and request.HasField("wait")):
+                    if is_timed(request):
                         self._traffic.took(self._clock.monotonic_s() - began_s)
                     return answer if complete is None else complete(request, answer)
                 finally:
@@ -160,8 +159,8 @@ class Boundary:
     def server_stream(self, method: str, request_type: type[Message], rpc: ServerStream) -> Handler:
         """The handler of a method that takes one request and answers with a stream."""
         serve, binds, keeps_times, follows = rpc.serve, rpc.binds, rpc.keeps_times, rpc.follows
-        parse, check = _reader(request_type, self._text_bytes)
-        is_write = _is_write(request_type)
+        parse, check = reader_of(request_type, self._text_bytes)
+        is_write = is_write_of(request_type)
 
         async def handle(raw: bytes, context: Context) -> AsyncIterator[bytes]:
             caller: Token | None = None
@@ -226,8 +225,8 @@ class Boundary:
     def _streams(
         self, method: str, request_type: type[Message], rpc: BidiStream, *, keeps_times: bool
     ) -> Callable[[AsyncIterator[bytes], Context], AsyncIterator[bytes]]:
-        parse, check = _reader(request_type, self._text_bytes)
-        is_write = _is_write(request_type)
+        parse, check = reader_of(request_type, self._text_bytes)
+        is_write, has_events = is_write_of(request_type), has_events_of(request_type)
 
         async def handle(raws: AsyncIterator[bytes], context: Context) -> AsyncIterator[bytes]:
             caller: Token | None = None
@@ -256,7 +255,8 @@ class Boundary:
                                 lasting.begun(call.barred)
                             return call
 
-                        async for response in rpc.serve(_requests(raws, parse, check, heard, share), begin):
+                        requests = requests_of(raws, parse, check, heard, share, has_events=has_events)
+                        async for response in rpc.serve(requests, begin):
                             yield response.SerializeToString()
                 finally:
                     self._admission.leave_stream()
@@ -336,48 +336,6 @@ def _name_of(caller: Token | None) -> str:
 
 def _sender(call: Call) -> Sender:
     return Sender(_name_of(call.caller), call.scope)
-
-
-def _is_write(request_type: type[Message]) -> bool:
-    return "request_id" in request_type.DESCRIPTOR.fields_by_name
-
-
-def _reader(request_type: type[Req], text_bytes: int) -> tuple[Callable[[bytes], Req], Callable[[Req], None]]:
-    """A parser and a checker of requests. grpc.aio's own parsing would answer malformed bytes with UNKNOWN."""
-    violations_of = checker_of(request_type, text_bytes)
-
-    def parse(raw: bytes) -> Req:
-        try:
-            return request_type.FromString(raw)
-        except DecodeError as error:
-            raise MalformedMessage(expected=request_type.DESCRIPTOR.full_name) from error
-
-    def check(request: Req) -> None:
-        if violations := violations_of(request):
-            raise BadInput(violations)
-
-    return parse, check
-
-
-async def _requests(
-    raws: AsyncIterator[bytes],
-    parse: Callable[[bytes], Req],
-    check: Callable[[Req], None],
-    heard: Callable[[], None],
-    share: Share | None,
-) -> AsyncIterator[Req]:
-    """The client's requests, parsed and checked, each when it is its agent's turn. The handler checks the first one,
-    once its scope is known."""
-    is_first = True
-    async for raw in raws:
-        heard()
-        if share is not None:
-            await share.pace(len(raw))
-        request = parse(raw)
-        if not is_first:
-            check(request)
-        is_first = False
-        yield request
 
 
 async def _answer(request: Message, response: Awaitable[Message], binds: Binds | None) -> Served:
