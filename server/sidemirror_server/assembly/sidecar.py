@@ -69,6 +69,7 @@ from sidemirror_server.thinking.config import SessionDefaults
 from sidemirror_server.thinking.prompts import ReflectionPrompts
 from sidemirror_server.trace.erasure import JOB_KIND as ERASURE
 from sidemirror_server.trace.live import Bell, Lookout
+from sidemirror_server.turns.advice_changes import AdviceChanges
 from sidemirror_server.turns.conductor import Conductor
 from sidemirror_server.turns.critiquing import TurnCritiques
 from sidemirror_server.turns.erasing import SETTLE_S, Eraser
@@ -176,7 +177,7 @@ class Sidecar:
         turns = RecordedTurns(stores.log, stores.sessions, self.conductor, self.recorder)
         services = (
             thinking_service(
-                *(stores.log, stores.sessions, stores.pruning, self.conductor, self.recorder),
+                *(stores.log, stores.sessions, stores.pruning, stores.critiques, self.conductor, self.recorder),
                 *(self.gateway, prompts, bell, streams),
                 defaults.config,
             ),
@@ -193,7 +194,7 @@ class Sidecar:
                     *(settings, Scope(settings.tenant_id, settings.project_id), stores.facts, clock, routes),
                     *(memory.embedding, own_clock, self._traffic),
                 ),
-                *(spending, stores.erasures, stores.work, self.policies, settings.limits.tombstones),
+                *(spending, stores.erasures, stores.work, self.policies, self._changes, settings.limits.tombstones),
             ),
         )
         self._open_doors(services, boundary_of, own_clock)
@@ -221,6 +222,7 @@ class Sidecar:
             self.memory.advice(self.recorder, lessons),
             defaults,
             teacher if defaults.learns else None,
+            self._changes,
             is_shadow=telling.is_shadow,
             traffic=self._traffic,
         )
@@ -257,6 +259,12 @@ class Sidecar:
         if is_measured(self._settings):
             facts = self._stores.facts
             observe(gauges(self.admission, self.conductor, self.recorder, self._queue, facts, self._clock))
+
+    @functools.cached_property
+    def _changes(self) -> AdviceChanges:
+        """Who changed what agents are told, and when."""
+        is_shadow = telling_of(self._settings).is_shadow
+        return AdviceChanges(self._stores.journal, self._clock, is_shadow=is_shadow)
 
     @property
     def address(self) -> str:

@@ -7,7 +7,7 @@ from sidemirror_server.vocabulary.clock import Clock
 SILENT_S = 10.0
 
 
-class Silence:
+class ModelSilence:
     """For how long questions have waited since the model answered last. Questions that wait side by side count once."""
 
     def __init__(self, clock: Clock) -> None:

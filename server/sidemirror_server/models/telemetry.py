@@ -13,7 +13,7 @@ from opentelemetry import trace
 from opentelemetry.trace import Span, SpanKind, StatusCode
 
 from sidemirror_server.models.language_model import Ask, LanguageModel, Purpose
-from sidemirror_server.models.silence import SILENT_S, Silence
+from sidemirror_server.models.silence import SILENT_S, ModelSilence
 from sidemirror_server.vocabulary.clock import Clock
 from sidemirror_server.vocabulary.errors import ModelFailed
 from sidemirror_server.vocabulary.outage import Outage
@@ -98,7 +98,7 @@ class _Asked:
 
     def __init__(self, clock: Clock) -> None:
         self.outage = Outage(_log, "model_failed", "model_answers_again", clock)
-        self.silence = Silence(clock)
+        self.silence = ModelSilence(clock)
 
 
 class Questions:

@@ -257,9 +257,11 @@ type GetServerInfoRequest struct {
 	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
 	TenantId string `protobuf:"bytes,1,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
 	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
-	ProjectId     string `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	ProjectId string `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
+	// Whether the answer should have `advice_changes`.
+	WithAdviceChanges bool `protobuf:"varint,3,opt,name=with_advice_changes,json=withAdviceChanges,proto3" json:"with_advice_changes,omitempty"`
+	unknownFields     protoimpl.UnknownFields
+	sizeCache         protoimpl.SizeCache
 }
 
 func (x *GetServerInfoRequest) Reset() {
@@ -306,6 +308,13 @@ func (x *GetServerInfoRequest) GetProjectId() string {
 	return ""
 }
 
+func (x *GetServerInfoRequest) GetWithAdviceChanges() bool {
+	if x != nil {
+		return x.WithAdviceChanges
+	}
+	return false
+}
+
 // Facts about the server.
 type GetServerInfoResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -343,10 +352,13 @@ type GetServerInfoResponse struct {
 	// Background work that is not done yet in the requested tenant and project; empty when there is none, and while the
 	// store does not answer (`spend_unknown`).
 	Backlog []*Backlog `protobuf:"bytes,17,rep,name=backlog,proto3" json:"backlog,omitempty"`
+	// When what the project's agents are told was changed, and by whom, the newest first: the last 200 changes that are on
+	// record. Empty unless asked for, and while the store does not answer (`spend_unknown`).
+	AdviceChanges []*AdviceChange `protobuf:"bytes,18,rep,name=advice_changes,json=adviceChanges,proto3" json:"advice_changes,omitempty"`
 	// The time by this machine's clock when the answer was made: a caller can compare it with its own.
-	ServerTime *timestamppb.Timestamp `protobuf:"bytes,18,opt,name=server_time,json=serverTime,proto3" json:"server_time,omitempty"`
+	ServerTime *timestamppb.Timestamp `protobuf:"bytes,19,opt,name=server_time,json=serverTime,proto3" json:"server_time,omitempty"`
 	// Who has sent most to this server within the last minutes; absent when nobody has sent anything.
-	Traffic       *Traffic `protobuf:"bytes,19,opt,name=traffic,proto3" json:"traffic,omitempty"`
+	Traffic       *Traffic `protobuf:"bytes,20,opt,name=traffic,proto3" json:"traffic,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -486,6 +498,13 @@ func (x *GetServerInfoResponse) GetBacklog() []*Backlog {
 	return nil
 }
 
+func (x *GetServerInfoResponse) GetAdviceChanges() []*AdviceChange {
+	if x != nil {
+		return x.AdviceChanges
+	}
+	return nil
+}
+
 func (x *GetServerInfoResponse) GetServerTime() *timestamppb.Timestamp {
 	if x != nil {
 		return x.ServerTime
@@ -578,8 +597,8 @@ func (x *Traffic) GetSessions() []*Sender {
 // One sender.
 type Sender struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The name of the token that the calls carried, or that started the session's turn; empty where calls carry none that
-	// names their caller.
+	// The name of the token that the calls carried; empty where calls carry none that names their caller, and in
+	// `Traffic.sessions`.
 	Token string `protobuf:"bytes,1,opt,name=token,proto3" json:"token,omitempty"`
 	// The tenant.
 	TenantId string `protobuf:"bytes,2,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
@@ -658,6 +677,99 @@ func (x *Sender) GetSentCount() int64 {
 	return 0
 }
 
+// One change of what a project's agents are told: of the mode, or of the advice that a policy turns off.
+type AdviceChange struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Since when it holds. Of a mode: when a sidecar of this mode began to serve the project.
+	Time *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=time,proto3" json:"time,omitempty"`
+	// The name of the token that made the change. Empty where calls carry no token, and for a change of the mode, which is
+	// made by a sidecar's setting.
+	ChangedBy string `protobuf:"bytes,2,opt,name=changed_by,json=changedBy,proto3" json:"changed_by,omitempty"`
+	// The mode since then, `on` or `shadow`; empty for a change of a policy. Before the first change it was `on`.
+	Mode string `protobuf:"bytes,3,opt,name=mode,proto3" json:"mode,omitempty"`
+	// Whose policy was changed; UNSPECIFIED for a change of the mode. A tenant's is on record in the project that the call
+	// named.
+	Level PolicyLevel `protobuf:"varint,4,opt,name=level,proto3,enum=sidemirror.v1.PolicyLevel" json:"level,omitempty"`
+	// What that policy turned off before.
+	Before *AdvicePolicy `protobuf:"bytes,5,opt,name=before,proto3" json:"before,omitempty"`
+	// What it turns off since then.
+	After         *AdvicePolicy `protobuf:"bytes,6,opt,name=after,proto3" json:"after,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AdviceChange) Reset() {
+	*x = AdviceChange{}
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AdviceChange) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AdviceChange) ProtoMessage() {}
+
+func (x *AdviceChange) ProtoReflect() protoreflect.Message {
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AdviceChange.ProtoReflect.Descriptor instead.
+func (*AdviceChange) Descriptor() ([]byte, []int) {
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *AdviceChange) GetTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Time
+	}
+	return nil
+}
+
+func (x *AdviceChange) GetChangedBy() string {
+	if x != nil {
+		return x.ChangedBy
+	}
+	return ""
+}
+
+func (x *AdviceChange) GetMode() string {
+	if x != nil {
+		return x.Mode
+	}
+	return ""
+}
+
+func (x *AdviceChange) GetLevel() PolicyLevel {
+	if x != nil {
+		return x.Level
+	}
+	return PolicyLevel_POLICY_LEVEL_UNSPECIFIED
+}
+
+func (x *AdviceChange) GetBefore() *AdvicePolicy {
+	if x != nil {
+		return x.Before
+	}
+	return nil
+}
+
+func (x *AdviceChange) GetAfter() *AdvicePolicy {
+	if x != nil {
+		return x.After
+	}
+	return nil
+}
+
 // Background work of one kind that is not done yet.
 type Backlog struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -671,7 +783,7 @@ type Backlog struct {
 
 func (x *Backlog) Reset() {
 	*x = Backlog{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[4]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -683,7 +795,7 @@ func (x *Backlog) String() string {
 func (*Backlog) ProtoMessage() {}
 
 func (x *Backlog) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[4]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -696,7 +808,7 @@ func (x *Backlog) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Backlog.ProtoReflect.Descriptor instead.
 func (*Backlog) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{4}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *Backlog) GetKind() string {
@@ -733,7 +845,7 @@ type StoreInfo struct {
 
 func (x *StoreInfo) Reset() {
 	*x = StoreInfo{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[5]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -745,7 +857,7 @@ func (x *StoreInfo) String() string {
 func (*StoreInfo) ProtoMessage() {}
 
 func (x *StoreInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[5]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -758,7 +870,7 @@ func (x *StoreInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StoreInfo.ProtoReflect.Descriptor instead.
 func (*StoreInfo) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{5}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *StoreInfo) GetKind() string {
@@ -810,7 +922,7 @@ type StoreClock struct {
 
 func (x *StoreClock) Reset() {
 	*x = StoreClock{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[6]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -822,7 +934,7 @@ func (x *StoreClock) String() string {
 func (*StoreClock) ProtoMessage() {}
 
 func (x *StoreClock) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[6]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -835,7 +947,7 @@ func (x *StoreClock) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StoreClock.ProtoReflect.Descriptor instead.
 func (*StoreClock) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{6}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *StoreClock) GetAhead() *durationpb.Duration {
@@ -873,7 +985,7 @@ type ModelInfo struct {
 
 func (x *ModelInfo) Reset() {
 	*x = ModelInfo{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[7]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -885,7 +997,7 @@ func (x *ModelInfo) String() string {
 func (*ModelInfo) ProtoMessage() {}
 
 func (x *ModelInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[7]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -898,7 +1010,7 @@ func (x *ModelInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ModelInfo.ProtoReflect.Descriptor instead.
 func (*ModelInfo) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{7}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *ModelInfo) GetPurpose() string {
@@ -961,7 +1073,7 @@ type MemoryEmbedding struct {
 
 func (x *MemoryEmbedding) Reset() {
 	*x = MemoryEmbedding{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[8]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -973,7 +1085,7 @@ func (x *MemoryEmbedding) String() string {
 func (*MemoryEmbedding) ProtoMessage() {}
 
 func (x *MemoryEmbedding) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[8]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -986,7 +1098,7 @@ func (x *MemoryEmbedding) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MemoryEmbedding.ProtoReflect.Descriptor instead.
 func (*MemoryEmbedding) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{8}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *MemoryEmbedding) GetModel() string {
@@ -1066,7 +1178,7 @@ type Spend struct {
 
 func (x *Spend) Reset() {
 	*x = Spend{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[9]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1078,7 +1190,7 @@ func (x *Spend) String() string {
 func (*Spend) ProtoMessage() {}
 
 func (x *Spend) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[9]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1091,7 +1203,7 @@ func (x *Spend) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Spend.ProtoReflect.Descriptor instead.
 func (*Spend) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{9}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *Spend) GetDay() string {
@@ -1204,7 +1316,7 @@ type SpendCap struct {
 
 func (x *SpendCap) Reset() {
 	*x = SpendCap{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[10]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1216,7 +1328,7 @@ func (x *SpendCap) String() string {
 func (*SpendCap) ProtoMessage() {}
 
 func (x *SpendCap) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[10]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1229,7 +1341,7 @@ func (x *SpendCap) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SpendCap.ProtoReflect.Descriptor instead.
 func (*SpendCap) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{10}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *SpendCap) GetLevel() SpendLevel {
@@ -1306,7 +1418,7 @@ type Policy struct {
 
 func (x *Policy) Reset() {
 	*x = Policy{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[11]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1318,7 +1430,7 @@ func (x *Policy) String() string {
 func (*Policy) ProtoMessage() {}
 
 func (x *Policy) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[11]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1331,7 +1443,7 @@ func (x *Policy) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Policy.ProtoReflect.Descriptor instead.
 func (*Policy) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{11}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *Policy) GetRetention() *RetentionPolicy {
@@ -1377,7 +1489,7 @@ type RetentionPolicy struct {
 
 func (x *RetentionPolicy) Reset() {
 	*x = RetentionPolicy{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[12]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1389,7 +1501,7 @@ func (x *RetentionPolicy) String() string {
 func (*RetentionPolicy) ProtoMessage() {}
 
 func (x *RetentionPolicy) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[12]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1402,7 +1514,7 @@ func (x *RetentionPolicy) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RetentionPolicy.ProtoReflect.Descriptor instead.
 func (*RetentionPolicy) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{12}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *RetentionPolicy) GetSpendDays() int32 {
@@ -1462,7 +1574,7 @@ type PolicyCap struct {
 
 func (x *PolicyCap) Reset() {
 	*x = PolicyCap{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[13]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1474,7 +1586,7 @@ func (x *PolicyCap) String() string {
 func (*PolicyCap) ProtoMessage() {}
 
 func (x *PolicyCap) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[13]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1487,7 +1599,7 @@ func (x *PolicyCap) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PolicyCap.ProtoReflect.Descriptor instead.
 func (*PolicyCap) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{13}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *PolicyCap) GetPurpose() string {
@@ -1525,7 +1637,7 @@ type AdvicePolicy struct {
 
 func (x *AdvicePolicy) Reset() {
 	*x = AdvicePolicy{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[14]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1537,7 +1649,7 @@ func (x *AdvicePolicy) String() string {
 func (*AdvicePolicy) ProtoMessage() {}
 
 func (x *AdvicePolicy) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[14]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1550,7 +1662,7 @@ func (x *AdvicePolicy) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AdvicePolicy.ProtoReflect.Descriptor instead.
 func (*AdvicePolicy) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{14}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *AdvicePolicy) GetOff() []AdviceKind {
@@ -1584,7 +1696,7 @@ type StoredPolicy struct {
 
 func (x *StoredPolicy) Reset() {
 	*x = StoredPolicy{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[15]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1596,7 +1708,7 @@ func (x *StoredPolicy) String() string {
 func (*StoredPolicy) ProtoMessage() {}
 
 func (x *StoredPolicy) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[15]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1609,7 +1721,7 @@ func (x *StoredPolicy) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StoredPolicy.ProtoReflect.Descriptor instead.
 func (*StoredPolicy) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{15}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *StoredPolicy) GetPolicy() *Policy {
@@ -1653,7 +1765,7 @@ type GetPolicyRequest struct {
 
 func (x *GetPolicyRequest) Reset() {
 	*x = GetPolicyRequest{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[16]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1665,7 +1777,7 @@ func (x *GetPolicyRequest) String() string {
 func (*GetPolicyRequest) ProtoMessage() {}
 
 func (x *GetPolicyRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[16]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1678,7 +1790,7 @@ func (x *GetPolicyRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetPolicyRequest.ProtoReflect.Descriptor instead.
 func (*GetPolicyRequest) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{16}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *GetPolicyRequest) GetTenantId() string {
@@ -1717,7 +1829,7 @@ type GetPolicyResponse struct {
 
 func (x *GetPolicyResponse) Reset() {
 	*x = GetPolicyResponse{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[17]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1729,7 +1841,7 @@ func (x *GetPolicyResponse) String() string {
 func (*GetPolicyResponse) ProtoMessage() {}
 
 func (x *GetPolicyResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[17]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1742,7 +1854,7 @@ func (x *GetPolicyResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetPolicyResponse.ProtoReflect.Descriptor instead.
 func (*GetPolicyResponse) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{17}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *GetPolicyResponse) GetTenantId() string {
@@ -1810,7 +1922,7 @@ type SetPolicyRequest struct {
 
 func (x *SetPolicyRequest) Reset() {
 	*x = SetPolicyRequest{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[18]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1822,7 +1934,7 @@ func (x *SetPolicyRequest) String() string {
 func (*SetPolicyRequest) ProtoMessage() {}
 
 func (x *SetPolicyRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[18]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1835,7 +1947,7 @@ func (x *SetPolicyRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetPolicyRequest.ProtoReflect.Descriptor instead.
 func (*SetPolicyRequest) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{18}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *SetPolicyRequest) GetTenantId() string {
@@ -1891,7 +2003,7 @@ type SetPolicyResponse struct {
 
 func (x *SetPolicyResponse) Reset() {
 	*x = SetPolicyResponse{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[19]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1903,7 +2015,7 @@ func (x *SetPolicyResponse) String() string {
 func (*SetPolicyResponse) ProtoMessage() {}
 
 func (x *SetPolicyResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[19]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1916,7 +2028,7 @@ func (x *SetPolicyResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetPolicyResponse.ProtoReflect.Descriptor instead.
 func (*SetPolicyResponse) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{19}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *SetPolicyResponse) GetStored() *StoredPolicy {
@@ -1950,7 +2062,7 @@ type EraseRequest struct {
 
 func (x *EraseRequest) Reset() {
 	*x = EraseRequest{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[20]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1962,7 +2074,7 @@ func (x *EraseRequest) String() string {
 func (*EraseRequest) ProtoMessage() {}
 
 func (x *EraseRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[20]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1975,7 +2087,7 @@ func (x *EraseRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EraseRequest.ProtoReflect.Descriptor instead.
 func (*EraseRequest) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{20}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *EraseRequest) GetTenantId() string {
@@ -2076,7 +2188,7 @@ type EraseResponse struct {
 
 func (x *EraseResponse) Reset() {
 	*x = EraseResponse{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[21]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2088,7 +2200,7 @@ func (x *EraseResponse) String() string {
 func (*EraseResponse) ProtoMessage() {}
 
 func (x *EraseResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[21]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2101,7 +2213,7 @@ func (x *EraseResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EraseResponse.ProtoReflect.Descriptor instead.
 func (*EraseResponse) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{21}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *EraseResponse) GetCounts() map[string]int64 {
@@ -2135,7 +2247,7 @@ type ListTombstonesRequest struct {
 
 func (x *ListTombstonesRequest) Reset() {
 	*x = ListTombstonesRequest{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[22]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2147,7 +2259,7 @@ func (x *ListTombstonesRequest) String() string {
 func (*ListTombstonesRequest) ProtoMessage() {}
 
 func (x *ListTombstonesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[22]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2160,7 +2272,7 @@ func (x *ListTombstonesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTombstonesRequest.ProtoReflect.Descriptor instead.
 func (*ListTombstonesRequest) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{22}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *ListTombstonesRequest) GetTenantId() string {
@@ -2204,7 +2316,7 @@ type ListTombstonesResponse struct {
 
 func (x *ListTombstonesResponse) Reset() {
 	*x = ListTombstonesResponse{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[23]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2216,7 +2328,7 @@ func (x *ListTombstonesResponse) String() string {
 func (*ListTombstonesResponse) ProtoMessage() {}
 
 func (x *ListTombstonesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[23]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2229,7 +2341,7 @@ func (x *ListTombstonesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTombstonesResponse.ProtoReflect.Descriptor instead.
 func (*ListTombstonesResponse) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{23}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *ListTombstonesResponse) GetTombstones() []*Tombstone {
@@ -2261,7 +2373,7 @@ type Tombstone struct {
 
 func (x *Tombstone) Reset() {
 	*x = Tombstone{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[24]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2273,7 +2385,7 @@ func (x *Tombstone) String() string {
 func (*Tombstone) ProtoMessage() {}
 
 func (x *Tombstone) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[24]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2286,7 +2398,7 @@ func (x *Tombstone) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Tombstone.ProtoReflect.Descriptor instead.
 func (*Tombstone) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{24}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *Tombstone) GetKind() string {
@@ -2314,11 +2426,12 @@ var File_sidemirror_v1_sidecar_proto protoreflect.FileDescriptor
 
 const file_sidemirror_v1_sidecar_proto_rawDesc = "" +
 	"\n" +
-	"\x1bsidemirror/v1/sidecar.proto\x12\rsidemirror.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1csidemirror/v1/thinking.proto\"R\n" +
+	"\x1bsidemirror/v1/sidecar.proto\x12\rsidemirror.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1csidemirror/v1/thinking.proto\"\x82\x01\n" +
 	"\x14GetServerInfoRequest\x12\x1b\n" +
 	"\ttenant_id\x18\x01 \x01(\tR\btenantId\x12\x1d\n" +
 	"\n" +
-	"project_id\x18\x02 \x01(\tR\tprojectId\"\xb9\a\n" +
+	"project_id\x18\x02 \x01(\tR\tprojectId\x12.\n" +
+	"\x13with_advice_changes\x18\x03 \x01(\bR\x11withAdviceChanges\"\xfd\a\n" +
 	"\x15GetServerInfoResponse\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\tR\aversion\x12\x1b\n" +
 	"\ttenant_id\x18\x02 \x01(\tR\btenantId\x12\x1d\n" +
@@ -2338,10 +2451,11 @@ const file_sidemirror_v1_sidecar_proto_rawDesc = "" +
 	"storeClock\x12I\n" +
 	"\x10memory_embedding\x18\x0f \x01(\v2\x1e.sidemirror.v1.MemoryEmbeddingR\x0fmemoryEmbedding\x12(\n" +
 	"\x10advice_is_shadow\x18\x10 \x01(\bR\x0eadviceIsShadow\x120\n" +
-	"\abacklog\x18\x11 \x03(\v2\x16.sidemirror.v1.BacklogR\abacklog\x12;\n" +
-	"\vserver_time\x18\x12 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
+	"\abacklog\x18\x11 \x03(\v2\x16.sidemirror.v1.BacklogR\abacklog\x12B\n" +
+	"\x0eadvice_changes\x18\x12 \x03(\v2\x1b.sidemirror.v1.AdviceChangeR\radviceChanges\x12;\n" +
+	"\vserver_time\x18\x13 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
 	"serverTime\x120\n" +
-	"\atraffic\x18\x13 \x01(\v2\x16.sidemirror.v1.TrafficR\atraffic\x1a9\n" +
+	"\atraffic\x18\x14 \x01(\v2\x16.sidemirror.v1.TrafficR\atraffic\x1a9\n" +
 	"\vLimitsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\x03R\x05value:\x028\x01\"\xdc\x01\n" +
@@ -2359,7 +2473,15 @@ const file_sidemirror_v1_sidecar_proto_rawDesc = "" +
 	"\n" +
 	"session_id\x18\x04 \x01(\tR\tsessionId\x12\x1d\n" +
 	"\n" +
-	"sent_count\x18\x05 \x01(\x03R\tsentCount\"B\n" +
+	"sent_count\x18\x05 \x01(\x03R\tsentCount\"\x8b\x02\n" +
+	"\fAdviceChange\x12.\n" +
+	"\x04time\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x04time\x12\x1d\n" +
+	"\n" +
+	"changed_by\x18\x02 \x01(\tR\tchangedBy\x12\x12\n" +
+	"\x04mode\x18\x03 \x01(\tR\x04mode\x120\n" +
+	"\x05level\x18\x04 \x01(\x0e2\x1a.sidemirror.v1.PolicyLevelR\x05level\x123\n" +
+	"\x06before\x18\x05 \x01(\v2\x1b.sidemirror.v1.AdvicePolicyR\x06before\x121\n" +
+	"\x05after\x18\x06 \x01(\v2\x1b.sidemirror.v1.AdvicePolicyR\x05after\"B\n" +
 	"\aBacklog\x12\x12\n" +
 	"\x04kind\x18\x01 \x01(\tR\x04kind\x12#\n" +
 	"\rwaiting_count\x18\x02 \x01(\x05R\fwaitingCount\"\x87\x01\n" +
@@ -2553,7 +2675,7 @@ func file_sidemirror_v1_sidecar_proto_rawDescGZIP() []byte {
 }
 
 var file_sidemirror_v1_sidecar_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
-var file_sidemirror_v1_sidecar_proto_msgTypes = make([]protoimpl.MessageInfo, 27)
+var file_sidemirror_v1_sidecar_proto_msgTypes = make([]protoimpl.MessageInfo, 28)
 var file_sidemirror_v1_sidecar_proto_goTypes = []any{
 	(SpendLevel)(0),                // 0: sidemirror.v1.SpendLevel
 	(SpendCapOwner)(0),             // 1: sidemirror.v1.SpendCapOwner
@@ -2563,85 +2685,91 @@ var file_sidemirror_v1_sidecar_proto_goTypes = []any{
 	(*GetServerInfoResponse)(nil),  // 5: sidemirror.v1.GetServerInfoResponse
 	(*Traffic)(nil),                // 6: sidemirror.v1.Traffic
 	(*Sender)(nil),                 // 7: sidemirror.v1.Sender
-	(*Backlog)(nil),                // 8: sidemirror.v1.Backlog
-	(*StoreInfo)(nil),              // 9: sidemirror.v1.StoreInfo
-	(*StoreClock)(nil),             // 10: sidemirror.v1.StoreClock
-	(*ModelInfo)(nil),              // 11: sidemirror.v1.ModelInfo
-	(*MemoryEmbedding)(nil),        // 12: sidemirror.v1.MemoryEmbedding
-	(*Spend)(nil),                  // 13: sidemirror.v1.Spend
-	(*SpendCap)(nil),               // 14: sidemirror.v1.SpendCap
-	(*Policy)(nil),                 // 15: sidemirror.v1.Policy
-	(*RetentionPolicy)(nil),        // 16: sidemirror.v1.RetentionPolicy
-	(*PolicyCap)(nil),              // 17: sidemirror.v1.PolicyCap
-	(*AdvicePolicy)(nil),           // 18: sidemirror.v1.AdvicePolicy
-	(*StoredPolicy)(nil),           // 19: sidemirror.v1.StoredPolicy
-	(*GetPolicyRequest)(nil),       // 20: sidemirror.v1.GetPolicyRequest
-	(*GetPolicyResponse)(nil),      // 21: sidemirror.v1.GetPolicyResponse
-	(*SetPolicyRequest)(nil),       // 22: sidemirror.v1.SetPolicyRequest
-	(*SetPolicyResponse)(nil),      // 23: sidemirror.v1.SetPolicyResponse
-	(*EraseRequest)(nil),           // 24: sidemirror.v1.EraseRequest
-	(*EraseResponse)(nil),          // 25: sidemirror.v1.EraseResponse
-	(*ListTombstonesRequest)(nil),  // 26: sidemirror.v1.ListTombstonesRequest
-	(*ListTombstonesResponse)(nil), // 27: sidemirror.v1.ListTombstonesResponse
-	(*Tombstone)(nil),              // 28: sidemirror.v1.Tombstone
-	nil,                            // 29: sidemirror.v1.GetServerInfoResponse.LimitsEntry
-	nil,                            // 30: sidemirror.v1.EraseResponse.CountsEntry
-	(*ThinkingConfig)(nil),         // 31: sidemirror.v1.ThinkingConfig
-	(*TurnBudget)(nil),             // 32: sidemirror.v1.TurnBudget
-	(*timestamppb.Timestamp)(nil),  // 33: google.protobuf.Timestamp
-	(*durationpb.Duration)(nil),    // 34: google.protobuf.Duration
+	(*AdviceChange)(nil),           // 8: sidemirror.v1.AdviceChange
+	(*Backlog)(nil),                // 9: sidemirror.v1.Backlog
+	(*StoreInfo)(nil),              // 10: sidemirror.v1.StoreInfo
+	(*StoreClock)(nil),             // 11: sidemirror.v1.StoreClock
+	(*ModelInfo)(nil),              // 12: sidemirror.v1.ModelInfo
+	(*MemoryEmbedding)(nil),        // 13: sidemirror.v1.MemoryEmbedding
+	(*Spend)(nil),                  // 14: sidemirror.v1.Spend
+	(*SpendCap)(nil),               // 15: sidemirror.v1.SpendCap
+	(*Policy)(nil),                 // 16: sidemirror.v1.Policy
+	(*RetentionPolicy)(nil),        // 17: sidemirror.v1.RetentionPolicy
+	(*PolicyCap)(nil),              // 18: sidemirror.v1.PolicyCap
+	(*AdvicePolicy)(nil),           // 19: sidemirror.v1.AdvicePolicy
+	(*StoredPolicy)(nil),           // 20: sidemirror.v1.StoredPolicy
+	(*GetPolicyRequest)(nil),       // 21: sidemirror.v1.GetPolicyRequest
+	(*GetPolicyResponse)(nil),      // 22: sidemirror.v1.GetPolicyResponse
+	(*SetPolicyRequest)(nil),       // 23: sidemirror.v1.SetPolicyRequest
+	(*SetPolicyResponse)(nil),      // 24: sidemirror.v1.SetPolicyResponse
+	(*EraseRequest)(nil),           // 25: sidemirror.v1.EraseRequest
+	(*EraseResponse)(nil),          // 26: sidemirror.v1.EraseResponse
+	(*ListTombstonesRequest)(nil),  // 27: sidemirror.v1.ListTombstonesRequest
+	(*ListTombstonesResponse)(nil), // 28: sidemirror.v1.ListTombstonesResponse
+	(*Tombstone)(nil),              // 29: sidemirror.v1.Tombstone
+	nil,                            // 30: sidemirror.v1.GetServerInfoResponse.LimitsEntry
+	nil,                            // 31: sidemirror.v1.EraseResponse.CountsEntry
+	(*ThinkingConfig)(nil),         // 32: sidemirror.v1.ThinkingConfig
+	(*TurnBudget)(nil),             // 33: sidemirror.v1.TurnBudget
+	(*timestamppb.Timestamp)(nil),  // 34: google.protobuf.Timestamp
+	(*durationpb.Duration)(nil),    // 35: google.protobuf.Duration
 }
 var file_sidemirror_v1_sidecar_proto_depIdxs = []int32{
-	9,  // 0: sidemirror.v1.GetServerInfoResponse.stores:type_name -> sidemirror.v1.StoreInfo
-	11, // 1: sidemirror.v1.GetServerInfoResponse.models:type_name -> sidemirror.v1.ModelInfo
-	31, // 2: sidemirror.v1.GetServerInfoResponse.default_config:type_name -> sidemirror.v1.ThinkingConfig
-	32, // 3: sidemirror.v1.GetServerInfoResponse.default_budget:type_name -> sidemirror.v1.TurnBudget
-	29, // 4: sidemirror.v1.GetServerInfoResponse.limits:type_name -> sidemirror.v1.GetServerInfoResponse.LimitsEntry
-	13, // 5: sidemirror.v1.GetServerInfoResponse.spend:type_name -> sidemirror.v1.Spend
-	14, // 6: sidemirror.v1.GetServerInfoResponse.spend_caps:type_name -> sidemirror.v1.SpendCap
-	10, // 7: sidemirror.v1.GetServerInfoResponse.store_clock:type_name -> sidemirror.v1.StoreClock
-	12, // 8: sidemirror.v1.GetServerInfoResponse.memory_embedding:type_name -> sidemirror.v1.MemoryEmbedding
-	8,  // 9: sidemirror.v1.GetServerInfoResponse.backlog:type_name -> sidemirror.v1.Backlog
-	33, // 10: sidemirror.v1.GetServerInfoResponse.server_time:type_name -> google.protobuf.Timestamp
-	6,  // 11: sidemirror.v1.GetServerInfoResponse.traffic:type_name -> sidemirror.v1.Traffic
-	34, // 12: sidemirror.v1.Traffic.period:type_name -> google.protobuf.Duration
-	7,  // 13: sidemirror.v1.Traffic.callers:type_name -> sidemirror.v1.Sender
-	7,  // 14: sidemirror.v1.Traffic.sessions:type_name -> sidemirror.v1.Sender
-	34, // 15: sidemirror.v1.StoreClock.ahead:type_name -> google.protobuf.Duration
-	0,  // 16: sidemirror.v1.SpendCap.level:type_name -> sidemirror.v1.SpendLevel
-	33, // 17: sidemirror.v1.SpendCap.reset_time:type_name -> google.protobuf.Timestamp
-	1,  // 18: sidemirror.v1.SpendCap.owner:type_name -> sidemirror.v1.SpendCapOwner
-	16, // 19: sidemirror.v1.Policy.retention:type_name -> sidemirror.v1.RetentionPolicy
-	17, // 20: sidemirror.v1.Policy.caps:type_name -> sidemirror.v1.PolicyCap
-	18, // 21: sidemirror.v1.Policy.advice:type_name -> sidemirror.v1.AdvicePolicy
-	3,  // 22: sidemirror.v1.AdvicePolicy.off:type_name -> sidemirror.v1.AdviceKind
-	15, // 23: sidemirror.v1.StoredPolicy.policy:type_name -> sidemirror.v1.Policy
-	33, // 24: sidemirror.v1.StoredPolicy.set_time:type_name -> google.protobuf.Timestamp
-	19, // 25: sidemirror.v1.GetPolicyResponse.project:type_name -> sidemirror.v1.StoredPolicy
-	19, // 26: sidemirror.v1.GetPolicyResponse.tenant:type_name -> sidemirror.v1.StoredPolicy
-	15, // 27: sidemirror.v1.GetPolicyResponse.in_force:type_name -> sidemirror.v1.Policy
-	2,  // 28: sidemirror.v1.SetPolicyRequest.level:type_name -> sidemirror.v1.PolicyLevel
-	15, // 29: sidemirror.v1.SetPolicyRequest.policy:type_name -> sidemirror.v1.Policy
-	19, // 30: sidemirror.v1.SetPolicyResponse.stored:type_name -> sidemirror.v1.StoredPolicy
-	30, // 31: sidemirror.v1.EraseResponse.counts:type_name -> sidemirror.v1.EraseResponse.CountsEntry
-	33, // 32: sidemirror.v1.EraseResponse.erase_time:type_name -> google.protobuf.Timestamp
-	28, // 33: sidemirror.v1.ListTombstonesResponse.tombstones:type_name -> sidemirror.v1.Tombstone
-	33, // 34: sidemirror.v1.Tombstone.erase_time:type_name -> google.protobuf.Timestamp
-	4,  // 35: sidemirror.v1.SidecarService.GetServerInfo:input_type -> sidemirror.v1.GetServerInfoRequest
-	24, // 36: sidemirror.v1.SidecarService.Erase:input_type -> sidemirror.v1.EraseRequest
-	26, // 37: sidemirror.v1.SidecarService.ListTombstones:input_type -> sidemirror.v1.ListTombstonesRequest
-	20, // 38: sidemirror.v1.SidecarService.GetPolicy:input_type -> sidemirror.v1.GetPolicyRequest
-	22, // 39: sidemirror.v1.SidecarService.SetPolicy:input_type -> sidemirror.v1.SetPolicyRequest
-	5,  // 40: sidemirror.v1.SidecarService.GetServerInfo:output_type -> sidemirror.v1.GetServerInfoResponse
-	25, // 41: sidemirror.v1.SidecarService.Erase:output_type -> sidemirror.v1.EraseResponse
-	27, // 42: sidemirror.v1.SidecarService.ListTombstones:output_type -> sidemirror.v1.ListTombstonesResponse
-	21, // 43: sidemirror.v1.SidecarService.GetPolicy:output_type -> sidemirror.v1.GetPolicyResponse
-	23, // 44: sidemirror.v1.SidecarService.SetPolicy:output_type -> sidemirror.v1.SetPolicyResponse
-	40, // [40:45] is the sub-list for method output_type
-	35, // [35:40] is the sub-list for method input_type
-	35, // [35:35] is the sub-list for extension type_name
-	35, // [35:35] is the sub-list for extension extendee
-	0,  // [0:35] is the sub-list for field type_name
+	10, // 0: sidemirror.v1.GetServerInfoResponse.stores:type_name -> sidemirror.v1.StoreInfo
+	12, // 1: sidemirror.v1.GetServerInfoResponse.models:type_name -> sidemirror.v1.ModelInfo
+	32, // 2: sidemirror.v1.GetServerInfoResponse.default_config:type_name -> sidemirror.v1.ThinkingConfig
+	33, // 3: sidemirror.v1.GetServerInfoResponse.default_budget:type_name -> sidemirror.v1.TurnBudget
+	30, // 4: sidemirror.v1.GetServerInfoResponse.limits:type_name -> sidemirror.v1.GetServerInfoResponse.LimitsEntry
+	14, // 5: sidemirror.v1.GetServerInfoResponse.spend:type_name -> sidemirror.v1.Spend
+	15, // 6: sidemirror.v1.GetServerInfoResponse.spend_caps:type_name -> sidemirror.v1.SpendCap
+	11, // 7: sidemirror.v1.GetServerInfoResponse.store_clock:type_name -> sidemirror.v1.StoreClock
+	13, // 8: sidemirror.v1.GetServerInfoResponse.memory_embedding:type_name -> sidemirror.v1.MemoryEmbedding
+	9,  // 9: sidemirror.v1.GetServerInfoResponse.backlog:type_name -> sidemirror.v1.Backlog
+	8,  // 10: sidemirror.v1.GetServerInfoResponse.advice_changes:type_name -> sidemirror.v1.AdviceChange
+	34, // 11: sidemirror.v1.GetServerInfoResponse.server_time:type_name -> google.protobuf.Timestamp
+	6,  // 12: sidemirror.v1.GetServerInfoResponse.traffic:type_name -> sidemirror.v1.Traffic
+	35, // 13: sidemirror.v1.Traffic.period:type_name -> google.protobuf.Duration
+	7,  // 14: sidemirror.v1.Traffic.callers:type_name -> sidemirror.v1.Sender
+	7,  // 15: sidemirror.v1.Traffic.sessions:type_name -> sidemirror.v1.Sender
+	34, // 16: sidemirror.v1.AdviceChange.time:type_name -> google.protobuf.Timestamp
+	2,  // 17: sidemirror.v1.AdviceChange.level:type_name -> sidemirror.v1.PolicyLevel
+	19, // 18: sidemirror.v1.AdviceChange.before:type_name -> sidemirror.v1.AdvicePolicy
+	19, // 19: sidemirror.v1.AdviceChange.after:type_name -> sidemirror.v1.AdvicePolicy
+	35, // 20: sidemirror.v1.StoreClock.ahead:type_name -> google.protobuf.Duration
+	0,  // 21: sidemirror.v1.SpendCap.level:type_name -> sidemirror.v1.SpendLevel
+	34, // 22: sidemirror.v1.SpendCap.reset_time:type_name -> google.protobuf.Timestamp
+	1,  // 23: sidemirror.v1.SpendCap.owner:type_name -> sidemirror.v1.SpendCapOwner
+	17, // 24: sidemirror.v1.Policy.retention:type_name -> sidemirror.v1.RetentionPolicy
+	18, // 25: sidemirror.v1.Policy.caps:type_name -> sidemirror.v1.PolicyCap
+	19, // 26: sidemirror.v1.Policy.advice:type_name -> sidemirror.v1.AdvicePolicy
+	3,  // 27: sidemirror.v1.AdvicePolicy.off:type_name -> sidemirror.v1.AdviceKind
+	16, // 28: sidemirror.v1.StoredPolicy.policy:type_name -> sidemirror.v1.Policy
+	34, // 29: sidemirror.v1.StoredPolicy.set_time:type_name -> google.protobuf.Timestamp
+	20, // 30: sidemirror.v1.GetPolicyResponse.project:type_name -> sidemirror.v1.StoredPolicy
+	20, // 31: sidemirror.v1.GetPolicyResponse.tenant:type_name -> sidemirror.v1.StoredPolicy
+	16, // 32: sidemirror.v1.GetPolicyResponse.in_force:type_name -> sidemirror.v1.Policy
+	2,  // 33: sidemirror.v1.SetPolicyRequest.level:type_name -> sidemirror.v1.PolicyLevel
+	16, // 34: sidemirror.v1.SetPolicyRequest.policy:type_name -> sidemirror.v1.Policy
+	20, // 35: sidemirror.v1.SetPolicyResponse.stored:type_name -> sidemirror.v1.StoredPolicy
+	31, // 36: sidemirror.v1.EraseResponse.counts:type_name -> sidemirror.v1.EraseResponse.CountsEntry
+	34, // 37: sidemirror.v1.EraseResponse.erase_time:type_name -> google.protobuf.Timestamp
+	29, // 38: sidemirror.v1.ListTombstonesResponse.tombstones:type_name -> sidemirror.v1.Tombstone
+	34, // 39: sidemirror.v1.Tombstone.erase_time:type_name -> google.protobuf.Timestamp
+	4,  // 40: sidemirror.v1.SidecarService.GetServerInfo:input_type -> sidemirror.v1.GetServerInfoRequest
+	25, // 41: sidemirror.v1.SidecarService.Erase:input_type -> sidemirror.v1.EraseRequest
+	27, // 42: sidemirror.v1.SidecarService.ListTombstones:input_type -> sidemirror.v1.ListTombstonesRequest
+	21, // 43: sidemirror.v1.SidecarService.GetPolicy:input_type -> sidemirror.v1.GetPolicyRequest
+	23, // 44: sidemirror.v1.SidecarService.SetPolicy:input_type -> sidemirror.v1.SetPolicyRequest
+	5,  // 45: sidemirror.v1.SidecarService.GetServerInfo:output_type -> sidemirror.v1.GetServerInfoResponse
+	26, // 46: sidemirror.v1.SidecarService.Erase:output_type -> sidemirror.v1.EraseResponse
+	28, // 47: sidemirror.v1.SidecarService.ListTombstones:output_type -> sidemirror.v1.ListTombstonesResponse
+	22, // 48: sidemirror.v1.SidecarService.GetPolicy:output_type -> sidemirror.v1.GetPolicyResponse
+	24, // 49: sidemirror.v1.SidecarService.SetPolicy:output_type -> sidemirror.v1.SetPolicyResponse
+	45, // [45:50] is the sub-list for method output_type
+	40, // [40:45] is the sub-list for method input_type
+	40, // [40:40] is the sub-list for extension type_name
+	40, // [40:40] is the sub-list for extension extendee
+	0,  // [0:40] is the sub-list for field type_name
 }
 
 func init() { file_sidemirror_v1_sidecar_proto_init() }
@@ -2651,11 +2779,11 @@ func file_sidemirror_v1_sidecar_proto_init() {
 	}
 	file_sidemirror_v1_thinking_proto_init()
 	file_sidemirror_v1_sidecar_proto_msgTypes[2].OneofWrappers = []any{}
-	file_sidemirror_v1_sidecar_proto_msgTypes[10].OneofWrappers = []any{}
-	file_sidemirror_v1_sidecar_proto_msgTypes[12].OneofWrappers = []any{}
+	file_sidemirror_v1_sidecar_proto_msgTypes[11].OneofWrappers = []any{}
 	file_sidemirror_v1_sidecar_proto_msgTypes[13].OneofWrappers = []any{}
-	file_sidemirror_v1_sidecar_proto_msgTypes[18].OneofWrappers = []any{}
-	file_sidemirror_v1_sidecar_proto_msgTypes[20].OneofWrappers = []any{
+	file_sidemirror_v1_sidecar_proto_msgTypes[14].OneofWrappers = []any{}
+	file_sidemirror_v1_sidecar_proto_msgTypes[19].OneofWrappers = []any{}
+	file_sidemirror_v1_sidecar_proto_msgTypes[21].OneofWrappers = []any{
 		(*EraseRequest_TurnId)(nil),
 		(*EraseRequest_SessionId)(nil),
 		(*EraseRequest_SubjectId)(nil),
@@ -2666,7 +2794,7 @@ func file_sidemirror_v1_sidecar_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_sidemirror_v1_sidecar_proto_rawDesc), len(file_sidemirror_v1_sidecar_proto_rawDesc)),
 			NumEnums:      4,
-			NumMessages:   27,
+			NumMessages:   28,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

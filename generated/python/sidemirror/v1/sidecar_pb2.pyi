@@ -57,15 +57,17 @@ ADVICE_KIND_LESSONS: AdviceKind
 ADVICE_KIND_RECOVERIES: AdviceKind
 
 class GetServerInfoRequest(_message.Message):
-    __slots__ = ("tenant_id", "project_id")
+    __slots__ = ("tenant_id", "project_id", "with_advice_changes")
     TENANT_ID_FIELD_NUMBER: _ClassVar[int]
     PROJECT_ID_FIELD_NUMBER: _ClassVar[int]
+    WITH_ADVICE_CHANGES_FIELD_NUMBER: _ClassVar[int]
     tenant_id: str
     project_id: str
-    def __init__(self, tenant_id: _Optional[str] = ..., project_id: _Optional[str] = ...) -> None: ...
+    with_advice_changes: bool
+    def __init__(self, tenant_id: _Optional[str] = ..., project_id: _Optional[str] = ..., with_advice_changes: bool = ...) -> None: ...
 
 class GetServerInfoResponse(_message.Message):
-    __slots__ = ("version", "tenant_id", "project_id", "stores", "models", "default_config", "default_budget", "limits", "spend", "spend_caps", "spend_unknown", "store_clock", "memory_embedding", "advice_is_shadow", "backlog", "server_time", "traffic")
+    __slots__ = ("version", "tenant_id", "project_id", "stores", "models", "default_config", "default_budget", "limits", "spend", "spend_caps", "spend_unknown", "store_clock", "memory_embedding", "advice_is_shadow", "backlog", "advice_changes", "server_time", "traffic")
     class LimitsEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -88,6 +90,7 @@ class GetServerInfoResponse(_message.Message):
     MEMORY_EMBEDDING_FIELD_NUMBER: _ClassVar[int]
     ADVICE_IS_SHADOW_FIELD_NUMBER: _ClassVar[int]
     BACKLOG_FIELD_NUMBER: _ClassVar[int]
+    ADVICE_CHANGES_FIELD_NUMBER: _ClassVar[int]
     SERVER_TIME_FIELD_NUMBER: _ClassVar[int]
     TRAFFIC_FIELD_NUMBER: _ClassVar[int]
     version: str
@@ -105,9 +108,10 @@ class GetServerInfoResponse(_message.Message):
     memory_embedding: MemoryEmbedding
     advice_is_shadow: bool
     backlog: _containers.RepeatedCompositeFieldContainer[Backlog]
+    advice_changes: _containers.RepeatedCompositeFieldContainer[AdviceChange]
     server_time: _timestamp_pb2.Timestamp
     traffic: Traffic
-    def __init__(self, version: _Optional[str] = ..., tenant_id: _Optional[str] = ..., project_id: _Optional[str] = ..., stores: _Optional[_Iterable[_Union[StoreInfo, _Mapping]]] = ..., models: _Optional[_Iterable[_Union[ModelInfo, _Mapping]]] = ..., default_config: _Optional[_Union[_thinking_pb2.ThinkingConfig, _Mapping]] = ..., default_budget: _Optional[_Union[_thinking_pb2.TurnBudget, _Mapping]] = ..., limits: _Optional[_Mapping[str, int]] = ..., spend: _Optional[_Iterable[_Union[Spend, _Mapping]]] = ..., spend_caps: _Optional[_Iterable[_Union[SpendCap, _Mapping]]] = ..., spend_unknown: bool = ..., store_clock: _Optional[_Union[StoreClock, _Mapping]] = ..., memory_embedding: _Optional[_Union[MemoryEmbedding, _Mapping]] = ..., advice_is_shadow: bool = ..., backlog: _Optional[_Iterable[_Union[Backlog, _Mapping]]] = ..., server_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., traffic: _Optional[_Union[Traffic, _Mapping]] = ...) -> None: ...
+    def __init__(self, version: _Optional[str] = ..., tenant_id: _Optional[str] = ..., project_id: _Optional[str] = ..., stores: _Optional[_Iterable[_Union[StoreInfo, _Mapping]]] = ..., models: _Optional[_Iterable[_Union[ModelInfo, _Mapping]]] = ..., default_config: _Optional[_Union[_thinking_pb2.ThinkingConfig, _Mapping]] = ..., default_budget: _Optional[_Union[_thinking_pb2.TurnBudget, _Mapping]] = ..., limits: _Optional[_Mapping[str, int]] = ..., spend: _Optional[_Iterable[_Union[Spend, _Mapping]]] = ..., spend_caps: _Optional[_Iterable[_Union[SpendCap, _Mapping]]] = ..., spend_unknown: bool = ..., store_clock: _Optional[_Union[StoreClock, _Mapping]] = ..., memory_embedding: _Optional[_Union[MemoryEmbedding, _Mapping]] = ..., advice_is_shadow: bool = ..., backlog: _Optional[_Iterable[_Union[Backlog, _Mapping]]] = ..., advice_changes: _Optional[_Iterable[_Union[AdviceChange, _Mapping]]] = ..., server_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., traffic: _Optional[_Union[Traffic, _Mapping]] = ...) -> None: ...
 
 class Traffic(_message.Message):
     __slots__ = ("period", "message_count", "callers", "sessions")
@@ -134,6 +138,22 @@ class Sender(_message.Message):
     session_id: str
     sent_count: int
     def __init__(self, token: _Optional[str] = ..., tenant_id: _Optional[str] = ..., project_id: _Optional[str] = ..., session_id: _Optional[str] = ..., sent_count: _Optional[int] = ...) -> None: ...
+
+class AdviceChange(_message.Message):
+    __slots__ = ("time", "changed_by", "mode", "level", "before", "after")
+    TIME_FIELD_NUMBER: _ClassVar[int]
+    CHANGED_BY_FIELD_NUMBER: _ClassVar[int]
+    MODE_FIELD_NUMBER: _ClassVar[int]
+    LEVEL_FIELD_NUMBER: _ClassVar[int]
+    BEFORE_FIELD_NUMBER: _ClassVar[int]
+    AFTER_FIELD_NUMBER: _ClassVar[int]
+    time: _timestamp_pb2.Timestamp
+    changed_by: str
+    mode: str
+    level: PolicyLevel
+    before: AdvicePolicy
+    after: AdvicePolicy
+    def __init__(self, time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., changed_by: _Optional[str] = ..., mode: _Optional[str] = ..., level: _Optional[_Union[PolicyLevel, str]] = ..., before: _Optional[_Union[AdvicePolicy, _Mapping]] = ..., after: _Optional[_Union[AdvicePolicy, _Mapping]] = ...) -> None: ...
 
 class Backlog(_message.Message):
     __slots__ = ("kind", "waiting_count")

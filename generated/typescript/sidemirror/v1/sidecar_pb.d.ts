@@ -31,6 +31,13 @@ export declare type GetServerInfoRequest = Message<"sidemirror.v1.GetServerInfoR
    * @generated from field: string project_id = 2;
    */
   projectId: string;
+
+  /**
+   * Whether the answer should have `advice_changes`.
+   *
+   * @generated from field: bool with_advice_changes = 3;
+   */
+  withAdviceChanges: boolean;
 };
 
 /**
@@ -155,16 +162,24 @@ export declare type GetServerInfoResponse = Message<"sidemirror.v1.GetServerInfo
   backlog: Backlog[];
 
   /**
+   * When what the project's agents are told was changed, and by whom, the newest first: the last 200 changes that are on
+   * record. Empty unless asked for, and while the store does not answer (`spend_unknown`).
+   *
+   * @generated from field: repeated sidemirror.v1.AdviceChange advice_changes = 18;
+   */
+  adviceChanges: AdviceChange[];
+
+  /**
    * The time by this machine's clock when the answer was made: a caller can compare it with its own.
    *
-   * @generated from field: google.protobuf.Timestamp server_time = 18;
+   * @generated from field: google.protobuf.Timestamp server_time = 19;
    */
   serverTime?: Timestamp | undefined;
 
   /**
    * Who has sent most to this server within the last minutes; absent when nobody has sent anything.
    *
-   * @generated from field: sidemirror.v1.Traffic traffic = 19;
+   * @generated from field: sidemirror.v1.Traffic traffic = 20;
    */
   traffic?: Traffic | undefined;
 };
@@ -225,8 +240,8 @@ export declare const TrafficSchema: GenMessage<Traffic>;
  */
 export declare type Sender = Message<"sidemirror.v1.Sender"> & {
   /**
-   * The name of the token that the calls carried, or that started the session's turn; empty where calls carry none that
-   * names their caller.
+   * The name of the token that the calls carried; empty where calls carry none that names their caller, and in
+   * `Traffic.sessions`.
    *
    * @generated from field: string token = 1;
    */
@@ -266,6 +281,63 @@ export declare type Sender = Message<"sidemirror.v1.Sender"> & {
  * Use `create(SenderSchema)` to create a new message.
  */
 export declare const SenderSchema: GenMessage<Sender>;
+
+/**
+ * One change of what a project's agents are told: of the mode, or of the advice that a policy turns off.
+ *
+ * @generated from message sidemirror.v1.AdviceChange
+ */
+export declare type AdviceChange = Message<"sidemirror.v1.AdviceChange"> & {
+  /**
+   * Since when it holds. Of a mode: when a sidecar of this mode began to serve the project.
+   *
+   * @generated from field: google.protobuf.Timestamp time = 1;
+   */
+  time?: Timestamp | undefined;
+
+  /**
+   * The name of the token that made the change. Empty where calls carry no token, and for a change of the mode, which is
+   * made by a sidecar's setting.
+   *
+   * @generated from field: string changed_by = 2;
+   */
+  changedBy: string;
+
+  /**
+   * The mode since then, `on` or `shadow`; empty for a change of a policy. Before the first change it was `on`.
+   *
+   * @generated from field: string mode = 3;
+   */
+  mode: string;
+
+  /**
+   * Whose policy was changed; UNSPECIFIED for a change of the mode. A tenant's is on record in the project that the call
+   * named.
+   *
+   * @generated from field: sidemirror.v1.PolicyLevel level = 4;
+   */
+  level: PolicyLevel;
+
+  /**
+   * What that policy turned off before.
+   *
+   * @generated from field: sidemirror.v1.AdvicePolicy before = 5;
+   */
+  before?: AdvicePolicy | undefined;
+
+  /**
+   * What it turns off since then.
+   *
+   * @generated from field: sidemirror.v1.AdvicePolicy after = 6;
+   */
+  after?: AdvicePolicy | undefined;
+};
+
+/**
+ * Describes the message sidemirror.v1.AdviceChange.
+ * Use `create(AdviceChangeSchema)` to create a new message.
+ */
+export declare const AdviceChangeSchema: GenMessage<AdviceChange>;
 
 /**
  * Background work of one kind that is not done yet.

@@ -13,10 +13,12 @@ from sidemirror_server.models.spending import CapState, Spending
 from sidemirror_server.rpc.boundary.access import ANY, Token
 from sidemirror_server.rpc.boundary.call import Call
 from sidemirror_server.rpc.sidecar.info import EmbeddingFacts, ServerInfo
+from sidemirror_server.rpc.sidecar.policies import change_to_wire, is_shown
 from sidemirror_server.rpc.wire.common import duration, numbers_of, timestamp
 from sidemirror_server.rpc.wire.config import budget_to_wire, config_to_wire
 from sidemirror_server.telemetry_in.inbox import KIND as ASSEMBLE_TRACE
 from sidemirror_server.trace.erasure import JOB_KIND as ERASURE
+from sidemirror_server.turns.advice_changes import AdviceChange, AdviceChanges
 from sidemirror_server.turns.teaching import KIND as LEARN_TURN
 from sidemirror_server.vocabulary.budget import TurnBudget
 from sidemirror_server.vocabulary.errors import StoreUnavailable
@@ -42,17 +44,24 @@ _OWNERS = numbers_of(CapOwner, pb.SpendCapOwner)
 
 
 async def get_server_info(
-    info: ServerInfo, spending: Spending, work: Work, request: pb.GetServerInfoRequest, call: Call
+    info: ServerInfo,
+    spending: Spending,
+    work: Work,
+    changes: AdviceChanges,
+    request: pb.GetServerInfoRequest,
+    call: Call,
 ) -> pb.GetServerInfoResponse:
     spend: tuple[Spend, ...] = ()
     all_caps: tuple[CapState, ...] = ()
     caps: tuple[CapState, ...] = ()
+    changed: tuple[AdviceChange, ...] = ()
     spend_unknown = False
     try:
         async with asyncio.timeout(_SPEND_S):
             spend = await spending.spent(call.scope, _DAYS)
             all_caps = await spending.caps(call.scope)
             caps = tuple(cap for cap in all_caps if _may_see(call.caller, cap.level, call.scope))
+            changed = await changes.of(call.scope) if request.with_advice_changes else ()
     except (StoreUnavailable, TimeoutError):
         spend, caps, spend_unknown = (), (), True
     backlog = {} if spend_unknown else await _backlog(work, call.scope)
@@ -90,6 +99,7 @@ async def get_server_info(
         backlog=[pb.Backlog(kind=kind, waiting_count=count) for kind, count in backlog.items() if count],
         advice_is_shadow=info.advice_is_shadow,
         store_clock=_clock_to_wire(info.store_clock),
+        advice_changes=[change_to_wire(one) for one in changed if is_shown(one, call)],
         memory_embedding=None if info.embedding is None else _embedding_to_wire(info.embedding, call.scope),
         server_time=timestamp(info.own_clock.now_us()),
         traffic=_traffic_to_wire(info.traffic.told(), call.caller),
