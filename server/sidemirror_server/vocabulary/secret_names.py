@@ -130,7 +130,7 @@ def _is_dashed(text: str, at: int) -> bool:
 def _is_option(text: str, at: int, value: str) -> bool:
     """Whether the name at `at` takes a value behind a blank: an option, a netrc's keyword, a Dockerfile's variable."""
     begin = max(0, at - 120)
-    if _is_dashed(text, at) or patterns.DOCKER_ENV.search(text, begin, at):
+    if _is_dashed(text, at) or (text.find("ENV", begin, at) >= 0 and patterns.DOCKER_ENV.search(text, begin, at)):
         return True
     return patterns.NETRC.search(text, begin, at) is not None and patterns.SYMBOL_OR_DIGIT.search(value) is not None
 
@@ -152,22 +152,25 @@ def _password(text: str, at: int) -> Iterator[Span]:
 def _short_name(text: str, at: int) -> Iterator[Span]:
     """A password whose name ends in `pass`, which is also a verb: the word before it decides. Without a word, and
     behind an unknown one in capitals, the value needs a letter and a digit."""
-    before = text[max(0, at - 64) : at]
-    name = before[len(before.rstrip(_NAME_CHARS)) :]
-    word = patterns.WORDS.split(name.rstrip("_-."))[-1].rstrip(string.digits).lower()
-    is_known = word in patterns.PASS_NAMES or (name.startswith("-") and not word)
-    if word and not is_known and text[at : at + 5] != "PASS=":
-        return
     for start, end, kind in _named_pass(text, at):
-        is_told = text[start - 1] in "=\"'`" and _like_a_key(text[start:end], 6) and _DIGIT.search(text, start, end)
-        if is_known or is_told:
+        before = text[max(0, at - 64) : at]
+        name = before[len(before.rstrip(_NAME_CHARS)) :]
+        word = patterns.WORDS.split(name.rstrip("_-."))[-1].rstrip(string.digits).lower()
+        is_known = word in patterns.PASS_NAMES or (name.startswith("-") and not word)
+        may_be = not word or text[at : at + 5] == "PASS="
+        is_set = text[start - 1] in "=\"'`" and _like_a_key(text[start:end], 6) and _DIGIT.search(text, start, end)
+        if is_known or (may_be and is_set):
             yield start, end, kind
 
 
 def _sql(pattern: re.Pattern[str], text: str, at: int) -> Iterator[Span]:
     """The password in a statement about an account."""
     found = pattern.match(text, at)
-    if found is not None and patterns.SQL_ACCOUNT.search(text, max(0, at - 200), at):
+    if found is None:
+        return
+    begin = max(0, at - 200)
+    before = text[begin:at].lower()
+    if any(verb in before for verb in patterns.SQL_VERBS) and patterns.SQL_ACCOUNT.search(text, begin, at):
         yield *found.span(found.lastgroup or ""), "password"
 
 

@@ -183,6 +183,8 @@ SQL_ACCOUNT = re.compile(
     r"|set\s{1,8}password\b)[^;]*|set\s{1,8})\Z",
     re.IGNORECASE,
 )
+# What the pattern above begins with.
+SQL_VERBS = ("create", "alter", "grant", "set")
 
 # Where the words of a name meet.
 WORDS = re.compile(r"[\W_]+|(?<=[a-z])(?=[A-Z])")
