@@ -4,7 +4,7 @@ import type { LessonStatistics } from "@sidemirror/api/v1/reflective_memory";
 import type { TurnEntry, TurnEvent } from "@sidemirror/api/v1/thinking";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 
-import { headline, spaced } from "./words.js";
+import { headline, millisOf, spaced } from "./words.js";
 
 /** What the entries of a turn refer to. */
 export interface Told {
@@ -49,6 +49,13 @@ export function idOf(sequence: bigint): string {
 
 export function timeOf(entry: TurnEntry): Timestamp | undefined {
   return entry.entry.value?.time;
+}
+
+/** The earliest time of the entries, and how long after it the latest one is. */
+export function spanOf(entries: readonly TurnEntry[]): { first: Timestamp; ms: number } | undefined {
+  const times = entries.flatMap((entry) => timeOf(entry) ?? []).sort((one, other) => millisOf(one) - millisOf(other));
+  const [first, last] = [times[0], times.at(-1)];
+  return first && last && { first, ms: millisOf(last) - millisOf(first) };
 }
 
 /** Whether an event tells of a failure. */

@@ -8,11 +8,12 @@ import { problemOf, useApi, useAsked, type Problem } from "./api.js";
 import { Entry } from "./entry.js";
 import { useLive } from "./live.js";
 import { LiveState } from "./live_state.js";
+import { NearTurns } from "./near.js";
 import { Answered, Empty, Facts, Failed, Grpcurl, Heading, Id, Link, Text, Time, Unread } from "./parts.js";
-import { usePlace } from "./place.js";
-import { blocksOf, idOf, isTold, MEMORY_KINDS, timeOf, type Told } from "./record.js";
+import { hrefOf, scopeOf, usePlace } from "./place.js";
+import { blocksOf, idOf, isTold, MEMORY_KINDS, spanOf, timeOf, type Told } from "./record.js";
 import { Standing, tookOf } from "./turns.js";
-import { counted, headline, millisOf } from "./words.js";
+import { counted, headline, lasting, millisOf } from "./words.js";
 
 const PAGE = 200;
 // How many entries before the one that a link names are read with it.
@@ -20,11 +21,17 @@ const BEFORE = 20;
 
 export function Turn(props: { id: string }) {
   const api = useApi();
-  const at = Number(usePlace().query.at ?? 0) || 0;
+  const { query } = usePlace();
+  const at = Number(query.at ?? 0) || 0;
   const [start] = useState(() => BigInt(Math.max(0, at - BEFORE)));
   const head = useAsked(`turn ${props.id}`, (signal) =>
     api.thinking.getTurn({ ...api.scope, turnId: props.id, afterSequence: start, pageSize: PAGE }, { signal }),
   );
+  const isFound = head.value !== undefined && query.sought !== undefined;
+  useEffect(() => {
+    // The address names the turn from here on.
+    if (isFound) history.replaceState(history.state, "", hrefOf(["turns", props.id], scopeOf(query)));
+  }, [isFound]);
   return (
     <>
       {!head.value && <Unread name="Turn" />}
@@ -42,6 +49,7 @@ export function Turn(props: { id: string }) {
           )
         }
       </Answered>
+      {head.problem?.isUnknown && <NearTurns id={props.id} goesOn={query.sought !== undefined} />}
       <Grpcurl method={ThinkingService.method.getTurn} request={{ turnId: props.id }} />
     </>
   );
@@ -97,6 +105,9 @@ function Record(props: {
   const shown = onlyTold ? entries.filter(isTold) : entries;
   const asides = useAsides(turn, entries);
   const toldCount = entries.filter(isTold).length + asides.length;
+  // An agent's clock may be ahead of the sidecar's, whose start of the turn the head has.
+  const span = start === 0n ? spanOf(entries) : undefined;
+  const took = span && !hasMore && turn.state !== TurnState.OPEN ? lasting(span.ms) : tookOf(turn);
   return (
     <>
       <div class="title">
@@ -108,7 +119,7 @@ function Record(props: {
       <Facts
         of={[
           ["Started", <Time at={turn.startTime} />],
-          ["Took", tookOf(turn)],
+          ["Took", took],
           [
             "Session",
             <Link to={["turns"]} query={{ session: turn.sessionId }}>
@@ -116,7 +127,7 @@ function Record(props: {
             </Link>,
           ],
           ["Turn of the session", turn.turnCount],
-          ["Id", <Id>{turn.turnId}</Id>],
+          ["Id", <Id copied>{turn.turnId}</Id>],
           ["Events", turn.eventCount],
           ["Reflections left", turn.budgetLeft?.reflections],
         ]}
@@ -142,9 +153,9 @@ function Record(props: {
         <ol class="timeline">
           {inOrder(shown, asides).map((one) =>
             "key" in one ? (
-              <AsideRow key={one.key} aside={one} begun={turn.startTime} told={told} />
+              <AsideRow key={one.key} aside={one} begun={span?.first ?? turn.startTime} told={told} />
             ) : (
-              <Entry key={String(one.sequence)} entry={one} begun={turn.startTime} told={told} isNamed={Number(one.sequence) === named} />
+              <Entry key={String(one.sequence)} entry={one} begun={span?.first ?? turn.startTime} told={told} isNamed={Number(one.sequence) === named} />
             ),
           )}
         </ol>
