@@ -11,8 +11,7 @@ from sidemirror.v1 import thinking_pb2 as pb
 from sidemirror.v1.critique_pb2_grpc import CritiqueServiceStub
 from tests.http.chromium import Browser
 from tests.http.console.filled import LESSON, TASK, report
-from tests.http.console.looking import go, opened, overflow, shows
-from tests.http.console.test_screens import violations
+from tests.http.console.looking import go, opened, overflow, shows, violations
 from tests.http.sidecars import door
 from tests.memory.recovering import FAILURE, SIGNATURE
 from tests.memory.talk import memories
