@@ -35,11 +35,11 @@ export function blocksOf(entry: TurnEntry): ContextBlock[] {
   return block ? [block] : [];
 }
 
-/** Whether the sidecar said something to the agent with it: not so of a plan without lessons, and of a summary. */
+/** Whether the sidecar said something to the agent with it: not so of a plan without lessons, of silence and of a summary. */
 export function isTold(entry: TurnEntry): boolean {
   if (entry.entry.case !== "directive") return false;
   const kind = entry.entry.value.kind.case;
-  return kind === "turnPlan" ? blocksOf(entry).length > 0 : kind !== "turnSummary";
+  return kind === "turnPlan" ? blocksOf(entry).length > 0 : kind !== "turnSummary" && kind !== "silence";
 }
 
 /** The id of an entry's element. */
