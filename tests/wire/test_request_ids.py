@@ -143,8 +143,8 @@ def test_ten_at_once_have_one_effect(own: SidecarThread, method: str) -> None:
         send = raw_method(channel, method)
         answers = set(pool.map(lambda _: send(request), range(10)))
         assert len(answers) == 1
-        # A session; its update; a turn with start and plan; three events and why nothing was told of the one that failed;
-        # claim and reflection; end and summary.
+        # A session; its update; a turn with start and plan; three events and why nothing was told of the one that
+        # failed; claim and reflection; end and summary.
         grown = {"CreateSession": 1, "UpdateSession": 0, "StartTurn": 3, "ReportEvents": 4, "Reflect": 2}
         grown |= {"FinishTurn": 2, "DeleteSession": -1}
         assert len(stored(stub, "t")) - before == grown[method]

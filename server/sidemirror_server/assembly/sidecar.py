@@ -81,6 +81,7 @@ from sidemirror_server.turns.teaching import Teacher
 from sidemirror_server.vocabulary.clock import Clock
 from sidemirror_server.vocabulary.ids import new_id
 from sidemirror_server.vocabulary.scope import Scope
+from sidemirror_server.vocabulary.traffic import Traffic
 from sidemirror_server.work.bounded_queue import Bounded
 from sidemirror_server.work.worker import Handler, Pace, Worker
 
@@ -119,9 +120,9 @@ class Sidecar:
         self.serves = serves_of(settings)
         self.policies = policies_of(settings, self.serves, stores)
         self.retention = KeptFor(self.policies, self.serves, stores)
-        self._socket = socket
-        self.port = 0
+        self._socket, self.port = socket, 0
         self._health_listener: HealthListener | None = None
+        self._traffic = Traffic(own_clock)
         bell = Bell()
         self._lookout = Lookout(stores.log, bell, _LOOK_EVERY_S, stores.wakes) if stores.wakes else None
         self.recorder = Recorder(stores.log, bell, limits.backlog_bytes, limits.project_backlog_bytes)
@@ -167,6 +168,7 @@ class Sidecar:
             shares=Shares(
                 AgentLimits(limits.agent_calls, limits.agent_streams, limits.agent_bytes_per_second), own_clock
             ),
+            traffic=self._traffic,
             metered=is_measured(settings),
         )
         self.server = Server(streams, limits.message_bytes, limits.streams_per_connection)
@@ -190,7 +192,7 @@ class Sidecar:
             sidecar_service(
                 info_of(
                     *(settings, Scope(settings.tenant_id, settings.project_id), stores.facts, clock, routes),
-                    memory.embedding,
+                    *(memory.embedding, own_clock, self._traffic),
                 ),
                 *(spending, stores.erasures, stores.work, self.policies, self._changes, settings.limits.tombstones),
             ),
@@ -222,6 +224,7 @@ class Sidecar:
             teacher if defaults.learns else None,
             self._changes,
             is_shadow=telling.is_shadow,
+            traffic=self._traffic,
         )
 
     def _open_doors(

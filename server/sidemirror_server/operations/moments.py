@@ -1,7 +1,7 @@
-"""Times as people give them on the command line."""
+"""Times as people give them on the command line, and as they read them."""
 
 import re
-from datetime import datetime, time, timedelta
+from datetime import UTC, datetime, time, timedelta
 
 _AGO = re.compile(r"([0-9]{1,6})([smhd])")
 _SECOND_US = 1_000_000
@@ -10,6 +10,11 @@ _OF_DAY = re.compile(r"[0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,6})?)?")
 _FRACTION = re.compile(r":[0-9]{2}:[0-9]{2}\.([0-9]{1,6})")
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _TO_THE_MINUTE = re.compile(r".*[T ][0-9]{2}:[0-9]{2}(Z|[+-][0-9]{2}:[0-9]{2})?")
+
+
+def minute(at_us: int) -> str:
+    """A time to the minute, with its zone."""
+    return f"{datetime.fromtimestamp(at_us / 1e6, UTC):%Y-%m-%d %H:%M} UTC"
 
 
 def moment_in(text: str, now_us: int) -> tuple[int, int] | None:

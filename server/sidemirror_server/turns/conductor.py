@@ -54,6 +54,7 @@ from sidemirror_server.vocabulary.errors import (
 from sidemirror_server.vocabulary.ids import DirectiveId, EventId, SessionId, TurnId, new_id
 from sidemirror_server.vocabulary.scope import Scope
 from sidemirror_server.vocabulary.silence import SilenceReason
+from sidemirror_server.vocabulary.traffic import Sender, Traffic
 
 # Limits of one read, in entries and bytes, when a turn is loaded from the log.
 _PAGE = 500
@@ -79,9 +80,12 @@ class Conductor:
         changes: AdviceChanges | None = None,
         *,
         is_shadow: bool = False,
+        traffic: Traffic | None = None,
     ) -> None:
         """`recoveries` None: no advice at failing calls. `teacher` None: nothing is learned from ended turns.
-        `changes` None: the mode is not noted. `is_shadow`: what turns would be told is kept and not sent."""
+        `changes` None: the mode is not noted. `is_shadow`: what turns would be told is kept and not sent. `traffic`:
+        whose events there are; None: nobody counts them."""
+        self._traffic = traffic
         self._is_shadow = is_shadow
         self._changes = changes
         self._defaults = defaults
@@ -234,6 +238,8 @@ class Conductor:
             if event.event_id not in seen:
                 # Of several events with the same id, the first counts.
                 fresh.setdefault(event.event_id, event)
+        if self._traffic is not None:
+            self._traffic.events(Sender("", turn.scope, turn.state.session_id), len(events))
         if fresh:
             self._check(turn, fresh)
             now_us = self._clock.now_us()

@@ -134,8 +134,10 @@ def recovery(**fields: Any) -> memory_pb.ListRecoveriesResponse:
 
 def shown(browser: Browser, server: SidecarThread, **fields: Any) -> Page:
     receipts = memory_pb.ListReceiptsResponse()
-    for number, succeeded in enumerate(({"succeeded": True}, {"succeeded": False}, {}, {})):
-        item = memory_pb.ReceiptItem(id="0" * 32, kind="recovery", **succeeded)
+    for number, succeeded in enumerate((True, False, None, None)):
+        item = memory_pb.ReceiptItem(id="0" * 32, kind="recovery")
+        if succeeded is not None:
+            item.succeeded = succeeded
         receipts.receipts.add(receipt_id=str(number), turn_id=f"t{number}", items=[item])
     receipts.receipts[2].turn_outcome = common_pb2.TASK_OUTCOME_PARTIAL
     place = f"/recoveries/{COLUMN.replace('|', '%7C')}"
