@@ -257,13 +257,13 @@ function TurnFilters(props: { query: Query }) {
   const told = [
     ["something", "something"],
     ["nothing", "nothing"],
-    ["shadow", "shadow: not told"],
+    ["shadow", "in shadow"],
   ] as const;
   const byId = (
     <form onSubmit={open} class="open">
       <label>
         Turn
-        <input name="id" maxLength={128} placeholder="id, or how it begins" size={16} />
+        <input name="id" maxLength={128} placeholder="id or its start" size={12} />
       </label>
     </form>
   );
@@ -274,7 +274,7 @@ function TurnFilters(props: { query: Query }) {
       <Choice name="told" label="Told" query={query} options={told} />
       <label>
         Session
-        <input name="session" value={query.session ?? ""} maxLength={128} placeholder="whole id, or a part" size={16} />
+        <input name="session" value={query.session ?? ""} maxLength={128} placeholder="id or a part" size={10} />
       </label>
       {["from", "until"].map((name) => (
         <label key={name}>
