@@ -87,6 +87,7 @@ OTHERS = {
                 "erase",
                 "memory",
                 "memory_recoveries",
+                "not_shown",
                 "shown_texts",
                 "turn_entries",
                 "turn_ids",

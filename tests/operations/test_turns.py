@@ -231,16 +231,16 @@ async def test_a_turn_and_a_lesson_by_a_part_of_their_names(tmp_path: Path, caps
         assert (code, "2 lessons have this in their text" in wrong) == (1, True)
 
 
-async def test_since_when_a_turn_was_in_shadow_mode_and_who_changed_a_lesson(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    async def begin(served: Running, turn_id: str) -> None:
-        wish = thinking_pb.ContextWish()
-        start = thinking_pb.StartTurnRequest(turn_id=turn_id, session_id="s", task="Count the orders", context=wish)
-        await served.stub.StartTurn(start, timeout=60)
-        finish = thinking_pb.FinishTurnRequest(turn_id=turn_id, outcome=common_pb2.TASK_OUTCOME_SUCCESS)
-        await served.stub.FinishTurn(finish, timeout=60)
+async def begin(served: Running, turn_id: str) -> None:
+    """A turn that asks for lessons, and ends."""
+    wish = thinking_pb.ContextWish()
+    start = thinking_pb.StartTurnRequest(turn_id=turn_id, session_id="s", task="Count the orders", context=wish)
+    await served.stub.StartTurn(start, timeout=60)
+    finish = thinking_pb.FinishTurnRequest(turn_id=turn_id, outcome=common_pb2.TASK_OUTCOME_SUCCESS)
+    await served.stub.FinishTurn(finish, timeout=60)
 
+
+async def test_since_when_a_turn_was_in_shadow_mode(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     async with running(tmp_path, advice__mode="shadow") as served, channel(served.address) as connection:
         memory: Stub = ReflectiveMemoryServiceStub(connection)
         stored = await memory.StoreReflection(pb.StoreReflectionRequest(result=LESSON), timeout=60)
@@ -249,19 +249,31 @@ async def test_since_when_a_turn_was_in_shadow_mode_and_who_changed_a_lesson(
         assert "at its start: no lesson, because the sidecar was in shadow mode" in "\n".join(lines)
         assert lines[-1].startswith("  mode shadow from ")
         assert lines[-1].endswith("; it still is")
-    async with running(tmp_path) as served, channel(served.address) as connection:
-        memory = ReflectiveMemoryServiceStub(connection)
+    async with running(tmp_path) as served:
         await begin(served, "t2")
         await begin(served, "t3")
         _, lines, _ = await said(capsys, served, "turns", "why", "t")
         assert ", when one in mode on began" in lines[-1]
-        # A state that was changed does not hide what counted before.
+        _, lines, _ = await said(capsys, served, "memory", "show", stored.strategy_id)
+        assert any("the mode is shadow from here on, by the sidecar's setting" in line for line in lines)
+
+
+async def test_who_changed_a_lesson_and_what_counted_before(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    async with running(tmp_path) as served, channel(served.address) as connection:
+        memory: Stub = ReflectiveMemoryServiceStub(connection)
+        stored = await memory.StoreReflection(pb.StoreReflectionRequest(result=LESSON), timeout=60)
         built = await memory.BuildMemoryContext(pb.BuildMemoryContextRequest(task="Count the orders"), timeout=60)
         succeeded = common_pb2.TASK_OUTCOME_SUCCESS
         report = pb.ReportOutcomeRequest(receipt_id=built.block.receipt_id, outcome=succeeded)
         await memory.ReportOutcome(report, timeout=60)
-        for state in ("retired", "active"):
-            await said(capsys, served, "memory", "review", stored.strategy_id, state, "--reason", "tried")
+        await said(capsys, served, "memory", "review", stored.strategy_id, "retired", "--reason", "it is old")
+        await begin(served, "t")
+        code, lines, wrong = await said(capsys, served, "turns", "why", "t", "--lesson", stored.strategy_id)
+        assert (code, wrong) == (1, "sidemirror: the turn was not shown this lesson\n")
+        assert "  when the turn began it was retired, version 2 (reviewed at " in lines[0]
+        assert lines[0].endswith(": it is old)")
+        # A state that was changed does not hide what counted before.
+        await said(capsys, served, "memory", "review", stored.strategy_id, "active", "--reason", "tried")
         await said(capsys, served, "advice", "off", stored.strategy_id)
         code, lines, _ = await said(capsys, served, "memory", "show", stored.strategy_id)
         told = "\n".join(lines)
@@ -270,4 +282,5 @@ async def test_since_when_a_turn_was_in_shadow_mode_and_who_changed_a_lesson(
         assert "of versions before 3, which count no more: " in told
         assert "succeeded with it, not compared 1 of 1" in told
         assert "  silenced in the policy of the project" in told
-        assert "the mode is shadow from here on, by the sidecar's setting" in told
+        _, lines, _ = await said(capsys, served, "advice", "show")
+        assert lines[-1].endswith(f"  turned off in the policy of the project: {stored.strategy_id}")

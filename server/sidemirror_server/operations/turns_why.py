@@ -14,6 +14,7 @@ from sidemirror.v1 import reflective_memory_pb2 as pb
 from sidemirror.v1.reflective_memory_pb2_grpc import ReflectiveMemoryServiceStub
 from sidemirror_server.memory.kin.signature import error_signature
 from sidemirror_server.operations import exit_codes
+from sidemirror_server.operations.not_shown import not_shown
 from sidemirror_server.operations.parsers.arguments import Moment
 from sidemirror_server.operations.shown import clock_time, in_short, name_of, print_json, print_lines, words_of
 from sidemirror_server.operations.shown_texts import ShownTexts
@@ -67,6 +68,10 @@ def why(channel: grpc.Channel, options: argparse.Namespace, scope: dict[str, Any
     if record is not None and not lesson_id:
         print_lines(about_turn(channel, record, scope), cut=False)
         return 0
+    if record is not None and not found:
+        print("sidemirror: the turn was not shown this lesson", file=sys.stderr)
+        print_lines(not_shown(stub, record, lesson_id, scope), cut=False)
+        return exit_codes.FAILED
     return 0 if found else _nothing(stub, options, scope)
 
 
@@ -111,9 +116,6 @@ def _receipts(
 
 
 def _nothing(stub: ReflectiveMemoryServiceStub, options: argparse.Namespace, scope: dict[str, Any]) -> int:
-    if options.turn_id:
-        print("sidemirror: the turn was not shown this lesson", file=sys.stderr)
-        return exit_codes.FAILED
     print("sidemirror: no lesson and no recovery was shown there", file=sys.stderr)
     until_us = SystemClock().now_us() if options.at is None else options.at.at_us
     request = pb.ListReceiptsRequest(page_size=1, **scope)
