@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"regexp"
+	"strconv"
 	"strings"
 
 	"google.golang.org/grpc/credentials"
@@ -16,6 +18,8 @@ import (
 const DefaultAddress = "127.0.0.1:50051"
 
 const httpsPort = "443"
+
+var hostAndPort = regexp.MustCompile(`^(?:\[[\w:.%]+\]|[^\s:/\[\]@?#\\]+):([0-9]{1,5})$`)
 
 // TokenInTheClearError: the token would go to another machine over a connection that everybody on the way can read.
 type TokenInTheClearError struct {
@@ -29,19 +33,32 @@ func (e *TokenInTheClearError) Error() string {
 		"SIDEMIRROR_CA_FILE"
 }
 
+// noAddress says what is expected in the place of an address at which no sidecar can be.
+func noAddress(given string) error {
+	return fmt.Errorf("sidemirror: the address %q of Sidemirror (SIDEMIRROR_ADDRESS, or WithAddress): host:port, such as "+
+		"%s, https://host, https://host:port or unix:/path is expected", given, DefaultAddress)
+}
+
 // transport is where the sidecar is, as gRPC names it, and how it is reached. The error is a *TokenInTheClearError, or
-// says which file could not be read.
+// says what is expected as an address, or which file could not be read.
 func transport(o *options) (string, credentials.TransportCredentials, error) {
-	if strings.HasPrefix(o.address, "unix:") {
+	if path, unix := strings.CutPrefix(o.address, "unix:"); unix {
+		if strings.Trim(path, "/") == "" {
+			return "", nil, noAddress(o.address)
+		}
 		return o.address, insecure.NewCredentials(), nil
 	}
 	address, secure := strings.CutPrefix(o.address, "https://")
+	secure = secure || o.systemTLS || o.caFile != ""
 	address = strings.TrimRight(strings.TrimPrefix(address, "http://"), "/")
-	if _, _, err := net.SplitHostPort(address); err != nil && secure {
-		address = net.JoinHostPort(strings.Trim(address, "[]"), httpsPort)
+	if secure && (!strings.Contains(address, ":") || strings.HasSuffix(address, "]")) {
+		address += ":" + httpsPort
+	}
+	if !isPlace(address) {
+		return "", nil, noAddress(o.address)
 	}
 	target := "passthrough:///" + address
-	if !secure && !o.systemTLS && o.caFile == "" {
+	if !secure {
 		if o.tokenFile != "" && !isLoopback(address) {
 			return "", nil, &TokenInTheClearError{address}
 		}
@@ -54,13 +71,20 @@ func transport(o *options) (string, credentials.TransportCredentials, error) {
 	return target, credentials.NewTLS(config), nil
 }
 
-// isLoopback: the address is this machine, by its own name or number.
+// isPlace: it is host:port, with a port that there can be, and IPv6 in brackets.
+func isPlace(address string) bool {
+	found := hostAndPort.FindStringSubmatch(address)
+	if found == nil {
+		return false
+	}
+	port, err := strconv.ParseUint(found[1], 10, 16)
+	return err == nil && port > 0
+}
+
+// isLoopback: the host of host:port is this machine, by its own name or number.
 func isLoopback(address string) bool {
 	host, _, err := net.SplitHostPort(address)
-	if err != nil {
-		host = strings.Trim(address, "[]")
-	}
-	return strings.EqualFold(host, "localhost") || net.ParseIP(host).IsLoopback()
+	return err == nil && (strings.EqualFold(host, "localhost") || net.ParseIP(host).IsLoopback())
 }
 
 func tlsConfig(o *options) (*tls.Config, error) {

@@ -43,7 +43,7 @@ type Client struct {
 }
 
 // Connect makes a client. Connections are made when they are first used. The error is a [*TokenInTheClearError], or says
-// which file could not be read.
+// what is expected as an address, or which file could not be read.
 func Connect(given ...Option) (*Client, error) {
 	o := optionsOf(given)
 	target, credentials, err := transport(o)

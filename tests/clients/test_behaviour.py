@@ -69,6 +69,12 @@ def test_the_text_for_a_model(language: Language, tmp_path: Path) -> None:
 
 
 @every_language
+def test_what_is_an_address(language: Language, tmp_path: Path) -> None:
+    """Seen to fail for Python when any number may be a port."""
+    run_scenario(ready(language), "addresses.json", Nobody(tmp_path), language.folder)
+
+
+@every_language
 def test_where_a_token_may_go(language: Language, tmp_path: Path) -> None:
     """Seen to fail for Python when every address that begins with 127 counts as loopback."""
     nobody = Nobody(tmp_path)

@@ -13,6 +13,7 @@ from sidemirror_server.vocabulary import redaction
 from sidemirror_server.vocabulary.redaction import SHORTEST_SECRET_CHARS, secret_spans
 from sidemirror_server.vocabulary.text import clip, enter, enter_json, redact_json
 from tests.recorded import episodes
+from tests.vocabulary.secrets_in_settings import NO_SETTINGS, SETTINGS
 
 # Put together from parts so that no scanner mistakes this file for a leak. All are made up.
 HEX40 = "3f9a7c01" * 5
@@ -79,6 +80,7 @@ SECRETS = [
     (f"api key is {HEX40}", HEX40),
     (f"X-Api-Key: {HEX40}", HEX40),
     (f"access_token={HEX40}&state=1", HEX40),
+    *SETTINGS,
     ("Pay with 4111 1111 1111 1111, exp 12/27", "1111 1111"),
     ("card 5555555555554444 please", "5555555555554444"),
     ("amex 3782 822463 10005", "822463"),
@@ -96,6 +98,7 @@ STAYS = [
 ]
 
 BENIGN = [
+    *NO_SETTINGS,
     "POST /login user=bob&password=&next=/home",
     "token=continuation&page",
     "The password is incorrect.",
@@ -201,7 +204,22 @@ FRAGMENTS = [text for text, _ in SECRETS] + [
     *("sk-", "sk-ant-", "eyJ", ".", "://", ":", "@", "password", "=", '"', "'", "\\", " ", "\n", "token", "secret"),
     *("-----BEGIN PRIVATE KEY-----", "-----END ", "cookie", "a=", "4111 1111 1111 1111", "[redacted:password]", "ghp_"),
     *("Bearer ", "authorization", "api_key", "is ", "a1" * 12, "x", "é", "a1" * 12 + "\n", "sig=", "curl -u a:", "SG."),
-    *("hooks.slack.com/", "glc_", "+", "/", "0Q~", "--password ", "auth=", "pwd=", "&", "?", "PWD="),
+    *(
+        "hooks.slack.com/",
+        "glc_",
+        "+",
+        "/",
+        "0Q~",
+        "--password ",
+        "auth=",
+        "pwd=",
+        "&",
+        "?",
+        "PWD=",
+        "DB_PASS",
+        "--pass",
+    ),
+    *("ENV ", "identified by ", "create user a ", "PASSWORD '", "value: ", "name: ", "\\n", ",", "''", "set "),
 ]
 
 
@@ -218,6 +236,10 @@ def test_entering_twice_is_entering_once(text: str) -> None:
 @example("pwd=a&")
 @example("pwd=a&b1c2")
 @example("authorization=")
+@example("create user a identified by '")
+@example("set password for ")
+@example("password,\\n")
+@example("ENV DB_PASS ")
 @example(f"sig={'a' * 20}=")
 def test_a_hostile_text_of_the_largest_size_takes_linear_time(unit: str) -> None:
     """Seen to fail with rules that look as far ahead as the text goes: 256 KiB of `auth=` took half a minute."""
@@ -289,23 +311,46 @@ def test_members_named_as_secrets_lose_their_value() -> None:
         "password": "x",
         "nested": {"apiKey": 12345, "auth_token": "t"},
         "pages": ["a", {"pwd": "q"}],
+        "env": [{"value": "a", "name": "DB_PASSWORD"}, {"Key": "HOST", "Value": "b"}, {"Key": "SECRET", "Value": 12}],
+        "dbPass": "e",
     }
     assert redact_json(value) == {
         "user": "bob",
         "password": "[redacted:value]",
         "nested": {"apiKey": "[redacted:value]", "auth_token": "[redacted:value]"},
         "pages": ["a", {"pwd": "[redacted:value]"}],
+        "env": [
+            {"value": "[redacted:value]", "name": "DB_PASSWORD"},
+            {"Key": "HOST", "Value": "b"},
+            {"Key": "SECRET", "Value": "[redacted:value]"},
+        ],
+        "dbPass": "[redacted:value]",
     }
 
 
 @pytest.mark.parametrize(
-    "name", ["max_tokens", "page_token", "keyboard", "passenger", "secretary", "token_count", "key"]
+    "name",
+    [
+        "max_tokens",
+        "page_token",
+        "keyboard",
+        "passenger",
+        "secretary",
+        "token_count",
+        "key",
+        "pass",
+        "bypass",
+        "first_pass",
+    ],
 )
 def test_members_that_only_sound_like_secrets_stay(name: str) -> None:
     assert redact_json({name: "abc"}) == {name: "abc"}
 
 
 def test_arguments_as_json_text() -> None:
+    assert json.loads(enter_json('[{"value": "short", "name": "DB_PASS"}]')) == [
+        {"value": "[redacted:value]", "name": "DB_PASS"}
+    ]
     assert json.loads(enter_json('{"token": "short", "q": 1}')) == {"token": "[redacted:value]", "q": 1}
     assert enter_json('{ "q": 1,  "password": null }') == '{ "q": 1,  "password": null }'
     assert enter_json('{"password": ') == '{"password": '

@@ -13,7 +13,7 @@ DEFAULT_ADDRESS = "127.0.0.1:50051"
 _HTTPS_PORT = 443
 # gRPC's other ways to name a target, which it reads itself.
 _OF_GRPC = re.compile(r"[a-z][a-z0-9-]*:///|(?:dns|ipv4|ipv6|unix-abstract|vsock):")
-_HOST_AND_PORT = re.compile(r"(?:\[[\w:.%]+\]|[^\s:/\[\]]+):[0-9]{1,5}")
+_HOST_AND_PORT = re.compile(r"(?:\[[\w:.%]+\]|[^\s:/\[\]@?#\\]+):[0-9]{1,5}")
 
 
 class TokenInTheClear(ValueError):
@@ -50,7 +50,7 @@ def address_of(
     """The address and its transport. Raises TokenInTheClear; ValueError when it is no address; OSError when a file
     cannot be read."""
     said = given or os.environ.get("SIDEMIRROR_ADDRESS") or DEFAULT_ADDRESS
-    if said.startswith("unix:"):
+    if said.startswith("unix:") and said.strip("/") != "unix:":
         return Address(said, None)
     is_tls = tls or bool(ca_file) or said.startswith("https://")
     target = said.removeprefix("https://").removeprefix("http://").rstrip("/")

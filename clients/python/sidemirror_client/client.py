@@ -163,7 +163,7 @@ def connect(
     `SIDEMIRROR_CA_FILE` (with it the connection is TLS), `SIDEMIRROR_CLIENT_CERTIFICATE_FILE` and
     `SIDEMIRROR_CLIENT_KEY_FILE`. `tls`, or an address with https://: TLS by the authorities of the system. Raises
     OSError when a file of these cannot be read, TokenInTheClear when the token would go to another machine without TLS,
-    ValueError for an address without a port, or with one that is none.
+    ValueError for what is no address, such as one without a port.
 
     Unary calls get `deadline_s` seconds where the call says nothing else, calls that ask a model 60. Calls that find
     the sidecar away are tried again for about a second; that is safe, because every write carries a `request_id`, which

@@ -2,11 +2,13 @@ use std::error::Error;
 use std::fmt;
 use std::path::PathBuf;
 
+use crate::transport::DEFAULT_ADDRESS;
+
 /// Why there is no client. That the sidecar is away is no reason.
 #[non_exhaustive]
 pub enum ConnectError {
-    /// The address is neither host:port nor https://host nor unix:/path.
-    Address(tonic::transport::Error),
+    /// This is no address that the sidecar can be reached at.
+    Address(String),
     /// A file cannot be read.
     File(PathBuf, std::io::Error),
     /// What is in a file of certificates or of a key cannot be used.
@@ -24,7 +26,11 @@ pub enum ConnectError {
 impl fmt::Display for ConnectError {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Address(_) => write!(to, "the sidecar's address is neither host:port nor https://host nor unix:/path"),
+            Self::Address(given) => write!(
+                to,
+                "the address {given:?} of Sidemirror (SIDEMIRROR_ADDRESS, or `address`): host:port, such as \
+                 {DEFAULT_ADDRESS}, https://host, https://host:port or unix:/path is expected"
+            ),
             Self::File(path, error) => write!(to, "{}: {error}", path.display()),
             Self::Tls(_) => write!(to, "the certificates or the key cannot be used"),
             Self::HalfIdentity => write!(to, "a client's certificate needs its key, and the key its certificate"),
@@ -44,7 +50,7 @@ impl fmt::Debug for ConnectError {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(to, "{self}")?;
         match self {
-            Self::Address(error) | Self::Tls(error) => write!(to, ": {error:?}"),
+            Self::Tls(error) => write!(to, ": {error:?}"),
             _ => Ok(()),
         }
     }
@@ -53,9 +59,9 @@ impl fmt::Debug for ConnectError {
 impl Error for ConnectError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         match self {
-            Self::Address(error) | Self::Tls(error) => Some(error),
+            Self::Tls(error) => Some(error),
             Self::File(_, error) => Some(error),
-            Self::HalfIdentity | Self::TokenInTheClear(_) | Self::NoTls | Self::NoRuntime => None,
+            Self::Address(_) | Self::HalfIdentity | Self::TokenInTheClear(_) | Self::NoTls | Self::NoRuntime => None,
         }
     }
 }

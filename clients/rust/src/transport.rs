@@ -1,7 +1,7 @@
 //! Where the sidecar is and how it is reached: from options and the environment to an endpoint.
 
 use std::env;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv6Addr};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -19,13 +19,17 @@ pub(crate) fn endpoint_of(options: &Options, token_file: Option<&Path>) -> Resul
     let address = options.address.clone().filter(|address| !address.is_empty());
     let address = address.or_else(|| env::var("SIDEMIRROR_ADDRESS").ok().filter(|address| !address.is_empty()));
     let address = address.unwrap_or_else(|| DEFAULT_ADDRESS.into());
-    if address.starts_with("unix:") {
-        return Ok(with_patience(Endpoint::from_shared(address).map_err(ConnectError::Address)?));
+    let endpoint_at = |target: String| {
+        let endpoint = Endpoint::from_shared(target).map_err(|_| ConnectError::Address(address.clone()))?;
+        Ok(with_patience(endpoint))
+    };
+    if address.strip_prefix("unix:").is_some_and(|path| !path.trim_matches('/').is_empty()) {
+        return endpoint_at(address.clone());
     }
     let ca_file = given(options.ca_file.as_ref(), "SIDEMIRROR_CA_FILE");
     let tls = options.tls || ca_file.is_some() || address.starts_with("https://");
-    let target = target_of(&address, tls);
-    let endpoint = with_patience(Endpoint::from_shared(target).map_err(ConnectError::Address)?);
+    let target = target_of(&address, tls).ok_or_else(|| ConnectError::Address(address.clone()))?;
+    let endpoint = endpoint_at(target)?;
     if tls {
         let certificate = given(options.client_certificate_file.as_ref(), "SIDEMIRROR_CLIENT_CERTIFICATE_FILE");
         let key = given(options.client_key_file.as_ref(), "SIDEMIRROR_CLIENT_KEY_FILE");
@@ -36,7 +40,6 @@ pub(crate) fn endpoint_of(options: &Options, token_file: Option<&Path>) -> Resul
         };
         return with_tls(endpoint, ca_file.as_deref().map(read).transpose()?, identity);
     }
-    // Of the URI that is connected to: what looks like a host in the address may be none.
     let host = endpoint.uri().host().unwrap_or_default();
     if token_file.is_some() && !is_loopback(host) {
         return Err(ConnectError::TokenInTheClear(host.into()));
@@ -57,15 +60,25 @@ fn with_patience(endpoint: Endpoint) -> Endpoint {
         .keep_alive_timeout(Duration::from_secs(20))
 }
 
-fn target_of(address: &str, tls: bool) -> String {
-    let is_https = address.starts_with("https://");
-    let bare = address.trim_start_matches("https://").trim_start_matches("http://").trim_end_matches('/');
-    let has_port = bare.rsplit_once(':').is_some_and(|(_, port)| port.parse::<u16>().is_ok());
-    match (tls, is_https && !has_port) {
-        (true, true) => format!("https://{bare}:{HTTPS_PORT}"),
-        (true, false) => format!("https://{bare}"),
-        (false, _) => format!("http://{bare}"),
+/// The URI of an address; None for what is no address.
+fn target_of(address: &str, tls: bool) -> Option<String> {
+    let bare = address.strip_prefix("https://").or(address.strip_prefix("http://")).unwrap_or(address);
+    let mut place = bare.trim_end_matches('/').to_owned();
+    if tls && (!place.contains(':') || place.ends_with(']')) {
+        place = format!("{place}:{HTTPS_PORT}");
     }
+    let scheme = if tls { "https" } else { "http" };
+    is_place(&place).then(|| format!("{scheme}://{place}"))
+}
+
+/// Whether it is host:port, with a port that there can be, and IPv6 in brackets.
+fn is_place(place: &str) -> bool {
+    let Some((host, port)) = place.rsplit_once(':') else { return false };
+    let is_host = match host.strip_prefix('[').and_then(|host| host.strip_suffix(']')) {
+        Some(number) => number.parse::<Ipv6Addr>().is_ok(),
+        None => !host.is_empty() && !host.contains(|c: char| c.is_whitespace() || ":/[]@?#\\".contains(c)),
+    };
+    is_host && port.bytes().all(|digit| digit.is_ascii_digit()) && port.parse::<u16>().is_ok_and(|port| port > 0)
 }
 
 /// Whether a host is this machine, by its own name or number.
@@ -114,20 +127,25 @@ mod tests {
         for host in ["127.0.0.1.example.com", "localhost.example.com", "10.0.0.7", "[::2]", ""] {
             assert!(!is_loopback(host), "{host}");
         }
-        assert_eq!(target_of("https://a.example.com", true), "https://a.example.com:443");
-        assert_eq!(target_of("https://[::1]", true), "https://[::1]:443");
-        assert_eq!(target_of("https://a.example.com:7/", true), "https://a.example.com:7");
-        assert_eq!(target_of("a.example.com:7", true), "https://a.example.com:7");
-        assert_eq!(target_of("http://a:7", false), "http://a:7");
+        let at = |address, tls| target_of(address, tls).unwrap();
+        assert_eq!(at("https://a.example.com", true), "https://a.example.com:443");
+        assert_eq!(at("a.example.com", true), "https://a.example.com:443");
+        assert_eq!(at("https://[::1]", true), "https://[::1]:443");
+        assert_eq!(at("https://a.example.com:7/", true), "https://a.example.com:7");
+        assert_eq!(at("a.example.com:7", true), "https://a.example.com:7");
+        assert_eq!(at("http://a:7", false), "http://a:7");
     }
 
-    /// The host behind the @ is what is connected to. Seen to fail when the part before it counts.
+    /// What `?` in `main` prints. Seen to fail when Debug is derived.
     #[test]
-    fn a_token_does_not_go_where_the_address_only_seems_to_lead() {
-        let options = Options { address: Some("localhost@example.com:7".into()), ..Default::default() };
-        let refused = endpoint_of(&options, Some(Path::new("token")));
-        assert!(matches!(refused, Err(ConnectError::TokenInTheClear(_))));
-        // What `?` in `main` prints. Seen to fail when Debug is derived.
-        assert!(format!("{:?}", refused.err()).contains("https://"));
+    fn a_refused_address_says_what_to_set() {
+        let at = |address: &str| Options { address: Some(address.into()), ..Default::default() };
+        let clear = endpoint_of(&at("example.com:7"), Some(Path::new("token")));
+        assert!(matches!(clear, Err(ConnectError::TokenInTheClear(_))));
+        assert!(format!("{:?}", clear.err()).contains("https://"));
+        // A host behind an @ would be what is connected to.
+        let hidden = endpoint_of(&at("localhost@example.com:7"), Some(Path::new("token")));
+        assert!(matches!(hidden, Err(ConnectError::Address(_))));
+        assert!(format!("{:?}", hidden.err()).contains("SIDEMIRROR_ADDRESS"));
     }
 }

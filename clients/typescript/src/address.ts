@@ -5,6 +5,9 @@ import { connect as connectSocket, isIPv4 } from "node:net";
 /** Where a sidecar listens when nobody says otherwise. */
 export const DEFAULT_ADDRESS = "127.0.0.1:50051";
 
+const HTTPS_PORT = 443;
+const HOST_AND_PORT = /^(?:\[[\w:.%]+\]|[^\s:/[\]@?#\\]+):([0-9]{1,5})$/;
+
 /** The token would go to another machine over a connection that everybody on the way can read. */
 export class TokenInTheClear extends Error {
   override readonly name = "TokenInTheClear";
@@ -13,6 +16,16 @@ export class TokenInTheClear extends Error {
     super(
       `the token of SIDEMIRROR_TOKEN_FILE does not go to ${host} without TLS: write https:// before the address, set ` +
         "tls: true, or name the authority's file in SIDEMIRROR_CA_FILE",
+    );
+  }
+}
+
+/** The address is none that the sidecar can be reached at. */
+class NoAddress extends TypeError {
+  constructor(given: string) {
+    super(
+      `the address ${JSON.stringify(given)} of Sidemirror (SIDEMIRROR_ADDRESS, or the option address): host:port, such as ` +
+        `${DEFAULT_ADDRESS}, https://host, https://host:port or unix:/path is expected`,
     );
   }
 }
@@ -32,24 +45,20 @@ export interface Secrets {
   readonly tokenFile: string;
 }
 
-/** The way to an address. Throws TokenInTheClear, TypeError for what is no address or has no port, and when a file cannot
- * be read. */
+/** The way to an address. Throws TokenInTheClear, TypeError for what is no address, and when a file cannot be read. */
 export function wayTo(address: string, secrets: Secrets): Way {
   if (address.startsWith("unix:")) {
     const path = address.slice("unix:".length);
+    if (/^\/*$/.test(path)) throw new NoAddress(address);
     return { baseUrl: "http://localhost", options: { createConnection: () => connectSocket(path) } };
   }
-  const [, scheme, target] = /^(?:(https?):\/\/)?(.*?)\/*$/.exec(address) as unknown as [string, string | undefined, string];
-  const isTls = scheme === "https" || secrets.tls || secrets.caFile !== "";
+  const isTls = address.startsWith("https://") || secrets.tls || secrets.caFile !== "";
+  const bare = address.replace(/^https?:\/\//, "").replace(/\/+$/, "");
+  const target = isTls && /^[^:]*$|\]$/.test(bare) ? `${bare}:${HTTPS_PORT}` : bare;
   const written = `${isTls ? "https" : "http"}://${target}`;
-  if (!URL.canParse(written) || new URL(written).pathname !== "/") {
-    throw new TypeError(`the address ${JSON.stringify(address)} is none: give host:port, https://host:port or unix:/path`);
-  }
+  if (!isPlace(target) || !URL.canParse(written)) throw new NoAddress(address);
   const url = new URL(written);
   if (!isTls) {
-    if (!/:\d+$/.test(target)) {
-      throw new TypeError(`the address "${address}" has no port: write ${target}:50051, or https://${target} for TLS at port 443`);
-    }
     if (secrets.tokenFile !== "" && !isLoopback(url.hostname)) throw new TokenInTheClear(url.host);
     return { baseUrl: url.origin, options: {} };
   }
@@ -61,6 +70,12 @@ export function wayTo(address: string, secrets: Secrets): Way {
       ...(secrets.keyFile === "" ? {} : { key: readFileSync(secrets.keyFile) }),
     },
   };
+}
+
+/** Whether it is host:port, with a port that there can be, and IPv6 in brackets. */
+function isPlace(target: string): boolean {
+  const port = Number(HOST_AND_PORT.exec(target)?.[1]);
+  return port > 0 && port < 65_536;
 }
 
 /** `hostname` as a URL has it: numbers in their one form, IPv6 in brackets. */

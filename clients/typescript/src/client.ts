@@ -202,7 +202,7 @@ export class Sidemirror implements AsyncDisposable {
 
 /**
  * A client for a sidecar. Connects when it is first used. Throws when a file cannot be read, TypeError when the address is
- * none or has no port, TokenInTheClear when the token would go to another machine without TLS.
+ * none, TokenInTheClear when the token would go to another machine without TLS.
  */
 export function connect(options: ConnectOptions = {}): Sidemirror {
   const environment = process.env;

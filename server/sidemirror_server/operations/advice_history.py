@@ -30,6 +30,17 @@ def mode_around(changes: Sequence[pb.AdviceChange], at_us: int) -> str:
     return f"mode {in_short(since.mode)} {begun}; {ends}"
 
 
+def all_of(changes: Sequence[pb.AdviceChange]) -> Iterator[str]:
+    """A line for each change, the oldest first."""
+    for change in reversed(changes):
+        if change.mode:
+            yield f"{clock_time(change.time)}  {_mode(change)}"
+            continue
+        off = [words_of(pb.AdviceKind, kind) for kind in change.after.off]
+        off += map(in_short, change.after.silenced_ids)
+        yield f"{clock_time(change.time)}  turned off{_by(change)} {_whose(change)}: {', '.join(off) or 'nothing'}"
+
+
 def about(changes: Sequence[pb.AdviceChange], lesson_id: str, kind: int, name: str = "") -> Iterator[str]:
     """A line for each change that silenced a lesson or recovery or told it again, the oldest first. `kind`: of advice
     that it belongs to. `name`: stands before what was done to it alone."""
@@ -40,10 +51,9 @@ def about(changes: Sequence[pb.AdviceChange], lesson_id: str, kind: int, name: s
 
 
 def _told(change: pb.AdviceChange, lesson_id: str, kind: int, name: str) -> str:
-    by = f" by {in_short(change.changed_by)}" if change.changed_by else ""
     if change.mode:
-        return f"the mode is {in_short(change.mode)} from here on, by the sidecar's setting"
-    whose = f"in the policy of the {words_of(pb.PolicyLevel, change.level)}"
+        return _mode(change)
+    by, whose = _by(change), _whose(change)
     was, now = (lesson_id in policy.silenced_ids for policy in (change.before, change.after))
     if was != now:
         done = "silenced" if now else "no longer silenced"
@@ -52,3 +62,15 @@ def _told(change: pb.AdviceChange, lesson_id: str, kind: int, name: str) -> str:
     if was != now:
         return f"all {words_of(pb.AdviceKind, kind)} turned {'off' if now else 'on'}{by} {whose}"
     return ""
+
+
+def _mode(change: pb.AdviceChange) -> str:
+    return f"the mode is {in_short(change.mode)} from here on, by the sidecar's setting"
+
+
+def _by(change: pb.AdviceChange) -> str:
+    return f" by {in_short(change.changed_by)}" if change.changed_by else ""
+
+
+def _whose(change: pb.AdviceChange) -> str:
+    return f"in the policy of the {words_of(pb.PolicyLevel, change.level)}"

@@ -24,6 +24,7 @@ _RARE_LETTER = re.compile(
     rb"|(?P<cookie>ie(?<=cookie))|(?P<header>ation(?<=authorikation))|(?P<jwt>(?<=eyk)))"
 )
 _DIGITS = re.compile(rb"[0 -]*")
+_DIGIT = re.compile(r"[0-9]")
 _LONG_DIGITS, _SPACED_DIGITS, _DASHED_DIGITS = b"0" * 15, b"0000 0000 0000 0", b"0000-0000-0000-0"
 _AMEX_DIGITS = b"0000 000000 0000"
 
@@ -92,9 +93,9 @@ def _assigned(pattern: re.Pattern[str], kind: str, min_chars: int) -> Rule:
             return
         if found["option"] is not None and not _is_option(text, at, value):
             return
-        if quoted is None and (
-            patterns.REFERENCE.match(value) or (follows == " " and patterns.LETTERS.fullmatch(value))
-        ):
+        if quoted is None and patterns.REFERENCE.match(value):
+            return
+        if quoted is None and follows == " " and patterns.LETTERS.fullmatch(value) and not _is_set(text, at, found):
             return
         if found["is"] and quoted is None and not patterns.SYMBOL_OR_DIGIT.search(value):
             return
@@ -115,19 +116,62 @@ def _before_next(text: str, at: int, value: str) -> str:
     return value if len(value) >= _FEWEST_CHARS else ""
 
 
-def _is_option(text: str, at: int, value: str) -> bool:
-    """Whether the name at `at` is a command's option or a netrc keyword, whose value follows a blank."""
+def _is_set(text: str, at: int, found: re.Match[str]) -> bool:
+    """Whether a shell is told the value: `NAME=value` or `--name=value`, where a word may be one as well."""
+    return text[found.start("bare") - 1] == "=" and (text[at : at + 3].isupper() or _is_dashed(text, at))
+
+
+def _is_dashed(text: str, at: int) -> bool:
+    """Whether the word that holds `at` is a command's option."""
     before = text[max(0, at - 120) : at]
-    word = before[before.rfind(" ") + 1 :].lstrip("\"'`[(,")
-    return word.startswith("-") or (
-        patterns.NETRC.search(before) is not None and patterns.SYMBOL_OR_DIGIT.search(value) is not None
-    )
+    return before[max(before.rfind(" "), before.rfind("\n")) + 1 :].lstrip("\"'`[(,").startswith("-")
+
+
+def _is_option(text: str, at: int, value: str) -> bool:
+    """Whether the name at `at` takes a value behind a blank: an option, a netrc's keyword, a Dockerfile's variable."""
+    begin = max(0, at - 120)
+    if _is_dashed(text, at) or (text.find("ENV", begin, at) >= 0 and patterns.DOCKER_ENV.search(text, begin, at)):
+        return True
+    return patterns.NETRC.search(text, begin, at) is not None and patterns.SYMBOL_OR_DIGIT.search(value) is not None
 
 
 def _like_a_key(value: str, min_chars: int) -> bool:
     value = value.replace("&", "")
     letters = sum(map(str.isalpha, value))
     return len(value) >= min_chars and " " not in value and 0 < letters < len(value) and not value.isalpha()
+
+
+def _password(text: str, at: int) -> Iterator[Span]:
+    if not text[at + 4 : at + 5].isalpha():
+        yield from _short_name(text, at)
+        return
+    yield from _named_password(text, at)
+    yield from _sql(patterns.SQL_PASSWORD, text, at)
+
+
+def _short_name(text: str, at: int) -> Iterator[Span]:
+    """A password whose name ends in `pass`, which is also a verb: the word before it decides. Without a word, and
+    behind an unknown one in capitals, the value needs a letter and a digit."""
+    for start, end, kind in _named_pass(text, at):
+        before = text[max(0, at - 64) : at]
+        name = before[len(before.rstrip(_NAME_CHARS)) :]
+        word = patterns.WORDS.split(name.rstrip("_-."))[-1].rstrip(string.digits).lower()
+        is_known = word in patterns.PASS_NAMES or (name.startswith("-") and not word)
+        may_be = not word or text[at : at + 5] == "PASS="
+        is_set = text[start - 1] in "=\"'`" and _like_a_key(text[start:end], 6) and _DIGIT.search(text, start, end)
+        if is_known or (may_be and is_set):
+            yield start, end, kind
+
+
+def _sql(pattern: re.Pattern[str], text: str, at: int) -> Iterator[Span]:
+    """The password in a statement about an account."""
+    found = pattern.match(text, at)
+    if found is None:
+        return
+    begin = max(0, at - 200)
+    before = text[begin:at].lower()
+    if any(verb in before for verb in patterns.SQL_VERBS) and patterns.SQL_ACCOUNT.search(text, begin, at):
+        yield *found.span(found.lastgroup or ""), "password"
 
 
 def _private_key(text: str, at: int) -> Iterator[Span]:
@@ -173,7 +217,8 @@ def _key(text: str, at: int) -> Iterator[Span]:
 
 
 _NEEDLE_RULES: tuple[tuple[bytes, Rule], ...] = (
-    (b"pass", _assigned(patterns.PASSWORD, "password", 4)),
+    (b"pass", _password),
+    (b"identified", lambda text, at: _sql(patterns.SQL_IDENTIFIED, text, at)),
     (b"pwd", _assigned(patterns.PWD, "password", 4)),
     (b"secret", _assigned(patterns.SECRET, "secret", 8)),
     (b"bearer", _at(patterns.BEARER)),
@@ -181,6 +226,8 @@ _NEEDLE_RULES: tuple[tuple[bytes, Rule], ...] = (
     (b"://", _at(patterns.URL)),
     (b" -", _option),
 )
+_named_password = _assigned(patterns.PASSWORD, "password", 4)
+_named_pass = _assigned(patterns.PASS, "password", 4)
 _named_key = _assigned(patterns.KEY, "api_key", 8)
 _named_token = _assigned(patterns.TOKEN, "token", 8)
 _RARE_RULES: dict[str, Rule] = {

@@ -95,6 +95,8 @@ OPTIONS = {
             re.compile(r"\b(?:mysql|mariadb)\w*\b|\bsshpass\b"),
         ),
         (re.compile(rf"-p[ =]{_OPTION_VALUE}"), re.compile(r"\bsshpass\b|\blogin\b")),
+        # docs.openssl.org/master/man1/openssl-passphrase-options
+        (re.compile(rf"-pass(?:in|out)?[ =]\\?[\"']?pass:{_OPTION_VALUE}"), re.compile(r"\bopenssl\b")),
     ),
     "a": ((re.compile(rf"-a[ =]{_OPTION_VALUE}"), re.compile(r"\bredis-cli\b")),),
 }
@@ -149,15 +151,54 @@ _SET = r"\\{0,7}[\"'`]?\s{0,3}(?::=|=>|[:=](?!=))(?:\s{0,3}|[ \t][|>][+-]?\r?\n[
 _IS = r"(?:\s{1,3}(?:for|of|to)(?:\s{1,3}[^\s:=]{1,64}+){1,4}?)?\s{1,3}(?P<is>is|was|will\sbe|set\sto)\s{0,2}:?\s{1,3}"
 # The blank in `--password x`, or in a netrc's `login me password x`. `secret_names.py` checks that it is one of these.
 _OPTION = r"(?P<option>[ \t]{1,4}(?:\\\r?\n[ \t]{0,16})?)"
-_HAS = rf"(?:{_SET}|{_IS}|{_OPTION}){_VALUE}"
+# What stands between a name and its value that are two members, as `name: DB_PASSWORD` and `value: x` of a container.
+_PAIR = r"\\{0,7}[\"'`]?(?:[,;\s]|\\{1,7}[nrt]){1,60}+\\{0,7}[\"'`]?value\\{0,7}[\"'`]?\s{0,3}[:=]\s{0,3}"
+_HAS = rf"(?:{_SET}|{_PAIR}|{_IS}|{_OPTION}){_VALUE}"
+PASS = re.compile(rf"pass{_HAS}", re.IGNORECASE)
 PASSWORD = re.compile(rf"pass(?:w(?:or)?d|phrase|code){_HAS}", re.IGNORECASE)
-PWD = re.compile(rf"pwd(?:{_SET}|{_IS}|{_OPTION})(?![\"']?[/~.]){_VALUE}", re.IGNORECASE)
+PWD = re.compile(rf"pwd(?:{_SET}|{_PAIR}|{_IS}|{_OPTION})(?![\"']?[/~.]){_VALUE}", re.IGNORECASE)
 SECRET = re.compile(rf"secret(?:[_-]?(?:access[_-]?)?key)?{_HAS}", re.IGNORECASE)
 NETRC = re.compile(r"(?:login|machine)\s{1,4}\S{1,64}\s{1,4}\Z")
 TOKEN = re.compile(
     r"token(?<!page_token)(?<!pagetoken)(?<!page\stoken)(?<!next_token)(?<!nexttoken)(?<!sync_token)"
     rf"{_HAS}",
     re.IGNORECASE,
+)
+# What begins a line of a Dockerfile and ends in a name, whose value may follow a blank (docs.docker.com/reference).
+DOCKER_ENV = re.compile(r"(?:^[ \t+>|\"'`-]{0,8}|(?<=\\n))ENV[ \t]{1,4}[\w.]{0,64}\Z", re.ASCII | re.MULTILINE)
+# SQL: a text behind PASSWORD or IDENTIFIED BY in a statement about an account, where Oracle takes a bare word as well.
+# postgresql.org/docs/current/sql-createrole.html, dev.mysql.com/doc/refman/8.4/en/create-user.html
+_SQL_TEXT = (
+    r"[NE]?'(?P<quoted>(?!\[redacted:)(?:[^'\r\n]|''){1,256}+)'"
+    r"|\\{0,7}\"(?P<name>(?!\[redacted:)[^\"\\\r\n]{1,256}+)"
+)
+SQL_PASSWORD = re.compile(rf"password(?:\s{{1,8}}for\s{{1,8}}\S{{1,100}})?[\s(=]{{1,8}}(?:{_SQL_TEXT})", re.IGNORECASE)
+SQL_IDENTIFIED = re.compile(
+    r"identified\s{1,8}(?:with\s{1,8}[\w'\"`]{1,64}\s{1,8})?by\s{1,8}(?:(?:values|password)\s{1,8})?"
+    rf"(?:{_SQL_TEXT}|(?!random\b|\[redacted:)(?P<bare>[^\s\"'`;,\\]{{1,256}}+))",
+    re.IGNORECASE,
+)
+SQL_ACCOUNT = re.compile(
+    r"\b(?:(?:(?:create|alter)\s{1,8}(?:or\s{1,8}replace\s{1,8})?(?:role|user|login|group|server)\b|grant\s"
+    r"|set\s{1,8}password\b)[^;]*|set\s{1,8})\Z",
+    re.IGNORECASE,
+)
+# What the pattern above begins with.
+SQL_VERBS = ("create", "alter", "grant", "set")
+
+# Where the words of a name meet.
+WORDS = re.compile(r"[\W_]+|(?<=[a-z])(?=[A-Z])")
+# Words before `pass` that make it the name of a password; alone it is a verb, and in a program a round.
+PASS_NAMES = frozenset(
+    (
+        *("account", "admin", "amqp", "api", "app", "application", "artifactory", "auth", "backup", "basic", "bind"),
+        *("broker", "ca", "cert", "client", "database", "db", "docker", "elastic", "email", "encryption", "ftp"),
+        *("git", "grafana", "http", "https", "imap", "jenkins", "kafka", "key", "keystore", "ldap", "login", "mail"),
+        *("mariadb", "master", "mongo", "mongodb", "mq", "mssql", "my", "mysql", "nexus", "ora", "oracle", "pem"),
+        *("pfx", "pg", "pgsql", "postgres", "postgresql", "proxy", "rabbitmq", "rdp", "redis", "registry", "root"),
+        *("server", "service", "sftp", "smtp", "sql", "ssh", "store", "su", "sudo", "svc", "truststore", "user"),
+        *("usr", "vault", "vnc", "vpn", "wifi", "wlan", "wordpress", "wp", "zip"),
+    )
 )
 # Words before `key` that make it the name of a secret.
 KEY_NAMES = (
@@ -173,16 +214,19 @@ NO_VALUE = re.compile(
     r"incorrect|invalid|wrong|password|passwd|secret|token|hidden|masked|empty|missing|unset|optional\[.*)[,.)}\]]*",
     re.IGNORECASE | re.DOTALL,
 )
-# Code that names the source of a value, not the value: os.environ["X"], args.password, get_password(), new_token.
+# What names the source of a value, not the value: os.environ["X"], args.password, get_password(), new_token, env:X.
 REFERENCE = re.compile(
-    r"[A-Za-z_][\w.]*[(\[]|[A-Za-z_]+(?:\.[A-Za-z_]\w*)+$|[A-Za-z_]*(?:pass|pwd|secret|token|key|input|user)[A-Za-z_]*$",
+    r"(?:env|file|fd):|[A-Za-z_][\w.]*[(\[]|[A-Za-z_]+(?:\.[A-Za-z_]\w*)+$|"
+    r"[A-Za-z_]*(?:pass|pwd|secret|token|key|input|user)[A-Za-z_]*$",
     re.IGNORECASE | re.ASCII,
 )
 LETTERS = re.compile(r"[^\W\d]+")
 SYMBOL_OR_DIGIT = re.compile(r"[0-9!@#$%^&*+=~]|-\w+-\w+-")
 
 SECRET_NAME = re.compile(
-    r"(?:^|[\W_]|(?-i:(?<=[a-z])(?=[A-Z])))(?:pass(?:word|wd|phrase|code)|pwd|secret|(?:access|auth|refresh|id|session|"
+    r"(?:^|[\W_]|(?-i:(?<=[a-z])(?=[A-Z])))(?:pass(?:word|wd|phrase|code)|pwd|"
+    rf"(?:{'|'.join(sorted(PASS_NAMES))})[_-]?pass|"
+    r"secret|(?:access|auth|refresh|id|session|"
     r"bearer|api|csrf)[_-]?token|(?:api|access|private|secret|signing|encryption)[_-]?key|authorization|credentials?|cookie|"
     r"cvv|cvc|ssn)(?:$|[\W_]|(?-i:(?=[A-Z0-9])))|^\W?token$",
     re.IGNORECASE,

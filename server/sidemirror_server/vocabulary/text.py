@@ -20,6 +20,8 @@ _MAX_PASSES = 4
 _MARGIN_CHARS = 16_000
 # What ends every secret of unlimited length, except a key block.
 _ENDS_A_SECRET = re.compile(r"[\s\"'`<>()\\]")
+# Of a name and its value that are two members, such as a variable of a container.
+_NAME_MEMBERS, _VALUE_MEMBERS = ("name", "Name", "key", "Key"), ("value", "Value")
 _KEY_BEGINS, _KEY_ENDS = "-----BEGIN ", "-----END "
 
 
@@ -73,14 +75,18 @@ def redact_json(value: Any, entered: Callable[[str], str] = enter) -> Any:
     """A copy of decoded JSON (or of a Struct as a dict) with every string and every member's name as `entered` gives
     it, and every secret member redacted.
 
-    A member with the name of a secret (password, token, api_key, authorization, …) is redacted whatever its value.
-    Null, booleans and empty values stay; a nested object is searched instead.
+    A member with the name of a secret (password, token, api_key, authorization, …) is redacted whatever its value, and
+    so is `value` beside a `name` or a `key` that is such a name. Null, booleans and empty values stay; a nested object
+    is searched instead.
     """
     if isinstance(value, str):
         return entered(value)
     if isinstance(value, dict):
+        named = _name_of_value(value)
         return {
-            entered(name) if isinstance(name, str) else name: _member(name, member, entered)
+            entered(name) if isinstance(name, str) else name: _member(
+                named if named and name in _VALUE_MEMBERS else name, member, entered
+            )
             for name, member in value.items()
         }
     if isinstance(value, list | tuple):
@@ -138,6 +144,14 @@ def _member(name: Any, value: Any, entered: Callable[[str], str]) -> Any:
             return value
         return "[redacted:value]"
     return redact_json(value, entered)
+
+
+def _name_of_value(value: dict[Any, Any]) -> str:
+    """The name that `value` has by a member beside it; empty if there is none."""
+    if not any(name in value for name in _VALUE_MEMBERS):
+        return ""
+    names = (value.get(name) for name in _NAME_MEMBERS)
+    return next((name for name in names if isinstance(name, str)), "")
 
 
 def _paired(text: str) -> str:

@@ -6,16 +6,25 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from tests.http.callers import Answer, bearing, request
 from tests.http.sidecars import token_of
-from tests.wire.sidecar import SidecarThread
 
 Json = dict[str, Any]
 
 
-def post(server: SidecarThread, host: str, body: bytes, headers: Mapping[str, str] | None = None) -> Answer:
+class Door(Protocol):
+    """Where a sidecar's door is, and the folder that holds its data."""
+
+    @property
+    def folder(self) -> Path: ...
+
+    @property
+    def http_port(self) -> int: ...
+
+
+def post(server: Door, host: str, body: bytes, headers: Mapping[str, str] | None = None) -> Answer:
     """One hook's request, with the door's own token unless the headers have another."""
     own = {} if headers and "authorization" in headers else bearing(token_of(server.folder / "data"))
     given = {**own, "sidemirror-timeout-ms": "20000", **(headers or {})}
@@ -31,7 +40,7 @@ class Player(ABC):
     hears_at_failures = True
     hears_at_tools = True
 
-    def __init__(self, server: SidecarThread, session: str, folder: Path, agent: str = "", *, token: str = "") -> None:
+    def __init__(self, server: Door, session: str, folder: Path, agent: str = "", *, token: str = "") -> None:
         """`token`: of the access file; empty: the door's own."""
         self._headers = bearing(token) if token else {}
         self._server = server

@@ -32,7 +32,7 @@ const WRONG = [
 
 test("an address that the environment has wrong", () => {
   process.env.SIDEMIRROR_ADDRESS = "localhost";
-  assert.throws(() => sidemirror(), /"localhost" has no port: write localhost:50051/);
+  assert.throws(() => sidemirror(), /"localhost" of Sidemirror .*host:port, such as 127\.0\.0\.1:50051/);
   process.env.SIDEMIRROR_ADDRESS = "127.0.0.1:1";
 });
 

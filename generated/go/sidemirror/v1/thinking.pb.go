@@ -3237,7 +3237,10 @@ type Turn struct {
 	// The number of tool calls that failed or reported a failure.
 	ToolErrorCount int32 `protobuf:"varint,15,opt,name=tool_error_count,json=toolErrorCount,proto3" json:"tool_error_count,omitempty"`
 	// The number of lessons and recoveries that the turn was told, in its plan, its reflections and at failing calls.
-	LessonCount   int32 `protobuf:"varint,16,opt,name=lesson_count,json=lessonCount,proto3" json:"lesson_count,omitempty"`
+	LessonCount int32 `protobuf:"varint,16,opt,name=lesson_count,json=lessonCount,proto3" json:"lesson_count,omitempty"`
+	// Whether the turn began while the server's `advice__mode` was shadow: what it would have been told is kept, and the
+	// agent was not told. False for turns that ended before this field.
+	IsShadow      bool `protobuf:"varint,17,opt,name=is_shadow,json=isShadow,proto3" json:"is_shadow,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3382,6 +3385,13 @@ func (x *Turn) GetLessonCount() int32 {
 		return x.LessonCount
 	}
 	return 0
+}
+
+func (x *Turn) GetIsShadow() bool {
+	if x != nil {
+		return x.IsShadow
+	}
+	return false
 }
 
 // One entry of a turn's record.
@@ -6476,7 +6486,7 @@ const file_sidemirror_v1_thinking_proto_rawDesc = "" +
 	"\x0eCritiquesEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\x05R\x05value:\x028\x01B\b\n" +
-	"\x06_score\"\x8c\x05\n" +
+	"\x06_score\"\xa9\x05\n" +
 	"\x04Turn\x12\x17\n" +
 	"\aturn_id\x18\x01 \x01(\tR\x06turnId\x12\x1d\n" +
 	"\n" +
@@ -6501,7 +6511,8 @@ const file_sidemirror_v1_thinking_proto_rawDesc = "" +
 	"updateTime\x12&\n" +
 	"\x0ftool_call_count\x18\x0e \x01(\x05R\rtoolCallCount\x12(\n" +
 	"\x10tool_error_count\x18\x0f \x01(\x05R\x0etoolErrorCount\x12!\n" +
-	"\flesson_count\x18\x10 \x01(\x05R\vlessonCountB\b\n" +
+	"\flesson_count\x18\x10 \x01(\x05R\vlessonCount\x12\x1b\n" +
+	"\tis_shadow\x18\x11 \x01(\bR\bisShadowB\b\n" +
 	"\x06_score\"\x83\x02\n" +
 	"\tTurnEntry\x12\x16\n" +
 	"\x06cursor\x18\x01 \x01(\tR\x06cursor\x12\x1a\n" +

@@ -1618,6 +1618,14 @@ export declare type Turn = Message<"sidemirror.v1.Turn"> & {
    * @generated from field: int32 lesson_count = 16;
    */
   lessonCount: number;
+
+  /**
+   * Whether the turn began while the server's `advice__mode` was shadow: what it would have been told is kept, and the
+   * agent was not told. False for turns that ended before this field.
+   *
+   * @generated from field: bool is_shadow = 17;
+   */
+  isShadow: boolean;
 };
 
 /**

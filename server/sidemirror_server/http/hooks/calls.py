@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 import grpc
 from google.protobuf.message import Message
 
-from sidemirror.v1 import sidecar_pb2, thinking_pb2
+from sidemirror.v1 import common_pb2, sidecar_pb2, thinking_pb2
 from sidemirror_server.http.context import Ended, HttpContext
 
 A = TypeVar("A", bound=Message)
@@ -16,8 +16,15 @@ _THINKING, _SIDECAR = "/sidemirror.v1.ThinkingService", "/sidemirror.v1.SidecarS
 
 # The turn is not there, or it is over.
 GONE = (grpc.StatusCode.NOT_FOUND.value[0], grpc.StatusCode.FAILED_PRECONDITION.value[0])
+# What a page may hold of turns and of entries.
+_PAGE = 1_000
 # Somebody else may do it.
 REFUSED = (grpc.StatusCode.PERMISSION_DENIED.value[0], grpc.StatusCode.UNAUTHENTICATED.value[0])
+
+
+def block_of(directive: thinking_pb2.TurnDirective) -> common_pb2.ContextBlock:
+    """The lessons and recoveries that a host is told with a directive: those of a plan, and advice."""
+    return directive.turn_plan.context if directive.HasField("turn_plan") else directive.advice.block
 
 
 class Calls:
@@ -46,6 +53,27 @@ class Calls:
                 raise
             return False
         return True
+
+    async def told_last(self, session_id: str) -> tuple[str, ...]:
+        """The ids of the lessons and recoveries in the block that the session was given last; empty if it had none."""
+        request = thinking_pb2.ListTurnsRequest(session_id=session_id, page_size=_PAGE)
+        newest_first = (await self._call(f"{_THINKING}/ListTurns", request, thinking_pb2.ListTurnsResponse)).turns
+        for turn in newest_first:
+            if turn.lesson_count and (told := await self._told_in(turn.turn_id)):
+                return told
+        return ()
+
+    async def _told_in(self, turn_id: str) -> tuple[str, ...]:
+        last: tuple[str, ...] = ()
+        request = thinking_pb2.GetTurnRequest(turn_id=turn_id, page_size=_PAGE)
+        while True:
+            page = await self._call(f"{_THINKING}/GetTurn", request, thinking_pb2.GetTurnResponse)
+            for directive in (entry.directive for entry in page.entries):
+                items = () if directive.is_shadow else block_of(directive).items
+                last = tuple(item.id for item in items) or last
+            if not page.next_page_token:
+                return last
+            request.page_token = page.next_page_token
 
     async def change_advice(self, *, off: bool | None = None, silenced: tuple[str, ...] = ()) -> None:
         """Turns all advice of the project off or on, if `off` says so, and silences these ids."""

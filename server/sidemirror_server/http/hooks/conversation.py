@@ -60,8 +60,6 @@ class Conversation:
         self._seen = 0
         self._was_sent_back = False
         self._said = ""
-        # The ids of what was told last.
-        self._told: tuple[str, ...] = ()
         # What the host took no words for yet, in this turn.
         self.untold = ""
 
@@ -105,7 +103,7 @@ class Conversation:
         while response.ack.pending_ids and asyncio.get_running_loop().time() < ends_s:
             response = await self._report(calls, happening, [], critiques=critiques)
             directives += response.directives
-        return self._tell(directives)
+        return _told(directives)
 
     def said(self, said: SaidByAgent) -> None:
         """Keeps what may be the answer."""
@@ -149,7 +147,7 @@ class Conversation:
         plan = (await calls.start_turn(request)).plan
         # The first two entries are the start and the plan.
         self._turn_id, self._seen, self._said, self._was_sent_back = plan.turn_id, 2, "", False
-        return self._remember(plan.context)
+        return plan.context.text
 
     async def _report(
         self,
@@ -184,21 +182,6 @@ class Conversation:
         verdicts = [directive.critique for directive in response.directives if directive.HasField("critique")]
         return len(verdicts[-1].issue_details) if verdicts and verdicts[-1].should_revise else 0
 
-    def _tell(self, directives: Iterable[thinking_pb2.TurnDirective]) -> str:
-        """What directives say to a host with a shell: nudges and advice, whose sentences are fixed."""
-        parts = []
-        for directive in directives:
-            if directive.HasField("nudge"):
-                parts.append(directive.nudge.message)
-            elif directive.HasField("advice"):
-                parts.append(self._remember(directive.advice.block))
-        return "\n".join(part for part in parts if part)
-
-    def _remember(self, block: common_pb2.ContextBlock) -> str:
-        if block.items:
-            self._told = tuple(item.id for item in block.items)
-        return block.text
-
     async def _switch(self, calls: Calls, switch: str) -> str:
         """Does what the user's prompt asks for, and says so."""
         try:
@@ -212,14 +195,22 @@ class Conversation:
             if switch == ON:
                 await calls.change_advice(off=False)
                 return SWITCHED_ON
-            if not self._told:
+            # From the record, which a crash leaves as it was.
+            told = await calls.told_last(self.session_id)
+            if not told:
                 return NOTHING_TO_SILENCE
-            await calls.change_advice(silenced=self._told)
+            await calls.change_advice(silenced=told)
         except Ended as ended:
             if ended.status.code not in REFUSED:
                 raise
             return NOT_RECORDED if switch == CHECK else NOT_CHANGED
         return SILENCED
+
+
+def _told(directives: Iterable[thinking_pb2.TurnDirective]) -> str:
+    """What directives say to a host with a shell: nudges and advice, whose sentences are fixed."""
+    parts = (directive.nudge.message or directive.advice.block.text for directive in directives)
+    return "\n".join(part for part in parts if part)
 
 
 def _name(text: str) -> str:

@@ -19,7 +19,7 @@ SWITCHED_OFF = (
 )
 SWITCHED_ON = f"{MARK} Advice is on for this project."
 SILENCED = f"{MARK} The last advice of this session will not be given again in this project."
-NOTHING_TO_SILENCE = f"{MARK} No advice was given in this session since the sidecar was started."
+NOTHING_TO_SILENCE = f"{MARK} No advice was given in this session."
 NOT_CHANGED = f"{MARK} Nothing was changed: the token of the hooks may not change the policy of this project."
 
 

@@ -39,7 +39,7 @@ from sidemirror_server.vocabulary.arbiter import AS_DESIGNED, HEADING, Offers, T
 from sidemirror_server.vocabulary.block import BlockItem, BlockLesson, ContextBlock, Omitted
 from sidemirror_server.vocabulary.clock import Clock
 from sidemirror_server.vocabulary.scope import Scope
-from sidemirror_server.vocabulary.telling import says_only_outcome, without_references
+from sidemirror_server.vocabulary.telling import says_no_lesson, without_references
 from sidemirror_server.vocabulary.terms import telling_terms
 
 _KINDS = frozenset(kind.value for kind in MemoryKind)
@@ -196,7 +196,7 @@ class MemoryContext:
             if one.applies >= Applies.TO_THE_CALL and not is_excluded(one.memory, asked)
             if one.memory.is_reviewed or not has_shell
             if not says_nothing_at_failure(one.memory, (failure.text for failure in failures))
-            if not says_only_outcome(one.memory.content)
+            if not says_no_lesson(one.memory.content)
         ]
         # Strategies come before reflections.
         fitting.sort(key=lambda one: (-one.applies, one.memory.kind is MemoryKind.REFLECTION, -one.memory.importance))

@@ -12,7 +12,7 @@ from sidemirror_server.memory.record import MemoryRecord
 from sidemirror_server.policy.record import Advice
 from sidemirror_server.trace.receipts import Fit, FitBy
 from sidemirror_server.vocabulary.block import Omitted
-from sidemirror_server.vocabulary.telling import says_only_outcome
+from sidemirror_server.vocabulary.telling import says_no_lesson
 from sidemirror_server.vocabulary.terms import telling_terms, terms_of
 
 # `not_when` excludes a task that contains this share of its distinctive words. Chosen here: two of three.
@@ -144,7 +144,7 @@ def _why_left_out(one: Candidate, task: ContextTask, asked: frozenset[str]) -> s
         return "it applies to other errors"
     if is_excluded(one.memory, asked):
         return "it does not apply to a task like this"
-    if says_only_outcome(one.memory.content):
+    if says_no_lesson(one.memory.content):
         return "it says nothing but how a task ended"
     if reason := says_nothing_at_start(one.memory, task.task, had_failure=one.applies is Applies.TO_THE_FAILURE):
         return reason

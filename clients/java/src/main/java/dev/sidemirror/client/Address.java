@@ -2,6 +2,7 @@ package dev.sidemirror.client;
 
 import java.net.InetAddress;
 import java.net.UnknownHostException;
+import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
@@ -14,27 +15,39 @@ record Address(String target, boolean tls) {
   private static final String UNIX = "unix:";
   private static final String HTTPS = "https://";
   private static final String HTTP = "http://";
-  private static final Pattern PORT = Pattern.compile(".*:\\d+");
+  private static final String HTTPS_PORT = ":443";
+  private static final Pattern HOST_AND_PORT = Pattern.compile("(?:\\[[\\w:.%]+]|[^\\s:/\\[\\]@?#\\\\]+):([0-9]{1,5})");
   private static final Pattern LOOPBACK = Pattern.compile("127(\\.(25[0-5]|2[0-4]\\d|1?\\d?\\d)){3}");
 
-  /** Throws IllegalArgumentException when a token would go to another machine in the clear. */
+  /**
+   * Throws IllegalArgumentException for what is no address, and when a token would go to another machine in the clear.
+   */
   static Address of(String given, boolean tls, boolean hasToken) {
-    if (given.startsWith(UNIX)) {
+    String bare = withoutSlashes(given);
+    if (given.startsWith(UNIX) && !bare.equals(UNIX)) {
       return new Address(given, false);
     }
-    if (given.startsWith(HTTPS)) {
-      String target = bare(given, HTTPS);
-      return new Address(PORT.matcher(target).matches() ? target : target + ":443", true);
+    boolean secure = tls || given.startsWith(HTTPS);
+    String target = withoutScheme(withoutScheme(bare, HTTPS), HTTP);
+    if (secure && (target.indexOf(':') < 0 || target.endsWith("]"))) {
+      target += HTTPS_PORT;
     }
-    String target = bare(given, HTTP);
-    if (hasToken && !tls && !isLoopback(target)) {
+    if (!isPlace(target)) {
+      throw new IllegalArgumentException(
+          "the address \""
+              + given
+              + "\" of Sidemirror (SIDEMIRROR_ADDRESS, or address()): host:port, such as "
+              + Sidemirror.DEFAULT_ADDRESS
+              + ", https://host, https://host:port or unix:/path is expected");
+    }
+    if (hasToken && !secure && !isLoopback(target)) {
       throw new IllegalArgumentException(
           "the token of SIDEMIRROR_TOKEN_FILE does not go to "
               + target
               + " without TLS: write https:// before the address, or set tls(true), or name the authority's file in"
               + " SIDEMIRROR_CA_FILE");
     }
-    return new Address(target, tls);
+    return new Address(target, secure);
   }
 
   boolean isUnix() {
@@ -47,18 +60,33 @@ record Address(String target, boolean tls) {
     return path.startsWith("//") ? path.substring(2) : path;
   }
 
-  private static String bare(String given, String scheme) {
-    String target = given.startsWith(scheme) ? given.substring(scheme.length()) : given;
-    return target.endsWith("/") ? target.substring(0, target.length() - 1) : target;
+  private static String withoutScheme(String given, String scheme) {
+    return given.startsWith(scheme) ? given.substring(scheme.length()) : given;
   }
 
-  /** Whether {@code host:port} is this machine, by its own name or number. No name is looked up. */
+  private static String withoutSlashes(String given) {
+    int end = given.length();
+    while (end > 0 && given.charAt(end - 1) == '/') {
+      end--;
+    }
+    return given.substring(0, end);
+  }
+
+  /** Whether it is {@code host:port}, with a port that there can be, and IPv6 in brackets. */
+  private static boolean isPlace(String target) {
+    Matcher found = HOST_AND_PORT.matcher(target);
+    if (!found.matches()) {
+      return false;
+    }
+    int port = Integer.parseInt(found.group(1));
+    return port > 0 && port < 65_536;
+  }
+
+  /** Whether the host of {@code host:port} is this machine, by its own name or number. No name is looked up. */
   static boolean isLoopback(String target) {
-    String host = target;
-    if (target.startsWith("[")) {
-      host = target.substring(1, Math.max(1, target.indexOf(']')));
-    } else if (target.indexOf(':') == target.lastIndexOf(':')) {
-      host = target.split(":", 2)[0];
+    String host = target.substring(0, target.lastIndexOf(':'));
+    if (host.startsWith("[")) {
+      host = host.substring(1, host.length() - 1);
     }
     if (host.indexOf(':') < 0) {
       return host.equalsIgnoreCase("localhost") || LOOPBACK.matcher(host).matches();

@@ -31,13 +31,15 @@ class WithinTest {
   /** Seen to fail when every address that begins with 127 is loopback, and when IPv6 is cut at its first colon. */
   @Test
   void loopbackIsThisMachineAlone() {
-    for (String here : List.of("localhost:1", "LOCALHOST", "127.0.0.1:1", "127.9.8.7", "[::1]:1", "::1")) {
+    for (String here : List.of("localhost:1", "LOCALHOST:1", "127.0.0.1:1", "127.9.8.7:1", "[::1]:1")) {
       assertTrue(Address.isLoopback(here), here);
     }
-    for (String there : List.of("127.0.0.1.example.com:1", "10.0.0.7:1", "localhost.example.com", "[::2]:1", "127.1:1")) {
+    for (String there : List.of("127.0.0.1.example.com:1", "10.0.0.7:1", "localhost.example.com:1", "[::2]:1", "127.1:1")) {
       assertFalse(Address.isLoopback(there), there);
     }
     assertEquals(new Address("sidecar.example.com:443", true), Address.of("https://sidecar.example.com/", false, true));
+    assertEquals(new Address("sidecar.example.com:443", true), Address.of("sidecar.example.com", true, true));
+    assertEquals(new Address("[::1]:443", true), Address.of("https://[::1]", false, true));
     assertThrows(IllegalArgumentException.class, () -> Address.of("sidecar.example.com:1", false, true));
   }
 
