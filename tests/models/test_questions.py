@@ -150,3 +150,19 @@ def test_questions_side_by_side_wait_once_and_pauses_do_not_count(points: InMemo
                 one.__exit__(asyncio.CancelledError, asyncio.CancelledError(), None)
         talk.clock.advance(60.0)
     assert told(points) == {("critique", "cancelled"): 30}
+
+
+def test_questions_that_overlap_wait_from_the_first_one_on(points: InMemoryMetricReader) -> None:
+    """Seen to fail when each new question begins the wait anew."""
+    talk = Talk()
+    first, second = talk.asked(), talk.asked()
+    first.__enter__()
+    talk.clock.advance(6.0)
+    second.__enter__()
+    talk.clock.advance(6.0)
+    with contextlib.suppress(asyncio.CancelledError):
+        first.__exit__(asyncio.CancelledError, asyncio.CancelledError(), None)
+    assert told(points) == {("critique", "unanswered"): 1}
+    second.__exit__(None, None, None)
+    talk.ask(1.0, asyncio.CancelledError())
+    assert told(points)["critique", "cancelled"] == 1
