@@ -7,7 +7,8 @@ model see them. Nothing here raises because of the sidecar, nor because of a red
 import asyncio
 import json
 import logging
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Sequence
+from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import asdict, is_dataclass
 from functools import partial
@@ -133,6 +134,15 @@ class Run:
         """Whether the turn has ended."""
         return self._shared.is_over
 
+    @contextmanager
+    def inside(self) -> Iterator[None]:
+        """While this runs, agents that begin are part of this run."""
+        outer = CURRENT.set(self)
+        try:
+            yield
+        finally:
+            CURRENT.reset(outer)
+
     # --- what happens ------------------------------------------------------------------------------------------------
 
     def model_started(self, provider: str = "", model: str = "") -> None:
@@ -167,6 +177,22 @@ class Run:
         """A tool call has raised."""
         said = self._told(error if isinstance(error, str) else str(error) or repr(error))
         self._ended(call_id, must_ask=True, tool_failed=pb.ToolFailed(call_id=_id(call_id), error=said))
+
+    @contextmanager
+    def calling(
+        self, call_id: str, name: str, arguments: Any, excused: tuple[type[Exception], ...] = ()
+    ) -> Iterator[None]:
+        """A tool call while it runs, up to what it raises, which is no failure where it is `excused`. What it returns
+        the adapter reports."""
+        self.tool_called(call_id, name, arguments)
+        with self.inside():
+            try:
+                yield
+            except excused:
+                raise
+            except Exception as error:
+                self.tool_failed(call_id, error)
+                raise
 
     def is_open(self, call_id: str) -> bool:
         """Whether a call is on record that has not ended."""

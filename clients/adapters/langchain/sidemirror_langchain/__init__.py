@@ -13,11 +13,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from langchain.agents.middleware import (
-    AgentMiddleware,
-    ModelRequest,
-    ModelResponse,
-)
+from langchain.agents.middleware import AgentMiddleware, ModelRequest, ModelResponse
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMessage
 from langchain_core.tracers.context import register_configure_hook
@@ -26,7 +22,7 @@ from langgraph.errors import GraphBubbleUp
 from langgraph.types import Command
 
 from sidemirror_client import Sidemirror
-from sidemirror_client.adapter import CURRENT, Home, Run, Settings, as_text, instance_of, waited
+from sidemirror_client.adapter import Home, Run, Settings, as_text, instance_of, waited
 
 if TYPE_CHECKING:
     # Where it stands at run time depends on the version.
@@ -123,9 +119,7 @@ class SidemirrorMiddleware(AgentMiddleware[Any, Any]):
         return call.response()
 
     async def awrap_tool_call(
-        self,
-        request: ToolCallRequest,
-        handler: Callable[[ToolCallRequest], Awaitable[ToolResult]],
+        self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Awaitable[ToolResult]]
     ) -> ToolResult:
         """A call's end. An interrupt is none."""
         with self._call(request) as returned:
@@ -153,27 +147,18 @@ class SidemirrorMiddleware(AgentMiddleware[Any, Any]):
     def _call(self, request: ToolCallRequest) -> Iterator[Callable[[ToolResult], ToolResult]]:
         """A call from its beginning to its end; what it returns is handed to what this gives."""
         run, call = self._run(request.state), request.tool_call
+        if run is None:
+            yield lambda result: result
+            return
         call_id = call["id"] or ""
 
         def returned(result: ToolResult) -> ToolResult:
             message = _message_of(result, call_id) if isinstance(result, Command) else result
-            if run:
-                run.tool_returned(call_id, message.text, is_error=message.status == "error")
+            run.tool_returned(call_id, message.text, is_error=message.status == "error")
             return result
 
-        if run:
-            run.tool_called(call_id, call["name"], call["args"])
-        outer = CURRENT.set(run)
-        try:
+        with run.calling(call_id, call["name"], call["args"], excused=(GraphBubbleUp,)):
             yield returned
-        except GraphBubbleUp:
-            raise
-        except Exception as error:
-            if run:
-                run.tool_failed(call_id, error)
-            raise
-        finally:
-            CURRENT.reset(outer)
 
 
 class _ModelCall:

@@ -15,7 +15,7 @@ from agents import Agent, ModelResponse, RunConfig, RunHooks, RunResult, RunResu
 from agents.run import AgentRunner, CallModelData, ModelInputData, get_default_agent_runner
 
 from sidemirror_client import Sidemirror
-from sidemirror_client.adapter import CURRENT, Added, Home, Run, Settings, as_text, error_of
+from sidemirror_client.adapter import Added, Home, Run, Settings, as_text, error_of
 
 __all__ = ["Settings", "SidemirrorRunner"]
 
@@ -59,16 +59,15 @@ class SidemirrorRunner(AgentRunner):
     async def run(self, starting_agent: Agent[Any], input: Any, **given: Any) -> RunResult:  # noqa: A002  # the SDK's
         """As `Runner.run`, with its arguments. A wrong final answer has a second run follow, whose result this is."""
         watch = self._watch(starting_agent, input, given)
-        outer = CURRENT.set(watch.run)
         try:
-            result = await _sdk().run(starting_agent, input, **watch.arguments(given))
-            if why := await watch.run.revision(as_text(result.final_output)):
-                result = await _sdk().run(result.last_agent, **watch.arguments(given, _goes_on(result, why, given)))
+            with watch.run.inside():
+                result = await _sdk().run(starting_agent, input, **watch.arguments(given))
+                if why := await watch.run.revision(as_text(result.final_output)):
+                    more = _goes_on(result, why, given)
+                    result = await _sdk().run(result.last_agent, **watch.arguments(given, more))
         except BaseException as error:
             watch.failed(error)
             raise
-        finally:
-            CURRENT.reset(outer)
         watch.ended(result)
         return result
 
@@ -86,11 +85,8 @@ class SidemirrorRunner(AgentRunner):
     ) -> RunResultStreaming:
         """As `Runner.run_streamed`. The final answer is shown as it comes, so that nothing is revised."""
         watch = self._watch(starting_agent, input, given)
-        outer = CURRENT.set(watch.run)
-        try:
+        with watch.run.inside():
             result = _sdk().run_streamed(starting_agent, input, **watch.arguments(given))
-        finally:
-            CURRENT.reset(outer)
         # Its name depends on the version.
         task: asyncio.Task[Any] = getattr(result, "run_loop_task", None) or vars(result)["_run_impl_task"]
         task.add_done_callback(lambda done: watch.finished(result, done))

@@ -25,11 +25,12 @@ from pydantic_ai.tools import AgentDepsT, DeferredToolRequests, ToolDefinition
 from pydantic_core import to_json
 
 from sidemirror_client import Sidemirror as Client
-from sidemirror_client.adapter import CURRENT, Home, Run, Settings, first_to_watch
+from sidemirror_client.adapter import Home, Run, Settings, first_to_watch
 
 __all__ = ["Settings", "Sidemirror"]
 
-# What a tool raises that has not failed.
+# What a tool raises to be asked again, and what it raises that has not failed.
+_RETRIES = (ModelRetry, ToolRetryError)
 _NO_FAILURE = (ApprovalRequired, CallDeferred, SkipToolExecution)
 
 
@@ -125,21 +126,14 @@ class _OfRun(AbstractCapability[AgentDepsT]):
         """A call's end. Those of calls that never begin, such as of unknown tools, stand in the next request."""
         if tool_def.kind == "output":
             return await handler(args)
-        # One that was approved meanwhile; the model has asked for it in an earlier run.
-        self._run.tool_called(call.tool_call_id, call.tool_name, call.args_as_json_str())
-        outer = CURRENT.set(self._run)
-        try:
-            result = await handler(args)
-        except _NO_FAILURE:
-            raise
-        except (ModelRetry, ToolRetryError) as error:
-            self._run.tool_returned(call.tool_call_id, str(error), is_error=True)
-            raise
-        except Exception as error:
-            self._run.tool_failed(call.tool_call_id, error)
-            raise
-        finally:
-            CURRENT.reset(outer)
+        # One that was approved meanwhile is on record from here: the model has asked for it in an earlier run.
+        asked = call.tool_call_id, call.tool_name, call.args_as_json_str()
+        with self._run.calling(*asked, excused=(*_NO_FAILURE, *_RETRIES)):
+            try:
+                result = await handler(args)
+            except _RETRIES as error:
+                self._run.tool_returned(call.tool_call_id, str(error), is_error=True)
+                raise
         content = result.return_value if isinstance(result, ToolReturn) else result
         self._ended(call.tool_call_id, ToolReturnPart(call.tool_name, content, call.tool_call_id))
         return result
