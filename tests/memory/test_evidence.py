@@ -16,6 +16,7 @@ from sidemirror_server.memory.trials.evidence import (
     evidence_of,
     explained,
     is_held_back,
+    less,
     wilson,
 )
 
@@ -195,3 +196,13 @@ def test_wilsons_interval(succeeded: int, trials: int, low: float, high: float) 
     """The last is an example of Newcombe (1998), Statistics in Medicine 17, 857-872, table I, method 3."""
     interval = wilson(succeeded, trials)
     assert (round(interval.low, 3), round(interval.high, 3)) == (low, high)
+
+
+def test_what_counts_no_more_is_the_rest() -> None:
+    every = [tally(Arm.SHOWN, 10, 3, missing=2), tally(Arm.HELD_BACK, 4, 4), tally(Arm.SHOWN, 5, 1, 0.0)]
+    later = [tally(Arm.SHOWN, 2, 1), tally(Arm.SHOWN, 5, 1, 0.0)]
+    rest = less(evidence_of(every), evidence_of(later))
+    assert (rest.shown.assigned, rest.shown.succeeded, rest.shown.failed) == (12, 8, 2)
+    assert (rest.held_back.assigned, rest.held_back.succeeded) == (8, 4)
+    assert rest.outside.assigned == 0
+    assert rest.lift is None
