@@ -160,8 +160,8 @@ def test_draws() -> None:
     assert both == pytest.approx(0.09, abs=0.01)
     assert [is_held_back(one, "a", 0.3) for one in receipts] == held["a"]
     assert not any(is_held_back(one, "a", 0.0) for one in receipts)
-    for less, more in pairwise((0.1, 0.3, 0.9)):
-        assert all(is_held_back(one, "a", more) for one in receipts[:2_000] if is_held_back(one, "a", less))
+    for lower, more in pairwise((0.1, 0.3, 0.9)):
+        assert all(is_held_back(one, "a", more) for one in receipts[:2_000] if is_held_back(one, "a", lower))
     assert is_held_back("r", "a", 1.0)
 
 
