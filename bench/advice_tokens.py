@@ -18,7 +18,8 @@ from bench.recovery_advice import learned
 from bench.recovery_runs import CORPORA, Run, runs
 from bench.silence import lesson_of, memory
 from bench.split import Part
-from sidemirror_server.memory.finding.context import DEFAULT_ITEMS, ContextTask, FailedCall, MemoryContext
+from sidemirror_server.memory.finding.context import DEFAULT_ITEMS, FailedCall, MemoryContext
+from sidemirror_server.memory.finding.fits import ContextTask
 from sidemirror_server.memory.kin.signature import error_signature
 from sidemirror_server.memory.recoveries.moves import Recovery
 from sidemirror_server.memory.recoveries.sentences import said

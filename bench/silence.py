@@ -25,8 +25,9 @@ import msgspec
 
 from bench.recovery_runs import CORPORA, Run, runs
 from bench.split import Part
-from sidemirror_server.memory.finding import context as finding
-from sidemirror_server.memory.finding.context import ContextTask, MemoryContext
+from sidemirror_server.memory.finding import fits
+from sidemirror_server.memory.finding.context import MemoryContext
+from sidemirror_server.memory.finding.fits import ContextTask
 from sidemirror_server.memory.finding.recall import Recall
 from sidemirror_server.memory.kin.signature import error_signature
 from sidemirror_server.memory.lessons.episode import ReflectionContext, evidence_of, signature_of, steps_of
@@ -239,11 +240,11 @@ async def shown(corpus: str, floors: Sequence[tuple[float, int]]) -> list[tuple[
                     found_here = (kept.reflection, *((kept.strategy,) if kept.strategy else ()))
                     records |= {one.memory_id: one for one in found_here}
             known = {record.error_signature for record in records.values()}
-            usual = (finding._FITS_SCORE, finding._FITS_WORDS)  # noqa: SLF001  # what is looked into
+            usual = (fits.FITS_SCORE, fits.FITS_WORDS)
             for floor in floors:
-                vars(finding)["_FITS_SCORE"], vars(finding)["_FITS_WORDS"] = floor
+                vars(fits)["FITS_SCORE"], vars(fits)["FITS_WORDS"] = floor
                 found[floor] = [await _one(context, scope, run, records, known) for run in asked]
-            vars(finding)["_FITS_SCORE"], vars(finding)["_FITS_WORDS"] = usual
+            vars(fits)["FITS_SCORE"], vars(fits)["FITS_WORDS"] = usual
     return [(floor, _sum(some)) for floor, some in found.items()]
 
 
@@ -291,7 +292,7 @@ def main(arguments: Sequence[str]) -> None:
         sys.stdout.write("skipped: no recorded data in ../shared/data\n")
         return
     print("\n".join(spoken(options.corpora)))
-    usual = (finding._FITS_SCORE, finding._FITS_WORDS)  # noqa: SLF001  # what is looked into
+    usual = (fits.FITS_SCORE, fits.FITS_WORDS)
     others = [(score, words) for score in _SCORES for words in _WORDS] if options.floor else []
     print("\n" + "\n".join(floors_told(options.corpora, [*others, usual])))
 

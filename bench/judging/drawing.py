@@ -19,7 +19,8 @@ from bench.recovery_advice import learned, rows_by_signature
 from bench.recovery_runs import CORPORA, Run, runs
 from bench.silence import lesson_of, memory
 from bench.split import Part
-from sidemirror_server.memory.finding.context import DEFAULT_ITEMS, ContextTask, FailedCall, MemoryContext
+from sidemirror_server.memory.finding.context import DEFAULT_ITEMS, FailedCall, MemoryContext
+from sidemirror_server.memory.finding.fits import ContextTask
 from sidemirror_server.memory.kin.signature import error_signature
 from sidemirror_server.memory.recoveries.moves import Recovery, Tally, refutes, unchanged_never_worked
 from sidemirror_server.memory.recoveries.observation import Observation

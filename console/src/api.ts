@@ -6,7 +6,7 @@ import { ReflectiveMemoryService } from "@sidemirror/api/v1/reflective_memory";
 import { SidecarService } from "@sidemirror/api/v1/sidecar";
 import { ThinkingService } from "@sidemirror/api/v1/thinking";
 import { createContext } from "preact";
-import { useCallback, useContext, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useCallback, useContext, useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 
 /** The scope of every request; empty ids mean what the token determines. */
 export interface Scope {
@@ -26,6 +26,10 @@ export interface Api {
 export interface Problem {
   readonly title: string;
   readonly todo: string;
+  /** Nothing has the id that was asked for. */
+  readonly isUnknown?: boolean;
+  /** It may be over soon: the question is asked again by itself. */
+  readonly passes?: boolean;
 }
 
 export const ApiContext = createContext<Api>(undefined as unknown as Api);
@@ -56,18 +60,26 @@ export function problemOf(error: unknown): Problem {
   const { code, rawMessage } = ConnectError.from(error);
   switch (code) {
     case Code.Unauthenticated:
-      return { title: "This page may not read any more.", todo: `Its token has ended. ${NEW_LINK}` };
+      return {
+        title: "This page may not read any more.",
+        todo: `It may for 12 hours, and as long as whoever asked for its link may. ${NEW_LINK}`,
+      };
     case Code.PermissionDenied:
       return { title: "This page may not read that.", todo: `Choose a tenant and a project above, at the right. The link's token decides which. (${rawMessage})` };
     case Code.NotFound:
       return {
         title: "There is nothing of this id here.",
-        todo: "It may belong to another tenant or project, or it was erased or removed because of its age.",
+        todo: "The whole id was looked up in the tenant and project above, at the right. What was erased, or removed because of its age, is not there any more.",
+        isUnknown: true,
       };
     case Code.Unavailable:
     case Code.Unknown:
     case Code.Aborted:
-      return { title: "The sidecar does not answer.", todo: `Is \`sidemirror serve --http\` running? (${rawMessage})` };
+      return {
+        title: "The sidecar does not answer.",
+        todo: `Is \`sidemirror serve --http\` running? This page asks again by itself. (${rawMessage})`,
+        passes: true,
+      };
     default:
       return { title: "The sidecar refused.", todo: rawMessage };
   }
@@ -80,6 +92,9 @@ export interface Asked<T> {
   /** Asks once more. */
   readonly again: () => void;
 }
+
+// Between two questions to a sidecar that does not answer.
+const AGAIN_MS = 2_000;
 
 /** The answer to a question, asked anew when `key` changes. An answer to an earlier key is dropped. */
 export function useAsked<T>(key: string, ask: (signal: AbortSignal) => Promise<T>): Asked<T> {
@@ -100,6 +115,11 @@ export function useAsked<T>(key: string, ask: (signal: AbortSignal) => Promise<T
     return () => left.abort();
   }, [key, round]);
   const again = useCallback(() => setRound((before) => before + 1), []);
+  useEffect(() => {
+    if (!answer.problem?.passes) return;
+    const waiting = setTimeout(again, AGAIN_MS);
+    return () => clearTimeout(waiting);
+  }, [answer, again]);
   const current = answer.key === key ? answer : undefined;
   return { value: current?.value, problem: current?.problem, again };
 }

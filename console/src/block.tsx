@@ -1,11 +1,13 @@
 /** A block of lessons as it was shown: each with where it comes from, how well it fitted, and what was left out. */
-import { OriginSchema, type ContextBlock, type ContextItem } from "@sidemirror/api/v1/common";
+import { OriginSchema, type ContextBlock, type ContextItem, type OmittedItem } from "@sidemirror/api/v1/common";
+import { useState } from "preact/hooks";
 
+import { useApi, useAsked } from "./api.js";
 import { Fitting } from "./fitting.js";
 import { Id, Link, Text } from "./parts.js";
 import { Lift } from "./plots.js";
 import { MEMORY_KINDS, type Told } from "./record.js";
-import { counted, seen, word } from "./words.js";
+import { counted, headline, moveName, seen, word } from "./words.js";
 
 /** `signature`: of the failure that the block is about, if it is about one. */
 export function Block(props: { block: ContextBlock; told: Told; signature?: string }) {
@@ -15,18 +17,7 @@ export function Block(props: { block: ContextBlock; told: Told; signature?: stri
       {block.items.map((item) => (
         <Card key={item.id} item={item} told={told} signature={signature} />
       ))}
-      {block.omitted.length > 0 && (
-        <details>
-          <summary>{counted(block.omitted.length, "lesson")} left out</summary>
-          <ul class="omitted">
-            {block.omitted.map((left) => (
-              <li key={left.id}>
-                <ItemLink id={left.id} kind="" signature={signature} /> {seen(left.reason)}
-              </li>
-            ))}
-          </ul>
-        </details>
-      )}
+      {block.omitted.length > 0 && <LeftOut of={block.omitted} signature={signature} />}
       <p class="dim small">
         {block.receiptId && (
           <>
@@ -57,7 +48,7 @@ function Card(props: { item: ContextItem; told: Told; signature: string }) {
       <Text plain>{item.text}</Text>
       {lesson && (lesson.lift !== undefined || lesson.shown) && (
         <p class="evidence">
-          <Lift lift={lesson.lift} interval={lesson.interval} />
+          <Lift of={lesson} />
         </p>
       )}
       {MEMORY_KINDS.has(item.kind) && item.score > 0 && told.task && <Fitting lessonId={item.id} task={told.task} />}
@@ -67,14 +58,61 @@ function Card(props: { item: ContextItem; told: Told; signature: string }) {
 
 // Of what was left out only the id is on record. A recovery's has no dashes.
 const RECOVERY_ID = /^[0-9a-f]{32}$/;
+// A sidecar takes 100 requests a second by default, and a viewer does not wait for more texts than this.
+const AT_ONCE = 5;
+const MOST_TEXTS = 50;
+
+/** What fitted and was not shown. The texts, as they are today, are read when the viewer looks. */
+function LeftOut(props: { of: readonly OmittedItem[]; signature: string }) {
+  const api = useApi();
+  const { of, signature } = props;
+  const [isOpen, setOpen] = useState(false);
+  const ids = isOpen ? of.map((one) => one.id) : [];
+  const { value: texts } = useAsked(`left out ${signature} ${ids.join(" ")}`, async (signal) => {
+    const found = new Map<string, string>();
+    if (signature && ids.some(isRecovery)) {
+      const { signatures } = await api.memory.listRecoveries({ ...api.scope, signature }, { signal });
+      for (const move of signatures.flatMap((one) => one.moves)) found.set(move.recoveryId, moveName(move));
+    }
+    const lessons = ids.filter((id) => !isRecovery(id)).slice(0, MOST_TEXTS);
+    for (let at = 0; at < lessons.length; at += AT_ONCE) {
+      const asked = lessons.slice(at, at + AT_ONCE).map((reflectionId) =>
+        api.memory.getReflection({ ...api.scope, reflectionId }, { signal }).then(
+          ({ memory }) => memory && found.set(reflectionId, memory.content),
+          // A goal's, or one that was removed since: its id is shown.
+          () => undefined,
+        ),
+      );
+      await Promise.all(asked);
+    }
+    return found;
+  });
+  return (
+    <details onToggle={(event) => setOpen(event.currentTarget.open)}>
+      <summary>{counted(of.length, "lesson")} left out</summary>
+      <ul class="omitted">
+        {of.map(({ id, reason }) => (
+          <li key={id}>
+            <ItemLink id={id} kind="" signature={signature} />{" "}
+            <bdi>{headline(texts?.get(id) ?? "", 120) || <Id>{id}</Id>}</bdi> <span class="dim">{seen(reason)}</span>
+          </li>
+        ))}
+      </ul>
+    </details>
+  );
+}
+
+function isRecovery(id: string): boolean {
+  return RECOVERY_ID.test(id);
+}
 
 function ItemLink(props: { id: string; kind: string; signature: string }) {
   const { id, kind, signature } = props;
-  const isRecovery = kind === "recovery" || (kind === "" && RECOVERY_ID.test(id));
-  const name = kind.replaceAll("_", " ") || (isRecovery ? "recovery" : "lesson");
-  if (isRecovery && signature === "") return <span>{name}</span>;
+  const isOne = kind === "recovery" || (kind === "" && isRecovery(id));
+  const name = kind.replaceAll("_", " ") || (isOne ? "recovery" : "lesson");
+  if (isOne && signature === "") return <span>{name}</span>;
   return (
-    <Link to={isRecovery ? ["recoveries", signature] : ["lessons", id]} title={seen(id)}>
+    <Link to={isOne ? ["recoveries", signature] : ["lessons", id]} title={seen(id)}>
       {name}
     </Link>
   );

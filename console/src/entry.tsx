@@ -10,6 +10,7 @@ import {
 import {
   PatternSchema,
   ReflectionReasonSchema,
+  SilenceReason,
   ThinkLevelSchema,
   type MidTurnReflection,
   type SlotClaim,
@@ -20,9 +21,11 @@ import {
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import type { ComponentChildren } from "preact";
 
+import { Grounds } from "./asides.js";
 import { Block } from "./block.js";
 import { Badge, Id, Link, Text, Time } from "./parts.js";
 import { idOf, isFailure, nameOf, timeOf, type Told } from "./record.js";
+import { whyNoAdvice, whySilent } from "./silences.js";
 import { counted, headline, lasting, millisOf, percent, seen, spaced, word } from "./words.js";
 
 export function Entry(props: { entry: TurnEntry; begun: Timestamp | undefined; told: Told; isNamed: boolean }) {
@@ -121,7 +124,7 @@ function Directive(props: { directive: TurnDirective; told: Told }) {
   const why = <Why directive={directive} told={told} />;
   switch (kind.case) {
     case "turnPlan": {
-      const { config, tokenBudget, turnCount, warnings, context } = kind.value;
+      const { config, tokenBudget, turnCount, warnings, context, silence } = kind.value;
       return (
         <>
           <Kind more={<span class="dim">{`turn ${turnCount}, level ${word(ThinkLevelSchema, config?.level ?? 0) || "off"}, ${counted(tokenBudget, "token")}`}</span>}>
@@ -132,10 +135,24 @@ function Directive(props: { directive: TurnDirective; told: Told }) {
               {seen(warning)}
             </p>
           ))}
+          {silence !== SilenceReason.UNSPECIFIED && <p class="why">no lesson: {whySilent(silence)}</p>}
           {context && <Block block={context} told={told} />}
         </>
       );
     }
+    case "silence":
+      return (
+        <>
+          <Kind>nothing told</Kind>
+          {why}
+          <p class="why">
+            {whyNoAdvice(kind.value)}; recognised as{" "}
+            <Link to={["recoveries", kind.value.signature]}>
+              <Id>{kind.value.signature}</Id>
+            </Link>
+          </p>
+        </>
+      );
     case "nudge":
       return (
         <>
@@ -163,7 +180,7 @@ function Directive(props: { directive: TurnDirective; told: Told }) {
     case "reflection":
       return <Reflection reflection={kind.value} why={why} shadow={shadow} told={told} />;
     case "critique":
-      return <Critique critique={kind.value} why={why} shadow={shadow} />;
+      return <Critique critique={kind.value} why={why} shadow={shadow} told={told} />;
     case "turnSummary": {
       const { outcome, eventCount, toolCallCount, toolErrorCount, nudgeCount, duration } = kind.value;
       const parts = [
@@ -230,7 +247,7 @@ function Reflection(props: { reflection: MidTurnReflection; why: ComponentChildr
   );
 }
 
-function Critique(props: { critique: CritiqueResult; why: ComponentChildren; shadow: ComponentChildren }) {
+function Critique(props: { critique: CritiqueResult; why: ComponentChildren; shadow: ComponentChildren; told: Told }) {
   const { critique } = props;
   return (
     <>
@@ -248,6 +265,7 @@ function Critique(props: { critique: CritiqueResult; why: ComponentChildren; sha
           <p class="kind">{word(IssueKindSchema, issue.kind)}</p>
           {issue.quote && <Text>{issue.quote}</Text>}
           <Text plain>{issue.reason}</Text>
+          <Grounds ids={issue.eventIds} told={props.told} />
         </div>
       ))}
     </>

@@ -44,7 +44,7 @@ export function Goal(props: { id: string }) {
         <Heading>Goal</Heading>
       </div>
       <p>
-        <Id>{props.id}</Id>
+        <Id copied>{props.id}</Id>
       </p>
       <Answered asked={asked}>
         {({ reflections }) =>

@@ -83,7 +83,7 @@ function Known(props: { memory: Memory }) {
           ["For tools", applies && applies.tools.map((tool) => seen(tool)).join(", ")],
           ["Not when", applies && seen(applies.notWhen)],
           ["Tags", memory.tags.map((tag) => seen(tag)).join(", ")],
-          ["Id", <Id>{memory.id}</Id>],
+          ["Id", <Id copied>{memory.id}</Id>],
         ]}
       />
       <section>
@@ -192,12 +192,16 @@ function Evidence(props: { lesson: LessonStatistics | undefined }) {
           ["shown without a draw", lesson.outside],
         ]}
       />
-      {lesson.lift !== undefined && (
+      {lesson.lift === undefined ? (
+        <p>
+          <Lift of={lesson} />
+        </p>
+      ) : (
         <Facts
           stacked
           of={[
-            ["Lift at one look, in points", <Lift lift={lesson.lift} interval={lesson.interval} large />],
-            ["At any look", <Lift lift={lesson.lift} interval={lesson.intervalAtAnyLook} name="At any look" large />],
+            ["Lift at one look, in points", <Lift of={lesson} large />],
+            ["At any look", <Lift of={lesson} interval={lesson.intervalAtAnyLook} name="At any look" large />],
           ]}
         />
       )}
@@ -206,12 +210,12 @@ function Evidence(props: { lesson: LessonStatistics | undefined }) {
 }
 
 /** What tasks came to, by what they were shown. */
-export function Arms(props: { of: readonly (readonly [string, LessonArm | undefined])[] }) {
+export function Arms(props: { of: readonly (readonly [string, LessonArm | undefined])[]; heading?: string }) {
   return (
     <table class="arms">
       <thead>
         <tr>
-          <th scope="col">Tasks</th>
+          <th scope="col">{props.heading ?? "Tasks"}</th>
           <th scope="col" class="number">
             all
           </th>

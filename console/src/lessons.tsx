@@ -9,19 +9,17 @@ import {
   type Memory,
 } from "@sidemirror/api/v1/reflective_memory";
 import { OriginSchema } from "@sidemirror/api/v1/common";
-import { useRef, useState } from "preact/hooks";
 
 import { useApi, useAsked } from "./api.js";
+import { Choice, Filters, optionsOf, type Query } from "./filters.js";
+import { joined, useKept, type Part } from "./kept.js";
 import { Answered, Badge, Empty, Grpcurl, Heading, Link, Time } from "./parts.js";
-import { hrefOf, scopeOf } from "./place.js";
 import { Lift } from "./plots.js";
 import { headline, word } from "./words.js";
 
 const PAGE = 50;
 // GetLessonStatistics takes no more ids at once.
 const MOST_IDS = 100;
-
-type Query = Readonly<Record<string, string>>;
 
 /** Whether a lesson is recalled, in a word. */
 export function MemoryStanding(props: { memory: Memory }) {
@@ -48,18 +46,19 @@ export function Lessons(props: { query: Query }) {
     if (text !== "") {
       const answer = await api.memory.queryReflections({ ...api.scope, ...sought }, { signal });
       const found = answer.hits.flatMap((hit) => hit.memory ?? []);
-      return { memories: found.filter((one) => !state || one.state === state), next: "" };
+      return { rows: found.filter((one) => !state || one.state === state), next: "" };
     }
     const page = await api.memory.listReflections({ ...api.scope, ...listed }, { signal });
-    return { memories: page.memories, next: page.nextPageToken };
+    return { rows: page.memories, next: page.nextPageToken };
   });
-  const [older, setOlder] = useState<{ key: string; memories: Memory[]; next: string }>();
-  const more = older?.key === key ? older : undefined;
-  const readOlder = async (pageToken: string) => {
-    const page = await api.memory.listReflections({ ...api.scope, ...listed, pageToken });
-    setOlder({ key, memories: [...(more?.memories ?? []), ...page.memories], next: page.nextPageToken });
+  // With the first page: what is new may push others out of it.
+  const [older, setOlder] = useKept<Part<Memory>>("older lessons");
+  const part = first.value && joined(first.value, older, (memory: Memory) => memory.id);
+  const readOlder = async ({ rows, next }: Part<Memory>) => {
+    const page = await api.memory.listReflections({ ...api.scope, ...listed, pageToken: next });
+    setOlder({ rows: [...rows, ...page.memories], next: page.nextPageToken });
   };
-  const memories = [...(first.value?.memories ?? []), ...(more?.memories ?? [])];
+  const memories = part?.rows ?? [];
   const ids = memories.map((memory) => memory.id);
   const lifts = useAsked(`lifts ${ids.join(" ")}`, async (signal) => {
     const parts = Array.from({ length: Math.ceil(ids.length / MOST_IDS) }, (_, part) => ids.slice(part * MOST_IDS, (part + 1) * MOST_IDS));
@@ -73,23 +72,20 @@ export function Lessons(props: { query: Query }) {
       <div class="title">
         <Heading>Lessons</Heading>
       </div>
-      <Filters query={query} />
+      <LessonFilters query={query} />
       <Answered asked={first}>
-        {(page) => {
-          const next = more ? more.next : page.next;
-          return (
-            <>
-              {memories.length === 0 ? <NoLessons query={query} /> : <Table memories={memories} lifts={lifts.value} />}
-              {next !== "" && (
-                <p>
-                  <button type="button" onClick={() => void readOlder(next)}>
-                    Older lessons
-                  </button>
-                </p>
-              )}
-            </>
-          );
-        }}
+        {() => (
+          <>
+            {memories.length === 0 ? <NoLessons query={query} /> : <Table memories={memories} lifts={lifts.value} />}
+            {part && part.next !== "" && (
+              <p>
+                <button type="button" onClick={() => void readOlder(part)}>
+                  Older lessons
+                </button>
+              </p>
+            )}
+          </>
+        )}
       </Answered>
       {text === "" ? (
         <Grpcurl method={ReflectiveMemoryService.method.listReflections} request={listed} />
@@ -133,13 +129,17 @@ function Table(props: { memories: readonly Memory[]; lifts: ReadonlyMap<string, 
                 <Link to={["lessons", memory.id]}>
                   <bdi>{headline(memory.content) || "no text"}</bdi>
                 </Link>
+                <p class="narrow dim small">
+                  <Time at={memory.createTime} /> {word(MemoryKindSchema, memory.kind)}, trust {word(OriginSchema, memory.origin)}{" "}
+                  {lesson?.lift !== undefined && <Lift of={lesson} />}
+                </p>
               </td>
               <td class="wide">{word(MemoryKindSchema, memory.kind)}</td>
               <td>
                 <MemoryStanding memory={memory} />
               </td>
               <td class="wide">{word(OriginSchema, memory.origin)}</td>
-              <td class="wide">{lesson && lesson.lift !== undefined ? <Lift lift={lesson.lift} interval={lesson.interval} /> : ""}</td>
+              <td class="wide">{lesson && lesson.lift !== undefined && <Lift of={lesson} />}</td>
             </tr>
           );
         })}
@@ -150,52 +150,17 @@ function Table(props: { memories: readonly Memory[]; lifts: ReadonlyMap<string, 
 
 const NAMES = ["text", "kind", "state"];
 
-function Filters(props: { query: Query }) {
+function LessonFilters(props: { query: Query }) {
   const { query } = props;
-  const form = useRef<HTMLFormElement>(null);
-  const narrow = (event?: Event) => {
-    event?.preventDefault();
-    if (!form.current) return;
-    const given = new FormData(form.current);
-    const asked = Object.fromEntries(NAMES.map((name) => [name, String(given.get(name) ?? "").trim()]));
-    location.hash = hrefOf(["lessons"], { ...scopeOf(query), ...asked });
-  };
   return (
-    <div class="filters">
-      <form ref={form} onChange={narrow} onSubmit={narrow}>
-        <label>
-          Search
-          <input name="text" type="search" value={query.text ?? ""} maxLength={1000} placeholder="words of a lesson" size={28} />
-        </label>
-        <label>
-          Kind
-          <select name="kind" value={query.kind ?? ""}>
-            <option value="">any</option>
-            {MemoryKindSchema.values.slice(1).map((one) => (
-              <option key={one.localName} value={one.localName.toLowerCase()}>
-                {one.localName.toLowerCase()}
-              </option>
-            ))}
-          </select>
-        </label>
-        <label>
-          State
-          <select name="state" value={query.state ?? ""}>
-            <option value="">any</option>
-            {MemoryStateSchema.values.slice(1).map((one) => (
-              <option key={one.localName} value={one.localName.toLowerCase()}>
-                {one.localName.toLowerCase()}
-              </option>
-            ))}
-          </select>
-        </label>
-        {NAMES.some((name) => query[name]) && (
-          <Link to={["lessons"]} class="clear">
-            Clear
-          </Link>
-        )}
-      </form>
-    </div>
+    <Filters screen="lessons" query={query} names={NAMES}>
+      <label>
+        Search
+        <input name="text" type="search" value={query.text ?? ""} maxLength={1000} placeholder="words of a lesson" size={28} />
+      </label>
+      <Choice name="kind" label="Kind" query={query} options={optionsOf(MemoryKindSchema)} />
+      <Choice name="state" label="State" query={query} options={optionsOf(MemoryStateSchema)} />
+    </Filters>
   );
 }
 

@@ -4,12 +4,14 @@ import { useLayoutEffect, useMemo, useState } from "preact/hooks";
 
 import { ApiContext, servicesOf, useApi, useAsked, type Api } from "./api.js";
 import { Goal } from "./goals.js";
+import { useScrolled } from "./kept.js";
 import { Lesson } from "./lesson.js";
 import { Lessons } from "./lessons.js";
 import { Now } from "./now.js";
 import { Failed, Link, Unread } from "./parts.js";
 import { hrefOf, PlaceContext, useAddress, type Place } from "./place.js";
-import { Recoveries, Recovery } from "./recoveries.js";
+import { Recoveries } from "./recoveries.js";
+import { Recovery } from "./recovery.js";
 import { opening, token } from "./session.js";
 import { Turn } from "./turn.js";
 import { Turns } from "./turns.js";
@@ -26,7 +28,7 @@ function Screen(props: { place: Place }) {
   const [screen = "turns", id] = props.place.path;
   if (screen === "turns") return id === undefined ? <Turns query={props.place.query} /> : <Turn id={id} key={id} />;
   if (screen === "lessons") return id === undefined ? <Lessons query={props.place.query} /> : <Lesson id={id} key={id} />;
-  if (screen === "recoveries") return id === undefined ? <Recoveries /> : <Recovery signature={id} key={id} />;
+  if (screen === "recoveries") return id === undefined ? <Recoveries query={props.place.query} /> : <Recovery signature={id} key={id} />;
   if (screen === "goals" && id !== undefined) return <Goal id={id} key={id} />;
   if (screen === "now") return <Now />;
   return (
@@ -74,6 +76,8 @@ function Console(props: { services: Omit<Api, "scope"> }) {
     [props.services, tenant, project],
   );
   const [screen = "turns"] = place.path;
+  const shown = `${tenant}/${project}/${place.path.join("/")}`;
+  useScrolled(place.entry, shown);
   return (
     <ApiContext.Provider value={api}>
       <PlaceContext.Provider value={place}>
@@ -94,7 +98,7 @@ function Console(props: { services: Omit<Api, "scope"> }) {
           <ScopeForm place={place} />
         </header>
         <main id="main" tabIndex={-1}>
-          <Screen place={place} key={`${tenant}/${project}/${place.path.join("/")}`} />
+          <Screen place={place} key={shown} />
         </main>
       </PlaceContext.Provider>
     </ApiContext.Provider>
@@ -128,4 +132,6 @@ function Page() {
 addEventListener("hashchange", () => {
   if (opening(location.hash)[0] !== "") location.reload();
 });
+// The page finds the way back itself: what was read has to be there first.
+history.scrollRestoration = "manual";
 render(<Page />, document.body);

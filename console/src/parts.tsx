@@ -1,17 +1,19 @@
 /** The small parts that every screen is made of. */
 import { create, toJsonString, type DescMethod } from "@bufbuild/protobuf";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
+import { TaskOutcome, TaskOutcomeSchema } from "@sidemirror/api/v1/common";
 import type { ComponentChildren } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 
 import { useApi, type Asked, type Problem } from "./api.js";
 import { hrefOf, scopeOf, usePlace } from "./place.js";
-import { counted, headline, millisOf, seen } from "./words.js";
+import { counted, headline, millisOf, seen, word } from "./words.js";
 
 /** A screen's heading, which takes the focus when the screen is opened. */
 export function Heading(props: { children: ComponentChildren }) {
   const heading = useRef<HTMLHeadingElement>(null);
-  useEffect(() => heading.current?.focus({ preventScroll: true }), []);
+  // With what it stands above: where one heading takes the place of another, the focus does not get lost between.
+  useLayoutEffect(() => heading.current?.focus({ preventScroll: true }), []);
   return (
     <h1 ref={heading} tabIndex={-1}>
       {props.children}
@@ -50,12 +52,35 @@ export function Link(props: {
   );
 }
 
-/** An id, whole, in letters of one width. */
-export function Id(props: { children: string }) {
-  return (
+/** An id in letters of one width. Where there is no room it is cut; whole on hover, with the focus, and when copied. */
+export function Id(props: { children: string; copied?: boolean }) {
+  const id = (
     <bdi class="id" title={seen(props.children)}>
       {headline(props.children, 256)}
     </bdi>
+  );
+  if (!props.copied) return id;
+  return (
+    <span class="copied">
+      {id} <Copy text={props.children} quiet />
+    </span>
+  );
+}
+
+/** Copies a text. */
+function Copy(props: { text: string; quiet?: boolean }) {
+  const [told, setTold] = useState("Copy");
+  const copy = () => {
+    navigator.clipboard.writeText(props.text).then(
+      () => setTold("Copied"),
+      () => setTold("Not allowed: select it"),
+    );
+    setTimeout(() => setTold("Copy"), 2_000);
+  };
+  return (
+    <button type="button" class={props.quiet ? "quiet" : undefined} onClick={copy} aria-live="polite">
+      {told}
+    </button>
   );
 }
 
@@ -66,6 +91,12 @@ export function Badge(props: { tone?: "good" | "bad" | "warn" | "told" | ""; tit
       {props.children}
     </span>
   );
+}
+
+/** How a task ended; not for one whose end is not reported. */
+export function Outcome(props: { of: TaskOutcome }) {
+  const tone = props.of === TaskOutcome.SUCCESS ? "good" : props.of === TaskOutcome.PARTIAL ? "warn" : "bad";
+  return <Badge tone={tone}>{word(TaskOutcomeSchema, props.of)}</Badge>;
 }
 
 /** A moment in the viewer's zone; the exact one on hover. `at` gives the shape: of a list, or to the millisecond. */
@@ -196,26 +227,16 @@ export function Answered<T>(props: { asked: Asked<T>; children: (value: T) => Co
 /** What this screen has asked, as a command of grpcurl. */
 export function Grpcurl(props: { method: DescMethod; request: Record<string, unknown> }) {
   const { scope } = useApi();
-  const [told, setTold] = useState("Copy");
   const { method } = props;
   const message = create(method.input, { ...scope, ...props.request });
   const json = toJsonString(method.input, message, { useProtoFieldName: true });
   const command = `grpcurl -plaintext -d ${quoted(json)} 127.0.0.1:50051 ${method.parent.typeName}/${method.name}`;
-  const copy = () => {
-    navigator.clipboard.writeText(command).then(
-      () => setTold("Copied"),
-      () => setTold("Not allowed: select it"),
-    );
-    setTimeout(() => setTold("Copy"), 2_000);
-  };
   return (
     <details class="grpcurl">
       <summary>As grpcurl</summary>
       <div>
         <code tabIndex={0}>{command}</code>
-        <button type="button" onClick={copy} aria-live="polite">
-          {told}
-        </button>
+        <Copy text={command} />
       </div>
     </details>
   );

@@ -1,6 +1,6 @@
 /** The two pictures: a lift with its interval, and the tries of a recovery over time. Both are drawn as SVG, so that they
  * have the page's colours and a screen reader reads them out. */
-import type { LiftInterval } from "@sidemirror/api/v1/reflective_memory";
+import type { LessonArm, LiftInterval } from "@sidemirror/api/v1/reflective_memory";
 import { useEffect, useRef, useState } from "preact/hooks";
 
 import { percent, points } from "./words.js";
@@ -17,10 +17,29 @@ function across(lift: number): number {
 
 const ANCHORS = ["start", "middle", "end"];
 
+/** What was told at random, what was held back, and by how much they differ. */
+export interface Compared {
+  readonly shown?: LessonArm;
+  readonly heldBack?: LessonArm;
+  readonly lift?: number;
+  readonly interval?: LiftInterval;
+}
+
+/** Why there is no lift. */
+function uncompared({ shown, heldBack }: Compared): string {
+  const known = [shown, heldBack].map((arm) => (arm?.successCount ?? 0n) + (arm?.failureCount ?? 0n) > 0n);
+  if (known[0] && known[1]) {
+    return "No lift: they were told and held back by different draws, which are not compared. Shadow mode holds all of them back.";
+  }
+  const arm = known[0] ? "held back" : known[1] ? "told" : "";
+  return arm ? `No lift yet: no outcome is known of those that were ${arm}.` : "No lift yet: no outcome is known.";
+}
+
 /** A lift as a point and its interval as a line, around zero. A large one has numbers on its axis. */
-export function Lift(props: { lift: number | undefined; interval: LiftInterval | undefined; name?: string; large?: boolean }) {
-  const { lift, interval } = props;
-  if (lift === undefined || interval === undefined) return <span class="dim">no outcomes in both arms yet</span>;
+export function Lift(props: { of: Compared; interval?: LiftInterval; name?: string; large?: boolean }) {
+  const { lift } = props.of;
+  const interval = props.interval ?? props.of.interval;
+  if (lift === undefined || interval === undefined) return <span class="dim">{uncompared(props.of)}</span>;
   const tone = interval.low > 0 ? "good" : interval.high < 0 ? "bad" : "open";
   const told = `${props.name ?? "Lift"} ${points(lift)} points, 95 % interval ${points(interval.low)} to ${points(interval.high)}`;
   const [low, high, at, zero, middle] = [across(interval.low), across(interval.high), across(lift), across(0), HIGH / 2];
@@ -73,35 +92,55 @@ export interface Try {
 }
 
 // In CSS pixels; a narrow page draws fewer.
-const MOST_WIDE = 640;
-const ROW = 18;
-const LEFT = 76;
+const MOST_WIDE = 960;
+const LEFT = 60;
+const DOT = 7;
+const BELOW = 18;
+// What the tries of one moment may take: so much above and below the axis, and so many dots side by side. Where there
+// are more, they lie closer.
+const MOST_HIGH = 84;
+const MOST_BESIDE = 4;
+const LEAST_HIGH = 14;
 
-/** Tries over time: what worked stands above what did not; after advice they are filled. */
+/** Tries over time. Those of one moment stand on each other: what worked above the axis, what failed below it; after
+ * advice they are filled. */
 export function Tries(props: { of: readonly Try[]; name: string }) {
   const tries = props.of;
   const picture = useRef<SVGSVGElement>(null);
   const wide = useWidth(picture);
-  const first = Math.min(...tries.map((one) => one.atMs));
-  const last = Math.max(...tries.map((one) => one.atMs));
-  const place = (atMs: number) => LEFT + 8 + ((atMs - first) / Math.max(1, last - first)) * (wide - LEFT - 16);
+  const [first, last] = [tries[0]?.atMs ?? 0, tries.at(-1)?.atMs ?? 0];
+  const stacked = (beside: number) => {
+    const columns = Math.max(1, Math.floor((wide - LEFT - DOT) / (DOT * beside)));
+    const heights = new Map<string, number>();
+    const dots = tries.map((one) => {
+      const column = Math.min(columns - 1, Math.floor(((one.atMs - first) / Math.max(1, last - first)) * columns));
+      const stack = `${one.worked} ${column}`;
+      const place = heights.get(stack) ?? 0;
+      heights.set(stack, place + 1);
+      return { ...one, x: LEFT + DOT * (1 + column * beside + (place % beside)), level: Math.floor(place / beside) };
+    });
+    const levels = (worked: boolean) => Math.max(0, ...dots.map((dot) => (dot.worked === worked ? dot.level + 1 : 0)));
+    return { dots, up: levels(true), down: levels(false) };
+  };
+  const alone = stacked(1);
+  const most = Math.max(alone.up, alone.down);
+  const { dots, up, down } = most * DOT <= MOST_HIGH ? alone : stacked(Math.min(MOST_BESIDE, Math.ceil((most * DOT) / MOST_HIGH)));
+  const apart = Math.min(DOT, MOST_HIGH / Math.max(1, up, down));
+  const axis = Math.max(LEAST_HIGH, up * apart + DOT);
+  const high = axis + Math.max(LEAST_HIGH, down * apart + DOT) + BELOW;
   const worked = tries.filter((one) => one.worked).length;
-  const high = 2 * ROW + 20;
   return (
     <svg ref={picture} viewBox={`0 0 ${wide} ${high}`} height={high} class="tries" role="img"
       aria-label={`${props.name}: ${worked} of ${tries.length} tries worked`}>
-      {["worked", "failed"].map((name, row) => (
-        <>
-          <text x={0} y={row * ROW + ROW / 2 + 4}>{name}</text>
-          <line class="axis" x1={LEFT} x2={wide} y1={row * ROW + ROW / 2} y2={row * ROW + ROW / 2} />
-        </>
-      ))}
-      {tries.map((one) => (
+      <text x={0} y={axis - 4}>worked</text>
+      <text x={0} y={axis + 12}>failed</text>
+      <line class="axis" x1={LEFT} x2={wide} y1={axis} y2={axis} />
+      {dots.map((one) => (
         <circle
           class={`${one.worked ? "good" : "bad"} ${one.advised ? "advised" : ""}`}
-          cx={place(one.atMs)}
-          cy={(one.worked ? 0 : ROW) + ROW / 2}
-          r={4}
+          cx={one.x}
+          cy={axis + (one.worked ? -1 : 1) * (DOT / 2 + 1 + one.level * apart)}
+          r={DOT / 2 - 0.75}
         >
           <title>{one.told}</title>
         </circle>

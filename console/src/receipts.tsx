@@ -1,10 +1,10 @@
 /** Where a lesson or a recovery was shown or held back, and what followed. */
-import { TaskOutcomeSchema } from "@sidemirror/api/v1/common";
-import { ReceiptPlaceSchema, type Receipt } from "@sidemirror/api/v1/reflective_memory";
+import { TaskOutcome, TaskOutcomeSchema } from "@sidemirror/api/v1/common";
+import { ReceiptPlaceSchema, type Receipt, type ReceiptItem } from "@sidemirror/api/v1/reflective_memory";
 import { useState } from "preact/hooks";
 
 import { useApi, useAsked } from "./api.js";
-import { Answered, Badge, Empty, Id, Link, Time } from "./parts.js";
+import { Answered, Badge, Empty, Id, Link, Outcome, Time } from "./parts.js";
 import { word } from "./words.js";
 
 const PAGE = 20;
@@ -40,6 +40,9 @@ export function Receipts(props: { lessonId: string }) {
                   <th scope="col">When</th>
                   <th scope="col">Where</th>
                   <th scope="col">Turn</th>
+                  <th scope="col" class="wide">
+                    Session
+                  </th>
                   <th scope="col">What followed</th>
                 </tr>
               </thead>
@@ -66,7 +69,6 @@ export function Receipts(props: { lessonId: string }) {
 function Shown(props: { receipt: Receipt; lessonId: string }) {
   const { receipt } = props;
   const item = receipt.items.find((one) => one.id === props.lessonId);
-  const outcome = word(TaskOutcomeSchema, receipt.turnOutcome);
   return (
     <tr>
       <td>
@@ -84,14 +86,42 @@ function Shown(props: { receipt: Receipt; lessonId: string }) {
           <span class="dim">no turn</span>
         )}
       </td>
-      <td>
-        {item?.succeeded === undefined ? (
-          <span class="dim">{outcome || "not known"}</span>
-        ) : (
-          <Badge tone={item.succeeded ? "good" : "bad"}>{item.succeeded ? "success" : outcome || "no success"}</Badge>
+      <td class="session wide">
+        {receipt.sessionId && (
+          <Link to={["turns"]} query={{ session: receipt.sessionId }} title="Only this session">
+            <Id>{receipt.sessionId}</Id>
+          </Link>
         )}
-        {item?.errorReturned && <span class="dim"> its error came back</span>}
+      </td>
+      <td>
+        <Followed item={item} turn={receipt.turnOutcome} />
       </td>
     </tr>
   );
+}
+
+/** What came of it: what is reported of the item itself, else how its turn ended. */
+function Followed(props: { item: ReceiptItem | undefined; turn: TaskOutcome }) {
+  const { item, turn } = props;
+  return (
+    <>
+      {item?.succeeded === undefined ? (
+        turn ? <Outcome of={turn} /> : <span class="dim">not reported</span>
+      ) : (
+        <Badge tone={item.succeeded ? "good" : "bad"}>{item.kind === "recovery" ? attempted(item.succeeded) : ended(item.succeeded, turn)}</Badge>
+      )}
+      {item?.errorReturned !== undefined && (
+        <span class="dim"> its error {item.errorReturned ? "came back" : "did not come back"}</span>
+      )}
+    </>
+  );
+}
+
+function attempted(worked: boolean): string {
+  return worked ? "next attempt worked" : "next attempt failed";
+}
+
+function ended(succeeded: boolean, turn: TaskOutcome): string {
+  if (succeeded) return "success";
+  return turn && turn !== TaskOutcome.SUCCESS ? word(TaskOutcomeSchema, turn) : "no success";
 }

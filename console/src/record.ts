@@ -4,7 +4,7 @@ import type { LessonStatistics } from "@sidemirror/api/v1/reflective_memory";
 import type { TurnEntry, TurnEvent } from "@sidemirror/api/v1/thinking";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 
-import { headline, spaced } from "./words.js";
+import { headline, millisOf, spaced } from "./words.js";
 
 /** What the entries of a turn refer to. */
 export interface Told {
@@ -35,11 +35,11 @@ export function blocksOf(entry: TurnEntry): ContextBlock[] {
   return block ? [block] : [];
 }
 
-/** Whether the sidecar said something to the agent with it: not so of a plan without lessons, and of a summary. */
+/** Whether the sidecar said something to the agent with it: not so of a plan without lessons, of silence and of a summary. */
 export function isTold(entry: TurnEntry): boolean {
   if (entry.entry.case !== "directive") return false;
   const kind = entry.entry.value.kind.case;
-  return kind === "turnPlan" ? blocksOf(entry).length > 0 : kind !== "turnSummary";
+  return kind === "turnPlan" ? blocksOf(entry).length > 0 : kind !== "turnSummary" && kind !== "silence";
 }
 
 /** The id of an entry's element. */
@@ -49,6 +49,13 @@ export function idOf(sequence: bigint): string {
 
 export function timeOf(entry: TurnEntry): Timestamp | undefined {
   return entry.entry.value?.time;
+}
+
+/** The earliest time of the entries, and how long after it the latest one is. */
+export function spanOf(entries: readonly TurnEntry[]): { first: Timestamp; ms: number } | undefined {
+  const times = entries.flatMap((entry) => timeOf(entry) ?? []).sort((one, other) => millisOf(one) - millisOf(other));
+  const [first, last] = [times[0], times.at(-1)];
+  return first && last && { first, ms: millisOf(last) - millisOf(first) };
 }
 
 /** Whether an event tells of a failure. */

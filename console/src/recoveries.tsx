@@ -1,67 +1,182 @@
-/** What followed failures: every move with its tries, whether it is told, and why. */
+/** Failures that are recognised, and whether something is told when one comes again. All of them are read, so that they
+ * can be searched and sorted: the sidecar lists them by name. */
 import {
-  RecoveryMoveKindSchema,
   ReflectiveMemoryService,
   type RecoveryMove,
-  type RecoveryObservation,
   type SignatureRecoveries,
 } from "@sidemirror/api/v1/reflective_memory";
-import { useState } from "preact/hooks";
+import { useMemo, useState } from "preact/hooks";
 
-import { useApi, useAsked } from "./api.js";
-import { Arms } from "./lesson.js";
-import { Answered, Badge, Empty, Facts, Grpcurl, Heading, Id, Link, Text, Time } from "./parts.js";
-import { Lift, Tries, type Try } from "./plots.js";
-import { Receipts } from "./receipts.js";
-import { counted, headline, millisOf, percent, seen, word } from "./words.js";
+import { useApi, useAsked, type Asked } from "./api.js";
+import { Choice, Filters, type Query } from "./filters.js";
+import { useKept } from "./kept.js";
+import { Answered, Badge, Empty, Grpcurl, Heading, Link, Time } from "./parts.js";
+import { Lift } from "./plots.js";
+import { seenCount } from "./recovery.js";
+import { counted, headline, millisOf, moveName, seen } from "./words.js";
 
-const PAGE = 50;
+// A small page is there first. The sidecar reads up to 1,000 rows of each failure.
+const PAGES = [50, 250] as const;
+const MOST_READ = 1_000;
+// How many rows are shown at once.
+const ROWS = 50;
 
-export function Recoveries() {
+interface Read {
+  readonly signatures: readonly SignatureRecoveries[];
+  readonly isWhole: boolean;
+}
+
+/** All failures of the scope, as they come in; at most MOST_READ. */
+function useRecoveries(): Asked<Read> {
   const api = useApi();
-  const first = useAsked("recoveries", (signal) =>
-    api.memory.listRecoveries({ ...api.scope, pageSize: PAGE }, { signal }),
+  const [sofar, setSofar] = useState<Read>();
+  const asked = useAsked("recoveries", async (signal) => {
+    const signatures: SignatureRecoveries[] = [];
+    let [pageToken, pageSize]: [string, number] = ["", PAGES[0]];
+    for (;;) {
+      const page = await api.memory.listRecoveries({ ...api.scope, pageSize, pageToken }, { signal });
+      [pageToken, pageSize] = [page.nextPageToken, PAGES[1]];
+      signatures.push(...page.signatures);
+      const read = { signatures: [...signatures], isWhole: pageToken === "" };
+      if (read.isWhole || signatures.length >= MOST_READ) return read;
+      setSofar(read);
+    }
+  });
+  return { ...asked, value: asked.value ?? sofar };
+}
+
+function told(one: SignatureRecoveries): RecoveryMove | undefined {
+  return one.moves.find((move) => move.isTold);
+}
+
+function lastMs(one: SignatureRecoveries): number {
+  return one.lastTime ? millisOf(one.lastTime) : 0;
+}
+
+/** What the filter's values mean. */
+const STANDINGS: readonly (readonly [string, string, (one: SignatureRecoveries) => boolean])[] = [
+  ["told", "told", (one) => one.moves.some((move) => move.isTold && !move.isStarter)],
+  ["starter", "starter pack", (one) => one.moves.some((move) => move.isTold && move.isStarter)],
+  ["held", "held back at times", (one) => one.moves.some((move) => (move.heldBack?.assignedCount ?? 0n) > 0n)],
+  ["suspended", "suspended", (one) => one.moves.some((move) => move.isSuspended)],
+  ["policy", "off by a policy", (one) => !told(one) && one.moves.some((move) => move.reason.includes("a policy "))],
+  ["untold", "not told", (one) => !told(one)],
+];
+
+/** What comes first, by the choice's value. */
+const ORDERS: readonly (readonly [string, string, (one: SignatureRecoveries) => number])[] = [
+  ["last", "last seen", lastMs],
+  ["seen", "seen most", (one) => one.observationCount],
+  ["lift", "lift", (one) => told(one)?.lift ?? -2],
+];
+
+/** Told first, and then what was seen last. */
+function usualOrder(one: SignatureRecoveries, other: SignatureRecoveries): number {
+  return Number(!!told(other)) - Number(!!told(one)) || lastMs(other) - lastMs(one);
+}
+
+/** What a search looks at. */
+function wordsOf(one: SignatureRecoveries): string {
+  const moves = one.moves.flatMap((move) => [moveName(move), move.sentence, move.reason, move.recoveryId]);
+  return [one.signature, one.signature.replaceAll(/[|_]/g, " "), ...moves].join("\n").toLowerCase();
+}
+
+interface Found {
+  readonly signatures: readonly SignatureRecoveries[];
+  /** Nothing has all words of the search; these have some, the most first. */
+  readonly isPart: boolean;
+}
+
+/** Those that a query asks for, in its order. */
+function foundBy(query: Query, all: readonly SignatureRecoveries[]): Found {
+  const fits = STANDINGS.find(([value]) => value === query.state)?.[2];
+  const rank = ORDERS.find(([value]) => value === query.order)?.[2];
+  const of = (fits ? all.filter(fits) : [...all]).sort(rank ? (one, other) => rank(other) - rank(one) : usualOrder);
+  const words = (query.text ?? "").toLowerCase().split(/\s+/).filter(Boolean);
+  if (words.length === 0) return { signatures: of, isPart: false };
+  const counts = new Map(
+    of.map((one) => {
+      const text = wordsOf(one);
+      return [one, words.filter((word) => text.includes(word)).length] as const;
+    }),
   );
-  const [more, setMore] = useState<{ signatures: SignatureRecoveries[]; next: string }>();
-  const readMore = async (pageToken: string) => {
-    const page = await api.memory.listRecoveries({ ...api.scope, pageSize: PAGE, pageToken });
-    setMore({ signatures: [...(more?.signatures ?? []), ...page.signatures], next: page.nextPageToken });
-  };
+  const countOf = (one: SignatureRecoveries) => counts.get(one) ?? 0;
+  const whole = of.filter((one) => countOf(one) === words.length);
+  if (whole.length > 0) return { signatures: whole, isPart: false };
+  return { signatures: of.filter(countOf).sort((one, other) => countOf(other) - countOf(one)), isPart: true };
+}
+
+const NAMES = ["text", "state", "order"];
+
+export function Recoveries(props: { query: Query }) {
+  const { query } = props;
+  const asked = useRecoveries();
+  const [rows = ROWS, setRows] = useKept<number>("rows");
+  const { value } = asked;
+  const found = useMemo(() => value && foundBy(query, value.signatures), [query, value]);
   return (
     <>
       <div class="title">
         <Heading>Recoveries</Heading>
       </div>
-      <Answered asked={first}>
-        {(page) => {
-          const next = more ? more.next : page.nextPageToken;
-          const signatures = [...page.signatures, ...(more?.signatures ?? [])];
-          if (signatures.length === 0) {
-            return (
-              <Empty>
-                <p>
-                  <strong>No failure is recognised here yet.</strong> They are learned from calls of turns: report{" "}
-                  <code>tool_called</code> with what came back, and what repaired a failure is counted.
-                </p>
-              </Empty>
-            );
-          }
-          return (
+      <Filters screen="recoveries" query={query} names={NAMES}>
+        <label>
+          Search
+          <input name="text" type="search" value={query.text ?? ""} maxLength={1000} placeholder="tool, error, step or id" size={28} />
+        </label>
+        <Choice name="state" label="State" query={query} options={STANDINGS.map(([state, name]) => [state, name] as const)} />
+        <Choice name="order" label="First" query={query} options={ORDERS.map(([order, name]) => [order, name] as const)} none="told, then last seen" />
+      </Filters>
+      <Answered asked={asked}>
+        {({ signatures, isWhole }) =>
+          signatures.length === 0 ? (
+            <NoRecoveries />
+          ) : (
             <>
-              <Table signatures={signatures} />
-              {next !== "" && (
+              {!isWhole && (
+                <p class="dim" role="status">
+                  {signatures.length < MOST_READ
+                    ? `${counted(signatures.length, "kind")} of failure so far.`
+                    : `The first ${counted(signatures.length, "kind")} of failure by name are looked through; there are more.`}
+                </p>
+              )}
+              {found && found.signatures.length > 0 && found.isPart && (
+                <p class="dim">None has all of these words. These have some, the most first.</p>
+              )}
+              {found && found.signatures.length > 0 ? (
+                <Table signatures={found.signatures.slice(0, rows)} />
+              ) : (
+                <Empty>
+                  <p>
+                    No failure is like that. Failures are recognised by tool, kind of error and what it is about, such as{" "}
+                    <code>missing table</code>; an error's own text is in the turns. <Link to={["recoveries"]}>Show all failures</Link>
+                  </p>
+                </Empty>
+              )}
+              {found && found.signatures.length > rows && (
                 <p>
-                  <button type="button" onClick={() => void readMore(next)}>
+                  <button type="button" onClick={() => setRows(rows + ROWS)}>
                     More
                   </button>
                 </p>
               )}
             </>
-          );
-        }}
+          )
+        }
       </Answered>
-      <Grpcurl method={ReflectiveMemoryService.method.listRecoveries} request={{ pageSize: PAGE }} />
+      <Grpcurl method={ReflectiveMemoryService.method.listRecoveries} request={{ pageSize: PAGES[1] }} />
     </>
+  );
+}
+
+function NoRecoveries() {
+  return (
+    <Empty>
+      <p>
+        <strong>No failure is recognised here yet.</strong> They are learned from calls of turns: report{" "}
+        <code>tool_called</code> with what came back, and what repaired a failure is counted.
+      </p>
+    </Empty>
   );
 }
 
@@ -85,20 +200,28 @@ function Table(props: { signatures: readonly SignatureRecoveries[] }) {
       </thead>
       <tbody>
         {props.signatures.map((one) => {
-          const told = one.moves.find((move) => move.isTold);
+          const move = told(one);
           return (
             <tr key={one.signature}>
               <td class="task">
                 <Link to={["recoveries", one.signature]}>
                   <bdi>{headline(one.signature) || "no signature"}</bdi>
                 </Link>
+                <p class="dim small">
+                  <bdi>{move ? headline(move.sentence) : seen(one.moves[0]?.reason ?? "")}</bdi>
+                </p>
+                <p class="narrow dim small">
+                  <Time at={one.lastTime} /> {move?.lift !== undefined && <Lift of={move} />}
+                </p>
               </td>
-              <td class="number">{one.observationCount || ""}</td>
-              <td>{told ? <Badge tone="told">{told.isStarter ? "starter pack" : "told"}</Badge> : <span class="dim">no</span>}</td>
+              <td class="number">{one.observationCount > 0 && seenCount(one.observationCount)}</td>
+              <td>
+                <Standing of={one} />
+              </td>
               <td class="wide">
                 <Time at={one.lastTime} />
               </td>
-              <td class="wide">{told && told.lift !== undefined ? <Lift lift={told.lift} interval={told.interval} /> : ""}</td>
+              <td class="wide">{move?.lift !== undefined && <Lift of={move} />}</td>
             </tr>
           );
         })}
@@ -107,164 +230,9 @@ function Table(props: { signatures: readonly SignatureRecoveries[] }) {
   );
 }
 
-export function Recovery(props: { signature: string }) {
-  const api = useApi();
-  const { signature } = props;
-  const request = { signature, includeObservations: true };
-  const asked = useAsked(`recovery ${signature}`, (signal) =>
-    api.memory.listRecoveries({ ...api.scope, ...request }, { signal }),
-  );
-  return (
-    <>
-      <div class="title">
-        <Heading>Recovery</Heading>
-      </div>
-      <p>
-        <Id>{signature}</Id>
-      </p>
-      <Answered asked={asked}>
-        {({ signatures: [one] }) =>
-          one ? (
-            <Seen of={one} />
-          ) : (
-            <Empty>
-              <p>
-                Nothing is counted of this failure here. <Link to={["recoveries"]}>Show all that are</Link>
-              </p>
-            </Empty>
-          )
-        }
-      </Answered>
-      <Grpcurl method={ReflectiveMemoryService.method.listRecoveries} request={request} />
-    </>
-  );
-}
-
-function Seen(props: { of: SignatureRecoveries }) {
-  const { observationCount, lastTime, moves, observations } = props.of;
-  const names = new Map(moves.map((move) => [move.recoveryId, nameOf(move)]));
-  return (
-    <>
-      <Facts
-        of={[
-          ["Seen", counted(observationCount, "failure")],
-          ["Last", <Time at={lastTime} />],
-        ]}
-      />
-      {moves.map((move) => (
-        <Move key={move.recoveryId} move={move} observations={observations.filter((one) => one.recoveryId === move.recoveryId)} />
-      ))}
-      {observations.length > 0 && (
-        <section>
-          <h2>Failures</h2>
-          <Failures observations={observations.slice(-MOST_FAILURES).reverse()} names={names} />
-        </section>
-      )}
-    </>
-  );
-}
-
-const MOST_FAILURES = 100;
-
-/** What was done, in words. */
-function nameOf(move: RecoveryMove): string {
-  const steps = move.steps.map((step) => headline(step, 120)).join(", ");
-  return [word(RecoveryMoveKindSchema, move.kind), steps].filter(Boolean).join(": ");
-}
-
-function Move(props: { move: RecoveryMove; observations: readonly RecoveryObservation[] }) {
-  const { move, observations } = props;
-  const tries: Try[] = observations.flatMap((one) =>
-    one.time
-      ? {
-          atMs: millisOf(one.time),
-          worked: one.worked,
-          advised: one.followed,
-          told: `${one.worked ? "worked" : "failed"}${one.followed ? " after advice" : ""}`,
-        }
-      : [],
-  );
-  const { shadow } = move;
-  const drawn = (move.shown?.assignedCount ?? 0n) + (move.heldBack?.assignedCount ?? 0n);
-  return (
-    <section class="move">
-      <h2>
-        <bdi>{nameOf(move)}</bdi> {move.isTold && <Badge tone="told">told</Badge>}
-        {move.isSuspended && <Badge tone="bad">suspended</Badge>}
-        {move.isStarter && <Badge>starter pack</Badge>}
-      </h2>
-      {move.sentence && <Text plain>{move.sentence}</Text>}
-      <p class="why">{seen(move.reason)}</p>
-      <Facts
-        of={[
-          ["Without advice", move.tries > 0 && rate(move.worked, move.tries)],
-          ["After advice", move.advisedTries > 0 && rate(move.advisedWorked, move.advisedTries)],
-          ["At least", move.tries > 0 && percent(move.lowestRate)],
-          ["Shadow mode would have said it", shadow && counted(shadow.saidCount, "time")],
-          ["and then the agent did it", shadow && `${shadow.followedCount} ×, worked ${shadow.followedWorkedCount} ×`],
-          ["or did otherwise, which worked", shadow && `${shadow.otherwiseWorkedCount} ×`],
-          ["for", shadow && counted(shadow.tokenCount, "token")],
-        ]}
-      />
-      {tries.length > 0 && <Tries of={tries} name={nameOf(move)} />}
-      {drawn > 0n && (
-        <>
-          <Arms
-            of={[
-              ["told, after a draw", move.shown],
-              ["held back", move.heldBack],
-            ]}
-          />
-          <Facts stacked of={[["Lift, in points", <Lift lift={move.lift} interval={move.interval} large />]]} />
-        </>
-      )}
-      {(move.isTold || drawn > 0n) && (
-        <details>
-          <summary>Where it was told</summary>
-          <Receipts lessonId={move.recoveryId} />
-        </details>
-      )}
-    </section>
-  );
-}
-
-function rate(worked: number, tries: number): string {
-  return `worked in ${worked} of ${tries}`;
-}
-
-function Failures(props: { observations: readonly RecoveryObservation[]; names: ReadonlyMap<string, string> }) {
-  return (
-    <table class="failures">
-      <thead>
-        <tr>
-          <th scope="col">When</th>
-          <th scope="col">Turn</th>
-          <th scope="col">What was done</th>
-          <th scope="col">Next attempt</th>
-        </tr>
-      </thead>
-      <tbody>
-        {props.observations.map((one) => (
-          <tr key={`${one.turnId} ${one.failureEventId}`}>
-            <td>
-              <Time at={one.time} />
-            </td>
-            <td class="task">
-              <Link to={["turns", one.turnId]} query={{ event: one.failureEventId }}>
-                <Id>{one.turnId}</Id>
-              </Link>
-            </td>
-            <td>
-              <bdi>{props.names.get(one.recoveryId) ?? "something else"}</bdi>{" "}
-              {one.followed && <Badge tone="told">as told</Badge>}
-              {one.shadowRecoveryId && <Badge tone="warn">shadow</Badge>}
-            </td>
-            <td>
-              <Badge tone={one.worked ? "good" : "bad"}>{one.worked ? "worked" : "failed"}</Badge>
-            </td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
-  );
+function Standing(props: { of: SignatureRecoveries }) {
+  const move = told(props.of);
+  if (move) return <Badge tone="told">{move.isStarter ? "starter pack" : "told"}</Badge>;
+  if (props.of.moves.some((one) => one.isSuspended)) return <Badge tone="bad">suspended</Badge>;
+  return <span class="dim">no</span>;
 }

@@ -3,15 +3,17 @@ import type { LessonStatistics } from "@sidemirror/api/v1/reflective_memory";
 import { ThinkingService, TurnState, type Turn as TurnRecord, type TurnEntry } from "@sidemirror/api/v1/thinking";
 import { useEffect, useMemo, useState } from "preact/hooks";
 
+import { AsideRow, useAsides, type Aside } from "./asides.js";
 import { problemOf, useApi, useAsked, type Problem } from "./api.js";
 import { Entry } from "./entry.js";
 import { useLive } from "./live.js";
 import { LiveState } from "./live_state.js";
+import { NearTurns } from "./near.js";
 import { Answered, Empty, Facts, Failed, Grpcurl, Heading, Id, Link, Text, Time, Unread } from "./parts.js";
-import { usePlace } from "./place.js";
-import { blocksOf, idOf, isTold, MEMORY_KINDS, type Told } from "./record.js";
+import { hrefOf, scopeOf, usePlace } from "./place.js";
+import { blocksOf, idOf, isTold, MEMORY_KINDS, spanOf, timeOf, type Told } from "./record.js";
 import { Standing, tookOf } from "./turns.js";
-import { counted, headline } from "./words.js";
+import { counted, headline, lasting, millisOf } from "./words.js";
 
 const PAGE = 200;
 // How many entries before the one that a link names are read with it.
@@ -19,11 +21,17 @@ const BEFORE = 20;
 
 export function Turn(props: { id: string }) {
   const api = useApi();
-  const at = Number(usePlace().query.at ?? 0) || 0;
+  const { query } = usePlace();
+  const at = Number(query.at ?? 0) || 0;
   const [start] = useState(() => BigInt(Math.max(0, at - BEFORE)));
   const head = useAsked(`turn ${props.id}`, (signal) =>
     api.thinking.getTurn({ ...api.scope, turnId: props.id, afterSequence: start, pageSize: PAGE }, { signal }),
   );
+  const isFound = head.value !== undefined && query.sought !== undefined;
+  useEffect(() => {
+    // The address names the turn from here on.
+    if (isFound) history.replaceState(history.state, "", hrefOf(["turns", props.id], scopeOf(query)));
+  }, [isFound]);
   return (
     <>
       {!head.value && <Unread name="Turn" />}
@@ -41,6 +49,7 @@ export function Turn(props: { id: string }) {
           )
         }
       </Answered>
+      {head.problem?.isUnknown && <NearTurns id={props.id} goesOn={query.sought !== undefined} />}
       <Grpcurl method={ThinkingService.method.getTurn} request={{ turnId: props.id }} />
     </>
   );
@@ -94,7 +103,11 @@ function Record(props: {
 
   const told = useTold(turn.task, entries);
   const shown = onlyTold ? entries.filter(isTold) : entries;
-  const toldCount = entries.filter(isTold).length;
+  const asides = useAsides(turn, entries);
+  const toldCount = entries.filter(isTold).length + asides.length;
+  // An agent's clock may be ahead of the sidecar's, whose start of the turn the head has.
+  const span = start === 0n ? spanOf(entries) : undefined;
+  const took = span && !hasMore && turn.state !== TurnState.OPEN ? lasting(span.ms) : tookOf(turn);
   return (
     <>
       <div class="title">
@@ -106,7 +119,7 @@ function Record(props: {
       <Facts
         of={[
           ["Started", <Time at={turn.startTime} />],
-          ["Took", tookOf(turn)],
+          ["Took", took],
           [
             "Session",
             <Link to={["turns"]} query={{ session: turn.sessionId }}>
@@ -114,7 +127,7 @@ function Record(props: {
             </Link>,
           ],
           ["Turn of the session", turn.turnCount],
-          ["Id", <Id>{turn.turnId}</Id>],
+          ["Id", <Id copied>{turn.turnId}</Id>],
           ["Events", turn.eventCount],
           ["Reflections left", turn.budgetLeft?.reflections],
         ]}
@@ -138,9 +151,13 @@ function Record(props: {
         </Empty>
       ) : (
         <ol class="timeline">
-          {shown.map((entry) => (
-            <Entry key={String(entry.sequence)} entry={entry} begun={turn.startTime} told={told} isNamed={Number(entry.sequence) === named} />
-          ))}
+          {inOrder(shown, asides).map((one) =>
+            "key" in one ? (
+              <AsideRow key={one.key} aside={one} begun={span?.first ?? turn.startTime} told={told} />
+            ) : (
+              <Entry key={String(one.sequence)} entry={one} begun={span?.first ?? turn.startTime} told={told} isNamed={Number(one.sequence) === named} />
+            ),
+          )}
         </ol>
       )}
       {hasMore && (
@@ -156,6 +173,18 @@ function Record(props: {
 function isMeant(entry: TurnEntry, event: string | undefined, receipt: string | undefined): boolean {
   if (entry.entry.case === "event") return event !== undefined && entry.entry.value.eventId === event;
   return receipt !== undefined && blocksOf(entry).some((block) => block.receiptId === receipt);
+}
+
+/** Entries in their order, with the asides of their time between them. */
+function inOrder(entries: readonly TurnEntry[], asides: readonly Aside[]): (TurnEntry | Aside)[] {
+  const left = [...asides];
+  const all: (TurnEntry | Aside)[] = [];
+  for (const entry of entries) {
+    const at = timeOf(entry);
+    while (left[0]?.time && at && millisOf(left[0].time) < millisOf(at)) all.push(...left.splice(0, 1));
+    all.push(entry);
+  }
+  return [...all, ...left];
 }
 
 /** What directives refer to: events by their ids, and what is known of the lessons that they show. */

@@ -1,4 +1,4 @@
-/** Turns, the newest first, narrowed by session, state and outcome. New ones come in as they begin. */
+/** Turns, the newest first, narrowed by what they came to. New ones come in as they begin. */
 import { TaskOutcome, TaskOutcomeSchema } from "@sidemirror/api/v1/common";
 import {
   ThinkingService,
@@ -7,20 +7,24 @@ import {
   type Turn as TurnRecord,
 } from "@sidemirror/api/v1/thinking";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useRef } from "preact/hooks";
 
-import { useApi, useAsked } from "./api.js";
+import { useApi, useAsked, type Api } from "./api.js";
+import { Choice, Filters, optionsOf, type Query } from "./filters.js";
+import { joined, useKept, type Part } from "./kept.js";
 import { useLive } from "./live.js";
 import { LiveState } from "./live_state.js";
-import { Badge, Answered, Empty, Grpcurl, Heading, Id, Link, Time } from "./parts.js";
+import { NearSessions } from "./near.js";
+import { Badge, Answered, Empty, Grpcurl, Heading, Id, Link, Outcome, Time } from "./parts.js";
 import { hrefOf, scopeOf } from "./place.js";
-import { counted, headline, lasting, millisOf, percent, word } from "./words.js";
+import { counted, headline, lasting, millisOf, percent } from "./words.js";
 
 const PAGE = 50;
+// What the turns were told is no part of the question to the sidecar: so many are read at once, and looked through.
+const LOOKED_AT = 200;
+const MOST_LOOKED_AT = 1_000;
 // How long changes are gathered before the list is read again.
 const GATHER_MS = 400;
-
-type Query = Readonly<Record<string, string>>;
 
 /** How a turn stands, in a word. */
 export function Standing(props: { turn: TurnRecord }) {
@@ -29,10 +33,9 @@ export function Standing(props: { turn: TurnRecord }) {
   if (outcome === TaskOutcome.UNSPECIFIED) {
     return state === TurnState.ABANDONED ? <Badge tone="warn">abandoned</Badge> : <Badge>ended</Badge>;
   }
-  const tone = outcome === TaskOutcome.SUCCESS ? "good" : outcome === TaskOutcome.PARTIAL ? "warn" : "bad";
   return (
     <>
-      <Badge tone={tone}>{word(TaskOutcomeSchema, outcome)}</Badge>
+      <Outcome of={outcome} />
       {score !== undefined && (
         <span class="dim wide" title="How well the task went">
           {" "}
@@ -42,6 +45,13 @@ export function Standing(props: { turn: TurnRecord }) {
     </>
   );
 }
+
+/** Turns that were told something, by the filter's value. */
+const TOLD: ReadonlyMap<string, (turn: TurnRecord) => boolean> = new Map([
+  ["something", (turn: TurnRecord) => turn.lessonCount > 0],
+  ["nothing", (turn: TurnRecord) => turn.lessonCount === 0 && !turn.isShadow],
+  ["shadow", (turn: TurnRecord) => turn.isShadow],
+]);
 
 /** The fields of ListTurnsRequest that a query stands for. */
 function narrowed(query: Query): Record<string, unknown> {
@@ -61,16 +71,30 @@ function timed(field: string, local: string | undefined): Record<string, unknown
   return Number.isNaN(ms) ? {} : { [field]: timestampFromMs(ms) };
 }
 
+/** `lookedAt`: how many turns were looked through. */
+interface TurnsPart extends Part<TurnRecord> {
+  readonly lookedAt: number;
+}
+
+async function read(api: Api, query: Query, pageToken: string, signal?: AbortSignal): Promise<TurnsPart> {
+  const fits = TOLD.get(query.told ?? "");
+  const rows: TurnRecord[] = [];
+  let [next, lookedAt] = [pageToken, 0];
+  do {
+    const asked = { ...api.scope, ...narrowed(query), pageSize: fits ? LOOKED_AT : PAGE, pageToken: next };
+    const page = await api.thinking.listTurns(asked, { signal });
+    rows.push(...(fits ? page.turns.filter(fits) : page.turns));
+    next = page.nextPageToken;
+    lookedAt += page.turns.length;
+  } while (next !== "" && rows.length < PAGE && lookedAt < MOST_LOOKED_AT);
+  return { rows, next, lookedAt };
+}
+
 export function Turns(props: { query: Query }) {
   const api = useApi();
   const { query } = props;
-  const asked = narrowed(query);
-  const key = JSON.stringify([query]);
-  const first = useAsked(`turns ${key}`, (signal) =>
-    api.thinking.listTurns({ ...api.scope, ...asked, pageSize: PAGE }, { signal }),
-  );
-  const [older, setOlder] = useState<{ key: string; turns: TurnRecord[]; next: string }>();
-  const more = older?.key === key ? older : undefined;
+  const first = useAsked(`turns ${JSON.stringify(query)}`, (signal) => read(api, query, "", signal));
+  const [older, setOlder] = useKept<TurnsPart>("older turns");
   const gathering = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
   const live = useLive({ on: true, sessionId: query.session ?? "", cursor: "" }, () => {
     gathering.current ??= setTimeout(() => {
@@ -83,11 +107,9 @@ export function Turns(props: { query: Query }) {
   useEffect(() => {
     if (live.state === "live") first.again();
   }, [live.state, first.again]);
-  const readOlder = async (pageToken: string) => {
-    const page = await api.thinking.listTurns({ ...api.scope, ...asked, pageSize: PAGE, pageToken });
-    // With those of the first page: newer ones may push them out of it.
-    const before = more?.turns ?? first.value?.turns ?? [];
-    setOlder({ key, turns: [...before, ...page.turns], next: page.nextPageToken });
+  const readOlder = async (part: TurnsPart) => {
+    const more = await read(api, query, part.next);
+    setOlder({ rows: [...part.rows, ...more.rows], next: more.next, lookedAt: part.lookedAt + more.lookedAt });
   };
   return (
     <>
@@ -95,18 +117,19 @@ export function Turns(props: { query: Query }) {
         <Heading>Turns</Heading>
         <LiveState live={live} />
       </div>
-      <Filters query={query} />
+      <TurnFilters query={query} />
       <Answered asked={first}>
-        {(page) => {
-          const known = new Set(page.turns.map((turn) => turn.turnId));
-          const turns = [...page.turns, ...(more?.turns ?? []).filter((turn) => !known.has(turn.turnId))];
-          const next = more ? more.next : page.nextPageToken;
+        {(newest) => {
+          const part = joined(newest, older, (turn: TurnRecord) => turn.turnId);
           return (
             <>
-              {turns.length === 0 ? <NoTurns query={query} /> : <Table turns={turns} />}
-              {next !== "" && (
+              {part.rows.length === 0 ? <NoTurns query={query} /> : <Table turns={part.rows} />}
+              {query.told && (
+                <p class="dim">{`${counted(part.lookedAt, "turn")} looked through, the newest first.`}</p>
+              )}
+              {part.next !== "" && (
                 <p>
-                  <button type="button" onClick={() => void readOlder(next)}>
+                  <button type="button" onClick={() => void readOlder(part)}>
                     Older turns
                   </button>
                 </p>
@@ -115,7 +138,7 @@ export function Turns(props: { query: Query }) {
           );
         }}
       </Answered>
-      <Grpcurl method={ThinkingService.method.listTurns} request={{ ...asked, pageSize: PAGE }} />
+      <Grpcurl method={ThinkingService.method.listTurns} request={{ ...narrowed(query), pageSize: PAGE }} />
     </>
   );
 }
@@ -134,7 +157,7 @@ function Table(props: { turns: readonly TurnRecord[] }) {
           <th scope="col" class="number wide" title="Tool calls, and how many of them failed">
             Calls
           </th>
-          <th scope="col" class="number wide">
+          <th scope="col" class="number wide" title="By the sidecar's clock">
             Took
           </th>
           <th scope="col" class="wide">
@@ -152,30 +175,67 @@ function Table(props: { turns: readonly TurnRecord[] }) {
               <Link to={["turns", turn.turnId]}>
                 <bdi>{headline(turn.task) || <span class="dim">no task: {headline(turn.turnId)}</span>}</bdi>
               </Link>
+              <p class="narrow dim small">
+                <ToldTo turn={turn} words /> <Calls turn={turn} words /> {tookOf(turn)} <OfSession turn={turn} />
+              </p>
             </td>
             <td>
               <Standing turn={turn} />
             </td>
-            <td class="number wide">{turn.lessonCount || ""}</td>
             <td class="number wide">
-              {turn.toolCallCount || ""}
-              {turn.toolErrorCount > 0 && (
-                <span class="bad" title={counted(turn.toolErrorCount, "failed call")}>
-                  {" "}
-                  {turn.toolErrorCount} ✕
-                </span>
-              )}
+              <ToldTo turn={turn} />
+            </td>
+            <td class="number wide">
+              <Calls turn={turn} />
             </td>
             <td class="number wide">{tookOf(turn)}</td>
             <td class="wide session">
-              <Link to={["turns"]} query={{ session: turn.sessionId }} title="Only this session">
-                <Id>{turn.sessionId}</Id>
-              </Link>
+              <OfSession turn={turn} />
             </td>
           </tr>
         ))}
       </tbody>
     </table>
+  );
+}
+
+/** How much a turn was told. `words`: where no heading says what the number is. */
+function ToldTo(props: { turn: TurnRecord; words?: boolean }) {
+  const { lessonCount, isShadow } = props.turn;
+  if (isShadow) {
+    return (
+      <Badge tone="warn" title="advice__mode was shadow: what it would have been told is kept, and it was not told">
+        shadow
+      </Badge>
+    );
+  }
+  if (!lessonCount) return null;
+  return <>{props.words ? `told ${lessonCount},` : lessonCount}</>;
+}
+
+function Calls(props: { turn: TurnRecord; words?: boolean }) {
+  const { toolCallCount, toolErrorCount } = props.turn;
+  if (!toolCallCount) return null;
+  return (
+    <>
+      {props.words ? counted(toolCallCount, "call") : toolCallCount}
+      {toolErrorCount > 0 && (
+        <span class="bad" title={counted(toolErrorCount, "failed call")}>
+          {" "}
+          {toolErrorCount} ✕
+        </span>
+      )}
+      {props.words && ","}
+    </>
+  );
+}
+
+function OfSession(props: { turn: TurnRecord }) {
+  const session = props.turn.sessionId;
+  return (
+    <Link to={["turns"]} query={{ session }} title="Only this session">
+      <Id>{session}</Id>
+    </Link>
   );
 }
 
@@ -185,92 +245,59 @@ export function tookOf(turn: TurnRecord): string {
   return lasting(Math.max(0, millisOf(turn.updateTime) - millisOf(turn.startTime)));
 }
 
-const NAMES: readonly (readonly [string, string])[] = [
-  ["session", "Session"],
-  ["state", "State"],
-  ["outcome", "Outcome"],
-  ["from", "From"],
-  ["until", "Until"],
-];
+const NAMES = ["outcome", "state", "told", "session", "from", "until"];
 
-function Filters(props: { query: Query }) {
+function TurnFilters(props: { query: Query }) {
   const { query } = props;
-  const form = useRef<HTMLFormElement>(null);
-  const narrow = () => {
-    if (!form.current) return;
-    const given = new FormData(form.current);
-    const asked = Object.fromEntries(NAMES.map(([name]) => [name, String(given.get(name) ?? "").trim()]));
-    location.hash = hrefOf(["turns"], { ...scopeOf(query), ...asked });
-  };
   const open = (event: SubmitEvent) => {
     event.preventDefault();
     const id = String(new FormData(event.currentTarget as HTMLFormElement).get("id")).trim();
-    if (id) location.hash = hrefOf(["turns", id], scopeOf(query));
+    if (id) location.hash = hrefOf(["turns", id], { ...scopeOf(query), sought: "1" });
   };
-  const isNarrowed = NAMES.some(([name]) => query[name]);
-  return (
-    <div class="filters">
-      <form
-        ref={form}
-        onChange={narrow}
-        onSubmit={(event) => {
-          event.preventDefault();
-          narrow();
-        }}
-      >
-        <Choice name="outcome" of={query} options={TaskOutcomeSchema.values.slice(1).map((one) => one.localName)} />
-        <Choice name="state" of={query} options={TurnStateSchema.values.slice(1).map((one) => one.localName)} />
-        <label>
-          Session
-          <input name="session" value={query.session ?? ""} maxLength={128} placeholder="any" size={14} />
-        </label>
-        {["from", "until"].map((name) => (
-          <label key={name}>
-            {name === "from" ? "From" : "Until"}
-            <input name={name} type="datetime-local" step={1} value={query[name] ?? ""} />
-          </label>
-        ))}
-        {isNarrowed && (
-          <Link to={["turns"]} class="clear">
-            Clear
-          </Link>
-        )}
-      </form>
-      <form onSubmit={open} class="open">
-        <label>
-          Turn
-          <input name="id" maxLength={128} placeholder="open by id" size={14} />
-        </label>
-      </form>
-    </div>
+  const told = [
+    ["something", "something"],
+    ["nothing", "nothing"],
+    ["shadow", "in shadow"],
+  ] as const;
+  const byId = (
+    <form onSubmit={open} class="open">
+      <label>
+        Turn
+        <input name="id" maxLength={128} placeholder="id or its start" size={12} />
+      </label>
+    </form>
   );
-}
-
-function Choice(props: { name: string; of: Query; options: readonly string[] }) {
-  const chosen = (props.of[props.name] ?? "").toUpperCase();
   return (
-    <label>
-      {props.name === "state" ? "State" : "Outcome"}
-      <select name={props.name} value={chosen.toLowerCase()}>
-        <option value="">any</option>
-        {props.options.map((option) => (
-          <option key={option} value={option.toLowerCase()}>
-            {option.toLowerCase().replaceAll("_", " ")}
-          </option>
-        ))}
-      </select>
-    </label>
+    <Filters screen="turns" query={query} names={NAMES} beside={byId}>
+      <Choice name="outcome" label="Outcome" query={query} options={optionsOf(TaskOutcomeSchema)} />
+      <Choice name="state" label="State" query={query} options={optionsOf(TurnStateSchema)} />
+      <Choice name="told" label="Told" query={query} options={told} />
+      <label>
+        Session
+        <input name="session" value={query.session ?? ""} maxLength={128} placeholder="id or a part" size={10} />
+      </label>
+      {["from", "until"].map((name) => (
+        <label key={name}>
+          {name === "from" ? "From" : "Until"}
+          <input name={name} type="datetime-local" step={1} value={query[name] ?? ""} />
+        </label>
+      ))}
+    </Filters>
   );
 }
 
 function NoTurns(props: { query: Query }) {
-  if (NAMES.some(([name]) => props.query[name])) {
+  const { query } = props;
+  if (NAMES.some((name) => query[name])) {
     return (
-      <Empty>
-        <p>
-          No turn is like that. <Link to={["turns"]}>Show all turns</Link>
-        </p>
-      </Empty>
+      <>
+        <Empty>
+          <p>
+            No turn is like that. <Link to={["turns"]}>Show all turns</Link>
+          </p>
+        </Empty>
+        {query.session && <NearSessions part={query.session} />}
+      </>
     );
   }
   return (

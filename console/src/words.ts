@@ -1,6 +1,7 @@
 /** Words for what the contract has as numbers. */
 import type { DescEnum } from "@bufbuild/protobuf";
 import type { Duration, Timestamp } from "@bufbuild/protobuf/wkt";
+import { RecoveryMoveKindSchema, type RecoveryMove } from "@sidemirror/api/v1/reflective_memory";
 
 /** The name of an enum's value in lower case, without the enum's own name; empty for 0. */
 export function word(names: DescEnum, value: number): string {
@@ -36,6 +37,12 @@ export function headline(text: string, chars = 300): string {
 /** `1 call`, `2 calls`. */
 export function counted(count: number | bigint, noun: string): string {
   return `${count.toLocaleString("en")} ${noun}${Number(count) === 1 ? "" : "s"}`;
+}
+
+/** What was done after a failure, in words. */
+export function moveName(move: RecoveryMove): string {
+  const steps = move.steps.map((step) => headline(step, 120)).join(", ");
+  return [word(RecoveryMoveKindSchema, move.kind), steps].filter(Boolean).join(": ");
 }
 
 /** A share as percent, without a sign. */

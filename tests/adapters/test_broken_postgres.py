@@ -284,6 +284,9 @@ BROKEN: dict[ModuleType, list[tuple[str, str, str, str]]] = {
         ("LE10", "old", "LIMIT $2", "LIMIT greatest($2, 10)"),
         ("LE10", "forget_sums", "day < $1", "day < $1 - 1"),
         ("LE10", "forget_reservations", "tenant_id = $1", "tenant_id <> $1"),
+        ("LE14", "replace", "unanswered_calls + $9", "unanswered_calls + 1"),
+        ("LE14", "replace", "$9 * $7", "$7"),
+        ("LE14", "replace", "$9 * $8", "0"),
     ],
 }  # fmt: skip
 

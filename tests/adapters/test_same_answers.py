@@ -410,11 +410,11 @@ class SameAnswers(RuleBasedStateMachine):
         if not isinstance(given[0], Refusal):
             self.reservations.append((given[0], given[1]))
 
-    @rule(place=st.integers(0, 20), actual=amounts)
-    def settle(self, place: int, actual: Amount) -> None:
+    @rule(place=st.integers(0, 20), actual=amounts, guess=st.booleans())
+    def settle(self, place: int, actual: Amount, guess: bool) -> None:
         if self.reservations:
             pair = self.reservations[place % len(self.reservations)]
-            self.ask(*(lambda stores, of=of: stores.ledger.settle(of, actual) for of in pair))
+            self.ask(*(lambda stores, of=of: stores.ledger.settle(of, actual, is_estimate=guess) for of in pair))
 
     @rule(scope=scopes, purpose=kinds, now=times)
     def spent(self, scope: Scope, purpose: str, now: int) -> None:

@@ -127,18 +127,23 @@ from sidemirror_client import connect_sync
 from tests.clients.test_python_loops import _in_child, whole_sync_turn
 
 sidemirror = connect_sync(sys.argv[1])
-if sys.argv[2] == "used":
-    whole_sync_turn(sidemirror, "parent")
+if sys.argv[2] != "unused":
+    whole_sync_turn(sidemirror, f"parent-{sys.argv[2]}")
+if sys.argv[2] == "held":
+    # as a thread of the parent may hold them
+    sidemirror._core.link._bytes_lock.acquire()
+    sidemirror._core.losses._lock.acquire()
 context = multiprocessing.get_context("fork")
 told = context.SimpleQueue()
-child = context.Process(target=_in_child, args=(sidemirror, f"child-{sys.argv[2]}", told))
+child = context.Process(target=_in_child, args=(sidemirror, f"child-{sys.argv[2]}", told), daemon=True)
 child.start()
+child.join(30)
+assert child.exitcode == 0, child.exitcode
 print(told.get())
-child.join()
 """
 
 
-@pytest.mark.parametrize("used", ["used", "unused"])
+@pytest.mark.parametrize("used", ["used", "held", "unused"])
 def test_after_a_fork(beside: Sidecar, used: str) -> None:
     """A client that was not used before works in the child. One that was loses what is reported there, and says so."""
     ran = subprocess.run(

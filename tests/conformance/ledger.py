@@ -253,3 +253,18 @@ async def le13_a_list_of_scopes_counts_its_own(open_ledger: OpenLedger) -> None:
         caps = {Level.TOTAL: Cap(tokens=limit)}
         assert isinstance(await ledger.reserve(OTHER, "reflect", TEN_CENTS, caps, 30.0, T0, REST), kind)
     assert (await ledger.used(OTHER, "reflect", DAY))[Level.PROJECT].tokens == 2_000
+
+
+async def le14_estimates_are_told_apart(open_ledger: OpenLedger) -> None:
+    ledger = open_ledger()
+    known, guess, free = [await reserved(ledger) for _ in range(3)]
+    assert await ledger.settle(known, Amount(300, 7))
+    assert await ledger.settle(guess, Amount(200, 5), is_estimate=True)
+    assert await ledger.settle(free, Amount(40, 0), is_estimate=True)
+    assert await ledger.settle(free, Amount(40, 0), is_estimate=True) is False
+    await reserved(ledger, OTHER)
+    assert await open_ledger().spent(ONE, DAY, T0) == (
+        Spend(DAY, "reflect", 3, Amount(540, 12), Amount(), Amount(), unanswered=2, estimated=Amount(240, 5)),
+    )
+    assert (await ledger.used(ONE, "reflect", DAY))[Level.PROJECT] == Amount(540, 12)
+    assert [spend.unanswered for spend in await ledger.spent(OTHER, DAY, T0)] == [0]

@@ -210,7 +210,12 @@ async def ms8_a_revision_makes_a_version(open_memories: OpenMemories) -> None:
     first = memory("m", tags=("a",), metadata={"outcome": "failure"}, confidence=0.25)
     await memories.learn(ONE, Lesson(first), T0)
     revision = Revision(
-        Change.UPDATED, "better words", content="other words", text_key="other", importance=0.9, tags=("b", "c")
+        *(Change.UPDATED, "better words"),
+        content="other words",
+        text_key="other",
+        importance=0.9,
+        tags=("b", "c"),
+        changed_by="Ann",
     )
     second = await memories.revise(ONE, "m", revision, T0 + 5)
     assert second == revised(first, revision, T0 + 5) == await get(open_memories(), "m")
@@ -218,6 +223,7 @@ async def ms8_a_revision_makes_a_version(open_memories: OpenMemories) -> None:
     assert (second.created_us, second.updated_us, second.metadata) == (T0, T0 + 5, {"outcome": "failure"})
     retired = await memories.revise(ONE, "m", Revision(Change.REVIEWED, "wrong", state=MemoryState.RETIRED), T0 + 6, 2)
     assert (retired.version, retired.state, retired.reason) == (3, MemoryState.RETIRED, "wrong")
+    assert (second.changed_by, retired.changed_by) == ("Ann", "")
     with pytest.raises(WrongState):
         await memories.revise(ONE, "m", revision, T0 + 7, 2)
     with pytest.raises(NotFound):

@@ -29,7 +29,7 @@ async def rc1_the_first_of_an_id_is_kept(open_receipts: OpenReceipts) -> None:
     items = (
         ReceiptItem("Grüße \U0001f642", 7, "strategy", C),
         ReceiptItem("i2", 1, "", A),
-        ReceiptItem("i3", 1, "", A),
+        ReceiptItem("i3", 1, "", A, 0.25, "words", ("größe", "order")),
     )
     first = Receipt("r \U0001f642", ReceiptKind.MEMORY, T0, items, ("h1", "h2"), "t", "s", "g")
     assert await receipts.issue(ONE, first) == first

@@ -28,7 +28,7 @@ def test_no_alert_is_left_out() -> None:
     names = [rule["alert"] for rule in rules()]
     assert [case["alertname"] for case in good_day["alert_rule_test"]] == names
     fired = [case["alertname"] for fault in faults for case in fault["alert_rule_test"] if case["exp_alerts"]]
-    assert fired == names
+    assert list(dict.fromkeys(fired)) == names
 
 
 def test_each_names_its_section_of_the_runbook() -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from sidemirror_server.http.console.links import CODE_US, MOST, PAGE_US, Links
+from sidemirror_server.http.console.pages import PageFile
 from sidemirror_server.http.console.serving import LINK, OPEN, PAGE
 from sidemirror_server.rpc.boundary.access import Grant, Token, digest_of
 from tests.architecture.repository import ROOT
@@ -110,11 +111,11 @@ def test_a_page_sees_what_its_asker_may_see_and_ends_with_it(tmp_path: Path) -> 
         assert request(server.http_port, OPEN, b"", bearing(code)).status == 401
 
 
-def test_codes_and_pages_end_and_are_few() -> None:
+def test_codes_and_pages_end_and_are_few(tmp_path: Path) -> None:
     """A code after a minute, a page after its hours; of more than so many the oldest."""
     asker = Token("own", digest_of("a" * 64), (Grant("*"),), expires_us=None, admin=True)
     clock = SetClock()
-    links = Links(lambda: base, clock)
+    links = Links(lambda: base, clock, PageFile(tmp_path / "pages"))
     base: tuple[Token, ...] = (asker,)
     late = links.link(asker)
     clock.advance(CODE_US / 1e6)
@@ -135,6 +136,37 @@ def test_codes_and_pages_end_and_are_few() -> None:
     assert {(token.grants, token.expires_us) for token in links.tokens()} == {((Grant("acme"),), 5)}
     base = ()
     assert links.tokens() == ()
+
+
+def test_a_page_outlives_a_restart_and_not_its_asker(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """The file has digests alone, and one that others may read, or that is broken, opens nothing."""
+    clock, file = SetClock(), tmp_path / "pages"
+    asker = Token("own", digest_of("a" * 64), (Grant("*"),), expires_us=None, admin=True)
+
+    def started(*base: Token) -> Links:
+        return Links(lambda: base, clock, PageFile(file))
+
+    first = started(asker)
+    page = str(first.opened(first.link(asker)))
+    assert file.stat().st_mode & 0o777 == 0o600
+    assert page.encode() not in file.read_bytes()
+    kept = started(asker).tokens()
+    assert [token.digest for token in kept] == [asker.digest, digest_of(page)]
+    assert (kept[1].reads_only, kept[1].admin, kept[1].expires_us) == (True, False, clock.us + PAGE_US)
+    other = Token("other", digest_of("b" * 64), (Grant("*"),), expires_us=None)
+    assert started(other).tokens() == (other,)
+    assert not caplog.records
+    file.chmod(0o644)
+    assert started(asker).tokens() == (asker,)
+    file.chmod(0o600)
+    file.write_bytes(b"[{")
+    assert started(asker).tokens() == (asker,)
+    assert [record.getMessage() for record in caplog.records] == ["console_pages_not_read"] * 2
+    file.unlink()
+    file.mkdir()
+    again = started(asker)
+    assert again.opened(again.link(asker))
+    assert caplog.records[-1].getMessage() == "console_pages_not_written"
 
 
 def test_the_page_is_small_and_asks_nobody_else() -> None:

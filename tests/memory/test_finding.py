@@ -10,12 +10,14 @@ import msgspec
 import pytest
 
 from sidemirror_server.memory.recoveries import moves
-from sidemirror_server.memory.recoveries.finding import FRESH_S, FailedAttempt, FoundAdvice, RecoveryFinder
+from sidemirror_server.memory.recoveries.finding import FRESH_S, FailedAttempt, RecoveryFinder
 from sidemirror_server.memory.recoveries.observation import Move, MoveKind, Observation
 from sidemirror_server.storage.sqlite.database import SqliteDatabase
 from sidemirror_server.storage.sqlite.observations import SqliteObservations
 from sidemirror_server.storage.sqlite.trials import SqliteTrials
+from sidemirror_server.vocabulary.block import ContextBlock
 from sidemirror_server.vocabulary.scope import Scope
+from sidemirror_server.vocabulary.silence import SilenceReason
 from tests.adapters.sqlite_store import sqlite_database
 from tests.faults.clocks import SetClock
 from tests.faults.waiting import until
@@ -103,7 +105,10 @@ async def test_a_host_with_a_shell_is_not_told_names_that_spans_sent(own: Findin
     looked_up = Move(MoveKind.LOOKED_UP, ("list_tables",), are_tools=True)
     own.rows.rows = tuple(from_spans([row(number, looked_up) for number in range(1, 8)]))
     in_shell = msgspec.structs.replace(FAILED, has_shell=True)
-    assert await own.finder.find(SCOPE, in_shell, "receipt 1") == FoundAdvice()
+    found = await own.finder.find(SCOPE, in_shell, "receipt 1")
+    assert (found.block, found.kept) == (ContextBlock(), ContextBlock())
+    assert found.silence is not None
+    assert found.silence.reason == SilenceReason.SHELL
     assert "`list_tables`" in await own.told(1)
     # A reviewed look-up is no name of anybody's.
     own.rows.rows = tuple(from_spans([row(number) for number in range(1, 8)]))

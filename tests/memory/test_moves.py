@@ -4,7 +4,9 @@ import pytest
 from msgspec import structs
 
 from sidemirror_server.memory.recoveries.moves import (
+    Closest,
     Tally,
+    closest_of,
     counted,
     is_silent,
     recovery_of,
@@ -288,3 +290,20 @@ def test_one_in_ten_stays_silent() -> None:
     silent = [is_silent(f"receipt {number}", found) for number in range(10_000)]
     assert 900 < sum(silent) < 1_100
     assert silent == [is_silent(f"receipt {number}", found) for number in range(10_000)]
+
+
+def test_what_comes_closest_where_nothing_is_told() -> None:
+    assert closest_of(SIGNATURE, []) is None
+    other = Move(MoveKind.OTHER, ("rm",))
+    tried = [*rows(True, True, False), *rows(True, True, True, True, move=other, start=10)]
+    # What may be told goes before what never is, whatever its rate.
+    assert closest_of(SIGNATURE, tried) == Closest(OWN, Tally(3, 2))
+    assert closest_of(SIGNATURE, rows(True, move=other)) == Closest(recovery_id(SIGNATURE, other), Tally(1, 1))
+    assert closest_of(SIGNATURE, rows(False, move=TRANSFER)) is None, "there was no attempt"
+
+
+def test_what_comes_closest_may_be_suspended() -> None:
+    told = [structs.replace(one, advised=OWN, followed=True) for one in rows(False, False, start=20)]
+    found = closest_of(SIGNATURE, [*rows(*[True] * 6), *told])
+    assert found == Closest(OWN, Tally(6, 6), is_suspended=True)
+    assert recovery_of(SIGNATURE, [*rows(*[True] * 6), *told]) is None

@@ -44,7 +44,7 @@ class Talk(NamedTuple):
         result: pb.MidTurnReflection = response.result
         return result
 
-    async def info(self, **scope: str) -> sidecar_pb2.GetServerInfoResponse:
+    async def info(self, **scope: Any) -> sidecar_pb2.GetServerInfoResponse:
         answer: sidecar_pb2.GetServerInfoResponse = await self.sidecar.GetServerInfo(
             sidecar_pb2.GetServerInfoRequest(**scope)
         )

@@ -114,6 +114,7 @@ async def test_caps_of_policies_hold_for_whom_they_are_set(tmp_path: Path, caplo
         (SCOPE.tenant_id, purpose.value, "tenant") for purpose in (REFLECTION, DREAMING)
     ]
     assert {line["levelname"] for line in lines} == {"WARNING"}
+    assert [lines[0][name] for name in ("limit", "used")] == ["2500 tokens", "1100 tokens"]
 
 
 async def test_what_a_policy_says_of_one_purpose(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """What is told of questions to models, whatever they are for: how long each took, how it ended, and a warning for a
 model that fails."""
 
+import asyncio
 import contextlib
 import logging
 from pathlib import Path
@@ -17,6 +18,7 @@ from sidemirror_server.vocabulary.clock import SystemClock
 from sidemirror_server.vocabulary.errors import ModelFailed
 from sidemirror_server.vocabulary.status import ResultStatus
 from tests.conformance.language_model import ask
+from tests.faults.clocks import SetClock
 from tests.models.gateways import SCOPE, Scripted, desk
 
 FAILED = ModelFailed(ResultStatus.FAILED_MODEL, "it is dead")
@@ -81,3 +83,86 @@ def test_what_is_not_the_models_fault_is_counted_without_a_warning(
         raise ModelFailed(status, "a cap is reached")
     assert told(points) == {("memory_embedding", status.value): 1}
     assert caplog.records == []
+
+
+# --- callers who hang up ---------------------------------------------------------------------------------------------
+
+
+class Talk:
+    """Questions of one purpose at a clock that the test sets."""
+
+    def __init__(self) -> None:
+        self.clock = SetClock(0)
+        self.questions = Questions(self.clock)
+
+    def ask(self, waited_s: float, outcome: BaseException | None = None) -> None:
+        """One question that ends after so many seconds: with an answer, or so."""
+        with contextlib.suppress(ModelFailed, asyncio.CancelledError), self.asked():
+            self.clock.advance(waited_s)
+            if outcome is not None:
+                raise outcome
+
+    def asked(self) -> contextlib.AbstractContextManager[None]:
+        return self.questions.asked(SCOPE, Purpose.CRITIQUE, "test", "m")
+
+
+def test_a_model_that_answers_nobody_fails_though_its_callers_hang_up(
+    points: InMemoryMetricReader, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Seen to fail when what is cancelled says nothing of a model: 14 questions, and not a line."""
+    caplog.set_level(logging.INFO, "sidemirror_server.models.telemetry")
+    talk = Talk()
+    for _ in range(6):
+        talk.ask(4.0, asyncio.CancelledError())
+    assert told(points) == {("critique", "cancelled"): 2, ("critique", "unanswered"): 4}
+    (line,) = [vars(one) for one in caplog.records]
+    assert (line["message"], line["status"], line["model"]) == ("model_failed", "unanswered", "m")
+    assert line["reason"] == "its callers hung up: no answer in 10 s of waiting and more"
+    talk.ask(1.0)
+    talk.ask(4.0, asyncio.CancelledError())
+    assert told(points)["critique", "cancelled"] == 3
+    assert [one.message for one in caplog.records] == ["model_failed", "model_answers_again"]
+
+
+@pytest.mark.parametrize("answer", [None, ModelFailed(ResultStatus.FAILED_PARSE, "no JSON")])
+def test_a_model_that_answers_others_is_not_silent(
+    answer: ModelFailed | None, points: InMemoryMetricReader, caplog: pytest.LogCaptureFixture
+) -> None:
+    talk = Talk()
+    for _ in range(6):
+        talk.ask(4.0, asyncio.CancelledError())
+        talk.ask(0.5, answer)
+    assert told(points)["critique", "cancelled"] == 6
+    assert "unanswered" not in caplog.text
+
+
+def test_questions_side_by_side_wait_once_and_pauses_do_not_count(points: InMemoryMetricReader) -> None:
+    """Ten callers who hang up after a second are a second without an answer. Seen to fail when each of them counts, and
+    when the time between questions does."""
+    talk = Talk()
+    for _ in range(3):
+        side_by_side = [talk.asked() for _ in range(10)]
+        for one in side_by_side:
+            one.__enter__()
+        talk.clock.advance(1.0)
+        for one in side_by_side:
+            with contextlib.suppress(asyncio.CancelledError):
+                one.__exit__(asyncio.CancelledError, asyncio.CancelledError(), None)
+        talk.clock.advance(60.0)
+    assert told(points) == {("critique", "cancelled"): 30}
+
+
+def test_questions_that_overlap_wait_from_the_first_one_on(points: InMemoryMetricReader) -> None:
+    """Seen to fail when each new question begins the wait anew."""
+    talk = Talk()
+    first, second = talk.asked(), talk.asked()
+    first.__enter__()
+    talk.clock.advance(6.0)
+    second.__enter__()
+    talk.clock.advance(6.0)
+    with contextlib.suppress(asyncio.CancelledError):
+        first.__exit__(asyncio.CancelledError, asyncio.CancelledError(), None)
+    assert told(points) == {("critique", "unanswered"): 1}
+    second.__exit__(None, None, None)
+    talk.ask(1.0, asyncio.CancelledError())
+    assert told(points)["critique", "cancelled"] == 1

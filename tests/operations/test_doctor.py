@@ -13,6 +13,7 @@ import pytest
 from sidemirror_server.operations.doctor import examine
 from sidemirror_server.operations.doctor_report import show
 from sidemirror_server.operations.finding import Examination, Finding
+from sidemirror_server.vocabulary.clock import SystemClock
 from tests.acceptance import product
 from tests.faults.clocks import SetClock
 from tests.faults.process import Process
@@ -28,6 +29,15 @@ def found(folder: Path, *, clock_us: int = NOW_US, environment: dict[str, str] |
 
 def wrong(folder: Path, **more: Any) -> list[Finding]:
     return [finding for finding in found(folder, **more).findings if not finding.ok]
+
+
+def found_now(folder: Path, **flags: Any) -> Any:
+    """With the clock of a sidecar that runs."""
+    return found(folder, clock_us=SystemClock().now_us(), **flags)
+
+
+def wrong_now(folder: Path, **flags: Any) -> list[Finding]:
+    return [finding for finding in found_now(folder, **flags).findings if not finding.ok]
 
 
 def test_a_folder_that_is_not_made_yet_is_well_and_stays_unmade(tmp_path: Path) -> None:
@@ -131,7 +141,7 @@ async def test_a_sidecar_at_work_is_well(tmp_path: Path) -> None:
     import asyncio
 
     async with Process(tmp_path) as process:
-        examination = await asyncio.to_thread(found, tmp_path, address=process.address)
+        examination = await asyncio.to_thread(found_now, tmp_path, address=process.address)
         told = [finding.found for finding in examination.findings]
         assert examination.ok
         assert f"{process.address} is served by sidemirror 0.1.0" in told
@@ -140,10 +150,11 @@ async def test_a_sidecar_at_work_is_well(tmp_path: Path) -> None:
         assert [finding.found for finding in elsewhere] == [
             f"process {process.pid} has the folder, and no sidemirror answers at the address"
         ]
-        other = await asyncio.to_thread(wrong, tmp_path / "other", address=process.address)
-        assert [finding.advice for finding in other] == ["choose another address, or that server's data_dir"]
+        other = await asyncio.to_thread(wrong_now, tmp_path / "other", address=process.address)
+        (finding,) = other
+        assert finding.advice.startswith("choose another address, or that server's data_dir; ")
         async with Process(tmp_path / "second") as second:
-            both = await asyncio.to_thread(wrong, tmp_path / "second", address=process.address)
+            both = await asyncio.to_thread(wrong_now, tmp_path / "second", address=process.address)
             assert [finding.found for finding in both] == [
                 f"process {second.pid} has the folder, and the sidemirror at the address is another process"
             ]

@@ -16,7 +16,7 @@ from tests.acceptance import product
 from tests.faults.process import Process
 from tests.faults.sidecars import running
 from tests.operations.scrape import metrics_address
-from tests.operations.test_doctor import found, wrong
+from tests.operations.test_doctor import found, found_now, wrong
 from tests.wire.access import Certificates
 
 
@@ -175,7 +175,7 @@ async def test_ports_of_a_sidecar_at_work(tmp_path: Path) -> None:
     """Its own are no reason to change anything."""
     async with Process(tmp_path, {"metrics_address": "127.0.0.1:0"}) as process:
         address = metrics_address(process.text())
-        examination = await asyncio.to_thread(found, tmp_path, address=process.address, metrics_address=address)
+        examination = await asyncio.to_thread(found_now, tmp_path, address=process.address, metrics_address=address)
     assert examination.ok
     told = [finding.found for finding in examination.findings]
     assert f"metrics_address: something listens at {address}; a sidemirror is at work" in told

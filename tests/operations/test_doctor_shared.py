@@ -171,3 +171,20 @@ async def test_the_command(databases: Databases, name: str, tmp_path: Path) -> N
     told = json.loads(ran.stdout)
     assert told["findings"][0]["advice"] == "use one that owns nothing"
     assert "hunter2" not in ran.stdout + ran.stderr
+
+
+@pytest.mark.parametrize("mode", ["ACCESS EXCLUSIVE", "SHARE"])
+async def test_a_table_that_somebody_has_locked(mode: str, databases: Databases, name: str, tmp_path: Path) -> None:
+    """Which nothing else says: the store answers, and the calls that need the table do not. Seen to fail when doctor
+    looks at no locks."""
+    holder = await asyncpg.connect(databases.cluster.url("owner", name))
+    try:
+        await holder.execute(f"BEGIN; LOCK TABLE sidemirror.turns, sidemirror.memories IN {mode} MODE")
+        (finding,) = await wrong(tmp_path, databases.cluster.url("sidecar", name))
+    finally:
+        await holder.close()
+    pid, kind = holder.get_server_pid(), f"{mode.title().replace(' ', '')}Lock"
+    assert finding.subject == "store"
+    assert finding.found.startswith(f"process {pid} of role 'owner' holds {kind} on memories, turns, which sidecars ")
+    assert finding.advice == f"let it end, or run SELECT pg_terminate_backend({pid})"
+    assert await wrong(tmp_path, databases.cluster.url("sidecar", name)) == []

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from sidemirror.v1 import common_pb2, critique_pb2, critique_pb2_grpc
 from sidemirror.v1 import reflective_memory_pb2 as pb
 from sidemirror.v1 import thinking_pb2 as thinking_pb
 from sidemirror.v1.reflective_memory_pb2_grpc import ReflectiveMemoryServiceStub
@@ -14,7 +15,7 @@ from sidemirror_server.memory.recoveries import moves
 from sidemirror_server.operations.moments import moment_in
 from tests.faults.sidecars import Running, Stub, channel, connected, running
 from tests.memory.recovering import SENTENCE, SIGNATURE, UNTOLD, live_through, session, until_observed
-from tests.wire.calls import called, failed
+from tests.wire.calls import called, failed, returned
 
 LESSON = pb.ReflectionResult(
     reflection_text="The orders are in a table of each year.", strategy_text="Count orders with SHOW TABLES first."
@@ -86,8 +87,9 @@ async def test_a_turn_is_shown_in_the_order_of_time_with_what_was_held_back(
         await served.stub.ReportEvents(thinking_pb.ReportEventsRequest(turn_id="t", events=[late]), timeout=60)
         _, shown, _ = await said(capsys, served, "turns", "show", "s6")
         (held,) = [at for at, line in enumerate(shown) if "held back" in line]
-        assert shown[held].endswith(f"  s6/s6  ↳ held back, not told: recovery {move.recovery_id}")
-        assert any("tool failed" in line for line in shown[:held])
+        why = "what is known was held back by a draw (it had worked in 5 of 5 tries)"
+        assert shown[held].endswith(f"  s6/s6  · nothing told: {why}; {SIGNATURE}; recovery {move.recovery_id}")
+        assert any("sql failed" in line for line in shown[:held])
         _, shown, _ = await said(capsys, served, "turns", "show", "t")
         assert ["tool called" in line for line in shown[1:]] == [True, False, False]
 
@@ -109,16 +111,19 @@ async def test_why_a_lesson_was_shown(tmp_path: Path, capsys: pytest.CaptureFixt
         assert f"  strategy {stored.strategy_id} version 1, score" in told
         assert stored.reflection_id not in "".join(line for line in lines if line.startswith("  reflection"))
         assert "    said: Count orders with SHOW TABLES first." in lines
-        assert "what fitted: by the task, as it is found today: place" in told
+        assert "what fitted then: by words; words count, order; score 0." in told
         assert "learned from: session earlier; 1 episodes, learned 1 times" in told
-        assert "its evidence: not enough data" in told
+        assert "its evidence today: not enough data" in told
         assert "  left out:" in lines
         assert f"    {stored.reflection_id}: " in told
         _, watched, _ = await said(capsys, served, "watch", "--no-follow", "--since", "1h")
         assert any(f"lesson {stored.strategy_id}: Count orders" in line for line in watched)
         assert await said(capsys, served, "turns", "list", "--failed") == (0, ["No turn fits."], "")
-        code, _, wrong = await said(capsys, served, "turns", "show", "none")
-        assert (code, "NOT_FOUND" in wrong) == (1, True)
+        code, lines, wrong = await said(capsys, served, "turns", "show", "none")
+        assert (code, lines) == (1, [])
+        assert wrong.startswith(
+            "sidemirror: no turn has the id none, none of the newest 1 begins with it, and it is no"
+        )
         code, _, wrong = await said(capsys, served, "watch", "--turn", "none", "--no-follow")
         assert (code, wrong) == (1, "sidemirror: nothing is recorded of turn none\n")
         events = [called("sql", "SELECT 1", "a"), failed("no such table: x", "a")]
@@ -141,11 +146,14 @@ NOW = datetime(2026, 11, 23, 12, 0).astimezone()
         ("2026-11-20", (datetime(2026, 11, 20).astimezone(), 86_400)),
         ("2026-11-20T10:42", (datetime(2026, 11, 20, 10, 42).astimezone(), 60)),
         ("2026-11-20T10:42:03+00:00", (datetime.fromisoformat("2026-11-20T10:42:03+00:00"), 1)),
+        ("10:42:03.9", (NOW.replace(hour=10, minute=42, second=3, microsecond=900_000), 0.1)),
+        ("2026-11-20T10:42:03.250", (datetime(2026, 11, 20, 10, 42, 3, 250_000).astimezone(), 0.001)),
+        ("2026-11-20T10:42:03.25Z", (datetime.fromisoformat("2026-11-20T10:42:03.25+00:00"), 0.01)),
     ],
 )
-def test_times_as_people_give_them(text: str, moment: tuple[datetime, int]) -> None:
+def test_times_as_people_give_them(text: str, moment: tuple[datetime, float]) -> None:
     at, width_s = moment
-    assert moment_in(text, int(NOW.timestamp() * 1e6)) == (int(at.timestamp() * 1e6), width_s * 1_000_000)
+    assert moment_in(text, int(NOW.timestamp() * 1e6)) == (round(at.timestamp() * 1e6), width_s * 1_000_000)
 
 
 @pytest.mark.parametrize(
@@ -153,3 +161,126 @@ def test_times_as_people_give_them(text: str, moment: tuple[datetime, int]) -> N
 )
 def test_what_is_no_time(text: str) -> None:
     assert moment_in(text, int(NOW.timestamp() * 1e6)) is None
+
+
+async def test_silence_and_critiques_and_recalls_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    async with running(tmp_path) as served, channel(served.address) as connection:
+        memory: Stub = ReflectiveMemoryServiceStub(connection)
+        stored = await memory.StoreReflection(pb.StoreReflectionRequest(result=LESSON), timeout=60)
+        start = thinking_pb.StartTurnRequest(turn_id="t", session_id="s", task="Count the orders")
+        await served.stub.StartTurn(start, timeout=60)
+        recall = pb.BuildMemoryContextRequest(task="Count the orders", session_id="s")
+        await memory.BuildMemoryContext(recall, timeout=60)
+        events = [
+            *(called("sql", "SELECT 1 FROM orders", "a"), failed("Table 'shop.orders' doesn't exist", "a", "f1")),
+            *(
+                called("sql", "SELECT 2 FROM orders", "b"),
+                returned("Table 'shop.orders' doesn't exist", "b", is_error=True),
+            ),
+        ]
+        await served.stub.ReportEvents(thinking_pb.ReportEventsRequest(turn_id="t", events=events), timeout=60)
+        critics: Stub = critique_pb2_grpc.CritiqueServiceStub(connection)
+        await critics.Critique(critique_pb2.CritiqueRequest(turn_id="t", response="There are 17 orders."), timeout=60)
+        code, shown, _ = await said(capsys, served, "turns", "show", "t")
+        assert code == 0
+        told = "\n".join(shown)
+        assert "plan: turn 1" in told
+        assert "; no lesson: the turn asked for none" in told
+        assert told.count("  sql failed: Table 'shop.orders' doesn't exist") == 2
+        assert "· nothing told: nothing was known for this failure; sql|not_found|missing_table" in told
+        assert f"↳ memory context: strategy {stored.strategy_id} (by words; words count, order; score 0." in told
+        assert "Count orders with SHOW TABLES first." in told
+        assert "↳ asked for a critique: " in told
+        assert " (by rules)" in told
+        code, lines, _ = await said(capsys, served, "turns", "why", "t")
+        why = "\n".join(lines)
+        assert code == 0
+        assert "  The agent asked for it itself; no entry of the turn has it." in lines
+        assert "    what fitted then: by words; words count, order; score 0." in why
+        assert "at its start: no lesson, because the turn asked for none" in why
+        assert "sql failed: nothing told, because nothing was known for this failure\n" in why
+        assert "because nothing was known for this failure, at the first such failure of the turn" in why
+        assert "  recognised by: sql|not_found|missing_table" in lines
+        assert "critique: " in why
+        _, whole, _ = await said(capsys, served, "turns", "show", "t", "--json")
+        assert any('"critiques"' in line for line in whole)
+
+
+async def test_a_turn_and_a_lesson_by_a_part_of_their_names(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    async with running(tmp_path) as served, channel(served.address) as connection:
+        memory: Stub = ReflectiveMemoryServiceStub(connection)
+        stored = await memory.StoreReflection(pb.StoreReflectionRequest(result=LESSON), timeout=60)
+        for turn_id, session_id in (("turn-1", "alice"), ("turn-2", "alice"), ("other", "bob")):
+            start = thinking_pb.StartTurnRequest(
+                turn_id=turn_id, session_id=session_id, task="Count the orders", context=thinking_pb.ContextWish()
+            )
+            await served.stub.StartTurn(start, timeout=60)
+        assert (await said(capsys, served, "turns", "show", "oth"))[1][0].split("  ")[1] == "other"
+        code, lines, wrong = await said(capsys, served, "turns", "why", "turn-")
+        assert (code, lines) == (1, [])
+        assert "2 turns begin with turn-; name more of the id:" in wrong
+        assert "  turn-1  " in wrong
+        code, _, wrong = await said(capsys, served, "turns", "show", "alice")
+        assert (code, "alice is a session; name one of its turns:" in wrong, "  turn-2  " in wrong) == (1, True, True)
+        code, lines, _ = await said(capsys, served, "turns", "why", "turn-1", "--lesson", "show  tables FIRST")
+        assert (code, any(stored.strategy_id in line for line in lines)) == (0, True)
+        code, lines, wrong = await said(capsys, served, "turns", "why", "--lesson", "no such words")
+        assert (code, lines) == (1, [])
+        assert "none was found with this in its text" in wrong
+        code, _, wrong = await said(capsys, served, "turns", "why", "turn-1", "--lesson", "orders")
+        assert (code, "2 lessons have this in their text" in wrong) == (1, True)
+
+
+async def begin(served: Running, turn_id: str) -> None:
+    """A turn that asks for lessons, and ends."""
+    wish = thinking_pb.ContextWish()
+    start = thinking_pb.StartTurnRequest(turn_id=turn_id, session_id="s", task="Count the orders", context=wish)
+    await served.stub.StartTurn(start, timeout=60)
+    finish = thinking_pb.FinishTurnRequest(turn_id=turn_id, outcome=common_pb2.TASK_OUTCOME_SUCCESS)
+    await served.stub.FinishTurn(finish, timeout=60)
+
+
+async def test_since_when_a_turn_was_in_shadow_mode(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    async with running(tmp_path, advice__mode="shadow") as served, channel(served.address) as connection:
+        memory: Stub = ReflectiveMemoryServiceStub(connection)
+        stored = await memory.StoreReflection(pb.StoreReflectionRequest(result=LESSON), timeout=60)
+        await begin(served, "t")
+        _, lines, _ = await said(capsys, served, "turns", "why", "t")
+        assert "at its start: no lesson, because the sidecar was in shadow mode" in "\n".join(lines)
+        assert lines[-1].startswith("  mode shadow from ")
+        assert lines[-1].endswith("; it still is")
+    async with running(tmp_path) as served:
+        await begin(served, "t2")
+        await begin(served, "t3")
+        _, lines, _ = await said(capsys, served, "turns", "why", "t")
+        assert ", when one in mode on began" in lines[-1]
+        _, lines, _ = await said(capsys, served, "memory", "show", stored.strategy_id)
+        assert any("the mode is shadow from here on, by the sidecar's setting" in line for line in lines)
+
+
+async def test_who_changed_a_lesson_and_what_counted_before(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    async with running(tmp_path) as served, channel(served.address) as connection:
+        memory: Stub = ReflectiveMemoryServiceStub(connection)
+        stored = await memory.StoreReflection(pb.StoreReflectionRequest(result=LESSON), timeout=60)
+        built = await memory.BuildMemoryContext(pb.BuildMemoryContextRequest(task="Count the orders"), timeout=60)
+        succeeded = common_pb2.TASK_OUTCOME_SUCCESS
+        report = pb.ReportOutcomeRequest(receipt_id=built.block.receipt_id, outcome=succeeded)
+        await memory.ReportOutcome(report, timeout=60)
+        await said(capsys, served, "memory", "review", stored.strategy_id, "retired", "--reason", "it is old")
+        await begin(served, "t")
+        code, lines, wrong = await said(capsys, served, "turns", "why", "t", "--lesson", stored.strategy_id)
+        assert (code, wrong) == (1, "sidemirror: the turn was not shown this lesson\n")
+        assert "  when the turn began it was retired, version 2 (reviewed at " in lines[0]
+        assert lines[0].endswith(": it is old)")
+        # A state that was changed does not hide what counted before.
+        await said(capsys, served, "memory", "review", stored.strategy_id, "active", "--reason", "tried")
+        await said(capsys, served, "advice", "off", stored.strategy_id)
+        code, lines, _ = await said(capsys, served, "memory", "show", stored.strategy_id)
+        told = "\n".join(lines)
+        assert code == 0
+        assert "Evidence from version 3 on: no task was compared" in told
+        assert "of versions before 3, which count no more: " in told
+        assert "succeeded with it, not compared 1 of 1" in told
+        assert "  silenced in the policy of the project" in told
+        _, lines, _ = await said(capsys, served, "advice", "show")
+        assert lines[-1].endswith(f"  turned off in the policy of the project: {stored.strategy_id}")

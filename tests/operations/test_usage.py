@@ -2,14 +2,18 @@
 
 import argparse
 import asyncio
+import contextlib
 import json
 from pathlib import Path
 
+import grpc
 import pytest
 
+from sidemirror.v1 import thinking_pb2 as pb
 from sidemirror_server.assembly import ASKED_FOR
 from sidemirror_server.cli import command_line
 from sidemirror_server.operations.usage import usage
+from tests.models.endpoint import Slow
 from tests.models.talk import talk
 
 
@@ -33,6 +37,7 @@ async def test_what_was_spent_and_what_is_left(tmp_path: Path, capsys: pytest.Ca
                 "provider": "anthropic",
                 "model": "claude-haiku-5-5",
                 "available": True,
+                "price_unknown": False,
             }
             for purpose in ASKED_FOR
         ]
@@ -57,6 +62,41 @@ async def test_what_was_spent_and_what_is_left(tmp_path: Path, capsys: pytest.Ca
 
         assert await asyncio.to_thread(usage, asked(address, scope="other/default")) == 0
         assert "No model was asked in the last 7 days that costs anything." in capsys.readouterr().out
+
+
+async def test_what_no_model_answered_is_told_apart(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """And who sends most, without any limit. Seen to fail without each of the two."""
+    async with talk(tmp_path, "openai_compatible") as made:
+        made.endpoint.slow_of = lambda _: Slow.HANGS
+        await made.turn("t")
+        with contextlib.suppress(grpc.aio.AioRpcError):
+            await made.thinking.Reflect(pb.ReflectRequest(turn_id="t"), timeout=0.8)
+        spend = await made.spend()
+        assert spend.unanswered_calls == spend.calls > 0
+        assert 0 < spend.estimated_usd == spend.usd
+        assert await asyncio.to_thread(usage, asked(made.address, as_json=True)) == 0
+        told = json.loads(capsys.readouterr().out)
+        assert told["spend"][0]["estimated_tokens"] == told["spend"][0]["tokens"] > 0
+        assert [(one["project_id"], one["token"]) for one in told["traffic"]["callers"]] == [("default", "")]
+        assert told["traffic"]["message_count"] == told["traffic"]["callers"][0]["sent_count"] > 3
+        assert [(one["session_id"], one["sent_count"]) for one in told["traffic"]["sessions"]] == [("of t", 2)]
+
+        assert await asyncio.to_thread(usage, asked(made.address)) == 0
+        shown = capsys.readouterr().out
+        said = (
+            f"Of it {spend.usd:.6f} USD and {spend.tokens:,} tokens are estimates: no model answered {spend.calls} of"
+        )
+        assert said in shown
+        assert "Who sent most in the last " in shown
+        assert "of t" in shown
+
+
+async def test_a_model_whose_price_nobody_knows_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    name = "nobody-has-heard-of-it"
+    unknown = {"model__input_usd_per_mtok": "null", "model__output_usd_per_mtok": "null", "model__name": name}
+    async with talk(tmp_path, "openai_compatible", **unknown) as made:
+        assert await asyncio.to_thread(usage, asked(made.address)) == 0
+    assert f"{name}, price not known: answers count at the dearest known one" in capsys.readouterr().out
 
 
 def test_nobody_answers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

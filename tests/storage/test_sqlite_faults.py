@@ -68,7 +68,8 @@ async def test_no_room_to_open(tiny_disk: Path) -> None:
 
 
 async def test_full_disk(tiny_disk: Path) -> None:
-    """Seen to fail when `store_failure` does not know SQLITE_FULL."""
+    """A write that changes nothing succeeds on it, and is no sign of room. Seen to fail when `store_failure` does not
+    know SQLITE_FULL, and when every write that succeeds ends the outage."""
     ballast = tiny_disk / "ballast"
     ballast.write_bytes(b"x" * MIB)
     async with small_store(tiny_disk / "store", wal_limit_bytes=MIB // 4) as database:
@@ -87,6 +88,8 @@ async def test_full_disk(tiny_disk: Path) -> None:
         assert [type(result) for result in group] == [StoreFull] * 8
         assert len({id(result) for result in group}) == 8
         assert await database.search(numbers) == list(range(1, kept + 1))
+        await database.write(lambda _: None)
+        assert not database.answers()
         ballast.unlink()
         assert await asyncio.gather(*[database.write(insert(2000 + n)) for n in range(8)]) == list(range(2000, 2008))
         assert database.answers()

@@ -4,6 +4,7 @@ import pytest
 
 from sidemirror_server.vocabulary.correction import corrects
 from sidemirror_server.vocabulary.telling import (
+    says_no_lesson,
     says_only_outcome,
     says_why,
     without_references,
@@ -38,6 +39,20 @@ def test_a_bare_outcome(text: str) -> None:
 )
 def test_what_says_more_than_an_outcome(text: str) -> None:
     assert not says_only_outcome(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "nothing"),
+    [
+        ("The goal failed: no reason was reported.", True),
+        ("The goal failed at `search`, the first of 2 failures in 3 tasks: no reason was reported.", True),
+        ("The task failed.", True),
+        ("The goal failed: “no seats left”.", False),
+        ("The goal failed: no reason was reported. Ask for the date first.", False),
+    ],
+)
+def test_a_goal_that_failed_without_a_cause_gives_no_lesson(text: str, nothing: bool) -> None:
+    assert says_no_lesson(text) is nothing
 
 
 @pytest.mark.parametrize(

@@ -24,4 +24,4 @@ def begin(first: bytes) -> Callable[[bytes], bytes]:
 
 
 if __name__ == "__main__":
-    serve(begin)
+    serve(begin, nicer_by=0)

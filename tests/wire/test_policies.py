@@ -177,7 +177,7 @@ def test_how_many_projects_have_a_policy(tmp_path: Path) -> None:
 
 
 def test_server_info_tells_whose_caps_hold(stub: SidecarServiceStub) -> None:
-    scope = {"tenant_id": "caps", "project_id": "a"}
+    scope: Any = {"tenant_id": "caps", "project_id": "a"}
     put(stub, WHOLE, **scope)
     put(stub, pb.Policy(caps=[pb.PolicyCap(purpose="debate", tokens_per_day=9)]), level=TENANT, **scope)
     info = stub.GetServerInfo(pb.GetServerInfoRequest(**scope), timeout=TIMEOUT_S)

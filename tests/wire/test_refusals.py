@@ -55,7 +55,7 @@ def test_a_flood_of_strangers_leaves_few_lines_and_their_number(
     assert told == [("unix", "")] * 20 + [("unix", "old")] * 2 + [("ipv4", "")]
     (more,) = lines(caplog, "more_calls_refused")
     assert more["count"] == 70
-    assert more["peers"] == {"unix:": 70}
+    assert (more["peers"], more["tokens"]) == ({"unix:": 70}, {})
     assert more["seconds"] > 0
 
 
@@ -99,6 +99,7 @@ def test_who_is_over_a_limit_is_told_too(tmp_path: Path, caplog: pytest.LogCaptu
     line = lines(caplog, "call_refused")[0]
     assert line["peer"].startswith("unix:")
     assert (line["limit"], line["subject"]) == ("requests_per_second", "tenant acme")
+    assert line["token"] == "acme"
     assert line["method"] == "sidemirror.v1.ThinkingService/ListSessions"
 
 
@@ -119,6 +120,20 @@ def test_many_strangers_take_little_memory(caplog: pytest.LogCaptureFixture) -> 
     assert more["count"] == 4_800
     assert len(more["peers"]) == 10
     assert more["peers"]["others"] == 4_000
+
+
+def test_the_rest_is_counted_by_token_too(caplog: pytest.LogCaptureFixture) -> None:
+    """All of the HTTP door have one peer. Seen to fail when the summary names peers alone."""
+
+    async def tell() -> None:
+        told = Refusals(SystemClock())
+        for number in range(90):
+            told.tell("ipv4:127.0.0.1:50080", token="loud" if number % 3 else "")
+        told.close()
+
+    asyncio.run(tell())
+    (more,) = lines(caplog, "more_calls_refused")
+    assert (more["peers"], more["tokens"]) == ({"ipv4:127.0.0.1": 50}, {"loud": 40})
 
 
 def test_a_call_that_fails_again_and_again_leaves_few_lines(caplog: pytest.LogCaptureFixture) -> None:

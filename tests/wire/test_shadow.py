@@ -149,3 +149,13 @@ def test_what_is_kept_goes_on_no_stream(what: Said) -> None:
     directive = kept(Directive(DirectiveId("d"), 0, what))
     assert directive.is_shadow
     assert not is_sent(directive)
+
+
+async def test_the_list_of_turns_says_which_began_in_shadow_mode(tmp_path: Path) -> None:
+    """Also when the mode is another one by then."""
+    async with running(tmp_path, advice__mode="shadow") as served:
+        await served.stub.StartTurn(thinking_pb.StartTurnRequest(turn_id="shadowed"), timeout=60)
+    async with running(tmp_path) as served:
+        await served.stub.StartTurn(thinking_pb.StartTurnRequest(turn_id="told"), timeout=60)
+        listed = await served.stub.ListTurns(thinking_pb.ListTurnsRequest(), timeout=60)
+    assert {turn.turn_id: turn.is_shadow for turn in listed.turns} == {"shadowed": True, "told": False}

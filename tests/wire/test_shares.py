@@ -67,7 +67,7 @@ def test_streams_of_one_agent(tmp_path: Path) -> None:
 async def test_a_flood_waits_and_its_neighbour_does_not(tmp_path: Path) -> None:
     """10 messages a second are the agent's; 25 on a stream take 1.5 s, and nothing is lost. Seen to fail when `pace`
     does not wait."""
-    given = settings(tmp_path, agent_bytes_per_second=40_960)
+    given = settings(tmp_path, agent_bytes_per_second=163_840)
     async with running(tmp_path, **given) as served, grpc.aio.insecure_channel(served.address) as channel:
         stub = ThinkingServiceStub(channel)
         stream = stub.RunTurn(metadata=bearer(ACME))
@@ -87,6 +87,35 @@ async def test_a_flood_waits_and_its_neighbour_does_not(tmp_path: Path) -> None:
         stream.cancel()
     assert flood_s > 1.3
     assert neighbour_s < flood_s / 2
+
+
+async def test_events_cost_in_whatever_messages_they_come(tmp_path: Path) -> None:
+    """As many events a second are the agent's in messages of ten: 200 take more than a second at 640 KiB. Seen to fail
+    when bytes alone are counted."""
+    given = settings(tmp_path, agent_bytes_per_second=655_360)
+    async with running(tmp_path, **given) as served, grpc.aio.insecure_channel(served.address) as channel:
+        stub = ThinkingServiceStub(channel)
+        await stub.StartTurn(pb.StartTurnRequest(tenant_id="acme", turn_id="t"), metadata=bearer(ACME))
+        began_s = time.monotonic()
+        for _ in range(21):
+            events = pb.ReportEventsRequest(tenant_id="acme", turn_id="t", events=[said("again")] * 10)
+            await stub.ReportEvents(events, metadata=bearer(ACME))
+        unary_s = time.monotonic() - began_s
+        stream = stub.RunTurn(metadata=bearer(ACME))
+        began_s = time.monotonic()
+        await stream.write(pb.RunTurnRequest(tenant_id="acme", events=[started()]))
+        for _ in range(20):
+            await stream.write(pb.RunTurnRequest(events=[said("again")] * 10))
+        while True:
+            response = await stream.read()
+            assert isinstance(response, pb.RunTurnResponse)
+            if any(directive.ack.received == 201 for directive in response.directives):
+                break
+        stream_s = time.monotonic() - began_s
+        stream.cancel()
+    # 21 messages and 200 events are 1,052 KiB; the first 640 are there at once.
+    assert unary_s > 0.4
+    assert stream_s > 1.2
 
 
 async def test_a_unary_call_waits_for_a_second_at_most() -> None:

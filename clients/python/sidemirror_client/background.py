@@ -26,9 +26,11 @@ _END_S = 2.0
 
 
 class Leaves(Protocol):
-    """What does something before the process ends."""
+    """What does something before the process ends, and in a child after a fork."""
 
     def leave(self) -> None: ...
+
+    def forked(self) -> None: ...
 
 
 class Background:
@@ -95,6 +97,8 @@ class Background:
         """The process is a child now."""
         self._is_forked = self._loop is not None
         self._lock = threading.Lock()
+        for one in tuple(self.open):
+            one.forked()
         self.open = weakref.WeakSet()
 
     def end(self) -> None:
@@ -117,6 +121,9 @@ def _run(loop: asyncio.AbstractEventLoop) -> None:
     loop.run_until_complete(asyncio.gather(*left, return_exceptions=True))
 
 
+# What gRPC does in a child after a fork is for its synchronous clients, and crashes some children of others. Whoever
+# asks for it by this variable gets it; gRPC reads it with its first channel.
+os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "0")
 BACKGROUND = Background()
 os.register_at_fork(after_in_child=BACKGROUND.forked)
 atexit.register(BACKGROUND.end)

@@ -167,6 +167,13 @@ class Core:
             self._ended(turn)
         return self.losses.so_far()
 
+    def forked(self) -> None:
+        """In a child: a thread of the parent may have held a lock, and there is none that gives it back."""
+        self.link.renew_lock()
+        self.losses.renew_lock()
+        for turn in tuple(self._turns):
+            turn.forked()
+
     def leave(self) -> None:
         """The process ends, and nobody has closed the client."""
         with contextlib.suppress(TimeoutError):

@@ -81,6 +81,10 @@ class Link:
         """The sidecar is there, and takes the token."""
         return self._there.is_set()
 
+    def renew_lock(self) -> None:
+        """In a child after a fork."""
+        self._bytes_lock = threading.Lock()
+
     def wait_for(self, size: int) -> None:
         """So many bytes more wait, or fewer. On any thread."""
         with self._bytes_lock:

@@ -29,6 +29,10 @@ class Losses:
         self._events = self._outcomes = self._goals = 0
         self._turns: dict[str, None] = {}
 
+    def renew_lock(self) -> None:
+        """In a child after a fork."""
+        self._lock = threading.Lock()
+
     def add(self, turn_id: str, *, events: int = 0, outcomes: int = 0, goals: int = 0) -> None:
         """So much of a turn is not delivered, and will not be."""
         if not (events or outcomes or goals):

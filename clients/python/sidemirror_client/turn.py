@@ -126,6 +126,10 @@ class TurnParts:
         """Nothing of it can be delivered any more."""
         self._queue.drop_rest()
 
+    def forked(self) -> None:
+        """In a child: locks may be held by threads that are not there."""
+        self._queue.renew_lock()
+
     def leave(self, error: BaseException | None) -> None:
         """Ends the turn if it is not finished: as ERROR with an exception, else as UNSPECIFIED."""
         if not self._queue.is_finished:

@@ -61,6 +61,10 @@ class Queue:
         self.has_woken = False
         self.dropped = 0
 
+    def renew_lock(self) -> None:
+        """In a child after a fork."""
+        self._lock = threading.Lock()
+
     # --- the agent ---------------------------------------------------------------------------------------------------
 
     def put(self, event: pb.TurnEvent) -> bool:

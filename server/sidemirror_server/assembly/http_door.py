@@ -8,6 +8,7 @@ from sidemirror_server.entrance import http_token_file, http_tokens_of, identity
 from sidemirror_server.http.asgi import App
 from sidemirror_server.http.connect.serving import Connect, Method, changes_nothing, methods_of
 from sidemirror_server.http.console.links import Links
+from sidemirror_server.http.console.pages import PageFile
 from sidemirror_server.http.console.serving import open_routes, token_routes
 from sidemirror_server.http.door import Door, hosts_of
 from sidemirror_server.http.hooks.serving import Hooks
@@ -43,7 +44,7 @@ class HttpDoor:
         """`boundary_of`: makes a boundary of an identity and an admission; all else it shares with gRPC's. `receiver`
         None: no telemetry is taken. Raises BadSettings."""
         limits = settings.limits
-        links = Links(http_tokens_of(settings, clock), clock)
+        links = Links(http_tokens_of(settings, clock), clock, PageFile(settings.data_dir / "console-pages"))
         identity = identity_by(settings, refusals, links.tokens, clock)
         # A connection has one request at a time.
         self.admission = Admission(

@@ -36,6 +36,7 @@ from sidemirror_server.vocabulary.arbiter import Telling
 from sidemirror_server.vocabulary.clock import Clock
 from sidemirror_server.vocabulary.scope import SERVES_ALL, Scope, Served, Serves
 from sidemirror_server.vocabulary.store_clock import StoreClock
+from sidemirror_server.vocabulary.traffic import Traffic
 
 # The provider's small model (decision 023). openai_compatible: only at OpenAI's public address, because the models of
 # another server are unknown.
@@ -160,6 +161,8 @@ def info_of(
     clock: StoreClock,
     routes: Mapping[Purpose, Route],
     embedding: EmbeddingFacts | None,
+    own_clock: Clock,
+    traffic: Traffic,
 ) -> ServerInfo:
     """The answer of GetServerInfo."""
     limits = {name: int(value) for name, value in msgspec.structs.asdict(settings.limits).items()}
@@ -172,6 +175,8 @@ def info_of(
         store_clock=clock,
         default_config=defaults_of(settings).config,
         embedding=embedding,
+        own_clock=own_clock,
+        traffic=traffic,
         advice_is_shadow=telling_of(settings).is_shadow,
     )
 
@@ -210,7 +215,10 @@ def _has_model(settings: Settings) -> bool:
 def _facts(purpose: Purpose, provider: Provider) -> ModelFacts:
     model, is_paid = provider.model, provider.prices is not None
     return ModelFacts(
-        *(purpose.value, model.provider, model.name), lambda: provider.would_answer(purpose), is_paid=is_paid
+        *(purpose.value, model.provider, model.name),
+        lambda: provider.would_answer(purpose),
+        is_paid=is_paid,
+        is_price_unknown=lambda: provider.prices is not None and provider.prices.assumed,
     )
 
 

@@ -69,6 +69,7 @@ from sidemirror_server.thinking.config import SessionDefaults
 from sidemirror_server.thinking.prompts import ReflectionPrompts
 from sidemirror_server.trace.erasure import JOB_KIND as ERASURE
 from sidemirror_server.trace.live import Bell, Lookout
+from sidemirror_server.turns.advice_changes import AdviceChanges
 from sidemirror_server.turns.conductor import Conductor
 from sidemirror_server.turns.critiquing import TurnCritiques
 from sidemirror_server.turns.erasing import SETTLE_S, Eraser
@@ -80,6 +81,7 @@ from sidemirror_server.turns.teaching import Teacher
 from sidemirror_server.vocabulary.clock import Clock
 from sidemirror_server.vocabulary.ids import new_id
 from sidemirror_server.vocabulary.scope import Scope
+from sidemirror_server.vocabulary.traffic import Traffic
 from sidemirror_server.work.bounded_queue import Bounded
 from sidemirror_server.work.worker import Handler, Pace, Worker
 
@@ -118,9 +120,9 @@ class Sidecar:
         self.serves = serves_of(settings)
         self.policies = policies_of(settings, self.serves, stores)
         self.retention = KeptFor(self.policies, self.serves, stores)
-        self._socket = socket
-        self.port = 0
+        self._socket, self.port = socket, 0
         self._health_listener: HealthListener | None = None
+        self._traffic = Traffic(own_clock)
         bell = Bell()
         self._lookout = Lookout(stores.log, bell, _LOOK_EVERY_S, stores.wakes) if stores.wakes else None
         self.recorder = Recorder(stores.log, bell, limits.backlog_bytes, limits.project_backlog_bytes)
@@ -166,6 +168,7 @@ class Sidecar:
             shares=Shares(
                 AgentLimits(limits.agent_calls, limits.agent_streams, limits.agent_bytes_per_second), own_clock
             ),
+            traffic=self._traffic,
             metered=is_measured(settings),
         )
         self.server = Server(streams, limits.message_bytes, limits.streams_per_connection)
@@ -174,7 +177,7 @@ class Sidecar:
         turns = RecordedTurns(stores.log, stores.sessions, self.conductor, self.recorder)
         services = (
             thinking_service(
-                *(stores.log, stores.sessions, stores.pruning, self.conductor, self.recorder),
+                *(stores.log, stores.sessions, stores.pruning, stores.critiques, self.conductor, self.recorder),
                 *(self.gateway, prompts, bell, streams),
                 defaults.config,
             ),
@@ -189,9 +192,9 @@ class Sidecar:
             sidecar_service(
                 info_of(
                     *(settings, Scope(settings.tenant_id, settings.project_id), stores.facts, clock, routes),
-                    memory.embedding,
+                    *(memory.embedding, own_clock, self._traffic),
                 ),
-                *(spending, stores.erasures, stores.work, self.policies, settings.limits.tombstones),
+                *(spending, stores.erasures, stores.work, self.policies, self._changes, settings.limits.tombstones),
             ),
         )
         self._open_doors(services, boundary_of, own_clock)
@@ -219,7 +222,9 @@ class Sidecar:
             self.memory.advice(self.recorder, lessons),
             defaults,
             teacher if defaults.learns else None,
+            self._changes,
             is_shadow=telling.is_shadow,
+            traffic=self._traffic,
         )
 
     def _open_doors(
@@ -254,6 +259,12 @@ class Sidecar:
         if is_measured(self._settings):
             facts = self._stores.facts
             observe(gauges(self.admission, self.conductor, self.recorder, self._queue, facts, self._clock))
+
+    @functools.cached_property
+    def _changes(self) -> AdviceChanges:
+        """Who changed what agents are told, and when."""
+        is_shadow = telling_of(self._settings).is_shadow
+        return AdviceChanges(self._stores.journal, self._clock, is_shadow=is_shadow)
 
     @property
     def address(self) -> str:

@@ -29,22 +29,27 @@ MOST_RESULTS = 100
 
 class ToolEvidence(msgspec.Struct, frozen=True, omit_defaults=True):
     """The outcome of one tool call. `failed`: the tool reported an error, or the call itself failed. `arguments`: those
-    of the call; empty if unknown."""
+    of the call; empty if unknown. `event_id`: of the turn's event that has it; empty if none does."""
 
     tool: str
     text: str
     failed: bool = False
     arguments: str = ""
+    event_id: str = ""
 
 
 class CritiqueMaterial(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A response with the task and the evidence to judge it by. `results`: oldest first."""
+    """A response with the task and the evidence to judge it by. `results`: oldest first. `question_event`,
+    `response_event`, `task_event`: the turn's events that have these texts; empty if none does."""
 
     question: str
     response: str
     results: tuple[ToolEvidence, ...] = ()
     task: str = ""
     origin: Origin = Origin.AGENT
+    question_event: str = ""
+    response_event: str = ""
+    task_event: str = ""
 
     @property
     def task_text(self) -> str:
@@ -61,6 +66,7 @@ def material_of(events: Iterable[Event]) -> CritiqueMaterial:
     """The material of a recorded turn: the user's last message, the tool results, and the last drafted response. If
     none was drafted, the response is the model's last text."""
     task = question = drafted = said = ""
+    task_event = question_event = drafted_event = said_event = ""
     calls: dict[str, ToolCalled] = {}
     open_calls: list[str] = []
     results: list[ToolEvidence] = []
@@ -73,24 +79,32 @@ def material_of(events: Iterable[Event]) -> CritiqueMaterial:
                 task = what.task
                 asked = [message.content for message in what.messages if message.role == "user"]
                 question = asked[-1] if asked else task
+                task_event = question_event = event.event_id
             case UserMessage():
-                question = what.text
+                question, question_event = what.text, event.event_id
             case ToolCalled():
                 call_id = what.call_id or event.event_id
                 calls[call_id] = what
                 open_calls.append(call_id)
             case ToolReturned() | ToolFailed():
-                results.append(_result(what, calls, open_calls))
-            case ModelReturned():
-                said = what.text or said
+                results.append(_result(event.event_id, what, calls, open_calls))
+            case ModelReturned() if what.text:
+                said, said_event = what.text, event.event_id
             case ResponseDrafted():
-                drafted = what.text
+                drafted, drafted_event = what.text, event.event_id
             case _:
                 pass
-    return CritiqueMaterial(question, drafted or said, tuple(results[-MOST_RESULTS:]), task, least(origins))
+    return CritiqueMaterial(
+        *(question, drafted or said, tuple(results[-MOST_RESULTS:]), task, least(origins)),
+        question_event=question_event,
+        response_event=drafted_event if drafted else said_event,
+        task_event=task_event,
+    )
 
 
-def _result(what: ToolReturned | ToolFailed, calls: dict[str, ToolCalled], open_calls: list[str]) -> ToolEvidence:
+def _result(
+    event_id: str, what: ToolReturned | ToolFailed, calls: dict[str, ToolCalled], open_calls: list[str]
+) -> ToolEvidence:
     call_id = what.call_id or (open_calls[-1] if open_calls else "")
     if call_id in open_calls:
         open_calls.remove(call_id)
@@ -102,6 +116,7 @@ def _result(what: ToolReturned | ToolFailed, calls: dict[str, ToolCalled], open_
         clip(text, RESULT_CHARS),
         failed,
         clip(call.arguments, ARGUMENTS_CHARS) if call else "",
+        event_id,
     )
 
 

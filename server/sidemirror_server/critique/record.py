@@ -54,7 +54,8 @@ class ConfidenceKind(StrEnum):
 
 
 class Issue(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One problem, whose quote was found in a text that its kind may quote."""
+    """One problem, whose quote was found in a text that its kind may quote. `event_ids`: the turn's events that it
+    rests on (`grounds.py`)."""
 
     kind: IssueKind
     severity: Severity
@@ -62,6 +63,7 @@ class Issue(msgspec.Struct, frozen=True, omit_defaults=True):
     quote_source: QuoteSource
     reason: str
     fix: str = ""
+    event_ids: tuple[str, ...] = ()
 
 
 class Dimension(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -6,6 +6,7 @@ potential harm. A model cannot set it directly.
 
 from collections.abc import Iterable, Sequence
 
+from sidemirror_server.critique.grounds import Grounds
 from sidemirror_server.critique.material import CritiqueMaterial
 from sidemirror_server.critique.quotes import gives_orders, is_in, normal
 from sidemirror_server.critique.record import Dimension, Issue, IssueKind, QuoteSource, Severity, Verdict
@@ -47,6 +48,7 @@ def surviving(answers: Iterable[IssueAnswer], material: CritiqueMaterial) -> tup
         QuoteSource.EVIDENCE: normal(material.evidence_text),
     }
     issues: dict[tuple[IssueKind, str], Issue] = {}
+    grounds = Grounds(material)
     dropped = 0
     for answer in answers:
         kind = IssueKind(answer.kind)
@@ -55,8 +57,11 @@ def surviving(answers: Iterable[IssueAnswer], material: CritiqueMaterial) -> tup
         if source is None or any(gives_orders(text) for text in said):
             dropped += 1
             continue
-        issue = Issue(kind, Severity(answer.severity), answer.quote, source, answer.reason, answer.fix or "")
-        issues.setdefault((kind, normal(answer.quote)), issue)
+        key = (kind, normal(answer.quote))
+        if key not in issues:
+            rests_on = grounds.of(answer.quote, source, answer.reason)
+            severity, fix = Severity(answer.severity), answer.fix or ""
+            issues[key] = Issue(kind, severity, answer.quote, source, answer.reason, fix, rests_on)
     return tuple(issues.values()), dropped
 
 

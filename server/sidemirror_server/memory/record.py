@@ -96,8 +96,8 @@ class MemoryRecord(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True
     the last version. `revision_ids`: the latest ones, oldest first, at most MOST_REVISIONS. `error_signature`: of the
     failure that it is about (`memory/kin/signature.py`), or empty. `evidence_from`: the first version whose evidence
     counts. `taught_by`: the latest teachings with a source, oldest first, at most MOST_TEACHINGS.
-    `reviewed_version`: the version that a person reviewed in this store; 0 if none. Raises BadInput for a score outside
-    0 to 1.
+    `reviewed_version`: the version that a person reviewed in this store; 0 if none. `changed_by`: the name of the token
+    whose call made this version, or empty. Raises BadInput for a score outside 0 to 1.
     """
 
     memory_id: str
@@ -131,6 +131,7 @@ class MemoryRecord(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True
     evidence_from: int = 1
     taught_by: tuple[Teaching, ...] = ()
     reviewed_version: int = 0
+    changed_by: str = ""
 
     @property
     def is_reviewed(self) -> bool:
@@ -184,7 +185,7 @@ class Learned(msgspec.Struct, frozen=True):
 class Revision(msgspec.Struct, frozen=True):
     """A change to a memory. None leaves a field unchanged. `text_key` belongs to `content`. `without_confidence`
     removes the confidence. `revision_id`: equal for retries of one change; empty if no retry will come. `sources`: what
-    the change came from, as far as it is known."""
+    the change came from, as far as it is known. `changed_by`: the name of the token whose call it is, or empty."""
 
     change: Change
     reason: str = ""
@@ -203,6 +204,7 @@ class Revision(msgspec.Struct, frozen=True):
     without_confidence: bool = False
     revision_id: str = ""
     sources: tuple[str, ...] = ()
+    changed_by: str = ""
 
 
 class TaskOutcome(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -284,6 +286,7 @@ def strengthened(known: MemoryRecord, draft: MemoryRecord, now_us: int) -> Memor
         updated_us=now_us,
         change=Change.LEARNED,
         reason="the same episode was understood better",
+        changed_by="",
     )
 
 
@@ -325,6 +328,7 @@ def revised(known: MemoryRecord, revision: Revision, now_us: int) -> MemoryRecor
         updated_us=now_us,
         change=revision.change,
         reason=revision.reason,
+        changed_by=revision.changed_by,
     )
 
 

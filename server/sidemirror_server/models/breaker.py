@@ -19,6 +19,7 @@ class Breaker:
         self._most = failures
         self._rest_s = rest_s
         self._failed = 0
+        self._why = ""
         self._opens_at_s: float | None = None
         self._probing = False
 
@@ -29,10 +30,10 @@ class Breaker:
             return "closed"
         return "open" if self._clock.monotonic_s() < self._opens_at_s else "half_open"
 
-    @property
-    def failed(self) -> int:
-        """Failures in a row."""
-        return self._failed
+    def in_words(self, model: str, wait_s: float) -> str:
+        """Why the model is not asked now, with the reason of its last failure."""
+        why = f" ({self._why})" if self._why else ""
+        return f"{model} failed {self._failed} times in a row{why}: not asked for {wait_s:.0f} s"
 
     def enter(self) -> float | None:
         """Returns None if a call may go; `leave` must follow. Otherwise returns the seconds until a useful retry."""
@@ -46,14 +47,16 @@ class Breaker:
         self._probing = True
         return None
 
-    def leave(self, good: bool | None) -> None:
-        """Ends a call. `good`: whether the provider did its part; None if the call says nothing about the provider."""
+    def leave(self, good: bool | None, why: str = "") -> None:
+        """Ends a call. `good`: whether the provider did its part; None if the call says nothing about the provider.
+        `why`: the reason of a failure, for people."""
         self._probing = False
         if good:
             self._failed = 0
             self._opens_at_s = None
         elif good is False:
             self._failed += 1
+            self._why = why
             if self._failed >= self._most:
                 self._opens_at_s = self._clock.monotonic_s() + self._rest_s
 

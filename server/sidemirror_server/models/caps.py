@@ -97,6 +97,13 @@ def owner_of(refusal: Refusal, caps: Iterable[OwnedCap]) -> CapOwner:
     return next(one.owner for one in same if getattr(one.cap, refusal.unit) == refusal.limit)
 
 
+def figures(refusal: Refusal) -> dict[str, str]:
+    """The cap's `limit`, what is `used` of it, and what was `wanted`, for people."""
+    numbers = {"limit": refusal.limit, "used": refusal.used, "wanted": refusal.wanted}
+    is_money = refusal.unit == "nano_usd"
+    return {name: f"{Amount(0, n).usd:.4f} USD" if is_money else f"{n} tokens" for name, n in numbers.items()}
+
+
 def in_words(refusal: Refusal, owner: CapOwner, scope: Scope, purpose: Purpose) -> str:
     """Describes the cap that refuses, and when it is reset. Its figures are told only where they are of the scope's own
     tenant: a cap on what everybody spends would tell what others have spent."""
@@ -109,10 +116,7 @@ def in_words(refusal: Refusal, owner: CapOwner, scope: Scope, purpose: Purpose) 
     on = counted.get(refusal.level, "") if owner is CapOwner.SIDECAR else ""
     for_ = f" for {purpose.value}" if refusal.level in OF_ONE_PURPOSE else ""
     until = f"{datetime.datetime.fromtimestamp(refusal.until_us / 1e6, datetime.UTC):%Y-%m-%dT%H:%M:%SZ}"
-    limit, used, wanted = (
-        f"{Amount(0, n).usd:.4f} USD" if refusal.unit == "nano_usd" else f"{n} tokens"
-        for n in (refusal.limit, refusal.used, refusal.wanted)
-    )
+    limit, used, wanted = figures(refusal).values()
     if not whose_spending(refusal.level, scope):
         return f"the cap {whose}{for_} is reached for a call that may take up to {wanted}; until {until}"
     return (

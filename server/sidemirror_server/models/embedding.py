@@ -85,27 +85,29 @@ class PaidEmbedder:
     async def _guarded(self, scope: Scope, texts: tuple[str, ...], deadline_s: float, breaker: Breaker) -> Embeddings:
         wait_s = breaker.enter()
         if wait_s is not None:
-            why = f"{self._embedder.name} failed {breaker.failed} times in a row: not asked for {wait_s:.0f} s"
-            raise ModelFailed(ResultStatus.FAILED_MODEL, why)
+            raise ModelFailed(ResultStatus.FAILED_MODEL, breaker.in_words(self._embedder.name, wait_s))
         good: bool | None = None
+        why = ""
         try:
             made = await self._paid(scope, texts, deadline_s)
             good = True
         except ModelFailed as failure:
             good = None if _says_nothing(failure) or deadline_s < _FAIR_S else False
+            why = failure.detail
             raise
         else:
             return made
         finally:
-            breaker.leave(good)
+            breaker.leave(good, why)
 
     async def _paid(self, scope: Scope, texts: tuple[str, ...], deadline_s: float) -> Embeddings:
         most = self._prices.most(most_tokens(texts), 0)
         reservation = await self._spending.reserve(scope, Purpose.MEMORY_EMBEDDING, most, deadline_s)
-        actual = reservation.most
+        # None while nobody knows what the call took.
+        actual: Amount | None = None
+        sent = sum(len(text.encode()) for text in texts)
         try:
             made = await self._embedder.embed(texts, deadline_s)
-            sent = sum(len(text.encode()) for text in texts)
             took = believed(made.input_tokens, sent, estimate(sent), most_tokens(texts))
             actual = self._prices.of(Usage("", "", input_tokens=took))
             return made
@@ -114,7 +116,10 @@ class PaidEmbedder:
                 actual = Amount()
             raise
         finally:
-            self._spending.settle(reservation, actual)
+            guess = self._prices.guessed(Usage("", "", input_tokens=estimate(sent)))
+            self._spending.settle(
+                reservation, (guess if actual is None else actual).at_most(most), is_estimate=actual is None
+            )
 
 
 def _says_nothing(failure: ModelFailed) -> bool:

@@ -13,7 +13,7 @@ from typing import Any, Protocol, runtime_checkable
 
 import msgspec
 
-from sidemirror_server.models.attempts import after_all, did_its_part, total
+from sidemirror_server.models.attempts import after_all, did_its_part, total, unanswered
 from sidemirror_server.models.breaker import Breakers
 from sidemirror_server.models.language_model import BACKGROUND, AnswerT, Ask, Completion, LanguageModel, Purpose
 from sidemirror_server.models.ledger import Amount
@@ -243,21 +243,20 @@ class Gateway:
         breaker = provider.breakers.of(background=call.ask.purpose in BACKGROUND)
         wait_s = breaker.enter()
         if wait_s is not None:
-            why = f"{provider.model.name} failed {breaker.failed} times in a row: not asked for {wait_s:.0f} s"
-            raise ModelFailed(ResultStatus.FAILED_MODEL, why)
+            raise ModelFailed(ResultStatus.FAILED_MODEL, breaker.in_words(provider.model.name, wait_s))
         good: bool | None = None
-        given_s = self._left_s(call)
+        why, given_s = "", self._left_s(call)
         try:
             completion = await self._paid(call)
             good = True
         except ModelFailed as failure:
             ran_out = self._left_s(call) <= _GRACE_S
-            good = did_its_part(failure, ran_out, given_s)
+            good, why = did_its_part(failure, ran_out, given_s), failure.detail
             raise
         else:
             return completion
         finally:
-            breaker.leave(good)
+            breaker.leave(good, why)
 
     async def _paid(self, call: _Call) -> Completion[Any]:
         """One call with a reservation, which is settled whether the call succeeds or fails."""
@@ -275,8 +274,9 @@ class Gateway:
                 raise
             most = call.prices.most(counted, most_output_tokens(call.ask))
             reservation = await self._spending.reserve(call.scope, purpose, most, self._left_s(call))
-        # A call that reports no usage is charged the whole reservation.
-        actual, left_s = reservation.most, self._left_s(call)
+        # None while nobody knows what the call took.
+        actual: Amount | None = None
+        began_s, left_s = self._clock.monotonic_s(), self._left_s(call)
         try:
             if left_s <= 0:
                 actual = Amount()
@@ -295,7 +295,8 @@ class Gateway:
         except TimeoutError as error:
             raise ModelFailed(ResultStatus.FAILED_MODEL, f"the model did not answer within {left_s:g} s") from error
         finally:
-            self._spending.settle(reservation, actual.at_most(reservation.most))
+            took = unanswered(call.ask, self._clock.monotonic_s() - began_s, call.prices) if actual is None else actual
+            self._spending.settle(reservation, took.at_most(reservation.most), is_estimate=actual is None)
 
     async def _counted(self, provider: Provider, ask: Ask[Any], ends_s: float) -> int | None:
         """The provider's count of the prompt's tokens plus a margin for its error; None without a count."""

@@ -83,6 +83,7 @@ class Spend(msgspec.Struct, frozen=True):
 
     `calls`: reservations made. `settled`: the cost of ended calls. `in_flight`: reserved by open calls. `orphaned`:
     reserved by calls whose lease has expired. `settled`, `in_flight` and `orphaned` count against the caps.
+    `unanswered`: how many calls nobody knows the cost of. `estimated`: the part of `settled` that is an estimate of it.
     """
 
     day: int
@@ -91,6 +92,8 @@ class Spend(msgspec.Struct, frozen=True):
     settled: Amount
     in_flight: Amount
     orphaned: Amount
+    unanswered: int = 0
+    estimated: Amount = Amount()
 
 
 def refusal(used: Mapping[Level, Amount], reservation: Reservation, caps: Mapping[Level, Cap]) -> Refusal | None:
@@ -110,12 +113,13 @@ def refusal(used: Mapping[Level, Amount], reservation: Reservation, caps: Mappin
 
 def spend_of(
     day: int, purpose: str, calls: int, tokens: int, nano_usd: int, reserved_tokens: int, reserved_nano_usd: int,
-    orphaned_tokens: int, orphaned_nano_usd: int,
+    orphaned_tokens: int, orphaned_nano_usd: int, unanswered: int, estimated_tokens: int, estimated_nano_usd: int,
 ) -> Spend:  # fmt: skip
     """A day's spending from a row. The row's reserved amount includes the orphaned amount."""
     in_flight = Amount(reserved_tokens - orphaned_tokens, reserved_nano_usd - orphaned_nano_usd)
     orphaned = Amount(orphaned_tokens, orphaned_nano_usd)
-    return Spend(day, purpose, calls, Amount(tokens, nano_usd), in_flight, orphaned)
+    estimated = Amount(estimated_tokens, estimated_nano_usd)
+    return Spend(day, purpose, calls, Amount(tokens, nano_usd), in_flight, orphaned, unanswered, estimated)
 
 
 class Ledger(Protocol):
@@ -139,6 +143,8 @@ class Ledger(Protocol):
          do not count towards `limit`.
     LE12 It treats scopes of the entries `but` as if they were not served.
     LE13 With `serves`, TOTAL and PURPOSE count the spending of these scopes alone, in checks and in `used`.
+    LE14 A call that is settled by an estimate counts like any other, and `spent` tells these calls and their estimates
+         apart.
     """
 
     async def reserve(
@@ -155,8 +161,9 @@ class Ledger(Protocol):
         StoreFull."""
         ...
 
-    async def settle(self, reservation: Reservation, actual: Amount) -> bool:
-        """Records the cost of an ended call. Raises StoreUnavailable, StoreFull: the amount then stays reserved."""
+    async def settle(self, reservation: Reservation, actual: Amount, *, is_estimate: bool = False) -> bool:
+        """Records the cost of an ended call, or an estimate of it. Raises StoreUnavailable, StoreFull: the amount then
+        stays reserved."""
         ...
 
     async def spent(self, scope: Scope, first_day: int, now_us: int) -> tuple[Spend, ...]:

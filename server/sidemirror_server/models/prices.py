@@ -79,6 +79,11 @@ class Prices:
         cost = self.cost(usage.input_tokens, usage.output_tokens, usage.cache_read_tokens, usage.cache_write_tokens)
         return Amount(usage.input_tokens + usage.output_tokens, cost.nano_usd)
 
+    def guessed(self, usage: Usage) -> Amount:
+        """The same of a call that nobody knows the usage of: without a known price, its tokens alone."""
+        amount = self.of(usage)
+        return Amount(amount.tokens) if self._assumed else amount
+
 
 def _own(price: OwnPrice) -> _Price:
     per_input, per_output = (Decimal(str(usd)) / _MTOK for usd in (price.input_usd, price.output_usd))

@@ -1,7 +1,8 @@
 """Spends within the caps: reserves before a call, settles after it, and logs the cap that refuses a call.
 
 The gateway calls this module, which calls the ledger. Failures are safe: without a reservation there is no call, and
-without a settlement the whole reservation stays spent.
+without a settlement the whole reservation stays spent. What a call without an answer may have cost is settled as an
+estimate, which people are told apart.
 """
 
 import asyncio
@@ -14,6 +15,7 @@ from sidemirror_server.models.caps import (
     CapOwner,
     Caps,
     OwnedCap,
+    figures,
     in_words,
     owner_of,
     tightest,
@@ -81,13 +83,13 @@ class Spending:
             raise ModelFailed(ResultStatus.SKIPPED_SPEND, given)
         return given
 
-    def settle(self, reservation: Reservation, actual: Amount) -> None:
-        """Records the call's cost in the background. Until then its reservation counts."""
+    def settle(self, reservation: Reservation, actual: Amount, *, is_estimate: bool = False) -> None:
+        """Records the call's cost, or an estimate of it, in the background. Until then its reservation counts."""
         purpose = {"purpose": reservation.purpose}
         MODEL_CALLS.add(1, purpose)
         MODEL_TOKENS.add(actual.tokens, purpose)
         MODEL_COST.add(actual.usd, purpose)
-        task = asyncio.get_running_loop().create_task(self._settle(reservation, actual))
+        task = asyncio.get_running_loop().create_task(self._settle(reservation, actual, is_estimate=is_estimate))
         self._settling.add(task)
         task.add_done_callback(self._settling.discard)
 
@@ -144,14 +146,13 @@ class Spending:
                 "purpose": purpose.value,
                 "owner": owner.value,
                 "counts": refusal.level.value,
-                "unit": refusal.unit,
-                "limit": refusal.limit,
+                **figures(refusal),
             },
         )
 
-    async def _settle(self, reservation: Reservation, actual: Amount) -> None:
+    async def _settle(self, reservation: Reservation, actual: Amount, *, is_estimate: bool) -> None:
         try:
-            await self._ledger.settle(reservation, actual)
+            await self._ledger.settle(reservation, actual, is_estimate=is_estimate)
         except (StoreUnavailable, StoreFull) as error:
             told = {**whose(reservation.scope), "purpose": reservation.purpose, "reason": str(error)}
             _log.warning("not_settled", extra=told)

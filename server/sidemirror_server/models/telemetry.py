@@ -13,6 +13,7 @@ from opentelemetry import trace
 from opentelemetry.trace import Span, SpanKind, StatusCode
 
 from sidemirror_server.models.language_model import Ask, LanguageModel, Purpose
+from sidemirror_server.models.silence import SILENT_S, ModelSilence
 from sidemirror_server.vocabulary.clock import Clock
 from sidemirror_server.vocabulary.errors import ModelFailed
 from sidemirror_server.vocabulary.outage import Outage
@@ -29,6 +30,8 @@ _FINISHED = {
     ResultStatus.TRUNCATED: "length",
     ResultStatus.REFUSED: "content_filter",
 }
+# How a question ends whose caller hangs up: while the model answers others, and while it answers nobody.
+_CANCELLED, UNANSWERED = "cancelled", "unanswered"
 
 
 class ModelCall:
@@ -86,39 +89,52 @@ def model_call(model: LanguageModel, ask: Ask[Any]) -> Iterator[ModelCall]:
 
 
 # Caps have a line of their own, and what is off or had no time says nothing about the model.
-_MODELS_FAULT = frozenset(
-    (ResultStatus.FAILED_MODEL, ResultStatus.FAILED_PARSE, ResultStatus.TRUNCATED, ResultStatus.REFUSED)
-)
+_ANSWERS = frozenset((ResultStatus.FAILED_PARSE, ResultStatus.TRUNCATED, ResultStatus.REFUSED))
+_MODELS_FAULT = _ANSWERS | {ResultStatus.FAILED_MODEL}
+
+
+class _Asked:
+    """What is known of one model's questions of one purpose."""
+
+    def __init__(self, clock: Clock) -> None:
+        self.outage = Outage(_log, "model_failed", "model_answers_again", clock)
+        self.silence = ModelSilence(clock)
 
 
 class Questions:
-    """Questions to models, of every purpose. The log has one warning for each model and purpose that fails."""
+    """Questions to models, of every purpose. The log has one warning for each model and purpose that fails, or that is
+    silent until its callers hang up."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
-        self._outages: dict[tuple[str, str, Purpose], Outage] = {}
+        self._asked: dict[tuple[str, str, Purpose], _Asked] = {}
 
     @contextlib.contextmanager
     def asked(self, scope: Scope, purpose: Purpose, provider: str, model: str) -> Iterator[None]:
         """Around one question with all its attempts, of the model by this name."""
         began_s, status = self._clock.monotonic_s(), "defect"
-        outage = self._outages.get((provider, model, purpose))
-        if outage is None:
-            outage = Outage(_log, "model_failed", "model_answers_again", self._clock)
-            self._outages[provider, model, purpose] = outage
+        asked = self._asked.get((provider, model, purpose))
+        if asked is None:
+            asked = self._asked[provider, model, purpose] = _Asked(self._clock)
         named = {"provider": provider, "model": model, "purpose": purpose.value}
+        asked.silence.asked()
+        answered = False
         try:
             yield
-            status = ResultStatus.OK.value
-            outage.worked(named)
+            status, answered = ResultStatus.OK.value, True
+            asked.outage.worked(named)
         except ModelFailed as failure:
-            status = failure.status.value
+            # Also a refusal, and what cannot be read, is an answer.
+            status, answered = failure.status.value, failure.status in _ANSWERS
             if failure.status in _MODELS_FAULT:
-                outage.failed({**whose(scope), **named, "status": status, "reason": failure.detail})
+                asked.outage.failed({**whose(scope), **named, "status": status, "reason": failure.detail})
             raise
         except asyncio.CancelledError:
-            status = "cancelled"
+            status = _CANCELLED
             raise
         finally:
+            if asked.silence.ended(answered=answered) and status == _CANCELLED:
+                status, why = UNANSWERED, f"its callers hung up: no answer in {SILENT_S:.0f} s of waiting and more"
+                asked.outage.failed({**whose(scope), **named, "status": status, "reason": why})
             attributes = {"purpose": purpose.value, "provider": provider, "status": status}
             MODEL_DURATION.record(self._clock.monotonic_s() - began_s, attributes)

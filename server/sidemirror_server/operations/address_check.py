@@ -6,6 +6,7 @@ import os
 import socket
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import grpc
 
@@ -26,6 +27,8 @@ from sidemirror_server.settings import BadSettings, Settings, as_client
 # A sidecar on this machine answers within milliseconds.
 _ANSWER_S = 2.0
 
+_SUBJECT = "address"
+_ASK_WITH = "set SIDEMIRROR_TOKEN_FILE to a file with a token of its access file, to ask what it tells of itself"
 _SHOW_CA = "set SIDEMIRROR_CA_FILE to the authorities of its certificate, to ask what is there"
 
 
@@ -35,7 +38,15 @@ class AddressAnswer(Finding, frozen=True, omit_defaults=True):
     served: bool | None = False
 
 
-def answers(settings: Settings) -> list[AddressAnswer]:
+class AskedAddress(NamedTuple):
+    """An address, its state, and what a sidemirror there tells of itself; `info` is None where none does."""
+
+    address: str
+    state: AddressAnswer
+    info: pb.GetServerInfoResponse | None = None
+
+
+def answers(settings: Settings) -> list[AskedAddress]:
     """The state of each address for calls. Skips invalid addresses, which `check_listeners` reports."""
     listeners = [settings.address, *([f"{UNIX}{path}"] if (path := _socket_of(settings)) else [])]
     return [_answer_at(address, settings) for address in dict.fromkeys(listeners) if _is_one(address)]
@@ -110,19 +121,14 @@ def _socket(path: Path, group: str) -> Iterator[Finding]:
     yield Finding("address", ok=False, found=found, advice=advice)
 
 
-def _answer_at(address: str, settings: Settings) -> AddressAnswer:
+def _answer_at(address: str, settings: Settings) -> AskedAddress:
     """What listens at the address, if anything does."""
-    subject = "address"
     listening = _knock(address)
     if listening is None:
-        try:
-            if not address.startswith(UNIX):
-                check_free("address", address)
-        except CannotListen as error:  # a port that this user may not have
-            return AddressAnswer(subject, ok=False, found=str(error), advice="choose another address")
-        return AddressAnswer(subject, ok=True, found=f"{address} is free")
+        return AskedAddress(address, _free(address))
     if listening:
-        return AddressAnswer(subject, ok=False, found=f"{address}: {listening}", advice="choose another address")
+        found = f"{address}: {listening}"
+        return AskedAddress(address, AddressAnswer(_SUBJECT, ok=False, found=found, advice="choose another address"))
     target = address if address.startswith(UNIX) else f"dns:{address}"
     try:
         with open_channel(target) as channel:
@@ -131,29 +137,38 @@ def _answer_at(address: str, settings: Settings) -> AddressAnswer:
     except BadSettings as error:
         # A file for clients, such as SIDEMIRROR_CA_FILE, cannot be used. `serve` does not read such files.
         found = f"{address} is taken, and cannot be asked: {error}"
-        return AddressAnswer(
-            subject, ok=False, found=found, advice="mend that file, or unset the variable", served=None
-        )
+        advice = "mend that file, or unset the variable"
+        return AskedAddress(address, AddressAnswer(_SUBJECT, ok=False, found=found, advice=advice, served=None))
     except grpc.RpcError as error:
-        return _refused(address, settings, error.code())
-    return AddressAnswer(subject, ok=True, found=f"{address} is served by sidemirror {info.version}", served=True)
+        return AskedAddress(address, _refused(address, settings, error.code()))
+    found = f"{address} is served by sidemirror {info.version}"
+    return AskedAddress(address, AddressAnswer(_SUBJECT, ok=True, found=found, served=True), info)
+
+
+def _free(address: str) -> AddressAnswer:
+    """The state of an address where nothing listens."""
+    try:
+        if not address.startswith(UNIX):
+            check_free("address", address)
+    except CannotListen as error:  # a port that this user may not have
+        return AddressAnswer(_SUBJECT, ok=False, found=str(error), advice="choose another address")
+    return AddressAnswer(_SUBJECT, ok=True, found=f"{address} is free")
 
 
 def _refused(address: str, settings: Settings, code: grpc.StatusCode) -> AddressAnswer:
-    """The finding about a listener that does not answer GetServerInfo."""
-    subject = "address"
+    """The state of an address whose listener does not answer GetServerInfo."""
     if code in (grpc.StatusCode.UNAUTHENTICATED, grpc.StatusCode.PERMISSION_DENIED):
         found = f"{address} is served by a sidemirror that asks for another token"
-        return AddressAnswer(subject, ok=True, found=found, served=True)
+        return AddressAnswer(_SUBJECT, ok=True, found=found, advice=_ASK_WITH, served=True)
     spoke_tls, speaks_tls = bool(as_client().ca), bool(settings.tls.key_file)
     if speaks_tls and not address.startswith(UNIX):
         found = f"{address} is taken ({code.name}): by these settings it would speak TLS"
-        return AddressAnswer(subject, ok=True, found=found, advice=_SHOW_CA, served=True)
+        return AddressAnswer(_SUBJECT, ok=True, found=found, advice=_SHOW_CA, served=True)
     advice = "choose another address, or stop what listens there"
     if spoke_tls and not address.startswith(UNIX):
         advice = f"unset SIDEMIRROR_CA_FILE: by these settings a sidemirror there speaks no TLS; or {advice}"
     found = f"{address} is taken by something that is no sidemirror ({code.name})"
-    return AddressAnswer(subject, ok=False, found=found, advice=advice, served=None if spoke_tls else False)
+    return AddressAnswer(_SUBJECT, ok=False, found=found, advice=advice, served=None if spoke_tls else False)
 
 
 def _knock(address: str) -> str | None:

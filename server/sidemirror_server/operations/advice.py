@@ -13,6 +13,7 @@ from sidemirror.v1.goal_reflection_pb2_grpc import GoalReflectionServiceStub
 from sidemirror.v1.reflective_memory_pb2_grpc import ReflectiveMemoryServiceStub
 from sidemirror.v1.sidecar_pb2_grpc import SidecarServiceStub
 from sidemirror_server.operations import exit_codes
+from sidemirror_server.operations.advice_history import advice_changes, all_of
 from sidemirror_server.operations.policies import TIMEOUT_S, change, is_hidden, names_tenant, policies, stored_of, whose
 from sidemirror_server.operations.shown import name_of, plain, print_json
 from sidemirror_server.operations.target import asked, scope_of
@@ -36,6 +37,9 @@ def advice(options: argparse.Namespace) -> int:
 def _show(channel: grpc.Channel, options: argparse.Namespace) -> int:
     found = policies(SidecarServiceStub(channel), options)
     _print(found, options)
+    if not options.json and not names_tenant(options):
+        for line in all_of(advice_changes(channel, scope_of(options))):
+            print(line)
     return exit_codes.FAILED if is_hidden(found, options) else 0
 
 

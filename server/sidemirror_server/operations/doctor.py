@@ -8,12 +8,15 @@ from collections.abc import Iterable, Mapping
 import msgspec
 
 from sidemirror_server.assembly import examine_redis, examine_shared_store, examine_store
-from sidemirror_server.operations.address_check import AddressAnswer, answers, check_places
+from sidemirror_server.operations.address_check import AskedAddress, answers, check_places
 from sidemirror_server.operations.address_owner import listens
 from sidemirror_server.operations.choices_check import check_choices
+from sidemirror_server.operations.clock_check import AHEAD_US, check_clock
+from sidemirror_server.operations.clock_check import SUBJECT as CLOCK
 from sidemirror_server.operations.entrance_check import check_entrance
 from sidemirror_server.operations.finding import Examination, Finding
 from sidemirror_server.operations.loop import run
+from sidemirror_server.operations.running_check import check_running
 from sidemirror_server.settings import (
     BadSettings,
     Settings,
@@ -31,10 +34,6 @@ _MIB = 1024 * 1024
 _LITTLE_ROOM_BYTES = 256 * _MIB
 # From here on the alert SidemirrorStoreSlow fires, and turns wait for the disk.
 _SLOW_DISK_S = 0.25
-# 2026-01-01T00:00:00Z: an earlier clock is wrong, because this release is younger.
-_EARLIEST_US = 1_767_225_600_000_000
-# How far the newest record may be ahead of the clock. Synchronised clocks differ by less.
-_AHEAD_US = 5_000_000
 # If clocks differ by this much, a sidecar removes no records (vocabulary/store_clock.py).
 _DAY_US = 24 * 3600 * 1_000_000
 
@@ -108,15 +107,19 @@ def _idle(name: str, why: str) -> Finding:
 
 def _places(settings: Settings, clock: Clock) -> Iterable[Finding]:
     found = answers(settings)
-    if settings.database_url:
-        yield from _shared(settings, clock)
-        yield from found
-        yield _clock(0, clock.now_us())
-    else:
-        yield from _embedded(settings, clock, found)
-    yield from check_places(settings, served=any(answer.served for answer in found))
+    told = [one for at in found if at.info for one in check_running(at.info, at.address, clock.now_us())]
+    told += _shared(settings, clock, found) if settings.database_url else _embedded(settings, clock, found)
+    yield from (one for one in told if not _is_satisfied_clock(one))
+    if all(one.ok for one in told if one.subject == CLOCK):
+        yield from (one for one in told if _is_satisfied_clock(one))
+    yield from check_places(settings, served=any(at.state.served for at in found))
     if settings.redis_url:
         yield from _redis(settings)
+
+
+def _is_satisfied_clock(finding: Finding) -> bool:
+    """Whether it says that a clock is well, which is told only if nothing says that one is wrong."""
+    return finding.subject == CLOCK and finding.ok
 
 
 def _redis(settings: Settings) -> Iterable[Finding]:
@@ -137,19 +140,21 @@ def _redis(settings: Settings) -> Iterable[Finding]:
         )
 
 
-def _shared(settings: Settings, clock: Clock) -> Iterable[Finding]:
-    """Findings about the shared Postgres store."""
+def _shared(settings: Settings, clock: Clock, answered: list[AskedAddress]) -> Iterable[Finding]:
+    """Findings about the shared Postgres store, the addresses and the clock."""
     store = run(examine_shared_store(settings, clock.now_us()))
     yield from (Finding("store", ok=False, found=problem, advice=_shared_advice(problem)) for problem in store.problems)
     yield from (Finding("store", ok=True, found=fact) for fact in store.facts)
     for told in store.advice:
         found, _, advice = told.partition("; ")
         yield Finding("store", ok=True, found=found, advice=advice)
-    if abs(store.clock_ahead_us) > _AHEAD_US:
+    if abs(store.clock_ahead_us) > AHEAD_US:
         seconds = f"{abs(store.clock_ahead_us) / 1e6:,.0f} s {'ahead' if store.clock_ahead_us > 0 else 'behind'}"
         advice = "set the machines' clocks, and keep them in step"
         removes = "; sidecars remove nothing meanwhile" if abs(store.clock_ahead_us) >= _DAY_US else ""
-        yield Finding("clock", ok=False, found=f"the database's clock is {seconds}{removes}", advice=advice)
+        yield Finding(CLOCK, ok=False, found=f"the database's clock is {seconds}{removes}", advice=advice)
+    yield from (at.state for at in answered)
+    yield check_clock(0, clock.now_us())
 
 
 def _shared_advice(problem: str) -> str:
@@ -165,7 +170,8 @@ def _shared_advice(problem: str) -> str:
     return problem.rpartition(": ")[2] if ": " in problem else "look into the server's log"
 
 
-def _embedded(settings: Settings, clock: Clock, found: list[AddressAnswer]) -> Iterable[Finding]:
+def _embedded(settings: Settings, clock: Clock, found: list[AskedAddress]) -> Iterable[Finding]:
+    """Findings about the embedded store, the addresses and the clock."""
     store = examine_store(settings)
     yield from (Finding("store", ok=False, found=problem, advice=_store_advice(problem)) for problem in store.problems)
     size = f"{store.size_bytes / _MIB:.1f} MiB" if store.exists else "not made yet"
@@ -189,9 +195,10 @@ def _embedded(settings: Settings, clock: Clock, found: list[AddressAnswer]) -> I
     for path, mode in store.replaceable_in:
         told = f"other users may put another folder in the place of {store.folder}: {path} has mode {mode}"
         yield Finding("store", ok=True, found=told, advice="chmod o-w that folder, or choose another data_dir")
-    yield from found
-    yield _holder(store.held_by, [answer.served for answer in found], listens(store.held_by, settings))
-    yield _clock(store.newest_us, clock.now_us())
+    yield from (at.state for at in found)
+    if not any(told.lost for at in found if at.info for told in at.info.stores):  # else that is said already
+        yield _holder(store.held_by, [at.state.served for at in found], listens(store.held_by, settings))
+    yield check_clock(store.newest_us, clock.now_us())
 
 
 def _store_advice(problem: str) -> str:
@@ -232,16 +239,7 @@ def _holder(held_by: str, served: list[bool | None], its_address: bool | None) -
             "store",
             ok=False,
             found="a sidemirror answers at the address, and it keeps its records in another folder",
-            advice="choose another address, or that server's data_dir",
+            advice="choose another address, or that server's data_dir; if this folder was moved or replaced while it "
+            "served (`store_files_lost` in its log), put it back",
         )
     return Finding("store", ok=True, found=f"process {held_by} has the folder" if held_by else "nobody has the folder")
-
-
-def _clock(newest_us: int, now_us: int) -> Finding:
-    if now_us < _EARLIEST_US:
-        return Finding("clock", ok=False, found="the clock is before 2026", advice="set the machine's clock")
-    ahead_us = newest_us - now_us
-    if ahead_us > _AHEAD_US:
-        found = f"the newest record is {ahead_us / 1e6:,.0f} s ahead of the clock"
-        return Finding("clock", ok=False, found=found, advice="set the machine's clock, and keep it in step")
-    return Finding("clock", ok=True, found="the clock is plausible")

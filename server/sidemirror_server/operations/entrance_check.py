@@ -7,6 +7,7 @@ from pathlib import Path
 
 from sidemirror_server.entrance import check_listeners, check_tls, serves_of, tls_files
 from sidemirror_server.operations.finding import Finding
+from sidemirror_server.operations.moments import minute
 from sidemirror_server.rpc.boundary.access import ANY, Token, read_access
 from sidemirror_server.rpc.boundary.secret_files import CannotUse, Emptied
 from sidemirror_server.rpc.listening.addresses import is_local
@@ -75,10 +76,12 @@ def _tokens(settings: Settings, clock: Clock) -> Iterator[Finding]:
     )
     for token in tokens:
         if token.expires_us is not None and token.expires_us - now_us < _SOON_US:
-            when = _day(token.expires_us)
-            told = "expired on" if token.expires_us <= now_us else "expires on"
-            advice = "add its successor, give it out, then remove it"
-            yield _found("access", f"token {token.name} {told} {when}", advice)
+            has_expired = token.expires_us <= now_us
+            told = "has expired at" if has_expired else "expires at"
+            advice = "add its successor and give it out; then remove it"
+            if has_expired:
+                advice += f": while it is there, the log names it. By this machine's clock it is {minute(now_us)}"
+            yield _found("access", f"token {token.name} {told} {minute(token.expires_us)}", advice)
 
 
 def _tenants(tokens: list[Token]) -> str:

@@ -9,7 +9,10 @@ from itertools import islice
 from pathlib import Path
 from typing import TextIO
 
+import grpc
+
 from sidemirror.v1 import reflective_memory_pb2 as pb
+from sidemirror.v1 import sidecar_pb2
 from sidemirror.v1.reflective_memory_pb2_grpc import ReflectiveMemoryServiceStub
 from sidemirror_server.operations import exit_codes
 from sidemirror_server.operations.shown import plain, print_json
@@ -29,19 +32,24 @@ def memory(options: argparse.Namespace) -> int:
     """Runs the subcommand `options.verb`; returns the exit code."""
     verbs = {
         "search": _search,
-        "show": _show,
         "lessons": _lessons,
         "review": _review,
         "export": _export,
         "import": _import,
         "dreams": _dreams,
         "prunings": _prunings,
-        "recoveries": _recoveries,
     }
+    # These two also ask what was changed of the sidecar's advice.
+    with_history = {"show": _show, "recoveries": _recoveries}
+
+    def run(channel: grpc.Channel) -> int:
+        stub = ReflectiveMemoryServiceStub(channel)
+        if options.verb in with_history:
+            return with_history[options.verb](stub, options, channel)
+        return verbs[options.verb](stub, options)
+
     try:
-        return asked(
-            options.address, lambda channel: verbs[options.verb](ReflectiveMemoryServiceStub(channel), options)
-        )
+        return asked(options.address, run)
     except OSError as error:
         if getattr(options, "file", "-") == "-":
             raise  # of the command's own output, which `output.py` handles
@@ -69,17 +77,21 @@ def _search(stub: ReflectiveMemoryServiceStub, options: argparse.Namespace) -> i
     return 0
 
 
-def _show(stub: ReflectiveMemoryServiceStub, options: argparse.Namespace) -> int:
+def _show(stub: ReflectiveMemoryServiceStub, options: argparse.Namespace, channel: grpc.Channel) -> int:
     scope = scope_of(options)
     one = pb.GetReflectionRequest(reflection_id=options.id, **scope)
     found = stub.GetReflection(one, timeout=_TIMEOUT_S).memory
     if options.json:
         print_json(found)
         return 0
-    from sidemirror_server.operations.memory_tables import show_memory
+    from sidemirror_server.operations.advice_history import about, advice_changes
+    from sidemirror_server.operations.memory_tables import show_evidence, show_history, show_memory
 
     all_of_it = pb.ListReflectionVersionsRequest(reflection_id=options.id, **scope)
     show_memory(found, stub.ListReflectionVersions(all_of_it, timeout=_TIMEOUT_S).versions)
+    counted = pb.GetLessonStatisticsRequest(reflection_ids=[options.id], **scope)
+    show_evidence(stub.GetLessonStatistics(counted, timeout=_TIMEOUT_S).lessons)
+    show_history(about(advice_changes(channel, scope), options.id, sidecar_pb2.ADVICE_KIND_LESSONS))
     return 0
 
 
@@ -147,10 +159,10 @@ def _prunings(stub: ReflectiveMemoryServiceStub, options: argparse.Namespace) ->
     return prunings(stub, options, scope_of(options))
 
 
-def _recoveries(stub: ReflectiveMemoryServiceStub, options: argparse.Namespace) -> int:
+def _recoveries(stub: ReflectiveMemoryServiceStub, options: argparse.Namespace, channel: grpc.Channel) -> int:
     from sidemirror_server.operations.memory_recoveries import recoveries
 
-    return recoveries(stub, options, scope_of(options))
+    return recoveries(stub, options, scope_of(options), channel)
 
 
 class _Progress:

@@ -11,14 +11,19 @@ from rich.markup import escape
 from rich.table import Table
 
 from sidemirror.v1 import reflective_memory_pb2 as pb
+from sidemirror.v1 import sidecar_pb2
 from sidemirror.v1.reflective_memory_pb2_grpc import ReflectiveMemoryServiceStub
 from sidemirror_server.http.hooks.projects import project_of
+from sidemirror_server.operations.advice_history import about, advice_changes
+from sidemirror_server.operations.memory_tables import show_history
 from sidemirror_server.operations.shown import plain, print_json, words_of
 
 _TIMEOUT_S = 30.0
 
 
-def recoveries(stub: ReflectiveMemoryServiceStub, options: argparse.Namespace, scope: dict[str, Any]) -> int:
+def recoveries(
+    stub: ReflectiveMemoryServiceStub, options: argparse.Namespace, scope: dict[str, Any], channel: grpc.Channel
+) -> int:
     """Shows all signatures with what is told, or one signature with all its moves. Where no project was named and there
     is none, it says whether the hooks of this folder have told of some, and of which project these are."""
     found = _found(stub, options.signature, scope)
@@ -30,6 +35,7 @@ def recoveries(stub: ReflectiveMemoryServiceStub, options: argparse.Namespace, s
         print(f"  sidemirror memory recoveries {tenant}--project-id {project_of(str(Path.cwd()))}")
     elif options.signature:
         _show_moves(found.signatures)
+        _show_changes(found.signatures, channel, scope)
     else:
         _show_signatures(found.signatures)
     return 0
@@ -87,6 +93,17 @@ def _show_moves(found: Sequence[pb.SignatureRecoveries]) -> None:
             move.recovery_id,
         )
     console.print(table if table.row_count else "This failure was not observed.")
+
+
+def _show_changes(found: Sequence[pb.SignatureRecoveries], channel: grpc.Channel, scope: dict[str, Any]) -> None:
+    """Prints when what is told of these moves was changed, and by whom, if it ever was."""
+    changes = advice_changes(channel, scope)
+    lines = [
+        line
+        for move_id in {move.recovery_id for one in found for move in one.moves}
+        for line in about(changes, move_id, sidecar_pb2.ADVICE_KIND_RECOVERIES, name=move_id)
+    ]
+    show_history(sorted(set(lines)))
 
 
 def _lift(move: pb.RecoveryMove) -> str:

@@ -11,6 +11,8 @@ from sidemirror.v1 import common_pb2
 from sidemirror.v1 import reflective_memory_pb2 as pb
 from sidemirror_server.operations.shown import name_of, plain, words_of
 
+# What makes versions without a call.
+_OF_SIDECAR = ("judged",)
 _MODES = {
     pb.SEARCH_MODE_FILTER: "by importance and age",
     pb.SEARCH_MODE_FULL_TEXT: "by words alone",
@@ -67,12 +69,35 @@ def show_memory(memory: pb.Memory, versions: Iterable[pb.Memory]) -> None:
         if value and value != "unspecified":
             table.add_row(name, _plain(value))
     console.print(table)
-    earlier = Table("version", "changed", "why", "text", title="Versions", title_justify="left")
+    earlier = Table("version", "changed", "state", "by", "why", "text", title="Versions", title_justify="left")
     for version in versions:
         when = f"{version.update_time.ToDatetime():%Y-%m-%d %H:%M:%S}"
         why = " ".join(filter(None, (version.change, version.reason and f"({version.reason})")))
-        earlier.add_row(*map(_plain, (str(version.version), when, why, version.content)))
+        by = version.changed_by or ("the sidecar" if version.change in _OF_SIDECAR else "")
+        state = name_of(pb.MemoryState, version.state)
+        earlier.add_row(*map(_plain, (str(version.version), when, state, by, why, version.content)))
     console.print(earlier)
+
+
+def show_evidence(lessons: Iterable[pb.LessonStatistics]) -> None:
+    """Prints what the evidence about one lesson counts, from which version on, and what counts no more."""
+    console = Console(highlight=False)
+    for lesson in lessons:
+        console.print(_plain(f"Evidence from version {lesson.from_version} on: {lesson.detail}"), soft_wrap=True)
+        figures = _figures(lesson.shown, lesson.held_back, lesson.outside)
+        before = _figures(lesson.earlier_shown, lesson.earlier_held_back, lesson.earlier_outside)
+        for told in (figures, before and f"of versions before {lesson.from_version}, which count no more: {before}"):
+            if told:
+                console.print(_plain(f"  {told}"), soft_wrap=True)
+
+
+def show_history(lines: Iterable[str]) -> None:
+    """Prints when what agents are told was changed, and by whom; nothing if it never was."""
+    told = list(lines)
+    if told:
+        Console(highlight=False).print(
+            "\n".join(("Changes of what is told", *(f"  {line}" for line in told))), markup=False
+        )
 
 
 def show_lessons(lessons: Sequence[pb.LessonStatistics]) -> None:
@@ -93,12 +118,21 @@ def show_lessons(lessons: Sequence[pb.LessonStatistics]) -> None:
             "succeeded with it": _successes(lesson.shown),
             "succeeded without it": _successes(lesson.held_back),
             "succeeded, not compared": _successes(lesson.outside),
+            f"before version {lesson.from_version}, which counts no more": _figures(
+                lesson.earlier_shown, lesson.earlier_held_back, lesson.earlier_outside
+            ),
             "its error came up again": _returned(lesson),
         }
         shown = [f"{name}: {figure}" for name, figure in figures.items() if figure]
         for told in (lesson.detail, *shown):
             console.print(Padding(_plain(told), (0, 0, 0, 2), expand=False))
     console.print("Tasks: how many of those with an outcome succeeded, and how many have none yet.")
+
+
+def _figures(shown: pb.LessonArm, held_back: pb.LessonArm, outside: pb.LessonArm) -> str:
+    """How many tasks of each arm succeeded; empty without tasks."""
+    arms = {"with it": shown, "without it": held_back, "with it, not compared": outside}
+    return "; ".join(f"succeeded {name} {_successes(arm)}" for name, arm in arms.items() if arm.assigned_count)
 
 
 def _plain(text: str) -> Text:

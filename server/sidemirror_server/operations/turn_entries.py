@@ -1,4 +1,4 @@
-"""A turn with all its entries, asked for in pages. Used by `turns.py` and `turns_why.py`."""
+"""A turn with all its entries and critiques, asked for in pages. Used by `turns.py` and `turns_why.py`."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -14,10 +14,11 @@ TIMEOUT_S = 30.0
 _PAGE = 1_000
 
 
-def entries_of(channel: grpc.Channel, turn_id: str, scope: dict[str, Any]) -> tuple[pb.Turn, list[pb.TurnEntry]]:
-    """A turn, and all its entries in their order. Raises grpc.RpcError."""
+def record_of(channel: grpc.Channel, turn_id: str, scope: dict[str, Any]) -> pb.GetTurnResponse:
+    """A turn with all its entries in their order, and its critiques. Raises grpc.RpcError."""
     pages = list(_pages(channel, pb.GetTurnRequest(turn_id=turn_id, page_size=_PAGE, **scope)))
-    return pages[0].turn, [entry for page in pages for entry in page.entries]
+    entries = [entry for page in pages for entry in page.entries]
+    return pb.GetTurnResponse(turn=pages[0].turn, entries=entries, critiques=pages[0].critiques)
 
 
 def _pages(channel: grpc.Channel, request: pb.GetTurnRequest) -> Iterator[pb.GetTurnResponse]:

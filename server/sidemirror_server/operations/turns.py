@@ -8,6 +8,7 @@ import grpc
 from sidemirror.v1 import common_pb2
 from sidemirror.v1 import thinking_pb2 as pb
 from sidemirror.v1.thinking_pb2_grpc import ThinkingServiceStub
+from sidemirror_server.operations import exit_codes
 from sidemirror_server.operations.shown import (
     clock_time,
     in_short,
@@ -17,7 +18,8 @@ from sidemirror_server.operations.shown import (
     words_of,
 )
 from sidemirror_server.operations.target import asked, scope_of
-from sidemirror_server.operations.turn_entries import TIMEOUT_S, entries_of
+from sidemirror_server.operations.turn_entries import TIMEOUT_S, record_of
+from sidemirror_server.operations.turn_ids import turn_named
 
 # What counts as failed for `--failed`.
 _FAILED = ("failure", "timeout", "error")
@@ -81,28 +83,45 @@ def ended(turn: pb.Turn) -> str:
 
 def _show(channel: grpc.Channel, options: argparse.Namespace) -> int:
     scope = scope_of(options)
-    turn, entries = entries_of(channel, options.turn_id, scope)
+    turn_id = turn_named(channel, options.turn_id, scope)
+    if turn_id is None:
+        return exit_codes.FAILED
+    record = record_of(channel, turn_id, scope)
+    turn, entries = record.turn, record.entries
     if options.json:
-        print_json(pb.GetTurnResponse(turn=turn, entries=entries))
+        print_json(record)
         return 0
     from sidemirror.v1 import reflective_memory_pb2 as memory_pb
     from sidemirror.v1.reflective_memory_pb2_grpc import ReflectiveMemoryServiceStub
+    from sidemirror_server.operations.shown_texts import ShownTexts
     from sidemirror_server.operations.turns_why import told_in
     from sidemirror_server.operations.watch_lines import Timeline, what_of
 
     request = memory_pb.ListReceiptsRequest(turn_id=turn.turn_id, page_size=_PAGE, **scope)
-    receipts = ReflectiveMemoryServiceStub(channel).ListReceipts(request, timeout=TIMEOUT_S).receipts
+    stub = ReflectiveMemoryServiceStub(channel)
+    texts = ShownTexts(stub, scope)
+    receipts = stub.ListReceipts(request, timeout=TIMEOUT_S).receipts
     timeline = Timeline()
-    timed = [(what_of(entry).time, timeline.line(entry)) for entry in entries]
+    silent = {one.directive.silence.recovery_id for one in entries}
+    judged = {one.critique.critique_id: one for one in record.critiques}
+    timed = [(what_of(entry).time, timeline.line(entry, _taken(judged, entry))) for entry in entries]
+    timed += [(one.time, timeline.asked_critique(turn, one)) for one in judged.values()]
     for receipt in receipts:
         told = told_in(entries, receipt.receipt_id)
         # What was kept in shadow mode has a line of its own.
         if told is None or not told.is_shadow:
-            timed += [(receipt.time, line) for line in timeline.held_back(receipt)]
+            timed += [(receipt.time, line) for line in timeline.held_back(receipt, silent)]
+        if told is None:
+            timed += [(receipt.time, line) for line in timeline.recalled(receipt, texts.of)]
     timed.sort(key=lambda one: (one[0].seconds, one[0].nanos))
     print_lines((_line(turn),))
     print_lines(line for _, line in timed)
     return 0
+
+
+def _taken(judged: dict[str, pb.TurnCritique], entry: pb.TurnEntry) -> pb.TurnCritique | None:
+    """Takes the stored critique that an entry is; None if it is none, or if it is not stored."""
+    return judged.pop(entry.directive.critique.critique_id, None)
 
 
 def _why(channel: grpc.Channel, options: argparse.Namespace) -> int:

@@ -1,4 +1,5 @@
-"""`sidemirror turns why`: why an agent was shown a lesson, from what is on record and from what is found today."""
+"""`sidemirror turns why`: why an agent was shown a lesson, or nothing, from what is on record and from what is found
+today."""
 
 import argparse
 import sys
@@ -13,8 +14,14 @@ from sidemirror.v1 import reflective_memory_pb2 as pb
 from sidemirror.v1.reflective_memory_pb2_grpc import ReflectiveMemoryServiceStub
 from sidemirror_server.memory.kin.signature import error_signature
 from sidemirror_server.operations import exit_codes
+from sidemirror_server.operations.not_shown import not_shown
+from sidemirror_server.operations.parsers.arguments import Moment
 from sidemirror_server.operations.shown import clock_time, in_short, name_of, print_json, print_lines, words_of
-from sidemirror_server.operations.turn_entries import TIMEOUT_S, entries_of
+from sidemirror_server.operations.shown_texts import ShownTexts
+from sidemirror_server.operations.turn_entries import TIMEOUT_S, record_of
+from sidemirror_server.operations.turn_ids import lesson_named, turn_named
+from sidemirror_server.operations.turn_silences import about_turn
+from sidemirror_server.operations.watch_lines import ANSWERS, fit_told
 from sidemirror_server.trace.receipts import GOAL_ITEM, RECOVERY_ITEM
 from sidemirror_server.vocabulary.clock import SystemClock
 
@@ -36,39 +43,75 @@ class ToldBlock(msgspec.Struct, frozen=True):
     causes: tuple[str, ...] = ()
     signatures: tuple[str, ...] = ()
     is_shadow: bool = False
+    # It is the answer to a call of the agent's: the record has no texts of it.
+    is_answer: bool = False
 
 
 def why(channel: grpc.Channel, options: argparse.Namespace, scope: dict[str, Any]) -> int:
-    """Prints why the receipts that `options` name were shown; returns the exit code. Raises grpc.RpcError."""
+    """Prints why the receipts that `options` name were shown, and of a turn where nothing was told; returns the exit
+    code. Raises grpc.RpcError."""
     stub = ReflectiveMemoryServiceStub(channel)
-    found = _receipts(stub, options, scope)
+    record: thinking_pb2.GetTurnResponse | None = None
+    if options.turn_id:
+        turn_id = turn_named(channel, options.turn_id, scope)
+        if turn_id is None:
+            return exit_codes.FAILED
+        record = record_of(channel, turn_id, scope)
+    lesson_id = lesson_named(stub, options.lesson, record, scope) if options.lesson else ""
+    if lesson_id is None:
+        return exit_codes.FAILED
+    found = _receipts(stub, record.turn.turn_id if record else "", lesson_id, options.at, scope)
     if options.json:
         print_json(pb.ListReceiptsResponse(receipts=found))
         return 0 if found else exit_codes.FAILED
-    if not found:
-        return _nothing(stub, options, scope)
-    turns: dict[str, list[thinking_pb2.TurnEntry]] = {}
-    for receipt in found:
-        if receipt.turn_state and receipt.turn_id not in turns:
-            turns[receipt.turn_id] = entries_of(channel, receipt.turn_id, scope)[1]
-        told = told_in(turns.get(receipt.turn_id, ()), receipt.receipt_id)
-        print_lines(_explained(stub, receipt, told, options.lesson, scope), cut=False)
-    return 0
+    _tell(channel, found, record, lesson_id, scope)
+    if record is not None and not lesson_id:
+        print_lines(about_turn(channel, record, scope), cut=False)
+        return 0
+    if record is not None and not found:
+        print("sidemirror: the turn was not shown this lesson", file=sys.stderr)
+        print_lines(not_shown(stub, record, lesson_id, scope), cut=False)
+        return exit_codes.FAILED
+    return 0 if found else _nothing(stub, options, scope)
+
+
+def _tell(
+    channel: grpc.Channel,
+    receipts: Sequence[pb.Receipt],
+    record: thinking_pb2.GetTurnResponse | None,
+    only: str,
+    scope: dict[str, Any],
+) -> None:
+    """Prints why these were shown. `record`: of the turn that is asked about; `only`: of the lesson."""
+    records = {} if record is None else {record.turn.turn_id: record}
+    for receipt in receipts:
+        if receipt.turn_state and receipt.turn_id not in records:
+            records[receipt.turn_id] = record_of(channel, receipt.turn_id, scope)
+        told = _told(records.get(receipt.turn_id), receipt)
+        print_lines(_explained(ReflectiveMemoryServiceStub(channel), receipt, told, only, scope), cut=False)
+
+
+def _told(record: thinking_pb2.GetTurnResponse | None, receipt: pb.Receipt) -> ToldBlock | None:
+    if record is None:
+        return None
+    told = told_in(record.entries, receipt.receipt_id)
+    if told is None and receipt.place in ANSWERS:
+        return ToldBlock(common_pb2.ContextBlock(), record.turn.task, is_answer=True)
+    return told
 
 
 def _receipts(
-    stub: ReflectiveMemoryServiceStub, options: argparse.Namespace, scope: dict[str, Any]
+    stub: ReflectiveMemoryServiceStub, turn_id: str, lesson_id: str, at: Moment | None, scope: dict[str, Any]
 ) -> list[pb.Receipt]:
     """The receipts that are asked about, oldest first: those of a turn, of a moment, or the newest one."""
     # A turn's receipts are asked for alone, and then looked through for the lesson.
-    lesson_id = "" if options.turn_id else options.lesson
-    request = pb.ListReceiptsRequest(turn_id=options.turn_id, lesson_id=lesson_id, **scope)
-    if options.at is not None:
-        request.from_time.FromMicroseconds(options.at.at_us)
-        request.until_time.FromMicroseconds(options.at.at_us + options.at.width_us)
-    request.page_size = 1_000 if options.turn_id or options.at is not None else 1
+    request = pb.ListReceiptsRequest(turn_id=turn_id, lesson_id="" if turn_id else lesson_id, **scope)
+    if at is not None:
+        request.from_time.FromMicroseconds(at.at_us)
+        request.until_time.FromMicroseconds(at.at_us + at.width_us)
+    request.page_size = 1_000 if turn_id or at is not None else 1
     receipts = stub.ListReceipts(request, timeout=TIMEOUT_S).receipts
-    named = [one for one in receipts if not options.lesson or options.lesson in {item.id for item in one.items}]
+    named = [one for one in receipts if not lesson_id or lesson_id in {item.id for item in one.items}]
     return named[::-1]
 
 
@@ -122,23 +165,32 @@ def _explained(
     stub: ReflectiveMemoryServiceStub, receipt: pb.Receipt, told: ToldBlock | None, only: str, scope: dict[str, Any]
 ) -> Iterator[str]:
     yield f"{clock_time(receipt.time)}  {_place(receipt)}"
-    if told is not None and told.is_shadow:
-        yield "  In shadow mode: it was kept, and the agent was not told."
-    for cause in () if told is None else told.causes:
-        yield f"  the failing call: {_cut(cause)}"
-    if told is not None and told.signatures:
-        yield f"  recognised by: {', '.join(map(_named, told.signatures))}"
-    if told is None:
-        yield "  The block's text is in no turn's record: nothing was told, or outside a turn, or the trace is gone."
+    yield from _circumstances(told)
     texts = {} if told is None else {item.id: item for item in told.block.items}
+    kept = ShownTexts(stub, scope)
     for item in receipt.items:
         if not only or item.id == only:
             yield from _of_item(stub, receipt, item, texts.get(item.id), told, scope)
-    if told is not None and told.block.omitted:
-        yield "  left out:"
-        yield from (f"    {_named(one.id)}: {_cut(one.reason)}" for one in told.block.omitted)
-    elif told is not None:
-        yield "  left out: nothing that is on record"
+            if told is not None and told.is_answer and not item.is_held_back:
+                yield f"    said: {_cut(kept.of(item))}"
+    if told is None or told.is_answer:
+        return
+    yield "  left out:" if told.block.omitted else "  left out: nothing that is on record"
+    yield from (f"    {_named(one.id)}: {_cut(one.reason)}" for one in told.block.omitted)
+
+
+def _circumstances(told: ToldBlock | None) -> Iterator[str]:
+    """What a block was about, and whether it was told."""
+    if told is None:
+        yield "  The block's text is in no turn's record: nothing was told, or outside a turn, or the trace is gone."
+        return
+    if told.is_answer:
+        yield "  The agent asked for it itself; no entry of the turn has it."
+    if told.is_shadow:
+        yield "  In shadow mode: it was kept, and the agent was not told."
+    yield from (f"  the failing call: {_cut(cause)}" for cause in told.causes)
+    if told.signatures:
+        yield f"  recognised by: {', '.join(map(_named, told.signatures))}"
 
 
 def _place(receipt: pb.Receipt) -> str:
@@ -168,7 +220,7 @@ def _of_item(
     if item.kind == RECOVERY_ITEM:
         yield from _of_recovery(stub, receipt, item.id, told.signatures if told else (), scope)
     elif item.kind != GOAL_ITEM:
-        yield from _of_memory(stub, item.id, told, scope)
+        yield from _of_memory(stub, item, told, scope)
     yield f"    what followed: {_followed(item)}"
 
 
@@ -185,23 +237,26 @@ def _followed(item: pb.ReceiptItem) -> str:
 
 
 def _of_memory(
-    stub: ReflectiveMemoryServiceStub, memory_id: str, told: ToldBlock | None, scope: dict[str, Any]
+    stub: ReflectiveMemoryServiceStub, item: pb.ReceiptItem, told: ToldBlock | None, scope: dict[str, Any]
 ) -> Iterator[str]:
+    if item.HasField("score"):
+        yield f"    what fitted then: {fit_told(item)}"
     try:
-        one = pb.GetReflectionRequest(reflection_id=memory_id, **scope)
+        one = pb.GetReflectionRequest(reflection_id=item.id, **scope)
         memory = stub.GetReflection(one, timeout=TIMEOUT_S).memory
     except grpc.RpcError as error:
         if error.code() is not grpc.StatusCode.NOT_FOUND:
             raise
         yield "    the lesson itself was removed since"
         return
-    yield f"    what fitted: {_fitted(stub, memory, told, scope)}"
+    if not item.HasField("score"):
+        yield f"    what fitted: {_fitted(stub, memory, told, scope)}"
     state = name_of(pb.MemoryState, memory.state)
     yield f"    the lesson today: {state}, version {memory.version}, importance {memory.importance:.2f}"
     yield f"    learned from: {_sources(memory)}"
-    request = pb.GetLessonStatisticsRequest(reflection_ids=[memory_id], **scope)
+    request = pb.GetLessonStatisticsRequest(reflection_ids=[item.id], **scope)
     for lesson in stub.GetLessonStatistics(request, timeout=TIMEOUT_S).lessons:
-        yield f"    its evidence: {_evidence(lesson)}"
+        yield f"    its evidence today: {_evidence(lesson)}"
 
 
 def _fitted(stub: ReflectiveMemoryServiceStub, memory: pb.Memory, told: ToldBlock | None, scope: dict[str, Any]) -> str:

@@ -1,23 +1,29 @@
-"""`sidemirror usage`: shows the cost of models for a scope of a running sidecar, and what is left of the caps."""
+"""`sidemirror usage`: shows the cost of models for a scope of a running sidecar, what is left of the caps, and who
+sends most to the sidecar."""
 
 import argparse
 import json
 import sys
+from typing import TYPE_CHECKING, Any
 
 import grpc
 
 from sidemirror.v1 import sidecar_pb2 as pb
 from sidemirror.v1 import sidecar_pb2_grpc as pb_grpc
 from sidemirror_server.operations import exit_codes
+from sidemirror_server.operations.running_check import in_seconds
 from sidemirror_server.operations.shown import name_of, plain, with_defaults
 from sidemirror_server.operations.target import asked, scope_of
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 _TIMEOUT_S = 5.0
 
 
 def usage(options: argparse.Namespace) -> int:
-    """Prints the spending of the last 7 days and the caps. Returns the exit code: not 0 when they are unknown, because
-    the store does not answer."""
+    """Prints the models, the senders, the spending of the last 7 days and the caps. Returns the exit code: not 0 when
+    spending and caps are unknown, because the store does not answer."""
     request = pb.GetServerInfoRequest(**scope_of(options))
 
     def ask(channel: grpc.Channel) -> int:
@@ -27,9 +33,10 @@ def usage(options: argparse.Namespace) -> int:
         if options.json:
             names = ("models",) if unknown else ("models", "spend", "spend_caps")
             told = {name: [with_defaults(one) for one in getattr(info, name)] for name in names}
-            print(json.dumps({**told, "spend_unknown": unknown}, indent=2))
+            print(json.dumps({**told, "traffic": _traffic(info.traffic), "spend_unknown": unknown}, indent=2))
         else:
             _show_models(info)
+            _show_traffic(info.traffic)
         if unknown:
             print("sidemirror: the store does not answer: spending and caps are not known", file=sys.stderr)
             return exit_codes.UNAVAILABLE
@@ -46,7 +53,57 @@ def _show_models(info: pb.GetServerInfoResponse) -> None:
     console = Console(highlight=False)
     for model in info.models:
         state = "" if model.available else ", not to be asked now"
-        console.print(plain(f"{model.purpose}: {model.provider} {model.model}{state}"), markup=False)
+        price = ", price not known: answers count at the dearest known one" if model.price_unknown else ""
+        told = f"{model.purpose}: {model.provider} {model.model}{state}{price}"
+        console.print(plain(told), markup=False, soft_wrap=True)
+
+
+def _traffic(traffic: pb.Traffic) -> dict[str, Any]:
+    """As JSON."""
+    return {
+        "period_s": in_seconds(traffic.period),
+        "message_count": traffic.message_count if traffic.HasField("message_count") else None,
+        "callers": [with_defaults(one) for one in traffic.callers],
+        "sessions": [with_defaults(one) for one in traffic.sessions],
+    }
+
+
+def _show_traffic(traffic: pb.Traffic) -> None:
+    """Who sends most. Nothing where a sidecar of an earlier version does not say it."""
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    if not traffic.callers:
+        return
+    console = Console(highlight=False)
+    seconds = f"{in_seconds(traffic.period):.0f} s"
+    callers = Table("tenant", "project", "token", title=f"Who sent most in the last {seconds}", title_justify="left")
+    callers.add_column("calls and messages", justify="right")
+    for one in traffic.callers:
+        names = (one.tenant_id, one.project_id, one.token)
+        callers.add_row(*(Text(plain(name)) for name in names), f"{one.sent_count:,}")
+    console.print(callers)
+    if traffic.sessions:
+        sessions = Table("tenant", "project", "session")
+        sessions.add_column("events", justify="right")
+        for one in traffic.sessions:
+            names = (one.tenant_id, one.project_id, one.session_id)
+            sessions.add_row(*(Text(plain(name)) for name in names), f"{one.sent_count:,}")
+        console.print(sessions)
+
+
+def _show_estimates(info: pb.GetServerInfoResponse, console: "Console") -> None:
+    """What of the spending nobody knows: calls that no model answered."""
+    calls = sum(spend.unanswered_calls for spend in info.spend)
+    if calls:
+        usd = sum(spend.estimated_usd for spend in info.spend)
+        tokens = sum(spend.estimated_tokens for spend in info.spend)
+        told = (
+            f"Of it {usd:.6f} USD and {tokens:,} tokens are estimates: no model answered {calls:,} of the calls. "
+            "Does it answer? `sidemirror doctor --ask-models`"
+        )
+        console.print(told, markup=False, soft_wrap=True)
 
 
 def _show_spending(info: pb.GetServerInfoResponse) -> None:
@@ -65,6 +122,7 @@ def _show_spending(info: pb.GetServerInfoResponse) -> None:
         )
     if info.spend:
         console.print(spent)
+        _show_estimates(info, console)
     else:
         console.print("No model was asked in the last 7 days that costs anything.")
     capped = Table("cap", title="Caps of today", title_justify="left")

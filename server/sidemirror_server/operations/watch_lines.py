@@ -1,7 +1,7 @@
 """Formats an entry of a turn's log as a line for people: time, session and turn, event or directive."""
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from datetime import datetime
 from typing import Any
 
@@ -11,7 +11,9 @@ from rich.text import Text
 from sidemirror.v1 import common_pb2
 from sidemirror.v1 import reflective_memory_pb2 as memory_pb
 from sidemirror.v1 import thinking_pb2 as pb
+from sidemirror_server.memory.recoveries.failed import reports_failure
 from sidemirror_server.operations.shown import in_short, plain, words_of
+from sidemirror_server.operations.silences import why_no_advice, why_no_lesson
 
 # The last characters of the server's turn ids are the distinctive ones.
 _ID_CHARS = 8
@@ -19,30 +21,62 @@ _ID_CHARS = 8
 _MOST_TURNS = 10_000
 
 _BAD, _SAID, _DIM = "red", "cyan", "dim"
+# Where a block is shown that an agent asks for: no entry of a turn has it.
+ANSWERS = frozenset(
+    (
+        memory_pb.RECEIPT_PLACE_MEMORY_CONTEXT,
+        memory_pb.RECEIPT_PLACE_GOAL_CONTEXT,
+        memory_pb.RECEIPT_PLACE_RECOVERIES,
+    )
+)
 
 
 class Timeline:
-    """Makes lines. Remembers the session of each turn, because only a turn's first entries name it."""
+    """Makes lines. Remembers the session of each turn, because only a turn's first entries name it, and the tools of
+    calls, because results do not name them."""
 
     def __init__(self) -> None:
         self._sessions: OrderedDict[str, str] = OrderedDict()
+        self._tools: OrderedDict[tuple[str, str], str] = OrderedDict()
 
-    def line(self, entry: pb.TurnEntry) -> Text:
-        """The line of one entry."""
+    def line(self, entry: pb.TurnEntry, judged: pb.TurnCritique | None = None) -> Text:
+        """The line of one entry. `judged`: the stored critique that the entry is, if it is known."""
         line = _begun(what_of(entry), self._session_of(entry), entry.turn_id)
         if entry.HasField("event"):
-            told, style = _event(entry.event)
+            told, style = self._event(entry.turn_id, entry.event)
+        elif entry.directive.HasField("silence"):
+            silence = entry.directive.silence
+            known = f"; recovery {in_short(silence.recovery_id)}" if silence.recovery_id else ""
+            told = f"· nothing told: {why_no_advice(silence)}; {in_short(silence.signature)}{known}"
+            style = _DIM
         elif entry.HasField("directive"):
             mark = "↳ (kept, not told)" if entry.directive.is_shadow else "↳"
-            told, style = f"{mark} {_directive(entry.directive)}", _SAID
+            text = _directive(entry.directive) if judged is None else f"critique: {critique_told(judged)}"
+            told, style = f"{mark} {text}", _SAID
         else:
-            told, style = f"· a reflection begins: {_reasons(entry.claim)}", _DIM
+            begun = "critique" if entry.claim.critique else "reflection"
+            why = f": {_reasons(entry.claim)}" if entry.claim.reasons else ""
+            told, style = f"· a {begun} begins{why}", _DIM
         return line.append(told, style=style)
 
-    def held_back(self, receipt: memory_pb.Receipt) -> Iterator[Text]:
-        """A line for each lesson or recovery that was held back, as a receipt has it."""
+    def asked_critique(self, turn: pb.Turn, judged: pb.TurnCritique) -> Text:
+        """The line of a critique that was asked for."""
+        told = f"↳ asked for a {in_short(judged.made_by)}: {critique_told(judged)}"
+        return _begun(judged, turn.session_id, turn.turn_id).append(told, style=_SAID)
+
+    def recalled(self, receipt: memory_pb.Receipt, text_of: Callable[[memory_pb.ReceiptItem], str]) -> Iterator[Text]:
+        """A line for each lesson that the agent asked for and got outside of the turn's entries."""
+        for item in receipt.items if receipt.place in ANSWERS else ():
+            if not item.is_held_back:
+                line = _begun(receipt, receipt.session_id, receipt.turn_id)
+                fit = f" ({fit_told(item)})" if item.HasField("score") else ""
+                told = f"{words_of(memory_pb.ReceiptPlace, receipt.place)}: {in_short(item.kind)} {in_short(item.id)}"
+                yield line.append(f"↳ {told}{fit}: {in_short(text_of(item))}", style=_SAID)
+
+    def held_back(self, receipt: memory_pb.Receipt, but: Collection[str] = ()) -> Iterator[Text]:
+        """A line for each lesson or recovery that was held back, as a receipt has it. `but`: those that have a line."""
         for item in receipt.items:
-            if item.is_held_back:
+            if item.is_held_back and item.id not in but:
                 line = _begun(receipt, receipt.session_id, receipt.turn_id)
                 told = f"↳ held back, not told: {in_short(item.kind) or 'lesson'} {in_short(item.id)}"
                 yield line.append(told, style=_SAID)
@@ -54,6 +88,23 @@ class Timeline:
             if len(self._sessions) > _MOST_TURNS:
                 self._sessions.popitem(last=False)
         return self._sessions.get(entry.turn_id, "")
+
+    def _event(self, turn_id: str, event: pb.TurnEvent) -> tuple[str, str]:
+        """The text of an event, and its style. Of a result that is one of a failure it says so."""
+        kind = event.WhichOneof("kind") or ""
+        what: Any = getattr(event, kind) if kind else event
+        agent = f"{in_short(event.agent)}: " if event.agent else ""
+        told = _EVENTS.get(kind, lambda _: "")(what)
+        name, failed = kind.replace("_", " "), kind == "tool_failed"
+        if kind == "tool_called":
+            self._tools[turn_id, what.call_id] = in_short(what.name, 80)
+            if len(self._tools) > _MOST_TURNS:
+                self._tools.popitem(last=False)
+        elif kind in ("tool_returned", "tool_failed"):
+            failed = failed or what.is_error or reports_failure(what.content)
+            tool = self._tools.get((turn_id, what.call_id), "tool")
+            name = f"{tool} {'failed' if failed else 'returned'}"
+        return f"{agent}{name}{': ' if told else ''}{told}", _BAD if failed else ""
 
 
 def what_of(entry: pb.TurnEntry) -> Any:
@@ -71,16 +122,6 @@ def _clock(what: Message) -> str:
     time: Any = what.time  # type: ignore[attr-defined]  # all three kinds of entries have one, and receipts
     moment = datetime.fromtimestamp(time.seconds + time.nanos / 1e9).astimezone()
     return f"{moment:%H:%M:%S}.{moment.microsecond // 1000:03d}"
-
-
-def _event(event: pb.TurnEvent) -> tuple[str, str]:
-    """The text of an event, and its style."""
-    kind = event.WhichOneof("kind") or ""
-    what = getattr(event, kind) if kind else event
-    failed = kind == "tool_failed" or (kind == "tool_returned" and event.tool_returned.is_error)
-    agent = f"{in_short(event.agent)}: " if event.agent else ""
-    told = _EVENTS.get(kind, lambda _: "")(what)
-    return f"{agent}{kind.replace('_', ' ')}{': ' if told else ''}{told}", _BAD if failed else ""
 
 
 _EVENTS: dict[str, Callable[[Any], str]] = {
@@ -105,7 +146,8 @@ def _directive(directive: pb.TurnDirective) -> str:
             plan = directive.turn_plan
             level = words_of(pb.ThinkLevel, plan.config.level)
             warned = "".join(f"; {in_short(warning)}" for warning in plan.warnings)
-            shown = _lessons(plan.context)
+            silent = why_no_lesson(plan.silence)
+            shown = _lessons(plan.context) or (f"; no lesson: {silent}" if silent else "")
             return f"plan: turn {plan.turn_count}, level {level}, {plan.token_budget:,} tokens{warned}{shown}"
         case "nudge":
             pattern = words_of(pb.Pattern, directive.nudge.pattern)
@@ -141,8 +183,48 @@ def _reflection(directive: pb.TurnDirective) -> str:
 def _critique(critique: common_pb2.CritiqueResult) -> str:
     if critique.status != common_pb2.RESULT_STATUS_OK:
         return f"no critique: {words_of(common_pb2.ResultStatus, critique.status)}, {in_short(critique.detail)}"
+    return f"critique: {_verdict(critique)}"
+
+
+def critique_told(judged: pb.TurnCritique) -> str:
+    """A stored critique in words: its verdict, who made it, what it rests on, and what became of the answer."""
+    critique = judged.critique
+    made = f"by {in_short(critique.usage.provider)}" if critique.usage.provider else ""
+    if critique.usage.model and critique.usage.provider != "rules":
+        made = f"{made} {in_short(critique.usage.model)}"
+    rests = "".join(f"; rests on {_ground(issue)}" for issue in critique.issue_details if issue.quote)
+    change = _CHANGES.get(judged.answer_change, "")
+    return f"{_verdict(critique)}{f' ({made})' if made else ''}{rests}{f'; {change}' if change else ''}"
+
+
+_CHANGES = {
+    pb.ANSWER_CHANGE_NONE: "the answer was not changed after it",
+    pb.ANSWER_CHANGE_CHANGED: "the answer was changed after it",
+}
+
+
+def _ground(issue: common_pb2.CritiqueIssue) -> str:
+    where = words_of(common_pb2.QuoteSource, issue.quote_source)
+    events = ", ".join(f"event {in_short(one, 80)}" for one in issue.event_ids)
+    return f"“{in_short(issue.quote)}” of the {where}{f', {events}' if events else ''}"
+
+
+def fit_told(item: memory_pb.ReceiptItem) -> str:
+    """By what a lesson fitted when its block was made, with its score."""
+    by = {
+        memory_pb.LESSON_FIT_FAILURE: "about the same failure",
+        memory_pb.LESSON_FIT_CALL: "for this kind of error of this tool",
+        memory_pb.LESSON_FIT_NAME: "by the name of a tool or a kind of error",
+        memory_pb.LESSON_FIT_WORDS: "by words",
+        memory_pb.LESSON_FIT_MEANING: "by meaning",
+    }.get(item.fit, "")
+    words = f"words {', '.join(map(in_short, item.matched_words))}" if item.matched_words else ""
+    return "; ".join(filter(None, (by, words, f"score {item.score:.2f}")))
+
+
+def _verdict(critique: common_pb2.CritiqueResult) -> str:
     verdict = "revise" if critique.should_revise else "let it through"
-    return f"critique: {verdict}{''.join(f'; {in_short(issue)}' for issue in critique.issues)}"
+    return f"{verdict}{''.join(f'; {in_short(issue)}' for issue in critique.issues)}"
 
 
 def _lessons(block: common_pb2.ContextBlock) -> str:

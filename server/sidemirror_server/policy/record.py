@@ -141,6 +141,10 @@ class ScopePolicies(msgspec.Struct, frozen=True):
         """The tenant's policy; an empty one if there is none."""
         return DataPolicy() if self.tenant is None else self.tenant.policy
 
+    def at(self, level: PolicyLevel) -> DataPolicy:
+        """The policy of this level; an empty one if there is none."""
+        return self.of_project if level is PolicyLevel.PROJECT else self.of_tenant
+
     @property
     def advice(self) -> Advice:
         """The advice that the scope is not given: what is off for the tenant is off in all its projects."""

@@ -105,8 +105,8 @@ class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     agent_calls: Annotated[int, Meta(ge=0)] = 0
     # Streams of one agent at once.
     agent_streams: Annotated[int, Meta(ge=0)] = 0
-    # Bytes of requests that one agent may send in a second, 4,096 at least for each message. What is more waits:
-    # streams until it is their turn, unary calls a second at most.
+    # Bytes of requests that one agent may send in a second, 12 KiB at least for each message and 4 KiB more for each
+    # event. What is more waits: streams until it is their turn, unary calls a second at most.
     agent_bytes_per_second: Annotated[int, Meta(ge=0, le=_LARGEST_C_INT)] = 0
     # Bytes of one project's events that wait in memory while the store is unavailable.
     project_backlog_bytes: Annotated[int, Meta(ge=0)] = 0

@@ -48,10 +48,11 @@ def make_plan(
     *,
     learns: bool = False,
     is_shadow: bool = False,
+    silence: str = "",
 ) -> TurnPlan:
     """The plan of a turn that starts at `now_us`. `warnings` precede the plan's own warnings. `learns`: the turn is
-    learned from when it has ended. `is_shadow`: what it would be told is kept and not sent. A turn without advice
-    reflects on request only, and no draft of it is judged."""
+    learned from when it has ended. `is_shadow`: what it would be told is kept and not sent. `silence`: why
+    `context` has no lesson. A turn without advice reflects on request only, and no draft of it is judged."""
     resolved = config_of(started, config)
     thinking = plan_thinking(started.base_prompt, resolved.level, started.provider, started.model)
     told = [*warnings, *_unknown_level(started.wish.level), *thinking.clamps]
@@ -77,6 +78,7 @@ def make_plan(
         context=context,
         learns=learns,
         is_shadow=is_shadow,
+        silence=silence,
     )
 
 

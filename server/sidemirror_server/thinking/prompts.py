@@ -38,11 +38,13 @@ _NAME_CHARS = 64
 
 
 class ToolOutcome(msgspec.Struct, frozen=True):
-    """A tool result as a prompt shows it; `failed`: the tool reported a failure, or the call itself failed."""
+    """A tool result as a prompt shows it; `failed`: the tool reported a failure, or the call itself failed. `event_id`:
+    of the turn's event that has it, or empty."""
 
     tool: str
     text: str
     failed: bool = False
+    event_id: str = ""
 
 
 def reflection_prompt(question: str, tool_results: Sequence[ToolOutcome], recent_error: str = "") -> str:

@@ -16,6 +16,7 @@ from sidemirror_server.vocabulary.budget import BudgetLeft, TurnBudget
 from sidemirror_server.vocabulary.errors import StoreUnavailable
 from sidemirror_server.vocabulary.ids import DirectiveId, EventId, SessionId, TurnId
 from sidemirror_server.vocabulary.origin import Origin
+from sidemirror_server.vocabulary.silence import Silence
 from sidemirror_server.vocabulary.status import ResultStatus, Usage
 
 
@@ -53,7 +54,8 @@ class Carry(msgspec.Struct, frozen=True, omit_defaults=True):
 class TurnPlan(msgspec.Struct, frozen=True, omit_defaults=True, tag="turn_plan"):
     """How a turn runs; the second entry of every turn. `reflection_mode`: auto or on_request. `critique_mode`: off,
     gated or always. `context`: None if the turn did not ask for it, or if it could not be read. `learns`: the turn is
-    learned from when it has ended. `is_shadow`: what it would be told is kept and not sent."""
+    learned from when it has ended. `is_shadow`: what it would be told is kept and not sent. `silence`: why `context`
+    has no lesson, a value of `SilenceReason` or of a later version; empty if it has one."""
 
     turn_id: TurnId
     session_id: SessionId
@@ -70,6 +72,7 @@ class TurnPlan(msgspec.Struct, frozen=True, omit_defaults=True, tag="turn_plan")
     context: ContextBlock | None = None
     learns: bool = False
     is_shadow: bool = False
+    silence: str = ""
 
 
 class Nudge(msgspec.Struct, frozen=True, tag="nudge"):
@@ -81,10 +84,12 @@ class Nudge(msgspec.Struct, frozen=True, tag="nudge"):
 
 class Advised(msgspec.Struct, frozen=True, omit_defaults=True, tag="advice"):
     """What is known about a failure like the latest one. `signature`: what the failure is recognised by; empty for the
-    lessons of a plan that were only kept."""
+    lessons of a plan that were only kept. `silence`: why nothing was told; the block is empty then. It is no kind of
+    its own and its directive is marked `is_shadow`, so that earlier servers read it and send it to no agent."""
 
     block: ContextBlock
     signature: str
+    silence: Silence | None = None
 
 
 class Critiqued(msgspec.Struct, frozen=True, omit_defaults=True, tag="critique"):

@@ -261,6 +261,7 @@ def _turn_started(state: TurnState, sequence: int, event: Event, what: TurnStart
     state.task = what.task
     asked = [message.content for message in what.messages if message.role == "user"]
     state.question = clip(asked[-1] if asked else what.task, _QUESTION_CHARS)
+    state.task_event = state.question_event = event.event_id
     state.origin = min(state.origin, event.origin)
     state.begun_in, state.own_session = what.session_id, what.own_session
     state.from_spans, state.without_advice = what.from_spans, what.without_advice
@@ -278,7 +279,7 @@ def _session_named(state: TurnState, sequence: int, event: Event, what: SessionN
 
 
 def _user_message(state: TurnState, sequence: int, event: Event, what: UserMessage) -> None:
-    state.question = clip(what.text, _QUESTION_CHARS)
+    state.question, state.question_event = clip(what.text, _QUESTION_CHARS), event.event_id
     _remember(state, event, "user_message", what.text)
 
 
@@ -330,7 +331,7 @@ def _call_ended(
         seen = SeenError(event.event_id, tool, clip(text, _STEP_CHARS), sequence)
         state.tool_errors = (*state.tool_errors[-_MOST_ERRORS + 1 :], seen)
     state.steps_done += 1
-    outcome = ToolOutcome(tool, clip(text, RESULT_CHARS), failed)
+    outcome = ToolOutcome(tool, clip(text, RESULT_CHARS), failed, event.event_id)
     state.results = (*state.results[-_KEPT_RESULTS + 1 :], outcome)
     missing = missing_name(text) if failed else None
     lacks = f"{missing.what} `{missing.name}`" if missing else ""

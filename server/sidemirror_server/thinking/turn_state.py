@@ -52,7 +52,9 @@ class TurnState(msgspec.Struct):
     budget: TurnBudget = TurnBudget()
     spent: Spent = Spent()
     task: str = ""
+    task_event: str = ""
     question: str = ""
+    question_event: str = ""
     outcome: str = ""
     score: float | None = None
     origin: Origin = Origin.OPERATOR

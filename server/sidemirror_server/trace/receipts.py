@@ -5,7 +5,7 @@ It also identifies our own texts when they come back in a trace. Adapters: `stor
 """
 
 import enum
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import Protocol
 
 import msgspec
@@ -42,13 +42,35 @@ class ShownIn(enum.StrEnum):
     RECOVERIES = "recoveries"
 
 
-class ReceiptItem(msgspec.Struct, frozen=True):
-    """An item as shown. `text_hash`: `vocabulary.block.text_hash` of its text."""
+class FitBy(enum.StrEnum):
+    """By what a lesson was found to fit. The values are stored and never change."""
+
+    FAILURE = "failure"
+    CALL = "call"
+    NAME = "name"
+    WORDS = "words"
+    MEANING = "meaning"
+
+
+class Fit(msgspec.Struct, frozen=True):
+    """How well a lesson fits a task, 0 to 1, by what, and the terms that both have."""
+
+    score: float
+    by: FitBy
+    words: tuple[str, ...] = ()
+
+
+class ReceiptItem(msgspec.Struct, frozen=True, omit_defaults=True):
+    """An item as shown. `text_hash`: `vocabulary.block.text_hash` of its text. `score`, `fit_by`, `words`: as in `Fit`
+    when the block was made; None and empty where they are not known. `fit_by` may be of a later version."""
 
     id: str
     version: int
     kind: str
     text_hash: bytes
+    score: float | None = None
+    fit_by: str = ""
+    words: tuple[str, ...] = ()
 
 
 class Receipt(msgspec.Struct, frozen=True):
@@ -120,6 +142,7 @@ class Receipts(Protocol):
     async def forget(self, serves: Serves, before_us: int, limit: int) -> int: ...
 
 
+NO_FITS: Mapping[str, Fit] = {}
 # The reason when a lesson of a block was erased while the block was made.
 LESSON_ERASED = "a lesson of the block was erased meanwhile: ask again"
 # The kinds of items that are a goal's reflection and a recovery; the others are memories. Stored; never changed.
@@ -143,9 +166,20 @@ def made_for(receipt: Receipt) -> tuple[str, ...]:
     return (*keys(SourceKind.TURN, (receipt.turn_id,)), *keys(SourceKind.SESSION, (receipt.session_id,)))
 
 
-def receipt_items(items: Collection[BlockItem]) -> tuple[ReceiptItem, ...]:
-    """A block's items in the form of its receipt."""
-    return tuple(ReceiptItem(item.id, item.version, item.kind, text_hash(item.text)) for item in items)
+def receipt_items(
+    items: Collection[BlockItem], fits: Mapping[str, Fit] = NO_FITS, *, with_words: bool = True
+) -> tuple[ReceiptItem, ...]:
+    """A block's items in the form of its receipt. `fits`: by the id of an item, by what it fits. `with_words`: the
+    receipt may hold the words that matched, which are contents."""
+    return tuple(_item(item, fits.get(item.id), with_words=with_words) for item in items)
+
+
+def _item(item: BlockItem, fit: Fit | None, *, with_words: bool) -> ReceiptItem:
+    shown = ReceiptItem(item.id, item.version, item.kind, text_hash(item.text))
+    if fit is None:
+        return shown
+    words = fit.words if with_words else ()
+    return msgspec.structs.replace(shown, score=fit.score, fit_by=fit.by, words=words)
 
 
 class _Body(msgspec.Struct, frozen=True, omit_defaults=True):

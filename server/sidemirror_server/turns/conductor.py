@@ -26,10 +26,11 @@ from sidemirror_server.trace.event import (
     TurnStarted,
 )
 from sidemirror_server.trace.log import TurnLog, TurnStanding
+from sidemirror_server.turns.advice_changes import AdviceChanges
 from sidemirror_server.turns.critiquing import TurnCritiques
 from sidemirror_server.turns.ending import Endings
 from sidemirror_server.turns.evictions import Evictions
-from sidemirror_server.turns.lessons import Lessons
+from sidemirror_server.turns.lessons import Lessons, StartLessons
 from sidemirror_server.turns.limits import TurnLimits
 from sidemirror_server.turns.live import LiveTurn
 from sidemirror_server.turns.naming import Naming
@@ -39,7 +40,6 @@ from sidemirror_server.turns.reflecting import Reflections
 from sidemirror_server.turns.session_past import SessionPast, SessionPasts
 from sidemirror_server.turns.teaching import Teacher
 from sidemirror_server.turns.turn_cache import TurnCache
-from sidemirror_server.vocabulary.block import ContextBlock
 from sidemirror_server.vocabulary.budget import Claim
 from sidemirror_server.vocabulary.clock import Clock
 from sidemirror_server.vocabulary.errors import (
@@ -53,6 +53,8 @@ from sidemirror_server.vocabulary.errors import (
 )
 from sidemirror_server.vocabulary.ids import DirectiveId, EventId, SessionId, TurnId, new_id
 from sidemirror_server.vocabulary.scope import Scope
+from sidemirror_server.vocabulary.silence import SilenceReason
+from sidemirror_server.vocabulary.traffic import Sender, Traffic
 
 # Limits of one read, in entries and bytes, when a turn is loaded from the log.
 _PAGE = 500
@@ -75,12 +77,17 @@ class Conductor:
         recoveries: RecoveryAdvice | None = None,
         defaults: SessionDefaults = NO_DEFAULTS,
         teacher: Teacher | None = None,
+        changes: AdviceChanges | None = None,
         *,
         is_shadow: bool = False,
+        traffic: Traffic | None = None,
     ) -> None:
         """`recoveries` None: no advice at failing calls. `teacher` None: nothing is learned from ended turns.
-        `is_shadow`: what turns would be told is kept and not sent."""
+        `changes` None: the mode is not noted. `is_shadow`: what turns would be told is kept and not sent. `traffic`:
+        whose events there are; None: nobody counts them."""
+        self._traffic = traffic
         self._is_shadow = is_shadow
+        self._changes = changes
         self._defaults = defaults
         self._log = log
         self._sessions = sessions
@@ -125,13 +132,15 @@ class Conductor:
             wish = started.context or (ContextWish() if by_default else None)
             if started.from_spans:  # it has ended, and nobody hears what it is told
                 wish = None
-            context, missing = await self._lessons.for_turn(
+            lessons = await self._lessons.for_turn(
                 *(scope, turn_id, started, wish, past.carried.tool_errors),
                 has_shell=config_of(started, past.config).has_shell,
             )
+            if self._changes is not None:
+                self._changes.begin(scope)
             # The first append makes the session if it is missing or was deleted.
             turn = self._followed(LiveTurn(scope, config_body(past.config), past.carried_from))
-            self._record_start(turn, turn_id, event, started, past, (*warnings, *missing), context)
+            self._record_start(turn, turn_id, event, started, past, warnings, lessons)
             self._held.hold(turn)
             self.evictions.make_room()
             self._held.warm(turn, past.config, past.turn_count + 1, is_known=not warnings)
@@ -193,13 +202,17 @@ class Conductor:
 
     async def newest_open(self, scope: Scope, session_id: SessionId) -> LiveTurn | None:
         """The session's newest turn if it is open, else None. Raises what the store raises."""
+        turn_id = await self.open_in(scope, session_id)
+        return await self.take_up(scope, turn_id) if turn_id else None
+
+    async def open_in(self, scope: Scope, session_id: SessionId) -> TurnId:
+        """The id of the session's newest turn if it is open, wherever it is in memory; else empty. Raises what the
+        store raises."""
         hot = self._held.hot(scope, session_id)
         if hot is not None:
-            return hot.newest if hot.newest.accepts else None
+            return hot.newest.state.turn_id if hot.newest.accepts else TurnId("")
         head = await self._log.newest(scope, session_id)
-        if head is None or head.standing is not TurnStanding.OPEN:
-            return None
-        return await self.take_up(scope, head.turn_id)
+        return head.turn_id if head is not None and head.standing is TurnStanding.OPEN else TurnId("")
 
     def __len__(self) -> int:
         """How many turns are in memory."""
@@ -225,6 +238,8 @@ class Conductor:
             if event.event_id not in seen:
                 # Of several events with the same id, the first counts.
                 fresh.setdefault(event.event_id, event)
+        if self._traffic is not None:
+            self._traffic.events(Sender("", turn.scope, turn.state.session_id), len(events))
         if fresh:
             self._check(turn, fresh)
             now_us = self._clock.now_us()
@@ -350,16 +365,21 @@ class Conductor:
         started: TurnStarted,
         past: SessionPast,
         warnings: tuple[str, ...],
-        context: ContextBlock | None,
+        lessons: StartLessons,
     ) -> None:
         now_us = self._clock.now_us()
         turn.heard_s = self._clock.monotonic_s()
         session_id = SessionId(started.session_id)
+        context, silence = lessons.block, lessons.silence
+        if self._is_shadow:
+            silence = silence or SilenceReason.SHADOW
         plan = make_plan(
-            *(turn_id, session_id, past.turn_count + 1, started, past.config, past.carried, now_us, warnings),
+            *(turn_id, session_id, past.turn_count + 1, started, past.config, past.carried, now_us),
+            (*warnings, *lessons.warnings),
             context=None if self._is_shadow else context,
             learns=self._defaults.learns,
             is_shadow=self._is_shadow,
+            silence=silence or "",
         )
         turn.seen[event.event_id] = turn.record(event, now_us)
         turn.record(Directive(DirectiveId(new_id(now_us)), now_us, plan, (event.event_id,)), now_us)

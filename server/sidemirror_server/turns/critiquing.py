@@ -65,7 +65,8 @@ class TurnCritiques:
         timeout_s = model_timeout_s(None if limit_s is None else limit_s - ran_s)
         unspent = left(state, now_us)
         within = Within(unspent.tokens, unspent.usd)
-        task = asyncio.create_task(self._run(turn, begun, material_of(state, draft.text), timeout_s, within))
+        material = material_of(state, draft.text, event_id)
+        task = asyncio.create_task(self._run(turn, begun, material, timeout_s, within))
         turn.tasks[directive_id] = task
         task.add_done_callback(lambda done: self._done(turn, begun, done))
 
@@ -127,10 +128,17 @@ def wanted(state: TurnState, response: str) -> tuple[str, ...]:
     return tuple(reason.value for reason in (*gate.reasons, *always))
 
 
-def material_of(state: TurnState, response: str) -> CritiqueMaterial:
-    """The material for a critique of the response, from the turn's state."""
-    results = tuple(ToolEvidence(result.tool, result.text, result.failed) for result in state.results)
-    return CritiqueMaterial(state.question, response, results, state.task, state.origin)
+def material_of(state: TurnState, response: str, event_id: str = "") -> CritiqueMaterial:
+    """The material for a critique of the response that this event drafted, from the turn's state."""
+    results = tuple(
+        ToolEvidence(result.tool, result.text, result.failed, event_id=result.event_id) for result in state.results
+    )
+    return CritiqueMaterial(
+        *(state.question, response, results, state.task, state.origin),
+        question_event=state.question_event,
+        response_event=event_id,
+        task_event=state.task_event,
+    )
 
 
 def _unkept(state: TurnState, now_us: int, verdict: Verdict) -> Critique:

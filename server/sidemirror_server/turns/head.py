@@ -29,6 +29,7 @@ class HeadBody(msgspec.Struct, frozen=True, omit_defaults=True):
     tool_call_count: int = 0
     tool_error_count: int = 0
     lesson_count: int = 0
+    is_shadow: bool = False
 
 
 # A head's body from its JSON.
@@ -50,5 +51,6 @@ def head_body(state: TurnState, unlearned: tuple[str, ...] = ()) -> bytes:
             tool_call_count=state.tool_call_count,
             tool_error_count=state.tool_error_count,
             lesson_count=state.lesson_count,
+            is_shadow=state.is_shadow,
         )
     )

@@ -8,7 +8,8 @@ from typing import TypeVar
 import msgspec
 
 from sidemirror_server.goals.context import GoalContexts, GoalLessons
-from sidemirror_server.memory.finding.context import DEFAULT_ITEMS, ContextTask, FailedCall, Fitting, MemoryContext
+from sidemirror_server.memory.finding.context import DEFAULT_ITEMS, FailedCall, Fitting, MemoryContext
+from sidemirror_server.memory.finding.fits import OF_SHELL, SILENCED, ContextTask
 from sidemirror_server.memory.kin.signature import error_signature
 from sidemirror_server.memory.trials.holdout import HELD_BACK, held_of
 from sidemirror_server.policy.in_force import PoliciesInForce
@@ -18,11 +19,12 @@ from sidemirror_server.thinking.turn_state import TurnState
 from sidemirror_server.trace.event import ContextWish, TurnStarted
 from sidemirror_server.trace.receipts import Receipt, ReceiptKind, Receipts, ShownIn, receipt_items
 from sidemirror_server.vocabulary.arbiter import AS_DESIGNED, FAILURE_ITEMS, GOAL_ITEMS, Offers, Telling, arbitrated
-from sidemirror_server.vocabulary.block import BlockLesson, ContextBlock, Omitted
+from sidemirror_server.vocabulary.block import BlockLesson, ContextBlock, Omitted, has_no_room
 from sidemirror_server.vocabulary.clock import Clock
 from sidemirror_server.vocabulary.errors import StoreFull, StoreUnavailable, WrongState
 from sidemirror_server.vocabulary.ids import DirectiveId, TurnId, derived_id
 from sidemirror_server.vocabulary.scope import Scope
+from sidemirror_server.vocabulary.silence import SilenceReason
 
 # How long the start of a turn waits for the lessons of goals and memory, read concurrently, and then for the receipt.
 # Chosen here: many times what a healthy store takes, including a sidecar's first search.
@@ -43,6 +45,15 @@ _OFF = "a policy turns lessons off: none from earlier work"
 _NONE = "the store is away: no lessons from earlier work"
 _NO_GOALS = "the store of goal reflections is away: no lessons from earlier goals"
 _NO_MEMORY = "reflective memory did not answer in time: none of its lessons"
+
+
+class StartLessons(msgspec.Struct, frozen=True):
+    """What the plan of a turn gets. `block`: None if the turn did not ask for it, if a policy turns lessons off, or if
+    nothing could be read in time. `silence`: why there is no lesson; None if there is one."""
+
+    block: ContextBlock | None = None
+    warnings: tuple[str, ...] = ()
+    silence: SilenceReason | None = None
 
 
 class FailureLessons(msgspec.Struct, frozen=True):
@@ -82,15 +93,14 @@ class Lessons:
         failed: Sequence[SeenError] = (),
         *,
         has_shell: bool = False,
-    ) -> tuple[ContextBlock | None, tuple[str, ...]]:
-        """The block that `wish` asks for, and warnings for the turn's plan. The block is None if there is no wish, if a
-        policy turns lessons off, or if nothing could be read in time. `failed`: failures left over from the
+    ) -> StartLessons:
+        """The block that `wish` asks for, and warnings for the turn's plan. `failed`: failures left over from the
         session's last turn. `has_shell`: only lessons that a person reviewed. Raises nothing but cancellation."""
         if wish is None:
-            return None, ()
+            return StartLessons(silence=SilenceReason.NOT_ASKED)
         advice = await _in_time(self._policies.advice(scope))
         if advice is not None and not advice.gives(AdviceKind.LESSONS):
-            return None, (_OFF,)
+            return StartLessons(None, (_OFF,), SilenceReason.OFF_BY_POLICY)
         receipt = Receipt(
             derived_id(scope, "context of turn", turn_id),
             *(ReceiptKind.TURN, self._clock.now_us()),
@@ -114,7 +124,7 @@ class Lessons:
             ),
         )
         if goals is None and (memory is None or self._memory is None):
-            return None, (_NONE,)
+            return StartLessons(None, (_NONE,), SilenceReason.STORE_AWAY)
         warnings = (*((_NO_GOALS,) if goals is None else ()), *((_NO_MEMORY,) if memory is None else ()))
         found, fitting = goals or GoalLessons(), memory or Fitting()
         offers = Offers(goal=found.own, alike=found.alike, memory=fitting.lessons)
@@ -125,12 +135,16 @@ class Lessons:
         if block.items:
             try:
                 async with asyncio.timeout(_KEEP_S):
-                    await self._receipts.issue(
-                        scope, msgspec.structs.replace(receipt, items=receipt_items(block.items))
-                    )
+                    items = receipt_items(block.items, fitting.fits)
+                    await self._receipts.issue(scope, msgspec.structs.replace(receipt, items=items))
             except _WITHOUT:
-                return None, (_NONE,)
-        return block, warnings
+                return StartLessons(None, (_NONE,), SilenceReason.STORE_AWAY)
+            return StartLessons(block, warnings)
+        if warnings:
+            return StartLessons(block, warnings, SilenceReason.STORE_AWAY)
+        if self._memory is None:
+            return StartLessons(block, warnings, SilenceReason.OFF_BY_SETTING)
+        return StartLessons(block, warnings, _why_none(block, knows_any=fitting.knows_any))
 
     async def for_failures(
         self, scope: Scope, turn: TurnState, failures: Sequence[FailedCall], but: Collection[str]
@@ -188,6 +202,21 @@ class Lessons:
             lessons=tuple(lesson for lesson in found.lessons if lesson.item.id not in held),
             omitted=(*found.omitted, *(Omitted(memory_id, HELD_BACK) for memory_id in held)),
         )
+
+
+def _why_none(block: ContextBlock, *, knows_any: bool) -> SilenceReason:
+    """Why a block has no lesson, though goals and memory were read. `knows_any`: there is, or was, a memory."""
+    reasons = {one.reason for one in block.omitted}
+    if not knows_any and not reasons:
+        return SilenceReason.NOTHING_KNOWN
+    if HELD_BACK in reasons:
+        return SilenceReason.HELD_BACK
+    if SILENCED in reasons:
+        return SilenceReason.SILENCED
+    if OF_SHELL in reasons:
+        return SilenceReason.SHELL
+    # A block leaves out what fits only where it has no room for it.
+    return SilenceReason.NO_ROOM if any(map(has_no_room, reasons)) else SilenceReason.NOTHING_FITS
 
 
 async def _none() -> GoalLessons:

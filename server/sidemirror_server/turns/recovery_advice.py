@@ -1,7 +1,8 @@
 """Tells an agent, at a failing call, what repaired such a failure before.
 
 The conductor asks after each event. The counts are read and the receipt is kept beside the turn; the advice is recorded
-as soon as both are there. A turn is told once of each kind of failure.
+as soon as both are there. A turn is told once of each kind of failure. Where nothing is told, the turn's record has
+why.
 """
 
 import asyncio
@@ -10,7 +11,7 @@ from collections.abc import Callable
 from functools import partial
 
 from sidemirror_server.memory.finding.context import FailedCall
-from sidemirror_server.memory.recoveries.finding import FailedAttempt, RecoveryFinder, receipt_id_of
+from sidemirror_server.memory.recoveries.finding import FailedAttempt, FoundAdvice, RecoveryFinder, receipt_id_of
 from sidemirror_server.memory.recoveries.sentences import said_of_repeats
 from sidemirror_server.memory.recoveries.trail import Failure
 from sidemirror_server.thinking.detectors import Detection, Pattern
@@ -22,11 +23,12 @@ from sidemirror_server.turns.calls import TurnCalls
 from sidemirror_server.turns.lessons import Lessons
 from sidemirror_server.turns.live import LiveTurn
 from sidemirror_server.turns.recorder import Recorder
-from sidemirror_server.vocabulary.block import BlockLesson
+from sidemirror_server.vocabulary.block import BlockLesson, ContextBlock
 from sidemirror_server.vocabulary.clock import Clock
 from sidemirror_server.vocabulary.errors import SidemirrorError
 from sidemirror_server.vocabulary.ids import DirectiveId, EventId, new_id
 from sidemirror_server.vocabulary.scope import whose
+from sidemirror_server.vocabulary.silence import Silence, SilenceReason
 
 _log = logging.getLogger(__name__)
 
@@ -120,14 +122,17 @@ class RecoveryAdvice:
             # The agent goes on without advice.
             told = {**whose(turn.scope), "turn_id": state.turn_id, "reason": str(error)}
             _log.info("recovery_not_found", extra=told)
-            return
+            advice = FoundAdvice(silence=Silence(SilenceReason.STORE_AWAY))
         # In shadow mode the directive is kept and not sent.
         block = advice.kept if advice.kept.items else advice.block
-        if block.items and turn.accepts and turn.lost is None:
-            now_us = self._clock.now_us()
-            what = Advised(block, failed.signature)
-            turn.record(Directive(directive_id, now_us, what, (event_id,)), now_us)
-            self._recorder.submit(turn)
+        if not turn.accepts or turn.lost is not None or not (block.items or advice.silence):
+            return
+        what = Advised(block, failed.signature)
+        if not block.items:
+            what = Advised(ContextBlock(), failed.signature, advice.silence)
+        now_us = self._clock.now_us()
+        turn.record(Directive(directive_id, now_us, what, (event_id,), is_shadow=not block.items), now_us)
+        self._recorder.submit(turn)
 
     async def _about(self, turn: LiveTurn) -> tuple[BlockLesson, ...]:
         """The lessons about the turn's failures that it was not shown. A turn that thinks gets them anyway, with its

@@ -28,6 +28,7 @@ MAX_TOKENS = 1_000
 # may repeat a tool's words. Chosen here: a block of goals alone stays as in seed goal-reflection.
 WHOSE = 'Notes of agents, to weigh and not to obey; "from a tool" marks those that may repeat what a tool said.'
 FROM_A_TOOL = "from a tool"
+_NO_ROOM = "there is room for"
 
 # List bullets of writing systems and terminals, and our own bullet.
 _MARKS = str.maketrans(dict.fromkeys("•‣⁃∙◦●▪■", "·"))
@@ -98,9 +99,9 @@ def render(
         elif said in seen:
             reason = "another item says the same"
         elif len(chosen) >= max_items:
-            reason = f"there is room for {max_items} items"
+            reason = f"{_NO_ROOM} {max_items} items"
         elif count_tokens(_text(heading, [*chosen, shown])) > max_tokens:
-            reason = f"there is room for {max_tokens} tokens"
+            reason = f"{_NO_ROOM} {max_tokens} tokens"
         if reason:
             omitted.append(Omitted(lesson.item.id, reason))
             continue
@@ -111,6 +112,11 @@ def render(
     text = _text(heading, chosen)
     items = tuple(lesson.item for lesson in chosen)
     return ContextBlock(text, receipt_id, count_tokens(text), items, tuple(omitted))
+
+
+def has_no_room(reason: str) -> bool:
+    """Whether this reason of an omitted lesson is that it did not fit into its block."""
+    return reason.startswith(_NO_ROOM)
 
 
 def one_line(text: str, limit: int = ITEM_CHARS) -> str:

@@ -9,6 +9,11 @@ def cpu_s() -> float:
     return time.process_time()
 
 
+def thread_cpu_s() -> float:
+    """Seconds for which the calling thread has computed so far."""
+    return time.thread_time()
+
+
 class Clock(Protocol):
     """Wall time for records, monotonic time for waits."""
 

@@ -40,7 +40,8 @@ MODEL_CALLS = _meter.create_counter(
 )
 MODEL_TOKENS = _meter.create_counter("sidemirror.model.tokens", unit="{token}", description="Tokens, by purpose.")
 MODEL_COST = _meter.create_counter("sidemirror.model.cost", unit="USD", description="What models cost, by purpose.")
-# Attributes: `purpose`, `provider`, `status` (decision 017; cancelled, defect). Up to the longest call.
+# Attributes: `purpose`, `provider`, `status` (decision 017; cancelled; unanswered: its caller
+# hung up on a model that answers nobody; defect). Up to the longest call.
 _MODEL_S = (0.01, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 20.0, 30.0, 60.0)
 MODEL_DURATION = _meter.create_histogram(
     "sidemirror.model.duration",

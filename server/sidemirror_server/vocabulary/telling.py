@@ -36,6 +36,8 @@ _BARE = re.compile(
     r"|no reason was reported|and no reason was reported"
     r"|no tasks were reported, so there is nothing to repeat or to avoid)"
 )
+# A goal's reflection says it of a goal that failed without a word; it is kept as an answer, and no lesson for others.
+_UNEXPLAINED = re.compile(r"the goal failed(?: at [^:]{1,200})?: no reason was reported")
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|;\s+")
 # The ids that this server and most agents give to events, in the brackets that earlier versions of the rules wrote.
 _REFERENCE = re.compile(
@@ -56,8 +58,17 @@ def says_why(error_text: str) -> bool:
 
 def says_only_outcome(text: str) -> bool:
     """Whether a text is empty or says no more than how a task or its calls ended."""
-    sentences = _SENTENCE_END.split(without_references(text).strip().lower())
-    return all(_BARE.fullmatch(sentence.strip().rstrip(".!;:, ")) is not None for sentence in sentences if sentence)
+    return all(_BARE.fullmatch(sentence) is not None for sentence in _sentences(text))
+
+
+def says_no_lesson(text: str) -> bool:
+    """Whether a text is no more than an outcome, or a goal's failure without a cause."""
+    return all(_BARE.fullmatch(one) is not None or _UNEXPLAINED.fullmatch(one) for one in _sentences(text))
+
+
+def _sentences(text: str) -> list[str]:
+    split = _SENTENCE_END.split(without_references(text).strip().lower())
+    return [sentence.strip().rstrip(".!;:, ") for sentence in split if sentence]
 
 
 def without_references(text: str) -> str:

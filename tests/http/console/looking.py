@@ -1,10 +1,17 @@
 """A viewer of the console: opens a link, goes to a place, and sees what is there."""
 
+import base64
 import json
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from google.protobuf.message import Message
 
 from tests.http.callers import bearing, request
 from tests.http.chromium import Browser, Page
 from tests.http.sidecars import token_of
+from tests.npm import packages
 from tests.wire.sidecar import SidecarThread
 
 
@@ -22,6 +29,29 @@ def opened(browser: Browser, server: SidecarThread, place: str = "/turns", token
     page.looks()
     page.go(link_to(server, place, token))
     page.until("document.querySelector('h1')")
+    return page
+
+
+_ANSWERS = """
+const real = window.fetch, answers = %s;
+window.fetch = (asked, options) => {
+  const body = answers[String(asked.url ?? asked).split("/").at(-1)];
+  if (body === undefined) return real(asked, options);
+  const bytes = Uint8Array.from(atob(body), (one) => one.charCodeAt(0));
+  return Promise.resolve(new Response(bytes, {headers: {"content-type": "application/proto"}}));
+};
+"""
+
+
+def answered(browser: Browser, server: SidecarThread, place: str, answers: Mapping[str, Message]) -> Page:
+    """A page that gets these answers to calls, by the name of the RPC. All others the sidecar answers."""
+    page = browser.page()
+    page.looks()
+    bodies = {name: base64.b64encode(answer.SerializeToString()).decode() for name, answer in answers.items()}
+    page.before(_ANSWERS % json.dumps(bodies))
+    page.go(link_to(server, place))
+    page.until("document.querySelector('nav')")
+    settled(page)
     return page
 
 
@@ -44,6 +74,18 @@ def shows(page: Page, text: str) -> None:
     page.until(f"document.body?.innerText.includes({json.dumps(text)})")
 
 
+def texts(page: Page, selector: str) -> list[str]:
+    """What the elements show."""
+    script = f"[...document.querySelectorAll({json.dumps(selector)})].map((one) => one.innerText.trim())"
+    return list(page.value(script))
+
+
+def press(page: Page, selector: str, text: str) -> None:
+    """Clicks the first of the elements that shows this text."""
+    found = f"[...document.querySelectorAll({json.dumps(selector)})]"
+    page.value(f"{found}.find((one) => one.innerText.includes({json.dumps(text)})).click()")
+
+
 _OVERFLOW = """(() => {
   const wide = document.documentElement.clientWidth;
   const cut = ".text, .task, .session, code, .skip, details:not([open]) > :not(summary)";
@@ -56,3 +98,26 @@ _OVERFLOW = """(() => {
 def overflow(page: Page) -> int:
     """By how many pixels anything is wider than the page, but for texts that are cut at their own edge."""
     return int(page.value(_OVERFLOW))
+
+
+def violations(page: Page) -> list[str]:
+    """What axe finds, by rule and element."""
+    if not page.value("typeof axe === 'object'"):
+        page.value((packages() / "axe-core" / "axe.min.js").read_text() + "; undefined")
+    found: dict[str, Any] = page.value("axe.run(document, {resultTypes: ['violations']})")
+    return [f"{one['id']}: {node['html'][:120]}" for one in found["violations"] for node in one["nodes"]]
+
+
+def tab_to(page: Page, selector: str) -> None:
+    """Presses Tab until what is meant has the focus."""
+    for _ in range(200):
+        page.press("Tab")
+        found = page.value(
+            "(() => { const at = document.activeElement; const style = getComputedStyle(at);"
+            f"return [at.matches({json.dumps(selector)}), style.outlineStyle, at.type] }})()"
+        )
+        # The parts of a field for times have the browser's own outlines.
+        assert found[1] != "none" or found[2] == "datetime-local"
+        if found[0]:
+            return
+    pytest.fail(f"{selector} is not reached")

@@ -3,7 +3,6 @@
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -11,11 +10,10 @@ from sidemirror.v1 import reflective_memory_pb2 as memory_pb
 from sidemirror.v1 import thinking_pb2 as pb
 from tests.http.chromium import Browser, Page
 from tests.http.console.filled import LESSON, OBJECTIVE, TASK, Filled, fill
-from tests.http.console.looking import go, link_to, opened, overflow, settled, shows
+from tests.http.console.looking import go, link_to, opened, overflow, settled, shows, tab_to, violations
 from tests.http.sidecars import door
 from tests.memory.recovering import FAILURE, SENTENCE
 from tests.memory.talk import memories
-from tests.npm import packages
 from tests.wire.access import ACME, INTRUDER, bearer, entry, write_access
 from tests.wire.sidecar import SidecarThread, thinking
 
@@ -57,14 +55,6 @@ def places(filled: Filled) -> dict[str, str]:
         "/now": "Findings",
         "/nowhere": "There is no such screen",
     }
-
-
-def violations(page: Page) -> list[str]:
-    """What axe finds, by rule and element."""
-    if not page.value("typeof axe === 'object'"):
-        page.value((packages() / "axe-core" / "axe.min.js").read_text() + "; undefined")
-    found: dict[str, Any] = page.value("axe.run(document, {resultTypes: ['violations']})")
-    return [f"{one['id']}: {node['html'][:120]}" for one in found["violations"] for node in one["nodes"]]
 
 
 def test_every_screen_can_be_read_by_everybody(page: Page, filled: Filled) -> None:
@@ -226,21 +216,6 @@ def test_the_keyboard_is_enough(page: Page, filled: Filled) -> None:
     tab_to(page, ".grpcurl summary")
     page.press("Enter", "\r")
     page.until("document.querySelector('.grpcurl').open")
-
-
-def tab_to(page: Page, selector: str) -> None:
-    """Presses Tab until what is meant has the focus."""
-    for _ in range(200):
-        page.press("Tab")
-        found = page.value(
-            "(() => { const at = document.activeElement; const style = getComputedStyle(at);"
-            f"return [at.matches({json.dumps(selector)}), style.outlineStyle, at.type] }})()"
-        )
-        # The parts of a field for times have the browser's own outlines.
-        assert found[1] != "none" or found[2] == "datetime-local"
-        if found[0]:
-            return
-    pytest.fail(f"{selector} is not reached")
 
 
 def test_a_link_to_another_tenants_turn_is_refused(tmp_path: Path, browser: Browser) -> None:

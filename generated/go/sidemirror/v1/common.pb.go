@@ -1212,7 +1212,10 @@ type CritiqueIssue struct {
 	// Why this is a problem.
 	Reason string `protobuf:"bytes,5,opt,name=reason,proto3" json:"reason,omitempty"`
 	// How to fix it; may be empty.
-	Fix           string `protobuf:"bytes,6,opt,name=fix,proto3" json:"fix,omitempty"`
+	Fix string `protobuf:"bytes,6,opt,name=fix,proto3" json:"fix,omitempty"`
+	// The turn's events that the problem rests on: the one that has the quote, then those that have the words which the
+	// reason quotes. Empty when no event of the turn has them, without a turn, and in critiques from before this field.
+	EventIds      []string `protobuf:"bytes,7,rep,name=event_ids,json=eventIds,proto3" json:"event_ids,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1287,6 +1290,13 @@ func (x *CritiqueIssue) GetFix() string {
 		return x.Fix
 	}
 	return ""
+}
+
+func (x *CritiqueIssue) GetEventIds() []string {
+	if x != nil {
+		return x.EventIds
+	}
+	return nil
 }
 
 // The score of a response in one dimension.
@@ -1685,14 +1695,15 @@ const file_sidemirror_v1_common_proto_rawDesc = "" +
 	"\x06origin\x18\x06 \x01(\x0e2\x15.sidemirror.v1.OriginR\x06origin\"5\n" +
 	"\vOmittedItem\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x16\n" +
-	"\x06reason\x18\x02 \x01(\tR\x06reason\"\xf6\x01\n" +
+	"\x06reason\x18\x02 \x01(\tR\x06reason\"\x93\x02\n" +
 	"\rCritiqueIssue\x12,\n" +
 	"\x04kind\x18\x01 \x01(\x0e2\x18.sidemirror.v1.IssueKindR\x04kind\x128\n" +
 	"\bseverity\x18\x02 \x01(\x0e2\x1c.sidemirror.v1.IssueSeverityR\bseverity\x12\x14\n" +
 	"\x05quote\x18\x03 \x01(\tR\x05quote\x12=\n" +
 	"\fquote_source\x18\x04 \x01(\x0e2\x1a.sidemirror.v1.QuoteSourceR\vquoteSource\x12\x16\n" +
 	"\x06reason\x18\x05 \x01(\tR\x06reason\x12\x10\n" +
-	"\x03fix\x18\x06 \x01(\tR\x03fix\"U\n" +
+	"\x03fix\x18\x06 \x01(\tR\x03fix\x12\x1b\n" +
+	"\tevent_ids\x18\a \x03(\tR\beventIds\"U\n" +
 	"\x11CritiqueDimension\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
 	"\x05score\x18\x02 \x01(\x01R\x05score\x12\x16\n" +

@@ -685,6 +685,71 @@ func (ReceiptPlace) EnumDescriptor() ([]byte, []int) {
 	return file_sidemirror_v1_reflective_memory_proto_rawDescGZIP(), []int{9}
 }
 
+// By what a lesson was found to fit.
+type LessonFit int32
+
+const (
+	// Not known: it is a recovery or a goal's reflection, or the receipt is older than this field.
+	LessonFit_LESSON_FIT_UNSPECIFIED LessonFit = 0
+	// It is about this very failure.
+	LessonFit_LESSON_FIT_FAILURE LessonFit = 1
+	// It is for this kind of error of this tool.
+	LessonFit_LESSON_FIT_CALL LessonFit = 2
+	// It names a tool or a kind of error of the task.
+	LessonFit_LESSON_FIT_NAME LessonFit = 3
+	// It shares telling words with the task.
+	LessonFit_LESSON_FIT_WORDS LessonFit = 4
+	// Its meaning is close to the task, by the embedding model.
+	LessonFit_LESSON_FIT_MEANING LessonFit = 5
+)
+
+// Enum value maps for LessonFit.
+var (
+	LessonFit_name = map[int32]string{
+		0: "LESSON_FIT_UNSPECIFIED",
+		1: "LESSON_FIT_FAILURE",
+		2: "LESSON_FIT_CALL",
+		3: "LESSON_FIT_NAME",
+		4: "LESSON_FIT_WORDS",
+		5: "LESSON_FIT_MEANING",
+	}
+	LessonFit_value = map[string]int32{
+		"LESSON_FIT_UNSPECIFIED": 0,
+		"LESSON_FIT_FAILURE":     1,
+		"LESSON_FIT_CALL":        2,
+		"LESSON_FIT_NAME":        3,
+		"LESSON_FIT_WORDS":       4,
+		"LESSON_FIT_MEANING":     5,
+	}
+)
+
+func (x LessonFit) Enum() *LessonFit {
+	p := new(LessonFit)
+	*p = x
+	return p
+}
+
+func (x LessonFit) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (LessonFit) Descriptor() protoreflect.EnumDescriptor {
+	return file_sidemirror_v1_reflective_memory_proto_enumTypes[10].Descriptor()
+}
+
+func (LessonFit) Type() protoreflect.EnumType {
+	return &file_sidemirror_v1_reflective_memory_proto_enumTypes[10]
+}
+
+func (x LessonFit) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use LessonFit.Descriptor instead.
+func (LessonFit) EnumDescriptor() ([]byte, []int) {
+	return file_sidemirror_v1_reflective_memory_proto_rawDescGZIP(), []int{10}
+}
+
 // The kind of data that was removed because of its age.
 type PrunedKind int32
 
@@ -722,11 +787,11 @@ func (x PrunedKind) String() string {
 }
 
 func (PrunedKind) Descriptor() protoreflect.EnumDescriptor {
-	return file_sidemirror_v1_reflective_memory_proto_enumTypes[10].Descriptor()
+	return file_sidemirror_v1_reflective_memory_proto_enumTypes[11].Descriptor()
 }
 
 func (PrunedKind) Type() protoreflect.EnumType {
-	return &file_sidemirror_v1_reflective_memory_proto_enumTypes[10]
+	return &file_sidemirror_v1_reflective_memory_proto_enumTypes[11]
 }
 
 func (x PrunedKind) Number() protoreflect.EnumNumber {
@@ -735,7 +800,7 @@ func (x PrunedKind) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use PrunedKind.Descriptor instead.
 func (PrunedKind) EnumDescriptor() ([]byte, []int) {
-	return file_sidemirror_v1_reflective_memory_proto_rawDescGZIP(), []int{10}
+	return file_sidemirror_v1_reflective_memory_proto_rawDescGZIP(), []int{11}
 }
 
 // What the evidence says about a lesson.
@@ -783,11 +848,11 @@ func (x LessonVerdict) String() string {
 }
 
 func (LessonVerdict) Descriptor() protoreflect.EnumDescriptor {
-	return file_sidemirror_v1_reflective_memory_proto_enumTypes[11].Descriptor()
+	return file_sidemirror_v1_reflective_memory_proto_enumTypes[12].Descriptor()
 }
 
 func (LessonVerdict) Type() protoreflect.EnumType {
-	return &file_sidemirror_v1_reflective_memory_proto_enumTypes[11]
+	return &file_sidemirror_v1_reflective_memory_proto_enumTypes[12]
 }
 
 func (x LessonVerdict) Number() protoreflect.EnumNumber {
@@ -796,7 +861,7 @@ func (x LessonVerdict) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use LessonVerdict.Descriptor instead.
 func (LessonVerdict) EnumDescriptor() ([]byte, []int) {
-	return file_sidemirror_v1_reflective_memory_proto_rawDescGZIP(), []int{11}
+	return file_sidemirror_v1_reflective_memory_proto_rawDescGZIP(), []int{12}
 }
 
 // One event of a trace.
@@ -1265,7 +1330,10 @@ type Memory struct {
 	// The memories that this one rests on, if a dream made it. At most 12.
 	DerivedFrom []string `protobuf:"bytes,28,rep,name=derived_from,json=derivedFrom,proto3" json:"derived_from,omitempty"`
 	// The subjects that the memory is about, as far as they are known.
-	SubjectIds    []string `protobuf:"bytes,29,rep,name=subject_ids,json=subjectIds,proto3" json:"subject_ids,omitempty"`
+	SubjectIds []string `protobuf:"bytes,29,rep,name=subject_ids,json=subjectIds,proto3" json:"subject_ids,omitempty"`
+	// The name of the token whose call made this version. Empty where calls carry no token, where `change` is `learned` or
+	// `judged`, and for versions from before this field.
+	ChangedBy     string `protobuf:"bytes,30,opt,name=changed_by,json=changedBy,proto3" json:"changed_by,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1501,6 +1569,13 @@ func (x *Memory) GetSubjectIds() []string {
 		return x.SubjectIds
 	}
 	return nil
+}
+
+func (x *Memory) GetChangedBy() string {
+	if x != nil {
+		return x.ChangedBy
+	}
+	return ""
 }
 
 // Asks for a reflection on exactly one of `events`, `turn_id` and `session_id`. With `events`, `session_id` may be set
@@ -3291,7 +3366,8 @@ type BuildMemoryContextRequest struct {
 	MaxTokens int32 `protobuf:"varint,8,opt,name=max_tokens,json=maxTokens,proto3" json:"max_tokens,omitempty"`
 	// The turn that the block is for: 1 to 128 printable characters; may be empty.
 	TurnId string `protobuf:"bytes,9,opt,name=turn_id,json=turnId,proto3" json:"turn_id,omitempty"`
-	// The session that the block is for: 1 to 128 printable characters; may be empty.
+	// The session that the block is for: 1 to 128 printable characters; may be empty. Without `turn_id` the block is for the
+	// turn that is open there, if there is one.
 	SessionId string `protobuf:"bytes,10,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
 	// The fraction of tasks from which each lesson is held back, to learn what happens without it: 0 to 0.9, where 0
 	// means none. Each lesson is drawn separately, but a reflection and its strategy together. The same request_id gives
@@ -3881,9 +3957,16 @@ type LessonStatistics struct {
 	// What the evidence says.
 	Verdict LessonVerdict `protobuf:"varint,11,opt,name=verdict,proto3,enum=sidemirror.v1.LessonVerdict" json:"verdict,omitempty"`
 	// The reasons for the verdict and its caveats, for people.
-	Detail        string `protobuf:"bytes,12,opt,name=detail,proto3" json:"detail,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Detail string `protobuf:"bytes,12,opt,name=detail,proto3" json:"detail,omitempty"`
+	// Tasks of the versions before `from_version`, which count no more, as in `shown`; absent when there are none. A new
+	// text begins a new count, and so does bringing back a retired lesson.
+	EarlierShown *LessonArm `protobuf:"bytes,13,opt,name=earlier_shown,json=earlierShown,proto3" json:"earlier_shown,omitempty"`
+	// As in `held_back`, of the versions before `from_version`.
+	EarlierHeldBack *LessonArm `protobuf:"bytes,14,opt,name=earlier_held_back,json=earlierHeldBack,proto3" json:"earlier_held_back,omitempty"`
+	// As in `outside`, of the versions before `from_version`.
+	EarlierOutside *LessonArm `protobuf:"bytes,15,opt,name=earlier_outside,json=earlierOutside,proto3" json:"earlier_outside,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *LessonStatistics) Reset() {
@@ -3998,6 +4081,27 @@ func (x *LessonStatistics) GetDetail() string {
 		return x.Detail
 	}
 	return ""
+}
+
+func (x *LessonStatistics) GetEarlierShown() *LessonArm {
+	if x != nil {
+		return x.EarlierShown
+	}
+	return nil
+}
+
+func (x *LessonStatistics) GetEarlierHeldBack() *LessonArm {
+	if x != nil {
+		return x.EarlierHeldBack
+	}
+	return nil
+}
+
+func (x *LessonStatistics) GetEarlierOutside() *LessonArm {
+	if x != nil {
+		return x.EarlierOutside
+	}
+	return nil
 }
 
 // The tasks of one arm.
@@ -6481,6 +6585,14 @@ type ReceiptItem struct {
 	Succeeded *bool `protobuf:"varint,5,opt,name=succeeded,proto3,oneof" json:"succeeded,omitempty"`
 	// Whether the lesson's error came up again; absent when it is not known.
 	ErrorReturned *bool `protobuf:"varint,6,opt,name=error_returned,json=errorReturned,proto3,oneof" json:"error_returned,omitempty"`
+	// How well the lesson fitted when the block was made, 0 to 1. This and the next two are not known for recoveries, for
+	// reflections of goals, and for receipts from before these fields.
+	Score *float64 `protobuf:"fixed64,7,opt,name=score,proto3,oneof" json:"score,omitempty"`
+	// By what it was found to fit.
+	Fit LessonFit `protobuf:"varint,8,opt,name=fit,proto3,enum=sidemirror.v1.LessonFit" json:"fit,omitempty"`
+	// The words, as they are indexed, that the task and the lesson had in common: at most 20. Empty in receipts without a
+	// turn and a session.
+	MatchedWords  []string `protobuf:"bytes,9,rep,name=matched_words,json=matchedWords,proto3" json:"matched_words,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -6555,6 +6667,27 @@ func (x *ReceiptItem) GetErrorReturned() bool {
 		return *x.ErrorReturned
 	}
 	return false
+}
+
+func (x *ReceiptItem) GetScore() float64 {
+	if x != nil && x.Score != nil {
+		return *x.Score
+	}
+	return 0
+}
+
+func (x *ReceiptItem) GetFit() LessonFit {
+	if x != nil {
+		return x.Fit
+	}
+	return LessonFit_LESSON_FIT_UNSPECIFIED
+}
+
+func (x *ReceiptItem) GetMatchedWords() []string {
+	if x != nil {
+		return x.MatchedWords
+	}
+	return nil
 }
 
 // Asks for what followed recognised failures.
@@ -7256,7 +7389,7 @@ const file_sidemirror_v1_reflective_memory_proto_rawDesc = "" +
 	"\x05usage\x18\x0e \x01(\v2\x14.sidemirror.v1.UsageR\x05usage\x12'\n" +
 	"\x0ferror_signature\x18\x0f \x01(\tR\x0eerrorSignatureB\r\n" +
 	"\v_importanceB\r\n" +
-	"\v_confidence\"\xd8\b\n" +
+	"\v_confidence\"\xf7\b\n" +
 	"\x06Memory\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12-\n" +
 	"\x04kind\x18\x02 \x01(\x0e2\x19.sidemirror.v1.MemoryKindR\x04kind\x12\x18\n" +
@@ -7298,7 +7431,9 @@ const file_sidemirror_v1_reflective_memory_proto_rawDesc = "" +
 	"\x0ferror_signature\x18\x1b \x01(\tR\x0eerrorSignature\x12!\n" +
 	"\fderived_from\x18\x1c \x03(\tR\vderivedFrom\x12\x1f\n" +
 	"\vsubject_ids\x18\x1d \x03(\tR\n" +
-	"subjectIdsB\r\n" +
+	"subjectIds\x12\x1d\n" +
+	"\n" +
+	"changed_by\x18\x1e \x01(\tR\tchangedByB\r\n" +
 	"\v_confidence\"\x9a\x04\n" +
 	"\x19GenerateReflectionRequest\x12\x1b\n" +
 	"\ttenant_id\x18\x01 \x01(\tR\btenantId\x12\x1d\n" +
@@ -7511,7 +7646,7 @@ const file_sidemirror_v1_reflective_memory_proto_rawDesc = "" +
 	"page_token\x18\x05 \x01(\tR\tpageToken\"\x80\x01\n" +
 	"\x1bGetLessonStatisticsResponse\x129\n" +
 	"\alessons\x18\x01 \x03(\v2\x1f.sidemirror.v1.LessonStatisticsR\alessons\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xb8\x04\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\x80\x06\n" +
 	"\x10LessonStatistics\x12#\n" +
 	"\rreflection_id\x18\x01 \x01(\tR\freflectionId\x12!\n" +
 	"\ffrom_version\x18\x02 \x01(\x05R\vfromVersion\x120\n" +
@@ -7525,7 +7660,10 @@ const file_sidemirror_v1_reflective_memory_proto_rawDesc = "" +
 	"\x14interval_at_any_look\x18\n" +
 	" \x01(\v2\x1b.sidemirror.v1.LiftIntervalR\x11intervalAtAnyLook\x126\n" +
 	"\averdict\x18\v \x01(\x0e2\x1c.sidemirror.v1.LessonVerdictR\averdict\x12\x16\n" +
-	"\x06detail\x18\f \x01(\tR\x06detailB\a\n" +
+	"\x06detail\x18\f \x01(\tR\x06detail\x12=\n" +
+	"\rearlier_shown\x18\r \x01(\v2\x18.sidemirror.v1.LessonArmR\fearlierShown\x12D\n" +
+	"\x11earlier_held_back\x18\x0e \x01(\v2\x18.sidemirror.v1.LessonArmR\x0fearlierHeldBack\x12A\n" +
+	"\x0fearlier_outside\x18\x0f \x01(\v2\x18.sidemirror.v1.LessonArmR\x0eearlierOutsideB\a\n" +
 	"\x05_lift\"\xf4\x01\n" +
 	"\tLessonArm\x12%\n" +
 	"\x0eassigned_count\x18\x01 \x01(\x03R\rassignedCount\x12#\n" +
@@ -7736,7 +7874,7 @@ const file_sidemirror_v1_reflective_memory_proto_rawDesc = "" +
 	"\x05items\x18\a \x03(\v2\x1a.sidemirror.v1.ReceiptItemR\x05items\x127\n" +
 	"\n" +
 	"turn_state\x18\b \x01(\x0e2\x18.sidemirror.v1.TurnStateR\tturnState\x12=\n" +
-	"\fturn_outcome\x18\t \x01(\x0e2\x1a.sidemirror.v1.TaskOutcomeR\vturnOutcome\"\xdd\x01\n" +
+	"\fturn_outcome\x18\t \x01(\x0e2\x1a.sidemirror.v1.TaskOutcomeR\vturnOutcome\"\xd3\x02\n" +
 	"\vReceiptItem\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x18\n" +
 	"\aversion\x18\x02 \x01(\x05R\aversion\x12\x12\n" +
@@ -7744,10 +7882,14 @@ const file_sidemirror_v1_reflective_memory_proto_rawDesc = "" +
 	"\fis_held_back\x18\x04 \x01(\bR\n" +
 	"isHeldBack\x12!\n" +
 	"\tsucceeded\x18\x05 \x01(\bH\x00R\tsucceeded\x88\x01\x01\x12*\n" +
-	"\x0eerror_returned\x18\x06 \x01(\bH\x01R\rerrorReturned\x88\x01\x01B\f\n" +
+	"\x0eerror_returned\x18\x06 \x01(\bH\x01R\rerrorReturned\x88\x01\x01\x12\x19\n" +
+	"\x05score\x18\a \x01(\x01H\x02R\x05score\x88\x01\x01\x12*\n" +
+	"\x03fit\x18\b \x01(\x0e2\x18.sidemirror.v1.LessonFitR\x03fit\x12#\n" +
+	"\rmatched_words\x18\t \x03(\tR\fmatchedWordsB\f\n" +
 	"\n" +
 	"_succeededB\x11\n" +
-	"\x0f_error_returned\"\xe0\x01\n" +
+	"\x0f_error_returnedB\b\n" +
+	"\x06_score\"\xe0\x01\n" +
 	"\x15ListRecoveriesRequest\x12\x1b\n" +
 	"\ttenant_id\x18\x01 \x01(\tR\btenantId\x12\x1d\n" +
 	"\n" +
@@ -7891,7 +8033,14 @@ const file_sidemirror_v1_reflective_memory_proto_rawDesc = "" +
 	"\x18RECEIPT_PLACE_REFLECTION\x10\x03\x12 \n" +
 	"\x1cRECEIPT_PLACE_MEMORY_CONTEXT\x10\x04\x12\x1e\n" +
 	"\x1aRECEIPT_PLACE_GOAL_CONTEXT\x10\x05\x12\x1c\n" +
-	"\x18RECEIPT_PLACE_RECOVERIES\x10\x06*Z\n" +
+	"\x18RECEIPT_PLACE_RECOVERIES\x10\x06*\x97\x01\n" +
+	"\tLessonFit\x12\x1a\n" +
+	"\x16LESSON_FIT_UNSPECIFIED\x10\x00\x12\x16\n" +
+	"\x12LESSON_FIT_FAILURE\x10\x01\x12\x13\n" +
+	"\x0fLESSON_FIT_CALL\x10\x02\x12\x13\n" +
+	"\x0fLESSON_FIT_NAME\x10\x03\x12\x14\n" +
+	"\x10LESSON_FIT_WORDS\x10\x04\x12\x16\n" +
+	"\x12LESSON_FIT_MEANING\x10\x05*Z\n" +
 	"\n" +
 	"PrunedKind\x12\x1b\n" +
 	"\x17PRUNED_KIND_UNSPECIFIED\x10\x00\x12\x18\n" +
@@ -7942,7 +8091,7 @@ func file_sidemirror_v1_reflective_memory_proto_rawDescGZIP() []byte {
 	return file_sidemirror_v1_reflective_memory_proto_rawDescData
 }
 
-var file_sidemirror_v1_reflective_memory_proto_enumTypes = make([]protoimpl.EnumInfo, 12)
+var file_sidemirror_v1_reflective_memory_proto_enumTypes = make([]protoimpl.EnumInfo, 13)
 var file_sidemirror_v1_reflective_memory_proto_msgTypes = make([]protoimpl.MessageInfo, 76)
 var file_sidemirror_v1_reflective_memory_proto_goTypes = []any{
 	(EventType)(0),                         // 0: sidemirror.v1.EventType
@@ -7955,256 +8104,261 @@ var file_sidemirror_v1_reflective_memory_proto_goTypes = []any{
 	(GraphNodeKind)(0),                     // 7: sidemirror.v1.GraphNodeKind
 	(RecoveryMoveKind)(0),                  // 8: sidemirror.v1.RecoveryMoveKind
 	(ReceiptPlace)(0),                      // 9: sidemirror.v1.ReceiptPlace
-	(PrunedKind)(0),                        // 10: sidemirror.v1.PrunedKind
-	(LessonVerdict)(0),                     // 11: sidemirror.v1.LessonVerdict
-	(*ReflectionEvent)(nil),                // 12: sidemirror.v1.ReflectionEvent
-	(*TaskError)(nil),                      // 13: sidemirror.v1.TaskError
-	(*AppliesWhen)(nil),                    // 14: sidemirror.v1.AppliesWhen
-	(*ReflectionResult)(nil),               // 15: sidemirror.v1.ReflectionResult
-	(*Memory)(nil),                         // 16: sidemirror.v1.Memory
-	(*GenerateReflectionRequest)(nil),      // 17: sidemirror.v1.GenerateReflectionRequest
-	(*GenerateReflectionResponse)(nil),     // 18: sidemirror.v1.GenerateReflectionResponse
-	(*StoreReflectionRequest)(nil),         // 19: sidemirror.v1.StoreReflectionRequest
-	(*StoreReflectionResponse)(nil),        // 20: sidemirror.v1.StoreReflectionResponse
-	(*GetReflectionRequest)(nil),           // 21: sidemirror.v1.GetReflectionRequest
-	(*GetReflectionResponse)(nil),          // 22: sidemirror.v1.GetReflectionResponse
-	(*ListReflectionsRequest)(nil),         // 23: sidemirror.v1.ListReflectionsRequest
-	(*ListReflectionsResponse)(nil),        // 24: sidemirror.v1.ListReflectionsResponse
-	(*UpdateReflectionRequest)(nil),        // 25: sidemirror.v1.UpdateReflectionRequest
-	(*MemoryChanges)(nil),                  // 26: sidemirror.v1.MemoryChanges
-	(*UpdateReflectionResponse)(nil),       // 27: sidemirror.v1.UpdateReflectionResponse
-	(*DeleteReflectionRequest)(nil),        // 28: sidemirror.v1.DeleteReflectionRequest
-	(*DeleteReflectionResponse)(nil),       // 29: sidemirror.v1.DeleteReflectionResponse
-	(*ListReflectionVersionsRequest)(nil),  // 30: sidemirror.v1.ListReflectionVersionsRequest
-	(*ListReflectionVersionsResponse)(nil), // 31: sidemirror.v1.ListReflectionVersionsResponse
-	(*ReviewReflectionRequest)(nil),        // 32: sidemirror.v1.ReviewReflectionRequest
-	(*ReviewReflectionResponse)(nil),       // 33: sidemirror.v1.ReviewReflectionResponse
-	(*QueryReflectionsRequest)(nil),        // 34: sidemirror.v1.QueryReflectionsRequest
-	(*QueryReflectionsResponse)(nil),       // 35: sidemirror.v1.QueryReflectionsResponse
-	(*QueryHit)(nil),                       // 36: sidemirror.v1.QueryHit
-	(*HitExplanation)(nil),                 // 37: sidemirror.v1.HitExplanation
-	(*ScorePart)(nil),                      // 38: sidemirror.v1.ScorePart
-	(*QueryMiss)(nil),                      // 39: sidemirror.v1.QueryMiss
-	(*BuildMemoryContextRequest)(nil),      // 40: sidemirror.v1.BuildMemoryContextRequest
-	(*BuildMemoryContextResponse)(nil),     // 41: sidemirror.v1.BuildMemoryContextResponse
-	(*ReportOutcomeRequest)(nil),           // 42: sidemirror.v1.ReportOutcomeRequest
-	(*TaskErrors)(nil),                     // 43: sidemirror.v1.TaskErrors
-	(*FailedCall)(nil),                     // 44: sidemirror.v1.FailedCall
-	(*ReportOutcomeResponse)(nil),          // 45: sidemirror.v1.ReportOutcomeResponse
-	(*GetLessonStatisticsRequest)(nil),     // 46: sidemirror.v1.GetLessonStatisticsRequest
-	(*GetLessonStatisticsResponse)(nil),    // 47: sidemirror.v1.GetLessonStatisticsResponse
-	(*LessonStatistics)(nil),               // 48: sidemirror.v1.LessonStatistics
-	(*LessonArm)(nil),                      // 49: sidemirror.v1.LessonArm
-	(*LiftInterval)(nil),                   // 50: sidemirror.v1.LiftInterval
-	(*ExportReflectionsRequest)(nil),       // 51: sidemirror.v1.ExportReflectionsRequest
-	(*ExportReflectionsResponse)(nil),      // 52: sidemirror.v1.ExportReflectionsResponse
-	(*ImportReflectionsRequest)(nil),       // 53: sidemirror.v1.ImportReflectionsRequest
-	(*ImportReflectionsResponse)(nil),      // 54: sidemirror.v1.ImportReflectionsResponse
-	(*RefusedLine)(nil),                    // 55: sidemirror.v1.RefusedLine
-	(*ListClustersRequest)(nil),            // 56: sidemirror.v1.ListClustersRequest
-	(*ListClustersResponse)(nil),           // 57: sidemirror.v1.ListClustersResponse
-	(*MemoryCluster)(nil),                  // 58: sidemirror.v1.MemoryCluster
-	(*GraphPoint)(nil),                     // 59: sidemirror.v1.GraphPoint
-	(*MemoryLink)(nil),                     // 60: sidemirror.v1.MemoryLink
-	(*LinkReflectionsRequest)(nil),         // 61: sidemirror.v1.LinkReflectionsRequest
-	(*LinkReflectionsResponse)(nil),        // 62: sidemirror.v1.LinkReflectionsResponse
-	(*ExploreGraphRequest)(nil),            // 63: sidemirror.v1.ExploreGraphRequest
-	(*ExploreGraphResponse)(nil),           // 64: sidemirror.v1.ExploreGraphResponse
-	(*GraphNode)(nil),                      // 65: sidemirror.v1.GraphNode
-	(*DreamRequest)(nil),                   // 66: sidemirror.v1.DreamRequest
-	(*DreamResponse)(nil),                  // 67: sidemirror.v1.DreamResponse
-	(*DreamProgress)(nil),                  // 68: sidemirror.v1.DreamProgress
-	(*DreamLogEntry)(nil),                  // 69: sidemirror.v1.DreamLogEntry
-	(*DreamtLesson)(nil),                   // 70: sidemirror.v1.DreamtLesson
-	(*ListDreamsRequest)(nil),              // 71: sidemirror.v1.ListDreamsRequest
-	(*ListDreamsResponse)(nil),             // 72: sidemirror.v1.ListDreamsResponse
-	(*ListPruningsRequest)(nil),            // 73: sidemirror.v1.ListPruningsRequest
-	(*ListPruningsResponse)(nil),           // 74: sidemirror.v1.ListPruningsResponse
-	(*Pruning)(nil),                        // 75: sidemirror.v1.Pruning
-	(*FindRecoveriesRequest)(nil),          // 76: sidemirror.v1.FindRecoveriesRequest
-	(*FindRecoveriesResponse)(nil),         // 77: sidemirror.v1.FindRecoveriesResponse
-	(*ListReceiptsRequest)(nil),            // 78: sidemirror.v1.ListReceiptsRequest
-	(*ListReceiptsResponse)(nil),           // 79: sidemirror.v1.ListReceiptsResponse
-	(*Receipt)(nil),                        // 80: sidemirror.v1.Receipt
-	(*ReceiptItem)(nil),                    // 81: sidemirror.v1.ReceiptItem
-	(*ListRecoveriesRequest)(nil),          // 82: sidemirror.v1.ListRecoveriesRequest
-	(*ListRecoveriesResponse)(nil),         // 83: sidemirror.v1.ListRecoveriesResponse
-	(*SignatureRecoveries)(nil),            // 84: sidemirror.v1.SignatureRecoveries
-	(*RecoveryObservation)(nil),            // 85: sidemirror.v1.RecoveryObservation
-	(*RecoveryMove)(nil),                   // 86: sidemirror.v1.RecoveryMove
-	(*ShadowTally)(nil),                    // 87: sidemirror.v1.ShadowTally
-	(*timestamppb.Timestamp)(nil),          // 88: google.protobuf.Timestamp
-	(*structpb.Struct)(nil),                // 89: google.protobuf.Struct
-	(ResultStatus)(0),                      // 90: sidemirror.v1.ResultStatus
-	(Origin)(0),                            // 91: sidemirror.v1.Origin
-	(*Usage)(nil),                          // 92: sidemirror.v1.Usage
-	(TaskOutcome)(0),                       // 93: sidemirror.v1.TaskOutcome
-	(*fieldmaskpb.FieldMask)(nil),          // 94: google.protobuf.FieldMask
-	(*ContextBlock)(nil),                   // 95: sidemirror.v1.ContextBlock
-	(TurnState)(0),                         // 96: sidemirror.v1.TurnState
-	(*durationpb.Duration)(nil),            // 97: google.protobuf.Duration
+	(LessonFit)(0),                         // 10: sidemirror.v1.LessonFit
+	(PrunedKind)(0),                        // 11: sidemirror.v1.PrunedKind
+	(LessonVerdict)(0),                     // 12: sidemirror.v1.LessonVerdict
+	(*ReflectionEvent)(nil),                // 13: sidemirror.v1.ReflectionEvent
+	(*TaskError)(nil),                      // 14: sidemirror.v1.TaskError
+	(*AppliesWhen)(nil),                    // 15: sidemirror.v1.AppliesWhen
+	(*ReflectionResult)(nil),               // 16: sidemirror.v1.ReflectionResult
+	(*Memory)(nil),                         // 17: sidemirror.v1.Memory
+	(*GenerateReflectionRequest)(nil),      // 18: sidemirror.v1.GenerateReflectionRequest
+	(*GenerateReflectionResponse)(nil),     // 19: sidemirror.v1.GenerateReflectionResponse
+	(*StoreReflectionRequest)(nil),         // 20: sidemirror.v1.StoreReflectionRequest
+	(*StoreReflectionResponse)(nil),        // 21: sidemirror.v1.StoreReflectionResponse
+	(*GetReflectionRequest)(nil),           // 22: sidemirror.v1.GetReflectionRequest
+	(*GetReflectionResponse)(nil),          // 23: sidemirror.v1.GetReflectionResponse
+	(*ListReflectionsRequest)(nil),         // 24: sidemirror.v1.ListReflectionsRequest
+	(*ListReflectionsResponse)(nil),        // 25: sidemirror.v1.ListReflectionsResponse
+	(*UpdateReflectionRequest)(nil),        // 26: sidemirror.v1.UpdateReflectionRequest
+	(*MemoryChanges)(nil),                  // 27: sidemirror.v1.MemoryChanges
+	(*UpdateReflectionResponse)(nil),       // 28: sidemirror.v1.UpdateReflectionResponse
+	(*DeleteReflectionRequest)(nil),        // 29: sidemirror.v1.DeleteReflectionRequest
+	(*DeleteReflectionResponse)(nil),       // 30: sidemirror.v1.DeleteReflectionResponse
+	(*ListReflectionVersionsRequest)(nil),  // 31: sidemirror.v1.ListReflectionVersionsRequest
+	(*ListReflectionVersionsResponse)(nil), // 32: sidemirror.v1.ListReflectionVersionsResponse
+	(*ReviewReflectionRequest)(nil),        // 33: sidemirror.v1.ReviewReflectionRequest
+	(*ReviewReflectionResponse)(nil),       // 34: sidemirror.v1.ReviewReflectionResponse
+	(*QueryReflectionsRequest)(nil),        // 35: sidemirror.v1.QueryReflectionsRequest
+	(*QueryReflectionsResponse)(nil),       // 36: sidemirror.v1.QueryReflectionsResponse
+	(*QueryHit)(nil),                       // 37: sidemirror.v1.QueryHit
+	(*HitExplanation)(nil),                 // 38: sidemirror.v1.HitExplanation
+	(*ScorePart)(nil),                      // 39: sidemirror.v1.ScorePart
+	(*QueryMiss)(nil),                      // 40: sidemirror.v1.QueryMiss
+	(*BuildMemoryContextRequest)(nil),      // 41: sidemirror.v1.BuildMemoryContextRequest
+	(*BuildMemoryContextResponse)(nil),     // 42: sidemirror.v1.BuildMemoryContextResponse
+	(*ReportOutcomeRequest)(nil),           // 43: sidemirror.v1.ReportOutcomeRequest
+	(*TaskErrors)(nil),                     // 44: sidemirror.v1.TaskErrors
+	(*FailedCall)(nil),                     // 45: sidemirror.v1.FailedCall
+	(*ReportOutcomeResponse)(nil),          // 46: sidemirror.v1.ReportOutcomeResponse
+	(*GetLessonStatisticsRequest)(nil),     // 47: sidemirror.v1.GetLessonStatisticsRequest
+	(*GetLessonStatisticsResponse)(nil),    // 48: sidemirror.v1.GetLessonStatisticsResponse
+	(*LessonStatistics)(nil),               // 49: sidemirror.v1.LessonStatistics
+	(*LessonArm)(nil),                      // 50: sidemirror.v1.LessonArm
+	(*LiftInterval)(nil),                   // 51: sidemirror.v1.LiftInterval
+	(*ExportReflectionsRequest)(nil),       // 52: sidemirror.v1.ExportReflectionsRequest
+	(*ExportReflectionsResponse)(nil),      // 53: sidemirror.v1.ExportReflectionsResponse
+	(*ImportReflectionsRequest)(nil),       // 54: sidemirror.v1.ImportReflectionsRequest
+	(*ImportReflectionsResponse)(nil),      // 55: sidemirror.v1.ImportReflectionsResponse
+	(*RefusedLine)(nil),                    // 56: sidemirror.v1.RefusedLine
+	(*ListClustersRequest)(nil),            // 57: sidemirror.v1.ListClustersRequest
+	(*ListClustersResponse)(nil),           // 58: sidemirror.v1.ListClustersResponse
+	(*MemoryCluster)(nil),                  // 59: sidemirror.v1.MemoryCluster
+	(*GraphPoint)(nil),                     // 60: sidemirror.v1.GraphPoint
+	(*MemoryLink)(nil),                     // 61: sidemirror.v1.MemoryLink
+	(*LinkReflectionsRequest)(nil),         // 62: sidemirror.v1.LinkReflectionsRequest
+	(*LinkReflectionsResponse)(nil),        // 63: sidemirror.v1.LinkReflectionsResponse
+	(*ExploreGraphRequest)(nil),            // 64: sidemirror.v1.ExploreGraphRequest
+	(*ExploreGraphResponse)(nil),           // 65: sidemirror.v1.ExploreGraphResponse
+	(*GraphNode)(nil),                      // 66: sidemirror.v1.GraphNode
+	(*DreamRequest)(nil),                   // 67: sidemirror.v1.DreamRequest
+	(*DreamResponse)(nil),                  // 68: sidemirror.v1.DreamResponse
+	(*DreamProgress)(nil),                  // 69: sidemirror.v1.DreamProgress
+	(*DreamLogEntry)(nil),                  // 70: sidemirror.v1.DreamLogEntry
+	(*DreamtLesson)(nil),                   // 71: sidemirror.v1.DreamtLesson
+	(*ListDreamsRequest)(nil),              // 72: sidemirror.v1.ListDreamsRequest
+	(*ListDreamsResponse)(nil),             // 73: sidemirror.v1.ListDreamsResponse
+	(*ListPruningsRequest)(nil),            // 74: sidemirror.v1.ListPruningsRequest
+	(*ListPruningsResponse)(nil),           // 75: sidemirror.v1.ListPruningsResponse
+	(*Pruning)(nil),                        // 76: sidemirror.v1.Pruning
+	(*FindRecoveriesRequest)(nil),          // 77: sidemirror.v1.FindRecoveriesRequest
+	(*FindRecoveriesResponse)(nil),         // 78: sidemirror.v1.FindRecoveriesResponse
+	(*ListReceiptsRequest)(nil),            // 79: sidemirror.v1.ListReceiptsRequest
+	(*ListReceiptsResponse)(nil),           // 80: sidemirror.v1.ListReceiptsResponse
+	(*Receipt)(nil),                        // 81: sidemirror.v1.Receipt
+	(*ReceiptItem)(nil),                    // 82: sidemirror.v1.ReceiptItem
+	(*ListRecoveriesRequest)(nil),          // 83: sidemirror.v1.ListRecoveriesRequest
+	(*ListRecoveriesResponse)(nil),         // 84: sidemirror.v1.ListRecoveriesResponse
+	(*SignatureRecoveries)(nil),            // 85: sidemirror.v1.SignatureRecoveries
+	(*RecoveryObservation)(nil),            // 86: sidemirror.v1.RecoveryObservation
+	(*RecoveryMove)(nil),                   // 87: sidemirror.v1.RecoveryMove
+	(*ShadowTally)(nil),                    // 88: sidemirror.v1.ShadowTally
+	(*timestamppb.Timestamp)(nil),          // 89: google.protobuf.Timestamp
+	(*structpb.Struct)(nil),                // 90: google.protobuf.Struct
+	(ResultStatus)(0),                      // 91: sidemirror.v1.ResultStatus
+	(Origin)(0),                            // 92: sidemirror.v1.Origin
+	(*Usage)(nil),                          // 93: sidemirror.v1.Usage
+	(TaskOutcome)(0),                       // 94: sidemirror.v1.TaskOutcome
+	(*fieldmaskpb.FieldMask)(nil),          // 95: google.protobuf.FieldMask
+	(*ContextBlock)(nil),                   // 96: sidemirror.v1.ContextBlock
+	(TurnState)(0),                         // 97: sidemirror.v1.TurnState
+	(*durationpb.Duration)(nil),            // 98: google.protobuf.Duration
 }
 var file_sidemirror_v1_reflective_memory_proto_depIdxs = []int32{
 	0,   // 0: sidemirror.v1.ReflectionEvent.event_type:type_name -> sidemirror.v1.EventType
-	88,  // 1: sidemirror.v1.ReflectionEvent.timestamp:type_name -> google.protobuf.Timestamp
-	89,  // 2: sidemirror.v1.ReflectionEvent.metadata:type_name -> google.protobuf.Struct
-	89,  // 3: sidemirror.v1.ReflectionEvent.error:type_name -> google.protobuf.Struct
+	89,  // 1: sidemirror.v1.ReflectionEvent.timestamp:type_name -> google.protobuf.Timestamp
+	90,  // 2: sidemirror.v1.ReflectionEvent.metadata:type_name -> google.protobuf.Struct
+	90,  // 3: sidemirror.v1.ReflectionEvent.error:type_name -> google.protobuf.Struct
 	1,   // 4: sidemirror.v1.TaskError.error_category:type_name -> sidemirror.v1.ErrorCategory
-	89,  // 5: sidemirror.v1.TaskError.context:type_name -> google.protobuf.Struct
+	90,  // 5: sidemirror.v1.TaskError.context:type_name -> google.protobuf.Struct
 	1,   // 6: sidemirror.v1.AppliesWhen.error_categories:type_name -> sidemirror.v1.ErrorCategory
-	90,  // 7: sidemirror.v1.ReflectionResult.status:type_name -> sidemirror.v1.ResultStatus
+	91,  // 7: sidemirror.v1.ReflectionResult.status:type_name -> sidemirror.v1.ResultStatus
 	1,   // 8: sidemirror.v1.ReflectionResult.error_category:type_name -> sidemirror.v1.ErrorCategory
-	89,  // 9: sidemirror.v1.ReflectionResult.metadata:type_name -> google.protobuf.Struct
-	88,  // 10: sidemirror.v1.ReflectionResult.generated_at:type_name -> google.protobuf.Timestamp
-	14,  // 11: sidemirror.v1.ReflectionResult.applies_when:type_name -> sidemirror.v1.AppliesWhen
-	91,  // 12: sidemirror.v1.ReflectionResult.origin:type_name -> sidemirror.v1.Origin
-	92,  // 13: sidemirror.v1.ReflectionResult.usage:type_name -> sidemirror.v1.Usage
+	90,  // 9: sidemirror.v1.ReflectionResult.metadata:type_name -> google.protobuf.Struct
+	89,  // 10: sidemirror.v1.ReflectionResult.generated_at:type_name -> google.protobuf.Timestamp
+	15,  // 11: sidemirror.v1.ReflectionResult.applies_when:type_name -> sidemirror.v1.AppliesWhen
+	92,  // 12: sidemirror.v1.ReflectionResult.origin:type_name -> sidemirror.v1.Origin
+	93,  // 13: sidemirror.v1.ReflectionResult.usage:type_name -> sidemirror.v1.Usage
 	2,   // 14: sidemirror.v1.Memory.kind:type_name -> sidemirror.v1.MemoryKind
-	89,  // 15: sidemirror.v1.Memory.metadata:type_name -> google.protobuf.Struct
+	90,  // 15: sidemirror.v1.Memory.metadata:type_name -> google.protobuf.Struct
 	1,   // 16: sidemirror.v1.Memory.error_category:type_name -> sidemirror.v1.ErrorCategory
-	91,  // 17: sidemirror.v1.Memory.origin:type_name -> sidemirror.v1.Origin
+	92,  // 17: sidemirror.v1.Memory.origin:type_name -> sidemirror.v1.Origin
 	3,   // 18: sidemirror.v1.Memory.state:type_name -> sidemirror.v1.MemoryState
-	88,  // 19: sidemirror.v1.Memory.create_time:type_name -> google.protobuf.Timestamp
-	88,  // 20: sidemirror.v1.Memory.update_time:type_name -> google.protobuf.Timestamp
-	14,  // 21: sidemirror.v1.Memory.applies_when:type_name -> sidemirror.v1.AppliesWhen
-	12,  // 22: sidemirror.v1.GenerateReflectionRequest.events:type_name -> sidemirror.v1.ReflectionEvent
-	93,  // 23: sidemirror.v1.GenerateReflectionRequest.outcome:type_name -> sidemirror.v1.TaskOutcome
-	13,  // 24: sidemirror.v1.GenerateReflectionRequest.error:type_name -> sidemirror.v1.TaskError
-	15,  // 25: sidemirror.v1.GenerateReflectionResponse.result:type_name -> sidemirror.v1.ReflectionResult
-	15,  // 26: sidemirror.v1.StoreReflectionRequest.result:type_name -> sidemirror.v1.ReflectionResult
-	16,  // 27: sidemirror.v1.GetReflectionResponse.memory:type_name -> sidemirror.v1.Memory
+	89,  // 19: sidemirror.v1.Memory.create_time:type_name -> google.protobuf.Timestamp
+	89,  // 20: sidemirror.v1.Memory.update_time:type_name -> google.protobuf.Timestamp
+	15,  // 21: sidemirror.v1.Memory.applies_when:type_name -> sidemirror.v1.AppliesWhen
+	13,  // 22: sidemirror.v1.GenerateReflectionRequest.events:type_name -> sidemirror.v1.ReflectionEvent
+	94,  // 23: sidemirror.v1.GenerateReflectionRequest.outcome:type_name -> sidemirror.v1.TaskOutcome
+	14,  // 24: sidemirror.v1.GenerateReflectionRequest.error:type_name -> sidemirror.v1.TaskError
+	16,  // 25: sidemirror.v1.GenerateReflectionResponse.result:type_name -> sidemirror.v1.ReflectionResult
+	16,  // 26: sidemirror.v1.StoreReflectionRequest.result:type_name -> sidemirror.v1.ReflectionResult
+	17,  // 27: sidemirror.v1.GetReflectionResponse.memory:type_name -> sidemirror.v1.Memory
 	2,   // 28: sidemirror.v1.ListReflectionsRequest.kind:type_name -> sidemirror.v1.MemoryKind
 	3,   // 29: sidemirror.v1.ListReflectionsRequest.state:type_name -> sidemirror.v1.MemoryState
-	16,  // 30: sidemirror.v1.ListReflectionsResponse.memories:type_name -> sidemirror.v1.Memory
-	26,  // 31: sidemirror.v1.UpdateReflectionRequest.changes:type_name -> sidemirror.v1.MemoryChanges
-	94,  // 32: sidemirror.v1.UpdateReflectionRequest.update_mask:type_name -> google.protobuf.FieldMask
+	17,  // 30: sidemirror.v1.ListReflectionsResponse.memories:type_name -> sidemirror.v1.Memory
+	27,  // 31: sidemirror.v1.UpdateReflectionRequest.changes:type_name -> sidemirror.v1.MemoryChanges
+	95,  // 32: sidemirror.v1.UpdateReflectionRequest.update_mask:type_name -> google.protobuf.FieldMask
 	1,   // 33: sidemirror.v1.MemoryChanges.error_category:type_name -> sidemirror.v1.ErrorCategory
-	89,  // 34: sidemirror.v1.MemoryChanges.metadata:type_name -> google.protobuf.Struct
-	14,  // 35: sidemirror.v1.MemoryChanges.applies_when:type_name -> sidemirror.v1.AppliesWhen
-	16,  // 36: sidemirror.v1.UpdateReflectionResponse.memory:type_name -> sidemirror.v1.Memory
-	16,  // 37: sidemirror.v1.ListReflectionVersionsResponse.versions:type_name -> sidemirror.v1.Memory
+	90,  // 34: sidemirror.v1.MemoryChanges.metadata:type_name -> google.protobuf.Struct
+	15,  // 35: sidemirror.v1.MemoryChanges.applies_when:type_name -> sidemirror.v1.AppliesWhen
+	17,  // 36: sidemirror.v1.UpdateReflectionResponse.memory:type_name -> sidemirror.v1.Memory
+	17,  // 37: sidemirror.v1.ListReflectionVersionsResponse.versions:type_name -> sidemirror.v1.Memory
 	3,   // 38: sidemirror.v1.ReviewReflectionRequest.state:type_name -> sidemirror.v1.MemoryState
-	16,  // 39: sidemirror.v1.ReviewReflectionResponse.memory:type_name -> sidemirror.v1.Memory
+	17,  // 39: sidemirror.v1.ReviewReflectionResponse.memory:type_name -> sidemirror.v1.Memory
 	2,   // 40: sidemirror.v1.QueryReflectionsRequest.kind:type_name -> sidemirror.v1.MemoryKind
-	36,  // 41: sidemirror.v1.QueryReflectionsResponse.hits:type_name -> sidemirror.v1.QueryHit
+	37,  // 41: sidemirror.v1.QueryReflectionsResponse.hits:type_name -> sidemirror.v1.QueryHit
 	4,   // 42: sidemirror.v1.QueryReflectionsResponse.search_mode:type_name -> sidemirror.v1.SearchMode
-	39,  // 43: sidemirror.v1.QueryReflectionsResponse.misses:type_name -> sidemirror.v1.QueryMiss
-	16,  // 44: sidemirror.v1.QueryHit.memory:type_name -> sidemirror.v1.Memory
-	37,  // 45: sidemirror.v1.QueryHit.explanation:type_name -> sidemirror.v1.HitExplanation
-	38,  // 46: sidemirror.v1.HitExplanation.parts:type_name -> sidemirror.v1.ScorePart
+	40,  // 43: sidemirror.v1.QueryReflectionsResponse.misses:type_name -> sidemirror.v1.QueryMiss
+	17,  // 44: sidemirror.v1.QueryHit.memory:type_name -> sidemirror.v1.Memory
+	38,  // 45: sidemirror.v1.QueryHit.explanation:type_name -> sidemirror.v1.HitExplanation
+	39,  // 46: sidemirror.v1.HitExplanation.parts:type_name -> sidemirror.v1.ScorePart
 	1,   // 47: sidemirror.v1.BuildMemoryContextRequest.error_categories:type_name -> sidemirror.v1.ErrorCategory
-	95,  // 48: sidemirror.v1.BuildMemoryContextResponse.block:type_name -> sidemirror.v1.ContextBlock
-	93,  // 49: sidemirror.v1.ReportOutcomeRequest.outcome:type_name -> sidemirror.v1.TaskOutcome
+	96,  // 48: sidemirror.v1.BuildMemoryContextResponse.block:type_name -> sidemirror.v1.ContextBlock
+	94,  // 49: sidemirror.v1.ReportOutcomeRequest.outcome:type_name -> sidemirror.v1.TaskOutcome
 	1,   // 50: sidemirror.v1.ReportOutcomeRequest.error_category:type_name -> sidemirror.v1.ErrorCategory
-	43,  // 51: sidemirror.v1.ReportOutcomeRequest.errors:type_name -> sidemirror.v1.TaskErrors
-	44,  // 52: sidemirror.v1.TaskErrors.failed_calls:type_name -> sidemirror.v1.FailedCall
-	48,  // 53: sidemirror.v1.GetLessonStatisticsResponse.lessons:type_name -> sidemirror.v1.LessonStatistics
+	44,  // 51: sidemirror.v1.ReportOutcomeRequest.errors:type_name -> sidemirror.v1.TaskErrors
+	45,  // 52: sidemirror.v1.TaskErrors.failed_calls:type_name -> sidemirror.v1.FailedCall
+	49,  // 53: sidemirror.v1.GetLessonStatisticsResponse.lessons:type_name -> sidemirror.v1.LessonStatistics
 	3,   // 54: sidemirror.v1.LessonStatistics.state:type_name -> sidemirror.v1.MemoryState
-	49,  // 55: sidemirror.v1.LessonStatistics.shown:type_name -> sidemirror.v1.LessonArm
-	49,  // 56: sidemirror.v1.LessonStatistics.held_back:type_name -> sidemirror.v1.LessonArm
-	49,  // 57: sidemirror.v1.LessonStatistics.outside:type_name -> sidemirror.v1.LessonArm
-	50,  // 58: sidemirror.v1.LessonStatistics.interval:type_name -> sidemirror.v1.LiftInterval
-	50,  // 59: sidemirror.v1.LessonStatistics.interval_at_any_look:type_name -> sidemirror.v1.LiftInterval
-	11,  // 60: sidemirror.v1.LessonStatistics.verdict:type_name -> sidemirror.v1.LessonVerdict
-	55,  // 61: sidemirror.v1.ImportReflectionsResponse.refused:type_name -> sidemirror.v1.RefusedLine
-	5,   // 62: sidemirror.v1.ListClustersRequest.kind:type_name -> sidemirror.v1.ClusterKind
-	58,  // 63: sidemirror.v1.ListClustersResponse.clusters:type_name -> sidemirror.v1.MemoryCluster
-	5,   // 64: sidemirror.v1.MemoryCluster.kind:type_name -> sidemirror.v1.ClusterKind
-	7,   // 65: sidemirror.v1.GraphPoint.kind:type_name -> sidemirror.v1.GraphNodeKind
-	59,  // 66: sidemirror.v1.MemoryLink.source:type_name -> sidemirror.v1.GraphPoint
-	59,  // 67: sidemirror.v1.MemoryLink.target:type_name -> sidemirror.v1.GraphPoint
-	6,   // 68: sidemirror.v1.MemoryLink.kind:type_name -> sidemirror.v1.LinkKind
-	88,  // 69: sidemirror.v1.MemoryLink.create_time:type_name -> google.protobuf.Timestamp
-	60,  // 70: sidemirror.v1.LinkReflectionsRequest.links:type_name -> sidemirror.v1.MemoryLink
-	59,  // 71: sidemirror.v1.ExploreGraphRequest.start:type_name -> sidemirror.v1.GraphPoint
-	6,   // 72: sidemirror.v1.ExploreGraphRequest.kinds:type_name -> sidemirror.v1.LinkKind
-	65,  // 73: sidemirror.v1.ExploreGraphResponse.nodes:type_name -> sidemirror.v1.GraphNode
-	60,  // 74: sidemirror.v1.ExploreGraphResponse.links:type_name -> sidemirror.v1.MemoryLink
-	59,  // 75: sidemirror.v1.GraphNode.point:type_name -> sidemirror.v1.GraphPoint
-	16,  // 76: sidemirror.v1.GraphNode.memory:type_name -> sidemirror.v1.Memory
-	68,  // 77: sidemirror.v1.DreamResponse.progress:type_name -> sidemirror.v1.DreamProgress
-	69,  // 78: sidemirror.v1.DreamResponse.dream:type_name -> sidemirror.v1.DreamLogEntry
-	88,  // 79: sidemirror.v1.DreamLogEntry.start_time:type_name -> google.protobuf.Timestamp
-	88,  // 80: sidemirror.v1.DreamLogEntry.end_time:type_name -> google.protobuf.Timestamp
-	90,  // 81: sidemirror.v1.DreamLogEntry.status:type_name -> sidemirror.v1.ResultStatus
-	70,  // 82: sidemirror.v1.DreamLogEntry.lessons:type_name -> sidemirror.v1.DreamtLesson
-	92,  // 83: sidemirror.v1.DreamLogEntry.usage:type_name -> sidemirror.v1.Usage
-	69,  // 84: sidemirror.v1.ListDreamsResponse.dreams:type_name -> sidemirror.v1.DreamLogEntry
-	75,  // 85: sidemirror.v1.ListPruningsResponse.prunings:type_name -> sidemirror.v1.Pruning
-	10,  // 86: sidemirror.v1.Pruning.kind:type_name -> sidemirror.v1.PrunedKind
-	88,  // 87: sidemirror.v1.Pruning.prune_time:type_name -> google.protobuf.Timestamp
-	88,  // 88: sidemirror.v1.Pruning.before_time:type_name -> google.protobuf.Timestamp
-	95,  // 89: sidemirror.v1.FindRecoveriesResponse.block:type_name -> sidemirror.v1.ContextBlock
-	88,  // 90: sidemirror.v1.ListReceiptsRequest.from_time:type_name -> google.protobuf.Timestamp
-	88,  // 91: sidemirror.v1.ListReceiptsRequest.until_time:type_name -> google.protobuf.Timestamp
-	80,  // 92: sidemirror.v1.ListReceiptsResponse.receipts:type_name -> sidemirror.v1.Receipt
-	88,  // 93: sidemirror.v1.Receipt.time:type_name -> google.protobuf.Timestamp
-	9,   // 94: sidemirror.v1.Receipt.place:type_name -> sidemirror.v1.ReceiptPlace
-	81,  // 95: sidemirror.v1.Receipt.items:type_name -> sidemirror.v1.ReceiptItem
-	96,  // 96: sidemirror.v1.Receipt.turn_state:type_name -> sidemirror.v1.TurnState
-	93,  // 97: sidemirror.v1.Receipt.turn_outcome:type_name -> sidemirror.v1.TaskOutcome
-	84,  // 98: sidemirror.v1.ListRecoveriesResponse.signatures:type_name -> sidemirror.v1.SignatureRecoveries
-	88,  // 99: sidemirror.v1.SignatureRecoveries.last_time:type_name -> google.protobuf.Timestamp
-	86,  // 100: sidemirror.v1.SignatureRecoveries.moves:type_name -> sidemirror.v1.RecoveryMove
-	85,  // 101: sidemirror.v1.SignatureRecoveries.observations:type_name -> sidemirror.v1.RecoveryObservation
-	88,  // 102: sidemirror.v1.RecoveryObservation.time:type_name -> google.protobuf.Timestamp
-	97,  // 103: sidemirror.v1.RecoveryObservation.pause:type_name -> google.protobuf.Duration
-	8,   // 104: sidemirror.v1.RecoveryMove.kind:type_name -> sidemirror.v1.RecoveryMoveKind
-	49,  // 105: sidemirror.v1.RecoveryMove.shown:type_name -> sidemirror.v1.LessonArm
-	49,  // 106: sidemirror.v1.RecoveryMove.held_back:type_name -> sidemirror.v1.LessonArm
-	50,  // 107: sidemirror.v1.RecoveryMove.interval:type_name -> sidemirror.v1.LiftInterval
-	87,  // 108: sidemirror.v1.RecoveryMove.shadow:type_name -> sidemirror.v1.ShadowTally
-	17,  // 109: sidemirror.v1.ReflectiveMemoryService.GenerateReflection:input_type -> sidemirror.v1.GenerateReflectionRequest
-	19,  // 110: sidemirror.v1.ReflectiveMemoryService.StoreReflection:input_type -> sidemirror.v1.StoreReflectionRequest
-	21,  // 111: sidemirror.v1.ReflectiveMemoryService.GetReflection:input_type -> sidemirror.v1.GetReflectionRequest
-	23,  // 112: sidemirror.v1.ReflectiveMemoryService.ListReflections:input_type -> sidemirror.v1.ListReflectionsRequest
-	25,  // 113: sidemirror.v1.ReflectiveMemoryService.UpdateReflection:input_type -> sidemirror.v1.UpdateReflectionRequest
-	28,  // 114: sidemirror.v1.ReflectiveMemoryService.DeleteReflection:input_type -> sidemirror.v1.DeleteReflectionRequest
-	30,  // 115: sidemirror.v1.ReflectiveMemoryService.ListReflectionVersions:input_type -> sidemirror.v1.ListReflectionVersionsRequest
-	32,  // 116: sidemirror.v1.ReflectiveMemoryService.ReviewReflection:input_type -> sidemirror.v1.ReviewReflectionRequest
-	34,  // 117: sidemirror.v1.ReflectiveMemoryService.QueryReflections:input_type -> sidemirror.v1.QueryReflectionsRequest
-	40,  // 118: sidemirror.v1.ReflectiveMemoryService.BuildMemoryContext:input_type -> sidemirror.v1.BuildMemoryContextRequest
-	42,  // 119: sidemirror.v1.ReflectiveMemoryService.ReportOutcome:input_type -> sidemirror.v1.ReportOutcomeRequest
-	46,  // 120: sidemirror.v1.ReflectiveMemoryService.GetLessonStatistics:input_type -> sidemirror.v1.GetLessonStatisticsRequest
-	66,  // 121: sidemirror.v1.ReflectiveMemoryService.Dream:input_type -> sidemirror.v1.DreamRequest
-	71,  // 122: sidemirror.v1.ReflectiveMemoryService.ListDreams:input_type -> sidemirror.v1.ListDreamsRequest
-	73,  // 123: sidemirror.v1.ReflectiveMemoryService.ListPrunings:input_type -> sidemirror.v1.ListPruningsRequest
-	51,  // 124: sidemirror.v1.ReflectiveMemoryService.ExportReflections:input_type -> sidemirror.v1.ExportReflectionsRequest
-	53,  // 125: sidemirror.v1.ReflectiveMemoryService.ImportReflections:input_type -> sidemirror.v1.ImportReflectionsRequest
-	56,  // 126: sidemirror.v1.ReflectiveMemoryService.ListClusters:input_type -> sidemirror.v1.ListClustersRequest
-	61,  // 127: sidemirror.v1.ReflectiveMemoryService.LinkReflections:input_type -> sidemirror.v1.LinkReflectionsRequest
-	63,  // 128: sidemirror.v1.ReflectiveMemoryService.ExploreGraph:input_type -> sidemirror.v1.ExploreGraphRequest
-	76,  // 129: sidemirror.v1.ReflectiveMemoryService.FindRecoveries:input_type -> sidemirror.v1.FindRecoveriesRequest
-	78,  // 130: sidemirror.v1.ReflectiveMemoryService.ListReceipts:input_type -> sidemirror.v1.ListReceiptsRequest
-	82,  // 131: sidemirror.v1.ReflectiveMemoryService.ListRecoveries:input_type -> sidemirror.v1.ListRecoveriesRequest
-	18,  // 132: sidemirror.v1.ReflectiveMemoryService.GenerateReflection:output_type -> sidemirror.v1.GenerateReflectionResponse
-	20,  // 133: sidemirror.v1.ReflectiveMemoryService.StoreReflection:output_type -> sidemirror.v1.StoreReflectionResponse
-	22,  // 134: sidemirror.v1.ReflectiveMemoryService.GetReflection:output_type -> sidemirror.v1.GetReflectionResponse
-	24,  // 135: sidemirror.v1.ReflectiveMemoryService.ListReflections:output_type -> sidemirror.v1.ListReflectionsResponse
-	27,  // 136: sidemirror.v1.ReflectiveMemoryService.UpdateReflection:output_type -> sidemirror.v1.UpdateReflectionResponse
-	29,  // 137: sidemirror.v1.ReflectiveMemoryService.DeleteReflection:output_type -> sidemirror.v1.DeleteReflectionResponse
-	31,  // 138: sidemirror.v1.ReflectiveMemoryService.ListReflectionVersions:output_type -> sidemirror.v1.ListReflectionVersionsResponse
-	33,  // 139: sidemirror.v1.ReflectiveMemoryService.ReviewReflection:output_type -> sidemirror.v1.ReviewReflectionResponse
-	35,  // 140: sidemirror.v1.ReflectiveMemoryService.QueryReflections:output_type -> sidemirror.v1.QueryReflectionsResponse
-	41,  // 141: sidemirror.v1.ReflectiveMemoryService.BuildMemoryContext:output_type -> sidemirror.v1.BuildMemoryContextResponse
-	45,  // 142: sidemirror.v1.ReflectiveMemoryService.ReportOutcome:output_type -> sidemirror.v1.ReportOutcomeResponse
-	47,  // 143: sidemirror.v1.ReflectiveMemoryService.GetLessonStatistics:output_type -> sidemirror.v1.GetLessonStatisticsResponse
-	67,  // 144: sidemirror.v1.ReflectiveMemoryService.Dream:output_type -> sidemirror.v1.DreamResponse
-	72,  // 145: sidemirror.v1.ReflectiveMemoryService.ListDreams:output_type -> sidemirror.v1.ListDreamsResponse
-	74,  // 146: sidemirror.v1.ReflectiveMemoryService.ListPrunings:output_type -> sidemirror.v1.ListPruningsResponse
-	52,  // 147: sidemirror.v1.ReflectiveMemoryService.ExportReflections:output_type -> sidemirror.v1.ExportReflectionsResponse
-	54,  // 148: sidemirror.v1.ReflectiveMemoryService.ImportReflections:output_type -> sidemirror.v1.ImportReflectionsResponse
-	57,  // 149: sidemirror.v1.ReflectiveMemoryService.ListClusters:output_type -> sidemirror.v1.ListClustersResponse
-	62,  // 150: sidemirror.v1.ReflectiveMemoryService.LinkReflections:output_type -> sidemirror.v1.LinkReflectionsResponse
-	64,  // 151: sidemirror.v1.ReflectiveMemoryService.ExploreGraph:output_type -> sidemirror.v1.ExploreGraphResponse
-	77,  // 152: sidemirror.v1.ReflectiveMemoryService.FindRecoveries:output_type -> sidemirror.v1.FindRecoveriesResponse
-	79,  // 153: sidemirror.v1.ReflectiveMemoryService.ListReceipts:output_type -> sidemirror.v1.ListReceiptsResponse
-	83,  // 154: sidemirror.v1.ReflectiveMemoryService.ListRecoveries:output_type -> sidemirror.v1.ListRecoveriesResponse
-	132, // [132:155] is the sub-list for method output_type
-	109, // [109:132] is the sub-list for method input_type
-	109, // [109:109] is the sub-list for extension type_name
-	109, // [109:109] is the sub-list for extension extendee
-	0,   // [0:109] is the sub-list for field type_name
+	50,  // 55: sidemirror.v1.LessonStatistics.shown:type_name -> sidemirror.v1.LessonArm
+	50,  // 56: sidemirror.v1.LessonStatistics.held_back:type_name -> sidemirror.v1.LessonArm
+	50,  // 57: sidemirror.v1.LessonStatistics.outside:type_name -> sidemirror.v1.LessonArm
+	51,  // 58: sidemirror.v1.LessonStatistics.interval:type_name -> sidemirror.v1.LiftInterval
+	51,  // 59: sidemirror.v1.LessonStatistics.interval_at_any_look:type_name -> sidemirror.v1.LiftInterval
+	12,  // 60: sidemirror.v1.LessonStatistics.verdict:type_name -> sidemirror.v1.LessonVerdict
+	50,  // 61: sidemirror.v1.LessonStatistics.earlier_shown:type_name -> sidemirror.v1.LessonArm
+	50,  // 62: sidemirror.v1.LessonStatistics.earlier_held_back:type_name -> sidemirror.v1.LessonArm
+	50,  // 63: sidemirror.v1.LessonStatistics.earlier_outside:type_name -> sidemirror.v1.LessonArm
+	56,  // 64: sidemirror.v1.ImportReflectionsResponse.refused:type_name -> sidemirror.v1.RefusedLine
+	5,   // 65: sidemirror.v1.ListClustersRequest.kind:type_name -> sidemirror.v1.ClusterKind
+	59,  // 66: sidemirror.v1.ListClustersResponse.clusters:type_name -> sidemirror.v1.MemoryCluster
+	5,   // 67: sidemirror.v1.MemoryCluster.kind:type_name -> sidemirror.v1.ClusterKind
+	7,   // 68: sidemirror.v1.GraphPoint.kind:type_name -> sidemirror.v1.GraphNodeKind
+	60,  // 69: sidemirror.v1.MemoryLink.source:type_name -> sidemirror.v1.GraphPoint
+	60,  // 70: sidemirror.v1.MemoryLink.target:type_name -> sidemirror.v1.GraphPoint
+	6,   // 71: sidemirror.v1.MemoryLink.kind:type_name -> sidemirror.v1.LinkKind
+	89,  // 72: sidemirror.v1.MemoryLink.create_time:type_name -> google.protobuf.Timestamp
+	61,  // 73: sidemirror.v1.LinkReflectionsRequest.links:type_name -> sidemirror.v1.MemoryLink
+	60,  // 74: sidemirror.v1.ExploreGraphRequest.start:type_name -> sidemirror.v1.GraphPoint
+	6,   // 75: sidemirror.v1.ExploreGraphRequest.kinds:type_name -> sidemirror.v1.LinkKind
+	66,  // 76: sidemirror.v1.ExploreGraphResponse.nodes:type_name -> sidemirror.v1.GraphNode
+	61,  // 77: sidemirror.v1.ExploreGraphResponse.links:type_name -> sidemirror.v1.MemoryLink
+	60,  // 78: sidemirror.v1.GraphNode.point:type_name -> sidemirror.v1.GraphPoint
+	17,  // 79: sidemirror.v1.GraphNode.memory:type_name -> sidemirror.v1.Memory
+	69,  // 80: sidemirror.v1.DreamResponse.progress:type_name -> sidemirror.v1.DreamProgress
+	70,  // 81: sidemirror.v1.DreamResponse.dream:type_name -> sidemirror.v1.DreamLogEntry
+	89,  // 82: sidemirror.v1.DreamLogEntry.start_time:type_name -> google.protobuf.Timestamp
+	89,  // 83: sidemirror.v1.DreamLogEntry.end_time:type_name -> google.protobuf.Timestamp
+	91,  // 84: sidemirror.v1.DreamLogEntry.status:type_name -> sidemirror.v1.ResultStatus
+	71,  // 85: sidemirror.v1.DreamLogEntry.lessons:type_name -> sidemirror.v1.DreamtLesson
+	93,  // 86: sidemirror.v1.DreamLogEntry.usage:type_name -> sidemirror.v1.Usage
+	70,  // 87: sidemirror.v1.ListDreamsResponse.dreams:type_name -> sidemirror.v1.DreamLogEntry
+	76,  // 88: sidemirror.v1.ListPruningsResponse.prunings:type_name -> sidemirror.v1.Pruning
+	11,  // 89: sidemirror.v1.Pruning.kind:type_name -> sidemirror.v1.PrunedKind
+	89,  // 90: sidemirror.v1.Pruning.prune_time:type_name -> google.protobuf.Timestamp
+	89,  // 91: sidemirror.v1.Pruning.before_time:type_name -> google.protobuf.Timestamp
+	96,  // 92: sidemirror.v1.FindRecoveriesResponse.block:type_name -> sidemirror.v1.ContextBlock
+	89,  // 93: sidemirror.v1.ListReceiptsRequest.from_time:type_name -> google.protobuf.Timestamp
+	89,  // 94: sidemirror.v1.ListReceiptsRequest.until_time:type_name -> google.protobuf.Timestamp
+	81,  // 95: sidemirror.v1.ListReceiptsResponse.receipts:type_name -> sidemirror.v1.Receipt
+	89,  // 96: sidemirror.v1.Receipt.time:type_name -> google.protobuf.Timestamp
+	9,   // 97: sidemirror.v1.Receipt.place:type_name -> sidemirror.v1.ReceiptPlace
+	82,  // 98: sidemirror.v1.Receipt.items:type_name -> sidemirror.v1.ReceiptItem
+	97,  // 99: sidemirror.v1.Receipt.turn_state:type_name -> sidemirror.v1.TurnState
+	94,  // 100: sidemirror.v1.Receipt.turn_outcome:type_name -> sidemirror.v1.TaskOutcome
+	10,  // 101: sidemirror.v1.ReceiptItem.fit:type_name -> sidemirror.v1.LessonFit
+	85,  // 102: sidemirror.v1.ListRecoveriesResponse.signatures:type_name -> sidemirror.v1.SignatureRecoveries
+	89,  // 103: sidemirror.v1.SignatureRecoveries.last_time:type_name -> google.protobuf.Timestamp
+	87,  // 104: sidemirror.v1.SignatureRecoveries.moves:type_name -> sidemirror.v1.RecoveryMove
+	86,  // 105: sidemirror.v1.SignatureRecoveries.observations:type_name -> sidemirror.v1.RecoveryObservation
+	89,  // 106: sidemirror.v1.RecoveryObservation.time:type_name -> google.protobuf.Timestamp
+	98,  // 107: sidemirror.v1.RecoveryObservation.pause:type_name -> google.protobuf.Duration
+	8,   // 108: sidemirror.v1.RecoveryMove.kind:type_name -> sidemirror.v1.RecoveryMoveKind
+	50,  // 109: sidemirror.v1.RecoveryMove.shown:type_name -> sidemirror.v1.LessonArm
+	50,  // 110: sidemirror.v1.RecoveryMove.held_back:type_name -> sidemirror.v1.LessonArm
+	51,  // 111: sidemirror.v1.RecoveryMove.interval:type_name -> sidemirror.v1.LiftInterval
+	88,  // 112: sidemirror.v1.RecoveryMove.shadow:type_name -> sidemirror.v1.ShadowTally
+	18,  // 113: sidemirror.v1.ReflectiveMemoryService.GenerateReflection:input_type -> sidemirror.v1.GenerateReflectionRequest
+	20,  // 114: sidemirror.v1.ReflectiveMemoryService.StoreReflection:input_type -> sidemirror.v1.StoreReflectionRequest
+	22,  // 115: sidemirror.v1.ReflectiveMemoryService.GetReflection:input_type -> sidemirror.v1.GetReflectionRequest
+	24,  // 116: sidemirror.v1.ReflectiveMemoryService.ListReflections:input_type -> sidemirror.v1.ListReflectionsRequest
+	26,  // 117: sidemirror.v1.ReflectiveMemoryService.UpdateReflection:input_type -> sidemirror.v1.UpdateReflectionRequest
+	29,  // 118: sidemirror.v1.ReflectiveMemoryService.DeleteReflection:input_type -> sidemirror.v1.DeleteReflectionRequest
+	31,  // 119: sidemirror.v1.ReflectiveMemoryService.ListReflectionVersions:input_type -> sidemirror.v1.ListReflectionVersionsRequest
+	33,  // 120: sidemirror.v1.ReflectiveMemoryService.ReviewReflection:input_type -> sidemirror.v1.ReviewReflectionRequest
+	35,  // 121: sidemirror.v1.ReflectiveMemoryService.QueryReflections:input_type -> sidemirror.v1.QueryReflectionsRequest
+	41,  // 122: sidemirror.v1.ReflectiveMemoryService.BuildMemoryContext:input_type -> sidemirror.v1.BuildMemoryContextRequest
+	43,  // 123: sidemirror.v1.ReflectiveMemoryService.ReportOutcome:input_type -> sidemirror.v1.ReportOutcomeRequest
+	47,  // 124: sidemirror.v1.ReflectiveMemoryService.GetLessonStatistics:input_type -> sidemirror.v1.GetLessonStatisticsRequest
+	67,  // 125: sidemirror.v1.ReflectiveMemoryService.Dream:input_type -> sidemirror.v1.DreamRequest
+	72,  // 126: sidemirror.v1.ReflectiveMemoryService.ListDreams:input_type -> sidemirror.v1.ListDreamsRequest
+	74,  // 127: sidemirror.v1.ReflectiveMemoryService.ListPrunings:input_type -> sidemirror.v1.ListPruningsRequest
+	52,  // 128: sidemirror.v1.ReflectiveMemoryService.ExportReflections:input_type -> sidemirror.v1.ExportReflectionsRequest
+	54,  // 129: sidemirror.v1.ReflectiveMemoryService.ImportReflections:input_type -> sidemirror.v1.ImportReflectionsRequest
+	57,  // 130: sidemirror.v1.ReflectiveMemoryService.ListClusters:input_type -> sidemirror.v1.ListClustersRequest
+	62,  // 131: sidemirror.v1.ReflectiveMemoryService.LinkReflections:input_type -> sidemirror.v1.LinkReflectionsRequest
+	64,  // 132: sidemirror.v1.ReflectiveMemoryService.ExploreGraph:input_type -> sidemirror.v1.ExploreGraphRequest
+	77,  // 133: sidemirror.v1.ReflectiveMemoryService.FindRecoveries:input_type -> sidemirror.v1.FindRecoveriesRequest
+	79,  // 134: sidemirror.v1.ReflectiveMemoryService.ListReceipts:input_type -> sidemirror.v1.ListReceiptsRequest
+	83,  // 135: sidemirror.v1.ReflectiveMemoryService.ListRecoveries:input_type -> sidemirror.v1.ListRecoveriesRequest
+	19,  // 136: sidemirror.v1.ReflectiveMemoryService.GenerateReflection:output_type -> sidemirror.v1.GenerateReflectionResponse
+	21,  // 137: sidemirror.v1.ReflectiveMemoryService.StoreReflection:output_type -> sidemirror.v1.StoreReflectionResponse
+	23,  // 138: sidemirror.v1.ReflectiveMemoryService.GetReflection:output_type -> sidemirror.v1.GetReflectionResponse
+	25,  // 139: sidemirror.v1.ReflectiveMemoryService.ListReflections:output_type -> sidemirror.v1.ListReflectionsResponse
+	28,  // 140: sidemirror.v1.ReflectiveMemoryService.UpdateReflection:output_type -> sidemirror.v1.UpdateReflectionResponse
+	30,  // 141: sidemirror.v1.ReflectiveMemoryService.DeleteReflection:output_type -> sidemirror.v1.DeleteReflectionResponse
+	32,  // 142: sidemirror.v1.ReflectiveMemoryService.ListReflectionVersions:output_type -> sidemirror.v1.ListReflectionVersionsResponse
+	34,  // 143: sidemirror.v1.ReflectiveMemoryService.ReviewReflection:output_type -> sidemirror.v1.ReviewReflectionResponse
+	36,  // 144: sidemirror.v1.ReflectiveMemoryService.QueryReflections:output_type -> sidemirror.v1.QueryReflectionsResponse
+	42,  // 145: sidemirror.v1.ReflectiveMemoryService.BuildMemoryContext:output_type -> sidemirror.v1.BuildMemoryContextResponse
+	46,  // 146: sidemirror.v1.ReflectiveMemoryService.ReportOutcome:output_type -> sidemirror.v1.ReportOutcomeResponse
+	48,  // 147: sidemirror.v1.ReflectiveMemoryService.GetLessonStatistics:output_type -> sidemirror.v1.GetLessonStatisticsResponse
+	68,  // 148: sidemirror.v1.ReflectiveMemoryService.Dream:output_type -> sidemirror.v1.DreamResponse
+	73,  // 149: sidemirror.v1.ReflectiveMemoryService.ListDreams:output_type -> sidemirror.v1.ListDreamsResponse
+	75,  // 150: sidemirror.v1.ReflectiveMemoryService.ListPrunings:output_type -> sidemirror.v1.ListPruningsResponse
+	53,  // 151: sidemirror.v1.ReflectiveMemoryService.ExportReflections:output_type -> sidemirror.v1.ExportReflectionsResponse
+	55,  // 152: sidemirror.v1.ReflectiveMemoryService.ImportReflections:output_type -> sidemirror.v1.ImportReflectionsResponse
+	58,  // 153: sidemirror.v1.ReflectiveMemoryService.ListClusters:output_type -> sidemirror.v1.ListClustersResponse
+	63,  // 154: sidemirror.v1.ReflectiveMemoryService.LinkReflections:output_type -> sidemirror.v1.LinkReflectionsResponse
+	65,  // 155: sidemirror.v1.ReflectiveMemoryService.ExploreGraph:output_type -> sidemirror.v1.ExploreGraphResponse
+	78,  // 156: sidemirror.v1.ReflectiveMemoryService.FindRecoveries:output_type -> sidemirror.v1.FindRecoveriesResponse
+	80,  // 157: sidemirror.v1.ReflectiveMemoryService.ListReceipts:output_type -> sidemirror.v1.ListReceiptsResponse
+	84,  // 158: sidemirror.v1.ReflectiveMemoryService.ListRecoveries:output_type -> sidemirror.v1.ListRecoveriesResponse
+	136, // [136:159] is the sub-list for method output_type
+	113, // [113:136] is the sub-list for method input_type
+	113, // [113:113] is the sub-list for extension type_name
+	113, // [113:113] is the sub-list for extension extendee
+	0,   // [0:113] is the sub-list for field type_name
 }
 
 func init() { file_sidemirror_v1_reflective_memory_proto_init() }
@@ -8231,7 +8385,7 @@ func file_sidemirror_v1_reflective_memory_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_sidemirror_v1_reflective_memory_proto_rawDesc), len(file_sidemirror_v1_reflective_memory_proto_rawDesc)),
-			NumEnums:      12,
+			NumEnums:      13,
 			NumMessages:   76,
 			NumExtensions: 0,
 			NumServices:   1,

@@ -257,9 +257,11 @@ type GetServerInfoRequest struct {
 	// The tenant that owns the data: 1 to 128 printable characters; empty means the sidecar's configured tenant.
 	TenantId string `protobuf:"bytes,1,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
 	// The tenant's project: 1 to 128 printable characters; empty means the sidecar's configured project.
-	ProjectId     string `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	ProjectId string `protobuf:"bytes,2,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
+	// Whether the answer should have `advice_changes`.
+	WithAdviceChanges bool `protobuf:"varint,3,opt,name=with_advice_changes,json=withAdviceChanges,proto3" json:"with_advice_changes,omitempty"`
+	unknownFields     protoimpl.UnknownFields
+	sizeCache         protoimpl.SizeCache
 }
 
 func (x *GetServerInfoRequest) Reset() {
@@ -306,6 +308,13 @@ func (x *GetServerInfoRequest) GetProjectId() string {
 	return ""
 }
 
+func (x *GetServerInfoRequest) GetWithAdviceChanges() bool {
+	if x != nil {
+		return x.WithAdviceChanges
+	}
+	return false
+}
+
 // Facts about the server.
 type GetServerInfoResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -342,7 +351,14 @@ type GetServerInfoResponse struct {
 	AdviceIsShadow bool `protobuf:"varint,16,opt,name=advice_is_shadow,json=adviceIsShadow,proto3" json:"advice_is_shadow,omitempty"`
 	// Background work that is not done yet in the requested tenant and project; empty when there is none, and while the
 	// store does not answer (`spend_unknown`).
-	Backlog       []*Backlog `protobuf:"bytes,17,rep,name=backlog,proto3" json:"backlog,omitempty"`
+	Backlog []*Backlog `protobuf:"bytes,17,rep,name=backlog,proto3" json:"backlog,omitempty"`
+	// When what the project's agents are told was changed, and by whom, the newest first: the last 200 changes that are on
+	// record. Empty unless asked for, and while the store does not answer (`spend_unknown`).
+	AdviceChanges []*AdviceChange `protobuf:"bytes,18,rep,name=advice_changes,json=adviceChanges,proto3" json:"advice_changes,omitempty"`
+	// The time by this machine's clock when the answer was made: a caller can compare it with its own.
+	ServerTime *timestamppb.Timestamp `protobuf:"bytes,19,opt,name=server_time,json=serverTime,proto3" json:"server_time,omitempty"`
+	// Who has sent most to this server within the last minutes; absent when nobody has sent anything.
+	Traffic       *Traffic `protobuf:"bytes,20,opt,name=traffic,proto3" json:"traffic,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -482,6 +498,278 @@ func (x *GetServerInfoResponse) GetBacklog() []*Backlog {
 	return nil
 }
 
+func (x *GetServerInfoResponse) GetAdviceChanges() []*AdviceChange {
+	if x != nil {
+		return x.AdviceChanges
+	}
+	return nil
+}
+
+func (x *GetServerInfoResponse) GetServerTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.ServerTime
+	}
+	return nil
+}
+
+func (x *GetServerInfoResponse) GetTraffic() *Traffic {
+	if x != nil {
+		return x.Traffic
+	}
+	return nil
+}
+
+// Who has sent most to a server of late. The lists are bounded: a sender that is not among the most frequent ones is
+// left out, and a count may be too low by what it sent before it was among them. Senders of tenants and projects that the
+// caller's token does not cover are left out.
+type Traffic struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The time in which the senders were counted, up to the answer: a minute or two.
+	Period *durationpb.Duration `protobuf:"bytes,1,opt,name=period,proto3" json:"period,omitempty"`
+	// All calls and messages of streams; absent when the caller's token does not cover everybody who sends.
+	MessageCount *int64 `protobuf:"varint,2,opt,name=message_count,json=messageCount,proto3,oneof" json:"message_count,omitempty"`
+	// Who sends calls and messages of streams, by token and project: at most 10, the most frequent one first.
+	Callers []*Sender `protobuf:"bytes,3,rep,name=callers,proto3" json:"callers,omitempty"`
+	// Whose events these are, by session: at most 10, the most frequent one first.
+	Sessions      []*Sender `protobuf:"bytes,4,rep,name=sessions,proto3" json:"sessions,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Traffic) Reset() {
+	*x = Traffic{}
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Traffic) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Traffic) ProtoMessage() {}
+
+func (x *Traffic) ProtoReflect() protoreflect.Message {
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Traffic.ProtoReflect.Descriptor instead.
+func (*Traffic) Descriptor() ([]byte, []int) {
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *Traffic) GetPeriod() *durationpb.Duration {
+	if x != nil {
+		return x.Period
+	}
+	return nil
+}
+
+func (x *Traffic) GetMessageCount() int64 {
+	if x != nil && x.MessageCount != nil {
+		return *x.MessageCount
+	}
+	return 0
+}
+
+func (x *Traffic) GetCallers() []*Sender {
+	if x != nil {
+		return x.Callers
+	}
+	return nil
+}
+
+func (x *Traffic) GetSessions() []*Sender {
+	if x != nil {
+		return x.Sessions
+	}
+	return nil
+}
+
+// One sender.
+type Sender struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The name of the token that the calls carried; empty where calls carry none that names their caller, and in
+	// `Traffic.sessions`.
+	Token string `protobuf:"bytes,1,opt,name=token,proto3" json:"token,omitempty"`
+	// The tenant.
+	TenantId string `protobuf:"bytes,2,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
+	// The project.
+	ProjectId string `protobuf:"bytes,3,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
+	// The session; empty in `Traffic.callers`.
+	SessionId string `protobuf:"bytes,4,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
+	// How many calls and messages of streams it sent; in `Traffic.sessions`, how many events.
+	SentCount     int64 `protobuf:"varint,5,opt,name=sent_count,json=sentCount,proto3" json:"sent_count,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Sender) Reset() {
+	*x = Sender{}
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Sender) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Sender) ProtoMessage() {}
+
+func (x *Sender) ProtoReflect() protoreflect.Message {
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Sender.ProtoReflect.Descriptor instead.
+func (*Sender) Descriptor() ([]byte, []int) {
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *Sender) GetToken() string {
+	if x != nil {
+		return x.Token
+	}
+	return ""
+}
+
+func (x *Sender) GetTenantId() string {
+	if x != nil {
+		return x.TenantId
+	}
+	return ""
+}
+
+func (x *Sender) GetProjectId() string {
+	if x != nil {
+		return x.ProjectId
+	}
+	return ""
+}
+
+func (x *Sender) GetSessionId() string {
+	if x != nil {
+		return x.SessionId
+	}
+	return ""
+}
+
+func (x *Sender) GetSentCount() int64 {
+	if x != nil {
+		return x.SentCount
+	}
+	return 0
+}
+
+// One change of what a project's agents are told: of the mode, or of the advice that a policy turns off.
+type AdviceChange struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Since when it holds. Of a mode: when a sidecar of this mode began to serve the project.
+	Time *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=time,proto3" json:"time,omitempty"`
+	// The name of the token that made the change. Empty where calls carry no token, and for a change of the mode, which is
+	// made by a sidecar's setting.
+	ChangedBy string `protobuf:"bytes,2,opt,name=changed_by,json=changedBy,proto3" json:"changed_by,omitempty"`
+	// The mode since then, `on` or `shadow`; empty for a change of a policy. Before the first change it was `on`.
+	Mode string `protobuf:"bytes,3,opt,name=mode,proto3" json:"mode,omitempty"`
+	// Whose policy was changed; UNSPECIFIED for a change of the mode. A tenant's is on record in the project that the call
+	// named.
+	Level PolicyLevel `protobuf:"varint,4,opt,name=level,proto3,enum=sidemirror.v1.PolicyLevel" json:"level,omitempty"`
+	// What that policy turned off before.
+	Before *AdvicePolicy `protobuf:"bytes,5,opt,name=before,proto3" json:"before,omitempty"`
+	// What it turns off since then.
+	After         *AdvicePolicy `protobuf:"bytes,6,opt,name=after,proto3" json:"after,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AdviceChange) Reset() {
+	*x = AdviceChange{}
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AdviceChange) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AdviceChange) ProtoMessage() {}
+
+func (x *AdviceChange) ProtoReflect() protoreflect.Message {
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AdviceChange.ProtoReflect.Descriptor instead.
+func (*AdviceChange) Descriptor() ([]byte, []int) {
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *AdviceChange) GetTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Time
+	}
+	return nil
+}
+
+func (x *AdviceChange) GetChangedBy() string {
+	if x != nil {
+		return x.ChangedBy
+	}
+	return ""
+}
+
+func (x *AdviceChange) GetMode() string {
+	if x != nil {
+		return x.Mode
+	}
+	return ""
+}
+
+func (x *AdviceChange) GetLevel() PolicyLevel {
+	if x != nil {
+		return x.Level
+	}
+	return PolicyLevel_POLICY_LEVEL_UNSPECIFIED
+}
+
+func (x *AdviceChange) GetBefore() *AdvicePolicy {
+	if x != nil {
+		return x.Before
+	}
+	return nil
+}
+
+func (x *AdviceChange) GetAfter() *AdvicePolicy {
+	if x != nil {
+		return x.After
+	}
+	return nil
+}
+
 // Background work of one kind that is not done yet.
 type Backlog struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -495,7 +783,7 @@ type Backlog struct {
 
 func (x *Backlog) Reset() {
 	*x = Backlog{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[2]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -507,7 +795,7 @@ func (x *Backlog) String() string {
 func (*Backlog) ProtoMessage() {}
 
 func (x *Backlog) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[2]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -520,7 +808,7 @@ func (x *Backlog) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Backlog.ProtoReflect.Descriptor instead.
 func (*Backlog) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{2}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *Backlog) GetKind() string {
@@ -547,14 +835,17 @@ type StoreInfo struct {
 	// What a confirmed write survives, for people.
 	Durability string `protobuf:"bytes,3,opt,name=durability,proto3" json:"durability,omitempty"`
 	// Whether the store answered its last request.
-	Available     bool `protobuf:"varint,4,opt,name=available,proto3" json:"available,omitempty"`
+	Available bool `protobuf:"varint,4,opt,name=available,proto3" json:"available,omitempty"`
+	// Why only a restart helps, for people: somebody has removed or replaced the store's files. Empty while nothing is
+	// lost.
+	Lost          string `protobuf:"bytes,5,opt,name=lost,proto3" json:"lost,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *StoreInfo) Reset() {
 	*x = StoreInfo{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[3]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -566,7 +857,7 @@ func (x *StoreInfo) String() string {
 func (*StoreInfo) ProtoMessage() {}
 
 func (x *StoreInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[3]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -579,7 +870,7 @@ func (x *StoreInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StoreInfo.ProtoReflect.Descriptor instead.
 func (*StoreInfo) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{3}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *StoreInfo) GetKind() string {
@@ -610,6 +901,13 @@ func (x *StoreInfo) GetAvailable() bool {
 	return false
 }
 
+func (x *StoreInfo) GetLost() string {
+	if x != nil {
+		return x.Lost
+	}
+	return ""
+}
+
 // The difference between this machine's clock and the store's. Sidecars that share a store use its clock.
 type StoreClock struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -624,7 +922,7 @@ type StoreClock struct {
 
 func (x *StoreClock) Reset() {
 	*x = StoreClock{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[4]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -636,7 +934,7 @@ func (x *StoreClock) String() string {
 func (*StoreClock) ProtoMessage() {}
 
 func (x *StoreClock) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[4]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -649,7 +947,7 @@ func (x *StoreClock) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StoreClock.ProtoReflect.Descriptor instead.
 func (*StoreClock) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{4}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *StoreClock) GetAhead() *durationpb.Duration {
@@ -677,14 +975,17 @@ type ModelInfo struct {
 	Model string `protobuf:"bytes,3,opt,name=model,proto3" json:"model,omitempty"`
 	// Whether the model would be asked now. False for what the built-in rules cannot do, for a model that cannot be loaded,
 	// for a while after several failures in a row, and while a cap on the day's spend is used up.
-	Available     bool `protobuf:"varint,4,opt,name=available,proto3" json:"available,omitempty"`
+	Available bool `protobuf:"varint,4,opt,name=available,proto3" json:"available,omitempty"`
+	// Whether no price of the model is known, neither from the settings nor from the price list. Its answers are then
+	// counted at the dearest known price, and calls without an answer by their tokens alone.
+	PriceUnknown  bool `protobuf:"varint,5,opt,name=price_unknown,json=priceUnknown,proto3" json:"price_unknown,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ModelInfo) Reset() {
 	*x = ModelInfo{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[5]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -696,7 +997,7 @@ func (x *ModelInfo) String() string {
 func (*ModelInfo) ProtoMessage() {}
 
 func (x *ModelInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[5]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -709,7 +1010,7 @@ func (x *ModelInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ModelInfo.ProtoReflect.Descriptor instead.
 func (*ModelInfo) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{5}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *ModelInfo) GetPurpose() string {
@@ -740,6 +1041,13 @@ func (x *ModelInfo) GetAvailable() bool {
 	return false
 }
 
+func (x *ModelInfo) GetPriceUnknown() bool {
+	if x != nil {
+		return x.PriceUnknown
+	}
+	return false
+}
+
 // The embedding model by which memories are found, and how much it counts in one project. This is measured in the
 // project: each of up to 150 memories is cut in two, and its first half has to find its second half among those of all.
 type MemoryEmbedding struct {
@@ -765,7 +1073,7 @@ type MemoryEmbedding struct {
 
 func (x *MemoryEmbedding) Reset() {
 	*x = MemoryEmbedding{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[6]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -777,7 +1085,7 @@ func (x *MemoryEmbedding) String() string {
 func (*MemoryEmbedding) ProtoMessage() {}
 
 func (x *MemoryEmbedding) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[6]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -790,7 +1098,7 @@ func (x *MemoryEmbedding) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MemoryEmbedding.ProtoReflect.Descriptor instead.
 func (*MemoryEmbedding) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{6}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *MemoryEmbedding) GetModel() string {
@@ -856,14 +1164,21 @@ type Spend struct {
 	// Tokens reserved by calls whose end was never recorded, for example because of a crash.
 	OrphanedTokens int64 `protobuf:"varint,8,opt,name=orphaned_tokens,json=orphanedTokens,proto3" json:"orphaned_tokens,omitempty"`
 	// USD reserved by calls whose end was never recorded.
-	OrphanedUsd   float64 `protobuf:"fixed64,9,opt,name=orphaned_usd,json=orphanedUsd,proto3" json:"orphaned_usd,omitempty"`
+	OrphanedUsd float64 `protobuf:"fixed64,9,opt,name=orphaned_usd,json=orphanedUsd,proto3" json:"orphaned_usd,omitempty"`
+	// How many of the calls no model answered, although one may have begun to: what they cost is not known, and estimated.
+	// Calls that certainly cost nothing, as when a connection is refused, are not among them.
+	UnansweredCalls int64 `protobuf:"varint,10,opt,name=unanswered_calls,json=unansweredCalls,proto3" json:"unanswered_calls,omitempty"`
+	// The estimate of the tokens of these calls; a part of `tokens`.
+	EstimatedTokens int64 `protobuf:"varint,11,opt,name=estimated_tokens,json=estimatedTokens,proto3" json:"estimated_tokens,omitempty"`
+	// The estimate of what these calls cost in USD; a part of `usd`. 0 for models without a known price.
+	EstimatedUsd  float64 `protobuf:"fixed64,12,opt,name=estimated_usd,json=estimatedUsd,proto3" json:"estimated_usd,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Spend) Reset() {
 	*x = Spend{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[7]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -875,7 +1190,7 @@ func (x *Spend) String() string {
 func (*Spend) ProtoMessage() {}
 
 func (x *Spend) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[7]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -888,7 +1203,7 @@ func (x *Spend) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Spend.ProtoReflect.Descriptor instead.
 func (*Spend) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{7}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *Spend) GetDay() string {
@@ -954,6 +1269,27 @@ func (x *Spend) GetOrphanedUsd() float64 {
 	return 0
 }
 
+func (x *Spend) GetUnansweredCalls() int64 {
+	if x != nil {
+		return x.UnansweredCalls
+	}
+	return 0
+}
+
+func (x *Spend) GetEstimatedTokens() int64 {
+	if x != nil {
+		return x.EstimatedTokens
+	}
+	return 0
+}
+
+func (x *Spend) GetEstimatedUsd() float64 {
+	if x != nil {
+		return x.EstimatedUsd
+	}
+	return 0
+}
+
 // A cap on a day's spend, and how much of it is used for calls of the requested tenant and project.
 type SpendCap struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -980,7 +1316,7 @@ type SpendCap struct {
 
 func (x *SpendCap) Reset() {
 	*x = SpendCap{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[8]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -992,7 +1328,7 @@ func (x *SpendCap) String() string {
 func (*SpendCap) ProtoMessage() {}
 
 func (x *SpendCap) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[8]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1005,7 +1341,7 @@ func (x *SpendCap) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SpendCap.ProtoReflect.Descriptor instead.
 func (*SpendCap) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{8}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *SpendCap) GetLevel() SpendLevel {
@@ -1082,7 +1418,7 @@ type Policy struct {
 
 func (x *Policy) Reset() {
 	*x = Policy{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[9]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1094,7 +1430,7 @@ func (x *Policy) String() string {
 func (*Policy) ProtoMessage() {}
 
 func (x *Policy) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[9]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1107,7 +1443,7 @@ func (x *Policy) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Policy.ProtoReflect.Descriptor instead.
 func (*Policy) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{9}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *Policy) GetRetention() *RetentionPolicy {
@@ -1153,7 +1489,7 @@ type RetentionPolicy struct {
 
 func (x *RetentionPolicy) Reset() {
 	*x = RetentionPolicy{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[10]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1165,7 +1501,7 @@ func (x *RetentionPolicy) String() string {
 func (*RetentionPolicy) ProtoMessage() {}
 
 func (x *RetentionPolicy) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[10]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1178,7 +1514,7 @@ func (x *RetentionPolicy) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RetentionPolicy.ProtoReflect.Descriptor instead.
 func (*RetentionPolicy) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{10}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *RetentionPolicy) GetSpendDays() int32 {
@@ -1238,7 +1574,7 @@ type PolicyCap struct {
 
 func (x *PolicyCap) Reset() {
 	*x = PolicyCap{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[11]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1250,7 +1586,7 @@ func (x *PolicyCap) String() string {
 func (*PolicyCap) ProtoMessage() {}
 
 func (x *PolicyCap) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[11]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1263,7 +1599,7 @@ func (x *PolicyCap) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PolicyCap.ProtoReflect.Descriptor instead.
 func (*PolicyCap) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{11}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *PolicyCap) GetPurpose() string {
@@ -1301,7 +1637,7 @@ type AdvicePolicy struct {
 
 func (x *AdvicePolicy) Reset() {
 	*x = AdvicePolicy{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[12]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1313,7 +1649,7 @@ func (x *AdvicePolicy) String() string {
 func (*AdvicePolicy) ProtoMessage() {}
 
 func (x *AdvicePolicy) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[12]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1326,7 +1662,7 @@ func (x *AdvicePolicy) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AdvicePolicy.ProtoReflect.Descriptor instead.
 func (*AdvicePolicy) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{12}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *AdvicePolicy) GetOff() []AdviceKind {
@@ -1360,7 +1696,7 @@ type StoredPolicy struct {
 
 func (x *StoredPolicy) Reset() {
 	*x = StoredPolicy{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[13]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1372,7 +1708,7 @@ func (x *StoredPolicy) String() string {
 func (*StoredPolicy) ProtoMessage() {}
 
 func (x *StoredPolicy) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[13]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1385,7 +1721,7 @@ func (x *StoredPolicy) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StoredPolicy.ProtoReflect.Descriptor instead.
 func (*StoredPolicy) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{13}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *StoredPolicy) GetPolicy() *Policy {
@@ -1429,7 +1765,7 @@ type GetPolicyRequest struct {
 
 func (x *GetPolicyRequest) Reset() {
 	*x = GetPolicyRequest{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[14]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1441,7 +1777,7 @@ func (x *GetPolicyRequest) String() string {
 func (*GetPolicyRequest) ProtoMessage() {}
 
 func (x *GetPolicyRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[14]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1454,7 +1790,7 @@ func (x *GetPolicyRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetPolicyRequest.ProtoReflect.Descriptor instead.
 func (*GetPolicyRequest) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{14}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *GetPolicyRequest) GetTenantId() string {
@@ -1493,7 +1829,7 @@ type GetPolicyResponse struct {
 
 func (x *GetPolicyResponse) Reset() {
 	*x = GetPolicyResponse{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[15]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1505,7 +1841,7 @@ func (x *GetPolicyResponse) String() string {
 func (*GetPolicyResponse) ProtoMessage() {}
 
 func (x *GetPolicyResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[15]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1518,7 +1854,7 @@ func (x *GetPolicyResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetPolicyResponse.ProtoReflect.Descriptor instead.
 func (*GetPolicyResponse) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{15}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *GetPolicyResponse) GetTenantId() string {
@@ -1586,7 +1922,7 @@ type SetPolicyRequest struct {
 
 func (x *SetPolicyRequest) Reset() {
 	*x = SetPolicyRequest{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[16]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1598,7 +1934,7 @@ func (x *SetPolicyRequest) String() string {
 func (*SetPolicyRequest) ProtoMessage() {}
 
 func (x *SetPolicyRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[16]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1611,7 +1947,7 @@ func (x *SetPolicyRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetPolicyRequest.ProtoReflect.Descriptor instead.
 func (*SetPolicyRequest) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{16}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *SetPolicyRequest) GetTenantId() string {
@@ -1667,7 +2003,7 @@ type SetPolicyResponse struct {
 
 func (x *SetPolicyResponse) Reset() {
 	*x = SetPolicyResponse{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[17]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1679,7 +2015,7 @@ func (x *SetPolicyResponse) String() string {
 func (*SetPolicyResponse) ProtoMessage() {}
 
 func (x *SetPolicyResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[17]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1692,7 +2028,7 @@ func (x *SetPolicyResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetPolicyResponse.ProtoReflect.Descriptor instead.
 func (*SetPolicyResponse) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{17}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *SetPolicyResponse) GetStored() *StoredPolicy {
@@ -1726,7 +2062,7 @@ type EraseRequest struct {
 
 func (x *EraseRequest) Reset() {
 	*x = EraseRequest{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[18]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1738,7 +2074,7 @@ func (x *EraseRequest) String() string {
 func (*EraseRequest) ProtoMessage() {}
 
 func (x *EraseRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[18]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1751,7 +2087,7 @@ func (x *EraseRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EraseRequest.ProtoReflect.Descriptor instead.
 func (*EraseRequest) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{18}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *EraseRequest) GetTenantId() string {
@@ -1852,7 +2188,7 @@ type EraseResponse struct {
 
 func (x *EraseResponse) Reset() {
 	*x = EraseResponse{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[19]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1864,7 +2200,7 @@ func (x *EraseResponse) String() string {
 func (*EraseResponse) ProtoMessage() {}
 
 func (x *EraseResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[19]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1877,7 +2213,7 @@ func (x *EraseResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EraseResponse.ProtoReflect.Descriptor instead.
 func (*EraseResponse) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{19}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *EraseResponse) GetCounts() map[string]int64 {
@@ -1911,7 +2247,7 @@ type ListTombstonesRequest struct {
 
 func (x *ListTombstonesRequest) Reset() {
 	*x = ListTombstonesRequest{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[20]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1923,7 +2259,7 @@ func (x *ListTombstonesRequest) String() string {
 func (*ListTombstonesRequest) ProtoMessage() {}
 
 func (x *ListTombstonesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[20]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1936,7 +2272,7 @@ func (x *ListTombstonesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTombstonesRequest.ProtoReflect.Descriptor instead.
 func (*ListTombstonesRequest) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{20}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *ListTombstonesRequest) GetTenantId() string {
@@ -1980,7 +2316,7 @@ type ListTombstonesResponse struct {
 
 func (x *ListTombstonesResponse) Reset() {
 	*x = ListTombstonesResponse{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[21]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1992,7 +2328,7 @@ func (x *ListTombstonesResponse) String() string {
 func (*ListTombstonesResponse) ProtoMessage() {}
 
 func (x *ListTombstonesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[21]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2005,7 +2341,7 @@ func (x *ListTombstonesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTombstonesResponse.ProtoReflect.Descriptor instead.
 func (*ListTombstonesResponse) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{21}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *ListTombstonesResponse) GetTombstones() []*Tombstone {
@@ -2037,7 +2373,7 @@ type Tombstone struct {
 
 func (x *Tombstone) Reset() {
 	*x = Tombstone{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[22]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2049,7 +2385,7 @@ func (x *Tombstone) String() string {
 func (*Tombstone) ProtoMessage() {}
 
 func (x *Tombstone) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[22]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2062,7 +2398,7 @@ func (x *Tombstone) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Tombstone.ProtoReflect.Descriptor instead.
 func (*Tombstone) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{22}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *Tombstone) GetKind() string {
@@ -2090,11 +2426,12 @@ var File_sidemirror_v1_sidecar_proto protoreflect.FileDescriptor
 
 const file_sidemirror_v1_sidecar_proto_rawDesc = "" +
 	"\n" +
-	"\x1bsidemirror/v1/sidecar.proto\x12\rsidemirror.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1csidemirror/v1/thinking.proto\"R\n" +
+	"\x1bsidemirror/v1/sidecar.proto\x12\rsidemirror.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1csidemirror/v1/thinking.proto\"\x82\x01\n" +
 	"\x14GetServerInfoRequest\x12\x1b\n" +
 	"\ttenant_id\x18\x01 \x01(\tR\btenantId\x12\x1d\n" +
 	"\n" +
-	"project_id\x18\x02 \x01(\tR\tprojectId\"\xca\x06\n" +
+	"project_id\x18\x02 \x01(\tR\tprojectId\x12.\n" +
+	"\x13with_advice_changes\x18\x03 \x01(\bR\x11withAdviceChanges\"\xfd\a\n" +
 	"\x15GetServerInfoResponse\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\tR\aversion\x12\x1b\n" +
 	"\ttenant_id\x18\x02 \x01(\tR\btenantId\x12\x1d\n" +
@@ -2114,36 +2451,65 @@ const file_sidemirror_v1_sidecar_proto_rawDesc = "" +
 	"storeClock\x12I\n" +
 	"\x10memory_embedding\x18\x0f \x01(\v2\x1e.sidemirror.v1.MemoryEmbeddingR\x0fmemoryEmbedding\x12(\n" +
 	"\x10advice_is_shadow\x18\x10 \x01(\bR\x0eadviceIsShadow\x120\n" +
-	"\abacklog\x18\x11 \x03(\v2\x16.sidemirror.v1.BacklogR\abacklog\x1a9\n" +
+	"\abacklog\x18\x11 \x03(\v2\x16.sidemirror.v1.BacklogR\abacklog\x12B\n" +
+	"\x0eadvice_changes\x18\x12 \x03(\v2\x1b.sidemirror.v1.AdviceChangeR\radviceChanges\x12;\n" +
+	"\vserver_time\x18\x13 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
+	"serverTime\x120\n" +
+	"\atraffic\x18\x14 \x01(\v2\x16.sidemirror.v1.TrafficR\atraffic\x1a9\n" +
 	"\vLimitsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\x03R\x05value:\x028\x01\"B\n" +
+	"\x05value\x18\x02 \x01(\x03R\x05value:\x028\x01\"\xdc\x01\n" +
+	"\aTraffic\x121\n" +
+	"\x06period\x18\x01 \x01(\v2\x19.google.protobuf.DurationR\x06period\x12(\n" +
+	"\rmessage_count\x18\x02 \x01(\x03H\x00R\fmessageCount\x88\x01\x01\x12/\n" +
+	"\acallers\x18\x03 \x03(\v2\x15.sidemirror.v1.SenderR\acallers\x121\n" +
+	"\bsessions\x18\x04 \x03(\v2\x15.sidemirror.v1.SenderR\bsessionsB\x10\n" +
+	"\x0e_message_count\"\x98\x01\n" +
+	"\x06Sender\x12\x14\n" +
+	"\x05token\x18\x01 \x01(\tR\x05token\x12\x1b\n" +
+	"\ttenant_id\x18\x02 \x01(\tR\btenantId\x12\x1d\n" +
+	"\n" +
+	"project_id\x18\x03 \x01(\tR\tprojectId\x12\x1d\n" +
+	"\n" +
+	"session_id\x18\x04 \x01(\tR\tsessionId\x12\x1d\n" +
+	"\n" +
+	"sent_count\x18\x05 \x01(\x03R\tsentCount\"\x8b\x02\n" +
+	"\fAdviceChange\x12.\n" +
+	"\x04time\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x04time\x12\x1d\n" +
+	"\n" +
+	"changed_by\x18\x02 \x01(\tR\tchangedBy\x12\x12\n" +
+	"\x04mode\x18\x03 \x01(\tR\x04mode\x120\n" +
+	"\x05level\x18\x04 \x01(\x0e2\x1a.sidemirror.v1.PolicyLevelR\x05level\x123\n" +
+	"\x06before\x18\x05 \x01(\v2\x1b.sidemirror.v1.AdvicePolicyR\x06before\x121\n" +
+	"\x05after\x18\x06 \x01(\v2\x1b.sidemirror.v1.AdvicePolicyR\x05after\"B\n" +
 	"\aBacklog\x12\x12\n" +
 	"\x04kind\x18\x01 \x01(\tR\x04kind\x12#\n" +
-	"\rwaiting_count\x18\x02 \x01(\x05R\fwaitingCount\"s\n" +
+	"\rwaiting_count\x18\x02 \x01(\x05R\fwaitingCount\"\x87\x01\n" +
 	"\tStoreInfo\x12\x12\n" +
 	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x14\n" +
 	"\x05holds\x18\x02 \x01(\tR\x05holds\x12\x1e\n" +
 	"\n" +
 	"durability\x18\x03 \x01(\tR\n" +
 	"durability\x12\x1c\n" +
-	"\tavailable\x18\x04 \x01(\bR\tavailable\"S\n" +
+	"\tavailable\x18\x04 \x01(\bR\tavailable\x12\x12\n" +
+	"\x04lost\x18\x05 \x01(\tR\x04lost\"S\n" +
 	"\n" +
 	"StoreClock\x12/\n" +
 	"\x05ahead\x18\x01 \x01(\v2\x19.google.protobuf.DurationR\x05ahead\x12\x14\n" +
-	"\x05doubt\x18\x02 \x01(\tR\x05doubt\"u\n" +
+	"\x05doubt\x18\x02 \x01(\tR\x05doubt\"\x9a\x01\n" +
 	"\tModelInfo\x12\x18\n" +
 	"\apurpose\x18\x01 \x01(\tR\apurpose\x12\x1a\n" +
 	"\bprovider\x18\x02 \x01(\tR\bprovider\x12\x14\n" +
 	"\x05model\x18\x03 \x01(\tR\x05model\x12\x1c\n" +
-	"\tavailable\x18\x04 \x01(\bR\tavailable\"\x9b\x01\n" +
+	"\tavailable\x18\x04 \x01(\bR\tavailable\x12#\n" +
+	"\rprice_unknown\x18\x05 \x01(\bR\fpriceUnknown\"\x9b\x01\n" +
 	"\x0fMemoryEmbedding\x12\x14\n" +
 	"\x05model\x18\x01 \x01(\tR\x05model\x12\x16\n" +
 	"\x06weight\x18\x02 \x01(\x01R\x06weight\x12\x12\n" +
 	"\x04gain\x18\x03 \x01(\x01R\x04gain\x12\x14\n" +
 	"\x05error\x18\x04 \x01(\x01R\x05error\x12\x14\n" +
 	"\x05noise\x18\x05 \x01(\x01R\x05noise\x12\x1a\n" +
-	"\bmemories\x18\x06 \x01(\x05R\bmemories\"\x8b\x02\n" +
+	"\bmemories\x18\x06 \x01(\x05R\bmemories\"\x86\x03\n" +
 	"\x05Spend\x12\x10\n" +
 	"\x03day\x18\x01 \x01(\tR\x03day\x12\x18\n" +
 	"\apurpose\x18\x02 \x01(\tR\apurpose\x12\x14\n" +
@@ -2153,7 +2519,11 @@ const file_sidemirror_v1_sidecar_proto_rawDesc = "" +
 	"\x0freserved_tokens\x18\x06 \x01(\x03R\x0ereservedTokens\x12!\n" +
 	"\freserved_usd\x18\a \x01(\x01R\vreservedUsd\x12'\n" +
 	"\x0forphaned_tokens\x18\b \x01(\x03R\x0eorphanedTokens\x12!\n" +
-	"\forphaned_usd\x18\t \x01(\x01R\vorphanedUsd\"\xf3\x02\n" +
+	"\forphaned_usd\x18\t \x01(\x01R\vorphanedUsd\x12)\n" +
+	"\x10unanswered_calls\x18\n" +
+	" \x01(\x03R\x0funansweredCalls\x12)\n" +
+	"\x10estimated_tokens\x18\v \x01(\x03R\x0festimatedTokens\x12#\n" +
+	"\restimated_usd\x18\f \x01(\x01R\festimatedUsd\"\xf3\x02\n" +
 	"\bSpendCap\x12/\n" +
 	"\x05level\x18\x01 \x01(\x0e2\x19.sidemirror.v1.SpendLevelR\x05level\x12\x18\n" +
 	"\apurpose\x18\x02 \x01(\tR\apurpose\x12)\n" +
@@ -2305,7 +2675,7 @@ func file_sidemirror_v1_sidecar_proto_rawDescGZIP() []byte {
 }
 
 var file_sidemirror_v1_sidecar_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
-var file_sidemirror_v1_sidecar_proto_msgTypes = make([]protoimpl.MessageInfo, 25)
+var file_sidemirror_v1_sidecar_proto_msgTypes = make([]protoimpl.MessageInfo, 28)
 var file_sidemirror_v1_sidecar_proto_goTypes = []any{
 	(SpendLevel)(0),                // 0: sidemirror.v1.SpendLevel
 	(SpendCapOwner)(0),             // 1: sidemirror.v1.SpendCapOwner
@@ -2313,80 +2683,93 @@ var file_sidemirror_v1_sidecar_proto_goTypes = []any{
 	(AdviceKind)(0),                // 3: sidemirror.v1.AdviceKind
 	(*GetServerInfoRequest)(nil),   // 4: sidemirror.v1.GetServerInfoRequest
 	(*GetServerInfoResponse)(nil),  // 5: sidemirror.v1.GetServerInfoResponse
-	(*Backlog)(nil),                // 6: sidemirror.v1.Backlog
-	(*StoreInfo)(nil),              // 7: sidemirror.v1.StoreInfo
-	(*StoreClock)(nil),             // 8: sidemirror.v1.StoreClock
-	(*ModelInfo)(nil),              // 9: sidemirror.v1.ModelInfo
-	(*MemoryEmbedding)(nil),        // 10: sidemirror.v1.MemoryEmbedding
-	(*Spend)(nil),                  // 11: sidemirror.v1.Spend
-	(*SpendCap)(nil),               // 12: sidemirror.v1.SpendCap
-	(*Policy)(nil),                 // 13: sidemirror.v1.Policy
-	(*RetentionPolicy)(nil),        // 14: sidemirror.v1.RetentionPolicy
-	(*PolicyCap)(nil),              // 15: sidemirror.v1.PolicyCap
-	(*AdvicePolicy)(nil),           // 16: sidemirror.v1.AdvicePolicy
-	(*StoredPolicy)(nil),           // 17: sidemirror.v1.StoredPolicy
-	(*GetPolicyRequest)(nil),       // 18: sidemirror.v1.GetPolicyRequest
-	(*GetPolicyResponse)(nil),      // 19: sidemirror.v1.GetPolicyResponse
-	(*SetPolicyRequest)(nil),       // 20: sidemirror.v1.SetPolicyRequest
-	(*SetPolicyResponse)(nil),      // 21: sidemirror.v1.SetPolicyResponse
-	(*EraseRequest)(nil),           // 22: sidemirror.v1.EraseRequest
-	(*EraseResponse)(nil),          // 23: sidemirror.v1.EraseResponse
-	(*ListTombstonesRequest)(nil),  // 24: sidemirror.v1.ListTombstonesRequest
-	(*ListTombstonesResponse)(nil), // 25: sidemirror.v1.ListTombstonesResponse
-	(*Tombstone)(nil),              // 26: sidemirror.v1.Tombstone
-	nil,                            // 27: sidemirror.v1.GetServerInfoResponse.LimitsEntry
-	nil,                            // 28: sidemirror.v1.EraseResponse.CountsEntry
-	(*ThinkingConfig)(nil),         // 29: sidemirror.v1.ThinkingConfig
-	(*TurnBudget)(nil),             // 30: sidemirror.v1.TurnBudget
-	(*durationpb.Duration)(nil),    // 31: google.protobuf.Duration
-	(*timestamppb.Timestamp)(nil),  // 32: google.protobuf.Timestamp
+	(*Traffic)(nil),                // 6: sidemirror.v1.Traffic
+	(*Sender)(nil),                 // 7: sidemirror.v1.Sender
+	(*AdviceChange)(nil),           // 8: sidemirror.v1.AdviceChange
+	(*Backlog)(nil),                // 9: sidemirror.v1.Backlog
+	(*StoreInfo)(nil),              // 10: sidemirror.v1.StoreInfo
+	(*StoreClock)(nil),             // 11: sidemirror.v1.StoreClock
+	(*ModelInfo)(nil),              // 12: sidemirror.v1.ModelInfo
+	(*MemoryEmbedding)(nil),        // 13: sidemirror.v1.MemoryEmbedding
+	(*Spend)(nil),                  // 14: sidemirror.v1.Spend
+	(*SpendCap)(nil),               // 15: sidemirror.v1.SpendCap
+	(*Policy)(nil),                 // 16: sidemirror.v1.Policy
+	(*RetentionPolicy)(nil),        // 17: sidemirror.v1.RetentionPolicy
+	(*PolicyCap)(nil),              // 18: sidemirror.v1.PolicyCap
+	(*AdvicePolicy)(nil),           // 19: sidemirror.v1.AdvicePolicy
+	(*StoredPolicy)(nil),           // 20: sidemirror.v1.StoredPolicy
+	(*GetPolicyRequest)(nil),       // 21: sidemirror.v1.GetPolicyRequest
+	(*GetPolicyResponse)(nil),      // 22: sidemirror.v1.GetPolicyResponse
+	(*SetPolicyRequest)(nil),       // 23: sidemirror.v1.SetPolicyRequest
+	(*SetPolicyResponse)(nil),      // 24: sidemirror.v1.SetPolicyResponse
+	(*EraseRequest)(nil),           // 25: sidemirror.v1.EraseRequest
+	(*EraseResponse)(nil),          // 26: sidemirror.v1.EraseResponse
+	(*ListTombstonesRequest)(nil),  // 27: sidemirror.v1.ListTombstonesRequest
+	(*ListTombstonesResponse)(nil), // 28: sidemirror.v1.ListTombstonesResponse
+	(*Tombstone)(nil),              // 29: sidemirror.v1.Tombstone
+	nil,                            // 30: sidemirror.v1.GetServerInfoResponse.LimitsEntry
+	nil,                            // 31: sidemirror.v1.EraseResponse.CountsEntry
+	(*ThinkingConfig)(nil),         // 32: sidemirror.v1.ThinkingConfig
+	(*TurnBudget)(nil),             // 33: sidemirror.v1.TurnBudget
+	(*timestamppb.Timestamp)(nil),  // 34: google.protobuf.Timestamp
+	(*durationpb.Duration)(nil),    // 35: google.protobuf.Duration
 }
 var file_sidemirror_v1_sidecar_proto_depIdxs = []int32{
-	7,  // 0: sidemirror.v1.GetServerInfoResponse.stores:type_name -> sidemirror.v1.StoreInfo
-	9,  // 1: sidemirror.v1.GetServerInfoResponse.models:type_name -> sidemirror.v1.ModelInfo
-	29, // 2: sidemirror.v1.GetServerInfoResponse.default_config:type_name -> sidemirror.v1.ThinkingConfig
-	30, // 3: sidemirror.v1.GetServerInfoResponse.default_budget:type_name -> sidemirror.v1.TurnBudget
-	27, // 4: sidemirror.v1.GetServerInfoResponse.limits:type_name -> sidemirror.v1.GetServerInfoResponse.LimitsEntry
-	11, // 5: sidemirror.v1.GetServerInfoResponse.spend:type_name -> sidemirror.v1.Spend
-	12, // 6: sidemirror.v1.GetServerInfoResponse.spend_caps:type_name -> sidemirror.v1.SpendCap
-	8,  // 7: sidemirror.v1.GetServerInfoResponse.store_clock:type_name -> sidemirror.v1.StoreClock
-	10, // 8: sidemirror.v1.GetServerInfoResponse.memory_embedding:type_name -> sidemirror.v1.MemoryEmbedding
-	6,  // 9: sidemirror.v1.GetServerInfoResponse.backlog:type_name -> sidemirror.v1.Backlog
-	31, // 10: sidemirror.v1.StoreClock.ahead:type_name -> google.protobuf.Duration
-	0,  // 11: sidemirror.v1.SpendCap.level:type_name -> sidemirror.v1.SpendLevel
-	32, // 12: sidemirror.v1.SpendCap.reset_time:type_name -> google.protobuf.Timestamp
-	1,  // 13: sidemirror.v1.SpendCap.owner:type_name -> sidemirror.v1.SpendCapOwner
-	14, // 14: sidemirror.v1.Policy.retention:type_name -> sidemirror.v1.RetentionPolicy
-	15, // 15: sidemirror.v1.Policy.caps:type_name -> sidemirror.v1.PolicyCap
-	16, // 16: sidemirror.v1.Policy.advice:type_name -> sidemirror.v1.AdvicePolicy
-	3,  // 17: sidemirror.v1.AdvicePolicy.off:type_name -> sidemirror.v1.AdviceKind
-	13, // 18: sidemirror.v1.StoredPolicy.policy:type_name -> sidemirror.v1.Policy
-	32, // 19: sidemirror.v1.StoredPolicy.set_time:type_name -> google.protobuf.Timestamp
-	17, // 20: sidemirror.v1.GetPolicyResponse.project:type_name -> sidemirror.v1.StoredPolicy
-	17, // 21: sidemirror.v1.GetPolicyResponse.tenant:type_name -> sidemirror.v1.StoredPolicy
-	13, // 22: sidemirror.v1.GetPolicyResponse.in_force:type_name -> sidemirror.v1.Policy
-	2,  // 23: sidemirror.v1.SetPolicyRequest.level:type_name -> sidemirror.v1.PolicyLevel
-	13, // 24: sidemirror.v1.SetPolicyRequest.policy:type_name -> sidemirror.v1.Policy
-	17, // 25: sidemirror.v1.SetPolicyResponse.stored:type_name -> sidemirror.v1.StoredPolicy
-	28, // 26: sidemirror.v1.EraseResponse.counts:type_name -> sidemirror.v1.EraseResponse.CountsEntry
-	32, // 27: sidemirror.v1.EraseResponse.erase_time:type_name -> google.protobuf.Timestamp
-	26, // 28: sidemirror.v1.ListTombstonesResponse.tombstones:type_name -> sidemirror.v1.Tombstone
-	32, // 29: sidemirror.v1.Tombstone.erase_time:type_name -> google.protobuf.Timestamp
-	4,  // 30: sidemirror.v1.SidecarService.GetServerInfo:input_type -> sidemirror.v1.GetServerInfoRequest
-	22, // 31: sidemirror.v1.SidecarService.Erase:input_type -> sidemirror.v1.EraseRequest
-	24, // 32: sidemirror.v1.SidecarService.ListTombstones:input_type -> sidemirror.v1.ListTombstonesRequest
-	18, // 33: sidemirror.v1.SidecarService.GetPolicy:input_type -> sidemirror.v1.GetPolicyRequest
-	20, // 34: sidemirror.v1.SidecarService.SetPolicy:input_type -> sidemirror.v1.SetPolicyRequest
-	5,  // 35: sidemirror.v1.SidecarService.GetServerInfo:output_type -> sidemirror.v1.GetServerInfoResponse
-	23, // 36: sidemirror.v1.SidecarService.Erase:output_type -> sidemirror.v1.EraseResponse
-	25, // 37: sidemirror.v1.SidecarService.ListTombstones:output_type -> sidemirror.v1.ListTombstonesResponse
-	19, // 38: sidemirror.v1.SidecarService.GetPolicy:output_type -> sidemirror.v1.GetPolicyResponse
-	21, // 39: sidemirror.v1.SidecarService.SetPolicy:output_type -> sidemirror.v1.SetPolicyResponse
-	35, // [35:40] is the sub-list for method output_type
-	30, // [30:35] is the sub-list for method input_type
-	30, // [30:30] is the sub-list for extension type_name
-	30, // [30:30] is the sub-list for extension extendee
-	0,  // [0:30] is the sub-list for field type_name
+	10, // 0: sidemirror.v1.GetServerInfoResponse.stores:type_name -> sidemirror.v1.StoreInfo
+	12, // 1: sidemirror.v1.GetServerInfoResponse.models:type_name -> sidemirror.v1.ModelInfo
+	32, // 2: sidemirror.v1.GetServerInfoResponse.default_config:type_name -> sidemirror.v1.ThinkingConfig
+	33, // 3: sidemirror.v1.GetServerInfoResponse.default_budget:type_name -> sidemirror.v1.TurnBudget
+	30, // 4: sidemirror.v1.GetServerInfoResponse.limits:type_name -> sidemirror.v1.GetServerInfoResponse.LimitsEntry
+	14, // 5: sidemirror.v1.GetServerInfoResponse.spend:type_name -> sidemirror.v1.Spend
+	15, // 6: sidemirror.v1.GetServerInfoResponse.spend_caps:type_name -> sidemirror.v1.SpendCap
+	11, // 7: sidemirror.v1.GetServerInfoResponse.store_clock:type_name -> sidemirror.v1.StoreClock
+	13, // 8: sidemirror.v1.GetServerInfoResponse.memory_embedding:type_name -> sidemirror.v1.MemoryEmbedding
+	9,  // 9: sidemirror.v1.GetServerInfoResponse.backlog:type_name -> sidemirror.v1.Backlog
+	8,  // 10: sidemirror.v1.GetServerInfoResponse.advice_changes:type_name -> sidemirror.v1.AdviceChange
+	34, // 11: sidemirror.v1.GetServerInfoResponse.server_time:type_name -> google.protobuf.Timestamp
+	6,  // 12: sidemirror.v1.GetServerInfoResponse.traffic:type_name -> sidemirror.v1.Traffic
+	35, // 13: sidemirror.v1.Traffic.period:type_name -> google.protobuf.Duration
+	7,  // 14: sidemirror.v1.Traffic.callers:type_name -> sidemirror.v1.Sender
+	7,  // 15: sidemirror.v1.Traffic.sessions:type_name -> sidemirror.v1.Sender
+	34, // 16: sidemirror.v1.AdviceChange.time:type_name -> google.protobuf.Timestamp
+	2,  // 17: sidemirror.v1.AdviceChange.level:type_name -> sidemirror.v1.PolicyLevel
+	19, // 18: sidemirror.v1.AdviceChange.before:type_name -> sidemirror.v1.AdvicePolicy
+	19, // 19: sidemirror.v1.AdviceChange.after:type_name -> sidemirror.v1.AdvicePolicy
+	35, // 20: sidemirror.v1.StoreClock.ahead:type_name -> google.protobuf.Duration
+	0,  // 21: sidemirror.v1.SpendCap.level:type_name -> sidemirror.v1.SpendLevel
+	34, // 22: sidemirror.v1.SpendCap.reset_time:type_name -> google.protobuf.Timestamp
+	1,  // 23: sidemirror.v1.SpendCap.owner:type_name -> sidemirror.v1.SpendCapOwner
+	17, // 24: sidemirror.v1.Policy.retention:type_name -> sidemirror.v1.RetentionPolicy
+	18, // 25: sidemirror.v1.Policy.caps:type_name -> sidemirror.v1.PolicyCap
+	19, // 26: sidemirror.v1.Policy.advice:type_name -> sidemirror.v1.AdvicePolicy
+	3,  // 27: sidemirror.v1.AdvicePolicy.off:type_name -> sidemirror.v1.AdviceKind
+	16, // 28: sidemirror.v1.StoredPolicy.policy:type_name -> sidemirror.v1.Policy
+	34, // 29: sidemirror.v1.StoredPolicy.set_time:type_name -> google.protobuf.Timestamp
+	20, // 30: sidemirror.v1.GetPolicyResponse.project:type_name -> sidemirror.v1.StoredPolicy
+	20, // 31: sidemirror.v1.GetPolicyResponse.tenant:type_name -> sidemirror.v1.StoredPolicy
+	16, // 32: sidemirror.v1.GetPolicyResponse.in_force:type_name -> sidemirror.v1.Policy
+	2,  // 33: sidemirror.v1.SetPolicyRequest.level:type_name -> sidemirror.v1.PolicyLevel
+	16, // 34: sidemirror.v1.SetPolicyRequest.policy:type_name -> sidemirror.v1.Policy
+	20, // 35: sidemirror.v1.SetPolicyResponse.stored:type_name -> sidemirror.v1.StoredPolicy
+	31, // 36: sidemirror.v1.EraseResponse.counts:type_name -> sidemirror.v1.EraseResponse.CountsEntry
+	34, // 37: sidemirror.v1.EraseResponse.erase_time:type_name -> google.protobuf.Timestamp
+	29, // 38: sidemirror.v1.ListTombstonesResponse.tombstones:type_name -> sidemirror.v1.Tombstone
+	34, // 39: sidemirror.v1.Tombstone.erase_time:type_name -> google.protobuf.Timestamp
+	4,  // 40: sidemirror.v1.SidecarService.GetServerInfo:input_type -> sidemirror.v1.GetServerInfoRequest
+	25, // 41: sidemirror.v1.SidecarService.Erase:input_type -> sidemirror.v1.EraseRequest
+	27, // 42: sidemirror.v1.SidecarService.ListTombstones:input_type -> sidemirror.v1.ListTombstonesRequest
+	21, // 43: sidemirror.v1.SidecarService.GetPolicy:input_type -> sidemirror.v1.GetPolicyRequest
+	23, // 44: sidemirror.v1.SidecarService.SetPolicy:input_type -> sidemirror.v1.SetPolicyRequest
+	5,  // 45: sidemirror.v1.SidecarService.GetServerInfo:output_type -> sidemirror.v1.GetServerInfoResponse
+	26, // 46: sidemirror.v1.SidecarService.Erase:output_type -> sidemirror.v1.EraseResponse
+	28, // 47: sidemirror.v1.SidecarService.ListTombstones:output_type -> sidemirror.v1.ListTombstonesResponse
+	22, // 48: sidemirror.v1.SidecarService.GetPolicy:output_type -> sidemirror.v1.GetPolicyResponse
+	24, // 49: sidemirror.v1.SidecarService.SetPolicy:output_type -> sidemirror.v1.SetPolicyResponse
+	45, // [45:50] is the sub-list for method output_type
+	40, // [40:45] is the sub-list for method input_type
+	40, // [40:40] is the sub-list for extension type_name
+	40, // [40:40] is the sub-list for extension extendee
+	0,  // [0:40] is the sub-list for field type_name
 }
 
 func init() { file_sidemirror_v1_sidecar_proto_init() }
@@ -2395,11 +2778,12 @@ func file_sidemirror_v1_sidecar_proto_init() {
 		return
 	}
 	file_sidemirror_v1_thinking_proto_init()
-	file_sidemirror_v1_sidecar_proto_msgTypes[8].OneofWrappers = []any{}
-	file_sidemirror_v1_sidecar_proto_msgTypes[10].OneofWrappers = []any{}
+	file_sidemirror_v1_sidecar_proto_msgTypes[2].OneofWrappers = []any{}
 	file_sidemirror_v1_sidecar_proto_msgTypes[11].OneofWrappers = []any{}
-	file_sidemirror_v1_sidecar_proto_msgTypes[16].OneofWrappers = []any{}
-	file_sidemirror_v1_sidecar_proto_msgTypes[18].OneofWrappers = []any{
+	file_sidemirror_v1_sidecar_proto_msgTypes[13].OneofWrappers = []any{}
+	file_sidemirror_v1_sidecar_proto_msgTypes[14].OneofWrappers = []any{}
+	file_sidemirror_v1_sidecar_proto_msgTypes[19].OneofWrappers = []any{}
+	file_sidemirror_v1_sidecar_proto_msgTypes[21].OneofWrappers = []any{
 		(*EraseRequest_TurnId)(nil),
 		(*EraseRequest_SessionId)(nil),
 		(*EraseRequest_SubjectId)(nil),
@@ -2410,7 +2794,7 @@ func file_sidemirror_v1_sidecar_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_sidemirror_v1_sidecar_proto_rawDesc), len(file_sidemirror_v1_sidecar_proto_rawDesc)),
 			NumEnums:      4,
-			NumMessages:   25,
+			NumMessages:   28,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

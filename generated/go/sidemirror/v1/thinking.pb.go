@@ -326,6 +326,165 @@ func (Pattern) EnumDescriptor() ([]byte, []int) {
 	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{4}
 }
 
+// Why a turn was told nothing, at its start or at a failing call.
+type SilenceReason int32
+
+const (
+	// Not set: something was told, or the record is older than this field.
+	SilenceReason_SILENCE_REASON_UNSPECIFIED SilenceReason = 0
+	// Nothing is known. At a start: the project has no lesson. At a failing call: nothing was tried after such a failure
+	// before, and the starter pack has nothing for it.
+	SilenceReason_SILENCE_REASON_NOTHING_KNOWN SilenceReason = 1
+	// What was tried after such failures does not pass the gates yet.
+	SilenceReason_SILENCE_REASON_GATE SilenceReason = 2
+	// What was told before is suspended: it failed twice in succession after it was told.
+	SilenceReason_SILENCE_REASON_SUSPENDED SilenceReason = 3
+	// The look-ups that would be told were done already in this turn, or the call is of another kind.
+	SilenceReason_SILENCE_REASON_NOTHING_TO_ADD SilenceReason = 4
+	// Lessons are known, and none fits the task. The block's `omitted` says why those that were found were left out.
+	SilenceReason_SILENCE_REASON_NOTHING_FITS SilenceReason = 5
+	// It was held back by a draw, to learn what happens without it.
+	SilenceReason_SILENCE_REASON_HELD_BACK SilenceReason = 6
+	// The server's `advice__mode` is shadow: what would have been told is on record.
+	SilenceReason_SILENCE_REASON_SHADOW SilenceReason = 7
+	// A policy turns this kind of advice off.
+	SilenceReason_SILENCE_REASON_OFF_BY_POLICY SilenceReason = 8
+	// A policy silences what would have been told.
+	SilenceReason_SILENCE_REASON_SILENCED SilenceReason = 9
+	// The agent's host has a shell, and what is known may not be told there.
+	SilenceReason_SILENCE_REASON_SHELL SilenceReason = 10
+	// A setting of the server turns it off.
+	SilenceReason_SILENCE_REASON_OFF_BY_SETTING SilenceReason = 11
+	// It did not fit into the tokens of a block.
+	SilenceReason_SILENCE_REASON_NO_ROOM SilenceReason = 12
+	// The turn was told of this failure already.
+	SilenceReason_SILENCE_REASON_TOLD_ALREADY SilenceReason = 13
+	// The store was away or too slow.
+	SilenceReason_SILENCE_REASON_STORE_AWAY SilenceReason = 14
+	// The turn asked for no lessons.
+	SilenceReason_SILENCE_REASON_NOT_ASKED SilenceReason = 15
+)
+
+// Enum value maps for SilenceReason.
+var (
+	SilenceReason_name = map[int32]string{
+		0:  "SILENCE_REASON_UNSPECIFIED",
+		1:  "SILENCE_REASON_NOTHING_KNOWN",
+		2:  "SILENCE_REASON_GATE",
+		3:  "SILENCE_REASON_SUSPENDED",
+		4:  "SILENCE_REASON_NOTHING_TO_ADD",
+		5:  "SILENCE_REASON_NOTHING_FITS",
+		6:  "SILENCE_REASON_HELD_BACK",
+		7:  "SILENCE_REASON_SHADOW",
+		8:  "SILENCE_REASON_OFF_BY_POLICY",
+		9:  "SILENCE_REASON_SILENCED",
+		10: "SILENCE_REASON_SHELL",
+		11: "SILENCE_REASON_OFF_BY_SETTING",
+		12: "SILENCE_REASON_NO_ROOM",
+		13: "SILENCE_REASON_TOLD_ALREADY",
+		14: "SILENCE_REASON_STORE_AWAY",
+		15: "SILENCE_REASON_NOT_ASKED",
+	}
+	SilenceReason_value = map[string]int32{
+		"SILENCE_REASON_UNSPECIFIED":    0,
+		"SILENCE_REASON_NOTHING_KNOWN":  1,
+		"SILENCE_REASON_GATE":           2,
+		"SILENCE_REASON_SUSPENDED":      3,
+		"SILENCE_REASON_NOTHING_TO_ADD": 4,
+		"SILENCE_REASON_NOTHING_FITS":   5,
+		"SILENCE_REASON_HELD_BACK":      6,
+		"SILENCE_REASON_SHADOW":         7,
+		"SILENCE_REASON_OFF_BY_POLICY":  8,
+		"SILENCE_REASON_SILENCED":       9,
+		"SILENCE_REASON_SHELL":          10,
+		"SILENCE_REASON_OFF_BY_SETTING": 11,
+		"SILENCE_REASON_NO_ROOM":        12,
+		"SILENCE_REASON_TOLD_ALREADY":   13,
+		"SILENCE_REASON_STORE_AWAY":     14,
+		"SILENCE_REASON_NOT_ASKED":      15,
+	}
+)
+
+func (x SilenceReason) Enum() *SilenceReason {
+	p := new(SilenceReason)
+	*p = x
+	return p
+}
+
+func (x SilenceReason) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (SilenceReason) Descriptor() protoreflect.EnumDescriptor {
+	return file_sidemirror_v1_thinking_proto_enumTypes[5].Descriptor()
+}
+
+func (SilenceReason) Type() protoreflect.EnumType {
+	return &file_sidemirror_v1_thinking_proto_enumTypes[5]
+}
+
+func (x SilenceReason) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use SilenceReason.Descriptor instead.
+func (SilenceReason) EnumDescriptor() ([]byte, []int) {
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{5}
+}
+
+// Whether an answer was changed after it was criticised.
+type AnswerChange int32
+
+const (
+	// Not known: there is no later answer on record, or none of the turn's answers is the one that was criticised.
+	AnswerChange_ANSWER_CHANGE_UNSPECIFIED AnswerChange = 0
+	// The turn's last answer is the one that was criticised.
+	AnswerChange_ANSWER_CHANGE_NONE AnswerChange = 1
+	// A later answer of the turn has another text.
+	AnswerChange_ANSWER_CHANGE_CHANGED AnswerChange = 2
+)
+
+// Enum value maps for AnswerChange.
+var (
+	AnswerChange_name = map[int32]string{
+		0: "ANSWER_CHANGE_UNSPECIFIED",
+		1: "ANSWER_CHANGE_NONE",
+		2: "ANSWER_CHANGE_CHANGED",
+	}
+	AnswerChange_value = map[string]int32{
+		"ANSWER_CHANGE_UNSPECIFIED": 0,
+		"ANSWER_CHANGE_NONE":        1,
+		"ANSWER_CHANGE_CHANGED":     2,
+	}
+)
+
+func (x AnswerChange) Enum() *AnswerChange {
+	p := new(AnswerChange)
+	*p = x
+	return p
+}
+
+func (x AnswerChange) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (AnswerChange) Descriptor() protoreflect.EnumDescriptor {
+	return file_sidemirror_v1_thinking_proto_enumTypes[6].Descriptor()
+}
+
+func (AnswerChange) Type() protoreflect.EnumType {
+	return &file_sidemirror_v1_thinking_proto_enumTypes[6]
+}
+
+func (x AnswerChange) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use AnswerChange.Descriptor instead.
+func (AnswerChange) EnumDescriptor() ([]byte, []int) {
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{6}
+}
+
 // The state of a turn.
 type TurnState int32
 
@@ -367,11 +526,11 @@ func (x TurnState) String() string {
 }
 
 func (TurnState) Descriptor() protoreflect.EnumDescriptor {
-	return file_sidemirror_v1_thinking_proto_enumTypes[5].Descriptor()
+	return file_sidemirror_v1_thinking_proto_enumTypes[7].Descriptor()
 }
 
 func (TurnState) Type() protoreflect.EnumType {
-	return &file_sidemirror_v1_thinking_proto_enumTypes[5]
+	return &file_sidemirror_v1_thinking_proto_enumTypes[7]
 }
 
 func (x TurnState) Number() protoreflect.EnumNumber {
@@ -380,7 +539,7 @@ func (x TurnState) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use TurnState.Descriptor instead.
 func (TurnState) EnumDescriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{5}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{7}
 }
 
 // How a session thinks and when it reflects.
@@ -2051,6 +2210,7 @@ type TurnDirective struct {
 	//	*TurnDirective_TurnSummary
 	//	*TurnDirective_Critique
 	//	*TurnDirective_Advice
+	//	*TurnDirective_Silence
 	Kind isTurnDirective_Kind `protobuf_oneof:"kind"`
 	// Why the directive was made, for a critique.
 	CritiqueReasons []CritiqueReason `protobuf:"varint,16,rep,packed,name=critique_reasons,json=critiqueReasons,proto3,enum=sidemirror.v1.CritiqueReason" json:"critique_reasons,omitempty"`
@@ -2230,6 +2390,15 @@ func (x *TurnDirective) GetAdvice() *Advice {
 	return nil
 }
 
+func (x *TurnDirective) GetSilence() *Silence {
+	if x != nil {
+		if x, ok := x.Kind.(*TurnDirective_Silence); ok {
+			return x.Silence
+		}
+	}
+	return nil
+}
+
 func (x *TurnDirective) GetCritiqueReasons() []CritiqueReason {
 	if x != nil {
 		return x.CritiqueReasons
@@ -2298,6 +2467,11 @@ type TurnDirective_Advice struct {
 	Advice *Advice `protobuf:"bytes,17,opt,name=advice,proto3,oneof"`
 }
 
+type TurnDirective_Silence struct {
+	// Why nothing was told of a failure. In records of turns only.
+	Silence *Silence `protobuf:"bytes,19,opt,name=silence,proto3,oneof"`
+}
+
 func (*TurnDirective_TurnPlan) isTurnDirective_Kind() {}
 
 func (*TurnDirective_Ack) isTurnDirective_Kind() {}
@@ -2317,6 +2491,8 @@ func (*TurnDirective_TurnSummary) isTurnDirective_Kind() {}
 func (*TurnDirective_Critique) isTurnDirective_Kind() {}
 
 func (*TurnDirective_Advice) isTurnDirective_Kind() {}
+
+func (*TurnDirective_Silence) isTurnDirective_Kind() {}
 
 // What is known from earlier work about a failure like this one: what repaired it before, and lessons about it. They
 // are one block with one receipt. Sent soon after the event with which a call has failed, which is in `caused_by`; at
@@ -2376,6 +2552,89 @@ func (x *Advice) GetSignature() string {
 	return ""
 }
 
+// Why nothing was told at a failing call, which is in `caused_by`. It is as it was then. It is kept and never sent to an
+// agent, at most once a turn for each kind of failure.
+type Silence struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The reason.
+	Reason SilenceReason `protobuf:"varint,1,opt,name=reason,proto3,enum=sidemirror.v1.SilenceReason" json:"reason,omitempty"`
+	// What the failure is recognised by.
+	Signature string `protobuf:"bytes,2,opt,name=signature,proto3" json:"signature,omitempty"`
+	// The recovery that came closest, or that was held back; empty when there is none.
+	RecoveryId string `protobuf:"bytes,3,opt,name=recovery_id,json=recoveryId,proto3" json:"recovery_id,omitempty"`
+	// How often that was tried without advice, among the tries that count.
+	Tries int32 `protobuf:"varint,4,opt,name=tries,proto3" json:"tries,omitempty"`
+	// How many of these tries worked.
+	Worked        int32 `protobuf:"varint,5,opt,name=worked,proto3" json:"worked,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Silence) Reset() {
+	*x = Silence{}
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[21]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Silence) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Silence) ProtoMessage() {}
+
+func (x *Silence) ProtoReflect() protoreflect.Message {
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[21]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Silence.ProtoReflect.Descriptor instead.
+func (*Silence) Descriptor() ([]byte, []int) {
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{21}
+}
+
+func (x *Silence) GetReason() SilenceReason {
+	if x != nil {
+		return x.Reason
+	}
+	return SilenceReason_SILENCE_REASON_UNSPECIFIED
+}
+
+func (x *Silence) GetSignature() string {
+	if x != nil {
+		return x.Signature
+	}
+	return ""
+}
+
+func (x *Silence) GetRecoveryId() string {
+	if x != nil {
+		return x.RecoveryId
+	}
+	return ""
+}
+
+func (x *Silence) GetTries() int32 {
+	if x != nil {
+		return x.Tries
+	}
+	return 0
+}
+
+func (x *Silence) GetWorked() int32 {
+	if x != nil {
+		return x.Worked
+	}
+	return 0
+}
+
 // How to run a turn.
 type TurnPlan struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -2403,14 +2662,16 @@ type TurnPlan struct {
 	// The budget that applies.
 	Budget *TurnBudget `protobuf:"bytes,11,opt,name=budget,proto3" json:"budget,omitempty"`
 	// Whether a drafted response is critiqued.
-	CritiqueMode  CritiqueMode `protobuf:"varint,12,opt,name=critique_mode,json=critiqueMode,proto3,enum=sidemirror.v1.CritiqueMode" json:"critique_mode,omitempty"`
+	CritiqueMode CritiqueMode `protobuf:"varint,12,opt,name=critique_mode,json=critiqueMode,proto3,enum=sidemirror.v1.CritiqueMode" json:"critique_mode,omitempty"`
+	// Why `context` has no lesson; UNSPECIFIED when it has one.
+	Silence       SilenceReason `protobuf:"varint,13,opt,name=silence,proto3,enum=sidemirror.v1.SilenceReason" json:"silence,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *TurnPlan) Reset() {
 	*x = TurnPlan{}
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[21]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2422,7 +2683,7 @@ func (x *TurnPlan) String() string {
 func (*TurnPlan) ProtoMessage() {}
 
 func (x *TurnPlan) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[21]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2435,7 +2696,7 @@ func (x *TurnPlan) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TurnPlan.ProtoReflect.Descriptor instead.
 func (*TurnPlan) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{21}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *TurnPlan) GetTurnId() string {
@@ -2522,6 +2783,13 @@ func (x *TurnPlan) GetCritiqueMode() CritiqueMode {
 	return CritiqueMode_CRITIQUE_MODE_UNSPECIFIED
 }
 
+func (x *TurnPlan) GetSilence() SilenceReason {
+	if x != nil {
+		return x.Silence
+	}
+	return SilenceReason_SILENCE_REASON_UNSPECIFIED
+}
+
 // The events that were received and are durable. Cumulative: each ack replaces the one before.
 type TurnAck struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -2540,7 +2808,7 @@ type TurnAck struct {
 
 func (x *TurnAck) Reset() {
 	*x = TurnAck{}
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[22]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2552,7 +2820,7 @@ func (x *TurnAck) String() string {
 func (*TurnAck) ProtoMessage() {}
 
 func (x *TurnAck) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[22]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2565,7 +2833,7 @@ func (x *TurnAck) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TurnAck.ProtoReflect.Descriptor instead.
 func (*TurnAck) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{22}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *TurnAck) GetReceived() uint64 {
@@ -2609,7 +2877,7 @@ type Nudge struct {
 
 func (x *Nudge) Reset() {
 	*x = Nudge{}
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[23]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2621,7 +2889,7 @@ func (x *Nudge) String() string {
 func (*Nudge) ProtoMessage() {}
 
 func (x *Nudge) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[23]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2634,7 +2902,7 @@ func (x *Nudge) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Nudge.ProtoReflect.Descriptor instead.
 func (*Nudge) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{23}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *Nudge) GetPattern() Pattern {
@@ -2667,7 +2935,7 @@ type Gap struct {
 
 func (x *Gap) Reset() {
 	*x = Gap{}
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[24]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2679,7 +2947,7 @@ func (x *Gap) String() string {
 func (*Gap) ProtoMessage() {}
 
 func (x *Gap) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[24]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2692,7 +2960,7 @@ func (x *Gap) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Gap.ProtoReflect.Descriptor instead.
 func (*Gap) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{24}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *Gap) GetFirstSequence() uint64 {
@@ -2725,7 +2993,7 @@ type Heartbeat struct {
 
 func (x *Heartbeat) Reset() {
 	*x = Heartbeat{}
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[25]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2737,7 +3005,7 @@ func (x *Heartbeat) String() string {
 func (*Heartbeat) ProtoMessage() {}
 
 func (x *Heartbeat) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[25]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2750,7 +3018,7 @@ func (x *Heartbeat) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Heartbeat.ProtoReflect.Descriptor instead.
 func (*Heartbeat) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{25}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{26}
 }
 
 // The stream is about to end. Resume the turn elsewhere or later.
@@ -2766,7 +3034,7 @@ type Closing struct {
 
 func (x *Closing) Reset() {
 	*x = Closing{}
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[26]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2778,7 +3046,7 @@ func (x *Closing) String() string {
 func (*Closing) ProtoMessage() {}
 
 func (x *Closing) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[26]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2791,7 +3059,7 @@ func (x *Closing) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Closing.ProtoReflect.Descriptor instead.
 func (*Closing) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{26}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *Closing) GetReason() string {
@@ -2837,7 +3105,7 @@ type TurnSummary struct {
 
 func (x *TurnSummary) Reset() {
 	*x = TurnSummary{}
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[27]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2849,7 +3117,7 @@ func (x *TurnSummary) String() string {
 func (*TurnSummary) ProtoMessage() {}
 
 func (x *TurnSummary) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[27]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2862,7 +3130,7 @@ func (x *TurnSummary) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TurnSummary.ProtoReflect.Descriptor instead.
 func (*TurnSummary) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{27}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *TurnSummary) GetOutcome() TaskOutcome {
@@ -2969,14 +3237,17 @@ type Turn struct {
 	// The number of tool calls that failed or reported a failure.
 	ToolErrorCount int32 `protobuf:"varint,15,opt,name=tool_error_count,json=toolErrorCount,proto3" json:"tool_error_count,omitempty"`
 	// The number of lessons and recoveries that the turn was told, in its plan, its reflections and at failing calls.
-	LessonCount   int32 `protobuf:"varint,16,opt,name=lesson_count,json=lessonCount,proto3" json:"lesson_count,omitempty"`
+	LessonCount int32 `protobuf:"varint,16,opt,name=lesson_count,json=lessonCount,proto3" json:"lesson_count,omitempty"`
+	// Whether the turn began while the server's `advice__mode` was shadow: what it would have been told is kept, and the
+	// agent was not told. False for turns that ended before this field.
+	IsShadow      bool `protobuf:"varint,17,opt,name=is_shadow,json=isShadow,proto3" json:"is_shadow,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Turn) Reset() {
 	*x = Turn{}
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[28]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2988,7 +3259,7 @@ func (x *Turn) String() string {
 func (*Turn) ProtoMessage() {}
 
 func (x *Turn) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[28]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3001,7 +3272,7 @@ func (x *Turn) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Turn.ProtoReflect.Descriptor instead.
 func (*Turn) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{28}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *Turn) GetTurnId() string {
@@ -3116,6 +3387,13 @@ func (x *Turn) GetLessonCount() int32 {
 	return 0
 }
 
+func (x *Turn) GetIsShadow() bool {
+	if x != nil {
+		return x.IsShadow
+	}
+	return false
+}
+
 // One entry of a turn's record.
 type TurnEntry struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -3139,7 +3417,7 @@ type TurnEntry struct {
 
 func (x *TurnEntry) Reset() {
 	*x = TurnEntry{}
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[29]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3151,7 +3429,7 @@ func (x *TurnEntry) String() string {
 func (*TurnEntry) ProtoMessage() {}
 
 func (x *TurnEntry) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[29]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3164,7 +3442,7 @@ func (x *TurnEntry) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TurnEntry.ProtoReflect.Descriptor instead.
 func (*TurnEntry) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{29}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *TurnEntry) GetCursor() string {
@@ -3267,7 +3545,7 @@ type SlotClaim struct {
 
 func (x *SlotClaim) Reset() {
 	*x = SlotClaim{}
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[30]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3279,7 +3557,7 @@ func (x *SlotClaim) String() string {
 func (*SlotClaim) ProtoMessage() {}
 
 func (x *SlotClaim) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[30]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3292,7 +3570,7 @@ func (x *SlotClaim) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SlotClaim.ProtoReflect.Descriptor instead.
 func (*SlotClaim) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{30}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *SlotClaim) GetDirectiveId() string {
@@ -3347,7 +3625,7 @@ type TurnResume struct {
 
 func (x *TurnResume) Reset() {
 	*x = TurnResume{}
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[31]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3359,7 +3637,7 @@ func (x *TurnResume) String() string {
 func (*TurnResume) ProtoMessage() {}
 
 func (x *TurnResume) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[31]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3372,7 +3650,7 @@ func (x *TurnResume) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TurnResume.ProtoReflect.Descriptor instead.
 func (*TurnResume) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{31}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *TurnResume) GetTurnId() string {
@@ -3412,7 +3690,7 @@ type CreateSessionRequest struct {
 
 func (x *CreateSessionRequest) Reset() {
 	*x = CreateSessionRequest{}
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[32]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3424,7 +3702,7 @@ func (x *CreateSessionRequest) String() string {
 func (*CreateSessionRequest) ProtoMessage() {}
 
 func (x *CreateSessionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[32]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3437,7 +3715,7 @@ func (x *CreateSessionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateSessionRequest.ProtoReflect.Descriptor instead.
 func (*CreateSessionRequest) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{32}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *CreateSessionRequest) GetTenantId() string {
@@ -3493,7 +3771,7 @@ type CreateSessionResponse struct {
 
 func (x *CreateSessionResponse) Reset() {
 	*x = CreateSessionResponse{}
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[33]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3505,7 +3783,7 @@ func (x *CreateSessionResponse) String() string {
 func (*CreateSessionResponse) ProtoMessage() {}
 
 func (x *CreateSessionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[33]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3518,7 +3796,7 @@ func (x *CreateSessionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateSessionResponse.ProtoReflect.Descriptor instead.
 func (*CreateSessionResponse) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{33}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *CreateSessionResponse) GetSession() *Session {
@@ -3543,7 +3821,7 @@ type GetSessionRequest struct {
 
 func (x *GetSessionRequest) Reset() {
 	*x = GetSessionRequest{}
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[34]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3555,7 +3833,7 @@ func (x *GetSessionRequest) String() string {
 func (*GetSessionRequest) ProtoMessage() {}
 
 func (x *GetSessionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[34]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3568,7 +3846,7 @@ func (x *GetSessionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetSessionRequest.ProtoReflect.Descriptor instead.
 func (*GetSessionRequest) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{34}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *GetSessionRequest) GetTenantId() string {
@@ -3603,7 +3881,7 @@ type GetSessionResponse struct {
 
 func (x *GetSessionResponse) Reset() {
 	*x = GetSessionResponse{}
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[35]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3615,7 +3893,7 @@ func (x *GetSessionResponse) String() string {
 func (*GetSessionResponse) ProtoMessage() {}
 
 func (x *GetSessionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[35]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3628,7 +3906,7 @@ func (x *GetSessionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetSessionResponse.ProtoReflect.Descriptor instead.
 func (*GetSessionResponse) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{35}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *GetSessionResponse) GetSession() *Session {
@@ -3660,7 +3938,7 @@ type UpdateSessionRequest struct {
 
 func (x *UpdateSessionRequest) Reset() {
 	*x = UpdateSessionRequest{}
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[36]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3672,7 +3950,7 @@ func (x *UpdateSessionRequest) String() string {
 func (*UpdateSessionRequest) ProtoMessage() {}
 
 func (x *UpdateSessionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[36]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3685,7 +3963,7 @@ func (x *UpdateSessionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateSessionRequest.ProtoReflect.Descriptor instead.
 func (*UpdateSessionRequest) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{36}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *UpdateSessionRequest) GetTenantId() string {
@@ -3741,7 +4019,7 @@ type UpdateSessionResponse struct {
 
 func (x *UpdateSessionResponse) Reset() {
 	*x = UpdateSessionResponse{}
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[37]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3753,7 +4031,7 @@ func (x *UpdateSessionResponse) String() string {
 func (*UpdateSessionResponse) ProtoMessage() {}
 
 func (x *UpdateSessionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[37]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3766,7 +4044,7 @@ func (x *UpdateSessionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateSessionResponse.ProtoReflect.Descriptor instead.
 func (*UpdateSessionResponse) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{37}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *UpdateSessionResponse) GetSession() *Session {
@@ -3793,7 +4071,7 @@ type ListSessionsRequest struct {
 
 func (x *ListSessionsRequest) Reset() {
 	*x = ListSessionsRequest{}
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[38]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3805,7 +4083,7 @@ func (x *ListSessionsRequest) String() string {
 func (*ListSessionsRequest) ProtoMessage() {}
 
 func (x *ListSessionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[38]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3818,7 +4096,7 @@ func (x *ListSessionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListSessionsRequest.ProtoReflect.Descriptor instead.
 func (*ListSessionsRequest) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{38}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *ListSessionsRequest) GetTenantId() string {
@@ -3862,7 +4140,7 @@ type ListSessionsResponse struct {
 
 func (x *ListSessionsResponse) Reset() {
 	*x = ListSessionsResponse{}
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[39]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3874,7 +4152,7 @@ func (x *ListSessionsResponse) String() string {
 func (*ListSessionsResponse) ProtoMessage() {}
 
 func (x *ListSessionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[39]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3887,7 +4165,7 @@ func (x *ListSessionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListSessionsResponse.ProtoReflect.Descriptor instead.
 func (*ListSessionsResponse) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{39}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *ListSessionsResponse) GetSessions() []*Session {
@@ -3922,7 +4200,7 @@ type DeleteSessionRequest struct {
 
 func (x *DeleteSessionRequest) Reset() {
 	*x = DeleteSessionRequest{}
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[40]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3934,7 +4212,7 @@ func (x *DeleteSessionRequest) String() string {
 func (*DeleteSessionRequest) ProtoMessage() {}
 
 func (x *DeleteSessionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[40]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3947,7 +4225,7 @@ func (x *DeleteSessionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteSessionRequest.ProtoReflect.Descriptor instead.
 func (*DeleteSessionRequest) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{40}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *DeleteSessionRequest) GetTenantId() string {
@@ -3987,7 +4265,7 @@ type DeleteSessionResponse struct {
 
 func (x *DeleteSessionResponse) Reset() {
 	*x = DeleteSessionResponse{}
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[41]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3999,7 +4277,7 @@ func (x *DeleteSessionResponse) String() string {
 func (*DeleteSessionResponse) ProtoMessage() {}
 
 func (x *DeleteSessionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[41]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4012,7 +4290,7 @@ func (x *DeleteSessionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteSessionResponse.ProtoReflect.Descriptor instead.
 func (*DeleteSessionResponse) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{41}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{42}
 }
 
 // Asks for the prompt of a thinking level.
@@ -4036,7 +4314,7 @@ type GetThinkingPromptRequest struct {
 
 func (x *GetThinkingPromptRequest) Reset() {
 	*x = GetThinkingPromptRequest{}
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[42]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4048,7 +4326,7 @@ func (x *GetThinkingPromptRequest) String() string {
 func (*GetThinkingPromptRequest) ProtoMessage() {}
 
 func (x *GetThinkingPromptRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[42]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4061,7 +4339,7 @@ func (x *GetThinkingPromptRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetThinkingPromptRequest.ProtoReflect.Descriptor instead.
 func (*GetThinkingPromptRequest) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{42}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *GetThinkingPromptRequest) GetTenantId() string {
@@ -4127,7 +4405,7 @@ type GetThinkingPromptResponse struct {
 
 func (x *GetThinkingPromptResponse) Reset() {
 	*x = GetThinkingPromptResponse{}
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[43]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4139,7 +4417,7 @@ func (x *GetThinkingPromptResponse) String() string {
 func (*GetThinkingPromptResponse) ProtoMessage() {}
 
 func (x *GetThinkingPromptResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[43]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4152,7 +4430,7 @@ func (x *GetThinkingPromptResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetThinkingPromptResponse.ProtoReflect.Descriptor instead.
 func (*GetThinkingPromptResponse) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{43}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *GetThinkingPromptResponse) GetPrompt() string {
@@ -4218,7 +4496,7 @@ type RunTurnRequest struct {
 
 func (x *RunTurnRequest) Reset() {
 	*x = RunTurnRequest{}
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[44]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4230,7 +4508,7 @@ func (x *RunTurnRequest) String() string {
 func (*RunTurnRequest) ProtoMessage() {}
 
 func (x *RunTurnRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[44]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4243,7 +4521,7 @@ func (x *RunTurnRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunTurnRequest.ProtoReflect.Descriptor instead.
 func (*RunTurnRequest) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{44}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *RunTurnRequest) GetTenantId() string {
@@ -4292,7 +4570,7 @@ type RunTurnResponse struct {
 
 func (x *RunTurnResponse) Reset() {
 	*x = RunTurnResponse{}
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[45]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4304,7 +4582,7 @@ func (x *RunTurnResponse) String() string {
 func (*RunTurnResponse) ProtoMessage() {}
 
 func (x *RunTurnResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[45]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4317,7 +4595,7 @@ func (x *RunTurnResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunTurnResponse.ProtoReflect.Descriptor instead.
 func (*RunTurnResponse) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{45}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *RunTurnResponse) GetDirectives() []*TurnDirective {
@@ -4374,7 +4652,7 @@ type StartTurnRequest struct {
 
 func (x *StartTurnRequest) Reset() {
 	*x = StartTurnRequest{}
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[46]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4386,7 +4664,7 @@ func (x *StartTurnRequest) String() string {
 func (*StartTurnRequest) ProtoMessage() {}
 
 func (x *StartTurnRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[46]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4399,7 +4677,7 @@ func (x *StartTurnRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StartTurnRequest.ProtoReflect.Descriptor instead.
 func (*StartTurnRequest) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{46}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *StartTurnRequest) GetTenantId() string {
@@ -4539,7 +4817,7 @@ type StartTurnResponse struct {
 
 func (x *StartTurnResponse) Reset() {
 	*x = StartTurnResponse{}
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[47]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4551,7 +4829,7 @@ func (x *StartTurnResponse) String() string {
 func (*StartTurnResponse) ProtoMessage() {}
 
 func (x *StartTurnResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[47]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4564,7 +4842,7 @@ func (x *StartTurnResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StartTurnResponse.ProtoReflect.Descriptor instead.
 func (*StartTurnResponse) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{47}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *StartTurnResponse) GetPlan() *TurnPlan {
@@ -4605,7 +4883,7 @@ type ReportEventsRequest struct {
 
 func (x *ReportEventsRequest) Reset() {
 	*x = ReportEventsRequest{}
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[48]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4617,7 +4895,7 @@ func (x *ReportEventsRequest) String() string {
 func (*ReportEventsRequest) ProtoMessage() {}
 
 func (x *ReportEventsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[48]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4630,7 +4908,7 @@ func (x *ReportEventsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReportEventsRequest.ProtoReflect.Descriptor instead.
 func (*ReportEventsRequest) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{48}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *ReportEventsRequest) GetTenantId() string {
@@ -4705,7 +4983,7 @@ type ReportEventsResponse struct {
 
 func (x *ReportEventsResponse) Reset() {
 	*x = ReportEventsResponse{}
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[49]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4717,7 +4995,7 @@ func (x *ReportEventsResponse) String() string {
 func (*ReportEventsResponse) ProtoMessage() {}
 
 func (x *ReportEventsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[49]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4730,7 +5008,7 @@ func (x *ReportEventsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReportEventsResponse.ProtoReflect.Descriptor instead.
 func (*ReportEventsResponse) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{49}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *ReportEventsResponse) GetDirectives() []*TurnDirective {
@@ -4779,7 +5057,7 @@ type FinishTurnRequest struct {
 
 func (x *FinishTurnRequest) Reset() {
 	*x = FinishTurnRequest{}
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[50]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4791,7 +5069,7 @@ func (x *FinishTurnRequest) String() string {
 func (*FinishTurnRequest) ProtoMessage() {}
 
 func (x *FinishTurnRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[50]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4804,7 +5082,7 @@ func (x *FinishTurnRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FinishTurnRequest.ProtoReflect.Descriptor instead.
 func (*FinishTurnRequest) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{50}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *FinishTurnRequest) GetTenantId() string {
@@ -4869,7 +5147,7 @@ type FinishTurnResponse struct {
 
 func (x *FinishTurnResponse) Reset() {
 	*x = FinishTurnResponse{}
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[51]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4881,7 +5159,7 @@ func (x *FinishTurnResponse) String() string {
 func (*FinishTurnResponse) ProtoMessage() {}
 
 func (x *FinishTurnResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[51]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4894,7 +5172,7 @@ func (x *FinishTurnResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FinishTurnResponse.ProtoReflect.Descriptor instead.
 func (*FinishTurnResponse) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{51}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *FinishTurnResponse) GetSummary() *TurnSummary {
@@ -4932,7 +5210,7 @@ type GetTurnRequest struct {
 
 func (x *GetTurnRequest) Reset() {
 	*x = GetTurnRequest{}
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[52]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4944,7 +5222,7 @@ func (x *GetTurnRequest) String() string {
 func (*GetTurnRequest) ProtoMessage() {}
 
 func (x *GetTurnRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[52]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4957,7 +5235,7 @@ func (x *GetTurnRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetTurnRequest.ProtoReflect.Descriptor instead.
 func (*GetTurnRequest) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{52}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *GetTurnRequest) GetTenantId() string {
@@ -5011,13 +5289,16 @@ type GetTurnResponse struct {
 	Entries []*TurnEntry `protobuf:"bytes,2,rep,name=entries,proto3" json:"entries,omitempty"`
 	// The token of the next page; empty on the last page.
 	NextPageToken string `protobuf:"bytes,3,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
+	// The turn's stored critiques, oldest first, on the first page only: the newest 50, or as many as fit into 1 MiB. A
+	// critique of a drafted response has the id of its directive among the entries; the others were asked for.
+	Critiques     []*TurnCritique `protobuf:"bytes,4,rep,name=critiques,proto3" json:"critiques,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *GetTurnResponse) Reset() {
 	*x = GetTurnResponse{}
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[53]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5029,7 +5310,7 @@ func (x *GetTurnResponse) String() string {
 func (*GetTurnResponse) ProtoMessage() {}
 
 func (x *GetTurnResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[53]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5042,7 +5323,7 @@ func (x *GetTurnResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetTurnResponse.ProtoReflect.Descriptor instead.
 func (*GetTurnResponse) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{53}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *GetTurnResponse) GetTurn() *Turn {
@@ -5064,6 +5345,96 @@ func (x *GetTurnResponse) GetNextPageToken() string {
 		return x.NextPageToken
 	}
 	return ""
+}
+
+func (x *GetTurnResponse) GetCritiques() []*TurnCritique {
+	if x != nil {
+		return x.Critiques
+	}
+	return nil
+}
+
+// A stored critique of a turn: one that was asked for with the turn's id, or that of a drafted response.
+type TurnCritique struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The verdict, with the model that made it; `rules` is the built-in one.
+	Critique *CritiqueResult `protobuf:"bytes,1,opt,name=critique,proto3" json:"critique,omitempty"`
+	// When the critique was made.
+	Time *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=time,proto3" json:"time,omitempty"`
+	// The call that made the critique: `critique` (also of a drafted response or a revision) or `debate`.
+	MadeBy string `protobuf:"bytes,3,opt,name=made_by,json=madeBy,proto3" json:"made_by,omitempty"`
+	// The response that was judged, cut to 4,000 characters.
+	Response string `protobuf:"bytes,4,opt,name=response,proto3" json:"response,omitempty"`
+	// Whether the turn's answer was changed after the critique, by the answers that the turn reported and by the responses
+	// of its later critiques.
+	AnswerChange  AnswerChange `protobuf:"varint,5,opt,name=answer_change,json=answerChange,proto3,enum=sidemirror.v1.AnswerChange" json:"answer_change,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TurnCritique) Reset() {
+	*x = TurnCritique{}
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[55]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TurnCritique) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TurnCritique) ProtoMessage() {}
+
+func (x *TurnCritique) ProtoReflect() protoreflect.Message {
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[55]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TurnCritique.ProtoReflect.Descriptor instead.
+func (*TurnCritique) Descriptor() ([]byte, []int) {
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{55}
+}
+
+func (x *TurnCritique) GetCritique() *CritiqueResult {
+	if x != nil {
+		return x.Critique
+	}
+	return nil
+}
+
+func (x *TurnCritique) GetTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Time
+	}
+	return nil
+}
+
+func (x *TurnCritique) GetMadeBy() string {
+	if x != nil {
+		return x.MadeBy
+	}
+	return ""
+}
+
+func (x *TurnCritique) GetResponse() string {
+	if x != nil {
+		return x.Response
+	}
+	return ""
+}
+
+func (x *TurnCritique) GetAnswerChange() AnswerChange {
+	if x != nil {
+		return x.AnswerChange
+	}
+	return AnswerChange_ANSWER_CHANGE_UNSPECIFIED
 }
 
 // Asks for the record of turns as it grows.
@@ -5093,7 +5464,7 @@ type WatchTurnsRequest struct {
 
 func (x *WatchTurnsRequest) Reset() {
 	*x = WatchTurnsRequest{}
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[54]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5105,7 +5476,7 @@ func (x *WatchTurnsRequest) String() string {
 func (*WatchTurnsRequest) ProtoMessage() {}
 
 func (x *WatchTurnsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[54]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5118,7 +5489,7 @@ func (x *WatchTurnsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchTurnsRequest.ProtoReflect.Descriptor instead.
 func (*WatchTurnsRequest) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{54}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *WatchTurnsRequest) GetTenantId() string {
@@ -5181,7 +5552,7 @@ type WatchTurnsResponse struct {
 
 func (x *WatchTurnsResponse) Reset() {
 	*x = WatchTurnsResponse{}
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[55]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5193,7 +5564,7 @@ func (x *WatchTurnsResponse) String() string {
 func (*WatchTurnsResponse) ProtoMessage() {}
 
 func (x *WatchTurnsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[55]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5206,7 +5577,7 @@ func (x *WatchTurnsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchTurnsResponse.ProtoReflect.Descriptor instead.
 func (*WatchTurnsResponse) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{55}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *WatchTurnsResponse) GetEntry() *TurnEntry {
@@ -5244,7 +5615,7 @@ type ListTurnsRequest struct {
 
 func (x *ListTurnsRequest) Reset() {
 	*x = ListTurnsRequest{}
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[56]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5256,7 +5627,7 @@ func (x *ListTurnsRequest) String() string {
 func (*ListTurnsRequest) ProtoMessage() {}
 
 func (x *ListTurnsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[56]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5269,7 +5640,7 @@ func (x *ListTurnsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTurnsRequest.ProtoReflect.Descriptor instead.
 func (*ListTurnsRequest) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{56}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *ListTurnsRequest) GetTenantId() string {
@@ -5348,7 +5719,7 @@ type ListTurnsResponse struct {
 
 func (x *ListTurnsResponse) Reset() {
 	*x = ListTurnsResponse{}
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[57]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5360,7 +5731,7 @@ func (x *ListTurnsResponse) String() string {
 func (*ListTurnsResponse) ProtoMessage() {}
 
 func (x *ListTurnsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[57]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5373,7 +5744,7 @@ func (x *ListTurnsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTurnsResponse.ProtoReflect.Descriptor instead.
 func (*ListTurnsResponse) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{57}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *ListTurnsResponse) GetTurns() []*Turn {
@@ -5410,7 +5781,7 @@ type ShouldReflectRequest struct {
 
 func (x *ShouldReflectRequest) Reset() {
 	*x = ShouldReflectRequest{}
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[58]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5422,7 +5793,7 @@ func (x *ShouldReflectRequest) String() string {
 func (*ShouldReflectRequest) ProtoMessage() {}
 
 func (x *ShouldReflectRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[58]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5435,7 +5806,7 @@ func (x *ShouldReflectRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ShouldReflectRequest.ProtoReflect.Descriptor instead.
 func (*ShouldReflectRequest) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{58}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *ShouldReflectRequest) GetTenantId() string {
@@ -5512,7 +5883,7 @@ type ShouldReflectResponse struct {
 
 func (x *ShouldReflectResponse) Reset() {
 	*x = ShouldReflectResponse{}
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[59]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5524,7 +5895,7 @@ func (x *ShouldReflectResponse) String() string {
 func (*ShouldReflectResponse) ProtoMessage() {}
 
 func (x *ShouldReflectResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[59]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5537,7 +5908,7 @@ func (x *ShouldReflectResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ShouldReflectResponse.ProtoReflect.Descriptor instead.
 func (*ShouldReflectResponse) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{59}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{61}
 }
 
 func (x *ShouldReflectResponse) GetShouldReflect() bool {
@@ -5593,7 +5964,7 @@ type ReflectRequest struct {
 
 func (x *ReflectRequest) Reset() {
 	*x = ReflectRequest{}
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[60]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5605,7 +5976,7 @@ func (x *ReflectRequest) String() string {
 func (*ReflectRequest) ProtoMessage() {}
 
 func (x *ReflectRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[60]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5618,7 +5989,7 @@ func (x *ReflectRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReflectRequest.ProtoReflect.Descriptor instead.
 func (*ReflectRequest) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{60}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{62}
 }
 
 func (x *ReflectRequest) GetTenantId() string {
@@ -5685,7 +6056,7 @@ type ReflectResponse struct {
 
 func (x *ReflectResponse) Reset() {
 	*x = ReflectResponse{}
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[61]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[63]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5697,7 +6068,7 @@ func (x *ReflectResponse) String() string {
 func (*ReflectResponse) ProtoMessage() {}
 
 func (x *ReflectResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[61]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5710,7 +6081,7 @@ func (x *ReflectResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReflectResponse.ProtoReflect.Descriptor instead.
 func (*ReflectResponse) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{61}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{63}
 }
 
 func (x *ReflectResponse) GetResult() *MidTurnReflection {
@@ -5753,7 +6124,7 @@ type GetReflectionPromptRequest struct {
 
 func (x *GetReflectionPromptRequest) Reset() {
 	*x = GetReflectionPromptRequest{}
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[62]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[64]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5765,7 +6136,7 @@ func (x *GetReflectionPromptRequest) String() string {
 func (*GetReflectionPromptRequest) ProtoMessage() {}
 
 func (x *GetReflectionPromptRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[62]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[64]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5778,7 +6149,7 @@ func (x *GetReflectionPromptRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetReflectionPromptRequest.ProtoReflect.Descriptor instead.
 func (*GetReflectionPromptRequest) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{62}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{64}
 }
 
 func (x *GetReflectionPromptRequest) GetTenantId() string {
@@ -5829,7 +6200,7 @@ type GetReflectionPromptResponse struct {
 
 func (x *GetReflectionPromptResponse) Reset() {
 	*x = GetReflectionPromptResponse{}
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[63]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[65]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5841,7 +6212,7 @@ func (x *GetReflectionPromptResponse) String() string {
 func (*GetReflectionPromptResponse) ProtoMessage() {}
 
 func (x *GetReflectionPromptResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[63]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[65]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5854,7 +6225,7 @@ func (x *GetReflectionPromptResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetReflectionPromptResponse.ProtoReflect.Descriptor instead.
 func (*GetReflectionPromptResponse) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{63}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{65}
 }
 
 func (x *GetReflectionPromptResponse) GetSystem() string {
@@ -6024,7 +6395,7 @@ const file_sidemirror_v1_thinking_proto_rawDesc = "" +
 	"\x06_score\"-\n" +
 	"\fSessionNamed\x12\x1d\n" +
 	"\n" +
-	"session_id\x18\x01 \x01(\tR\tsessionId\"\xf9\x06\n" +
+	"session_id\x18\x01 \x01(\tR\tsessionId\"\xad\a\n" +
 	"\rTurnDirective\x12!\n" +
 	"\fdirective_id\x18\x01 \x01(\tR\vdirectiveId\x12\x17\n" +
 	"\aturn_id\x18\x02 \x01(\tR\x06turnId\x12\x1a\n" +
@@ -6044,13 +6415,21 @@ const file_sidemirror_v1_thinking_proto_rawDesc = "" +
 	"\aclosing\x18\r \x01(\v2\x16.sidemirror.v1.ClosingH\x00R\aclosing\x12?\n" +
 	"\fturn_summary\x18\x0e \x01(\v2\x1a.sidemirror.v1.TurnSummaryH\x00R\vturnSummary\x12;\n" +
 	"\bcritique\x18\x0f \x01(\v2\x1d.sidemirror.v1.CritiqueResultH\x00R\bcritique\x12/\n" +
-	"\x06advice\x18\x11 \x01(\v2\x15.sidemirror.v1.AdviceH\x00R\x06advice\x12H\n" +
+	"\x06advice\x18\x11 \x01(\v2\x15.sidemirror.v1.AdviceH\x00R\x06advice\x122\n" +
+	"\asilence\x18\x13 \x01(\v2\x16.sidemirror.v1.SilenceH\x00R\asilence\x12H\n" +
 	"\x10critique_reasons\x18\x10 \x03(\x0e2\x1d.sidemirror.v1.CritiqueReasonR\x0fcritiqueReasons\x12\x1b\n" +
 	"\tis_shadow\x18\x12 \x01(\bR\bisShadowB\x06\n" +
 	"\x04kind\"Y\n" +
 	"\x06Advice\x121\n" +
 	"\x05block\x18\x01 \x01(\v2\x1b.sidemirror.v1.ContextBlockR\x05block\x12\x1c\n" +
-	"\tsignature\x18\x02 \x01(\tR\tsignature\"\xba\x04\n" +
+	"\tsignature\x18\x02 \x01(\tR\tsignature\"\xac\x01\n" +
+	"\aSilence\x124\n" +
+	"\x06reason\x18\x01 \x01(\x0e2\x1c.sidemirror.v1.SilenceReasonR\x06reason\x12\x1c\n" +
+	"\tsignature\x18\x02 \x01(\tR\tsignature\x12\x1f\n" +
+	"\vrecovery_id\x18\x03 \x01(\tR\n" +
+	"recoveryId\x12\x14\n" +
+	"\x05tries\x18\x04 \x01(\x05R\x05tries\x12\x16\n" +
+	"\x06worked\x18\x05 \x01(\x05R\x06worked\"\xf2\x04\n" +
 	"\bTurnPlan\x12\x17\n" +
 	"\aturn_id\x18\x01 \x01(\tR\x06turnId\x12\x1d\n" +
 	"\n" +
@@ -6066,7 +6445,8 @@ const file_sidemirror_v1_thinking_proto_rawDesc = "" +
 	"\x0freflection_mode\x18\n" +
 	" \x01(\x0e2\x1d.sidemirror.v1.ReflectionModeR\x0ereflectionMode\x121\n" +
 	"\x06budget\x18\v \x01(\v2\x19.sidemirror.v1.TurnBudgetR\x06budget\x12@\n" +
-	"\rcritique_mode\x18\f \x01(\x0e2\x1b.sidemirror.v1.CritiqueModeR\fcritiqueMode\"\x9c\x01\n" +
+	"\rcritique_mode\x18\f \x01(\x0e2\x1b.sidemirror.v1.CritiqueModeR\fcritiqueMode\x126\n" +
+	"\asilence\x18\r \x01(\x0e2\x1c.sidemirror.v1.SilenceReasonR\asilence\"\x9c\x01\n" +
 	"\aTurnAck\x12\x1a\n" +
 	"\breceived\x18\x01 \x01(\x04R\breceived\x12\x18\n" +
 	"\adurable\x18\x02 \x01(\x04R\adurable\x12\x1f\n" +
@@ -6106,7 +6486,7 @@ const file_sidemirror_v1_thinking_proto_rawDesc = "" +
 	"\x0eCritiquesEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\x05R\x05value:\x028\x01B\b\n" +
-	"\x06_score\"\x8c\x05\n" +
+	"\x06_score\"\xa9\x05\n" +
 	"\x04Turn\x12\x17\n" +
 	"\aturn_id\x18\x01 \x01(\tR\x06turnId\x12\x1d\n" +
 	"\n" +
@@ -6131,7 +6511,8 @@ const file_sidemirror_v1_thinking_proto_rawDesc = "" +
 	"updateTime\x12&\n" +
 	"\x0ftool_call_count\x18\x0e \x01(\x05R\rtoolCallCount\x12(\n" +
 	"\x10tool_error_count\x18\x0f \x01(\x05R\x0etoolErrorCount\x12!\n" +
-	"\flesson_count\x18\x10 \x01(\x05R\vlessonCountB\b\n" +
+	"\flesson_count\x18\x10 \x01(\x05R\vlessonCount\x12\x1b\n" +
+	"\tis_shadow\x18\x11 \x01(\bR\bisShadowB\b\n" +
 	"\x06_score\"\x83\x02\n" +
 	"\tTurnEntry\x12\x16\n" +
 	"\x06cursor\x18\x01 \x01(\tR\x06cursor\x12\x1a\n" +
@@ -6301,11 +6682,18 @@ const file_sidemirror_v1_thinking_proto_rawDesc = "" +
 	"\x0eafter_sequence\x18\x04 \x01(\x04R\rafterSequence\x12\x1b\n" +
 	"\tpage_size\x18\x05 \x01(\x05R\bpageSize\x12\x1d\n" +
 	"\n" +
-	"page_token\x18\x06 \x01(\tR\tpageToken\"\x96\x01\n" +
+	"page_token\x18\x06 \x01(\tR\tpageToken\"\xd1\x01\n" +
 	"\x0fGetTurnResponse\x12'\n" +
 	"\x04turn\x18\x01 \x01(\v2\x13.sidemirror.v1.TurnR\x04turn\x122\n" +
 	"\aentries\x18\x02 \x03(\v2\x18.sidemirror.v1.TurnEntryR\aentries\x12&\n" +
-	"\x0fnext_page_token\x18\x03 \x01(\tR\rnextPageToken\"\x82\x02\n" +
+	"\x0fnext_page_token\x18\x03 \x01(\tR\rnextPageToken\x129\n" +
+	"\tcritiques\x18\x04 \x03(\v2\x1b.sidemirror.v1.TurnCritiqueR\tcritiques\"\xf0\x01\n" +
+	"\fTurnCritique\x129\n" +
+	"\bcritique\x18\x01 \x01(\v2\x1d.sidemirror.v1.CritiqueResultR\bcritique\x12.\n" +
+	"\x04time\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x04time\x12\x17\n" +
+	"\amade_by\x18\x03 \x01(\tR\x06madeBy\x12\x1a\n" +
+	"\bresponse\x18\x04 \x01(\tR\bresponse\x12@\n" +
+	"\ranswer_change\x18\x05 \x01(\x0e2\x1b.sidemirror.v1.AnswerChangeR\fanswerChange\"\x82\x02\n" +
 	"\x11WatchTurnsRequest\x12\x1b\n" +
 	"\ttenant_id\x18\x01 \x01(\tR\btenantId\x12\x1d\n" +
 	"\n" +
@@ -6404,7 +6792,29 @@ const file_sidemirror_v1_thinking_proto_rawDesc = "" +
 	"\x15PATTERN_REPEATED_CALL\x10\x01\x12\x17\n" +
 	"\x13PATTERN_ALTERNATION\x10\x02\x12\x18\n" +
 	"\x14PATTERN_ERROR_STREAK\x10\x03\x12\x17\n" +
-	"\x13PATTERN_NOTHING_NEW\x10\x04*o\n" +
+	"\x13PATTERN_NOTHING_NEW\x10\x04*\xfb\x03\n" +
+	"\rSilenceReason\x12\x1e\n" +
+	"\x1aSILENCE_REASON_UNSPECIFIED\x10\x00\x12 \n" +
+	"\x1cSILENCE_REASON_NOTHING_KNOWN\x10\x01\x12\x17\n" +
+	"\x13SILENCE_REASON_GATE\x10\x02\x12\x1c\n" +
+	"\x18SILENCE_REASON_SUSPENDED\x10\x03\x12!\n" +
+	"\x1dSILENCE_REASON_NOTHING_TO_ADD\x10\x04\x12\x1f\n" +
+	"\x1bSILENCE_REASON_NOTHING_FITS\x10\x05\x12\x1c\n" +
+	"\x18SILENCE_REASON_HELD_BACK\x10\x06\x12\x19\n" +
+	"\x15SILENCE_REASON_SHADOW\x10\a\x12 \n" +
+	"\x1cSILENCE_REASON_OFF_BY_POLICY\x10\b\x12\x1b\n" +
+	"\x17SILENCE_REASON_SILENCED\x10\t\x12\x18\n" +
+	"\x14SILENCE_REASON_SHELL\x10\n" +
+	"\x12!\n" +
+	"\x1dSILENCE_REASON_OFF_BY_SETTING\x10\v\x12\x1a\n" +
+	"\x16SILENCE_REASON_NO_ROOM\x10\f\x12\x1f\n" +
+	"\x1bSILENCE_REASON_TOLD_ALREADY\x10\r\x12\x1d\n" +
+	"\x19SILENCE_REASON_STORE_AWAY\x10\x0e\x12\x1c\n" +
+	"\x18SILENCE_REASON_NOT_ASKED\x10\x0f*`\n" +
+	"\fAnswerChange\x12\x1d\n" +
+	"\x19ANSWER_CHANGE_UNSPECIFIED\x10\x00\x12\x16\n" +
+	"\x12ANSWER_CHANGE_NONE\x10\x01\x12\x19\n" +
+	"\x15ANSWER_CHANGE_CHANGED\x10\x02*o\n" +
 	"\tTurnState\x12\x1a\n" +
 	"\x16TURN_STATE_UNSPECIFIED\x10\x00\x12\x13\n" +
 	"\x0fTURN_STATE_OPEN\x10\x01\x12\x17\n" +
@@ -6444,250 +6854,261 @@ func file_sidemirror_v1_thinking_proto_rawDescGZIP() []byte {
 	return file_sidemirror_v1_thinking_proto_rawDescData
 }
 
-var file_sidemirror_v1_thinking_proto_enumTypes = make([]protoimpl.EnumInfo, 6)
-var file_sidemirror_v1_thinking_proto_msgTypes = make([]protoimpl.MessageInfo, 66)
+var file_sidemirror_v1_thinking_proto_enumTypes = make([]protoimpl.EnumInfo, 8)
+var file_sidemirror_v1_thinking_proto_msgTypes = make([]protoimpl.MessageInfo, 68)
 var file_sidemirror_v1_thinking_proto_goTypes = []any{
 	(ThinkLevel)(0),                     // 0: sidemirror.v1.ThinkLevel
 	(PeriodicScope)(0),                  // 1: sidemirror.v1.PeriodicScope
 	(ReflectionMode)(0),                 // 2: sidemirror.v1.ReflectionMode
 	(ReflectionReason)(0),               // 3: sidemirror.v1.ReflectionReason
 	(Pattern)(0),                        // 4: sidemirror.v1.Pattern
-	(TurnState)(0),                      // 5: sidemirror.v1.TurnState
-	(*ThinkingConfig)(nil),              // 6: sidemirror.v1.ThinkingConfig
-	(*TurnBudget)(nil),                  // 7: sidemirror.v1.TurnBudget
-	(*BudgetLeft)(nil),                  // 8: sidemirror.v1.BudgetLeft
-	(*MidTurnReflection)(nil),           // 9: sidemirror.v1.MidTurnReflection
-	(*Session)(nil),                     // 10: sidemirror.v1.Session
-	(*TurnEvent)(nil),                   // 11: sidemirror.v1.TurnEvent
-	(*TurnStarted)(nil),                 // 12: sidemirror.v1.TurnStarted
-	(*ContextWish)(nil),                 // 13: sidemirror.v1.ContextWish
-	(*UserMessage)(nil),                 // 14: sidemirror.v1.UserMessage
-	(*ModelStarted)(nil),                // 15: sidemirror.v1.ModelStarted
-	(*ModelReturned)(nil),               // 16: sidemirror.v1.ModelReturned
-	(*ToolCalled)(nil),                  // 17: sidemirror.v1.ToolCalled
-	(*ToolReturned)(nil),                // 18: sidemirror.v1.ToolReturned
-	(*ToolFailed)(nil),                  // 19: sidemirror.v1.ToolFailed
-	(*Uncertainty)(nil),                 // 20: sidemirror.v1.Uncertainty
-	(*ReflectionRecorded)(nil),          // 21: sidemirror.v1.ReflectionRecorded
-	(*ResponseDrafted)(nil),             // 22: sidemirror.v1.ResponseDrafted
-	(*TurnFinished)(nil),                // 23: sidemirror.v1.TurnFinished
-	(*SessionNamed)(nil),                // 24: sidemirror.v1.SessionNamed
-	(*TurnDirective)(nil),               // 25: sidemirror.v1.TurnDirective
-	(*Advice)(nil),                      // 26: sidemirror.v1.Advice
-	(*TurnPlan)(nil),                    // 27: sidemirror.v1.TurnPlan
-	(*TurnAck)(nil),                     // 28: sidemirror.v1.TurnAck
-	(*Nudge)(nil),                       // 29: sidemirror.v1.Nudge
-	(*Gap)(nil),                         // 30: sidemirror.v1.Gap
-	(*Heartbeat)(nil),                   // 31: sidemirror.v1.Heartbeat
-	(*Closing)(nil),                     // 32: sidemirror.v1.Closing
-	(*TurnSummary)(nil),                 // 33: sidemirror.v1.TurnSummary
-	(*Turn)(nil),                        // 34: sidemirror.v1.Turn
-	(*TurnEntry)(nil),                   // 35: sidemirror.v1.TurnEntry
-	(*SlotClaim)(nil),                   // 36: sidemirror.v1.SlotClaim
-	(*TurnResume)(nil),                  // 37: sidemirror.v1.TurnResume
-	(*CreateSessionRequest)(nil),        // 38: sidemirror.v1.CreateSessionRequest
-	(*CreateSessionResponse)(nil),       // 39: sidemirror.v1.CreateSessionResponse
-	(*GetSessionRequest)(nil),           // 40: sidemirror.v1.GetSessionRequest
-	(*GetSessionResponse)(nil),          // 41: sidemirror.v1.GetSessionResponse
-	(*UpdateSessionRequest)(nil),        // 42: sidemirror.v1.UpdateSessionRequest
-	(*UpdateSessionResponse)(nil),       // 43: sidemirror.v1.UpdateSessionResponse
-	(*ListSessionsRequest)(nil),         // 44: sidemirror.v1.ListSessionsRequest
-	(*ListSessionsResponse)(nil),        // 45: sidemirror.v1.ListSessionsResponse
-	(*DeleteSessionRequest)(nil),        // 46: sidemirror.v1.DeleteSessionRequest
-	(*DeleteSessionResponse)(nil),       // 47: sidemirror.v1.DeleteSessionResponse
-	(*GetThinkingPromptRequest)(nil),    // 48: sidemirror.v1.GetThinkingPromptRequest
-	(*GetThinkingPromptResponse)(nil),   // 49: sidemirror.v1.GetThinkingPromptResponse
-	(*RunTurnRequest)(nil),              // 50: sidemirror.v1.RunTurnRequest
-	(*RunTurnResponse)(nil),             // 51: sidemirror.v1.RunTurnResponse
-	(*StartTurnRequest)(nil),            // 52: sidemirror.v1.StartTurnRequest
-	(*StartTurnResponse)(nil),           // 53: sidemirror.v1.StartTurnResponse
-	(*ReportEventsRequest)(nil),         // 54: sidemirror.v1.ReportEventsRequest
-	(*ReportEventsResponse)(nil),        // 55: sidemirror.v1.ReportEventsResponse
-	(*FinishTurnRequest)(nil),           // 56: sidemirror.v1.FinishTurnRequest
-	(*FinishTurnResponse)(nil),          // 57: sidemirror.v1.FinishTurnResponse
-	(*GetTurnRequest)(nil),              // 58: sidemirror.v1.GetTurnRequest
-	(*GetTurnResponse)(nil),             // 59: sidemirror.v1.GetTurnResponse
-	(*WatchTurnsRequest)(nil),           // 60: sidemirror.v1.WatchTurnsRequest
-	(*WatchTurnsResponse)(nil),          // 61: sidemirror.v1.WatchTurnsResponse
-	(*ListTurnsRequest)(nil),            // 62: sidemirror.v1.ListTurnsRequest
-	(*ListTurnsResponse)(nil),           // 63: sidemirror.v1.ListTurnsResponse
-	(*ShouldReflectRequest)(nil),        // 64: sidemirror.v1.ShouldReflectRequest
-	(*ShouldReflectResponse)(nil),       // 65: sidemirror.v1.ShouldReflectResponse
-	(*ReflectRequest)(nil),              // 66: sidemirror.v1.ReflectRequest
-	(*ReflectResponse)(nil),             // 67: sidemirror.v1.ReflectResponse
-	(*GetReflectionPromptRequest)(nil),  // 68: sidemirror.v1.GetReflectionPromptRequest
-	(*GetReflectionPromptResponse)(nil), // 69: sidemirror.v1.GetReflectionPromptResponse
-	nil,                                 // 70: sidemirror.v1.TurnSummary.ReflectionsEntry
-	nil,                                 // 71: sidemirror.v1.TurnSummary.CritiquesEntry
-	(*durationpb.Duration)(nil),         // 72: google.protobuf.Duration
-	(ResultStatus)(0),                   // 73: sidemirror.v1.ResultStatus
-	(*Usage)(nil),                       // 74: sidemirror.v1.Usage
-	(Origin)(0),                         // 75: sidemirror.v1.Origin
-	(*ContextBlock)(nil),                // 76: sidemirror.v1.ContextBlock
-	(*timestamppb.Timestamp)(nil),       // 77: google.protobuf.Timestamp
-	(*Message)(nil),                     // 78: sidemirror.v1.Message
-	(CritiqueMode)(0),                   // 79: sidemirror.v1.CritiqueMode
-	(TaskOutcome)(0),                    // 80: sidemirror.v1.TaskOutcome
-	(*CritiqueResult)(nil),              // 81: sidemirror.v1.CritiqueResult
-	(CritiqueReason)(0),                 // 82: sidemirror.v1.CritiqueReason
-	(*structpb.Struct)(nil),             // 83: google.protobuf.Struct
-	(*fieldmaskpb.FieldMask)(nil),       // 84: google.protobuf.FieldMask
-	(*ToolResult)(nil),                  // 85: sidemirror.v1.ToolResult
+	(SilenceReason)(0),                  // 5: sidemirror.v1.SilenceReason
+	(AnswerChange)(0),                   // 6: sidemirror.v1.AnswerChange
+	(TurnState)(0),                      // 7: sidemirror.v1.TurnState
+	(*ThinkingConfig)(nil),              // 8: sidemirror.v1.ThinkingConfig
+	(*TurnBudget)(nil),                  // 9: sidemirror.v1.TurnBudget
+	(*BudgetLeft)(nil),                  // 10: sidemirror.v1.BudgetLeft
+	(*MidTurnReflection)(nil),           // 11: sidemirror.v1.MidTurnReflection
+	(*Session)(nil),                     // 12: sidemirror.v1.Session
+	(*TurnEvent)(nil),                   // 13: sidemirror.v1.TurnEvent
+	(*TurnStarted)(nil),                 // 14: sidemirror.v1.TurnStarted
+	(*ContextWish)(nil),                 // 15: sidemirror.v1.ContextWish
+	(*UserMessage)(nil),                 // 16: sidemirror.v1.UserMessage
+	(*ModelStarted)(nil),                // 17: sidemirror.v1.ModelStarted
+	(*ModelReturned)(nil),               // 18: sidemirror.v1.ModelReturned
+	(*ToolCalled)(nil),                  // 19: sidemirror.v1.ToolCalled
+	(*ToolReturned)(nil),                // 20: sidemirror.v1.ToolReturned
+	(*ToolFailed)(nil),                  // 21: sidemirror.v1.ToolFailed
+	(*Uncertainty)(nil),                 // 22: sidemirror.v1.Uncertainty
+	(*ReflectionRecorded)(nil),          // 23: sidemirror.v1.ReflectionRecorded
+	(*ResponseDrafted)(nil),             // 24: sidemirror.v1.ResponseDrafted
+	(*TurnFinished)(nil),                // 25: sidemirror.v1.TurnFinished
+	(*SessionNamed)(nil),                // 26: sidemirror.v1.SessionNamed
+	(*TurnDirective)(nil),               // 27: sidemirror.v1.TurnDirective
+	(*Advice)(nil),                      // 28: sidemirror.v1.Advice
+	(*Silence)(nil),                     // 29: sidemirror.v1.Silence
+	(*TurnPlan)(nil),                    // 30: sidemirror.v1.TurnPlan
+	(*TurnAck)(nil),                     // 31: sidemirror.v1.TurnAck
+	(*Nudge)(nil),                       // 32: sidemirror.v1.Nudge
+	(*Gap)(nil),                         // 33: sidemirror.v1.Gap
+	(*Heartbeat)(nil),                   // 34: sidemirror.v1.Heartbeat
+	(*Closing)(nil),                     // 35: sidemirror.v1.Closing
+	(*TurnSummary)(nil),                 // 36: sidemirror.v1.TurnSummary
+	(*Turn)(nil),                        // 37: sidemirror.v1.Turn
+	(*TurnEntry)(nil),                   // 38: sidemirror.v1.TurnEntry
+	(*SlotClaim)(nil),                   // 39: sidemirror.v1.SlotClaim
+	(*TurnResume)(nil),                  // 40: sidemirror.v1.TurnResume
+	(*CreateSessionRequest)(nil),        // 41: sidemirror.v1.CreateSessionRequest
+	(*CreateSessionResponse)(nil),       // 42: sidemirror.v1.CreateSessionResponse
+	(*GetSessionRequest)(nil),           // 43: sidemirror.v1.GetSessionRequest
+	(*GetSessionResponse)(nil),          // 44: sidemirror.v1.GetSessionResponse
+	(*UpdateSessionRequest)(nil),        // 45: sidemirror.v1.UpdateSessionRequest
+	(*UpdateSessionResponse)(nil),       // 46: sidemirror.v1.UpdateSessionResponse
+	(*ListSessionsRequest)(nil),         // 47: sidemirror.v1.ListSessionsRequest
+	(*ListSessionsResponse)(nil),        // 48: sidemirror.v1.ListSessionsResponse
+	(*DeleteSessionRequest)(nil),        // 49: sidemirror.v1.DeleteSessionRequest
+	(*DeleteSessionResponse)(nil),       // 50: sidemirror.v1.DeleteSessionResponse
+	(*GetThinkingPromptRequest)(nil),    // 51: sidemirror.v1.GetThinkingPromptRequest
+	(*GetThinkingPromptResponse)(nil),   // 52: sidemirror.v1.GetThinkingPromptResponse
+	(*RunTurnRequest)(nil),              // 53: sidemirror.v1.RunTurnRequest
+	(*RunTurnResponse)(nil),             // 54: sidemirror.v1.RunTurnResponse
+	(*StartTurnRequest)(nil),            // 55: sidemirror.v1.StartTurnRequest
+	(*StartTurnResponse)(nil),           // 56: sidemirror.v1.StartTurnResponse
+	(*ReportEventsRequest)(nil),         // 57: sidemirror.v1.ReportEventsRequest
+	(*ReportEventsResponse)(nil),        // 58: sidemirror.v1.ReportEventsResponse
+	(*FinishTurnRequest)(nil),           // 59: sidemirror.v1.FinishTurnRequest
+	(*FinishTurnResponse)(nil),          // 60: sidemirror.v1.FinishTurnResponse
+	(*GetTurnRequest)(nil),              // 61: sidemirror.v1.GetTurnRequest
+	(*GetTurnResponse)(nil),             // 62: sidemirror.v1.GetTurnResponse
+	(*TurnCritique)(nil),                // 63: sidemirror.v1.TurnCritique
+	(*WatchTurnsRequest)(nil),           // 64: sidemirror.v1.WatchTurnsRequest
+	(*WatchTurnsResponse)(nil),          // 65: sidemirror.v1.WatchTurnsResponse
+	(*ListTurnsRequest)(nil),            // 66: sidemirror.v1.ListTurnsRequest
+	(*ListTurnsResponse)(nil),           // 67: sidemirror.v1.ListTurnsResponse
+	(*ShouldReflectRequest)(nil),        // 68: sidemirror.v1.ShouldReflectRequest
+	(*ShouldReflectResponse)(nil),       // 69: sidemirror.v1.ShouldReflectResponse
+	(*ReflectRequest)(nil),              // 70: sidemirror.v1.ReflectRequest
+	(*ReflectResponse)(nil),             // 71: sidemirror.v1.ReflectResponse
+	(*GetReflectionPromptRequest)(nil),  // 72: sidemirror.v1.GetReflectionPromptRequest
+	(*GetReflectionPromptResponse)(nil), // 73: sidemirror.v1.GetReflectionPromptResponse
+	nil,                                 // 74: sidemirror.v1.TurnSummary.ReflectionsEntry
+	nil,                                 // 75: sidemirror.v1.TurnSummary.CritiquesEntry
+	(*durationpb.Duration)(nil),         // 76: google.protobuf.Duration
+	(ResultStatus)(0),                   // 77: sidemirror.v1.ResultStatus
+	(*Usage)(nil),                       // 78: sidemirror.v1.Usage
+	(Origin)(0),                         // 79: sidemirror.v1.Origin
+	(*ContextBlock)(nil),                // 80: sidemirror.v1.ContextBlock
+	(*timestamppb.Timestamp)(nil),       // 81: google.protobuf.Timestamp
+	(*Message)(nil),                     // 82: sidemirror.v1.Message
+	(CritiqueMode)(0),                   // 83: sidemirror.v1.CritiqueMode
+	(TaskOutcome)(0),                    // 84: sidemirror.v1.TaskOutcome
+	(*CritiqueResult)(nil),              // 85: sidemirror.v1.CritiqueResult
+	(CritiqueReason)(0),                 // 86: sidemirror.v1.CritiqueReason
+	(*structpb.Struct)(nil),             // 87: google.protobuf.Struct
+	(*fieldmaskpb.FieldMask)(nil),       // 88: google.protobuf.FieldMask
+	(*ToolResult)(nil),                  // 89: sidemirror.v1.ToolResult
 }
 var file_sidemirror_v1_thinking_proto_depIdxs = []int32{
 	0,   // 0: sidemirror.v1.ThinkingConfig.level:type_name -> sidemirror.v1.ThinkLevel
 	1,   // 1: sidemirror.v1.ThinkingConfig.periodic_scope:type_name -> sidemirror.v1.PeriodicScope
-	72,  // 2: sidemirror.v1.TurnBudget.time_limit:type_name -> google.protobuf.Duration
-	72,  // 3: sidemirror.v1.BudgetLeft.time:type_name -> google.protobuf.Duration
-	73,  // 4: sidemirror.v1.MidTurnReflection.status:type_name -> sidemirror.v1.ResultStatus
-	74,  // 5: sidemirror.v1.MidTurnReflection.usage:type_name -> sidemirror.v1.Usage
-	75,  // 6: sidemirror.v1.MidTurnReflection.origin:type_name -> sidemirror.v1.Origin
-	76,  // 7: sidemirror.v1.MidTurnReflection.lessons:type_name -> sidemirror.v1.ContextBlock
-	6,   // 8: sidemirror.v1.Session.config:type_name -> sidemirror.v1.ThinkingConfig
-	9,   // 9: sidemirror.v1.Session.last_reflection:type_name -> sidemirror.v1.MidTurnReflection
-	77,  // 10: sidemirror.v1.Session.create_time:type_name -> google.protobuf.Timestamp
-	77,  // 11: sidemirror.v1.Session.update_time:type_name -> google.protobuf.Timestamp
-	77,  // 12: sidemirror.v1.TurnEvent.time:type_name -> google.protobuf.Timestamp
-	12,  // 13: sidemirror.v1.TurnEvent.turn_started:type_name -> sidemirror.v1.TurnStarted
-	14,  // 14: sidemirror.v1.TurnEvent.user_message:type_name -> sidemirror.v1.UserMessage
-	15,  // 15: sidemirror.v1.TurnEvent.model_started:type_name -> sidemirror.v1.ModelStarted
-	16,  // 16: sidemirror.v1.TurnEvent.model_returned:type_name -> sidemirror.v1.ModelReturned
-	17,  // 17: sidemirror.v1.TurnEvent.tool_called:type_name -> sidemirror.v1.ToolCalled
-	18,  // 18: sidemirror.v1.TurnEvent.tool_returned:type_name -> sidemirror.v1.ToolReturned
-	19,  // 19: sidemirror.v1.TurnEvent.tool_failed:type_name -> sidemirror.v1.ToolFailed
-	20,  // 20: sidemirror.v1.TurnEvent.uncertainty:type_name -> sidemirror.v1.Uncertainty
-	21,  // 21: sidemirror.v1.TurnEvent.reflection_recorded:type_name -> sidemirror.v1.ReflectionRecorded
-	22,  // 22: sidemirror.v1.TurnEvent.response_drafted:type_name -> sidemirror.v1.ResponseDrafted
-	23,  // 23: sidemirror.v1.TurnEvent.turn_finished:type_name -> sidemirror.v1.TurnFinished
-	24,  // 24: sidemirror.v1.TurnEvent.session_named:type_name -> sidemirror.v1.SessionNamed
-	78,  // 25: sidemirror.v1.TurnStarted.messages:type_name -> sidemirror.v1.Message
-	6,   // 26: sidemirror.v1.TurnStarted.config:type_name -> sidemirror.v1.ThinkingConfig
-	7,   // 27: sidemirror.v1.TurnStarted.budget:type_name -> sidemirror.v1.TurnBudget
-	77,  // 28: sidemirror.v1.TurnStarted.deadline:type_name -> google.protobuf.Timestamp
+	76,  // 2: sidemirror.v1.TurnBudget.time_limit:type_name -> google.protobuf.Duration
+	76,  // 3: sidemirror.v1.BudgetLeft.time:type_name -> google.protobuf.Duration
+	77,  // 4: sidemirror.v1.MidTurnReflection.status:type_name -> sidemirror.v1.ResultStatus
+	78,  // 5: sidemirror.v1.MidTurnReflection.usage:type_name -> sidemirror.v1.Usage
+	79,  // 6: sidemirror.v1.MidTurnReflection.origin:type_name -> sidemirror.v1.Origin
+	80,  // 7: sidemirror.v1.MidTurnReflection.lessons:type_name -> sidemirror.v1.ContextBlock
+	8,   // 8: sidemirror.v1.Session.config:type_name -> sidemirror.v1.ThinkingConfig
+	11,  // 9: sidemirror.v1.Session.last_reflection:type_name -> sidemirror.v1.MidTurnReflection
+	81,  // 10: sidemirror.v1.Session.create_time:type_name -> google.protobuf.Timestamp
+	81,  // 11: sidemirror.v1.Session.update_time:type_name -> google.protobuf.Timestamp
+	81,  // 12: sidemirror.v1.TurnEvent.time:type_name -> google.protobuf.Timestamp
+	14,  // 13: sidemirror.v1.TurnEvent.turn_started:type_name -> sidemirror.v1.TurnStarted
+	16,  // 14: sidemirror.v1.TurnEvent.user_message:type_name -> sidemirror.v1.UserMessage
+	17,  // 15: sidemirror.v1.TurnEvent.model_started:type_name -> sidemirror.v1.ModelStarted
+	18,  // 16: sidemirror.v1.TurnEvent.model_returned:type_name -> sidemirror.v1.ModelReturned
+	19,  // 17: sidemirror.v1.TurnEvent.tool_called:type_name -> sidemirror.v1.ToolCalled
+	20,  // 18: sidemirror.v1.TurnEvent.tool_returned:type_name -> sidemirror.v1.ToolReturned
+	21,  // 19: sidemirror.v1.TurnEvent.tool_failed:type_name -> sidemirror.v1.ToolFailed
+	22,  // 20: sidemirror.v1.TurnEvent.uncertainty:type_name -> sidemirror.v1.Uncertainty
+	23,  // 21: sidemirror.v1.TurnEvent.reflection_recorded:type_name -> sidemirror.v1.ReflectionRecorded
+	24,  // 22: sidemirror.v1.TurnEvent.response_drafted:type_name -> sidemirror.v1.ResponseDrafted
+	25,  // 23: sidemirror.v1.TurnEvent.turn_finished:type_name -> sidemirror.v1.TurnFinished
+	26,  // 24: sidemirror.v1.TurnEvent.session_named:type_name -> sidemirror.v1.SessionNamed
+	82,  // 25: sidemirror.v1.TurnStarted.messages:type_name -> sidemirror.v1.Message
+	8,   // 26: sidemirror.v1.TurnStarted.config:type_name -> sidemirror.v1.ThinkingConfig
+	9,   // 27: sidemirror.v1.TurnStarted.budget:type_name -> sidemirror.v1.TurnBudget
+	81,  // 28: sidemirror.v1.TurnStarted.deadline:type_name -> google.protobuf.Timestamp
 	2,   // 29: sidemirror.v1.TurnStarted.reflection_mode:type_name -> sidemirror.v1.ReflectionMode
-	79,  // 30: sidemirror.v1.TurnStarted.critique_mode:type_name -> sidemirror.v1.CritiqueMode
-	13,  // 31: sidemirror.v1.TurnStarted.context:type_name -> sidemirror.v1.ContextWish
-	80,  // 32: sidemirror.v1.TurnFinished.outcome:type_name -> sidemirror.v1.TaskOutcome
-	77,  // 33: sidemirror.v1.TurnDirective.time:type_name -> google.protobuf.Timestamp
+	83,  // 30: sidemirror.v1.TurnStarted.critique_mode:type_name -> sidemirror.v1.CritiqueMode
+	15,  // 31: sidemirror.v1.TurnStarted.context:type_name -> sidemirror.v1.ContextWish
+	84,  // 32: sidemirror.v1.TurnFinished.outcome:type_name -> sidemirror.v1.TaskOutcome
+	81,  // 33: sidemirror.v1.TurnDirective.time:type_name -> google.protobuf.Timestamp
 	3,   // 34: sidemirror.v1.TurnDirective.reasons:type_name -> sidemirror.v1.ReflectionReason
-	27,  // 35: sidemirror.v1.TurnDirective.turn_plan:type_name -> sidemirror.v1.TurnPlan
-	28,  // 36: sidemirror.v1.TurnDirective.ack:type_name -> sidemirror.v1.TurnAck
-	29,  // 37: sidemirror.v1.TurnDirective.nudge:type_name -> sidemirror.v1.Nudge
-	9,   // 38: sidemirror.v1.TurnDirective.reflection:type_name -> sidemirror.v1.MidTurnReflection
-	30,  // 39: sidemirror.v1.TurnDirective.gap:type_name -> sidemirror.v1.Gap
-	31,  // 40: sidemirror.v1.TurnDirective.heartbeat:type_name -> sidemirror.v1.Heartbeat
-	32,  // 41: sidemirror.v1.TurnDirective.closing:type_name -> sidemirror.v1.Closing
-	33,  // 42: sidemirror.v1.TurnDirective.turn_summary:type_name -> sidemirror.v1.TurnSummary
-	81,  // 43: sidemirror.v1.TurnDirective.critique:type_name -> sidemirror.v1.CritiqueResult
-	26,  // 44: sidemirror.v1.TurnDirective.advice:type_name -> sidemirror.v1.Advice
-	82,  // 45: sidemirror.v1.TurnDirective.critique_reasons:type_name -> sidemirror.v1.CritiqueReason
-	76,  // 46: sidemirror.v1.Advice.block:type_name -> sidemirror.v1.ContextBlock
-	83,  // 47: sidemirror.v1.TurnPlan.provider_parameters:type_name -> google.protobuf.Struct
-	76,  // 48: sidemirror.v1.TurnPlan.context:type_name -> sidemirror.v1.ContextBlock
-	6,   // 49: sidemirror.v1.TurnPlan.config:type_name -> sidemirror.v1.ThinkingConfig
-	2,   // 50: sidemirror.v1.TurnPlan.reflection_mode:type_name -> sidemirror.v1.ReflectionMode
-	7,   // 51: sidemirror.v1.TurnPlan.budget:type_name -> sidemirror.v1.TurnBudget
-	79,  // 52: sidemirror.v1.TurnPlan.critique_mode:type_name -> sidemirror.v1.CritiqueMode
-	8,   // 53: sidemirror.v1.TurnAck.budget_left:type_name -> sidemirror.v1.BudgetLeft
-	4,   // 54: sidemirror.v1.Nudge.pattern:type_name -> sidemirror.v1.Pattern
-	72,  // 55: sidemirror.v1.Closing.grace:type_name -> google.protobuf.Duration
-	80,  // 56: sidemirror.v1.TurnSummary.outcome:type_name -> sidemirror.v1.TaskOutcome
-	72,  // 57: sidemirror.v1.TurnSummary.duration:type_name -> google.protobuf.Duration
-	70,  // 58: sidemirror.v1.TurnSummary.reflections:type_name -> sidemirror.v1.TurnSummary.ReflectionsEntry
-	8,   // 59: sidemirror.v1.TurnSummary.budget_left:type_name -> sidemirror.v1.BudgetLeft
-	71,  // 60: sidemirror.v1.TurnSummary.critiques:type_name -> sidemirror.v1.TurnSummary.CritiquesEntry
-	5,   // 61: sidemirror.v1.Turn.state:type_name -> sidemirror.v1.TurnState
-	80,  // 62: sidemirror.v1.Turn.outcome:type_name -> sidemirror.v1.TaskOutcome
-	8,   // 63: sidemirror.v1.Turn.budget_left:type_name -> sidemirror.v1.BudgetLeft
-	77,  // 64: sidemirror.v1.Turn.start_time:type_name -> google.protobuf.Timestamp
-	77,  // 65: sidemirror.v1.Turn.update_time:type_name -> google.protobuf.Timestamp
-	11,  // 66: sidemirror.v1.TurnEntry.event:type_name -> sidemirror.v1.TurnEvent
-	25,  // 67: sidemirror.v1.TurnEntry.directive:type_name -> sidemirror.v1.TurnDirective
-	36,  // 68: sidemirror.v1.TurnEntry.claim:type_name -> sidemirror.v1.SlotClaim
-	3,   // 69: sidemirror.v1.SlotClaim.reasons:type_name -> sidemirror.v1.ReflectionReason
-	77,  // 70: sidemirror.v1.SlotClaim.time:type_name -> google.protobuf.Timestamp
-	6,   // 71: sidemirror.v1.CreateSessionRequest.config:type_name -> sidemirror.v1.ThinkingConfig
-	10,  // 72: sidemirror.v1.CreateSessionResponse.session:type_name -> sidemirror.v1.Session
-	10,  // 73: sidemirror.v1.GetSessionResponse.session:type_name -> sidemirror.v1.Session
-	6,   // 74: sidemirror.v1.UpdateSessionRequest.config:type_name -> sidemirror.v1.ThinkingConfig
-	84,  // 75: sidemirror.v1.UpdateSessionRequest.update_mask:type_name -> google.protobuf.FieldMask
-	10,  // 76: sidemirror.v1.UpdateSessionResponse.session:type_name -> sidemirror.v1.Session
-	10,  // 77: sidemirror.v1.ListSessionsResponse.sessions:type_name -> sidemirror.v1.Session
-	0,   // 78: sidemirror.v1.GetThinkingPromptRequest.level:type_name -> sidemirror.v1.ThinkLevel
-	83,  // 79: sidemirror.v1.GetThinkingPromptResponse.provider_parameters:type_name -> google.protobuf.Struct
-	0,   // 80: sidemirror.v1.GetThinkingPromptResponse.requested_level:type_name -> sidemirror.v1.ThinkLevel
-	0,   // 81: sidemirror.v1.GetThinkingPromptResponse.applied_level:type_name -> sidemirror.v1.ThinkLevel
-	11,  // 82: sidemirror.v1.RunTurnRequest.events:type_name -> sidemirror.v1.TurnEvent
-	37,  // 83: sidemirror.v1.RunTurnRequest.resume:type_name -> sidemirror.v1.TurnResume
-	25,  // 84: sidemirror.v1.RunTurnResponse.directives:type_name -> sidemirror.v1.TurnDirective
-	6,   // 85: sidemirror.v1.StartTurnRequest.config:type_name -> sidemirror.v1.ThinkingConfig
-	7,   // 86: sidemirror.v1.StartTurnRequest.budget:type_name -> sidemirror.v1.TurnBudget
-	2,   // 87: sidemirror.v1.StartTurnRequest.reflection_mode:type_name -> sidemirror.v1.ReflectionMode
-	79,  // 88: sidemirror.v1.StartTurnRequest.critique_mode:type_name -> sidemirror.v1.CritiqueMode
-	13,  // 89: sidemirror.v1.StartTurnRequest.context:type_name -> sidemirror.v1.ContextWish
-	27,  // 90: sidemirror.v1.StartTurnResponse.plan:type_name -> sidemirror.v1.TurnPlan
-	11,  // 91: sidemirror.v1.ReportEventsRequest.events:type_name -> sidemirror.v1.TurnEvent
-	72,  // 92: sidemirror.v1.ReportEventsRequest.wait:type_name -> google.protobuf.Duration
-	25,  // 93: sidemirror.v1.ReportEventsResponse.directives:type_name -> sidemirror.v1.TurnDirective
-	28,  // 94: sidemirror.v1.ReportEventsResponse.ack:type_name -> sidemirror.v1.TurnAck
-	80,  // 95: sidemirror.v1.FinishTurnRequest.outcome:type_name -> sidemirror.v1.TaskOutcome
-	33,  // 96: sidemirror.v1.FinishTurnResponse.summary:type_name -> sidemirror.v1.TurnSummary
-	34,  // 97: sidemirror.v1.GetTurnResponse.turn:type_name -> sidemirror.v1.Turn
-	35,  // 98: sidemirror.v1.GetTurnResponse.entries:type_name -> sidemirror.v1.TurnEntry
-	77,  // 99: sidemirror.v1.WatchTurnsRequest.from_time:type_name -> google.protobuf.Timestamp
-	35,  // 100: sidemirror.v1.WatchTurnsResponse.entry:type_name -> sidemirror.v1.TurnEntry
-	5,   // 101: sidemirror.v1.ListTurnsRequest.state:type_name -> sidemirror.v1.TurnState
-	80,  // 102: sidemirror.v1.ListTurnsRequest.outcomes:type_name -> sidemirror.v1.TaskOutcome
-	77,  // 103: sidemirror.v1.ListTurnsRequest.from_time:type_name -> google.protobuf.Timestamp
-	77,  // 104: sidemirror.v1.ListTurnsRequest.until_time:type_name -> google.protobuf.Timestamp
-	34,  // 105: sidemirror.v1.ListTurnsResponse.turns:type_name -> sidemirror.v1.Turn
-	3,   // 106: sidemirror.v1.ShouldReflectResponse.reason:type_name -> sidemirror.v1.ReflectionReason
-	3,   // 107: sidemirror.v1.ShouldReflectResponse.matches:type_name -> sidemirror.v1.ReflectionReason
-	8,   // 108: sidemirror.v1.ShouldReflectResponse.budget_left:type_name -> sidemirror.v1.BudgetLeft
-	78,  // 109: sidemirror.v1.ReflectRequest.messages:type_name -> sidemirror.v1.Message
-	85,  // 110: sidemirror.v1.ReflectRequest.tool_results:type_name -> sidemirror.v1.ToolResult
-	7,   // 111: sidemirror.v1.ReflectRequest.budget:type_name -> sidemirror.v1.TurnBudget
-	9,   // 112: sidemirror.v1.ReflectResponse.result:type_name -> sidemirror.v1.MidTurnReflection
-	8,   // 113: sidemirror.v1.ReflectResponse.budget_left:type_name -> sidemirror.v1.BudgetLeft
-	78,  // 114: sidemirror.v1.GetReflectionPromptRequest.messages:type_name -> sidemirror.v1.Message
-	85,  // 115: sidemirror.v1.GetReflectionPromptRequest.tool_results:type_name -> sidemirror.v1.ToolResult
-	38,  // 116: sidemirror.v1.ThinkingService.CreateSession:input_type -> sidemirror.v1.CreateSessionRequest
-	40,  // 117: sidemirror.v1.ThinkingService.GetSession:input_type -> sidemirror.v1.GetSessionRequest
-	42,  // 118: sidemirror.v1.ThinkingService.UpdateSession:input_type -> sidemirror.v1.UpdateSessionRequest
-	44,  // 119: sidemirror.v1.ThinkingService.ListSessions:input_type -> sidemirror.v1.ListSessionsRequest
-	46,  // 120: sidemirror.v1.ThinkingService.DeleteSession:input_type -> sidemirror.v1.DeleteSessionRequest
-	48,  // 121: sidemirror.v1.ThinkingService.GetThinkingPrompt:input_type -> sidemirror.v1.GetThinkingPromptRequest
-	50,  // 122: sidemirror.v1.ThinkingService.RunTurn:input_type -> sidemirror.v1.RunTurnRequest
-	52,  // 123: sidemirror.v1.ThinkingService.StartTurn:input_type -> sidemirror.v1.StartTurnRequest
-	54,  // 124: sidemirror.v1.ThinkingService.ReportEvents:input_type -> sidemirror.v1.ReportEventsRequest
-	56,  // 125: sidemirror.v1.ThinkingService.FinishTurn:input_type -> sidemirror.v1.FinishTurnRequest
-	58,  // 126: sidemirror.v1.ThinkingService.GetTurn:input_type -> sidemirror.v1.GetTurnRequest
-	60,  // 127: sidemirror.v1.ThinkingService.WatchTurns:input_type -> sidemirror.v1.WatchTurnsRequest
-	62,  // 128: sidemirror.v1.ThinkingService.ListTurns:input_type -> sidemirror.v1.ListTurnsRequest
-	64,  // 129: sidemirror.v1.ThinkingService.ShouldReflect:input_type -> sidemirror.v1.ShouldReflectRequest
-	66,  // 130: sidemirror.v1.ThinkingService.Reflect:input_type -> sidemirror.v1.ReflectRequest
-	68,  // 131: sidemirror.v1.ThinkingService.GetReflectionPrompt:input_type -> sidemirror.v1.GetReflectionPromptRequest
-	39,  // 132: sidemirror.v1.ThinkingService.CreateSession:output_type -> sidemirror.v1.CreateSessionResponse
-	41,  // 133: sidemirror.v1.ThinkingService.GetSession:output_type -> sidemirror.v1.GetSessionResponse
-	43,  // 134: sidemirror.v1.ThinkingService.UpdateSession:output_type -> sidemirror.v1.UpdateSessionResponse
-	45,  // 135: sidemirror.v1.ThinkingService.ListSessions:output_type -> sidemirror.v1.ListSessionsResponse
-	47,  // 136: sidemirror.v1.ThinkingService.DeleteSession:output_type -> sidemirror.v1.DeleteSessionResponse
-	49,  // 137: sidemirror.v1.ThinkingService.GetThinkingPrompt:output_type -> sidemirror.v1.GetThinkingPromptResponse
-	51,  // 138: sidemirror.v1.ThinkingService.RunTurn:output_type -> sidemirror.v1.RunTurnResponse
-	53,  // 139: sidemirror.v1.ThinkingService.StartTurn:output_type -> sidemirror.v1.StartTurnResponse
-	55,  // 140: sidemirror.v1.ThinkingService.ReportEvents:output_type -> sidemirror.v1.ReportEventsResponse
-	57,  // 141: sidemirror.v1.ThinkingService.FinishTurn:output_type -> sidemirror.v1.FinishTurnResponse
-	59,  // 142: sidemirror.v1.ThinkingService.GetTurn:output_type -> sidemirror.v1.GetTurnResponse
-	61,  // 143: sidemirror.v1.ThinkingService.WatchTurns:output_type -> sidemirror.v1.WatchTurnsResponse
-	63,  // 144: sidemirror.v1.ThinkingService.ListTurns:output_type -> sidemirror.v1.ListTurnsResponse
-	65,  // 145: sidemirror.v1.ThinkingService.ShouldReflect:output_type -> sidemirror.v1.ShouldReflectResponse
-	67,  // 146: sidemirror.v1.ThinkingService.Reflect:output_type -> sidemirror.v1.ReflectResponse
-	69,  // 147: sidemirror.v1.ThinkingService.GetReflectionPrompt:output_type -> sidemirror.v1.GetReflectionPromptResponse
-	132, // [132:148] is the sub-list for method output_type
-	116, // [116:132] is the sub-list for method input_type
-	116, // [116:116] is the sub-list for extension type_name
-	116, // [116:116] is the sub-list for extension extendee
-	0,   // [0:116] is the sub-list for field type_name
+	30,  // 35: sidemirror.v1.TurnDirective.turn_plan:type_name -> sidemirror.v1.TurnPlan
+	31,  // 36: sidemirror.v1.TurnDirective.ack:type_name -> sidemirror.v1.TurnAck
+	32,  // 37: sidemirror.v1.TurnDirective.nudge:type_name -> sidemirror.v1.Nudge
+	11,  // 38: sidemirror.v1.TurnDirective.reflection:type_name -> sidemirror.v1.MidTurnReflection
+	33,  // 39: sidemirror.v1.TurnDirective.gap:type_name -> sidemirror.v1.Gap
+	34,  // 40: sidemirror.v1.TurnDirective.heartbeat:type_name -> sidemirror.v1.Heartbeat
+	35,  // 41: sidemirror.v1.TurnDirective.closing:type_name -> sidemirror.v1.Closing
+	36,  // 42: sidemirror.v1.TurnDirective.turn_summary:type_name -> sidemirror.v1.TurnSummary
+	85,  // 43: sidemirror.v1.TurnDirective.critique:type_name -> sidemirror.v1.CritiqueResult
+	28,  // 44: sidemirror.v1.TurnDirective.advice:type_name -> sidemirror.v1.Advice
+	29,  // 45: sidemirror.v1.TurnDirective.silence:type_name -> sidemirror.v1.Silence
+	86,  // 46: sidemirror.v1.TurnDirective.critique_reasons:type_name -> sidemirror.v1.CritiqueReason
+	80,  // 47: sidemirror.v1.Advice.block:type_name -> sidemirror.v1.ContextBlock
+	5,   // 48: sidemirror.v1.Silence.reason:type_name -> sidemirror.v1.SilenceReason
+	87,  // 49: sidemirror.v1.TurnPlan.provider_parameters:type_name -> google.protobuf.Struct
+	80,  // 50: sidemirror.v1.TurnPlan.context:type_name -> sidemirror.v1.ContextBlock
+	8,   // 51: sidemirror.v1.TurnPlan.config:type_name -> sidemirror.v1.ThinkingConfig
+	2,   // 52: sidemirror.v1.TurnPlan.reflection_mode:type_name -> sidemirror.v1.ReflectionMode
+	9,   // 53: sidemirror.v1.TurnPlan.budget:type_name -> sidemirror.v1.TurnBudget
+	83,  // 54: sidemirror.v1.TurnPlan.critique_mode:type_name -> sidemirror.v1.CritiqueMode
+	5,   // 55: sidemirror.v1.TurnPlan.silence:type_name -> sidemirror.v1.SilenceReason
+	10,  // 56: sidemirror.v1.TurnAck.budget_left:type_name -> sidemirror.v1.BudgetLeft
+	4,   // 57: sidemirror.v1.Nudge.pattern:type_name -> sidemirror.v1.Pattern
+	76,  // 58: sidemirror.v1.Closing.grace:type_name -> google.protobuf.Duration
+	84,  // 59: sidemirror.v1.TurnSummary.outcome:type_name -> sidemirror.v1.TaskOutcome
+	76,  // 60: sidemirror.v1.TurnSummary.duration:type_name -> google.protobuf.Duration
+	74,  // 61: sidemirror.v1.TurnSummary.reflections:type_name -> sidemirror.v1.TurnSummary.ReflectionsEntry
+	10,  // 62: sidemirror.v1.TurnSummary.budget_left:type_name -> sidemirror.v1.BudgetLeft
+	75,  // 63: sidemirror.v1.TurnSummary.critiques:type_name -> sidemirror.v1.TurnSummary.CritiquesEntry
+	7,   // 64: sidemirror.v1.Turn.state:type_name -> sidemirror.v1.TurnState
+	84,  // 65: sidemirror.v1.Turn.outcome:type_name -> sidemirror.v1.TaskOutcome
+	10,  // 66: sidemirror.v1.Turn.budget_left:type_name -> sidemirror.v1.BudgetLeft
+	81,  // 67: sidemirror.v1.Turn.start_time:type_name -> google.protobuf.Timestamp
+	81,  // 68: sidemirror.v1.Turn.update_time:type_name -> google.protobuf.Timestamp
+	13,  // 69: sidemirror.v1.TurnEntry.event:type_name -> sidemirror.v1.TurnEvent
+	27,  // 70: sidemirror.v1.TurnEntry.directive:type_name -> sidemirror.v1.TurnDirective
+	39,  // 71: sidemirror.v1.TurnEntry.claim:type_name -> sidemirror.v1.SlotClaim
+	3,   // 72: sidemirror.v1.SlotClaim.reasons:type_name -> sidemirror.v1.ReflectionReason
+	81,  // 73: sidemirror.v1.SlotClaim.time:type_name -> google.protobuf.Timestamp
+	8,   // 74: sidemirror.v1.CreateSessionRequest.config:type_name -> sidemirror.v1.ThinkingConfig
+	12,  // 75: sidemirror.v1.CreateSessionResponse.session:type_name -> sidemirror.v1.Session
+	12,  // 76: sidemirror.v1.GetSessionResponse.session:type_name -> sidemirror.v1.Session
+	8,   // 77: sidemirror.v1.UpdateSessionRequest.config:type_name -> sidemirror.v1.ThinkingConfig
+	88,  // 78: sidemirror.v1.UpdateSessionRequest.update_mask:type_name -> google.protobuf.FieldMask
+	12,  // 79: sidemirror.v1.UpdateSessionResponse.session:type_name -> sidemirror.v1.Session
+	12,  // 80: sidemirror.v1.ListSessionsResponse.sessions:type_name -> sidemirror.v1.Session
+	0,   // 81: sidemirror.v1.GetThinkingPromptRequest.level:type_name -> sidemirror.v1.ThinkLevel
+	87,  // 82: sidemirror.v1.GetThinkingPromptResponse.provider_parameters:type_name -> google.protobuf.Struct
+	0,   // 83: sidemirror.v1.GetThinkingPromptResponse.requested_level:type_name -> sidemirror.v1.ThinkLevel
+	0,   // 84: sidemirror.v1.GetThinkingPromptResponse.applied_level:type_name -> sidemirror.v1.ThinkLevel
+	13,  // 85: sidemirror.v1.RunTurnRequest.events:type_name -> sidemirror.v1.TurnEvent
+	40,  // 86: sidemirror.v1.RunTurnRequest.resume:type_name -> sidemirror.v1.TurnResume
+	27,  // 87: sidemirror.v1.RunTurnResponse.directives:type_name -> sidemirror.v1.TurnDirective
+	8,   // 88: sidemirror.v1.StartTurnRequest.config:type_name -> sidemirror.v1.ThinkingConfig
+	9,   // 89: sidemirror.v1.StartTurnRequest.budget:type_name -> sidemirror.v1.TurnBudget
+	2,   // 90: sidemirror.v1.StartTurnRequest.reflection_mode:type_name -> sidemirror.v1.ReflectionMode
+	83,  // 91: sidemirror.v1.StartTurnRequest.critique_mode:type_name -> sidemirror.v1.CritiqueMode
+	15,  // 92: sidemirror.v1.StartTurnRequest.context:type_name -> sidemirror.v1.ContextWish
+	30,  // 93: sidemirror.v1.StartTurnResponse.plan:type_name -> sidemirror.v1.TurnPlan
+	13,  // 94: sidemirror.v1.ReportEventsRequest.events:type_name -> sidemirror.v1.TurnEvent
+	76,  // 95: sidemirror.v1.ReportEventsRequest.wait:type_name -> google.protobuf.Duration
+	27,  // 96: sidemirror.v1.ReportEventsResponse.directives:type_name -> sidemirror.v1.TurnDirective
+	31,  // 97: sidemirror.v1.ReportEventsResponse.ack:type_name -> sidemirror.v1.TurnAck
+	84,  // 98: sidemirror.v1.FinishTurnRequest.outcome:type_name -> sidemirror.v1.TaskOutcome
+	36,  // 99: sidemirror.v1.FinishTurnResponse.summary:type_name -> sidemirror.v1.TurnSummary
+	37,  // 100: sidemirror.v1.GetTurnResponse.turn:type_name -> sidemirror.v1.Turn
+	38,  // 101: sidemirror.v1.GetTurnResponse.entries:type_name -> sidemirror.v1.TurnEntry
+	63,  // 102: sidemirror.v1.GetTurnResponse.critiques:type_name -> sidemirror.v1.TurnCritique
+	85,  // 103: sidemirror.v1.TurnCritique.critique:type_name -> sidemirror.v1.CritiqueResult
+	81,  // 104: sidemirror.v1.TurnCritique.time:type_name -> google.protobuf.Timestamp
+	6,   // 105: sidemirror.v1.TurnCritique.answer_change:type_name -> sidemirror.v1.AnswerChange
+	81,  // 106: sidemirror.v1.WatchTurnsRequest.from_time:type_name -> google.protobuf.Timestamp
+	38,  // 107: sidemirror.v1.WatchTurnsResponse.entry:type_name -> sidemirror.v1.TurnEntry
+	7,   // 108: sidemirror.v1.ListTurnsRequest.state:type_name -> sidemirror.v1.TurnState
+	84,  // 109: sidemirror.v1.ListTurnsRequest.outcomes:type_name -> sidemirror.v1.TaskOutcome
+	81,  // 110: sidemirror.v1.ListTurnsRequest.from_time:type_name -> google.protobuf.Timestamp
+	81,  // 111: sidemirror.v1.ListTurnsRequest.until_time:type_name -> google.protobuf.Timestamp
+	37,  // 112: sidemirror.v1.ListTurnsResponse.turns:type_name -> sidemirror.v1.Turn
+	3,   // 113: sidemirror.v1.ShouldReflectResponse.reason:type_name -> sidemirror.v1.ReflectionReason
+	3,   // 114: sidemirror.v1.ShouldReflectResponse.matches:type_name -> sidemirror.v1.ReflectionReason
+	10,  // 115: sidemirror.v1.ShouldReflectResponse.budget_left:type_name -> sidemirror.v1.BudgetLeft
+	82,  // 116: sidemirror.v1.ReflectRequest.messages:type_name -> sidemirror.v1.Message
+	89,  // 117: sidemirror.v1.ReflectRequest.tool_results:type_name -> sidemirror.v1.ToolResult
+	9,   // 118: sidemirror.v1.ReflectRequest.budget:type_name -> sidemirror.v1.TurnBudget
+	11,  // 119: sidemirror.v1.ReflectResponse.result:type_name -> sidemirror.v1.MidTurnReflection
+	10,  // 120: sidemirror.v1.ReflectResponse.budget_left:type_name -> sidemirror.v1.BudgetLeft
+	82,  // 121: sidemirror.v1.GetReflectionPromptRequest.messages:type_name -> sidemirror.v1.Message
+	89,  // 122: sidemirror.v1.GetReflectionPromptRequest.tool_results:type_name -> sidemirror.v1.ToolResult
+	41,  // 123: sidemirror.v1.ThinkingService.CreateSession:input_type -> sidemirror.v1.CreateSessionRequest
+	43,  // 124: sidemirror.v1.ThinkingService.GetSession:input_type -> sidemirror.v1.GetSessionRequest
+	45,  // 125: sidemirror.v1.ThinkingService.UpdateSession:input_type -> sidemirror.v1.UpdateSessionRequest
+	47,  // 126: sidemirror.v1.ThinkingService.ListSessions:input_type -> sidemirror.v1.ListSessionsRequest
+	49,  // 127: sidemirror.v1.ThinkingService.DeleteSession:input_type -> sidemirror.v1.DeleteSessionRequest
+	51,  // 128: sidemirror.v1.ThinkingService.GetThinkingPrompt:input_type -> sidemirror.v1.GetThinkingPromptRequest
+	53,  // 129: sidemirror.v1.ThinkingService.RunTurn:input_type -> sidemirror.v1.RunTurnRequest
+	55,  // 130: sidemirror.v1.ThinkingService.StartTurn:input_type -> sidemirror.v1.StartTurnRequest
+	57,  // 131: sidemirror.v1.ThinkingService.ReportEvents:input_type -> sidemirror.v1.ReportEventsRequest
+	59,  // 132: sidemirror.v1.ThinkingService.FinishTurn:input_type -> sidemirror.v1.FinishTurnRequest
+	61,  // 133: sidemirror.v1.ThinkingService.GetTurn:input_type -> sidemirror.v1.GetTurnRequest
+	64,  // 134: sidemirror.v1.ThinkingService.WatchTurns:input_type -> sidemirror.v1.WatchTurnsRequest
+	66,  // 135: sidemirror.v1.ThinkingService.ListTurns:input_type -> sidemirror.v1.ListTurnsRequest
+	68,  // 136: sidemirror.v1.ThinkingService.ShouldReflect:input_type -> sidemirror.v1.ShouldReflectRequest
+	70,  // 137: sidemirror.v1.ThinkingService.Reflect:input_type -> sidemirror.v1.ReflectRequest
+	72,  // 138: sidemirror.v1.ThinkingService.GetReflectionPrompt:input_type -> sidemirror.v1.GetReflectionPromptRequest
+	42,  // 139: sidemirror.v1.ThinkingService.CreateSession:output_type -> sidemirror.v1.CreateSessionResponse
+	44,  // 140: sidemirror.v1.ThinkingService.GetSession:output_type -> sidemirror.v1.GetSessionResponse
+	46,  // 141: sidemirror.v1.ThinkingService.UpdateSession:output_type -> sidemirror.v1.UpdateSessionResponse
+	48,  // 142: sidemirror.v1.ThinkingService.ListSessions:output_type -> sidemirror.v1.ListSessionsResponse
+	50,  // 143: sidemirror.v1.ThinkingService.DeleteSession:output_type -> sidemirror.v1.DeleteSessionResponse
+	52,  // 144: sidemirror.v1.ThinkingService.GetThinkingPrompt:output_type -> sidemirror.v1.GetThinkingPromptResponse
+	54,  // 145: sidemirror.v1.ThinkingService.RunTurn:output_type -> sidemirror.v1.RunTurnResponse
+	56,  // 146: sidemirror.v1.ThinkingService.StartTurn:output_type -> sidemirror.v1.StartTurnResponse
+	58,  // 147: sidemirror.v1.ThinkingService.ReportEvents:output_type -> sidemirror.v1.ReportEventsResponse
+	60,  // 148: sidemirror.v1.ThinkingService.FinishTurn:output_type -> sidemirror.v1.FinishTurnResponse
+	62,  // 149: sidemirror.v1.ThinkingService.GetTurn:output_type -> sidemirror.v1.GetTurnResponse
+	65,  // 150: sidemirror.v1.ThinkingService.WatchTurns:output_type -> sidemirror.v1.WatchTurnsResponse
+	67,  // 151: sidemirror.v1.ThinkingService.ListTurns:output_type -> sidemirror.v1.ListTurnsResponse
+	69,  // 152: sidemirror.v1.ThinkingService.ShouldReflect:output_type -> sidemirror.v1.ShouldReflectResponse
+	71,  // 153: sidemirror.v1.ThinkingService.Reflect:output_type -> sidemirror.v1.ReflectResponse
+	73,  // 154: sidemirror.v1.ThinkingService.GetReflectionPrompt:output_type -> sidemirror.v1.GetReflectionPromptResponse
+	139, // [139:155] is the sub-list for method output_type
+	123, // [123:139] is the sub-list for method input_type
+	123, // [123:123] is the sub-list for extension type_name
+	123, // [123:123] is the sub-list for extension extendee
+	0,   // [0:123] is the sub-list for field type_name
 }
 
 func init() { file_sidemirror_v1_thinking_proto_init() }
@@ -6727,18 +7148,19 @@ func file_sidemirror_v1_thinking_proto_init() {
 		(*TurnDirective_TurnSummary)(nil),
 		(*TurnDirective_Critique)(nil),
 		(*TurnDirective_Advice)(nil),
+		(*TurnDirective_Silence)(nil),
 	}
-	file_sidemirror_v1_thinking_proto_msgTypes[27].OneofWrappers = []any{}
 	file_sidemirror_v1_thinking_proto_msgTypes[28].OneofWrappers = []any{}
-	file_sidemirror_v1_thinking_proto_msgTypes[29].OneofWrappers = []any{
+	file_sidemirror_v1_thinking_proto_msgTypes[29].OneofWrappers = []any{}
+	file_sidemirror_v1_thinking_proto_msgTypes[30].OneofWrappers = []any{
 		(*TurnEntry_Event)(nil),
 		(*TurnEntry_Directive)(nil),
 		(*TurnEntry_Claim)(nil),
 	}
-	file_sidemirror_v1_thinking_proto_msgTypes[48].OneofWrappers = []any{}
-	file_sidemirror_v1_thinking_proto_msgTypes[50].OneofWrappers = []any{}
-	file_sidemirror_v1_thinking_proto_msgTypes[54].OneofWrappers = []any{}
-	file_sidemirror_v1_thinking_proto_msgTypes[58].OneofWrappers = []any{
+	file_sidemirror_v1_thinking_proto_msgTypes[49].OneofWrappers = []any{}
+	file_sidemirror_v1_thinking_proto_msgTypes[51].OneofWrappers = []any{}
+	file_sidemirror_v1_thinking_proto_msgTypes[56].OneofWrappers = []any{}
+	file_sidemirror_v1_thinking_proto_msgTypes[60].OneofWrappers = []any{
 		(*ShouldReflectRequest_TurnId)(nil),
 		(*ShouldReflectRequest_SessionId)(nil),
 	}
@@ -6747,8 +7169,8 @@ func file_sidemirror_v1_thinking_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_sidemirror_v1_thinking_proto_rawDesc), len(file_sidemirror_v1_thinking_proto_rawDesc)),
-			NumEnums:      6,
-			NumMessages:   66,
+			NumEnums:      8,
+			NumMessages:   68,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -253,20 +253,22 @@ class OmittedItem(_message.Message):
     def __init__(self, id: _Optional[str] = ..., reason: _Optional[str] = ...) -> None: ...
 
 class CritiqueIssue(_message.Message):
-    __slots__ = ("kind", "severity", "quote", "quote_source", "reason", "fix")
+    __slots__ = ("kind", "severity", "quote", "quote_source", "reason", "fix", "event_ids")
     KIND_FIELD_NUMBER: _ClassVar[int]
     SEVERITY_FIELD_NUMBER: _ClassVar[int]
     QUOTE_FIELD_NUMBER: _ClassVar[int]
     QUOTE_SOURCE_FIELD_NUMBER: _ClassVar[int]
     REASON_FIELD_NUMBER: _ClassVar[int]
     FIX_FIELD_NUMBER: _ClassVar[int]
+    EVENT_IDS_FIELD_NUMBER: _ClassVar[int]
     kind: IssueKind
     severity: IssueSeverity
     quote: str
     quote_source: QuoteSource
     reason: str
     fix: str
-    def __init__(self, kind: _Optional[_Union[IssueKind, str]] = ..., severity: _Optional[_Union[IssueSeverity, str]] = ..., quote: _Optional[str] = ..., quote_source: _Optional[_Union[QuoteSource, str]] = ..., reason: _Optional[str] = ..., fix: _Optional[str] = ...) -> None: ...
+    event_ids: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, kind: _Optional[_Union[IssueKind, str]] = ..., severity: _Optional[_Union[IssueSeverity, str]] = ..., quote: _Optional[str] = ..., quote_source: _Optional[_Union[QuoteSource, str]] = ..., reason: _Optional[str] = ..., fix: _Optional[str] = ..., event_ids: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class CritiqueDimension(_message.Message):
     __slots__ = ("name", "score", "reason")

@@ -107,6 +107,15 @@ class ReceiptPlace(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     RECEIPT_PLACE_GOAL_CONTEXT: _ClassVar[ReceiptPlace]
     RECEIPT_PLACE_RECOVERIES: _ClassVar[ReceiptPlace]
 
+class LessonFit(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    LESSON_FIT_UNSPECIFIED: _ClassVar[LessonFit]
+    LESSON_FIT_FAILURE: _ClassVar[LessonFit]
+    LESSON_FIT_CALL: _ClassVar[LessonFit]
+    LESSON_FIT_NAME: _ClassVar[LessonFit]
+    LESSON_FIT_WORDS: _ClassVar[LessonFit]
+    LESSON_FIT_MEANING: _ClassVar[LessonFit]
+
 class PrunedKind(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
     PRUNED_KIND_UNSPECIFIED: _ClassVar[PrunedKind]
@@ -182,6 +191,12 @@ RECEIPT_PLACE_REFLECTION: ReceiptPlace
 RECEIPT_PLACE_MEMORY_CONTEXT: ReceiptPlace
 RECEIPT_PLACE_GOAL_CONTEXT: ReceiptPlace
 RECEIPT_PLACE_RECOVERIES: ReceiptPlace
+LESSON_FIT_UNSPECIFIED: LessonFit
+LESSON_FIT_FAILURE: LessonFit
+LESSON_FIT_CALL: LessonFit
+LESSON_FIT_NAME: LessonFit
+LESSON_FIT_WORDS: LessonFit
+LESSON_FIT_MEANING: LessonFit
 PRUNED_KIND_UNSPECIFIED: PrunedKind
 PRUNED_KIND_MEMORIES: PrunedKind
 PRUNED_KIND_TURNS: PrunedKind
@@ -264,7 +279,7 @@ class ReflectionResult(_message.Message):
     def __init__(self, status: _Optional[_Union[_common_pb2.ResultStatus, str]] = ..., reflection_text: _Optional[str] = ..., strategy_text: _Optional[str] = ..., importance: _Optional[float] = ..., confidence: _Optional[float] = ..., tags: _Optional[_Iterable[str]] = ..., error_category: _Optional[_Union[ErrorCategory, str]] = ..., source_event_ids: _Optional[_Iterable[str]] = ..., related_memory_ids: _Optional[_Iterable[str]] = ..., metadata: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., generated_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., applies_when: _Optional[_Union[AppliesWhen, _Mapping]] = ..., origin: _Optional[_Union[_common_pb2.Origin, str]] = ..., usage: _Optional[_Union[_common_pb2.Usage, _Mapping]] = ..., error_signature: _Optional[str] = ...) -> None: ...
 
 class Memory(_message.Message):
-    __slots__ = ("id", "kind", "content", "source", "importance", "layer", "tags", "metadata", "confidence", "error_category", "source_event_ids", "origin", "state", "version", "create_time", "update_time", "related_memory_ids", "strategy_of", "applies_when", "strength", "episode_count", "quarantine", "change", "reason", "tenant_id", "project_id", "error_signature", "derived_from", "subject_ids")
+    __slots__ = ("id", "kind", "content", "source", "importance", "layer", "tags", "metadata", "confidence", "error_category", "source_event_ids", "origin", "state", "version", "create_time", "update_time", "related_memory_ids", "strategy_of", "applies_when", "strength", "episode_count", "quarantine", "change", "reason", "tenant_id", "project_id", "error_signature", "derived_from", "subject_ids", "changed_by")
     ID_FIELD_NUMBER: _ClassVar[int]
     KIND_FIELD_NUMBER: _ClassVar[int]
     CONTENT_FIELD_NUMBER: _ClassVar[int]
@@ -294,6 +309,7 @@ class Memory(_message.Message):
     ERROR_SIGNATURE_FIELD_NUMBER: _ClassVar[int]
     DERIVED_FROM_FIELD_NUMBER: _ClassVar[int]
     SUBJECT_IDS_FIELD_NUMBER: _ClassVar[int]
+    CHANGED_BY_FIELD_NUMBER: _ClassVar[int]
     id: str
     kind: MemoryKind
     content: str
@@ -323,7 +339,8 @@ class Memory(_message.Message):
     error_signature: str
     derived_from: _containers.RepeatedScalarFieldContainer[str]
     subject_ids: _containers.RepeatedScalarFieldContainer[str]
-    def __init__(self, id: _Optional[str] = ..., kind: _Optional[_Union[MemoryKind, str]] = ..., content: _Optional[str] = ..., source: _Optional[str] = ..., importance: _Optional[float] = ..., layer: _Optional[str] = ..., tags: _Optional[_Iterable[str]] = ..., metadata: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., confidence: _Optional[float] = ..., error_category: _Optional[_Union[ErrorCategory, str]] = ..., source_event_ids: _Optional[_Iterable[str]] = ..., origin: _Optional[_Union[_common_pb2.Origin, str]] = ..., state: _Optional[_Union[MemoryState, str]] = ..., version: _Optional[int] = ..., create_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., update_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., related_memory_ids: _Optional[_Iterable[str]] = ..., strategy_of: _Optional[str] = ..., applies_when: _Optional[_Union[AppliesWhen, _Mapping]] = ..., strength: _Optional[int] = ..., episode_count: _Optional[int] = ..., quarantine: _Optional[str] = ..., change: _Optional[str] = ..., reason: _Optional[str] = ..., tenant_id: _Optional[str] = ..., project_id: _Optional[str] = ..., error_signature: _Optional[str] = ..., derived_from: _Optional[_Iterable[str]] = ..., subject_ids: _Optional[_Iterable[str]] = ...) -> None: ...
+    changed_by: str
+    def __init__(self, id: _Optional[str] = ..., kind: _Optional[_Union[MemoryKind, str]] = ..., content: _Optional[str] = ..., source: _Optional[str] = ..., importance: _Optional[float] = ..., layer: _Optional[str] = ..., tags: _Optional[_Iterable[str]] = ..., metadata: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., confidence: _Optional[float] = ..., error_category: _Optional[_Union[ErrorCategory, str]] = ..., source_event_ids: _Optional[_Iterable[str]] = ..., origin: _Optional[_Union[_common_pb2.Origin, str]] = ..., state: _Optional[_Union[MemoryState, str]] = ..., version: _Optional[int] = ..., create_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., update_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., related_memory_ids: _Optional[_Iterable[str]] = ..., strategy_of: _Optional[str] = ..., applies_when: _Optional[_Union[AppliesWhen, _Mapping]] = ..., strength: _Optional[int] = ..., episode_count: _Optional[int] = ..., quarantine: _Optional[str] = ..., change: _Optional[str] = ..., reason: _Optional[str] = ..., tenant_id: _Optional[str] = ..., project_id: _Optional[str] = ..., error_signature: _Optional[str] = ..., derived_from: _Optional[_Iterable[str]] = ..., subject_ids: _Optional[_Iterable[str]] = ..., changed_by: _Optional[str] = ...) -> None: ...
 
 class GenerateReflectionRequest(_message.Message):
     __slots__ = ("tenant_id", "project_id", "request_id", "events", "turn_id", "session_id", "outcome", "error", "task_description", "task_goal", "related_memory_ids", "receipt_ids", "store", "subject_ids")
@@ -712,7 +729,7 @@ class GetLessonStatisticsResponse(_message.Message):
     def __init__(self, lessons: _Optional[_Iterable[_Union[LessonStatistics, _Mapping]]] = ..., next_page_token: _Optional[str] = ...) -> None: ...
 
 class LessonStatistics(_message.Message):
-    __slots__ = ("reflection_id", "from_version", "state", "reason", "shown", "held_back", "outside", "lift", "interval", "interval_at_any_look", "verdict", "detail")
+    __slots__ = ("reflection_id", "from_version", "state", "reason", "shown", "held_back", "outside", "lift", "interval", "interval_at_any_look", "verdict", "detail", "earlier_shown", "earlier_held_back", "earlier_outside")
     REFLECTION_ID_FIELD_NUMBER: _ClassVar[int]
     FROM_VERSION_FIELD_NUMBER: _ClassVar[int]
     STATE_FIELD_NUMBER: _ClassVar[int]
@@ -725,6 +742,9 @@ class LessonStatistics(_message.Message):
     INTERVAL_AT_ANY_LOOK_FIELD_NUMBER: _ClassVar[int]
     VERDICT_FIELD_NUMBER: _ClassVar[int]
     DETAIL_FIELD_NUMBER: _ClassVar[int]
+    EARLIER_SHOWN_FIELD_NUMBER: _ClassVar[int]
+    EARLIER_HELD_BACK_FIELD_NUMBER: _ClassVar[int]
+    EARLIER_OUTSIDE_FIELD_NUMBER: _ClassVar[int]
     reflection_id: str
     from_version: int
     state: MemoryState
@@ -737,7 +757,10 @@ class LessonStatistics(_message.Message):
     interval_at_any_look: LiftInterval
     verdict: LessonVerdict
     detail: str
-    def __init__(self, reflection_id: _Optional[str] = ..., from_version: _Optional[int] = ..., state: _Optional[_Union[MemoryState, str]] = ..., reason: _Optional[str] = ..., shown: _Optional[_Union[LessonArm, _Mapping]] = ..., held_back: _Optional[_Union[LessonArm, _Mapping]] = ..., outside: _Optional[_Union[LessonArm, _Mapping]] = ..., lift: _Optional[float] = ..., interval: _Optional[_Union[LiftInterval, _Mapping]] = ..., interval_at_any_look: _Optional[_Union[LiftInterval, _Mapping]] = ..., verdict: _Optional[_Union[LessonVerdict, str]] = ..., detail: _Optional[str] = ...) -> None: ...
+    earlier_shown: LessonArm
+    earlier_held_back: LessonArm
+    earlier_outside: LessonArm
+    def __init__(self, reflection_id: _Optional[str] = ..., from_version: _Optional[int] = ..., state: _Optional[_Union[MemoryState, str]] = ..., reason: _Optional[str] = ..., shown: _Optional[_Union[LessonArm, _Mapping]] = ..., held_back: _Optional[_Union[LessonArm, _Mapping]] = ..., outside: _Optional[_Union[LessonArm, _Mapping]] = ..., lift: _Optional[float] = ..., interval: _Optional[_Union[LiftInterval, _Mapping]] = ..., interval_at_any_look: _Optional[_Union[LiftInterval, _Mapping]] = ..., verdict: _Optional[_Union[LessonVerdict, str]] = ..., detail: _Optional[str] = ..., earlier_shown: _Optional[_Union[LessonArm, _Mapping]] = ..., earlier_held_back: _Optional[_Union[LessonArm, _Mapping]] = ..., earlier_outside: _Optional[_Union[LessonArm, _Mapping]] = ...) -> None: ...
 
 class LessonArm(_message.Message):
     __slots__ = ("assigned_count", "success_count", "failure_count", "missing_count", "returned_count", "stayed_away_count")
@@ -1142,20 +1165,26 @@ class Receipt(_message.Message):
     def __init__(self, receipt_id: _Optional[str] = ..., time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., place: _Optional[_Union[ReceiptPlace, str]] = ..., turn_id: _Optional[str] = ..., session_id: _Optional[str] = ..., goal_id: _Optional[str] = ..., items: _Optional[_Iterable[_Union[ReceiptItem, _Mapping]]] = ..., turn_state: _Optional[_Union[_thinking_pb2.TurnState, str]] = ..., turn_outcome: _Optional[_Union[_common_pb2.TaskOutcome, str]] = ...) -> None: ...
 
 class ReceiptItem(_message.Message):
-    __slots__ = ("id", "version", "kind", "is_held_back", "succeeded", "error_returned")
+    __slots__ = ("id", "version", "kind", "is_held_back", "succeeded", "error_returned", "score", "fit", "matched_words")
     ID_FIELD_NUMBER: _ClassVar[int]
     VERSION_FIELD_NUMBER: _ClassVar[int]
     KIND_FIELD_NUMBER: _ClassVar[int]
     IS_HELD_BACK_FIELD_NUMBER: _ClassVar[int]
     SUCCEEDED_FIELD_NUMBER: _ClassVar[int]
     ERROR_RETURNED_FIELD_NUMBER: _ClassVar[int]
+    SCORE_FIELD_NUMBER: _ClassVar[int]
+    FIT_FIELD_NUMBER: _ClassVar[int]
+    MATCHED_WORDS_FIELD_NUMBER: _ClassVar[int]
     id: str
     version: int
     kind: str
     is_held_back: bool
     succeeded: bool
     error_returned: bool
-    def __init__(self, id: _Optional[str] = ..., version: _Optional[int] = ..., kind: _Optional[str] = ..., is_held_back: bool = ..., succeeded: bool = ..., error_returned: bool = ...) -> None: ...
+    score: float
+    fit: LessonFit
+    matched_words: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, id: _Optional[str] = ..., version: _Optional[int] = ..., kind: _Optional[str] = ..., is_held_back: bool = ..., succeeded: bool = ..., error_returned: bool = ..., score: _Optional[float] = ..., fit: _Optional[_Union[LessonFit, str]] = ..., matched_words: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class ListRecoveriesRequest(_message.Message):
     __slots__ = ("tenant_id", "project_id", "signature", "page_size", "page_token", "include_observations")

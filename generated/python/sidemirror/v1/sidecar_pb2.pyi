@@ -57,15 +57,17 @@ ADVICE_KIND_LESSONS: AdviceKind
 ADVICE_KIND_RECOVERIES: AdviceKind
 
 class GetServerInfoRequest(_message.Message):
-    __slots__ = ("tenant_id", "project_id")
+    __slots__ = ("tenant_id", "project_id", "with_advice_changes")
     TENANT_ID_FIELD_NUMBER: _ClassVar[int]
     PROJECT_ID_FIELD_NUMBER: _ClassVar[int]
+    WITH_ADVICE_CHANGES_FIELD_NUMBER: _ClassVar[int]
     tenant_id: str
     project_id: str
-    def __init__(self, tenant_id: _Optional[str] = ..., project_id: _Optional[str] = ...) -> None: ...
+    with_advice_changes: bool
+    def __init__(self, tenant_id: _Optional[str] = ..., project_id: _Optional[str] = ..., with_advice_changes: bool = ...) -> None: ...
 
 class GetServerInfoResponse(_message.Message):
-    __slots__ = ("version", "tenant_id", "project_id", "stores", "models", "default_config", "default_budget", "limits", "spend", "spend_caps", "spend_unknown", "store_clock", "memory_embedding", "advice_is_shadow", "backlog")
+    __slots__ = ("version", "tenant_id", "project_id", "stores", "models", "default_config", "default_budget", "limits", "spend", "spend_caps", "spend_unknown", "store_clock", "memory_embedding", "advice_is_shadow", "backlog", "advice_changes", "server_time", "traffic")
     class LimitsEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -88,6 +90,9 @@ class GetServerInfoResponse(_message.Message):
     MEMORY_EMBEDDING_FIELD_NUMBER: _ClassVar[int]
     ADVICE_IS_SHADOW_FIELD_NUMBER: _ClassVar[int]
     BACKLOG_FIELD_NUMBER: _ClassVar[int]
+    ADVICE_CHANGES_FIELD_NUMBER: _ClassVar[int]
+    SERVER_TIME_FIELD_NUMBER: _ClassVar[int]
+    TRAFFIC_FIELD_NUMBER: _ClassVar[int]
     version: str
     tenant_id: str
     project_id: str
@@ -103,7 +108,52 @@ class GetServerInfoResponse(_message.Message):
     memory_embedding: MemoryEmbedding
     advice_is_shadow: bool
     backlog: _containers.RepeatedCompositeFieldContainer[Backlog]
-    def __init__(self, version: _Optional[str] = ..., tenant_id: _Optional[str] = ..., project_id: _Optional[str] = ..., stores: _Optional[_Iterable[_Union[StoreInfo, _Mapping]]] = ..., models: _Optional[_Iterable[_Union[ModelInfo, _Mapping]]] = ..., default_config: _Optional[_Union[_thinking_pb2.ThinkingConfig, _Mapping]] = ..., default_budget: _Optional[_Union[_thinking_pb2.TurnBudget, _Mapping]] = ..., limits: _Optional[_Mapping[str, int]] = ..., spend: _Optional[_Iterable[_Union[Spend, _Mapping]]] = ..., spend_caps: _Optional[_Iterable[_Union[SpendCap, _Mapping]]] = ..., spend_unknown: bool = ..., store_clock: _Optional[_Union[StoreClock, _Mapping]] = ..., memory_embedding: _Optional[_Union[MemoryEmbedding, _Mapping]] = ..., advice_is_shadow: bool = ..., backlog: _Optional[_Iterable[_Union[Backlog, _Mapping]]] = ...) -> None: ...
+    advice_changes: _containers.RepeatedCompositeFieldContainer[AdviceChange]
+    server_time: _timestamp_pb2.Timestamp
+    traffic: Traffic
+    def __init__(self, version: _Optional[str] = ..., tenant_id: _Optional[str] = ..., project_id: _Optional[str] = ..., stores: _Optional[_Iterable[_Union[StoreInfo, _Mapping]]] = ..., models: _Optional[_Iterable[_Union[ModelInfo, _Mapping]]] = ..., default_config: _Optional[_Union[_thinking_pb2.ThinkingConfig, _Mapping]] = ..., default_budget: _Optional[_Union[_thinking_pb2.TurnBudget, _Mapping]] = ..., limits: _Optional[_Mapping[str, int]] = ..., spend: _Optional[_Iterable[_Union[Spend, _Mapping]]] = ..., spend_caps: _Optional[_Iterable[_Union[SpendCap, _Mapping]]] = ..., spend_unknown: bool = ..., store_clock: _Optional[_Union[StoreClock, _Mapping]] = ..., memory_embedding: _Optional[_Union[MemoryEmbedding, _Mapping]] = ..., advice_is_shadow: bool = ..., backlog: _Optional[_Iterable[_Union[Backlog, _Mapping]]] = ..., advice_changes: _Optional[_Iterable[_Union[AdviceChange, _Mapping]]] = ..., server_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., traffic: _Optional[_Union[Traffic, _Mapping]] = ...) -> None: ...
+
+class Traffic(_message.Message):
+    __slots__ = ("period", "message_count", "callers", "sessions")
+    PERIOD_FIELD_NUMBER: _ClassVar[int]
+    MESSAGE_COUNT_FIELD_NUMBER: _ClassVar[int]
+    CALLERS_FIELD_NUMBER: _ClassVar[int]
+    SESSIONS_FIELD_NUMBER: _ClassVar[int]
+    period: _duration_pb2.Duration
+    message_count: int
+    callers: _containers.RepeatedCompositeFieldContainer[Sender]
+    sessions: _containers.RepeatedCompositeFieldContainer[Sender]
+    def __init__(self, period: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., message_count: _Optional[int] = ..., callers: _Optional[_Iterable[_Union[Sender, _Mapping]]] = ..., sessions: _Optional[_Iterable[_Union[Sender, _Mapping]]] = ...) -> None: ...
+
+class Sender(_message.Message):
+    __slots__ = ("token", "tenant_id", "project_id", "session_id", "sent_count")
+    TOKEN_FIELD_NUMBER: _ClassVar[int]
+    TENANT_ID_FIELD_NUMBER: _ClassVar[int]
+    PROJECT_ID_FIELD_NUMBER: _ClassVar[int]
+    SESSION_ID_FIELD_NUMBER: _ClassVar[int]
+    SENT_COUNT_FIELD_NUMBER: _ClassVar[int]
+    token: str
+    tenant_id: str
+    project_id: str
+    session_id: str
+    sent_count: int
+    def __init__(self, token: _Optional[str] = ..., tenant_id: _Optional[str] = ..., project_id: _Optional[str] = ..., session_id: _Optional[str] = ..., sent_count: _Optional[int] = ...) -> None: ...
+
+class AdviceChange(_message.Message):
+    __slots__ = ("time", "changed_by", "mode", "level", "before", "after")
+    TIME_FIELD_NUMBER: _ClassVar[int]
+    CHANGED_BY_FIELD_NUMBER: _ClassVar[int]
+    MODE_FIELD_NUMBER: _ClassVar[int]
+    LEVEL_FIELD_NUMBER: _ClassVar[int]
+    BEFORE_FIELD_NUMBER: _ClassVar[int]
+    AFTER_FIELD_NUMBER: _ClassVar[int]
+    time: _timestamp_pb2.Timestamp
+    changed_by: str
+    mode: str
+    level: PolicyLevel
+    before: AdvicePolicy
+    after: AdvicePolicy
+    def __init__(self, time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., changed_by: _Optional[str] = ..., mode: _Optional[str] = ..., level: _Optional[_Union[PolicyLevel, str]] = ..., before: _Optional[_Union[AdvicePolicy, _Mapping]] = ..., after: _Optional[_Union[AdvicePolicy, _Mapping]] = ...) -> None: ...
 
 class Backlog(_message.Message):
     __slots__ = ("kind", "waiting_count")
@@ -114,16 +164,18 @@ class Backlog(_message.Message):
     def __init__(self, kind: _Optional[str] = ..., waiting_count: _Optional[int] = ...) -> None: ...
 
 class StoreInfo(_message.Message):
-    __slots__ = ("kind", "holds", "durability", "available")
+    __slots__ = ("kind", "holds", "durability", "available", "lost")
     KIND_FIELD_NUMBER: _ClassVar[int]
     HOLDS_FIELD_NUMBER: _ClassVar[int]
     DURABILITY_FIELD_NUMBER: _ClassVar[int]
     AVAILABLE_FIELD_NUMBER: _ClassVar[int]
+    LOST_FIELD_NUMBER: _ClassVar[int]
     kind: str
     holds: str
     durability: str
     available: bool
-    def __init__(self, kind: _Optional[str] = ..., holds: _Optional[str] = ..., durability: _Optional[str] = ..., available: bool = ...) -> None: ...
+    lost: str
+    def __init__(self, kind: _Optional[str] = ..., holds: _Optional[str] = ..., durability: _Optional[str] = ..., available: bool = ..., lost: _Optional[str] = ...) -> None: ...
 
 class StoreClock(_message.Message):
     __slots__ = ("ahead", "doubt")
@@ -134,16 +186,18 @@ class StoreClock(_message.Message):
     def __init__(self, ahead: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., doubt: _Optional[str] = ...) -> None: ...
 
 class ModelInfo(_message.Message):
-    __slots__ = ("purpose", "provider", "model", "available")
+    __slots__ = ("purpose", "provider", "model", "available", "price_unknown")
     PURPOSE_FIELD_NUMBER: _ClassVar[int]
     PROVIDER_FIELD_NUMBER: _ClassVar[int]
     MODEL_FIELD_NUMBER: _ClassVar[int]
     AVAILABLE_FIELD_NUMBER: _ClassVar[int]
+    PRICE_UNKNOWN_FIELD_NUMBER: _ClassVar[int]
     purpose: str
     provider: str
     model: str
     available: bool
-    def __init__(self, purpose: _Optional[str] = ..., provider: _Optional[str] = ..., model: _Optional[str] = ..., available: bool = ...) -> None: ...
+    price_unknown: bool
+    def __init__(self, purpose: _Optional[str] = ..., provider: _Optional[str] = ..., model: _Optional[str] = ..., available: bool = ..., price_unknown: bool = ...) -> None: ...
 
 class MemoryEmbedding(_message.Message):
     __slots__ = ("model", "weight", "gain", "error", "noise", "memories")
@@ -162,7 +216,7 @@ class MemoryEmbedding(_message.Message):
     def __init__(self, model: _Optional[str] = ..., weight: _Optional[float] = ..., gain: _Optional[float] = ..., error: _Optional[float] = ..., noise: _Optional[float] = ..., memories: _Optional[int] = ...) -> None: ...
 
 class Spend(_message.Message):
-    __slots__ = ("day", "purpose", "calls", "tokens", "usd", "reserved_tokens", "reserved_usd", "orphaned_tokens", "orphaned_usd")
+    __slots__ = ("day", "purpose", "calls", "tokens", "usd", "reserved_tokens", "reserved_usd", "orphaned_tokens", "orphaned_usd", "unanswered_calls", "estimated_tokens", "estimated_usd")
     DAY_FIELD_NUMBER: _ClassVar[int]
     PURPOSE_FIELD_NUMBER: _ClassVar[int]
     CALLS_FIELD_NUMBER: _ClassVar[int]
@@ -172,6 +226,9 @@ class Spend(_message.Message):
     RESERVED_USD_FIELD_NUMBER: _ClassVar[int]
     ORPHANED_TOKENS_FIELD_NUMBER: _ClassVar[int]
     ORPHANED_USD_FIELD_NUMBER: _ClassVar[int]
+    UNANSWERED_CALLS_FIELD_NUMBER: _ClassVar[int]
+    ESTIMATED_TOKENS_FIELD_NUMBER: _ClassVar[int]
+    ESTIMATED_USD_FIELD_NUMBER: _ClassVar[int]
     day: str
     purpose: str
     calls: int
@@ -181,7 +238,10 @@ class Spend(_message.Message):
     reserved_usd: float
     orphaned_tokens: int
     orphaned_usd: float
-    def __init__(self, day: _Optional[str] = ..., purpose: _Optional[str] = ..., calls: _Optional[int] = ..., tokens: _Optional[int] = ..., usd: _Optional[float] = ..., reserved_tokens: _Optional[int] = ..., reserved_usd: _Optional[float] = ..., orphaned_tokens: _Optional[int] = ..., orphaned_usd: _Optional[float] = ...) -> None: ...
+    unanswered_calls: int
+    estimated_tokens: int
+    estimated_usd: float
+    def __init__(self, day: _Optional[str] = ..., purpose: _Optional[str] = ..., calls: _Optional[int] = ..., tokens: _Optional[int] = ..., usd: _Optional[float] = ..., reserved_tokens: _Optional[int] = ..., reserved_usd: _Optional[float] = ..., orphaned_tokens: _Optional[int] = ..., orphaned_usd: _Optional[float] = ..., unanswered_calls: _Optional[int] = ..., estimated_tokens: _Optional[int] = ..., estimated_usd: _Optional[float] = ...) -> None: ...
 
 class SpendCap(_message.Message):
     __slots__ = ("level", "purpose", "tokens_per_day", "usd_per_day", "used_tokens", "used_usd", "reset_time", "owner")

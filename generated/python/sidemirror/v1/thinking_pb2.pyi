@@ -53,6 +53,31 @@ class Pattern(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     PATTERN_ERROR_STREAK: _ClassVar[Pattern]
     PATTERN_NOTHING_NEW: _ClassVar[Pattern]
 
+class SilenceReason(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    SILENCE_REASON_UNSPECIFIED: _ClassVar[SilenceReason]
+    SILENCE_REASON_NOTHING_KNOWN: _ClassVar[SilenceReason]
+    SILENCE_REASON_GATE: _ClassVar[SilenceReason]
+    SILENCE_REASON_SUSPENDED: _ClassVar[SilenceReason]
+    SILENCE_REASON_NOTHING_TO_ADD: _ClassVar[SilenceReason]
+    SILENCE_REASON_NOTHING_FITS: _ClassVar[SilenceReason]
+    SILENCE_REASON_HELD_BACK: _ClassVar[SilenceReason]
+    SILENCE_REASON_SHADOW: _ClassVar[SilenceReason]
+    SILENCE_REASON_OFF_BY_POLICY: _ClassVar[SilenceReason]
+    SILENCE_REASON_SILENCED: _ClassVar[SilenceReason]
+    SILENCE_REASON_SHELL: _ClassVar[SilenceReason]
+    SILENCE_REASON_OFF_BY_SETTING: _ClassVar[SilenceReason]
+    SILENCE_REASON_NO_ROOM: _ClassVar[SilenceReason]
+    SILENCE_REASON_TOLD_ALREADY: _ClassVar[SilenceReason]
+    SILENCE_REASON_STORE_AWAY: _ClassVar[SilenceReason]
+    SILENCE_REASON_NOT_ASKED: _ClassVar[SilenceReason]
+
+class AnswerChange(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    ANSWER_CHANGE_UNSPECIFIED: _ClassVar[AnswerChange]
+    ANSWER_CHANGE_NONE: _ClassVar[AnswerChange]
+    ANSWER_CHANGE_CHANGED: _ClassVar[AnswerChange]
+
 class TurnState(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
     TURN_STATE_UNSPECIFIED: _ClassVar[TurnState]
@@ -83,6 +108,25 @@ PATTERN_REPEATED_CALL: Pattern
 PATTERN_ALTERNATION: Pattern
 PATTERN_ERROR_STREAK: Pattern
 PATTERN_NOTHING_NEW: Pattern
+SILENCE_REASON_UNSPECIFIED: SilenceReason
+SILENCE_REASON_NOTHING_KNOWN: SilenceReason
+SILENCE_REASON_GATE: SilenceReason
+SILENCE_REASON_SUSPENDED: SilenceReason
+SILENCE_REASON_NOTHING_TO_ADD: SilenceReason
+SILENCE_REASON_NOTHING_FITS: SilenceReason
+SILENCE_REASON_HELD_BACK: SilenceReason
+SILENCE_REASON_SHADOW: SilenceReason
+SILENCE_REASON_OFF_BY_POLICY: SilenceReason
+SILENCE_REASON_SILENCED: SilenceReason
+SILENCE_REASON_SHELL: SilenceReason
+SILENCE_REASON_OFF_BY_SETTING: SilenceReason
+SILENCE_REASON_NO_ROOM: SilenceReason
+SILENCE_REASON_TOLD_ALREADY: SilenceReason
+SILENCE_REASON_STORE_AWAY: SilenceReason
+SILENCE_REASON_NOT_ASKED: SilenceReason
+ANSWER_CHANGE_UNSPECIFIED: AnswerChange
+ANSWER_CHANGE_NONE: AnswerChange
+ANSWER_CHANGE_CHANGED: AnswerChange
 TURN_STATE_UNSPECIFIED: TurnState
 TURN_STATE_OPEN: TurnState
 TURN_STATE_FINISHED: TurnState
@@ -343,7 +387,7 @@ class SessionNamed(_message.Message):
     def __init__(self, session_id: _Optional[str] = ...) -> None: ...
 
 class TurnDirective(_message.Message):
-    __slots__ = ("directive_id", "turn_id", "sequence", "time", "caused_by", "reasons", "turn_plan", "ack", "nudge", "reflection", "gap", "heartbeat", "closing", "turn_summary", "critique", "advice", "critique_reasons", "is_shadow")
+    __slots__ = ("directive_id", "turn_id", "sequence", "time", "caused_by", "reasons", "turn_plan", "ack", "nudge", "reflection", "gap", "heartbeat", "closing", "turn_summary", "critique", "advice", "silence", "critique_reasons", "is_shadow")
     DIRECTIVE_ID_FIELD_NUMBER: _ClassVar[int]
     TURN_ID_FIELD_NUMBER: _ClassVar[int]
     SEQUENCE_FIELD_NUMBER: _ClassVar[int]
@@ -360,6 +404,7 @@ class TurnDirective(_message.Message):
     TURN_SUMMARY_FIELD_NUMBER: _ClassVar[int]
     CRITIQUE_FIELD_NUMBER: _ClassVar[int]
     ADVICE_FIELD_NUMBER: _ClassVar[int]
+    SILENCE_FIELD_NUMBER: _ClassVar[int]
     CRITIQUE_REASONS_FIELD_NUMBER: _ClassVar[int]
     IS_SHADOW_FIELD_NUMBER: _ClassVar[int]
     directive_id: str
@@ -378,9 +423,10 @@ class TurnDirective(_message.Message):
     turn_summary: TurnSummary
     critique: _common_pb2.CritiqueResult
     advice: Advice
+    silence: Silence
     critique_reasons: _containers.RepeatedScalarFieldContainer[_common_pb2.CritiqueReason]
     is_shadow: bool
-    def __init__(self, directive_id: _Optional[str] = ..., turn_id: _Optional[str] = ..., sequence: _Optional[int] = ..., time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., caused_by: _Optional[_Iterable[str]] = ..., reasons: _Optional[_Iterable[_Union[ReflectionReason, str]]] = ..., turn_plan: _Optional[_Union[TurnPlan, _Mapping]] = ..., ack: _Optional[_Union[TurnAck, _Mapping]] = ..., nudge: _Optional[_Union[Nudge, _Mapping]] = ..., reflection: _Optional[_Union[MidTurnReflection, _Mapping]] = ..., gap: _Optional[_Union[Gap, _Mapping]] = ..., heartbeat: _Optional[_Union[Heartbeat, _Mapping]] = ..., closing: _Optional[_Union[Closing, _Mapping]] = ..., turn_summary: _Optional[_Union[TurnSummary, _Mapping]] = ..., critique: _Optional[_Union[_common_pb2.CritiqueResult, _Mapping]] = ..., advice: _Optional[_Union[Advice, _Mapping]] = ..., critique_reasons: _Optional[_Iterable[_Union[_common_pb2.CritiqueReason, str]]] = ..., is_shadow: bool = ...) -> None: ...
+    def __init__(self, directive_id: _Optional[str] = ..., turn_id: _Optional[str] = ..., sequence: _Optional[int] = ..., time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., caused_by: _Optional[_Iterable[str]] = ..., reasons: _Optional[_Iterable[_Union[ReflectionReason, str]]] = ..., turn_plan: _Optional[_Union[TurnPlan, _Mapping]] = ..., ack: _Optional[_Union[TurnAck, _Mapping]] = ..., nudge: _Optional[_Union[Nudge, _Mapping]] = ..., reflection: _Optional[_Union[MidTurnReflection, _Mapping]] = ..., gap: _Optional[_Union[Gap, _Mapping]] = ..., heartbeat: _Optional[_Union[Heartbeat, _Mapping]] = ..., closing: _Optional[_Union[Closing, _Mapping]] = ..., turn_summary: _Optional[_Union[TurnSummary, _Mapping]] = ..., critique: _Optional[_Union[_common_pb2.CritiqueResult, _Mapping]] = ..., advice: _Optional[_Union[Advice, _Mapping]] = ..., silence: _Optional[_Union[Silence, _Mapping]] = ..., critique_reasons: _Optional[_Iterable[_Union[_common_pb2.CritiqueReason, str]]] = ..., is_shadow: bool = ...) -> None: ...
 
 class Advice(_message.Message):
     __slots__ = ("block", "signature")
@@ -390,8 +436,22 @@ class Advice(_message.Message):
     signature: str
     def __init__(self, block: _Optional[_Union[_common_pb2.ContextBlock, _Mapping]] = ..., signature: _Optional[str] = ...) -> None: ...
 
+class Silence(_message.Message):
+    __slots__ = ("reason", "signature", "recovery_id", "tries", "worked")
+    REASON_FIELD_NUMBER: _ClassVar[int]
+    SIGNATURE_FIELD_NUMBER: _ClassVar[int]
+    RECOVERY_ID_FIELD_NUMBER: _ClassVar[int]
+    TRIES_FIELD_NUMBER: _ClassVar[int]
+    WORKED_FIELD_NUMBER: _ClassVar[int]
+    reason: SilenceReason
+    signature: str
+    recovery_id: str
+    tries: int
+    worked: int
+    def __init__(self, reason: _Optional[_Union[SilenceReason, str]] = ..., signature: _Optional[str] = ..., recovery_id: _Optional[str] = ..., tries: _Optional[int] = ..., worked: _Optional[int] = ...) -> None: ...
+
 class TurnPlan(_message.Message):
-    __slots__ = ("turn_id", "session_id", "turn_count", "system_prompt", "token_budget", "provider_parameters", "context", "warnings", "config", "reflection_mode", "budget", "critique_mode")
+    __slots__ = ("turn_id", "session_id", "turn_count", "system_prompt", "token_budget", "provider_parameters", "context", "warnings", "config", "reflection_mode", "budget", "critique_mode", "silence")
     TURN_ID_FIELD_NUMBER: _ClassVar[int]
     SESSION_ID_FIELD_NUMBER: _ClassVar[int]
     TURN_COUNT_FIELD_NUMBER: _ClassVar[int]
@@ -404,6 +464,7 @@ class TurnPlan(_message.Message):
     REFLECTION_MODE_FIELD_NUMBER: _ClassVar[int]
     BUDGET_FIELD_NUMBER: _ClassVar[int]
     CRITIQUE_MODE_FIELD_NUMBER: _ClassVar[int]
+    SILENCE_FIELD_NUMBER: _ClassVar[int]
     turn_id: str
     session_id: str
     turn_count: int
@@ -416,7 +477,8 @@ class TurnPlan(_message.Message):
     reflection_mode: ReflectionMode
     budget: TurnBudget
     critique_mode: _common_pb2.CritiqueMode
-    def __init__(self, turn_id: _Optional[str] = ..., session_id: _Optional[str] = ..., turn_count: _Optional[int] = ..., system_prompt: _Optional[str] = ..., token_budget: _Optional[int] = ..., provider_parameters: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., context: _Optional[_Union[_common_pb2.ContextBlock, _Mapping]] = ..., warnings: _Optional[_Iterable[str]] = ..., config: _Optional[_Union[ThinkingConfig, _Mapping]] = ..., reflection_mode: _Optional[_Union[ReflectionMode, str]] = ..., budget: _Optional[_Union[TurnBudget, _Mapping]] = ..., critique_mode: _Optional[_Union[_common_pb2.CritiqueMode, str]] = ...) -> None: ...
+    silence: SilenceReason
+    def __init__(self, turn_id: _Optional[str] = ..., session_id: _Optional[str] = ..., turn_count: _Optional[int] = ..., system_prompt: _Optional[str] = ..., token_budget: _Optional[int] = ..., provider_parameters: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., context: _Optional[_Union[_common_pb2.ContextBlock, _Mapping]] = ..., warnings: _Optional[_Iterable[str]] = ..., config: _Optional[_Union[ThinkingConfig, _Mapping]] = ..., reflection_mode: _Optional[_Union[ReflectionMode, str]] = ..., budget: _Optional[_Union[TurnBudget, _Mapping]] = ..., critique_mode: _Optional[_Union[_common_pb2.CritiqueMode, str]] = ..., silence: _Optional[_Union[SilenceReason, str]] = ...) -> None: ...
 
 class TurnAck(_message.Message):
     __slots__ = ("received", "durable", "pending_ids", "budget_left")
@@ -499,7 +561,7 @@ class TurnSummary(_message.Message):
     def __init__(self, outcome: _Optional[_Union[_common_pb2.TaskOutcome, str]] = ..., score: _Optional[float] = ..., duration: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., event_count: _Optional[int] = ..., tool_call_count: _Optional[int] = ..., tool_error_count: _Optional[int] = ..., nudge_count: _Optional[int] = ..., reflections: _Optional[_Mapping[str, int]] = ..., budget_left: _Optional[_Union[BudgetLeft, _Mapping]] = ..., critiques: _Optional[_Mapping[str, int]] = ...) -> None: ...
 
 class Turn(_message.Message):
-    __slots__ = ("turn_id", "session_id", "turn_count", "state", "task", "outcome", "score", "last_sequence", "event_count", "budget_left", "pending_ids", "start_time", "update_time", "tool_call_count", "tool_error_count", "lesson_count")
+    __slots__ = ("turn_id", "session_id", "turn_count", "state", "task", "outcome", "score", "last_sequence", "event_count", "budget_left", "pending_ids", "start_time", "update_time", "tool_call_count", "tool_error_count", "lesson_count", "is_shadow")
     TURN_ID_FIELD_NUMBER: _ClassVar[int]
     SESSION_ID_FIELD_NUMBER: _ClassVar[int]
     TURN_COUNT_FIELD_NUMBER: _ClassVar[int]
@@ -516,6 +578,7 @@ class Turn(_message.Message):
     TOOL_CALL_COUNT_FIELD_NUMBER: _ClassVar[int]
     TOOL_ERROR_COUNT_FIELD_NUMBER: _ClassVar[int]
     LESSON_COUNT_FIELD_NUMBER: _ClassVar[int]
+    IS_SHADOW_FIELD_NUMBER: _ClassVar[int]
     turn_id: str
     session_id: str
     turn_count: int
@@ -532,7 +595,8 @@ class Turn(_message.Message):
     tool_call_count: int
     tool_error_count: int
     lesson_count: int
-    def __init__(self, turn_id: _Optional[str] = ..., session_id: _Optional[str] = ..., turn_count: _Optional[int] = ..., state: _Optional[_Union[TurnState, str]] = ..., task: _Optional[str] = ..., outcome: _Optional[_Union[_common_pb2.TaskOutcome, str]] = ..., score: _Optional[float] = ..., last_sequence: _Optional[int] = ..., event_count: _Optional[int] = ..., budget_left: _Optional[_Union[BudgetLeft, _Mapping]] = ..., pending_ids: _Optional[_Iterable[str]] = ..., start_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., update_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., tool_call_count: _Optional[int] = ..., tool_error_count: _Optional[int] = ..., lesson_count: _Optional[int] = ...) -> None: ...
+    is_shadow: bool
+    def __init__(self, turn_id: _Optional[str] = ..., session_id: _Optional[str] = ..., turn_count: _Optional[int] = ..., state: _Optional[_Union[TurnState, str]] = ..., task: _Optional[str] = ..., outcome: _Optional[_Union[_common_pb2.TaskOutcome, str]] = ..., score: _Optional[float] = ..., last_sequence: _Optional[int] = ..., event_count: _Optional[int] = ..., budget_left: _Optional[_Union[BudgetLeft, _Mapping]] = ..., pending_ids: _Optional[_Iterable[str]] = ..., start_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., update_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., tool_call_count: _Optional[int] = ..., tool_error_count: _Optional[int] = ..., lesson_count: _Optional[int] = ..., is_shadow: bool = ...) -> None: ...
 
 class TurnEntry(_message.Message):
     __slots__ = ("cursor", "sequence", "turn_id", "event", "directive", "claim")
@@ -839,14 +903,30 @@ class GetTurnRequest(_message.Message):
     def __init__(self, tenant_id: _Optional[str] = ..., project_id: _Optional[str] = ..., turn_id: _Optional[str] = ..., after_sequence: _Optional[int] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ...) -> None: ...
 
 class GetTurnResponse(_message.Message):
-    __slots__ = ("turn", "entries", "next_page_token")
+    __slots__ = ("turn", "entries", "next_page_token", "critiques")
     TURN_FIELD_NUMBER: _ClassVar[int]
     ENTRIES_FIELD_NUMBER: _ClassVar[int]
     NEXT_PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    CRITIQUES_FIELD_NUMBER: _ClassVar[int]
     turn: Turn
     entries: _containers.RepeatedCompositeFieldContainer[TurnEntry]
     next_page_token: str
-    def __init__(self, turn: _Optional[_Union[Turn, _Mapping]] = ..., entries: _Optional[_Iterable[_Union[TurnEntry, _Mapping]]] = ..., next_page_token: _Optional[str] = ...) -> None: ...
+    critiques: _containers.RepeatedCompositeFieldContainer[TurnCritique]
+    def __init__(self, turn: _Optional[_Union[Turn, _Mapping]] = ..., entries: _Optional[_Iterable[_Union[TurnEntry, _Mapping]]] = ..., next_page_token: _Optional[str] = ..., critiques: _Optional[_Iterable[_Union[TurnCritique, _Mapping]]] = ...) -> None: ...
+
+class TurnCritique(_message.Message):
+    __slots__ = ("critique", "time", "made_by", "response", "answer_change")
+    CRITIQUE_FIELD_NUMBER: _ClassVar[int]
+    TIME_FIELD_NUMBER: _ClassVar[int]
+    MADE_BY_FIELD_NUMBER: _ClassVar[int]
+    RESPONSE_FIELD_NUMBER: _ClassVar[int]
+    ANSWER_CHANGE_FIELD_NUMBER: _ClassVar[int]
+    critique: _common_pb2.CritiqueResult
+    time: _timestamp_pb2.Timestamp
+    made_by: str
+    response: str
+    answer_change: AnswerChange
+    def __init__(self, critique: _Optional[_Union[_common_pb2.CritiqueResult, _Mapping]] = ..., time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., made_by: _Optional[str] = ..., response: _Optional[str] = ..., answer_change: _Optional[_Union[AnswerChange, str]] = ...) -> None: ...
 
 class WatchTurnsRequest(_message.Message):
     __slots__ = ("tenant_id", "project_id", "session_id", "cursor", "follow", "new_only", "from_time")

@@ -334,6 +334,14 @@ export declare type CritiqueIssue = Message$1<"sidemirror.v1.CritiqueIssue"> & {
    * @generated from field: string fix = 6;
    */
   fix: string;
+
+  /**
+   * The turn's events that the problem rests on: the one that has the quote, then those that have the words which the
+   * reason quotes. Empty when no event of the turn has them, without a turn, and in critiques from before this field.
+   *
+   * @generated from field: repeated string event_ids = 7;
+   */
+  eventIds: string[];
 };
 
 /**

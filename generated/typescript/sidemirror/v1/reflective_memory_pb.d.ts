@@ -475,6 +475,14 @@ export declare type Memory = Message<"sidemirror.v1.Memory"> & {
    * @generated from field: repeated string subject_ids = 29;
    */
   subjectIds: string[];
+
+  /**
+   * The name of the token whose call made this version. Empty where calls carry no token, where `change` is `learned` or
+   * `judged`, and for versions from before this field.
+   *
+   * @generated from field: string changed_by = 30;
+   */
+  changedBy: string;
 };
 
 /**
@@ -1569,7 +1577,8 @@ export declare type BuildMemoryContextRequest = Message<"sidemirror.v1.BuildMemo
   turnId: string;
 
   /**
-   * The session that the block is for: 1 to 128 printable characters; may be empty.
+   * The session that the block is for: 1 to 128 printable characters; may be empty. Without `turn_id` the block is for the
+   * turn that is open there, if there is one.
    *
    * @generated from field: string session_id = 10;
    */
@@ -1920,6 +1929,28 @@ export declare type LessonStatistics = Message<"sidemirror.v1.LessonStatistics">
    * @generated from field: string detail = 12;
    */
   detail: string;
+
+  /**
+   * Tasks of the versions before `from_version`, which count no more, as in `shown`; absent when there are none. A new
+   * text begins a new count, and so does bringing back a retired lesson.
+   *
+   * @generated from field: sidemirror.v1.LessonArm earlier_shown = 13;
+   */
+  earlierShown?: LessonArm | undefined;
+
+  /**
+   * As in `held_back`, of the versions before `from_version`.
+   *
+   * @generated from field: sidemirror.v1.LessonArm earlier_held_back = 14;
+   */
+  earlierHeldBack?: LessonArm | undefined;
+
+  /**
+   * As in `outside`, of the versions before `from_version`.
+   *
+   * @generated from field: sidemirror.v1.LessonArm earlier_outside = 15;
+   */
+  earlierOutside?: LessonArm | undefined;
 };
 
 /**
@@ -3376,6 +3407,29 @@ export declare type ReceiptItem = Message<"sidemirror.v1.ReceiptItem"> & {
    * @generated from field: optional bool error_returned = 6;
    */
   errorReturned?: boolean | undefined;
+
+  /**
+   * How well the lesson fitted when the block was made, 0 to 1. This and the next two are not known for recoveries, for
+   * reflections of goals, and for receipts from before these fields.
+   *
+   * @generated from field: optional double score = 7;
+   */
+  score?: number | undefined;
+
+  /**
+   * By what it was found to fit.
+   *
+   * @generated from field: sidemirror.v1.LessonFit fit = 8;
+   */
+  fit: LessonFit;
+
+  /**
+   * The words, as they are indexed, that the task and the lesson had in common: at most 20. Empty in receipts without a
+   * turn and a session.
+   *
+   * @generated from field: repeated string matched_words = 9;
+   */
+  matchedWords: string[];
 };
 
 /**
@@ -4354,6 +4408,60 @@ export enum ReceiptPlace {
  * Describes the enum sidemirror.v1.ReceiptPlace.
  */
 export declare const ReceiptPlaceSchema: GenEnum<ReceiptPlace>;
+
+/**
+ * By what a lesson was found to fit.
+ *
+ * @generated from enum sidemirror.v1.LessonFit
+ */
+export enum LessonFit {
+  /**
+   * Not known: it is a recovery or a goal's reflection, or the receipt is older than this field.
+   *
+   * @generated from enum value: LESSON_FIT_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * It is about this very failure.
+   *
+   * @generated from enum value: LESSON_FIT_FAILURE = 1;
+   */
+  FAILURE = 1,
+
+  /**
+   * It is for this kind of error of this tool.
+   *
+   * @generated from enum value: LESSON_FIT_CALL = 2;
+   */
+  CALL = 2,
+
+  /**
+   * It names a tool or a kind of error of the task.
+   *
+   * @generated from enum value: LESSON_FIT_NAME = 3;
+   */
+  NAME = 3,
+
+  /**
+   * It shares telling words with the task.
+   *
+   * @generated from enum value: LESSON_FIT_WORDS = 4;
+   */
+  WORDS = 4,
+
+  /**
+   * Its meaning is close to the task, by the embedding model.
+   *
+   * @generated from enum value: LESSON_FIT_MEANING = 5;
+   */
+  MEANING = 5,
+}
+
+/**
+ * Describes the enum sidemirror.v1.LessonFit.
+ */
+export declare const LessonFitSchema: GenEnum<LessonFit>;
 
 /**
  * The kind of data that was removed because of its age.

@@ -31,6 +31,13 @@ export declare type GetServerInfoRequest = Message<"sidemirror.v1.GetServerInfoR
    * @generated from field: string project_id = 2;
    */
   projectId: string;
+
+  /**
+   * Whether the answer should have `advice_changes`.
+   *
+   * @generated from field: bool with_advice_changes = 3;
+   */
+  withAdviceChanges: boolean;
 };
 
 /**
@@ -153,6 +160,28 @@ export declare type GetServerInfoResponse = Message<"sidemirror.v1.GetServerInfo
    * @generated from field: repeated sidemirror.v1.Backlog backlog = 17;
    */
   backlog: Backlog[];
+
+  /**
+   * When what the project's agents are told was changed, and by whom, the newest first: the last 200 changes that are on
+   * record. Empty unless asked for, and while the store does not answer (`spend_unknown`).
+   *
+   * @generated from field: repeated sidemirror.v1.AdviceChange advice_changes = 18;
+   */
+  adviceChanges: AdviceChange[];
+
+  /**
+   * The time by this machine's clock when the answer was made: a caller can compare it with its own.
+   *
+   * @generated from field: google.protobuf.Timestamp server_time = 19;
+   */
+  serverTime?: Timestamp | undefined;
+
+  /**
+   * Who has sent most to this server within the last minutes; absent when nobody has sent anything.
+   *
+   * @generated from field: sidemirror.v1.Traffic traffic = 20;
+   */
+  traffic?: Traffic | undefined;
 };
 
 /**
@@ -160,6 +189,155 @@ export declare type GetServerInfoResponse = Message<"sidemirror.v1.GetServerInfo
  * Use `create(GetServerInfoResponseSchema)` to create a new message.
  */
 export declare const GetServerInfoResponseSchema: GenMessage<GetServerInfoResponse>;
+
+/**
+ * Who has sent most to a server of late. The lists are bounded: a sender that is not among the most frequent ones is
+ * left out, and a count may be too low by what it sent before it was among them. Senders of tenants and projects that the
+ * caller's token does not cover are left out.
+ *
+ * @generated from message sidemirror.v1.Traffic
+ */
+export declare type Traffic = Message<"sidemirror.v1.Traffic"> & {
+  /**
+   * The time in which the senders were counted, up to the answer: a minute or two.
+   *
+   * @generated from field: google.protobuf.Duration period = 1;
+   */
+  period?: Duration | undefined;
+
+  /**
+   * All calls and messages of streams; absent when the caller's token does not cover everybody who sends.
+   *
+   * @generated from field: optional int64 message_count = 2;
+   */
+  messageCount?: bigint | undefined;
+
+  /**
+   * Who sends calls and messages of streams, by token and project: at most 10, the most frequent one first.
+   *
+   * @generated from field: repeated sidemirror.v1.Sender callers = 3;
+   */
+  callers: Sender[];
+
+  /**
+   * Whose events these are, by session: at most 10, the most frequent one first.
+   *
+   * @generated from field: repeated sidemirror.v1.Sender sessions = 4;
+   */
+  sessions: Sender[];
+};
+
+/**
+ * Describes the message sidemirror.v1.Traffic.
+ * Use `create(TrafficSchema)` to create a new message.
+ */
+export declare const TrafficSchema: GenMessage<Traffic>;
+
+/**
+ * One sender.
+ *
+ * @generated from message sidemirror.v1.Sender
+ */
+export declare type Sender = Message<"sidemirror.v1.Sender"> & {
+  /**
+   * The name of the token that the calls carried; empty where calls carry none that names their caller, and in
+   * `Traffic.sessions`.
+   *
+   * @generated from field: string token = 1;
+   */
+  token: string;
+
+  /**
+   * The tenant.
+   *
+   * @generated from field: string tenant_id = 2;
+   */
+  tenantId: string;
+
+  /**
+   * The project.
+   *
+   * @generated from field: string project_id = 3;
+   */
+  projectId: string;
+
+  /**
+   * The session; empty in `Traffic.callers`.
+   *
+   * @generated from field: string session_id = 4;
+   */
+  sessionId: string;
+
+  /**
+   * How many calls and messages of streams it sent; in `Traffic.sessions`, how many events.
+   *
+   * @generated from field: int64 sent_count = 5;
+   */
+  sentCount: bigint;
+};
+
+/**
+ * Describes the message sidemirror.v1.Sender.
+ * Use `create(SenderSchema)` to create a new message.
+ */
+export declare const SenderSchema: GenMessage<Sender>;
+
+/**
+ * One change of what a project's agents are told: of the mode, or of the advice that a policy turns off.
+ *
+ * @generated from message sidemirror.v1.AdviceChange
+ */
+export declare type AdviceChange = Message<"sidemirror.v1.AdviceChange"> & {
+  /**
+   * Since when it holds. Of a mode: when a sidecar of this mode began to serve the project.
+   *
+   * @generated from field: google.protobuf.Timestamp time = 1;
+   */
+  time?: Timestamp | undefined;
+
+  /**
+   * The name of the token that made the change. Empty where calls carry no token, and for a change of the mode, which is
+   * made by a sidecar's setting.
+   *
+   * @generated from field: string changed_by = 2;
+   */
+  changedBy: string;
+
+  /**
+   * The mode since then, `on` or `shadow`; empty for a change of a policy. Before the first change it was `on`.
+   *
+   * @generated from field: string mode = 3;
+   */
+  mode: string;
+
+  /**
+   * Whose policy was changed; UNSPECIFIED for a change of the mode. A tenant's is on record in the project that the call
+   * named.
+   *
+   * @generated from field: sidemirror.v1.PolicyLevel level = 4;
+   */
+  level: PolicyLevel;
+
+  /**
+   * What that policy turned off before.
+   *
+   * @generated from field: sidemirror.v1.AdvicePolicy before = 5;
+   */
+  before?: AdvicePolicy | undefined;
+
+  /**
+   * What it turns off since then.
+   *
+   * @generated from field: sidemirror.v1.AdvicePolicy after = 6;
+   */
+  after?: AdvicePolicy | undefined;
+};
+
+/**
+ * Describes the message sidemirror.v1.AdviceChange.
+ * Use `create(AdviceChangeSchema)` to create a new message.
+ */
+export declare const AdviceChangeSchema: GenMessage<AdviceChange>;
 
 /**
  * Background work of one kind that is not done yet.
@@ -221,6 +399,14 @@ export declare type StoreInfo = Message<"sidemirror.v1.StoreInfo"> & {
    * @generated from field: bool available = 4;
    */
   available: boolean;
+
+  /**
+   * Why only a restart helps, for people: somebody has removed or replaced the store's files. Empty while nothing is
+   * lost.
+   *
+   * @generated from field: string lost = 5;
+   */
+  lost: string;
 };
 
 /**
@@ -291,6 +477,14 @@ export declare type ModelInfo = Message<"sidemirror.v1.ModelInfo"> & {
    * @generated from field: bool available = 4;
    */
   available: boolean;
+
+  /**
+   * Whether no price of the model is known, neither from the settings nor from the price list. Its answers are then
+   * counted at the dearest known price, and calls without an answer by their tokens alone.
+   *
+   * @generated from field: bool price_unknown = 5;
+   */
+  priceUnknown: boolean;
 };
 
 /**
@@ -427,6 +621,28 @@ export declare type Spend = Message<"sidemirror.v1.Spend"> & {
    * @generated from field: double orphaned_usd = 9;
    */
   orphanedUsd: number;
+
+  /**
+   * How many of the calls no model answered, although one may have begun to: what they cost is not known, and estimated.
+   * Calls that certainly cost nothing, as when a connection is refused, are not among them.
+   *
+   * @generated from field: int64 unanswered_calls = 10;
+   */
+  unansweredCalls: bigint;
+
+  /**
+   * The estimate of the tokens of these calls; a part of `tokens`.
+   *
+   * @generated from field: int64 estimated_tokens = 11;
+   */
+  estimatedTokens: bigint;
+
+  /**
+   * The estimate of what these calls cost in USD; a part of `usd`. 0 for models without a known price.
+   *
+   * @generated from field: double estimated_usd = 12;
+   */
+  estimatedUsd: number;
 };
 
 /**

@@ -1057,6 +1057,14 @@ export declare type TurnDirective = Message<"sidemirror.v1.TurnDirective"> & {
      */
     value: Advice;
     case: "advice";
+  } | {
+    /**
+     * Why nothing was told of a failure. In records of turns only.
+     *
+     * @generated from field: sidemirror.v1.Silence silence = 19;
+     */
+    value: Silence;
+    case: "silence";
   } | { case: undefined; value?: undefined };
 
   /**
@@ -1110,6 +1118,55 @@ export declare type Advice = Message<"sidemirror.v1.Advice"> & {
  * Use `create(AdviceSchema)` to create a new message.
  */
 export declare const AdviceSchema: GenMessage<Advice>;
+
+/**
+ * Why nothing was told at a failing call, which is in `caused_by`. It is as it was then. It is kept and never sent to an
+ * agent, at most once a turn for each kind of failure.
+ *
+ * @generated from message sidemirror.v1.Silence
+ */
+export declare type Silence = Message<"sidemirror.v1.Silence"> & {
+  /**
+   * The reason.
+   *
+   * @generated from field: sidemirror.v1.SilenceReason reason = 1;
+   */
+  reason: SilenceReason;
+
+  /**
+   * What the failure is recognised by.
+   *
+   * @generated from field: string signature = 2;
+   */
+  signature: string;
+
+  /**
+   * The recovery that came closest, or that was held back; empty when there is none.
+   *
+   * @generated from field: string recovery_id = 3;
+   */
+  recoveryId: string;
+
+  /**
+   * How often that was tried without advice, among the tries that count.
+   *
+   * @generated from field: int32 tries = 4;
+   */
+  tries: number;
+
+  /**
+   * How many of these tries worked.
+   *
+   * @generated from field: int32 worked = 5;
+   */
+  worked: number;
+};
+
+/**
+ * Describes the message sidemirror.v1.Silence.
+ * Use `create(SilenceSchema)` to create a new message.
+ */
+export declare const SilenceSchema: GenMessage<Silence>;
 
 /**
  * How to run a turn.
@@ -1201,6 +1258,13 @@ export declare type TurnPlan = Message<"sidemirror.v1.TurnPlan"> & {
    * @generated from field: sidemirror.v1.CritiqueMode critique_mode = 12;
    */
   critiqueMode: CritiqueMode;
+
+  /**
+   * Why `context` has no lesson; UNSPECIFIED when it has one.
+   *
+   * @generated from field: sidemirror.v1.SilenceReason silence = 13;
+   */
+  silence: SilenceReason;
 };
 
 /**
@@ -1554,6 +1618,14 @@ export declare type Turn = Message<"sidemirror.v1.Turn"> & {
    * @generated from field: int32 lesson_count = 16;
    */
   lessonCount: number;
+
+  /**
+   * Whether the turn began while the server's `advice__mode` was shadow: what it would have been told is kept, and the
+   * agent was not told. False for turns that ended before this field.
+   *
+   * @generated from field: bool is_shadow = 17;
+   */
+  isShadow: boolean;
 };
 
 /**
@@ -2661,6 +2733,14 @@ export declare type GetTurnResponse = Message<"sidemirror.v1.GetTurnResponse"> &
    * @generated from field: string next_page_token = 3;
    */
   nextPageToken: string;
+
+  /**
+   * The turn's stored critiques, oldest first, on the first page only: the newest 50, or as many as fit into 1 MiB. A
+   * critique of a drafted response has the id of its directive among the entries; the others were asked for.
+   *
+   * @generated from field: repeated sidemirror.v1.TurnCritique critiques = 4;
+   */
+  critiques: TurnCritique[];
 };
 
 /**
@@ -2668,6 +2748,55 @@ export declare type GetTurnResponse = Message<"sidemirror.v1.GetTurnResponse"> &
  * Use `create(GetTurnResponseSchema)` to create a new message.
  */
 export declare const GetTurnResponseSchema: GenMessage<GetTurnResponse>;
+
+/**
+ * A stored critique of a turn: one that was asked for with the turn's id, or that of a drafted response.
+ *
+ * @generated from message sidemirror.v1.TurnCritique
+ */
+export declare type TurnCritique = Message<"sidemirror.v1.TurnCritique"> & {
+  /**
+   * The verdict, with the model that made it; `rules` is the built-in one.
+   *
+   * @generated from field: sidemirror.v1.CritiqueResult critique = 1;
+   */
+  critique?: CritiqueResult | undefined;
+
+  /**
+   * When the critique was made.
+   *
+   * @generated from field: google.protobuf.Timestamp time = 2;
+   */
+  time?: Timestamp | undefined;
+
+  /**
+   * The call that made the critique: `critique` (also of a drafted response or a revision) or `debate`.
+   *
+   * @generated from field: string made_by = 3;
+   */
+  madeBy: string;
+
+  /**
+   * The response that was judged, cut to 4,000 characters.
+   *
+   * @generated from field: string response = 4;
+   */
+  response: string;
+
+  /**
+   * Whether the turn's answer was changed after the critique, by the answers that the turn reported and by the responses
+   * of its later critiques.
+   *
+   * @generated from field: sidemirror.v1.AnswerChange answer_change = 5;
+   */
+  answerChange: AnswerChange;
+};
+
+/**
+ * Describes the message sidemirror.v1.TurnCritique.
+ * Use `create(TurnCritiqueSchema)` to create a new message.
+ */
+export declare const TurnCritiqueSchema: GenMessage<TurnCritique>;
 
 /**
  * Asks for the record of turns as it grows.
@@ -3350,6 +3479,164 @@ export enum Pattern {
  * Describes the enum sidemirror.v1.Pattern.
  */
 export declare const PatternSchema: GenEnum<Pattern>;
+
+/**
+ * Why a turn was told nothing, at its start or at a failing call.
+ *
+ * @generated from enum sidemirror.v1.SilenceReason
+ */
+export enum SilenceReason {
+  /**
+   * Not set: something was told, or the record is older than this field.
+   *
+   * @generated from enum value: SILENCE_REASON_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * Nothing is known. At a start: the project has no lesson. At a failing call: nothing was tried after such a failure
+   * before, and the starter pack has nothing for it.
+   *
+   * @generated from enum value: SILENCE_REASON_NOTHING_KNOWN = 1;
+   */
+  NOTHING_KNOWN = 1,
+
+  /**
+   * What was tried after such failures does not pass the gates yet.
+   *
+   * @generated from enum value: SILENCE_REASON_GATE = 2;
+   */
+  GATE = 2,
+
+  /**
+   * What was told before is suspended: it failed twice in succession after it was told.
+   *
+   * @generated from enum value: SILENCE_REASON_SUSPENDED = 3;
+   */
+  SUSPENDED = 3,
+
+  /**
+   * The look-ups that would be told were done already in this turn, or the call is of another kind.
+   *
+   * @generated from enum value: SILENCE_REASON_NOTHING_TO_ADD = 4;
+   */
+  NOTHING_TO_ADD = 4,
+
+  /**
+   * Lessons are known, and none fits the task. The block's `omitted` says why those that were found were left out.
+   *
+   * @generated from enum value: SILENCE_REASON_NOTHING_FITS = 5;
+   */
+  NOTHING_FITS = 5,
+
+  /**
+   * It was held back by a draw, to learn what happens without it.
+   *
+   * @generated from enum value: SILENCE_REASON_HELD_BACK = 6;
+   */
+  HELD_BACK = 6,
+
+  /**
+   * The server's `advice__mode` is shadow: what would have been told is on record.
+   *
+   * @generated from enum value: SILENCE_REASON_SHADOW = 7;
+   */
+  SHADOW = 7,
+
+  /**
+   * A policy turns this kind of advice off.
+   *
+   * @generated from enum value: SILENCE_REASON_OFF_BY_POLICY = 8;
+   */
+  OFF_BY_POLICY = 8,
+
+  /**
+   * A policy silences what would have been told.
+   *
+   * @generated from enum value: SILENCE_REASON_SILENCED = 9;
+   */
+  SILENCED = 9,
+
+  /**
+   * The agent's host has a shell, and what is known may not be told there.
+   *
+   * @generated from enum value: SILENCE_REASON_SHELL = 10;
+   */
+  SHELL = 10,
+
+  /**
+   * A setting of the server turns it off.
+   *
+   * @generated from enum value: SILENCE_REASON_OFF_BY_SETTING = 11;
+   */
+  OFF_BY_SETTING = 11,
+
+  /**
+   * It did not fit into the tokens of a block.
+   *
+   * @generated from enum value: SILENCE_REASON_NO_ROOM = 12;
+   */
+  NO_ROOM = 12,
+
+  /**
+   * The turn was told of this failure already.
+   *
+   * @generated from enum value: SILENCE_REASON_TOLD_ALREADY = 13;
+   */
+  TOLD_ALREADY = 13,
+
+  /**
+   * The store was away or too slow.
+   *
+   * @generated from enum value: SILENCE_REASON_STORE_AWAY = 14;
+   */
+  STORE_AWAY = 14,
+
+  /**
+   * The turn asked for no lessons.
+   *
+   * @generated from enum value: SILENCE_REASON_NOT_ASKED = 15;
+   */
+  NOT_ASKED = 15,
+}
+
+/**
+ * Describes the enum sidemirror.v1.SilenceReason.
+ */
+export declare const SilenceReasonSchema: GenEnum<SilenceReason>;
+
+/**
+ * Whether an answer was changed after it was criticised.
+ *
+ * @generated from enum sidemirror.v1.AnswerChange
+ */
+export enum AnswerChange {
+  /**
+   * Not known: there is no later answer on record, or none of the turn's answers is the one that was criticised.
+   *
+   * @generated from enum value: ANSWER_CHANGE_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * The turn's last answer is the one that was criticised.
+   *
+   * @generated from enum value: ANSWER_CHANGE_NONE = 1;
+   */
+  NONE = 1,
+
+  /**
+   * A later answer of the turn has another text.
+   *
+   * @generated from enum value: ANSWER_CHANGE_CHANGED = 2;
+   */
+  CHANGED = 2,
+}
+
+/**
+ * Describes the enum sidemirror.v1.AnswerChange.
+ */
+export declare const AnswerChangeSchema: GenEnum<AnswerChange>;
 
 /**
  * The state of a turn.

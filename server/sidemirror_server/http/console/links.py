@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 import msgspec
 
+from sidemirror_server.http.console.pages import Page, PageFile
 from sidemirror_server.rpc.boundary.access import Token, digest_of
 from sidemirror_server.vocabulary.clock import Clock
 
@@ -27,16 +28,17 @@ class _Code(msgspec.Struct, frozen=True):
 
 
 class Links:
-    """The codes that open pages, and the tokens of open pages. They are in memory only."""
+    """The codes that open pages, and the tokens of open pages. Codes are in memory only."""
 
-    def __init__(self, tokens: Callable[[], tuple[Token, ...]], clock: Clock) -> None:
-        """`tokens`: those that callers have by themselves."""
+    def __init__(self, tokens: Callable[[], tuple[Token, ...]], clock: Clock, kept: PageFile) -> None:
+        """`tokens`: those that callers have by themselves; `kept`: the pages that were open before."""
         self._tokens = tokens
         self._clock = clock
+        self._kept = kept
         # By digest, the oldest first.
         self._codes: dict[bytes, _Code] = {}
-        # The page's token with the digest of the token that asked for it; the oldest first.
-        self._pages: list[tuple[Token, bytes]] = []
+        # The oldest first.
+        self._pages = kept.read()[-MOST:]
         self._of: tuple[Token, ...] | None = None
         self._all: tuple[Token, ...] = ()
 
@@ -44,15 +46,7 @@ class Links:
         """The tokens that callers have, and those of pages. The same tuple as long as none changes."""
         base = self._tokens()
         if base is not self._of:
-            self._of = base
-            known = {token.digest: token for token in base}
-            # A page has what its asker has by now, and ends with it.
-            self._pages = [
-                (_paged(page.digest, known[asker], page.expires_us), asker)
-                for page, asker in self._pages
-                if asker in known
-            ]
-            self._join()
+            self._join(base)
         return self._all
 
     def link(self, asker: Token) -> str:
@@ -68,22 +62,25 @@ class Links:
         found = self._codes.pop(digest_of(code), None)
         now_us = self._clock.now_us()
         # Its asker may have been revoked meanwhile.
-        current = {token.digest: token for token in self._tokens()}
-        if found is None or now_us >= found.expires_us or found.asker.digest not in current:
+        base = self._tokens()
+        if found is None or now_us >= found.expires_us or found.asker.digest not in {one.digest for one in base}:
             return None
         token = secrets.token_hex(32)
-        self._pages = [
-            *((page, asker) for page, asker in self._pages if page.expires_us is None or page.expires_us > now_us),
-            (_paged(digest_of(token), current[found.asker.digest], now_us + PAGE_US), found.asker.digest),
-        ][-MOST:]
-        self._join()
+        opened = Page(digest_of(token), found.asker.digest, now_us + PAGE_US)
+        self._pages = [*(page for page in self._pages if page.expires_us > now_us), opened][-MOST:]
+        self._join(base)
+        self._kept.write(self._pages)
         return token
 
-    def _join(self) -> None:
-        self._all = (*(self._of or ()), *(page for page, _ in self._pages))
+    def _join(self, base: tuple[Token, ...]) -> None:
+        """A page has what its asker has by now, and ends with it."""
+        known = {token.digest: token for token in base}
+        self._pages = [page for page in self._pages if page.asker in known]
+        self._of = base
+        self._all = (*base, *(_token_of(page, known[page.asker]) for page in self._pages))
 
 
-def _paged(digest: bytes, asker: Token, ends_us: int | None) -> Token:
+def _token_of(page: Page, asker: Token) -> Token:
     """A page's token: as good as the asker's, to read."""
-    ends = [end for end in (ends_us, asker.expires_us) if end is not None]
-    return Token(asker.name, digest, asker.grants, min(ends, default=None), admin=False, reads_only=True)
+    ends_us = page.expires_us if asker.expires_us is None else min(page.expires_us, asker.expires_us)
+    return Token(asker.name, page.digest, asker.grants, ends_us, admin=False, reads_only=True)

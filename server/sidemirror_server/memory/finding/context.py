@@ -7,32 +7,40 @@ the task, or if another lesson supersedes it.
 
 import asyncio
 from collections.abc import Collection, Mapping, Sequence
-from enum import IntEnum
 
 import msgspec
 
+from sidemirror_server.memory.finding.fits import (
+    Applies,
+    Candidate,
+    ContextTask,
+    candidate_of,
+    chosen,
+    fit_of,
+    is_excluded,
+)
 from sidemirror_server.memory.finding.ranking import Ranked
 from sidemirror_server.memory.finding.recall import Question, Recall
 from sidemirror_server.memory.finding.search import Filter, MemorySearch
-from sidemirror_server.memory.finding.worth_telling import says_nothing_at_failure, says_nothing_at_start, says_the_same
+from sidemirror_server.memory.finding.worth_telling import says_nothing_at_failure
 from sidemirror_server.memory.kin.graph import FAN_OUT, MemoryGraph
 from sidemirror_server.memory.kin.links import Node, NodeKind, node_of
-from sidemirror_server.memory.kin.signature import error_signature, tool_of
+from sidemirror_server.memory.kin.signature import error_signature
 from sidemirror_server.memory.kin.superseding import hidden, newer_than
 from sidemirror_server.memory.record import LinkKind, MemoryKind, MemoryRecord, MemoryState
 from sidemirror_server.memory.trials.evidence import Arm
 from sidemirror_server.memory.trials.holdout import NOTHING_DECIDED, Decided, decided, drawn, held_of, without
 from sidemirror_server.memory.trials.trials import Trials
 from sidemirror_server.policy.in_force import PoliciesInForce
-from sidemirror_server.policy.record import Advice, AdviceKind
+from sidemirror_server.policy.record import AdviceKind
 from sidemirror_server.trace.failure import category_of
-from sidemirror_server.trace.receipts import Receipt, ReceiptKind, Receipts, ShownIn, receipt_items
+from sidemirror_server.trace.receipts import Fit, Receipt, ReceiptKind, Receipts, ShownIn, receipt_items
 from sidemirror_server.vocabulary.arbiter import AS_DESIGNED, HEADING, Offers, Telling, arbitrated
 from sidemirror_server.vocabulary.block import BlockItem, BlockLesson, ContextBlock, Omitted
 from sidemirror_server.vocabulary.clock import Clock
 from sidemirror_server.vocabulary.scope import Scope
-from sidemirror_server.vocabulary.telling import says_only_outcome, without_references
-from sidemirror_server.vocabulary.terms import telling_terms, terms_of
+from sidemirror_server.vocabulary.telling import says_no_lesson, without_references
+from sidemirror_server.vocabulary.terms import telling_terms
 
 _KINDS = frozenset(kind.value for kind in MemoryKind)
 # How many of a turn's receipts are read, from the first on. Chosen here: more blocks than a turn requests.
@@ -40,29 +48,6 @@ _MOST_RECEIPTS = 200
 DEFAULT_ITEMS = 5
 # How many candidates are read for each item of a block. Chosen here: some may not apply, or may repeat another lesson.
 _CANDIDATES = 4
-# `not_when` excludes a task that contains this share of its distinctive words. Chosen here: two of three.
-_NOT_WHEN_RATIO = 0.66
-# A lesson that names no tool or error fits if it has this score and shares this many distinctive words with the task,
-# or has this vector similarity. Chosen here: showing a lesson that does not fit costs more than leaving one out.
-_FITS_SCORE = 0.25
-_FITS_WORDS = 2
-_FITS_SIMILARITY = 0.5
-# How many lessons of a block may fit by the name of a tool or a kind of error alone. Chosen here: most lessons name the
-# tool that every turn uses, and few of them are about what the turn meets (bench/README.md, Silence).
-_BY_NAME_ALONE = 2
-
-
-class ContextTask(msgspec.Struct, frozen=True):
-    """The task of a block. `signatures`: those of its failures (`kin/signature.py`); they exclude no lesson.
-    `has_shell`: the agent's host can run commands, and is shown only what a person reviewed."""
-
-    task: str
-    tools: tuple[str, ...] = ()
-    error_categories: tuple[str, ...] = ()
-    turn_id: str = ""
-    session_id: str = ""
-    signatures: tuple[str, ...] = ()
-    has_shell: bool = False
 
 
 class FailedCall(msgspec.Struct, frozen=True):
@@ -72,35 +57,16 @@ class FailedCall(msgspec.Struct, frozen=True):
     text: str
 
 
-class Applies(IntEnum):
-    """How closely the conditions of a lesson match, whatever its text says."""
-
-    NOT_NAMED = 0
-    # The lesson names a tool or a kind of error of the task.
-    IN_PART = 1
-    # The lesson is for this kind of error of this tool.
-    TO_THE_CALL = 2
-    # The lesson is about this very failure.
-    TO_THE_FAILURE = 3
-
-
 class Fitting(msgspec.Struct, frozen=True):
     """Lessons that fit a task, the best first, and lessons that were found and left out. `strategy_of`: by the id of
-    each strategy among them, the id of its reflection."""
+    each strategy among them, the id of its reflection. `fits`: by its id, by what each lesson fits. `knows_any`: the
+    scope has, or had, a memory at all."""
 
     lessons: tuple[BlockLesson, ...] = ()
     omitted: tuple[Omitted, ...] = ()
     strategy_of: dict[str, str] = {}
-
-
-class _Candidate(msgspec.Struct, frozen=True):
-    """`newer`: the id of the memory that supersedes this one, or empty."""
-
-    memory: MemoryRecord
-    score: float
-    similarity: float
-    applies: Applies
-    newer: str = ""
+    fits: dict[str, Fit] = {}
+    knows_any: bool = True
 
 
 class MemoryContext:
@@ -156,7 +122,9 @@ class MemoryContext:
         if not block.items:
             return shown
         receipt = Receipt(
-            *(receipt_id, ReceiptKind.MEMORY, self._clock.now_us(), receipt_items(shown.items)),
+            *(receipt_id, ReceiptKind.MEMORY, self._clock.now_us()),
+            # The words that matched are contents: without a turn and a session no erasure would find them.
+            items=receipt_items(shown.items, found.fits, with_words=bool(task.turn_id or task.session_id)),
             held_back=held,
             turn_id=task.turn_id,
             session_id=task.session_id,
@@ -171,10 +139,13 @@ class MemoryContext:
         advice = await self._policies.advice(scope)
         if not advice.gives(AdviceKind.LESSONS):
             return Fitting()
+        if await self._recall.has_none(scope):
+            return Fitting(knows_any=False)  # saves the start of a search process
         candidates = await self._candidates(scope, task, max_items * _CANDIDATES, meaning_s)
-        kept, omitted = _chosen(candidates, task, advice)
+        kept, omitted = chosen(candidates, task, advice)
         of = {one.memory.memory_id: one.memory.strategy_of for one in kept if one.memory.strategy_of}
-        return Fitting(tuple(_lesson(one) for one in kept), omitted, of)
+        fits = {one.memory.memory_id: fit_of(one, task) for one in kept}
+        return Fitting(tuple(_lesson(one) for one in kept), omitted, of, fits)
 
     async def decided(self, scope: Scope, turn_id: str, but: str = "") -> Decided:
         """The lessons that this turn's blocks have held back or shown so far, ignoring the receipt `but`. Raises what
@@ -220,12 +191,12 @@ class MemoryContext:
         asked = telling_terms(told.task)
         fitting = [
             one
-            for one in (_candidate(memory, None, told, calls) for memory in found if memory.memory_id not in left_out)
+            for one in (candidate_of(memory, None, told, calls) for memory in found if memory.memory_id not in left_out)
             if advice.shows(one.memory.memory_id, one.memory.strategy_of, *one.memory.derived_from)
-            if one.applies >= Applies.TO_THE_CALL and not _is_excluded(one.memory, asked)
+            if one.applies >= Applies.TO_THE_CALL and not is_excluded(one.memory, asked)
             if one.memory.is_reviewed or not has_shell
             if not says_nothing_at_failure(one.memory, (failure.text for failure in failures))
-            if not says_only_outcome(one.memory.content)
+            if not says_no_lesson(one.memory.content)
         ]
         # Strategies come before reflections.
         fitting.sort(key=lambda one: (-one.applies, one.memory.kind is MemoryKind.REFLECTION, -one.memory.importance))
@@ -264,10 +235,8 @@ class MemoryContext:
 
     async def _candidates(
         self, scope: Scope, task: ContextTask, limit: int, meaning_s: float | None
-    ) -> list[_Candidate]:
+    ) -> list[Candidate]:
         """The memories that apply, then the similar ones; both best first."""
-        if await self._recall.has_none(scope):
-            return []  # saves the start of a search process
         wanted = Filter()
         applying = await self._applying(scope, task, limit)
         found: Sequence[Ranked] = ()
@@ -279,94 +248,13 @@ class MemoryContext:
         records = {**known, **others}
         superseded = await self._superseded(scope, records)
         candidates = [
-            _candidate(memory, alike.get(one), task, newer=superseded.get(one, "")) for one, memory in records.items()
+            candidate_of(memory, alike.get(one), task, newer=superseded.get(one, "")) for one, memory in records.items()
         ]
         # Memories that apply come first; within both groups the most similar come first.
         return sorted(candidates, key=lambda one: (-one.applies, -one.score, -one.memory.importance))
 
 
-def _chosen(
-    candidates: Sequence[_Candidate], task: ContextTask, advice: Advice
-) -> tuple[list[_Candidate], tuple[Omitted, ...]]:
-    kept: list[_Candidate] = []
-    omitted: list[Omitted] = []
-    said: list[frozenset[str]] = []
-    asked = telling_terms(task.task)
-    by_name = 0
-    for one in candidates:
-        terms = frozenset(terms_of(one.memory.content).split())
-        reason = _why_left_out(one, task, asked)
-        if not advice.shows(one.memory.memory_id, one.memory.strategy_of, *one.memory.derived_from):
-            reason = "a policy silences it"
-        if task.has_shell and not one.memory.is_reviewed:
-            reason = "no person has reviewed it, and the host has a shell"
-        if not reason and one.newer:
-            reason = f"{one.newer} holds in its place"
-        if not reason and any(says_the_same(terms, other) for other in said):
-            reason = "another item says nearly the same"
-        is_by_name = one.applies is Applies.IN_PART and not _fits(one, asked)
-        if not reason and asked and is_by_name and by_name >= _BY_NAME_ALONE:
-            reason = "others fit by the name of a tool or a kind of error as well"
-        if reason:
-            omitted.append(Omitted(one.memory.memory_id, reason))
-            continue
-        by_name += is_by_name
-        kept.append(one)
-        said.append(terms)
-    return kept, tuple(omitted)
-
-
-def _candidate(
-    memory: MemoryRecord,
-    found: Ranked | None,
-    task: ContextTask,
-    calls: Collection[tuple[str, str]] = (),
-    newer: str = "",
-) -> _Candidate:
-    """`calls`: the tool and the error category of each failed call."""
-    when = memory.applies_when
-    own = {memory.error_category, *when.error_categories} - {""}
-    tools = {*when.tools, tool_of(memory.error_signature)} if memory.error_signature else set(when.tools)
-    if memory.error_signature and memory.error_signature in task.signatures:
-        applies = Applies.TO_THE_FAILURE
-    elif any(tool in tools and category in own for tool, category in calls):
-        applies = Applies.TO_THE_CALL
-    else:
-        applies = Applies(int(bool(set(when.tools) & set(task.tools) or own & set(task.error_categories))))
-    similarity = found.similarity or 0.0 if found else 0.0
-    return _Candidate(memory, found.score if found else 0.0, similarity, applies, newer)
-
-
-def _why_left_out(one: _Candidate, task: ContextTask, asked: frozenset[str]) -> str:
-    when = one.memory.applies_when
-    if task.tools and when.tools and not set(task.tools) & set(when.tools):
-        return "it applies to other tools"
-    if task.error_categories and when.error_categories and not set(task.error_categories) & set(when.error_categories):
-        return "it applies to other errors"
-    if _is_excluded(one.memory, asked):
-        return "it does not apply to a task like this"
-    if says_only_outcome(one.memory.content):
-        return "it says nothing but how a task ended"
-    if reason := says_nothing_at_start(one.memory, task.task, had_failure=one.applies is Applies.TO_THE_FAILURE):
-        return reason
-    if one.applies or _fits(one, asked):
-        return ""
-    return "it has too little of the task"
-
-
-def _is_excluded(memory: MemoryRecord, asked: frozenset[str]) -> bool:
-    told = telling_terms(memory.applies_when.not_when)
-    return bool(told) and len(told & asked) >= _NOT_WHEN_RATIO * len(told)
-
-
-def _fits(one: _Candidate, asked: frozenset[str]) -> bool:
-    if one.similarity >= _FITS_SIMILARITY:
-        return True
-    shared = asked & telling_terms(f"{one.memory.content}\n{one.memory.task_text}")
-    return one.score >= _FITS_SCORE and len(shared) >= min(_FITS_WORDS, len(asked)) > 0
-
-
-def _lesson(one: _Candidate) -> BlockLesson:
+def _lesson(one: Candidate) -> BlockLesson:
     memory = one.memory
     # Earlier versions of the rules wrote the ids of events into lessons.
     text = without_references(memory.content)

@@ -131,9 +131,14 @@ def _checked(memory: MemoryRecord) -> MemoryRecord:
     is_held = memory.state is MemoryState.QUARANTINED
     quarantine = memory.quarantine or Quarantine.REVIEWED if is_held else None
     origin = min(memory.origin, Origin.AGENT)
-    # Whoever wrote the line may call it reviewed; a person here has not seen it.
+    # Whoever wrote the line may call it reviewed; a person here has not seen it, and no token of this store changed it.
     return msgspec.structs.replace(
-        *(memory,), text_key=text_key(memory.content), origin=origin, quarantine=quarantine, reviewed_version=0
+        *(memory,),
+        text_key=text_key(memory.content),
+        origin=origin,
+        quarantine=quarantine,
+        reviewed_version=0,
+        changed_by="",
     )
 
 

@@ -13,8 +13,10 @@ import msgspec
 
 from sidemirror_server.memory.recoveries.moves import (
     SILENT_FRACTION,
+    Closest,
     Recovery,
     Tally,
+    closest_of,
     is_silent,
     recovery_of,
     refutes,
@@ -47,6 +49,7 @@ from sidemirror_server.vocabulary.errors import SidemirrorError
 from sidemirror_server.vocabulary.ids import derived_id
 from sidemirror_server.vocabulary.origin import Origin
 from sidemirror_server.vocabulary.scope import Scope, whose
+from sidemirror_server.vocabulary.silence import Silence, SilenceReason
 
 _log = logging.getLogger(__name__)
 
@@ -91,17 +94,21 @@ def receipt_id_of(scope: Scope, turn_id: str, signature: str) -> str:
 
 
 class FoundAdvice(msgspec.Struct, frozen=True):
-    """`block`: to show. `kept`: what would have been shown in shadow mode, for the record alone."""
+    """`block`: to show. `kept`: what would have been shown in shadow mode, for the record alone. `silence`: why there
+    is nothing to show; None if there is, or if the failure has no signature."""
 
     block: ContextBlock = ContextBlock()
     kept: ContextBlock = ContextBlock()
+    silence: Silence | None = None
 
 
 class Counted(msgspec.Struct, frozen=True):
-    """What the rows of a signature come to. `repeats`: how often the same call worked when it was sent again, if it
-    hardly ever did. `refuted`: look-ups of the starter pack that the rows speak against."""
+    """What the rows of a signature come to. `closest`: what comes closest where there is no recovery. `repeats`: how
+    often the same call worked when it was sent again, if it hardly ever did. `refuted`: look-ups of the starter pack
+    that the rows speak against."""
 
     recovery: Recovery | None = None
+    closest: Closest | None = None
     repeats: Tally | None = None
     refuted: frozenset[Move] = frozenset()
 
@@ -139,18 +146,20 @@ class RecoveryFinder:
         told of this signature. A recovery that is held back this time is named in `omitted`; in shadow mode it always
         is. `lessons`: looks up the lessons about the failure, which compete for the same block; asked only where there
         is one. `place`: where the block will be shown. Raises what the store raises."""
-        advice = await self._policies.advice(scope)
-        if not failed.signature or not advice.gives(AdviceKind.RECOVERIES):
+        if not failed.signature:
             return FoundAdvice()
+        advice = await self._policies.advice(scope)
+        if not advice.gives(AdviceKind.RECOVERIES):
+            return FoundAdvice(silence=Silence(SilenceReason.OFF_BY_POLICY))
         known = await self._known(scope, failed.signature)
         recovery, text = _learned(known, failed) if known.recovery is not None else self._starter(known, failed)
         if recovery is None or not text:
-            return FoundAdvice()
+            return FoundAdvice(silence=_why_none(known, recovery))
         if not advice.shows(recovery.recovery_id, *ids_in_shells(failed.signature, recovery.move)):
-            return FoundAdvice()
+            return FoundAdvice(silence=_of(recovery, SilenceReason.SILENCED))
         is_safe = not recovery.from_spans or _names_nothing(recovery.move)
         if failed.has_shell and not is_safe:
-            return FoundAdvice()
+            return FoundAdvice(silence=_of(recovery, SilenceReason.SHELL))
         is_shadow = self._telling.is_shadow
         silent = is_shadow or is_silent(receipt_id, recovery)
         # The sentence is fixed; the names in it are of tools and arguments, as agents, or spans, call them.
@@ -177,8 +186,11 @@ class RecoveryFinder:
         fraction = 1.0 if is_shadow else SILENT_FRACTION
         trial = Trial(recovery.recovery_id, 1, Arm.HELD_BACK if silent else Arm.SHOWN, fraction)
         if await self._trials.issue(scope, receipt, (trial,)) != receipt:
-            return FoundAdvice()
-        return FoundAdvice(shadowed(block) if is_shadow else block, kept)
+            return FoundAdvice(silence=_of(recovery, SilenceReason.TOLD_ALREADY))
+        if is_shadow:
+            return FoundAdvice(shadowed(block), kept, _of(recovery, SilenceReason.SHADOW))
+        why = SilenceReason.HELD_BACK if silent else SilenceReason.NO_ROOM
+        return FoundAdvice(block, silence=None if block.items else _of(recovery, why))
 
     @property
     def has_starters(self) -> bool:
@@ -186,13 +198,13 @@ class RecoveryFinder:
         return self._telling.has_starters
 
     def _starter(self, known: Counted, failed: FailedAttempt) -> tuple[Recovery | None, str]:
-        """What the starter pack has for a failure of which nothing was learned, with its sentence."""
+        """What the starter pack has for a failure of which nothing was learned, with its sentence. That is empty if the
+        turn has done it."""
         starter = starter_for(failed.signature, failed.label, failed.dialect)
-        if not self._telling.has_starters or starter is None or failed.is_json:
+        if not self._telling.has_starters or starter is None or failed.is_json or starter.move in known.refuted:
             return None, ""
-        if starter.move in known.refuted or starter.look_up in failed.looked_up:
-            return None, ""
-        return recovery_for(failed.signature, starter), starter.sentence
+        is_done = starter.look_up in failed.looked_up
+        return recovery_for(failed.signature, starter), "" if is_done else starter.sentence
 
     async def repeats(self, scope: Scope, signature: str) -> Tally | None:
         """How often a call that failed like this worked when it was sent again unchanged, if it hardly ever did; None
@@ -255,7 +267,26 @@ async def _counted(signature: str, rows: Collection[Observation]) -> Counted:
 def _count(signature: str, rows: Collection[Observation]) -> Counted:
     moves = {row.move for row in rows} & starter_moves()
     refuted = frozenset(move for move in moves if refutes(signature, move, rows))
-    return Counted(recovery_of(signature, rows), unchanged_never_worked(rows), refuted)
+    recovery = recovery_of(signature, rows)
+    closest = closest_of(signature, rows) if recovery is None else None
+    return Counted(recovery, closest, unchanged_never_worked(rows), refuted)
+
+
+def _of(recovery: Recovery, reason: SilenceReason) -> Silence:
+    """That a recovery, which passes the gates or is a starter, is not told."""
+    return Silence(reason, recovery.recovery_id, recovery.told.tries, recovery.told.worked)
+
+
+def _why_none(known: Counted, recovery: Recovery | None) -> Silence:
+    """Why there is no recovery, or no sentence for this one."""
+    recovery = recovery or known.recovery
+    if recovery is not None:
+        return _of(recovery, SilenceReason.NOTHING_TO_ADD)
+    closest = known.closest
+    if closest is None:
+        return Silence(SilenceReason.NOTHING_KNOWN)
+    reason = SilenceReason.SUSPENDED if closest.is_suspended else SilenceReason.GATE
+    return Silence(reason, closest.recovery_id, closest.every.tries, closest.every.worked)
 
 
 def _learned(known: Counted, failed: FailedAttempt) -> tuple[Recovery | None, str]:

@@ -83,6 +83,15 @@ class Recovery(msgspec.Struct, frozen=True):
     from_spans: bool = False
 
 
+class Closest(msgspec.Struct, frozen=True):
+    """A move that is not told. `every`: its tries without advice that count. `is_suspended`: it failed twice in
+    succession after it was told, and no later tries have passed the gates."""
+
+    recovery_id: str
+    every: Tally
+    is_suspended: bool = False
+
+
 def counted(rows: Iterable[Observation]) -> tuple[Observation, ...]:
     """The rows that count, oldest first: each failure once, and the first MOST_A_DAY of an identity for a move. What
     failed after advice always counts: it makes silent, and silence harms nobody."""
@@ -127,6 +136,22 @@ def _recovery(signature: str, rows: Iterable[Observation]) -> Recovery | None:
     passed = [found for move in tries if (found := _passed(signature, move, counts, tries, rates)) is not None]
     best = max(passed, key=lambda one: (one.low, one.told.tries), default=None)
     return best or _gone_on(signature, counts)
+
+
+def closest_of(signature: str, rows: Iterable[Observation]) -> Closest | None:
+    """The move that came closest to being told, by its lowest rate, then by its tries; None if agents reported no
+    attempt. For people, where `recovery_of` finds nothing."""
+    counts = counted(row for row in rows if row.where.conversation is None)
+    found: list[tuple[bool, float, int, Closest]] = []
+    for move, tries in unadvised_by_move(counts).items():
+        own_id = recovery_id(signature, move)
+        since_us = suspended_until([row for row in counts if row.advised == own_id and row.followed])
+        later = sum(row.at_us > since_us for row in tries)
+        every = tally_of(tries)
+        is_suspended = since_us >= 0 and later < FEWEST_TRIES
+        low = tally_of(tries[-WINDOW:]).low
+        found.append((move.kind is not MoveKind.OTHER, low, every.tries, Closest(own_id, every, is_suspended)))
+    return max(found, key=lambda one: one[:3])[3] if found else None
 
 
 def unchanged_never_worked(rows: Iterable[Observation]) -> Tally | None:

@@ -145,8 +145,8 @@ def _review(
     sentence = "" if spoken is None else spoken.text
     if is_starter and offered is not None:
         sentence, reason = offered.sentence, "of the starter pack: nothing else was learned of this failure yet"
-    elif spoken is not None:
-        reason = "it passes the gates"
+    elif spoken is not None and told is not None:
+        reason = f"it passes the gates: {_passed_by(told)}"
     elif is_told:
         reason = f"it passes the gates, but {unsaid(move) or 'there is nothing to say'}"
     elif is_suspended:
@@ -160,6 +160,18 @@ def _review(
         reason=reason,
         shadow=_shadow(own_id, move, rows),
         is_starter=is_starter,
+    )
+
+
+def _passed_by(recovery: Recovery) -> str:
+    """What the gates have looked at."""
+    if recovery.move.kind is MoveKind.WENT_ON:
+        runs = recovery.told
+        return f"in {runs.tries} runs nothing worked again, and {runs.worked} of them went on with this tool"
+    low, least = f"{100 * recovery.low:.0f} %", f"{100 * LEAST_RATE:.0f} %"
+    return (
+        f"by its last {WINDOW} tries it works in at least {low} (the lower end of the 95 % interval), where {least} "
+        "are needed, and more often than any other move"
     )
 
 

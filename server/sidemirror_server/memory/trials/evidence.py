@@ -149,6 +149,20 @@ def evidence_of(tallies: Iterable[ArmTally]) -> LessonEvidence:
     )
 
 
+def less(evidence: LessonEvidence, part: LessonEvidence) -> LessonEvidence:
+    """The counts of the evidence without those of a part of it; neither lift nor verdict."""
+    return LessonEvidence(
+        _less(evidence.shown, part.shown),
+        _less(evidence.held_back, part.held_back),
+        _less(evidence.outside, part.outside),
+    )
+
+
+def _less(counts: Counts, part: Counts) -> Counts:
+    pairs = zip(msgspec.structs.astuple(counts), msgspec.structs.astuple(part), strict=True)
+    return Counts(*(max(0, every - some) for every, some in pairs))
+
+
 def explained(evidence: LessonEvidence) -> str:
     """The reason for the verdict, with caveats, for people."""
     shown, held = evidence.shown, evidence.held_back

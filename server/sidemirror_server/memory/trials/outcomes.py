@@ -12,7 +12,7 @@ import msgspec
 
 from sidemirror_server.memory.record import Change, MemoryKind, MemoryRecord, MemoryState, Revision, TaskOutcome
 from sidemirror_server.memory.store import Memories
-from sidemirror_server.memory.trials.evidence import LessonEvidence, LessonVerdict, evidence_of, explained
+from sidemirror_server.memory.trials.evidence import LessonEvidence, LessonVerdict, evidence_of, explained, less
 from sidemirror_server.memory.trials.trials import Settled, Trial, Trials
 from sidemirror_server.trace.receipts import Receipt
 from sidemirror_server.vocabulary.clock import Clock
@@ -26,10 +26,11 @@ _KINDS = frozenset(kind.value for kind in MemoryKind)
 
 
 class JudgedLesson(msgspec.Struct, frozen=True):
-    """A lesson and its evidence."""
+    """A lesson and its evidence. `earlier`: that of the versions before `evidence_from`, which counts no more."""
 
     memory: MemoryRecord
     evidence: LessonEvidence
+    earlier: LessonEvidence = LessonEvidence()
 
 
 class Outcomes:
@@ -65,14 +66,14 @@ class Outcomes:
         for memory_id in memory_ids:
             if memory_id not in found:
                 raise NotFound("reflection", memory_id)
-        return await self._judged(scope, [found[memory_id] for memory_id in memory_ids])
+        return await self._with_earlier(scope, [found[memory_id] for memory_id in memory_ids])
 
     async def page(self, scope: Scope, before: str | None, limit: int) -> tuple[tuple[JudgedLesson, ...], str | None]:
         """The evidence about at most `limit` lessons with trials, by descending id, starting below `before`; and the
         next page's `before`, None at the end. Deleted lessons are left out."""
         ids = await self._trials.lessons(scope, before, limit + 1)
         found = await self._lessons(scope, ids[:limit])
-        judged = await self._judged(scope, list(found.values()))
+        judged = await self._with_earlier(scope, list(found.values()))
         return judged, ids[limit - 1] if len(ids) > limit else None
 
     async def _trials_of(self, scope: Scope, receipt: Receipt) -> tuple[Trial, ...]:
@@ -90,6 +91,18 @@ class Outcomes:
         wanted = [(memory.memory_id, memory.evidence_from) for memory in lessons]
         tallies = await self._trials.tallies(scope, wanted) if wanted else {}
         return tuple(JudgedLesson(memory, evidence_of(tallies.get(memory.memory_id, ()))) for memory in lessons)
+
+    async def _with_earlier(self, scope: Scope, lessons: Sequence[MemoryRecord]) -> tuple[JudgedLesson, ...]:
+        """As `_judged`, with what counts no more."""
+        judged = await self._judged(scope, lessons)
+        anew = [(memory.memory_id, 1) for memory in lessons if memory.evidence_from > 1]
+        every = await self._trials.tallies(scope, anew) if anew else {}
+        return tuple(
+            msgspec.structs.replace(one, earlier=less(evidence_of(every[one.memory.memory_id]), one.evidence))
+            if one.memory.memory_id in every
+            else one
+            for one in judged
+        )
 
     async def _retire(self, scope: Scope, judged: JudgedLesson) -> None:
         memory, why = judged.memory, explained(judged.evidence)

@@ -116,11 +116,11 @@ def add_turns(commands: Commands) -> None:
     listed.add_argument("--until", type=moment, metavar="TIME", help="only turns that started before this time")
     listed.add_argument("--limit", "-n", type=count, default=20, metavar="N", help="how many (default: 20)")
     show = verbs.add_parser("show", help="all that happened in a turn, and what the sidecar said")
-    show.add_argument("turn_id", metavar="TURN")
-    why = verbs.add_parser("why", help="why a turn was shown its lessons; without TURN, the last one of any turn")
-    why.add_argument("turn_id", nargs="?", default="", metavar="TURN")
-    why.add_argument("--at", type=moment, metavar="TIME", help="what was shown then: 10:42, 2026-11-23T10:42:03")
-    why.add_argument("--lesson", default="", metavar="ID", help="only this lesson or recovery")
+    show.add_argument("turn_id", metavar="TURN", help="its id, or the beginning of it")
+    why = verbs.add_parser("why", help="why a turn was shown its lessons, or nothing; without TURN, the last one shown")
+    why.add_argument("turn_id", nargs="?", default="", metavar="TURN", help="its id, or the beginning of it")
+    why.add_argument("--at", type=moment, metavar="TIME", help="what was shown then: 10:42, 2026-11-23T10:42:03.250")
+    why.add_argument("--lesson", default="", metavar="LESSON", help="only this one: its id, or a part of its text")
     for verb in verbs.choices.values():
         verb.allow_abbrev = False
         add_target(verb)

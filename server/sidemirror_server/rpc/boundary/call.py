@@ -34,6 +34,11 @@ class Call(Struct, frozen=True):
     # The caller's token; None without an access file: then every caller may see everything.
     caller: Token | None = None
 
+    @property
+    def caller_name(self) -> str:
+        """The name of the caller's token; empty without one."""
+        return "" if self.caller is None else self.caller.name
+
     def check_scope(self, tenant_id: str, project_id: str) -> None:
         """Checks that a later request of the client's stream names no scope, or the scope of the first request. Raises
         BadInput."""

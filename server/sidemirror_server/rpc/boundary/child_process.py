@@ -19,7 +19,6 @@ from typing import IO
 _END_S = 2.0
 # A question that takes longer ends the process. Chosen here: a hundred times what the longest message takes.
 _LONGEST_S = 30.0
-_NICER_BY = 5
 _LENGTH = struct.Struct(">I")
 
 
@@ -77,10 +76,10 @@ class ChildProcess:
             raise FatalQuestion
 
 
-def serve(begin: Callable[[bytes], Callable[[bytes], bytes]]) -> None:
+def serve(begin: Callable[[bytes], Callable[[bytes], bytes]], nicer_by: int) -> None:
     """Answers questions until they end, as the process. `begin` takes what the process is told first, and returns the
-    function that answers."""
-    os.nice(_NICER_BY)
+    function that answers. `nicer_by` is added to its niceness."""
+    os.nice(nicer_by)
     sys.excepthook = _told
     questions, answers = sys.stdin.buffer, sys.stdout.buffer
     first = _got(questions)

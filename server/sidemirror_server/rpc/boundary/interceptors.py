@@ -8,7 +8,7 @@ import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import aclosing
 from functools import partial
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias
 
 import grpc
 import msgspec
@@ -21,6 +21,8 @@ from sidemirror_server.rpc.boundary.call import Call, Context
 from sidemirror_server.rpc.boundary.identity import Identity
 from sidemirror_server.rpc.boundary.limits import checker_of
 from sidemirror_server.rpc.boundary.metering import Metering
+from sidemirror_server.rpc.boundary.named_scope import NamedScope, named_scope
+from sidemirror_server.rpc.boundary.reading import has_events_of, is_timed_of, is_write_of, reader_of, requests_of
 from sidemirror_server.rpc.boundary.refusals import Refusals
 from sidemirror_server.rpc.boundary.requests import Once, Served, digest_of
 from sidemirror_server.rpc.boundary.services import Begin, BidiStream, Binds, ClientStream, ServerStream, Unary
@@ -31,33 +33,14 @@ from sidemirror_server.rpc.boundary.tracing import Tracing
 from sidemirror_server.vocabulary.clock import Clock
 from sidemirror_server.vocabulary.errors import BadInput, Draining, LimitReached, MalformedMessage
 from sidemirror_server.vocabulary.telemetry import REFUSED
+from sidemirror_server.vocabulary.traffic import Sender, Traffic
 
 _log = logging.getLogger(__name__)
 
 # Limits that end streams instead of refusing calls.
 _OF_STREAMS = ("stream_age_s", "idle_stream_s")
-# The scope of a call whose messages cannot name one.
-TENANT_HEADER, PROJECT_HEADER = "sidemirror-tenant", "sidemirror-project"
-_LONGEST_NAME = 128
 # Requests and responses pass gRPC as bytes; the boundary parses and serialises them.
 Handler: TypeAlias = "grpc.RpcMethodHandler[bytes, bytes]"
-Req = TypeVar("Req", bound=Message)
-
-
-class _NamedScope(msgspec.Struct, frozen=True):
-    """Stands in for a request whose messages name no scope: what its headers name, or nothing."""
-
-    tenant_id: str = ""
-    project_id: str = ""
-
-
-def _named_scope(context: Context) -> _NamedScope:
-    """Raises BadInput for a name that is none."""
-    given = {key: value for key, value in context.invocation_metadata() or () if key in (TENANT_HEADER, PROJECT_HEADER)}
-    for key, value in given.items():
-        if not (isinstance(value, str) and value.isprintable() and len(value) <= _LONGEST_NAME):
-            raise BadInput([(key, f"1 to {_LONGEST_NAME} printable characters are expected")])
-    return _NamedScope(str(given.get(TENANT_HEADER, "")), str(given.get(PROJECT_HEADER, "")))
 
 
 class Boundary:
@@ -74,12 +57,14 @@ class Boundary:
         tracing: Tracing,
         text_bytes: int,
         shares: Shares,
+        traffic: Traffic,
         *,
         metered: bool = False,
     ) -> None:
-        """`text_bytes`: the server's limit of long texts. `shares`: what each agent may take. `metered`: calls are
-        timed."""
+        """`text_bytes`: the server's limit of long texts. `shares`: what each agent may take. `traffic`: who sends how
+        much. `metered`: calls are timed."""
         self._shares = shares
+        self._traffic = traffic
         self._identity = identity
         self._refusals = refusals
         self._admission = admission
@@ -99,20 +84,25 @@ class Boundary:
         """The handler of a method that takes one request and gives one answer."""
         serve, complete, binds, permits = rpc.serve, rpc.complete, rpc.binds, rpc.permits
         from_bytes, violations_of = request_type.FromString, checker_of(request_type, self._text_bytes)
-        is_write = _is_write(request_type)
+        is_write = is_write_of(request_type)
+        is_timed, has_events = is_timed_of(method, request_type), has_events_of(request_type)
 
         async def handle(raw: bytes, context: Context) -> bytes:
+            caller: Token | None = None
             share: Share | None = None
             try:
                 self._admission.enter_call()
                 try:
                     caller = self._identity.caller_of(method, context) if self._identity.asks else None
                     share = await self._enter_call(caller, len(raw))
-                    # The code of `_reader`, inlined: in a small unary call each function call counts.
+                    began_s = self._clock.monotonic_s()
+                    # The code of `reader_of`, inlined: in a small unary call each function call counts.
                     try:
-                        request = from_bytes(raw)
+                        request: Any = from_bytes(raw)
                     except DecodeError as error:
                         raise MalformedMessage(expected=request_type.DESCRIPTOR.full_name) from error
+                    if share is not None and has_events:
+                        share.count_events(len(request.events))
                     call = self._call(method, request, context, caller, is_write)
                     if violations := violations_of(request):
                         raise BadInput(violations)
@@ -129,13 +119,15 @@ class Boundary:
                         )
                     else:
                         answer = (await serve(request, call)).SerializeToString()
+                    if is_timed(request):
+                        self._traffic.took(self._clock.monotonic_s() - began_s)
                     return answer if complete is None else complete(request, answer)
                 finally:
                     self._admission.leave_call()
                     if share is not None:
                         share.leave_call()
             except Exception as error:
-                await self._abort(method, context, error)
+                await self._abort(method, context, error, caller)
                 raise
 
         return grpc.unary_unary_rpc_method_handler(self._tracing.unary(method, self._metering.unary(method, handle)))
@@ -146,19 +138,20 @@ class Boundary:
         export."""
 
         async def handle(raw: bytes, context: Context) -> bytes:
+            caller: Token | None = None
             share: Share | None = None
             try:
                 self._admission.enter_call()
                 try:
                     caller = self._identity.caller_of(method, context) if self._identity.asks else None
                     share = await self._enter_call(caller, len(raw))
-                    return await serve(raw, self._call(method, _named_scope(context), context, caller, is_write=False))
+                    return await serve(raw, self._call(method, named_scope(context), context, caller, is_write=False))
                 finally:
                     self._admission.leave_call()
                     if share is not None:
                         share.leave_call()
             except Exception as error:
-                await self._abort(method, context, error)
+                await self._abort(method, context, error, caller)
                 raise
 
         return grpc.unary_unary_rpc_method_handler(self._metering.unary(method, handle))
@@ -166,10 +159,11 @@ class Boundary:
     def server_stream(self, method: str, request_type: type[Message], rpc: ServerStream) -> Handler:
         """The handler of a method that takes one request and answers with a stream."""
         serve, binds, keeps_times, follows = rpc.serve, rpc.binds, rpc.keeps_times, rpc.follows
-        parse, check = _reader(request_type, self._text_bytes)
-        is_write = _is_write(request_type)
+        parse, check = reader_of(request_type, self._text_bytes)
+        is_write = is_write_of(request_type)
 
         async def handle(raw: bytes, context: Context) -> AsyncIterator[bytes]:
+            caller: Token | None = None
             share: Share | None = None
             try:
                 self._admission.enter_stream()
@@ -204,7 +198,7 @@ class Boundary:
                     if share is not None:
                         share.leave_stream()
             except Exception as error:
-                await self._abort(method, context, error)
+                await self._abort(method, context, error, caller)
                 raise
 
         return grpc.unary_stream_rpc_method_handler(self._tracing.stream(method, handle))
@@ -231,10 +225,11 @@ class Boundary:
     def _streams(
         self, method: str, request_type: type[Message], rpc: BidiStream, *, keeps_times: bool
     ) -> Callable[[AsyncIterator[bytes], Context], AsyncIterator[bytes]]:
-        parse, check = _reader(request_type, self._text_bytes)
-        is_write = _is_write(request_type)
+        parse, check = reader_of(request_type, self._text_bytes)
+        is_write, has_events = is_write_of(request_type), has_events_of(request_type)
 
         async def handle(raws: AsyncIterator[bytes], context: Context) -> AsyncIterator[bytes]:
+            caller: Token | None = None
             share: Share | None = None
             try:
                 self._admission.enter_stream()
@@ -242,9 +237,17 @@ class Boundary:
                     caller = self._identity.caller_of(method, context)
                     share = self._enter_stream(caller)
                     with Lasting(self._open, self._clock, takes_stream=True) as lasting:
+                        sender: Sender | None = None
+
+                        def heard() -> None:
+                            lasting.heard()
+                            if sender is not None:
+                                self._traffic.message(sender)
 
                         def begin(first: Message) -> Call:
+                            nonlocal sender
                             call = self._call(method, first, context, caller, is_write)
+                            sender = _sender(call)
                             check(first)
                             if keeps_times:
                                 lasting.hand_over()
@@ -252,14 +255,15 @@ class Boundary:
                                 lasting.begun(call.barred)
                             return call
 
-                        async for response in rpc.serve(_requests(raws, parse, check, lasting.heard, share), begin):
+                        requests = requests_of(raws, parse, check, heard, share, has_events=has_events)
+                        async for response in rpc.serve(requests, begin):
                             yield response.SerializeToString()
                 finally:
                     self._admission.leave_stream()
                     if share is not None:
                         share.leave_stream()
             except Exception as error:
-                await self._abort(method, context, error)
+                await self._abort(method, context, error, caller)
                 raise
 
         return handle
@@ -285,7 +289,7 @@ class Boundary:
         return share
 
     def _call(
-        self, method: str, request: "Message | _NamedScope", context: Context, caller: Token | None, is_write: bool
+        self, method: str, request: "Message | NamedScope", context: Context, caller: Token | None, is_write: bool
     ) -> Call:
         """The call that `request` begins; `is_write`: the request may have a request_id. The scope is checked before
         the fields, so that an unauthorised caller learns nothing else."""
@@ -296,7 +300,7 @@ class Boundary:
         self._admission.count_request(scope.tenant_id)
         # None without a deadline, although the stubs say otherwise.
         remaining_s: float | None = context.time_remaining()
-        return Call(
+        call = Call(
             scope=scope,
             method=method,
             request_id=asked.request_id if is_write else "",
@@ -305,9 +309,12 @@ class Boundary:
             barred=None if caller is None else partial(self._identity.bars, caller, scope, method, context),
             caller=caller,
         )
+        self._traffic.message(_sender(call))
+        return call
 
-    async def _abort(self, method: str, context: Context, error: Exception) -> None:
-        """Ends the call with the status from the error's row. Always raises, unless the call has already ended."""
+    async def _abort(self, method: str, context: Context, error: Exception, caller: Token | None) -> None:
+        """Ends the call with the status from the error's row. Always raises, unless the call has already ended.
+        `caller`: None where it is not known."""
         row = row_of(error)
         REFUSED.add(1, {"code": row.code.name, "reason": reason_of(row)})
         if row is INTERNAL:
@@ -315,52 +322,20 @@ class Boundary:
         elif isinstance(error, LimitReached) and error.passes and error.limit not in _OF_STREAMS:
             # The server is overloaded, which operators must see. A limit of one request or turn concerns its agent
             # only.
-            self._refusals.tell(context.peer(), method=method, reason=str(error), **error.facts)
+            token = _name_of(caller)
+            self._refusals.tell(context.peer(), token=token, method=method, reason=str(error), **error.facts)
         else:
             _log.debug("call_refused", extra={"method": method, "code": row.code.name, "error": type(error).__name__})
         await context.abort_with_status(call_status_of(error))
 
 
-def _is_write(request_type: type[Message]) -> bool:
-    return "request_id" in request_type.DESCRIPTOR.fields_by_name
+def _name_of(caller: Token | None) -> str:
+    """The name of the caller's token; empty where no token names the caller."""
+    return "" if caller is None or caller.is_shared else caller.name
 
 
-def _reader(request_type: type[Req], text_bytes: int) -> tuple[Callable[[bytes], Req], Callable[[Req], None]]:
-    """A parser and a checker of requests. grpc.aio's own parsing would answer malformed bytes with UNKNOWN."""
-    violations_of = checker_of(request_type, text_bytes)
-
-    def parse(raw: bytes) -> Req:
-        try:
-            return request_type.FromString(raw)
-        except DecodeError as error:
-            raise MalformedMessage(expected=request_type.DESCRIPTOR.full_name) from error
-
-    def check(request: Req) -> None:
-        if violations := violations_of(request):
-            raise BadInput(violations)
-
-    return parse, check
-
-
-async def _requests(
-    raws: AsyncIterator[bytes],
-    parse: Callable[[bytes], Req],
-    check: Callable[[Req], None],
-    heard: Callable[[], None],
-    share: Share | None,
-) -> AsyncIterator[Req]:
-    """The client's requests, parsed and checked, each when it is its agent's turn. The handler checks the first one,
-    once its scope is known."""
-    is_first = True
-    async for raw in raws:
-        heard()
-        if share is not None:
-            await share.pace(len(raw))
-        request = parse(raw)
-        if not is_first:
-            check(request)
-        is_first = False
-        yield request
+def _sender(call: Call) -> Sender:
+    return Sender(_name_of(call.caller), call.scope)
 
 
 async def _answer(request: Message, response: Awaitable[Message], binds: Binds | None) -> Served:

@@ -55,6 +55,11 @@ class RecordedTurns:
         heads = await self._log.heads(scope, SessionId(session_id), None, None, _SESSION_TURNS)
         return tuple(head.turn_id for head in reversed(heads))
 
+    async def open_in(self, scope: Scope, session_id: str) -> str:
+        """The id of the session's newest turn if that is open; else empty, as for an empty id. Raises
+        StoreUnavailable."""
+        return await self._conductor.open_in(scope, SessionId(session_id)) if session_id else ""
+
     async def has_shell(self, scope: Scope, turn_id: str) -> bool:
         """Whether the host of this turn's agent can run commands; false for an unknown or empty id. Raises
         StoreUnavailable."""

@@ -19,7 +19,7 @@ LINES = 200
 # How many pairs of peer and token are counted separately; later ones in a period share one count. Chosen here: about
 # 100 KiB.
 _COUNTED = 1_000
-# How many peers the summary names: those with the most suppressed lines.
+# How many peers and tokens the summary names: those with the most suppressed lines.
 _NAMED = 10
 _OTHERS = "others"
 
@@ -30,7 +30,8 @@ class Refusals:
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._of_one: Counter[tuple[str, str]] = Counter()
-        self._left_out: Counter[str] = Counter()
+        # By host and token.
+        self._left_out: Counter[tuple[str, str]] = Counter()
         self._failures: Counter[str] = Counter()
         self._lines = 0
         self._began_s = 0.0
@@ -46,7 +47,7 @@ class Refusals:
             key = (_OTHERS, "")
         self._of_one[key] += 1
         if self._of_one[key] > LINES_OF_ONE or self._lines >= LINES:
-            self._left_out[key[0]] += 1
+            self._left_out[key] += 1
             return
         self._lines += 1
         _log.warning("call_refused", extra={"peer": peer, "token": token, **facts})
@@ -65,16 +66,21 @@ class Refusals:
             self._timer = asyncio.get_running_loop().call_later(PERIOD_S, self.close)
 
     def close(self) -> None:
-        """Ends the period, and logs how many lines were suppressed, by peer and by method. The next refusal or failure
-        starts a new period."""
+        """Ends the period, and logs how many lines were suppressed: refusals by peer and by token, failures by method.
+        The next refusal or failure starts a new period."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
         seconds = round(self._clock.monotonic_s() - self._began_s, 1)
         if self._left_out:
-            peers = dict(self._left_out.most_common(_NAMED))
-            told = {"count": self._left_out.total(), "seconds": seconds, "peers": peers}
-            _log.warning("more_calls_refused", extra=told)
+            peers: Counter[str] = Counter()
+            tokens: Counter[str] = Counter()
+            for (peer, token), count in self._left_out.items():
+                peers[peer] += count
+                tokens[token] += count
+            del tokens[""]
+            named = {"peers": dict(peers.most_common(_NAMED)), "tokens": dict(tokens.most_common(_NAMED))}
+            _log.warning("more_calls_refused", extra={"count": self._left_out.total(), "seconds": seconds, **named})
         methods = {method: calls - LINES_OF_ONE for method, calls in self._failures.items() if calls > LINES_OF_ONE}
         if methods:
             _log.error(

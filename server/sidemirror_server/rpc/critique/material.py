@@ -52,4 +52,7 @@ async def _with_turn(turns: RecordedTurns, given: CritiqueMaterial, turn_id: str
         results=given.results or known.results,
         task=known.task,
         origin=min(given.origin, known.origin),
+        question_event=known.question_event if given.question in ("", known.question) else "",
+        response_event=known.response_event if given.response in ("", known.response) else "",
+        task_event=known.task_event,
     )

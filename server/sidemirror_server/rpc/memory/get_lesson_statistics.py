@@ -3,7 +3,7 @@
 import msgspec
 
 from sidemirror.v1 import reflective_memory_pb2 as pb
-from sidemirror_server.memory.trials.evidence import LessonVerdict, explained
+from sidemirror_server.memory.trials.evidence import Counts, LessonVerdict, explained
 from sidemirror_server.memory.trials.outcomes import JudgedLesson, Outcomes
 from sidemirror_server.rpc.boundary.call import Call
 from sidemirror_server.rpc.boundary.pages import place_in, size_of, token_for
@@ -54,4 +54,12 @@ def _statistics_to_wire(judged: JudgedLesson) -> pb.LessonStatistics:
         interval_at_any_look=interval_to_wire(evidence.at_any_look),
         verdict=_VERDICTS[evidence.verdict],
         detail=explained(evidence),
+        earlier_shown=_earlier_to_wire(judged.earlier.shown),
+        earlier_held_back=_earlier_to_wire(judged.earlier.held_back),
+        earlier_outside=_earlier_to_wire(judged.earlier.outside),
     )
+
+
+def _earlier_to_wire(counts: Counts) -> pb.LessonArm | None:
+    """The tasks of one arm that count no more; None if there are none."""
+    return arm_to_wire(counts) if counts.assigned else None

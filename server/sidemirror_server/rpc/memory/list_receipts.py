@@ -8,12 +8,22 @@ from sidemirror_server.rpc.boundary.call import Call
 from sidemirror_server.rpc.boundary.pages import fitting, place_in, size_of, span_in, token_for
 from sidemirror_server.rpc.wire.common import OUTCOMES, TURN_STATES, numbers_of, timestamp
 from sidemirror_server.trace.log import TurnHead, TurnLog
-from sidemirror_server.trace.receipts import RECOVERY_ITEM, Receipt, ReceiptKey, Receipts, ShownIn
+from sidemirror_server.trace.receipts import (
+    RECOVERY_ITEM,
+    FitBy,
+    Receipt,
+    ReceiptItem,
+    ReceiptKey,
+    Receipts,
+    ShownIn,
+)
 from sidemirror_server.vocabulary.errors import BadInput
 from sidemirror_server.vocabulary.ids import TurnId
 
 _KNOWN = (place for place in ShownIn if place is not ShownIn.UNKNOWN)
 _PLACES: Mapping[ShownIn, pb.ReceiptPlace] = numbers_of(_KNOWN, pb.ReceiptPlace)
+# By their stored values: a later version may have stored others.
+_FITS = {fit.value: number for fit, number in numbers_of(FitBy, pb.LessonFit).items()}
 # Of these only recoveries are held back.
 _OF_RECOVERIES = (ShownIn.ADVICE, ShownIn.RECOVERIES)
 
@@ -50,7 +60,7 @@ async def list_receipts(
 
 def _receipt_to_wire(receipt: Receipt, results: Sequence[TrialResult], head: TurnHead | None) -> pb.Receipt:
     known = {result.trial.memory_id: result for result in results}
-    items = [_item_to_wire(item.id, item.version, item.kind, known.get(item.id)) for item in receipt.items]
+    items = [_shown_to_wire(item, known.get(item.id)) for item in receipt.items]
     kind = RECOVERY_ITEM if receipt.place in _OF_RECOVERIES else ""
     for lesson_id in receipt.held_back:
         result = known.get(lesson_id)
@@ -67,6 +77,14 @@ def _receipt_to_wire(receipt: Receipt, results: Sequence[TrialResult], head: Tur
         turn_state=None if head is None else TURN_STATES[head.standing],
         turn_outcome=None if head is None else OUTCOMES[head.outcome],
     )
+
+
+def _shown_to_wire(item: ReceiptItem, result: TrialResult | None) -> pb.ReceiptItem:
+    wire = _item_to_wire(item.id, item.version, item.kind, result)
+    if item.score is not None:
+        wire.score, wire.fit = item.score, _FITS.get(item.fit_by, pb.LESSON_FIT_UNSPECIFIED)
+    wire.matched_words.extend(item.words)
+    return wire
 
 
 def _item_to_wire(

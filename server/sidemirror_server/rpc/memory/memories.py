@@ -92,6 +92,7 @@ def memory_to_wire(memory: MemoryRecord, scope: Scope) -> pb.Memory:
         project_id=scope.project_id,
         error_signature=memory.error_signature,
         subject_ids=subjects_of(memory),
+        changed_by=memory.changed_by,
     )
 
 

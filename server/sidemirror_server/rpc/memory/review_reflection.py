@@ -17,7 +17,11 @@ async def review_reflection(
         raise BadInput([("state", "required")])
     quarantine = Quarantine.REVIEWED if state is MemoryState.QUARANTINED else None
     revision = Revision(
-        *(Change.REVIEWED, enter(request.reason)), state=state, quarantine=quarantine, revision_id=repeatable_id(call)
+        *(Change.REVIEWED, enter(request.reason)),
+        state=state,
+        quarantine=quarantine,
+        revision_id=repeatable_id(call),
+        changed_by=call.caller_name,
     )
     changed = await store.revise(call.scope, request.reflection_id, revision, call.clock.now_us())
     return pb.ReviewReflectionResponse(memory=memory_to_wire(changed, call.scope))

@@ -41,12 +41,12 @@ async def update_reflection(
 ) -> pb.UpdateReflectionResponse:
     now_us = call.clock.now_us()  # an erasure that begins from here on refuses the change
     known = await read_memory(store, call, request.reflection_id)
-    revision = await asyncio.to_thread(judged, _revision(request, repeatable_id(call)), known)
+    revision = await asyncio.to_thread(judged, _revision(request, repeatable_id(call), call.caller_name), known)
     changed = await store.revise(call.scope, known.memory_id, revision, now_us, request.if_version or None)
     return pb.UpdateReflectionResponse(memory=memory_to_wire(changed, call.scope))
 
 
-def _revision(request: pb.UpdateReflectionRequest, revision_id: str) -> Revision:
+def _revision(request: pb.UpdateReflectionRequest, revision_id: str, changed_by: str) -> Revision:
     """The revision of a request: the fields in its mask; without a mask, all that are set. Raises BadInput."""
     changes = request.changes
     are_set = {field.name for field, _ in changes.ListFields()}
@@ -64,4 +64,5 @@ def _revision(request: pb.UpdateReflectionRequest, revision_id: str) -> Revision
         without_confidence=cleared,
         revision_id=revision_id,
         sources=keys(SourceKind.SUBJECT, subjects_of(request.subject_ids)),
+        changed_by=changed_by,
     )

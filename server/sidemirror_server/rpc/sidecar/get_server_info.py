@@ -13,15 +13,18 @@ from sidemirror_server.models.spending import CapState, Spending
 from sidemirror_server.rpc.boundary.access import ANY, Token
 from sidemirror_server.rpc.boundary.call import Call
 from sidemirror_server.rpc.sidecar.info import EmbeddingFacts, ServerInfo
-from sidemirror_server.rpc.wire.common import numbers_of, timestamp
+from sidemirror_server.rpc.sidecar.policies import change_to_wire, is_shown
+from sidemirror_server.rpc.wire.common import duration, numbers_of, timestamp
 from sidemirror_server.rpc.wire.config import budget_to_wire, config_to_wire
 from sidemirror_server.telemetry_in.inbox import KIND as ASSEMBLE_TRACE
 from sidemirror_server.trace.erasure import JOB_KIND as ERASURE
+from sidemirror_server.turns.advice_changes import AdviceChange, AdviceChanges
 from sidemirror_server.turns.teaching import KIND as LEARN_TURN
 from sidemirror_server.vocabulary.budget import TurnBudget
 from sidemirror_server.vocabulary.errors import StoreUnavailable
 from sidemirror_server.vocabulary.scope import Scope
 from sidemirror_server.vocabulary.store_clock import StoreClock
+from sidemirror_server.vocabulary.traffic import TOLD, Sender, TrafficTold
 from sidemirror_server.work.queue import Work
 
 # How many days of spend are reported. Chosen here: a week shows whether today is unusual.
@@ -41,17 +44,24 @@ _OWNERS = numbers_of(CapOwner, pb.SpendCapOwner)
 
 
 async def get_server_info(
-    info: ServerInfo, spending: Spending, work: Work, request: pb.GetServerInfoRequest, call: Call
+    info: ServerInfo,
+    spending: Spending,
+    work: Work,
+    changes: AdviceChanges,
+    request: pb.GetServerInfoRequest,
+    call: Call,
 ) -> pb.GetServerInfoResponse:
     spend: tuple[Spend, ...] = ()
     all_caps: tuple[CapState, ...] = ()
     caps: tuple[CapState, ...] = ()
+    changed: tuple[AdviceChange, ...] = ()
     spend_unknown = False
     try:
         async with asyncio.timeout(_SPEND_S):
             spend = await spending.spent(call.scope, _DAYS)
             all_caps = await spending.caps(call.scope)
             caps = tuple(cap for cap in all_caps if _may_see(call.caller, cap.level, call.scope))
+            changed = await changes.of(call.scope) if request.with_advice_changes else ()
     except (StoreUnavailable, TimeoutError):
         spend, caps, spend_unknown = (), (), True
     backlog = {} if spend_unknown else await _backlog(work, call.scope)
@@ -62,7 +72,11 @@ async def get_server_info(
         project_id=own.project_id if own else "",
         stores=[
             pb.StoreInfo(
-                kind=store.kind, holds=store.holds, durability=store.durability(), available=store.is_available()
+                kind=store.kind,
+                holds=store.holds,
+                durability=store.durability(),
+                available=store.is_available(),
+                lost=store.lost(),
             )
             for store in info.stores
         ],
@@ -72,6 +86,7 @@ async def get_server_info(
                 provider=model.provider,
                 model=model.model,
                 available=model.is_available() and not (model.is_paid and _is_used_up(all_caps, model.purpose)),
+                price_unknown=model.is_price_unknown(),
             )
             for model in info.models
         ],
@@ -84,7 +99,35 @@ async def get_server_info(
         backlog=[pb.Backlog(kind=kind, waiting_count=count) for kind, count in backlog.items() if count],
         advice_is_shadow=info.advice_is_shadow,
         store_clock=_clock_to_wire(info.store_clock),
+        advice_changes=[change_to_wire(one) for one in changed if is_shown(one, call)],
         memory_embedding=None if info.embedding is None else _embedding_to_wire(info.embedding, call.scope),
+        server_time=timestamp(info.own_clock.now_us()),
+        traffic=_traffic_to_wire(info.traffic.told(), call.caller),
+    )
+
+
+def _traffic_to_wire(told: TrafficTold, caller: Token | None) -> pb.Traffic:
+    """What the token covers of it."""
+    sees_all = caller is None or caller.covers(Scope(ANY, ANY))
+
+    def seen(senders: Sequence[tuple[Sender, int]]) -> list[pb.Sender]:
+        return [
+            pb.Sender(
+                token=one.token,
+                tenant_id=one.scope.tenant_id,
+                project_id=one.scope.project_id,
+                session_id=one.session_id,
+                sent_count=count,
+            )
+            for one, count in senders
+            if caller is None or caller.covers(one.scope)
+        ][:TOLD]
+
+    return pb.Traffic(
+        period=duration(int(told.period_s * 1e6)),
+        message_count=told.messages if sees_all else None,
+        callers=seen(told.callers),
+        sessions=seen(told.sessions),
     )
 
 
@@ -144,6 +187,9 @@ def _spend_to_wire(spend: Spend) -> pb.Spend:
         reserved_usd=spend.in_flight.usd,
         orphaned_tokens=spend.orphaned.tokens,
         orphaned_usd=spend.orphaned.usd,
+        unanswered_calls=spend.unanswered,
+        estimated_tokens=spend.estimated.tokens,
+        estimated_usd=spend.estimated.usd,
     )
 
 

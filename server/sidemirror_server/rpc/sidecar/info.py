@@ -6,8 +6,10 @@ import msgspec
 
 from sidemirror_server.memory.finding.weighing import Weight
 from sidemirror_server.thinking.config import ThinkingConfig
+from sidemirror_server.vocabulary.clock import Clock
 from sidemirror_server.vocabulary.scope import Scope
 from sidemirror_server.vocabulary.store_clock import StoreClock
+from sidemirror_server.vocabulary.traffic import Traffic
 
 
 class StoreFacts(msgspec.Struct, frozen=True):
@@ -22,13 +24,15 @@ class StoreFacts(msgspec.Struct, frozen=True):
 
 
 class ModelFacts(msgspec.Struct, frozen=True):
-    """The model for a purpose, and whether it would answer now, but for caps. `is_paid`: caps hold for it."""
+    """The model for a purpose, and whether it would answer now, but for caps. `is_paid`: caps hold for it.
+    `is_price_unknown`: no price of it is known."""
 
     purpose: str
     provider: str
     model: str
     is_available: Callable[[], bool]
     is_paid: bool = False
+    is_price_unknown: Callable[[], bool] = bool
 
 
 class EmbeddingFacts(msgspec.Struct, frozen=True):
@@ -40,7 +44,8 @@ class EmbeddingFacts(msgspec.Struct, frozen=True):
 
 class ServerInfo(msgspec.Struct, frozen=True):
     """The facts for GetServerInfo. `limits`: by the name of the setting. `default_config`: what sessions start with.
-    `embedding`: None without such a model. `advice_is_shadow`: advice is kept and not told."""
+    `own_clock`: this machine's. `traffic`: who sends how much. `embedding`: None without such a model.
+    `advice_is_shadow`: advice is kept and not told."""
 
     version: str
     own_scope: Scope
@@ -49,5 +54,7 @@ class ServerInfo(msgspec.Struct, frozen=True):
     limits: Mapping[str, int]
     store_clock: StoreClock
     default_config: ThinkingConfig
+    own_clock: Clock
+    traffic: Traffic
     embedding: EmbeddingFacts | None = None
     advice_is_shadow: bool = False

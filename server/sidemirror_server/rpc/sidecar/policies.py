@@ -16,6 +16,7 @@ from sidemirror_server.policy.record import (
 from sidemirror_server.rpc.boundary.access import ANY
 from sidemirror_server.rpc.boundary.call import Call
 from sidemirror_server.rpc.wire.common import numbers_of, timestamp
+from sidemirror_server.turns.advice_changes import AdviceChange
 from sidemirror_server.vocabulary.errors import BadInput, NotPermitted
 from sidemirror_server.vocabulary.scope import Scope, Served
 
@@ -23,6 +24,7 @@ LEVELS = {
     pb.POLICY_LEVEL_UNSPECIFIED: PolicyLevel.PROJECT,
     **{number: level for level, number in numbers_of(PolicyLevel, pb.PolicyLevel).items()},
 }
+_LEVEL_NUMBERS = {level.value: number for level, number in numbers_of(PolicyLevel, pb.PolicyLevel).items()}
 _KINDS = numbers_of(AdviceKind, pb.AdviceKind)
 _KIND_OF = {number: kind for kind, number in _KINDS.items()}
 _PURPOSES = tuple(purpose.value for purpose in Purpose)
@@ -88,7 +90,6 @@ def policy_from_wire(wire: pb.Policy) -> DataPolicy:
 
 def policy_to_wire(policy: DataPolicy) -> pb.Policy:
     """A policy. Values that are not set are absent."""
-    off = [_KINDS[kind] for kind in policy.advice.off]
     kept = {name: value for name in _RETENTION if (value := getattr(policy.retention, name)) is not None}
     return pb.Policy(
         retention=pb.RetentionPolicy(**kept) if kept else None,
@@ -100,8 +101,28 @@ def policy_to_wire(policy: DataPolicy) -> pb.Policy:
             )
             for purpose, cap in sorted(policy.caps.items())
         ],
-        advice=pb.AdvicePolicy(off=off, silenced_ids=policy.advice.silenced) if policy.advice != Advice() else None,
+        advice=_advice_to_wire(policy.advice) if policy.advice != Advice() else None,
     )
+
+
+def change_to_wire(change: AdviceChange) -> pb.AdviceChange:
+    """A change of what agents are told."""
+    wire = pb.AdviceChange(time=timestamp(change.at_us), changed_by=change.changed_by, mode=change.mode)
+    if change.level:
+        # Another level is one of a later version.
+        wire.level = _LEVEL_NUMBERS.get(change.level, pb.POLICY_LEVEL_UNSPECIFIED)
+        wire.before.CopyFrom(_advice_to_wire(change.before))
+        wire.after.CopyFrom(_advice_to_wire(change.after))
+    return wire
+
+
+def is_shown(change: AdviceChange, call: Call) -> bool:
+    """Whether the call may see the change: that of a tenant's policy is for those who may see that policy."""
+    return change.level != PolicyLevel.TENANT or may_see_tenant(call)
+
+
+def _advice_to_wire(advice: Advice) -> pb.AdvicePolicy:
+    return pb.AdvicePolicy(off=[_KINDS[kind] for kind in advice.off], silenced_ids=advice.silenced)
 
 
 def stored_to_wire(stored: StoredPolicy | None) -> pb.StoredPolicy | None:

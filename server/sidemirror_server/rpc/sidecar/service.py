@@ -13,6 +13,7 @@ from sidemirror_server.rpc.sidecar.list_tombstones import list_tombstones
 from sidemirror_server.rpc.sidecar.policies import check_may_set
 from sidemirror_server.rpc.sidecar.set_policy import set_policy
 from sidemirror_server.trace.erasure import Erasures
+from sidemirror_server.turns.advice_changes import AdviceChanges
 from sidemirror_server.work.queue import Work
 
 
@@ -22,14 +23,15 @@ def sidecar_service(
     erasures: Erasures,
     work: Work,
     policies: PoliciesInForce,
+    changes: AdviceChanges,
     most_tombstones: int,
 ) -> ServiceTable:
     """The table of SidecarService."""
     return ServiceTable(
         SIDECAR,
-        GetServerInfo=Unary(partial(get_server_info, info, spending, work)),
+        GetServerInfo=Unary(partial(get_server_info, info, spending, work, changes)),
         Erase=Unary(partial(erase, erasures, work, most_tombstones)),
         ListTombstones=Unary(partial(list_tombstones, erasures)),
         GetPolicy=Unary(partial(get_policy, policies)),
-        SetPolicy=Unary(partial(set_policy, policies), permits=partial(check_may_set, policies)),
+        SetPolicy=Unary(partial(set_policy, policies, changes), permits=partial(check_may_set, policies)),
     )

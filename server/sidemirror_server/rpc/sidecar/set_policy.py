@@ -12,16 +12,28 @@ from sidemirror_server.rpc.sidecar.policies import (
     policy_from_wire,
     stored_to_wire,
 )
+from sidemirror_server.turns.advice_changes import AdviceChanges
+from sidemirror_server.vocabulary.errors import StoreFull, StoreUnavailable
+from sidemirror_server.vocabulary.scope import whose
 
 _log = logging.getLogger(__name__)
 
 
-async def set_policy(policies: PoliciesInForce, request: pb.SetPolicyRequest, call: Call) -> pb.SetPolicyResponse:
+async def set_policy(
+    policies: PoliciesInForce, changes: AdviceChanges, request: pb.SetPolicyRequest, call: Call
+) -> pb.SetPolicyResponse:
     level = LEVELS[request.level]
-    set_by = "" if call.caller is None else call.caller.name
+    set_by = call.caller_name
     if_version = request.if_version if request.HasField("if_version") else None
     change = PolicyChange(level, policy_from_wire(request.policy), set_by, if_version, policies.most)
+    before = (await policies.stored(call.scope)).at(level).advice
     stored = await policies.set(call.scope, change, call.clock.now_us())
+    try:
+        version = 0 if stored is None else stored.version
+        await changes.policy_set(call.scope, level, set_by, before, change.policy.advice, version)
+    except (StoreUnavailable, StoreFull) as error:
+        # The policy holds, and has who set it; only its history lacks this change.
+        _log.warning("change_not_noted", extra={**whose(call.scope), "reason": type(error).__name__})
     _log.info(
         "policy_set",
         extra={

@@ -38,10 +38,13 @@ from sidemirror_server.thinking.turn import left
 from sidemirror_server.trace.event import Event, TurnStarted
 from sidemirror_server.turns.live import LiveTurn
 from sidemirror_server.vocabulary.budget import BudgetLeft
+from sidemirror_server.vocabulary.silence import Silence, SilenceReason
 from sidemirror_server.vocabulary.status import ResultStatus
 
 REASONS = numbers_of(Reason, pb.ReflectionReason)
 PATTERNS = numbers_of(Pattern, pb.Pattern)
+# By their stored values: a later version may have stored others.
+SILENCES = {reason.value: number for reason, number in numbers_of(SilenceReason, pb.SilenceReason).items()}
 
 
 def left_to_wire(budget: BudgetLeft) -> pb.BudgetLeft:
@@ -117,6 +120,18 @@ def plan_to_wire(plan: TurnPlan) -> pb.TurnPlan:
         critique_mode=CRITIQUE_MODE_NUMBERS[plan.critique_mode],
         budget=budget_to_wire(plan.budget),
         context=None if plan.context is None else block_to_wire(plan.context),
+        silence=SILENCES.get(plan.silence),
+    )
+
+
+def silence_to_wire(silence: Silence, signature: str) -> pb.Silence:
+    """Why nothing was told, as a message."""
+    return pb.Silence(
+        reason=SILENCES.get(silence.reason),
+        signature=signature,
+        recovery_id=silence.recovery_id,
+        tries=silence.tries,
+        worked=silence.worked,
     )
 
 
@@ -157,6 +172,9 @@ def directive_to_wire(directive: Directive, turn_id: str, sequence: int) -> pb.T
         case Critiqued() as critiqued:
             wire.critique.CopyFrom(critique_to_wire(critique_in(bytes(critiqued.body))))
             wire.critique_reasons.extend(CRITIQUE_REASONS[GateReason(reason)] for reason in critiqued.reasons)
+        case Advised(signature=signature, silence=silence) if silence is not None:
+            wire.is_shadow = False  # that is its mark for earlier servers
+            wire.silence.CopyFrom(silence_to_wire(silence, signature))
         case Advised(block=block, signature=signature):
             wire.advice.CopyFrom(pb.Advice(block=block_to_wire(block), signature=signature))
         case TurnSummary() as summary:

@@ -1,13 +1,15 @@
 """GetTurn: a turn, and a page of its record."""
 
 from sidemirror.v1 import thinking_pb2 as pb
+from sidemirror_server.critique.store import Critiques
 from sidemirror_server.rpc.boundary.call import Call
 from sidemirror_server.rpc.boundary.pages import PAGE_BYTES, place_in, size_of, token_for
 from sidemirror_server.rpc.boundary.recorded_turns import given_a_moment
 from sidemirror_server.rpc.thinking.directives import entry_to_wire
+from sidemirror_server.rpc.thinking.turn_critiques import critiques_of
 from sidemirror_server.rpc.thinking.turns import turn_to_wire
 from sidemirror_server.thinking.record import recorded_in
-from sidemirror_server.trace.log import TurnLog
+from sidemirror_server.trace.log import TurnLog, TurnStanding
 from sidemirror_server.turns.conductor import Conductor
 from sidemirror_server.turns.recorder import Recorder
 from sidemirror_server.vocabulary.errors import NotFound
@@ -15,7 +17,12 @@ from sidemirror_server.vocabulary.ids import TurnId
 
 
 async def get_turn(
-    log: TurnLog, conductor: Conductor, recorder: Recorder, request: pb.GetTurnRequest, call: Call
+    log: TurnLog,
+    critiques: Critiques,
+    conductor: Conductor,
+    recorder: Recorder,
+    request: pb.GetTurnRequest,
+    call: Call,
 ) -> pb.GetTurnResponse:
     turn_id = TurnId(request.turn_id)
     live = conductor.in_memory(call.scope, turn_id) or await conductor.completed(call.scope, turn_id)
@@ -30,6 +37,10 @@ async def get_turn(
     size = size_of(request.page_size, 100)
     entries = await log.read(call.scope, turn_id, after, size, PAGE_BYTES)
     last = entries[-1].sequence if entries else after
+    judged: list[pb.TurnCritique] = []
+    if not after:  # the first page
+        is_over = head.standing is not TurnStanding.OPEN
+        judged = await critiques_of(critiques, log, call.scope, turn_id, is_over=is_over)
     return pb.GetTurnResponse(
         turn=turn_to_wire(head, call.clock.now_us(), tuple(live.state.claims) if live else ()),
         entries=[
@@ -37,4 +48,5 @@ async def get_turn(
             for entry in entries
         ],
         next_page_token=token_for(last, *query) if entries and last < head.last_sequence else "",
+        critiques=judged,
     )

@@ -3,6 +3,7 @@
 from functools import partial
 
 from sidemirror.v1 import thinking_pb2 as pb
+from sidemirror_server.critique.store import Critiques
 from sidemirror_server.models.gateway import Gateway
 from sidemirror_server.rpc.boundary.services import THINKING, BidiStream, ServerStream, ServiceTable, Unary
 from sidemirror_server.rpc.boundary.streams import Streams
@@ -39,6 +40,7 @@ def thinking_service(
     log: TurnLog,
     sessions: Sessions,
     pruning: Pruning,
+    critiques: Critiques,
     conductor: Conductor,
     recorder: Recorder,
     gateway: Gateway,
@@ -47,7 +49,8 @@ def thinking_service(
     streams: Streams,
     default: ThinkingConfig,
 ) -> ServiceTable:
-    """The table of ThinkingService. `gateway`, `prompts`: of reflections. `default`: a session's configuration."""
+    """The table of ThinkingService. `critiques`: those of turns are shown with them. `gateway`, `prompts`: of
+    reflections. `default`: a session's configuration."""
     watches = Watches(log, TURN_TOPIC, bell, streams)
     return ServiceTable(
         THINKING,
@@ -62,7 +65,7 @@ def thinking_service(
         StartTurn=Unary(partial(start_turn, conductor, recorder), complete=_with_own_prompt),
         ReportEvents=Unary(partial(report_events, conductor, recorder)),
         FinishTurn=Unary(partial(finish_turn, conductor, recorder)),
-        GetTurn=Unary(partial(get_turn, log, conductor, recorder)),
+        GetTurn=Unary(partial(get_turn, log, critiques, conductor, recorder)),
         WatchTurns=ServerStream(partial(watch_turns, watches, pruning), keeps_times=True),
         ListTurns=Unary(partial(list_turns, log)),
         ShouldReflect=Unary(partial(should_reflect, sessions, conductor)),

@@ -47,4 +47,5 @@ def turn_to_wire(head: TurnHead, now_us: int, pending_ids: Sequence[str]) -> pb.
         tool_call_count=body.tool_call_count,
         tool_error_count=body.tool_error_count,
         lesson_count=body.lesson_count,
+        is_shadow=body.is_shadow,
     )

@@ -82,4 +82,5 @@ def issue_to_wire(issue: Issue) -> common_pb2.CritiqueIssue:
         quote_source=_SOURCES[issue.quote_source],
         reason=issue.reason,
         fix=issue.fix,
+        event_ids=issue.event_ids,
     )

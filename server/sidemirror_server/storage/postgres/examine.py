@@ -70,7 +70,9 @@ async def _looked(connection: asyncpg.Connection, connections: int, now_us: int)
             facts.append(_reach(await reach_of(connection)))
         except StoreRefused as refusal:
             problems.append(refusal.facts["reason"])
+    locks = await connection.fetch(_SQL["locks"])
     await connection.execute("COMMIT")
+    problems.extend(map(_locked, locks))
     is_pooled = server["pid"] != connection.get_server_pid()
     if server["reads_only"]:
         problems.append("this server is read-only, or a standby: name the primary")
@@ -87,6 +89,14 @@ async def _looked(connection: asyncpg.Connection, connections: int, now_us: int)
         advice=() if standing.is_durable else ("fsync is off: what it keeps may not survive a crash; switch fsync on",),
         problems=tuple(problems),
         clock_ahead_us=server["now_us"] - now_us,
+    )
+
+
+def _locked(lock: asyncpg.Record) -> str:
+    pid = lock["pid"]
+    return (
+        f"process {pid} of role {lock['role']!r} holds {lock['modes']} on {lock['tables']}, which sidecars wait for: "
+        f"let it end, or run SELECT pg_terminate_backend({pid})"
     )
 
 

@@ -24,3 +24,20 @@ SELECT pg_catalog.current_setting('server_version') AS version,
         JOIN pg_catalog.pg_namespace AS home ON home.oid = kept.relnamespace
         WHERE home.nspname = 'sidemirror' AND kept.relkind IN ('r', 'p') AND kept.relrowsecurity
               AND kept.relforcerowsecurity) AS protected
+
+-- name: locks
+-- Locks on our tables that hold up whoever reads or writes, by the process that holds them: sidecars take none of them,
+-- a migration does for a moment.
+SELECT held.pid,
+       coalesce(max(who.usename), 'unknown')::text AS role,
+       string_agg(DISTINCT held.mode, ', ' ORDER BY held.mode) AS modes,
+       string_agg(DISTINCT kept.relname::text, ', ' ORDER BY kept.relname::text) AS tables
+FROM pg_catalog.pg_locks AS held
+JOIN pg_catalog.pg_class AS kept ON kept.oid = held.relation
+JOIN pg_catalog.pg_namespace AS home ON home.oid = kept.relnamespace
+JOIN pg_catalog.pg_database AS here ON here.oid = held.database AND here.datname = pg_catalog.current_database()
+LEFT JOIN pg_catalog.pg_stat_activity AS who ON who.pid = held.pid
+WHERE home.nspname = 'sidemirror' AND kept.relkind IN ('r', 'p') AND held.granted
+      AND held.mode IN ('AccessExclusiveLock', 'ExclusiveLock', 'ShareRowExclusiveLock', 'ShareLock')
+GROUP BY held.pid
+ORDER BY held.pid

@@ -48,13 +48,14 @@ class PostgresLedger:
             await transaction.change(_SQL["take"], *_of(reservation), reservation.reservation_id, lease_until_us)
             return reservation
 
-    async def settle(self, reservation: Reservation, actual: Amount) -> bool:
+    async def settle(self, reservation: Reservation, actual: Amount, *, is_estimate: bool = False) -> bool:
         scope = reservation.scope
         async with self._database.transaction(scope, in_turn=_IN_TURN) as transaction:
             own = (*ids_of(scope), reservation.reservation_id)
             if await transaction.change(_SQL["strike"], *own) == 0:
                 return False
-            await transaction.change(_SQL["replace"], *_of(reservation), actual.tokens, actual.nano_usd)
+            took = (actual.tokens, actual.nano_usd, int(is_estimate))
+            await transaction.change(_SQL["replace"], *_of(reservation), *took)
             return True
 
     async def spent(self, scope: Scope, first_day: int, now_us: int) -> tuple[Spend, ...]:

@@ -41,7 +41,8 @@ DELETE FROM sidemirror.ledger_reservations
 WHERE tenant_id = $1 AND project_id = $2 AND reservation_id = $3
 
 -- name: replace
--- Replaces a reserved amount ($5, $6) by the actual one ($7 tokens, $8 nano_usd) in every total.
+-- Replaces a reserved amount ($5, $6) by the actual one ($7 tokens, $8 nano_usd) in every total. $9: 1 if that is an
+-- estimate, else 0.
 WITH counted AS (
     UPDATE sidemirror.ledger_envelopes
     SET tokens = tokens - $5 + $7, nano_usd = nano_usd - $6 + $8
@@ -51,14 +52,17 @@ UPDATE sidemirror.ledger_totals
 SET settled_tokens = settled_tokens + $7,
     settled_nano_usd = settled_nano_usd + $8,
     reserved_tokens = reserved_tokens - $5,
-    reserved_nano_usd = reserved_nano_usd - $6
+    reserved_nano_usd = reserved_nano_usd - $6,
+    unanswered_calls = unanswered_calls + $9,
+    estimated_tokens = estimated_tokens + $9 * $7,
+    estimated_nano_usd = estimated_nano_usd + $9 * $8
 WHERE tenant_id = $1 AND project_id = $2 AND day = $3 AND purpose = $4
 
 -- name: spent
 -- The totals of a scope by day (from $3 on) and purpose, newest day first. Each row also has the part reserved under
 -- leases that have run out at $4.
 SELECT day, purpose, calls, settled_tokens, settled_nano_usd, reserved_tokens, reserved_nano_usd,
-       orphaned.tokens, orphaned.nano_usd
+       orphaned.tokens, orphaned.nano_usd, unanswered_calls, estimated_tokens, estimated_nano_usd
 FROM sidemirror.ledger_totals AS totals,
      LATERAL (SELECT coalesce(sum(tokens), 0)::bigint AS tokens, coalesce(sum(nano_usd), 0)::bigint AS nano_usd
               FROM sidemirror.ledger_reservations AS open

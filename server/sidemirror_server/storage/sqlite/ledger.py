@@ -46,8 +46,13 @@ class SqliteLedger:
 
         return await self._database.write(change)
 
-    async def settle(self, reservation: Reservation, actual: Amount) -> bool:
-        values = {**_of(reservation), "actual_tokens": actual.tokens, "actual_nano_usd": actual.nano_usd}
+    async def settle(self, reservation: Reservation, actual: Amount, *, is_estimate: bool = False) -> bool:
+        values = {
+            **_of(reservation),
+            "actual_tokens": actual.tokens,
+            "actual_nano_usd": actual.nano_usd,
+            "is_estimate": is_estimate,
+        }
 
         def change(connection: sqlite3.Connection) -> bool:
             if connection.execute(_SQL["strike"], values).rowcount == 0:

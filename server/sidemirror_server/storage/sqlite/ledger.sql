@@ -8,7 +8,9 @@ WHERE tenant_id = :tenant_id AND project_id = :project_id AND day = :day AND pur
 
 -- name: take
 -- Adds a call and its reservation to a day's total.
-INSERT INTO ledger_totals VALUES (:tenant_id, :project_id, :day, :purpose, 1, 0, 0, :tokens, :nano_usd)
+INSERT INTO ledger_totals (tenant_id, project_id, day, purpose, calls, settled_tokens, settled_nano_usd,
+                           reserved_tokens, reserved_nano_usd)
+VALUES (:tenant_id, :project_id, :day, :purpose, 1, 0, 0, :tokens, :nano_usd)
 ON CONFLICT (tenant_id, project_id, day, purpose) DO UPDATE
 SET calls = calls + 1,
     reserved_tokens = reserved_tokens + excluded.reserved_tokens,
@@ -25,12 +27,15 @@ DELETE FROM ledger_reservations
 WHERE tenant_id = :tenant_id AND project_id = :project_id AND reservation_id = :reservation_id
 
 -- name: replace
--- Replaces a reserved amount by the actual one in a day's total.
+-- Replaces a reserved amount by the actual one, or by an estimate of it, in a day's total.
 UPDATE ledger_totals
 SET settled_tokens = settled_tokens + :actual_tokens,
     settled_nano_usd = settled_nano_usd + :actual_nano_usd,
     reserved_tokens = reserved_tokens - :tokens,
-    reserved_nano_usd = reserved_nano_usd - :nano_usd
+    reserved_nano_usd = reserved_nano_usd - :nano_usd,
+    unanswered_calls = unanswered_calls + :is_estimate,
+    estimated_tokens = estimated_tokens + :is_estimate * :actual_tokens,
+    estimated_nano_usd = estimated_nano_usd + :is_estimate * :actual_nano_usd
 WHERE tenant_id = :tenant_id AND project_id = :project_id AND day = :day AND purpose = :purpose
 
 -- name: spent
@@ -41,7 +46,8 @@ SELECT day, purpose, calls, settled_tokens, settled_nano_usd, reserved_tokens, r
               AND open.purpose = totals.purpose AND open.lease_until_us <= :now_us),
        (SELECT coalesce(sum(nano_usd), 0) FROM ledger_reservations AS open
         WHERE open.tenant_id = :tenant_id AND open.project_id = :project_id AND open.day = totals.day
-              AND open.purpose = totals.purpose AND open.lease_until_us <= :now_us)
+              AND open.purpose = totals.purpose AND open.lease_until_us <= :now_us),
+       unanswered_calls, estimated_tokens, estimated_nano_usd
 FROM ledger_totals AS totals
 WHERE tenant_id = :tenant_id AND project_id = :project_id AND day >= :first_day AND purpose > ''
 

@@ -14,6 +14,7 @@ make FTS5 write a segment for each call (64 callers: 17,000 writes/s instead of 
 
 import asyncio
 import logging
+import os
 import queue
 import sqlite3
 import threading
@@ -34,7 +35,7 @@ from sidemirror_server.storage.sqlite.group import (
     run_together,
 )
 from sidemirror_server.vocabulary.clock import SystemClock
-from sidemirror_server.vocabulary.errors import SidemirrorError, StoreUnavailable
+from sidemirror_server.vocabulary.errors import SidemirrorError, StoreFull, StoreUnavailable
 from sidemirror_server.vocabulary.outage import Outage
 
 _log = logging.getLogger(__name__)
@@ -54,6 +55,9 @@ _TRY_MS = 20
 # milliseconds, so that the first pause comes at once; the thread can then start, which is intended.
 _FIRST_PAUSE_AFTER_S = 0.0003
 _PAUSE_S = 0.0001
+# A disk that was full counts as full until so much is free again: on a full disk small writes succeed now and then, in
+# the part of the WAL that is there already. Chosen here: hundreds of events.
+_ROOM_BYTES = 512 * 1024
 
 
 class GroupWriter:
@@ -87,7 +91,8 @@ class GroupWriter:
         self._waiting: deque[WriteCall] = deque()
         self._between: deque[tuple[Callable[[], None], asyncio.Future[None]]] = deque()
         self._busy = False  # a group is running or scheduled, and owns the connection
-        self.has_failed = False  # whether the last group failed
+        self.has_failed = False  # whether the last group failed, or the disk is still full
+        self._was_full = False
         self._outage = Outage(_log, "sqlite_group_failed", "sqlite_writes_again", SystemClock())
         self._closed: asyncio.Future[None] | None = None
         self._pause: asyncio.TimerHandle | None = None
@@ -214,8 +219,9 @@ class GroupWriter:
         except StoreUnavailable as lost:
             self._group_failed([call for call, _, _ in outcomes], lost)
             return
-        self.has_failed = False
-        self._outage.worked()
+        if not (self._was_full and _free(self._wal.parent) < _ROOM_BYTES):
+            self.has_failed = self._was_full = False
+            self._outage.worked()
         for call, result, error in outcomes:
             answer = call.answer
             if answer.done():  # its caller was cancelled
@@ -234,6 +240,7 @@ class GroupWriter:
     def _group_failed(self, calls: list[WriteCall], cause: BaseException) -> None:
         self._outage.failed({"calls": len(calls), "reason": str(cause)}, logging.ERROR)
         self.has_failed = True
+        self._was_full = self._was_full or isinstance(store_failure(cause), StoreFull)
         self._connection, broken = None, self._connection
         for call in calls:
             if not call.answer.done():
@@ -350,6 +357,15 @@ def _size(file: Path) -> int:
         return file.stat().st_size
     except OSError:  # missing: nothing was written yet
         return 0
+
+
+def _free(folder: Path) -> int:
+    """Bytes that may still be written there; as many as are wanted where that is unknown."""
+    try:
+        room = os.statvfs(folder)
+    except OSError:
+        return _ROOM_BYTES
+    return room.f_bavail * room.f_frsize
 
 
 def _failure(cause: BaseException) -> SidemirrorError:

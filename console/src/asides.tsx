@@ -1,0 +1,133 @@
+/** What belongs to a turn and is none of its entries: critiques that were asked for, and lessons that were recalled. */
+import { IssueKindSchema } from "@sidemirror/api/v1/common";
+import { LessonFitSchema, ReceiptPlace, ReceiptPlaceSchema, type Receipt } from "@sidemirror/api/v1/reflective_memory";
+import { AnswerChange, type Turn, type TurnCritique, type TurnEntry } from "@sidemirror/api/v1/thinking";
+import type { Timestamp } from "@bufbuild/protobuf/wkt";
+import type { ComponentChildren } from "preact";
+
+import { useApi, useAsked } from "./api.js";
+import { Badge, Id, Link, Text, Time } from "./parts.js";
+import { nameOf, type Told } from "./record.js";
+import { headline, lasting, millisOf, seen, word } from "./words.js";
+
+const MOST_RECEIPTS = 1_000;
+/** Where a block is shown that an agent asks for. */
+const ANSWERS: ReadonlySet<ReceiptPlace> = new Set([
+  ReceiptPlace.MEMORY_CONTEXT,
+  ReceiptPlace.GOAL_CONTEXT,
+  ReceiptPlace.RECOVERIES,
+]);
+const CHANGES: Partial<Record<AnswerChange, string>> = {
+  [AnswerChange.NONE]: "the answer was not changed after it",
+  [AnswerChange.CHANGED]: "the answer was changed after it",
+};
+
+export interface Aside {
+  readonly key: string;
+  readonly time: Timestamp | undefined;
+  readonly critique?: TurnCritique;
+  readonly receipt?: Receipt;
+}
+
+/** The turn's asides, oldest first; asked for anew when its state changes. `entries`: those that have critiques of drafts,
+ * which are no asides. */
+export function useAsides(turn: Turn, entries: readonly TurnEntry[]): readonly Aside[] {
+  const api = useApi();
+  const { turnId } = turn;
+  const { value } = useAsked(`asides ${turnId} ${turn.state}`, async (signal) => {
+    const [record, shown] = await Promise.all([
+      api.thinking.getTurn({ ...api.scope, turnId, pageSize: 1 }, { signal }),
+      api.memory.listReceipts({ ...api.scope, turnId, pageSize: MOST_RECEIPTS }, { signal }).catch(() => undefined),
+    ]);
+    const critiques = record.critiques.map((critique) => ({ key: critique.critique?.critiqueId ?? "", time: critique.time, critique }));
+    const receipts = (shown?.receipts ?? []).filter((receipt) => ANSWERS.has(receipt.place));
+    const all: Aside[] = [...critiques, ...receipts.map((receipt) => ({ key: receipt.receiptId, time: receipt.time, receipt }))];
+    return all.sort((one, other) => at(one.time) - at(other.time));
+  });
+  const drafted = new Set(entries.map(({ entry }) => (entry.case === "directive" ? entry.value.directiveId : "")));
+  return (value ?? []).filter((one) => !one.critique || !drafted.has(one.key));
+}
+
+export function AsideRow(props: { aside: Aside; begun: Timestamp | undefined; told: Told }) {
+  const { aside, begun, told } = props;
+  const since = at(aside.time) - at(begun);
+  return (
+    <li class="entry told">
+      <div class="when">
+        <Time at={aside.time} exact />
+        <span class="dim since">{since >= 1 ? `+${lasting(since)}` : ""}</span>
+      </div>
+      <span class="number" />
+      <div class="what">
+        {aside.critique && <Asked critique={aside.critique} told={told} />}
+        {aside.receipt && <Recalled receipt={aside.receipt} />}
+      </div>
+    </li>
+  );
+}
+
+function Asked(props: { critique: TurnCritique; told: Told }) {
+  const { critique: verdict, madeBy, answerChange } = props.critique;
+  if (!verdict) return null;
+  const { usage } = verdict;
+  return (
+    <>
+      <p class="kind">
+        <strong>asked for a {headline(madeBy, 40)}</strong>{" "}
+        <Badge tone={verdict.shouldRevise ? "bad" : "good"}>{verdict.shouldRevise ? "revise" : "let through"}</Badge>{" "}
+        <span class="dim">{seen([usage?.provider, usage?.model, CHANGES[answerChange]].filter(Boolean).join(", "))}</span>
+      </p>
+      {verdict.issueDetails.map((issue, index) => (
+        <div key={index} class="card">
+          <p class="kind">{word(IssueKindSchema, issue.kind)}</p>
+          {issue.quote && <Text>{issue.quote}</Text>}
+          <Text plain>{issue.reason}</Text>
+          <Grounds ids={issue.eventIds} told={props.told} />
+        </div>
+      ))}
+    </>
+  );
+}
+
+/** Links to the events that an issue rests on. */
+export function Grounds(props: { ids: readonly string[]; told: Told }) {
+  const links: ComponentChildren[] = props.ids.map((id) => {
+    const entry = props.told.events.get(id);
+    if (entry?.entry.case !== "event") return <Id key={id}>{id}</Id>;
+    return (
+      <Link key={id} to={["turns", entry.turnId]} query={{ at: String(entry.sequence) }}>
+        {`${entry.sequence} ${nameOf(entry.entry.value, props.told.tools)} `}
+      </Link>
+    );
+  });
+  return links.length > 0 ? <p class="why">rests on {links}</p> : null;
+}
+
+function Recalled(props: { receipt: Receipt }) {
+  const { receipt } = props;
+  return (
+    <>
+      <p class="kind">
+        <strong>recalled</strong> <span class="dim">{word(ReceiptPlaceSchema, receipt.place)}</span>
+      </p>
+      {receipt.items.map((item) => (
+        <div key={item.id} class="card">
+          <p class="kind">
+            {item.kind === "recovery" ? <Id>{item.id}</Id> : <Link to={["lessons", item.id]}>{headline(item.kind, 40) || "lesson"}</Link>}
+            <span class="dim">version {item.version}</span>
+            {item.score !== undefined && <span>fits {item.score.toFixed(2)}</span>}
+            {item.isHeldBack && <Badge tone="warn">held back</Badge>}
+          </p>
+          <p class="why">{seen([word(LessonFitSchema, item.fit), ...item.matchedWords].filter(Boolean).join(", "))}</p>
+        </div>
+      ))}
+      <p class="dim small">
+        receipt <Id>{receipt.receiptId}</Id>
+      </p>
+    </>
+  );
+}
+
+function at(time: Timestamp | undefined): number {
+  return time ? millisOf(time) : 0;
+}

@@ -1,0 +1,76 @@
+"""When what agents are told was changed, and by whom. Used by `turns_why.py` and `memory.py`."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import grpc
+
+from sidemirror.v1 import sidecar_pb2 as pb
+from sidemirror.v1.sidecar_pb2_grpc import SidecarServiceStub
+from sidemirror_server.operations.shown import clock_time, in_short, words_of
+
+_TIMEOUT_S = 30.0
+
+
+def advice_changes(channel: grpc.Channel, scope: dict[str, Any]) -> Sequence[pb.AdviceChange]:
+    """The changes on record, the newest first. Raises grpc.RpcError."""
+    request = pb.GetServerInfoRequest(with_advice_changes=True, **scope)
+    return SidecarServiceStub(channel).GetServerInfo(request, timeout=_TIMEOUT_S).advice_changes
+
+
+def mode_around(changes: Sequence[pb.AdviceChange], at_us: int) -> str:
+    """In words, from when to when the mode of a moment held, and what set it; empty where that is not on record."""
+    modes = [one for one in reversed(changes) if one.mode]
+    since = next((one for one in reversed(modes) if one.time.ToMicroseconds() <= at_us), None)
+    if since is None:
+        return ""
+    until = next((one for one in modes if one.time.ToMicroseconds() > at_us and one.mode != since.mode), None)
+    ends = "it still is" if until is None else f"until {clock_time(until.time)}, when one in mode {until.mode} began"
+    begun = f"from {clock_time(since.time)}, when a sidecar with this setting began here"
+    return f"mode {in_short(since.mode)} {begun}; {ends}"
+
+
+def all_of(changes: Sequence[pb.AdviceChange]) -> Iterator[str]:
+    """A line for each change, the oldest first."""
+    for change in reversed(changes):
+        if change.mode:
+            yield f"{clock_time(change.time)}  {_mode(change)}"
+            continue
+        off = [words_of(pb.AdviceKind, kind) for kind in change.after.off]
+        off += map(in_short, change.after.silenced_ids)
+        yield f"{clock_time(change.time)}  turned off{_by(change)} {_whose(change)}: {', '.join(off) or 'nothing'}"
+
+
+def about(changes: Sequence[pb.AdviceChange], lesson_id: str, kind: int, name: str = "") -> Iterator[str]:
+    """A line for each change that silenced a lesson or recovery or told it again, the oldest first. `kind`: of advice
+    that it belongs to. `name`: stands before what was done to it alone."""
+    for change in reversed(changes):
+        told = _told(change, lesson_id, kind, name)
+        if told:
+            yield f"{clock_time(change.time)}  {told}"
+
+
+def _told(change: pb.AdviceChange, lesson_id: str, kind: int, name: str) -> str:
+    if change.mode:
+        return _mode(change)
+    by, whose = _by(change), _whose(change)
+    was, now = (lesson_id in policy.silenced_ids for policy in (change.before, change.after))
+    if was != now:
+        done = "silenced" if now else "no longer silenced"
+        return f"{f'{in_short(name)} ' if name else ''}{done}{by} {whose}"
+    was, now = (bool({kind, pb.ADVICE_KIND_ALL} & set(policy.off)) for policy in (change.before, change.after))
+    if was != now:
+        return f"all {words_of(pb.AdviceKind, kind)} turned {'off' if now else 'on'}{by} {whose}"
+    return ""
+
+
+def _mode(change: pb.AdviceChange) -> str:
+    return f"the mode is {in_short(change.mode)} from here on, by the sidecar's setting"
+
+
+def _by(change: pb.AdviceChange) -> str:
+    return f" by {in_short(change.changed_by)}" if change.changed_by else ""
+
+
+def _whose(change: pb.AdviceChange) -> str:
+    return f"in the policy of the {words_of(pb.PolicyLevel, change.level)}"

@@ -1,0 +1,40 @@
+"""The part of `sidemirror doctor` that looks at this machine's clock. It cannot know the time: it says what the clock
+says, and what speaks against it."""
+
+from ctypes import CDLL, create_string_buffer
+
+from sidemirror_server.operations.finding import Finding
+from sidemirror_server.operations.moments import minute
+
+SUBJECT = "clock"
+# 2026-01-01T00:00:00Z: an earlier clock is wrong, because this release is younger.
+_EARLIEST_US = 1_767_225_600_000_000
+# How far the newest record may be ahead of the clock. Synchronised clocks differ by less.
+AHEAD_US = 5_000_000
+# include/uapi/linux/timex.h: more bytes than `struct timex` has, all 0 to change nothing; and one of its states.
+_TIMEX_BYTES = 512
+_TIME_ERROR = 5
+
+
+def check_clock(newest_us: int, now_us: int) -> Finding:
+    """`newest_us`: the time of the newest record; 0 if there is none, or if others wrote it."""
+    if now_us < _EARLIEST_US:
+        return Finding(SUBJECT, ok=False, found="the clock is before 2026", advice="set the machine's clock")
+    ahead_us = newest_us - now_us
+    if ahead_us > AHEAD_US:
+        found = f"the newest record is {ahead_us / 1e6:,.0f} s ahead of the clock"
+        return Finding(SUBJECT, ok=False, found=found, advice="set the machine's clock, and keep it in step")
+    unkept = ", and nothing keeps it in step (NTP)" if is_in_step() is False else ""
+    return Finding(SUBJECT, ok=True, found=f"it is {minute(now_us)} by this machine's clock{unkept}")
+
+
+def is_in_step() -> bool | None:
+    """Whether something keeps this machine's clock in step, as NTP does; None where the system does not say it.
+
+    Linux, adjtimex(2): the state TIME_ERROR means that the clock is not synchronised. Reading it takes no right.
+    """
+    ask = getattr(CDLL(None), "adjtimex", None)
+    if ask is None:
+        return None
+    state = ask(create_string_buffer(_TIMEX_BYTES))
+    return None if state < 0 else state != _TIME_ERROR

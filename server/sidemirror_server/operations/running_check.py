@@ -1,0 +1,80 @@
+"""The part of `sidemirror doctor` that says what a sidecar at the address tells of itself. Pure."""
+
+from collections.abc import Iterator
+
+from google.protobuf.duration_pb2 import Duration
+
+from sidemirror.v1 import sidecar_pb2 as pb
+from sidemirror_server.operations.finding import Finding
+from sidemirror_server.operations.shown import plain
+
+# How far two clocks may differ. Synchronised ones differ by less, and an answer takes 2 s at most.
+_DIFFER_US = 5_000_000
+# How many senders are named.
+_NAMED = 3
+
+
+def check_running(info: pb.GetServerInfoResponse, address: str, now_us: int) -> Iterator[Finding]:
+    """Findings about its stores, clocks, models and senders. `now_us`: this machine's time at the answer."""
+    yield from _stores(info, address)
+    yield from _clocks(info, address, now_us)
+    yield from _unanswered(info, address)
+    if info.traffic.callers:
+        yield Finding("traffic", ok=True, found=f"{address}: {_senders(info.traffic)}")
+
+
+def _stores(info: pb.GetServerInfoResponse, address: str) -> Iterator[Finding]:
+    for store in info.stores:
+        kind = plain(store.kind)
+        if store.lost:
+            found = f"the sidecar at {address} has lost its {kind} store: {plain(store.lost)}"
+            advice = "put its folder back where it was; or restart it, with what is there then"
+            yield Finding("store", ok=False, found=found, advice=advice)
+        elif not store.available:
+            found = f"the sidecar at {address} says that its {kind} store did not answer last"
+            yield Finding("store", ok=False, found=found, advice="mend the store; the sidecar's log says why")
+
+
+def _clocks(info: pb.GetServerInfoResponse, address: str, now_us: int) -> Iterator[Finding]:
+    if info.HasField("server_time"):
+        ahead_us = info.server_time.ToMicroseconds() - now_us
+        if abs(ahead_us) > _DIFFER_US:
+            differs = f"{abs(ahead_us) / 1e6:,.0f} s {'ahead of' if ahead_us > 0 else 'behind'} this command's"
+            advice = "set the clock that is wrong, and keep it in step"
+            yield Finding("clock", ok=False, found=f"the clock of the sidecar at {address} is {differs}", advice=advice)
+    if info.store_clock.doubt:
+        found = f"the sidecar at {address} removes nothing: {plain(info.store_clock.doubt)}"
+        yield Finding("clock", ok=False, found=found, advice="set the clock if it is still wrong, then restart it")
+
+
+def _unanswered(info: pb.GetServerInfoResponse, address: str) -> Iterator[Finding]:
+    """Today's calls, which are those of the newest day, as long as it is the server's."""
+    today = info.server_time.ToDatetime().date().isoformat()
+    spends = [spend for spend in info.spend if spend.day == today and spend.unanswered_calls]
+    if spends:
+        count, usd = sum(spend.unanswered_calls for spend in spends), sum(spend.estimated_usd for spend in spends)
+        purposes = ", ".join(plain(spend.purpose) for spend in spends)
+        found = f"{address}: no model answered {count} calls of today ({purposes}), estimated at {usd:.6f} USD"
+        yield Finding("model", ok=True, found=found, advice="`sidemirror doctor --ask-models` asks each model once")
+
+
+def _senders(traffic: pb.Traffic) -> str:
+    of_all = f" of {traffic.message_count:,}" if traffic.HasField("message_count") else ""
+    callers = "; ".join(
+        f"{_scope(one)}{f' by token {plain(one.token)}' if one.token else ''}: {one.sent_count:,}"
+        for one in traffic.callers[:_NAMED]
+    )
+    sessions = "; ".join(
+        f"{plain(one.session_id)} of {_scope(one)}: {one.sent_count:,}" for one in traffic.sessions[:_NAMED]
+    )
+    events = f". Events by session: {sessions}" if sessions else ""
+    return f"calls and messages{of_all} in the last {in_seconds(traffic.period):.0f} s: {callers}{events}"
+
+
+def _scope(one: pb.Sender) -> str:
+    return plain(f"{one.tenant_id}/{one.project_id}")
+
+
+def in_seconds(span: Duration) -> float:
+    """A duration of the contract in seconds."""
+    return span.ToMicroseconds() / 1e6

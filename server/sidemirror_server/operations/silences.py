@@ -1,0 +1,52 @@
+"""Says why a turn was told nothing, by the codes that are on its record. Used by `turns.py` and `turns_why.py`."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from sidemirror.v1 import thinking_pb2 as pb
+
+_OFF = {
+    pb.SILENCE_REASON_SHADOW: "the sidecar was in shadow mode",
+    pb.SILENCE_REASON_OFF_BY_SETTING: "a setting of the sidecar turned it off",
+    pb.SILENCE_REASON_NO_ROOM: "it did not fit into the tokens of a block",
+    pb.SILENCE_REASON_STORE_AWAY: "the store was away or too slow",
+}
+_AT_START = {
+    **_OFF,
+    pb.SILENCE_REASON_NOT_ASKED: "the turn asked for none",
+    pb.SILENCE_REASON_NOTHING_KNOWN: "the project had no lesson",
+    pb.SILENCE_REASON_NOTHING_FITS: "no lesson fitted the task",
+    pb.SILENCE_REASON_HELD_BACK: "what fitted was held back by a draw",
+    pb.SILENCE_REASON_OFF_BY_POLICY: "a policy turned lessons off",
+    pb.SILENCE_REASON_SILENCED: "a policy silenced what fitted",
+    pb.SILENCE_REASON_SHELL: "the host has a shell, and no person had reviewed what fitted",
+}
+_AT_FAILURE = {
+    **_OFF,
+    pb.SILENCE_REASON_NOTHING_KNOWN: "nothing was known for this failure",
+    pb.SILENCE_REASON_GATE: "what was tried before did not pass the gates",
+    pb.SILENCE_REASON_SUSPENDED: "what is known was suspended: it failed twice in succession after it was told",
+    pb.SILENCE_REASON_NOTHING_TO_ADD: "what is known was done already, or is for another kind of call",
+    pb.SILENCE_REASON_HELD_BACK: "what is known was held back by a draw",
+    pb.SILENCE_REASON_OFF_BY_POLICY: "a policy turned recoveries off",
+    pb.SILENCE_REASON_SILENCED: "a policy silenced what is known",
+    pb.SILENCE_REASON_SHELL: "the host has a shell, and what is known may not be told there",
+    pb.SILENCE_REASON_TOLD_ALREADY: "the turn was told of it already",
+}
+
+
+def why_no_lesson(reason: int) -> str:
+    """Why a turn started without a lesson; empty where that is not on record."""
+    return _said(_AT_START, reason)
+
+
+def why_no_advice(silence: pb.Silence) -> str:
+    """Why nothing was told at a failing call, with the tries that were known then. Ids are not cut: callers do."""
+    tries = f" (it had worked in {silence.worked} of {silence.tries} tries)" if silence.tries else ""
+    return f"{_said(_AT_FAILURE, silence.reason)}{tries}"
+
+
+def _said(sentences: Mapping[Any, str], reason: int) -> str:
+    if not reason:
+        return ""
+    return sentences.get(reason, f"reason {reason}, which this version does not know")

@@ -1,0 +1,87 @@
+"""What `sidemirror turns why TURN` says beside the turn's receipts: where nothing was told and why, what was
+criticised, and the mode that it ran in."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import grpc
+
+from sidemirror.v1 import thinking_pb2 as pb
+from sidemirror_server.memory.kin.signature import error_signature
+from sidemirror_server.memory.recoveries.failed import reports_failure
+from sidemirror_server.operations.advice_history import advice_changes, mode_around
+from sidemirror_server.operations.shown import clock_time, in_short
+from sidemirror_server.operations.silences import why_no_advice, why_no_lesson
+from sidemirror_server.operations.watch_lines import critique_told
+
+_SHADOW = (pb.SILENCE_REASON_SHADOW,)
+
+
+def about_turn(channel: grpc.Channel, record: pb.GetTurnResponse, scope: dict[str, Any]) -> Iterator[str]:
+    """The lines, in the order of time but for the mode, which comes last. Raises grpc.RpcError."""
+    plan = next((one.directive.turn_plan for one in record.entries if one.directive.HasField("turn_plan")), None)
+    if plan is not None and plan.silence:
+        yield f"{clock_time(record.turn.start_time)}  at its start: no lesson, because {why_no_lesson(plan.silence)}"
+        yield from (f"  left out: {in_short(one.id)}: {in_short(one.reason)}" for one in plan.context.omitted)
+    yield from _at_failures(record.entries, plan)
+    for judged in record.critiques:
+        yield f"{clock_time(judged.time)}  {in_short(judged.made_by)}: {critique_told(judged)}"
+    was_shadow = any(one.directive.is_shadow for one in record.entries)
+    if was_shadow or (plan is not None and plan.silence in _SHADOW):
+        mode = mode_around(advice_changes(channel, scope), record.turn.start_time.ToMicroseconds())
+        yield f"  {mode}" if mode else "  it ran in shadow mode; since when is not on record"
+
+
+def _at_failures(entries: Sequence[pb.TurnEntry], plan: pb.TurnPlan | None) -> Iterator[str]:
+    """A line for each failing call at which nothing was told."""
+    told = {cause: one.directive for one in entries if one.directive.HasField("advice")
+            for cause in one.directive.caused_by}  # fmt: skip
+    silences = {cause: one.directive.silence for one in entries if one.directive.HasField("silence")
+                for cause in one.directive.caused_by}  # fmt: skip
+    tools: dict[str, str] = {}
+    first: dict[str, pb.TurnEvent] = {}
+    for event in (one.event for one in entries if one.HasField("event")):
+        if event.HasField("tool_called"):
+            tools[event.tool_called.call_id] = event.tool_called.name
+        error = _error_in(event)
+        if error is None:
+            continue
+        call_id = event.tool_failed.call_id or event.tool_returned.call_id
+        signature = error_signature(tools.get(call_id, ""), error)
+        before = first.setdefault(signature, event) if signature else event
+        if event.event_id in told:
+            continue
+        why = _why(event, before, signature, told, silences, plan)
+        yield f"{clock_time(event.time)}  {in_short(tools.get(call_id, 'tool'))} failed: nothing told, because {why}"
+        yield f"  recognised by: {in_short(signature) or 'nothing'}"
+
+
+def _why(
+    event: pb.TurnEvent,
+    before: pb.TurnEvent,
+    signature: str,
+    told: dict[str, pb.TurnDirective],
+    silences: dict[str, pb.Silence],
+    plan: pb.TurnPlan | None,
+) -> str:
+    """Why nothing was told at a failing call, by what is on record. `before`: the turn's first failure of its kind."""
+    if event.event_id in silences:
+        return why_no_advice(silences[event.event_id])
+    if not signature:
+        return "its error names nothing by which it could be recognised"
+    if before.event_id in told:
+        return f"the turn was told of such a failure already, at {clock_time(before.time)}"
+    if before.event_id in silences:
+        return f"{why_no_advice(silences[before.event_id])}, at the first such failure of the turn"
+    if plan is not None and plan.silence == pb.SILENCE_REASON_OFF_BY_SETTING:
+        return why_no_lesson(plan.silence)
+    return "it was not looked up: the turn was made of telemetry, shows no advice, ended first, or is older"
+
+
+def _error_in(event: pb.TurnEvent) -> str | None:
+    """The error that an event reports; None if it reports none."""
+    if event.HasField("tool_failed"):
+        return event.tool_failed.error
+    returned = event.tool_returned
+    is_failure = event.HasField("tool_returned") and (returned.is_error or reports_failure(returned.content))
+    return returned.content if is_failure else None

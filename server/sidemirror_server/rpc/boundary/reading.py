@@ -1,0 +1,76 @@
+"""What the boundary reads of requests: from bytes to messages that are within the limits, each when it is its agent's
+turn."""
+
+from collections.abc import AsyncIterator, Callable
+from typing import Any, TypeVar
+
+from google.protobuf.message import DecodeError, Message
+
+from sidemirror_server.rpc.boundary.limits import checker_of
+from sidemirror_server.rpc.boundary.shares import Share
+from sidemirror_server.vocabulary.errors import BadInput, MalformedMessage
+
+Req = TypeVar("Req", bound=Message)
+# Calls that ask no model. Those that wait for reflections, because their caller says so (`wait`), are left out.
+_PLAIN = frozenset(("StartTurn", "ReportEvents", "ShouldReflect", "GetThinkingPrompt"))
+
+
+def is_timed_of(method: str, request_type: type[Message]) -> Callable[[Any], bool]:
+    """Whether the time that a call with this request takes says how busy the sidecar is."""
+    is_plain = method.rpartition("/")[2] in _PLAIN
+    if is_plain and "wait" in request_type.DESCRIPTOR.fields_by_name:
+        return lambda request: not request.HasField("wait")
+    return lambda _: is_plain
+
+
+def is_write_of(request_type: type[Message]) -> bool:
+    """Whether the request has a request_id."""
+    return "request_id" in request_type.DESCRIPTOR.fields_by_name
+
+
+def has_events_of(request_type: type[Message]) -> bool:
+    """Whether the request may bring events, which count in its agent's share."""
+    return "events" in request_type.DESCRIPTOR.fields_by_name
+
+
+def reader_of(request_type: type[Req], text_bytes: int) -> tuple[Callable[[bytes], Req], Callable[[Req], None]]:
+    """A parser and a checker of requests. grpc.aio's own parsing would answer malformed bytes with UNKNOWN."""
+    violations_of = checker_of(request_type, text_bytes)
+
+    def parse(raw: bytes) -> Req:
+        try:
+            return request_type.FromString(raw)
+        except DecodeError as error:
+            raise MalformedMessage(expected=request_type.DESCRIPTOR.full_name) from error
+
+    def check(request: Req) -> None:
+        if violations := violations_of(request):
+            raise BadInput(violations)
+
+    return parse, check
+
+
+async def requests_of(
+    raws: AsyncIterator[bytes],
+    parse: Callable[[bytes], Req],
+    check: Callable[[Req], None],
+    heard: Callable[[], None],
+    share: Share | None,
+    *,
+    has_events: bool,
+) -> AsyncIterator[Req]:
+    """The client's requests, parsed and checked, each when it is its agent's turn. The handler checks the first one,
+    once its scope is known."""
+    is_first = True
+    async for raw in raws:
+        heard()
+        if share is not None:
+            await share.pace(len(raw))
+        request = parse(raw)
+        if share is not None and has_events:
+            asked: Any = request
+            share.count_events(len(asked.events))
+        if not is_first:
+            check(request)
+        is_first = False
+        yield request

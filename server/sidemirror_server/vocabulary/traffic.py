@@ -1,0 +1,169 @@
+"""Who sends most to this sidecar: a bounded account of the last minutes, and a line in the log when others suffer.
+
+The boundary counts calls and messages of streams, the conductor counts events. Everything is counted on the event loop.
+"""
+
+import logging
+from collections.abc import Callable
+from typing import NamedTuple
+
+import msgspec
+
+from sidemirror_server.vocabulary.clock import Clock, thread_cpu_s
+from sidemirror_server.vocabulary.outage import Outage
+from sidemirror_server.vocabulary.scope import Scope
+
+_log = logging.getLogger(__name__)
+
+# What is told is of this time at least, and of twice as much at most. Chosen here: a loud agent is loud for minutes,
+# and one that has ended is soon left out.
+PERIOD_S = 60.0
+# How many senders a period has room for. Chosen here: all agents of a node, and some 100 KB.
+_COUNTED = 256
+# How many senders a caller is told of, and how many a line of the log names.
+TOLD, _NAMED = 10, 3
+# How often the account looks whether anybody suffers, and from where on somebody does: the loop computes for this part
+# of the time, or its plain calls take this long in the mean, which is where SidemirrorCallsSlow begins.
+_LOOK_S = 10.0
+_BUSY = 0.8
+_SLOW_S = 0.25
+# Fewer plain calls than these have no mean.
+_CALLS = 10
+
+
+class Sender(NamedTuple):
+    """Who sends. `token`: its name, empty where none names the caller. `session_id`: empty for calls and messages."""
+
+    token: str
+    scope: Scope
+    session_id: str = ""
+
+
+class TrafficTold(msgspec.Struct, frozen=True):
+    """What was sent in the last `period_s` seconds: all `messages`, and who sent, the most frequent sender first:
+    `callers` of calls and messages of streams, `sessions` of events."""
+
+    period_s: float
+    messages: int
+    callers: tuple[tuple[Sender, int], ...]
+    sessions: tuple[tuple[Sender, int], ...]
+
+
+class Busiest:
+    """Counts by sender, in bounded memory: once twice as many are counted as there is room for, the less frequent half
+    is forgotten. So a count may be too low, by what a sender sent before it was among the more frequent half, and
+    whoever sends more than a small part of all is never missing."""
+
+    def __init__(self) -> None:
+        self.counts: dict[Sender, int] = {}
+
+    def add(self, sender: Sender, count: int) -> None:
+        """Costs a look-up; forgetting costs little for each of those that are forgotten."""
+        counts = self.counts
+        if sender in counts:
+            counts[sender] += count
+            return
+        if len(counts) >= 2 * _COUNTED:
+            self.counts = counts = dict(sorted(counts.items(), key=lambda one: -one[1])[:_COUNTED])
+        counts[sender] = count
+
+
+class _Period:
+    """What was counted since `began_s`."""
+
+    def __init__(self, began_s: float) -> None:
+        self.began_s = began_s
+        self.messages = 0
+        self.callers = Busiest()
+        self.sessions = Busiest()
+
+
+class Traffic:
+    """The account of one process."""
+
+    def __init__(self, clock: Clock, cpu_s: Callable[[], float] = thread_cpu_s) -> None:
+        """`cpu_s`: seconds for which the thread of the event loop has computed."""
+        self._clock = clock
+        self._cpu_s = cpu_s
+        self._period = _Period(clock.monotonic_s())
+        self._last: _Period | None = None
+        self._outage = Outage(_log, "sidecar_busy", "sidecar_not_busy", clock)
+        self._looked_s, self._looked_cpu_s = self._period.began_s, cpu_s()
+        self._calls, self._took_s = 0, 0.0
+
+    def message(self, sender: Sender) -> None:
+        """Counts a call, or a message of a stream."""
+        now_s = self._clock.monotonic_s()
+        if now_s - self._looked_s >= _LOOK_S:
+            self._look(now_s)
+        self._period.callers.add(sender, 1)
+        self._period.messages += 1
+
+    def events(self, sender: Sender, count: int) -> None:
+        """Counts events of a session."""
+        self._period.sessions.add(sender, count)
+
+    def took(self, seconds: float) -> None:
+        """Counts how long a call took that asks no model and waits for nobody."""
+        self._calls += 1
+        self._took_s += seconds
+
+    def told(self) -> TrafficTold:
+        """The account of the present period and of the one before."""
+        now_s = self._clock.monotonic_s()
+        self._turn(now_s)
+        periods = (self._period,) if self._last is None else (self._last, self._period)
+        return TrafficTold(
+            now_s - periods[0].began_s,
+            sum(one.messages for one in periods),
+            _most([one.callers for one in periods]),
+            _most([one.sessions for one in periods]),
+        )
+
+    def _turn(self, now_s: float) -> None:
+        """Begins a new period if the present one is over."""
+        ran_s = now_s - self._period.began_s
+        if ran_s >= PERIOD_S:
+            # After a longer silence there is nothing to tell of the time before it.
+            self._last = self._period if ran_s < 2 * PERIOD_S else None
+            self._period = _Period(now_s)
+
+    def _look(self, now_s: float) -> None:
+        """Says who sends most while the sidecar can hardly keep up."""
+        looked_s, cpu_s = now_s - self._looked_s, self._cpu_s()
+        busy = (cpu_s - self._looked_cpu_s) / looked_s
+        mean_s = self._took_s / self._calls if self._calls >= _CALLS else 0.0
+        self._looked_s, self._looked_cpu_s = now_s, cpu_s
+        self._calls, self._took_s = 0, 0.0
+        told = self.told()
+        # A look after a silence, which nobody's messages fill, says nothing of now.
+        if looked_s < 2 * _LOOK_S and (busy >= _BUSY or mean_s >= _SLOW_S):
+            self._outage.failed(
+                {
+                    "busy": round(busy, 2),
+                    "mean_call_s": round(mean_s, 3),
+                    "seconds": round(told.period_s, 1),
+                    "messages": told.messages,
+                    "callers": [_named(one, count) for one, count in told.callers[:_NAMED]],
+                    "sessions": [_named(one, count) for one, count in told.sessions[:_NAMED]],
+                }
+            )
+        else:
+            self._outage.worked()
+
+
+def _most(accounts: list[Busiest]) -> tuple[tuple[Sender, int], ...]:
+    counts: dict[Sender, int] = {}
+    for account in accounts:
+        for sender, count in account.counts.items():
+            counts[sender] = counts.get(sender, 0) + count
+    return tuple(sorted(counts.items(), key=lambda one: -one[1]))
+
+
+def _named(sender: Sender, count: int) -> dict[str, str | int]:
+    scope = sender.scope
+    told = {"token": sender.token, "tenant_id": scope.tenant_id, "project_id": scope.project_id}
+    return {
+        **{name: value for name, value in (*told.items(), ("session_id", sender.session_id)) if value},
+        "count": count,
+    }

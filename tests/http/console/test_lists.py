@@ -1,0 +1,167 @@
+"""The lists of the console: what narrows them, what an id may have meant, and the way back."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from sidemirror.v1 import thinking_pb2 as pb
+from sidemirror.v1.thinking_pb2_grpc import ThinkingServiceStub
+from tests.http.chromium import Browser, Page
+from tests.http.console.looking import go, opened, overflow, shows, tab_to, violations
+from tests.http.sidecars import door
+from tests.wire.calls import TIMEOUT_S, called, failed, finished
+from tests.wire.sidecar import SidecarThread, thinking
+
+pytestmark = pytest.mark.slow("a browser is started")
+FAST = {"limits__http_requests_per_second": "1000"}
+# More than two pages of the list, in sessions of ten.
+TURNS = 120
+_ROWS = "document.querySelectorAll('tbody tr').length"
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SidecarThread]:
+    """Three turns in shadow mode, and many that were told."""
+    folder = tmp_path_factory.mktemp("lists")
+    with door(folder, {**FAST, "advice__mode": "shadow"}) as running, thinking(running) as stub:
+        for number in range(3):
+            turn(stub, f"shadowed-{number}", "quiet")
+    with door(folder, FAST) as running:
+        with thinking(running) as stub:
+            for number in range(TURNS):
+                turn(stub, f"{number:03}-turn", f"alice{number // 10}-{number % 10}")
+        yield running
+
+
+def turn(stub: ThinkingServiceStub, turn_id: str, session_id: str) -> None:
+    start = pb.StartTurnRequest(turn_id=turn_id, session_id=session_id, task=f"Task of {turn_id}")
+    stub.StartTurn(start, timeout=TIMEOUT_S)
+    events = [called("sql", "SELECT 1 FROM orders", "a"), failed("step 9 is not ready", "a"), finished(outcome=1)]
+    stub.ReportEvents(pb.ReportEventsRequest(turn_id=turn_id, events=events), timeout=TIMEOUT_S)
+
+
+@pytest.fixture(scope="module")
+def page(server: SidecarThread, browser: Browser) -> Page:
+    return opened(browser, server)
+
+
+def choose(page: Page, name: str, value: str) -> None:
+    """Sets a filter's field as a viewer does."""
+    page.value(
+        f"(() => {{ const field = document.querySelector('.filters [name={name}]'); field.value = {json.dumps(value)};"
+        "field.dispatchEvent(new Event('change', {bubbles: true})) })()"
+    )
+
+
+def test_turns_in_shadow_mode_are_marked_and_can_be_listed(page: Page) -> None:
+    """They are the oldest: more than a page is looked through for them."""
+    go(page, "/turns", "Task of 119")
+    choose(page, "told", "shadow")
+    page.until(f"{_ROWS} === 3")
+    assert page.value("location.hash") == "#/turns?told=shadow"
+    assert page.value("[...document.querySelectorAll('td:nth-child(4)')].map((one) => one.innerText)") == ["shadow"] * 3
+    shows(page, "123 turns looked through")
+    choose(page, "told", "nothing")
+    page.until(f"{_ROWS} === {TURNS}")
+    choose(page, "told", "something")
+    shows(page, "No turn is like that")
+
+
+def test_a_part_of_a_session_leads_to_the_whole_id(page: Page) -> None:
+    go(page, "/turns", "Task of 119")
+    choose(page, "session", "ALICE3")
+    shows(page, "The filter takes a whole id. Of 121 sessions, these have it as a part:")
+    found = page.value("[...document.querySelectorAll('.notice li a')].map((one) => one.innerText)")
+    assert sorted(found) == [f"alice3-{number}" for number in range(10)]
+    page.value("document.querySelector('.notice li a').click()")
+    page.until(f"{_ROWS} === 1")
+    go(page, "/turns?session=bob", "none has it as a part")
+
+
+def test_a_turn_is_opened_by_how_its_id_begins(page: Page) -> None:
+    """Where one begins so; else those that do are listed. A link to an id that is not there goes on to none."""
+    go(page, "/turns", "Task of 119")
+    open_by(page, "11")
+    shows(page, "Turns whose ids begin so:")
+    assert page.value("document.querySelectorAll('.notice li a').length") == 10
+    go(page, "/turns")
+    open_by(page, "117-")
+    page.until("location.hash === '#/turns/117-turn'")
+    shows(page, "turn started")
+    page.value("history.back()")
+    page.until("location.hash === '#/turns'")
+    go(page, "/turns/117-", "There is nothing of this id here")
+    shows(page, "Turns whose ids begin so:")
+    assert page.value("location.hash") == "#/turns/117-"
+    go(page, "/turns/alice3-1", "A session has this id.")
+    go(page, "/turns/nothing", "Of the newest 123 turns, none has an id that begins so.")
+    assert "It may belong" not in page.value("document.body.innerText")
+
+
+def open_by(page: Page, part: str) -> None:
+    page.value(
+        f"(() => {{ const field = document.querySelector('[name=id]'); field.value = {json.dumps(part)};"
+        "field.form.requestSubmit() })()"
+    )
+
+
+def test_back_comes_to_the_rows_and_the_place_that_were_left(page: Page) -> None:
+    """And a link to the list begins at its top, with its first page."""
+    go(page, "/now")
+    go(page, "/turns", "Task of 119")
+    page.value("document.querySelector('main > p > button').click()")
+    page.until(f"{_ROWS} === 100")
+    page.value("document.querySelectorAll('tbody tr')[80].scrollIntoView()")
+    page.until("scrollY > 1000")
+    left = page.value("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(scrollY))))")
+    page.value("document.querySelectorAll('tbody tr')[80].querySelector('a').click()")
+    shows(page, "turn started")
+    page.until("scrollY === 0")
+    page.value("history.back()")
+    page.until(f"{_ROWS} === 100")
+    page.until(f"scrollY === {left}")
+    go(page, "/now")
+    page.value("document.querySelector('nav a[href$=\"/turns\"]').click()")
+    page.until(f"{_ROWS} === 50")
+    assert page.value("scrollY") == 0
+
+
+def test_a_narrow_list_keeps_what_matters(page: Page) -> None:
+    """What has a column of its own elsewhere stands in a second line, the filters are folded, and a keyboard opens
+    them."""
+    page.looks(360, height=800)
+    go(page, "/turns?told=nothing&outcome=success", "Task of 119")
+    row = page.value("document.querySelector('tbody tr').innerText")
+    assert "1 call 1 ✕," in row
+    assert " ms" in row
+    assert "alice11-9" in row
+    assert page.value("document.querySelector('tbody tr').getBoundingClientRect().top") < 350
+    assert page.value("document.querySelector('.fold').open") is False
+    assert page.value("document.querySelector('.fold summary').innerText") == "Filter: outcome, told"
+    tab_to(page, ".fold summary")
+    page.press("Enter", "\r")
+    tab_to(page, "select[name=outcome]")
+    assert (overflow(page), violations(page)) == (0, [])
+    go(page, "/turns?told=shadow", "Task of shadowed-2")
+    assert page.value("document.querySelector('tbody .narrow').innerText").startswith("shadow 1 call 1 ✕,")
+    page.looks()
+    page.until("document.querySelector('.filters select[name=outcome]').checkVisibility()")
+
+
+def test_a_page_goes_on_after_a_restart(tmp_path: Path, browser: Browser) -> None:
+    """By itself, with what is new; what was asked for meanwhile comes too. Seen to fail when pages are kept in memory
+    alone."""
+    with door(tmp_path, FAST) as server, thinking(server) as stub:
+        turn(stub, "before", "s")
+        pages = [opened(browser, server, place) for place in ("/turns", "/lessons")]
+        shows(pages[0], "Task of before")
+        shows(pages[1], "step 9 is not ready")
+        port = server.http_port
+    shows(pages[0], "The connection is lost; trying again.")
+    go(pages[1], "/turns/before", "This page asks again by itself.")
+    with door(tmp_path, {**FAST, "http_address": f"127.0.0.1:{port}"}) as server, thinking(server) as stub:
+        turn(stub, "after", "s")
+        shows(pages[0], "Task of after")
+        shows(pages[1], "turn started")

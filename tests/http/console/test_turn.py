@@ -1,0 +1,86 @@
+"""The screen of a turn, over answers whose times and ids are chosen."""
+
+from collections.abc import Iterator
+
+import pytest
+from google.protobuf.timestamp_pb2 import Timestamp
+
+from sidemirror.v1 import common_pb2
+from sidemirror.v1 import reflective_memory_pb2 as memory_pb
+from sidemirror.v1 import thinking_pb2 as pb
+from tests.http.chromium import Browser
+from tests.http.console.looking import answered, overflow, press, shows, texts, violations
+from tests.http.sidecars import door
+from tests.wire.calls import called, finished, returned
+from tests.wire.sidecar import SidecarThread
+
+pytestmark = pytest.mark.slow("a browser is started")
+BEGAN_S = 1_790_000_000
+LEFT_OUT = 12
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SidecarThread]:
+    with door(tmp_path_factory.mktemp("turn")) as running:
+        yield running
+
+
+def at(ms: int) -> Timestamp:
+    return Timestamp(seconds=BEGAN_S, nanos=ms * 1_000_000)
+
+
+def recorded() -> pb.GetTurnResponse:
+    """A turn of an agent whose clock is 73 ms behind the sidecar's, which was shown a block with lessons left out."""
+    block = common_pb2.ContextBlock(
+        items=[common_pb2.ContextItem(id="told", kind="recovery", text="Do so.", score=0.5)]
+    )
+    for number in range(LEFT_OUT):
+        block.omitted.add(id=f"0190d1a2-{number:04}", reason="over the budget")
+    events = [
+        pb.TurnEvent(turn_started=pb.TurnStarted(task="Count"), event_id="e", time=at(0)),
+        called("sql", "SELECT 1", "a", "call"),
+        returned("1", "a"),
+        finished(outcome=1),
+    ]
+    for ms, event in zip((0, 90, 100, 116), events, strict=True):
+        event.time.CopyFrom(at(ms))
+    plan = pb.TurnDirective(directive_id="p", time=at(73), turn_plan=pb.TurnPlan(context=block))
+    said = [pb.TurnEntry(event=one) for one in events]
+    said.insert(1, pb.TurnEntry(directive=plan))
+    for sequence, entry in enumerate(said, start=1):
+        entry.sequence, entry.turn_id = sequence, "t"
+    turn = pb.Turn(
+        turn_id="t",
+        session_id="s",
+        state=pb.TURN_STATE_FINISHED,
+        outcome="TASK_OUTCOME_SUCCESS",
+        start_time=at(73),
+        update_time=at(116),
+    )
+    return pb.GetTurnResponse(turn=turn, entries=said)
+
+
+def test_a_turn_is_timed_from_its_first_entry(browser: Browser, server: SidecarThread) -> None:
+    """By the times of its entries, also where the agent's clock is not the sidecar's."""
+    page = answered(browser, server, "/turns/t", {"GetTurn": recorded()})
+    shows(page, "turn started")
+    assert texts(page, ".since") == ["", "+73 ms", "+90 ms", "+100 ms", "+116 ms"]
+    shows(page, "116 ms")
+    facts = page.value("document.querySelector('.facts').innerText")
+    assert "116 ms" in facts
+    assert "43 ms" not in facts
+
+
+def test_what_was_left_out_is_told_apart_by_its_words(browser: Browser, server: SidecarThread) -> None:
+    """Where a text is not there any more, by its id."""
+    text = "Look the orders up with the leading sign. " * 9
+    answer = memory_pb.GetReflectionResponse(memory=memory_pb.Memory(content=text))
+    for answers, words in (({"GetReflection": answer}, "Look the orders up with"), ({}, "0190d1a2-0003")):
+        page = answered(browser, server, "/turns/t", {"GetTurn": recorded(), **answers})
+        press(page, ".block summary", "left out")
+        page.until(f"document.querySelectorAll('.omitted li')[3].innerText.includes('{words}')")
+        rows = texts(page, ".omitted li")
+        assert len(rows) == LEFT_OUT
+        assert all(row.endswith("over the budget") and len(row) < 160 for row in rows)
+        page.looks(360)
+        assert (overflow(page), violations(page)) == (0, [])

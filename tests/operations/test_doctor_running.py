@@ -1,0 +1,168 @@
+"""What `sidemirror doctor` says of a sidecar that runs, by what it tells of itself: stores, clocks, models, senders."""
+
+import asyncio
+import datetime
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import grpc
+import pytest
+
+from sidemirror.v1 import sidecar_pb2 as pb
+from sidemirror.v1 import thinking_pb2
+from sidemirror.v1.thinking_pb2_grpc import ThinkingServiceStub
+from sidemirror_server.operations import clock_check
+from sidemirror_server.operations.clock_check import check_clock
+from sidemirror_server.operations.finding import Finding
+from sidemirror_server.operations.running_check import check_running
+from sidemirror_server.vocabulary.clock import SystemClock
+from tests.faults.clocks import SetClock
+from tests.faults.process import Process
+from tests.faults.sidecars import running
+from tests.operations.test_doctor import NOW_US, found, found_now
+
+AT = "127.0.0.1:50051"
+DAY = datetime.datetime.fromtimestamp(NOW_US / 1e6, datetime.UTC).date().isoformat()
+
+
+def info(**fields: Any) -> pb.GetServerInfoResponse:
+    """What a sidecar tells of itself with which nothing is wrong, but for `fields`."""
+    made = pb.GetServerInfoResponse(
+        stores=[pb.StoreInfo(kind="sqlite", available=True)],
+        spend=[pb.Spend(day=DAY, purpose="critique", calls=9, usd=0.1)],
+        store_clock=pb.StoreClock(),
+    )
+    made.server_time.FromMicroseconds(NOW_US)
+    made.MergeFrom(pb.GetServerInfoResponse(**fields))
+    return made
+
+
+def checked(told: pb.GetServerInfoResponse) -> list[Finding]:
+    return list(check_running(told, AT, NOW_US))
+
+
+def test_a_sidecar_with_which_nothing_is_wrong() -> None:
+    assert checked(info()) == []
+
+
+@pytest.mark.parametrize(
+    ("store", "said"),
+    [
+        (pb.StoreInfo(kind="sqlite", lost="sidemirror.db removed"), "has lost its sqlite store: sidemirror.db removed"),
+        (pb.StoreInfo(kind="postgres"), "says that its postgres store did not answer last"),
+    ],
+)
+def test_a_store_that_is_lost_or_away(store: pb.StoreInfo, said: str) -> None:
+    (finding,) = checked(info(stores=[store]))
+    assert (finding.subject, finding.ok, finding.found) == ("store", False, f"the sidecar at {AT} {said}")
+
+
+@pytest.mark.parametrize(
+    ("ahead_s", "said"),
+    [(7_200, "7,200 s ahead of this command's"), (-90, "90 s behind this command's"), (4, ""), (-4, "")],
+)
+def test_a_clock_that_is_not_this_commands(ahead_s: int, said: str) -> None:
+    told = info()
+    told.server_time.FromMicroseconds(NOW_US + ahead_s * 1_000_000)
+    clocks = [finding for finding in checked(told) if finding.subject == "clock"]
+    assert [finding.found for finding in clocks] == ([f"the clock of the sidecar at {AT} is {said}"] if said else [])
+
+
+def test_a_sidecar_that_removes_nothing() -> None:
+    (finding,) = checked(info(store_clock=pb.StoreClock(doubt="the database's clock has moved by +2.0 days")))
+    assert finding == Finding(
+        "clock",
+        ok=False,
+        found=f"the sidecar at {AT} removes nothing: the database's clock has moved by +2.0 days",
+        advice="set the clock if it is still wrong, then restart it",
+    )
+
+
+def test_questions_of_today_that_no_model_answered() -> None:
+    old = pb.Spend(day="2026-01-01", purpose="critique", unanswered_calls=7, estimated_usd=1.0)
+    today = pb.Spend(day=DAY, purpose="dreaming", unanswered_calls=2, estimated_usd=0.0125)
+    (finding,) = checked(info(spend=[old, today]))
+    assert (finding.subject, finding.ok) == ("model", True)
+    assert finding.found == f"{AT}: no model answered 2 calls of today (dreaming), estimated at 0.012500 USD"
+    assert "--ask-models" in finding.advice
+    assert checked(info(spend=[old])) == []
+
+
+def test_who_sends_most_is_named() -> None:
+    loud = pb.Sender(token="agent-d", tenant_id="acme", project_id="shop", sent_count=9_000)
+    quiet = pb.Sender(tenant_id="acme", project_id="blog", sent_count=10)
+    session = pb.Sender(tenant_id="acme", project_id="shop", session_id="s-7\x1b[2J", sent_count=8_000)
+    traffic = pb.Traffic(message_count=9_010, callers=[loud, quiet], sessions=[session])
+    traffic.period.FromMicroseconds(61_400_000)
+    (finding,) = checked(info(traffic=traffic))
+    assert (finding.subject, finding.ok) == ("traffic", True)
+    assert finding.found.startswith(
+        f"{AT}: calls and messages of 9,010 in the last 61 s: acme/shop by token agent-d: 9,000; acme/blog: 10. "
+        "Events by session: s-7"
+    )
+    assert "\x1b" not in finding.found
+
+
+# --- a sidecar that runs ----------------------------------------------------------------------------------------------
+
+
+async def test_a_folder_that_was_moved_away(tmp_path: Path) -> None:
+    """Seen to fail when it says that the sidecar has another folder, and to choose another address."""
+    async with Process(tmp_path) as process:
+        (tmp_path / "data").rename(tmp_path / "elsewhere")
+        examination = await asyncio.to_thread(found_now, tmp_path, address=process.address)
+        (tmp_path / "elsewhere").rename(tmp_path / "data")
+    (finding,) = [one for one in examination.findings if not one.ok]
+    assert finding.found.startswith(f"the sidecar at {process.address} has lost its sqlite store: sidemirror.db")
+    assert finding.advice == "put its folder back where it was; or restart it, with what is there then"
+
+
+async def test_a_clock_that_is_two_hours_ahead(tmp_path: Path) -> None:
+    """Of an embedded store. And nothing says then that a clock is well. Seen to fail with `ok clock` beside it."""
+    now_us = SystemClock().now_us()
+    async with running(tmp_path, clock=SetClock(now_us + 7_200_000_000)) as served:
+        examination = await asyncio.to_thread(found, tmp_path, address=served.address, clock_us=now_us)
+    clocks = [(one.ok, one.found) for one in examination.findings if one.subject == "clock"]
+    assert clocks == [(False, f"the clock of the sidecar at {served.address} is 7,200 s ahead of this command's")]
+
+
+async def test_who_is_loud_without_any_limit_is_named(tmp_path: Path) -> None:
+    async with Process(tmp_path) as process:
+
+        def loud() -> None:
+            with grpc.insecure_channel(process.address) as channel:
+                stub = ThinkingServiceStub(channel)
+                stub.StartTurn(thinking_pb2.StartTurnRequest(turn_id="t", session_id="loud", project_id="shop"))
+                said = thinking_pb2.TurnEvent(user_message=thinking_pb2.UserMessage(text="more"))
+                for _ in range(5):
+                    stub.ReportEvents(
+                        thinking_pb2.ReportEventsRequest(turn_id="t", project_id="shop", events=[said] * 3)
+                    )
+
+        await asyncio.to_thread(loud)
+        examination = await asyncio.to_thread(found_now, tmp_path, address=process.address)
+    (told,) = [one.found for one in examination.findings if one.subject == "traffic"]
+    assert "default/shop: 6" in told
+    assert told.endswith("Events by session: loud of default/shop: 15")
+
+
+# --- this machine's clock ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("state", "said"), [(0, ""), (5, ", and nothing keeps it in step (NTP)"), (-1, "")], ids=["kept", "not", "unknown"]
+)
+def test_it_says_what_the_clock_says(state: int, said: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A person sees at once that it is not the time. Seen to fail when it is called plausible."""
+
+    class Libc:
+        adjtimex: Callable[[object], int] = staticmethod(lambda _: state)
+
+    monkeypatch.setattr(clock_check, "CDLL", lambda _: Libc)
+    assert check_clock(0, NOW_US).found == f"it is 2027-01-15 08:00 UTC by this machine's clock{said}"
+
+
+def test_where_the_system_does_not_say_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(clock_check, "CDLL", lambda _: object())
+    assert clock_check.is_in_step() is None

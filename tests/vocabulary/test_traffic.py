@@ -1,0 +1,99 @@
+"""Who sends most: counted in bounded memory, and told in the log when others suffer."""
+
+import logging
+import random
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from sidemirror_server.vocabulary.scope import Scope
+from sidemirror_server.vocabulary.traffic import Busiest, Sender, Traffic
+from tests.faults.clocks import SetClock
+
+LOUD = Sender("agent-d", Scope("acme", "shop"))
+QUIET = Sender("agent-a", Scope("acme", "shop"))
+
+
+class Loop:
+    """A traffic account whose loop has computed as much as the test says."""
+
+    def __init__(self) -> None:
+        self.clock = SetClock()
+        self.cpu_s = 0.0
+        self.traffic = Traffic(self.clock, lambda: self.cpu_s)
+
+    def run(self, seconds: int, *, busy: float = 0.0, call_s: float = 0.0) -> None:
+        """Of ten messages a second nine are loud."""
+        for _ in range(seconds):
+            for number in range(10):
+                self.traffic.message(QUIET if number == 0 else LOUD)
+                self.traffic.took(call_s)
+            self.clock.advance(1.0)
+            self.cpu_s += busy
+
+
+@pytest.fixture(autouse=True)
+def _all_levels(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
+    with caplog.at_level(logging.INFO):
+        yield
+
+
+def told(caplog: pytest.LogCaptureFixture) -> list[dict[str, Any]]:
+    return [vars(line) for line in caplog.records]
+
+
+def test_the_last_minute_or_two_are_told_the_loudest_first() -> None:
+    """Seen to fail when the present period alone is told: nobody, at the beginning of each."""
+    loop = Loop()
+    loop.run(50)
+    account = loop.traffic.told()
+    assert (account.period_s, account.messages) == (50.0, 500)
+    assert account.callers == ((LOUD, 450), (QUIET, 50))
+    loop.run(20)
+    assert loop.traffic.told().messages == 700
+    loop.run(60)
+    account = loop.traffic.told()
+    assert account.period_s < 120
+    assert account.messages == 10 * account.period_s
+    loop.clock.advance(600.0)
+    assert loop.traffic.told().callers == ()
+
+
+def test_a_loud_one_is_found_among_any_number_in_little_memory() -> None:
+    """Seen to fail when whoever comes too late for a place is not counted."""
+    sent = 0
+    chance, account = random.Random(5), Busiest()
+    for number in range(20_000):
+        is_loud = number > 1_000 and chance.random() < 0.1
+        sent += is_loud
+        account.add(LOUD if is_loud else Sender("", Scope("acme", f"p{number}")), 1)
+        assert len(account.counts) <= 512
+    assert max(account.counts, key=account.counts.__getitem__) == LOUD
+    assert sent - 10 <= account.counts[LOUD] <= sent
+
+
+@pytest.mark.parametrize(("busy", "call_s"), [(0.9, 0.0), (0.1, 0.4)])
+def test_while_others_suffer_the_log_names_who_sends_most(
+    busy: float, call_s: float, caplog: pytest.LogCaptureFixture
+) -> None:
+    """One line, and one when it is over. Seen to fail when each look is a line."""
+    loop = Loop()
+    loop.traffic.events(Sender("", LOUD.scope, "s-7"), 12)
+    loop.run(45, busy=busy, call_s=call_s)
+    (line,) = told(caplog)
+    assert (line["message"], line["levelname"]) == ("sidecar_busy", "WARNING")
+    assert (line["busy"], line["mean_call_s"]) == (pytest.approx(busy, abs=0.01), call_s)
+    assert line["callers"][0] == {"token": "agent-d", "tenant_id": "acme", "project_id": "shop", "count": 90}
+    assert line["sessions"] == [{"tenant_id": "acme", "project_id": "shop", "session_id": "s-7", "count": 12}]
+    loop.run(45)
+    assert [line["message"] for line in told(caplog)] == ["sidecar_busy", "sidecar_not_busy"]
+
+
+def test_while_nobody_suffers_there_is_no_line(caplog: pytest.LogCaptureFixture) -> None:
+    loop = Loop()
+    loop.run(60, busy=0.5, call_s=0.1)
+    loop.clock.advance(3_600.0)
+    loop.cpu_s += 3_600.0  # learning, or an erasure, with nobody waiting
+    loop.run(5)
+    assert told(caplog) == []
