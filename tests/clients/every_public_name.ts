@@ -3,6 +3,7 @@ import { TaskOutcome } from "@sidemirror/api/v1/common";
 import type { CritiqueOptions, EventInit, FinishOptions, GoalInit, Problem, RecallOptions } from "@sidemirror/client";
 import { adviceText, connect, DEFAULT_ADDRESS, problemOf, Sidemirror, TokenInTheClear, Turn } from "@sidemirror/client";
 import type { ConnectOptions, TurnOptions, Undelivered } from "@sidemirror/client";
+import { Added, checked, orAborted, Run, type Checked, type Level, type Settings } from "@sidemirror/client/adapter";
 
 export const options: ConnectOptions = {
   address: DEFAULT_ADDRESS,
@@ -47,6 +48,22 @@ export async function whole(sidemirror: Sidemirror): Promise<string> {
   const isAll: boolean = sidemirror.away || (await sidemirror.flush(100));
   const undelivered: Undelivered = await sidemirror.close(100);
   return [...said, ...ids, ...left, isAll, undelivered.events, undelivered.turns.length].join();
+}
+
+export async function adapted(level: Level, signal: AbortSignal): Promise<string[]> {
+  const settings: Settings = { level, lessonsMs: 100, outcome: (answer) => answer === "41" };
+  const right: Checked = checked("sidemirror()", settings);
+  const run = Run.begin(right, "count", "agent", "openai", "gpt-5");
+  run.inner("inner").toolCalled("1", "look", { query: "orders" });
+  run.modelStarted("openai", "gpt-5");
+  run.modelReturned("41", 1, 1);
+  run.toolReturned("1", "none", true);
+  run.toolFailed("1", new Error("none"));
+  const added = new Added<string>();
+  added.add(["hello"], await orAborted(run.texts(["look"]), signal, []));
+  const why = run.isOver ? "" : await run.revision("41");
+  run.end("41");
+  return added.to(["hello", why]);
 }
 
 export async function calls(sidemirror: Sidemirror): Promise<Problem | number> {

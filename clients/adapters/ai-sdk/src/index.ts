@@ -7,10 +7,10 @@
  * @packageDocumentation
  */
 import * as ai from "ai";
-import { checked, type Settings } from "./settings.js";
+import { checked, type Settings } from "@sidemirror/client/adapter";
 import { CURRENT, Watch, type Given } from "./watch.js";
 
-export type { Level, Settings } from "./settings.js";
+export type { Level, Settings } from "@sidemirror/client/adapter";
 
 /** What asks models in a loop, as `ai` has it, with its arguments, types and results. */
 export interface Watched {
@@ -25,7 +25,7 @@ export interface Watched {
  * TypeError for settings that are wrong, and what `connect` of the client throws.
  */
 export function sidemirror(settings: Settings = {}): Watched {
-  const right = checked(settings);
+  const right = checked("sidemirror()", settings);
   /** Runs it in the watch, which ends with it. */
   const whole = async <T>(watch: Watch, signal: AbortSignal | undefined, work: () => PromiseLike<T>): Promise<T> => {
     try {

@@ -1,6 +1,5 @@
 import { AsyncLocalStorage } from "node:async_hooks";
-import { Run } from "./run.js";
-import type { Checked } from "./settings.js";
+import { Added, orAborted, Run, type Checked } from "@sidemirror/client/adapter";
 
 /** What is read of the SDK's messages, the same in each version that its providers may have (`specificationVersion`). */
 interface Message {
@@ -39,11 +38,8 @@ export class Watch {
   /** What a stream has brought so far, and the ends of calls that ran before it was over. */
   private soFar: Answer | undefined;
   private early: (() => void)[] = [];
-  /**
-   * What was added, each with its place in the request and the message before it: the SDK makes requests anew from its own
-   * messages, so that it is added again to each.
-   */
-  private added: { place: number; behind: string; messages: Message[] }[] = [];
+  /** The SDK makes requests anew from its own messages. */
+  private readonly added = new Added<Message>();
   /** What the model's last answer came to, if it was a final one. */
   answer: string | undefined;
 
@@ -122,24 +118,11 @@ export class Watch {
       this.results(run, prompt);
       const tools = (given.tools ?? []).map((tool) => String(tool["name"]));
       const texts = await orAborted(run.texts(tools), abortSignal, []);
-      if (texts.length > 0) this.add(prompt, ...texts.map(user));
+      this.added.add(prompt, texts.map(user));
       run.modelStarted(...namesOf(model));
       this.isAsking = true;
     }
-    return { ...given, prompt: this.withAdded(prompt) };
-  }
-
-  private add(prompt: Message[], ...messages: Message[]): void {
-    this.added.push({ place: prompt.length, behind: JSON.stringify(prompt.at(-1)), messages });
-  }
-
-  /** Where a `prepareStep` has taken away the message before, nothing is added: it might part a call and its result. */
-  private withAdded(prompt: Message[]): Message[] {
-    const all = [...prompt];
-    for (const { place, behind, messages } of [...this.added].reverse()) {
-      if (JSON.stringify(prompt[place - 1]) === behind) all.splice(place, 0, ...messages);
-    }
-    return all;
+    return { ...given, prompt: this.added.to(prompt) };
   }
 
   /** The model's answer, and the calls in it. */
@@ -287,17 +270,4 @@ function summed(one: any, other: any): any {
   if (typeof one === "number" && typeof other === "number") return one + other;
   if (typeof one !== "object" || typeof other !== "object" || !one || !other) return other ?? one;
   return Object.fromEntries(Object.keys({ ...one, ...other }).map((key) => [key, summed(one[key], other[key])]));
-}
-
-/** What comes of it; `nothing` once there is no more time for it. */
-async function orAborted<T>(work: Promise<T>, signal: AbortSignal | undefined, nothing: T): Promise<T> {
-  if (!signal) return work;
-  if (signal.aborted) return nothing;
-  let stop: () => void = () => {};
-  const aborted = new Promise<T>((resolve) => signal.addEventListener("abort", (stop = () => resolve(nothing)), { once: true }));
-  try {
-    return await Promise.race([work, aborted]);
-  } finally {
-    signal.removeEventListener("abort", stop);
-  }
 }

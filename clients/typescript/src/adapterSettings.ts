@@ -1,14 +1,14 @@
 import { create, toBinary, type MessageInitShape } from "@bufbuild/protobuf";
 import type { TaskOutcome } from "@sidemirror/api/v1/common";
 import { ThinkLevel, TurnBudgetSchema } from "@sidemirror/api/v1/thinking";
-import { connect, type Sidemirror } from "@sidemirror/client";
+import { connect, type Sidemirror } from "./client.js";
 
 type LevelName = Exclude<keyof typeof ThinkLevel, "UNSPECIFIED">;
 
 /** A level, or its name: `"high"`, `"HIGH"`, `"THINK_LEVEL_HIGH"`. */
 export type Level = ThinkLevel | LevelName | Lowercase<LevelName> | `THINK_LEVEL_${LevelName}`;
 
-/** What the adapter does. Times are in milliseconds, and are waited at most. */
+/** What an adapter does, the same for every framework. Times are in milliseconds, and are waited at most. */
 export interface Settings {
   /** How deep the sidecar thinks about a run; `"medium"` by default, `"off"`: no reflections. */
   level?: Level | undefined;
@@ -80,13 +80,16 @@ const CHECKS: Required<{ [name in keyof Settings]: Check }> = {
 /** The client of all settings that have none. */
 let common: Sidemirror | undefined;
 
-/** The settings, if they are right. Throws TypeError for a name or a value that is wrong, and what `connect` throws. */
-export function checked(settings: Settings): Checked {
-  if (typeof settings !== "object" || settings === null) throw new TypeError("sidemirror() takes an object with its settings");
+/**
+ * The settings that a function of this name is given, if they are right. Throws TypeError for a name or a value that is
+ * wrong, and what `connect` throws.
+ */
+export function checked(by: string, settings: Settings): Checked {
+  if (typeof settings !== "object" || settings === null) throw new TypeError(`${by} takes an object with its settings`);
   for (const [name, value] of Object.entries(settings)) {
-    if (!Object.hasOwn(CHECKS, name)) throw new TypeError(`sidemirror() has no setting "${name}"${meant(name)}`);
+    if (!Object.hasOwn(CHECKS, name)) throw new TypeError(`${by} has no setting "${name}"${meant(name)}`);
     const expected = value === undefined ? undefined : CHECKS[name as keyof Settings](value);
-    if (expected) throw new TypeError(`sidemirror(): the setting "${name}" is ${expected}; it was given ${shown(value)}`);
+    if (expected) throw new TypeError(`${by}: the setting "${name}" is ${expected}; it was given ${shown(value)}`);
   }
   const client = settings.client ?? (common ??= connect());
   return { ...settings, level: levelOf(settings.level) ?? ThinkLevel.MEDIUM, client };

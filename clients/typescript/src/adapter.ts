@@ -1,8 +1,20 @@
+/**
+ * What adapters of agent frameworks share: one run of an agent as one turn, by their settings.
+ *
+ * An adapter hands over what its framework shows it, and puts the texts that it gets back where the framework lets the model
+ * see them.
+ *
+ * @packageDocumentation
+ */
 import { create } from "@bufbuild/protobuf";
 import { TaskOutcome } from "@sidemirror/api/v1/common";
 import { ThinkingConfigSchema } from "@sidemirror/api/v1/thinking";
-import { adviceText, type EventInit, type Turn } from "@sidemirror/client";
-import type { Checked } from "./settings.js";
+import type { Checked } from "./adapterSettings.js";
+import { adviceText } from "./advice.js";
+import type { EventInit } from "./queue.js";
+import type { Turn } from "./turn.js";
+
+export { checked, type Checked, type Level, type Settings } from "./adapterSettings.js";
 
 /** What ends a run that ran out of time or was aborted, by the names that the platform and the SDK give it. */
 const TIMES_OUT = ["AbortError", "TimeoutError", "ResponseAborted"];
@@ -149,6 +161,45 @@ export class Run {
 
   private told(text: string): string {
     return told(this.shared.settings, text);
+  }
+}
+
+/**
+ * What was added to a conversation, for frameworks that make each request anew: it is added again to each, at the same
+ * places, so that requests go on from one another.
+ */
+export class Added<M> {
+  /** Each with its place in the request and the message before it. */
+  private readonly all: { place: number; behind: string; messages: readonly M[] }[] = [];
+
+  /** These messages stand behind the request's own from here on. */
+  add(request: readonly M[], messages: readonly M[]): void {
+    if (messages.length > 0) this.all.push({ place: request.length, behind: JSON.stringify(request.at(-1)), messages });
+  }
+
+  /**
+   * The request with what was added. Where the message before has been taken away nothing is: it might part a call and its
+   * result.
+   */
+  to(request: readonly M[]): M[] {
+    const full = [...request];
+    for (const { place, behind, messages } of [...this.all].reverse()) {
+      if (JSON.stringify(request[place - 1]) === behind) full.splice(place, 0, ...messages);
+    }
+    return full;
+  }
+}
+
+/** What comes of it; `nothing` once there is no more time for it. */
+export async function orAborted<T>(work: Promise<T>, signal: AbortSignal | undefined, nothing: T): Promise<T> {
+  if (!signal) return work;
+  if (signal.aborted) return nothing;
+  let stop: () => void = () => {};
+  const aborted = new Promise<T>((resolve) => signal.addEventListener("abort", (stop = () => resolve(nothing)), { once: true }));
+  try {
+    return await Promise.race([work, aborted]);
+  } finally {
+    signal.removeEventListener("abort", stop);
   }
 }
 
