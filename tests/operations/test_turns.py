@@ -14,7 +14,7 @@ from sidemirror_server.cli import main
 from sidemirror_server.memory.recoveries import moves
 from sidemirror_server.operations.moments import moment_in
 from tests.faults.sidecars import Running, Stub, channel, connected, running
-from tests.memory.recovering import SENTENCE, SIGNATURE, UNTOLD, live_through, session, until_observed
+from tests.memory.recovering import FAILURE, SENTENCE, SIGNATURE, UNTOLD, live_through, session, until_observed
 from tests.wire.calls import called, failed, returned
 
 LESSON = pb.ReflectionResult(
@@ -27,6 +27,18 @@ async def said(capsys: pytest.CaptureFixture[str], served: Running, *arguments: 
     code = await asyncio.to_thread(main, [*arguments, "--address", served.address])
     told = capsys.readouterr()
     return code, told.out.splitlines(), told.err
+
+
+async def fails(served: Running, turn_id: str, *events: thinking_pb.TurnEvent) -> None:
+    """Reports failing calls, and waits until the record has why nothing was told: that is looked up beside them."""
+    report = thinking_pb.ReportEventsRequest(turn_id=turn_id, events=events)
+    await served.stub.ReportEvents(report, timeout=60)
+    async with asyncio.timeout(60):
+        while True:
+            found = await served.stub.GetTurn(thinking_pb.GetTurnRequest(turn_id=turn_id), timeout=60)
+            if any(one.directive.HasField("silence") for one in found.entries):
+                return
+            await asyncio.sleep(0.02)
 
 
 async def test_why_a_recovery_was_told(
@@ -77,9 +89,9 @@ async def test_a_turn_is_shown_in_the_order_of_time_with_what_was_held_back(
     monkeypatch.setattr(moves, "SILENT_FRACTION", 1.0)
     async with running(tmp_path) as served:
         await live_through(served.address, UNTOLD)
-        async with connected(served.address) as stub:
-            await session(stub, "s6", told=False)
-        (move,) = (await until_observed(served.address, UNTOLD + 1)).moves
+        (move,) = (await until_observed(served.address, UNTOLD)).moves
+        await served.stub.StartTurn(thinking_pb.StartTurnRequest(turn_id="s6", session_id="s6"), timeout=60)
+        await fails(served, "s6", called("sql", "SELECT 1 FROM orders", "a"), failed(FAILURE, "a"))
         late = called("sql", "SELECT 1", "a")
         late.time.GetCurrentTime()
         late.time.seconds -= 60
@@ -178,7 +190,7 @@ async def test_silence_and_critiques_and_recalls_are_told(tmp_path: Path, capsys
                 returned("Table 'shop.orders' doesn't exist", "b", is_error=True),
             ),
         ]
-        await served.stub.ReportEvents(thinking_pb.ReportEventsRequest(turn_id="t", events=events), timeout=60)
+        await fails(served, "t", *events)
         critics: Stub = critique_pb2_grpc.CritiqueServiceStub(connection)
         await critics.Critique(critique_pb2.CritiqueRequest(turn_id="t", response="There are 17 orders."), timeout=60)
         code, shown, _ = await said(capsys, served, "turns", "show", "t")

@@ -28,6 +28,7 @@ from tests.wire.calls import (
     stored,
 )
 from tests.wire.sidecar import PATIENCE_S, SidecarThread, sidecar, thinking
+from tests.wire.waiting import until
 
 Raw = Callable[[Message], bytes]
 HOURS = 3600.0
@@ -104,6 +105,12 @@ def own(tmp_path: Path) -> Iterator[SidecarThread]:
 WRITES = tuple(write_requests(""))
 
 
+def until_said(stub: ThinkingServiceStub, method: str, request: Any) -> None:
+    """Waits until the record has why nothing was told of a failure, which is looked up beside the call."""
+    if method == "ReportEvents":
+        until(lambda: "silence" in kinds(entries(stub, request.turn_id, "t")))
+
+
 def test_every_write_is_tried_here() -> None:
     methods = pb.DESCRIPTOR.services_by_name["ThinkingService"].methods
     with_id = {method.name for method in methods if "request_id" in method.input_type.fields_by_name}
@@ -117,6 +124,7 @@ def test_the_same_request_is_answered_the_same(own: SidecarThread, method: str) 
         request, other = write_requests(with_an_open_turn(stub))[method]
         before = stored(stub, "t")
         answer = raw_method(channel, method)(request)
+        until_said(stub, method, request)
         after = stored(stub, "t")
         assert after != before, "`stored` does not look at what this write changes"
         # What lies in between does not matter.
@@ -147,6 +155,8 @@ def test_ten_at_once_have_one_effect(own: SidecarThread, method: str) -> None:
         # failed; claim and reflection; end and summary.
         grown = {"CreateSession": 1, "UpdateSession": 0, "StartTurn": 3, "ReportEvents": 4, "Reflect": 2}
         grown |= {"FinishTurn": 2, "DeleteSession": -1}
+        if method == "ReportEvents":  # the last one is looked up beside the call
+            until(lambda: len(stored(stub, "t")) - before >= grown[method])
         assert len(stored(stub, "t")) - before == grown[method]
 
 
@@ -156,6 +166,7 @@ def test_after_a_restart_it_is_still_the_same(tmp_path: Path, method: str) -> No
         stub = ThinkingServiceStub(channel)
         request, other = write_requests(with_an_open_turn(stub))[method]
         answer = raw_method(channel, method)(request)
+        until_said(stub, method, request)
         after = stored(stub, "t")
     with sidecar(tmp_path) as server, grpc.insecure_channel(server.address) as channel:
         stub = ThinkingServiceStub(channel)

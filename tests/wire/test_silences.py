@@ -34,7 +34,10 @@ async def fails(served: Running, turn_id: str, count: int = 1, **more: Any) -> l
         report = pb.ReportEventsRequest(turn_id=turn_id, events=events)
         answer = await served.stub.ReportEvents(report, timeout=60)
         assert {one.WhichOneof("kind") for one in answer.directives} <= {"nudge", "reflection"}
-    return await record(served, turn_id)
+    async with asyncio.timeout(60):
+        while not silences(found := await record(served, turn_id)):  # noqa: ASYNC110 - asked over the wire
+            await asyncio.sleep(0.02)
+    return found
 
 
 async def record(served: Running, turn_id: str) -> list[pb.TurnEntry]:
