@@ -16,6 +16,7 @@ from sidemirror_server.memory.trials.evidence import (
     evidence_of,
     explained,
     is_held_back,
+    less,
     wilson,
 )
 
@@ -159,8 +160,8 @@ def test_draws() -> None:
     assert both == pytest.approx(0.09, abs=0.01)
     assert [is_held_back(one, "a", 0.3) for one in receipts] == held["a"]
     assert not any(is_held_back(one, "a", 0.0) for one in receipts)
-    for less, more in pairwise((0.1, 0.3, 0.9)):
-        assert all(is_held_back(one, "a", more) for one in receipts[:2_000] if is_held_back(one, "a", less))
+    for lower, more in pairwise((0.1, 0.3, 0.9)):
+        assert all(is_held_back(one, "a", more) for one in receipts[:2_000] if is_held_back(one, "a", lower))
     assert is_held_back("r", "a", 1.0)
 
 
@@ -195,3 +196,13 @@ def test_wilsons_interval(succeeded: int, trials: int, low: float, high: float) 
     """The last is an example of Newcombe (1998), Statistics in Medicine 17, 857-872, table I, method 3."""
     interval = wilson(succeeded, trials)
     assert (round(interval.low, 3), round(interval.high, 3)) == (low, high)
+
+
+def test_what_counts_no_more_is_the_rest() -> None:
+    every = [tally(Arm.SHOWN, 10, 3, missing=2), tally(Arm.HELD_BACK, 4, 4), tally(Arm.SHOWN, 5, 1, 0.0)]
+    later = [tally(Arm.SHOWN, 2, 1), tally(Arm.SHOWN, 5, 1, 0.0)]
+    rest = less(evidence_of(every), evidence_of(later))
+    assert (rest.shown.assigned, rest.shown.succeeded, rest.shown.failed) == (12, 8, 2)
+    assert (rest.held_back.assigned, rest.held_back.succeeded) == (8, 4)
+    assert rest.outside.assigned == 0
+    assert rest.lift is None

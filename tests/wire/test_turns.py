@@ -240,7 +240,8 @@ def test_a_reflection_and_its_record(stub: ThinkingServiceStub, reflected: pb.Re
     assert result.origin == common_pb2.ORIGIN_TOOL
     assert reflected.budget_left.reflections == 3
 
-    claim, directive = entries(stub, "whole")[6:8]
+    silence, claim, directive = entries(stub, "whole")[6:9]
+    assert silence.directive.silence.reason == pb.SILENCE_REASON_NOTHING_KNOWN
     assert claim.claim.directive_id == directive.directive.directive_id == reflected.directive_id
     assert list(claim.claim.reasons) == list(directive.directive.reasons) == [pb.REFLECTION_REASON_TOOL_ERROR]
     assert list(claim.claim.caused_by) == list(directive.directive.caused_by) == ["e2"]
@@ -262,11 +263,11 @@ def test_a_turn_and_its_summary(stub: ThinkingServiceStub, reflected: pb.Reflect
     assert found.turn.state == pb.TURN_STATE_FINISHED
     assert (found.turn.outcome, found.turn.score) == (summary.outcome, 1.0)
     assert found.turn.event_count == 6
-    assert found.turn.last_sequence == len(found.entries) == 10
-    assert [entry.sequence for entry in found.entries] == list(range(1, 11))
+    assert found.turn.last_sequence == len(found.entries) == 11
+    assert [entry.sequence for entry in found.entries] == list(range(1, 12))
     assert kinds(list(found.entries)) == [
         *("turn_started", "turn_plan", "tool_called", "tool_failed", "tool_called", "tool_returned"),
-        *("claim", "reflection", "turn_finished", "turn_summary"),
+        *("silence", "claim", "reflection", "turn_finished", "turn_summary"),
     ]
     assert found.entries[-1].directive.turn_summary == summary
     assert found.turn.start_time.ToMicroseconds() < found.turn.update_time.ToMicroseconds()
