@@ -15,12 +15,16 @@ import java.util.concurrent.TimeoutException;
  * and grpc-java itself tries only once more.
  */
 final class Asking {
-  /** Such calls at once; with those of reports 90 together. The sidecar takes 100 on a connection. */
-  private static final int CALLS = 80;
+  /** Calls at once, with those of reports. The sidecar takes 100 on a connection. */
+  private static final int CALLS = 90;
+
+  /** Of them those that agents wait for, so that reports go on beside many of these. */
+  private static final int AWAITED = 80;
 
   private static final System.Logger LOG = System.getLogger("dev.sidemirror.client");
 
   private final Link link;
+  private final Semaphore awaited = new Semaphore(AWAITED);
   private final Semaphore room = new Semaphore(CALLS);
 
   Asking(Link link) {
@@ -35,25 +39,50 @@ final class Asking {
   /** The answer to a call; empty at once while the sidecar is away, and without one in time. Never throws. */
   <Q, A> Optional<A> ask(Begin<Q, A> begin, long timeoutNs) {
     long end = System.nanoTime() + timeoutNs;
-    try {
-      if (!link.reachable() || !room.tryAcquire(timeoutNs, TimeUnit.NANOSECONDS)) {
-        return Optional.empty();
-      }
-    } catch (InterruptedException interrupted) {
-      Thread.currentThread().interrupt();
+    if (!link.reachable() || !enters(awaited, end)) {
       return Optional.empty();
     }
     try {
-      while (true) {
-        Asked<Q, A> asked = new Asked<>();
-        Optional<A> answer = once(begin, asked, end);
-        if (answer.isPresent() || !asked.isRefusedByHttp() || !pause(end)) {
-          return answer;
-        }
+      if (!enters(room, end)) {
+        return Optional.empty();
+      }
+      try {
+        return untilTaken(begin, end);
+      } finally {
+        room.release();
       }
     } finally {
-      room.release();
+      awaited.release();
     }
+  }
+
+  private static boolean enters(Semaphore places, long end) {
+    try {
+      return places.tryAcquire(Math.max(0, end - System.nanoTime()), TimeUnit.NANOSECONDS);
+    } catch (InterruptedException interrupted) {
+      Thread.currentThread().interrupt();
+      return false;
+    }
+  }
+
+  private <Q, A> Optional<A> untilTaken(Begin<Q, A> begin, long end) {
+    while (true) {
+      Asked<Q, A> asked = new Asked<>();
+      Optional<A> answer = once(begin, asked, end);
+      if (answer.isPresent() || !asked.isRefusedByHttp() || !pause(end)) {
+        return answer;
+      }
+    }
+  }
+
+  /** Makes room for a report; false when there is none. */
+  boolean hasRoomForReport() {
+    return room.tryAcquire();
+  }
+
+  /** A report has ended. */
+  void reported() {
+    room.release();
   }
 
   private <Q, A> Optional<A> once(Begin<Q, A> begin, Asked<Q, A> asked, long end) {

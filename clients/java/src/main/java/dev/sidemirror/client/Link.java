@@ -42,8 +42,8 @@ final class Link {
   /** What the events of all turns of a client take while they wait. Beyond that they are dropped, and counted. */
   private static final long MOST_BYTES = 64 << 20;
 
-  /** Reports at once, beside the calls of {@link Asking}. */
-  private static final int REPORTS = 10;
+  /** Reports at once, of the calls that {@link Asking} has room for: a call of an agent's seldom waits for one. */
+  private static final int REPORTS = 60;
 
   private static final String NOT_LET_IN =
       "the sidecar refuses the token, or there is none: name a file with one that it knows in SIDEMIRROR_TOKEN_FILE";
@@ -196,6 +196,7 @@ final class Link {
   /** A report has. */
   void reported() {
     reporting--;
+    asking.reported();
     open();
   }
 
@@ -207,7 +208,7 @@ final class Link {
       }
       streamsWanted.poll().open(place);
     }
-    while (reachable() && reporting < REPORTS && !reportsWanted.isEmpty()) {
+    while (reachable() && reporting < REPORTS && !reportsWanted.isEmpty() && asking.hasRoomForReport()) {
       reporting++;
       reportsWanted.poll().report();
     }
