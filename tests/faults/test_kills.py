@@ -100,7 +100,8 @@ async def _what_is_kept(address: str, agents: list[Agent]) -> Kept:
             problems += [
                 f"{directive.directive_id} at {directive.sequence} was never told"
                 for directive in recorded
-                if directive.directive_id not in told
+                # why nothing was told is kept and never sent
+                if directive.directive_id not in told and not directive.HasField("silence")
             ]
             wrong += [f"{agent.turn_id}: {problem}" for problem in problems]
             failed += sum(

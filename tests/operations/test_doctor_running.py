@@ -81,12 +81,20 @@ def test_a_sidecar_that_removes_nothing() -> None:
 
 def test_questions_of_today_that_no_model_answered() -> None:
     old = pb.Spend(day="2026-01-01", purpose="critique", unanswered_calls=7, estimated_usd=1.0)
-    today = pb.Spend(day=DAY, purpose="dreaming", unanswered_calls=2, estimated_usd=0.0125)
+    today = pb.Spend(day=DAY, purpose="dreaming", calls=3, unanswered_calls=2, estimated_usd=0.0125)
     (finding,) = checked(info(spend=[old, today]))
     assert (finding.subject, finding.ok) == ("model", True)
     assert finding.found == f"{AT}: no model answered 2 calls of today (dreaming), estimated at 0.012500 USD"
     assert "--ask-models" in finding.advice
     assert checked(info(spend=[old])) == []
+
+
+def test_a_purpose_whose_questions_of_today_no_model_answered() -> None:
+    silent = pb.Spend(day=DAY, purpose="critique", calls=4, unanswered_calls=4)
+    some = pb.Spend(day=DAY, purpose="dreaming", calls=3, unanswered_calls=1)
+    (finding,) = checked(info(spend=[silent, some]))
+    assert (finding.subject, finding.ok) == ("model", False)
+    assert finding.found.endswith("(critique, dreaming), estimated at 0.000000 USD; for critique these are all of them")
 
 
 def test_who_sends_most_is_named() -> None:
@@ -115,7 +123,10 @@ async def test_a_folder_that_was_moved_away(tmp_path: Path) -> None:
         (tmp_path / "elsewhere").rename(tmp_path / "data")
     (finding,) = [one for one in examination.findings if not one.ok]
     assert finding.found.startswith(f"the sidecar at {process.address} has lost its sqlite store: sidemirror.db")
-    assert finding.advice == "put its folder back where it was; or restart it, with what is there then"
+    assert (
+        finding.advice
+        == "put its files back where they were, and it goes on; a restart before loses what is in its memory"
+    )
 
 
 async def test_a_clock_that_is_two_hours_ahead(tmp_path: Path) -> None:

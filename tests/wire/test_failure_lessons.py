@@ -103,6 +103,24 @@ def test_a_failing_call_brings_its_lesson_with_a_receipt(
     memory.ReportOutcome(outcome, timeout=TIMEOUT_S)
 
 
+@pytest.mark.parametrize(("later", "returned"), [((), False), (("no such table: stock",), True)], ids=["once", "again"])
+def test_the_failure_that_a_lesson_was_told_at_is_not_its_return(
+    later: tuple[str, ...], returned: bool, server: SidecarThread, memory: ReflectiveMemoryServiceStub
+) -> None:
+    project = f"returns-{returned}"
+    kept = learn(memory, project)
+    turn_id = f"turn-{project}"
+    reflection, *_ = reflections_of(server, project, "no such table: stock", *later, turn_id=turn_id)
+    outcome = pb.ReportOutcomeRequest(
+        project_id=project, receipt_id=reflection.lessons.receipt_id, outcome=common_pb2.TASK_OUTCOME_SUCCESS
+    )
+    memory.ReportOutcome(outcome, timeout=TIMEOUT_S)
+    receipts = memory.ListReceipts(pb.ListReceiptsRequest(project_id=project, turn_id=turn_id), timeout=TIMEOUT_S)
+    items = {item.id: item for receipt in receipts.receipts for item in receipt.items}
+    assert items[kept.reflection_id].HasField("error_returned")
+    assert items[kept.reflection_id].error_returned is returned
+
+
 def test_the_same_kind_of_error_of_the_same_tool_is_enough(
     server: SidecarThread, memory: ReflectiveMemoryServiceStub
 ) -> None:

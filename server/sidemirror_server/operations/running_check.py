@@ -28,11 +28,11 @@ def _stores(info: pb.GetServerInfoResponse, address: str) -> Iterator[Finding]:
         kind = plain(store.kind)
         if store.lost:
             found = f"the sidecar at {address} has lost its {kind} store: {plain(store.lost)}"
-            advice = "put its folder back where it was; or restart it, with what is there then"
+            advice = "put its files back where they were, and it goes on; a restart before loses what is in its memory"
             yield Finding("store", ok=False, found=found, advice=advice)
         elif not store.available:
             found = f"the sidecar at {address} says that its {kind} store did not answer last"
-            yield Finding("store", ok=False, found=found, advice="mend the store; the sidecar's log says why")
+            yield Finding("store", ok=False, found=found, advice="mend the store; another finding or its log says why")
 
 
 def _clocks(info: pb.GetServerInfoResponse, address: str, now_us: int) -> Iterator[Finding]:
@@ -55,7 +55,12 @@ def _unanswered(info: pb.GetServerInfoResponse, address: str) -> Iterator[Findin
         count, usd = sum(spend.unanswered_calls for spend in spends), sum(spend.estimated_usd for spend in spends)
         purposes = ", ".join(plain(spend.purpose) for spend in spends)
         found = f"{address}: no model answered {count} calls of today ({purposes}), estimated at {usd:.6f} USD"
-        yield Finding("model", ok=True, found=found, advice="`sidemirror doctor --ask-models` asks each model once")
+        silent = [plain(spend.purpose) for spend in spends if spend.unanswered_calls >= spend.calls]
+        if silent:
+            found = f"{found}; for {', '.join(silent)} these are all of them"
+        yield Finding(
+            "model", ok=not silent, found=found, advice="`sidemirror doctor --ask-models` asks each model once"
+        )
 
 
 def _senders(traffic: pb.Traffic) -> str:

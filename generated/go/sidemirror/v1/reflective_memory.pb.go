@@ -3562,7 +3562,8 @@ type ReportOutcomeRequest struct {
 	// Why the task failed.
 	ErrorCategory ErrorCategory `protobuf:"varint,7,opt,name=error_category,json=errorCategory,proto3,enum=sidemirror.v1.ErrorCategory" json:"error_category,omitempty"`
 	// The errors that occurred, including those that the agent recovered from. They show whether a lesson's error came
-	// back. When absent, the errors of the block's turn are used; without a recorded turn, nothing is known of errors.
+	// back. When absent, the errors of the block's turn are used: after a block that was told at a failure, those that came
+	// later. Without a recorded turn, nothing is known of errors.
 	Errors        *TaskErrors `protobuf:"bytes,8,opt,name=errors,proto3" json:"errors,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -1689,7 +1689,8 @@ export declare type ReportOutcomeRequest = Message<"sidemirror.v1.ReportOutcomeR
 
   /**
    * The errors that occurred, including those that the agent recovered from. They show whether a lesson's error came
-   * back. When absent, the errors of the block's turn are used; without a recorded turn, nothing is known of errors.
+   * back. When absent, the errors of the block's turn are used: after a block that was told at a failure, those that came
+   * later. Without a recorded turn, nothing is known of errors.
    *
    * @generated from field: sidemirror.v1.TaskErrors errors = 8;
    */

@@ -7,7 +7,7 @@ import asyncio
 import contextlib
 from collections.abc import Awaitable
 
-from sidemirror_server.thinking.record import Directive, TurnPlan, recorded_in
+from sidemirror_server.thinking.record import Advised, Directive, Recorded, Reflection, TurnPlan, recorded_in
 from sidemirror_server.thinking.store import Sessions
 from sidemirror_server.trace.event import Event
 from sidemirror_server.trace.log import TurnLog
@@ -74,14 +74,37 @@ class RecordedTurns:
 
     async def events(self, scope: Scope, turn_id: str) -> tuple[Event, ...] | None:
         """The turn's events, oldest first; None when there is no such turn. Raises StoreUnavailable."""
+        found = await self._entries(scope, turn_id)
+        return None if found is None else tuple(one for one in found if isinstance(one, Event))
+
+    async def events_since(
+        self, scope: Scope, turn_id: str, receipt_id: str
+    ) -> tuple[tuple[Event, ...], frozenset[str]] | None:
+        """As `events`, and the ids of those that came before the block with this receipt; none came before a block that
+        the turn's record does not have. Raises StoreUnavailable."""
+        found = await self._entries(scope, turn_id)
+        if found is None:
+            return None
+        told = next((at for at, one in enumerate(found) if isinstance(one, Directive) and _has(one, receipt_id)), 0)
+        before = frozenset(one.event_id for one in found[:told] if isinstance(one, Event))
+        return tuple(one for one in found if isinstance(one, Event)), before
+
+    async def _entries(self, scope: Scope, turn_id: str) -> list[Recorded] | None:
         live = self._conductor.in_memory(scope, TurnId(turn_id))
         if live is not None:
             await given_a_moment(self._recorder.wait_durable(live, live.state.last_sequence))
         if await self._log.head(scope, TurnId(turn_id)) is None:
             return None
-        events: list[Event] = []
+        found: list[Recorded] = []
         after = 0
         while entries := await self._log.read(scope, TurnId(turn_id), after, _PAGE, _PAGE_BYTES):
-            events += (recorded for entry in entries if isinstance(recorded := recorded_in(entry), Event))
+            found += map(recorded_in, entries)
             after = entries[-1].sequence
-        return tuple(events)
+        return found
+
+
+def _has(directive: Directive, receipt_id: str) -> bool:
+    """Whether it told the block with this receipt."""
+    what = directive.what
+    block = what.block if isinstance(what, Advised) else what.lessons if isinstance(what, Reflection) else None
+    return block is not None and block.receipt_id == receipt_id

@@ -41,17 +41,20 @@ async def _failures(
     if request.HasField("errors"):
         failed = tuple((enter(one.tool_name), enter(one.error_message)) for one in request.errors.failed_calls)
         return await asyncio.to_thread(_signatures, failed)
-    events = await turns.events(call.scope, receipt.turn_id) if receipt.turn_id else None
-    if events is None:
+    found = await turns.events_since(call.scope, receipt.turn_id, receipt.receipt_id) if receipt.turn_id else None
+    if found is None:
         return None
-    return await asyncio.to_thread(_signatures_in, events)
+    return await asyncio.to_thread(_signatures_in, *found)
 
 
 def _signatures(failed: Iterable[tuple[str, str]]) -> frozenset[str]:
     return frozenset(signature for tool, text in failed if (signature := error_signature(tool, text)))
 
 
-def _signatures_in(events: Sequence[Event]) -> frozenset[str]:
-    """The signatures of a turn's errors, of which there may be thousands."""
-    errors = (step for step in steps_of(events) if step.event_type is EventType.ERROR_EVENT)
+def _signatures_in(events: Sequence[Event], before: frozenset[str]) -> frozenset[str]:
+    """The signatures of a turn's errors, of which there may be thousands. `before`: ids of events that do not count,
+    such as the failure that a lesson was told at."""
+    errors = (
+        step for step in steps_of(events) if step.event_type is EventType.ERROR_EVENT and step.event_id not in before
+    )
     return _signatures((step.tool_name, step.content) for step in errors)

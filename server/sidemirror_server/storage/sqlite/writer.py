@@ -56,8 +56,8 @@ _TRY_MS = 20
 _FIRST_PAUSE_AFTER_S = 0.0003
 _PAUSE_S = 0.0001
 # A disk that was full counts as full until so much is free again: on a full disk small writes succeed now and then, in
-# the part of the WAL that is there already. Chosen here: hundreds of events.
-_ROOM_BYTES = 512 * 1024
+# the part of the WAL that is there already. Chosen here: a hundred events.
+_ROOM_BYTES = 256 * 1024
 
 
 class GroupWriter:
