@@ -44,8 +44,7 @@ ATTRIBUTES = {
 EXPORT = "/opentelemetry.proto.collector.trace.v1.TraceService/Export"
 # Many at once: more than may wait (SIDEMIRROR_LIMITS__TELEMETRY_EXPORTS).
 AT_ONCE = 64
-# The pause of the caller beside the spans. Chosen here: at the pace of `http_beside` the calls alone, of 3 ms of CPU
-# each, take half of the core that the spans need.
+# The pause of the caller beside the spans. Chosen here: so few calls leave the core to the spans.
 PACE_S = 0.05
 # The sender breaks off its last trace, so that a top never comes.
 SETTINGS = {

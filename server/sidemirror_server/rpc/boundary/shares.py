@@ -12,8 +12,8 @@ from sidemirror_server.vocabulary.clock import Clock
 from sidemirror_server.vocabulary.errors import LimitReached
 
 # A message counts as this many bytes at least, and each of its events as so many more. Chosen here: where a MiB is
-# allowed, 64 messages a second of an event each, which is a fortieth of a core, or 250 events in the batches in which
-# clients catch up. With 256 such messages `bench.node` has shown others to wait 3.7 times as long.
+# allowed, 64 messages a second of an event each, or 250 events in the batches in which clients catch up. With 256 such
+# messages `bench.node` has shown others to wait 3.7 times as long.
 _LEAST_BYTES = 12 * 1024
 _EVENT_BYTES = 4 * 1024
 # A unary call waits for its turn this long at most, then it is refused: it holds its request meanwhile. Chosen here: a

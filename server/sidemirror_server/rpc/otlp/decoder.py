@@ -11,7 +11,7 @@ from sidemirror_server.rpc.boundary.child_process import ChildEnded, ChildProces
 from sidemirror_server.rpc.otlp.decoding import Decoded, decode
 from sidemirror_server.vocabulary.errors import LimitReached, StoreUnavailable
 
-# Exporters can wait, and whoever calls beside them should not: on one core this takes 3 % of it from the loop.
+# Exporters can wait, and whoever calls beside them should not. Chosen here.
 _NICER_BY = 15
 
 
