@@ -1,7 +1,6 @@
 """`sidemirror serve`: runs the sidecar until a signal stops it."""
 
 import asyncio
-import gc
 import importlib.metadata
 import resource
 import signal
@@ -11,7 +10,7 @@ from contextlib import AbstractContextManager, nullcontext
 
 from sidemirror_server.assembly import assemble
 from sidemirror_server.entrance import check_listeners
-from sidemirror_server.operations import exit_codes
+from sidemirror_server.operations import exit_codes, garbage
 from sidemirror_server.operations.logs import log_to_stderr
 from sidemirror_server.operations.loop import run
 from sidemirror_server.rpc.listening.addresses import CannotListen
@@ -92,20 +91,16 @@ async def _serve(settings: Settings) -> None:
         loop.add_signal_handler(signal.SIGHUP, _told_to_stop, stop)
     async with assemble(settings) as sidecar:
         await sidecar.start()
-        # Objects made until now, and those loaded next for models, live until the end. Full collections over them
-        # blocked the loop, and so every stream, health check and SIGTERM, for 50 to 200 ms each on a busy machine.
-        gc.freeze()
-        gc.disable()
+        garbage.wait()
         if sidecar.door is not None and sidecar.door.url:
             told = f"{sidecar.door.url}; every call needs a token, from {sidecar.door.tokens}"
             print(f"sidemirror serves HTTP at {told}", file=sys.stderr)
         print(f"sidemirror is serving on {sidecar.address}", file=sys.stderr, flush=True)
-        await sidecar.serve_until(stop.wait(), ready=_collect_from_here)
-
-
-def _collect_from_here() -> None:
-    gc.freeze()
-    gc.enable()
+        collecting = asyncio.create_task(garbage.collect_old())
+        try:
+            await sidecar.serve_until(stop.wait(), ready=garbage.collect_from_here)
+        finally:
+            collecting.cancel()
 
 
 def _told_to_stop(stop: asyncio.Event) -> None:
