@@ -40,6 +40,7 @@ def options(message_bytes: int, streams_per_connection: int) -> list[tuple[str, 
         ("grpc.keepalive_timeout_ms", 20_000),
         ("grpc.keepalive_permit_without_calls", 1),
         ("grpc.http2.min_recv_ping_interval_without_data_ms", 10_000),
+        ("grpc.http2.bdp_probe", 0),
         ("grpc.server_handshake_timeout_ms", HANDSHAKE_MS),
     ]
 
