@@ -2,7 +2,8 @@
 
 An agent calls tools that succeed and fail by turns. A call takes from the model's answer to the next request, as the
 scripted endpoint sees it; added is what the same quantile is above that of the agent without the adapter. The sidecar
-is up, away (nobody listens), or stopped (SIGSTOP, from 5 s before on). By the clock, on an otherwise idle machine.
+is up, away (nobody listens), or stopped (SIGSTOP, from 5 s before on). The situations take turns, since a machine is
+not equally fast all the time. By the clock, on an otherwise idle machine.
 What the frameworks need is installed first, into the environments that the adapters' tests use.
 """
 
@@ -24,6 +25,7 @@ from tests.clients.adapters import ADAPTERS, AI_SDK, PYTHON, installed, packed, 
 
 NAMES = (*PYTHON, AI_SDK.name)
 SITUATIONS = ("without", "up", "away", "stopped")
+ROUNDS = 5
 
 
 class Agent(NamedTuple):
@@ -74,17 +76,20 @@ async def situation_ms(agent: Agent, situation: str, runs: int) -> dict[str, lis
 
 def row(adapter: str, runs: int) -> None:
     """Prints the figures of one adapter, situation by situation."""
-    base: dict[str, list[float]] = {}
+    took: dict[str, dict[str, list[float]]] = {situation: {} for situation in SITUATIONS}
     with tempfile.TemporaryDirectory(prefix="bench-") as scratch:
         agent = agent_of(adapter, Path(scratch))
-        for situation in SITUATIONS:
-            found = asyncio.run(situation_ms(agent, situation, runs))
-            base = base or found
-            for tool, took in found.items():
-                p50, p99 = share(took, 0.5), share(took, 0.99)
-                more = (p50 - share(base[tool], 0.5), p99 - share(base[tool], 0.99))
-                figures = "".join(f" {value:8.2f}" for value in (p50, p99, *more))
-                print(f"{adapter:14} {situation:8} {tool:6} {len(took):6}{figures}", flush=True)
+        for _ in range(ROUNDS):
+            for situation in SITUATIONS:
+                for tool, times in asyncio.run(situation_ms(agent, situation, max(1, runs // ROUNDS))).items():
+                    took[situation].setdefault(tool, []).extend(times)
+    for situation, found in took.items():
+        for tool, times in found.items():
+            p50, p99 = share(times, 0.5), share(times, 0.99)
+            base = took["without"][tool]
+            more = (p50 - share(base, 0.5), p99 - share(base, 0.99))
+            figures = "".join(f" {value:8.2f}" for value in (p50, p99, *more))
+            print(f"{adapter:14} {situation:8} {tool:6} {len(times):6}{figures}", flush=True)
 
 
 def main() -> None:
