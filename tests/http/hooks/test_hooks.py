@@ -18,6 +18,7 @@ from sidemirror_server.http.hooks.sentences import (
     CHECK,
     CHECKED,
     MARK,
+    NOT_KEPT,
     NOTHING_TO_SILENCE,
     SILENCED,
     SWITCHED_OFF,
@@ -279,6 +280,16 @@ def test_check_is_answered_where_the_host_takes_words(
     heard = player.heard(player.asks(CHECK))
     assert heard == ("" if kind is Cursor else CHECKED)
     assert heard + player.heard(player.runs("git status", "clean")) == CHECKED
+
+
+def test_a_check_says_that_the_store_takes_nothing(tmp_path: Path, repository: Path) -> None:
+    with door(tmp_path / "lost", SETTINGS) as running:
+        player = ClaudeCode(running, "lost", repository)
+        assert player.heard(player.asks(CHECK)) == CHECKED
+        file = tmp_path / "lost" / "data" / "sidemirror.db"
+        file.rename(file.with_suffix(".gone"))
+        assert player.heard(player.asks(CHECK)) == f"{CHECKED} {NOT_KEPT}"
+        file.with_suffix(".gone").rename(file)
 
 
 def _hears(player: Player) -> bool:

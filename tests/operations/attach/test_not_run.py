@@ -171,3 +171,36 @@ def test_doctor_says_how_many_hooks_were_late(
         first = findings(capsys)[0]
     assert first["ok"]
     assert first["advice"] == "Answered too late: 3 of the last 40 hooks."
+
+
+@pytest.mark.parametrize(
+    ("text", "is_off"),
+    [
+        ("[features]\nhooks = false\n", True),
+        ("[features]\nhooks = true\n", False),
+        ('features = "none"\n', False),
+        ("model = 'x'\n", False),
+        ("[features\n", False),
+    ],
+)
+def test_settings_of_codex_that_turn_hooks_off_are_told(
+    text: str, is_off: bool, home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In the file beside the hooks; Codex reads its settings there."""
+    settings = home / ".codex" / "config.toml"
+    settings.parent.mkdir()
+    assert run("attach", "codex", "--yes") == 0
+    settings.write_text(text)
+    subject = f"Codex, {settings}"
+    told = [one["found"] for one in findings(capsys) if one["subject"] == subject]
+    assert told == (["features.hooks is false: Codex runs no hooks"] if is_off else [])
+
+
+def test_a_store_that_takes_nothing_is_red(
+    home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with answering(200, saying(checked(0, 9, is_kept=False))) as port:
+        monkeypatch.setenv("SIDEMIRROR_HTTP_ADDRESS", f"127.0.0.1:{port}")
+        assert run("attach", CLAUDE, "--yes") == 0
+        told = [one["found"] for one in findings(capsys) if not one["ok"]]
+    assert told[0] == "the sidecar's store takes nothing now: what the hooks report waits in memory"

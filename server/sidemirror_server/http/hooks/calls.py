@@ -54,6 +54,12 @@ class Calls:
             return False
         return True
 
+    async def stores_answer(self) -> bool:
+        """Whether every store of the sidecar answers, and takes what is written."""
+        path, request = f"{_SIDECAR}/GetServerInfo", sidecar_pb2.GetServerInfoRequest()
+        told = await self._call(path, request, sidecar_pb2.GetServerInfoResponse)
+        return all(store.available for store in told.stores)
+
     async def told_last(self, session_id: str) -> tuple[str, ...]:
         """The ids of the lessons and recoveries in the block that the session was given last; empty if it had none."""
         request = thinking_pb2.ListTurnsRequest(session_id=session_id, page_size=_PAGE)

@@ -188,7 +188,8 @@ class Conversation:
             if switch == CHECK:
                 # There is no such turn, so that nothing ends; it is refused as every report of this project would be.
                 await calls.finish_turn(thinking_pb2.FinishTurnRequest(turn_id="check", session_id=self.session_id))
-                return checked(sum(self.were_late), len(self.were_late))
+                is_kept = await calls.stores_answer()
+                return checked(sum(self.were_late), len(self.were_late), is_kept=is_kept)
             if switch == OFF:
                 await calls.change_advice(off=True)
                 return SWITCHED_OFF

@@ -13,6 +13,8 @@ CHECK = "sidemirror check"
 CHECKED = f"{MARK} The hooks reach the sidecar."
 # What may follow it.
 LATE = re.compile(r"Answered too late: \d+ of the last \d+ hooks\.")
+# What else may follow it.
+NOT_KEPT = "Its store takes nothing now: what the hooks report waits in memory."
 NOT_RECORDED = f"{MARK} Nothing is recorded: the token of the hooks is not good for this project of their tenant."
 SWITCHED_OFF = (
     f"{MARK} Advice is off for this project. Turns are still recorded. `sidemirror advice on` gives it again."
@@ -23,9 +25,11 @@ NOTHING_TO_SILENCE = f"{MARK} No advice was given in this session."
 NOT_CHANGED = f"{MARK} Nothing was changed: the token of the hooks may not change the policy of this project."
 
 
-def checked(late: int, of: int) -> str:
-    """That the hooks reach the sidecar; and how many of the last `of` were answered too late, if any."""
-    return CHECKED + (f" Answered too late: {late} of the last {of} hooks." if late else "")
+def checked(late: int, of: int, *, is_kept: bool = True) -> str:
+    """That the hooks reach the sidecar; how many of the last `of` were answered too late, if any; and whether its
+    store takes what they report."""
+    too_late = f" Answered too late: {late} of the last {of} hooks." if late else ""
+    return CHECKED + too_late + ("" if is_kept else f" {NOT_KEPT}")
 
 
 def revision_prompt(issues: int) -> str:

@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 
 from sidemirror_server.http.hooks.projects import project_of
-from sidemirror_server.http.hooks.sentences import CHECK, CHECKED, LATE, NOT_RECORDED
+from sidemirror_server.http.hooks.sentences import CHECK, CHECKED, LATE, NOT_KEPT, NOT_RECORDED
 from sidemirror_server.http.hooks.serving import TIMEOUT_HEADER
 from sidemirror_server.http.hooks.table import HOSTS
 from sidemirror_server.operations.attach.attach import notes_folder
@@ -25,12 +25,13 @@ from sidemirror_server.operations.attach.files import folder_of, hidden_by
 from sidemirror_server.operations.attach.hosts import ATTACHED
 from sidemirror_server.operations.attach.notes import Attachment, read_notes
 from sidemirror_server.operations.attach.trust import trust_of_codex
-from sidemirror_server.operations.attach.turned_off import turned_off
+from sidemirror_server.operations.attach.turned_off import off_in_codex, turned_off
 from sidemirror_server.operations.finding import Examination, Finding
 
 _URL = re.compile(r'"(http://[^"\s]+/hooks/[^"\s]+)"')
 _HEADER_FILE = re.compile(r'-H "@([^"]+)"')
 _ALLOWED_MS = re.compile(rf'-H "{TIMEOUT_HEADER.decode()}: (\d{{1,6}})"')
+_CODEX_SETTINGS = "config.toml"
 _MS = re.compile(r"(\d{1,6})")
 
 
@@ -90,6 +91,8 @@ def _not_run(note: Attachment, path: Path, text: str, folder: Path, again: str) 
     if why := turned_off(note.host, text):
         told = f"{host.title}'s settings decide that; other files of its settings may too"
         yield Finding(subject, ok=False, found=why, advice=told)
+    if note.host == "codex":
+        yield from _codex_settings(path)
     if host.bare and (beside := names_beside(text, host.bare)):
         told = f"{host.title} ignores {', '.join(beside)} beside hooks"
         advice = f"put them into hooks; where only ours stand there, {again} beside them"
@@ -99,6 +102,17 @@ def _not_run(note: Attachment, path: Path, text: str, folder: Path, again: str) 
         told = f"{host.title} reads {other} alone in this folder, and no hook of ours is there"
         advice = f"`sidemirror attach {note.host} --project {folder} --yes` attaches that file too"
         yield Finding(subject, ok=False, found=told, advice=advice)
+
+
+def _codex_settings(path: Path) -> Iterator[Finding]:
+    """Whether Codex' settings, beside its hooks or in the home, turn hooks off."""
+    for file in dict.fromkeys((path.with_name(_CODEX_SETTINGS), Path.home() / ".codex" / _CODEX_SETTINGS)):
+        try:
+            why = off_in_codex(file.read_text())
+        except (OSError, UnicodeDecodeError):
+            continue
+        if why:
+            yield Finding(f"Codex, {file}", ok=False, found=why, advice="without that line Codex runs them")
 
 
 def _holds(path: Path, mark: str) -> bool:
@@ -152,6 +166,9 @@ def _called(note: Attachment, event: str, hook: Mapping[str, Any], folder: Path)
     if NOT_RECORDED in said:
         why = f"the token is not good for the project of {folder}, so that nothing is recorded"
         advice = "`sidemirror attach --token-file` takes a token of the access file with a grant for it"
+    elif NOT_KEPT in said:
+        why = "the sidecar's store takes nothing now: what the hooks report waits in memory"
+        advice = "`sidemirror doctor` says what is wrong with the store"
     elif not why and allowed and took_ms > int(allowed[1]):
         why = f"answered after {took_ms} ms, and the hook has {allowed[1]}: the agent hears nothing so late"
         advice = "the machine or the sidecar is busy: ask again; `sidemirror attach` writes the times of this version"

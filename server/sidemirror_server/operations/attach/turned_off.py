@@ -1,9 +1,10 @@
 """Whether a host's settings turn our hooks off. Pure.
 
-Only the file that holds the hooks is looked at; other files of the same host may turn them off too. Other hosts than
-these have no such setting there.
+Of a host only the file that holds the hooks is looked at, and of Codex its settings; other files may turn them off too.
+Other hosts than these have no such setting there.
 """
 
+import tomllib
 from collections.abc import Iterator, Mapping
 from fnmatch import fnmatchcase
 from typing import Any
@@ -18,6 +19,16 @@ def turned_off(host: str, text: str) -> str:
     has been read as one."""
     rule = _RULES.get(host)
     return rule(value_of(parsed(text))) if rule else ""
+
+
+def off_in_codex(text: str) -> str:
+    """The same of Codex' settings, `config.toml`. What cannot be read is left to Codex, which refuses it."""
+    try:
+        features = tomllib.loads(text).get("features")
+    except tomllib.TOMLDecodeError:
+        return ""
+    off = isinstance(features, dict) and features.get("hooks") is False
+    return "features.hooks is false: Codex runs no hooks" if off else ""
 
 
 def _in_claude_code(settings: Mapping[str, Any]) -> str:
