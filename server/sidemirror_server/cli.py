@@ -69,7 +69,7 @@ def command_line() -> argparse.ArgumentParser:
     for add in (
         *(serving.add_serve, serving.add_health, tenants.add_usage, serving.add_watch),
         *(records.add_turns, records.add_goals, records.add_erase, tenants.add_policy, tenants.add_advice),
-        *(serving.add_doctor, stores.add_backup, stores.add_migrate, records.add_memory),
+        *(serving.add_doctor, serving.add_fingerprint, stores.add_backup, stores.add_migrate, records.add_memory),
         *(serving.add_service, serving.add_console, serving.add_mcp, hosts.add_attach, hosts.add_detach),
         *(serving.add_demo, serving.add_replay),
     ):

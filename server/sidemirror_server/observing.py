@@ -18,6 +18,7 @@ from sidemirror_server.turns.conductor import Conductor
 from sidemirror_server.turns.recorder import Recorder
 from sidemirror_server.vocabulary.store_clock import StoreClock
 from sidemirror_server.vocabulary.telemetry import METER, STORE
+from sidemirror_server.vocabulary.traffic import Traffic
 from sidemirror_server.work.bounded_queue import Bounded
 
 P = ParamSpec("P")
@@ -74,6 +75,7 @@ def gauges(
     queue: Bounded,
     stores: Sequence[StoreFacts],
     clock: StoreClock,
+    traffic: Traffic,
 ) -> Iterable[Gauge]:
     """The gauges, which are read when metrics are collected; counters are elsewhere."""
     loop = asyncio.get_running_loop()
@@ -86,6 +88,12 @@ def gauges(
             "{job}",
             "Jobs that wait or run, of the tenants and projects that put any here.",
             lambda: [(count, {"kind": kind}) for kind, count in queue.waiting.items()],
+        ),
+        (
+            "sidemirror.loop.busy",
+            "1",
+            "For which part of the time the server's loop computed when calls came last; every call takes turns on it.",
+            lambda: [(traffic.busy_ratio(), {})],
         ),
         ("sidemirror.tasks", "{task}", "Tasks of the server's loop.", lambda: [(len(asyncio.all_tasks(loop)), {})]),
         ("sidemirror.backlog", "By", "What waits for the store.", lambda: [(recorder.waiting_bytes, {})]),

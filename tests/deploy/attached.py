@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import kubernetes_validate
+import yaml
 
 from tests.deploy.lacking import lacks
 from tests.deploy.test_kubernetes import VERSIONS
@@ -17,6 +18,10 @@ from tests.deploy.tools import tool
 ADMISSION = Path(__file__).parent / "admission"
 # As in its go.mod.
 KUBERNETES = "k8s.io/kubernetes@v1.37.0"
+# Its command is built out of its own folder: its go.mod replaces a module, which a module that asks for it does not.
+KYVERNO_COMMAND = "github.com/kyverno/kyverno@v1.19.1"
+# Chosen here: on one core it takes ten minutes when nothing of it is in Go's cache, and half a minute later.
+_BUILD_S = 900
 # Who makes a pod of each kind of workload, and what that controller puts on it. A CronJob's are a Job's.
 WORKLOADS: dict[str, dict[str, Any]] = {
     "": {},
@@ -122,6 +127,37 @@ def built(folder: Path) -> list[str]:
         lacks(f"the evaluator cannot be built: {done.stderr[-300:]}")
     schemas = Path(module(KUBERNETES)) / "api" / "openapi-spec" / "v3"
     return [str(program), str(schemas)]
+
+
+def kyverno(folder: Path) -> str:
+    """Kyverno's own command, built with Go."""
+    program, source = folder / "kyverno", module(KYVERNO_COMMAND)
+    build = [tool("go"), "build", "-ldflags", "-s -w", "-o", str(program), "./cmd/cli/kubectl-kyverno"]
+    try:
+        done = subprocess.run(build, cwd=source, capture_output=True, text=True, check=False, timeout=_BUILD_S)
+    except subprocess.TimeoutExpired:
+        lacks(f"Kyverno's command cannot be built within {_BUILD_S} s")
+    if done.returncode:
+        lacks(f"Kyverno's command cannot be built: {done.stderr[-300:]}")
+    return str(program)
+
+
+def mutated(command: str, policies: list[Any], pods: list[Any], folder: Path) -> list[Any]:
+    """Each pod, all with names of their own, as the policies leave it. The command makes an AdmissionReview of each,
+    and prints a pod once for each policy that it looks at, always alike."""
+    files = {"policies.yaml": policies, "pods.yaml": pods}
+    for name, objects in files.items():
+        (folder / name).write_text(yaml.safe_dump_all(objects))
+    done = subprocess.run(
+        [command, "apply", "policies.yaml", "--resource", "pods.yaml", "--output", "made.yaml"],
+        cwd=folder, capture_output=True, text=True, check=False, timeout=120,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    made = {one["metadata"]["name"]: one for one in pods}
+    for one in yaml.safe_load_all((folder / "made.yaml").read_text()):
+        if one:
+            made[one["metadata"]["name"]] = one
+    return [made[one["metadata"]["name"]] for one in pods]
 
 
 def module(name: str) -> str:

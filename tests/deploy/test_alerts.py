@@ -1,5 +1,6 @@
 """The alerts by Prometheus' own tool: each fires on its fault and none on a good day (`alerts.yaml`), and each has its
-runbook. Seen to fail with `a and b > limit` in SidemirrorMemory, which could never fire, and with a rule left out."""
+runbook. Seen to fail with `a and b > limit` in SidemirrorMemory, which could never fire, with a rule left out,
+and with each part of SidemirrorModelFails left out or changed."""
 
 import re
 from typing import Any

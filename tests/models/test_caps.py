@@ -10,6 +10,7 @@ from sidemirror_server.assembly.models import caps_of
 from sidemirror_server.models.caps import NO_CAP, CapOwner, Caps, in_words, owner_of, tightest
 from sidemirror_server.models.language_model import Purpose
 from sidemirror_server.models.ledger import Level, Refusal
+from sidemirror_server.models.spending import CapState
 from sidemirror_server.policy.record import Cap, DataPolicy, PolicyLevel, RetentionPeriods, ScopePolicies, StoredPolicy
 from sidemirror_server.settings import load
 from sidemirror_server.vocabulary.errors import ModelFailed
@@ -115,6 +116,38 @@ async def test_caps_of_policies_hold_for_whom_they_are_set(tmp_path: Path, caplo
     ]
     assert {line["levelname"] for line in lines} == {"WARNING"}
     assert [lines[0][name] for name in ("limit", "used")] == ["2500 tokens", "1100 tokens"]
+
+
+async def test_a_cap_that_is_too_small_for_one_more_question(tmp_path: Path) -> None:
+    """It is told while it prevents questions, although it is not used up, and no more once one fits. Seen to fail when
+    nobody is told of refusals, and when a question that fits changes nothing."""
+    async with desk(tmp_path) as made:
+
+        async def state() -> CapState:
+            (one,) = [one for one in await made.spending.caps(SCOPE) if one.owner is CapOwner.TENANT]
+            return one
+
+        async def capped(tokens: int) -> None:
+            of_tenant = change(DataPolicy(caps={"": Cap(tokens=tokens)}), PolicyLevel.TENANT)
+            await made.policies.set(SCOPE, of_tenant, made.clock.now_us())
+
+        await capped(2_500)
+        await made.gateway.ask(SCOPE, question(), 10.0)
+        assert (await state()).refused == 0
+        for number in (1, 2):
+            with pytest.raises(ModelFailed):
+                await made.gateway.ask(SCOPE, question(number), 10.0)
+        dream = msgspec.structs.replace(question(3), purpose=DREAMING)
+        with pytest.raises(ModelFailed):
+            await made.gateway.ask(SIBLING, dream, 10.0)
+        told = await state()
+        assert (told.refused, told.wanted.nano_usd) == (3, 0)
+        assert told.used.tokens < 2_500 < told.used.tokens + told.wanted.tokens
+        await capped(20_000)
+        await made.gateway.ask(SCOPE, question(4), 10.0)
+        assert (await state()).refused == 1, "the dream has not been asked for again"
+        await made.gateway.ask(SIBLING, dream, 10.0)
+        assert (await state()).refused == 0
 
 
 async def test_what_a_policy_says_of_one_purpose(tmp_path: Path) -> None:

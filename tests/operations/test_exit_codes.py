@@ -35,6 +35,7 @@ ALONE = {
     "restore": ("restore", "FILE"),
     "migrate": ("migrate",),
     "console": ("console",),
+    "fingerprint": ("fingerprint", "FILE"),
     "attach": ("attach", "codex"),
     # It serves without a sidecar, and says so in its answers.
     "mcp": ("mcp",),

@@ -227,7 +227,7 @@ async def test_a_clock_that_differs_from_the_database_has_its_figures() -> None:
     """None where there is no other clock, as in an embedded store."""
     machine, nothing = SetClock(), cast("Any", None)
     clock = StoreClock(machine)
-    every = {name: read for name, _, _, read in gauges(nothing, nothing, nothing, nothing, (), clock)}
+    every = {name: read for name, _, _, read in gauges(nothing, nothing, nothing, nothing, (), clock, nothing)}
 
     def told() -> list[list[float]]:
         names = ("sidemirror.store.clock.ahead", "sidemirror.retention.stopped")

@@ -11,6 +11,7 @@ import pytest
 import yaml
 
 from sidemirror.v1 import thinking_pb2 as pb
+from sidemirror.v1.thinking_pb2_grpc import ThinkingServiceStub
 from tests.faults.process import Process
 from tests.faults.sidecars import connected
 from tests.faults.talk import Talk
@@ -22,6 +23,7 @@ from tests.operations.test_metrics import DEPLOY, OF_A_SHARED_STORE, names_in, u
 from tests.postgres.databases import Databases
 from tests.telemetry_in.made import request_of, span
 from tests.telemetry_in.received import export
+from tests.wire.access import ACME, bearer, write_access
 from tests.wire.calls import MEDIUM, called, failed, said, started
 
 # USD for a million tokens, in and out.
@@ -65,6 +67,8 @@ async def test_each_of_them_is_told_with_a_value(databases: Databases, tmp_path:
             await until(lambda: scraped(address)["sidemirror_backlog_bytes"] == 0, within_s=60)
             found |= {name: value for name, value in scraped(address).items() if value}
     found |= await _with_a_wrong_clock(databases, tmp_path / "wrong")
+    (tmp_path / "shared").mkdir()
+    found |= await _with_shares(tmp_path / "shared")
     assert {name for name in spoken_of() if not found.get(name)} == set()
 
 
@@ -83,6 +87,25 @@ async def _with_a_wrong_clock(databases: Databases, folder: Path) -> dict[str, f
     assert found["sidemirror_store_clock_ahead_seconds"] == pytest.approx(2 * 24 * 3600, abs=60)
     assert found["sidemirror_retention_stopped"] == 1
     return {name: found[name] for name in OF_A_SHARED_STORE}
+
+
+async def _with_shares(folder: Path) -> dict[str, float]:
+    """What a sidecar tells of an agent that sends more than its share."""
+    settings = {
+        "metrics_address": "127.0.0.1:0",
+        "access_file": str(write_access(folder / "access.json")),
+        "limits--agent_bytes_per_second": "163840",
+    }
+    async with Process(folder, settings) as process, grpc.aio.insecure_channel(process.address) as channel:
+        address = metrics_address(process.text())
+        stream = ThinkingServiceStub(channel).RunTurn(metadata=bearer(ACME))
+        await stream.write(pb.RunTurnRequest(tenant_id="acme", events=[started()]))
+        for _ in range(18):
+            await stream.write(pb.RunTurnRequest(events=[said("again")]))
+        name, of = "sidemirror_share_wait_seconds_sum", {"rpc_service": "sidemirror.v1.ThinkingService"}
+        await until(lambda: labelled(address, name, **of) > 0)
+        stream.cancel()
+        return {name: labelled(address, name, **of)}
 
 
 async def _spends(process: Process, endpoint: Endpoint, address: str) -> None:
@@ -148,7 +171,8 @@ async def _without_store(process: Process, address: str) -> dict[str, float]:
         def away() -> bool:
             found.update(scraped(address))
             lag_s, backlog = found["sidemirror_durable_lag_seconds"], found["sidemirror_backlog_bytes"]
-            return lag_s > 0 and backlog > 0 and found["sidemirror_calls_running"] > 0
+            has_looked = found["sidemirror_loop_busy"] > 0
+            return lag_s > 0 and backlog > 0 and found["sidemirror_calls_running"] > 0 and has_looked
 
         await until(away, within_s=60)
         assert found["sidemirror_streams_open"] == 1

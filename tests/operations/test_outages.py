@@ -61,6 +61,7 @@ OTHERS = {
         ("console", "service install", "service update", "service status", "service remove"),
         "it asks no store: tests/operations/test_console.py and test_service.py",
     ),
+    "fingerprint": "it asks nobody: tests/operations/test_fingerprint.py",
     **dict.fromkeys(("attach", "detach"), "it asks no store: tests/operations/attach"),
 }
 

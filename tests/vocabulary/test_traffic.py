@@ -73,6 +73,28 @@ def test_a_loud_one_is_found_among_any_number_in_little_memory() -> None:
     assert sent - 10 <= account.counts[LOUD] <= sent
 
 
+def test_who_waits_for_its_share_is_told_the_longest_first() -> None:
+    """Seen to fail when the present period alone is told."""
+    loop = Loop()
+    loop.traffic.waited("loud", 2.0)
+    loop.run(70)
+    loop.traffic.waited("some", 3.0)
+    loop.traffic.waited("loud", 1.5)
+    assert loop.traffic.told().held_back == (("loud", 3.5), ("some", 3.0))
+    loop.run(130)
+    assert loop.traffic.told().held_back == ()
+
+
+def test_how_busy_the_loop_is() -> None:
+    """Nothing is known of a time in which nobody sends. Seen to fail when the last look counts for ever."""
+    loop = Loop()
+    assert loop.traffic.busy_ratio() == 0
+    loop.run(25, busy=0.4)
+    assert loop.traffic.busy_ratio() == pytest.approx(0.4)
+    loop.clock.advance(60.0)
+    assert loop.traffic.busy_ratio() == 0
+
+
 @pytest.mark.parametrize(("busy", "call_s"), [(0.9, 0.0), (0.1, 0.4)])
 def test_while_others_suffer_the_log_names_who_sends_most(
     busy: float, call_s: float, caplog: pytest.LogCaptureFixture

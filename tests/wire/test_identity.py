@@ -369,7 +369,7 @@ def test_streams_end_with_their_token(
             next(stream)
             stream.cancel()
     lines = [vars(record) for record in caplog.records if record.message == "call_refused"]
-    assert [(line["reason"], line["token"], line["tenant_id"]) for line in lines] == [(reason, "acme", "acme")] * 5
+    assert [(line["reason"], line["token"], line["tenant_id"]) for line in lines] == [(reason, "acme", "acme")]
 
 
 def kept_open(requests: list[Any]) -> Iterator[Any]:

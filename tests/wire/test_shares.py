@@ -8,24 +8,31 @@ from typing import Any
 import grpc
 import pytest
 
+from sidemirror.v1 import sidecar_pb2
 from sidemirror.v1 import thinking_pb2 as pb
+from sidemirror.v1.sidecar_pb2_grpc import SidecarServiceStub
 from sidemirror.v1.thinking_pb2_grpc import ThinkingServiceStub
 from sidemirror_server.rpc.boundary.access import Grant, Token
 from sidemirror_server.rpc.boundary.shares import AgentLimits, Shares
 from sidemirror_server.settings import load, without_effect
 from sidemirror_server.vocabulary.clock import SystemClock
 from sidemirror_server.vocabulary.errors import LimitReached
+from sidemirror_server.vocabulary.traffic import Traffic
 from tests.faults.clocks import SetClock
 from tests.faults.sidecars import running
 from tests.faults.stores import Fault, Switch
 from tests.faults.talk import Talk
 from tests.faults.waiting import until
-from tests.wire.access import ACME, INTRUDER, bearer, write_access
+from tests.wire.access import ACME, EVERYWHERE, INTRUDER, bearer, entry, write_access
 from tests.wire.calls import said, started
 from tests.wire.sidecar import sidecar
 from tests.wire.test_limits import told
 
 TOKEN = Token("checkout", b"", (Grant("acme"),), None)
+
+
+def traffic() -> Traffic:
+    return Traffic(SystemClock())
 
 
 def settings(folder: Path, **limits: int) -> dict[str, Any]:
@@ -118,15 +125,73 @@ async def test_events_cost_in_whatever_messages_they_come(tmp_path: Path) -> Non
     assert stream_s > 1.2
 
 
-async def test_a_unary_call_waits_for_a_second_at_most() -> None:
-    share = Shares(AgentLimits(agent_calls=2, agent_bytes_per_second=100_000), SystemClock()).of(TOKEN)
+async def test_an_agent_that_is_held_back_is_named(caplog: pytest.LogCaptureFixture) -> None:
+    """One line, and one when it is over; a burst is none. Seen to fail when each look is a line, and when the waits of
+    messages side by side are not summed."""
+    caplog.set_level("INFO")
+    clock = SetClock()
+    account = Traffic(clock)
+    share = Shares(AgentLimits(agent_bytes_per_second=1_000_000), clock, account).of(TOKEN)
     assert share is not None
-    await share.take(150_000)
+
+    def minute(waited_s: float) -> None:
+        share._waited(waited_s / 2, "S/M")
+        clock.advance(60.0)
+        share._waited(waited_s / 2, "S/M")
+
+    def told() -> list[str]:
+        return [record.message for record in caplog.records]
+
+    minute(20.0)
+    assert told() == []
+    minute(40.0)
+    minute(90.0)
+    assert told() == ["agent_held_back"]
+    line = vars(caplog.records[0])
+    assert (line["token"], line["waited_s"], line["seconds"]) == ("checkout", 40.0, 60.0)
+    assert line["agent_bytes_per_second"] == 1_000_000
+    minute(0.0)
+    assert told() == ["agent_held_back", "agent_not_held_back"]
+    assert account.told().held_back == ()
+
+
+async def test_who_is_held_back_is_told_to_whoever_may_see_all(tmp_path: Path) -> None:
+    """Seen to fail when a wait is counted for nobody."""
+    everywhere = entry("platform", EVERYWHERE, ("*", "*"))
+    access = write_access(tmp_path / "access.json", [entry("acme", ACME), everywhere])
+    given: dict[str, Any] = {"access_file": str(access), "limits__agent_bytes_per_second": "163840"}
+    async with running(tmp_path, **given) as served, grpc.aio.insecure_channel(served.address) as channel:
+        stream = ThinkingServiceStub(channel).RunTurn(metadata=bearer(ACME))
+        await stream.write(pb.RunTurnRequest(tenant_id="acme", events=[started()]))
+        for _ in range(18):
+            await stream.write(pb.RunTurnRequest(events=[said("again")]))
+        info = SidecarServiceStub(channel).GetServerInfo
+
+        async def held_back(token: str) -> list[sidecar_pb2.Sender]:
+            request = sidecar_pb2.GetServerInfoRequest(tenant_id="acme")
+            return list((await info(request, metadata=bearer(token))).traffic.held_back)
+
+        while True:
+            response = await stream.read()
+            assert isinstance(response, pb.RunTurnResponse)
+            if any(directive.ack.received == 19 for directive in response.directives):
+                break
+        (seen,) = await held_back(EVERYWHERE)
+        assert await held_back(ACME) == []
+        stream.cancel()
+    assert seen.token == "acme"
+    assert 0 < seen.waited.ToMicroseconds() < 60_000_000
+
+
+async def test_a_unary_call_waits_for_a_second_at_most() -> None:
+    share = Shares(AgentLimits(agent_calls=2, agent_bytes_per_second=100_000), SystemClock(), traffic()).of(TOKEN)
+    assert share is not None
+    await share.take(150_000, "S")
     began_s = time.monotonic()
-    await share.take(200_000)
+    await share.take(200_000, "S")
     assert time.monotonic() - began_s > 0.3
     with pytest.raises(LimitReached) as refused:
-        await share.take(1)
+        await share.take(1, "S")
     assert refused.value.limit == "agent_bytes_per_second"
     share.enter_call()
     share.enter_call()
@@ -138,23 +203,23 @@ async def test_a_unary_call_waits_for_a_second_at_most() -> None:
 async def test_messages_that_wait_side_by_side_pass_one_after_the_other() -> None:
     """Seen to fail when the bytes are taken after the wait."""
     clock = SetClock()
-    share = Shares(AgentLimits(agent_bytes_per_second=1_000_000), clock).of(TOKEN)
+    share = Shares(AgentLimits(agent_bytes_per_second=1_000_000), clock, traffic()).of(TOKEN)
     assert share is not None
     for _ in range(3):
         with pytest.raises(TimeoutError):
-            await asyncio.wait_for(asyncio.gather(*[share.pace(4_000_000) for _ in range(2)]), 0.01)
+            await asyncio.wait_for(asyncio.gather(*[share.pace(4_000_000, "S") for _ in range(2)]), 0.01)
     clock.advance(22.5)
     with pytest.raises(TimeoutError):
-        await asyncio.wait_for(share.pace(1), 0.01)
+        await asyncio.wait_for(share.pace(1, "S"), 0.01)
     clock.advance(2)
-    await asyncio.wait_for(share.pace(1), 5)
+    await asyncio.wait_for(share.pace(1, "S"), 5)
 
 
 def test_whoever_has_no_token_of_its_own_has_no_share() -> None:
-    shares = Shares(AgentLimits(agent_calls=1), SystemClock())
+    shares = Shares(AgentLimits(agent_calls=1), SystemClock(), traffic())
     assert shares.of(None) is None
     assert shares.of(Token("http", b"", (Grant("*"),), None, is_shared=True)) is None
-    assert Shares(AgentLimits(), SystemClock()).of(TOKEN) is None
+    assert Shares(AgentLimits(), SystemClock(), traffic()).of(TOKEN) is None
     assert shares.of(TOKEN) is shares.of(TOKEN)
 
 

@@ -26,6 +26,7 @@ from sidemirror_server.models.profiles import Profile
 from sidemirror_server.models.spending import Spending
 from sidemirror_server.models.templates import BadTemplate, Templates
 from sidemirror_server.policy.record import Cap
+from sidemirror_server.rpc.boundary.strangers import Strangers
 from sidemirror_server.rpc.sidecar.info import EmbeddingFacts, ModelFacts, ServerInfo, StoreFacts
 from sidemirror_server.settings import PREFIX, BadSettings, PurposeSettings, Secret, Settings
 from sidemirror_server.storage.sqlite.memory_vectors import NEEDED as VECTORS_NEED
@@ -163,6 +164,7 @@ def info_of(
     embedding: EmbeddingFacts | None,
     own_clock: Clock,
     traffic: Traffic,
+    strangers: Strangers,
 ) -> ServerInfo:
     """The answer of GetServerInfo."""
     limits = {name: int(value) for name, value in msgspec.structs.asdict(settings.limits).items()}
@@ -177,6 +179,7 @@ def info_of(
         embedding=embedding,
         own_clock=own_clock,
         traffic=traffic,
+        strangers=strangers,
         advice_is_shadow=telling_of(settings).is_shadow,
     )
 

@@ -166,7 +166,9 @@ class Sidecar:
             tracing=Tracing(on=settings.tracing),
             text_bytes=limits.text_bytes,
             shares=Shares(
-                AgentLimits(limits.agent_calls, limits.agent_streams, limits.agent_bytes_per_second), own_clock
+                AgentLimits(limits.agent_calls, limits.agent_streams, limits.agent_bytes_per_second),
+                own_clock,
+                self._traffic,
             ),
             traffic=self._traffic,
             metered=is_measured(settings),
@@ -192,7 +194,7 @@ class Sidecar:
             sidecar_service(
                 info_of(
                     *(settings, Scope(settings.tenant_id, settings.project_id), stores.facts, clock, routes),
-                    *(memory.embedding, own_clock, self._traffic),
+                    *(memory.embedding, own_clock, self._traffic, self._refusals.strangers),
                 ),
                 *(spending, stores.erasures, stores.work, self.policies, self._changes, settings.limits.tombstones),
             ),
@@ -258,7 +260,8 @@ class Sidecar:
             self.server.reflect()
         if is_measured(self._settings):
             facts = self._stores.facts
-            observe(gauges(self.admission, self.conductor, self.recorder, self._queue, facts, self._clock))
+            parts = (self.admission, self.conductor, self.recorder, self._queue, facts, self._clock, self._traffic)
+            observe(gauges(*parts))
 
     @functools.cached_property
     def _changes(self) -> AdviceChanges:

@@ -35,16 +35,26 @@ _log = logging.getLogger(__name__)
 
 # Chosen here: a call cannot return this long after its deadline.
 _LEASE_SLACK_S = 60.0
+# The fields of an amount.
+_UNITS = ("tokens", "nano_usd")
+
+
+# Whose cap it is, whose spending it counts, and the question's purpose.
+_Refusing = tuple[CapOwner, Level, tuple[str, ...], Purpose]
 
 
 class CapState(msgspec.Struct, frozen=True):
-    """A cap and the amount that counts against it today. `purpose` is empty unless the cap counts one purpose."""
+    """A cap and the amount that counts against it today. `purpose` is empty unless the cap counts one purpose.
+    `refused`: how many questions in a row it prevented at this process; `wanted`: what the last of them might have
+    cost, in the units in which it was too much."""
 
     owner: CapOwner
     level: Level
     purpose: str
     cap: Cap
     used: Amount
+    refused: int = 0
+    wanted: Amount = Amount()
 
 
 class Spending:
@@ -59,6 +69,8 @@ class Spending:
         self._settling: set[asyncio.Task[None]] = set()
         # The caps of the day whose reaching was logged.
         self._told: set[tuple[int, CapOwner, tuple[str, ...], Purpose]] = set()
+        # The caps that prevent questions now: how many in a row, and the last refusal. As many as were told today.
+        self._refusing: dict[_Refusing, tuple[int, Refusal]] = {}
 
     async def reserve(self, scope: Scope, purpose: Purpose, most: Amount, left_s: float) -> Reservation:
         """Durably reserves the most that the call may cost. `left_s`: the call's time limit.
@@ -112,9 +124,21 @@ class Spending:
             used = await self._ledger.used(scope, purpose.value, day, self._caps.serves)
             for one in await self._of(scope, purpose):
                 name = purpose.value if one.level in OF_ONE_PURPOSE else ""
-                found[one.owner, one.level, name] = CapState(one.owner, one.level, name, one.cap, used[one.level])
+                state = CapState(one.owner, one.level, name, one.cap, used[one.level])
+                found[one.owner, one.level, name] = self._with_refused(state, scope)
         levels = tuple(Level)
         return tuple(sorted(found.values(), key=lambda one: (bool(one.purpose), levels.index(one.level))))
+
+    def _with_refused(self, state: CapState, scope: Scope) -> CapState:
+        """The state with the questions that the cap prevents now, of all the purposes that it counts."""
+        now_us, of = self._clock.now_us(), (state.owner, state.level, whose_spending(state.level, scope))
+        found = [
+            one
+            for (owner, level, whose_it_is, purpose), one in self._refusing.items()
+            if (owner, level, whose_it_is) == of and state.purpose in ("", purpose.value) and one[1].until_us > now_us
+        ]
+        wanted = {unit: max((one.wanted for _, one in found if one.unit == unit), default=0) for unit in _UNITS}
+        return msgspec.structs.replace(state, refused=sum(count for count, _ in found), wanted=Amount(**wanted))
 
     async def _of(self, scope: Scope, purpose: Purpose) -> tuple[OwnedCap, ...]:
         policies = ScopePolicies() if self._policies is None else await self._policies.of(scope)
@@ -127,8 +151,14 @@ class Spending:
             scope, purpose.value, most, tightest(caps), lease_s, self._clock.now_us(), self._caps.serves
         )
         if isinstance(given, Reservation):
+            if self._refusing:
+                for one in caps:
+                    self._refusing.pop((one.owner, one.level, whose_spending(one.level, scope), purpose), None)
             return given
         owner = owner_of(given, caps)
+        key = (owner, given.level, whose_spending(given.level, scope), purpose)
+        count, last = self._refusing.get(key, (0, given))
+        self._refusing[key] = (count + 1 if last.until_us == given.until_us else 1, given)
         self._tell(given, owner, scope, purpose)
         return in_words(given, owner, scope, purpose)
 
@@ -139,6 +169,8 @@ class Spending:
         if told in self._told:
             return
         self._told = {one for one in self._told if one[0] == refusal.until_us} | {told}
+        # Those of another day have ended.
+        self._refusing = {key: one for key, one in self._refusing.items() if one[1].until_us == refusal.until_us}
         _log.warning(
             "spend_cap_reached",
             extra={

@@ -6,7 +6,8 @@ from google.protobuf.duration_pb2 import Duration
 
 from sidemirror.v1 import sidecar_pb2 as pb
 from sidemirror_server.operations.finding import Finding
-from sidemirror_server.operations.shown import plain
+from sidemirror_server.operations.moments import minute
+from sidemirror_server.operations.shown import name_of, plain
 
 # How far two clocks may differ. Synchronised ones differ by less, and an answer takes 2 s at most.
 _DIFFER_US = 5_000_000
@@ -19,6 +20,9 @@ def check_running(info: pb.GetServerInfoResponse, address: str, now_us: int) -> 
     yield from _stores(info, address)
     yield from _clocks(info, address, now_us)
     yield from _unanswered(info, address)
+    yield from _caps(info, address)
+    yield from _refused(info, address)
+    yield from _held_back(info.traffic, address)
     if info.traffic.callers:
         yield Finding("traffic", ok=True, found=f"{address}: {_senders(info.traffic)}")
 
@@ -61,6 +65,50 @@ def _unanswered(info: pb.GetServerInfoResponse, address: str) -> Iterator[Findin
         yield Finding(
             "model", ok=not silent, found=found, advice="`sidemirror doctor --ask-models` asks each model once"
         )
+
+
+def _caps(info: pb.GetServerInfoResponse, address: str) -> Iterator[Finding]:
+    """Caps that prevent questions now, also those that are not used up. A cap of 0 is meant to."""
+    for cap in info.spend_caps:
+        parts = []
+        if cap.wanted_tokens and cap.tokens_per_day:
+            of = f"{cap.used_tokens:,} of {cap.tokens_per_day:,} tokens"
+            parts.append(f"{of} are used or reserved, and a question may take {cap.wanted_tokens:,}")
+        if cap.wanted_usd and cap.usd_per_day:
+            of = f"{cap.used_usd:.6f} of {cap.usd_per_day:.6f} USD"
+            parts.append(f"{of} are used or reserved, and a question may cost {cap.wanted_usd:.6f}")
+        if cap.refused_count and parts:
+            told = f"{cap_name(cap)} has prevented the last {cap.refused_count:,} questions: {'; '.join(parts)}"
+            is_small = cap.wanted_tokens > cap.tokens_per_day or cap.wanted_usd > cap.usd_per_day
+            advice = "raise it: one question may cost more" if is_small else "raise it, or wait until midnight UTC"
+            yield Finding("cap", ok=False, found=f"{address}: {told}", advice=advice)
+
+
+def cap_name(cap: pb.SpendCap) -> str:
+    """A cap by its owner and what it counts, such as "the sidecar's cap on dreaming"."""
+    owner, counted = name_of(pb.SpendCapOwner, cap.owner), name_of(pb.SpendLevel, cap.level)
+    return plain(f"the {owner}'s cap on {cap.purpose or counted}")
+
+
+def _refused(info: pb.GetServerInfoResponse, address: str) -> Iterator[Finding]:
+    """Callers without a good token, those with the most calls."""
+    for one in info.refused_callers[:_NAMED]:
+        token = f", {one.token or one.fingerprint}" if one.token or one.fingerprint else ""
+        scope = f" ({one.tenant_id}/{one.project_id})" if one.tenant_id else ""
+        calls = f"{one.call_count:,} calls from {one.peer}, the last one at {minute(one.last_time.ToMicroseconds())}"
+        advice = "give the agent a token that is good"
+        if one.fingerprint:
+            advice = f"find the agent that has it (`sidemirror fingerprint FILE`); {advice}"
+        told = plain(f"{address}: {one.reason}{token}{scope}: {calls}")
+        yield Finding("access", ok=False, found=told, advice=advice)
+
+
+def _held_back(traffic: pb.Traffic, address: str) -> Iterator[Finding]:
+    """Agents that send more than their share."""
+    if traffic.held_back:
+        waits = "; ".join(f"{plain(one.token)}: {in_seconds(one.waited):,.1f} s" for one in traffic.held_back[:_NAMED])
+        told = f"{address}: held back at their share in the last {in_seconds(traffic.period):.0f} s, by token: {waits}"
+        yield Finding("traffic", ok=True, found=told)
 
 
 def _senders(traffic: pb.Traffic) -> str:

@@ -11,8 +11,8 @@ import grpc
 from sidemirror.v1 import sidecar_pb2 as pb
 from sidemirror.v1 import sidecar_pb2_grpc as pb_grpc
 from sidemirror_server.operations import exit_codes
-from sidemirror_server.operations.running_check import in_seconds
-from sidemirror_server.operations.shown import name_of, plain, with_defaults
+from sidemirror_server.operations.running_check import cap_name, in_seconds
+from sidemirror_server.operations.shown import plain, with_defaults
 from sidemirror_server.operations.target import asked, scope_of
 
 if TYPE_CHECKING:
@@ -65,6 +65,7 @@ def _traffic(traffic: pb.Traffic) -> dict[str, Any]:
         "message_count": traffic.message_count if traffic.HasField("message_count") else None,
         "callers": [with_defaults(one) for one in traffic.callers],
         "sessions": [with_defaults(one) for one in traffic.sessions],
+        "held_back": [{"token": one.token, "waited_s": in_seconds(one.waited)} for one in traffic.held_back],
     }
 
 
@@ -91,6 +92,12 @@ def _show_traffic(traffic: pb.Traffic) -> None:
             names = (one.tenant_id, one.project_id, one.session_id)
             sessions.add_row(*(Text(plain(name)) for name in names), f"{one.sent_count:,}")
         console.print(sessions)
+    if traffic.held_back:
+        waits = Table("token", title=f"Held back at their share in the last {seconds}", title_justify="left")
+        waits.add_column("waited s", justify="right")
+        for one in traffic.held_back:
+            waits.add_row(Text(plain(one.token)), f"{in_seconds(one.waited):,.1f}")
+        console.print(waits)
 
 
 def _show_estimates(info: pb.GetServerInfoResponse, console: "Console") -> None:
@@ -129,8 +136,7 @@ def _show_spending(info: pb.GetServerInfoResponse) -> None:
     for heading in ("used", "of", "resets"):
         capped.add_column(heading, justify="right")
     for cap in info.spend_caps:
-        owner, counted = name_of(pb.SpendCapOwner, cap.owner), name_of(pb.SpendLevel, cap.level)
-        name = Text(plain(f"{owner}'s on {cap.purpose or counted}"))
+        name = Text(cap_name(cap))
         resets = f"{cap.reset_time.ToDatetime():%Y-%m-%d %H:%M} UTC"
         if cap.HasField("usd_per_day"):
             capped.add_row(name, f"{cap.used_usd:.6f} USD", f"{cap.usd_per_day:.2f} USD", resets)

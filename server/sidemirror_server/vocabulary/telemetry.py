@@ -71,6 +71,14 @@ CALLS = _meter.create_histogram(
     description="How long unary calls took, by method and code.",
     explicit_bucket_boundaries_advisory=_CALL_S,
 )
+# Attribute: `rpc.service`. Of agents whose bytes are limited; its sum grows by a second in each second in which one
+# stream of an agent is held back. Up to what the largest message waits at a MiB a second, and more.
+SHARE_WAIT = _meter.create_histogram(
+    "sidemirror.share.wait",
+    unit="s",
+    description="How long calls and messages of streams waited for their agent's share, by service.",
+    explicit_bucket_boundaries_advisory=_CALL_S,
+)
 # Attributes: `store` (the port), `verb`, `failed`.
 STORE = _meter.create_histogram(
     "sidemirror.store.duration",

@@ -41,12 +41,14 @@ class Sender(NamedTuple):
 
 class TrafficTold(msgspec.Struct, frozen=True):
     """What was sent in the last `period_s` seconds: all `messages`, and who sent, the most frequent sender first:
-    `callers` of calls and messages of streams, `sessions` of events."""
+    `callers` of calls and messages of streams, `sessions` of events. `held_back`: the tokens whose calls and messages
+    waited for their share, with the sum of these waits in seconds, the longest first."""
 
     period_s: float
     messages: int
     callers: tuple[tuple[Sender, int], ...]
     sessions: tuple[tuple[Sender, int], ...]
+    held_back: tuple[tuple[str, float], ...] = ()
 
 
 class Busiest:
@@ -76,6 +78,8 @@ class _Period:
         self.messages = 0
         self.callers = Busiest()
         self.sessions = Busiest()
+        # By token: as many as the access file has names.
+        self.waited_s: dict[str, float] = {}
 
 
 class Traffic:
@@ -90,6 +94,7 @@ class Traffic:
         self._outage = Outage(_log, "sidecar_busy", "sidecar_not_busy", clock)
         self._looked_s, self._looked_cpu_s = self._period.began_s, cpu_s()
         self._calls, self._took_s = 0, 0.0
+        self._busy = 0.0
 
     def message(self, sender: Sender) -> None:
         """Counts a call, or a message of a stream."""
@@ -108,6 +113,16 @@ class Traffic:
         self._calls += 1
         self._took_s += seconds
 
+    def waited(self, token: str, seconds: float) -> None:
+        """Counts how long a call or message of this token waited for its share."""
+        waits_s = self._period.waited_s
+        waits_s[token] = waits_s.get(token, 0.0) + seconds
+
+    def busy_ratio(self) -> float:
+        """For which part of the time the loop computed when it was looked at last, 0 to 1; 0 after a silence. It may be
+        called on any thread."""
+        return self._busy if self._clock.monotonic_s() - self._looked_s < 2 * _LOOK_S else 0.0
+
     def told(self) -> TrafficTold:
         """The account of the present period and of the one before."""
         now_s = self._clock.monotonic_s()
@@ -118,6 +133,7 @@ class Traffic:
             sum(one.messages for one in periods),
             _most([one.callers for one in periods]),
             _most([one.sessions for one in periods]),
+            _longest([one.waited_s for one in periods]),
         )
 
     def _turn(self, now_s: float) -> None:
@@ -135,6 +151,7 @@ class Traffic:
         mean_s = self._took_s / self._calls if self._calls >= _CALLS else 0.0
         self._looked_s, self._looked_cpu_s = now_s, cpu_s
         self._calls, self._took_s = 0, 0.0
+        self._busy = busy
         told = self.told()
         # A look after a silence, which nobody's messages fill, says nothing of now.
         if looked_s < 2 * _LOOK_S and (busy >= _BUSY or mean_s >= _SLOW_S):
@@ -158,6 +175,14 @@ def _most(accounts: list[Busiest]) -> tuple[tuple[Sender, int], ...]:
         for sender, count in account.counts.items():
             counts[sender] = counts.get(sender, 0) + count
     return tuple(sorted(counts.items(), key=lambda one: -one[1]))
+
+
+def _longest(waits: list[dict[str, float]]) -> tuple[tuple[str, float], ...]:
+    waited_s: dict[str, float] = {}
+    for account in waits:
+        for token, seconds in account.items():
+            waited_s[token] = waited_s.get(token, 0.0) + seconds
+    return tuple(sorted(waited_s.items(), key=lambda one: -one[1]))
 
 
 def _named(sender: Sender, count: int) -> dict[str, str | int]:

@@ -358,9 +358,12 @@ type GetServerInfoResponse struct {
 	// The time by this machine's clock when the answer was made: a caller can compare it with its own.
 	ServerTime *timestamppb.Timestamp `protobuf:"bytes,19,opt,name=server_time,json=serverTime,proto3" json:"server_time,omitempty"`
 	// Who has sent most to this server within the last minutes; absent when nobody has sent anything.
-	Traffic       *Traffic `protobuf:"bytes,20,opt,name=traffic,proto3" json:"traffic,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Traffic *Traffic `protobuf:"bytes,20,opt,name=traffic,proto3" json:"traffic,omitempty"`
+	// Whose calls were refused within the last minutes for want of a good token or grant, the one with the most calls
+	// first: at most 10. Empty unless the caller's token covers every tenant, or calls carry none.
+	RefusedCallers []*RefusedCaller `protobuf:"bytes,21,rep,name=refused_callers,json=refusedCallers,proto3" json:"refused_callers,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *GetServerInfoResponse) Reset() {
@@ -519,6 +522,134 @@ func (x *GetServerInfoResponse) GetTraffic() *Traffic {
 	return nil
 }
 
+func (x *GetServerInfoResponse) GetRefusedCallers() []*RefusedCaller {
+	if x != nil {
+		return x.RefusedCallers
+	}
+	return nil
+}
+
+// A caller without a good token, or whose token is not good for what it asks for. It is left out once it has been silent
+// for 10 minutes.
+type RefusedCaller struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Where its calls come from, without the port: `ipv4:10.0.0.7`, or `unix:` and the path of a socket.
+	Peer string `protobuf:"bytes,1,opt,name=peer,proto3" json:"peer,omitempty"`
+	// Why they are refused.
+	Reason string `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"`
+	// The name of its token in the access file, also of one that was removed from the file since the server's start; empty
+	// if it has no token, or one that is not known.
+	Token string `protobuf:"bytes,3,opt,name=token,proto3" json:"token,omitempty"`
+	// Of a token that is not known: `sha256:` and the first 8 hexadecimal digits of its SHA-256, by which whoever has the
+	// token finds it. Empty for every other one, and for one that is too short for an access file.
+	Fingerprint string `protobuf:"bytes,4,opt,name=fingerprint,proto3" json:"fingerprint,omitempty"`
+	// The tenant that a token was not good for; else empty.
+	TenantId string `protobuf:"bytes,5,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
+	// The project of that tenant; else empty.
+	ProjectId string `protobuf:"bytes,6,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
+	// How many of its calls were refused.
+	CallCount int64 `protobuf:"varint,7,opt,name=call_count,json=callCount,proto3" json:"call_count,omitempty"`
+	// When the first of them was refused.
+	FirstTime *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=first_time,json=firstTime,proto3" json:"first_time,omitempty"`
+	// When the last of them was refused.
+	LastTime      *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=last_time,json=lastTime,proto3" json:"last_time,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RefusedCaller) Reset() {
+	*x = RefusedCaller{}
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RefusedCaller) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RefusedCaller) ProtoMessage() {}
+
+func (x *RefusedCaller) ProtoReflect() protoreflect.Message {
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RefusedCaller.ProtoReflect.Descriptor instead.
+func (*RefusedCaller) Descriptor() ([]byte, []int) {
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *RefusedCaller) GetPeer() string {
+	if x != nil {
+		return x.Peer
+	}
+	return ""
+}
+
+func (x *RefusedCaller) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+func (x *RefusedCaller) GetToken() string {
+	if x != nil {
+		return x.Token
+	}
+	return ""
+}
+
+func (x *RefusedCaller) GetFingerprint() string {
+	if x != nil {
+		return x.Fingerprint
+	}
+	return ""
+}
+
+func (x *RefusedCaller) GetTenantId() string {
+	if x != nil {
+		return x.TenantId
+	}
+	return ""
+}
+
+func (x *RefusedCaller) GetProjectId() string {
+	if x != nil {
+		return x.ProjectId
+	}
+	return ""
+}
+
+func (x *RefusedCaller) GetCallCount() int64 {
+	if x != nil {
+		return x.CallCount
+	}
+	return 0
+}
+
+func (x *RefusedCaller) GetFirstTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.FirstTime
+	}
+	return nil
+}
+
+func (x *RefusedCaller) GetLastTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.LastTime
+	}
+	return nil
+}
+
 // Who has sent most to a server of late. The lists are bounded: a sender that is not among the most frequent ones is
 // left out, and a count may be too low by what it sent before it was among them. Senders of tenants and projects that the
 // caller's token does not cover are left out.
@@ -531,14 +662,17 @@ type Traffic struct {
 	// Who sends calls and messages of streams, by token and project: at most 10, the most frequent one first.
 	Callers []*Sender `protobuf:"bytes,3,rep,name=callers,proto3" json:"callers,omitempty"`
 	// Whose events these are, by session: at most 10, the most frequent one first.
-	Sessions      []*Sender `protobuf:"bytes,4,rep,name=sessions,proto3" json:"sessions,omitempty"`
+	Sessions []*Sender `protobuf:"bytes,4,rep,name=sessions,proto3" json:"sessions,omitempty"`
+	// Whose calls and messages waited for their share (`agent_bytes_per_second`), by token: at most 10, who waited longest
+	// first. Empty unless the caller's token covers every tenant.
+	HeldBack      []*Sender `protobuf:"bytes,5,rep,name=held_back,json=heldBack,proto3" json:"held_back,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Traffic) Reset() {
 	*x = Traffic{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[2]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -550,7 +684,7 @@ func (x *Traffic) String() string {
 func (*Traffic) ProtoMessage() {}
 
 func (x *Traffic) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[2]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -563,7 +697,7 @@ func (x *Traffic) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Traffic.ProtoReflect.Descriptor instead.
 func (*Traffic) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{2}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *Traffic) GetPeriod() *durationpb.Duration {
@@ -594,27 +728,36 @@ func (x *Traffic) GetSessions() []*Sender {
 	return nil
 }
 
+func (x *Traffic) GetHeldBack() []*Sender {
+	if x != nil {
+		return x.HeldBack
+	}
+	return nil
+}
+
 // One sender.
 type Sender struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The name of the token that the calls carried; empty where calls carry none that names their caller, and in
 	// `Traffic.sessions`.
 	Token string `protobuf:"bytes,1,opt,name=token,proto3" json:"token,omitempty"`
-	// The tenant.
+	// The tenant; empty in `Traffic.held_back`.
 	TenantId string `protobuf:"bytes,2,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
-	// The project.
+	// The project; empty in `Traffic.held_back`.
 	ProjectId string `protobuf:"bytes,3,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
-	// The session; empty in `Traffic.callers`.
+	// The session; set in `Traffic.sessions` alone.
 	SessionId string `protobuf:"bytes,4,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
 	// How many calls and messages of streams it sent; in `Traffic.sessions`, how many events.
-	SentCount     int64 `protobuf:"varint,5,opt,name=sent_count,json=sentCount,proto3" json:"sent_count,omitempty"`
+	SentCount int64 `protobuf:"varint,5,opt,name=sent_count,json=sentCount,proto3" json:"sent_count,omitempty"`
+	// For how long its calls and messages waited in sum; set in `Traffic.held_back` alone.
+	Waited        *durationpb.Duration `protobuf:"bytes,6,opt,name=waited,proto3" json:"waited,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Sender) Reset() {
 	*x = Sender{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[3]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -626,7 +769,7 @@ func (x *Sender) String() string {
 func (*Sender) ProtoMessage() {}
 
 func (x *Sender) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[3]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -639,7 +782,7 @@ func (x *Sender) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Sender.ProtoReflect.Descriptor instead.
 func (*Sender) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{3}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *Sender) GetToken() string {
@@ -677,6 +820,13 @@ func (x *Sender) GetSentCount() int64 {
 	return 0
 }
 
+func (x *Sender) GetWaited() *durationpb.Duration {
+	if x != nil {
+		return x.Waited
+	}
+	return nil
+}
+
 // One change of what a project's agents are told: of the mode, or of the advice that a policy turns off.
 type AdviceChange struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -700,7 +850,7 @@ type AdviceChange struct {
 
 func (x *AdviceChange) Reset() {
 	*x = AdviceChange{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[4]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -712,7 +862,7 @@ func (x *AdviceChange) String() string {
 func (*AdviceChange) ProtoMessage() {}
 
 func (x *AdviceChange) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[4]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -725,7 +875,7 @@ func (x *AdviceChange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AdviceChange.ProtoReflect.Descriptor instead.
 func (*AdviceChange) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{4}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *AdviceChange) GetTime() *timestamppb.Timestamp {
@@ -783,7 +933,7 @@ type Backlog struct {
 
 func (x *Backlog) Reset() {
 	*x = Backlog{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[5]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -795,7 +945,7 @@ func (x *Backlog) String() string {
 func (*Backlog) ProtoMessage() {}
 
 func (x *Backlog) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[5]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -808,7 +958,7 @@ func (x *Backlog) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Backlog.ProtoReflect.Descriptor instead.
 func (*Backlog) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{5}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *Backlog) GetKind() string {
@@ -845,7 +995,7 @@ type StoreInfo struct {
 
 func (x *StoreInfo) Reset() {
 	*x = StoreInfo{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[6]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -857,7 +1007,7 @@ func (x *StoreInfo) String() string {
 func (*StoreInfo) ProtoMessage() {}
 
 func (x *StoreInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[6]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -870,7 +1020,7 @@ func (x *StoreInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StoreInfo.ProtoReflect.Descriptor instead.
 func (*StoreInfo) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{6}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *StoreInfo) GetKind() string {
@@ -922,7 +1072,7 @@ type StoreClock struct {
 
 func (x *StoreClock) Reset() {
 	*x = StoreClock{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[7]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -934,7 +1084,7 @@ func (x *StoreClock) String() string {
 func (*StoreClock) ProtoMessage() {}
 
 func (x *StoreClock) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[7]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -947,7 +1097,7 @@ func (x *StoreClock) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StoreClock.ProtoReflect.Descriptor instead.
 func (*StoreClock) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{7}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *StoreClock) GetAhead() *durationpb.Duration {
@@ -985,7 +1135,7 @@ type ModelInfo struct {
 
 func (x *ModelInfo) Reset() {
 	*x = ModelInfo{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[8]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -997,7 +1147,7 @@ func (x *ModelInfo) String() string {
 func (*ModelInfo) ProtoMessage() {}
 
 func (x *ModelInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[8]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1010,7 +1160,7 @@ func (x *ModelInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ModelInfo.ProtoReflect.Descriptor instead.
 func (*ModelInfo) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{8}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *ModelInfo) GetPurpose() string {
@@ -1073,7 +1223,7 @@ type MemoryEmbedding struct {
 
 func (x *MemoryEmbedding) Reset() {
 	*x = MemoryEmbedding{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[9]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1085,7 +1235,7 @@ func (x *MemoryEmbedding) String() string {
 func (*MemoryEmbedding) ProtoMessage() {}
 
 func (x *MemoryEmbedding) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[9]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1098,7 +1248,7 @@ func (x *MemoryEmbedding) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MemoryEmbedding.ProtoReflect.Descriptor instead.
 func (*MemoryEmbedding) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{9}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *MemoryEmbedding) GetModel() string {
@@ -1178,7 +1328,7 @@ type Spend struct {
 
 func (x *Spend) Reset() {
 	*x = Spend{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[10]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1190,7 +1340,7 @@ func (x *Spend) String() string {
 func (*Spend) ProtoMessage() {}
 
 func (x *Spend) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[10]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1203,7 +1353,7 @@ func (x *Spend) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Spend.ProtoReflect.Descriptor instead.
 func (*Spend) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{10}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *Spend) GetDay() string {
@@ -1309,14 +1459,21 @@ type SpendCap struct {
 	// When the count starts again: the next midnight, UTC.
 	ResetTime *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=reset_time,json=resetTime,proto3" json:"reset_time,omitempty"`
 	// Whom the cap belongs to.
-	Owner         SpendCapOwner `protobuf:"varint,8,opt,name=owner,proto3,enum=sidemirror.v1.SpendCapOwner" json:"owner,omitempty"`
+	Owner SpendCapOwner `protobuf:"varint,8,opt,name=owner,proto3,enum=sidemirror.v1.SpendCapOwner" json:"owner,omitempty"`
+	// How many questions in a row this server did not ask, because each might have cost more than was left of this cap; 0
+	// once one for the same purpose fits again, and on the next day.
+	RefusedCount int64 `protobuf:"varint,9,opt,name=refused_count,json=refusedCount,proto3" json:"refused_count,omitempty"`
+	// The tokens that the last of them might have cost; 0 when none was refused for its tokens.
+	WantedTokens int64 `protobuf:"varint,10,opt,name=wanted_tokens,json=wantedTokens,proto3" json:"wanted_tokens,omitempty"`
+	// The USD that the last of them might have cost; 0 when none was refused for its USD.
+	WantedUsd     float64 `protobuf:"fixed64,11,opt,name=wanted_usd,json=wantedUsd,proto3" json:"wanted_usd,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *SpendCap) Reset() {
 	*x = SpendCap{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[11]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1328,7 +1485,7 @@ func (x *SpendCap) String() string {
 func (*SpendCap) ProtoMessage() {}
 
 func (x *SpendCap) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[11]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1341,7 +1498,7 @@ func (x *SpendCap) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SpendCap.ProtoReflect.Descriptor instead.
 func (*SpendCap) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{11}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *SpendCap) GetLevel() SpendLevel {
@@ -1400,6 +1557,27 @@ func (x *SpendCap) GetOwner() SpendCapOwner {
 	return SpendCapOwner_SPEND_CAP_OWNER_UNSPECIFIED
 }
 
+func (x *SpendCap) GetRefusedCount() int64 {
+	if x != nil {
+		return x.RefusedCount
+	}
+	return 0
+}
+
+func (x *SpendCap) GetWantedTokens() int64 {
+	if x != nil {
+		return x.WantedTokens
+	}
+	return 0
+}
+
+func (x *SpendCap) GetWantedUsd() float64 {
+	if x != nil {
+		return x.WantedUsd
+	}
+	return 0
+}
+
 // What is decided for a tenant or one of its projects. It is stored with the data, and holds for every sidecar.
 type Policy struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1418,7 +1596,7 @@ type Policy struct {
 
 func (x *Policy) Reset() {
 	*x = Policy{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[12]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1430,7 +1608,7 @@ func (x *Policy) String() string {
 func (*Policy) ProtoMessage() {}
 
 func (x *Policy) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[12]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1443,7 +1621,7 @@ func (x *Policy) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Policy.ProtoReflect.Descriptor instead.
 func (*Policy) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{12}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *Policy) GetRetention() *RetentionPolicy {
@@ -1489,7 +1667,7 @@ type RetentionPolicy struct {
 
 func (x *RetentionPolicy) Reset() {
 	*x = RetentionPolicy{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[13]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1501,7 +1679,7 @@ func (x *RetentionPolicy) String() string {
 func (*RetentionPolicy) ProtoMessage() {}
 
 func (x *RetentionPolicy) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[13]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1514,7 +1692,7 @@ func (x *RetentionPolicy) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RetentionPolicy.ProtoReflect.Descriptor instead.
 func (*RetentionPolicy) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{13}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *RetentionPolicy) GetSpendDays() int32 {
@@ -1574,7 +1752,7 @@ type PolicyCap struct {
 
 func (x *PolicyCap) Reset() {
 	*x = PolicyCap{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[14]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1586,7 +1764,7 @@ func (x *PolicyCap) String() string {
 func (*PolicyCap) ProtoMessage() {}
 
 func (x *PolicyCap) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[14]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1599,7 +1777,7 @@ func (x *PolicyCap) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PolicyCap.ProtoReflect.Descriptor instead.
 func (*PolicyCap) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{14}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *PolicyCap) GetPurpose() string {
@@ -1637,7 +1815,7 @@ type AdvicePolicy struct {
 
 func (x *AdvicePolicy) Reset() {
 	*x = AdvicePolicy{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[15]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1649,7 +1827,7 @@ func (x *AdvicePolicy) String() string {
 func (*AdvicePolicy) ProtoMessage() {}
 
 func (x *AdvicePolicy) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[15]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1662,7 +1840,7 @@ func (x *AdvicePolicy) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AdvicePolicy.ProtoReflect.Descriptor instead.
 func (*AdvicePolicy) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{15}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *AdvicePolicy) GetOff() []AdviceKind {
@@ -1696,7 +1874,7 @@ type StoredPolicy struct {
 
 func (x *StoredPolicy) Reset() {
 	*x = StoredPolicy{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[16]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1708,7 +1886,7 @@ func (x *StoredPolicy) String() string {
 func (*StoredPolicy) ProtoMessage() {}
 
 func (x *StoredPolicy) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[16]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1721,7 +1899,7 @@ func (x *StoredPolicy) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StoredPolicy.ProtoReflect.Descriptor instead.
 func (*StoredPolicy) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{16}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *StoredPolicy) GetPolicy() *Policy {
@@ -1765,7 +1943,7 @@ type GetPolicyRequest struct {
 
 func (x *GetPolicyRequest) Reset() {
 	*x = GetPolicyRequest{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[17]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1777,7 +1955,7 @@ func (x *GetPolicyRequest) String() string {
 func (*GetPolicyRequest) ProtoMessage() {}
 
 func (x *GetPolicyRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[17]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1790,7 +1968,7 @@ func (x *GetPolicyRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetPolicyRequest.ProtoReflect.Descriptor instead.
 func (*GetPolicyRequest) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{17}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *GetPolicyRequest) GetTenantId() string {
@@ -1829,7 +2007,7 @@ type GetPolicyResponse struct {
 
 func (x *GetPolicyResponse) Reset() {
 	*x = GetPolicyResponse{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[18]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1841,7 +2019,7 @@ func (x *GetPolicyResponse) String() string {
 func (*GetPolicyResponse) ProtoMessage() {}
 
 func (x *GetPolicyResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[18]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1854,7 +2032,7 @@ func (x *GetPolicyResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetPolicyResponse.ProtoReflect.Descriptor instead.
 func (*GetPolicyResponse) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{18}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *GetPolicyResponse) GetTenantId() string {
@@ -1922,7 +2100,7 @@ type SetPolicyRequest struct {
 
 func (x *SetPolicyRequest) Reset() {
 	*x = SetPolicyRequest{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[19]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1934,7 +2112,7 @@ func (x *SetPolicyRequest) String() string {
 func (*SetPolicyRequest) ProtoMessage() {}
 
 func (x *SetPolicyRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[19]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1947,7 +2125,7 @@ func (x *SetPolicyRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetPolicyRequest.ProtoReflect.Descriptor instead.
 func (*SetPolicyRequest) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{19}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *SetPolicyRequest) GetTenantId() string {
@@ -2003,7 +2181,7 @@ type SetPolicyResponse struct {
 
 func (x *SetPolicyResponse) Reset() {
 	*x = SetPolicyResponse{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[20]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2015,7 +2193,7 @@ func (x *SetPolicyResponse) String() string {
 func (*SetPolicyResponse) ProtoMessage() {}
 
 func (x *SetPolicyResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[20]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2028,7 +2206,7 @@ func (x *SetPolicyResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetPolicyResponse.ProtoReflect.Descriptor instead.
 func (*SetPolicyResponse) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{20}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *SetPolicyResponse) GetStored() *StoredPolicy {
@@ -2062,7 +2240,7 @@ type EraseRequest struct {
 
 func (x *EraseRequest) Reset() {
 	*x = EraseRequest{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[21]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2074,7 +2252,7 @@ func (x *EraseRequest) String() string {
 func (*EraseRequest) ProtoMessage() {}
 
 func (x *EraseRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[21]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2087,7 +2265,7 @@ func (x *EraseRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EraseRequest.ProtoReflect.Descriptor instead.
 func (*EraseRequest) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{21}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *EraseRequest) GetTenantId() string {
@@ -2188,7 +2366,7 @@ type EraseResponse struct {
 
 func (x *EraseResponse) Reset() {
 	*x = EraseResponse{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[22]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2200,7 +2378,7 @@ func (x *EraseResponse) String() string {
 func (*EraseResponse) ProtoMessage() {}
 
 func (x *EraseResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[22]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2213,7 +2391,7 @@ func (x *EraseResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EraseResponse.ProtoReflect.Descriptor instead.
 func (*EraseResponse) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{22}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *EraseResponse) GetCounts() map[string]int64 {
@@ -2247,7 +2425,7 @@ type ListTombstonesRequest struct {
 
 func (x *ListTombstonesRequest) Reset() {
 	*x = ListTombstonesRequest{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[23]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2259,7 +2437,7 @@ func (x *ListTombstonesRequest) String() string {
 func (*ListTombstonesRequest) ProtoMessage() {}
 
 func (x *ListTombstonesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[23]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2272,7 +2450,7 @@ func (x *ListTombstonesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTombstonesRequest.ProtoReflect.Descriptor instead.
 func (*ListTombstonesRequest) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{23}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *ListTombstonesRequest) GetTenantId() string {
@@ -2316,7 +2494,7 @@ type ListTombstonesResponse struct {
 
 func (x *ListTombstonesResponse) Reset() {
 	*x = ListTombstonesResponse{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[24]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2328,7 +2506,7 @@ func (x *ListTombstonesResponse) String() string {
 func (*ListTombstonesResponse) ProtoMessage() {}
 
 func (x *ListTombstonesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[24]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2341,7 +2519,7 @@ func (x *ListTombstonesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTombstonesResponse.ProtoReflect.Descriptor instead.
 func (*ListTombstonesResponse) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{24}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *ListTombstonesResponse) GetTombstones() []*Tombstone {
@@ -2373,7 +2551,7 @@ type Tombstone struct {
 
 func (x *Tombstone) Reset() {
 	*x = Tombstone{}
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[25]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2385,7 +2563,7 @@ func (x *Tombstone) String() string {
 func (*Tombstone) ProtoMessage() {}
 
 func (x *Tombstone) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[25]
+	mi := &file_sidemirror_v1_sidecar_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2398,7 +2576,7 @@ func (x *Tombstone) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Tombstone.ProtoReflect.Descriptor instead.
 func (*Tombstone) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{25}
+	return file_sidemirror_v1_sidecar_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *Tombstone) GetKind() string {
@@ -2431,7 +2609,7 @@ const file_sidemirror_v1_sidecar_proto_rawDesc = "" +
 	"\ttenant_id\x18\x01 \x01(\tR\btenantId\x12\x1d\n" +
 	"\n" +
 	"project_id\x18\x02 \x01(\tR\tprojectId\x12.\n" +
-	"\x13with_advice_changes\x18\x03 \x01(\bR\x11withAdviceChanges\"\xfd\a\n" +
+	"\x13with_advice_changes\x18\x03 \x01(\bR\x11withAdviceChanges\"\xc4\b\n" +
 	"\x15GetServerInfoResponse\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\tR\aversion\x12\x1b\n" +
 	"\ttenant_id\x18\x02 \x01(\tR\btenantId\x12\x1d\n" +
@@ -2455,16 +2633,31 @@ const file_sidemirror_v1_sidecar_proto_rawDesc = "" +
 	"\x0eadvice_changes\x18\x12 \x03(\v2\x1b.sidemirror.v1.AdviceChangeR\radviceChanges\x12;\n" +
 	"\vserver_time\x18\x13 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
 	"serverTime\x120\n" +
-	"\atraffic\x18\x14 \x01(\v2\x16.sidemirror.v1.TrafficR\atraffic\x1a9\n" +
+	"\atraffic\x18\x14 \x01(\v2\x16.sidemirror.v1.TrafficR\atraffic\x12E\n" +
+	"\x0frefused_callers\x18\x15 \x03(\v2\x1c.sidemirror.v1.RefusedCallerR\x0erefusedCallers\x1a9\n" +
 	"\vLimitsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\x03R\x05value:\x028\x01\"\xdc\x01\n" +
+	"\x05value\x18\x02 \x01(\x03R\x05value:\x028\x01\"\xc2\x02\n" +
+	"\rRefusedCaller\x12\x12\n" +
+	"\x04peer\x18\x01 \x01(\tR\x04peer\x12\x16\n" +
+	"\x06reason\x18\x02 \x01(\tR\x06reason\x12\x14\n" +
+	"\x05token\x18\x03 \x01(\tR\x05token\x12 \n" +
+	"\vfingerprint\x18\x04 \x01(\tR\vfingerprint\x12\x1b\n" +
+	"\ttenant_id\x18\x05 \x01(\tR\btenantId\x12\x1d\n" +
+	"\n" +
+	"project_id\x18\x06 \x01(\tR\tprojectId\x12\x1d\n" +
+	"\n" +
+	"call_count\x18\a \x01(\x03R\tcallCount\x129\n" +
+	"\n" +
+	"first_time\x18\b \x01(\v2\x1a.google.protobuf.TimestampR\tfirstTime\x127\n" +
+	"\tlast_time\x18\t \x01(\v2\x1a.google.protobuf.TimestampR\blastTime\"\x90\x02\n" +
 	"\aTraffic\x121\n" +
 	"\x06period\x18\x01 \x01(\v2\x19.google.protobuf.DurationR\x06period\x12(\n" +
 	"\rmessage_count\x18\x02 \x01(\x03H\x00R\fmessageCount\x88\x01\x01\x12/\n" +
 	"\acallers\x18\x03 \x03(\v2\x15.sidemirror.v1.SenderR\acallers\x121\n" +
-	"\bsessions\x18\x04 \x03(\v2\x15.sidemirror.v1.SenderR\bsessionsB\x10\n" +
-	"\x0e_message_count\"\x98\x01\n" +
+	"\bsessions\x18\x04 \x03(\v2\x15.sidemirror.v1.SenderR\bsessions\x122\n" +
+	"\theld_back\x18\x05 \x03(\v2\x15.sidemirror.v1.SenderR\bheldBackB\x10\n" +
+	"\x0e_message_count\"\xcb\x01\n" +
 	"\x06Sender\x12\x14\n" +
 	"\x05token\x18\x01 \x01(\tR\x05token\x12\x1b\n" +
 	"\ttenant_id\x18\x02 \x01(\tR\btenantId\x12\x1d\n" +
@@ -2473,7 +2666,8 @@ const file_sidemirror_v1_sidecar_proto_rawDesc = "" +
 	"\n" +
 	"session_id\x18\x04 \x01(\tR\tsessionId\x12\x1d\n" +
 	"\n" +
-	"sent_count\x18\x05 \x01(\x03R\tsentCount\"\x8b\x02\n" +
+	"sent_count\x18\x05 \x01(\x03R\tsentCount\x121\n" +
+	"\x06waited\x18\x06 \x01(\v2\x19.google.protobuf.DurationR\x06waited\"\x8b\x02\n" +
 	"\fAdviceChange\x12.\n" +
 	"\x04time\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x04time\x12\x1d\n" +
 	"\n" +
@@ -2523,7 +2717,7 @@ const file_sidemirror_v1_sidecar_proto_rawDesc = "" +
 	"\x10unanswered_calls\x18\n" +
 	" \x01(\x03R\x0funansweredCalls\x12)\n" +
 	"\x10estimated_tokens\x18\v \x01(\x03R\x0festimatedTokens\x12#\n" +
-	"\restimated_usd\x18\f \x01(\x01R\festimatedUsd\"\xf3\x02\n" +
+	"\restimated_usd\x18\f \x01(\x01R\festimatedUsd\"\xdc\x03\n" +
 	"\bSpendCap\x12/\n" +
 	"\x05level\x18\x01 \x01(\x0e2\x19.sidemirror.v1.SpendLevelR\x05level\x12\x18\n" +
 	"\apurpose\x18\x02 \x01(\tR\apurpose\x12)\n" +
@@ -2534,7 +2728,12 @@ const file_sidemirror_v1_sidecar_proto_rawDesc = "" +
 	"\bused_usd\x18\x06 \x01(\x01R\ausedUsd\x129\n" +
 	"\n" +
 	"reset_time\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\tresetTime\x122\n" +
-	"\x05owner\x18\b \x01(\x0e2\x1c.sidemirror.v1.SpendCapOwnerR\x05ownerB\x11\n" +
+	"\x05owner\x18\b \x01(\x0e2\x1c.sidemirror.v1.SpendCapOwnerR\x05owner\x12#\n" +
+	"\rrefused_count\x18\t \x01(\x03R\frefusedCount\x12#\n" +
+	"\rwanted_tokens\x18\n" +
+	" \x01(\x03R\fwantedTokens\x12\x1d\n" +
+	"\n" +
+	"wanted_usd\x18\v \x01(\x01R\twantedUsdB\x11\n" +
 	"\x0f_tokens_per_dayB\x0e\n" +
 	"\f_usd_per_day\"\xa9\x01\n" +
 	"\x06Policy\x12<\n" +
@@ -2675,7 +2874,7 @@ func file_sidemirror_v1_sidecar_proto_rawDescGZIP() []byte {
 }
 
 var file_sidemirror_v1_sidecar_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
-var file_sidemirror_v1_sidecar_proto_msgTypes = make([]protoimpl.MessageInfo, 28)
+var file_sidemirror_v1_sidecar_proto_msgTypes = make([]protoimpl.MessageInfo, 29)
 var file_sidemirror_v1_sidecar_proto_goTypes = []any{
 	(SpendLevel)(0),                // 0: sidemirror.v1.SpendLevel
 	(SpendCapOwner)(0),             // 1: sidemirror.v1.SpendCapOwner
@@ -2683,93 +2882,99 @@ var file_sidemirror_v1_sidecar_proto_goTypes = []any{
 	(AdviceKind)(0),                // 3: sidemirror.v1.AdviceKind
 	(*GetServerInfoRequest)(nil),   // 4: sidemirror.v1.GetServerInfoRequest
 	(*GetServerInfoResponse)(nil),  // 5: sidemirror.v1.GetServerInfoResponse
-	(*Traffic)(nil),                // 6: sidemirror.v1.Traffic
-	(*Sender)(nil),                 // 7: sidemirror.v1.Sender
-	(*AdviceChange)(nil),           // 8: sidemirror.v1.AdviceChange
-	(*Backlog)(nil),                // 9: sidemirror.v1.Backlog
-	(*StoreInfo)(nil),              // 10: sidemirror.v1.StoreInfo
-	(*StoreClock)(nil),             // 11: sidemirror.v1.StoreClock
-	(*ModelInfo)(nil),              // 12: sidemirror.v1.ModelInfo
-	(*MemoryEmbedding)(nil),        // 13: sidemirror.v1.MemoryEmbedding
-	(*Spend)(nil),                  // 14: sidemirror.v1.Spend
-	(*SpendCap)(nil),               // 15: sidemirror.v1.SpendCap
-	(*Policy)(nil),                 // 16: sidemirror.v1.Policy
-	(*RetentionPolicy)(nil),        // 17: sidemirror.v1.RetentionPolicy
-	(*PolicyCap)(nil),              // 18: sidemirror.v1.PolicyCap
-	(*AdvicePolicy)(nil),           // 19: sidemirror.v1.AdvicePolicy
-	(*StoredPolicy)(nil),           // 20: sidemirror.v1.StoredPolicy
-	(*GetPolicyRequest)(nil),       // 21: sidemirror.v1.GetPolicyRequest
-	(*GetPolicyResponse)(nil),      // 22: sidemirror.v1.GetPolicyResponse
-	(*SetPolicyRequest)(nil),       // 23: sidemirror.v1.SetPolicyRequest
-	(*SetPolicyResponse)(nil),      // 24: sidemirror.v1.SetPolicyResponse
-	(*EraseRequest)(nil),           // 25: sidemirror.v1.EraseRequest
-	(*EraseResponse)(nil),          // 26: sidemirror.v1.EraseResponse
-	(*ListTombstonesRequest)(nil),  // 27: sidemirror.v1.ListTombstonesRequest
-	(*ListTombstonesResponse)(nil), // 28: sidemirror.v1.ListTombstonesResponse
-	(*Tombstone)(nil),              // 29: sidemirror.v1.Tombstone
-	nil,                            // 30: sidemirror.v1.GetServerInfoResponse.LimitsEntry
-	nil,                            // 31: sidemirror.v1.EraseResponse.CountsEntry
-	(*ThinkingConfig)(nil),         // 32: sidemirror.v1.ThinkingConfig
-	(*TurnBudget)(nil),             // 33: sidemirror.v1.TurnBudget
-	(*timestamppb.Timestamp)(nil),  // 34: google.protobuf.Timestamp
-	(*durationpb.Duration)(nil),    // 35: google.protobuf.Duration
+	(*RefusedCaller)(nil),          // 6: sidemirror.v1.RefusedCaller
+	(*Traffic)(nil),                // 7: sidemirror.v1.Traffic
+	(*Sender)(nil),                 // 8: sidemirror.v1.Sender
+	(*AdviceChange)(nil),           // 9: sidemirror.v1.AdviceChange
+	(*Backlog)(nil),                // 10: sidemirror.v1.Backlog
+	(*StoreInfo)(nil),              // 11: sidemirror.v1.StoreInfo
+	(*StoreClock)(nil),             // 12: sidemirror.v1.StoreClock
+	(*ModelInfo)(nil),              // 13: sidemirror.v1.ModelInfo
+	(*MemoryEmbedding)(nil),        // 14: sidemirror.v1.MemoryEmbedding
+	(*Spend)(nil),                  // 15: sidemirror.v1.Spend
+	(*SpendCap)(nil),               // 16: sidemirror.v1.SpendCap
+	(*Policy)(nil),                 // 17: sidemirror.v1.Policy
+	(*RetentionPolicy)(nil),        // 18: sidemirror.v1.RetentionPolicy
+	(*PolicyCap)(nil),              // 19: sidemirror.v1.PolicyCap
+	(*AdvicePolicy)(nil),           // 20: sidemirror.v1.AdvicePolicy
+	(*StoredPolicy)(nil),           // 21: sidemirror.v1.StoredPolicy
+	(*GetPolicyRequest)(nil),       // 22: sidemirror.v1.GetPolicyRequest
+	(*GetPolicyResponse)(nil),      // 23: sidemirror.v1.GetPolicyResponse
+	(*SetPolicyRequest)(nil),       // 24: sidemirror.v1.SetPolicyRequest
+	(*SetPolicyResponse)(nil),      // 25: sidemirror.v1.SetPolicyResponse
+	(*EraseRequest)(nil),           // 26: sidemirror.v1.EraseRequest
+	(*EraseResponse)(nil),          // 27: sidemirror.v1.EraseResponse
+	(*ListTombstonesRequest)(nil),  // 28: sidemirror.v1.ListTombstonesRequest
+	(*ListTombstonesResponse)(nil), // 29: sidemirror.v1.ListTombstonesResponse
+	(*Tombstone)(nil),              // 30: sidemirror.v1.Tombstone
+	nil,                            // 31: sidemirror.v1.GetServerInfoResponse.LimitsEntry
+	nil,                            // 32: sidemirror.v1.EraseResponse.CountsEntry
+	(*ThinkingConfig)(nil),         // 33: sidemirror.v1.ThinkingConfig
+	(*TurnBudget)(nil),             // 34: sidemirror.v1.TurnBudget
+	(*timestamppb.Timestamp)(nil),  // 35: google.protobuf.Timestamp
+	(*durationpb.Duration)(nil),    // 36: google.protobuf.Duration
 }
 var file_sidemirror_v1_sidecar_proto_depIdxs = []int32{
-	10, // 0: sidemirror.v1.GetServerInfoResponse.stores:type_name -> sidemirror.v1.StoreInfo
-	12, // 1: sidemirror.v1.GetServerInfoResponse.models:type_name -> sidemirror.v1.ModelInfo
-	32, // 2: sidemirror.v1.GetServerInfoResponse.default_config:type_name -> sidemirror.v1.ThinkingConfig
-	33, // 3: sidemirror.v1.GetServerInfoResponse.default_budget:type_name -> sidemirror.v1.TurnBudget
-	30, // 4: sidemirror.v1.GetServerInfoResponse.limits:type_name -> sidemirror.v1.GetServerInfoResponse.LimitsEntry
-	14, // 5: sidemirror.v1.GetServerInfoResponse.spend:type_name -> sidemirror.v1.Spend
-	15, // 6: sidemirror.v1.GetServerInfoResponse.spend_caps:type_name -> sidemirror.v1.SpendCap
-	11, // 7: sidemirror.v1.GetServerInfoResponse.store_clock:type_name -> sidemirror.v1.StoreClock
-	13, // 8: sidemirror.v1.GetServerInfoResponse.memory_embedding:type_name -> sidemirror.v1.MemoryEmbedding
-	9,  // 9: sidemirror.v1.GetServerInfoResponse.backlog:type_name -> sidemirror.v1.Backlog
-	8,  // 10: sidemirror.v1.GetServerInfoResponse.advice_changes:type_name -> sidemirror.v1.AdviceChange
-	34, // 11: sidemirror.v1.GetServerInfoResponse.server_time:type_name -> google.protobuf.Timestamp
-	6,  // 12: sidemirror.v1.GetServerInfoResponse.traffic:type_name -> sidemirror.v1.Traffic
-	35, // 13: sidemirror.v1.Traffic.period:type_name -> google.protobuf.Duration
-	7,  // 14: sidemirror.v1.Traffic.callers:type_name -> sidemirror.v1.Sender
-	7,  // 15: sidemirror.v1.Traffic.sessions:type_name -> sidemirror.v1.Sender
-	34, // 16: sidemirror.v1.AdviceChange.time:type_name -> google.protobuf.Timestamp
-	2,  // 17: sidemirror.v1.AdviceChange.level:type_name -> sidemirror.v1.PolicyLevel
-	19, // 18: sidemirror.v1.AdviceChange.before:type_name -> sidemirror.v1.AdvicePolicy
-	19, // 19: sidemirror.v1.AdviceChange.after:type_name -> sidemirror.v1.AdvicePolicy
-	35, // 20: sidemirror.v1.StoreClock.ahead:type_name -> google.protobuf.Duration
-	0,  // 21: sidemirror.v1.SpendCap.level:type_name -> sidemirror.v1.SpendLevel
-	34, // 22: sidemirror.v1.SpendCap.reset_time:type_name -> google.protobuf.Timestamp
-	1,  // 23: sidemirror.v1.SpendCap.owner:type_name -> sidemirror.v1.SpendCapOwner
-	17, // 24: sidemirror.v1.Policy.retention:type_name -> sidemirror.v1.RetentionPolicy
-	18, // 25: sidemirror.v1.Policy.caps:type_name -> sidemirror.v1.PolicyCap
-	19, // 26: sidemirror.v1.Policy.advice:type_name -> sidemirror.v1.AdvicePolicy
-	3,  // 27: sidemirror.v1.AdvicePolicy.off:type_name -> sidemirror.v1.AdviceKind
-	16, // 28: sidemirror.v1.StoredPolicy.policy:type_name -> sidemirror.v1.Policy
-	34, // 29: sidemirror.v1.StoredPolicy.set_time:type_name -> google.protobuf.Timestamp
-	20, // 30: sidemirror.v1.GetPolicyResponse.project:type_name -> sidemirror.v1.StoredPolicy
-	20, // 31: sidemirror.v1.GetPolicyResponse.tenant:type_name -> sidemirror.v1.StoredPolicy
-	16, // 32: sidemirror.v1.GetPolicyResponse.in_force:type_name -> sidemirror.v1.Policy
-	2,  // 33: sidemirror.v1.SetPolicyRequest.level:type_name -> sidemirror.v1.PolicyLevel
-	16, // 34: sidemirror.v1.SetPolicyRequest.policy:type_name -> sidemirror.v1.Policy
-	20, // 35: sidemirror.v1.SetPolicyResponse.stored:type_name -> sidemirror.v1.StoredPolicy
-	31, // 36: sidemirror.v1.EraseResponse.counts:type_name -> sidemirror.v1.EraseResponse.CountsEntry
-	34, // 37: sidemirror.v1.EraseResponse.erase_time:type_name -> google.protobuf.Timestamp
-	29, // 38: sidemirror.v1.ListTombstonesResponse.tombstones:type_name -> sidemirror.v1.Tombstone
-	34, // 39: sidemirror.v1.Tombstone.erase_time:type_name -> google.protobuf.Timestamp
-	4,  // 40: sidemirror.v1.SidecarService.GetServerInfo:input_type -> sidemirror.v1.GetServerInfoRequest
-	25, // 41: sidemirror.v1.SidecarService.Erase:input_type -> sidemirror.v1.EraseRequest
-	27, // 42: sidemirror.v1.SidecarService.ListTombstones:input_type -> sidemirror.v1.ListTombstonesRequest
-	21, // 43: sidemirror.v1.SidecarService.GetPolicy:input_type -> sidemirror.v1.GetPolicyRequest
-	23, // 44: sidemirror.v1.SidecarService.SetPolicy:input_type -> sidemirror.v1.SetPolicyRequest
-	5,  // 45: sidemirror.v1.SidecarService.GetServerInfo:output_type -> sidemirror.v1.GetServerInfoResponse
-	26, // 46: sidemirror.v1.SidecarService.Erase:output_type -> sidemirror.v1.EraseResponse
-	28, // 47: sidemirror.v1.SidecarService.ListTombstones:output_type -> sidemirror.v1.ListTombstonesResponse
-	22, // 48: sidemirror.v1.SidecarService.GetPolicy:output_type -> sidemirror.v1.GetPolicyResponse
-	24, // 49: sidemirror.v1.SidecarService.SetPolicy:output_type -> sidemirror.v1.SetPolicyResponse
-	45, // [45:50] is the sub-list for method output_type
-	40, // [40:45] is the sub-list for method input_type
-	40, // [40:40] is the sub-list for extension type_name
-	40, // [40:40] is the sub-list for extension extendee
-	0,  // [0:40] is the sub-list for field type_name
+	11, // 0: sidemirror.v1.GetServerInfoResponse.stores:type_name -> sidemirror.v1.StoreInfo
+	13, // 1: sidemirror.v1.GetServerInfoResponse.models:type_name -> sidemirror.v1.ModelInfo
+	33, // 2: sidemirror.v1.GetServerInfoResponse.default_config:type_name -> sidemirror.v1.ThinkingConfig
+	34, // 3: sidemirror.v1.GetServerInfoResponse.default_budget:type_name -> sidemirror.v1.TurnBudget
+	31, // 4: sidemirror.v1.GetServerInfoResponse.limits:type_name -> sidemirror.v1.GetServerInfoResponse.LimitsEntry
+	15, // 5: sidemirror.v1.GetServerInfoResponse.spend:type_name -> sidemirror.v1.Spend
+	16, // 6: sidemirror.v1.GetServerInfoResponse.spend_caps:type_name -> sidemirror.v1.SpendCap
+	12, // 7: sidemirror.v1.GetServerInfoResponse.store_clock:type_name -> sidemirror.v1.StoreClock
+	14, // 8: sidemirror.v1.GetServerInfoResponse.memory_embedding:type_name -> sidemirror.v1.MemoryEmbedding
+	10, // 9: sidemirror.v1.GetServerInfoResponse.backlog:type_name -> sidemirror.v1.Backlog
+	9,  // 10: sidemirror.v1.GetServerInfoResponse.advice_changes:type_name -> sidemirror.v1.AdviceChange
+	35, // 11: sidemirror.v1.GetServerInfoResponse.server_time:type_name -> google.protobuf.Timestamp
+	7,  // 12: sidemirror.v1.GetServerInfoResponse.traffic:type_name -> sidemirror.v1.Traffic
+	6,  // 13: sidemirror.v1.GetServerInfoResponse.refused_callers:type_name -> sidemirror.v1.RefusedCaller
+	35, // 14: sidemirror.v1.RefusedCaller.first_time:type_name -> google.protobuf.Timestamp
+	35, // 15: sidemirror.v1.RefusedCaller.last_time:type_name -> google.protobuf.Timestamp
+	36, // 16: sidemirror.v1.Traffic.period:type_name -> google.protobuf.Duration
+	8,  // 17: sidemirror.v1.Traffic.callers:type_name -> sidemirror.v1.Sender
+	8,  // 18: sidemirror.v1.Traffic.sessions:type_name -> sidemirror.v1.Sender
+	8,  // 19: sidemirror.v1.Traffic.held_back:type_name -> sidemirror.v1.Sender
+	36, // 20: sidemirror.v1.Sender.waited:type_name -> google.protobuf.Duration
+	35, // 21: sidemirror.v1.AdviceChange.time:type_name -> google.protobuf.Timestamp
+	2,  // 22: sidemirror.v1.AdviceChange.level:type_name -> sidemirror.v1.PolicyLevel
+	20, // 23: sidemirror.v1.AdviceChange.before:type_name -> sidemirror.v1.AdvicePolicy
+	20, // 24: sidemirror.v1.AdviceChange.after:type_name -> sidemirror.v1.AdvicePolicy
+	36, // 25: sidemirror.v1.StoreClock.ahead:type_name -> google.protobuf.Duration
+	0,  // 26: sidemirror.v1.SpendCap.level:type_name -> sidemirror.v1.SpendLevel
+	35, // 27: sidemirror.v1.SpendCap.reset_time:type_name -> google.protobuf.Timestamp
+	1,  // 28: sidemirror.v1.SpendCap.owner:type_name -> sidemirror.v1.SpendCapOwner
+	18, // 29: sidemirror.v1.Policy.retention:type_name -> sidemirror.v1.RetentionPolicy
+	19, // 30: sidemirror.v1.Policy.caps:type_name -> sidemirror.v1.PolicyCap
+	20, // 31: sidemirror.v1.Policy.advice:type_name -> sidemirror.v1.AdvicePolicy
+	3,  // 32: sidemirror.v1.AdvicePolicy.off:type_name -> sidemirror.v1.AdviceKind
+	17, // 33: sidemirror.v1.StoredPolicy.policy:type_name -> sidemirror.v1.Policy
+	35, // 34: sidemirror.v1.StoredPolicy.set_time:type_name -> google.protobuf.Timestamp
+	21, // 35: sidemirror.v1.GetPolicyResponse.project:type_name -> sidemirror.v1.StoredPolicy
+	21, // 36: sidemirror.v1.GetPolicyResponse.tenant:type_name -> sidemirror.v1.StoredPolicy
+	17, // 37: sidemirror.v1.GetPolicyResponse.in_force:type_name -> sidemirror.v1.Policy
+	2,  // 38: sidemirror.v1.SetPolicyRequest.level:type_name -> sidemirror.v1.PolicyLevel
+	17, // 39: sidemirror.v1.SetPolicyRequest.policy:type_name -> sidemirror.v1.Policy
+	21, // 40: sidemirror.v1.SetPolicyResponse.stored:type_name -> sidemirror.v1.StoredPolicy
+	32, // 41: sidemirror.v1.EraseResponse.counts:type_name -> sidemirror.v1.EraseResponse.CountsEntry
+	35, // 42: sidemirror.v1.EraseResponse.erase_time:type_name -> google.protobuf.Timestamp
+	30, // 43: sidemirror.v1.ListTombstonesResponse.tombstones:type_name -> sidemirror.v1.Tombstone
+	35, // 44: sidemirror.v1.Tombstone.erase_time:type_name -> google.protobuf.Timestamp
+	4,  // 45: sidemirror.v1.SidecarService.GetServerInfo:input_type -> sidemirror.v1.GetServerInfoRequest
+	26, // 46: sidemirror.v1.SidecarService.Erase:input_type -> sidemirror.v1.EraseRequest
+	28, // 47: sidemirror.v1.SidecarService.ListTombstones:input_type -> sidemirror.v1.ListTombstonesRequest
+	22, // 48: sidemirror.v1.SidecarService.GetPolicy:input_type -> sidemirror.v1.GetPolicyRequest
+	24, // 49: sidemirror.v1.SidecarService.SetPolicy:input_type -> sidemirror.v1.SetPolicyRequest
+	5,  // 50: sidemirror.v1.SidecarService.GetServerInfo:output_type -> sidemirror.v1.GetServerInfoResponse
+	27, // 51: sidemirror.v1.SidecarService.Erase:output_type -> sidemirror.v1.EraseResponse
+	29, // 52: sidemirror.v1.SidecarService.ListTombstones:output_type -> sidemirror.v1.ListTombstonesResponse
+	23, // 53: sidemirror.v1.SidecarService.GetPolicy:output_type -> sidemirror.v1.GetPolicyResponse
+	25, // 54: sidemirror.v1.SidecarService.SetPolicy:output_type -> sidemirror.v1.SetPolicyResponse
+	50, // [50:55] is the sub-list for method output_type
+	45, // [45:50] is the sub-list for method input_type
+	45, // [45:45] is the sub-list for extension type_name
+	45, // [45:45] is the sub-list for extension extendee
+	0,  // [0:45] is the sub-list for field type_name
 }
 
 func init() { file_sidemirror_v1_sidecar_proto_init() }
@@ -2778,12 +2983,12 @@ func file_sidemirror_v1_sidecar_proto_init() {
 		return
 	}
 	file_sidemirror_v1_thinking_proto_init()
-	file_sidemirror_v1_sidecar_proto_msgTypes[2].OneofWrappers = []any{}
-	file_sidemirror_v1_sidecar_proto_msgTypes[11].OneofWrappers = []any{}
-	file_sidemirror_v1_sidecar_proto_msgTypes[13].OneofWrappers = []any{}
+	file_sidemirror_v1_sidecar_proto_msgTypes[3].OneofWrappers = []any{}
+	file_sidemirror_v1_sidecar_proto_msgTypes[12].OneofWrappers = []any{}
 	file_sidemirror_v1_sidecar_proto_msgTypes[14].OneofWrappers = []any{}
-	file_sidemirror_v1_sidecar_proto_msgTypes[19].OneofWrappers = []any{}
-	file_sidemirror_v1_sidecar_proto_msgTypes[21].OneofWrappers = []any{
+	file_sidemirror_v1_sidecar_proto_msgTypes[15].OneofWrappers = []any{}
+	file_sidemirror_v1_sidecar_proto_msgTypes[20].OneofWrappers = []any{}
+	file_sidemirror_v1_sidecar_proto_msgTypes[22].OneofWrappers = []any{
 		(*EraseRequest_TurnId)(nil),
 		(*EraseRequest_SessionId)(nil),
 		(*EraseRequest_SubjectId)(nil),
@@ -2794,7 +2999,7 @@ func file_sidemirror_v1_sidecar_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_sidemirror_v1_sidecar_proto_rawDesc), len(file_sidemirror_v1_sidecar_proto_rawDesc)),
 			NumEnums:      4,
-			NumMessages:   28,
+			NumMessages:   29,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -67,7 +67,7 @@ class GetServerInfoRequest(_message.Message):
     def __init__(self, tenant_id: _Optional[str] = ..., project_id: _Optional[str] = ..., with_advice_changes: bool = ...) -> None: ...
 
 class GetServerInfoResponse(_message.Message):
-    __slots__ = ("version", "tenant_id", "project_id", "stores", "models", "default_config", "default_budget", "limits", "spend", "spend_caps", "spend_unknown", "store_clock", "memory_embedding", "advice_is_shadow", "backlog", "advice_changes", "server_time", "traffic")
+    __slots__ = ("version", "tenant_id", "project_id", "stores", "models", "default_config", "default_budget", "limits", "spend", "spend_caps", "spend_unknown", "store_clock", "memory_embedding", "advice_is_shadow", "backlog", "advice_changes", "server_time", "traffic", "refused_callers")
     class LimitsEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -93,6 +93,7 @@ class GetServerInfoResponse(_message.Message):
     ADVICE_CHANGES_FIELD_NUMBER: _ClassVar[int]
     SERVER_TIME_FIELD_NUMBER: _ClassVar[int]
     TRAFFIC_FIELD_NUMBER: _ClassVar[int]
+    REFUSED_CALLERS_FIELD_NUMBER: _ClassVar[int]
     version: str
     tenant_id: str
     project_id: str
@@ -111,33 +112,60 @@ class GetServerInfoResponse(_message.Message):
     advice_changes: _containers.RepeatedCompositeFieldContainer[AdviceChange]
     server_time: _timestamp_pb2.Timestamp
     traffic: Traffic
-    def __init__(self, version: _Optional[str] = ..., tenant_id: _Optional[str] = ..., project_id: _Optional[str] = ..., stores: _Optional[_Iterable[_Union[StoreInfo, _Mapping]]] = ..., models: _Optional[_Iterable[_Union[ModelInfo, _Mapping]]] = ..., default_config: _Optional[_Union[_thinking_pb2.ThinkingConfig, _Mapping]] = ..., default_budget: _Optional[_Union[_thinking_pb2.TurnBudget, _Mapping]] = ..., limits: _Optional[_Mapping[str, int]] = ..., spend: _Optional[_Iterable[_Union[Spend, _Mapping]]] = ..., spend_caps: _Optional[_Iterable[_Union[SpendCap, _Mapping]]] = ..., spend_unknown: bool = ..., store_clock: _Optional[_Union[StoreClock, _Mapping]] = ..., memory_embedding: _Optional[_Union[MemoryEmbedding, _Mapping]] = ..., advice_is_shadow: bool = ..., backlog: _Optional[_Iterable[_Union[Backlog, _Mapping]]] = ..., advice_changes: _Optional[_Iterable[_Union[AdviceChange, _Mapping]]] = ..., server_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., traffic: _Optional[_Union[Traffic, _Mapping]] = ...) -> None: ...
+    refused_callers: _containers.RepeatedCompositeFieldContainer[RefusedCaller]
+    def __init__(self, version: _Optional[str] = ..., tenant_id: _Optional[str] = ..., project_id: _Optional[str] = ..., stores: _Optional[_Iterable[_Union[StoreInfo, _Mapping]]] = ..., models: _Optional[_Iterable[_Union[ModelInfo, _Mapping]]] = ..., default_config: _Optional[_Union[_thinking_pb2.ThinkingConfig, _Mapping]] = ..., default_budget: _Optional[_Union[_thinking_pb2.TurnBudget, _Mapping]] = ..., limits: _Optional[_Mapping[str, int]] = ..., spend: _Optional[_Iterable[_Union[Spend, _Mapping]]] = ..., spend_caps: _Optional[_Iterable[_Union[SpendCap, _Mapping]]] = ..., spend_unknown: bool = ..., store_clock: _Optional[_Union[StoreClock, _Mapping]] = ..., memory_embedding: _Optional[_Union[MemoryEmbedding, _Mapping]] = ..., advice_is_shadow: bool = ..., backlog: _Optional[_Iterable[_Union[Backlog, _Mapping]]] = ..., advice_changes: _Optional[_Iterable[_Union[AdviceChange, _Mapping]]] = ..., server_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., traffic: _Optional[_Union[Traffic, _Mapping]] = ..., refused_callers: _Optional[_Iterable[_Union[RefusedCaller, _Mapping]]] = ...) -> None: ...
+
+class RefusedCaller(_message.Message):
+    __slots__ = ("peer", "reason", "token", "fingerprint", "tenant_id", "project_id", "call_count", "first_time", "last_time")
+    PEER_FIELD_NUMBER: _ClassVar[int]
+    REASON_FIELD_NUMBER: _ClassVar[int]
+    TOKEN_FIELD_NUMBER: _ClassVar[int]
+    FINGERPRINT_FIELD_NUMBER: _ClassVar[int]
+    TENANT_ID_FIELD_NUMBER: _ClassVar[int]
+    PROJECT_ID_FIELD_NUMBER: _ClassVar[int]
+    CALL_COUNT_FIELD_NUMBER: _ClassVar[int]
+    FIRST_TIME_FIELD_NUMBER: _ClassVar[int]
+    LAST_TIME_FIELD_NUMBER: _ClassVar[int]
+    peer: str
+    reason: str
+    token: str
+    fingerprint: str
+    tenant_id: str
+    project_id: str
+    call_count: int
+    first_time: _timestamp_pb2.Timestamp
+    last_time: _timestamp_pb2.Timestamp
+    def __init__(self, peer: _Optional[str] = ..., reason: _Optional[str] = ..., token: _Optional[str] = ..., fingerprint: _Optional[str] = ..., tenant_id: _Optional[str] = ..., project_id: _Optional[str] = ..., call_count: _Optional[int] = ..., first_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., last_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
 
 class Traffic(_message.Message):
-    __slots__ = ("period", "message_count", "callers", "sessions")
+    __slots__ = ("period", "message_count", "callers", "sessions", "held_back")
     PERIOD_FIELD_NUMBER: _ClassVar[int]
     MESSAGE_COUNT_FIELD_NUMBER: _ClassVar[int]
     CALLERS_FIELD_NUMBER: _ClassVar[int]
     SESSIONS_FIELD_NUMBER: _ClassVar[int]
+    HELD_BACK_FIELD_NUMBER: _ClassVar[int]
     period: _duration_pb2.Duration
     message_count: int
     callers: _containers.RepeatedCompositeFieldContainer[Sender]
     sessions: _containers.RepeatedCompositeFieldContainer[Sender]
-    def __init__(self, period: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., message_count: _Optional[int] = ..., callers: _Optional[_Iterable[_Union[Sender, _Mapping]]] = ..., sessions: _Optional[_Iterable[_Union[Sender, _Mapping]]] = ...) -> None: ...
+    held_back: _containers.RepeatedCompositeFieldContainer[Sender]
+    def __init__(self, period: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., message_count: _Optional[int] = ..., callers: _Optional[_Iterable[_Union[Sender, _Mapping]]] = ..., sessions: _Optional[_Iterable[_Union[Sender, _Mapping]]] = ..., held_back: _Optional[_Iterable[_Union[Sender, _Mapping]]] = ...) -> None: ...
 
 class Sender(_message.Message):
-    __slots__ = ("token", "tenant_id", "project_id", "session_id", "sent_count")
+    __slots__ = ("token", "tenant_id", "project_id", "session_id", "sent_count", "waited")
     TOKEN_FIELD_NUMBER: _ClassVar[int]
     TENANT_ID_FIELD_NUMBER: _ClassVar[int]
     PROJECT_ID_FIELD_NUMBER: _ClassVar[int]
     SESSION_ID_FIELD_NUMBER: _ClassVar[int]
     SENT_COUNT_FIELD_NUMBER: _ClassVar[int]
+    WAITED_FIELD_NUMBER: _ClassVar[int]
     token: str
     tenant_id: str
     project_id: str
     session_id: str
     sent_count: int
-    def __init__(self, token: _Optional[str] = ..., tenant_id: _Optional[str] = ..., project_id: _Optional[str] = ..., session_id: _Optional[str] = ..., sent_count: _Optional[int] = ...) -> None: ...
+    waited: _duration_pb2.Duration
+    def __init__(self, token: _Optional[str] = ..., tenant_id: _Optional[str] = ..., project_id: _Optional[str] = ..., session_id: _Optional[str] = ..., sent_count: _Optional[int] = ..., waited: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ...) -> None: ...
 
 class AdviceChange(_message.Message):
     __slots__ = ("time", "changed_by", "mode", "level", "before", "after")
@@ -244,7 +272,7 @@ class Spend(_message.Message):
     def __init__(self, day: _Optional[str] = ..., purpose: _Optional[str] = ..., calls: _Optional[int] = ..., tokens: _Optional[int] = ..., usd: _Optional[float] = ..., reserved_tokens: _Optional[int] = ..., reserved_usd: _Optional[float] = ..., orphaned_tokens: _Optional[int] = ..., orphaned_usd: _Optional[float] = ..., unanswered_calls: _Optional[int] = ..., estimated_tokens: _Optional[int] = ..., estimated_usd: _Optional[float] = ...) -> None: ...
 
 class SpendCap(_message.Message):
-    __slots__ = ("level", "purpose", "tokens_per_day", "usd_per_day", "used_tokens", "used_usd", "reset_time", "owner")
+    __slots__ = ("level", "purpose", "tokens_per_day", "usd_per_day", "used_tokens", "used_usd", "reset_time", "owner", "refused_count", "wanted_tokens", "wanted_usd")
     LEVEL_FIELD_NUMBER: _ClassVar[int]
     PURPOSE_FIELD_NUMBER: _ClassVar[int]
     TOKENS_PER_DAY_FIELD_NUMBER: _ClassVar[int]
@@ -253,6 +281,9 @@ class SpendCap(_message.Message):
     USED_USD_FIELD_NUMBER: _ClassVar[int]
     RESET_TIME_FIELD_NUMBER: _ClassVar[int]
     OWNER_FIELD_NUMBER: _ClassVar[int]
+    REFUSED_COUNT_FIELD_NUMBER: _ClassVar[int]
+    WANTED_TOKENS_FIELD_NUMBER: _ClassVar[int]
+    WANTED_USD_FIELD_NUMBER: _ClassVar[int]
     level: SpendLevel
     purpose: str
     tokens_per_day: int
@@ -261,7 +292,10 @@ class SpendCap(_message.Message):
     used_usd: float
     reset_time: _timestamp_pb2.Timestamp
     owner: SpendCapOwner
-    def __init__(self, level: _Optional[_Union[SpendLevel, str]] = ..., purpose: _Optional[str] = ..., tokens_per_day: _Optional[int] = ..., usd_per_day: _Optional[float] = ..., used_tokens: _Optional[int] = ..., used_usd: _Optional[float] = ..., reset_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., owner: _Optional[_Union[SpendCapOwner, str]] = ...) -> None: ...
+    refused_count: int
+    wanted_tokens: int
+    wanted_usd: float
+    def __init__(self, level: _Optional[_Union[SpendLevel, str]] = ..., purpose: _Optional[str] = ..., tokens_per_day: _Optional[int] = ..., usd_per_day: _Optional[float] = ..., used_tokens: _Optional[int] = ..., used_usd: _Optional[float] = ..., reset_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., owner: _Optional[_Union[SpendCapOwner, str]] = ..., refused_count: _Optional[int] = ..., wanted_tokens: _Optional[int] = ..., wanted_usd: _Optional[float] = ...) -> None: ...
 
 class Policy(_message.Message):
     __slots__ = ("retention", "caps", "advice")

@@ -182,6 +182,14 @@ export declare type GetServerInfoResponse = Message<"sidemirror.v1.GetServerInfo
    * @generated from field: sidemirror.v1.Traffic traffic = 20;
    */
   traffic?: Traffic | undefined;
+
+  /**
+   * Whose calls were refused within the last minutes for want of a good token or grant, the one with the most calls
+   * first: at most 10. Empty unless the caller's token covers every tenant, or calls carry none.
+   *
+   * @generated from field: repeated sidemirror.v1.RefusedCaller refused_callers = 21;
+   */
+  refusedCallers: RefusedCaller[];
 };
 
 /**
@@ -189,6 +197,85 @@ export declare type GetServerInfoResponse = Message<"sidemirror.v1.GetServerInfo
  * Use `create(GetServerInfoResponseSchema)` to create a new message.
  */
 export declare const GetServerInfoResponseSchema: GenMessage<GetServerInfoResponse>;
+
+/**
+ * A caller without a good token, or whose token is not good for what it asks for. It is left out once it has been silent
+ * for 10 minutes.
+ *
+ * @generated from message sidemirror.v1.RefusedCaller
+ */
+export declare type RefusedCaller = Message<"sidemirror.v1.RefusedCaller"> & {
+  /**
+   * Where its calls come from, without the port: `ipv4:10.0.0.7`, or `unix:` and the path of a socket.
+   *
+   * @generated from field: string peer = 1;
+   */
+  peer: string;
+
+  /**
+   * Why they are refused.
+   *
+   * @generated from field: string reason = 2;
+   */
+  reason: string;
+
+  /**
+   * The name of its token in the access file, also of one that was removed from the file since the server's start; empty
+   * if it has no token, or one that is not known.
+   *
+   * @generated from field: string token = 3;
+   */
+  token: string;
+
+  /**
+   * Of a token that is not known: `sha256:` and the first 8 hexadecimal digits of its SHA-256, by which whoever has the
+   * token finds it. Empty for every other one, and for one that is too short for an access file.
+   *
+   * @generated from field: string fingerprint = 4;
+   */
+  fingerprint: string;
+
+  /**
+   * The tenant that a token was not good for; else empty.
+   *
+   * @generated from field: string tenant_id = 5;
+   */
+  tenantId: string;
+
+  /**
+   * The project of that tenant; else empty.
+   *
+   * @generated from field: string project_id = 6;
+   */
+  projectId: string;
+
+  /**
+   * How many of its calls were refused.
+   *
+   * @generated from field: int64 call_count = 7;
+   */
+  callCount: bigint;
+
+  /**
+   * When the first of them was refused.
+   *
+   * @generated from field: google.protobuf.Timestamp first_time = 8;
+   */
+  firstTime?: Timestamp | undefined;
+
+  /**
+   * When the last of them was refused.
+   *
+   * @generated from field: google.protobuf.Timestamp last_time = 9;
+   */
+  lastTime?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message sidemirror.v1.RefusedCaller.
+ * Use `create(RefusedCallerSchema)` to create a new message.
+ */
+export declare const RefusedCallerSchema: GenMessage<RefusedCaller>;
 
 /**
  * Who has sent most to a server of late. The lists are bounded: a sender that is not among the most frequent ones is
@@ -225,6 +312,14 @@ export declare type Traffic = Message<"sidemirror.v1.Traffic"> & {
    * @generated from field: repeated sidemirror.v1.Sender sessions = 4;
    */
   sessions: Sender[];
+
+  /**
+   * Whose calls and messages waited for their share (`agent_bytes_per_second`), by token: at most 10, who waited longest
+   * first. Empty unless the caller's token covers every tenant.
+   *
+   * @generated from field: repeated sidemirror.v1.Sender held_back = 5;
+   */
+  heldBack: Sender[];
 };
 
 /**
@@ -248,21 +343,21 @@ export declare type Sender = Message<"sidemirror.v1.Sender"> & {
   token: string;
 
   /**
-   * The tenant.
+   * The tenant; empty in `Traffic.held_back`.
    *
    * @generated from field: string tenant_id = 2;
    */
   tenantId: string;
 
   /**
-   * The project.
+   * The project; empty in `Traffic.held_back`.
    *
    * @generated from field: string project_id = 3;
    */
   projectId: string;
 
   /**
-   * The session; empty in `Traffic.callers`.
+   * The session; set in `Traffic.sessions` alone.
    *
    * @generated from field: string session_id = 4;
    */
@@ -274,6 +369,13 @@ export declare type Sender = Message<"sidemirror.v1.Sender"> & {
    * @generated from field: int64 sent_count = 5;
    */
   sentCount: bigint;
+
+  /**
+   * For how long its calls and messages waited in sum; set in `Traffic.held_back` alone.
+   *
+   * @generated from field: google.protobuf.Duration waited = 6;
+   */
+  waited?: Duration | undefined;
 };
 
 /**
@@ -713,6 +815,28 @@ export declare type SpendCap = Message<"sidemirror.v1.SpendCap"> & {
    * @generated from field: sidemirror.v1.SpendCapOwner owner = 8;
    */
   owner: SpendCapOwner;
+
+  /**
+   * How many questions in a row this server did not ask, because each might have cost more than was left of this cap; 0
+   * once one for the same purpose fits again, and on the next day.
+   *
+   * @generated from field: int64 refused_count = 9;
+   */
+  refusedCount: bigint;
+
+  /**
+   * The tokens that the last of them might have cost; 0 when none was refused for its tokens.
+   *
+   * @generated from field: int64 wanted_tokens = 10;
+   */
+  wantedTokens: bigint;
+
+  /**
+   * The USD that the last of them might have cost; 0 when none was refused for its USD.
+   *
+   * @generated from field: double wanted_usd = 11;
+   */
+  wantedUsd: number;
 };
 
 /**

@@ -108,6 +108,13 @@ def add_doctor(commands: Commands) -> None:
     doctor.set_defaults(run=_doctor, tells_unknown=False)
 
 
+def add_fingerprint(commands: Commands) -> None:
+    """Adds `fingerprint`."""
+    fingerprint = commands.add_parser("fingerprint", help="what the log calls an unknown token")
+    fingerprint.add_argument("file", nargs="?", default="", metavar="FILE", help="has the token alone (default: stdin)")
+    fingerprint.set_defaults(run=_fingerprint)
+
+
 def add_demo(commands: Commands) -> None:
     """Adds `demo`."""
     demo = commands.add_parser("demo", help="watch a small agent at work with a sidecar beside it")
@@ -162,6 +169,12 @@ def _doctor(options: argparse.Namespace) -> int:
     from sidemirror_server.operations.doctor import doctor
 
     return doctor(flags_of(options), ask_models=options.ask_models, as_json=options.json, all_settings=options.all)
+
+
+def _fingerprint(options: argparse.Namespace) -> int:
+    from sidemirror_server.operations.fingerprint import fingerprint
+
+    return fingerprint(options.file)
 
 
 def _demo(options: argparse.Namespace) -> int:

@@ -22,6 +22,8 @@ from sidemirror_server.rpc.boundary.secret_files import CannotUse, Emptied, read
 from sidemirror_server.vocabulary.scope import Scope
 
 ANY = "*"
+# The least characters of a token: 20 hex characters are 80 bits, too many to guess over a network.
+_LEAST = 20
 Name = Annotated[str, Meta(min_length=1, max_length=128)]
 
 
@@ -41,8 +43,7 @@ class _Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     name: Name
     grants: Annotated[tuple[Grant, ...], Meta(min_length=1)]
-    # 20 hex characters are 80 bits, too many to guess over a network.
-    token: Annotated[str, Meta(min_length=20, max_length=1024, pattern=r"^[\x21-\x7e]+$")] = ""
+    token: Annotated[str, Meta(min_length=_LEAST, max_length=1024, pattern=r"^[\x21-\x7e]+$")] = ""
     sha256: Annotated[str, Meta(pattern="^([0-9a-f]{64})?$")] = ""
     expires: Annotated[datetime.datetime, Meta(tz=True)] | None = None
     admin: bool = False
@@ -128,6 +129,12 @@ def _token(path: Path, entry: _Entry) -> Token:
     digest = bytes.fromhex(entry.sha256) if entry.sha256 else digest_of(entry.token)
     expires_us = None if entry.expires is None else int(entry.expires.timestamp() * 1_000_000)
     return Token(entry.name, digest, entry.grants, expires_us, entry.admin)
+
+
+def fingerprint_of(token: str) -> str:
+    """What may be said of a token, so that whoever has it finds it: `sha256:` and 8 hexadecimal digits. Empty for one
+    that no access file would take: it may be a word that eight digits are enough to guess (decision 103)."""
+    return f"sha256:{digest_of(token).hex()[:8]}" if len(token) >= _LEAST else ""
 
 
 def digest_of(token: str) -> bytes:

@@ -5,16 +5,19 @@ import hmac
 from collections.abc import Callable
 from typing import NoReturn
 
-from sidemirror_server.rpc.boundary.access import Token, digest_of
+from sidemirror_server.rpc.boundary.access import Token, digest_of, fingerprint_of
 from sidemirror_server.rpc.boundary.call import Context
-from sidemirror_server.rpc.boundary.refusals import Refusals
+from sidemirror_server.rpc.boundary.refusals import Refusals, host_of
 from sidemirror_server.rpc.boundary.secret_files import LOOK_EVERY_S
+from sidemirror_server.rpc.boundary.strangers import Stranger
 from sidemirror_server.vocabulary.clock import Clock
 from sidemirror_server.vocabulary.errors import NotPermitted, SidemirrorError, Unauthenticated
 from sidemirror_server.vocabulary.scope import DEFAULT_SCOPE, SERVES_ALL, Scope, Serves
 
 _HEADER = "authorization"
 _SCHEME = "bearer "
+# How many tokens that were removed are remembered by their names. Chosen here: some 100 KB.
+_FORMER = 1_000
 
 
 class Identity:
@@ -41,12 +44,14 @@ class Identity:
         self._clock = clock
         self._listed: tuple[Token, ...] = ()
         self._known: dict[bytes, Token] = {}
+        # Names of tokens that were good since the start, by digest; the one that was removed last is the last one.
+        self._former: dict[bytes, str] = {}
 
     async def follow(self) -> None:
         """Checks the token files even without calls, so that their removal is logged and applies to the next call. Runs
         forever on a server that requires tokens."""
         while self._tokens is not None:
-            self._tokens()
+            self._look()
             await asyncio.sleep(LOOK_EVERY_S)
 
     def caller_of(self, method: str, context: Context) -> Token | None:
@@ -60,9 +65,15 @@ class Identity:
             self._refuse(Unauthenticated(reason="the call carries no token"), method, context)
         if len(presented) > 1 or presented[0][: len(_SCHEME)].lower() != _SCHEME:
             self._refuse(Unauthenticated(reason="`authorization: Bearer TOKEN` is expected, once"), method, context)
-        token = self._token_of(digest_of(presented[0][len(_SCHEME) :].strip()))
+        given = presented[0][len(_SCHEME) :].strip()
+        digest = digest_of(given)
+        token = self._token_of(digest)
         if token is None:
-            self._refuse(Unauthenticated(reason="the token is not known"), method, context)
+            former = self._former.get(digest, "")
+            if former:
+                self._refuse(Unauthenticated(reason="the token is not known any more"), method, context, former)
+            unknown = Unauthenticated(reason="the token is not known")
+            self._refuse(unknown, method, context, fingerprint=fingerprint_of(given))
         if self._has_expired(token):
             self._refuse(Unauthenticated(reason="the token has expired"), method, context, token.name)
         return token
@@ -114,26 +125,52 @@ class Identity:
     def _token_of(self, digest: bytes) -> Token | None:
         """The token with this digest. The comparison takes constant time. The timing of the look-up varies, but helps
         no attacker: nobody can choose a byte of a digest."""
-        listed = () if self._tokens is None else self._tokens()
-        if listed is not self._listed:
-            self._listed, self._known = listed, {token.digest: token for token in listed}
+        self._look()
         token = self._known.get(digest)
         return token if token is not None and hmac.compare_digest(token.digest, digest) else None
 
+    def _look(self) -> None:
+        """Takes up the tokens that are good now, and remembers the names of those that are not any more."""
+        listed = () if self._tokens is None else self._tokens()
+        if listed is self._listed:
+            return
+        known = {token.digest: token for token in listed}
+        removed = {digest: token.name for digest, token in self._known.items() if digest not in known}
+        former = {digest: name for digest, name in self._former.items() if digest not in known}
+        self._former = dict([*former.items(), *removed.items()][-_FORMER:])
+        self._listed, self._known = listed, known
+
     def _refuse(
-        self, error: SidemirrorError, method: str, context: Context, token: str = "", asked: Scope | None = None
+        self,
+        error: SidemirrorError,
+        method: str,
+        context: Context,
+        token: str = "",
+        asked: Scope | None = None,
+        *,
+        fingerprint: str = "",
     ) -> NoReturn:
-        self._tell(error, method, context, token, asked)
+        self._tell(error, method, context, token, asked, fingerprint)
         raise error
 
-    def _tell(self, error: SidemirrorError, method: str, context: Context, token: str, asked: Scope | None) -> None:
+    def _tell(
+        self,
+        error: SidemirrorError,
+        method: str,
+        context: Context,
+        token: str,
+        asked: Scope | None,
+        fingerprint: str = "",
+    ) -> None:
         """Logs a refusal, for operators who look for intruders. The presented token is never logged: another server may
         accept it."""
-        self._refusals.tell(
-            context.peer(),
-            token=token,
-            method=method,
+        peer = context.peer()
+        one = Stranger(
+            host=host_of(peer),
             reason=str(error.facts["reason"]),
+            token=token,
+            fingerprint=fingerprint,
             tenant_id=asked.tenant_id[:128] if asked else "",
             project_id=asked.project_id[:128] if asked else "",
         )
+        self._refusals.tell_stranger(peer, one, method)

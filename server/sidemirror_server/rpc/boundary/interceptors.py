@@ -94,7 +94,7 @@ class Boundary:
                 self._admission.enter_call()
                 try:
                     caller = self._identity.caller_of(method, context) if self._identity.asks else None
-                    share = await self._enter_call(caller, len(raw))
+                    share = await self._enter_call(caller, len(raw), method)
                     began_s = self._clock.monotonic_s()
                     # The code of `reader_of`, inlined: in a small unary call each function call counts.
                     try:
@@ -144,7 +144,7 @@ class Boundary:
                 self._admission.enter_call()
                 try:
                     caller = self._identity.caller_of(method, context) if self._identity.asks else None
-                    share = await self._enter_call(caller, len(raw))
+                    share = await self._enter_call(caller, len(raw), method)
                     return await serve(raw, self._call(method, named_scope(context), context, caller, is_write=False))
                 finally:
                     self._admission.leave_call()
@@ -255,7 +255,7 @@ class Boundary:
                                 lasting.begun(call.barred)
                             return call
 
-                        requests = requests_of(raws, parse, check, heard, share, has_events=has_events)
+                        requests = requests_of(raws, parse, check, heard, share, method, has_events=has_events)
                         async for response in rpc.serve(requests, begin):
                             yield response.SerializeToString()
                 finally:
@@ -268,14 +268,14 @@ class Boundary:
 
         return handle
 
-    async def _enter_call(self, caller: Token | None, size: int) -> Share | None:
+    async def _enter_call(self, caller: Token | None, size: int, method: str) -> Share | None:
         """Counts a unary call with a request of so many bytes into its agent's share; None where nothing is shared out.
         Raises LimitReached."""
         share = self._shares.of(caller)
         if share is not None:
             share.enter_call()
             try:
-                await share.take(size)
+                await share.take(size, method)
             except BaseException:
                 share.leave_call()
                 raise

@@ -56,16 +56,17 @@ async def requests_of(
     check: Callable[[Req], None],
     heard: Callable[[], None],
     share: Share | None,
+    method: str,
     *,
     has_events: bool,
 ) -> AsyncIterator[Req]:
-    """The client's requests, parsed and checked, each when it is its agent's turn. The handler checks the first one,
-    once its scope is known."""
+    """The client's requests to this method, parsed and checked, each when it is its agent's turn. The handler checks
+    the first one, once its scope is known."""
     is_first = True
     async for raw in raws:
         heard()
         if share is not None:
-            await share.pace(len(raw))
+            await share.pace(len(raw), method)
         request = parse(raw)
         if share is not None and has_events:
             asked: Any = request

@@ -1,4 +1,5 @@
-"""Logs refused and failed calls: a line for each, and only their number when there are many.
+"""Logs refused and failed calls: a line for each, and only their number when there are many. Who has no good token has
+one line when its calls begin, and one when they have ended.
 
 An attacker must not fill the disk with log lines, nor hide the lines of others by flooding the log.
 """
@@ -7,6 +8,7 @@ import asyncio
 import logging
 from collections import Counter
 
+from sidemirror_server.rpc.boundary.strangers import Stranger, Strangers
 from sidemirror_server.vocabulary.clock import Clock
 
 _log = logging.getLogger(__name__)
@@ -29,6 +31,8 @@ class Refusals:
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
+        # Who has no good token.
+        self.strangers = Strangers(clock)
         self._of_one: Counter[tuple[str, str]] = Counter()
         # By host and token.
         self._left_out: Counter[tuple[str, str]] = Counter()
@@ -40,17 +44,27 @@ class Refusals:
     def tell(self, peer: str, *, token: str = "", **facts: str) -> None:
         """Logs that a call of `peer` (gRPC's name of it) was refused. `token`: the name of the presented token, if it
         is known; `facts` are added to the line."""
+        if self._has_room(host_of(peer), token):
+            _log.warning("call_refused", extra={"peer": peer, "token": token, **facts})
+
+    def tell_stranger(self, peer: str, one: Stranger, method: str) -> None:
+        """Logs that calls of a stranger begin to be refused, the first of them of this method."""
+        if not self.strangers.again(one) and self._has_room(one.host, one.token):
+            self.strangers.add(one)
+            _log.warning("call_refused", extra={**_facts_of(one), "peer": peer, "method": method})
+
+    def _has_room(self, host: str, token: str) -> bool:
+        """Whether a line is written; if not, it is counted."""
         self._begin()
-        host = host_of(peer)
         key = (host, token)
         if key not in self._of_one and len(self._of_one) >= _COUNTED:
             key = (_OTHERS, "")
         self._of_one[key] += 1
         if self._of_one[key] > LINES_OF_ONE or self._lines >= LINES:
             self._left_out[key] += 1
-            return
+            return False
         self._lines += 1
-        _log.warning("call_refused", extra={"peer": peer, "token": token, **facts})
+        return True
 
     def tell_failure(self, method: str, error: Exception) -> None:
         """Logs that a call failed by a bug, with its traceback; LINES_OF_ONE in a period for each method."""
@@ -63,7 +77,16 @@ class Refusals:
         """Begins a period, if none is under way."""
         if self._timer is None:
             self._began_s = self._clock.monotonic_s()
-            self._timer = asyncio.get_running_loop().call_later(PERIOD_S, self.close)
+            self._timer = asyncio.get_running_loop().call_later(PERIOD_S, self._turn)
+
+    def _turn(self) -> None:
+        """Ends a period, and says which strangers have gone. Another one begins while any are known."""
+        self.close()
+        for one, refused in self.strangers.gone():
+            lasted_s = round((refused.last_us - refused.first_us) / 1e6, 1)
+            _log.info("calls_not_refused", extra={**_facts_of(one), "calls": refused.calls, "lasted_s": lasted_s})
+        if self.strangers:
+            self._begin()
 
     def close(self) -> None:
         """Ends the period, and logs how many lines were suppressed: refusals by peer and by token, failures by method.
@@ -90,6 +113,13 @@ class Refusals:
         self._left_out.clear()
         self._failures.clear()
         self._lines = 0
+
+
+def _facts_of(one: Stranger) -> dict[str, str]:
+    """Its fields, but for those that most of them lack."""
+    facts = {**one._asdict(), "peer": one.host}
+    del facts["host"]
+    return facts if one.fingerprint else {name: value for name, value in facts.items() if name != "fingerprint"}
 
 
 def host_of(peer: str) -> str:

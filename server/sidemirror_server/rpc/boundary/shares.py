@@ -1,15 +1,22 @@
 """What each of many agents may take of one sidecar, so that none of them holds up the others (decision 086).
 
-An agent is a token of the access file that names its caller. Without such tokens nothing is shared out.
+An agent is a token of the access file that names its caller. Without such tokens nothing is shared out. How long each
+waits for its share is counted, and the log says which one is held back.
 """
 
 import asyncio
+import logging
 
 import msgspec
 
 from sidemirror_server.rpc.boundary.access import Token
 from sidemirror_server.vocabulary.clock import Clock
 from sidemirror_server.vocabulary.errors import LimitReached
+from sidemirror_server.vocabulary.outage import Outage
+from sidemirror_server.vocabulary.telemetry import SHARE_WAIT
+from sidemirror_server.vocabulary.traffic import Traffic
+
+_log = logging.getLogger(__name__)
 
 # A message counts as this many bytes at least, and each of its events as so many more. Chosen here: where a MiB is
 # allowed, 64 messages a second of an event each, or 250 events in the batches in which clients catch up. With 256 such
@@ -19,6 +26,10 @@ _EVENT_BYTES = 4 * 1024
 # A unary call waits for its turn this long at most, then it is refused: it holds its request meanwhile. Chosen here: a
 # burst passes, a flood does not.
 _LONGEST_WAIT_S = 1.0
+# How often it is looked whether an agent is held back, and from which part of the time on it is: the sum of what its
+# calls and messages waited. Chosen here: a minute of bursts is no flood, and SidemirrorAgentHeldBack begins there.
+_LOOK_S = 60.0
+_HELD_BACK = 0.5
 
 
 class AgentLimits(msgspec.Struct, frozen=True):
@@ -35,15 +46,18 @@ class AgentLimits(msgspec.Struct, frozen=True):
 class Share:
     """What one agent takes: its `calls` and `streams` in progress, and the bytes that it may send by now."""
 
-    def __init__(self, name: str, limits: AgentLimits, clock: Clock) -> None:
+    def __init__(self, name: str, limits: AgentLimits, clock: Clock, traffic: Traffic) -> None:
         self._name = name
         self._limits = limits
         self._clock = clock
+        self._traffic = traffic
         self.calls = 0
         self.streams = 0
         # Bytes, a second's worth at most; negative after a message that was larger than what was left.
         self._left = float(limits.agent_bytes_per_second)
         self._as_of_s = clock.monotonic_s()
+        self._outage = Outage(_log, "agent_held_back", "agent_not_held_back", clock)
+        self._looked_s, self._waited_s = self._as_of_s, 0.0
 
     def enter_call(self) -> None:
         """Counts a unary call in, until `leave_call`. Raises LimitReached."""
@@ -65,16 +79,17 @@ class Share:
     def leave_stream(self) -> None:
         self.streams -= 1
 
-    async def take(self, size: int) -> None:
-        """Waits for the turn of a unary call's request of so many bytes. Raises LimitReached if that takes too long."""
+    async def take(self, size: int, method: str) -> None:
+        """Waits for the turn of a unary call's request of so many bytes to this method. Raises LimitReached if that
+        takes too long."""
         rate = self._limits.agent_bytes_per_second
         if not rate:
             return
         if self._wait_s() > _LONGEST_WAIT_S:
             raise LimitReached("agent_bytes_per_second", rate, f"what {self._name} sends", passes=True)
-        await self.pace(size)
+        await self.pace(size, method)
 
-    async def pace(self, size: int) -> None:
+    async def pace(self, size: int, method: str) -> None:
         """Waits for the turn of a stream's message of so many bytes. The agent is not read from meanwhile, and gRPC's
         flow control holds back what it sends."""
         if not self._limits.agent_bytes_per_second:
@@ -82,12 +97,35 @@ class Share:
         wait_s = self._wait_s()
         # Taken before the wait, so that messages that wait side by side do not pass all at once.
         self._left -= max(size, _LEAST_BYTES)
-        if wait_s > 0:
+        if wait_s <= 0:
+            self._waited(0.0, method)
+            return
+        began_s = self._clock.monotonic_s()
+        try:
             await asyncio.sleep(wait_s)
+        finally:
+            self._waited(self._clock.monotonic_s() - began_s, method)
 
     def count_events(self, count: int) -> None:
         """Takes what so many events of a message cost; the next message waits for it."""
         self._left -= count * _EVENT_BYTES
+
+    def _waited(self, seconds: float, method: str) -> None:
+        """Counts a wait, and says once when the agent is held back for much of the time."""
+        SHARE_WAIT.record(seconds, {"rpc.service": method.rpartition("/")[0]})
+        if seconds:
+            self._traffic.waited(self._name, seconds)
+        self._waited_s += seconds
+        now_s = self._clock.monotonic_s()
+        looked_s = now_s - self._looked_s
+        if looked_s < _LOOK_S:
+            return
+        told = {"token": self._name, "waited_s": round(self._waited_s, 1), "seconds": round(looked_s, 1)}
+        if self._waited_s >= _HELD_BACK * looked_s:
+            self._outage.failed({**told, "agent_bytes_per_second": self._limits.agent_bytes_per_second})
+        else:
+            self._outage.worked({"token": self._name})
+        self._looked_s, self._waited_s = now_s, 0.0
 
     def _wait_s(self) -> float:
         """Seconds until something is left. Brings what is left up to date."""
@@ -100,9 +138,11 @@ class Share:
 class Shares:
     """The shares of all agents, by the names of their tokens."""
 
-    def __init__(self, limits: AgentLimits, clock: Clock) -> None:
+    def __init__(self, limits: AgentLimits, clock: Clock, traffic: Traffic) -> None:
+        """`traffic`: is told how long each agent waits."""
         self._limits = limits
         self._clock = clock
+        self._traffic = traffic
         # As many as the access file has had names.
         self._of: dict[str, Share] = {}
 
@@ -112,5 +152,5 @@ class Shares:
             return None
         share = self._of.get(caller.name)
         if share is None:
-            share = self._of[caller.name] = Share(caller.name, self._limits, self._clock)
+            share = self._of[caller.name] = Share(caller.name, self._limits, self._clock, self._traffic)
         return share

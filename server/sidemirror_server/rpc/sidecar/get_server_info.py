@@ -12,6 +12,7 @@ from sidemirror_server.models.ledger import NANO, US_PER_DAY, Level, Spend, day_
 from sidemirror_server.models.spending import CapState, Spending
 from sidemirror_server.rpc.boundary.access import ANY, Token
 from sidemirror_server.rpc.boundary.call import Call
+from sidemirror_server.rpc.boundary.strangers import Strangers
 from sidemirror_server.rpc.sidecar.info import EmbeddingFacts, ServerInfo
 from sidemirror_server.rpc.sidecar.policies import change_to_wire, is_shown
 from sidemirror_server.rpc.wire.common import duration, numbers_of, timestamp
@@ -103,12 +104,34 @@ async def get_server_info(
         memory_embedding=None if info.embedding is None else _embedding_to_wire(info.embedding, call.scope),
         server_time=timestamp(info.own_clock.now_us()),
         traffic=_traffic_to_wire(info.traffic.told(), call.caller),
+        refused_callers=_refused_to_wire(info.strangers) if _sees_all(call.caller) else (),
     )
+
+
+def _sees_all(caller: Token | None) -> bool:
+    return caller is None or caller.covers(Scope(ANY, ANY))
+
+
+def _refused_to_wire(strangers: Strangers) -> list[pb.RefusedCaller]:
+    return [
+        pb.RefusedCaller(
+            peer=one.host,
+            reason=one.reason,
+            token=one.token,
+            fingerprint=one.fingerprint,
+            tenant_id=one.tenant_id,
+            project_id=one.project_id,
+            call_count=refused.calls,
+            first_time=timestamp(refused.first_us),
+            last_time=timestamp(refused.last_us),
+        )
+        for one, refused in strangers.told()[:TOLD]
+    ]
 
 
 def _traffic_to_wire(told: TrafficTold, caller: Token | None) -> pb.Traffic:
     """What the token covers of it."""
-    sees_all = caller is None or caller.covers(Scope(ANY, ANY))
+    sees_all = _sees_all(caller)
 
     def seen(senders: Sequence[tuple[Sender, int]]) -> list[pb.Sender]:
         return [
@@ -128,6 +151,11 @@ def _traffic_to_wire(told: TrafficTold, caller: Token | None) -> pb.Traffic:
         message_count=told.messages if sees_all else None,
         callers=seen(told.callers),
         sessions=seen(told.sessions),
+        held_back=[
+            pb.Sender(token=token, waited=duration(int(seconds * 1e6))) for token, seconds in told.held_back[:TOLD]
+        ]
+        if sees_all
+        else (),
     )
 
 
@@ -204,4 +232,7 @@ def _cap_to_wire(state: CapState, now_us: int) -> pb.SpendCap:
         used_tokens=state.used.tokens,
         used_usd=state.used.usd,
         reset_time=timestamp((day_of(now_us) + 1) * US_PER_DAY),
+        refused_count=state.refused,
+        wanted_tokens=state.wanted.tokens,
+        wanted_usd=state.wanted.usd,
     )

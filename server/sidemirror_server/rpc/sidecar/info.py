@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 import msgspec
 
 from sidemirror_server.memory.finding.weighing import Weight
+from sidemirror_server.rpc.boundary.strangers import Strangers
 from sidemirror_server.thinking.config import ThinkingConfig
 from sidemirror_server.vocabulary.clock import Clock
 from sidemirror_server.vocabulary.scope import Scope
@@ -44,8 +45,8 @@ class EmbeddingFacts(msgspec.Struct, frozen=True):
 
 class ServerInfo(msgspec.Struct, frozen=True):
     """The facts for GetServerInfo. `limits`: by the name of the setting. `default_config`: what sessions start with.
-    `own_clock`: this machine's. `traffic`: who sends how much. `embedding`: None without such a model.
-    `advice_is_shadow`: advice is kept and not told."""
+    `own_clock`: this machine's. `traffic`: who sends how much. `strangers`: whose calls are refused. `embedding`: None
+    without such a model. `advice_is_shadow`: advice is kept and not told."""
 
     version: str
     own_scope: Scope
@@ -56,5 +57,6 @@ class ServerInfo(msgspec.Struct, frozen=True):
     default_config: ThinkingConfig
     own_clock: Clock
     traffic: Traffic
+    strangers: Strangers
     embedding: EmbeddingFacts | None = None
     advice_is_shadow: bool = False

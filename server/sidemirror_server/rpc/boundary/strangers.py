@@ -1,0 +1,82 @@
+"""Whose calls are refused for want of a good token or grant: a bounded account of those that call now (decision 103).
+
+`refusals.py` asks it whether a line of the log is due, and GetServerInfo tells it.
+"""
+
+from collections import OrderedDict
+from typing import NamedTuple
+
+import msgspec
+
+from sidemirror_server.vocabulary.clock import Clock
+
+# How long a stranger is silent before it has gone. Chosen here: a pod that fails is started again every 5 minutes.
+QUIET_S = 600.0
+# How many are known at once; the one that called the longest ago makes room. Chosen here: all agents of a node,
+# and some 100 KB.
+_KNOWN = 256
+
+
+class Stranger(NamedTuple):
+    """Who is refused, and why. `host`: the peer without its port. `token`: the name of its token, `fingerprint`: of one
+    that is not known; empty where there is none. `tenant_id`, `project_id`: what the token is not good for."""
+
+    host: str
+    reason: str
+    token: str = ""
+    fingerprint: str = ""
+    tenant_id: str = ""
+    project_id: str = ""
+
+
+class RefusedCalls(msgspec.Struct):
+    """The calls of one stranger: how many, the first and the last one."""
+
+    calls: int
+    first_us: int
+    last_us: int
+    last_s: float
+
+
+class Strangers:
+    """The account of one process. Used on the event loop's thread only."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        # The one that called last is the last one.
+        self._known: OrderedDict[Stranger, RefusedCalls] = OrderedDict()
+
+    def again(self, one: Stranger) -> bool:
+        """Whether the stranger has called within the last QUIET_S; if so its call is counted."""
+        refused, now_s = self._known.get(one), self._clock.monotonic_s()
+        if refused is None or now_s - refused.last_s >= QUIET_S:
+            return False
+        refused.calls += 1
+        refused.last_us, refused.last_s = self._clock.now_us(), now_s
+        self._known.move_to_end(one)
+        return True
+
+    def add(self, one: Stranger) -> None:
+        """Counts the first call of a stranger."""
+        self._known[one] = RefusedCalls(1, self._clock.now_us(), self._clock.now_us(), self._clock.monotonic_s())
+        self._known.move_to_end(one)
+        if len(self._known) > _KNOWN:
+            self._known.popitem(last=False)
+
+    def told(self) -> tuple[tuple[Stranger, RefusedCalls], ...]:
+        """Those that have called within the last QUIET_S, the one with the most calls first."""
+        since_s = self._clock.monotonic_s() - QUIET_S
+        known = [(one, refused) for one, refused in self._known.items() if refused.last_s > since_s]
+        return tuple(sorted(known, key=lambda entry: -entry[1].calls))
+
+    def gone(self) -> tuple[tuple[Stranger, RefusedCalls], ...]:
+        """Those that have been silent for QUIET_S; they are forgotten."""
+        since_s = self._clock.monotonic_s() - QUIET_S
+        found = [(one, refused) for one, refused in self._known.items() if refused.last_s <= since_s]
+        for one, _ in found:
+            del self._known[one]
+        return tuple(found)
+
+    def __bool__(self) -> bool:
+        """Whether any is known."""
+        return bool(self._known)
