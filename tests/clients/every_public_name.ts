@@ -1,6 +1,6 @@
 /** A program that uses every public name of @sidemirror/client, for the compiler (test_typescript_package.py). */
 import { TaskOutcome } from "@sidemirror/api/v1/common";
-import type { CritiqueOptions, EventInit, FinishOptions, GoalInit, Problem, RecallOptions } from "@sidemirror/client";
+import type { CritiqueOptions, EventInit, FinishOptions, GoalInit, Problem, RecallOptions, RunOptions } from "@sidemirror/client";
 import { adviceText, connect, DEFAULT_ADDRESS, problemOf, Sidemirror, TokenInTheClear, Turn } from "@sidemirror/client";
 import type { ConnectOptions, TurnOptions, Undelivered } from "@sidemirror/client";
 import { Added, checked, orAborted, Run, type Checked, type Level, type Settings } from "@sidemirror/client/adapter";
@@ -38,10 +38,11 @@ export async function whole(sidemirror: Sidemirror): Promise<string> {
   const judged: CritiqueOptions = { userMessage: "how many?", timeoutMs: 100 };
   const goal: GoalInit = { goalId: "g", objective: "count" };
   const finish: FinishOptions = { score: 1, goal };
+  const towards: RunOptions = { goal };
   const said = await turn.run(async (same: Turn) => {
     const texts = [(await same.plan(100))?.systemPrompt, (await same.recall(asked))?.text];
     return [...texts, adviceText(await same.advice(100)), (await same.critique("41", judged))?.revisionPrompt];
-  });
+  }, towards);
   turn.finish(TaskOutcome.SUCCESS, finish);
   for await (const directive of turn) ids.push(directive.directiveId);
   const left = [turn.id, turn.dropped, turn.error?.message, turn.take().length, await turn.summary(100)];

@@ -65,11 +65,23 @@ export function wayTo(address: string, secrets: Secrets): Way {
   return {
     baseUrl: url.origin,
     options: {
-      ...(secrets.caFile === "" ? {} : { ca: readFileSync(secrets.caFile) }),
-      ...(secrets.certificateFile === "" ? {} : { cert: readFileSync(secrets.certificateFile) }),
-      ...(secrets.keyFile === "" ? {} : { key: readFileSync(secrets.keyFile) }),
+      ...(secrets.caFile === "" ? {} : { ca: read(secrets.caFile, "caFile", "SIDEMIRROR_CA_FILE") }),
+      ...(secrets.certificateFile === ""
+        ? {}
+        : { cert: read(secrets.certificateFile, "clientCertificateFile", "SIDEMIRROR_CLIENT_CERTIFICATE_FILE") }),
+      ...(secrets.keyFile === "" ? {} : { key: read(secrets.keyFile, "clientKeyFile", "SIDEMIRROR_CLIENT_KEY_FILE") }),
     },
   };
+}
+
+/** What the file holds. Throws an error that names the option and the variable; its cause is that of Node.js. */
+function read(file: string, option: string, variable: string): Buffer {
+  try {
+    return readFileSync(file);
+  } catch (cause) {
+    const why = (cause as Error).message;
+    throw new Error(`the file ${file} (${variable}, or the option ${option}) cannot be read: ${why}`, { cause });
+  }
 }
 
 /** Whether it is host:port, with a port that there can be, and IPv6 in brackets. */

@@ -169,6 +169,8 @@ export class Sidemirror implements AsyncDisposable {
     if (!this.link.closed) {
       await this.flush(flushMs);
       this.endNow();
+      // The warning waits for a tick, before which what the agent throws next may end the process.
+      await new Promise<void>((resolve) => process.nextTick(resolve));
     }
     return this.losses.soFar;
   }
@@ -207,7 +209,8 @@ export class Sidemirror implements AsyncDisposable {
 export function connect(options: ConnectOptions = {}): Sidemirror {
   const environment = process.env;
   const tokenFile = options.tokenFile ?? environment["SIDEMIRROR_TOKEN_FILE"] ?? "";
-  const way = wayTo(options.address || environment["SIDEMIRROR_ADDRESS"] || DEFAULT_ADDRESS, {
+  const address = options.address || environment["SIDEMIRROR_ADDRESS"] || DEFAULT_ADDRESS;
+  const way = wayTo(address, {
     tls: options.tls ?? false,
     caFile: options.caFile ?? environment["SIDEMIRROR_CA_FILE"] ?? "",
     certificateFile: options.clientCertificateFile ?? environment["SIDEMIRROR_CLIENT_CERTIFICATE_FILE"] ?? "",
@@ -221,7 +224,9 @@ export function connect(options: ConnectOptions = {}): Sidemirror {
     projectId: options.projectId ?? "",
   };
   return new Sidemirror(way, carried, {
-    away: options.onAway ?? ((why) => warn(`the sidecar is away, the agent goes on without it: ${why.message}`)),
+    away:
+      options.onAway ??
+      ((why) => warn(`Sidemirror at ${address} is away, the agent goes on without it: ${why.message.trim()}`)),
     refused: options.onRefused ?? ((why) => warn(why.message)),
   });
 }

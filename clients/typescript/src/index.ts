@@ -11,4 +11,12 @@ export { connect, Sidemirror, type ConnectOptions } from "./client.js";
 export { type Undelivered } from "./losses.js";
 export { problemOf, type Problem } from "./problem.js";
 export { type EventInit } from "./queue.js";
-export { Turn, type CritiqueOptions, type FinishOptions, type GoalInit, type RecallOptions, type TurnOptions } from "./turn.js";
+export {
+  Turn,
+  type CritiqueOptions,
+  type FinishOptions,
+  type GoalInit,
+  type RecallOptions,
+  type RunOptions,
+  type TurnOptions,
+} from "./turn.js";

@@ -41,6 +41,12 @@ export interface FinishOptions {
   goal?: GoalInit | undefined;
 }
 
+/** What a turn is run with. */
+export interface RunOptions {
+  /** What the turn works towards, reported with its outcome however it ends. */
+  goal?: GoalInit | undefined;
+}
+
 /** For which task lessons are wanted. */
 export interface RecallOptions {
   /** Else the turn's. */
@@ -78,6 +84,7 @@ export class Turn implements AsyncIterable<TurnDirective>, Disposable, AsyncDisp
   private readonly task: string;
   private readonly queue: Queue;
   private readonly delivery: Delivery;
+  private goal: GoalInit | undefined;
 
   /** @internal Made by `beginTurn`. */
   constructor(
@@ -132,21 +139,27 @@ export class Turn implements AsyncIterable<TurnDirective>, Disposable, AsyncDisp
 
   /**
    * Ends the turn. Unless the outcome is UNSPECIFIED, which teaches nothing, it is reported for every block of lessons that
-   * the turn was given, and so is the goal. What is on its way is still delivered, also after the sidecar was away. A number
-   * in the place of options is the score.
+   * the turn was given, and so is the goal, or else that of `run`. What is on its way is still delivered, also after the
+   * sidecar was away. A number in the place of options is the score.
    */
   finish(outcome: TaskOutcome = TaskOutcome.UNSPECIFIED, options: FinishOptions | number = {}): void {
-    const { score, goal } = typeof options === "number" ? { score: options, goal: undefined } : options;
+    const given: FinishOptions = typeof options === "number" ? { score: options } : options;
+    const { score, goal = this.goal } = given;
     const state = outcome === TaskOutcome.SUCCESS ? GoalState.COMPLETED : GoalState.FAILED;
     this.queue.putReports(outcome, score, goal && { ...goal, state: goal.state || state });
     this.report({ kind: { case: "turnFinished", value: { outcome, score } } });
   }
 
-  /** Runs `use` in the turn, which ends with it unless it is finished: as ERROR when it throws, else as UNSPECIFIED. */
-  async run<T>(use: (turn: this) => T | Promise<T>): Promise<T> {
+  /**
+   * Runs `use` in the turn, which ends with it unless it is finished: as ERROR when it throws, else as UNSPECIFIED. The goal
+   * is reported with the outcome unless that is UNSPECIFIED; an `Error` that was thrown is the goal's, unless it has one.
+   */
+  async run<T>(use: (turn: this) => T | Promise<T>, { goal }: RunOptions = {}): Promise<T> {
+    this.goal = goal;
     try {
       return await use(this);
     } catch (thrown) {
+      if (goal && thrown instanceof Error) this.goal = { ...goal, error: goal.error || String(thrown) };
       this.leave(TaskOutcome.ERROR);
       throw thrown;
     } finally {

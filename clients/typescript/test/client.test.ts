@@ -98,7 +98,8 @@ test("nothing is called after the client was closed", async () => {
 async function script(address: string, rest: string): Promise<{ stdout: string; stderr: string }> {
   const text = `
     const { connect } = await import(${JSON.stringify(new URL("../src/index.js", import.meta.url).href)});
-    const turn = connect({ address: ${JSON.stringify(address)} }).beginTurn({ task: "count" });
+    const sidemirror = connect({ address: ${JSON.stringify(address)} });
+    const turn = sidemirror.beginTurn({ task: "count" });
     ${rest}`;
   return promisify(execFile)("node", ["--input-type=module", "-e", text], { timeout: 60_000 });
 }
@@ -137,6 +138,21 @@ test("a turn that the sidecar has abandoned is over", { timeout: 20_000 }, async
 /** Seen to fail, killed after the minute, when the search for the sidecar keeps the process alive. */
 test("a script that does not close its client ends, and says what was not delivered", async () => {
   const { stderr } = await script("unix:/nobody.sock", "turn.finish();");
-  assert.match(stderr, /the sidecar is away/);
+  assert.match(stderr, /Sidemirror at unix:\/nobody\.sock is away, the agent goes on without it: /);
   assert.match(stderr, /not delivered: 2 events/);
+});
+
+/** Seen to fail when closing does not wait for its own warning: the process ends before it. */
+test("a script that ends with an error after it has closed its client says what was not delivered", async () => {
+  const rest = `try { throw new Error("the agent's own"); } finally { turn.finish(); await sidemirror.close(1); }`;
+  await assert.rejects(script("unix:/nobody.sock", rest), ({ stderr }: { stderr: string }) => {
+    assert.match(stderr, /not delivered: 2 events[^]*the agent's own/);
+    return true;
+  });
+});
+
+/** Seen to fail, with the path alone, when the error is that of Node.js. */
+test("a file that cannot be read is named with what names it", () => {
+  const connecting = (): unknown => connect({ address: "127.0.0.1:1", caFile: "/nowhere/ca.pem" });
+  assert.throws(connecting, /\/nowhere\/ca\.pem \(SIDEMIRROR_CA_FILE, or the option caFile\) cannot be read: ENOENT/);
 });

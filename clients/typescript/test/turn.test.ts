@@ -6,10 +6,11 @@ import { setTimeout as pause } from "node:timers/promises";
 import { create, toBinary } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { TaskOutcome } from "@sidemirror/api/v1/common";
+import { GoalReflectionService, GoalState } from "@sidemirror/api/v1/goal_reflection";
 import { ReflectiveMemoryService } from "@sidemirror/api/v1/reflective_memory";
 import { TurnEventSchema } from "@sidemirror/api/v1/thinking";
 import { wayTo } from "../src/address.js";
-import { connect, type Sidemirror } from "../src/index.js";
+import { connect, type RunOptions, type Sidemirror } from "../src/index.js";
 import type { Link } from "../src/link.js";
 import { standIn } from "./standin.js";
 
@@ -105,6 +106,35 @@ test("an outcome that nobody said is unspecified", async () => {
   assert.ok(await sidemirror.flush(10_000));
   const outcomes = there.events.flatMap(({ kind }) => (kind.case === "turnFinished" ? [kind.value.outcome] : []));
   assert.deepEqual(outcomes.toSorted(), [...Array(4).fill(TaskOutcome.UNSPECIFIED), TaskOutcome.ERROR]);
+  await sidemirror.close();
+  there.stop();
+});
+
+/** Seen to fail, without a report, when a goal is that of `finish` alone. */
+test("the goal of a run is reported with its outcome, and with what was thrown", async () => {
+  const reports: string[] = [];
+  const there = await standIn({
+    more: (router) =>
+      router.service(GoalReflectionService, {
+        reportGoal: ({ goalId, state, error }) => {
+          reports.push([goalId, GoalState[state], error].join(" "));
+          return {};
+        },
+      }),
+  });
+  const sidemirror = connect({ address: there.address });
+  const towards = (goalId: string, error = ""): RunOptions => ({ goal: { goalId, objective: "count", error } });
+  const fails = (): never => {
+    throw new RangeError("no such table");
+  };
+  await sidemirror.beginTurn().run((turn) => turn.finish(TaskOutcome.SUCCESS), towards("reached"));
+  await assert.rejects(sidemirror.beginTurn().run(fails, towards("thrown")), RangeError);
+  await assert.rejects(sidemirror.beginTurn().run(fails, towards("said", "mine")), RangeError);
+  await assert.rejects(sidemirror.beginTurn().run(() => Promise.reject(null), towards("none")));
+  await sidemirror.beginTurn().run(() => {}, towards("left"));
+  assert.ok(await sidemirror.flush(10_000));
+  const expected = ["none FAILED ", "reached COMPLETED ", "said FAILED mine", "thrown FAILED RangeError: no such table"];
+  assert.deepEqual(reports.toSorted(), expected);
   await sidemirror.close();
   there.stop();
 });

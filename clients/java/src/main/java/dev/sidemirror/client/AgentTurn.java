@@ -48,6 +48,7 @@ public abstract sealed class AgentTurn implements AutoCloseable permits Turn {
   private final TurnQueue queue;
   private final Delivery delivery;
   private final Runnable deliver;
+  private volatile ReportGoalRequest goal;
 
   AgentTurn(Link link, Losses losses, String id, String agent, String task) {
     this.link = link;
@@ -136,16 +137,17 @@ public abstract sealed class AgentTurn implements AutoCloseable permits Turn {
    *
    * @param outcome what became of it
    * @param score how well it went, 0 to 1; null when nobody says
-   * @param goal what it worked towards; null for no goal
+   * @param goal what it worked towards; null for that of {@link #run(ReportGoalRequest, Work)}, if there is one
    */
   public void finish(TaskOutcome outcome, Double score, ReportGoalRequest goal) {
+    ReportGoalRequest towards = goal == null ? this.goal : goal;
     TurnFinished.Builder finished = TurnFinished.newBuilder().setOutcome(outcome);
     if (score != null) {
       finished.setScore(score);
     }
     boolean teaches = outcome != TaskOutcome.TASK_OUTCOME_UNSPECIFIED;
     synchronized (queue) {
-      queue.follow(outcome, score, goal == null || !teaches ? null : Filled.goal(goal, outcome));
+      queue.follow(outcome, score, towards == null || !teaches ? null : Filled.goal(towards, outcome));
       report(TurnEvent.newBuilder().setTurnFinished(finished).build());
     }
   }
@@ -191,13 +193,33 @@ public abstract sealed class AgentTurn implements AutoCloseable permits Turn {
    * @throws E what the work throws
    */
   public <T, E extends Exception> T run(Work<T, E> work) throws E {
-    boolean done = false;
+    return run(null, work);
+  }
+
+  /**
+   * Does something in the turn, as {@link #run(Work)} does, and reports what it worked towards with its outcome, also when
+   * that is ERROR. {@link #finish(TaskOutcome)} needs no goal then; one that it is given counts instead.
+   *
+   * @param <T> what comes of it
+   * @param <E> what it may throw
+   * @param goal what the turn works towards, as {@link #finish(TaskOutcome, ReportGoalRequest)} takes it; the exception is
+   *     its error when it has none
+   * @param work what the agent does
+   * @return what comes of it
+   * @throws E what the work throws
+   */
+  public <T, E extends Exception> T run(ReportGoalRequest goal, Work<T, E> work) throws E {
+    this.goal = goal;
     try {
-      T answer = work.in(this);
-      done = true;
-      return answer;
+      return work.in(this);
+    } catch (Throwable thrown) {
+      if (goal != null && goal.getError().isEmpty()) {
+        this.goal = goal.toBuilder().setError(thrown.toString()).build();
+      }
+      leave(TaskOutcome.TASK_OUTCOME_ERROR);
+      throw thrown;
     } finally {
-      leave(done ? TaskOutcome.TASK_OUTCOME_UNSPECIFIED : TaskOutcome.TASK_OUTCOME_ERROR);
+      leave(TaskOutcome.TASK_OUTCOME_UNSPECIFIED);
     }
   }
 
@@ -265,12 +287,13 @@ public abstract sealed class AgentTurn implements AutoCloseable permits Turn {
    */
   public Optional<ContextBlock> recall(String forTask, List<String> tools, int maxItems, Duration atMost) {
     BuildMemoryContextRequest request =
-        BuildMemoryContextRequest.newBuilder()
-            .setTurnId(id)
-            .setTask(forTask)
-            .addAllTools(tools)
-            .setMaxItems(maxItems)
-            .build();
+        Texts.fitting(
+            BuildMemoryContextRequest.newBuilder()
+                .setTurnId(id)
+                .setTask(forTask)
+                .addAllTools(tools)
+                .setMaxItems(maxItems)
+                .build());
     Asking.Begin<BuildMemoryContextRequest, BuildMemoryContextResponse> begin =
         (connection, asked, timeoutNs) ->
             ReflectiveMemoryServiceGrpc.newStub(connection.channel())
@@ -325,7 +348,8 @@ public abstract sealed class AgentTurn implements AutoCloseable permits Turn {
     long end = System.nanoTime() + Waiting.nanos(atMost);
     queue.await(atMost, it -> it.isReceived() || it.isOver() || !link.reachable());
     CritiqueRequest request =
-        CritiqueRequest.newBuilder().setTurnId(id).setResponse(text).setUserMessage(userMessage).build();
+        Texts.fitting(
+            CritiqueRequest.newBuilder().setTurnId(id).setResponse(text).setUserMessage(userMessage).build());
     Asking.Begin<CritiqueRequest, CritiqueResponse> begin =
         (connection, asked, timeoutNs) ->
             CritiqueServiceGrpc.newStub(connection.channel())

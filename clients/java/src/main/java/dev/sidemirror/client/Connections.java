@@ -18,7 +18,10 @@ import io.netty.channel.kqueue.KQueueDomainSocketChannel;
 import io.netty.channel.kqueue.KQueueEventLoopGroup;
 import io.netty.channel.unix.DomainSocketAddress;
 import io.netty.util.concurrent.DefaultThreadFactory;
+import java.io.ByteArrayInputStream;
 import java.io.IOException;
+import java.io.InputStream;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.concurrent.ThreadFactory;
@@ -40,7 +43,7 @@ final class Connections implements AutoCloseable {
   private final boolean epoll = Epoll.isAvailable();
   private final EventLoopGroup sockets;
 
-  /** Throws IOException when a file cannot be read, IllegalArgumentException when the arguments do not go together. */
+  /** Throws IOException, which names the file, when one cannot be read, IllegalArgumentException when the arguments do not go together. */
   Connections(Sidemirror.Builder given, List<ClientInterceptor> interceptors) throws IOException {
     address = Address.of(given.address, given.tls || given.caFile != null, given.tokenFile != null);
     credentials = address.tls() ? tls(given) : InsecureChannelCredentials.create();
@@ -63,12 +66,28 @@ final class Connections implements AutoCloseable {
     }
     TlsChannelCredentials.Builder tls = TlsChannelCredentials.newBuilder();
     if (given.caFile != null) {
-      tls.trustManager(given.caFile.toFile());
+      tls.trustManager(read(given.caFile, "SIDEMIRROR_CA_FILE, or caFile()"));
     }
     if (certificate != null) {
-      tls.keyManager(certificate.toFile(), given.keyFile.toFile());
+      tls.keyManager(
+          read(certificate, "SIDEMIRROR_CLIENT_CERTIFICATE_FILE, or clientCertificate()"),
+          read(given.keyFile, "SIDEMIRROR_CLIENT_KEY_FILE, or clientCertificate()"));
     }
     return tls.build();
+  }
+
+  /** What the file holds. {@code from}: what names it. */
+  private static InputStream read(Path file, String from) throws IOException {
+    try {
+      return new ByteArrayInputStream(Files.readAllBytes(file));
+    } catch (IOException why) {
+      throw new IOException("the file " + file + " (" + from + ") cannot be read: " + why, why);
+    }
+  }
+
+  /** {@code host:port}, or {@code unix:/path}. */
+  String address() {
+    return address.target();
   }
 
   /** A connection of its own, opened when it is first used. {@code retries}: unary calls are tried again. */

@@ -24,15 +24,10 @@ final class Filled {
       Instant now = Instant.now();
       builder.setTime(Timestamp.newBuilder().setSeconds(now.getEpochSecond()).setNanos(now.getNano()));
     }
-    TurnEvent event = builder.build();
-    if (event.getSerializedSize() > Texts.LONGEST_BYTES) {
-      Texts.cut(builder);
-      event = builder.build();
-    }
-    return event;
+    return Texts.fitting(builder.build());
   }
 
-  /** The goal with a request_id, and a state that follows from the turn's outcome. */
+  /** The goal with a request_id, a state that follows from the turn's outcome, and texts that the sidecar takes. */
   static ReportGoalRequest goal(ReportGoalRequest given, TaskOutcome outcome) {
     ReportGoalRequest.Builder goal = given.toBuilder();
     if (given.getRequestId().isEmpty()) {
@@ -42,6 +37,6 @@ final class Filled {
       boolean done = outcome == TaskOutcome.TASK_OUTCOME_SUCCESS;
       goal.setState(done ? GoalState.GOAL_STATE_COMPLETED : GoalState.GOAL_STATE_FAILED);
     }
-    return goal.build();
+    return Texts.fitting(goal.build());
   }
 }

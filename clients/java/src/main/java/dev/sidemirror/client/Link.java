@@ -78,15 +78,19 @@ final class Link {
       Connections connections, ScheduledExecutorService own, Consumer<Throwable> onAway, Consumer<String> onRefused) {
     this.connections = connections;
     this.own = own;
-    this.onAway = onAway == null ? Link::warn : onAway;
+    this.onAway = onAway == null ? this::warn : onAway;
     this.onRefused = onRefused == null ? why -> LOG.log(Level.WARNING, why) : onRefused;
     pool = new Pool(() -> connections.make(false));
     silence = new Silence(own, this::ask);
     forCalls = connections.make(false);
   }
 
-  private static void warn(Throwable why) {
-    LOG.log(Level.WARNING, "the sidecar is away, the agent goes on without it: {0}", why.getMessage());
+  private void warn(Throwable why) {
+    LOG.log(
+        Level.WARNING,
+        "Sidemirror at {0} is away, the agent goes on without it: {1}",
+        connections.address(),
+        Trouble.reason(why));
   }
 
   // --- for agents' threads -------------------------------------------------------------------------------------------

@@ -1,6 +1,8 @@
 package dev.sidemirror.client;
 
 import dev.sidemirror.v1.TaskOutcome;
+import dev.sidemirror.v1.ThinkLevel;
+import dev.sidemirror.v1.ThinkingConfig;
 import dev.sidemirror.v1.TurnDirective;
 import dev.sidemirror.v1.TurnStarted;
 import io.grpc.Channel;
@@ -130,6 +132,18 @@ public final class Sidemirror extends Services implements AutoCloseable {
    */
   public Turn beginTurn(TurnStarted started) {
     return beginTurn("", "", started);
+  }
+
+  /**
+   * Begins a turn of the agent, as {@link #beginTurn(TurnStarted)} does, of which no more is said than this.
+   *
+   * @param task what the turn is to do
+   * @param level how deep to think
+   * @return the turn
+   */
+  public Turn beginTurn(String task, ThinkLevel level) {
+    ThinkingConfig.Builder config = ThinkingConfig.newBuilder().setLevel(level);
+    return beginTurn(TurnStarted.newBuilder().setTask(task).setConfig(config).build());
   }
 
   /**
@@ -432,7 +446,7 @@ public final class Sidemirror extends Services implements AutoCloseable {
       try {
         return new Sidemirror(this);
       } catch (IOException unreadable) {
-        throw new UncheckedIOException(unreadable);
+        throw new UncheckedIOException(unreadable.getMessage(), unreadable);
       }
     }
   }

@@ -13,8 +13,18 @@ final class Texts {
 
   private Texts() {}
 
-  /** Shortens the texts that the sidecar would refuse the turn for. */
-  static void cut(Message.Builder message) {
+  /** The message with of each text as much as the sidecar takes: it refuses one that holds more. */
+  @SuppressWarnings("unchecked") // a message's builder makes its own kind
+  static <M extends Message> M fitting(M message) {
+    if (message.getSerializedSize() <= LONGEST_BYTES) {
+      return message;
+    }
+    Message.Builder builder = message.toBuilder();
+    cut(builder);
+    return (M) builder.build();
+  }
+
+  private static void cut(Message.Builder message) {
     message
         .getAllFields()
         .forEach(

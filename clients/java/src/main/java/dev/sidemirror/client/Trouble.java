@@ -45,6 +45,20 @@ record Trouble(Kind kind, Duration pause) {
     return String.valueOf(why.getMessage()).contains("REFUSED_STREAM");
   }
 
+  /** Why, in one line. Of a connection that cannot be made gRPC itself says "io exception", and its cause says more. */
+  static String reason(Throwable why) {
+    Throwable cause = why.getCause();
+    if (!(why instanceof StatusRuntimeException error) || cause == null) {
+      return firstLine(String.valueOf(why.getMessage()));
+    }
+    String said = cause.getMessage() == null ? cause.getClass().getSimpleName() : cause.getMessage();
+    return error.getStatus().getCode() + ": " + firstLine(said);
+  }
+
+  private static String firstLine(String text) {
+    return text.lines().findFirst().orElse("");
+  }
+
   static Trouble of(Throwable why) {
     if (!(why instanceof StatusRuntimeException error)) {
       return new Trouble(Kind.AWAY, Duration.ZERO);

@@ -11,6 +11,7 @@ import com.google.rpc.ErrorInfo;
 import com.google.rpc.RetryInfo;
 import dev.sidemirror.v1.GetServerInfoRequest;
 import dev.sidemirror.v1.TaskOutcome;
+import dev.sidemirror.v1.ThinkLevel;
 import dev.sidemirror.v1.TurnStarted;
 import io.grpc.CallOptions;
 import io.grpc.Channel;
@@ -32,6 +33,10 @@ import java.util.List;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.logging.Handler;
+import java.util.logging.LogRecord;
+import java.util.logging.Logger;
+import java.util.logging.SimpleFormatter;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -65,6 +70,35 @@ class AloneTest {
       assertEquals(1, turn.dropped());
     }
     assertEquals(0, told.size());
+  }
+
+  /** Seen to fail, with "io exception" and no address, when gRPC's own description is told. */
+  @Test
+  void theWarningSaysWhereAndWhy() throws InterruptedException {
+    LinkedBlockingQueue<String> told = new LinkedBlockingQueue<>();
+    Handler handler =
+        new Handler() {
+          @Override
+          public void publish(LogRecord record) {
+            told.add(new SimpleFormatter().formatMessage(record));
+          }
+
+          @Override
+          public void flush() {}
+
+          @Override
+          public void close() {}
+        };
+    Logger logger = Logger.getLogger("dev.sidemirror.client");
+    logger.addHandler(handler);
+    try (Sidemirror sidemirror = Sidemirror.builder().address("127.0.0.1:1").connect()) {
+      sidemirror.beginTurn("count", ThinkLevel.THINK_LEVEL_MEDIUM).finish(TaskOutcome.TASK_OUTCOME_SUCCESS);
+      String said = told.poll(60, TimeUnit.SECONDS);
+      assertTrue(said.startsWith("Sidemirror at 127.0.0.1:1 is away, the agent goes on without it: UNAVAILABLE: "), said);
+      assertTrue(said.endsWith("Connection refused: /127.0.0.1:1"), said);
+    } finally {
+      logger.removeHandler(handler);
+    }
   }
 
   /** Seen to fail when a closed client keeps what it is given. */
@@ -226,7 +260,8 @@ class AloneTest {
   @Test
   void filesThatCannotBeReadAreNamed() {
     Sidemirror.Builder tls = Sidemirror.builder().address("localhost:1").caFile(folder.resolve("no.pem"));
-    assertThrows(UncheckedIOException.class, tls::connect);
+    String said = assertThrows(UncheckedIOException.class, tls::connect).getMessage();
+    assertTrue(said.contains("no.pem (SIDEMIRROR_CA_FILE, or caFile()) cannot be read: "), said);
     Sidemirror.Builder half = Sidemirror.builder().address("localhost:1").caFile(folder).clientCertificate(folder, null);
     assertThrows(IllegalArgumentException.class, half::connect);
     Sidemirror.Builder token = Sidemirror.builder().address(nobody()).tokenFile(folder.resolve("no-token"));

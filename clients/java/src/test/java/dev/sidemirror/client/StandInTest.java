@@ -1,0 +1,177 @@
+package dev.sidemirror.client;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.sidemirror.v1.BuildMemoryContextRequest;
+import dev.sidemirror.v1.BuildMemoryContextResponse;
+import dev.sidemirror.v1.CritiqueRequest;
+import dev.sidemirror.v1.CritiqueResponse;
+import dev.sidemirror.v1.CritiqueResult;
+import dev.sidemirror.v1.CritiqueServiceGrpc;
+import dev.sidemirror.v1.GoalReflectionServiceGrpc;
+import dev.sidemirror.v1.ReflectiveMemoryServiceGrpc;
+import dev.sidemirror.v1.ReportGoalRequest;
+import dev.sidemirror.v1.ReportGoalResponse;
+import dev.sidemirror.v1.ResultStatus;
+import dev.sidemirror.v1.RunTurnRequest;
+import dev.sidemirror.v1.RunTurnResponse;
+import dev.sidemirror.v1.TaskOutcome;
+import dev.sidemirror.v1.ThinkLevel;
+import dev.sidemirror.v1.ThinkingServiceGrpc;
+import dev.sidemirror.v1.TurnAck;
+import dev.sidemirror.v1.TurnDirective;
+import dev.sidemirror.v1.TurnSummary;
+import io.grpc.Server;
+import io.grpc.netty.NettyServerBuilder;
+import io.grpc.stub.StreamObserver;
+import java.io.IOException;
+import java.net.InetSocketAddress;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.ConcurrentSkipListSet;
+import java.util.concurrent.LinkedBlockingQueue;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** What turns send, to a server in the place of the sidecar. */
+@Timeout(60)
+class StandInTest {
+  private final ConcurrentSkipListSet<String> goals = new ConcurrentSkipListSet<>();
+  private final LinkedBlockingQueue<Integer> textBytes = new LinkedBlockingQueue<>();
+  private Server server;
+  private Sidemirror sidemirror;
+
+  @BeforeEach
+  void start() throws IOException {
+    server =
+        NettyServerBuilder.forAddress(new InetSocketAddress("127.0.0.1", 0))
+            .addService(new Thinking())
+            .addService(new Goals())
+            .addService(new Memory())
+            .addService(new Critic())
+            .build()
+            .start();
+    sidemirror = Sidemirror.builder().address("127.0.0.1:" + server.getPort()).connect();
+  }
+
+  @AfterEach
+  void stop() {
+    sidemirror.close();
+    server.shutdownNow();
+  }
+
+  private AgentTurn turn() {
+    return sidemirror.beginTurn("count", ThinkLevel.THINK_LEVEL_MEDIUM);
+  }
+
+  private static ReportGoalRequest goal(String id, String error) {
+    return ReportGoalRequest.newBuilder().setGoalId(id).setObjective("count").setError(error).build();
+  }
+
+  /** Seen to fail, without a report, when a goal is that of {@code finish} alone. */
+  @Test
+  void theGoalOfARunIsReportedWithItsOutcomeAndWithWhatWasThrown() {
+    AgentTurn.Work<Void, IllegalStateException> fails =
+        turn -> {
+          throw new IllegalStateException("no such table");
+        };
+    AgentTurn.Work<Void, RuntimeException> succeeds =
+        turn -> {
+          turn.finish(TaskOutcome.TASK_OUTCOME_SUCCESS);
+          return null;
+        };
+    turn().run(goal("reached", ""), succeeds);
+    assertThrows(IllegalStateException.class, () -> turn().run(goal("thrown", ""), fails));
+    assertThrows(IllegalStateException.class, () -> turn().run(goal("said", "mine"), fails));
+    assertEquals("answer", turn().run(goal("left", ""), turn -> "answer"));
+    assertTrue(sidemirror.flush(Duration.ofSeconds(30)));
+    assertEquals(
+        List.of(
+            "reached GOAL_STATE_COMPLETED ",
+            "said GOAL_STATE_FAILED mine",
+            "thrown GOAL_STATE_FAILED java.lang.IllegalStateException: no such table"),
+        List.copyOf(goals));
+  }
+
+  /** The sidecar refuses a longer one. Seen to fail, with two million bytes, when only events are cut. */
+  @Test
+  void ofALongTextTheBeginningIsSent() throws InterruptedException {
+    String text = "x".repeat(2 << 20);
+    AgentTurn turn = turn();
+    assertTrue(turn.critique(text).isPresent());
+    turn.recall(text, List.of(), 0, Duration.ofSeconds(30));
+    turn.finish(TaskOutcome.TASK_OUTCOME_FAILURE, goal("long", text));
+    assertTrue(sidemirror.flush(Duration.ofSeconds(30)));
+    assertEquals(List.of(256 << 10, 256 << 10, 256 << 10), List.of(textBytes.take(), textBytes.take(), textBytes.take()));
+  }
+
+  private static <A> void answer(StreamObserver<A> answers, A answer) {
+    answers.onNext(answer);
+    answers.onCompleted();
+  }
+
+  /** Takes every event, and ends each turn with a summary. */
+  private static final class Thinking extends ThinkingServiceGrpc.ThinkingServiceImplBase {
+    @Override
+    public StreamObserver<RunTurnRequest> runTurn(StreamObserver<RunTurnResponse> answers) {
+      return new StreamObserver<>() {
+        private long count;
+
+        @Override
+        public void onNext(RunTurnRequest request) {
+          count += request.getEventsCount();
+          TurnAck ack = TurnAck.newBuilder().setReceived(count).setDurable(count).build();
+          RunTurnResponse.Builder said =
+              RunTurnResponse.newBuilder().addDirectives(TurnDirective.newBuilder().setAck(ack));
+          boolean ends = request.getEventsList().stream().anyMatch(event -> event.hasTurnFinished());
+          if (ends) {
+            said.addDirectives(TurnDirective.newBuilder().setTurnSummary(TurnSummary.getDefaultInstance()));
+          }
+          answers.onNext(said.build());
+          if (ends) {
+            answers.onCompleted();
+          }
+        }
+
+        @Override
+        public void onError(Throwable gone) {}
+
+        @Override
+        public void onCompleted() {}
+      };
+    }
+  }
+
+  private final class Goals extends GoalReflectionServiceGrpc.GoalReflectionServiceImplBase {
+    @Override
+    public void reportGoal(ReportGoalRequest request, StreamObserver<ReportGoalResponse> answers) {
+      if (request.getGoalId().equals("long")) {
+        textBytes.add(request.getErrorBytes().size());
+      }
+      goals.add(request.getGoalId() + " " + request.getState() + " " + request.getError());
+      answer(answers, ReportGoalResponse.getDefaultInstance());
+    }
+  }
+
+  private final class Memory extends ReflectiveMemoryServiceGrpc.ReflectiveMemoryServiceImplBase {
+    @Override
+    public void buildMemoryContext(
+        BuildMemoryContextRequest request, StreamObserver<BuildMemoryContextResponse> answers) {
+      textBytes.add(request.getTaskBytes().size());
+      answer(answers, BuildMemoryContextResponse.getDefaultInstance());
+    }
+  }
+
+  private final class Critic extends CritiqueServiceGrpc.CritiqueServiceImplBase {
+    @Override
+    public void critique(CritiqueRequest request, StreamObserver<CritiqueResponse> answers) {
+      textBytes.add(request.getResponseBytes().size());
+      CritiqueResult verdict = CritiqueResult.newBuilder().setStatus(ResultStatus.RESULT_STATUS_OK).build();
+      answer(answers, CritiqueResponse.newBuilder().setCritique(verdict).build());
+    }
+  }
+}
