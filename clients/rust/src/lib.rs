@@ -38,6 +38,7 @@ mod reports;
 mod texts;
 mod transport;
 mod turn;
+mod warning;
 
 pub use advice::advice_text;
 pub use calls::{Critique, Goals, Memory, Sidecar, Thinking};
