@@ -3,8 +3,8 @@
 
 use std::time::Duration;
 
-use sidemirror_client::v1::{ReportGoalRequest, TaskOutcome, ThinkLevel, ThinkingConfig, TurnStarted};
-use sidemirror_client::{advice_text, event, Draft, Recall, Sidemirror};
+use sidemirror_client::v1::{TaskOutcome, ThinkLevel, TurnStarted};
+use sidemirror_client::{advice_text, event, goal, started, Draft, Sidemirror};
 
 const TASK: &str = "How many orders are open?";
 const QUERIES: [&str; 2] = ["SELECT count(*) FROM orders WHERE status = 'open'", "SELECT count(*) FROM open_orders"];
@@ -13,20 +13,16 @@ const PATIENCE: Duration = Duration::from_secs(5);
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
     let sidemirror = Sidemirror::connect()?;
-    let turn = sidemirror.begin_turn(TurnStarted {
-        task: TASK.into(),
-        base_prompt: "You are helpful.".into(),
-        config: Some(ThinkingConfig { level: ThinkLevel::Medium.into(), ..Default::default() }),
-        ..Default::default()
-    });
+    let started = TurnStarted { base_prompt: "You are helpful.".into(), ..started(TASK, ThinkLevel::Medium) };
+    let turn = sidemirror.begin_turn(started);
     let prompt = turn.plan(PATIENCE).await.map_or("You are helpful.".into(), |plan| plan.system_prompt);
     let mut messages = vec![prompt, TASK.into()];
-    messages.extend(turn.recall(Recall::default()).await.map(|lessons| lessons.text));
+    messages.extend(turn.recall(None).await.map(|lessons| lessons.text));
     for query in QUERIES {
         turn.report(event::tool_called("run_sql", query));
         let result = run_sql(query);
-        turn.report(event::tool_returned(result, result.starts_with("error")));
-        messages.push(result.into());
+        turn.report(event::tool_result(&result));
+        messages.push(result.unwrap_or_else(|error| error).into());
         let advice = advice_text(turn.advice(PATIENCE).await);
         messages.extend(Some(advice).filter(|advice| !advice.is_empty()));
     }
@@ -36,23 +32,18 @@ async fn main() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
         messages.push(verdict.revision_prompt);
     }
     turn.report(event::response_drafted(answer));
-    let goal = ReportGoalRequest { goal_id: "open-orders".into(), objective: TASK.into(), ..Default::default() };
-    turn.finish_with_goal(TaskOutcome::Success, Some(1.0), goal);
+    turn.finish_with_goal(TaskOutcome::Success, Some(1.0), goal("open-orders", TASK));
     if let Some(summary) = turn.summary(PATIENCE).await {
         messages.push(format!("{} of the tool calls failed", summary.tool_error_count));
     }
     println!("{}", messages.join("\n"));
-    let lost = sidemirror.close().await;
-    if !lost.is_empty() {
-        eprintln!("not delivered: {lost:?}");
-    }
+    sidemirror.close().await;
     Ok(())
 }
 
-fn run_sql(query: &str) -> &'static str {
+fn run_sql(query: &str) -> Result<&'static str, &'static str> {
     if query.contains("status") {
-        "error: no such column: status"
-    } else {
-        "12"
+        return Err("no such column: status");
     }
+    Ok("12")
 }

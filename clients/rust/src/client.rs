@@ -17,8 +17,9 @@ use crate::losses::{Losses, Undelivered};
 use crate::pool::Pool;
 use crate::problem::cause_of;
 use crate::queue::Shared;
-use crate::transport::{endpoint_of, given};
+use crate::transport::{address_of, endpoint_of, given};
 use crate::turn::{Turn, TurnOptions};
+use crate::warning::warning;
 
 /// How long closing waits for what is still on its way.
 const FLUSH: Duration = Duration::from_secs(2);
@@ -50,9 +51,10 @@ pub struct Options {
     pub project_id: String,
     /// For unary calls; 10 seconds by default, and at least 60 for calls that ask a model.
     pub deadline: Option<Duration>,
-    /// Called with the reason when the sidecar goes away, and again only after it was back; else a warning is logged.
+    /// Called with the reason when the sidecar goes away, and again only after it was back; else a warning of `tracing`
+    /// says it, or a line on stderr where there is no subscriber.
     pub on_away: Option<OnAway>,
-    /// Called with what to set when the sidecar does not take the token, or there is none; else a warning is logged.
+    /// Called with what to set when the sidecar does not take the token, or there is none; else as with `on_away`.
     pub on_refused: Option<OnRefused>,
 }
 
@@ -148,7 +150,7 @@ impl Turns {
         let lost = home.losses.so_far();
         if !was_closed && !lost.is_empty() {
             let (events, outcomes, goals, turns) = (lost.events, lost.outcomes, lost.goals, lost.turns.len());
-            tracing::warn!(events, outcomes, goals, turns, "not everything was delivered to the sidecar");
+            warning!("not everything was delivered to the sidecar", events, outcomes, goals, turns);
         }
         lost
     }
@@ -176,13 +178,16 @@ impl Sidemirror {
     pub fn connect_with(options: Options) -> Result<Self, ConnectError> {
         let runtime = Handle::try_current().map_err(|_| ConnectError::NoRuntime)?;
         let token_file = given(options.token_file.as_ref(), "SIDEMIRROR_TOKEN_FILE");
-        let endpoint = endpoint_of(&options, token_file.as_deref())?;
+        let (at, endpoint) = (address_of(&options), endpoint_of(&options, token_file.as_deref())?);
         let deadline = options.deadline.unwrap_or(DEADLINE);
         let carried = Arc::new(Carried::new(deadline, token_file, options.tenant_id, options.project_id));
         let on_away = options.on_away.unwrap_or_else(|| {
-            Arc::new(|why| tracing::warn!(%why, "the sidecar is away, the agent goes on without it"))
+            Arc::new(move |status| {
+                let why = cause_of(status);
+                warning!("the sidecar is away, the agent goes on without it", at, why);
+            })
         });
-        let on_refused = options.on_refused.unwrap_or_else(|| Arc::new(|why| tracing::warn!("{why}")));
+        let on_refused = options.on_refused.unwrap_or_else(|| Arc::new(|why| warning!(why)));
         let link = Link::new(endpoint.clone(), carried.clone(), on_away, on_refused, runtime.clone());
         Ok(Self::on(endpoint, carried, link, runtime))
     }

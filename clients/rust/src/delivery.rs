@@ -16,6 +16,7 @@ use crate::problem::{is_busy, problem_of, unbroken};
 use crate::queue::{Sending, Shared};
 use crate::v1::thinking_service_client::ThinkingServiceClient;
 use crate::v1::{turn_directive, turn_event, RunTurnRequest, TurnEvent, TurnResume};
+use crate::warning::warning;
 
 /// A request is kept well below the 4 MiB that the sidecar takes in a message.
 const BATCH_EVENTS: usize = 500;
@@ -79,7 +80,7 @@ impl Shared {
     }
 
     async fn stream_by_stream(&self) -> Result<(), Status> {
-        let link = &self.home.link;
+        let (link, turn_id) = (&self.home.link, &self.id);
         let (mut failures, mut tries, mut told_later) = (0, 0, false);
         loop {
             link.there().await;
@@ -102,20 +103,20 @@ impl Shared {
                 Err(_) if !link.is_there() => {}
                 Err(status) => match Trouble::of(&status) {
                     Trouble::Final => {
-                        tracing::warn!(turn_id = self.id, %status, "the sidecar has refused a turn");
+                        warning!("the sidecar has refused a turn", turn_id, status);
                         if status.code() == Code::PermissionDenied {
                             link.not_permitted();
                         }
                         return Err(status);
                     }
                     _ if tries >= MOST_TRIES => {
-                        tracing::warn!(turn_id = self.id, tries, %status, "a turn is lost, the sidecar has failed with it");
+                        warning!("a turn is lost, the sidecar has failed with it", turn_id, tries, status);
                         return Err(status);
                     }
                     Trouble::Later(wait) => {
                         link.heard();
                         if !wait.is_zero() && !std::mem::replace(&mut told_later, true) {
-                            tracing::warn!(turn_id = self.id, %status, "the sidecar refuses a turn for now");
+                            warning!("the sidecar refuses a turn for now", turn_id, status);
                         }
                         pause = pause.max(wait);
                     }

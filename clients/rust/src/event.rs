@@ -17,6 +17,14 @@ pub fn tool_returned(content: impl Into<String>, is_error: bool) -> TurnEvent {
     of(Kind::ToolReturned(ToolReturned { content: content.into(), is_error, ..Default::default() }))
 }
 
+/// A tool has answered: with what, or with which failure.
+pub fn tool_result(result: &Result<impl ToString, impl ToString>) -> TurnEvent {
+    match result {
+        Ok(content) => tool_returned(content.to_string(), false),
+        Err(error) => tool_returned(error.to_string(), true),
+    }
+}
+
 /// The tool that was called last never returned.
 pub fn tool_failed(error: impl Into<String>) -> TurnEvent {
     of(Kind::ToolFailed(ToolFailed { error: error.into(), ..Default::default() }))

@@ -2,13 +2,14 @@
 //!
 //! ```no_run
 //! # async fn run() -> Result<(), Box<dyn std::error::Error>> {
-//! use sidemirror_client::{advice_text, event, v1::TaskOutcome, v1::TurnStarted, Sidemirror};
+//! use sidemirror_client::v1::{TaskOutcome, ThinkLevel};
+//! use sidemirror_client::{advice_text, event, goal, started, Sidemirror};
 //!
 //! let sidemirror = Sidemirror::connect()?;
-//! let turn = sidemirror.begin_turn(TurnStarted { task: "find the cheapest flight".into(), ..Default::default() });
+//! let turn = sidemirror.begin_turn(started("find the cheapest flight", ThinkLevel::Medium));
 //! turn.report(event::tool_called("search", r#"{"to": "LIS"}"#));
 //! println!("{}", advice_text(turn.advice(None).await));
-//! turn.finish(TaskOutcome::Success, None);
+//! turn.finish_with_goal(TaskOutcome::Success, None, goal("lisbon", "Get to Lisbon"));
 //! sidemirror.close().await;
 //! # Ok(())
 //! # }
@@ -29,6 +30,7 @@ mod delivery;
 pub mod event;
 mod link;
 mod losses;
+mod messages;
 mod pool;
 mod problem;
 mod queue;
@@ -36,6 +38,7 @@ mod reports;
 mod texts;
 mod transport;
 mod turn;
+mod warning;
 
 pub use advice::advice_text;
 pub use calls::{Critique, Goals, Memory, Sidecar, Thinking};
@@ -43,6 +46,7 @@ pub use client::{Options, Sidemirror};
 pub use connect_error::ConnectError;
 pub use link::{OnAway, OnRefused};
 pub use losses::Undelivered;
+pub use messages::{goal, started};
 pub use problem::{problem_of, Problem};
 pub use sidemirror_api::v1;
 pub use transport::DEFAULT_ADDRESS;

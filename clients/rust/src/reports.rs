@@ -11,6 +11,7 @@ use crate::link::{about, FIRST_PAUSE};
 use crate::problem::unbroken;
 use crate::queue::Shared;
 use crate::v1::{GoalState, ReportGoalRequest, ReportOutcomeRequest, TaskOutcome};
+use crate::warning::warning;
 
 /// The longest that a report may take.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -66,7 +67,7 @@ impl Shared {
 
     /// Whether it is not taken.
     async fn deliver_report(&self, report: &Report) -> bool {
-        let link = &self.home.link;
+        let (link, turn_id) = (&self.home.link, &self.id);
         let mut tries = 0;
         loop {
             link.there().await;
@@ -97,7 +98,7 @@ impl Shared {
                 (Code::Internal, _) if tries < MOST_TRIES => Duration::ZERO,
                 _ => {
                     let what = if report.is_goal() { "goal" } else { "outcome" };
-                    tracing::warn!(turn_id = self.id, what, %status, "the sidecar has refused a report of a turn");
+                    warning!("the sidecar has refused a report of a turn", turn_id, what, status);
                     return true;
                 }
             };

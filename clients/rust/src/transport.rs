@@ -14,11 +14,16 @@ use crate::Options;
 pub const DEFAULT_ADDRESS: &str = "127.0.0.1:50051";
 const HTTPS_PORT: u16 = 443;
 
-/// The endpoint that the options name.
-pub(crate) fn endpoint_of(options: &Options, token_file: Option<&Path>) -> Result<Endpoint, ConnectError> {
+/// The address as the options name it, or the environment.
+pub(crate) fn address_of(options: &Options) -> String {
     let address = options.address.clone().filter(|address| !address.is_empty());
     let address = address.or_else(|| env::var("SIDEMIRROR_ADDRESS").ok().filter(|address| !address.is_empty()));
-    let address = address.unwrap_or_else(|| DEFAULT_ADDRESS.into());
+    address.unwrap_or_else(|| DEFAULT_ADDRESS.into())
+}
+
+/// The endpoint that the options name.
+pub(crate) fn endpoint_of(options: &Options, token_file: Option<&Path>) -> Result<Endpoint, ConnectError> {
+    let address = address_of(options);
     let endpoint_at = |target: String| {
         let endpoint = Endpoint::from_shared(target).map_err(|_| ConnectError::Address(address.clone()))?;
         Ok(with_patience(endpoint))

@@ -40,7 +40,7 @@ impl From<TurnStarted> for TurnOptions {
     }
 }
 
-/// What lessons are asked for. `Recall::default()` is: those for the turn's task.
+/// What lessons are asked for. `None` is: those for the turn's task.
 #[derive(Debug, Clone, Default)]
 pub struct Recall {
     /// Another task than the turn's.
@@ -51,6 +51,12 @@ pub struct Recall {
     pub max_items: i32,
     /// How long it may take; 2 seconds by default.
     pub patience: Option<Duration>,
+}
+
+impl From<Option<Duration>> for Recall {
+    fn from(patience: Option<Duration>) -> Self {
+        Self { patience, ..Default::default() }
+    }
 }
 
 impl From<Duration> for Recall {
@@ -73,6 +79,12 @@ pub struct Draft {
 impl From<&str> for Draft {
     fn from(response: &str) -> Self {
         String::from(response).into()
+    }
+}
+
+impl From<&String> for Draft {
+    fn from(response: &String) -> Self {
+        response.clone().into()
     }
 }
 

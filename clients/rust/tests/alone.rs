@@ -2,14 +2,17 @@
 //! clients/scenario.
 
 use std::path::PathBuf;
+use std::process::Command;
 use std::sync::mpsc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use sidemirror_client::v1::{GetServerInfoRequest, ReportGoalRequest, TaskOutcome, TurnStarted};
-use sidemirror_client::{event, ConnectError, Options, Recall, Sidemirror, Turn, TurnOptions};
+use sidemirror_client::v1::{GetServerInfoRequest, TaskOutcome, ThinkLevel, TurnStarted};
+use sidemirror_client::{event, goal, started, ConnectError, Options, Sidemirror, Turn, TurnOptions};
 use tokio::io::AsyncReadExt;
 use tonic::{Code, Status};
+use tracing::span::{Attributes, Id, Record};
+use tracing::{Event, Metadata, Subscriber};
 
 const PATIENCE: Duration = Duration::from_secs(60);
 const A_DAY: Duration = Duration::from_secs(86_400);
@@ -63,11 +66,69 @@ async fn an_agent_goes_on_without_a_sidecar_and_is_told_once() {
     assert_eq!(tells.try_iter().collect::<Vec<_>>(), [Code::Unavailable]);
 }
 
+/// What an agent without a sidecar writes on stderr, by the beginnings of its lines.
+fn told_on_stderr(agent: &str) -> Vec<String> {
+    let agent = [agent, "--exact", "--ignored", "--nocapture"];
+    let ran = Command::new(std::env::current_exe().unwrap()).args(agent).output().unwrap();
+    assert!(ran.status.success());
+    let told = String::from_utf8(ran.stderr).unwrap();
+    told.lines().filter_map(|line| line.strip_prefix("sidemirror: ")).map(|line| line.into()).collect()
+}
+
+async fn act_without_a_sidecar() {
+    let address = Some("unix:/nobody.sock".into());
+    let sidemirror = Sidemirror::connect_with(Options { address, ..Default::default() }).unwrap();
+    let turn = sidemirror.begin_turn(started("count the orders", ThinkLevel::Medium));
+    assert_eq!(turn.recall(None).await, None);
+    turn.finish_with_goal(TaskOutcome::Success, None, goal("orders", "Count the orders"));
+    sidemirror.close_within(Duration::ZERO).await;
+}
+
+/// Seen to fail when only `tracing` is told, and when stderr is written to beside it.
+#[test]
+fn an_agent_that_does_not_listen_to_tracing_is_told_on_stderr() {
+    let told = told_on_stderr("an_agent_that_does_not_listen");
+    assert!(told[0].starts_with("the sidecar is away, the agent goes on without it; at: unix:/nobody.sock; why: "));
+    let lost = "not everything was delivered to the sidecar; events: 2; outcomes: 0; goals: 1; turns: 1";
+    assert_eq!(told[1..], [lost]);
+    assert_eq!(told_on_stderr("an_agent_that_listens"), [""; 0]);
+}
+
+#[tokio::test]
+#[ignore = "an agent that another test starts"]
+async fn an_agent_that_does_not_listen() {
+    act_without_a_sidecar().await;
+}
+
+#[tokio::test]
+#[ignore = "an agent that another test starts"]
+async fn an_agent_that_listens() {
+    tracing::subscriber::set_global_default(Listener).unwrap();
+    act_without_a_sidecar().await;
+}
+
+/// A subscriber that wants nothing: agents that want to be told nothing have one.
+struct Listener;
+
+impl Subscriber for Listener {
+    fn enabled(&self, _: &Metadata<'_>) -> bool {
+        false
+    }
+    fn new_span(&self, _: &Attributes<'_>) -> Id {
+        Id::from_u64(1)
+    }
+    fn record(&self, _: &Id, _: &Record<'_>) {}
+    fn record_follows_from(&self, _: &Id, _: &Id) {}
+    fn event(&self, _: &Event<'_>) {}
+    fn enter(&self, _: &Id) {}
+    fn exit(&self, _: &Id) {}
+}
+
 /// Seen to fail when a goal without an outcome is kept, and when one that waits is not counted.
 #[tokio::test]
 async fn closing_says_what_was_not_delivered() {
     let sidemirror = nobody("lost", Options::default());
-    let goal = ReportGoalRequest { goal_id: "g".into(), objective: "count".into(), ..Default::default() };
+    let goal = goal("g", "count");
     let taught = sidemirror.begin_turn(TurnOptions { turn_id: "taught".into(), ..Default::default() });
     taught.finish_with_goal(TaskOutcome::Success, None, goal.clone());
     let unsaid = sidemirror.begin_turn(TurnOptions { turn_id: "unsaid".into(), ..Default::default() });
@@ -103,7 +164,7 @@ async fn a_silent_sidecar_is_away() {
     assert_eq!(turn.advice(Duration::from_secs(20)).await, []);
     assert!(began.elapsed() < Duration::from_secs(10), "{:?}", began.elapsed());
     assert!(sidemirror.away());
-    assert_eq!(turn.recall(Recall::default()).await, None);
+    assert_eq!(turn.recall(None).await, None);
     assert_eq!(turn.critique("41").await, None);
 }
 
