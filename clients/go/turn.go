@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	pb "github.com/sidemirror/sidemirror/generated/go/sidemirror/v1"
+	"google.golang.org/protobuf/proto"
 )
 
 // TurnOptions is what is known when a turn begins.
@@ -14,7 +15,11 @@ type TurnOptions struct {
 	TurnID string
 	// Agent names which of several agents acts.
 	Agent string
-	// Started holds the task, the session, the prompt and how to think about it. May be nil.
+	// Task is what the turn is to do, where Started does not say it.
+	Task string
+	// Level is how deep to think, where Started does not say it; the session's own, or OFF, when nobody does.
+	Level pb.ThinkLevel
+	// Started holds whatever else is known: the session, the prompt, the model. May be nil.
 	Started *pb.TurnStarted
 }
 
@@ -86,17 +91,33 @@ func ResponseDrafted(text string) *pb.TurnEvent {
 	return &pb.TurnEvent{Kind: &pb.TurnEvent_ResponseDrafted{ResponseDrafted: &pb.ResponseDrafted{Text: text}}}
 }
 
+// started is a copy of Started with Task and Level in it.
+func (o TurnOptions) started() *pb.TurnStarted {
+	const unspecified = pb.ThinkLevel_THINK_LEVEL_UNSPECIFIED
+	started := &pb.TurnStarted{}
+	if o.Started != nil {
+		started = proto.CloneOf(o.Started)
+	}
+	if started.Task == "" {
+		started.Task = o.Task
+	}
+	if o.Level != unspecified && started.GetConfig().GetLevel() == unspecified {
+		if started.Config == nil {
+			started.Config = &pb.ThinkingConfig{}
+		}
+		started.Config.Level = o.Level
+	}
+	return started
+}
+
 func newTurn(client *Client, o TurnOptions) *Turn {
+	started := o.started()
 	turn := &Turn{
-		ID: o.TurnID, agent: o.Agent, task: o.Started.GetTask(), client: client, link: client.link,
+		ID: o.TurnID, agent: o.Agent, task: started.GetTask(), client: client, link: client.link,
 		told: map[string]bool{}, news: make(chan struct{}), toSend: make(chan struct{}, 1),
 	}
 	if turn.ID == "" {
 		turn.ID = newID()
-	}
-	started := o.Started
-	if started == nil {
-		started = &pb.TurnStarted{}
 	}
 	turn.Report(&pb.TurnEvent{TurnId: turn.ID, Kind: &pb.TurnEvent_TurnStarted{TurnStarted: started}})
 	return turn

@@ -14,6 +14,8 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 from sidemirror.v1 import thinking_pb2 as pb
+from sidemirror.v1.common_pb2 import TASK_OUTCOME_FAILURE
+from sidemirror.v1.goal_reflection_pb2 import ListGoalReportsRequest
 from sidemirror_client import Sidemirror, connect
 from sidemirror_client.calls import CALLS_AT_ONCE, service_config
 from sidemirror_client.client import SERVICES
@@ -229,6 +231,23 @@ async def test_more_turns_are_open_than_one_connection_takes(sidecar: Sidecar) -
             turn.finish()
         assert await sidemirror.flush(60)
     assert told == []
+
+
+async def test_texts_that_the_sidecar_would_refuse_are_cut_in_every_method_of_a_turn(sidecar: Sidecar) -> None:
+    """Seen to fail, without a verdict and without the goal, when only events are cut. Half of a surrogate pair, as of a
+    file's name, was seen to fail the agent."""
+    huge = "no such table: order " * 100_000
+    async with connect(f"127.0.0.1:{sidecar.port}") as sidemirror:
+        async with sidemirror.begin_turn(task=huge) as turn:
+            turn.tool_called("fetch", huge)
+            turn.tool_returned(f"\udcff {huge}", is_error=True)
+            await turn.recall()
+            assert await turn.critique(huge, huge) is not None
+            turn.finish(TASK_OUTCOME_FAILURE, goal={"goal_id": "huge", "objective": huge, "error": huge})
+        assert await sidemirror.flush(60)
+        assert turn.dropped == 0
+        reports = await sidemirror.goals.ListGoalReports(ListGoalReportsRequest())
+    assert [report.goal_id for report in reports.reports] == ["huge"]
 
 
 class Closing(grpc.GenericRpcHandler):

@@ -19,7 +19,7 @@ from sidemirror_client.delivery import Delivery
 from sidemirror_client.link import FIRST_PAUSE_S, Link
 from sidemirror_client.losses import Losses
 from sidemirror_client.problem import is_refused
-from sidemirror_client.turn_queue import Queue
+from sidemirror_client.turn_queue import Queue, cut
 
 T = TypeVar("T")
 # Defaults, in seconds.
@@ -104,6 +104,17 @@ class TurnParts:
             BACKGROUND.soon(self._delivery.wake)
         return event.event_id
 
+    def tool_called(self, name: str, arguments: str = "", *, call_id: str = "") -> str:
+        """Reports a call of a tool; `arguments` are JSON or any text. `call_id`: needed where calls overlap; the result
+        repeats it. Returns the event's id."""
+        return self.report(tool_called=pb.ToolCalled(call_id=call_id, name=name, arguments=_sendable(arguments)))
+
+    def tool_returned(self, content: str, is_error: bool = False, *, call_id: str = "") -> str:
+        """Reports what a tool returned; `is_error`: the tool reported a failure. `call_id`: empty means the last call
+        that is open. Returns the event's id."""
+        returned = pb.ToolReturned(call_id=call_id, content=_sendable(content), is_error=is_error)
+        return self.report(tool_returned=returned)
+
     def finish(
         self,
         outcome: common_pb2.TaskOutcome = _UNSPECIFIED,
@@ -180,6 +191,7 @@ class TurnParts:
         request = reflective_memory_pb2.BuildMemoryContextRequest(
             task=self._task_text if task is None else task, tools=tools, max_items=max_items, turn_id=self.id
         )
+        cut(request)
         answer = await self._ask(self._home.build, request, timeout_s)
         if answer is None:
             return None
@@ -194,6 +206,7 @@ class TurnParts:
         if left_s <= 0:
             return None
         request = critique_pb2.CritiqueRequest(turn_id=self.id, response=text, user_message=user_message)
+        cut(request)
         answer = await self._ask(self._home.judge, request, left_s)
         if answer is None or answer.critique.status != common_pb2.RESULT_STATUS_OK:
             return None
@@ -371,11 +384,17 @@ def _goal_report(goal: Goal, outcome: common_pb2.TaskOutcome) -> goal_reflection
     report = goal_reflection_pb2.ReportGoalRequest(**goal)
     report.state = report.state or state
     report.request_id = str(uuid.uuid4())
+    cut(report)
     return report
 
 
 def _now_s() -> float:
     return BACKGROUND.loop.time()
+
+
+def _sendable(text: str) -> str:
+    """The text without halves of surrogate pairs, such as `os.fsdecode` makes: protobuf refuses them."""
+    return text.encode(errors="replace").decode()
 
 
 def _copy(event: pb.TurnEvent) -> pb.TurnEvent:
