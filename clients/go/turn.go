@@ -28,6 +28,7 @@ type Goal struct {
 	ID, Objective string
 	// State is COMPLETED for SUCCESS, and FAILED for every other outcome, where it is not given.
 	State pb.GoalState
+	// Tasks are what the turn's own tools returned, where they are not given.
 	Tasks []*pb.GoalTask
 	// Error says why the goal failed.
 	Error string

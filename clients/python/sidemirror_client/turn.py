@@ -49,7 +49,7 @@ class Started(TypedDict, total=False):
 
 class Goal(TypedDict, total=False):
     """Fields of `ReportGoalRequest`: what a turn worked towards. `goal_id` and `objective` are needed. `state`: from
-    the turn's outcome unless it is given."""
+    the turn's outcome unless it is given. `tasks`: the turn's own calls unless they are given."""
 
     goal_id: str
     objective: str
@@ -125,7 +125,7 @@ class TurnParts:
         """The turn is over. Unless the outcome is UNSPECIFIED, which teaches nothing, it is reported for every block of
         lessons that the turn was given, and so is the goal. What is on its way is still delivered, also after the
         sidecar was away."""
-        report = None if goal is None or outcome == _UNSPECIFIED else _goal_report(goal, outcome)
+        report = None if goal is None or outcome == _UNSPECIFIED else _goal_report(goal, outcome, self.id)
         self._queue.put_reports(outcome, score, report)
         self.report(turn_finished=pb.TurnFinished(outcome=outcome, score=score))
 
@@ -378,12 +378,13 @@ def _done(work: Coroutine[Any, Any, T], nothing: T) -> T:
     return BACKGROUND.start(work).result()
 
 
-def _goal_report(goal: Goal, outcome: common_pb2.TaskOutcome) -> goal_reflection_pb2.ReportGoalRequest:
+def _goal_report(goal: Goal, outcome: common_pb2.TaskOutcome, turn_id: str) -> goal_reflection_pb2.ReportGoalRequest:
     is_done = outcome == common_pb2.TASK_OUTCOME_SUCCESS
     state = goal_reflection_pb2.GOAL_STATE_COMPLETED if is_done else goal_reflection_pb2.GOAL_STATE_FAILED
     report = goal_reflection_pb2.ReportGoalRequest(**goal)
     report.state = report.state or state
     report.request_id = str(uuid.uuid4())
+    report.turn_id = turn_id
     cut(report)
     return report
 
