@@ -82,7 +82,7 @@ func (p *reportsPeer) answer(id string) error {
 }
 
 func (p *reportsPeer) ReportGoal(_ context.Context, r *pb.ReportGoalRequest) (*pb.ReportGoalResponse, error) {
-	return &pb.ReportGoalResponse{}, p.answer("goal " + r.State.String() + r.RequestId)
+	return &pb.ReportGoalResponse{}, p.answer("goal " + r.State.String() + " of " + r.TurnId + r.RequestId)
 }
 
 func (p *reportsPeer) ReportOutcome(_ context.Context, r *pb.ReportOutcomeRequest) (*pb.ReportOutcomeResponse, error) {
@@ -95,7 +95,7 @@ func TestOutcomesAndGoalsAreTriedAgainUnderTheSameID(t *testing.T) {
 		status.Error(codes.Internal, "the outcome, once"), nil, status.Error(codes.Internal, "the goal, once"),
 	}}
 	client := listen(t, acks(plan("r1")), peer)
-	turn := client.BeginTurn(TurnOptions{})
+	turn := client.BeginTurn(TurnOptions{TurnID: "t"})
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
 	if turn.Plan(ctx) == nil {
@@ -108,7 +108,7 @@ func TestOutcomesAndGoalsAreTriedAgainUnderTheSameID(t *testing.T) {
 	goals, outcomes, calls := 0, 0, 0
 	for id, times := range peer.ids {
 		calls += times
-		if strings.HasPrefix(id, "goal GOAL_STATE_COMPLETED") {
+		if strings.HasPrefix(id, "goal GOAL_STATE_COMPLETED of t") {
 			goals++
 		} else if strings.HasPrefix(id, "outcome r1") {
 			outcomes++

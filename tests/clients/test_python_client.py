@@ -15,7 +15,7 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 
 from sidemirror.v1 import thinking_pb2 as pb
 from sidemirror.v1.common_pb2 import TASK_OUTCOME_FAILURE
-from sidemirror.v1.goal_reflection_pb2 import ListGoalReportsRequest
+from sidemirror.v1.goal_reflection_pb2 import ListGoalReportsRequest, WatchGoalReflectionsRequest
 from sidemirror_client import Sidemirror, connect
 from sidemirror_client.calls import CALLS_AT_ONCE, service_config
 from sidemirror_client.client import SERVICES
@@ -248,6 +248,20 @@ async def test_texts_that_the_sidecar_would_refuse_are_cut_in_every_method_of_a_
         assert turn.dropped == 0
         reports = await sidemirror.goals.ListGoalReports(ListGoalReportsRequest())
     assert [report.goal_id for report in reports.reports] == ["huge"]
+
+
+async def test_a_goal_is_taught_by_the_calls_of_its_turn(sidecar: Sidecar) -> None:
+    """Seen to fail, with “no reason was reported”, when the report does not name its turn."""
+    async with connect(f"127.0.0.1:{sidecar.port}") as sidemirror:
+        async with sidemirror.begin_turn(task="count") as turn:
+            turn.tool_called("fetch")
+            turn.tool_returned("no such host: prices.example", is_error=True)
+            turn.finish(TASK_OUTCOME_FAILURE, goal={"goal_id": "g", "objective": "Count the prices"})
+        async with asyncio.timeout(60):
+            async for told in sidemirror.goals.WatchGoalReflections(WatchGoalReflectionsRequest(goal_id="g")):
+                if told.HasField("reflection"):
+                    assert told.reflection.insight.startswith("The goal failed at `fetch`: “no such host")
+                    break
 
 
 class Closing(grpc.GenericRpcHandler):
