@@ -119,6 +119,57 @@ func TestOutcomesAndGoalsAreTriedAgainUnderTheSameID(t *testing.T) {
 	}
 }
 
+// Seen to fail when a turn that is left with an error reports its end alone: its goal was lost.
+func TestTheGoalOfATurnIsReportedHoweverItEnds(t *testing.T) {
+	client := connected(t, filepath.Join(t.TempDir(), "nobody.sock"))
+	const completed, failed = pb.GoalState_GOAL_STATE_COMPLETED, pb.GoalState_GOAL_STATE_FAILED
+	given := &Goal{ID: "given", Objective: "o"}
+	for name, one := range map[string]struct {
+		end    func(*Turn) error
+		expect *pb.ReportGoalRequest
+	}{
+		"panics": {
+			func(*Turn) error { panic("agent") },
+			&pb.ReportGoalRequest{GoalId: "given", State: failed, Error: "panic: agent"},
+		},
+		"fails": {
+			func(*Turn) error { return errors.New("agent") },
+			&pb.ReportGoalRequest{GoalId: "given", State: failed, Error: "agent"},
+		},
+		"left": {func(*Turn) error { return nil }, nil},
+		"finished": {
+			func(turn *Turn) error { turn.Finish(success, nil); return errors.New("agent") },
+			&pb.ReportGoalRequest{GoalId: "given", State: completed},
+		},
+		"replaced": {
+			func(turn *Turn) error { turn.FinishGoal(success, nil, Goal{ID: "own"}); return nil },
+			&pb.ReportGoalRequest{GoalId: "own", State: completed},
+		},
+	} {
+		turn := client.BeginTurn(TurnOptions{Goal: given})
+		func() {
+			defer func() { _ = recover() }()
+			_ = func() (err error) {
+				defer turn.End(&err)
+				return one.end(turn)
+			}()
+		}()
+		turn.mu.Lock()
+		var reported *pb.ReportGoalRequest
+		if len(turn.reports) > 0 {
+			reported = turn.reports[0].goal
+		}
+		turn.mu.Unlock()
+		if (reported == nil) != (one.expect == nil) || reported.GetGoalId() != one.expect.GetGoalId() ||
+			reported.GetState() != one.expect.GetState() || reported.GetError() != one.expect.GetError() {
+			t.Errorf("%s: %v", name, reported)
+		}
+	}
+	if given.Error != "" {
+		t.Errorf("the agent's own goal says now %q", given.Error)
+	}
+}
+
 // Seen to fail when a refusal is tried again, by the flush, and when it is not counted.
 func TestAGoalThatIsRefusedIsCounted(t *testing.T) {
 	peer := &reportsPeer{ids: map[string]int{}, errors: []error{status.Error(codes.InvalidArgument, "no")}}

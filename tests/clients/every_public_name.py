@@ -57,7 +57,7 @@ async def whole(sidemirror: Sidemirror) -> str:
 
 def without_a_loop(sidemirror: SyncSidemirror) -> str:
     """In a thread."""
-    turn: SyncTurn = sidemirror.begin_turn("t", "agent", task="count")
+    turn: SyncTurn = sidemirror.begin_turn("t", "agent", goal=GOAL, task="count")
     with turn:
         plan: pb.TurnPlan | None = turn.plan()
         text: str = advice_text([*turn.advice(), *turn.take()])

@@ -73,10 +73,11 @@ class Home(Protocol):
 class TurnParts:
     """What both fronts of a turn share: everything that does not wait."""
 
-    def __init__(self, turn_id: str, agent: str, task: str, home: Home) -> None:
+    def __init__(self, turn_id: str, agent: str, task: str, goal: Goal | None, home: Home) -> None:
         self.id = turn_id
         self.agent = agent
         self._task_text = task
+        self._goal = goal
         self._home = home
         self._link = home.link
         self._queue = Queue(turn_id, agent, home.link, home.losses)
@@ -123,8 +124,9 @@ class TurnParts:
         goal: Goal | None = None,
     ) -> None:
         """The turn is over. Unless the outcome is UNSPECIFIED, which teaches nothing, it is reported for every block of
-        lessons that the turn was given, and so is the goal. What is on its way is still delivered, also after the
-        sidecar was away."""
+        lessons that the turn was given, and so is the goal, or else that of the turn's beginning. What is on its way is
+        still delivered, also after the sidecar was away."""
+        goal = self._goal if goal is None else goal
         report = None if goal is None or outcome == _UNSPECIFIED else _goal_report(goal, outcome, self.id)
         self._queue.put_reports(outcome, score, report)
         self.report(turn_finished=pb.TurnFinished(outcome=outcome, score=score))
@@ -142,9 +144,14 @@ class TurnParts:
         self._queue.renew_lock()
 
     def leave(self, error: BaseException | None) -> None:
-        """Ends the turn if it is not finished: as ERROR with an exception, else as UNSPECIFIED."""
-        if not self._queue.is_finished:
-            self.finish(_UNSPECIFIED if error is None else common_pb2.TASK_OUTCOME_ERROR)
+        """Ends the turn if it is not finished: as ERROR with an exception, which is then its goal's error unless that
+        has one, else as UNSPECIFIED."""
+        if self._queue.is_finished:
+            return
+        goal = self._goal
+        if goal is not None and isinstance(error, Exception):
+            goal = {**goal, "error": goal.get("error") or _sendable(f"{type(error).__name__}: {error}")}
+        self.finish(_UNSPECIFIED if error is None else common_pb2.TASK_OUTCOME_ERROR, goal=goal)
 
     def begin(
         self,
