@@ -121,8 +121,11 @@ class Spending:
         day = day_of(self._clock.now_us())
         found: dict[tuple[CapOwner, Level, str], CapState] = {}
         for purpose in Purpose:
+            owned = await self._of(scope, purpose)
+            if not owned:
+                continue
             used = await self._ledger.used(scope, purpose.value, day, self._caps.serves)
-            for one in await self._of(scope, purpose):
+            for one in owned:
                 name = purpose.value if one.level in OF_ONE_PURPOSE else ""
                 state = CapState(one.owner, one.level, name, one.cap, used[one.level])
                 found[one.owner, one.level, name] = self._with_refused(state, scope)
