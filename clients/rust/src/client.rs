@@ -168,7 +168,8 @@ impl Turns {
 }
 
 impl Sidemirror {
-    /// A client for the sidecar that the environment names, or that listens at [`DEFAULT_ADDRESS`].
+    /// A client for the sidecar that the environment names, or that listens at
+    /// [`DEFAULT_ADDRESS`](crate::DEFAULT_ADDRESS).
     pub fn connect() -> Result<Self, ConnectError> {
         Self::connect_with(Options::default())
     }

@@ -30,6 +30,18 @@ pub fn tool_failed(error: impl Into<String>) -> TurnEvent {
     of(Kind::ToolFailed(ToolFailed { error: error.into(), ..Default::default() }))
 }
 
+/// The event as one of a call that overlaps with others. Without the call's id, what returns belongs to the last call that is
+/// still open. Events that are of no call stay as they are.
+pub fn of_call(call_id: impl Into<String>, mut event: TurnEvent) -> TurnEvent {
+    match &mut event.kind {
+        Some(Kind::ToolCalled(called)) => called.call_id = call_id.into(),
+        Some(Kind::ToolReturned(returned)) => returned.call_id = call_id.into(),
+        Some(Kind::ToolFailed(failed)) => failed.call_id = call_id.into(),
+        _ => {}
+    }
+    event
+}
+
 /// The user said something.
 pub fn user_message(text: impl Into<String>) -> TurnEvent {
     of(Kind::UserMessage(UserMessage { text: text.into() }))
@@ -38,4 +50,25 @@ pub fn user_message(text: impl Into<String>) -> TurnEvent {
 /// An answer is ready to be sent.
 pub fn response_drafted(text: impl Into<String>) -> TurnEvent {
     of(Kind::ResponseDrafted(ResponseDrafted { text: text.into() }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Seen to fail when a failure counts as an answer, and when an id is left out of one kind.
+    #[test]
+    fn a_result_is_an_answer_or_a_failure_and_belongs_to_its_call() {
+        let returned = |content: &str, is_error| {
+            let call_id = "c".into();
+            of(Kind::ToolReturned(ToolReturned { call_id, content: content.into(), is_error }))
+        };
+        assert_eq!(of_call("c", tool_result(&Ok::<_, String>(41))), returned("41", false));
+        assert_eq!(of_call("c", tool_result(&Err::<u8, _>("no such table"))), returned("no such table", true));
+        let called = ToolCalled { call_id: "c".into(), name: "t".into(), ..Default::default() };
+        assert_eq!(of_call("c", tool_called("t", "")), of(Kind::ToolCalled(called)));
+        let failed = ToolFailed { call_id: "c".into(), error: "gone".into() };
+        assert_eq!(of_call("c", tool_failed("gone")), of(Kind::ToolFailed(failed)));
+        assert_eq!(of_call("c", user_message("hello")), user_message("hello"));
+    }
 }
