@@ -224,6 +224,12 @@ def test_a_deed_that_another_call_may_have_done_is_believed(other: str) -> None:
     assert of_calls("failed_calls", answer, failed, ok(other, "ok", '{"to": "bob"}')) == []
 
 
+def test_a_count_is_no_mistake_for_a_rate() -> None:
+    """Seen to fail when any two numbers below 20 counted as alike."""
+    answer = "14 orders are open, worth 1200.00 USD or 1104.00 EUR."
+    assert of_calls("rows", answer, ok("exchange_rate", "USD/EUR: 0.92")) == []
+
+
 def test_what_a_failed_call_spoke_of_may_be_spoken_of() -> None:
     """Only a deed that is claimed contradicts it: how else an answer may say that it failed is not known."""
     failed = ToolEvidence("bash", "! [remote rejected] release/5.1", failed=True, arguments="git push --delete")

@@ -192,9 +192,11 @@ def _kind(number: Figure) -> str:
 
 
 def _is_like(number: Figure, value: Value) -> bool:
-    """Whether one number may be a mistake for the other: they are within a factor of ten."""
+    """Whether one number may be a mistake for the other: they are within a factor of ten, or both are small counts."""
     one, two = abs(number.value), abs(value.value)
-    return one == two == 0 or (min(one, two) > 0 and max(one, two) / min(one, two) < 10) or max(one, two) < 20
+    if max(one, two) < 20 and one == int(one) and two == int(two):
+        return True
+    return min(one, two) > 0 and max(one, two) / min(one, two) < 10
 
 
 def _clause(sentence: Spoken, number: Figure) -> str:
