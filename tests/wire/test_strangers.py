@@ -88,8 +88,7 @@ def test_a_word_that_is_no_token_has_no_fingerprint(guarded: SidecarThread, capl
 def test_a_token_that_was_removed_keeps_its_name(
     guarded: SidecarThread, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Although nobody has called with it before. Seen to fail when tokens are looked at by calls alone, and when one
-    that comes back stays a former one."""
+    """Although nobody has called with it before. Seen to fail when tokens are looked at by calls alone."""
     write_access(tmp_path / "access.json", ENTRIES[1:])
     until_seen(lambda: bool(lines(caplog, "access_file_changed")))
     refuse(guarded.address, ACME, 2)

@@ -136,8 +136,7 @@ class Identity:
             return
         known = {token.digest: token for token in listed}
         removed = {digest: token.name for digest, token in self._known.items() if digest not in known}
-        former = {digest: name for digest, name in self._former.items() if digest not in known}
-        self._former = dict([*former.items(), *removed.items()][-_FORMER:])
+        self._former = dict([*self._former.items(), *removed.items()][-_FORMER:])
         self._listed, self._known = listed, known
 
     def _refuse(

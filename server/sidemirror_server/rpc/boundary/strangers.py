@@ -47,12 +47,12 @@ class Strangers:
         self._known: OrderedDict[Stranger, RefusedCalls] = OrderedDict()
 
     def again(self, one: Stranger) -> bool:
-        """Whether the stranger has called within the last QUIET_S; if so its call is counted."""
-        refused, now_s = self._known.get(one), self._clock.monotonic_s()
-        if refused is None or now_s - refused.last_s >= QUIET_S:
+        """Whether the stranger is known; if so its call is counted."""
+        refused = self._known.get(one)
+        if refused is None:
             return False
         refused.calls += 1
-        refused.last_us, refused.last_s = self._clock.now_us(), now_s
+        refused.last_us, refused.last_s = self._clock.now_us(), self._clock.monotonic_s()
         self._known.move_to_end(one)
         return True
 
