@@ -94,7 +94,7 @@ def _refused(info: pb.GetServerInfoResponse, address: str) -> Iterator[Finding]:
     """Callers without a good token, those with the most calls."""
     for one in info.refused_callers[:_NAMED]:
         token = f", {one.token or one.fingerprint}" if one.token or one.fingerprint else ""
-        scope = f" ({one.tenant_id}/{one.project_id})" if one.tenant_id else ""
+        scope = f" ({one.tenant_id}/{one.project_id or '*'})" if one.tenant_id else ""
         calls = f"{one.call_count:,} calls from {one.peer}, the last one at {minute(one.last_time.ToMicroseconds())}"
         advice = "give the agent a token that is good"
         if one.fingerprint:

@@ -19,7 +19,8 @@ _KNOWN = 256
 
 class Stranger(NamedTuple):
     """Who is refused, and why. `host`: the peer without its port. `token`: the name of its token, `fingerprint`: of one
-    that is not known; empty where there is none. `tenant_id`, `project_id`: what the token is not good for."""
+    that is not known; empty where there is none. `tenant_id`, `project_id`: what the token is not good for;
+    of one that has expired or was removed, what it was good for."""
 
     host: str
     reason: str
