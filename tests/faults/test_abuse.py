@@ -122,7 +122,7 @@ async def test_the_others_notice_nothing(for_s: float, machine: Machine, tmp_pat
     ],
 )
 async def test_strangers_are_refused_and_do_not_fill_the_log(for_s: float, machine: Machine, tmp_path: Path) -> None:
-    """As many as come: 20 lines and their number, for another token each time. Seen to fail when `tell_stranger` writes each."""
+    """As many as come, each with another token: 20 lines and their number. Seen to fail without `_has_room`."""
     access = write_access(tmp_path / "access.json")
     async with Process(tmp_path, {"access_file": str(access)}) as process, connected(process.address) as own:
         honest = Honest(own, tenant_id="acme")
