@@ -6,6 +6,8 @@ import importlib
 import json
 import re
 import shutil
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +44,13 @@ long = pytest.mark.long
 @pytest.fixture(scope="module")
 def evaluator(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     return built(tmp_path_factory.mktemp("admission"))
+
+
+@pytest.fixture
+def kyverno_command() -> Iterator[str]:
+    """In a folder that does not outlive the test: it is hundreds of MB."""
+    with tempfile.TemporaryDirectory() as folder:
+        yield kyverno(Path(folder))
 
 
 @pytest.fixture(scope="module")
@@ -311,13 +320,15 @@ def test_kyverno_takes_them() -> None:
 
 @long
 @pytest.mark.timeout(1200)
-def test_kyverno_patches_the_same_pods(evaluator: list[str], policies: list[Any], tmp_path: Path) -> None:
+def test_kyverno_patches_the_same_pods(
+    kyverno_command: str, evaluator: list[str], policies: list[Any], tmp_path: Path
+) -> None:
     """By Kyverno's own command: the pods of every kind of workload, those that keep what is their own, and those that
     start as they are written. Seen to fail with another group in one of the two."""
     given = _every_pod()
     for number, one in enumerate(given):
         one["metadata"]["name"] = f"agent-{number}"
-    theirs = mutated(kyverno(tmp_path), kustomized(DEPLOY / "kubernetes" / "attach-kyverno"), given, tmp_path)
+    theirs = mutated(kyverno_command, kustomized(DEPLOY / "kubernetes" / "attach-kyverno"), given, tmp_path)
     ours = list(admitted(evaluator, policies, *given))
     for was, one, other in zip(given, ours, theirs, strict=True):
         assert _by_names(other) == _by_names(one)

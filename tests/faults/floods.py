@@ -190,7 +190,7 @@ def deadlines(port: int, ends_s: float) -> tuple[int, int]:
 
 
 async def strangers(port: int, ends_s: float) -> tuple[int, int]:
-    """Calls with a token that nobody knows, as fast as they are refused, on 4 connections."""
+    """Calls with another token that nobody knows each time, as fast as they are refused, on 4 connections."""
     import grpc
 
     made = 0
@@ -198,9 +198,10 @@ async def strangers(port: int, ends_s: float) -> tuple[int, int]:
     async def call(on: Any) -> None:
         nonlocal made
         while time.monotonic() < ends_s:
-            with contextlib.suppress(grpc.aio.AioRpcError):
-                await on(b"", timeout=60, metadata=(("authorization", f"Bearer {made:064}"),))
+            token = f"{made:064}"
             made += 1
+            with contextlib.suppress(grpc.aio.AioRpcError):
+                await on(b"", timeout=60, metadata=(("authorization", f"Bearer {token}"),))
 
     async with contextlib.AsyncExitStack() as stack:
         own = [("grpc.use_local_subchannel_pool", 1)]

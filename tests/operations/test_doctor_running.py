@@ -20,6 +20,7 @@ from sidemirror_server.vocabulary.clock import SystemClock
 from tests.faults.clocks import SetClock
 from tests.faults.process import Process
 from tests.faults.sidecars import running
+from tests.models.talk import talk
 from tests.operations.test_doctor import NOW_US, found, found_now
 
 AT = "127.0.0.1:50051"
@@ -121,7 +122,7 @@ def test_a_cap_that_prevents_questions_is_named() -> None:
     (finding,) = checked(info(spend_caps=[half]))
     assert (finding.subject, finding.ok) == ("cap", False)
     assert finding.found == (
-        f"{AT}: the tenant's cap on tenant has prevented the last 3 questions: 0.500000 of 1.000000 USD are used or "
+        f"{AT}: the tenant's cap on tenant prevents questions, 3 in a row: 0.500000 of 1.000000 USD are used or "
         "reserved, and a question may cost 0.750000"
     )
     assert finding.advice == "raise it, or wait until midnight UTC"
@@ -191,6 +192,20 @@ async def test_a_clock_that_is_two_hours_ahead(tmp_path: Path) -> None:
         examination = await asyncio.to_thread(found, tmp_path, address=served.address, clock_us=now_us)
     clocks = [(one.ok, one.found) for one in examination.findings if one.subject == "clock"]
     assert clocks == [(False, f"the clock of the sidecar at {served.address} is 7,200 s ahead of this command's")]
+
+
+async def test_a_cap_that_is_too_small_for_a_question(tmp_path: Path) -> None:
+    """Nothing of it is used. Seen to fail when GetServerInfo says nothing of refusals."""
+    async with talk(tmp_path, "anthropic", spend__tokens_per_day="100") as made:
+        await made.turn("t")
+        await made.reflect()
+        examination = await asyncio.to_thread(found_now, tmp_path, address=made.address)
+        (finding,) = [one for one in examination.findings if one.subject == "cap"]
+        assert made.endpoint.calls == []
+    assert not finding.ok
+    assert "the sidecar's cap on total prevents questions, " in finding.found
+    assert ": 0 of 100 tokens are used or reserved, and a question may take 2," in finding.found
+    assert finding.advice == "raise it: one question may cost more"
 
 
 async def test_who_is_loud_without_any_limit_is_named(tmp_path: Path) -> None:

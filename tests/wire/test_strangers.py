@@ -15,6 +15,7 @@ import pytest
 from sidemirror.v1 import sidecar_pb2
 from sidemirror.v1.sidecar_pb2_grpc import SidecarServiceStub
 from sidemirror_server.rpc.boundary import refusals, strangers
+from sidemirror_server.rpc.boundary.access import Grant, Token
 from sidemirror_server.rpc.boundary.refusals import Refusals
 from sidemirror_server.rpc.boundary.strangers import Stranger, Strangers
 from tests.faults.clocks import SetClock
@@ -74,7 +75,7 @@ def test_a_stranger_is_one_line_and_its_number_of_calls(
     )
     assert first.peer.startswith("unix:")
     assert 0 < first.first_time.ToMicroseconds() <= first.last_time.ToMicroseconds()
-    assert (second.token, second.call_count) == ("old", 3)
+    assert (second.token, second.tenant_id, second.call_count) == ("old", "old", 3)
     assert refused_callers(guarded, ACME, "acme") == []
 
 
@@ -88,16 +89,30 @@ def test_a_word_that_is_no_token_has_no_fingerprint(guarded: SidecarThread, capl
 def test_a_token_that_was_removed_keeps_its_name(
     guarded: SidecarThread, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Although nobody has called with it before. Seen to fail when tokens are looked at by calls alone, and when one
-    that comes back stays a former one."""
+    """Although nobody has called with it before. Seen to fail when tokens are looked at by calls alone."""
     write_access(tmp_path / "access.json", ENTRIES[1:])
     until_seen(lambda: bool(lines(caplog, "access_file_changed")))
     refuse(guarded.address, ACME, 2)
     (line,) = lines(caplog, "call_refused")
     assert (line["reason"], line["token"]) == ("the token is not known any more", "acme")
+    assert (line["tenant_id"], line["project_id"]) == ("acme", "")
     write_access(tmp_path / "access.json", ENTRIES)
     until_seen(lambda: len(lines(caplog, "access_file_changed")) == 2)
     refused_callers(guarded, ACME, "acme")
+
+
+@pytest.mark.parametrize(
+    ("grants", "told"),
+    [
+        ((Grant("acme"),), ("acme", "")),
+        ((Grant("acme", "shop"),), ("acme", "shop")),
+        ((Grant("acme", "shop"), Grant("acme", "blog")), ("acme", "")),
+        ((Grant("acme"), Grant("globex")), ("", "")),
+        ((Grant("*"),), ("", "")),
+    ],
+)
+def test_what_a_token_is_good_for(grants: tuple[Grant, ...], told: tuple[str, str]) -> None:
+    assert Token("name", b"", grants, None).granted() == told
 
 
 def test_each_tenant_that_is_tried_is_a_line(guarded: SidecarThread, caplog: pytest.LogCaptureFixture) -> None:

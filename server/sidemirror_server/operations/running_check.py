@@ -78,23 +78,23 @@ def _caps(info: pb.GetServerInfoResponse, address: str) -> Iterator[Finding]:
             of = f"{cap.used_usd:.6f} of {cap.usd_per_day:.6f} USD"
             parts.append(f"{of} are used or reserved, and a question may cost {cap.wanted_usd:.6f}")
         if cap.refused_count and parts:
-            told = f"{cap_name(cap)} has prevented the last {cap.refused_count:,} questions: {'; '.join(parts)}"
+            owner, counted = whose_cap(cap)
+            refused = f"the {owner}'s cap on {counted} prevents questions, {cap.refused_count:,} in a row"
             is_small = cap.wanted_tokens > cap.tokens_per_day or cap.wanted_usd > cap.usd_per_day
             advice = "raise it: one question may cost more" if is_small else "raise it, or wait until midnight UTC"
-            yield Finding("cap", ok=False, found=f"{address}: {told}", advice=advice)
+            yield Finding("cap", ok=False, found=f"{address}: {refused}: {'; '.join(parts)}", advice=advice)
 
 
-def cap_name(cap: pb.SpendCap) -> str:
-    """A cap by its owner and what it counts, such as "the sidecar's cap on dreaming"."""
-    owner, counted = name_of(pb.SpendCapOwner, cap.owner), name_of(pb.SpendLevel, cap.level)
-    return plain(f"the {owner}'s cap on {cap.purpose or counted}")
+def whose_cap(cap: pb.SpendCap) -> tuple[str, str]:
+    """Its owner and what it counts, such as ("sidecar", "dreaming")."""
+    return name_of(pb.SpendCapOwner, cap.owner), plain(cap.purpose or name_of(pb.SpendLevel, cap.level))
 
 
 def _refused(info: pb.GetServerInfoResponse, address: str) -> Iterator[Finding]:
     """Callers without a good token, those with the most calls."""
     for one in info.refused_callers[:_NAMED]:
         token = f", {one.token or one.fingerprint}" if one.token or one.fingerprint else ""
-        scope = f" ({one.tenant_id}/{one.project_id})" if one.tenant_id else ""
+        scope = f" ({one.tenant_id}/{one.project_id or '*'})" if one.tenant_id else ""
         calls = f"{one.call_count:,} calls from {one.peer}, the last one at {minute(one.last_time.ToMicroseconds())}"
         advice = "give the agent a token that is good"
         if one.fingerprint:

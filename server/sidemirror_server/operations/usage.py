@@ -11,7 +11,7 @@ import grpc
 from sidemirror.v1 import sidecar_pb2 as pb
 from sidemirror.v1 import sidecar_pb2_grpc as pb_grpc
 from sidemirror_server.operations import exit_codes
-from sidemirror_server.operations.running_check import cap_name, in_seconds
+from sidemirror_server.operations.running_check import in_seconds, whose_cap
 from sidemirror_server.operations.shown import plain, with_defaults
 from sidemirror_server.operations.target import asked, scope_of
 
@@ -136,7 +136,8 @@ def _show_spending(info: pb.GetServerInfoResponse) -> None:
     for heading in ("used", "of", "resets"):
         capped.add_column(heading, justify="right")
     for cap in info.spend_caps:
-        name = Text(cap_name(cap))
+        owner, counted = whose_cap(cap)
+        name = Text(f"{owner}'s on {counted}")
         resets = f"{cap.reset_time.ToDatetime():%Y-%m-%d %H:%M} UTC"
         if cap.HasField("usd_per_day"):
             capped.add_row(name, f"{cap.used_usd:.6f} USD", f"{cap.usd_per_day:.2f} USD", resets)

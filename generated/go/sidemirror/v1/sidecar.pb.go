@@ -543,9 +543,10 @@ type RefusedCaller struct {
 	// Of a token that is not known: `sha256:` and the first 8 hexadecimal digits of its SHA-256, by which whoever has the
 	// token finds it. Empty for every other one, and for one that is too short for an access file.
 	Fingerprint string `protobuf:"bytes,4,opt,name=fingerprint,proto3" json:"fingerprint,omitempty"`
-	// The tenant that a token was not good for; else empty.
+	// The tenant that the token is not good for; of a token that has expired or was removed, the one that it was good for.
+	// Empty if there is none, or several.
 	TenantId string `protobuf:"bytes,5,opt,name=tenant_id,json=tenantId,proto3" json:"tenant_id,omitempty"`
-	// The project of that tenant; else empty.
+	// The project of that tenant; empty if there is none, or several.
 	ProjectId string `protobuf:"bytes,6,opt,name=project_id,json=projectId,proto3" json:"project_id,omitempty"`
 	// How many of its calls were refused.
 	CallCount int64 `protobuf:"varint,7,opt,name=call_count,json=callCount,proto3" json:"call_count,omitempty"`

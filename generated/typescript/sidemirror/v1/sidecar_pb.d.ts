@@ -236,14 +236,15 @@ export declare type RefusedCaller = Message<"sidemirror.v1.RefusedCaller"> & {
   fingerprint: string;
 
   /**
-   * The tenant that a token was not good for; else empty.
+   * The tenant that the token is not good for; of a token that has expired or was removed, the one that it was good for.
+   * Empty if there is none, or several.
    *
    * @generated from field: string tenant_id = 5;
    */
   tenantId: string;
 
   /**
-   * The project of that tenant; else empty.
+   * The project of that tenant; empty if there is none, or several.
    *
    * @generated from field: string project_id = 6;
    */

@@ -70,6 +70,13 @@ class Token(msgspec.Struct, frozen=True):
         """Whether one of the token's grants includes this scope."""
         return any(grant.covers(scope) for grant in self.grants)
 
+    def granted(self) -> tuple[str, str]:
+        """The tenant and the project that it is good for; each empty where these are several or all."""
+        tenants = {grant.tenant_id for grant in self.grants}
+        projects = {grant.project_id for grant in self.grants} if len(tenants) == 1 else set()
+        tenant_id, project_id = (next(iter(one)) if len(one) == 1 else ANY for one in (tenants, projects))
+        return ("" if tenant_id == ANY else tenant_id, "" if project_id == ANY else project_id)
+
     def own_scope(self, sidecars: Scope) -> Scope | None:
         """The scope for requests of this token that name no scope: the sidecar's own if the token covers it, else the
         token's only scope (decision 003). None if the token has no scope of its own, or several."""

@@ -16,7 +16,7 @@ from sidemirror_server.vocabulary.scope import DEFAULT_SCOPE, SERVES_ALL, Scope,
 
 _HEADER = "authorization"
 _SCHEME = "bearer "
-# How many tokens that were removed are remembered by their names. Chosen here: some 100 KB.
+# How many tokens that were removed are remembered. Chosen here: some 500 KB.
 _FORMER = 1_000
 
 
@@ -44,8 +44,8 @@ class Identity:
         self._clock = clock
         self._listed: tuple[Token, ...] = ()
         self._known: dict[bytes, Token] = {}
-        # Names of tokens that were good since the start, by digest; the one that was removed last is the last one.
-        self._former: dict[bytes, str] = {}
+        # Tokens that were removed since the start, by digest; the one that was removed last is the last one.
+        self._former: dict[bytes, Token] = {}
 
     async def follow(self) -> None:
         """Checks the token files even without calls, so that their removal is logged and applies to the next call. Runs
@@ -69,13 +69,14 @@ class Identity:
         digest = digest_of(given)
         token = self._token_of(digest)
         if token is None:
-            former = self._former.get(digest, "")
-            if former:
-                self._refuse(Unauthenticated(reason="the token is not known any more"), method, context, former)
+            if former := self._former.get(digest):
+                gone = Unauthenticated(reason="the token is not known any more")
+                self._refuse(gone, method, context, former.name, former.granted())
             unknown = Unauthenticated(reason="the token is not known")
             self._refuse(unknown, method, context, fingerprint=fingerprint_of(given))
         if self._has_expired(token):
-            self._refuse(Unauthenticated(reason="the token has expired"), method, context, token.name)
+            expired = Unauthenticated(reason="the token has expired")
+            self._refuse(expired, method, context, token.name, token.granted())
         return token
 
     def scope_of(self, caller: Token | None, tenant_id: str, project_id: str, method: str, context: Context) -> Scope:
@@ -91,10 +92,10 @@ class Identity:
         name = "" if caller is None else caller.name
         if not self._serves.covers(asked):
             reason = "this sidecar does not serve this tenant and project"
-            self._refuse(NotPermitted(reason=reason), method, context, name, asked)
+            self._refuse(NotPermitted(reason=reason), method, context, name, (asked.tenant_id, asked.project_id))
         if caller is not None and not caller.covers(asked):
             reason = "the token is not good for this tenant and project"
-            self._refuse(NotPermitted(reason=reason), method, context, name, asked)
+            self._refuse(NotPermitted(reason=reason), method, context, name, (asked.tenant_id, asked.project_id))
         return asked
 
     def reaches(self, caller: Token | None, project_id: str) -> bool:
@@ -116,7 +117,7 @@ class Identity:
             error = NotPermitted(reason="the token is no longer good for this tenant and project")
         else:
             return None
-        self._tell(error, method, context, caller.name, scope)
+        self._tell(error, method, context, caller.name, (scope.tenant_id, scope.project_id))
         return error
 
     def _has_expired(self, token: Token) -> bool:
@@ -130,14 +131,13 @@ class Identity:
         return token if token is not None and hmac.compare_digest(token.digest, digest) else None
 
     def _look(self) -> None:
-        """Takes up the tokens that are good now, and remembers the names of those that are not any more."""
+        """Takes up the tokens that are listed now, and remembers those that are not any more."""
         listed = () if self._tokens is None else self._tokens()
         if listed is self._listed:
             return
         known = {token.digest: token for token in listed}
-        removed = {digest: token.name for digest, token in self._known.items() if digest not in known}
-        former = {digest: name for digest, name in self._former.items() if digest not in known}
-        self._former = dict([*former.items(), *removed.items()][-_FORMER:])
+        removed = {digest: token for digest, token in self._known.items() if digest not in known}
+        self._former = dict([*self._former.items(), *removed.items()][-_FORMER:])
         self._listed, self._known = listed, known
 
     def _refuse(
@@ -146,11 +146,11 @@ class Identity:
         method: str,
         context: Context,
         token: str = "",
-        asked: Scope | None = None,
+        about: tuple[str, str] = ("", ""),
         *,
         fingerprint: str = "",
     ) -> NoReturn:
-        self._tell(error, method, context, token, asked, fingerprint)
+        self._tell(error, method, context, token, about, fingerprint)
         raise error
 
     def _tell(
@@ -159,18 +159,18 @@ class Identity:
         method: str,
         context: Context,
         token: str,
-        asked: Scope | None,
+        about: tuple[str, str],
         fingerprint: str = "",
     ) -> None:
-        """Logs a refusal, for operators who look for intruders. The presented token is never logged: another server may
-        accept it."""
+        """Logs a refusal, for operators who look for intruders. `about`: a tenant and project. The presented token is
+        never logged: another server may accept it."""
         peer = context.peer()
         one = Stranger(
             host=host_of(peer),
             reason=str(error.facts["reason"]),
             token=token,
             fingerprint=fingerprint,
-            tenant_id=asked.tenant_id[:128] if asked else "",
-            project_id=asked.project_id[:128] if asked else "",
+            tenant_id=about[0][:128],
+            project_id=about[1][:128],
         )
         self._refusals.tell_stranger(peer, one, method)

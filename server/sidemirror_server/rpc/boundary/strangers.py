@@ -19,7 +19,8 @@ _KNOWN = 256
 
 class Stranger(NamedTuple):
     """Who is refused, and why. `host`: the peer without its port. `token`: the name of its token, `fingerprint`: of one
-    that is not known; empty where there is none. `tenant_id`, `project_id`: what the token is not good for."""
+    that is not known; empty where there is none. `tenant_id`, `project_id`: what the token is not good for;
+    of one that has expired or was removed, what it was good for."""
 
     host: str
     reason: str
@@ -47,12 +48,12 @@ class Strangers:
         self._known: OrderedDict[Stranger, RefusedCalls] = OrderedDict()
 
     def again(self, one: Stranger) -> bool:
-        """Whether the stranger has called within the last QUIET_S; if so its call is counted."""
-        refused, now_s = self._known.get(one), self._clock.monotonic_s()
-        if refused is None or now_s - refused.last_s >= QUIET_S:
+        """Whether the stranger is known; if so its call is counted."""
+        refused = self._known.get(one)
+        if refused is None:
             return False
         refused.calls += 1
-        refused.last_us, refused.last_s = self._clock.now_us(), now_s
+        refused.last_us, refused.last_s = self._clock.now_us(), self._clock.monotonic_s()
         self._known.move_to_end(one)
         return True
 
