@@ -82,7 +82,7 @@ func (p *reportsPeer) answer(id string) error {
 }
 
 func (p *reportsPeer) ReportGoal(_ context.Context, r *pb.ReportGoalRequest) (*pb.ReportGoalResponse, error) {
-	return &pb.ReportGoalResponse{}, p.answer("goal " + r.State.String() + r.RequestId)
+	return &pb.ReportGoalResponse{}, p.answer("goal " + r.State.String() + " of " + r.TurnId + r.RequestId)
 }
 
 func (p *reportsPeer) ReportOutcome(_ context.Context, r *pb.ReportOutcomeRequest) (*pb.ReportOutcomeResponse, error) {
@@ -95,7 +95,7 @@ func TestOutcomesAndGoalsAreTriedAgainUnderTheSameID(t *testing.T) {
 		status.Error(codes.Internal, "the outcome, once"), nil, status.Error(codes.Internal, "the goal, once"),
 	}}
 	client := listen(t, acks(plan("r1")), peer)
-	turn := client.BeginTurn(TurnOptions{})
+	turn := client.BeginTurn(TurnOptions{TurnID: "t"})
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
 	if turn.Plan(ctx) == nil {
@@ -108,7 +108,7 @@ func TestOutcomesAndGoalsAreTriedAgainUnderTheSameID(t *testing.T) {
 	goals, outcomes, calls := 0, 0, 0
 	for id, times := range peer.ids {
 		calls += times
-		if strings.HasPrefix(id, "goal GOAL_STATE_COMPLETED") {
+		if strings.HasPrefix(id, "goal GOAL_STATE_COMPLETED of t") {
 			goals++
 		} else if strings.HasPrefix(id, "outcome r1") {
 			outcomes++
@@ -116,6 +116,57 @@ func TestOutcomesAndGoalsAreTriedAgainUnderTheSameID(t *testing.T) {
 	}
 	if goals != 1 || outcomes != 1 || calls != 4 {
 		t.Fatal(peer.ids)
+	}
+}
+
+// Seen to fail when a turn that is left with an error reports its end alone: its goal was lost.
+func TestTheGoalOfATurnIsReportedHoweverItEnds(t *testing.T) {
+	client := connected(t, filepath.Join(t.TempDir(), "nobody.sock"))
+	const completed, failed = pb.GoalState_GOAL_STATE_COMPLETED, pb.GoalState_GOAL_STATE_FAILED
+	given := &Goal{ID: "given", Objective: "o"}
+	for name, one := range map[string]struct {
+		end    func(*Turn) error
+		expect *pb.ReportGoalRequest
+	}{
+		"panics": {
+			func(*Turn) error { panic("agent") },
+			&pb.ReportGoalRequest{GoalId: "given", State: failed, Error: "panic: agent"},
+		},
+		"fails": {
+			func(*Turn) error { return errors.New("agent") },
+			&pb.ReportGoalRequest{GoalId: "given", State: failed, Error: "agent"},
+		},
+		"left": {func(*Turn) error { return nil }, nil},
+		"finished": {
+			func(turn *Turn) error { turn.Finish(success, nil); return errors.New("agent") },
+			&pb.ReportGoalRequest{GoalId: "given", State: completed},
+		},
+		"replaced": {
+			func(turn *Turn) error { turn.FinishGoal(success, nil, Goal{ID: "own"}); return nil },
+			&pb.ReportGoalRequest{GoalId: "own", State: completed},
+		},
+	} {
+		turn := client.BeginTurn(TurnOptions{Goal: given})
+		func() {
+			defer func() { _ = recover() }()
+			_ = func() (err error) {
+				defer turn.End(&err)
+				return one.end(turn)
+			}()
+		}()
+		turn.mu.Lock()
+		var reported *pb.ReportGoalRequest
+		if len(turn.reports) > 0 {
+			reported = turn.reports[0].goal
+		}
+		turn.mu.Unlock()
+		if (reported == nil) != (one.expect == nil) || reported.GetGoalId() != one.expect.GetGoalId() ||
+			reported.GetState() != one.expect.GetState() || reported.GetError() != one.expect.GetError() {
+			t.Errorf("%s: %v", name, reported)
+		}
+	}
+	if given.Error != "" {
+		t.Errorf("the agent's own goal says now %q", given.Error)
 	}
 }
 

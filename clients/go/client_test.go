@@ -13,6 +13,7 @@ import (
 
 	pb "github.com/sidemirror/sidemirror/generated/go/sidemirror/v1"
 	"google.golang.org/grpc"
+	"google.golang.org/protobuf/proto"
 )
 
 // peer is a server that does with every turn what it is told to.
@@ -89,6 +90,37 @@ func TestWhatWaitsIsBoundedOverAllTurns(t *testing.T) {
 	late.Report(ToolCalled("search", "{}"))
 	if late.Dropped() != 2 {
 		t.Fatalf("%d dropped of a turn of a closed client", late.Dropped())
+	}
+}
+
+// The task and the level have a short form; what Started says goes before them, and is not the agent's to lose.
+func TestTheTaskAndTheLevelOfATurnAreSaidInShort(t *testing.T) {
+	client := connected(t, filepath.Join(t.TempDir(), "nobody.sock"))
+	const low, medium = pb.ThinkLevel_THINK_LEVEL_LOW, pb.ThinkLevel_THINK_LEVEL_MEDIUM
+	own := &pb.TurnStarted{BasePrompt: "prompt", Config: &pb.ThinkingConfig{ReflectEvery: 2}}
+	said := &pb.TurnStarted{Task: "look", Config: &pb.ThinkingConfig{Level: low}}
+	for name, one := range map[string]struct {
+		given  TurnOptions
+		expect *pb.TurnStarted
+	}{
+		"short": {
+			TurnOptions{Task: "count", Level: medium},
+			&pb.TurnStarted{Task: "count", Config: &pb.ThinkingConfig{Level: medium}},
+		},
+		"beside others": {
+			TurnOptions{Task: "count", Level: medium, Started: own},
+			&pb.TurnStarted{Task: "count", BasePrompt: "prompt", Config: &pb.ThinkingConfig{Level: medium, ReflectEvery: 2}},
+		},
+		"said":    {TurnOptions{Task: "count", Level: medium, Started: said}, said},
+		"neither": {TurnOptions{}, &pb.TurnStarted{}},
+	} {
+		turn := client.BeginTurn(one.given)
+		if got := turn.waiting[0].GetTurnStarted(); !proto.Equal(got, one.expect) || turn.task != one.expect.Task {
+			t.Errorf("%s: %v, for %q", name, got, turn.task)
+		}
+	}
+	if own.Task != "" || own.Config.Level != pb.ThinkLevel_THINK_LEVEL_UNSPECIFIED {
+		t.Errorf("the agent's own message says now %v", own)
 	}
 }
 

@@ -2,7 +2,7 @@
 //
 //	client, err := sidemirror.Connect()
 //	defer client.Close()
-//	turn := client.BeginTurn(sidemirror.TurnOptions{Started: &pb.TurnStarted{Task: "find the cheapest flight"}})
+//	turn := client.BeginTurn(sidemirror.TurnOptions{Task: "find the cheapest flight"})
 //	defer turn.End(&err)
 //	lessons := turn.Recall(ctx).GetText()
 //	turn.Report(sidemirror.ToolReturned("no flight to LIS", true))

@@ -28,12 +28,12 @@ func optionsOf(given []Option) *options {
 		certificateFile: os.Getenv("SIDEMIRROR_CLIENT_CERTIFICATE_FILE"),
 		keyFile:         os.Getenv("SIDEMIRROR_CLIENT_KEY_FILE"),
 		deadline:        10 * time.Second,
-		onAway: func(why error) {
-			slog.Warn("the sidecar is away, the agent goes on without it", "why", why)
-		},
-		onRefused: func(why error) {
-			slog.Warn("the sidecar does not let the agent in", "why", why)
-		},
+	}
+	o.onAway = func(why error) {
+		slog.Warn("the sidecar is away, the agent goes on without it", "address", o.address, "why", why)
+	}
+	o.onRefused = func(why error) {
+		slog.Warn("the sidecar does not let the agent in", "address", o.address, "why", why)
 	}
 	for _, option := range given {
 		option(o)

@@ -86,7 +86,7 @@ func (t *Turn) put(event *pb.TurnEvent, size int) {
 func (t *Turn) finish(outcome pb.TaskOutcome, score *float64, goal *Goal) {
 	var after *report
 	if goal != nil && outcome != pb.TaskOutcome_TASK_OUTCOME_UNSPECIFIED {
-		after = goalReport(goal, outcome)
+		after = goalReport(goal, outcome, t.ID)
 	}
 	event := &pb.TurnEvent{
 		EventId: newID(), Agent: t.agent, Time: timestamppb.Now(),
@@ -105,10 +105,10 @@ func (t *Turn) finish(outcome pb.TaskOutcome, score *float64, goal *Goal) {
 	t.put(event, proto.Size(event))
 }
 
-func goalReport(goal *Goal, outcome pb.TaskOutcome) *report {
+func goalReport(goal *Goal, outcome pb.TaskOutcome, turnID string) *report {
 	request := &pb.ReportGoalRequest{
 		RequestId: newID(), GoalId: goal.ID, Objective: goal.Objective, State: goal.State, Error: goal.Error,
-		SubjectIds: slices.Clone(goal.SubjectIDs),
+		SubjectIds: slices.Clone(goal.SubjectIDs), TurnId: turnID,
 	}
 	for _, task := range goal.Tasks {
 		request.Tasks = append(request.Tasks, proto.Clone(task).(*pb.GoalTask))

@@ -2,10 +2,12 @@ package sidemirror
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"sync"
 
 	pb "github.com/sidemirror/sidemirror/generated/go/sidemirror/v1"
+	"google.golang.org/protobuf/proto"
 )
 
 // TurnOptions is what is known when a turn begins.
@@ -14,7 +16,13 @@ type TurnOptions struct {
 	TurnID string
 	// Agent names which of several agents acts.
 	Agent string
-	// Started holds the task, the session, the prompt and how to think about it. May be nil.
+	// Task is what the turn is to do, where Started does not say it.
+	Task string
+	// Level is how deep to think, where Started does not say it; the session's own, or OFF, when nobody does.
+	Level pb.ThinkLevel
+	// Goal is what the turn works towards, reported with its outcome however it ends. May be nil.
+	Goal *Goal
+	// Started holds whatever else is known: the session, the prompt, the model. May be nil.
 	Started *pb.TurnStarted
 }
 
@@ -23,6 +31,7 @@ type Goal struct {
 	ID, Objective string
 	// State is COMPLETED for SUCCESS, and FAILED for every other outcome, where it is not given.
 	State pb.GoalState
+	// Tasks are what the turn's own tools returned, where they are not given.
 	Tasks []*pb.GoalTask
 	// Error says why the goal failed.
 	Error string
@@ -42,6 +51,7 @@ type Turn struct {
 
 	agent  string
 	task   string
+	goal   *Goal
 	client *Client
 	link   *link
 
@@ -86,49 +96,77 @@ func ResponseDrafted(text string) *pb.TurnEvent {
 	return &pb.TurnEvent{Kind: &pb.TurnEvent_ResponseDrafted{ResponseDrafted: &pb.ResponseDrafted{Text: text}}}
 }
 
+// started is a copy of Started with Task and Level in it.
+func (o TurnOptions) started() *pb.TurnStarted {
+	const unspecified = pb.ThinkLevel_THINK_LEVEL_UNSPECIFIED
+	started := &pb.TurnStarted{}
+	if o.Started != nil {
+		started = proto.CloneOf(o.Started)
+	}
+	if started.Task == "" {
+		started.Task = o.Task
+	}
+	if o.Level != unspecified && started.GetConfig().GetLevel() == unspecified {
+		if started.Config == nil {
+			started.Config = &pb.ThinkingConfig{}
+		}
+		started.Config.Level = o.Level
+	}
+	return started
+}
+
 func newTurn(client *Client, o TurnOptions) *Turn {
+	started := o.started()
 	turn := &Turn{
-		ID: o.TurnID, agent: o.Agent, task: o.Started.GetTask(), client: client, link: client.link,
+		ID: o.TurnID, agent: o.Agent, task: started.GetTask(), client: client, link: client.link,
 		told: map[string]bool{}, news: make(chan struct{}), toSend: make(chan struct{}, 1),
+	}
+	if o.Goal != nil {
+		goal := *o.Goal
+		turn.goal = &goal
 	}
 	if turn.ID == "" {
 		turn.ID = newID()
-	}
-	started := o.Started
-	if started == nil {
-		started = &pb.TurnStarted{}
 	}
 	turn.Report(&pb.TurnEvent{TurnId: turn.ID, Kind: &pb.TurnEvent_TurnStarted{TurnStarted: started}})
 	return turn
 }
 
 // Finish ends the turn. Unless the outcome is UNSPECIFIED, which teaches nothing, it is then reported for every block of
-// lessons that the turn was given. What is on its way is still delivered, also after the sidecar was away. score may be
-// nil.
-func (t *Turn) Finish(outcome pb.TaskOutcome, score *float64) { t.finish(outcome, score, nil) }
+// lessons that the turn was given, and so is the goal of its TurnOptions. What is on its way is still delivered, also
+// after the sidecar was away. score may be nil.
+func (t *Turn) Finish(outcome pb.TaskOutcome, score *float64) { t.finish(outcome, score, t.goal) }
 
-// FinishGoal is Finish, and reports the goal as well, unless the outcome is UNSPECIFIED.
+// FinishGoal is Finish with this goal, in the place of that of the TurnOptions.
 func (t *Turn) FinishGoal(outcome pb.TaskOutcome, score *float64, goal Goal) {
 	t.finish(outcome, score, &goal)
 }
 
-// End ends a turn that is not finished, as ERROR with a panic or with an error in *err, else as UNSPECIFIED. err may be
-// nil. It is for defer, in a function whose error has a name:
+// End ends a turn that is not finished, as ERROR with a panic or with an error in *err, else as UNSPECIFIED. The panic or
+// the error is also that of the goal of its TurnOptions, unless this has one. err may be nil. End is for defer, in a function whose error has a name:
 //
 //	defer turn.End(&err)
 //
 // The panic goes on.
 func (t *Turn) End(err *error) {
-	outcome := pb.TaskOutcome_TASK_OUTCOME_UNSPECIFIED
+	outcome, goal, why := pb.TaskOutcome_TASK_OUTCOME_UNSPECIFIED, t.goal, ""
 	panicked := recover()
-	if panicked != nil || (err != nil && *err != nil) {
-		outcome = pb.TaskOutcome_TASK_OUTCOME_ERROR
+	switch {
+	case panicked != nil:
+		outcome, why = pb.TaskOutcome_TASK_OUTCOME_ERROR, fmt.Sprint("panic: ", panicked)
+	case err != nil && *err != nil:
+		outcome, why = pb.TaskOutcome_TASK_OUTCOME_ERROR, (*err).Error()
+	}
+	if goal != nil && goal.Error == "" {
+		failed := *goal
+		failed.Error = why
+		goal = &failed
 	}
 	t.mu.Lock()
 	finished := t.finishing
 	t.mu.Unlock()
 	if !finished {
-		t.Finish(outcome, nil)
+		t.finish(outcome, nil, goal)
 	}
 	if panicked != nil {
 		panic(panicked)

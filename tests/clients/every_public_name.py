@@ -37,6 +37,7 @@ async def whole(sidemirror: Sidemirror) -> str:
         plan: pb.TurnPlan | None = await turn.plan()
         lessons: ContextBlock | None = await turn.recall("count", tools=["run_sql"], max_items=2, timeout_s=1.0)
         event_id: str = turn.report(tool_called=pb.ToolCalled(name="run_sql"))
+        event_id += turn.tool_called("run_sql", "{}", call_id="1") + turn.tool_returned("41", call_id="1")
         verdict: CritiqueResult | None = await turn.critique("41", "how many?", timeout_s=1.0)
         text: str = advice_text(await turn.advice(0.5))
         async for directive in turn:
@@ -56,11 +57,12 @@ async def whole(sidemirror: Sidemirror) -> str:
 
 def without_a_loop(sidemirror: SyncSidemirror) -> str:
     """In a thread."""
-    turn: SyncTurn = sidemirror.begin_turn("t", "agent", task="count")
+    turn: SyncTurn = sidemirror.begin_turn("t", "agent", goal=GOAL, task="count")
     with turn:
         plan: pb.TurnPlan | None = turn.plan()
         text: str = advice_text([*turn.advice(), *turn.take()])
         turn.report(pb.TurnEvent(user_message=pb.UserMessage(text="hello")))
+        turn.tool_returned("no such table", is_error=bool(turn.tool_called("run_sql")))
         turn.finish(TASK_OUTCOME_FAILURE)
     answer: pb.GetTurnResponse = sidemirror.thinking.GetTurn(pb.GetTurnRequest(turn_id=turn.id))
     dropped: int = turn.dropped

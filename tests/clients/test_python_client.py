@@ -1,6 +1,7 @@
 """The Python client against a real sidecar over TCP and over a Unix socket."""
 
 import asyncio
+import contextlib
 import socket
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -14,7 +15,14 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 from sidemirror.v1 import thinking_pb2 as pb
-from sidemirror_client import Sidemirror, connect
+from sidemirror.v1.common_pb2 import TASK_OUTCOME_FAILURE, TASK_OUTCOME_SUCCESS
+from sidemirror.v1.goal_reflection_pb2 import (
+    GOAL_STATE_COMPLETED,
+    GOAL_STATE_FAILED,
+    ListGoalReportsRequest,
+    WatchGoalReflectionsRequest,
+)
+from sidemirror_client import Goal, Sidemirror, connect
 from sidemirror_client.calls import CALLS_AT_ONCE, service_config
 from sidemirror_client.client import SERVICES
 from sidemirror_client.turn_queue import MOST_BYTES_IN_ALL
@@ -229,6 +237,70 @@ async def test_more_turns_are_open_than_one_connection_takes(sidecar: Sidecar) -
             turn.finish()
         assert await sidemirror.flush(60)
     assert told == []
+
+
+async def test_texts_that_the_sidecar_would_refuse_are_cut_in_every_method_of_a_turn(sidecar: Sidecar) -> None:
+    """Seen to fail, without a verdict and without the goal, when only events are cut. Half of a surrogate pair, as of a
+    file's name, was seen to fail the agent."""
+    huge = "no such table: order " * 100_000
+    async with connect(f"127.0.0.1:{sidecar.port}") as sidemirror:
+        async with sidemirror.begin_turn(task=huge) as turn:
+            turn.tool_called("fetch", huge)
+            turn.tool_returned(f"\udcff {huge}", is_error=True)
+            await turn.recall()
+            assert await turn.critique(huge, huge) is not None
+            turn.finish(TASK_OUTCOME_FAILURE, goal={"goal_id": "huge", "objective": huge, "error": huge})
+        assert await sidemirror.flush(60)
+        assert turn.dropped == 0
+        reports = await sidemirror.goals.ListGoalReports(ListGoalReportsRequest())
+    assert [report.goal_id for report in reports.reports] == ["huge"]
+
+
+async def test_a_goal_is_taught_by_the_calls_of_its_turn(sidecar: Sidecar) -> None:
+    """Seen to fail, with “no reason was reported”, when the report does not name its turn."""
+    async with connect(f"127.0.0.1:{sidecar.port}") as sidemirror:
+        async with sidemirror.begin_turn(task="count") as turn:
+            turn.tool_called("fetch")
+            turn.tool_returned("no such host: prices.example", is_error=True)
+            turn.finish(TASK_OUTCOME_FAILURE, goal={"goal_id": "g", "objective": "Count the prices"})
+        async with asyncio.timeout(60):
+            async for told in sidemirror.goals.WatchGoalReflections(WatchGoalReflectionsRequest(goal_id="g")):
+                if told.HasField("reflection"):
+                    assert told.reflection.insight.startswith("The goal failed at `fetch`: “no such host")
+                    break
+
+
+async def test_the_goal_of_a_turn_is_reported_however_it_ends(sidecar: Sidecar) -> None:
+    """Seen to fail when a turn that is left with an exception reports its end alone: its goal was lost."""
+    goal: Goal = {"goal_id": "kept", "objective": "Count the prices"}
+
+    async def end(sidemirror: Sidemirror, goal_id: str, why: BaseException | None) -> None:
+        with contextlib.suppress(BaseException):
+            async with sidemirror.begin_turn(goal={**goal, "goal_id": goal_id}) as turn:
+                if why is not None:
+                    raise why
+                if goal_id != "left":
+                    turn.finish(TASK_OUTCOME_SUCCESS, goal=goal if goal_id == "replaced" else None)
+
+    async with connect(f"127.0.0.1:{sidecar.port}") as sidemirror:
+        await end(sidemirror, "raised", KeyError("price"))
+        await end(sidemirror, "cancelled", asyncio.CancelledError())
+        await end(sidemirror, "left", None)
+        await end(sidemirror, "finished", None)
+        await end(sidemirror, "replaced", None)
+        assert await sidemirror.flush(60)
+        reports = (await sidemirror.goals.ListGoalReports(ListGoalReportsRequest())).reports
+        assert {report.goal_id: report.state for report in reports} == {
+            "raised": GOAL_STATE_FAILED,
+            "cancelled": GOAL_STATE_FAILED,
+            "finished": GOAL_STATE_COMPLETED,
+            "kept": GOAL_STATE_COMPLETED,
+        }
+        async with asyncio.timeout(60):
+            async for told in sidemirror.goals.WatchGoalReflections(WatchGoalReflectionsRequest(goal_id="raised")):
+                if told.HasField("reflection"):
+                    assert "KeyError: 'price'" in told.reflection.insight
+                    break
 
 
 class Closing(grpc.GenericRpcHandler):

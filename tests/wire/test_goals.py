@@ -17,11 +17,22 @@ from sidemirror.v1 import common_pb2, sidecar_pb2, thinking_pb2
 from sidemirror.v1 import goal_reflection_pb2 as pb
 from sidemirror.v1.goal_reflection_pb2_grpc import GoalReflectionServiceStub
 from sidemirror.v1.sidecar_pb2_grpc import SidecarServiceStub
+from sidemirror.v1.thinking_pb2_grpc import ThinkingServiceStub
 from sidemirror_server.models.language_model import AnswerT, Ask, Completion
 from sidemirror_server.vocabulary.errors import ModelFailed
 from sidemirror_server.vocabulary.status import ResultStatus, Usage
 from sidemirror_server.work.worker import Pace
-from tests.wire.calls import NOT_FOUND, REUSED, TIMEOUT_S, WRONG_STATE, bad_field, refused
+from tests.wire.calls import (
+    NOT_FOUND,
+    REUSED,
+    TIMEOUT_S,
+    WRONG_STATE,
+    bad_field,
+    called,
+    finished,
+    refused,
+    returned,
+)
 from tests.wire.sidecar import PATIENCE_S, SidecarThread, sidecar, thinking
 
 T = TypeVar("T")
@@ -115,6 +126,43 @@ def test_a_failed_goal_is_reflected_on(stub: GoalReflectionServiceStub) -> None:
     (goal,) = stub.ListRecentGoals(pb.ListRecentGoalsRequest(tenant_id="one"), timeout=TIMEOUT_S).goals
     assert (goal.goal_id, goal.objective, list(goal.reflections)) == ("g", PRICING, [reflection])
     assert [seen.reflection for seen in watched(stub, "one")] == [reflection]
+
+
+def _turn(turns: ThinkingServiceStub, tenant_id: str, *events: thinking_pb2.TurnEvent) -> thinking_pb2.TurnPlan:
+    """A turn that has ended."""
+    plan = turns.StartTurn(thinking_pb2.StartTurnRequest(tenant_id=tenant_id), timeout=TIMEOUT_S).plan
+    told = thinking_pb2.ReportEventsRequest(tenant_id=tenant_id, turn_id=plan.turn_id, events=[*events, finished()])
+    turns.ReportEvents(told, timeout=TIMEOUT_S)
+    return plan
+
+
+def test_a_goal_that_names_its_turn_needs_no_tasks(server: SidecarThread, stub: GoalReflectionServiceStub) -> None:
+    """What the turn's tools returned is told of the goal, and goes with the turn."""
+    failing = (called("fetch"), returned("no such host: prices.example", is_error=True))
+    repaired = (called("fetch"), returned("41 prices"))
+    with thinking(server) as turns:
+        plan = _turn(turns, "calls", *failing)
+        reached = _turn(turns, "calls", *failing, *repaired)
+    report(stub, failed_goal("calls", "missed", tasks=(), error="", turn_id=plan.turn_id))
+    report(stub, failed_goal("calls", "own", turn_id=plan.turn_id))
+    report(stub, failed_goal("calls", "unknown", tasks=(), turn_id="no-turn"))
+    done = {"state": pb.GOAL_STATE_COMPLETED, "tasks": (), "error": ""}
+    report(stub, failed_goal("calls", "reached", turn_id=reached.turn_id, **done))
+    told = {}
+    for goal_id in ("missed", "own", "unknown", "reached"):
+        (told[goal_id],) = until(partial(reflections, stub, "calls", goal_id))
+    assert told["missed"].insight.startswith("The goal failed at `fetch`: “no such host: prices.example”.")
+    assert (told["missed"].importance, told["missed"].origin) == (1.0, common_pb2.ORIGIN_TOOL)
+    assert "`fetch_page`" in told["own"].insight
+    assert "no current prices" in told["unknown"].insight
+    assert told["reached"].insight.startswith(
+        "The goal was completed, last by `fetch`: “41 prices”. On the way `fetch` failed: “no such host"
+    )
+    with grpc.insecure_channel(server.address) as channel:
+        request = sidecar_pb2.EraseRequest(tenant_id="calls", session_id=plan.session_id)
+        SidecarServiceStub(channel).Erase(request, timeout=TIMEOUT_S)
+    assert reflections(stub, "calls", "missed") == reflections(stub, "calls", "own") == []
+    assert {one.goal_id for one in reports(stub, "calls")} == {"unknown", "reached"}
 
 
 IMPORTANCE = [

@@ -22,9 +22,9 @@ async def main() -> None:
             lessons = await turn.recall(tools=["run_sql"])
             messages = [plan.system_prompt if plan else "You are helpful.", lessons.text if lessons else "", TASK]
             for query in QUERIES:
-                turn.report(tool_called=pb.ToolCalled(name="run_sql", arguments=query))
+                turn.tool_called("run_sql", query)
                 result = run_sql(query)
-                turn.report(tool_returned=pb.ToolReturned(content=result, is_error=result.startswith("error")))
+                turn.tool_returned(result, is_error=result.startswith("error"))
                 messages += [result, advice_text(await turn.advice())]
             answer = "12 orders are open."
             verdict = await turn.critique(answer)

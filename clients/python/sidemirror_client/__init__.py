@@ -2,7 +2,7 @@
 
     async with connect() as sidemirror, sidemirror.begin_turn(task="find the cheapest flight") as turn:
         lessons = await turn.recall()
-        turn.report(tool_called=ToolCalled(name="search", arguments='{"to": "LIS"}'))
+        turn.tool_called("search", '{"to": "LIS"}')
         ...
         shown_to_the_model = advice_text(await turn.advice())
         turn.finish(TASK_OUTCOME_SUCCESS)

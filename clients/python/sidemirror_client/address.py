@@ -26,16 +26,6 @@ class TokenInTheClear(ValueError):
         )
 
 
-class _NoAddress(ValueError):
-    """The address is none that the sidecar can be reached at."""
-
-    def __init__(self, given: str) -> None:
-        super().__init__(
-            f"the address {given!r} of Sidemirror (SIDEMIRROR_ADDRESS, or the argument `address`): host:port, such as "
-            f"{DEFAULT_ADDRESS}, https://host, https://host:port or unix:/path is expected"
-        )
-
-
 @dataclass(frozen=True)
 class Address:
     """`target`: as gRPC names it; `credentials`: None without TLS."""
@@ -57,7 +47,10 @@ def address_of(
     if is_tls and (":" not in target or target.endswith("]")):
         target = f"{target}:{_HTTPS_PORT}"
     if not _is_place(target):
-        raise _NoAddress(said)
+        raise ValueError(
+            f"the address {said!r} of Sidemirror (SIDEMIRROR_ADDRESS, or the argument `address`): host:port, such as "
+            f"{DEFAULT_ADDRESS}, https://host, https://host:port or unix:/path is expected"
+        )
     if not is_tls:
         if has_token and not is_loopback(target):
             raise TokenInTheClear(target)

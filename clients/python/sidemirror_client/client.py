@@ -29,7 +29,7 @@ from sidemirror_client.calls import DEFAULT_DEADLINE_S, Carried, channel_options
 from sidemirror_client.channel import SyncChannel
 from sidemirror_client.core import DEFAULT_FLUSH_S, Core
 from sidemirror_client.losses import Undelivered
-from sidemirror_client.turn import Started, SyncTurn, Turn
+from sidemirror_client.turn import Goal, Started, SyncTurn, Turn
 
 __all__ = ["DEFAULT_ADDRESS", "DEFAULT_FLUSH_S", "SERVICES", "Sidemirror", "SyncSidemirror", "connect", "connect_sync"]
 
@@ -55,10 +55,13 @@ class Sidemirror:
         self.memory = reflective_memory_pb2_grpc.ReflectiveMemoryServiceStub(self.channel)
         self.sidecar = sidecar_pb2_grpc.SidecarServiceStub(self.channel)
 
-    def begin_turn(self, turn_id: str = "", agent: str = "", **started: Unpack[Started]) -> Turn:
+    def begin_turn(
+        self, turn_id: str = "", agent: str = "", *, goal: Goal | None = None, **started: Unpack[Started]
+    ) -> Turn:
         """A turn of the agent, reported beside it: nothing here waits for the sidecar, and nothing raises because it is
-        away. `started` holds fields of `TurnStarted`; `agent` names which of several agents acts."""
-        turn = Turn(turn_id or str(uuid.uuid4()), agent, started.get("task", ""), self._core)
+        away. `started` holds fields of `TurnStarted`; `agent` names which of several agents acts; `goal` is what the
+        turn works towards, reported with its outcome however it ends."""
+        turn = Turn(turn_id or str(uuid.uuid4()), agent, started.get("task", ""), goal, self._core)
         self._core.begin(turn, started)
         return turn
 
@@ -109,9 +112,11 @@ class SyncSidemirror:
         self.memory = reflective_memory_pb2_grpc.ReflectiveMemoryServiceStub(self.channel)
         self.sidecar = sidecar_pb2_grpc.SidecarServiceStub(self.channel)
 
-    def begin_turn(self, turn_id: str = "", agent: str = "", **started: Unpack[Started]) -> SyncTurn:
+    def begin_turn(
+        self, turn_id: str = "", agent: str = "", *, goal: Goal | None = None, **started: Unpack[Started]
+    ) -> SyncTurn:
         """As `Sidemirror.begin_turn`."""
-        turn = SyncTurn(turn_id or str(uuid.uuid4()), agent, started.get("task", ""), self._core)
+        turn = SyncTurn(turn_id or str(uuid.uuid4()), agent, started.get("task", ""), goal, self._core)
         self._core.begin(turn, started)
         return turn
 

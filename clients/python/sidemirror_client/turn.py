@@ -19,7 +19,7 @@ from sidemirror_client.delivery import Delivery
 from sidemirror_client.link import FIRST_PAUSE_S, Link
 from sidemirror_client.losses import Losses
 from sidemirror_client.problem import is_refused
-from sidemirror_client.turn_queue import Queue
+from sidemirror_client.turn_queue import Queue, cut
 
 T = TypeVar("T")
 # Defaults, in seconds.
@@ -49,7 +49,7 @@ class Started(TypedDict, total=False):
 
 class Goal(TypedDict, total=False):
     """Fields of `ReportGoalRequest`: what a turn worked towards. `goal_id` and `objective` are needed. `state`: from
-    the turn's outcome unless it is given."""
+    the turn's outcome unless it is given. `tasks`: the turn's own calls unless they are given."""
 
     goal_id: str
     objective: str
@@ -73,10 +73,11 @@ class Home(Protocol):
 class TurnParts:
     """What both fronts of a turn share: everything that does not wait."""
 
-    def __init__(self, turn_id: str, agent: str, task: str, home: Home) -> None:
+    def __init__(self, turn_id: str, agent: str, task: str, goal: Goal | None, home: Home) -> None:
         self.id = turn_id
         self.agent = agent
         self._task_text = task
+        self._goal = goal
         self._home = home
         self._link = home.link
         self._queue = Queue(turn_id, agent, home.link, home.losses)
@@ -104,6 +105,17 @@ class TurnParts:
             BACKGROUND.soon(self._delivery.wake)
         return event.event_id
 
+    def tool_called(self, name: str, arguments: str = "", *, call_id: str = "") -> str:
+        """Reports a call of a tool; `arguments` are JSON or any text. `call_id`: needed where calls overlap; the result
+        repeats it. Returns the event's id."""
+        return self.report(tool_called=pb.ToolCalled(call_id=call_id, name=name, arguments=_sendable(arguments)))
+
+    def tool_returned(self, content: str, is_error: bool = False, *, call_id: str = "") -> str:
+        """Reports what a tool returned; `is_error`: the tool reported a failure. `call_id`: empty means the last call
+        that is open. Returns the event's id."""
+        returned = pb.ToolReturned(call_id=call_id, content=_sendable(content), is_error=is_error)
+        return self.report(tool_returned=returned)
+
     def finish(
         self,
         outcome: common_pb2.TaskOutcome = _UNSPECIFIED,
@@ -112,9 +124,10 @@ class TurnParts:
         goal: Goal | None = None,
     ) -> None:
         """The turn is over. Unless the outcome is UNSPECIFIED, which teaches nothing, it is reported for every block of
-        lessons that the turn was given, and so is the goal. What is on its way is still delivered, also after the
-        sidecar was away."""
-        report = None if goal is None or outcome == _UNSPECIFIED else _goal_report(goal, outcome)
+        lessons that the turn was given, and so is the goal, or else that of the turn's beginning. What is on its way is
+        still delivered, also after the sidecar was away."""
+        goal = self._goal if goal is None else goal
+        report = None if goal is None or outcome == _UNSPECIFIED else _goal_report(goal, outcome, self.id)
         self._queue.put_reports(outcome, score, report)
         self.report(turn_finished=pb.TurnFinished(outcome=outcome, score=score))
 
@@ -131,9 +144,14 @@ class TurnParts:
         self._queue.renew_lock()
 
     def leave(self, error: BaseException | None) -> None:
-        """Ends the turn if it is not finished: as ERROR with an exception, else as UNSPECIFIED."""
-        if not self._queue.is_finished:
-            self.finish(_UNSPECIFIED if error is None else common_pb2.TASK_OUTCOME_ERROR)
+        """Ends the turn if it is not finished: as ERROR with an exception, which is then its goal's error unless that
+        has one, else as UNSPECIFIED."""
+        if self._queue.is_finished:
+            return
+        goal = self._goal
+        if goal is not None and isinstance(error, Exception):
+            goal = {**goal, "error": goal.get("error") or _sendable(f"{type(error).__name__}: {error}")}
+        self.finish(_UNSPECIFIED if error is None else common_pb2.TASK_OUTCOME_ERROR, goal=goal)
 
     def begin(
         self,
@@ -180,6 +198,7 @@ class TurnParts:
         request = reflective_memory_pb2.BuildMemoryContextRequest(
             task=self._task_text if task is None else task, tools=tools, max_items=max_items, turn_id=self.id
         )
+        cut(request)
         answer = await self._ask(self._home.build, request, timeout_s)
         if answer is None:
             return None
@@ -194,6 +213,7 @@ class TurnParts:
         if left_s <= 0:
             return None
         request = critique_pb2.CritiqueRequest(turn_id=self.id, response=text, user_message=user_message)
+        cut(request)
         answer = await self._ask(self._home.judge, request, left_s)
         if answer is None or answer.critique.status != common_pb2.RESULT_STATUS_OK:
             return None
@@ -365,17 +385,24 @@ def _done(work: Coroutine[Any, Any, T], nothing: T) -> T:
     return BACKGROUND.start(work).result()
 
 
-def _goal_report(goal: Goal, outcome: common_pb2.TaskOutcome) -> goal_reflection_pb2.ReportGoalRequest:
+def _goal_report(goal: Goal, outcome: common_pb2.TaskOutcome, turn_id: str) -> goal_reflection_pb2.ReportGoalRequest:
     is_done = outcome == common_pb2.TASK_OUTCOME_SUCCESS
     state = goal_reflection_pb2.GOAL_STATE_COMPLETED if is_done else goal_reflection_pb2.GOAL_STATE_FAILED
     report = goal_reflection_pb2.ReportGoalRequest(**goal)
     report.state = report.state or state
     report.request_id = str(uuid.uuid4())
+    report.turn_id = turn_id
+    cut(report)
     return report
 
 
 def _now_s() -> float:
     return BACKGROUND.loop.time()
+
+
+def _sendable(text: str) -> str:
+    """The text without halves of surrogate pairs, such as `os.fsdecode` makes: protobuf refuses them."""
+    return text.encode(errors="replace").decode()
 
 
 def _copy(event: pb.TurnEvent) -> pb.TurnEvent:

@@ -73,6 +73,7 @@ from sidemirror_server.turns.advice_changes import AdviceChanges
 from sidemirror_server.turns.conductor import Conductor
 from sidemirror_server.turns.critiquing import TurnCritiques
 from sidemirror_server.turns.erasing import SETTLE_S, Eraser
+from sidemirror_server.turns.goal_tasks import GoalTasks
 from sidemirror_server.turns.lessons import Lessons
 from sidemirror_server.turns.limits import TurnLimits
 from sidemirror_server.turns.recorder import Recorder
@@ -248,7 +249,8 @@ class Sidecar:
     def _handlers(self, own_prompts: Templates | None, bell: Bell) -> dict[str, Handler]:
         """The handlers of background jobs, by kind."""
         stores = self._stores
-        publisher = Publisher(self.gateway, stores.goal_reflections, stores.journal, bell, self._clock)
+        with_tasks = GoalTasks(stores.log).fill
+        publisher = Publisher(self.gateway, stores.goal_reflections, stores.journal, bell, self._clock, with_tasks)
         telemetry = self._telemetry.handlers if self._telemetry else {}
         return {ERASURE: self.eraser.handle, **telemetry, **self.memory.handlers(self.gateway, own_prompts, publisher)}
 

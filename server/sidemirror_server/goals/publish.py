@@ -6,11 +6,13 @@ announcing may then be repeated without effect, because the reflection's id is d
 
 import contextlib
 import logging
+from collections.abc import Awaitable, Callable
 
 from sidemirror_server.goals.record import GoalReflection
 from sidemirror_server.goals.reflect import reflect
 from sidemirror_server.goals.report import (
     KIND,
+    GoalReport,
     reflection_body,
     reflection_id_of,
     reflection_in,
@@ -36,19 +38,28 @@ _log = logging.getLogger(__name__)
 # The log topic that watches read. Stored; never changes.
 TOPIC = "goal_reflection"
 _PAGE = 100
+# A report with the tasks of the turn that it names, if it has none of its own.
+WithTasks = Callable[[Scope, GoalReport], Awaitable[GoalReport]]
 
 
 class Publisher:
     """Makes reflections of reports, and stores and announces each once that tells something."""
 
     def __init__(
-        self, model: ScopedModel, reflections: GoalReflections, journal: Journal, bell: Bell, clock: Clock
+        self,
+        model: ScopedModel,
+        reflections: GoalReflections,
+        journal: Journal,
+        bell: Bell,
+        clock: Clock,
+        with_tasks: WithTasks,
     ) -> None:
         self._model = model
         self._reflections = reflections
         self._journal = journal
         self._bell = bell
         self._clock = clock
+        self._with_tasks = with_tasks
 
     async def handle(self, task: ClaimedJob) -> bytes:
         """The worker's handler; its result is the reflection, or empty if it would say no more than how the goal ended.
@@ -70,10 +81,9 @@ class Publisher:
         facts = {**whose(job.scope), "report_id": job.job_id, "attempts": job.attempts}
         _log.info("reflection_generation_started", extra=facts)
         reflection_id = reflection_id_of(job.scope, job.job_id)
+        report = await self._with_tasks(job.scope, report_in(job.payload))
         try:
-            made = await reflect(
-                self._model, job.scope, reflection_id, report_in(job.payload), self._clock, LONGEST_MODEL_CALL_S
-            )
+            made = await reflect(self._model, job.scope, reflection_id, report, self._clock, LONGEST_MODEL_CALL_S)
         except ModelFailed as failure:
             _log.info("reflection_generation_failed", extra={**facts, "status": failure.status.value})
             if failure.status is ResultStatus.REFUSED:

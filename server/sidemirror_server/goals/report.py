@@ -30,13 +30,15 @@ class GoalTask(msgspec.Struct, frozen=True, omit_defaults=True):
 
 class GoalReport(msgspec.Struct, frozen=True, omit_defaults=True):
     """A report of a finished goal, stored as the payload of its job: field names are part of the stored format. It has
-    no time field, so that a repeated request makes the same job."""
+    no time field, so that a repeated request makes the same job. `turn_id`: whose tool calls are the tasks of a report
+    that has none."""
 
     goal_id: str
     objective: str
     state: GoalState
     tasks: tuple[GoalTask, ...] = ()
     error: str = ""
+    turn_id: str = ""
 
     @property
     def has_task_error(self) -> bool:

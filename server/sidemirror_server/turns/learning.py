@@ -30,15 +30,15 @@ from sidemirror_server.memory.lessons.keys import episode_key
 from sidemirror_server.memory.lessons.reflector import Reflector, Result
 from sidemirror_server.memory.record import AppliesWhen, LinkKind
 from sidemirror_server.models.language_model import Purpose
-from sidemirror_server.thinking.record import Recorded, recorded_in
 from sidemirror_server.thinking.store import Sessions
 from sidemirror_server.trace.event import NAMELESS, Event, TurnStarted
 from sidemirror_server.trace.failure import category_of
-from sidemirror_server.trace.log import TurnHead, TurnLog, TurnStanding
+from sidemirror_server.trace.log import TurnLog, TurnStanding
 from sidemirror_server.trace.receipts import Receipts
 from sidemirror_server.trace.sources import SourceKind, key, keys
 from sidemirror_server.turns.aside import Aside
 from sidemirror_server.turns.head import head_in
+from sidemirror_server.turns.recorded import recorded_of
 from sidemirror_server.turns.teaching import KIND, Cause, EndedTurn, ended_turn_in, job_of
 from sidemirror_server.vocabulary.budget import LONGEST_MODEL_CALL_S
 from sidemirror_server.vocabulary.clock import Clock
@@ -50,9 +50,6 @@ from sidemirror_server.work.worker import PATIENCE_S, ClaimedJob, Hopeless, pati
 
 _log = logging.getLogger(__name__)
 
-# A long turn's first and last entries are read. Chosen here: more than a prompt shows and a rule needs.
-_FIRST_ENTRIES, _LAST_ENTRIES = 100, 1_900
-_PAGE_BYTES = 4 * 1024 * 1024
 # How many of a session's last turns are looked through for the one that a user corrects, and how many of a turn's
 # receipts say what it was shown. Chosen here: the one before; more blocks than a turn asks for.
 _LAST_TURNS, _MOST_RECEIPTS = 8, 200
@@ -172,7 +169,7 @@ class Learner:
         if Cause.CORRECTION in ended.causes:
             last = await self._log.heads(scope, head.session_id, None, None, _LAST_TURNS)
             heads = [*(one for one in last if one.turn_count == head.turn_count - 1), head]
-        recorded = [one for each in heads for one in await self._recorded(scope, each)]
+        recorded = [one for each in heads for one in await recorded_of(self._log, scope, each)]
         events = [one for one in recorded if isinstance(one, Event)]
         started = [one.what for one in events if isinstance(one.what, TurnStarted)]
         # Conversations without a name do not corroborate each other.
@@ -192,17 +189,6 @@ class Learner:
                 *keys(SourceKind.SUBJECT, dict.fromkeys(subjects)),
             ),
         )
-
-    async def _recorded(self, scope: Scope, head: TurnHead) -> Sequence[Recorded]:
-        """The first and the last entries of a turn."""
-        found: list[Recorded] = []
-        after, last = 0, head.last_sequence
-        while entries := await self._log.read(scope, head.turn_id, after, _FIRST_ENTRIES, _PAGE_BYTES):
-            found += map(recorded_in, entries)
-            after = entries[-1].sequence
-            if after >= _FIRST_ENTRIES:
-                after = max(after, last - _LAST_ENTRIES)
-        return found
 
 
 class Leftovers:
@@ -252,7 +238,8 @@ class GoalLearner:
         body = await self._publisher.handle(task)
         report, keeper = report_in(task.job.payload), self._keeper
         if keeper is None or not body or not (report.error or report.has_task_error):
-            return body  # what only went well is shown for a week and taught nothing
+            # What only went well is shown for a week and taught nothing; a turn's calls are learned from with the turn.
+            return body
         scope, report_id = task.job.scope, task.job.job_id
         result = await judged_by_episode(_of_goal(report, body, report_id, heard_us), _errors(report), _told(report))
         until_s = self._clock.monotonic_s() + PATIENCE_S

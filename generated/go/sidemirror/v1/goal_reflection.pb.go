@@ -467,13 +467,17 @@ type ReportGoalRequest struct {
 	Objective string `protobuf:"bytes,5,opt,name=objective,proto3" json:"objective,omitempty"`
 	// How the goal ended; required.
 	State GoalState `protobuf:"varint,6,opt,name=state,proto3,enum=sidemirror.v1.GoalState" json:"state,omitempty"`
-	// The goal's tasks, in order. At most 100.
+	// The goal's tasks, in order. At most 100. Without any, those of `turn_id`.
 	Tasks []*GoalTask `protobuf:"bytes,7,rep,name=tasks,proto3" json:"tasks,omitempty"`
 	// Why the goal failed; may be empty. At most 256 KiB.
 	Error string `protobuf:"bytes,8,opt,name=error,proto3" json:"error,omitempty"`
 	// The subjects that the report is about: ids of the caller's own choice, by which Erase finds the report and its
 	// reflection. At most 16. Each has 1 to 128 printable characters.
-	SubjectIds    []string `protobuf:"bytes,9,rep,name=subject_ids,json=subjectIds,proto3" json:"subject_ids,omitempty"`
+	SubjectIds []string `protobuf:"bytes,9,rep,name=subject_ids,json=subjectIds,proto3" json:"subject_ids,omitempty"`
+	// The turn that worked towards the goal; may be empty. Where `tasks` is empty, what the turn's tools returned are the
+	// tasks: of each tool its last result and, if the goal was reached, its last error. Erasing the turn erases the report
+	// and its reflection. 1 to 128 printable characters.
+	TurnId        string `protobuf:"bytes,10,opt,name=turn_id,json=turnId,proto3" json:"turn_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -569,6 +573,13 @@ func (x *ReportGoalRequest) GetSubjectIds() []string {
 		return x.SubjectIds
 	}
 	return nil
+}
+
+func (x *ReportGoalRequest) GetTurnId() string {
+	if x != nil {
+		return x.TurnId
+	}
+	return ""
 }
 
 // The report is durable.
@@ -1681,7 +1692,7 @@ const file_sidemirror_v1_goal_reflection_proto_rawDesc = "" +
 	" \x01(\v2\x1a.google.protobuf.TimestampR\tretryTime\x12=\n" +
 	"\n" +
 	"reflection\x18\v \x01(\v2\x1d.sidemirror.v1.GoalReflectionR\n" +
-	"reflection\"\xbb\x02\n" +
+	"reflection\"\xd4\x02\n" +
 	"\x11ReportGoalRequest\x12\x1b\n" +
 	"\ttenant_id\x18\x01 \x01(\tR\btenantId\x12\x1d\n" +
 	"\n" +
@@ -1694,7 +1705,9 @@ const file_sidemirror_v1_goal_reflection_proto_rawDesc = "" +
 	"\x05tasks\x18\a \x03(\v2\x17.sidemirror.v1.GoalTaskR\x05tasks\x12\x14\n" +
 	"\x05error\x18\b \x01(\tR\x05error\x12\x1f\n" +
 	"\vsubject_ids\x18\t \x03(\tR\n" +
-	"subjectIds\"t\n" +
+	"subjectIds\x12\x17\n" +
+	"\aturn_id\x18\n" +
+	" \x01(\tR\x06turnId\"t\n" +
 	"\x12ReportGoalResponse\x12\x1b\n" +
 	"\treport_id\x18\x01 \x01(\tR\breportId\x12A\n" +
 	"\freport_state\x18\x02 \x01(\x0e2\x1e.sidemirror.v1.GoalReportStateR\vreportState\"\xd3\x01\n" +

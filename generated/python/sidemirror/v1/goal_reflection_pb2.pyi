@@ -93,7 +93,7 @@ class GoalReport(_message.Message):
     def __init__(self, report_id: _Optional[str] = ..., goal_id: _Optional[str] = ..., objective: _Optional[str] = ..., state: _Optional[_Union[GoalState, str]] = ..., report_state: _Optional[_Union[GoalReportState, str]] = ..., attempts: _Optional[int] = ..., last_error: _Optional[str] = ..., create_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., update_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., retry_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., reflection: _Optional[_Union[GoalReflection, _Mapping]] = ...) -> None: ...
 
 class ReportGoalRequest(_message.Message):
-    __slots__ = ("tenant_id", "project_id", "request_id", "goal_id", "objective", "state", "tasks", "error", "subject_ids")
+    __slots__ = ("tenant_id", "project_id", "request_id", "goal_id", "objective", "state", "tasks", "error", "subject_ids", "turn_id")
     TENANT_ID_FIELD_NUMBER: _ClassVar[int]
     PROJECT_ID_FIELD_NUMBER: _ClassVar[int]
     REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
@@ -103,6 +103,7 @@ class ReportGoalRequest(_message.Message):
     TASKS_FIELD_NUMBER: _ClassVar[int]
     ERROR_FIELD_NUMBER: _ClassVar[int]
     SUBJECT_IDS_FIELD_NUMBER: _ClassVar[int]
+    TURN_ID_FIELD_NUMBER: _ClassVar[int]
     tenant_id: str
     project_id: str
     request_id: str
@@ -112,7 +113,8 @@ class ReportGoalRequest(_message.Message):
     tasks: _containers.RepeatedCompositeFieldContainer[GoalTask]
     error: str
     subject_ids: _containers.RepeatedScalarFieldContainer[str]
-    def __init__(self, tenant_id: _Optional[str] = ..., project_id: _Optional[str] = ..., request_id: _Optional[str] = ..., goal_id: _Optional[str] = ..., objective: _Optional[str] = ..., state: _Optional[_Union[GoalState, str]] = ..., tasks: _Optional[_Iterable[_Union[GoalTask, _Mapping]]] = ..., error: _Optional[str] = ..., subject_ids: _Optional[_Iterable[str]] = ...) -> None: ...
+    turn_id: str
+    def __init__(self, tenant_id: _Optional[str] = ..., project_id: _Optional[str] = ..., request_id: _Optional[str] = ..., goal_id: _Optional[str] = ..., objective: _Optional[str] = ..., state: _Optional[_Union[GoalState, str]] = ..., tasks: _Optional[_Iterable[_Union[GoalTask, _Mapping]]] = ..., error: _Optional[str] = ..., subject_ids: _Optional[_Iterable[str]] = ..., turn_id: _Optional[str] = ...) -> None: ...
 
 class ReportGoalResponse(_message.Message):
     __slots__ = ("report_id", "report_state")

@@ -258,7 +258,7 @@ export declare type ReportGoalRequest = Message<"sidemirror.v1.ReportGoalRequest
   state: GoalState;
 
   /**
-   * The goal's tasks, in order. At most 100.
+   * The goal's tasks, in order. At most 100. Without any, those of `turn_id`.
    *
    * @generated from field: repeated sidemirror.v1.GoalTask tasks = 7;
    */
@@ -278,6 +278,15 @@ export declare type ReportGoalRequest = Message<"sidemirror.v1.ReportGoalRequest
    * @generated from field: repeated string subject_ids = 9;
    */
   subjectIds: string[];
+
+  /**
+   * The turn that worked towards the goal; may be empty. Where `tasks` is empty, what the turn's tools returned are the
+   * tasks: of each tool its last result and, if the goal was reached, its last error. Erasing the turn erases the report
+   * and its reflection. 1 to 128 printable characters.
+   *
+   * @generated from field: string turn_id = 10;
+   */
+  turnId: string;
 };
 
 /**

@@ -19,7 +19,10 @@ async def report_goal(work: Jobs, request: pb.ReportGoalRequest, call: Call) -> 
         raise BadInput([("state", "required")])
     job = NewJob(
         *(JobId(call.make_id()), KIND, report_body(_report_of(request)), MAX_ATTEMPTS),
-        sources=keys(SourceKind.SUBJECT, subjects_of(request.subject_ids)),
+        sources=(
+            *keys(SourceKind.SUBJECT, subjects_of(request.subject_ids)),
+            *keys(SourceKind.TURN, (request.turn_id,)),
+        ),
     )
     kept = await work.put(call.scope, job, call.clock.now_us())
     return pb.ReportGoalResponse(report_id=kept.job_id, report_state=REPORT_STATES[kept.state])
@@ -35,4 +38,5 @@ def _report_of(request: pb.ReportGoalRequest) -> GoalReport:
             GoalTask(enter(task.name), enter(task.output_summary), enter(task.error)) for task in request.tasks
         ),
         error=enter(request.error),
+        turn_id=request.turn_id,
     )
