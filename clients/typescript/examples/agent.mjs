@@ -9,7 +9,8 @@ const QUERIES = ["SELECT count(*) FROM orders WHERE status = 'open'", "SELECT co
 
 const sidemirror = connect();
 const turn = sidemirror.beginTurn({ task: TASK, basePrompt: "You are helpful.", config: { level: ThinkLevel.MEDIUM } });
-const messages = await turn.run(answer);
+const goal = { goalId: "open-orders", objective: "Know how many orders are open" };
+const messages = await turn.run(answer, { goal });
 const summary = await turn.summary(5000);
 if (summary) messages.push(`${summary.toolErrorCount} of the tool calls failed`);
 console.log(messages.filter(Boolean).join("\n"));
@@ -31,7 +32,7 @@ async function answer() {
   // A real agent asks its model again with this.
   if (verdict?.shouldRevise) shown.push(verdict.revisionPrompt);
   turn.report({ kind: { case: "responseDrafted", value: { text: draft } } });
-  turn.finish(TaskOutcome.SUCCESS, { score: 1, goal: { goalId: "open-orders", objective: "Know how many orders are open" } });
+  turn.finish(TaskOutcome.SUCCESS, { score: 1 });
   return shown;
 }
 
