@@ -1,8 +1,6 @@
 // A whole agent, whose model is a list of steps: it asks a database, fails, listens to what the sidecar makes of it, and
 // answers. It does the same when no sidecar is there.
-import { TaskOutcome } from "@sidemirror/api/v1/common";
-import { ThinkLevel } from "@sidemirror/api/v1/thinking";
-import { adviceText, connect } from "@sidemirror/client";
+import { adviceText, connect, TaskOutcome, ThinkLevel } from "@sidemirror/client";
 
 const TASK = "How many orders are open?";
 const QUERIES = ["SELECT count(*) FROM orders WHERE status = 'open'", "SELECT count(*) FROM open_orders"];
@@ -10,11 +8,15 @@ const QUERIES = ["SELECT count(*) FROM orders WHERE status = 'open'", "SELECT co
 const sidemirror = connect();
 const turn = sidemirror.beginTurn({ task: TASK, basePrompt: "You are helpful.", config: { level: ThinkLevel.MEDIUM } });
 const goal = { goalId: "open-orders", objective: "Know how many orders are open" };
-const messages = await turn.run(answer, { goal });
-const summary = await turn.summary(5000);
-if (summary) messages.push(`${summary.toolErrorCount} of the tool calls failed`);
-console.log(messages.filter(Boolean).join("\n"));
-await sidemirror.close();
+try {
+  const messages = await turn.run(answer, { goal });
+  const summary = await turn.summary(5000);
+  if (summary) messages.push(`${summary.toolErrorCount} of the tool calls failed`);
+  console.log(messages.filter(Boolean).join("\n"));
+} finally {
+  // Also when the agent fails: an error that ends the process would end what is on its way.
+  await sidemirror.close();
+}
 
 /** What the agent's model is shown. An exception in here ends the turn as an error. */
 async function answer() {
