@@ -1,7 +1,6 @@
 /** A program that uses every public name of @sidemirror/client, for the compiler (test_typescript_package.py). */
-import { TaskOutcome } from "@sidemirror/api/v1/common";
 import type { CritiqueOptions, EventInit, FinishOptions, GoalInit, Problem, RecallOptions, RunOptions } from "@sidemirror/client";
-import { adviceText, connect, DEFAULT_ADDRESS, problemOf, Sidemirror, TokenInTheClear, Turn } from "@sidemirror/client";
+import { adviceText, connect, DEFAULT_ADDRESS, problemOf, Sidemirror, TaskOutcome, ThinkLevel, TokenInTheClear, Turn } from "@sidemirror/client";
 import type { ConnectOptions, TurnOptions, Undelivered } from "@sidemirror/client";
 import { Added, checked, orAborted, Run, type Checked, type Level, type Settings } from "@sidemirror/client/adapter";
 
@@ -30,7 +29,7 @@ export function opened(): Sidemirror {
 
 export async function whole(sidemirror: Sidemirror): Promise<string> {
   await sidemirror.waitUntilReady(1000);
-  const started: TurnOptions = { turnId: "t", agent: "a", sessionId: "s", task: "count" };
+  const started: TurnOptions = { turnId: "t", agent: "a", sessionId: "s", task: "count", config: { level: ThinkLevel.LOW } };
   const turn: Turn = sidemirror.beginTurn(started);
   const event: EventInit = { kind: { case: "userMessage", value: { text: "hello" } } };
   const ids: string[] = [turn.report(event), turn.toolCalled("look", "{}"), turn.toolReturned("none", true)];

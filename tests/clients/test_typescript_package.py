@@ -15,7 +15,9 @@ from tests.clients.test_readmes import first_block
 pytestmark = [pytest.mark.slow("the TypeScript client is built, packed and installed"), pytest.mark.timeout(600)]
 PROJECT = '{"name": "outside", "private": true, "type": "module"}\n'
 COMPILER = ROOT / "node_modules/typescript/bin/tsc"
-STRICT = ("--strict", "--noEmit", "--target", "es2023", "--module", "nodenext", "--skipLibCheck")
+# As the README asks for it.
+ASKED = ("--types", "node", "--module", "nodenext", "--lib", "es2023,esnext.disposable", "--skipLibCheck")
+STRICT = ("--strict", "--noEmit", "--target", "es2023", "--typeRoots", str(ROOT / "node_modules/@types"), *ASKED)
 
 
 def run(command: Sequence[str], cwd: Path, **settings: str) -> str:

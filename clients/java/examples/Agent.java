@@ -23,8 +23,10 @@ public final class Agent {
     ThinkingConfig config = ThinkingConfig.newBuilder().setLevel(ThinkLevel.THINK_LEVEL_MEDIUM).build();
     TurnStarted started =
         TurnStarted.newBuilder().setTask(TASK).setBasePrompt("You are helpful.").setConfig(config).build();
+    ReportGoalRequest goal =
+        ReportGoalRequest.newBuilder().setGoalId("open-orders").setObjective("Know how many orders are open").build();
     try (Sidemirror sidemirror = Sidemirror.connect()) {
-      sidemirror.beginTurn(started).run(Agent::answer).forEach(System.out::println);
+      sidemirror.beginTurn(started).run(goal, Agent::answer).forEach(System.out::println);
     }
   }
 
@@ -44,10 +46,7 @@ public final class Agent {
     String answer = "12 orders are open.";
     turn.critique(answer).filter(CritiqueResult::getShouldRevise).ifPresent(it -> messages.add(it.getRevisionPrompt()));
     turn.report(Events.responseDrafted(answer));
-    turn.finish(
-        TaskOutcome.TASK_OUTCOME_SUCCESS,
-        1.0,
-        ReportGoalRequest.newBuilder().setGoalId("open-orders").setObjective("Know how many orders are open").build());
+    turn.finish(TaskOutcome.TASK_OUTCOME_SUCCESS, 1.0);
     turn.summary(Duration.ofSeconds(5))
         .ifPresent(summary -> messages.add(summary.getToolErrorCount() + " of the tool calls failed"));
     return messages;

@@ -1,19 +1,22 @@
 // A whole agent, whose model is a list of steps: it asks a database, fails, listens to what the sidecar makes of it, and
 // answers. It does the same when no sidecar is there.
-import { TaskOutcome } from "@sidemirror/api/v1/common";
-import { ThinkLevel } from "@sidemirror/api/v1/thinking";
-import { adviceText, connect } from "@sidemirror/client";
+import { adviceText, connect, TaskOutcome, ThinkLevel } from "@sidemirror/client";
 
 const TASK = "How many orders are open?";
 const QUERIES = ["SELECT count(*) FROM orders WHERE status = 'open'", "SELECT count(*) FROM open_orders"];
 
 const sidemirror = connect();
 const turn = sidemirror.beginTurn({ task: TASK, basePrompt: "You are helpful.", config: { level: ThinkLevel.MEDIUM } });
-const messages = await turn.run(answer);
-const summary = await turn.summary(5000);
-if (summary) messages.push(`${summary.toolErrorCount} of the tool calls failed`);
-console.log(messages.filter(Boolean).join("\n"));
-await sidemirror.close();
+const goal = { goalId: "open-orders", objective: "Know how many orders are open" };
+try {
+  const messages = await turn.run(answer, { goal });
+  const summary = await turn.summary(5000);
+  if (summary) messages.push(`${summary.toolErrorCount} of the tool calls failed`);
+  console.log(messages.filter(Boolean).join("\n"));
+} finally {
+  // Also when the agent fails: an error that ends the process would end what is on its way.
+  await sidemirror.close();
+}
 
 /** What the agent's model is shown. An exception in here ends the turn as an error. */
 async function answer() {
@@ -31,7 +34,7 @@ async function answer() {
   // A real agent asks its model again with this.
   if (verdict?.shouldRevise) shown.push(verdict.revisionPrompt);
   turn.report({ kind: { case: "responseDrafted", value: { text: draft } } });
-  turn.finish(TaskOutcome.SUCCESS, { score: 1, goal: { goalId: "open-orders", objective: "Know how many orders are open" } });
+  turn.finish(TaskOutcome.SUCCESS, { score: 1 });
   return shown;
 }
 

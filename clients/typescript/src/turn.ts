@@ -28,11 +28,15 @@ export interface TurnOptions extends Omit<MessageInitShape<typeof TurnStartedSch
   agent?: string;
 }
 
-/** What a turn worked towards: `goalId` and `objective` are needed. `state`: from the turn's outcome unless it is given. */
-export type GoalInit = Omit<MessageInitShape<typeof ReportGoalRequestSchema>, "$typeName" | "$unknown" | "goalId" | "objective"> & {
+/**
+ * What a turn worked towards: `goalId` and `objective` are needed. `state`: from the turn's outcome unless it is given.
+ * `tasks`: the turn's own calls unless they are given.
+ */
+export type GoalInit = Omit<GoalReport, "$typeName" | "$unknown" | "goalId" | "objective" | "turnId"> & {
   goalId: string;
   objective: string;
 };
+type GoalReport = MessageInitShape<typeof ReportGoalRequestSchema>;
 
 /** How a turn ended, beside its outcome. */
 export interface FinishOptions {
@@ -146,7 +150,7 @@ export class Turn implements AsyncIterable<TurnDirective>, Disposable, AsyncDisp
     const given: FinishOptions = typeof options === "number" ? { score: options } : options;
     const { score, goal = this.goal } = given;
     const state = outcome === TaskOutcome.SUCCESS ? GoalState.COMPLETED : GoalState.FAILED;
-    this.queue.putReports(outcome, score, goal && { ...goal, state: goal.state || state });
+    this.queue.putReports(outcome, score, goal && { ...goal, state: goal.state || state, turnId: this.id });
     this.report({ kind: { case: "turnFinished", value: { outcome, score } } });
   }
 

@@ -10,7 +10,7 @@ import { GoalReflectionService, GoalState } from "@sidemirror/api/v1/goal_reflec
 import { ReflectiveMemoryService } from "@sidemirror/api/v1/reflective_memory";
 import { TurnEventSchema } from "@sidemirror/api/v1/thinking";
 import { wayTo } from "../src/address.js";
-import { connect, type RunOptions, type Sidemirror } from "../src/index.js";
+import { connect, type RunOptions, type Sidemirror, type Turn } from "../src/index.js";
 import type { Link } from "../src/link.js";
 import { standIn } from "./standin.js";
 
@@ -116,8 +116,8 @@ test("the goal of a run is reported with its outcome, and with what was thrown",
   const there = await standIn({
     more: (router) =>
       router.service(GoalReflectionService, {
-        reportGoal: ({ goalId, state, error }) => {
-          reports.push([goalId, GoalState[state], error].join(" "));
+        reportGoal: ({ goalId, state, turnId, error }) => {
+          reports.push([goalId, GoalState[state], turnId, error].join(" "));
           return {};
         },
       }),
@@ -127,13 +127,14 @@ test("the goal of a run is reported with its outcome, and with what was thrown",
   const fails = (): never => {
     throw new RangeError("no such table");
   };
-  await sidemirror.beginTurn().run((turn) => turn.finish(TaskOutcome.SUCCESS), towards("reached"));
-  await assert.rejects(sidemirror.beginTurn().run(fails, towards("thrown")), RangeError);
-  await assert.rejects(sidemirror.beginTurn().run(fails, towards("said", "mine")), RangeError);
-  await assert.rejects(sidemirror.beginTurn().run(() => Promise.reject(null), towards("none")));
-  await sidemirror.beginTurn().run(() => {}, towards("left"));
+  const turn = (turnId: string): Turn => sidemirror.beginTurn({ turnId });
+  await turn("1").run((same) => same.finish(TaskOutcome.SUCCESS), towards("reached"));
+  await assert.rejects(turn("2").run(fails, towards("thrown")), RangeError);
+  await assert.rejects(turn("3").run(fails, towards("said", "mine")), RangeError);
+  await assert.rejects(turn("4").run(() => Promise.reject(null), towards("none")));
+  await turn("5").run(() => {}, towards("left"));
   assert.ok(await sidemirror.flush(10_000));
-  const expected = ["none FAILED ", "reached COMPLETED ", "said FAILED mine", "thrown FAILED RangeError: no such table"];
+  const expected = ["none FAILED 4 ", "reached COMPLETED 1 ", "said FAILED 3 mine", "thrown FAILED 2 RangeError: no such table"];
   assert.deepEqual(reports.toSorted(), expected);
   await sidemirror.close();
   there.stop();

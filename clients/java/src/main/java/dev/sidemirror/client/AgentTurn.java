@@ -125,8 +125,9 @@ public abstract sealed class AgentTurn implements AutoCloseable permits Turn {
    * Ends the turn, as {@link #finish(TaskOutcome)} does, and reports its goal unless the outcome is UNSPECIFIED.
    *
    * @param outcome what became of it
-   * @param goal what it worked towards: an id and an objective, and tasks and an error where there are some. Its state is
-   *     COMPLETED for SUCCESS and FAILED for every other outcome, unless it says its own.
+   * @param goal what it worked towards: an id and an objective, and an error where there is one. Its tasks are the turn's
+   *     own calls unless it has some; its state is COMPLETED for SUCCESS and FAILED for every other outcome, unless it says
+   *     its own.
    */
   public void finish(TaskOutcome outcome, ReportGoalRequest goal) {
     finish(outcome, null, goal);
@@ -147,7 +148,7 @@ public abstract sealed class AgentTurn implements AutoCloseable permits Turn {
     }
     boolean teaches = outcome != TaskOutcome.TASK_OUTCOME_UNSPECIFIED;
     synchronized (queue) {
-      queue.follow(outcome, score, towards == null || !teaches ? null : Filled.goal(towards, outcome));
+      queue.follow(outcome, score, towards == null || !teaches ? null : Filled.goal(towards, outcome, id));
       report(TurnEvent.newBuilder().setTurnFinished(finished).build());
     }
   }

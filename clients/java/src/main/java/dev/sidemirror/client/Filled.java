@@ -27,9 +27,9 @@ final class Filled {
     return Texts.fitting(builder.build());
   }
 
-  /** The goal with a request_id, a state that follows from the turn's outcome, and texts that the sidecar takes. */
-  static ReportGoalRequest goal(ReportGoalRequest given, TaskOutcome outcome) {
-    ReportGoalRequest.Builder goal = given.toBuilder();
+  /** The goal with its turn, a request_id, a state that follows from the outcome, and texts that the sidecar takes. */
+  static ReportGoalRequest goal(ReportGoalRequest given, TaskOutcome outcome, String turnId) {
+    ReportGoalRequest.Builder goal = given.toBuilder().setTurnId(turnId);
     if (given.getRequestId().isEmpty()) {
       goal.setRequestId(Calls.newId());
     }

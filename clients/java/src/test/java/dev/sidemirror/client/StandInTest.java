@@ -22,6 +22,7 @@ import dev.sidemirror.v1.ThinkLevel;
 import dev.sidemirror.v1.ThinkingServiceGrpc;
 import dev.sidemirror.v1.TurnAck;
 import dev.sidemirror.v1.TurnDirective;
+import dev.sidemirror.v1.TurnStarted;
 import dev.sidemirror.v1.TurnSummary;
 import io.grpc.Server;
 import io.grpc.netty.NettyServerBuilder;
@@ -68,6 +69,10 @@ class StandInTest {
     return sidemirror.beginTurn("count", ThinkLevel.THINK_LEVEL_MEDIUM);
   }
 
+  private AgentTurn turn(String id) {
+    return sidemirror.beginTurn(id, "", TurnStarted.getDefaultInstance());
+  }
+
   private static ReportGoalRequest goal(String id, String error) {
     return ReportGoalRequest.newBuilder().setGoalId(id).setObjective("count").setError(error).build();
   }
@@ -84,16 +89,16 @@ class StandInTest {
           turn.finish(TaskOutcome.TASK_OUTCOME_SUCCESS);
           return null;
         };
-    turn().run(goal("reached", ""), succeeds);
-    assertThrows(IllegalStateException.class, () -> turn().run(goal("thrown", ""), fails));
-    assertThrows(IllegalStateException.class, () -> turn().run(goal("said", "mine"), fails));
-    assertEquals("answer", turn().run(goal("left", ""), turn -> "answer"));
+    turn("1").run(goal("reached", ""), succeeds);
+    assertThrows(IllegalStateException.class, () -> turn("2").run(goal("thrown", ""), fails));
+    assertThrows(IllegalStateException.class, () -> turn("3").run(goal("said", "mine"), fails));
+    assertEquals("answer", turn("4").run(goal("left", ""), turn -> "answer"));
     assertTrue(sidemirror.flush(Duration.ofSeconds(30)));
     assertEquals(
         List.of(
-            "reached GOAL_STATE_COMPLETED ",
-            "said GOAL_STATE_FAILED mine",
-            "thrown GOAL_STATE_FAILED java.lang.IllegalStateException: no such table"),
+            "reached GOAL_STATE_COMPLETED 1 ",
+            "said GOAL_STATE_FAILED 3 mine",
+            "thrown GOAL_STATE_FAILED 2 java.lang.IllegalStateException: no such table"),
         List.copyOf(goals));
   }
 
@@ -152,7 +157,8 @@ class StandInTest {
       if (request.getGoalId().equals("long")) {
         textBytes.add(request.getErrorBytes().size());
       }
-      goals.add(request.getGoalId() + " " + request.getState() + " " + request.getError());
+      goals.add(
+          String.join(" ", request.getGoalId(), request.getState().name(), request.getTurnId(), request.getError()));
       answer(answers, ReportGoalResponse.getDefaultInstance());
     }
   }
