@@ -134,7 +134,7 @@ impl Shared {
             return;
         }
         (state.outcome, state.score) = (outcome, score);
-        let Some(report) = goal.map(|goal| Report::of_goal(goal, outcome)) else { return };
+        let Some(report) = goal.map(|goal| Report::of_goal(goal, outcome, &self.id)) else { return };
         let size = report.size();
         if !state.over && !state.is_full(size) && self.home.link.keep(size + BESIDE_BYTES, false) {
             state.waiting_bytes += size;

@@ -31,8 +31,10 @@ impl Report {
         Self::Outcome(ReportOutcomeRequest { request_id, receipt_id, outcome, score, ..Default::default() })
     }
 
-    /// The goal's state follows from the outcome unless it says its own.
-    pub fn of_goal(mut goal: ReportGoalRequest, outcome: TaskOutcome) -> Self {
+    /// The goal's state follows from the outcome unless it says its own. The turn's calls are the tasks of a goal that
+    /// has none.
+    pub fn of_goal(mut goal: ReportGoalRequest, outcome: TaskOutcome, turn_id: &str) -> Self {
+        goal.turn_id = turn_id.into();
         if goal.request_id.is_empty() {
             goal.request_id = uuid::Uuid::new_v4().to_string();
         }
@@ -114,5 +116,19 @@ impl Shared {
             }
             Report::Goal(request) => home.goals.with_deadline(PATIENCE).report_goal(request.clone()).await.map(|_| ()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_goal_names_its_turn() {
+        let Report::Goal(goal) = Report::of_goal(ReportGoalRequest::default(), TaskOutcome::Failure, "t1") else {
+            panic!("a goal is expected")
+        };
+        assert_eq!((goal.turn_id.as_str(), goal.state), ("t1", GoalState::Failed.into()));
+        assert!(!goal.request_id.is_empty());
     }
 }
