@@ -4,6 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sidemirror_server.memory.kin.signature import error_signature
+from sidemirror_server.models.adapters.rules.wording import what_it_says
 from sidemirror_server.trace.failure import ErrorCategory, category_of, masked, telling_line
 from tests.recorded import episodes
 
@@ -82,6 +84,16 @@ def test_the_telling_line() -> None:
     assert telling_line("\nexitcode: 1 (execution failed)\nran\n") == "exitcode: 1 (execution failed)"
     assert telling_line("Reading lists...\nE: Unable to locate package x") == "E: Unable to locate package x"
     assert telling_line(" \n") == ""
+
+
+@pytest.mark.parametrize("before", ["Command failed: ", "Error: Command failed: ", "Command failed with exit code 1: "])
+def test_what_was_run_is_not_what_failed(before: str) -> None:
+    """As Node.js and execa say it. Seen to fail when the first line with an error word is taken, whatever it is."""
+    written = f"{before}sqlite3 shop.db 'SELECT status FROM orders'\nin prepare, no such column: status\n"
+    assert telling_line(written) == "in prepare, no such column: status"
+    assert error_signature("sql", written) == "sql|not_found|missing_column"
+    assert what_it_says(written) == "“in prepare, no such column: status”"
+    assert telling_line(f"{before}make all\n") == f"{before}make all"
 
 
 def test_details_of_a_line_are_masked() -> None:

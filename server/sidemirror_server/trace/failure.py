@@ -11,6 +11,7 @@ from collections.abc import Callable
 from enum import StrEnum
 
 from sidemirror_server.trace.failure_wordings import TOOL_WORDINGS, WORDINGS
+from sidemirror_server.vocabulary.telling import beyond_the_command
 
 
 class ErrorCategory(StrEnum):
@@ -95,7 +96,8 @@ def category_of(error_text: str, tool_name: str = "") -> ErrorCategory:
 
 def telling_line(error_text: str) -> str:
     """The line that states the error: the last exception, else the first line with an error word, else the first
-    non-empty line."""
+    non-empty line. A line that only names the command that failed does so where there is no other."""
+    error_text = beyond_the_command(error_text)
     exceptions = _EXCEPTION_LINE.findall(error_text)
     if exceptions:
         return str(exceptions[-1]).strip()

@@ -50,6 +50,16 @@ _VALUE = re.compile(
 VALUE = "(…)"
 
 
+# As Node.js and execa begin an error: what was run, before what it wrote.
+_COMMAND = re.compile(r"(?:\w{0,40}Error: )?Command failed(?: with exit code \d{1,6}(?: \([^)\n]{0,80}\))?)?: ")
+
+
+def beyond_the_command(error_text: str) -> str:
+    """An error without the lines that only name the command that failed, unless there are no others."""
+    kept = [line for line in error_text.split("\n") if not _COMMAND.match(line.lstrip())]
+    return "\n".join(kept) if any(map(str.strip, kept)) else error_text
+
+
 def says_why(error_text: str) -> bool:
     """Whether an error says anything but that something failed."""
     terms = telling_terms(error_text[:_READ_CHARS])

@@ -11,7 +11,7 @@ import msgspec
 
 from sidemirror_server.models.adapters.rules.advice import telling
 from sidemirror_server.models.evidence import EvidenceStep
-from sidemirror_server.vocabulary.telling import says_why, without_values
+from sidemirror_server.vocabulary.telling import beyond_the_command, says_why, without_values
 from sidemirror_server.vocabulary.text import clip
 
 # In code points. Chosen here: enough for an exception's line, too short for an elaborate order hidden in it.
@@ -48,7 +48,8 @@ def arguments_of(call_text: str) -> str:
 def what_it_says(error_text: str) -> str:
     """What an error says, in quotation marks: its message where it is an object, its exception where it is a traceback,
     else its first line or sentence. Empty if it says nothing but that something failed, or says it at length."""
-    lines = [line.strip() for line in _message(telling(error_text[:_READ_CHARS])).splitlines() if line.strip()]
+    said = _message(telling(beyond_the_command(error_text[:_READ_CHARS])))
+    lines = [line.strip() for line in said.splitlines() if line.strip()]
     # An error's fields, as an object below its message, say the same once more.
     lines = [line for line in lines if not line.startswith("{")] or lines
     first = lines[0] if lines else ""
