@@ -151,6 +151,7 @@ function Directive(props: { directive: TurnDirective; told: Told }) {
               <Id>{kind.value.signature}</Id>
             </Link>
           </p>
+          <Followed signature={kind.value.signature} told={told} />
         </>
       );
     case "nudge":
@@ -175,6 +176,7 @@ function Directive(props: { directive: TurnDirective; told: Told }) {
             </p>
           )}
           {kind.value.block && <Block block={kind.value.block} told={told} signature={kind.value.signature} />}
+          <Followed signature={kind.value.signature} told={told} />
         </>
       );
     case "reflection":
@@ -215,6 +217,21 @@ function Why(props: { directive: TurnDirective | SlotClaim; told: Told }) {
           <Cause id={id} told={told} />
         </span>
       ))}
+    </p>
+  );
+}
+
+/** What followed the failing call: the next such call, with a link to it. */
+function Followed(props: { signature: string; told: Told }) {
+  const one = props.told.followUps.get(props.signature);
+  if (!one) return null;
+  if (!one.hasAttempt) return <p class="why">what followed: the call was not tried again</p>;
+  const { attemptEventId: id, attemptTurnId: later } = one;
+  return (
+    <p class="why">
+      what followed: {id ? later ? <Link to={["turns", later]} query={{ event: id }}>the next such call, in a later turn</Link> : <Cause id={id} told={props.told} /> : "the next such call"}{" "}
+      <Badge tone={one.worked ? "good" : "bad"}>{one.worked ? "worked" : "failed"}</Badge>
+      {one.advisedRecoveryId && (one.followed ? " done as told" : " done otherwise than told")}
     </p>
   );
 }

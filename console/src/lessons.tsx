@@ -41,7 +41,7 @@ export function Lessons(props: { query: Query }) {
   const text = query.text ?? "";
   const key = JSON.stringify([query]);
   const listed = { kind, state, pageSize: PAGE };
-  const sought = { queryText: text, kind, k: PAGE, minImportance: 0, includeQuarantined: true };
+  const sought = { queryText: text, kind, k: PAGE, minImportance: 0, includeQuarantined: true, includeRetired: true };
   const first = useAsked(`lessons ${key}`, async (signal) => {
     if (text !== "") {
       const answer = await api.memory.queryReflections({ ...api.scope, ...sought }, { signal });

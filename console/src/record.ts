@@ -1,7 +1,7 @@
 /** What an entry of a turn's record is. */
 import type { ContextBlock } from "@sidemirror/api/v1/common";
 import type { LessonStatistics } from "@sidemirror/api/v1/reflective_memory";
-import type { TurnEntry, TurnEvent } from "@sidemirror/api/v1/thinking";
+import type { FailureFollowUp, TurnEntry, TurnEvent } from "@sidemirror/api/v1/thinking";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 
 import { headline, millisOf, spaced } from "./words.js";
@@ -15,6 +15,8 @@ export interface Told {
   readonly tools: ReadonlyMap<string, string>;
   /** The evidence about the lessons that are shown, by id. */
   readonly lessons: ReadonlyMap<string, LessonStatistics>;
+  /** What followed the failing calls, by what they are recognised by. */
+  readonly followUps: ReadonlyMap<string, FailureFollowUp>;
 }
 
 /** The kinds of a block's items that are memories, and not a recovery or a goal's reflection. */

@@ -5,6 +5,7 @@ import {
   type RecoveryObservation,
   type SignatureRecoveries,
 } from "@sidemirror/api/v1/reflective_memory";
+import { SilenceReason } from "@sidemirror/api/v1/thinking";
 import { useState } from "preact/hooks";
 
 import { useApi, useAsked } from "./api.js";
@@ -108,6 +109,7 @@ function Move(props: MoveProps & { isFolded: boolean }) {
   const heading = (
     <>
       <bdi>{moveName(move)}</bdi> {move.isTold && <Badge tone="told">told</Badge>}
+      {move.silence === SilenceReason.SHADOW && <Badge tone="warn">shadow: not told</Badge>}
       {move.isSuspended && <Badge tone="bad">suspended</Badge>}
       {move.isStarter && <Badge>starter pack</Badge>}
     </>
@@ -178,6 +180,10 @@ function Counted(props: MoveProps) {
       {(move.isTold || drawn > 0n) && (
         <details>
           <summary>Where it was told</summary>
+          <p class="dim">
+            Counted is each block that has it, with a receipt. What a nudge or a reflection says in its own words is in no
+            block.
+          </p>
           <Receipts lessonId={move.recoveryId} />
         </details>
       )}

@@ -1,5 +1,5 @@
 /** Why a turn was told nothing, by the codes that are on its record. */
-import { SilenceReason, type Silence } from "@sidemirror/api/v1/thinking";
+import { RecoveryGate, SilenceReason, type MissedGate, type Silence } from "@sidemirror/api/v1/thinking";
 
 const SENTENCES: Partial<Record<SilenceReason, string>> = {
   [SilenceReason.NOTHING_KNOWN]: "nothing was known",
@@ -7,8 +7,8 @@ const SENTENCES: Partial<Record<SilenceReason, string>> = {
   [SilenceReason.SUSPENDED]: "what is known was suspended: it failed twice in succession after it was told",
   [SilenceReason.NOTHING_TO_ADD]: "what is known was done already, or is for another kind of call",
   [SilenceReason.NOTHING_FITS]: "no lesson fitted the task",
-  [SilenceReason.HELD_BACK]: "it was held back by a draw",
-  [SilenceReason.SHADOW]: "the sidecar was in shadow mode",
+  [SilenceReason.HELD_BACK]: "it was held back by a draw, one in ten, to see what happens without it",
+  [SilenceReason.SHADOW]: "the sidecar was in shadow mode, which tells nothing",
   [SilenceReason.OFF_BY_POLICY]: "a policy turned it off",
   [SilenceReason.SILENCED]: "a policy silenced it",
   [SilenceReason.SHELL]: "the host has a shell, and it may not be told there",
@@ -16,7 +16,7 @@ const SENTENCES: Partial<Record<SilenceReason, string>> = {
   [SilenceReason.NO_ROOM]: "it did not fit into the tokens of a block",
   [SilenceReason.TOLD_ALREADY]: "the turn was told of it already",
   [SilenceReason.STORE_AWAY]: "the store was away or too slow",
-  [SilenceReason.NOT_ASKED]: "the turn asked for none",
+  [SilenceReason.NOT_ASKED]: "the turn did not ask for lessons at its start",
 };
 
 /** The reason in words; empty for none. */
@@ -24,8 +24,44 @@ export function whySilent(reason: SilenceReason): string {
   return reason === SilenceReason.UNSPECIFIED ? "" : (SENTENCES[reason] ?? "for a reason that this page does not know");
 }
 
-/** The reason at a failing call, with the tries that were known then. */
+/** The reason at a failing call, with the tries that were known then and the gate that was not passed. */
 export function whyNoAdvice(silence: Silence): string {
   const tries = silence.tries ? ` (it had worked in ${silence.worked} of ${silence.tries} tries)` : "";
-  return whySilent(silence.reason) + tries;
+  const gate = silence.missedGate ? `: ${gateTold(silence.missedGate)}` : "";
+  return whySilent(silence.reason) + tries + gate;
+}
+
+const LAST = "by its last 20 tries";
+
+/** The gate with what is needed and what there was: the server's `memory/recoveries/gates.py`. */
+function gateTold({ gate, needed, found }: MissedGate): string {
+  const [least, share] = [`${Math.round(100 * needed)} %`, `${(100 * found).toFixed(1)} %`];
+  switch (gate) {
+    case RecoveryGate.TRIES:
+      return `${found} tries without advice; ${needed} are needed`;
+    case RecoveryGate.RATE:
+      return `${LAST} it works in at least ${share}; ${least} are needed`;
+    case RecoveryGate.ADVISED_RATE:
+      return `${LAST}, those after advice too, it works in at least ${share}; ${least} are needed`;
+    case RecoveryGate.OTHER_MOVE:
+      return `${LAST} it works in at least ${share}, and another move worked in ${least}`;
+    case RecoveryGate.SESSIONS:
+      return `it worked, a look-up with a value that was used, in ${found} sessions; ${needed} are needed`;
+    case RecoveryGate.CHANGES:
+      return `the changed argument worked ${found} times; ${needed} are needed`;
+    case RecoveryGate.SENT_AGAIN_RATE:
+      return `sent again it worked in ${share}; ${least} are needed`;
+    case RecoveryGate.NONE_WORKED:
+      return `another tool is told only where nothing worked again, and ${found} of the last tries did`;
+    case RecoveryGate.RUNS:
+      return `nothing worked again in ${found} runs; ${needed} are needed`;
+    case RecoveryGate.GONE_ON:
+      return `${found} runs went on with this tool; ${needed} are needed`;
+    case RecoveryGate.CONVERSATIONS:
+      return `${found} conversations show it; ${needed} are needed`;
+    case RecoveryGate.KIND:
+      return "such moves are counted and never told";
+    default:
+      return "a gate that this page does not know";
+  }
 }

@@ -1,6 +1,6 @@
 /** One turn: what happened, what the sidecar said to it, and why. An open turn grows while it is looked at. */
 import type { LessonStatistics } from "@sidemirror/api/v1/reflective_memory";
-import { ThinkingService, TurnState, type Turn as TurnRecord, type TurnEntry } from "@sidemirror/api/v1/thinking";
+import { ThinkingService, TurnState, type FailureFollowUp, type Turn as TurnRecord, type TurnEntry } from "@sidemirror/api/v1/thinking";
 import { useEffect, useMemo, useState } from "preact/hooks";
 
 import { AsideRow, useAsides, type Aside } from "./asides.js";
@@ -41,6 +41,7 @@ export function Turn(props: { id: string }) {
             <Record
               turn={page.turn}
               first={page.entries}
+              followUps={page.followUps}
               hasMore={page.nextPageToken !== ""}
               start={start}
               at={at}
@@ -58,6 +59,7 @@ export function Turn(props: { id: string }) {
 function Record(props: {
   turn: TurnRecord;
   first: readonly TurnEntry[];
+  followUps: readonly FailureFollowUp[];
   hasMore: boolean;
   start: bigint;
   at: number;
@@ -66,6 +68,8 @@ function Record(props: {
   const api = useApi();
   const { turn } = props;
   const [entries, setEntries] = useState<readonly TurnEntry[]>(props.first);
+  // Those of other pages; the first one may be asked for again.
+  const [otherFollowUps, setOtherFollowUps] = useState<readonly FailureFollowUp[]>([]);
   const [start, setStart] = useState(props.start);
   const [hasMore, setHasMore] = useState(props.hasMore);
   const [problem, setProblem] = useState<Problem>();
@@ -78,6 +82,7 @@ function Record(props: {
       if (afterSequence < start) setStart(afterSequence);
       else setHasMore(page.nextPageToken !== "");
       setEntries((before) => joined(before, page.entries));
+      setOtherFollowUps((before) => [...before, ...page.followUps]);
       setProblem(undefined);
     } catch (error) {
       setProblem(problemOf(error));
@@ -101,7 +106,7 @@ function Record(props: {
     if (named > 0) document.getElementById(idOf(BigInt(named)))?.scrollIntoView({ block: "center" });
   }, [named]);
 
-  const told = useTold(turn.task, entries);
+  const told = useTold(turn.task, entries, useMemo(() => [...otherFollowUps, ...props.followUps], [otherFollowUps, props.followUps]));
   const shown = onlyTold ? entries.filter(isTold) : entries;
   const asides = useAsides(turn, entries);
   const toldCount = entries.filter(isTold).length + asides.length;
@@ -188,7 +193,7 @@ function inOrder(entries: readonly TurnEntry[], asides: readonly Aside[]): (Turn
 }
 
 /** What directives refer to: events by their ids, and what is known of the lessons that they show. */
-function useTold(task: string, entries: readonly TurnEntry[]): Told {
+function useTold(task: string, entries: readonly TurnEntry[], followed: readonly FailureFollowUp[]): Told {
   const api = useApi();
   const ids = useMemo(() => {
     const items = entries.flatMap(blocksOf).flatMap((block) => block.items);
@@ -208,8 +213,8 @@ function useTold(task: string, entries: readonly TurnEntry[]): Told {
       events.set(eventId, entry);
       if (kind.case === "toolCalled" && kind.value.callId) tools.set(kind.value.callId, headline(kind.value.name, 80));
     }
-    return { task, events, tools, lessons: value ?? new Map() };
-  }, [task, entries, value]);
+    return { task, events, tools, lessons: value ?? new Map(), followUps: new Map(followed.map((one) => [one.signature, one])) };
+  }, [task, entries, value, followed]);
 }
 
 /** Both lists in order of the sequence, each entry once. */

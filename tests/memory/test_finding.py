@@ -10,7 +10,8 @@ import msgspec
 import pytest
 
 from sidemirror_server.memory.recoveries import moves
-from sidemirror_server.memory.recoveries.finding import FRESH_S, FailedAttempt, RecoveryFinder
+from sidemirror_server.memory.recoveries.deciding import FailedAttempt
+from sidemirror_server.memory.recoveries.finding import FRESH_S, RecoveryFinder
 from sidemirror_server.memory.recoveries.observation import Move, MoveKind, Observation
 from sidemirror_server.storage.sqlite.database import SqliteDatabase
 from sidemirror_server.storage.sqlite.observations import SqliteObservations

@@ -20,6 +20,7 @@ from sidemirror_server.memory.recoveries.observation import (
     ValueKind,
     recovery_id,
 )
+from sidemirror_server.vocabulary.silence import Gate, MissedGate
 from tests.memory.trails import BLIND, HOUR_US, SHOW_TABLES, SIGNATURE, row, where
 
 AGAIN = Move(MoveKind.SENT_AGAIN)
@@ -297,13 +298,14 @@ def test_what_comes_closest_where_nothing_is_told() -> None:
     other = Move(MoveKind.OTHER, ("rm",))
     tried = [*rows(True, True, False), *rows(True, True, True, True, move=other, start=10)]
     # What may be told goes before what never is, whatever its rate.
-    assert closest_of(SIGNATURE, tried) == Closest(OWN, Tally(3, 2))
-    assert closest_of(SIGNATURE, rows(True, move=other)) == Closest(recovery_id(SIGNATURE, other), Tally(1, 1))
+    assert closest_of(SIGNATURE, tried) == Closest(OWN, Tally(3, 2), missed=MissedGate(Gate.TRIES, 5, 3))
+    never = Closest(recovery_id(SIGNATURE, other), Tally(1, 1), missed=MissedGate(Gate.KIND))
+    assert closest_of(SIGNATURE, rows(True, move=other)) == never
     assert closest_of(SIGNATURE, rows(False, move=TRANSFER)) is None, "there was no attempt"
 
 
 def test_what_comes_closest_may_be_suspended() -> None:
     told = [structs.replace(one, advised=OWN, followed=True) for one in rows(False, False, start=20)]
     found = closest_of(SIGNATURE, [*rows(*[True] * 6), *told])
-    assert found == Closest(OWN, Tally(6, 6), is_suspended=True)
+    assert found == Closest(OWN, Tally(6, 6), is_suspended=True, missed=MissedGate(Gate.TRIES, 5, 0))
     assert recovery_of(SIGNATURE, [*rows(*[True] * 6), *told]) is None

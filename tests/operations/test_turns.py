@@ -99,7 +99,10 @@ async def test_a_turn_is_shown_in_the_order_of_time_with_what_was_held_back(
         await served.stub.ReportEvents(thinking_pb.ReportEventsRequest(turn_id="t", events=[late]), timeout=60)
         _, shown, _ = await said(capsys, served, "turns", "show", "s6")
         (held,) = [at for at, line in enumerate(shown) if "held back" in line]
-        why = "what is known was held back by a draw (it had worked in 5 of 5 tries)"
+        why = (
+            "what is known was held back by a draw, one in ten, to see what happens without it "
+            "(it had worked in 5 of 5 tries)"
+        )
         assert shown[held].endswith(f"  s6/s6  · nothing told: {why}; {SIGNATURE}; recovery {move.recovery_id}")
         assert any("sql failed" in line for line in shown[:held])
         _, shown, _ = await said(capsys, served, "turns", "show", "t")
@@ -197,7 +200,7 @@ async def test_silence_and_critiques_and_recalls_are_told(tmp_path: Path, capsys
         assert code == 0
         told = "\n".join(shown)
         assert "plan: turn 1" in told
-        assert "; no lesson: the turn asked for none" in told
+        assert "; no lesson: the turn did not ask for lessons at its start" in told
         assert told.count("  sql failed: Table 'shop.orders' doesn't exist") == 2
         assert "· nothing told: nothing was known for this failure; sql|not_found|missing_table" in told
         assert f"↳ memory context: strategy {stored.strategy_id} (by words; words count, order; score 0." in told
@@ -209,7 +212,7 @@ async def test_silence_and_critiques_and_recalls_are_told(tmp_path: Path, capsys
         assert code == 0
         assert "  The agent asked for it itself; no entry of the turn has it." in lines
         assert "    what fitted then: by words; words count, order; score 0." in why
-        assert "at its start: no lesson, because the turn asked for none" in why
+        assert "at its start: no lesson, because the turn did not ask for lessons at its start" in why
         assert "sql failed: nothing told, because nothing was known for this failure\n" in why
         assert "because nothing was known for this failure, at the first such failure of the turn" in why
         assert "  recognised by: sql|not_found|missing_table" in lines

@@ -8,7 +8,8 @@ import msgspec
 import pytest
 
 from sidemirror_server.memory.recoveries import moves
-from sidemirror_server.memory.recoveries.finding import FailedAttempt, RecoveryFinder, receipt_id_of
+from sidemirror_server.memory.recoveries.deciding import FailedAttempt
+from sidemirror_server.memory.recoveries.finding import RecoveryFinder, receipt_id_of
 from sidemirror_server.memory.recoveries.moves import SILENT_FRACTION
 from sidemirror_server.memory.recoveries.observation import CameFrom, Move, MoveKind, Observation, ValueKind
 from sidemirror_server.memory.trials.evidence import Arm

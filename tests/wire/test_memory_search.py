@@ -122,6 +122,9 @@ def test_quarantined_and_retired_memories_are_not_found(stub: ReflectiveMemorySe
     assert [hit.memory.id for hit in found.hits] == [made[2]]
     assert [miss.reason for miss in found.misses] == ["it is quarantined", "it is retired"]
     assert {hit.memory.id for hit in query(stub, "zebra", include_quarantined=True, **scope).hits} == {made[0], made[2]}
+    assert {hit.memory.id for hit in query(stub, "zebra", include_retired=True, **scope).hits} == {made[1], made[2]}
+    every = query(stub, "zebra", include_retired=True, include_quarantined=True, **scope)
+    assert {hit.memory.id for hit in every.hits} == set(made)
     block = build(stub, "a zebra lesson", **scope)
     assert [item.id for item in block.items] == [made[2]]
 

@@ -52,6 +52,43 @@ def memory(connection: grpc.aio.Channel) -> Stub:
     return ReflectiveMemoryServiceStub(connection)
 
 
+async def turn_of(served: Running, turn_id: str) -> thinking_pb.GetTurnResponse:
+    async with connected(served.address) as stub:
+        found: thinking_pb.GetTurnResponse = await stub.GetTurn(thinking_pb.GetTurnRequest(turn_id=turn_id), timeout=60)
+    return found
+
+
+@pytest.mark.usefixtures("nothing_is_held_back")
+async def test_a_turn_says_what_followed_its_advice(lived: Running) -> None:
+    async with connected(lived.address) as stub:
+        (advice,) = await session(stub, "s6", told=True)
+    await until_observed(lived.address, UNTOLD + 1)
+    record = await turn_of(lived, "s6")
+    (after,) = record.follow_ups
+    events = {one.event.event_id: one.event for one in record.entries if one.HasField("event")}
+    assert events[after.attempt_event_id].tool_called.arguments == "SELECT count(*) FROM orders_2026"
+    assert (after.signature, after.failure_event_id) == (SIGNATURE, "s6-call")
+    assert (after.has_attempt, after.worked, after.followed, after.attempt_turn_id) == (True, True, True, "")
+    assert {after.advised_recovery_id, after.recovery_id} == {advice.advice.block.items[0].id}
+
+
+async def test_silence_names_the_gate_with_its_numbers(tmp_path: Path) -> None:
+    async with running(tmp_path) as served:
+        await live_through(served.address, UNTOLD - 1)
+        async with connected(served.address) as stub:
+            await session(stub, "last", told=False)
+        await until_observed(served.address, UNTOLD)
+        record = await turn_of(served, "last")
+        (seen,) = (await observed(served.address)).moves
+    (silence,) = (one.directive.silence for one in record.entries if one.directive.HasField("silence"))
+    missed = thinking_pb.MissedGate(gate=thinking_pb.RECOVERY_GATE_TRIES, needed=5, found=UNTOLD - 1)
+    assert (silence.reason, silence.missed_gate) == (thinking_pb.SILENCE_REASON_GATE, missed)
+    (after,) = record.follow_ups
+    assert (after.signature, after.worked, after.followed) == (SIGNATURE, True, False)
+    # With the last try it is told, and names no gate.
+    assert (seen.is_told, seen.silence, seen.HasField("missed_gate")) == (True, 0, False)
+
+
 @pytest.mark.usefixtures("nothing_is_held_back")
 async def test_it_is_told_at_the_failing_call_of_the_sixth_session(lived: Running) -> None:
     async with connected(lived.address) as stub:

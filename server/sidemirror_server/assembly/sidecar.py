@@ -180,8 +180,12 @@ class Sidecar:
         turns = RecordedTurns(stores.log, stores.sessions, self.conductor, self.recorder)
         services = (
             thinking_service(
-                *(stores.log, stores.sessions, stores.pruning, stores.critiques, self.conductor, self.recorder),
-                *(self.gateway, prompts, bell, streams),
+                stores.log,
+                stores.sessions,
+                stores.pruning,
+                stores.critiques,
+                stores.observations,
+                *(self.conductor, self.recorder, self.gateway, prompts, bell, streams),
                 defaults.config,
             ),
             critique_service(self.gateway, critic, stores.critiques, turns),

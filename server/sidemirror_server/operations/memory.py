@@ -65,6 +65,7 @@ def _search(stub: ReflectiveMemoryServiceStub, options: argparse.Namespace) -> i
         tags=options.tag,
         explain=options.explain,
         include_quarantined=options.include_quarantined,
+        include_retired=options.include_retired,
         **scope_of(options),
     )
     found = stub.QueryReflections(request, timeout=_TIMEOUT_S)

@@ -89,7 +89,7 @@ def _show_moves(found: Sequence[pb.SignatureRecoveries]) -> None:
             f"{move.advised_worked} of {move.advised_tries}",
             _lift(move),
             _shadow(move.shadow),
-            escape(plain(f"{move.sentence} ({move.reason})" if move.is_told else f"no: {move.reason}")),
+            escape(plain(f"{move.sentence} ({move.reason})" if move.sentence else f"no: {move.reason}")),
             move.recovery_id,
         )
     console.print(table if table.row_count else "This failure was not observed.")

@@ -4,16 +4,20 @@ from collections.abc import Mapping
 from typing import Any
 
 from sidemirror.v1 import thinking_pb2 as pb
+from sidemirror_server.memory.recoveries.gates import gate_told
+from sidemirror_server.vocabulary.silence import Gate, MissedGate
+
+_GATES = {pb.RecoveryGate.Value(f"RECOVERY_GATE_{gate.name}"): gate.value for gate in Gate}
 
 _OFF = {
-    pb.SILENCE_REASON_SHADOW: "the sidecar was in shadow mode",
+    pb.SILENCE_REASON_SHADOW: "the sidecar was in shadow mode, which tells nothing",
     pb.SILENCE_REASON_OFF_BY_SETTING: "a setting of the sidecar turned it off",
     pb.SILENCE_REASON_NO_ROOM: "it did not fit into the tokens of a block",
     pb.SILENCE_REASON_STORE_AWAY: "the store was away or too slow",
 }
 _AT_START = {
     **_OFF,
-    pb.SILENCE_REASON_NOT_ASKED: "the turn asked for none",
+    pb.SILENCE_REASON_NOT_ASKED: "the turn did not ask for lessons at its start",
     pb.SILENCE_REASON_NOTHING_KNOWN: "the project had no lesson",
     pb.SILENCE_REASON_NOTHING_FITS: "no lesson fitted the task",
     pb.SILENCE_REASON_HELD_BACK: "what fitted was held back by a draw",
@@ -27,7 +31,7 @@ _AT_FAILURE = {
     pb.SILENCE_REASON_GATE: "what was tried before did not pass the gates",
     pb.SILENCE_REASON_SUSPENDED: "what is known was suspended: it failed twice in succession after it was told",
     pb.SILENCE_REASON_NOTHING_TO_ADD: "what is known was done already, or is for another kind of call",
-    pb.SILENCE_REASON_HELD_BACK: "what is known was held back by a draw",
+    pb.SILENCE_REASON_HELD_BACK: "what is known was held back by a draw, one in ten, to see what happens without it",
     pb.SILENCE_REASON_OFF_BY_POLICY: "a policy turned recoveries off",
     pb.SILENCE_REASON_SILENCED: "a policy silenced what is known",
     pb.SILENCE_REASON_SHELL: "the host has a shell, and what is known may not be told there",
@@ -41,9 +45,15 @@ def why_no_lesson(reason: int) -> str:
 
 
 def why_no_advice(silence: pb.Silence) -> str:
-    """Why nothing was told at a failing call, with the tries that were known then. Ids are not cut: callers do."""
+    """Why nothing was told at a failing call, with the tries that were known then, and the gate. Ids are not cut:
+    callers do."""
     tries = f" (it had worked in {silence.worked} of {silence.tries} tries)" if silence.tries else ""
-    return f"{_said(_AT_FAILURE, silence.reason)}{tries}"
+    gate = f": {_gate(silence.missed_gate)}" if silence.HasField("missed_gate") else ""
+    return f"{_said(_AT_FAILURE, silence.reason)}{tries}{gate}"
+
+
+def _gate(missed: pb.MissedGate) -> str:
+    return gate_told(MissedGate(_GATES.get(missed.gate, str(missed.gate)), missed.needed, missed.found))
 
 
 def _said(sentences: Mapping[Any, str], reason: int) -> str:

@@ -1,7 +1,7 @@
 """What `sidemirror turns why TURN` says beside the turn's receipts: where nothing was told and why, what was
 criticised, and the mode that it ran in."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import grpc
@@ -24,12 +24,40 @@ def about_turn(channel: grpc.Channel, record: pb.GetTurnResponse, scope: dict[st
         yield f"{clock_time(record.turn.start_time)}  at its start: no lesson, because {why_no_lesson(plan.silence)}"
         yield from (f"  left out: {in_short(one.id)}: {in_short(one.reason)}" for one in plan.context.omitted)
     yield from _at_failures(record.entries, plan)
+    yield from _followed(record)
     for judged in record.critiques:
         yield f"{clock_time(judged.time)}  {in_short(judged.made_by)}: {critique_told(judged)}"
     was_shadow = any(one.directive.is_shadow for one in record.entries)
     if was_shadow or (plan is not None and plan.silence in _SHADOW):
         mode = mode_around(advice_changes(channel, scope), record.turn.start_time.ToMicroseconds())
         yield f"  {mode}" if mode else "  it ran in shadow mode; since when is not on record"
+
+
+def _followed(record: pb.GetTurnResponse) -> Iterator[str]:
+    """What followed each kind of failure at which something was told, or nothing."""
+    events = {one.event.event_id: one.sequence for one in record.entries if one.HasField("event")}
+    spoken: dict[str, tuple[int, str]] = {}
+    for one in record.entries:
+        directive = one.directive
+        if directive.HasField("advice") and directive.advice.signature:
+            verb = "kept, in shadow mode" if directive.is_shadow else "told"
+            spoken[directive.advice.signature] = (one.sequence, verb)
+        elif directive.HasField("silence"):
+            spoken[directive.silence.signature] = (one.sequence, "nothing told")
+    for after in record.follow_ups:
+        if after.signature in spoken:
+            at, verb = spoken[after.signature]
+            yield f"  {verb} at {at} ({in_short(after.signature)}): {_next_call(after, events)}"
+
+
+def _next_call(after: pb.FailureFollowUp, events: Mapping[str, int]) -> str:
+    if not after.has_attempt:
+        return "the call was not tried again"
+    where = f" at {events[after.attempt_event_id]}" if after.attempt_event_id in events else ""
+    later = f" of turn {in_short(after.attempt_turn_id)}" if after.attempt_turn_id else ""
+    worked = "worked" if after.worked else "did not work"
+    done = ", done as told" if after.followed else ", done otherwise than told"
+    return f"the next such call{where}{later} {worked}{done if after.advised_recovery_id else ''}"
 
 
 def _at_failures(entries: Sequence[pb.TurnEntry], plan: pb.TurnPlan | None) -> Iterator[str]:

@@ -212,7 +212,11 @@ def _of_item(
     scope: dict[str, Any],
 ) -> Iterator[str]:
     version = f" version {item.version}" if item.version else ""
-    held = ", held back" if item.is_held_back else ""
+    is_shadow = told is not None and told.is_shadow
+    why_held = "kept: shadow mode tells nothing" if is_shadow else "held back by a draw, or kept in shadow mode"
+    if told is not None and not told.is_answer and not is_shadow:
+        why_held = "held back by a draw, to see what happens without it"
+    held = f", {why_held}" if item.is_held_back else ""
     score = f", score {shown.score:.2f}, origin {name_of(common_pb2.Origin, shown.origin)}" if shown else ""
     yield f"  {_named(item.kind) or 'lesson'} {_named(item.id)}{version}{held}{score}"
     if shown is not None:
@@ -303,7 +307,8 @@ def _sources(memory: pb.Memory) -> str:
 
 def _evidence(lesson: pb.LessonStatistics) -> str:
     def arm(one: pb.LessonArm) -> str:
-        return f"{one.success_count} of {one.success_count + one.failure_count}"
+        known = one.success_count + one.failure_count
+        return f"in {one.success_count} of {known}" if known else "not known: no outcome is reported"
 
     lift = ""
     if lesson.HasField("lift"):

@@ -11,7 +11,8 @@ from collections.abc import Callable
 from functools import partial
 
 from sidemirror_server.memory.finding.context import FailedCall
-from sidemirror_server.memory.recoveries.finding import FailedAttempt, FoundAdvice, RecoveryFinder, receipt_id_of
+from sidemirror_server.memory.recoveries.deciding import FailedAttempt
+from sidemirror_server.memory.recoveries.finding import FoundAdvice, RecoveryFinder, receipt_id_of
 from sidemirror_server.memory.recoveries.sentences import said_of_repeats
 from sidemirror_server.memory.recoveries.trail import Failure
 from sidemirror_server.thinking.detectors import Detection, Pattern

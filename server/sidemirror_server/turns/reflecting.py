@@ -145,6 +145,7 @@ class Reflections:
                 reflection = await reflect(
                     self._gateway, self._prompts, turn.scope, asked.material, asked.timeout_s, asked.within
                 )
+                reflection = await self._not_retired(turn, reflection)
             lessons = asyncio.create_task(self._block(turn, directive_id, found))
             await asyncio.wait([lessons], timeout=self._patience_s(asked.wanted_at_s))
             if lessons.done():
@@ -156,6 +157,17 @@ class Reflections:
         self._record(turn, directive_id, reflection, reasons, caused_by)
         # A call that failed while the model was thinking could not start a reflection, so the schedule is asked again.
         self.look(turn)
+
+    async def _not_retired(self, turn: LiveTurn, reflection: Reflection) -> Reflection:
+        """The reflection, without its words where they say what a retired lesson says: the rules, and models too, make
+        the same sentence of the same failure anew."""
+        texts = tuple(filter(None, (reflection.suggested_action, reflection.reflection)))
+        retired = await self._lessons.retired_saying(turn.scope, texts) if texts else ""
+        if not retired:
+            return reflection
+        cited = reflection.cited_event_ids
+        detail = f"it says what the retired lesson {retired} says"
+        return Reflection(ResultStatus.NOTHING, detail, usage=reflection.usage, cited_event_ids=cited)
 
     async def _found(self, turn: LiveTurn, failures: tuple[FailedCall, ...]) -> FailureLessons:
         """The lessons about these failures that the turn was not told. What is being told at a failing call goes first:

@@ -40,7 +40,12 @@ def test_they_stand_between_the_entries(tmp_path: Path, browser: Browser) -> Non
             page.looks(width, dark=dark)
             go(page, "/turns/t", "asked for a critique")
             told = " ".join(page.value("document.querySelector('.timeline').innerText").split())
-            for text in ("no lesson: the turn asked for none", "nothing told", "nothing was known", SIGNATURE):
+            for text in (
+                "no lesson: the turn did not ask for lessons at its start",
+                "nothing told",
+                "nothing was known",
+                SIGNATURE,
+            ):
                 assert text in told
             for text in ("recalled memory context", "words, customer, number, order", "revise rules, ", "17.50"):
                 assert text in told

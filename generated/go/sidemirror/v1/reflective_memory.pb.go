@@ -2921,9 +2921,11 @@ type QueryReflectionsRequest struct {
 	// Whether the memories that fit come in order of age, the newest first.
 	NewestFirst bool `protobuf:"varint,10,opt,name=newest_first,json=newestFirst,proto3" json:"newest_first,omitempty"`
 	// Only memories of this kind.
-	Kind          MemoryKind `protobuf:"varint,11,opt,name=kind,proto3,enum=sidemirror.v1.MemoryKind" json:"kind,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Kind MemoryKind `protobuf:"varint,11,opt,name=kind,proto3,enum=sidemirror.v1.MemoryKind" json:"kind,omitempty"`
+	// Whether to include retired memories.
+	IncludeRetired bool `protobuf:"varint,12,opt,name=include_retired,json=includeRetired,proto3" json:"include_retired,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *QueryReflectionsRequest) Reset() {
@@ -3031,6 +3033,13 @@ func (x *QueryReflectionsRequest) GetKind() MemoryKind {
 		return x.Kind
 	}
 	return MemoryKind_MEMORY_KIND_UNSPECIFIED
+}
+
+func (x *QueryReflectionsRequest) GetIncludeRetired() bool {
+	if x != nil {
+		return x.IncludeRetired
+	}
+	return false
 }
 
 // The memories that were found.
@@ -7083,13 +7092,14 @@ type RecoveryMove struct {
 	AdvisedWorked int32 `protobuf:"varint,7,opt,name=advised_worked,json=advisedWorked,proto3" json:"advised_worked,omitempty"`
 	// The lower end of the 95 % interval of the rate, over the last 20 tries; 0 without tries.
 	LowestRate float64 `protobuf:"fixed64,8,opt,name=lowest_rate,json=lowestRate,proto3" json:"lowest_rate,omitempty"`
-	// Whether the move is told when a call fails like this.
+	// Whether the move is told when a call fails as the last one did, unless a draw holds it back (one in ten). Not so in
+	// shadow mode.
 	IsTold bool `protobuf:"varint,9,opt,name=is_told,json=isTold,proto3" json:"is_told,omitempty"`
 	// Whether two failures in succession after advice have suspended the move, and no later tries have passed the gates.
 	IsSuspended bool `protobuf:"varint,10,opt,name=is_suspended,json=isSuspended,proto3" json:"is_suspended,omitempty"`
 	// Why the move is told or not, for people.
 	Reason string `protobuf:"bytes,11,opt,name=reason,proto3" json:"reason,omitempty"`
-	// The sentence that is told; empty when the move is not told.
+	// The sentence that is told, or would be without shadow mode; empty when there is none.
 	Sentence string `protobuf:"bytes,12,opt,name=sentence,proto3" json:"sentence,omitempty"`
 	// Whether the move is of the starter pack: reviewed, and told before anything was learned here.
 	IsStarter bool `protobuf:"varint,13,opt,name=is_starter,json=isStarter,proto3" json:"is_starter,omitempty"`
@@ -7103,7 +7113,11 @@ type RecoveryMove struct {
 	// The 95 % confidence interval of the lift (Newcombe), valid for one look at a time chosen beforehand.
 	Interval *LiftInterval `protobuf:"bytes,17,opt,name=interval,proto3" json:"interval,omitempty"`
 	// What would have been told in shadow mode, and what happened then; absent if there was nothing.
-	Shadow        *ShadowTally `protobuf:"bytes,18,opt,name=shadow,proto3" json:"shadow,omitempty"`
+	Shadow *ShadowTally `protobuf:"bytes,18,opt,name=shadow,proto3" json:"shadow,omitempty"`
+	// Why the move is not told when a call fails as the last one did; unset if it is told.
+	Silence SilenceReason `protobuf:"varint,19,opt,name=silence,proto3,enum=sidemirror.v1.SilenceReason" json:"silence,omitempty"`
+	// The gate that it does not pass; absent if it passes them all.
+	MissedGate    *MissedGate `protobuf:"bytes,20,opt,name=missed_gate,json=missedGate,proto3" json:"missed_gate,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -7260,6 +7274,20 @@ func (x *RecoveryMove) GetInterval() *LiftInterval {
 func (x *RecoveryMove) GetShadow() *ShadowTally {
 	if x != nil {
 		return x.Shadow
+	}
+	return nil
+}
+
+func (x *RecoveryMove) GetSilence() SilenceReason {
+	if x != nil {
+		return x.Silence
+	}
+	return SilenceReason_SILENCE_REASON_UNSPECIFIED
+}
+
+func (x *RecoveryMove) GetMissedGate() *MissedGate {
+	if x != nil {
+		return x.MissedGate
 	}
 	return nil
 }
@@ -7558,7 +7586,7 @@ const file_sidemirror_v1_reflective_memory_proto_rawDesc = "" +
 	"\x05state\x18\x05 \x01(\x0e2\x1a.sidemirror.v1.MemoryStateR\x05state\x12\x16\n" +
 	"\x06reason\x18\x06 \x01(\tR\x06reason\"I\n" +
 	"\x18ReviewReflectionResponse\x12-\n" +
-	"\x06memory\x18\x01 \x01(\v2\x15.sidemirror.v1.MemoryR\x06memory\"\x93\x03\n" +
+	"\x06memory\x18\x01 \x01(\v2\x15.sidemirror.v1.MemoryR\x06memory\"\xbc\x03\n" +
 	"\x17QueryReflectionsRequest\x12\x1b\n" +
 	"\ttenant_id\x18\x01 \x01(\tR\btenantId\x12\x1d\n" +
 	"\n" +
@@ -7574,7 +7602,8 @@ const file_sidemirror_v1_reflective_memory_proto_rawDesc = "" +
 	"explainIds\x12!\n" +
 	"\fnewest_first\x18\n" +
 	" \x01(\bR\vnewestFirst\x12-\n" +
-	"\x04kind\x18\v \x01(\x0e2\x19.sidemirror.v1.MemoryKindR\x04kindB\x11\n" +
+	"\x04kind\x18\v \x01(\x0e2\x19.sidemirror.v1.MemoryKindR\x04kind\x12'\n" +
+	"\x0finclude_retired\x18\f \x01(\bR\x0eincludeRetiredB\x11\n" +
 	"\x0f_min_importance\"\xb5\x01\n" +
 	"\x18QueryReflectionsResponse\x12+\n" +
 	"\x04hits\x18\x01 \x03(\v2\x17.sidemirror.v1.QueryHitR\x04hits\x12:\n" +
@@ -7927,7 +7956,7 @@ const file_sidemirror_v1_reflective_memory_proto_rawDesc = "" +
 	" \x01(\v2\x19.google.protobuf.DurationR\x05pause\x12 \n" +
 	"\flast_turn_id\x18\v \x01(\tR\n" +
 	"lastTurnId\x12*\n" +
-	"\x11is_from_telemetry\x18\f \x01(\bR\x0fisFromTelemetry\"\x9a\x05\n" +
+	"\x11is_from_telemetry\x18\f \x01(\bR\x0fisFromTelemetry\"\x8e\x06\n" +
 	"\fRecoveryMove\x12\x1f\n" +
 	"\vrecovery_id\x18\x01 \x01(\tR\n" +
 	"recoveryId\x123\n" +
@@ -7950,7 +7979,10 @@ const file_sidemirror_v1_reflective_memory_proto_rawDesc = "" +
 	"\theld_back\x18\x0f \x01(\v2\x18.sidemirror.v1.LessonArmR\bheldBack\x12\x17\n" +
 	"\x04lift\x18\x10 \x01(\x01H\x00R\x04lift\x88\x01\x01\x127\n" +
 	"\binterval\x18\x11 \x01(\v2\x1b.sidemirror.v1.LiftIntervalR\binterval\x122\n" +
-	"\x06shadow\x18\x12 \x01(\v2\x1a.sidemirror.v1.ShadowTallyR\x06shadowB\a\n" +
+	"\x06shadow\x18\x12 \x01(\v2\x1a.sidemirror.v1.ShadowTallyR\x06shadow\x126\n" +
+	"\asilence\x18\x13 \x01(\x0e2\x1c.sidemirror.v1.SilenceReasonR\asilence\x12:\n" +
+	"\vmissed_gate\x18\x14 \x01(\v2\x19.sidemirror.v1.MissedGateR\n" +
+	"missedGateB\a\n" +
 	"\x05_lift\"\xde\x01\n" +
 	"\vShadowTally\x12\x1d\n" +
 	"\n" +
@@ -8194,6 +8226,8 @@ var file_sidemirror_v1_reflective_memory_proto_goTypes = []any{
 	(*ContextBlock)(nil),                   // 96: sidemirror.v1.ContextBlock
 	(TurnState)(0),                         // 97: sidemirror.v1.TurnState
 	(*durationpb.Duration)(nil),            // 98: google.protobuf.Duration
+	(SilenceReason)(0),                     // 99: sidemirror.v1.SilenceReason
+	(*MissedGate)(nil),                     // 100: sidemirror.v1.MissedGate
 }
 var file_sidemirror_v1_reflective_memory_proto_depIdxs = []int32{
 	0,   // 0: sidemirror.v1.ReflectionEvent.event_type:type_name -> sidemirror.v1.EventType
@@ -8309,57 +8343,59 @@ var file_sidemirror_v1_reflective_memory_proto_depIdxs = []int32{
 	50,  // 110: sidemirror.v1.RecoveryMove.held_back:type_name -> sidemirror.v1.LessonArm
 	51,  // 111: sidemirror.v1.RecoveryMove.interval:type_name -> sidemirror.v1.LiftInterval
 	88,  // 112: sidemirror.v1.RecoveryMove.shadow:type_name -> sidemirror.v1.ShadowTally
-	18,  // 113: sidemirror.v1.ReflectiveMemoryService.GenerateReflection:input_type -> sidemirror.v1.GenerateReflectionRequest
-	20,  // 114: sidemirror.v1.ReflectiveMemoryService.StoreReflection:input_type -> sidemirror.v1.StoreReflectionRequest
-	22,  // 115: sidemirror.v1.ReflectiveMemoryService.GetReflection:input_type -> sidemirror.v1.GetReflectionRequest
-	24,  // 116: sidemirror.v1.ReflectiveMemoryService.ListReflections:input_type -> sidemirror.v1.ListReflectionsRequest
-	26,  // 117: sidemirror.v1.ReflectiveMemoryService.UpdateReflection:input_type -> sidemirror.v1.UpdateReflectionRequest
-	29,  // 118: sidemirror.v1.ReflectiveMemoryService.DeleteReflection:input_type -> sidemirror.v1.DeleteReflectionRequest
-	31,  // 119: sidemirror.v1.ReflectiveMemoryService.ListReflectionVersions:input_type -> sidemirror.v1.ListReflectionVersionsRequest
-	33,  // 120: sidemirror.v1.ReflectiveMemoryService.ReviewReflection:input_type -> sidemirror.v1.ReviewReflectionRequest
-	35,  // 121: sidemirror.v1.ReflectiveMemoryService.QueryReflections:input_type -> sidemirror.v1.QueryReflectionsRequest
-	41,  // 122: sidemirror.v1.ReflectiveMemoryService.BuildMemoryContext:input_type -> sidemirror.v1.BuildMemoryContextRequest
-	43,  // 123: sidemirror.v1.ReflectiveMemoryService.ReportOutcome:input_type -> sidemirror.v1.ReportOutcomeRequest
-	47,  // 124: sidemirror.v1.ReflectiveMemoryService.GetLessonStatistics:input_type -> sidemirror.v1.GetLessonStatisticsRequest
-	67,  // 125: sidemirror.v1.ReflectiveMemoryService.Dream:input_type -> sidemirror.v1.DreamRequest
-	72,  // 126: sidemirror.v1.ReflectiveMemoryService.ListDreams:input_type -> sidemirror.v1.ListDreamsRequest
-	74,  // 127: sidemirror.v1.ReflectiveMemoryService.ListPrunings:input_type -> sidemirror.v1.ListPruningsRequest
-	52,  // 128: sidemirror.v1.ReflectiveMemoryService.ExportReflections:input_type -> sidemirror.v1.ExportReflectionsRequest
-	54,  // 129: sidemirror.v1.ReflectiveMemoryService.ImportReflections:input_type -> sidemirror.v1.ImportReflectionsRequest
-	57,  // 130: sidemirror.v1.ReflectiveMemoryService.ListClusters:input_type -> sidemirror.v1.ListClustersRequest
-	62,  // 131: sidemirror.v1.ReflectiveMemoryService.LinkReflections:input_type -> sidemirror.v1.LinkReflectionsRequest
-	64,  // 132: sidemirror.v1.ReflectiveMemoryService.ExploreGraph:input_type -> sidemirror.v1.ExploreGraphRequest
-	77,  // 133: sidemirror.v1.ReflectiveMemoryService.FindRecoveries:input_type -> sidemirror.v1.FindRecoveriesRequest
-	79,  // 134: sidemirror.v1.ReflectiveMemoryService.ListReceipts:input_type -> sidemirror.v1.ListReceiptsRequest
-	83,  // 135: sidemirror.v1.ReflectiveMemoryService.ListRecoveries:input_type -> sidemirror.v1.ListRecoveriesRequest
-	19,  // 136: sidemirror.v1.ReflectiveMemoryService.GenerateReflection:output_type -> sidemirror.v1.GenerateReflectionResponse
-	21,  // 137: sidemirror.v1.ReflectiveMemoryService.StoreReflection:output_type -> sidemirror.v1.StoreReflectionResponse
-	23,  // 138: sidemirror.v1.ReflectiveMemoryService.GetReflection:output_type -> sidemirror.v1.GetReflectionResponse
-	25,  // 139: sidemirror.v1.ReflectiveMemoryService.ListReflections:output_type -> sidemirror.v1.ListReflectionsResponse
-	28,  // 140: sidemirror.v1.ReflectiveMemoryService.UpdateReflection:output_type -> sidemirror.v1.UpdateReflectionResponse
-	30,  // 141: sidemirror.v1.ReflectiveMemoryService.DeleteReflection:output_type -> sidemirror.v1.DeleteReflectionResponse
-	32,  // 142: sidemirror.v1.ReflectiveMemoryService.ListReflectionVersions:output_type -> sidemirror.v1.ListReflectionVersionsResponse
-	34,  // 143: sidemirror.v1.ReflectiveMemoryService.ReviewReflection:output_type -> sidemirror.v1.ReviewReflectionResponse
-	36,  // 144: sidemirror.v1.ReflectiveMemoryService.QueryReflections:output_type -> sidemirror.v1.QueryReflectionsResponse
-	42,  // 145: sidemirror.v1.ReflectiveMemoryService.BuildMemoryContext:output_type -> sidemirror.v1.BuildMemoryContextResponse
-	46,  // 146: sidemirror.v1.ReflectiveMemoryService.ReportOutcome:output_type -> sidemirror.v1.ReportOutcomeResponse
-	48,  // 147: sidemirror.v1.ReflectiveMemoryService.GetLessonStatistics:output_type -> sidemirror.v1.GetLessonStatisticsResponse
-	68,  // 148: sidemirror.v1.ReflectiveMemoryService.Dream:output_type -> sidemirror.v1.DreamResponse
-	73,  // 149: sidemirror.v1.ReflectiveMemoryService.ListDreams:output_type -> sidemirror.v1.ListDreamsResponse
-	75,  // 150: sidemirror.v1.ReflectiveMemoryService.ListPrunings:output_type -> sidemirror.v1.ListPruningsResponse
-	53,  // 151: sidemirror.v1.ReflectiveMemoryService.ExportReflections:output_type -> sidemirror.v1.ExportReflectionsResponse
-	55,  // 152: sidemirror.v1.ReflectiveMemoryService.ImportReflections:output_type -> sidemirror.v1.ImportReflectionsResponse
-	58,  // 153: sidemirror.v1.ReflectiveMemoryService.ListClusters:output_type -> sidemirror.v1.ListClustersResponse
-	63,  // 154: sidemirror.v1.ReflectiveMemoryService.LinkReflections:output_type -> sidemirror.v1.LinkReflectionsResponse
-	65,  // 155: sidemirror.v1.ReflectiveMemoryService.ExploreGraph:output_type -> sidemirror.v1.ExploreGraphResponse
-	78,  // 156: sidemirror.v1.ReflectiveMemoryService.FindRecoveries:output_type -> sidemirror.v1.FindRecoveriesResponse
-	80,  // 157: sidemirror.v1.ReflectiveMemoryService.ListReceipts:output_type -> sidemirror.v1.ListReceiptsResponse
-	84,  // 158: sidemirror.v1.ReflectiveMemoryService.ListRecoveries:output_type -> sidemirror.v1.ListRecoveriesResponse
-	136, // [136:159] is the sub-list for method output_type
-	113, // [113:136] is the sub-list for method input_type
-	113, // [113:113] is the sub-list for extension type_name
-	113, // [113:113] is the sub-list for extension extendee
-	0,   // [0:113] is the sub-list for field type_name
+	99,  // 113: sidemirror.v1.RecoveryMove.silence:type_name -> sidemirror.v1.SilenceReason
+	100, // 114: sidemirror.v1.RecoveryMove.missed_gate:type_name -> sidemirror.v1.MissedGate
+	18,  // 115: sidemirror.v1.ReflectiveMemoryService.GenerateReflection:input_type -> sidemirror.v1.GenerateReflectionRequest
+	20,  // 116: sidemirror.v1.ReflectiveMemoryService.StoreReflection:input_type -> sidemirror.v1.StoreReflectionRequest
+	22,  // 117: sidemirror.v1.ReflectiveMemoryService.GetReflection:input_type -> sidemirror.v1.GetReflectionRequest
+	24,  // 118: sidemirror.v1.ReflectiveMemoryService.ListReflections:input_type -> sidemirror.v1.ListReflectionsRequest
+	26,  // 119: sidemirror.v1.ReflectiveMemoryService.UpdateReflection:input_type -> sidemirror.v1.UpdateReflectionRequest
+	29,  // 120: sidemirror.v1.ReflectiveMemoryService.DeleteReflection:input_type -> sidemirror.v1.DeleteReflectionRequest
+	31,  // 121: sidemirror.v1.ReflectiveMemoryService.ListReflectionVersions:input_type -> sidemirror.v1.ListReflectionVersionsRequest
+	33,  // 122: sidemirror.v1.ReflectiveMemoryService.ReviewReflection:input_type -> sidemirror.v1.ReviewReflectionRequest
+	35,  // 123: sidemirror.v1.ReflectiveMemoryService.QueryReflections:input_type -> sidemirror.v1.QueryReflectionsRequest
+	41,  // 124: sidemirror.v1.ReflectiveMemoryService.BuildMemoryContext:input_type -> sidemirror.v1.BuildMemoryContextRequest
+	43,  // 125: sidemirror.v1.ReflectiveMemoryService.ReportOutcome:input_type -> sidemirror.v1.ReportOutcomeRequest
+	47,  // 126: sidemirror.v1.ReflectiveMemoryService.GetLessonStatistics:input_type -> sidemirror.v1.GetLessonStatisticsRequest
+	67,  // 127: sidemirror.v1.ReflectiveMemoryService.Dream:input_type -> sidemirror.v1.DreamRequest
+	72,  // 128: sidemirror.v1.ReflectiveMemoryService.ListDreams:input_type -> sidemirror.v1.ListDreamsRequest
+	74,  // 129: sidemirror.v1.ReflectiveMemoryService.ListPrunings:input_type -> sidemirror.v1.ListPruningsRequest
+	52,  // 130: sidemirror.v1.ReflectiveMemoryService.ExportReflections:input_type -> sidemirror.v1.ExportReflectionsRequest
+	54,  // 131: sidemirror.v1.ReflectiveMemoryService.ImportReflections:input_type -> sidemirror.v1.ImportReflectionsRequest
+	57,  // 132: sidemirror.v1.ReflectiveMemoryService.ListClusters:input_type -> sidemirror.v1.ListClustersRequest
+	62,  // 133: sidemirror.v1.ReflectiveMemoryService.LinkReflections:input_type -> sidemirror.v1.LinkReflectionsRequest
+	64,  // 134: sidemirror.v1.ReflectiveMemoryService.ExploreGraph:input_type -> sidemirror.v1.ExploreGraphRequest
+	77,  // 135: sidemirror.v1.ReflectiveMemoryService.FindRecoveries:input_type -> sidemirror.v1.FindRecoveriesRequest
+	79,  // 136: sidemirror.v1.ReflectiveMemoryService.ListReceipts:input_type -> sidemirror.v1.ListReceiptsRequest
+	83,  // 137: sidemirror.v1.ReflectiveMemoryService.ListRecoveries:input_type -> sidemirror.v1.ListRecoveriesRequest
+	19,  // 138: sidemirror.v1.ReflectiveMemoryService.GenerateReflection:output_type -> sidemirror.v1.GenerateReflectionResponse
+	21,  // 139: sidemirror.v1.ReflectiveMemoryService.StoreReflection:output_type -> sidemirror.v1.StoreReflectionResponse
+	23,  // 140: sidemirror.v1.ReflectiveMemoryService.GetReflection:output_type -> sidemirror.v1.GetReflectionResponse
+	25,  // 141: sidemirror.v1.ReflectiveMemoryService.ListReflections:output_type -> sidemirror.v1.ListReflectionsResponse
+	28,  // 142: sidemirror.v1.ReflectiveMemoryService.UpdateReflection:output_type -> sidemirror.v1.UpdateReflectionResponse
+	30,  // 143: sidemirror.v1.ReflectiveMemoryService.DeleteReflection:output_type -> sidemirror.v1.DeleteReflectionResponse
+	32,  // 144: sidemirror.v1.ReflectiveMemoryService.ListReflectionVersions:output_type -> sidemirror.v1.ListReflectionVersionsResponse
+	34,  // 145: sidemirror.v1.ReflectiveMemoryService.ReviewReflection:output_type -> sidemirror.v1.ReviewReflectionResponse
+	36,  // 146: sidemirror.v1.ReflectiveMemoryService.QueryReflections:output_type -> sidemirror.v1.QueryReflectionsResponse
+	42,  // 147: sidemirror.v1.ReflectiveMemoryService.BuildMemoryContext:output_type -> sidemirror.v1.BuildMemoryContextResponse
+	46,  // 148: sidemirror.v1.ReflectiveMemoryService.ReportOutcome:output_type -> sidemirror.v1.ReportOutcomeResponse
+	48,  // 149: sidemirror.v1.ReflectiveMemoryService.GetLessonStatistics:output_type -> sidemirror.v1.GetLessonStatisticsResponse
+	68,  // 150: sidemirror.v1.ReflectiveMemoryService.Dream:output_type -> sidemirror.v1.DreamResponse
+	73,  // 151: sidemirror.v1.ReflectiveMemoryService.ListDreams:output_type -> sidemirror.v1.ListDreamsResponse
+	75,  // 152: sidemirror.v1.ReflectiveMemoryService.ListPrunings:output_type -> sidemirror.v1.ListPruningsResponse
+	53,  // 153: sidemirror.v1.ReflectiveMemoryService.ExportReflections:output_type -> sidemirror.v1.ExportReflectionsResponse
+	55,  // 154: sidemirror.v1.ReflectiveMemoryService.ImportReflections:output_type -> sidemirror.v1.ImportReflectionsResponse
+	58,  // 155: sidemirror.v1.ReflectiveMemoryService.ListClusters:output_type -> sidemirror.v1.ListClustersResponse
+	63,  // 156: sidemirror.v1.ReflectiveMemoryService.LinkReflections:output_type -> sidemirror.v1.LinkReflectionsResponse
+	65,  // 157: sidemirror.v1.ReflectiveMemoryService.ExploreGraph:output_type -> sidemirror.v1.ExploreGraphResponse
+	78,  // 158: sidemirror.v1.ReflectiveMemoryService.FindRecoveries:output_type -> sidemirror.v1.FindRecoveriesResponse
+	80,  // 159: sidemirror.v1.ReflectiveMemoryService.ListReceipts:output_type -> sidemirror.v1.ListReceiptsResponse
+	84,  // 160: sidemirror.v1.ReflectiveMemoryService.ListRecoveries:output_type -> sidemirror.v1.ListRecoveriesResponse
+	138, // [138:161] is the sub-list for method output_type
+	115, // [115:138] is the sub-list for method input_type
+	115, // [115:115] is the sub-list for extension type_name
+	115, // [115:115] is the sub-list for extension extendee
+	0,   // [0:115] is the sub-list for field type_name
 }
 
 func init() { file_sidemirror_v1_reflective_memory_proto_init() }

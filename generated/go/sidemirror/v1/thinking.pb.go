@@ -432,6 +432,99 @@ func (SilenceReason) EnumDescriptor() ([]byte, []int) {
 	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{5}
 }
 
+// What a move has to pass before it is told after a failing call.
+type RecoveryGate int32
+
+const (
+	// Not known: the record is older than this field.
+	RecoveryGate_RECOVERY_GATE_UNSPECIFIED RecoveryGate = 0
+	// Tries without advice that count.
+	RecoveryGate_RECOVERY_GATE_TRIES RecoveryGate = 1
+	// The lower end of the 95 % interval of the rate, over the last 20 tries without advice.
+	RecoveryGate_RECOVERY_GATE_RATE RecoveryGate = 2
+	// The same, with the tries after advice.
+	RecoveryGate_RECOVERY_GATE_ADVISED_RATE RecoveryGate = 3
+	// The rate of another move that was tried, which the lower end has to exceed.
+	RecoveryGate_RECOVERY_GATE_OTHER_MOVE RecoveryGate = 4
+	// Sessions in which the move worked; of a look-up, in which it brought a value that was used.
+	RecoveryGate_RECOVERY_GATE_SESSIONS RecoveryGate = 5
+	// Tries of a changed argument that worked.
+	RecoveryGate_RECOVERY_GATE_CHANGES RecoveryGate = 6
+	// The rate at which the same call worked when it was sent again.
+	RecoveryGate_RECOVERY_GATE_SENT_AGAIN_RATE RecoveryGate = 7
+	// The last tries that worked, where another tool is told only if none did.
+	RecoveryGate_RECOVERY_GATE_NONE_WORKED RecoveryGate = 8
+	// Runs in which nothing worked again.
+	RecoveryGate_RECOVERY_GATE_RUNS RecoveryGate = 9
+	// Runs that went on with the same other tool.
+	RecoveryGate_RECOVERY_GATE_GONE_ON RecoveryGate = 10
+	// Conversations in which telemetry shows the move.
+	RecoveryGate_RECOVERY_GATE_CONVERSATIONS RecoveryGate = 11
+	// No number of tries is enough for such a move.
+	RecoveryGate_RECOVERY_GATE_KIND RecoveryGate = 12
+)
+
+// Enum value maps for RecoveryGate.
+var (
+	RecoveryGate_name = map[int32]string{
+		0:  "RECOVERY_GATE_UNSPECIFIED",
+		1:  "RECOVERY_GATE_TRIES",
+		2:  "RECOVERY_GATE_RATE",
+		3:  "RECOVERY_GATE_ADVISED_RATE",
+		4:  "RECOVERY_GATE_OTHER_MOVE",
+		5:  "RECOVERY_GATE_SESSIONS",
+		6:  "RECOVERY_GATE_CHANGES",
+		7:  "RECOVERY_GATE_SENT_AGAIN_RATE",
+		8:  "RECOVERY_GATE_NONE_WORKED",
+		9:  "RECOVERY_GATE_RUNS",
+		10: "RECOVERY_GATE_GONE_ON",
+		11: "RECOVERY_GATE_CONVERSATIONS",
+		12: "RECOVERY_GATE_KIND",
+	}
+	RecoveryGate_value = map[string]int32{
+		"RECOVERY_GATE_UNSPECIFIED":     0,
+		"RECOVERY_GATE_TRIES":           1,
+		"RECOVERY_GATE_RATE":            2,
+		"RECOVERY_GATE_ADVISED_RATE":    3,
+		"RECOVERY_GATE_OTHER_MOVE":      4,
+		"RECOVERY_GATE_SESSIONS":        5,
+		"RECOVERY_GATE_CHANGES":         6,
+		"RECOVERY_GATE_SENT_AGAIN_RATE": 7,
+		"RECOVERY_GATE_NONE_WORKED":     8,
+		"RECOVERY_GATE_RUNS":            9,
+		"RECOVERY_GATE_GONE_ON":         10,
+		"RECOVERY_GATE_CONVERSATIONS":   11,
+		"RECOVERY_GATE_KIND":            12,
+	}
+)
+
+func (x RecoveryGate) Enum() *RecoveryGate {
+	p := new(RecoveryGate)
+	*p = x
+	return p
+}
+
+func (x RecoveryGate) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (RecoveryGate) Descriptor() protoreflect.EnumDescriptor {
+	return file_sidemirror_v1_thinking_proto_enumTypes[6].Descriptor()
+}
+
+func (RecoveryGate) Type() protoreflect.EnumType {
+	return &file_sidemirror_v1_thinking_proto_enumTypes[6]
+}
+
+func (x RecoveryGate) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use RecoveryGate.Descriptor instead.
+func (RecoveryGate) EnumDescriptor() ([]byte, []int) {
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{6}
+}
+
 // Whether an answer was changed after it was criticised.
 type AnswerChange int32
 
@@ -469,11 +562,11 @@ func (x AnswerChange) String() string {
 }
 
 func (AnswerChange) Descriptor() protoreflect.EnumDescriptor {
-	return file_sidemirror_v1_thinking_proto_enumTypes[6].Descriptor()
+	return file_sidemirror_v1_thinking_proto_enumTypes[7].Descriptor()
 }
 
 func (AnswerChange) Type() protoreflect.EnumType {
-	return &file_sidemirror_v1_thinking_proto_enumTypes[6]
+	return &file_sidemirror_v1_thinking_proto_enumTypes[7]
 }
 
 func (x AnswerChange) Number() protoreflect.EnumNumber {
@@ -482,7 +575,7 @@ func (x AnswerChange) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use AnswerChange.Descriptor instead.
 func (AnswerChange) EnumDescriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{6}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{7}
 }
 
 // The state of a turn.
@@ -526,11 +619,11 @@ func (x TurnState) String() string {
 }
 
 func (TurnState) Descriptor() protoreflect.EnumDescriptor {
-	return file_sidemirror_v1_thinking_proto_enumTypes[7].Descriptor()
+	return file_sidemirror_v1_thinking_proto_enumTypes[8].Descriptor()
 }
 
 func (TurnState) Type() protoreflect.EnumType {
-	return &file_sidemirror_v1_thinking_proto_enumTypes[7]
+	return &file_sidemirror_v1_thinking_proto_enumTypes[8]
 }
 
 func (x TurnState) Number() protoreflect.EnumNumber {
@@ -539,7 +632,7 @@ func (x TurnState) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use TurnState.Descriptor instead.
 func (TurnState) EnumDescriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{7}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{8}
 }
 
 // How a session thinks and when it reflects.
@@ -2565,7 +2658,9 @@ type Silence struct {
 	// How often that was tried without advice, among the tries that count.
 	Tries int32 `protobuf:"varint,4,opt,name=tries,proto3" json:"tries,omitempty"`
 	// How many of these tries worked.
-	Worked        int32 `protobuf:"varint,5,opt,name=worked,proto3" json:"worked,omitempty"`
+	Worked int32 `protobuf:"varint,5,opt,name=worked,proto3" json:"worked,omitempty"`
+	// The gate that it did not pass; set where the reason is GATE or SUSPENDED, and absent in older records.
+	MissedGate    *MissedGate `protobuf:"bytes,6,opt,name=missed_gate,json=missedGate,proto3" json:"missed_gate,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2635,6 +2730,77 @@ func (x *Silence) GetWorked() int32 {
 	return 0
 }
 
+func (x *Silence) GetMissedGate() *MissedGate {
+	if x != nil {
+		return x.MissedGate
+	}
+	return nil
+}
+
+// The first gate that a move did not pass. Rates are 0 to 1; both numbers are 0 where no number of tries is enough.
+type MissedGate struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The gate.
+	Gate RecoveryGate `protobuf:"varint,1,opt,name=gate,proto3,enum=sidemirror.v1.RecoveryGate" json:"gate,omitempty"`
+	// The least that passes; of NONE_WORKED the most, and of OTHER_MOVE what has to be exceeded.
+	Needed float64 `protobuf:"fixed64,2,opt,name=needed,proto3" json:"needed,omitempty"`
+	// What there was.
+	Found         float64 `protobuf:"fixed64,3,opt,name=found,proto3" json:"found,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *MissedGate) Reset() {
+	*x = MissedGate{}
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[22]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *MissedGate) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*MissedGate) ProtoMessage() {}
+
+func (x *MissedGate) ProtoReflect() protoreflect.Message {
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[22]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use MissedGate.ProtoReflect.Descriptor instead.
+func (*MissedGate) Descriptor() ([]byte, []int) {
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{22}
+}
+
+func (x *MissedGate) GetGate() RecoveryGate {
+	if x != nil {
+		return x.Gate
+	}
+	return RecoveryGate_RECOVERY_GATE_UNSPECIFIED
+}
+
+func (x *MissedGate) GetNeeded() float64 {
+	if x != nil {
+		return x.Needed
+	}
+	return 0
+}
+
+func (x *MissedGate) GetFound() float64 {
+	if x != nil {
+		return x.Found
+	}
+	return 0
+}
+
 // How to run a turn.
 type TurnPlan struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -2671,7 +2837,7 @@ type TurnPlan struct {
 
 func (x *TurnPlan) Reset() {
 	*x = TurnPlan{}
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[22]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2683,7 +2849,7 @@ func (x *TurnPlan) String() string {
 func (*TurnPlan) ProtoMessage() {}
 
 func (x *TurnPlan) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[22]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2696,7 +2862,7 @@ func (x *TurnPlan) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TurnPlan.ProtoReflect.Descriptor instead.
 func (*TurnPlan) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{22}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *TurnPlan) GetTurnId() string {
@@ -2808,7 +2974,7 @@ type TurnAck struct {
 
 func (x *TurnAck) Reset() {
 	*x = TurnAck{}
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[23]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2820,7 +2986,7 @@ func (x *TurnAck) String() string {
 func (*TurnAck) ProtoMessage() {}
 
 func (x *TurnAck) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[23]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2833,7 +2999,7 @@ func (x *TurnAck) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TurnAck.ProtoReflect.Descriptor instead.
 func (*TurnAck) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{23}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *TurnAck) GetReceived() uint64 {
@@ -2877,7 +3043,7 @@ type Nudge struct {
 
 func (x *Nudge) Reset() {
 	*x = Nudge{}
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[24]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2889,7 +3055,7 @@ func (x *Nudge) String() string {
 func (*Nudge) ProtoMessage() {}
 
 func (x *Nudge) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[24]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2902,7 +3068,7 @@ func (x *Nudge) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Nudge.ProtoReflect.Descriptor instead.
 func (*Nudge) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{24}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *Nudge) GetPattern() Pattern {
@@ -2935,7 +3101,7 @@ type Gap struct {
 
 func (x *Gap) Reset() {
 	*x = Gap{}
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[25]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2947,7 +3113,7 @@ func (x *Gap) String() string {
 func (*Gap) ProtoMessage() {}
 
 func (x *Gap) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[25]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2960,7 +3126,7 @@ func (x *Gap) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Gap.ProtoReflect.Descriptor instead.
 func (*Gap) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{25}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *Gap) GetFirstSequence() uint64 {
@@ -2993,7 +3159,7 @@ type Heartbeat struct {
 
 func (x *Heartbeat) Reset() {
 	*x = Heartbeat{}
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[26]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3005,7 +3171,7 @@ func (x *Heartbeat) String() string {
 func (*Heartbeat) ProtoMessage() {}
 
 func (x *Heartbeat) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[26]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3018,7 +3184,7 @@ func (x *Heartbeat) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Heartbeat.ProtoReflect.Descriptor instead.
 func (*Heartbeat) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{26}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{27}
 }
 
 // The stream is about to end. Resume the turn elsewhere or later.
@@ -3034,7 +3200,7 @@ type Closing struct {
 
 func (x *Closing) Reset() {
 	*x = Closing{}
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[27]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3046,7 +3212,7 @@ func (x *Closing) String() string {
 func (*Closing) ProtoMessage() {}
 
 func (x *Closing) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[27]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3059,7 +3225,7 @@ func (x *Closing) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Closing.ProtoReflect.Descriptor instead.
 func (*Closing) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{27}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *Closing) GetReason() string {
@@ -3105,7 +3271,7 @@ type TurnSummary struct {
 
 func (x *TurnSummary) Reset() {
 	*x = TurnSummary{}
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[28]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3117,7 +3283,7 @@ func (x *TurnSummary) String() string {
 func (*TurnSummary) ProtoMessage() {}
 
 func (x *TurnSummary) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[28]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3130,7 +3296,7 @@ func (x *TurnSummary) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TurnSummary.ProtoReflect.Descriptor instead.
 func (*TurnSummary) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{28}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *TurnSummary) GetOutcome() TaskOutcome {
@@ -3247,7 +3413,7 @@ type Turn struct {
 
 func (x *Turn) Reset() {
 	*x = Turn{}
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[29]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3259,7 +3425,7 @@ func (x *Turn) String() string {
 func (*Turn) ProtoMessage() {}
 
 func (x *Turn) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[29]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3272,7 +3438,7 @@ func (x *Turn) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Turn.ProtoReflect.Descriptor instead.
 func (*Turn) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{29}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *Turn) GetTurnId() string {
@@ -3417,7 +3583,7 @@ type TurnEntry struct {
 
 func (x *TurnEntry) Reset() {
 	*x = TurnEntry{}
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[30]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3429,7 +3595,7 @@ func (x *TurnEntry) String() string {
 func (*TurnEntry) ProtoMessage() {}
 
 func (x *TurnEntry) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[30]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3442,7 +3608,7 @@ func (x *TurnEntry) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TurnEntry.ProtoReflect.Descriptor instead.
 func (*TurnEntry) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{30}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *TurnEntry) GetCursor() string {
@@ -3545,7 +3711,7 @@ type SlotClaim struct {
 
 func (x *SlotClaim) Reset() {
 	*x = SlotClaim{}
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[31]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3557,7 +3723,7 @@ func (x *SlotClaim) String() string {
 func (*SlotClaim) ProtoMessage() {}
 
 func (x *SlotClaim) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[31]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3570,7 +3736,7 @@ func (x *SlotClaim) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SlotClaim.ProtoReflect.Descriptor instead.
 func (*SlotClaim) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{31}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *SlotClaim) GetDirectiveId() string {
@@ -3625,7 +3791,7 @@ type TurnResume struct {
 
 func (x *TurnResume) Reset() {
 	*x = TurnResume{}
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[32]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3637,7 +3803,7 @@ func (x *TurnResume) String() string {
 func (*TurnResume) ProtoMessage() {}
 
 func (x *TurnResume) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[32]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3650,7 +3816,7 @@ func (x *TurnResume) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TurnResume.ProtoReflect.Descriptor instead.
 func (*TurnResume) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{32}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *TurnResume) GetTurnId() string {
@@ -3690,7 +3856,7 @@ type CreateSessionRequest struct {
 
 func (x *CreateSessionRequest) Reset() {
 	*x = CreateSessionRequest{}
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[33]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3702,7 +3868,7 @@ func (x *CreateSessionRequest) String() string {
 func (*CreateSessionRequest) ProtoMessage() {}
 
 func (x *CreateSessionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[33]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3715,7 +3881,7 @@ func (x *CreateSessionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateSessionRequest.ProtoReflect.Descriptor instead.
 func (*CreateSessionRequest) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{33}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *CreateSessionRequest) GetTenantId() string {
@@ -3771,7 +3937,7 @@ type CreateSessionResponse struct {
 
 func (x *CreateSessionResponse) Reset() {
 	*x = CreateSessionResponse{}
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[34]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3783,7 +3949,7 @@ func (x *CreateSessionResponse) String() string {
 func (*CreateSessionResponse) ProtoMessage() {}
 
 func (x *CreateSessionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[34]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3796,7 +3962,7 @@ func (x *CreateSessionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateSessionResponse.ProtoReflect.Descriptor instead.
 func (*CreateSessionResponse) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{34}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *CreateSessionResponse) GetSession() *Session {
@@ -3821,7 +3987,7 @@ type GetSessionRequest struct {
 
 func (x *GetSessionRequest) Reset() {
 	*x = GetSessionRequest{}
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[35]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3833,7 +3999,7 @@ func (x *GetSessionRequest) String() string {
 func (*GetSessionRequest) ProtoMessage() {}
 
 func (x *GetSessionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[35]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3846,7 +4012,7 @@ func (x *GetSessionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetSessionRequest.ProtoReflect.Descriptor instead.
 func (*GetSessionRequest) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{35}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *GetSessionRequest) GetTenantId() string {
@@ -3881,7 +4047,7 @@ type GetSessionResponse struct {
 
 func (x *GetSessionResponse) Reset() {
 	*x = GetSessionResponse{}
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[36]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3893,7 +4059,7 @@ func (x *GetSessionResponse) String() string {
 func (*GetSessionResponse) ProtoMessage() {}
 
 func (x *GetSessionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[36]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3906,7 +4072,7 @@ func (x *GetSessionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetSessionResponse.ProtoReflect.Descriptor instead.
 func (*GetSessionResponse) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{36}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *GetSessionResponse) GetSession() *Session {
@@ -3938,7 +4104,7 @@ type UpdateSessionRequest struct {
 
 func (x *UpdateSessionRequest) Reset() {
 	*x = UpdateSessionRequest{}
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[37]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3950,7 +4116,7 @@ func (x *UpdateSessionRequest) String() string {
 func (*UpdateSessionRequest) ProtoMessage() {}
 
 func (x *UpdateSessionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[37]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3963,7 +4129,7 @@ func (x *UpdateSessionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateSessionRequest.ProtoReflect.Descriptor instead.
 func (*UpdateSessionRequest) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{37}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *UpdateSessionRequest) GetTenantId() string {
@@ -4019,7 +4185,7 @@ type UpdateSessionResponse struct {
 
 func (x *UpdateSessionResponse) Reset() {
 	*x = UpdateSessionResponse{}
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[38]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4031,7 +4197,7 @@ func (x *UpdateSessionResponse) String() string {
 func (*UpdateSessionResponse) ProtoMessage() {}
 
 func (x *UpdateSessionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[38]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4044,7 +4210,7 @@ func (x *UpdateSessionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateSessionResponse.ProtoReflect.Descriptor instead.
 func (*UpdateSessionResponse) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{38}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *UpdateSessionResponse) GetSession() *Session {
@@ -4071,7 +4237,7 @@ type ListSessionsRequest struct {
 
 func (x *ListSessionsRequest) Reset() {
 	*x = ListSessionsRequest{}
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[39]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4083,7 +4249,7 @@ func (x *ListSessionsRequest) String() string {
 func (*ListSessionsRequest) ProtoMessage() {}
 
 func (x *ListSessionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[39]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4096,7 +4262,7 @@ func (x *ListSessionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListSessionsRequest.ProtoReflect.Descriptor instead.
 func (*ListSessionsRequest) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{39}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *ListSessionsRequest) GetTenantId() string {
@@ -4140,7 +4306,7 @@ type ListSessionsResponse struct {
 
 func (x *ListSessionsResponse) Reset() {
 	*x = ListSessionsResponse{}
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[40]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4152,7 +4318,7 @@ func (x *ListSessionsResponse) String() string {
 func (*ListSessionsResponse) ProtoMessage() {}
 
 func (x *ListSessionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[40]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4165,7 +4331,7 @@ func (x *ListSessionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListSessionsResponse.ProtoReflect.Descriptor instead.
 func (*ListSessionsResponse) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{40}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *ListSessionsResponse) GetSessions() []*Session {
@@ -4200,7 +4366,7 @@ type DeleteSessionRequest struct {
 
 func (x *DeleteSessionRequest) Reset() {
 	*x = DeleteSessionRequest{}
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[41]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4212,7 +4378,7 @@ func (x *DeleteSessionRequest) String() string {
 func (*DeleteSessionRequest) ProtoMessage() {}
 
 func (x *DeleteSessionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[41]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4225,7 +4391,7 @@ func (x *DeleteSessionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteSessionRequest.ProtoReflect.Descriptor instead.
 func (*DeleteSessionRequest) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{41}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *DeleteSessionRequest) GetTenantId() string {
@@ -4265,7 +4431,7 @@ type DeleteSessionResponse struct {
 
 func (x *DeleteSessionResponse) Reset() {
 	*x = DeleteSessionResponse{}
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[42]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4277,7 +4443,7 @@ func (x *DeleteSessionResponse) String() string {
 func (*DeleteSessionResponse) ProtoMessage() {}
 
 func (x *DeleteSessionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[42]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4290,7 +4456,7 @@ func (x *DeleteSessionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteSessionResponse.ProtoReflect.Descriptor instead.
 func (*DeleteSessionResponse) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{42}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{43}
 }
 
 // Asks for the prompt of a thinking level.
@@ -4314,7 +4480,7 @@ type GetThinkingPromptRequest struct {
 
 func (x *GetThinkingPromptRequest) Reset() {
 	*x = GetThinkingPromptRequest{}
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[43]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4326,7 +4492,7 @@ func (x *GetThinkingPromptRequest) String() string {
 func (*GetThinkingPromptRequest) ProtoMessage() {}
 
 func (x *GetThinkingPromptRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[43]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4339,7 +4505,7 @@ func (x *GetThinkingPromptRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetThinkingPromptRequest.ProtoReflect.Descriptor instead.
 func (*GetThinkingPromptRequest) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{43}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *GetThinkingPromptRequest) GetTenantId() string {
@@ -4405,7 +4571,7 @@ type GetThinkingPromptResponse struct {
 
 func (x *GetThinkingPromptResponse) Reset() {
 	*x = GetThinkingPromptResponse{}
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[44]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4417,7 +4583,7 @@ func (x *GetThinkingPromptResponse) String() string {
 func (*GetThinkingPromptResponse) ProtoMessage() {}
 
 func (x *GetThinkingPromptResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[44]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4430,7 +4596,7 @@ func (x *GetThinkingPromptResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetThinkingPromptResponse.ProtoReflect.Descriptor instead.
 func (*GetThinkingPromptResponse) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{44}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *GetThinkingPromptResponse) GetPrompt() string {
@@ -4496,7 +4662,7 @@ type RunTurnRequest struct {
 
 func (x *RunTurnRequest) Reset() {
 	*x = RunTurnRequest{}
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[45]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4508,7 +4674,7 @@ func (x *RunTurnRequest) String() string {
 func (*RunTurnRequest) ProtoMessage() {}
 
 func (x *RunTurnRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[45]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4521,7 +4687,7 @@ func (x *RunTurnRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunTurnRequest.ProtoReflect.Descriptor instead.
 func (*RunTurnRequest) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{45}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *RunTurnRequest) GetTenantId() string {
@@ -4570,7 +4736,7 @@ type RunTurnResponse struct {
 
 func (x *RunTurnResponse) Reset() {
 	*x = RunTurnResponse{}
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[46]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4582,7 +4748,7 @@ func (x *RunTurnResponse) String() string {
 func (*RunTurnResponse) ProtoMessage() {}
 
 func (x *RunTurnResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[46]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4595,7 +4761,7 @@ func (x *RunTurnResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunTurnResponse.ProtoReflect.Descriptor instead.
 func (*RunTurnResponse) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{46}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *RunTurnResponse) GetDirectives() []*TurnDirective {
@@ -4652,7 +4818,7 @@ type StartTurnRequest struct {
 
 func (x *StartTurnRequest) Reset() {
 	*x = StartTurnRequest{}
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[47]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4664,7 +4830,7 @@ func (x *StartTurnRequest) String() string {
 func (*StartTurnRequest) ProtoMessage() {}
 
 func (x *StartTurnRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[47]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4677,7 +4843,7 @@ func (x *StartTurnRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StartTurnRequest.ProtoReflect.Descriptor instead.
 func (*StartTurnRequest) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{47}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *StartTurnRequest) GetTenantId() string {
@@ -4817,7 +4983,7 @@ type StartTurnResponse struct {
 
 func (x *StartTurnResponse) Reset() {
 	*x = StartTurnResponse{}
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[48]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4829,7 +4995,7 @@ func (x *StartTurnResponse) String() string {
 func (*StartTurnResponse) ProtoMessage() {}
 
 func (x *StartTurnResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[48]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4842,7 +5008,7 @@ func (x *StartTurnResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StartTurnResponse.ProtoReflect.Descriptor instead.
 func (*StartTurnResponse) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{48}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *StartTurnResponse) GetPlan() *TurnPlan {
@@ -4883,7 +5049,7 @@ type ReportEventsRequest struct {
 
 func (x *ReportEventsRequest) Reset() {
 	*x = ReportEventsRequest{}
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[49]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4895,7 +5061,7 @@ func (x *ReportEventsRequest) String() string {
 func (*ReportEventsRequest) ProtoMessage() {}
 
 func (x *ReportEventsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[49]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4908,7 +5074,7 @@ func (x *ReportEventsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReportEventsRequest.ProtoReflect.Descriptor instead.
 func (*ReportEventsRequest) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{49}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *ReportEventsRequest) GetTenantId() string {
@@ -4983,7 +5149,7 @@ type ReportEventsResponse struct {
 
 func (x *ReportEventsResponse) Reset() {
 	*x = ReportEventsResponse{}
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[50]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4995,7 +5161,7 @@ func (x *ReportEventsResponse) String() string {
 func (*ReportEventsResponse) ProtoMessage() {}
 
 func (x *ReportEventsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[50]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5008,7 +5174,7 @@ func (x *ReportEventsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReportEventsResponse.ProtoReflect.Descriptor instead.
 func (*ReportEventsResponse) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{50}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *ReportEventsResponse) GetDirectives() []*TurnDirective {
@@ -5057,7 +5223,7 @@ type FinishTurnRequest struct {
 
 func (x *FinishTurnRequest) Reset() {
 	*x = FinishTurnRequest{}
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[51]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5069,7 +5235,7 @@ func (x *FinishTurnRequest) String() string {
 func (*FinishTurnRequest) ProtoMessage() {}
 
 func (x *FinishTurnRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[51]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5082,7 +5248,7 @@ func (x *FinishTurnRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FinishTurnRequest.ProtoReflect.Descriptor instead.
 func (*FinishTurnRequest) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{51}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *FinishTurnRequest) GetTenantId() string {
@@ -5147,7 +5313,7 @@ type FinishTurnResponse struct {
 
 func (x *FinishTurnResponse) Reset() {
 	*x = FinishTurnResponse{}
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[52]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5159,7 +5325,7 @@ func (x *FinishTurnResponse) String() string {
 func (*FinishTurnResponse) ProtoMessage() {}
 
 func (x *FinishTurnResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[52]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5172,7 +5338,7 @@ func (x *FinishTurnResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FinishTurnResponse.ProtoReflect.Descriptor instead.
 func (*FinishTurnResponse) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{52}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *FinishTurnResponse) GetSummary() *TurnSummary {
@@ -5210,7 +5376,7 @@ type GetTurnRequest struct {
 
 func (x *GetTurnRequest) Reset() {
 	*x = GetTurnRequest{}
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[53]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5222,7 +5388,7 @@ func (x *GetTurnRequest) String() string {
 func (*GetTurnRequest) ProtoMessage() {}
 
 func (x *GetTurnRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[53]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5235,7 +5401,7 @@ func (x *GetTurnRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetTurnRequest.ProtoReflect.Descriptor instead.
 func (*GetTurnRequest) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{53}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *GetTurnRequest) GetTenantId() string {
@@ -5291,14 +5457,17 @@ type GetTurnResponse struct {
 	NextPageToken string `protobuf:"bytes,3,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
 	// The turn's stored critiques, oldest first, on the first page only: the newest 50, or as many as fit into 1 MiB. A
 	// critique of a drafted response has the id of its directive among the entries; the others were asked for.
-	Critiques     []*TurnCritique `protobuf:"bytes,4,rep,name=critiques,proto3" json:"critiques,omitempty"`
+	Critiques []*TurnCritique `protobuf:"bytes,4,rep,name=critiques,proto3" json:"critiques,omitempty"`
+	// What followed the failing calls of this page's advice and silence, by signature. There is none before the turn has
+	// ended and was learned from, which takes a moment, or until the session's next turn.
+	FollowUps     []*FailureFollowUp `protobuf:"bytes,5,rep,name=follow_ups,json=followUps,proto3" json:"follow_ups,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *GetTurnResponse) Reset() {
 	*x = GetTurnResponse{}
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[54]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5310,7 +5479,7 @@ func (x *GetTurnResponse) String() string {
 func (*GetTurnResponse) ProtoMessage() {}
 
 func (x *GetTurnResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[54]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5323,7 +5492,7 @@ func (x *GetTurnResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetTurnResponse.ProtoReflect.Descriptor instead.
 func (*GetTurnResponse) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{54}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *GetTurnResponse) GetTurn() *Turn {
@@ -5354,6 +5523,132 @@ func (x *GetTurnResponse) GetCritiques() []*TurnCritique {
 	return nil
 }
 
+func (x *GetTurnResponse) GetFollowUps() []*FailureFollowUp {
+	if x != nil {
+		return x.FollowUps
+	}
+	return nil
+}
+
+// What followed the first failing call of a kind in a turn.
+type FailureFollowUp struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// What the failure is recognised by.
+	Signature string `protobuf:"bytes,1,opt,name=signature,proto3" json:"signature,omitempty"`
+	// The event of the failing call.
+	FailureEventId string `protobuf:"bytes,2,opt,name=failure_event_id,json=failureEventId,proto3" json:"failure_event_id,omitempty"`
+	// The event of the next attempt, a call of the same tool with the same intent; empty if there was none, or if it is
+	// from before this field.
+	AttemptEventId string `protobuf:"bytes,3,opt,name=attempt_event_id,json=attemptEventId,proto3" json:"attempt_event_id,omitempty"`
+	// The turn of the attempt, if it is a later one; else empty.
+	AttemptTurnId string `protobuf:"bytes,4,opt,name=attempt_turn_id,json=attemptTurnId,proto3" json:"attempt_turn_id,omitempty"`
+	// Whether the attempt worked, and the turn did not fail.
+	Worked bool `protobuf:"varint,5,opt,name=worked,proto3" json:"worked,omitempty"`
+	// The recovery that was told at this failure; empty when none was.
+	AdvisedRecoveryId string `protobuf:"bytes,6,opt,name=advised_recovery_id,json=advisedRecoveryId,proto3" json:"advised_recovery_id,omitempty"`
+	// Whether the agent did what was told.
+	Followed bool `protobuf:"varint,7,opt,name=followed,proto3" json:"followed,omitempty"`
+	// What was done: the `recovery_id` of one of the signature's moves.
+	RecoveryId string `protobuf:"bytes,8,opt,name=recovery_id,json=recoveryId,proto3" json:"recovery_id,omitempty"`
+	// Whether there was an attempt.
+	HasAttempt    bool `protobuf:"varint,9,opt,name=has_attempt,json=hasAttempt,proto3" json:"has_attempt,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *FailureFollowUp) Reset() {
+	*x = FailureFollowUp{}
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[56]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *FailureFollowUp) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*FailureFollowUp) ProtoMessage() {}
+
+func (x *FailureFollowUp) ProtoReflect() protoreflect.Message {
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[56]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use FailureFollowUp.ProtoReflect.Descriptor instead.
+func (*FailureFollowUp) Descriptor() ([]byte, []int) {
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{56}
+}
+
+func (x *FailureFollowUp) GetSignature() string {
+	if x != nil {
+		return x.Signature
+	}
+	return ""
+}
+
+func (x *FailureFollowUp) GetFailureEventId() string {
+	if x != nil {
+		return x.FailureEventId
+	}
+	return ""
+}
+
+func (x *FailureFollowUp) GetAttemptEventId() string {
+	if x != nil {
+		return x.AttemptEventId
+	}
+	return ""
+}
+
+func (x *FailureFollowUp) GetAttemptTurnId() string {
+	if x != nil {
+		return x.AttemptTurnId
+	}
+	return ""
+}
+
+func (x *FailureFollowUp) GetWorked() bool {
+	if x != nil {
+		return x.Worked
+	}
+	return false
+}
+
+func (x *FailureFollowUp) GetAdvisedRecoveryId() string {
+	if x != nil {
+		return x.AdvisedRecoveryId
+	}
+	return ""
+}
+
+func (x *FailureFollowUp) GetFollowed() bool {
+	if x != nil {
+		return x.Followed
+	}
+	return false
+}
+
+func (x *FailureFollowUp) GetRecoveryId() string {
+	if x != nil {
+		return x.RecoveryId
+	}
+	return ""
+}
+
+func (x *FailureFollowUp) GetHasAttempt() bool {
+	if x != nil {
+		return x.HasAttempt
+	}
+	return false
+}
+
 // A stored critique of a turn: one that was asked for with the turn's id, or that of a drafted response.
 type TurnCritique struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -5374,7 +5669,7 @@ type TurnCritique struct {
 
 func (x *TurnCritique) Reset() {
 	*x = TurnCritique{}
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[55]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5386,7 +5681,7 @@ func (x *TurnCritique) String() string {
 func (*TurnCritique) ProtoMessage() {}
 
 func (x *TurnCritique) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[55]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5399,7 +5694,7 @@ func (x *TurnCritique) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TurnCritique.ProtoReflect.Descriptor instead.
 func (*TurnCritique) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{55}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *TurnCritique) GetCritique() *CritiqueResult {
@@ -5464,7 +5759,7 @@ type WatchTurnsRequest struct {
 
 func (x *WatchTurnsRequest) Reset() {
 	*x = WatchTurnsRequest{}
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[56]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5476,7 +5771,7 @@ func (x *WatchTurnsRequest) String() string {
 func (*WatchTurnsRequest) ProtoMessage() {}
 
 func (x *WatchTurnsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[56]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5489,7 +5784,7 @@ func (x *WatchTurnsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchTurnsRequest.ProtoReflect.Descriptor instead.
 func (*WatchTurnsRequest) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{56}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *WatchTurnsRequest) GetTenantId() string {
@@ -5552,7 +5847,7 @@ type WatchTurnsResponse struct {
 
 func (x *WatchTurnsResponse) Reset() {
 	*x = WatchTurnsResponse{}
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[57]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5564,7 +5859,7 @@ func (x *WatchTurnsResponse) String() string {
 func (*WatchTurnsResponse) ProtoMessage() {}
 
 func (x *WatchTurnsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[57]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5577,7 +5872,7 @@ func (x *WatchTurnsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchTurnsResponse.ProtoReflect.Descriptor instead.
 func (*WatchTurnsResponse) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{57}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *WatchTurnsResponse) GetEntry() *TurnEntry {
@@ -5615,7 +5910,7 @@ type ListTurnsRequest struct {
 
 func (x *ListTurnsRequest) Reset() {
 	*x = ListTurnsRequest{}
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[58]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5627,7 +5922,7 @@ func (x *ListTurnsRequest) String() string {
 func (*ListTurnsRequest) ProtoMessage() {}
 
 func (x *ListTurnsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[58]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5640,7 +5935,7 @@ func (x *ListTurnsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTurnsRequest.ProtoReflect.Descriptor instead.
 func (*ListTurnsRequest) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{58}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *ListTurnsRequest) GetTenantId() string {
@@ -5719,7 +6014,7 @@ type ListTurnsResponse struct {
 
 func (x *ListTurnsResponse) Reset() {
 	*x = ListTurnsResponse{}
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[59]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5731,7 +6026,7 @@ func (x *ListTurnsResponse) String() string {
 func (*ListTurnsResponse) ProtoMessage() {}
 
 func (x *ListTurnsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[59]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5744,7 +6039,7 @@ func (x *ListTurnsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTurnsResponse.ProtoReflect.Descriptor instead.
 func (*ListTurnsResponse) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{59}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{61}
 }
 
 func (x *ListTurnsResponse) GetTurns() []*Turn {
@@ -5781,7 +6076,7 @@ type ShouldReflectRequest struct {
 
 func (x *ShouldReflectRequest) Reset() {
 	*x = ShouldReflectRequest{}
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[60]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5793,7 +6088,7 @@ func (x *ShouldReflectRequest) String() string {
 func (*ShouldReflectRequest) ProtoMessage() {}
 
 func (x *ShouldReflectRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[60]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5806,7 +6101,7 @@ func (x *ShouldReflectRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ShouldReflectRequest.ProtoReflect.Descriptor instead.
 func (*ShouldReflectRequest) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{60}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{62}
 }
 
 func (x *ShouldReflectRequest) GetTenantId() string {
@@ -5883,7 +6178,7 @@ type ShouldReflectResponse struct {
 
 func (x *ShouldReflectResponse) Reset() {
 	*x = ShouldReflectResponse{}
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[61]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[63]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5895,7 +6190,7 @@ func (x *ShouldReflectResponse) String() string {
 func (*ShouldReflectResponse) ProtoMessage() {}
 
 func (x *ShouldReflectResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[61]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5908,7 +6203,7 @@ func (x *ShouldReflectResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ShouldReflectResponse.ProtoReflect.Descriptor instead.
 func (*ShouldReflectResponse) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{61}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{63}
 }
 
 func (x *ShouldReflectResponse) GetShouldReflect() bool {
@@ -5964,7 +6259,7 @@ type ReflectRequest struct {
 
 func (x *ReflectRequest) Reset() {
 	*x = ReflectRequest{}
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[62]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[64]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5976,7 +6271,7 @@ func (x *ReflectRequest) String() string {
 func (*ReflectRequest) ProtoMessage() {}
 
 func (x *ReflectRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[62]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[64]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5989,7 +6284,7 @@ func (x *ReflectRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReflectRequest.ProtoReflect.Descriptor instead.
 func (*ReflectRequest) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{62}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{64}
 }
 
 func (x *ReflectRequest) GetTenantId() string {
@@ -6056,7 +6351,7 @@ type ReflectResponse struct {
 
 func (x *ReflectResponse) Reset() {
 	*x = ReflectResponse{}
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[63]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[65]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6068,7 +6363,7 @@ func (x *ReflectResponse) String() string {
 func (*ReflectResponse) ProtoMessage() {}
 
 func (x *ReflectResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[63]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[65]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6081,7 +6376,7 @@ func (x *ReflectResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReflectResponse.ProtoReflect.Descriptor instead.
 func (*ReflectResponse) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{63}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{65}
 }
 
 func (x *ReflectResponse) GetResult() *MidTurnReflection {
@@ -6124,7 +6419,7 @@ type GetReflectionPromptRequest struct {
 
 func (x *GetReflectionPromptRequest) Reset() {
 	*x = GetReflectionPromptRequest{}
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[64]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[66]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6136,7 +6431,7 @@ func (x *GetReflectionPromptRequest) String() string {
 func (*GetReflectionPromptRequest) ProtoMessage() {}
 
 func (x *GetReflectionPromptRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[64]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[66]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6149,7 +6444,7 @@ func (x *GetReflectionPromptRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetReflectionPromptRequest.ProtoReflect.Descriptor instead.
 func (*GetReflectionPromptRequest) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{64}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{66}
 }
 
 func (x *GetReflectionPromptRequest) GetTenantId() string {
@@ -6200,7 +6495,7 @@ type GetReflectionPromptResponse struct {
 
 func (x *GetReflectionPromptResponse) Reset() {
 	*x = GetReflectionPromptResponse{}
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[65]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[67]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6212,7 +6507,7 @@ func (x *GetReflectionPromptResponse) String() string {
 func (*GetReflectionPromptResponse) ProtoMessage() {}
 
 func (x *GetReflectionPromptResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_sidemirror_v1_thinking_proto_msgTypes[65]
+	mi := &file_sidemirror_v1_thinking_proto_msgTypes[67]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6225,7 +6520,7 @@ func (x *GetReflectionPromptResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetReflectionPromptResponse.ProtoReflect.Descriptor instead.
 func (*GetReflectionPromptResponse) Descriptor() ([]byte, []int) {
-	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{65}
+	return file_sidemirror_v1_thinking_proto_rawDescGZIP(), []int{67}
 }
 
 func (x *GetReflectionPromptResponse) GetSystem() string {
@@ -6422,14 +6717,21 @@ const file_sidemirror_v1_thinking_proto_rawDesc = "" +
 	"\x04kind\"Y\n" +
 	"\x06Advice\x121\n" +
 	"\x05block\x18\x01 \x01(\v2\x1b.sidemirror.v1.ContextBlockR\x05block\x12\x1c\n" +
-	"\tsignature\x18\x02 \x01(\tR\tsignature\"\xac\x01\n" +
+	"\tsignature\x18\x02 \x01(\tR\tsignature\"\xe8\x01\n" +
 	"\aSilence\x124\n" +
 	"\x06reason\x18\x01 \x01(\x0e2\x1c.sidemirror.v1.SilenceReasonR\x06reason\x12\x1c\n" +
 	"\tsignature\x18\x02 \x01(\tR\tsignature\x12\x1f\n" +
 	"\vrecovery_id\x18\x03 \x01(\tR\n" +
 	"recoveryId\x12\x14\n" +
 	"\x05tries\x18\x04 \x01(\x05R\x05tries\x12\x16\n" +
-	"\x06worked\x18\x05 \x01(\x05R\x06worked\"\xf2\x04\n" +
+	"\x06worked\x18\x05 \x01(\x05R\x06worked\x12:\n" +
+	"\vmissed_gate\x18\x06 \x01(\v2\x19.sidemirror.v1.MissedGateR\n" +
+	"missedGate\"k\n" +
+	"\n" +
+	"MissedGate\x12/\n" +
+	"\x04gate\x18\x01 \x01(\x0e2\x1b.sidemirror.v1.RecoveryGateR\x04gate\x12\x16\n" +
+	"\x06needed\x18\x02 \x01(\x01R\x06needed\x12\x14\n" +
+	"\x05found\x18\x03 \x01(\x01R\x05found\"\xf2\x04\n" +
 	"\bTurnPlan\x12\x17\n" +
 	"\aturn_id\x18\x01 \x01(\tR\x06turnId\x12\x1d\n" +
 	"\n" +
@@ -6682,12 +6984,26 @@ const file_sidemirror_v1_thinking_proto_rawDesc = "" +
 	"\x0eafter_sequence\x18\x04 \x01(\x04R\rafterSequence\x12\x1b\n" +
 	"\tpage_size\x18\x05 \x01(\x05R\bpageSize\x12\x1d\n" +
 	"\n" +
-	"page_token\x18\x06 \x01(\tR\tpageToken\"\xd1\x01\n" +
+	"page_token\x18\x06 \x01(\tR\tpageToken\"\x90\x02\n" +
 	"\x0fGetTurnResponse\x12'\n" +
 	"\x04turn\x18\x01 \x01(\v2\x13.sidemirror.v1.TurnR\x04turn\x122\n" +
 	"\aentries\x18\x02 \x03(\v2\x18.sidemirror.v1.TurnEntryR\aentries\x12&\n" +
 	"\x0fnext_page_token\x18\x03 \x01(\tR\rnextPageToken\x129\n" +
-	"\tcritiques\x18\x04 \x03(\v2\x1b.sidemirror.v1.TurnCritiqueR\tcritiques\"\xf0\x01\n" +
+	"\tcritiques\x18\x04 \x03(\v2\x1b.sidemirror.v1.TurnCritiqueR\tcritiques\x12=\n" +
+	"\n" +
+	"follow_ups\x18\x05 \x03(\v2\x1e.sidemirror.v1.FailureFollowUpR\tfollowUps\"\xd1\x02\n" +
+	"\x0fFailureFollowUp\x12\x1c\n" +
+	"\tsignature\x18\x01 \x01(\tR\tsignature\x12(\n" +
+	"\x10failure_event_id\x18\x02 \x01(\tR\x0efailureEventId\x12(\n" +
+	"\x10attempt_event_id\x18\x03 \x01(\tR\x0eattemptEventId\x12&\n" +
+	"\x0fattempt_turn_id\x18\x04 \x01(\tR\rattemptTurnId\x12\x16\n" +
+	"\x06worked\x18\x05 \x01(\bR\x06worked\x12.\n" +
+	"\x13advised_recovery_id\x18\x06 \x01(\tR\x11advisedRecoveryId\x12\x1a\n" +
+	"\bfollowed\x18\a \x01(\bR\bfollowed\x12\x1f\n" +
+	"\vrecovery_id\x18\b \x01(\tR\n" +
+	"recoveryId\x12\x1f\n" +
+	"\vhas_attempt\x18\t \x01(\bR\n" +
+	"hasAttempt\"\xf0\x01\n" +
 	"\fTurnCritique\x129\n" +
 	"\bcritique\x18\x01 \x01(\v2\x1d.sidemirror.v1.CritiqueResultR\bcritique\x12.\n" +
 	"\x04time\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x04time\x12\x17\n" +
@@ -6810,7 +7126,22 @@ const file_sidemirror_v1_thinking_proto_rawDesc = "" +
 	"\x16SILENCE_REASON_NO_ROOM\x10\f\x12\x1f\n" +
 	"\x1bSILENCE_REASON_TOLD_ALREADY\x10\r\x12\x1d\n" +
 	"\x19SILENCE_REASON_STORE_AWAY\x10\x0e\x12\x1c\n" +
-	"\x18SILENCE_REASON_NOT_ASKED\x10\x0f*`\n" +
+	"\x18SILENCE_REASON_NOT_ASKED\x10\x0f*\x81\x03\n" +
+	"\fRecoveryGate\x12\x1d\n" +
+	"\x19RECOVERY_GATE_UNSPECIFIED\x10\x00\x12\x17\n" +
+	"\x13RECOVERY_GATE_TRIES\x10\x01\x12\x16\n" +
+	"\x12RECOVERY_GATE_RATE\x10\x02\x12\x1e\n" +
+	"\x1aRECOVERY_GATE_ADVISED_RATE\x10\x03\x12\x1c\n" +
+	"\x18RECOVERY_GATE_OTHER_MOVE\x10\x04\x12\x1a\n" +
+	"\x16RECOVERY_GATE_SESSIONS\x10\x05\x12\x19\n" +
+	"\x15RECOVERY_GATE_CHANGES\x10\x06\x12!\n" +
+	"\x1dRECOVERY_GATE_SENT_AGAIN_RATE\x10\a\x12\x1d\n" +
+	"\x19RECOVERY_GATE_NONE_WORKED\x10\b\x12\x16\n" +
+	"\x12RECOVERY_GATE_RUNS\x10\t\x12\x19\n" +
+	"\x15RECOVERY_GATE_GONE_ON\x10\n" +
+	"\x12\x1f\n" +
+	"\x1bRECOVERY_GATE_CONVERSATIONS\x10\v\x12\x16\n" +
+	"\x12RECOVERY_GATE_KIND\x10\f*`\n" +
 	"\fAnswerChange\x12\x1d\n" +
 	"\x19ANSWER_CHANGE_UNSPECIFIED\x10\x00\x12\x16\n" +
 	"\x12ANSWER_CHANGE_NONE\x10\x01\x12\x19\n" +
@@ -6854,8 +7185,8 @@ func file_sidemirror_v1_thinking_proto_rawDescGZIP() []byte {
 	return file_sidemirror_v1_thinking_proto_rawDescData
 }
 
-var file_sidemirror_v1_thinking_proto_enumTypes = make([]protoimpl.EnumInfo, 8)
-var file_sidemirror_v1_thinking_proto_msgTypes = make([]protoimpl.MessageInfo, 68)
+var file_sidemirror_v1_thinking_proto_enumTypes = make([]protoimpl.EnumInfo, 9)
+var file_sidemirror_v1_thinking_proto_msgTypes = make([]protoimpl.MessageInfo, 70)
 var file_sidemirror_v1_thinking_proto_goTypes = []any{
 	(ThinkLevel)(0),                     // 0: sidemirror.v1.ThinkLevel
 	(PeriodicScope)(0),                  // 1: sidemirror.v1.PeriodicScope
@@ -6863,252 +7194,258 @@ var file_sidemirror_v1_thinking_proto_goTypes = []any{
 	(ReflectionReason)(0),               // 3: sidemirror.v1.ReflectionReason
 	(Pattern)(0),                        // 4: sidemirror.v1.Pattern
 	(SilenceReason)(0),                  // 5: sidemirror.v1.SilenceReason
-	(AnswerChange)(0),                   // 6: sidemirror.v1.AnswerChange
-	(TurnState)(0),                      // 7: sidemirror.v1.TurnState
-	(*ThinkingConfig)(nil),              // 8: sidemirror.v1.ThinkingConfig
-	(*TurnBudget)(nil),                  // 9: sidemirror.v1.TurnBudget
-	(*BudgetLeft)(nil),                  // 10: sidemirror.v1.BudgetLeft
-	(*MidTurnReflection)(nil),           // 11: sidemirror.v1.MidTurnReflection
-	(*Session)(nil),                     // 12: sidemirror.v1.Session
-	(*TurnEvent)(nil),                   // 13: sidemirror.v1.TurnEvent
-	(*TurnStarted)(nil),                 // 14: sidemirror.v1.TurnStarted
-	(*ContextWish)(nil),                 // 15: sidemirror.v1.ContextWish
-	(*UserMessage)(nil),                 // 16: sidemirror.v1.UserMessage
-	(*ModelStarted)(nil),                // 17: sidemirror.v1.ModelStarted
-	(*ModelReturned)(nil),               // 18: sidemirror.v1.ModelReturned
-	(*ToolCalled)(nil),                  // 19: sidemirror.v1.ToolCalled
-	(*ToolReturned)(nil),                // 20: sidemirror.v1.ToolReturned
-	(*ToolFailed)(nil),                  // 21: sidemirror.v1.ToolFailed
-	(*Uncertainty)(nil),                 // 22: sidemirror.v1.Uncertainty
-	(*ReflectionRecorded)(nil),          // 23: sidemirror.v1.ReflectionRecorded
-	(*ResponseDrafted)(nil),             // 24: sidemirror.v1.ResponseDrafted
-	(*TurnFinished)(nil),                // 25: sidemirror.v1.TurnFinished
-	(*SessionNamed)(nil),                // 26: sidemirror.v1.SessionNamed
-	(*TurnDirective)(nil),               // 27: sidemirror.v1.TurnDirective
-	(*Advice)(nil),                      // 28: sidemirror.v1.Advice
-	(*Silence)(nil),                     // 29: sidemirror.v1.Silence
-	(*TurnPlan)(nil),                    // 30: sidemirror.v1.TurnPlan
-	(*TurnAck)(nil),                     // 31: sidemirror.v1.TurnAck
-	(*Nudge)(nil),                       // 32: sidemirror.v1.Nudge
-	(*Gap)(nil),                         // 33: sidemirror.v1.Gap
-	(*Heartbeat)(nil),                   // 34: sidemirror.v1.Heartbeat
-	(*Closing)(nil),                     // 35: sidemirror.v1.Closing
-	(*TurnSummary)(nil),                 // 36: sidemirror.v1.TurnSummary
-	(*Turn)(nil),                        // 37: sidemirror.v1.Turn
-	(*TurnEntry)(nil),                   // 38: sidemirror.v1.TurnEntry
-	(*SlotClaim)(nil),                   // 39: sidemirror.v1.SlotClaim
-	(*TurnResume)(nil),                  // 40: sidemirror.v1.TurnResume
-	(*CreateSessionRequest)(nil),        // 41: sidemirror.v1.CreateSessionRequest
-	(*CreateSessionResponse)(nil),       // 42: sidemirror.v1.CreateSessionResponse
-	(*GetSessionRequest)(nil),           // 43: sidemirror.v1.GetSessionRequest
-	(*GetSessionResponse)(nil),          // 44: sidemirror.v1.GetSessionResponse
-	(*UpdateSessionRequest)(nil),        // 45: sidemirror.v1.UpdateSessionRequest
-	(*UpdateSessionResponse)(nil),       // 46: sidemirror.v1.UpdateSessionResponse
-	(*ListSessionsRequest)(nil),         // 47: sidemirror.v1.ListSessionsRequest
-	(*ListSessionsResponse)(nil),        // 48: sidemirror.v1.ListSessionsResponse
-	(*DeleteSessionRequest)(nil),        // 49: sidemirror.v1.DeleteSessionRequest
-	(*DeleteSessionResponse)(nil),       // 50: sidemirror.v1.DeleteSessionResponse
-	(*GetThinkingPromptRequest)(nil),    // 51: sidemirror.v1.GetThinkingPromptRequest
-	(*GetThinkingPromptResponse)(nil),   // 52: sidemirror.v1.GetThinkingPromptResponse
-	(*RunTurnRequest)(nil),              // 53: sidemirror.v1.RunTurnRequest
-	(*RunTurnResponse)(nil),             // 54: sidemirror.v1.RunTurnResponse
-	(*StartTurnRequest)(nil),            // 55: sidemirror.v1.StartTurnRequest
-	(*StartTurnResponse)(nil),           // 56: sidemirror.v1.StartTurnResponse
-	(*ReportEventsRequest)(nil),         // 57: sidemirror.v1.ReportEventsRequest
-	(*ReportEventsResponse)(nil),        // 58: sidemirror.v1.ReportEventsResponse
-	(*FinishTurnRequest)(nil),           // 59: sidemirror.v1.FinishTurnRequest
-	(*FinishTurnResponse)(nil),          // 60: sidemirror.v1.FinishTurnResponse
-	(*GetTurnRequest)(nil),              // 61: sidemirror.v1.GetTurnRequest
-	(*GetTurnResponse)(nil),             // 62: sidemirror.v1.GetTurnResponse
-	(*TurnCritique)(nil),                // 63: sidemirror.v1.TurnCritique
-	(*WatchTurnsRequest)(nil),           // 64: sidemirror.v1.WatchTurnsRequest
-	(*WatchTurnsResponse)(nil),          // 65: sidemirror.v1.WatchTurnsResponse
-	(*ListTurnsRequest)(nil),            // 66: sidemirror.v1.ListTurnsRequest
-	(*ListTurnsResponse)(nil),           // 67: sidemirror.v1.ListTurnsResponse
-	(*ShouldReflectRequest)(nil),        // 68: sidemirror.v1.ShouldReflectRequest
-	(*ShouldReflectResponse)(nil),       // 69: sidemirror.v1.ShouldReflectResponse
-	(*ReflectRequest)(nil),              // 70: sidemirror.v1.ReflectRequest
-	(*ReflectResponse)(nil),             // 71: sidemirror.v1.ReflectResponse
-	(*GetReflectionPromptRequest)(nil),  // 72: sidemirror.v1.GetReflectionPromptRequest
-	(*GetReflectionPromptResponse)(nil), // 73: sidemirror.v1.GetReflectionPromptResponse
-	nil,                                 // 74: sidemirror.v1.TurnSummary.ReflectionsEntry
-	nil,                                 // 75: sidemirror.v1.TurnSummary.CritiquesEntry
-	(*durationpb.Duration)(nil),         // 76: google.protobuf.Duration
-	(ResultStatus)(0),                   // 77: sidemirror.v1.ResultStatus
-	(*Usage)(nil),                       // 78: sidemirror.v1.Usage
-	(Origin)(0),                         // 79: sidemirror.v1.Origin
-	(*ContextBlock)(nil),                // 80: sidemirror.v1.ContextBlock
-	(*timestamppb.Timestamp)(nil),       // 81: google.protobuf.Timestamp
-	(*Message)(nil),                     // 82: sidemirror.v1.Message
-	(CritiqueMode)(0),                   // 83: sidemirror.v1.CritiqueMode
-	(TaskOutcome)(0),                    // 84: sidemirror.v1.TaskOutcome
-	(*CritiqueResult)(nil),              // 85: sidemirror.v1.CritiqueResult
-	(CritiqueReason)(0),                 // 86: sidemirror.v1.CritiqueReason
-	(*structpb.Struct)(nil),             // 87: google.protobuf.Struct
-	(*fieldmaskpb.FieldMask)(nil),       // 88: google.protobuf.FieldMask
-	(*ToolResult)(nil),                  // 89: sidemirror.v1.ToolResult
+	(RecoveryGate)(0),                   // 6: sidemirror.v1.RecoveryGate
+	(AnswerChange)(0),                   // 7: sidemirror.v1.AnswerChange
+	(TurnState)(0),                      // 8: sidemirror.v1.TurnState
+	(*ThinkingConfig)(nil),              // 9: sidemirror.v1.ThinkingConfig
+	(*TurnBudget)(nil),                  // 10: sidemirror.v1.TurnBudget
+	(*BudgetLeft)(nil),                  // 11: sidemirror.v1.BudgetLeft
+	(*MidTurnReflection)(nil),           // 12: sidemirror.v1.MidTurnReflection
+	(*Session)(nil),                     // 13: sidemirror.v1.Session
+	(*TurnEvent)(nil),                   // 14: sidemirror.v1.TurnEvent
+	(*TurnStarted)(nil),                 // 15: sidemirror.v1.TurnStarted
+	(*ContextWish)(nil),                 // 16: sidemirror.v1.ContextWish
+	(*UserMessage)(nil),                 // 17: sidemirror.v1.UserMessage
+	(*ModelStarted)(nil),                // 18: sidemirror.v1.ModelStarted
+	(*ModelReturned)(nil),               // 19: sidemirror.v1.ModelReturned
+	(*ToolCalled)(nil),                  // 20: sidemirror.v1.ToolCalled
+	(*ToolReturned)(nil),                // 21: sidemirror.v1.ToolReturned
+	(*ToolFailed)(nil),                  // 22: sidemirror.v1.ToolFailed
+	(*Uncertainty)(nil),                 // 23: sidemirror.v1.Uncertainty
+	(*ReflectionRecorded)(nil),          // 24: sidemirror.v1.ReflectionRecorded
+	(*ResponseDrafted)(nil),             // 25: sidemirror.v1.ResponseDrafted
+	(*TurnFinished)(nil),                // 26: sidemirror.v1.TurnFinished
+	(*SessionNamed)(nil),                // 27: sidemirror.v1.SessionNamed
+	(*TurnDirective)(nil),               // 28: sidemirror.v1.TurnDirective
+	(*Advice)(nil),                      // 29: sidemirror.v1.Advice
+	(*Silence)(nil),                     // 30: sidemirror.v1.Silence
+	(*MissedGate)(nil),                  // 31: sidemirror.v1.MissedGate
+	(*TurnPlan)(nil),                    // 32: sidemirror.v1.TurnPlan
+	(*TurnAck)(nil),                     // 33: sidemirror.v1.TurnAck
+	(*Nudge)(nil),                       // 34: sidemirror.v1.Nudge
+	(*Gap)(nil),                         // 35: sidemirror.v1.Gap
+	(*Heartbeat)(nil),                   // 36: sidemirror.v1.Heartbeat
+	(*Closing)(nil),                     // 37: sidemirror.v1.Closing
+	(*TurnSummary)(nil),                 // 38: sidemirror.v1.TurnSummary
+	(*Turn)(nil),                        // 39: sidemirror.v1.Turn
+	(*TurnEntry)(nil),                   // 40: sidemirror.v1.TurnEntry
+	(*SlotClaim)(nil),                   // 41: sidemirror.v1.SlotClaim
+	(*TurnResume)(nil),                  // 42: sidemirror.v1.TurnResume
+	(*CreateSessionRequest)(nil),        // 43: sidemirror.v1.CreateSessionRequest
+	(*CreateSessionResponse)(nil),       // 44: sidemirror.v1.CreateSessionResponse
+	(*GetSessionRequest)(nil),           // 45: sidemirror.v1.GetSessionRequest
+	(*GetSessionResponse)(nil),          // 46: sidemirror.v1.GetSessionResponse
+	(*UpdateSessionRequest)(nil),        // 47: sidemirror.v1.UpdateSessionRequest
+	(*UpdateSessionResponse)(nil),       // 48: sidemirror.v1.UpdateSessionResponse
+	(*ListSessionsRequest)(nil),         // 49: sidemirror.v1.ListSessionsRequest
+	(*ListSessionsResponse)(nil),        // 50: sidemirror.v1.ListSessionsResponse
+	(*DeleteSessionRequest)(nil),        // 51: sidemirror.v1.DeleteSessionRequest
+	(*DeleteSessionResponse)(nil),       // 52: sidemirror.v1.DeleteSessionResponse
+	(*GetThinkingPromptRequest)(nil),    // 53: sidemirror.v1.GetThinkingPromptRequest
+	(*GetThinkingPromptResponse)(nil),   // 54: sidemirror.v1.GetThinkingPromptResponse
+	(*RunTurnRequest)(nil),              // 55: sidemirror.v1.RunTurnRequest
+	(*RunTurnResponse)(nil),             // 56: sidemirror.v1.RunTurnResponse
+	(*StartTurnRequest)(nil),            // 57: sidemirror.v1.StartTurnRequest
+	(*StartTurnResponse)(nil),           // 58: sidemirror.v1.StartTurnResponse
+	(*ReportEventsRequest)(nil),         // 59: sidemirror.v1.ReportEventsRequest
+	(*ReportEventsResponse)(nil),        // 60: sidemirror.v1.ReportEventsResponse
+	(*FinishTurnRequest)(nil),           // 61: sidemirror.v1.FinishTurnRequest
+	(*FinishTurnResponse)(nil),          // 62: sidemirror.v1.FinishTurnResponse
+	(*GetTurnRequest)(nil),              // 63: sidemirror.v1.GetTurnRequest
+	(*GetTurnResponse)(nil),             // 64: sidemirror.v1.GetTurnResponse
+	(*FailureFollowUp)(nil),             // 65: sidemirror.v1.FailureFollowUp
+	(*TurnCritique)(nil),                // 66: sidemirror.v1.TurnCritique
+	(*WatchTurnsRequest)(nil),           // 67: sidemirror.v1.WatchTurnsRequest
+	(*WatchTurnsResponse)(nil),          // 68: sidemirror.v1.WatchTurnsResponse
+	(*ListTurnsRequest)(nil),            // 69: sidemirror.v1.ListTurnsRequest
+	(*ListTurnsResponse)(nil),           // 70: sidemirror.v1.ListTurnsResponse
+	(*ShouldReflectRequest)(nil),        // 71: sidemirror.v1.ShouldReflectRequest
+	(*ShouldReflectResponse)(nil),       // 72: sidemirror.v1.ShouldReflectResponse
+	(*ReflectRequest)(nil),              // 73: sidemirror.v1.ReflectRequest
+	(*ReflectResponse)(nil),             // 74: sidemirror.v1.ReflectResponse
+	(*GetReflectionPromptRequest)(nil),  // 75: sidemirror.v1.GetReflectionPromptRequest
+	(*GetReflectionPromptResponse)(nil), // 76: sidemirror.v1.GetReflectionPromptResponse
+	nil,                                 // 77: sidemirror.v1.TurnSummary.ReflectionsEntry
+	nil,                                 // 78: sidemirror.v1.TurnSummary.CritiquesEntry
+	(*durationpb.Duration)(nil),         // 79: google.protobuf.Duration
+	(ResultStatus)(0),                   // 80: sidemirror.v1.ResultStatus
+	(*Usage)(nil),                       // 81: sidemirror.v1.Usage
+	(Origin)(0),                         // 82: sidemirror.v1.Origin
+	(*ContextBlock)(nil),                // 83: sidemirror.v1.ContextBlock
+	(*timestamppb.Timestamp)(nil),       // 84: google.protobuf.Timestamp
+	(*Message)(nil),                     // 85: sidemirror.v1.Message
+	(CritiqueMode)(0),                   // 86: sidemirror.v1.CritiqueMode
+	(TaskOutcome)(0),                    // 87: sidemirror.v1.TaskOutcome
+	(*CritiqueResult)(nil),              // 88: sidemirror.v1.CritiqueResult
+	(CritiqueReason)(0),                 // 89: sidemirror.v1.CritiqueReason
+	(*structpb.Struct)(nil),             // 90: google.protobuf.Struct
+	(*fieldmaskpb.FieldMask)(nil),       // 91: google.protobuf.FieldMask
+	(*ToolResult)(nil),                  // 92: sidemirror.v1.ToolResult
 }
 var file_sidemirror_v1_thinking_proto_depIdxs = []int32{
 	0,   // 0: sidemirror.v1.ThinkingConfig.level:type_name -> sidemirror.v1.ThinkLevel
 	1,   // 1: sidemirror.v1.ThinkingConfig.periodic_scope:type_name -> sidemirror.v1.PeriodicScope
-	76,  // 2: sidemirror.v1.TurnBudget.time_limit:type_name -> google.protobuf.Duration
-	76,  // 3: sidemirror.v1.BudgetLeft.time:type_name -> google.protobuf.Duration
-	77,  // 4: sidemirror.v1.MidTurnReflection.status:type_name -> sidemirror.v1.ResultStatus
-	78,  // 5: sidemirror.v1.MidTurnReflection.usage:type_name -> sidemirror.v1.Usage
-	79,  // 6: sidemirror.v1.MidTurnReflection.origin:type_name -> sidemirror.v1.Origin
-	80,  // 7: sidemirror.v1.MidTurnReflection.lessons:type_name -> sidemirror.v1.ContextBlock
-	8,   // 8: sidemirror.v1.Session.config:type_name -> sidemirror.v1.ThinkingConfig
-	11,  // 9: sidemirror.v1.Session.last_reflection:type_name -> sidemirror.v1.MidTurnReflection
-	81,  // 10: sidemirror.v1.Session.create_time:type_name -> google.protobuf.Timestamp
-	81,  // 11: sidemirror.v1.Session.update_time:type_name -> google.protobuf.Timestamp
-	81,  // 12: sidemirror.v1.TurnEvent.time:type_name -> google.protobuf.Timestamp
-	14,  // 13: sidemirror.v1.TurnEvent.turn_started:type_name -> sidemirror.v1.TurnStarted
-	16,  // 14: sidemirror.v1.TurnEvent.user_message:type_name -> sidemirror.v1.UserMessage
-	17,  // 15: sidemirror.v1.TurnEvent.model_started:type_name -> sidemirror.v1.ModelStarted
-	18,  // 16: sidemirror.v1.TurnEvent.model_returned:type_name -> sidemirror.v1.ModelReturned
-	19,  // 17: sidemirror.v1.TurnEvent.tool_called:type_name -> sidemirror.v1.ToolCalled
-	20,  // 18: sidemirror.v1.TurnEvent.tool_returned:type_name -> sidemirror.v1.ToolReturned
-	21,  // 19: sidemirror.v1.TurnEvent.tool_failed:type_name -> sidemirror.v1.ToolFailed
-	22,  // 20: sidemirror.v1.TurnEvent.uncertainty:type_name -> sidemirror.v1.Uncertainty
-	23,  // 21: sidemirror.v1.TurnEvent.reflection_recorded:type_name -> sidemirror.v1.ReflectionRecorded
-	24,  // 22: sidemirror.v1.TurnEvent.response_drafted:type_name -> sidemirror.v1.ResponseDrafted
-	25,  // 23: sidemirror.v1.TurnEvent.turn_finished:type_name -> sidemirror.v1.TurnFinished
-	26,  // 24: sidemirror.v1.TurnEvent.session_named:type_name -> sidemirror.v1.SessionNamed
-	82,  // 25: sidemirror.v1.TurnStarted.messages:type_name -> sidemirror.v1.Message
-	8,   // 26: sidemirror.v1.TurnStarted.config:type_name -> sidemirror.v1.ThinkingConfig
-	9,   // 27: sidemirror.v1.TurnStarted.budget:type_name -> sidemirror.v1.TurnBudget
-	81,  // 28: sidemirror.v1.TurnStarted.deadline:type_name -> google.protobuf.Timestamp
+	79,  // 2: sidemirror.v1.TurnBudget.time_limit:type_name -> google.protobuf.Duration
+	79,  // 3: sidemirror.v1.BudgetLeft.time:type_name -> google.protobuf.Duration
+	80,  // 4: sidemirror.v1.MidTurnReflection.status:type_name -> sidemirror.v1.ResultStatus
+	81,  // 5: sidemirror.v1.MidTurnReflection.usage:type_name -> sidemirror.v1.Usage
+	82,  // 6: sidemirror.v1.MidTurnReflection.origin:type_name -> sidemirror.v1.Origin
+	83,  // 7: sidemirror.v1.MidTurnReflection.lessons:type_name -> sidemirror.v1.ContextBlock
+	9,   // 8: sidemirror.v1.Session.config:type_name -> sidemirror.v1.ThinkingConfig
+	12,  // 9: sidemirror.v1.Session.last_reflection:type_name -> sidemirror.v1.MidTurnReflection
+	84,  // 10: sidemirror.v1.Session.create_time:type_name -> google.protobuf.Timestamp
+	84,  // 11: sidemirror.v1.Session.update_time:type_name -> google.protobuf.Timestamp
+	84,  // 12: sidemirror.v1.TurnEvent.time:type_name -> google.protobuf.Timestamp
+	15,  // 13: sidemirror.v1.TurnEvent.turn_started:type_name -> sidemirror.v1.TurnStarted
+	17,  // 14: sidemirror.v1.TurnEvent.user_message:type_name -> sidemirror.v1.UserMessage
+	18,  // 15: sidemirror.v1.TurnEvent.model_started:type_name -> sidemirror.v1.ModelStarted
+	19,  // 16: sidemirror.v1.TurnEvent.model_returned:type_name -> sidemirror.v1.ModelReturned
+	20,  // 17: sidemirror.v1.TurnEvent.tool_called:type_name -> sidemirror.v1.ToolCalled
+	21,  // 18: sidemirror.v1.TurnEvent.tool_returned:type_name -> sidemirror.v1.ToolReturned
+	22,  // 19: sidemirror.v1.TurnEvent.tool_failed:type_name -> sidemirror.v1.ToolFailed
+	23,  // 20: sidemirror.v1.TurnEvent.uncertainty:type_name -> sidemirror.v1.Uncertainty
+	24,  // 21: sidemirror.v1.TurnEvent.reflection_recorded:type_name -> sidemirror.v1.ReflectionRecorded
+	25,  // 22: sidemirror.v1.TurnEvent.response_drafted:type_name -> sidemirror.v1.ResponseDrafted
+	26,  // 23: sidemirror.v1.TurnEvent.turn_finished:type_name -> sidemirror.v1.TurnFinished
+	27,  // 24: sidemirror.v1.TurnEvent.session_named:type_name -> sidemirror.v1.SessionNamed
+	85,  // 25: sidemirror.v1.TurnStarted.messages:type_name -> sidemirror.v1.Message
+	9,   // 26: sidemirror.v1.TurnStarted.config:type_name -> sidemirror.v1.ThinkingConfig
+	10,  // 27: sidemirror.v1.TurnStarted.budget:type_name -> sidemirror.v1.TurnBudget
+	84,  // 28: sidemirror.v1.TurnStarted.deadline:type_name -> google.protobuf.Timestamp
 	2,   // 29: sidemirror.v1.TurnStarted.reflection_mode:type_name -> sidemirror.v1.ReflectionMode
-	83,  // 30: sidemirror.v1.TurnStarted.critique_mode:type_name -> sidemirror.v1.CritiqueMode
-	15,  // 31: sidemirror.v1.TurnStarted.context:type_name -> sidemirror.v1.ContextWish
-	84,  // 32: sidemirror.v1.TurnFinished.outcome:type_name -> sidemirror.v1.TaskOutcome
-	81,  // 33: sidemirror.v1.TurnDirective.time:type_name -> google.protobuf.Timestamp
+	86,  // 30: sidemirror.v1.TurnStarted.critique_mode:type_name -> sidemirror.v1.CritiqueMode
+	16,  // 31: sidemirror.v1.TurnStarted.context:type_name -> sidemirror.v1.ContextWish
+	87,  // 32: sidemirror.v1.TurnFinished.outcome:type_name -> sidemirror.v1.TaskOutcome
+	84,  // 33: sidemirror.v1.TurnDirective.time:type_name -> google.protobuf.Timestamp
 	3,   // 34: sidemirror.v1.TurnDirective.reasons:type_name -> sidemirror.v1.ReflectionReason
-	30,  // 35: sidemirror.v1.TurnDirective.turn_plan:type_name -> sidemirror.v1.TurnPlan
-	31,  // 36: sidemirror.v1.TurnDirective.ack:type_name -> sidemirror.v1.TurnAck
-	32,  // 37: sidemirror.v1.TurnDirective.nudge:type_name -> sidemirror.v1.Nudge
-	11,  // 38: sidemirror.v1.TurnDirective.reflection:type_name -> sidemirror.v1.MidTurnReflection
-	33,  // 39: sidemirror.v1.TurnDirective.gap:type_name -> sidemirror.v1.Gap
-	34,  // 40: sidemirror.v1.TurnDirective.heartbeat:type_name -> sidemirror.v1.Heartbeat
-	35,  // 41: sidemirror.v1.TurnDirective.closing:type_name -> sidemirror.v1.Closing
-	36,  // 42: sidemirror.v1.TurnDirective.turn_summary:type_name -> sidemirror.v1.TurnSummary
-	85,  // 43: sidemirror.v1.TurnDirective.critique:type_name -> sidemirror.v1.CritiqueResult
-	28,  // 44: sidemirror.v1.TurnDirective.advice:type_name -> sidemirror.v1.Advice
-	29,  // 45: sidemirror.v1.TurnDirective.silence:type_name -> sidemirror.v1.Silence
-	86,  // 46: sidemirror.v1.TurnDirective.critique_reasons:type_name -> sidemirror.v1.CritiqueReason
-	80,  // 47: sidemirror.v1.Advice.block:type_name -> sidemirror.v1.ContextBlock
+	32,  // 35: sidemirror.v1.TurnDirective.turn_plan:type_name -> sidemirror.v1.TurnPlan
+	33,  // 36: sidemirror.v1.TurnDirective.ack:type_name -> sidemirror.v1.TurnAck
+	34,  // 37: sidemirror.v1.TurnDirective.nudge:type_name -> sidemirror.v1.Nudge
+	12,  // 38: sidemirror.v1.TurnDirective.reflection:type_name -> sidemirror.v1.MidTurnReflection
+	35,  // 39: sidemirror.v1.TurnDirective.gap:type_name -> sidemirror.v1.Gap
+	36,  // 40: sidemirror.v1.TurnDirective.heartbeat:type_name -> sidemirror.v1.Heartbeat
+	37,  // 41: sidemirror.v1.TurnDirective.closing:type_name -> sidemirror.v1.Closing
+	38,  // 42: sidemirror.v1.TurnDirective.turn_summary:type_name -> sidemirror.v1.TurnSummary
+	88,  // 43: sidemirror.v1.TurnDirective.critique:type_name -> sidemirror.v1.CritiqueResult
+	29,  // 44: sidemirror.v1.TurnDirective.advice:type_name -> sidemirror.v1.Advice
+	30,  // 45: sidemirror.v1.TurnDirective.silence:type_name -> sidemirror.v1.Silence
+	89,  // 46: sidemirror.v1.TurnDirective.critique_reasons:type_name -> sidemirror.v1.CritiqueReason
+	83,  // 47: sidemirror.v1.Advice.block:type_name -> sidemirror.v1.ContextBlock
 	5,   // 48: sidemirror.v1.Silence.reason:type_name -> sidemirror.v1.SilenceReason
-	87,  // 49: sidemirror.v1.TurnPlan.provider_parameters:type_name -> google.protobuf.Struct
-	80,  // 50: sidemirror.v1.TurnPlan.context:type_name -> sidemirror.v1.ContextBlock
-	8,   // 51: sidemirror.v1.TurnPlan.config:type_name -> sidemirror.v1.ThinkingConfig
-	2,   // 52: sidemirror.v1.TurnPlan.reflection_mode:type_name -> sidemirror.v1.ReflectionMode
-	9,   // 53: sidemirror.v1.TurnPlan.budget:type_name -> sidemirror.v1.TurnBudget
-	83,  // 54: sidemirror.v1.TurnPlan.critique_mode:type_name -> sidemirror.v1.CritiqueMode
-	5,   // 55: sidemirror.v1.TurnPlan.silence:type_name -> sidemirror.v1.SilenceReason
-	10,  // 56: sidemirror.v1.TurnAck.budget_left:type_name -> sidemirror.v1.BudgetLeft
-	4,   // 57: sidemirror.v1.Nudge.pattern:type_name -> sidemirror.v1.Pattern
-	76,  // 58: sidemirror.v1.Closing.grace:type_name -> google.protobuf.Duration
-	84,  // 59: sidemirror.v1.TurnSummary.outcome:type_name -> sidemirror.v1.TaskOutcome
-	76,  // 60: sidemirror.v1.TurnSummary.duration:type_name -> google.protobuf.Duration
-	74,  // 61: sidemirror.v1.TurnSummary.reflections:type_name -> sidemirror.v1.TurnSummary.ReflectionsEntry
-	10,  // 62: sidemirror.v1.TurnSummary.budget_left:type_name -> sidemirror.v1.BudgetLeft
-	75,  // 63: sidemirror.v1.TurnSummary.critiques:type_name -> sidemirror.v1.TurnSummary.CritiquesEntry
-	7,   // 64: sidemirror.v1.Turn.state:type_name -> sidemirror.v1.TurnState
-	84,  // 65: sidemirror.v1.Turn.outcome:type_name -> sidemirror.v1.TaskOutcome
-	10,  // 66: sidemirror.v1.Turn.budget_left:type_name -> sidemirror.v1.BudgetLeft
-	81,  // 67: sidemirror.v1.Turn.start_time:type_name -> google.protobuf.Timestamp
-	81,  // 68: sidemirror.v1.Turn.update_time:type_name -> google.protobuf.Timestamp
-	13,  // 69: sidemirror.v1.TurnEntry.event:type_name -> sidemirror.v1.TurnEvent
-	27,  // 70: sidemirror.v1.TurnEntry.directive:type_name -> sidemirror.v1.TurnDirective
-	39,  // 71: sidemirror.v1.TurnEntry.claim:type_name -> sidemirror.v1.SlotClaim
-	3,   // 72: sidemirror.v1.SlotClaim.reasons:type_name -> sidemirror.v1.ReflectionReason
-	81,  // 73: sidemirror.v1.SlotClaim.time:type_name -> google.protobuf.Timestamp
-	8,   // 74: sidemirror.v1.CreateSessionRequest.config:type_name -> sidemirror.v1.ThinkingConfig
-	12,  // 75: sidemirror.v1.CreateSessionResponse.session:type_name -> sidemirror.v1.Session
-	12,  // 76: sidemirror.v1.GetSessionResponse.session:type_name -> sidemirror.v1.Session
-	8,   // 77: sidemirror.v1.UpdateSessionRequest.config:type_name -> sidemirror.v1.ThinkingConfig
-	88,  // 78: sidemirror.v1.UpdateSessionRequest.update_mask:type_name -> google.protobuf.FieldMask
-	12,  // 79: sidemirror.v1.UpdateSessionResponse.session:type_name -> sidemirror.v1.Session
-	12,  // 80: sidemirror.v1.ListSessionsResponse.sessions:type_name -> sidemirror.v1.Session
-	0,   // 81: sidemirror.v1.GetThinkingPromptRequest.level:type_name -> sidemirror.v1.ThinkLevel
-	87,  // 82: sidemirror.v1.GetThinkingPromptResponse.provider_parameters:type_name -> google.protobuf.Struct
-	0,   // 83: sidemirror.v1.GetThinkingPromptResponse.requested_level:type_name -> sidemirror.v1.ThinkLevel
-	0,   // 84: sidemirror.v1.GetThinkingPromptResponse.applied_level:type_name -> sidemirror.v1.ThinkLevel
-	13,  // 85: sidemirror.v1.RunTurnRequest.events:type_name -> sidemirror.v1.TurnEvent
-	40,  // 86: sidemirror.v1.RunTurnRequest.resume:type_name -> sidemirror.v1.TurnResume
-	27,  // 87: sidemirror.v1.RunTurnResponse.directives:type_name -> sidemirror.v1.TurnDirective
-	8,   // 88: sidemirror.v1.StartTurnRequest.config:type_name -> sidemirror.v1.ThinkingConfig
-	9,   // 89: sidemirror.v1.StartTurnRequest.budget:type_name -> sidemirror.v1.TurnBudget
-	2,   // 90: sidemirror.v1.StartTurnRequest.reflection_mode:type_name -> sidemirror.v1.ReflectionMode
-	83,  // 91: sidemirror.v1.StartTurnRequest.critique_mode:type_name -> sidemirror.v1.CritiqueMode
-	15,  // 92: sidemirror.v1.StartTurnRequest.context:type_name -> sidemirror.v1.ContextWish
-	30,  // 93: sidemirror.v1.StartTurnResponse.plan:type_name -> sidemirror.v1.TurnPlan
-	13,  // 94: sidemirror.v1.ReportEventsRequest.events:type_name -> sidemirror.v1.TurnEvent
-	76,  // 95: sidemirror.v1.ReportEventsRequest.wait:type_name -> google.protobuf.Duration
-	27,  // 96: sidemirror.v1.ReportEventsResponse.directives:type_name -> sidemirror.v1.TurnDirective
-	31,  // 97: sidemirror.v1.ReportEventsResponse.ack:type_name -> sidemirror.v1.TurnAck
-	84,  // 98: sidemirror.v1.FinishTurnRequest.outcome:type_name -> sidemirror.v1.TaskOutcome
-	36,  // 99: sidemirror.v1.FinishTurnResponse.summary:type_name -> sidemirror.v1.TurnSummary
-	37,  // 100: sidemirror.v1.GetTurnResponse.turn:type_name -> sidemirror.v1.Turn
-	38,  // 101: sidemirror.v1.GetTurnResponse.entries:type_name -> sidemirror.v1.TurnEntry
-	63,  // 102: sidemirror.v1.GetTurnResponse.critiques:type_name -> sidemirror.v1.TurnCritique
-	85,  // 103: sidemirror.v1.TurnCritique.critique:type_name -> sidemirror.v1.CritiqueResult
-	81,  // 104: sidemirror.v1.TurnCritique.time:type_name -> google.protobuf.Timestamp
-	6,   // 105: sidemirror.v1.TurnCritique.answer_change:type_name -> sidemirror.v1.AnswerChange
-	81,  // 106: sidemirror.v1.WatchTurnsRequest.from_time:type_name -> google.protobuf.Timestamp
-	38,  // 107: sidemirror.v1.WatchTurnsResponse.entry:type_name -> sidemirror.v1.TurnEntry
-	7,   // 108: sidemirror.v1.ListTurnsRequest.state:type_name -> sidemirror.v1.TurnState
-	84,  // 109: sidemirror.v1.ListTurnsRequest.outcomes:type_name -> sidemirror.v1.TaskOutcome
-	81,  // 110: sidemirror.v1.ListTurnsRequest.from_time:type_name -> google.protobuf.Timestamp
-	81,  // 111: sidemirror.v1.ListTurnsRequest.until_time:type_name -> google.protobuf.Timestamp
-	37,  // 112: sidemirror.v1.ListTurnsResponse.turns:type_name -> sidemirror.v1.Turn
-	3,   // 113: sidemirror.v1.ShouldReflectResponse.reason:type_name -> sidemirror.v1.ReflectionReason
-	3,   // 114: sidemirror.v1.ShouldReflectResponse.matches:type_name -> sidemirror.v1.ReflectionReason
-	10,  // 115: sidemirror.v1.ShouldReflectResponse.budget_left:type_name -> sidemirror.v1.BudgetLeft
-	82,  // 116: sidemirror.v1.ReflectRequest.messages:type_name -> sidemirror.v1.Message
-	89,  // 117: sidemirror.v1.ReflectRequest.tool_results:type_name -> sidemirror.v1.ToolResult
-	9,   // 118: sidemirror.v1.ReflectRequest.budget:type_name -> sidemirror.v1.TurnBudget
-	11,  // 119: sidemirror.v1.ReflectResponse.result:type_name -> sidemirror.v1.MidTurnReflection
-	10,  // 120: sidemirror.v1.ReflectResponse.budget_left:type_name -> sidemirror.v1.BudgetLeft
-	82,  // 121: sidemirror.v1.GetReflectionPromptRequest.messages:type_name -> sidemirror.v1.Message
-	89,  // 122: sidemirror.v1.GetReflectionPromptRequest.tool_results:type_name -> sidemirror.v1.ToolResult
-	41,  // 123: sidemirror.v1.ThinkingService.CreateSession:input_type -> sidemirror.v1.CreateSessionRequest
-	43,  // 124: sidemirror.v1.ThinkingService.GetSession:input_type -> sidemirror.v1.GetSessionRequest
-	45,  // 125: sidemirror.v1.ThinkingService.UpdateSession:input_type -> sidemirror.v1.UpdateSessionRequest
-	47,  // 126: sidemirror.v1.ThinkingService.ListSessions:input_type -> sidemirror.v1.ListSessionsRequest
-	49,  // 127: sidemirror.v1.ThinkingService.DeleteSession:input_type -> sidemirror.v1.DeleteSessionRequest
-	51,  // 128: sidemirror.v1.ThinkingService.GetThinkingPrompt:input_type -> sidemirror.v1.GetThinkingPromptRequest
-	53,  // 129: sidemirror.v1.ThinkingService.RunTurn:input_type -> sidemirror.v1.RunTurnRequest
-	55,  // 130: sidemirror.v1.ThinkingService.StartTurn:input_type -> sidemirror.v1.StartTurnRequest
-	57,  // 131: sidemirror.v1.ThinkingService.ReportEvents:input_type -> sidemirror.v1.ReportEventsRequest
-	59,  // 132: sidemirror.v1.ThinkingService.FinishTurn:input_type -> sidemirror.v1.FinishTurnRequest
-	61,  // 133: sidemirror.v1.ThinkingService.GetTurn:input_type -> sidemirror.v1.GetTurnRequest
-	64,  // 134: sidemirror.v1.ThinkingService.WatchTurns:input_type -> sidemirror.v1.WatchTurnsRequest
-	66,  // 135: sidemirror.v1.ThinkingService.ListTurns:input_type -> sidemirror.v1.ListTurnsRequest
-	68,  // 136: sidemirror.v1.ThinkingService.ShouldReflect:input_type -> sidemirror.v1.ShouldReflectRequest
-	70,  // 137: sidemirror.v1.ThinkingService.Reflect:input_type -> sidemirror.v1.ReflectRequest
-	72,  // 138: sidemirror.v1.ThinkingService.GetReflectionPrompt:input_type -> sidemirror.v1.GetReflectionPromptRequest
-	42,  // 139: sidemirror.v1.ThinkingService.CreateSession:output_type -> sidemirror.v1.CreateSessionResponse
-	44,  // 140: sidemirror.v1.ThinkingService.GetSession:output_type -> sidemirror.v1.GetSessionResponse
-	46,  // 141: sidemirror.v1.ThinkingService.UpdateSession:output_type -> sidemirror.v1.UpdateSessionResponse
-	48,  // 142: sidemirror.v1.ThinkingService.ListSessions:output_type -> sidemirror.v1.ListSessionsResponse
-	50,  // 143: sidemirror.v1.ThinkingService.DeleteSession:output_type -> sidemirror.v1.DeleteSessionResponse
-	52,  // 144: sidemirror.v1.ThinkingService.GetThinkingPrompt:output_type -> sidemirror.v1.GetThinkingPromptResponse
-	54,  // 145: sidemirror.v1.ThinkingService.RunTurn:output_type -> sidemirror.v1.RunTurnResponse
-	56,  // 146: sidemirror.v1.ThinkingService.StartTurn:output_type -> sidemirror.v1.StartTurnResponse
-	58,  // 147: sidemirror.v1.ThinkingService.ReportEvents:output_type -> sidemirror.v1.ReportEventsResponse
-	60,  // 148: sidemirror.v1.ThinkingService.FinishTurn:output_type -> sidemirror.v1.FinishTurnResponse
-	62,  // 149: sidemirror.v1.ThinkingService.GetTurn:output_type -> sidemirror.v1.GetTurnResponse
-	65,  // 150: sidemirror.v1.ThinkingService.WatchTurns:output_type -> sidemirror.v1.WatchTurnsResponse
-	67,  // 151: sidemirror.v1.ThinkingService.ListTurns:output_type -> sidemirror.v1.ListTurnsResponse
-	69,  // 152: sidemirror.v1.ThinkingService.ShouldReflect:output_type -> sidemirror.v1.ShouldReflectResponse
-	71,  // 153: sidemirror.v1.ThinkingService.Reflect:output_type -> sidemirror.v1.ReflectResponse
-	73,  // 154: sidemirror.v1.ThinkingService.GetReflectionPrompt:output_type -> sidemirror.v1.GetReflectionPromptResponse
-	139, // [139:155] is the sub-list for method output_type
-	123, // [123:139] is the sub-list for method input_type
-	123, // [123:123] is the sub-list for extension type_name
-	123, // [123:123] is the sub-list for extension extendee
-	0,   // [0:123] is the sub-list for field type_name
+	31,  // 49: sidemirror.v1.Silence.missed_gate:type_name -> sidemirror.v1.MissedGate
+	6,   // 50: sidemirror.v1.MissedGate.gate:type_name -> sidemirror.v1.RecoveryGate
+	90,  // 51: sidemirror.v1.TurnPlan.provider_parameters:type_name -> google.protobuf.Struct
+	83,  // 52: sidemirror.v1.TurnPlan.context:type_name -> sidemirror.v1.ContextBlock
+	9,   // 53: sidemirror.v1.TurnPlan.config:type_name -> sidemirror.v1.ThinkingConfig
+	2,   // 54: sidemirror.v1.TurnPlan.reflection_mode:type_name -> sidemirror.v1.ReflectionMode
+	10,  // 55: sidemirror.v1.TurnPlan.budget:type_name -> sidemirror.v1.TurnBudget
+	86,  // 56: sidemirror.v1.TurnPlan.critique_mode:type_name -> sidemirror.v1.CritiqueMode
+	5,   // 57: sidemirror.v1.TurnPlan.silence:type_name -> sidemirror.v1.SilenceReason
+	11,  // 58: sidemirror.v1.TurnAck.budget_left:type_name -> sidemirror.v1.BudgetLeft
+	4,   // 59: sidemirror.v1.Nudge.pattern:type_name -> sidemirror.v1.Pattern
+	79,  // 60: sidemirror.v1.Closing.grace:type_name -> google.protobuf.Duration
+	87,  // 61: sidemirror.v1.TurnSummary.outcome:type_name -> sidemirror.v1.TaskOutcome
+	79,  // 62: sidemirror.v1.TurnSummary.duration:type_name -> google.protobuf.Duration
+	77,  // 63: sidemirror.v1.TurnSummary.reflections:type_name -> sidemirror.v1.TurnSummary.ReflectionsEntry
+	11,  // 64: sidemirror.v1.TurnSummary.budget_left:type_name -> sidemirror.v1.BudgetLeft
+	78,  // 65: sidemirror.v1.TurnSummary.critiques:type_name -> sidemirror.v1.TurnSummary.CritiquesEntry
+	8,   // 66: sidemirror.v1.Turn.state:type_name -> sidemirror.v1.TurnState
+	87,  // 67: sidemirror.v1.Turn.outcome:type_name -> sidemirror.v1.TaskOutcome
+	11,  // 68: sidemirror.v1.Turn.budget_left:type_name -> sidemirror.v1.BudgetLeft
+	84,  // 69: sidemirror.v1.Turn.start_time:type_name -> google.protobuf.Timestamp
+	84,  // 70: sidemirror.v1.Turn.update_time:type_name -> google.protobuf.Timestamp
+	14,  // 71: sidemirror.v1.TurnEntry.event:type_name -> sidemirror.v1.TurnEvent
+	28,  // 72: sidemirror.v1.TurnEntry.directive:type_name -> sidemirror.v1.TurnDirective
+	41,  // 73: sidemirror.v1.TurnEntry.claim:type_name -> sidemirror.v1.SlotClaim
+	3,   // 74: sidemirror.v1.SlotClaim.reasons:type_name -> sidemirror.v1.ReflectionReason
+	84,  // 75: sidemirror.v1.SlotClaim.time:type_name -> google.protobuf.Timestamp
+	9,   // 76: sidemirror.v1.CreateSessionRequest.config:type_name -> sidemirror.v1.ThinkingConfig
+	13,  // 77: sidemirror.v1.CreateSessionResponse.session:type_name -> sidemirror.v1.Session
+	13,  // 78: sidemirror.v1.GetSessionResponse.session:type_name -> sidemirror.v1.Session
+	9,   // 79: sidemirror.v1.UpdateSessionRequest.config:type_name -> sidemirror.v1.ThinkingConfig
+	91,  // 80: sidemirror.v1.UpdateSessionRequest.update_mask:type_name -> google.protobuf.FieldMask
+	13,  // 81: sidemirror.v1.UpdateSessionResponse.session:type_name -> sidemirror.v1.Session
+	13,  // 82: sidemirror.v1.ListSessionsResponse.sessions:type_name -> sidemirror.v1.Session
+	0,   // 83: sidemirror.v1.GetThinkingPromptRequest.level:type_name -> sidemirror.v1.ThinkLevel
+	90,  // 84: sidemirror.v1.GetThinkingPromptResponse.provider_parameters:type_name -> google.protobuf.Struct
+	0,   // 85: sidemirror.v1.GetThinkingPromptResponse.requested_level:type_name -> sidemirror.v1.ThinkLevel
+	0,   // 86: sidemirror.v1.GetThinkingPromptResponse.applied_level:type_name -> sidemirror.v1.ThinkLevel
+	14,  // 87: sidemirror.v1.RunTurnRequest.events:type_name -> sidemirror.v1.TurnEvent
+	42,  // 88: sidemirror.v1.RunTurnRequest.resume:type_name -> sidemirror.v1.TurnResume
+	28,  // 89: sidemirror.v1.RunTurnResponse.directives:type_name -> sidemirror.v1.TurnDirective
+	9,   // 90: sidemirror.v1.StartTurnRequest.config:type_name -> sidemirror.v1.ThinkingConfig
+	10,  // 91: sidemirror.v1.StartTurnRequest.budget:type_name -> sidemirror.v1.TurnBudget
+	2,   // 92: sidemirror.v1.StartTurnRequest.reflection_mode:type_name -> sidemirror.v1.ReflectionMode
+	86,  // 93: sidemirror.v1.StartTurnRequest.critique_mode:type_name -> sidemirror.v1.CritiqueMode
+	16,  // 94: sidemirror.v1.StartTurnRequest.context:type_name -> sidemirror.v1.ContextWish
+	32,  // 95: sidemirror.v1.StartTurnResponse.plan:type_name -> sidemirror.v1.TurnPlan
+	14,  // 96: sidemirror.v1.ReportEventsRequest.events:type_name -> sidemirror.v1.TurnEvent
+	79,  // 97: sidemirror.v1.ReportEventsRequest.wait:type_name -> google.protobuf.Duration
+	28,  // 98: sidemirror.v1.ReportEventsResponse.directives:type_name -> sidemirror.v1.TurnDirective
+	33,  // 99: sidemirror.v1.ReportEventsResponse.ack:type_name -> sidemirror.v1.TurnAck
+	87,  // 100: sidemirror.v1.FinishTurnRequest.outcome:type_name -> sidemirror.v1.TaskOutcome
+	38,  // 101: sidemirror.v1.FinishTurnResponse.summary:type_name -> sidemirror.v1.TurnSummary
+	39,  // 102: sidemirror.v1.GetTurnResponse.turn:type_name -> sidemirror.v1.Turn
+	40,  // 103: sidemirror.v1.GetTurnResponse.entries:type_name -> sidemirror.v1.TurnEntry
+	66,  // 104: sidemirror.v1.GetTurnResponse.critiques:type_name -> sidemirror.v1.TurnCritique
+	65,  // 105: sidemirror.v1.GetTurnResponse.follow_ups:type_name -> sidemirror.v1.FailureFollowUp
+	88,  // 106: sidemirror.v1.TurnCritique.critique:type_name -> sidemirror.v1.CritiqueResult
+	84,  // 107: sidemirror.v1.TurnCritique.time:type_name -> google.protobuf.Timestamp
+	7,   // 108: sidemirror.v1.TurnCritique.answer_change:type_name -> sidemirror.v1.AnswerChange
+	84,  // 109: sidemirror.v1.WatchTurnsRequest.from_time:type_name -> google.protobuf.Timestamp
+	40,  // 110: sidemirror.v1.WatchTurnsResponse.entry:type_name -> sidemirror.v1.TurnEntry
+	8,   // 111: sidemirror.v1.ListTurnsRequest.state:type_name -> sidemirror.v1.TurnState
+	87,  // 112: sidemirror.v1.ListTurnsRequest.outcomes:type_name -> sidemirror.v1.TaskOutcome
+	84,  // 113: sidemirror.v1.ListTurnsRequest.from_time:type_name -> google.protobuf.Timestamp
+	84,  // 114: sidemirror.v1.ListTurnsRequest.until_time:type_name -> google.protobuf.Timestamp
+	39,  // 115: sidemirror.v1.ListTurnsResponse.turns:type_name -> sidemirror.v1.Turn
+	3,   // 116: sidemirror.v1.ShouldReflectResponse.reason:type_name -> sidemirror.v1.ReflectionReason
+	3,   // 117: sidemirror.v1.ShouldReflectResponse.matches:type_name -> sidemirror.v1.ReflectionReason
+	11,  // 118: sidemirror.v1.ShouldReflectResponse.budget_left:type_name -> sidemirror.v1.BudgetLeft
+	85,  // 119: sidemirror.v1.ReflectRequest.messages:type_name -> sidemirror.v1.Message
+	92,  // 120: sidemirror.v1.ReflectRequest.tool_results:type_name -> sidemirror.v1.ToolResult
+	10,  // 121: sidemirror.v1.ReflectRequest.budget:type_name -> sidemirror.v1.TurnBudget
+	12,  // 122: sidemirror.v1.ReflectResponse.result:type_name -> sidemirror.v1.MidTurnReflection
+	11,  // 123: sidemirror.v1.ReflectResponse.budget_left:type_name -> sidemirror.v1.BudgetLeft
+	85,  // 124: sidemirror.v1.GetReflectionPromptRequest.messages:type_name -> sidemirror.v1.Message
+	92,  // 125: sidemirror.v1.GetReflectionPromptRequest.tool_results:type_name -> sidemirror.v1.ToolResult
+	43,  // 126: sidemirror.v1.ThinkingService.CreateSession:input_type -> sidemirror.v1.CreateSessionRequest
+	45,  // 127: sidemirror.v1.ThinkingService.GetSession:input_type -> sidemirror.v1.GetSessionRequest
+	47,  // 128: sidemirror.v1.ThinkingService.UpdateSession:input_type -> sidemirror.v1.UpdateSessionRequest
+	49,  // 129: sidemirror.v1.ThinkingService.ListSessions:input_type -> sidemirror.v1.ListSessionsRequest
+	51,  // 130: sidemirror.v1.ThinkingService.DeleteSession:input_type -> sidemirror.v1.DeleteSessionRequest
+	53,  // 131: sidemirror.v1.ThinkingService.GetThinkingPrompt:input_type -> sidemirror.v1.GetThinkingPromptRequest
+	55,  // 132: sidemirror.v1.ThinkingService.RunTurn:input_type -> sidemirror.v1.RunTurnRequest
+	57,  // 133: sidemirror.v1.ThinkingService.StartTurn:input_type -> sidemirror.v1.StartTurnRequest
+	59,  // 134: sidemirror.v1.ThinkingService.ReportEvents:input_type -> sidemirror.v1.ReportEventsRequest
+	61,  // 135: sidemirror.v1.ThinkingService.FinishTurn:input_type -> sidemirror.v1.FinishTurnRequest
+	63,  // 136: sidemirror.v1.ThinkingService.GetTurn:input_type -> sidemirror.v1.GetTurnRequest
+	67,  // 137: sidemirror.v1.ThinkingService.WatchTurns:input_type -> sidemirror.v1.WatchTurnsRequest
+	69,  // 138: sidemirror.v1.ThinkingService.ListTurns:input_type -> sidemirror.v1.ListTurnsRequest
+	71,  // 139: sidemirror.v1.ThinkingService.ShouldReflect:input_type -> sidemirror.v1.ShouldReflectRequest
+	73,  // 140: sidemirror.v1.ThinkingService.Reflect:input_type -> sidemirror.v1.ReflectRequest
+	75,  // 141: sidemirror.v1.ThinkingService.GetReflectionPrompt:input_type -> sidemirror.v1.GetReflectionPromptRequest
+	44,  // 142: sidemirror.v1.ThinkingService.CreateSession:output_type -> sidemirror.v1.CreateSessionResponse
+	46,  // 143: sidemirror.v1.ThinkingService.GetSession:output_type -> sidemirror.v1.GetSessionResponse
+	48,  // 144: sidemirror.v1.ThinkingService.UpdateSession:output_type -> sidemirror.v1.UpdateSessionResponse
+	50,  // 145: sidemirror.v1.ThinkingService.ListSessions:output_type -> sidemirror.v1.ListSessionsResponse
+	52,  // 146: sidemirror.v1.ThinkingService.DeleteSession:output_type -> sidemirror.v1.DeleteSessionResponse
+	54,  // 147: sidemirror.v1.ThinkingService.GetThinkingPrompt:output_type -> sidemirror.v1.GetThinkingPromptResponse
+	56,  // 148: sidemirror.v1.ThinkingService.RunTurn:output_type -> sidemirror.v1.RunTurnResponse
+	58,  // 149: sidemirror.v1.ThinkingService.StartTurn:output_type -> sidemirror.v1.StartTurnResponse
+	60,  // 150: sidemirror.v1.ThinkingService.ReportEvents:output_type -> sidemirror.v1.ReportEventsResponse
+	62,  // 151: sidemirror.v1.ThinkingService.FinishTurn:output_type -> sidemirror.v1.FinishTurnResponse
+	64,  // 152: sidemirror.v1.ThinkingService.GetTurn:output_type -> sidemirror.v1.GetTurnResponse
+	68,  // 153: sidemirror.v1.ThinkingService.WatchTurns:output_type -> sidemirror.v1.WatchTurnsResponse
+	70,  // 154: sidemirror.v1.ThinkingService.ListTurns:output_type -> sidemirror.v1.ListTurnsResponse
+	72,  // 155: sidemirror.v1.ThinkingService.ShouldReflect:output_type -> sidemirror.v1.ShouldReflectResponse
+	74,  // 156: sidemirror.v1.ThinkingService.Reflect:output_type -> sidemirror.v1.ReflectResponse
+	76,  // 157: sidemirror.v1.ThinkingService.GetReflectionPrompt:output_type -> sidemirror.v1.GetReflectionPromptResponse
+	142, // [142:158] is the sub-list for method output_type
+	126, // [126:142] is the sub-list for method input_type
+	126, // [126:126] is the sub-list for extension type_name
+	126, // [126:126] is the sub-list for extension extendee
+	0,   // [0:126] is the sub-list for field type_name
 }
 
 func init() { file_sidemirror_v1_thinking_proto_init() }
@@ -7150,17 +7487,17 @@ func file_sidemirror_v1_thinking_proto_init() {
 		(*TurnDirective_Advice)(nil),
 		(*TurnDirective_Silence)(nil),
 	}
-	file_sidemirror_v1_thinking_proto_msgTypes[28].OneofWrappers = []any{}
 	file_sidemirror_v1_thinking_proto_msgTypes[29].OneofWrappers = []any{}
-	file_sidemirror_v1_thinking_proto_msgTypes[30].OneofWrappers = []any{
+	file_sidemirror_v1_thinking_proto_msgTypes[30].OneofWrappers = []any{}
+	file_sidemirror_v1_thinking_proto_msgTypes[31].OneofWrappers = []any{
 		(*TurnEntry_Event)(nil),
 		(*TurnEntry_Directive)(nil),
 		(*TurnEntry_Claim)(nil),
 	}
-	file_sidemirror_v1_thinking_proto_msgTypes[49].OneofWrappers = []any{}
-	file_sidemirror_v1_thinking_proto_msgTypes[51].OneofWrappers = []any{}
-	file_sidemirror_v1_thinking_proto_msgTypes[56].OneofWrappers = []any{}
-	file_sidemirror_v1_thinking_proto_msgTypes[60].OneofWrappers = []any{
+	file_sidemirror_v1_thinking_proto_msgTypes[50].OneofWrappers = []any{}
+	file_sidemirror_v1_thinking_proto_msgTypes[52].OneofWrappers = []any{}
+	file_sidemirror_v1_thinking_proto_msgTypes[58].OneofWrappers = []any{}
+	file_sidemirror_v1_thinking_proto_msgTypes[62].OneofWrappers = []any{
 		(*ShouldReflectRequest_TurnId)(nil),
 		(*ShouldReflectRequest_SessionId)(nil),
 	}
@@ -7169,8 +7506,8 @@ func file_sidemirror_v1_thinking_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_sidemirror_v1_thinking_proto_rawDesc), len(file_sidemirror_v1_thinking_proto_rawDesc)),
-			NumEnums:      8,
-			NumMessages:   68,
+			NumEnums:      9,
+			NumMessages:   70,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -561,7 +561,7 @@ class ReviewReflectionResponse(_message.Message):
     def __init__(self, memory: _Optional[_Union[Memory, _Mapping]] = ...) -> None: ...
 
 class QueryReflectionsRequest(_message.Message):
-    __slots__ = ("tenant_id", "project_id", "query_text", "k", "min_importance", "tags", "explain", "include_quarantined", "explain_ids", "newest_first", "kind")
+    __slots__ = ("tenant_id", "project_id", "query_text", "k", "min_importance", "tags", "explain", "include_quarantined", "explain_ids", "newest_first", "kind", "include_retired")
     TENANT_ID_FIELD_NUMBER: _ClassVar[int]
     PROJECT_ID_FIELD_NUMBER: _ClassVar[int]
     QUERY_TEXT_FIELD_NUMBER: _ClassVar[int]
@@ -573,6 +573,7 @@ class QueryReflectionsRequest(_message.Message):
     EXPLAIN_IDS_FIELD_NUMBER: _ClassVar[int]
     NEWEST_FIRST_FIELD_NUMBER: _ClassVar[int]
     KIND_FIELD_NUMBER: _ClassVar[int]
+    INCLUDE_RETIRED_FIELD_NUMBER: _ClassVar[int]
     tenant_id: str
     project_id: str
     query_text: str
@@ -584,7 +585,8 @@ class QueryReflectionsRequest(_message.Message):
     explain_ids: _containers.RepeatedScalarFieldContainer[str]
     newest_first: bool
     kind: MemoryKind
-    def __init__(self, tenant_id: _Optional[str] = ..., project_id: _Optional[str] = ..., query_text: _Optional[str] = ..., k: _Optional[int] = ..., min_importance: _Optional[float] = ..., tags: _Optional[_Iterable[str]] = ..., explain: bool = ..., include_quarantined: bool = ..., explain_ids: _Optional[_Iterable[str]] = ..., newest_first: bool = ..., kind: _Optional[_Union[MemoryKind, str]] = ...) -> None: ...
+    include_retired: bool
+    def __init__(self, tenant_id: _Optional[str] = ..., project_id: _Optional[str] = ..., query_text: _Optional[str] = ..., k: _Optional[int] = ..., min_importance: _Optional[float] = ..., tags: _Optional[_Iterable[str]] = ..., explain: bool = ..., include_quarantined: bool = ..., explain_ids: _Optional[_Iterable[str]] = ..., newest_first: bool = ..., kind: _Optional[_Union[MemoryKind, str]] = ..., include_retired: bool = ...) -> None: ...
 
 class QueryReflectionsResponse(_message.Message):
     __slots__ = ("hits", "search_mode", "misses")
@@ -1253,7 +1255,7 @@ class RecoveryObservation(_message.Message):
     def __init__(self, failure_event_id: _Optional[str] = ..., turn_id: _Optional[str] = ..., session_id: _Optional[str] = ..., time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., recovery_id: _Optional[str] = ..., worked: bool = ..., advised_recovery_id: _Optional[str] = ..., followed: bool = ..., shadow_recovery_id: _Optional[str] = ..., pause: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., last_turn_id: _Optional[str] = ..., is_from_telemetry: bool = ...) -> None: ...
 
 class RecoveryMove(_message.Message):
-    __slots__ = ("recovery_id", "kind", "steps", "tries", "worked", "advised_tries", "advised_worked", "lowest_rate", "is_told", "is_suspended", "reason", "sentence", "is_starter", "shown", "held_back", "lift", "interval", "shadow")
+    __slots__ = ("recovery_id", "kind", "steps", "tries", "worked", "advised_tries", "advised_worked", "lowest_rate", "is_told", "is_suspended", "reason", "sentence", "is_starter", "shown", "held_back", "lift", "interval", "shadow", "silence", "missed_gate")
     RECOVERY_ID_FIELD_NUMBER: _ClassVar[int]
     KIND_FIELD_NUMBER: _ClassVar[int]
     STEPS_FIELD_NUMBER: _ClassVar[int]
@@ -1272,6 +1274,8 @@ class RecoveryMove(_message.Message):
     LIFT_FIELD_NUMBER: _ClassVar[int]
     INTERVAL_FIELD_NUMBER: _ClassVar[int]
     SHADOW_FIELD_NUMBER: _ClassVar[int]
+    SILENCE_FIELD_NUMBER: _ClassVar[int]
+    MISSED_GATE_FIELD_NUMBER: _ClassVar[int]
     recovery_id: str
     kind: RecoveryMoveKind
     steps: _containers.RepeatedScalarFieldContainer[str]
@@ -1290,7 +1294,9 @@ class RecoveryMove(_message.Message):
     lift: float
     interval: LiftInterval
     shadow: ShadowTally
-    def __init__(self, recovery_id: _Optional[str] = ..., kind: _Optional[_Union[RecoveryMoveKind, str]] = ..., steps: _Optional[_Iterable[str]] = ..., tries: _Optional[int] = ..., worked: _Optional[int] = ..., advised_tries: _Optional[int] = ..., advised_worked: _Optional[int] = ..., lowest_rate: _Optional[float] = ..., is_told: bool = ..., is_suspended: bool = ..., reason: _Optional[str] = ..., sentence: _Optional[str] = ..., is_starter: bool = ..., shown: _Optional[_Union[LessonArm, _Mapping]] = ..., held_back: _Optional[_Union[LessonArm, _Mapping]] = ..., lift: _Optional[float] = ..., interval: _Optional[_Union[LiftInterval, _Mapping]] = ..., shadow: _Optional[_Union[ShadowTally, _Mapping]] = ...) -> None: ...
+    silence: _thinking_pb2.SilenceReason
+    missed_gate: _thinking_pb2.MissedGate
+    def __init__(self, recovery_id: _Optional[str] = ..., kind: _Optional[_Union[RecoveryMoveKind, str]] = ..., steps: _Optional[_Iterable[str]] = ..., tries: _Optional[int] = ..., worked: _Optional[int] = ..., advised_tries: _Optional[int] = ..., advised_worked: _Optional[int] = ..., lowest_rate: _Optional[float] = ..., is_told: bool = ..., is_suspended: bool = ..., reason: _Optional[str] = ..., sentence: _Optional[str] = ..., is_starter: bool = ..., shown: _Optional[_Union[LessonArm, _Mapping]] = ..., held_back: _Optional[_Union[LessonArm, _Mapping]] = ..., lift: _Optional[float] = ..., interval: _Optional[_Union[LiftInterval, _Mapping]] = ..., shadow: _Optional[_Union[ShadowTally, _Mapping]] = ..., silence: _Optional[_Union[_thinking_pb2.SilenceReason, str]] = ..., missed_gate: _Optional[_Union[_thinking_pb2.MissedGate, _Mapping]] = ...) -> None: ...
 
 class ShadowTally(_message.Message):
     __slots__ = ("said_count", "followed_count", "followed_worked_count", "otherwise_worked_count", "token_count")

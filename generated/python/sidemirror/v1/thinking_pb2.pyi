@@ -72,6 +72,22 @@ class SilenceReason(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     SILENCE_REASON_STORE_AWAY: _ClassVar[SilenceReason]
     SILENCE_REASON_NOT_ASKED: _ClassVar[SilenceReason]
 
+class RecoveryGate(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    RECOVERY_GATE_UNSPECIFIED: _ClassVar[RecoveryGate]
+    RECOVERY_GATE_TRIES: _ClassVar[RecoveryGate]
+    RECOVERY_GATE_RATE: _ClassVar[RecoveryGate]
+    RECOVERY_GATE_ADVISED_RATE: _ClassVar[RecoveryGate]
+    RECOVERY_GATE_OTHER_MOVE: _ClassVar[RecoveryGate]
+    RECOVERY_GATE_SESSIONS: _ClassVar[RecoveryGate]
+    RECOVERY_GATE_CHANGES: _ClassVar[RecoveryGate]
+    RECOVERY_GATE_SENT_AGAIN_RATE: _ClassVar[RecoveryGate]
+    RECOVERY_GATE_NONE_WORKED: _ClassVar[RecoveryGate]
+    RECOVERY_GATE_RUNS: _ClassVar[RecoveryGate]
+    RECOVERY_GATE_GONE_ON: _ClassVar[RecoveryGate]
+    RECOVERY_GATE_CONVERSATIONS: _ClassVar[RecoveryGate]
+    RECOVERY_GATE_KIND: _ClassVar[RecoveryGate]
+
 class AnswerChange(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
     ANSWER_CHANGE_UNSPECIFIED: _ClassVar[AnswerChange]
@@ -124,6 +140,19 @@ SILENCE_REASON_NO_ROOM: SilenceReason
 SILENCE_REASON_TOLD_ALREADY: SilenceReason
 SILENCE_REASON_STORE_AWAY: SilenceReason
 SILENCE_REASON_NOT_ASKED: SilenceReason
+RECOVERY_GATE_UNSPECIFIED: RecoveryGate
+RECOVERY_GATE_TRIES: RecoveryGate
+RECOVERY_GATE_RATE: RecoveryGate
+RECOVERY_GATE_ADVISED_RATE: RecoveryGate
+RECOVERY_GATE_OTHER_MOVE: RecoveryGate
+RECOVERY_GATE_SESSIONS: RecoveryGate
+RECOVERY_GATE_CHANGES: RecoveryGate
+RECOVERY_GATE_SENT_AGAIN_RATE: RecoveryGate
+RECOVERY_GATE_NONE_WORKED: RecoveryGate
+RECOVERY_GATE_RUNS: RecoveryGate
+RECOVERY_GATE_GONE_ON: RecoveryGate
+RECOVERY_GATE_CONVERSATIONS: RecoveryGate
+RECOVERY_GATE_KIND: RecoveryGate
 ANSWER_CHANGE_UNSPECIFIED: AnswerChange
 ANSWER_CHANGE_NONE: AnswerChange
 ANSWER_CHANGE_CHANGED: AnswerChange
@@ -437,18 +466,30 @@ class Advice(_message.Message):
     def __init__(self, block: _Optional[_Union[_common_pb2.ContextBlock, _Mapping]] = ..., signature: _Optional[str] = ...) -> None: ...
 
 class Silence(_message.Message):
-    __slots__ = ("reason", "signature", "recovery_id", "tries", "worked")
+    __slots__ = ("reason", "signature", "recovery_id", "tries", "worked", "missed_gate")
     REASON_FIELD_NUMBER: _ClassVar[int]
     SIGNATURE_FIELD_NUMBER: _ClassVar[int]
     RECOVERY_ID_FIELD_NUMBER: _ClassVar[int]
     TRIES_FIELD_NUMBER: _ClassVar[int]
     WORKED_FIELD_NUMBER: _ClassVar[int]
+    MISSED_GATE_FIELD_NUMBER: _ClassVar[int]
     reason: SilenceReason
     signature: str
     recovery_id: str
     tries: int
     worked: int
-    def __init__(self, reason: _Optional[_Union[SilenceReason, str]] = ..., signature: _Optional[str] = ..., recovery_id: _Optional[str] = ..., tries: _Optional[int] = ..., worked: _Optional[int] = ...) -> None: ...
+    missed_gate: MissedGate
+    def __init__(self, reason: _Optional[_Union[SilenceReason, str]] = ..., signature: _Optional[str] = ..., recovery_id: _Optional[str] = ..., tries: _Optional[int] = ..., worked: _Optional[int] = ..., missed_gate: _Optional[_Union[MissedGate, _Mapping]] = ...) -> None: ...
+
+class MissedGate(_message.Message):
+    __slots__ = ("gate", "needed", "found")
+    GATE_FIELD_NUMBER: _ClassVar[int]
+    NEEDED_FIELD_NUMBER: _ClassVar[int]
+    FOUND_FIELD_NUMBER: _ClassVar[int]
+    gate: RecoveryGate
+    needed: float
+    found: float
+    def __init__(self, gate: _Optional[_Union[RecoveryGate, str]] = ..., needed: _Optional[float] = ..., found: _Optional[float] = ...) -> None: ...
 
 class TurnPlan(_message.Message):
     __slots__ = ("turn_id", "session_id", "turn_count", "system_prompt", "token_budget", "provider_parameters", "context", "warnings", "config", "reflection_mode", "budget", "critique_mode", "silence")
@@ -903,16 +944,40 @@ class GetTurnRequest(_message.Message):
     def __init__(self, tenant_id: _Optional[str] = ..., project_id: _Optional[str] = ..., turn_id: _Optional[str] = ..., after_sequence: _Optional[int] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ...) -> None: ...
 
 class GetTurnResponse(_message.Message):
-    __slots__ = ("turn", "entries", "next_page_token", "critiques")
+    __slots__ = ("turn", "entries", "next_page_token", "critiques", "follow_ups")
     TURN_FIELD_NUMBER: _ClassVar[int]
     ENTRIES_FIELD_NUMBER: _ClassVar[int]
     NEXT_PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
     CRITIQUES_FIELD_NUMBER: _ClassVar[int]
+    FOLLOW_UPS_FIELD_NUMBER: _ClassVar[int]
     turn: Turn
     entries: _containers.RepeatedCompositeFieldContainer[TurnEntry]
     next_page_token: str
     critiques: _containers.RepeatedCompositeFieldContainer[TurnCritique]
-    def __init__(self, turn: _Optional[_Union[Turn, _Mapping]] = ..., entries: _Optional[_Iterable[_Union[TurnEntry, _Mapping]]] = ..., next_page_token: _Optional[str] = ..., critiques: _Optional[_Iterable[_Union[TurnCritique, _Mapping]]] = ...) -> None: ...
+    follow_ups: _containers.RepeatedCompositeFieldContainer[FailureFollowUp]
+    def __init__(self, turn: _Optional[_Union[Turn, _Mapping]] = ..., entries: _Optional[_Iterable[_Union[TurnEntry, _Mapping]]] = ..., next_page_token: _Optional[str] = ..., critiques: _Optional[_Iterable[_Union[TurnCritique, _Mapping]]] = ..., follow_ups: _Optional[_Iterable[_Union[FailureFollowUp, _Mapping]]] = ...) -> None: ...
+
+class FailureFollowUp(_message.Message):
+    __slots__ = ("signature", "failure_event_id", "attempt_event_id", "attempt_turn_id", "worked", "advised_recovery_id", "followed", "recovery_id", "has_attempt")
+    SIGNATURE_FIELD_NUMBER: _ClassVar[int]
+    FAILURE_EVENT_ID_FIELD_NUMBER: _ClassVar[int]
+    ATTEMPT_EVENT_ID_FIELD_NUMBER: _ClassVar[int]
+    ATTEMPT_TURN_ID_FIELD_NUMBER: _ClassVar[int]
+    WORKED_FIELD_NUMBER: _ClassVar[int]
+    ADVISED_RECOVERY_ID_FIELD_NUMBER: _ClassVar[int]
+    FOLLOWED_FIELD_NUMBER: _ClassVar[int]
+    RECOVERY_ID_FIELD_NUMBER: _ClassVar[int]
+    HAS_ATTEMPT_FIELD_NUMBER: _ClassVar[int]
+    signature: str
+    failure_event_id: str
+    attempt_event_id: str
+    attempt_turn_id: str
+    worked: bool
+    advised_recovery_id: str
+    followed: bool
+    recovery_id: str
+    has_attempt: bool
+    def __init__(self, signature: _Optional[str] = ..., failure_event_id: _Optional[str] = ..., attempt_event_id: _Optional[str] = ..., attempt_turn_id: _Optional[str] = ..., worked: bool = ..., advised_recovery_id: _Optional[str] = ..., followed: bool = ..., recovery_id: _Optional[str] = ..., has_attempt: bool = ...) -> None: ...
 
 class TurnCritique(_message.Message):
     __slots__ = ("critique", "time", "made_by", "response", "answer_change")

@@ -6,7 +6,7 @@ import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobu
 import type { JsonObject, Message } from "@bufbuild/protobuf";
 import type { Duration, FieldMask, Timestamp } from "@bufbuild/protobuf/wkt";
 import type { ContextBlock, Origin, ResultStatus, TaskOutcome, Usage } from "./common_pb.js";
-import type { TurnState } from "./thinking_pb.js";
+import type { MissedGate, SilenceReason, TurnState } from "./thinking_pb.js";
 
 /**
  * Describes the file sidemirror/v1/reflective_memory.proto.
@@ -1335,6 +1335,13 @@ export declare type QueryReflectionsRequest = Message<"sidemirror.v1.QueryReflec
    * @generated from field: sidemirror.v1.MemoryKind kind = 11;
    */
   kind: MemoryKind;
+
+  /**
+   * Whether to include retired memories.
+   *
+   * @generated from field: bool include_retired = 12;
+   */
+  includeRetired: boolean;
 };
 
 /**
@@ -3729,7 +3736,8 @@ export declare type RecoveryMove = Message<"sidemirror.v1.RecoveryMove"> & {
   lowestRate: number;
 
   /**
-   * Whether the move is told when a call fails like this.
+   * Whether the move is told when a call fails as the last one did, unless a draw holds it back (one in ten). Not so in
+   * shadow mode.
    *
    * @generated from field: bool is_told = 9;
    */
@@ -3750,7 +3758,7 @@ export declare type RecoveryMove = Message<"sidemirror.v1.RecoveryMove"> & {
   reason: string;
 
   /**
-   * The sentence that is told; empty when the move is not told.
+   * The sentence that is told, or would be without shadow mode; empty when there is none.
    *
    * @generated from field: string sentence = 12;
    */
@@ -3798,6 +3806,20 @@ export declare type RecoveryMove = Message<"sidemirror.v1.RecoveryMove"> & {
    * @generated from field: sidemirror.v1.ShadowTally shadow = 18;
    */
   shadow?: ShadowTally | undefined;
+
+  /**
+   * Why the move is not told when a call fails as the last one did; unset if it is told.
+   *
+   * @generated from field: sidemirror.v1.SilenceReason silence = 19;
+   */
+  silence: SilenceReason;
+
+  /**
+   * The gate that it does not pass; absent if it passes them all.
+   *
+   * @generated from field: sidemirror.v1.MissedGate missed_gate = 20;
+   */
+  missedGate?: MissedGate | undefined;
 };
 
 /**

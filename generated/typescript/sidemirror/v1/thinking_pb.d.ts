@@ -1160,6 +1160,13 @@ export declare type Silence = Message<"sidemirror.v1.Silence"> & {
    * @generated from field: int32 worked = 5;
    */
   worked: number;
+
+  /**
+   * The gate that it did not pass; set where the reason is GATE or SUSPENDED, and absent in older records.
+   *
+   * @generated from field: sidemirror.v1.MissedGate missed_gate = 6;
+   */
+  missedGate?: MissedGate | undefined;
 };
 
 /**
@@ -1167,6 +1174,40 @@ export declare type Silence = Message<"sidemirror.v1.Silence"> & {
  * Use `create(SilenceSchema)` to create a new message.
  */
 export declare const SilenceSchema: GenMessage<Silence>;
+
+/**
+ * The first gate that a move did not pass. Rates are 0 to 1; both numbers are 0 where no number of tries is enough.
+ *
+ * @generated from message sidemirror.v1.MissedGate
+ */
+export declare type MissedGate = Message<"sidemirror.v1.MissedGate"> & {
+  /**
+   * The gate.
+   *
+   * @generated from field: sidemirror.v1.RecoveryGate gate = 1;
+   */
+  gate: RecoveryGate;
+
+  /**
+   * The least that passes; of NONE_WORKED the most, and of OTHER_MOVE what has to be exceeded.
+   *
+   * @generated from field: double needed = 2;
+   */
+  needed: number;
+
+  /**
+   * What there was.
+   *
+   * @generated from field: double found = 3;
+   */
+  found: number;
+};
+
+/**
+ * Describes the message sidemirror.v1.MissedGate.
+ * Use `create(MissedGateSchema)` to create a new message.
+ */
+export declare const MissedGateSchema: GenMessage<MissedGate>;
 
 /**
  * How to run a turn.
@@ -2741,6 +2782,14 @@ export declare type GetTurnResponse = Message<"sidemirror.v1.GetTurnResponse"> &
    * @generated from field: repeated sidemirror.v1.TurnCritique critiques = 4;
    */
   critiques: TurnCritique[];
+
+  /**
+   * What followed the failing calls of this page's advice and silence, by signature. There is none before the turn has
+   * ended and was learned from, which takes a moment, or until the session's next turn.
+   *
+   * @generated from field: repeated sidemirror.v1.FailureFollowUp follow_ups = 5;
+   */
+  followUps: FailureFollowUp[];
 };
 
 /**
@@ -2748,6 +2797,83 @@ export declare type GetTurnResponse = Message<"sidemirror.v1.GetTurnResponse"> &
  * Use `create(GetTurnResponseSchema)` to create a new message.
  */
 export declare const GetTurnResponseSchema: GenMessage<GetTurnResponse>;
+
+/**
+ * What followed the first failing call of a kind in a turn.
+ *
+ * @generated from message sidemirror.v1.FailureFollowUp
+ */
+export declare type FailureFollowUp = Message<"sidemirror.v1.FailureFollowUp"> & {
+  /**
+   * What the failure is recognised by.
+   *
+   * @generated from field: string signature = 1;
+   */
+  signature: string;
+
+  /**
+   * The event of the failing call.
+   *
+   * @generated from field: string failure_event_id = 2;
+   */
+  failureEventId: string;
+
+  /**
+   * The event of the next attempt, a call of the same tool with the same intent; empty if there was none, or if it is
+   * from before this field.
+   *
+   * @generated from field: string attempt_event_id = 3;
+   */
+  attemptEventId: string;
+
+  /**
+   * The turn of the attempt, if it is a later one; else empty.
+   *
+   * @generated from field: string attempt_turn_id = 4;
+   */
+  attemptTurnId: string;
+
+  /**
+   * Whether the attempt worked, and the turn did not fail.
+   *
+   * @generated from field: bool worked = 5;
+   */
+  worked: boolean;
+
+  /**
+   * The recovery that was told at this failure; empty when none was.
+   *
+   * @generated from field: string advised_recovery_id = 6;
+   */
+  advisedRecoveryId: string;
+
+  /**
+   * Whether the agent did what was told.
+   *
+   * @generated from field: bool followed = 7;
+   */
+  followed: boolean;
+
+  /**
+   * What was done: the `recovery_id` of one of the signature's moves.
+   *
+   * @generated from field: string recovery_id = 8;
+   */
+  recoveryId: string;
+
+  /**
+   * Whether there was an attempt.
+   *
+   * @generated from field: bool has_attempt = 9;
+   */
+  hasAttempt: boolean;
+};
+
+/**
+ * Describes the message sidemirror.v1.FailureFollowUp.
+ * Use `create(FailureFollowUpSchema)` to create a new message.
+ */
+export declare const FailureFollowUpSchema: GenMessage<FailureFollowUp>;
 
 /**
  * A stored critique of a turn: one that was asked for with the turn's id, or that of a drafted response.
@@ -3604,6 +3730,109 @@ export enum SilenceReason {
  * Describes the enum sidemirror.v1.SilenceReason.
  */
 export declare const SilenceReasonSchema: GenEnum<SilenceReason>;
+
+/**
+ * What a move has to pass before it is told after a failing call.
+ *
+ * @generated from enum sidemirror.v1.RecoveryGate
+ */
+export enum RecoveryGate {
+  /**
+   * Not known: the record is older than this field.
+   *
+   * @generated from enum value: RECOVERY_GATE_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * Tries without advice that count.
+   *
+   * @generated from enum value: RECOVERY_GATE_TRIES = 1;
+   */
+  TRIES = 1,
+
+  /**
+   * The lower end of the 95 % interval of the rate, over the last 20 tries without advice.
+   *
+   * @generated from enum value: RECOVERY_GATE_RATE = 2;
+   */
+  RATE = 2,
+
+  /**
+   * The same, with the tries after advice.
+   *
+   * @generated from enum value: RECOVERY_GATE_ADVISED_RATE = 3;
+   */
+  ADVISED_RATE = 3,
+
+  /**
+   * The rate of another move that was tried, which the lower end has to exceed.
+   *
+   * @generated from enum value: RECOVERY_GATE_OTHER_MOVE = 4;
+   */
+  OTHER_MOVE = 4,
+
+  /**
+   * Sessions in which the move worked; of a look-up, in which it brought a value that was used.
+   *
+   * @generated from enum value: RECOVERY_GATE_SESSIONS = 5;
+   */
+  SESSIONS = 5,
+
+  /**
+   * Tries of a changed argument that worked.
+   *
+   * @generated from enum value: RECOVERY_GATE_CHANGES = 6;
+   */
+  CHANGES = 6,
+
+  /**
+   * The rate at which the same call worked when it was sent again.
+   *
+   * @generated from enum value: RECOVERY_GATE_SENT_AGAIN_RATE = 7;
+   */
+  SENT_AGAIN_RATE = 7,
+
+  /**
+   * The last tries that worked, where another tool is told only if none did.
+   *
+   * @generated from enum value: RECOVERY_GATE_NONE_WORKED = 8;
+   */
+  NONE_WORKED = 8,
+
+  /**
+   * Runs in which nothing worked again.
+   *
+   * @generated from enum value: RECOVERY_GATE_RUNS = 9;
+   */
+  RUNS = 9,
+
+  /**
+   * Runs that went on with the same other tool.
+   *
+   * @generated from enum value: RECOVERY_GATE_GONE_ON = 10;
+   */
+  GONE_ON = 10,
+
+  /**
+   * Conversations in which telemetry shows the move.
+   *
+   * @generated from enum value: RECOVERY_GATE_CONVERSATIONS = 11;
+   */
+  CONVERSATIONS = 11,
+
+  /**
+   * No number of tries is enough for such a move.
+   *
+   * @generated from enum value: RECOVERY_GATE_KIND = 12;
+   */
+  KIND = 12,
+}
+
+/**
+ * Describes the enum sidemirror.v1.RecoveryGate.
+ */
+export declare const RecoveryGateSchema: GenEnum<RecoveryGate>;
 
 /**
  * Whether an answer was changed after it was criticised.

@@ -11,22 +11,17 @@ from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 
 import msgspec
 
-from sidemirror_server.memory.recoveries.moves import (
-    SILENT_FRACTION,
-    Closest,
-    Recovery,
-    Tally,
-    closest_of,
-    is_silent,
-    recovery_of,
-    refutes,
-    unchanged_never_worked,
+from sidemirror_server.memory.recoveries.deciding import (
+    Counted,
+    FailedAttempt,
+    count,
+    decided,
+    names_nothing,
+    of_recovery,
 )
-from sidemirror_server.memory.recoveries.observation import Move, MoveKind, Observation
+from sidemirror_server.memory.recoveries.moves import SILENT_FRACTION, Tally, is_silent
+from sidemirror_server.memory.recoveries.observation import Observation
 from sidemirror_server.memory.recoveries.observations import Observations
-from sidemirror_server.memory.recoveries.sentences import said
-from sidemirror_server.memory.recoveries.shells import ids_in_shells
-from sidemirror_server.memory.recoveries.starter import recovery_for, starter_for, starter_moves
 from sidemirror_server.memory.trials.evidence import Arm
 from sidemirror_server.memory.trials.holdout import HELD_BACK
 from sidemirror_server.memory.trials.trials import Trial, Trials
@@ -62,30 +57,6 @@ _STALE_S = 10.0
 _MOST_HELD = 10_000
 # So many rows are counted at once; more are counted on a thread. Chosen here: some milliseconds.
 _AT_ONCE_ROWS = 100
-# Only calls with JSON arguments have an argument to change, or another tool to go on with.
-_OF_JSON = frozenset((MoveKind.CHANGED, MoveKind.WENT_ON))
-
-
-def _names_nothing(move: Move) -> bool:
-    """Whether a sentence about the move names commands of the reviewed list, or nothing; else its names are of whoever
-    called them."""
-    return move.kind is MoveKind.SENT_AGAIN or (move.kind is MoveKind.LOOKED_UP and not move.are_tools)
-
-
-class FailedAttempt(msgspec.Struct, frozen=True):
-    """A call that failed. `is_json`: its arguments are JSON. `looked_up`: the labels of the look-ups that the turn has
-    done (`trail.py`). `turn_id`, `session_id`: empty outside a turn. `label`: of the failed call (`asked.py`).
-    `dialect`: whose SQL it was (`starter.py:dialect_of`). `has_shell`: the agent's host can run commands, and is not
-    told names that spans sent."""
-
-    signature: str
-    is_json: bool
-    looked_up: tuple[str, ...] = ()
-    turn_id: str = ""
-    session_id: str = ""
-    label: str = ""
-    dialect: str = ""
-    has_shell: bool = False
 
 
 def receipt_id_of(scope: Scope, turn_id: str, signature: str) -> str:
@@ -100,17 +71,6 @@ class FoundAdvice(msgspec.Struct, frozen=True):
     block: ContextBlock = ContextBlock()
     kept: ContextBlock = ContextBlock()
     silence: Silence | None = None
-
-
-class Counted(msgspec.Struct, frozen=True):
-    """What the rows of a signature come to. `closest`: what comes closest where there is no recovery. `repeats`: how
-    often the same call worked when it was sent again, if it hardly ever did. `refuted`: look-ups of the starter pack
-    that the rows speak against."""
-
-    recovery: Recovery | None = None
-    closest: Closest | None = None
-    repeats: Tally | None = None
-    refuted: frozenset[Move] = frozenset()
 
 
 class RecoveryFinder:
@@ -152,14 +112,11 @@ class RecoveryFinder:
         if not advice.gives(AdviceKind.RECOVERIES):
             return FoundAdvice(silence=Silence(SilenceReason.OFF_BY_POLICY))
         known = await self._known(scope, failed.signature)
-        recovery, text = _learned(known, failed) if known.recovery is not None else self._starter(known, failed)
+        decision = decided(known, failed, advice, self._telling)
+        recovery, text = decision.recovery, decision.text
         if recovery is None or not text:
-            return FoundAdvice(silence=_why_none(known, recovery))
-        if not advice.shows(recovery.recovery_id, *ids_in_shells(failed.signature, recovery.move)):
-            return FoundAdvice(silence=_of(recovery, SilenceReason.SILENCED))
-        is_safe = not recovery.from_spans or _names_nothing(recovery.move)
-        if failed.has_shell and not is_safe:
-            return FoundAdvice(silence=_of(recovery, SilenceReason.SHELL))
+            return FoundAdvice(silence=decision.silence)
+        is_safe = not recovery.from_spans or names_nothing(recovery.move)
         is_shadow = self._telling.is_shadow
         silent = is_shadow or is_silent(receipt_id, recovery)
         # The sentence is fixed; the names in it are of tools and arguments, as agents, or spans, call them.
@@ -186,25 +143,16 @@ class RecoveryFinder:
         fraction = 1.0 if is_shadow else SILENT_FRACTION
         trial = Trial(recovery.recovery_id, 1, Arm.HELD_BACK if silent else Arm.SHOWN, fraction)
         if await self._trials.issue(scope, receipt, (trial,)) != receipt:
-            return FoundAdvice(silence=_of(recovery, SilenceReason.TOLD_ALREADY))
+            return FoundAdvice(silence=of_recovery(recovery, SilenceReason.TOLD_ALREADY))
         if is_shadow:
-            return FoundAdvice(shadowed(block), kept, _of(recovery, SilenceReason.SHADOW))
+            return FoundAdvice(shadowed(block), kept, of_recovery(recovery, SilenceReason.SHADOW))
         why = SilenceReason.HELD_BACK if silent else SilenceReason.NO_ROOM
-        return FoundAdvice(block, silence=None if block.items else _of(recovery, why))
+        return FoundAdvice(block, silence=None if block.items else of_recovery(recovery, why))
 
     @property
-    def has_starters(self) -> bool:
-        """Whether the starter pack is told."""
-        return self._telling.has_starters
-
-    def _starter(self, known: Counted, failed: FailedAttempt) -> tuple[Recovery | None, str]:
-        """What the starter pack has for a failure of which nothing was learned, with its sentence. That is empty if the
-        turn has done it."""
-        starter = starter_for(failed.signature, failed.label, failed.dialect)
-        if not self._telling.has_starters or starter is None or failed.is_json or starter.move in known.refuted:
-            return None, ""
-        is_done = starter.look_up in failed.looked_up
-        return recovery_for(failed.signature, starter), "" if is_done else starter.sentence
+    def telling(self) -> Telling:
+        """How advice is told."""
+        return self._telling
 
     async def repeats(self, scope: Scope, signature: str) -> Tally | None:
         """How often a call that failed like this worked when it was sent again unchanged, if it hardly ever did; None
@@ -260,39 +208,5 @@ _NOTHING = Counted()
 
 async def _counted(signature: str, rows: Collection[Observation]) -> Counted:
     if len(rows) <= _AT_ONCE_ROWS:
-        return _count(signature, rows)
-    return await asyncio.to_thread(_count, signature, rows)
-
-
-def _count(signature: str, rows: Collection[Observation]) -> Counted:
-    moves = {row.move for row in rows} & starter_moves()
-    refuted = frozenset(move for move in moves if refutes(signature, move, rows))
-    recovery = recovery_of(signature, rows)
-    closest = closest_of(signature, rows) if recovery is None else None
-    return Counted(recovery, closest, unchanged_never_worked(rows), refuted)
-
-
-def _of(recovery: Recovery, reason: SilenceReason) -> Silence:
-    """That a recovery, which passes the gates or is a starter, is not told."""
-    return Silence(reason, recovery.recovery_id, recovery.told.tries, recovery.told.worked)
-
-
-def _why_none(known: Counted, recovery: Recovery | None) -> Silence:
-    """Why there is no recovery, or no sentence for this one."""
-    recovery = recovery or known.recovery
-    if recovery is not None:
-        return _of(recovery, SilenceReason.NOTHING_TO_ADD)
-    closest = known.closest
-    if closest is None:
-        return Silence(SilenceReason.NOTHING_KNOWN)
-    reason = SilenceReason.SUSPENDED if closest.is_suspended else SilenceReason.GATE
-    return Silence(reason, closest.recovery_id, closest.every.tries, closest.every.worked)
-
-
-def _learned(known: Counted, failed: FailedAttempt) -> tuple[Recovery | None, str]:
-    """What was learned of a failure, with its sentence; empty if nothing is to be said."""
-    recovery = known.recovery
-    if recovery is None or (recovery.move.kind in _OF_JSON and not failed.is_json):
-        return None, ""
-    sentence = said(recovery, failed.looked_up)
-    return recovery, "" if sentence is None else sentence.text
+        return count(signature, rows)
+    return await asyncio.to_thread(count, signature, rows)

@@ -6,19 +6,28 @@ count at most `MOST_A_DAY` times a day for a move, so that nobody teaches a move
 A move is told when it has enough tries (`FEWEST_TRIES`), when the lower end of Wilson's interval over the last `WINDOW`
 tries without advice is at least `LEAST_RATE`, and when it lies above the rate of every other move that was tried. There
 is no falling back on the category or the tool: that predicts better and advises worse. Each kind of move asks for more
-(`_may`). Tries after advice can only lower a move; two failures in succession after advice suspend it, until tries
-without advice that came later pass again (decision 046).
+(`_missed_of_kind`). Tries after advice can only lower a move; two failures in succession after advice suspend it, until
+tries without advice that came later pass again (decision 046).
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
 import msgspec
 
 from sidemirror_server.memory.kin.signature import PASSES_BY_ITSELF, category_in
 from sidemirror_server.memory.recoveries.asked import only_waits
-from sidemirror_server.memory.recoveries.observation import Move, MoveKind, Observation, ValueKind, follows, recovery_id
+from sidemirror_server.memory.recoveries.observation import (
+    NO_ATTEMPT,
+    Move,
+    MoveKind,
+    Observation,
+    ValueKind,
+    follows,
+    recovery_id,
+)
 from sidemirror_server.memory.trials.evidence import is_held_back, wilson
+from sidemirror_server.vocabulary.silence import Gate, MissedGate
 
 # Design, section 17.
 WINDOW = 20
@@ -83,13 +92,23 @@ class Recovery(msgspec.Struct, frozen=True):
     from_spans: bool = False
 
 
+class Tries(msgspec.Struct, frozen=True):
+    """What the gates look at. `counts`: the rows of a signature that count, oldest first; `by_move`: those of attempts
+    without advice, by their move; `rates`: of the moves with enough tries, the rate over the last WINDOW."""
+
+    counts: tuple[Observation, ...]
+    by_move: dict[Move, list[Observation]]
+    rates: dict[Move, float]
+
+
 class Closest(msgspec.Struct, frozen=True):
     """A move that is not told. `every`: its tries without advice that count. `is_suspended`: it failed twice in
-    succession after it was told, and no later tries have passed the gates."""
+    succession after it was told, and no later tries have passed the gates. `missed`: the gate that it did not pass."""
 
     recovery_id: str
     every: Tally
     is_suspended: bool = False
+    missed: MissedGate | None = None
 
 
 def counted(rows: Iterable[Observation]) -> tuple[Observation, ...]:
@@ -107,6 +126,16 @@ def counted(rows: Iterable[Observation]) -> tuple[Observation, ...]:
         per_day[day] += 1
         kept.append(row)
     return tuple(kept)
+
+
+def tries_of(counts: tuple[Observation, ...]) -> Tries:
+    """What the gates look at. `counts`: by `counted`."""
+    by_move: dict[Move, list[Observation]] = {}
+    for row in counts:
+        if not row.advised and row.move.kind not in NO_ATTEMPT:
+            by_move.setdefault(row.move, []).append(row)
+    rates = {move: tally_of(of[-WINDOW:]).rate for move, of in by_move.items() if len(of) >= FEWEST_TRIES}
+    return Tries(counts, by_move, rates)
 
 
 def recovery_of(signature: str, rows: Iterable[Observation]) -> Recovery | None:
@@ -130,28 +159,37 @@ def _from_spans(signature: str, rows: Sequence[Observation]) -> Recovery | None:
 
 
 def _recovery(signature: str, rows: Iterable[Observation]) -> Recovery | None:
-    counts = counted(rows)
-    tries = unadvised_by_move(counts)
-    rates = {move: tally_of(of[-WINDOW:]).rate for move, of in tries.items() if len(of) >= FEWEST_TRIES}
-    passed = [found for move in tries if (found := _passed(signature, move, counts, tries, rates)) is not None]
+    tries = tries_of(counted(rows))
+    tried = (_tried(signature, move, tries) for move in tries.by_move)
+    passed = [one for one in tried if isinstance(one, Recovery)]
     best = max(passed, key=lambda one: (one.low, one.told.tries), default=None)
-    return best or _gone_on(signature, counts)
+    return best or _gone_on(signature, tries.counts)
+
+
+def missed_by(signature: str, move: Move, tries: Tries) -> MissedGate | None:
+    """The first gate that a move does not pass; None if it passes them all."""
+    if move.kind is MoveKind.WENT_ON and move.are_tools:
+        return _missed_going_on(move, tries.counts)
+    found = _tried(signature, move, tries)
+    return found if isinstance(found, MissedGate) else None
 
 
 def closest_of(signature: str, rows: Iterable[Observation]) -> Closest | None:
     """The move that came closest to being told, by its lowest rate, then by its tries; None if agents reported no
     attempt. For people, where `recovery_of` finds nothing."""
-    counts = counted(row for row in rows if row.where.conversation is None)
-    found: list[tuple[bool, float, int, Closest]] = []
-    for move, tries in unadvised_by_move(counts).items():
-        own_id = recovery_id(signature, move)
-        since_us = suspended_until([row for row in counts if row.advised == own_id and row.followed])
-        later = sum(row.at_us > since_us for row in tries)
-        every = tally_of(tries)
-        is_suspended = since_us >= 0 and later < FEWEST_TRIES
-        low = tally_of(tries[-WINDOW:]).low
-        found.append((move.kind is not MoveKind.OTHER, low, every.tries, Closest(own_id, every, is_suspended)))
-    return max(found, key=lambda one: one[:3])[3] if found else None
+    tries = tries_of(counted(row for row in rows if row.where.conversation is None))
+
+    def closeness(move: Move) -> tuple[bool, float, int]:
+        own = tries.by_move[move]
+        return move.kind is not MoveKind.OTHER, tally_of(own[-WINDOW:]).low, len(own)
+
+    move = max(tries.by_move, key=closeness, default=None)
+    if move is None:
+        return None
+    own_id, own = recovery_id(signature, move), tries.by_move[move]
+    since_us = suspended_until([row for row in tries.counts if row.advised == own_id and row.followed])
+    is_suspended = since_us >= 0 and sum(row.at_us > since_us for row in own) < FEWEST_TRIES
+    return Closest(own_id, tally_of(own), is_suspended, missed_by(signature, move, tries))
 
 
 def unchanged_never_worked(rows: Iterable[Observation]) -> Tally | None:
@@ -169,31 +207,39 @@ def is_silent(receipt_id: str, recovery: Recovery) -> bool:
     return is_held_back(receipt_id, recovery.recovery_id, SILENT_FRACTION)
 
 
-def _passed(
-    signature: str,
-    move: Move,
-    counts: Sequence[Observation],
-    tries: Mapping[Move, Sequence[Observation]],
-    rates: Mapping[Move, float],
-) -> Recovery | None:
-    """The move as a recovery, if it passes every gate."""
+def _tried(signature: str, move: Move, tries: Tries) -> Recovery | MissedGate:
+    """The move as a recovery, or the first gate that it does not pass."""
     recovery = recovery_id(signature, move)
-    followed = [row for row in counts if row.advised == recovery and row.followed]
+    followed = [row for row in tries.counts if row.advised == recovery and row.followed]
     since_us = suspended_until(followed)
-    own = [row for row in tries[move] if row.at_us > since_us]
+    own = [row for row in tries.by_move.get(move, ()) if row.at_us > since_us]
     window = tally_of(own[-WINDOW:])
-    if window.tries < FEWEST_TRIES or not _may(signature, move, own[-WINDOW:]):
-        return None
+    if move.kind in (MoveKind.OTHER, *NO_ATTEMPT):
+        return MissedGate(Gate.KIND)
+    if window.tries < FEWEST_TRIES:
+        return MissedGate(Gate.TRIES, FEWEST_TRIES, window.tries)
     both = sorted((*own, *(row for row in followed if row.at_us > since_us)), key=lambda row: row.at_us)
     low = min(window.low, tally_of(both[-WINDOW:]).low)
-    if low < LEAST_RATE or low <= max((rate for other, rate in rates.items() if is_other(move, other)), default=0.0):
-        return None
+    rate = max((rate for other, rate in tries.rates.items() if is_other(move, other)), default=0.0)
+    missed = _missed_of_all(window.low, low, rate) or _missed_of_kind(signature, move, own[-WINDOW:])
+    if missed is not None:
+        return missed
     every = tally_of(own)
     told = every if every.rate <= wilson(window.worked, window.tries).high else window
-    others = [row for other, of in tries.items() if not follows(move, other) for row in of]
+    others = [row for other, of in tries.by_move.items() if not follows(move, other) for row in of]
     pauses = sorted(row.pause_ms for row in own if row.worked)
     pause_ms = pauses[len(pauses) // 2] if pauses and move.kind is MoveKind.SENT_AGAIN else 0
     return Recovery(recovery, signature, move, told, tally_of(others), low, pause_ms)
+
+
+def _missed_of_all(unadvised: float, low: float, rate: float) -> MissedGate | None:
+    """The gate that all moves pass. `unadvised`: the lower end of the rate over the last tries without advice; `low`:
+    the lower one of that and the same with those after advice; `rate`: the highest of another move."""
+    if unadvised < LEAST_RATE:
+        return MissedGate(Gate.RATE, LEAST_RATE, unadvised)
+    if low < LEAST_RATE:
+        return MissedGate(Gate.ADVISED_RATE, LEAST_RATE, low)
+    return MissedGate(Gate.OTHER_MOVE, rate, low) if low <= rate else None
 
 
 def is_other(move: Move, other: Move) -> bool:
@@ -213,39 +259,61 @@ def is_other(move: Move, other: Move) -> bool:
     return True
 
 
-def _may(signature: str, move: Move, window: Sequence[Observation]) -> bool:
-    """Whether this kind of move may be told, beside the gate that all moves pass."""
+def _missed_of_kind(signature: str, move: Move, window: Sequence[Observation]) -> MissedGate | None:
+    """What this kind of move does not pass, beside the gate that all moves pass."""
     worked = [row for row in window if row.worked]
+    passes_by_itself = category_in(signature) in PASSES_BY_ITSELF
     match move.kind:
         case MoveKind.LOOKED_UP if all(map(only_waits, move.steps)):
             # A pause brings no value; it helps only where time does.
-            return category_in(signature) in PASSES_BY_ITSELF and _sessions(worked) >= FEWEST_SESSIONS
+            return (
+                _least(Gate.SESSIONS, FEWEST_SESSIONS, _sessions(worked)) if passes_by_itself else MissedGate(Gate.KIND)
+            )
         case MoveKind.LOOKED_UP:
-            return _sessions(row for row in worked if row.informed) >= FEWEST_SESSIONS
+            return _least(Gate.SESSIONS, FEWEST_SESSIONS, _sessions(row for row in worked if row.informed))
         case MoveKind.SENT_AGAIN:
-            return tally_of(window).rate >= LEAST_SENT_AGAIN_RATE
-        case MoveKind.CHANGED if move.value is not None:
-            enough = len(worked) >= FEWEST_CHANGES and _sessions(worked) >= FEWEST_SESSIONS
-            return enough and category_in(signature) not in PASSES_BY_ITSELF
+            return _least(Gate.SENT_AGAIN_RATE, LEAST_SENT_AGAIN_RATE, tally_of(window).rate)
+        case MoveKind.CHANGED if move.value is not None and not passes_by_itself:
+            fewer = _least(Gate.CHANGES, FEWEST_CHANGES, len(worked))
+            return fewer or _least(Gate.SESSIONS, FEWEST_SESSIONS, _sessions(worked))
         case _:
-            return False
+            return MissedGate(Gate.KIND)
+
+
+def _least(gate: Gate, needed: float, found: float) -> MissedGate | None:
+    return MissedGate(gate, needed, found) if found < needed else None
 
 
 def _gone_on(signature: str, counts: Sequence[Observation]) -> Recovery | None:
     """The tool that was gone on with, where nothing repaired a call with JSON arguments."""
-    last = [row for row in counts if not row.advised][-WINDOW:]
-    runs = _sessions(last)
-    if any(row.worked for row in last) or runs < FEWEST_RUNS:
+    gone = _went_on_with(counts)
+    move = max(gone, key=lambda one: gone[one], default=None)
+    if move is None or _missed_going_on(move, counts) is not None:
         return None
+    return Recovery(recovery_id(signature, move), signature, move, Tally(_sessions(_last(counts)), gone[move]))
+
+
+def _missed_going_on(move: Move, counts: Sequence[Observation]) -> MissedGate | None:
+    """The first gate that going on with another tool does not pass."""
+    last = _last(counts)
+    worked = sum(row.worked for row in last)
+    if worked:
+        return MissedGate(Gate.NONE_WORKED, 0, worked)
+    fewer = _least(Gate.RUNS, FEWEST_RUNS, _sessions(last))
+    return fewer or _least(Gate.GONE_ON, FEWEST_GONE_ON, _went_on_with(counts).get(move, 0))
+
+
+def _last(counts: Sequence[Observation]) -> Sequence[Observation]:
+    return [row for row in counts if not row.advised][-WINDOW:]
+
+
+def _went_on_with(counts: Sequence[Observation]) -> dict[Move, int]:
+    """In how many sessions each other tool was gone on with."""
     by_move: dict[Move, list[Observation]] = {}
-    for row in last:
+    for row in _last(counts):
         if row.move.kind is MoveKind.WENT_ON and row.move.are_tools:
             by_move.setdefault(row.move, []).append(row)
-    gone = {move: _sessions(of) for move, of in by_move.items()}
-    move = max(gone, key=lambda one: gone[one], default=None)
-    if move is None or gone[move] < FEWEST_GONE_ON:
-        return None
-    return Recovery(recovery_id(signature, move), signature, move, Tally(runs, gone[move]))
+    return {move: _sessions(of) for move, of in by_move.items()}
 
 
 def refutes(signature: str, move: Move, rows: Iterable[Observation]) -> bool:
@@ -269,15 +337,6 @@ def suspended_until(followed: Sequence[Observation]) -> int:
         if failures >= FAILURES_UNTIL_SUSPENDED:
             since_us, failures = row.at_us, 0
     return since_us
-
-
-def unadvised_by_move(counts: Iterable[Observation]) -> dict[Move, list[Observation]]:
-    """The attempts without advice, by their move, oldest first."""
-    found: dict[Move, list[Observation]] = {}
-    for row in counts:
-        if not row.advised and row.move.kind not in (MoveKind.WENT_ON, MoveKind.STOPPED):
-            found.setdefault(row.move, []).append(row)
-    return found
 
 
 def tally_of(rows: Sequence[Observation]) -> Tally:

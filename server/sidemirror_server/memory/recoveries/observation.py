@@ -116,6 +116,12 @@ class Observation(msgspec.Struct, frozen=True, omit_defaults=True):
     shadow_tokens: int = 0
     # The turn of the last call that followed, if it is a later one than that of the failure.
     last_turn_id: TurnId = TurnId("")
+    # The event of the attempt's call; empty without one, and in older rows.
+    attempt_id: EventId = EventId("")
+    # Of the failing call: whether its arguments are JSON (None in older rows), and whose SQL it was
+    # (`starter.py:dialect_of`).
+    is_json: bool | None = None
+    dialect: str = ""
 
 
 def follows(advised: Move, done: Move) -> bool:

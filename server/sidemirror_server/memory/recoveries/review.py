@@ -1,42 +1,50 @@
 """Every move after a failure with its counts, and why it is told or not: for people. Pure.
 
-The gates are those of `moves.py`; called by `rpc/memory/list_recoveries.py`.
+What is told is what `deciding.py` says of a call that fails as the last one did; called by
+`rpc/memory/list_recoveries.py`.
 """
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 import msgspec
 
-from sidemirror_server.memory.kin.signature import tool_of
+from sidemirror_server.memory.recoveries.deciding import (
+    OF_JSON,
+    AdviceDecision,
+    Counted,
+    FailedAttempt,
+    count,
+    decided,
+    last_failure,
+)
+from sidemirror_server.memory.recoveries.gates import gate_told
 from sidemirror_server.memory.recoveries.moves import (
+    FEWEST_CONVERSATIONS,
     FEWEST_TRIES,
     LEAST_RATE,
     MOST_A_DAY,
     WINDOW,
     Recovery,
     Tally,
+    Tries,
     counted,
-    is_other,
-    recovery_of,
-    refutes,
+    missed_by,
     suspended_until,
     tally_of,
+    tries_of,
 )
-from sidemirror_server.memory.recoveries.observation import (
-    NO_ATTEMPT,
-    Move,
-    MoveKind,
-    Observation,
-    follows,
-    recovery_id,
-)
-from sidemirror_server.memory.recoveries.sentences import said, unsaid
+from sidemirror_server.memory.recoveries.observation import Move, MoveKind, Observation, follows, recovery_id
+from sidemirror_server.memory.recoveries.sentences import unsaid
 from sidemirror_server.memory.recoveries.shells import ids_in_shells
-from sidemirror_server.memory.recoveries.starter import Starter, dialect_of, starter_for, starter_of
+from sidemirror_server.memory.recoveries.starter import Starter, starter_of
 from sidemirror_server.policy.record import Advice, AdviceKind
+from sidemirror_server.vocabulary.arbiter import Telling
+from sidemirror_server.vocabulary.silence import Gate, MissedGate, SilenceReason
 
 ALL_ADVICE = Advice()
+WITHOUT_STARTERS = Telling(has_starters=False)
+SUSPENDED = "suspended: it failed twice in succession after it was told"
 
 
 class ShadowTally(msgspec.Struct, frozen=True):
@@ -55,9 +63,10 @@ class ShadowTally(msgspec.Struct, frozen=True):
 
 class MoveReview(msgspec.Struct, frozen=True):
     """One move of a signature. `unadvised`: its tries without advice that count; `advised`: those after it was told.
-    `low`: the lower end of Wilson's interval over the last WINDOW tries without advice. `sentence`: what is told, empty
-    if nothing is. `reason`: why it is told or not. `shadow`: what became of it in shadow mode.
-    `is_starter`: it is told as one of the starter pack."""
+    `low`: the lower end of Wilson's interval over the last WINDOW tries without advice. `sentence`: what is told, or
+    would be without shadow mode; empty if nothing is. `silence`: why a call that fails as the last one did is not told
+    it; None if it is, unless a draw holds it back. `missed`: the gate that it does not pass. `reason`: both in words.
+    `shadow`: what became of it in shadow mode. `is_starter`: it is told as one of the starter pack."""
 
     recovery_id: str
     move: Move
@@ -67,100 +76,123 @@ class MoveReview(msgspec.Struct, frozen=True):
     is_suspended: bool
     sentence: str
     reason: str
+    silence: SilenceReason | None = None
+    missed: MissedGate | None = None
     shadow: ShadowTally = ShadowTally()
     is_starter: bool = False
 
 
 def reviewed(
-    signature: str, rows: Collection[Observation], advice: Advice = ALL_ADVICE, *, has_starters: bool = False
+    signature: str, rows: Sequence[Observation], advice: Advice = ALL_ADVICE, telling: Telling = WITHOUT_STARTERS
 ) -> tuple[MoveReview, ...]:
     """The moves of a signature, that which is told first, then those with the most tries. `rows`: its observations in
-    one scope. What agents reported and what spans tell are two reviews of a move, since each passes the gates alone.
-    `advice`: what the scope is not given; `has_starters`: the starter pack is told too."""
+    one scope, oldest first, at least one. What agents reported and what spans tell are two reviews of a move, since
+    each passes the gates alone. `advice`: what the scope is not given."""
     reported_rows = [row for row in rows if row.where.conversation is None]
-    reported = counted(reported_rows)
-    heard = counted(row for row in rows if row.where.conversation is not None or row.advised)
-    told = recovery_of(signature, rows)
-    starter = _starter(signature, rows) if has_starters else None
-    is_refuted = starter is not None and refutes(signature, starter.move, reported_rows)
-    offered = None if told is not None or is_refuted else starter
-    moves = dict.fromkeys(row.move for row in reported)
-    from_spans = dict.fromkeys(row.move for row in heard if row.where.conversation is not None)
+    reported = tries_of(counted(reported_rows))
+    heard = tries_of(counted(row for row in rows if row.where.conversation is not None or row.advised))
+    known = count(signature, rows)
+    failed = last_failure(signature, rows)
+    # Policies have their own words, below.
+    decision = decided(known, failed, ALL_ADVICE, telling)
+    told = known.recovery
+    moves = dict.fromkeys(row.move for row in reported.counts)
+    from_spans = dict.fromkeys(row.move for row in heard.counts if row.where.conversation is not None)
     seen = Counter(row.move for row in reported_rows if not row.advised)
     seen_in_spans = Counter(row.move for row in rows if row.where.conversation is not None and not row.advised)
-    if starter is not None and starter.move not in from_spans:
-        moves[starter.move] = None
-    by_agents, by_spans = (None, told) if told is not None and told.from_spans else (told, None)
+    if telling.has_starters:
+        moves.update({one.move: None for one in _starters(signature, rows, decision) if one.move not in from_spans})
+    by_spans = told is not None and told.from_spans
     # Each failure is listed, whoever met it: how often is said, and nothing is taught by it.
-    found = [
-        _given(signature, _review(signature, move, reported, by_agents, rows, offered, seen), advice) for move in moves
-    ]
+    of_agents = _Source(signature, rows, reported, seen, known, failed, None if by_spans else decision)
+    of_starters = decision if decision.starter is not None else None
+    found = [_given(signature, _review(move, of_agents), advice) for move in moves]
     for move in from_spans:
-        own = None if move in moves else offered
-        review = _given(signature, _review(signature, move, heard, by_spans, rows, own, seen_in_spans), advice)
+        own = decision if by_spans else None if move in moves else of_starters
+        of_spans = _Source(signature, rows, heard, seen_in_spans, known, failed, own, from_spans=True)
+        review = _given(signature, _review(move, of_spans), advice)
         who = "telemetry tells of it too" if move in moves else "only telemetry tells of it"
-        why = "what agents reported goes first" if by_agents is not None else review.reason
+        is_reported = told is not None and not told.from_spans
+        why = "what agents reported goes first" if is_reported else review.reason
         found.append(msgspec.structs.replace(review, reason=f"{who}: {why}"))
     return tuple(sorted(found, key=lambda one: (not one.sentence, -one.unadvised.tries, one.recovery_id)))
 
 
-def _starter(signature: str, rows: Collection[Observation]) -> Starter | None:
-    """The row of the starter pack that was told at one of these failures, else the one that fits them. What a
-    statement's error said is not kept, so of a dialect the tool's name alone is known here."""
-    told = (starter_of(signature, row.advised) for row in rows if row.advised)
-    fitting = (starter_for(signature, row.label, dialect_of(tool_of(signature), "")) for row in rows)
-    return next((one for one in (*told, *fitting) if one is not None), None)
+class _Source(msgspec.Struct, frozen=True):
+    """What the moves of one source are reviewed by. `seen`: how many tries without advice there are of each move,
+    counted or not. `failed`: the call that would fail. `decision`: what it is told, if that is of this source."""
+
+    signature: str
+    rows: Sequence[Observation]
+    tries: Tries
+    seen: Mapping[Move, int]
+    known: Counted
+    failed: FailedAttempt
+    decision: AdviceDecision | None
+    from_spans: bool = False
+
+
+def _starters(signature: str, rows: Sequence[Observation], decision: AdviceDecision) -> Iterator[Starter]:
+    """The row of the starter pack that is told, and those that were told at these failures."""
+    told = (starter_of(signature, advised) for advised in {row.advised for row in rows if row.advised})
+    return (one for one in (decision.starter, *told) if one is not None)
 
 
 def _given(signature: str, review: MoveReview, advice: Advice) -> MoveReview:
     """The review of a move that would be told, but for a policy."""
     is_shown = advice.shows(review.recovery_id, *ids_in_shells(signature, review.move))
-    if not review.sentence or (advice.gives(AdviceKind.RECOVERIES) and is_shown):
+    is_on = advice.gives(AdviceKind.RECOVERIES)
+    if not review.sentence or (is_on and is_shown):
         return review
-    is_silenced = advice.gives(AdviceKind.RECOVERIES)
-    why = "a policy silences this recovery" if is_silenced else "a policy turns recoveries off"
-    return msgspec.structs.replace(review, sentence="", reason=why)
+    why = "a policy silences this recovery" if is_on else "a policy turns recoveries off"
+    silence = SilenceReason.SILENCED if is_on else SilenceReason.OFF_BY_POLICY
+    return msgspec.structs.replace(review, sentence="", reason=why, silence=silence)
 
 
-def _review(
-    signature: str,
-    move: Move,
-    counts: Sequence[Observation],
-    told: Recovery | None,
-    rows: Collection[Observation],
-    offered: Starter | None,
-    seen: Mapping[Move, int],
-) -> MoveReview:
-    """`counts`: the rows that count; `seen`: how many tries without advice there are of each move, counted or not."""
-    own_id = recovery_id(signature, move)
+def _review(move: Move, of: _Source) -> MoveReview:
+    counts, decision = of.tries.counts, of.decision
+    own_id = recovery_id(of.signature, move)
     unadvised = [row for row in counts if row.move == move and not row.advised]
     followed = [row for row in counts if row.advised == own_id and row.followed]
     since_us = suspended_until(followed)
-    low = tally_of(unadvised[-WINDOW:]).low
-    is_told = told is not None and told.move == move
-    spoken = said(told) if told is not None and is_told else None
+    decided_on = None if decision is None or decision.recovery is None else decision.recovery
+    is_decided = decision is not None and decided_on is not None and decided_on.move == move
     later = [row for row in unadvised if row.at_us > since_us]
-    is_suspended = since_us >= 0 and not is_told and len(later) < FEWEST_TRIES
-    is_starter = offered is not None and offered.move == move
-    sentence = "" if spoken is None else spoken.text
-    if is_starter and offered is not None:
-        sentence, reason = offered.sentence, "of the starter pack: nothing else was learned of this failure yet"
-    elif spoken is not None and told is not None:
-        reason = f"it passes the gates: {_passed_by(told)}"
-    elif is_told:
-        reason = f"it passes the gates, but {unsaid(move) or 'there is nothing to say'}"
-    elif is_suspended:
-        reason = "suspended: it failed twice in succession after it was told"
+    is_suspended = since_us >= 0 and not is_decided and len(later) < FEWEST_TRIES
+    missed = None if is_decided else missed_by(of.signature, move, of.tries)
+    if missed is None and not is_decided and of.from_spans:
+        missed = _of_spans(move, of)
+    if is_decided and decision is not None and decided_on is not None:
+        silence = None if decision.silence is None else SilenceReason(decision.silence.reason)
+        reason = _decided(decision, decided_on, of.failed)
     else:
-        uncounted = seen.get(move, 0) - len(unadvised)
-        reason = _why_not(move, later, counts, told, uncounted)
+        silence = SilenceReason.SUSPENDED if is_suspended else SilenceReason.GATE
+        uncounted = of.seen.get(move, 0) - len(unadvised)
+        reason = SUSPENDED if is_suspended else _why_not(missed, uncounted)
     return MoveReview(
-        *(own_id, move, tally_of(unadvised), tally_of(followed), low, is_suspended),
-        sentence=sentence,
+        *(own_id, move, tally_of(unadvised), tally_of(followed), tally_of(unadvised[-WINDOW:]).low, is_suspended),
+        sentence=decision.text if is_decided and decision is not None else "",
         reason=reason,
-        shadow=_shadow(own_id, move, rows),
-        is_starter=is_starter,
+        silence=silence,
+        missed=missed,
+        shadow=_shadow(own_id, move, of.rows),
+        is_starter=is_decided and decision is not None and decision.starter is not None,
     )
+
+
+def _decided(decision: AdviceDecision, recovery: Recovery, failed: FailedAttempt) -> str:
+    """Why the move that passes is told or not."""
+    if decision.starter is not None:
+        why = "of the starter pack: nothing else was learned of this failure yet"
+    else:
+        why = f"it passes the gates: {_passed_by(recovery)}"
+    if decision.silence is None:
+        return why
+    if decision.silence.reason == SilenceReason.SHADOW:
+        return f"not told, because the sidecar is in shadow mode; else it would be: {why}"
+    if not failed.is_json and recovery.move.kind in OF_JSON:
+        return "it passes the gates, and is for calls with JSON arguments: the last call that failed had none"
+    return f"it passes the gates, but {unsaid(recovery.move) or 'there is nothing to say'}"
 
 
 def _passed_by(recovery: Recovery) -> str:
@@ -182,33 +214,17 @@ def _shadow(own_id: str, move: Move, rows: Collection[Observation]) -> ShadowTal
     return ShadowTally(tally_of(followed), tally_of(otherwise), sum(row.shadow_tokens for row in kept))
 
 
-def _why_not(
-    move: Move, own: Sequence[Observation], counts: Sequence[Observation], told: Recovery | None, uncounted: int
-) -> str:
-    """Why a move is not told. `own`: its tries without advice since it was last suspended. `uncounted`: how many tries
-    the limit of an identity leaves out."""
-    if move.kind in (MoveKind.OTHER, MoveKind.STOPPED):
-        return "such moves are counted and never told"
-    if len(own) < FEWEST_TRIES:
-        more = f" and {uncounted} that do not count: of one session or token {MOST_A_DAY} a day do" if uncounted else ""
-        return f"{len(own)} tries without advice{more}; {FEWEST_TRIES} are needed"
-    if move.kind is MoveKind.WENT_ON:
-        return "told only where nothing ever worked again, and most runs went on with one tool"
-    window = tally_of(own[-WINDOW:])
-    if window.low < LEAST_RATE:
-        return f"it worked in {window.worked} of the last {window.tries} tries: too seldom, or too few to be sure"
-    rival = next((other for other in _rivals(move, counts) if other.rate >= window.low), None)
-    if rival is not None:
-        return f"another move worked as well: in {rival.worked} of {rival.tries} tries"
-    if told is not None:
+def _why_not(missed: MissedGate | None, uncounted: int) -> str:
+    """Why a move is not told. `uncounted`: how many of its tries the limit of an identity leaves out."""
+    if missed is None:
         return "another move is told, which passes by more"
-    if move.kind is MoveKind.LOOKED_UP:
-        return "in fewer than two sessions the look-up brought a value that was used"
-    return "its kind of move asks for more than these tries"
+    if missed.gate == Gate.TRIES and uncounted:
+        more = f"{uncounted} more do not count, since of one session or token {MOST_A_DAY} a day do"
+        return f"{gate_told(missed)}; {more}"
+    return gate_told(missed)
 
 
-def _rivals(move: Move, counts: Sequence[Observation]) -> list[Tally]:
-    """The last tries without advice of the moves that stand against this one."""
-    others = {row.move for row in counts if row.move.kind not in NO_ATTEMPT and is_other(move, row.move)}
-    tries = [[row for row in counts if row.move == other and not row.advised] for other in others]
-    return [tally_of(rows[-WINDOW:]) for rows in tries if len(rows) >= FEWEST_TRIES]
+def _of_spans(move: Move, of: _Source) -> MissedGate | None:
+    """What a move that only telemetry shows has to pass beside the gates of all moves."""
+    shown = len({row.where.conversation for row in of.rows if row.where.conversation and row.move == move})
+    return MissedGate(Gate.CONVERSATIONS, FEWEST_CONVERSATIONS, shown) if shown < FEWEST_CONVERSATIONS else None

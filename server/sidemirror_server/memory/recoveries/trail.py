@@ -92,6 +92,7 @@ class _Waiting(msgspec.Struct):
     advised: str = ""
     said: Move | None = None
     went_on: bool = False
+    dialect: str = ""
 
 
 class _Text(msgspec.Struct, frozen=True):
@@ -248,8 +249,9 @@ def _ended(trail: Trail, event: Event, call_id: str, text: str, *, failed: bool)
         trail.seen.append(_without_attempt(trail, trail.waiting.pop(0)))
     is_next = served is not None and served.signature == signature
     earlier = (*served.earlier, served.failure.asked)[-MOST_CALLS_BETWEEN:] if served is not None and is_next else ()
-    trail.waiting.append(_Waiting(done, signature, trail.where, [], earlier))
-    return Failure(done.event_id, signature, call.asked.is_json, label, dialect_of(call.asked.tool, text))
+    dialect = dialect_of(call.asked.tool, text)
+    trail.waiting.append(_Waiting(done, signature, trail.where, [], earlier, dialect=dialect))
+    return Failure(done.event_id, signature, call.asked.is_json, label, dialect)
 
 
 def _remember(trail: Trail, text: str, *, is_users: bool) -> None:
@@ -294,6 +296,9 @@ def _with_attempt(trail: Trail, waiting: _Waiting, attempt: Done) -> Observation
         followed=waiting.said is not None and follows(waiting.said, move),
         then=tuple(one.asked.label for one in (*waiting.after, attempt)),
         last_turn_id=_later_turn(trail, waiting),
+        attempt_id=attempt.event_id,
+        is_json=failure.asked.is_json,
+        dialect=waiting.dialect,
     )
 
 
@@ -314,6 +319,8 @@ def _without_attempt(trail: Trail, waiting: _Waiting) -> Observation:
         followed=waiting.said is not None and follows(waiting.said, move),
         then=tuple(one.asked.label for one in waiting.after),
         last_turn_id=_later_turn(trail, waiting),
+        is_json=waiting.failure.asked.is_json,
+        dialect=waiting.dialect,
     )
 
 

@@ -3,7 +3,8 @@
 from sidemirror.v1 import reflective_memory_pb2 as pb
 from sidemirror_server.memory.kin.signature import error_signature
 from sidemirror_server.memory.recoveries.asked import asked
-from sidemirror_server.memory.recoveries.finding import FailedAttempt, RecoveryFinder, receipt_id_of
+from sidemirror_server.memory.recoveries.deciding import FailedAttempt
+from sidemirror_server.memory.recoveries.finding import RecoveryFinder, receipt_id_of
 from sidemirror_server.memory.recoveries.starter import dialect_of
 from sidemirror_server.rpc.boundary.call import Call
 from sidemirror_server.rpc.boundary.recorded_turns import RecordedTurns

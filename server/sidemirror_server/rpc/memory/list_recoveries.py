@@ -17,6 +17,7 @@ from sidemirror_server.rpc.boundary.call import Call
 from sidemirror_server.rpc.boundary.pages import PAGE_BYTES, place_in, size_of, token_for
 from sidemirror_server.rpc.memory.lesson_arms import arm_to_wire, interval_to_wire
 from sidemirror_server.rpc.wire.common import duration, numbers_of, timestamp
+from sidemirror_server.rpc.wire.silences import SILENCES, missed_to_wire
 from sidemirror_server.vocabulary.errors import BadInput
 from sidemirror_server.vocabulary.text import enter
 
@@ -52,7 +53,7 @@ async def list_recoveries(
     for signature in wanted[:size]:
         rows = await store.of_signature(call.scope, signature)
         if rows:
-            moves = await asyncio.to_thread(reviewed, signature, rows, advice, has_starters=finder.has_starters)
+            moves = await asyncio.to_thread(reviewed, signature, rows, advice, finder.telling)
             tallies = await trials.tallies(call.scope, [(one.recovery_id, 1) for one in moves])
             wire = _signature_to_wire(signature, rows, moves, tallies)
             if request.include_observations:
@@ -111,7 +112,7 @@ def _move_to_wire(one: MoveReview, evidence: LessonEvidence) -> pb.RecoveryMove:
         advised_tries=one.advised.tries,
         advised_worked=one.advised.worked,
         lowest_rate=one.low,
-        is_told=bool(one.sentence),
+        is_told=bool(one.sentence) and one.silence is None,
         is_suspended=one.is_suspended,
         reason=one.reason,
         sentence=one.sentence,
@@ -129,4 +130,6 @@ def _move_to_wire(one: MoveReview, evidence: LessonEvidence) -> pb.RecoveryMove:
         )
         if shadow.said
         else None,
+        silence=None if one.silence is None else SILENCES[one.silence],
+        missed_gate=missed_to_wire(one.missed),
     )

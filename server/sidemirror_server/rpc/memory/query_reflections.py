@@ -22,7 +22,11 @@ _MODES = numbers_of(SearchMode, pb.SearchMode)
 async def query_reflections(
     recall: Recall, request: pb.QueryReflectionsRequest, call: Call
 ) -> pb.QueryReflectionsResponse:
-    states = (MemoryState.ACTIVE, MemoryState.QUARANTINED) if request.include_quarantined else (MemoryState.ACTIVE,)
+    others = {
+        MemoryState.QUARANTINED: request.include_quarantined,
+        MemoryState.RETIRED: request.include_retired,
+    }
+    states = (MemoryState.ACTIVE, *(state for state, is_wanted in others.items() if is_wanted))
     wanted = Filter(
         min_importance=request.min_importance if request.HasField("min_importance") else _DEFAULT_MIN_IMPORTANCE,
         tags=tuple(dict.fromkeys(enter(tag) for tag in request.tags)),

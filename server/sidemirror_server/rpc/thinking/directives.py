@@ -20,6 +20,7 @@ from sidemirror_server.rpc.wire.common import (
 from sidemirror_server.rpc.wire.config import budget_to_wire, config_to_wire
 from sidemirror_server.rpc.wire.critiques import CRITIQUE_REASONS, critique_to_wire
 from sidemirror_server.rpc.wire.events import CRITIQUE_MODE_NUMBERS, MODE_NUMBERS, event_to_wire
+from sidemirror_server.rpc.wire.silences import SILENCES, silence_to_wire
 from sidemirror_server.thinking.detectors import Pattern
 from sidemirror_server.thinking.record import (
     Advised,
@@ -38,13 +39,11 @@ from sidemirror_server.thinking.turn import left
 from sidemirror_server.trace.event import Event, TurnStarted
 from sidemirror_server.turns.live import LiveTurn
 from sidemirror_server.vocabulary.budget import BudgetLeft
-from sidemirror_server.vocabulary.silence import Silence, SilenceReason
 from sidemirror_server.vocabulary.status import ResultStatus
 
 REASONS = numbers_of(Reason, pb.ReflectionReason)
 PATTERNS = numbers_of(Pattern, pb.Pattern)
 # By their stored values: a later version may have stored others.
-SILENCES = {reason.value: number for reason, number in numbers_of(SilenceReason, pb.SilenceReason).items()}
 
 
 def left_to_wire(budget: BudgetLeft) -> pb.BudgetLeft:
@@ -121,17 +120,6 @@ def plan_to_wire(plan: TurnPlan) -> pb.TurnPlan:
         budget=budget_to_wire(plan.budget),
         context=None if plan.context is None else block_to_wire(plan.context),
         silence=SILENCES.get(plan.silence),
-    )
-
-
-def silence_to_wire(silence: Silence, signature: str) -> pb.Silence:
-    """Why nothing was told, as a message."""
-    return pb.Silence(
-        reason=SILENCES.get(silence.reason),
-        signature=signature,
-        recovery_id=silence.recovery_id,
-        tries=silence.tries,
-        worked=silence.worked,
     )
 
 

@@ -2,10 +2,12 @@
 
 from sidemirror.v1 import thinking_pb2 as pb
 from sidemirror_server.critique.store import Critiques
+from sidemirror_server.memory.recoveries.observations import Observations
 from sidemirror_server.rpc.boundary.call import Call
 from sidemirror_server.rpc.boundary.pages import PAGE_BYTES, place_in, size_of, token_for
 from sidemirror_server.rpc.boundary.recorded_turns import given_a_moment
 from sidemirror_server.rpc.thinking.directives import entry_to_wire
+from sidemirror_server.rpc.thinking.follow_ups import follow_ups_of
 from sidemirror_server.rpc.thinking.turn_critiques import critiques_of
 from sidemirror_server.rpc.thinking.turns import turn_to_wire
 from sidemirror_server.thinking.record import recorded_in
@@ -19,6 +21,7 @@ from sidemirror_server.vocabulary.ids import TurnId
 async def get_turn(
     log: TurnLog,
     critiques: Critiques,
+    observations: Observations,
     conductor: Conductor,
     recorder: Recorder,
     request: pb.GetTurnRequest,
@@ -37,6 +40,7 @@ async def get_turn(
     size = size_of(request.page_size, 100)
     entries = await log.read(call.scope, turn_id, after, size, PAGE_BYTES)
     last = entries[-1].sequence if entries else after
+    recorded = [recorded_in(entry) for entry in entries]
     judged: list[pb.TurnCritique] = []
     if not after:  # the first page
         is_over = head.standing is not TurnStanding.OPEN
@@ -44,9 +48,10 @@ async def get_turn(
     return pb.GetTurnResponse(
         turn=turn_to_wire(head, call.clock.now_us(), tuple(live.state.claims) if live else ()),
         entries=[
-            entry_to_wire(recorded_in(entry), turn_id, entry.sequence, token_for(entry.position, call.scope))
-            for entry in entries
+            entry_to_wire(one, turn_id, entry.sequence, token_for(entry.position, call.scope))
+            for entry, one in zip(entries, recorded, strict=True)
         ],
         next_page_token=token_for(last, *query) if entries and last < head.last_sequence else "",
         critiques=judged,
+        follow_ups=await follow_ups_of(observations, call.scope, turn_id, recorded),
     )

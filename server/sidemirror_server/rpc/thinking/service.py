@@ -4,6 +4,7 @@ from functools import partial
 
 from sidemirror.v1 import thinking_pb2 as pb
 from sidemirror_server.critique.store import Critiques
+from sidemirror_server.memory.recoveries.observations import Observations
 from sidemirror_server.models.gateway import Gateway
 from sidemirror_server.rpc.boundary.services import THINKING, BidiStream, ServerStream, ServiceTable, Unary
 from sidemirror_server.rpc.boundary.streams import Streams
@@ -41,6 +42,7 @@ def thinking_service(
     sessions: Sessions,
     pruning: Pruning,
     critiques: Critiques,
+    observations: Observations,
     conductor: Conductor,
     recorder: Recorder,
     gateway: Gateway,
@@ -49,7 +51,8 @@ def thinking_service(
     streams: Streams,
     default: ThinkingConfig,
 ) -> ServiceTable:
-    """The table of ThinkingService. `critiques`: those of turns are shown with them. `gateway`, `prompts`: of
+    """The table of ThinkingService. `critiques`, `observations`: what there is of a turn is shown
+    with it. `gateway`, `prompts`: of
     reflections. `default`: a session's configuration."""
     watches = Watches(log, TURN_TOPIC, bell, streams)
     return ServiceTable(
@@ -65,7 +68,7 @@ def thinking_service(
         StartTurn=Unary(partial(start_turn, conductor, recorder), complete=_with_own_prompt),
         ReportEvents=Unary(partial(report_events, conductor, recorder)),
         FinishTurn=Unary(partial(finish_turn, conductor, recorder)),
-        GetTurn=Unary(partial(get_turn, log, critiques, conductor, recorder)),
+        GetTurn=Unary(partial(get_turn, log, critiques, observations, conductor, recorder)),
         WatchTurns=ServerStream(partial(watch_turns, watches, pruning), keeps_times=True),
         ListTurns=Unary(partial(list_turns, log)),
         ShouldReflect=Unary(partial(should_reflect, sessions, conductor)),

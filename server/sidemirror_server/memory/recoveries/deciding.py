@@ -1,0 +1,154 @@
+"""What is told when a call fails, or why nothing is. Pure.
+
+`finding.py` asks at a failing call, `review.py` for people, so that a screen says what the next such call is told.
+"""
+
+from collections.abc import Collection, Sequence
+
+import msgspec
+
+from sidemirror_server.memory.kin.signature import tool_of
+from sidemirror_server.memory.recoveries.moves import (
+    Closest,
+    Recovery,
+    Tally,
+    closest_of,
+    recovery_of,
+    refutes,
+    unchanged_never_worked,
+)
+from sidemirror_server.memory.recoveries.observation import Move, MoveKind, Observation, recovery_id
+from sidemirror_server.memory.recoveries.sentences import said
+from sidemirror_server.memory.recoveries.shells import ids_in_shells
+from sidemirror_server.memory.recoveries.starter import Starter, dialect_of, recovery_for, starter_for, starter_moves
+from sidemirror_server.policy.record import Advice, AdviceKind
+from sidemirror_server.vocabulary.arbiter import Telling
+from sidemirror_server.vocabulary.silence import Silence, SilenceReason
+
+# Only calls with JSON arguments have an argument to change, or another tool to go on with.
+OF_JSON = frozenset((MoveKind.CHANGED, MoveKind.WENT_ON))
+
+
+class FailedAttempt(msgspec.Struct, frozen=True):
+    """A call that failed. `is_json`: its arguments are JSON. `looked_up`: the labels of the look-ups that the turn has
+    done (`trail.py`). `turn_id`, `session_id`: empty outside a turn. `label`: of the failed call (`asked.py`).
+    `dialect`: whose SQL it was (`starter.py:dialect_of`). `has_shell`: the agent's host can run commands, and is not
+    told names that spans sent."""
+
+    signature: str
+    is_json: bool
+    looked_up: tuple[str, ...] = ()
+    turn_id: str = ""
+    session_id: str = ""
+    label: str = ""
+    dialect: str = ""
+    has_shell: bool = False
+
+
+class Counted(msgspec.Struct, frozen=True):
+    """What the rows of a signature come to. `closest`: what comes closest where there is no recovery. `repeats`: how
+    often the same call worked when it was sent again, if it hardly ever did. `refuted`: look-ups of the starter pack
+    that the rows speak against."""
+
+    recovery: Recovery | None = None
+    closest: Closest | None = None
+    repeats: Tally | None = None
+    refuted: frozenset[Move] = frozenset()
+
+
+class AdviceDecision(msgspec.Struct, frozen=True):
+    """What a failing call is told: `text`, of `recovery`, unless a draw holds it back. `silence`: why it is not told;
+    with SHADOW the text is what would be. `starter`: the row of the starter pack that it is, or None."""
+
+    recovery: Recovery | None = None
+    text: str = ""
+    silence: Silence | None = None
+    starter: Starter | None = None
+
+
+def names_nothing(move: Move) -> bool:
+    """Whether a sentence about the move names commands of the reviewed list, or nothing; else its names are of whoever
+    called them."""
+    return move.kind is MoveKind.SENT_AGAIN or (move.kind is MoveKind.LOOKED_UP and not move.are_tools)
+
+
+def count(signature: str, rows: Collection[Observation]) -> Counted:
+    """What the observations of a signature come to. `rows`: those of one scope."""
+    recovery = recovery_of(signature, rows)
+    closest = closest_of(signature, rows) if recovery is None else None
+    # What was advised may have been followed by a longer look-up, which is a move of its own.
+    tried, advised = {row.move for row in rows}, {row.advised for row in rows}
+    met = (move for move in starter_moves() if move in tried or recovery_id(signature, move) in advised)
+    refuted = frozenset(move for move in met if refutes(signature, move, rows))
+    return Counted(recovery, closest, unchanged_never_worked(rows), refuted)
+
+
+def decided(known: Counted, failed: FailedAttempt, advice: Advice, telling: Telling) -> AdviceDecision:
+    """What is told of a failing call, before the draw. `known`: by `count`; `advice`: what the scope is not given."""
+    if not advice.gives(AdviceKind.RECOVERIES):
+        return AdviceDecision(silence=Silence(SilenceReason.OFF_BY_POLICY))
+    found = _learned(known.recovery, failed) if known.recovery is not None else _starter(known, failed, telling)
+    recovery = found.recovery
+    if recovery is None or found.silence is not None:
+        return found if recovery is not None else AdviceDecision(silence=_why_none(known))
+    silence = _silenced(recovery, failed, advice)
+    if silence is not None:
+        return msgspec.structs.replace(found, text="", silence=of_recovery(recovery, silence))
+    return (
+        msgspec.structs.replace(found, silence=of_recovery(recovery, SilenceReason.SHADOW))
+        if telling.is_shadow
+        else found
+    )
+
+
+def last_failure(signature: str, rows: Sequence[Observation]) -> FailedAttempt:
+    """A call that fails as the last one did, in a turn that has looked nothing up, of an agent without a shell. `rows`:
+    the observations of the signature, oldest first, at least one."""
+    last = rows[-1]
+    tool = tool_of(signature)
+    is_json = last.is_json
+    if is_json is None:  # Older rows do not say it; a call with JSON arguments is labelled by its tool.
+        is_json = last.label == tool or (last.move.kind in OF_JSON and last.move.are_tools)
+    return FailedAttempt(signature, is_json, label=last.label, dialect=last.dialect or dialect_of(tool, ""))
+
+
+def of_recovery(recovery: Recovery, reason: SilenceReason) -> Silence:
+    """That a recovery, which passes the gates or is a starter, is not told."""
+    return Silence(reason, recovery.recovery_id, recovery.told.tries, recovery.told.worked)
+
+
+def _silenced(recovery: Recovery, failed: FailedAttempt, advice: Advice) -> SilenceReason | None:
+    """Why a recovery may not be told there."""
+    if not advice.shows(recovery.recovery_id, *ids_in_shells(failed.signature, recovery.move)):
+        return SilenceReason.SILENCED
+    is_safe = not recovery.from_spans or names_nothing(recovery.move)
+    return SilenceReason.SHELL if failed.has_shell and not is_safe else None
+
+
+def _learned(recovery: Recovery, failed: FailedAttempt) -> AdviceDecision:
+    """What was learned of a failure, with its sentence."""
+    is_for_it = failed.is_json or recovery.move.kind not in OF_JSON
+    sentence = said(recovery, failed.looked_up) if is_for_it else None
+    if sentence is None or not sentence.text:
+        return AdviceDecision(recovery, silence=of_recovery(recovery, SilenceReason.NOTHING_TO_ADD))
+    return AdviceDecision(recovery, sentence.text)
+
+
+def _starter(known: Counted, failed: FailedAttempt, telling: Telling) -> AdviceDecision:
+    """What the starter pack has for a failure of which nothing was learned."""
+    starter = starter_for(failed.signature, failed.label, failed.dialect)
+    if not telling.has_starters or starter is None or failed.is_json or starter.move in known.refuted:
+        return AdviceDecision()
+    recovery = recovery_for(failed.signature, starter)
+    if starter.look_up in failed.looked_up:
+        return AdviceDecision(recovery, silence=of_recovery(recovery, SilenceReason.NOTHING_TO_ADD), starter=starter)
+    return AdviceDecision(recovery, starter.sentence, starter=starter)
+
+
+def _why_none(known: Counted) -> Silence:
+    """Why there is no recovery."""
+    closest = known.closest
+    if closest is None:
+        return Silence(SilenceReason.NOTHING_KNOWN)
+    reason = SilenceReason.SUSPENDED if closest.is_suspended else SilenceReason.GATE
+    return Silence(reason, closest.recovery_id, closest.every.tries, closest.every.worked, closest.missed)
