@@ -3,16 +3,21 @@
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
+import grpc
 import pytest
 
 from sidemirror.v1 import thinking_pb2 as pb
+from sidemirror.v1.reflective_memory_pb2 import ListReflectionsRequest
+from sidemirror.v1.reflective_memory_pb2_grpc import ReflectiveMemoryServiceStub
 from sidemirror.v1.thinking_pb2_grpc import ThinkingServiceStub
 from tests.http.chromium import Browser, Page
 from tests.http.console.looking import go, opened, overflow, shows, tab_to, violations
 from tests.http.sidecars import door
 from tests.wire.calls import TIMEOUT_S, called, failed, finished
 from tests.wire.sidecar import SidecarThread, thinking
+from tests.wire.waiting import until
 
 pytestmark = pytest.mark.slow("a browser is started")
 FAST = {"limits__http_requests_per_second": "1000"}
@@ -155,6 +160,10 @@ def test_a_page_goes_on_after_a_restart(tmp_path: Path, browser: Browser) -> Non
     alone."""
     with door(tmp_path, FAST) as server, thinking(server) as stub:
         turn(stub, "before", "s")
+        with grpc.insecure_channel(server.address) as channel:
+            memory: Any = ReflectiveMemoryServiceStub(channel)
+            # A page of lessons that is open does not change by itself.
+            until(lambda: bool(memory.ListReflections(ListReflectionsRequest(), timeout=TIMEOUT_S).memories))
         pages = [opened(browser, server, place) for place in ("/turns", "/lessons")]
         shows(pages[0], "Task of before")
         shows(pages[1], "step 9 is not ready")
