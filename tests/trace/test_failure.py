@@ -27,6 +27,7 @@ CASES = [
     ("validation", "java.lang.IllegalArgumentException: n"),
     ("permission", "/bin/bash: line 1: ./run: Permission denied"),
     ("permission", "Error: 403 Forbidden"),
+    ("validation", '[{"type":"extra_forbidden","loc":["n"],"msg":"Extra inputs are not permitted","input":1}]'),
     ("permission", "psycopg.errors.InsufficientPrivilege: permission denied for table users"),
     ("not_found", "Error: user not found"),
     ("not_found", "ls: cannot access '/x': No such file or directory"),

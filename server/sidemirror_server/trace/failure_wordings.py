@@ -2,7 +2,8 @@
 
 # The first match wins: "quota exceeded, permission denied" is a rate limit, "connection timed out" a timeout. LOGIC
 # comes twice: its first row has exceptions that are bugs in the code that ran, whatever their message says. RESOURCE
-# comes twice: its first row is for disk quotas, where waiting does not help.
+# comes twice: its first row is for disk quotas, where waiting does not help. VALIDATION comes twice: its first row has
+# the word `forbidden`.
 WORDINGS = (
     ("resource", "disk quota|quota exceeded on disk|edquot"),
     (
@@ -29,6 +30,8 @@ WORDINGS = (
         "timeout",
         "timed out|timeout|time out|deadline exceeded|deadline_exceeded|etimedout|took too long",
     ),
+    # Pydantic's words for an argument that a tool does not have: `extra_forbidden`.
+    ("validation", "extra_forbidden|extra inputs are not permitted"),
     (
         "permission",
         (

@@ -171,6 +171,11 @@ class _Watch:
             self._calls.append(call_id)
             self.run.of(agent.name).tool_called(call_id, context.tool_name, context.tool_arguments)
 
+    def returned(self, context: Any) -> None:
+        """A tool has come to its end: what the run raises from here is not its error."""
+        call_id = getattr(context, "tool_call_id", "")
+        self._calls = [one for one in self._calls if one != call_id]
+
     def _results(self, items: list[Any]) -> None:
         """The ends of calls, as the next request has them."""
         for item in items:
@@ -183,9 +188,13 @@ class _Watch:
                     self.run.tool_returned(call_id, text.removeprefix(_AND_WHY), is_error=text.startswith(_FAILED))
 
     def failed(self, error: BaseException) -> None:
-        """The run has raised; where the SDK has put an error of its own around a tool's, that is on record."""
-        for call_id in filter(self.run.is_open, self._calls):
-            self.run.tool_failed(call_id, error.__cause__ or error)
+        """The run has raised; where the SDK has put an error of its own around a tool's, that is on record. Calls that
+        have come to their end are on record as they did, and those that were cancelled have none."""
+        if data := getattr(error, "run_data", None):
+            self._results([item.to_input_item() for item in data.new_items])
+        if isinstance(error, Exception):
+            for call_id in filter(self.run.is_open, self._calls):
+                self.run.tool_failed(call_id, error.__cause__ or error)
         self.run.end(error=error)
 
     def ended(self, result: RunResult | RunResultStreaming) -> None:
@@ -220,6 +229,11 @@ class _Hooks(RunHooks[Any]):
         """One that was approved meanwhile, of which the model's answer is an earlier run's, is on record from here."""
         self._watch.called(agent, context)
         await self._inner.on_tool_start(context, agent, tool)
+
+    async def on_tool_end(self, context: Any, agent: Any, tool: Any, result: Any) -> None:
+        """Its result is on record from the next request, in the words that the model sees."""
+        self._watch.returned(context)
+        await self._inner.on_tool_end(context, agent, tool, result)
 
     async def on_llm_end(self, context: Any, agent: Any, response: ModelResponse) -> None:
         """The model has answered."""

@@ -195,7 +195,64 @@ class TestEndings:
         endpoint.scripts["m"] = lambda _: [stories.LOOK]
         with pytest.raises(MaxTurnsExceeded):
             await ask(SidemirrorRunner(client=client), agent_of(endpoint, "m", run_sql), stories.TASK, max_turns=3)
-        assert sidecar.turns()[0].outcome == common_pb2.TASK_OUTCOME_ERROR
+        (turn,) = sidecar.turns()
+        assert turn.outcome == common_pb2.TASK_OUTCOME_ERROR
+        returned = [one.tool_returned for one in sidecar.events(turn.turn_id) if one.HasField("tool_returned")]
+        assert [one.content for one in returned] == ["orders_2026, customers"] * 3
+        assert "tool_failed" not in kinds(sidecar.events(turn.turn_id))
+
+    async def test_a_call_beside_the_one_that_raises_has_not_failed(
+        self, endpoint: Endpoint, client: Client, sidecar: Sidecar
+    ) -> None:
+        endpoint.script("m", [Call("quick", {}), Call("broken", {})])
+        has_ended = asyncio.Event()
+
+        class Ends(RunHooks[Any]):
+            async def on_tool_end(self, context: Any, agent: Any, tool: Any, result: Any) -> None:
+                has_ended.set()
+
+        @function_tool
+        async def quick() -> str:
+            """Works."""
+            return "done"
+
+        @function_tool(failure_error_function=None)
+        async def broken() -> str:
+            """Breaks."""
+            await has_ended.wait()
+            raise RuntimeError("disk on fire")
+
+        agent = agent_of(endpoint, "m").clone(tools=[quick, broken])
+        with pytest.raises(Exception, match="disk on fire"):
+            await ask(SidemirrorRunner(client=client), agent, "Try it.", hooks=Ends())
+        (turn,) = sidecar.turns()
+        events = sidecar.events(turn.turn_id)
+        named = {one.tool_called.call_id: one.tool_called.name for one in events if one.HasField("tool_called")}
+        failed = [one.tool_failed for one in events if one.HasField("tool_failed")]
+        assert [named[one.call_id] for one in failed] == ["broken"]
+
+    async def test_a_call_that_is_cancelled_has_not_failed(
+        self, endpoint: Endpoint, client: Client, sidecar: Sidecar
+    ) -> None:
+        endpoint.script("m", [Call("slow", {})])
+        has_begun = asyncio.Event()
+
+        @function_tool
+        async def slow() -> str:
+            """Takes its time."""
+            has_begun.set()
+            await asyncio.sleep(60)
+            return "done"
+
+        agent = agent_of(endpoint, "m").clone(tools=[slow])
+        task = asyncio.ensure_future(ask(SidemirrorRunner(client=client), agent, "Try it."))
+        await has_begun.wait()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        (turn,) = sidecar.turns()
+        assert turn.outcome == common_pb2.TASK_OUTCOME_TIMEOUT
+        assert "tool_failed" not in kinds(sidecar.events(turn.turn_id))
 
     @pytest.mark.parametrize("ending", ["cancelled", "timeout"])
     async def test_there_is_no_more_time(

@@ -32,6 +32,8 @@ CAUSES = (
     ),
     ("untrusted_certificate", "network", "certificate verify|sslerror|tls handshake|self-signed|self signed"),
     ("service_unavailable", "network", "service unavailable|bad gateway|temporarily unavailable|http 503|http 502"),
+    # Precedes `permission_denied`: Pydantic's words for an argument that a tool does not have.
+    ("unknown_argument", "validation", "extra_forbidden|extra inputs are not permitted"),
     (
         "not_authenticated",
         "permission",
