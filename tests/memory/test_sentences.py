@@ -184,8 +184,17 @@ def test_an_argument_that_guards_is_not_named(name: str) -> None:
 def test_an_argument_that_holds_data_is_named_but_as_a_flag(name: str) -> None:
     flags = {ValueKind.TRUE, ValueKind.FALSE, ValueKind.NULL, ValueKind.REMOVED}
     for value in set(ValueKind) - {ValueKind.RENAMED}:
-        assert (text(changed(name, value=value)) is None) is (value in flags)
+        told = changed(name, value=value, came_from=CameFrom.RESULT)
+        assert (text(told) is None) is (value in flags)
     assert text(changed("number", name, value=ValueKind.RENAMED)) is not None
+
+
+def test_another_text_is_told_where_it_came_from_only() -> None:
+    """`sql` with "a text" in the place of another says nothing."""
+    for came_from in (None, CameFrom.NOWHERE):
+        assert text(changed("sql", value=ValueKind.TEXT, came_from=came_from)) is None
+        assert text(changed("number", value=ValueKind.ID, came_from=came_from)) is not None
+    assert text(changed("sql", value=ValueKind.TEXT, came_from=CameFrom.RESULT)) is not None
 
 
 @pytest.mark.parametrize(

@@ -58,6 +58,8 @@ def unsaid(move: Move) -> str:
     """Which step of a move no sentence may hold, and by which rule; empty if all may be said."""
     if move.kind is MoveKind.CHANGED and not move.are_tools:
         return "a changed text is not said"
+    if move.kind is MoveKind.CHANGED and move.value is ValueKind.TEXT and _is_from_nowhere(move):
+        return "another text, which came from nowhere on record, is not said"
     for name in _names(move):
         if move.kind is MoveKind.CHANGED:
             why = why_no_argument_name(name, is_flag=move.value in _OF_FLAGS)
@@ -119,6 +121,10 @@ def _change(move: Move, slots: tuple[str, ...]) -> str:
     if move.value in _LITERALS:
         return f"with {slots[0]} set to {move.value.value}"
     return f"with another {slots[0]}: {_KINDS[move.value]}{_SOURCES[move.came_from or CameFrom.NOWHERE]}"
+
+
+def _is_from_nowhere(move: Move) -> bool:
+    return move.came_from in (None, CameFrom.NOWHERE)
 
 
 def _names(move: Move) -> tuple[str, ...]:
