@@ -207,7 +207,7 @@ class MemoryContext:
     async def retired_saying(self, scope: Scope, texts: Sequence[str], said: Collection[str]) -> str:
         """The id of a retired memory whose text has one of the keys `said` (`lessons/keys.py:text_key`), found by the
         words of `texts`, with no active memory that has it; empty if there is none. Raises what the store raises."""
-        if await self._recall.has_none(scope):
+        if not await self._recall.has_retired(scope):
             return ""
         states = (MemoryState.RETIRED, MemoryState.ACTIVE)
         alike: list[MemoryRecord] = []
