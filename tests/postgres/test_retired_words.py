@@ -1,4 +1,7 @@
-"""A reflection does not say what a retired lesson says, on Postgres."""
+"""A reflection does not say what a retired lesson says, on Postgres.
+
+Seen to fail where a turn's reflections are recorded without a look at what is retired.
+"""
 
 from pathlib import Path
 
