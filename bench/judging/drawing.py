@@ -22,7 +22,7 @@ from bench.split import Part
 from sidemirror_server.memory.finding.context import DEFAULT_ITEMS, FailedCall, MemoryContext
 from sidemirror_server.memory.finding.fits import ContextTask
 from sidemirror_server.memory.kin.signature import error_signature
-from sidemirror_server.memory.recoveries.moves import Recovery, Tally, refutes, unchanged_never_worked
+from sidemirror_server.memory.recoveries.moves import Recovery, Tally, refutes, reported_in, unchanged_never_worked
 from sidemirror_server.memory.recoveries.observation import Observation
 from sidemirror_server.memory.recoveries.sentences import said, said_of_repeats
 from sidemirror_server.memory.recoveries.starter import dialect_of, starter_for
@@ -58,7 +58,7 @@ class Known(NamedTuple):
 
 def known_of(taught: Sequence[Run]) -> Known:
     rows = rows_by_signature(taught)
-    repeats = {signature: unchanged_never_worked(of) for signature, of in rows.items()}
+    repeats = {signature: unchanged_never_worked(reported_in(of)) for signature, of in rows.items()}
     return Known(learned(taught), {key: tally for key, tally in repeats.items() if tally is not None}, rows)
 
 
@@ -128,7 +128,7 @@ def _sentence(signature: str, known: Known, label: str, tool: str, error: str, l
     if (
         starter is None
         or starter.look_up in looked_up
-        or refutes(signature, starter.move, known.rows.get(signature, ()))
+        or refutes(signature, starter.move, reported_in(known.rows.get(signature, ())))
     ):
         return ""
     return starter.sentence

@@ -12,7 +12,7 @@ import pytest
 from sidemirror_server.memory.recoveries import moves
 from sidemirror_server.memory.recoveries.deciding import FailedAttempt
 from sidemirror_server.memory.recoveries.finding import FRESH_S, RecoveryFinder
-from sidemirror_server.memory.recoveries.observation import Move, MoveKind, Observation
+from sidemirror_server.memory.recoveries.observation import Move, MoveKind, Observation, recovery_id
 from sidemirror_server.storage.sqlite.database import SqliteDatabase
 from sidemirror_server.storage.sqlite.observations import SqliteObservations
 from sidemirror_server.storage.sqlite.trials import SqliteTrials
@@ -23,7 +23,7 @@ from tests.adapters.sqlite_store import sqlite_database
 from tests.faults.clocks import SetClock
 from tests.faults.waiting import until
 from tests.memory.test_review import from_spans
-from tests.memory.trails import SCOPE, SIGNATURE, row
+from tests.memory.trails import SCOPE, SHOW_TABLES, SIGNATURE, row
 from tests.policy.made import policies_on
 
 FAILED = FailedAttempt(SIGNATURE, is_json=False)
@@ -125,6 +125,20 @@ async def test_what_was_learned_here_counts_at_once(own: Finding) -> None:
         own.rows.rows = tries(count)
         await own.finder.learned(SCOPE, [SIGNATURE])
         assert await own.told(count) == sentence(count)
+
+
+async def test_who_asks_at_once_waits_for_one_read(own: Finding) -> None:
+    """A failing call is looked up twice at once: for what is told, and for what a nudge may say. One of them that is
+    given up takes nothing from the other."""
+    own.rows.rows, own.rows.let_go = tries(5), asyncio.Event()
+    asked = [asyncio.create_task(own.told(1)) for _ in range(2)]
+    await until(lambda: own.rows.reads == 1, within_s=20)
+    asked[0].cancel()
+    repeats = asyncio.create_task(own.finder.repeats(SCOPE, SIGNATURE))
+    own.rows.let_go.set()
+    assert (await asked[1], await repeats, own.rows.reads) == (sentence(5), None, 1)
+    assert own.finder.told_as(SCOPE, SIGNATURE, recovery_id(SIGNATURE, SHOW_TABLES)) == SHOW_TABLES
+    assert own.finder.told_as(SCOPE, SIGNATURE, "another") is None
 
 
 async def test_what_was_read_before_something_was_learned_is_not_held(own: Finding) -> None:

@@ -10,6 +10,7 @@ from sidemirror_server.memory.recoveries.moves import (
     counted,
     is_silent,
     recovery_of,
+    reported_in,
     unchanged_never_worked,
 )
 from sidemirror_server.memory.recoveries.observation import (
@@ -188,9 +189,9 @@ def test_nothing_is_gone_on_with_where_something_worked() -> None:
 
 
 def test_unchanged_never_worked() -> None:
-    assert unchanged_never_worked(rows(*[False] * 19, move=AGAIN)) is None
-    assert unchanged_never_worked(rows(*[False] * 20, move=AGAIN)) == Tally(20, 0)
-    assert unchanged_never_worked(rows(*[False] * 19, True, move=AGAIN)) is None
+    assert unchanged_never_worked(reported_in(rows(*[False] * 19, move=AGAIN))) is None
+    assert unchanged_never_worked(reported_in(rows(*[False] * 20, move=AGAIN))) == Tally(20, 0)
+    assert unchanged_never_worked(reported_in(rows(*[False] * 19, True, move=AGAIN))) is None
 
 
 # Who teaches
@@ -294,18 +295,18 @@ def test_one_in_ten_stays_silent() -> None:
 
 
 def test_what_comes_closest_where_nothing_is_told() -> None:
-    assert closest_of(SIGNATURE, []) is None
+    assert closest_of(SIGNATURE, reported_in([])) is None
     other = Move(MoveKind.OTHER, ("rm",))
     tried = [*rows(True, True, False), *rows(True, True, True, True, move=other, start=10)]
     # What may be told goes before what never is, whatever its rate.
-    assert closest_of(SIGNATURE, tried) == Closest(OWN, Tally(3, 2), missed=MissedGate(Gate.TRIES, 5, 3))
+    assert closest_of(SIGNATURE, reported_in(tried)) == Closest(OWN, Tally(3, 2), missed=MissedGate(Gate.TRIES, 5, 3))
     never = Closest(recovery_id(SIGNATURE, other), Tally(1, 1), missed=MissedGate(Gate.KIND))
-    assert closest_of(SIGNATURE, rows(True, move=other)) == never
-    assert closest_of(SIGNATURE, rows(False, move=TRANSFER)) is None, "there was no attempt"
+    assert closest_of(SIGNATURE, reported_in(rows(True, move=other))) == never
+    assert closest_of(SIGNATURE, reported_in(rows(False, move=TRANSFER))) is None, "there was no attempt"
 
 
 def test_what_comes_closest_may_be_suspended() -> None:
     told = [structs.replace(one, advised=OWN, followed=True) for one in rows(False, False, start=20)]
-    found = closest_of(SIGNATURE, [*rows(*[True] * 6), *told])
+    found = closest_of(SIGNATURE, reported_in([*rows(*[True] * 6), *told]))
     assert found == Closest(OWN, Tally(6, 6), is_suspended=True, missed=MissedGate(Gate.TRIES, 5, 0))
     assert recovery_of(SIGNATURE, [*rows(*[True] * 6), *told]) is None

@@ -16,6 +16,7 @@ from sidemirror_server.memory.recoveries.moves import (
     Recovery,
     Tally,
     recovery_of,
+    reported_in,
     unchanged_never_worked,
 )
 from sidemirror_server.memory.recoveries.observation import (
@@ -354,8 +355,11 @@ def test_an_agent_that_fails_at_the_same_thing_is_told_in_the_sixth_session() ->
         "In 5 of 5 earlier tries the call worked after `SHOW TABLES` and `DESCRIBE`; without, in 0 of 5."
     )
     assert all(told[5:])
-    assert unchanged_never_worked(rows) is None
-    assert unchanged_never_worked([row(at, Move(MoveKind.SENT_AGAIN), worked=False) for at in range(30)]) is not None
+    assert unchanged_never_worked(reported_in(rows)) is None
+    assert (
+        unchanged_never_worked(reported_in([row(at, Move(MoveKind.SENT_AGAIN), worked=False) for at in range(30)]))
+        is not None
+    )
 
 
 def test_no_customers_value_stands_in_what_is_kept_or_said() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from sidemirror_server.memory.kin.signature import error_signature
 from sidemirror_server.memory.recoveries.asked import asked
-from sidemirror_server.memory.recoveries.moves import refutes
+from sidemirror_server.memory.recoveries.moves import refutes, reported_in
 from sidemirror_server.memory.recoveries.observation import (
     Move,
     MoveKind,
@@ -180,10 +180,10 @@ def test_its_id_is_that_of_the_move() -> None:
 
 
 def test_tries_speak_against_it() -> None:
-    assert not refutes(SIGNATURE, STARTER.move, [])
-    assert not refutes(SIGNATURE, STARTER.move, rows(4, worked=False)), "too few to say so"
-    assert refutes(SIGNATURE, STARTER.move, rows(5, worked=False))
-    assert not refutes(SIGNATURE, STARTER.move, rows(9, worked=True))
+    assert not refutes(SIGNATURE, STARTER.move, reported_in([]))
+    assert not refutes(SIGNATURE, STARTER.move, reported_in(rows(4, worked=False))), "too few to say so"
+    assert refutes(SIGNATURE, STARTER.move, reported_in(rows(5, worked=False)))
+    assert not refutes(SIGNATURE, STARTER.move, reported_in(rows(9, worked=True)))
     # After advice two failures in succession are enough, as for what was learned.
-    assert not refutes(SIGNATURE, STARTER.move, rows(1, worked=False, advised=True))
-    assert refutes(SIGNATURE, STARTER.move, rows(2, worked=False, advised=True))
+    assert not refutes(SIGNATURE, STARTER.move, reported_in(rows(1, worked=False, advised=True)))
+    assert refutes(SIGNATURE, STARTER.move, reported_in(rows(2, worked=False, advised=True)))

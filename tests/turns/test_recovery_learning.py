@@ -1,6 +1,6 @@
 """Turns that have ended teach what followed their failing calls: each once, over the session's next turn, and late."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -104,6 +104,26 @@ async def test_a_repaired_failure_is_learned_once(tmp_path: Path) -> None:
         unlearned = "INSERT INTO unlearned_turns VALUES ('acme', 'shop', 't', 0, 0, 0)"
         await own.database.write(lambda connection: connection.execute(unlearned).rowcount)
         assert await own.learned(first.signature) == (first,)
+
+
+async def test_what_is_told_is_counted_once_for_all_turns_of_a_claim(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Seen to fail with a count for each turn."""
+    counted: list[list[str]] = []
+    learned = RecoveryFinder.learned
+
+    async def counting(finder: RecoveryFinder, scope: Scope, signatures: Iterable[str]) -> None:
+        counted.append(list(signatures))
+        await learned(finder, scope, signatures)
+
+    monkeypatch.setattr(RecoveryFinder, "learned", counting)
+    async with learning(tmp_path) as own:
+        whats = (asks(1, "a@b.de"), ToolFailed("c1", MISSING), asks(2, "a@b.de"), ToolReturned("c2", "u1"))
+        for number in range(3):
+            await own.turn(f"t{number}", 1, *whats, session=f"s{number}")
+        assert await own.learner.learn_due() == 3
+        assert counted == [[await signature_in(own)]]
 
 
 async def test_the_callers_token_is_the_identity(tmp_path: Path) -> None:

@@ -97,15 +97,19 @@ class RecoveryLearner:
         """Learns from the turns of one claim; returns how many there were. Raises what the store raises."""
         now_us = self._clock.now_us()
         due = await self._store.claim(self._serves, now_us, now_us + int(LEASE_S * 1e6), _AT_ONCE)
+        learned: dict[Scope, set[str]] = {}
         for turn in due:
             try:
-                await self._learn(turn)
+                learned.setdefault(turn.scope, set()).update(await self._learn(turn))
             except SidemirrorError as error:
                 # It is due again when the lease has ended.
                 told = {**whose(turn.scope), "turn_id": turn.turn_id, "reason": str(error)}
                 _log.warning("turn_not_learned", extra=told)
                 if turn.attempts >= _MOST_ATTEMPTS:
                     await self._store.keep(turn.scope, turn.turn_id, ())
+        # Once for all of them: agents that fail at the same thing teach the same signature.
+        for scope, signatures in learned.items():
+            await self._finder.learned(scope, signatures)
         return len(due)
 
     async def _rest(self) -> None:
@@ -123,12 +127,13 @@ class RecoveryLearner:
             self._ended.set()
         return found > 0
 
-    async def _learn(self, turn: UnlearnedTurn) -> None:
+    async def _learn(self, turn: UnlearnedTurn) -> set[str]:
+        """Keeps what a turn taught; returns the signatures of it."""
         head = await self._log.head(turn.scope, turn.turn_id)
         if head is None or head.standing is TurnStanding.OPEN:
             await self._store.keep(turn.scope, turn.turn_id, ())
-            return
-        fold = _Fold(turn.scope, self._log, self._store, self._receipts)
+            return set()
+        fold = _Fold(turn.scope, self._log, self._store, self._receipts, self._finder)
         before = await self._before(turn.scope, head)
         if before is not None:
             await fold.turn(before)
@@ -140,8 +145,8 @@ class RecoveryLearner:
         found = fold.shadowed()[:_MOST_OF_TURN]
         again_us = max(head.updated_us, self._clock.now_us()) + LATEST_US if waits(fold.trail) else None
         await self._store.keep(turn.scope, turn.turn_id, found, again_us)
-        await self._finder.learned(turn.scope, {one.signature for one in found})
         await self._settle(turn.scope, found, {key: one for key, one in fold.shown.items() if key not in fold.late})
+        return {one.signature for one in found}
 
     async def _before(self, scope: Scope, head: TurnHead) -> TurnHead | None:
         """The turn of the session before this one, if it has ended."""
@@ -189,11 +194,14 @@ class _Fold:
     """Turns of one session, folded in order. `shown`: the receipts of recoveries that the turns were told, or that were
     held back from them, by id. `late`: the ids of those of which an agent was told when it had gone on."""
 
-    def __init__(self, scope: Scope, log: TurnLog, store: Observations, receipts: Receipts) -> None:
+    def __init__(
+        self, scope: Scope, log: TurnLog, store: Observations, receipts: Receipts, finder: RecoveryFinder
+    ) -> None:
         self._scope = scope
         self._log = log
         self._store = store
         self._receipts = receipts
+        self._finder = finder
         self.trail = Trail()
         self.observations: list[Observation] = []
         self.shown: dict[str, Receipt] = {}
@@ -262,10 +270,16 @@ class _Fold:
         if not recovery:
             return
         if failed.signature not in self._advice:
-            rows = await self._store.of_signature(self._scope, failed.signature)
-            learned = (row.move for row in rows if recovery_id(failed.signature, row.move) == recovery)
-            move = next(learned, move_of(failed.signature, recovery))
+            move = await self._told(failed.signature, recovery)
             if move is None:
                 return
             self._advice[failed.signature] = (recovery, left_to_say(move, self.trail.looked_up))
         told(self.trail, failed.failure_id, *self._advice[failed.signature])
+
+    async def _told(self, signature: str, recovery: str) -> Move | None:
+        """The move that this recovery is, as it is told now, as it was learned, or of the starter pack."""
+        known = self._finder.told_as(self._scope, signature, recovery) or move_of(signature, recovery)
+        if known is not None:
+            return known
+        rows = await self._store.of_signature(self._scope, signature)
+        return next((row.move for row in rows if recovery_id(signature, row.move) == recovery), None)

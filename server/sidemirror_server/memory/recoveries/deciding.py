@@ -15,6 +15,7 @@ from sidemirror_server.memory.recoveries.moves import (
     closest_of,
     recovery_of,
     refutes,
+    reported_in,
     unchanged_never_worked,
 )
 from sidemirror_server.memory.recoveries.observation import Move, MoveKind, Observation, recovery_id
@@ -74,13 +75,14 @@ def names_nothing(move: Move) -> bool:
 
 def count(signature: str, rows: Collection[Observation]) -> Counted:
     """What the observations of a signature come to. `rows`: those of one scope."""
-    recovery = recovery_of(signature, rows)
-    closest = closest_of(signature, rows) if recovery is None else None
+    reported = reported_in(rows)
+    recovery = recovery_of(signature, rows, reported)
+    closest = closest_of(signature, reported) if recovery is None else None
     # What was advised may have been followed by a longer look-up, which is a move of its own.
     tried, advised = {row.move for row in rows}, {row.advised for row in rows}
     met = (move for move in starter_moves() if move in tried or recovery_id(signature, move) in advised)
-    refuted = frozenset(move for move in met if refutes(signature, move, rows))
-    return Counted(recovery, closest, unchanged_never_worked(rows), refuted)
+    refuted = frozenset(move for move in met if refutes(signature, move, reported))
+    return Counted(recovery, closest, unchanged_never_worked(reported), refuted)
 
 
 def decided(known: Counted, failed: FailedAttempt, advice: Advice, telling: Telling) -> AdviceDecision:

@@ -11,7 +11,7 @@ tries without advice that came later pass again (decision 046).
 """
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 import msgspec
 
@@ -138,18 +138,25 @@ def tries_of(counts: tuple[Observation, ...]) -> Tries:
     return Tries(counts, by_move, rates)
 
 
-def recovery_of(signature: str, rows: Iterable[Observation]) -> Recovery | None:
+def reported_in(rows: Iterable[Observation]) -> Tries:
+    """What the gates look at of what agents reported: of the rows of a signature, those that are not from spans."""
+    return tries_of(counted(row for row in rows if row.where.conversation is None))
+
+
+def recovery_of(signature: str, rows: Collection[Observation], reported: Tries | None = None) -> Recovery | None:
     """What may be told when a call fails with this signature; None if nothing may. `rows`: the observations of one
-    scope, of this signature. What agents reported goes first; what spans tell neither adds to it nor takes away."""
-    every = tuple(rows)
-    reported = [row for row in every if row.where.conversation is None]
-    return _recovery(signature, reported) or _from_spans(signature, every)
+    scope, of this signature. `reported`: these by `reported_in`, where they are counted already. What agents reported
+    goes first; what spans tell neither adds to it nor takes away."""
+    return _recovery(signature, reported or reported_in(rows)) or _from_spans(signature, rows)
 
 
-def _from_spans(signature: str, rows: Sequence[Observation]) -> Recovery | None:
+def _from_spans(signature: str, rows: Collection[Observation]) -> Recovery | None:
     """What telemetry alone has shown, once conversations corroborate each other (decision 075). Reported tries after
     advice count: they can lower it."""
-    found = _recovery(signature, [row for row in rows if row.where.conversation is not None or row.advised])
+    if all(row.where.conversation is None for row in rows):
+        return None
+    heard = counted(row for row in rows if row.where.conversation is not None or row.advised)
+    found = _recovery(signature, tries_of(heard))
     if found is None:
         return None
     moved = {row.where.conversation for row in rows if row.where.conversation and row.move == found.move}
@@ -158,8 +165,7 @@ def _from_spans(signature: str, rows: Sequence[Observation]) -> Recovery | None:
     return msgspec.structs.replace(found, from_spans=True)
 
 
-def _recovery(signature: str, rows: Iterable[Observation]) -> Recovery | None:
-    tries = tries_of(counted(rows))
+def _recovery(signature: str, tries: Tries) -> Recovery | None:
     tried = (_tried(signature, move, tries) for move in tries.by_move)
     passed = [one for one in tried if isinstance(one, Recovery)]
     best = max(passed, key=lambda one: (one.low, one.told.tries), default=None)
@@ -174,10 +180,9 @@ def missed_by(signature: str, move: Move, tries: Tries) -> MissedGate | None:
     return found if isinstance(found, MissedGate) else None
 
 
-def closest_of(signature: str, rows: Iterable[Observation]) -> Closest | None:
+def closest_of(signature: str, tries: Tries) -> Closest | None:
     """The move that came closest to being told, by its lowest rate, then by its tries; None if agents reported no
-    attempt. For people, where `recovery_of` finds nothing."""
-    tries = tries_of(counted(row for row in rows if row.where.conversation is None))
+    attempt. For people, where `recovery_of` finds nothing. `tries`: by `reported_in`."""
 
     def closeness(move: Move) -> tuple[bool, float, int]:
         own = tries.by_move[move]
@@ -192,11 +197,10 @@ def closest_of(signature: str, rows: Iterable[Observation]) -> Closest | None:
     return Closest(own_id, tally_of(own), is_suspended, missed_by(signature, move, tries))
 
 
-def unchanged_never_worked(rows: Iterable[Observation]) -> Tally | None:
-    """How often the same call worked when it was sent again, if it hardly ever did; None otherwise. Spans do not
-    count."""
-    reported = counted(row for row in rows if row.where.conversation is None)
-    tally = tally_of([row for row in reported if not row.advised and row.move.kind is MoveKind.SENT_AGAIN])
+def unchanged_never_worked(tries: Tries) -> Tally | None:
+    """How often the same call worked when it was sent again, if it hardly ever did; None otherwise. `tries`: by
+    `reported_in`."""
+    tally = tally_of([row for row in tries.counts if not row.advised and row.move.kind is MoveKind.SENT_AGAIN])
     if tally.tries < FEWEST_REPEATS or wilson(tally.worked, tally.tries).high > MOST_REPEAT_RATE:
         return None
     return tally
@@ -316,15 +320,14 @@ def _went_on_with(counts: Sequence[Observation]) -> dict[Move, int]:
     return {move: _sessions(of) for move, of in by_move.items()}
 
 
-def refutes(signature: str, move: Move, rows: Iterable[Observation]) -> bool:
+def refutes(signature: str, move: Move, tries: Tries) -> bool:
     """Whether the tries of a move speak against telling it before it passes the gates: it failed twice in succession
-    after advice, or with enough tries, of either kind, it worked too seldom. Spans do not count."""
-    counts = counted(row for row in rows if row.where.conversation is None)
+    after advice, or with enough tries, of either kind, it worked too seldom. `tries`: by `reported_in`."""
     own_id = recovery_id(signature, move)
-    followed = [row for row in counts if row.advised == own_id and row.followed]
-    tries = [row for row in counts if row.move == move and not row.advised]
+    followed = [row for row in tries.counts if row.advised == own_id and row.followed]
+    own = [row for row in tries.counts if row.move == move and not row.advised]
     return suspended_until(followed) >= 0 or any(
-        len(of) >= FEWEST_TRIES and tally_of(of[-WINDOW:]).low < LEAST_RATE for of in (tries, followed)
+        len(of) >= FEWEST_TRIES and tally_of(of[-WINDOW:]).low < LEAST_RATE for of in (own, followed)
     )
 
 

@@ -30,6 +30,7 @@ from sidemirror_server.memory.recoveries.moves import (
     Tries,
     counted,
     missed_by,
+    reported_in,
     suspended_until,
     tally_of,
     tries_of,
@@ -89,7 +90,7 @@ def reviewed(
     one scope, oldest first, at least one. What agents reported and what spans tell are two reviews of a move, since
     each passes the gates alone. `advice`: what the scope is not given."""
     reported_rows = [row for row in rows if row.where.conversation is None]
-    reported = tries_of(counted(reported_rows))
+    reported = reported_in(rows)
     heard = tries_of(counted(row for row in rows if row.where.conversation is not None or row.advised))
     known = count(signature, rows)
     failed = last_failure(signature, rows)
