@@ -8,6 +8,7 @@ from threading import Thread
 import pytest
 
 from sidemirror_server.cli import main
+from sidemirror_server.http.hooks.projects import project_of
 from sidemirror_server.operations import exit_codes
 from tests.http.callers import bearing, request
 from tests.http.sidecars import door
@@ -48,6 +49,7 @@ def test_a_link_names_a_turn_and_a_scope(tmp_path: Path, capsys: pytest.CaptureF
             (("--turn", "a/b ?#é"), "/turns/a%2Fb%20%3F%23%C3%A9"),
             (("--scope", "acme/shop 1"), "/turns?tenant=acme&project=shop+1"),
             (("--turn", "t", "--project-id", "shop"), "/turns/t?project=shop"),
+            (("--scope", str(tmp_path)), f"/turns?project={project_of(str(tmp_path))}"),
         ):
             assert asked(tmp_path, server.http_port, *more) == 0
             behind = capsys.readouterr().out.strip().partition("#")[2]

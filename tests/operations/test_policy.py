@@ -77,6 +77,8 @@ async def test_policy_set_and_show(tmp_path: Path, capsys: pytest.CaptureFixture
         (["policy", "set", "--usd-per-day", "much"], 2, "a number is expected"),
         (["policy", "show", "--scope", "*"], 2, "one scope is expected, such as acme/shop or acme/*"),
         (["policy", "show", "--scope", "acme"], 2, "tenant/project, tenant/* or * is expected"),
+        (["policy", "show", "--scope", "./no-such-folder"], 2, "'./no-such-folder' is no folder"),
+        (["turns", "list", "--scope", "~no-such-user"], 2, "'~no-such-user' is no folder"),
         (["policy", "set", "--usd-per-day", "1", "--purpose", "fun"], 2, "policy set: --purpose: empty, or one of"),
         (["policy", "set", "--memory-importance", "2"], 2, "policy set: --memory-importance: "),
         (["advice", "off", "x" * 129], 1, "reflection_id"),

@@ -2,7 +2,7 @@
 
 import argparse
 from collections.abc import Sequence
-from pathlib import Path
+from functools import partial
 from typing import Any
 
 import grpc
@@ -13,8 +13,8 @@ from rich.table import Table
 from sidemirror.v1 import reflective_memory_pb2 as pb
 from sidemirror.v1 import sidecar_pb2
 from sidemirror.v1.reflective_memory_pb2_grpc import ReflectiveMemoryServiceStub
-from sidemirror_server.http.hooks.projects import project_of
 from sidemirror_server.operations.advice_history import about, advice_changes
+from sidemirror_server.operations.folder import scope_with_some
 from sidemirror_server.operations.memory_tables import show_history
 from sidemirror_server.operations.shown import plain, print_json, words_of
 
@@ -29,10 +29,9 @@ def recoveries(
     found = _found(stub, options.signature, scope)
     if options.json:
         print_json(found)
-    elif not found.signatures and not scope["project_id"] and _folder_has_some(stub, options.signature, scope):
-        tenant = f"--tenant-id {scope['tenant_id']} " if scope["tenant_id"] else ""
+    elif not found.signatures and (elsewhere := scope_with_some(scope, partial(_has_some, stub, options.signature))):
         print("No failure was observed in the project that was asked. The hooks of this folder have told of some:")
-        print(f"  sidemirror memory recoveries {tenant}--project-id {project_of(str(Path.cwd()))}")
+        print(f"  sidemirror memory recoveries --scope {elsewhere}")
     elif options.signature:
         _show_moves(found.signatures)
         _show_changes(found.signatures, channel, scope)
@@ -53,16 +52,10 @@ def _found(stub: ReflectiveMemoryServiceStub, signature: str, scope: dict[str, A
             return found
 
 
-def _folder_has_some(stub: ReflectiveMemoryServiceStub, signature: str, scope: dict[str, Any]) -> bool:
-    """Whether failures were observed in the project that hooks give this folder; not if it may not be asked."""
-    request = pb.ListRecoveriesRequest(signature=signature, page_size=1)
-    request.tenant_id, request.project_id = scope["tenant_id"], project_of(str(Path.cwd()))
-    try:
-        return bool(stub.ListRecoveries(request, timeout=_TIMEOUT_S).signatures)
-    except grpc.RpcError as error:
-        if error.code() is grpc.StatusCode.PERMISSION_DENIED:
-            return False
-        raise
+def _has_some(stub: ReflectiveMemoryServiceStub, signature: str, scope: dict[str, Any]) -> bool:
+    """Whether failures were observed in this scope."""
+    request = pb.ListRecoveriesRequest(signature=signature, page_size=1, **scope)
+    return bool(stub.ListRecoveries(request, timeout=_TIMEOUT_S).signatures)
 
 
 def _show_signatures(found: Sequence[pb.SignatureRecoveries]) -> None:
@@ -78,21 +71,26 @@ def _show_signatures(found: Sequence[pb.SignatureRecoveries]) -> None:
 
 def _show_moves(found: Sequence[pb.SignatureRecoveries]) -> None:
     console = Console(highlight=False)
-    table = Table(title="What was done after the failure", title_justify="left")
-    for heading in ("move", "worked", "after advice", "lift", "in shadow mode", "told", "id for 'advice off'"):
-        table.add_column(heading, overflow="fold")
-    for move in (move for one in found for move in one.moves):
+    moves = [move for one in found for move in one.moves]
+    console.print("What was done after the failure" if moves else "This failure was not observed.")
+    for move in moves:
         done = ": ".join(filter(None, (words_of(pb.RecoveryMoveKind, move.kind), ", ".join(move.steps))))
-        table.add_row(
-            escape(plain(done)),
-            f"{move.worked} of {move.tries}",
-            f"{move.advised_worked} of {move.advised_tries}",
-            _lift(move),
-            _shadow(move.shadow),
-            escape(plain(f"{move.sentence} ({move.reason})" if move.sentence else f"no: {move.reason}")),
-            move.recovery_id,
-        )
-    console.print(table if table.row_count else "This failure was not observed.")
+        rows = {
+            "move": escape(plain(done)),
+            "worked": f"{move.worked} of {move.tries}",
+            "after advice": f"{move.advised_worked} of {move.advised_tries}",
+            "lift": _lift(move),
+            "in shadow mode": _shadow(move.shadow),
+            "told": escape(plain(f"{move.sentence} ({move.reason})" if move.sentence else f"no: {move.reason}")),
+            "id for 'advice off'": move.recovery_id,
+        }
+        table = Table(show_header=False)
+        table.add_column(style="bold")
+        table.add_column(ratio=1, overflow="fold")
+        for name, value in rows.items():
+            if value:
+                table.add_row(name, value)
+        console.print(table)
 
 
 def _show_changes(found: Sequence[pb.SignatureRecoveries], channel: grpc.Channel, scope: dict[str, Any]) -> None:

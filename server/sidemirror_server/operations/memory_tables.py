@@ -61,7 +61,7 @@ def show_memory(memory: pb.Memory, versions: Iterable[pb.Memory]) -> None:
         "strategy of": memory.strategy_of,
         "task": _text_in(memory, "task_description"),
         "outcome": _text_in(memory, "outcome"),
-        "learned": f"{memory.strength} times, from {memory.episode_count} episodes",
+        "learned": f"{_counted(memory.strength, 'time')}, from {_counted(memory.episode_count, 'episode')}",
         "made": f"{memory.create_time.ToDatetime():%Y-%m-%d %H:%M:%S} UTC",
         "version": str(memory.version),
     }
@@ -133,6 +133,10 @@ def _figures(shown: pb.LessonArm, held_back: pb.LessonArm, outside: pb.LessonArm
     """How many tasks of each arm succeeded; empty without tasks."""
     arms = {"with it": shown, "without it": held_back, "with it, not compared": outside}
     return "; ".join(f"succeeded {name} {_successes(arm)}" for name, arm in arms.items() if arm.assigned_count)
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count} {what}" if count == 1 else f"{count} {what}s"
 
 
 def _plain(text: str) -> Text:

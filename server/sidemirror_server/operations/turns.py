@@ -2,6 +2,8 @@
 
 import argparse
 import sys
+from functools import partial
+from typing import Any
 
 import grpc
 
@@ -9,6 +11,7 @@ from sidemirror.v1 import common_pb2
 from sidemirror.v1 import thinking_pb2 as pb
 from sidemirror.v1.thinking_pb2_grpc import ThinkingServiceStub
 from sidemirror_server.operations import exit_codes
+from sidemirror_server.operations.folder import scope_with_some
 from sidemirror_server.operations.shown import (
     clock_time,
     in_short,
@@ -56,11 +59,20 @@ def _list(channel: grpc.Channel, options: argparse.Namespace) -> int:
         return 0
     if not found:
         print("No turn fits.")
+        if elsewhere := scope_with_some(scope_of(options), partial(_has_some, channel)):
+            print("The hooks of this folder have told of some:")
+            print(f"  sidemirror turns list --scope {elsewhere}")
         return 0
     print_lines(map(_line, found))
     if request.page_token:
         print(f"There are more: the newest {options.limit:,} are shown. -n shows more.", file=sys.stderr)
     return 0
+
+
+def _has_some(channel: grpc.Channel, scope: dict[str, Any]) -> bool:
+    """Whether there are turns in this scope."""
+    request = pb.ListTurnsRequest(page_size=1, **scope)
+    return bool(ThinkingServiceStub(channel).ListTurns(request, timeout=TIMEOUT_S).turns)
 
 
 def _line(turn: pb.Turn) -> str:

@@ -93,15 +93,17 @@ def test_a_tool_of_mcp_that_repaired_it_is_told(server: SidecarThread, tmp_path:
     assert f"In {SESSIONS} of {SESSIONS} earlier tries the call worked after `mcp__db__describe_table`." in heard
 
 
-def test_a_person_in_the_folder_is_told_which_project_has_recoveries(
+def test_a_person_in_the_folder_is_told_where_its_turns_and_recoveries_are(
     server: SidecarThread, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = tmp_path / "shop"
     folder.mkdir()
     monkeypatch.chdir(folder)
     asked = ["memory", "recoveries", "--address", server.address]
-    assert cli.main(asked) == 0
-    assert capsys.readouterr().out == "No failure was observed.\n"
+    listed = ["turns", "list", "--address", server.address]
+    for command, said in ((asked, "No failure was observed.\n"), (listed, "No turn fits.\n")):
+        assert cli.main(command) == 0
+        assert capsys.readouterr().out == said
     player = ClaudeCode(server, "person", folder)
     player.asks("Count the orders")
     player.runs("cat nope.txt", "cat: nope.txt: No such file or directory", 1)
@@ -111,8 +113,13 @@ def test_a_person_in_the_folder_is_told_which_project_has_recoveries(
     with grpc.insecure_channel(server.address) as channel:
         stub = ReflectiveMemoryServiceStub(channel)
         until(lambda: bool(stub.ListRecoveries(pb.ListRecoveriesRequest(project_id=project)).signatures))
-    assert cli.main(asked) == 0
-    command = capsys.readouterr().out.splitlines()[-1].split()
-    assert command == ["sidemirror", *asked[:2], "--project-id", project]
-    assert cli.main([*asked, *command[3:]]) == 0
-    assert "missing_file" in capsys.readouterr().out
+    for command, said in ((asked, "missing_file"), (listed, "Count the orders")):
+        assert cli.main(command) == 0
+        named = capsys.readouterr().out.splitlines()[-1].split()
+        assert named == ["sidemirror", *command[:2], "--scope", "."]
+        assert cli.main([*command, *named[3:]]) == 0
+        assert said in capsys.readouterr().out
+        monkeypatch.chdir(tmp_path)
+        assert cli.main([*command, "--scope", str(folder)]) == 0
+        assert said in capsys.readouterr().out
+        monkeypatch.chdir(folder)

@@ -254,6 +254,7 @@ def _asked(name: str, host: AttachedHost, settings: Settings, reach: WayIn) -> i
     else:
         print(f"A sidecar answers at {reach.url}.")
     print(host.then)
+    print("`sidemirror turns list --scope FOLDER` shows what it has recorded of the work in a folder.")
     return 0
 
 

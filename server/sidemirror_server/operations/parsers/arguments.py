@@ -1,12 +1,16 @@
 """The arguments that several commands have, and the kinds of values that they take."""
 
 import argparse
+import re
 import sys
 from collections.abc import Iterable
 from typing import NamedTuple
 
 from sidemirror_server.settings import PREFIX, SECRETS, Settings, names, nearest, sources, unknown_names
 from sidemirror_server.vocabulary.scope import Served, serves_listed
+
+# A scope that is told by a folder. No other begins so, but for a tenant whose name does: `--tenant-id` takes that.
+_FOLDER = re.compile(r"\.{1,2}(/|$)|[/~]")
 
 
 def add_settings(parser: argparse.ArgumentParser, *only: str) -> None:
@@ -55,7 +59,8 @@ def add_scope(parser: argparse.ArgumentParser, *, tenants: bool = False) -> None
         "--scope",
         type=_tenant_or_project if tenants else _project,
         metavar="TENANT/PROJECT",
-        help=f"another scope than the sidecar's own{every}",
+        help=f"another scope than the sidecar's own{every}; a path, such as . or ~/shop, for the project that hooks"
+        " give this folder",
     )
     for part in ("--tenant-id", "--project-id"):
         parser.add_argument(part, default="", help=argparse.SUPPRESS)
@@ -126,8 +131,26 @@ def number(text: str) -> float | str:
         raise argparse.ArgumentTypeError("a number is expected, or `unset`") from None
 
 
+def _project_of_folder(text: str) -> Served:
+    """The project that hooks give this folder, of the sidecar's own tenant."""
+    from pathlib import Path
+
+    from sidemirror_server.http.hooks.projects import project_of
+
+    refused = argparse.ArgumentTypeError(f"{text!r} is no folder")
+    try:
+        folder = Path(text).expanduser().resolve()
+        if not folder.is_dir():
+            raise refused
+    except (OSError, RuntimeError, ValueError):  # a user that there is not, a circle of links, no path at all
+        raise refused from None
+    return Served("", project_of(str(folder)))
+
+
 def _tenant_or_project(text: str) -> Served:
-    """A project of a tenant, or a tenant with all its projects."""
+    """A project of a tenant, or the one that hooks give a folder, or a tenant with all its projects."""
+    if _FOLDER.match(text):
+        return _project_of_folder(text)
     try:
         entries = serves_listed(text).entries
     except ValueError as error:
@@ -138,7 +161,7 @@ def _tenant_or_project(text: str) -> Served:
 
 
 def _project(text: str) -> Served:
-    """A project of a tenant."""
+    """A project of a tenant, or the one that hooks give a folder."""
     found = _tenant_or_project(text)
     if found.project_id is None:
         raise argparse.ArgumentTypeError(f"{text!r}: one project is expected, such as acme/shop")
