@@ -137,8 +137,14 @@ def table(name: str, reported: Sequence[Recorded], of_spans: Sequence[Recorded])
 
 def _row(what: str, *said: object) -> str:
     words = {True: "yes", False: "no"}
-    shown = [words[one] if isinstance(one, bool) else str(one).replace("|", "\\|") for one in said]
+    shown = [words[one] if isinstance(one, bool) else _cell(str(one)) for one in said]
     return f"| {what} | {' | '.join(shown)} |"
+
+
+def _cell(text: str) -> str:
+    """As code where it holds what Markdown would read."""
+    text = text.replace("|", "\\|")
+    return f"`{text}`" if set(text) & set("*\"'{<") else text
 
 
 def main() -> None:

@@ -26,6 +26,7 @@ SQLITE_TABLES = "SELECT ... FROM sqlite_master"
 # What programs say, as their documentation or the programs themselves have it, and the look-up for it.
 FAILURES = (
     ("git checkout feature", "error: pathspec 'feature' did not match any file(s) known to git", "git ls-files"),
+    ("git switch feature-x", "fatal: invalid reference: feature-x", "git branch --list"),
     ("git push origin main", "error: src refspec main does not match any", "git branch --list"),
     (
         "git diff foo",

@@ -81,6 +81,7 @@ _STATEMENTS = frozenset(lookup.said for lookup, _ in STATEMENTS)
 STARTERS = (
     _row("git", "match pathspec", "git ls-files", "the files that git knows", "git-ls-files(1)"),
     _row("git", "refspec src", "git branch --list", "the branches that exist", "git-branch(1)"),
+    _row("git", "invalid referenc", "git branch --list", "the branches that exist", "git-branch(1)"),
     _row("git", "ambiguous argument revision", "git branch --list", "the branches that exist", "git-branch(1)"),
     _row("git", "appear repositori", "git remote -v", "the remotes that are configured", "git-remote(1)"),
     _row("git", "directori parent repositori", "pwd", "the folder that commands run in", "POSIX, pwd"),
