@@ -1,5 +1,6 @@
 """Each convention by its attributes: what a span is, and where its fields stand."""
 
+import json
 from typing import Any
 
 import pytest
@@ -148,6 +149,16 @@ def test_what_is_neither(attributes: dict[str, Any], kind: SpanKind) -> None:
 def test_why_a_tool_failed(given: dict[str, str], told: str) -> None:
     attributes = {"gen_ai.operation.name": "execute_tool", "error.type": "ValueError"}
     assert read(attributes, failed=True, **given).text == told
+
+
+@pytest.mark.parametrize("status", ["error", "success"])
+def test_a_message_says_whether_its_call_failed(status: str) -> None:
+    """As LangChain tells of a tool with `handle_tool_error`, whose span ends well."""
+    message = json.dumps(
+        {"type": "tool", "data": {"type": "tool", "content": "no such table: orders", "status": status}}
+    )
+    span = read({"openinference.span.kind": "TOOL", "tool.name": "run_sql", "output.value": message})
+    assert (span.text, span.is_error) == ("no such table: orders", status == "error")
 
 
 def test_a_secret_is_redacted_and_a_long_text_is_cut() -> None:

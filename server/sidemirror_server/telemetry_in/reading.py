@@ -28,7 +28,7 @@ def span_of(raw: RawSpan, *, with_content: bool) -> Span:
         session = _name(first_of(attributes, "session"))
         return Span(raw.span_id, raw.parent_id, kind, start_us, end_us, raw.is_error, session=session)
     span = Span(
-        *(raw.span_id, raw.parent_id, kind, start_us, end_us, raw.is_error),
+        *(raw.span_id, raw.parent_id, kind, start_us, end_us, raw.is_error or _tells_error(raw, kind)),
         name=_name(first_of(attributes, "tool" if kind is SpanKind.TOOL else "agent")) or _name(raw.name),
         call_id=_name(first_of(attributes, "call_id")),
         session=_name(first_of(attributes, "session")),
@@ -55,19 +55,38 @@ def _outcome(raw: RawSpan) -> str:
     return raw.exception or result or raw.status_message or _text(first_of(raw.attributes, "error_type"))
 
 
+def _tells_error(raw: RawSpan, kind: SpanKind) -> bool:
+    """Whether a tool's result is a message that says that the call failed. LangChain's `handle_tool_error` makes one of
+    what the tool has raised, and its span ends well."""
+    if kind is not SpanKind.TOOL:
+        return False
+    result = _unwrapped(first_of(raw.attributes, "result"))
+    return isinstance(result, dict) and result.get("status") == "error" and _is_message(result)
+
+
 def _result(value: Any) -> str:
-    """A result without what frameworks wrap around it: `{"output": …}`, and a message object with its content."""
+    """A result without what frameworks wrap around it: the content of a message object."""
+    result = _unwrapped(value)
+    return str(result["content"]) if isinstance(result, dict) and _is_message(result) else _text(result)
+
+
+def _unwrapped(value: Any) -> Any:
+    """A result without what frameworks wrap around it: `{"output": …}`, and what a message object is stored in."""
     found = decoded(value)
     for _ in range(3):
         if not isinstance(found, dict):
             break
+        if _is_message(found):
+            return found
         inner = found.get("output", found.get("kwargs", found.get("data")))
-        if isinstance(found.get("content"), str) and (found.keys() & {"type", "tool_call_id", "status"}):
-            return str(found["content"])
         if not isinstance(inner, dict | str):
             break
         value = found = inner
-    return _text(value)
+    return value
+
+
+def _is_message(found: dict[str, Any]) -> bool:
+    return isinstance(found.get("content"), str) and bool(found.keys() & {"type", "tool_call_id", "status"})
 
 
 def _arguments(value: Any) -> str:
