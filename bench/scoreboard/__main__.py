@@ -3,7 +3,8 @@
 uv fetches each peer with what `bench/peer` pins, into an environment that ends with the run; no model and no key is
 asked, and nothing but the loopback interface is used besides. `--out FILE` keeps the figures as JSON, cell by
 cell; of a file that is there already, only what is measured again is replaced. `--table FILE`
-prints the tables of such a file, `--compare FILE FILE` what differs between two.
+prints the tables of such a file, `--plots FILE FOLDER` draws its figures, and `--compare FILE FILE` prints what differs
+between two.
 """
 
 import argparse
@@ -22,6 +23,7 @@ import msgspec
 from bench.embedders import serving
 from bench.environments import Unavailable
 from bench.scoreboard import finding, keeping, learning
+from bench.scoreboard.plots import plots
 from bench.scoreboard.results import Cell, Results, differences, read, table, with_earlier, write
 from bench.scoreboard.rows import FULL, MEASURES, QUICK, ROWS, Found, Scale
 from bench.scoreboard.running import ABSENT, CONTENDERS, Ended, Place, Refused
@@ -93,10 +95,16 @@ def main() -> None:
     parser.add_argument("--who", nargs="+", choices=list(CONTENDERS), default=list(CONTENDERS))
     parser.add_argument("--out", type=Path)
     parser.add_argument("--table", type=Path)
+    parser.add_argument("--plots", type=Path, nargs=2, metavar=("FILE", "FOLDER"))
     parser.add_argument("--compare", type=Path, nargs=2)
     given = parser.parse_args()
     if given.table is not None:
         print(table(read(given.table)))
+        return
+    if given.plots is not None:
+        file, folder = given.plots
+        for measure, drawn in plots(read(file)).items():
+            (folder / f"scoreboard-{measure}.svg").write_text(drawn, "utf-8")
         return
     if given.compare is not None:
         print(differences(*map(read, given.compare)))

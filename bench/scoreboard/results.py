@@ -65,21 +65,31 @@ def _tables(results: Results) -> Iterator[str]:
         lines = [f"**{title}**", "", f"| | {' | '.join(results.contenders.values())} |"]
         lines.append("|---" * (len(results.contenders) + 1) + "|")
         for name, row in shown.items():
-            way = "less is better" if row.less else "more is better"
-            lines.append(f"| {row.title} ({way}) | {' | '.join(_cells(results, name, row))} |")
+            lines.append(f"| {row.title} ({row.way}) | {' | '.join(_cells(results, name, row))} |")
         yield "\n".join(lines)
 
 
 def _cells(results: Results, name: str, row: Row) -> Iterator[str]:
-    found = {who: results.cell(name, who) for who in results.contenders}
-    figures = [round(one.value, row.digits) for one in found.values() if one is not None and one.value is not None]
-    best = (min if row.less else max)(figures, default=None)
-    for one in found.values():
+    best = best_of(results, name, row)
+    for who in results.contenders:
+        one = results.cell(name, who)
         if one is None or one.value is None:
             yield one.detail if one is not None else "not measured"
         else:
-            value = f"{one.value:,.{row.digits}f}"
-            yield f"**{value}**" if round(one.value, row.digits) == best else value
+            figure = figure_of(one.value, row)
+            yield f"**{figure}**" if figure == best else figure
+
+
+def figure_of(value: float, row: Row) -> str:
+    """A figure as it is printed."""
+    return f"{value:,.{row.digits}f}"
+
+
+def best_of(results: Results, name: str, row: Row) -> str:
+    """The best figure of a row, as it is printed; empty if there is none."""
+    found = [results.cell(name, who) for who in results.contenders]
+    values = [one.value for one in found if one is not None and one.value is not None]
+    return figure_of((min if row.less else max)(values), row) if values else ""
 
 
 def _unwon(results: Results) -> Iterator[str]:

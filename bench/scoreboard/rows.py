@@ -13,6 +13,11 @@ class Row(NamedTuple):
     digits: int = 0
     less: bool = True
 
+    @property
+    def way(self) -> str:
+        """Which way is better, in words."""
+        return "less is better" if self.less else "more is better"
+
 
 SETS: Final = ("made-shared", "made-other", "HotpotQA", "tau")
 _SETS = {

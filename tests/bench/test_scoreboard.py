@@ -1,11 +1,14 @@
 """The scoreboard's measures on tiny sizes through Sidemirror's own adapter, and what is printed of results."""
 
+import re
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
 from bench.scoreboard import results
-from bench.scoreboard.__main__ import measured, run
+from bench.scoreboard.__main__ import main, measured, run
+from bench.scoreboard.plots import plots
 from bench.scoreboard.results import Cell, Results
 from bench.scoreboard.rows import MEASURES, QUICK, ROWS, SETS
 from bench.scoreboard.running import CONTENDERS, Ended, Place
@@ -79,3 +82,34 @@ def test_what_is_measured_again_replaces_what_it_was() -> None:
 
 def test_the_page_has_the_committed_table() -> None:
     assert results.table(results.read(COMMITTED / "first.json")) in (ROOT / "docs/scoreboard.md").read_text("utf-8")
+
+
+def test_the_page_has_the_committed_figures_as_bars(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Seen to fail with a figure changed in the results, and with a picture that the page does not show."""
+    monkeypatch.setattr("sys.argv", ["bench.scoreboard", "--plots", str(COMMITTED / "first.json"), str(tmp_path)])
+    main()
+    made = {one.name: one.read_text("utf-8") for one in tmp_path.iterdir()}
+    pictures = ROOT / "docs/pictures"
+    assert {one.name: one.read_text("utf-8") for one in pictures.glob("scoreboard-*")} == made
+    shown = re.findall(r"\(pictures/(scoreboard-.*?)\)", (ROOT / "docs/scoreboard.md").read_text("utf-8"))
+    assert sorted(shown) == sorted(made)
+
+
+def test_a_measure_in_which_all_are_alike_has_no_bars() -> None:
+    cells = (
+        Cell("grown", "sidemirror", 3.0), Cell("grown", "mem0", 1_000.0),
+        Cell("grown-echo", "sidemirror", 3.0), Cell("grown-echo", "mem0", None, "takes <no> echo"),
+        Cell("lost", "sidemirror", 0.0), Cell("lost", "mem0", 0.0),
+    )  # fmt: skip
+    drawn = plots(Results("", "", True, {"sidemirror": "Sidemirror", "mem0": "mem0"}, {}, cells))
+    assert list(drawn) == ["growth"]
+    texts = [one.text for one in ElementTree.fromstring(drawn["growth"]).iter("{http://www.w3.org/2000/svg}text")]
+    assert texts == [f"{ROWS['grown'].title} (less is better)", "Sidemirror", "3", "mem0", "1,000"]
+
+
+def test_who_has_no_figure_says_why_in_the_bars() -> None:
+    names = {"sidemirror": "Sidemirror", "mem0": "mem0", "x": "X & Co"}
+    cells = (Cell("grown", "sidemirror", 3.0), Cell("grown", "mem0", 1.0), Cell("grown", "x", None, "takes <no> echo"))
+    (drawn,) = plots(Results("", "", True, names, {}, cells)).values()
+    assert "takes &lt;no&gt; echo" in drawn
+    assert "X &amp; Co" in drawn
