@@ -1,6 +1,5 @@
 """One sidecar for all agents of a node: what deploy/ makes of it, by Kustomize and by Helm."""
 
-import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -26,14 +25,6 @@ def templated(folder: Path, *arguments: str) -> list[Any]:
 @pytest.fixture(params=["kustomize", "helm"])
 def made(request: pytest.FixtureRequest, tmp_path: Path) -> list[Any]:
     return kustomized(DEPLOY / "kubernetes" / "node") if request.param == "kustomize" else templated(tmp_path)
-
-
-def test_the_page_fetches_what_a_chart_depends_on() -> None:
-    said = (DEPLOY / "README.md").read_text()
-    installed = {*re.findall(r"helm (?:install|upgrade --install) \S+ deploy/helm/(\S+)", said)}
-    depends = {name for name in installed if "dependencies" in (DEPLOY / "helm" / name / "Chart.yaml").read_text()}
-    assert depends == {"example", "node"}
-    assert depends <= {*re.findall(r"helm dependency build deploy/helm/(\S+)", said)}
 
 
 def container_of(made: list[Any]) -> Any:

@@ -13,7 +13,7 @@ import yaml
 
 from sidemirror_server.cli import main
 from tests.deploy.test_kubernetes import DEPLOY, VERSIONS, kustomized, sidecar_of, templated, the
-from tests.deploy.tools import tool
+from tests.deploy.tools import ran, tool
 
 PAGE = (DEPLOY / "README.md").read_text()
 KINDS = {"Deployment": "apps/v1", "StatefulSet": "apps/v1", "DaemonSet": "apps/v1", "Job": "batch/v1"}
@@ -75,6 +75,27 @@ def test_an_agent_of_ones_own(tmp_path: Path) -> None:
         assert named["SIDEMIRROR_TENANT_ID"]["value"] == "acme"
         assert named["ANTHROPIC_API_KEY"]["valueFrom"]["secretKeyRef"] == {"name": "sidemirror-model", "key": "key"}
         assert sidecar["image"] == "registry.example.com/sidemirror:0.1.0"
+
+
+def test_a_chart_of_ones_own(tmp_path: Path) -> None:
+    """The page's dependency, template and values beside a clone."""
+    shutil.copytree(DEPLOY, tmp_path / "sidemirror" / "deploy")
+    chart = tmp_path / "agent"
+    (chart / "templates").mkdir(parents=True)
+    (dependencies,) = (block for block in blocks("yaml") if block.startswith("dependencies:"))
+    (template,) = blocks("gotmpl")
+    (values,) = (block for block in blocks("yaml") if block.startswith("sidemirror:"))
+    (chart / "Chart.yaml").write_text(f"apiVersion: v2\nname: agent\nversion: 0.1.0\n{dependencies}")
+    (chart / "templates" / "agent.yaml").write_text(template)
+    (chart / "values.yaml").write_text(values)
+    ran(tool("helm"), "dependency", "build", str(chart))
+    (made,) = yaml.safe_load_all(ran(tool("helm"), "template", "agent", str(chart), "--kube-version", "1.31"))
+    kubernetes_validate.validate(made, VERSIONS[-1], strict=True)
+    (agent,) = made["spec"]["template"]["spec"]["containers"]
+    assert agent["env"] == [{"name": "SIDEMIRROR_ADDRESS", "value": "unix:/run/sidemirror/sidemirror.sock"}]
+    environment = {one["name"]: one.get("value") for one in sidecar_of([made])["env"]}
+    assert environment["SIDEMIRROR_TENANT_ID"] == "acme"
+    assert "ANTHROPIC_API_KEY" in environment
 
 
 def workload(kind: str) -> str:
@@ -151,3 +172,10 @@ def test_the_library_is_well_written(tmp_path: Path) -> None:
     chart = tmp_path / "helm" / "example"
     done = subprocess.run([tool("helm"), "lint", "--strict", str(chart)], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout
+
+
+def test_it_fetches_what_a_chart_depends_on() -> None:
+    installed = {*re.findall(r"helm (?:install|upgrade --install) \S+ deploy/helm/(\S+)", PAGE)}
+    depends = {name for name in installed if "dependencies" in (DEPLOY / "helm" / name / "Chart.yaml").read_text()}
+    assert depends == {"example", "node"}
+    assert depends <= {*re.findall(r"helm dependency build deploy/helm/(\S+)", PAGE)}
