@@ -192,6 +192,17 @@ def test_the_python_example_runs_and_prints_what_is_shown(server: Serving, tmp_p
     assert told.stdout == shown.text
 
 
+def test_the_question_of_the_telemetry_page_runs(server: Serving, tmp_path: Path) -> None:
+    """Of a sidecar that has learned nothing the answer is the starter pack's, or held back."""
+    (program,) = (block for block in blocks("See what came in") if block.language == "python")
+    (tmp_path / "example.py").write_text(program.text)
+
+    told = ran([sys.executable, "-W", "error", "example.py"], environment(SIDEMIRROR_ADDRESS=server.address), tmp_path)
+
+    assert (told.returncode, told.stderr) == (0, "")
+    assert told.stdout == "\n" or told.stdout.startswith("[ABOUT THIS FAILURE]")
+
+
 def test_the_demo_goes_to_its_end(tmp_path: Path) -> None:
     first, second = (block.text.strip() for block in blocks("Try it"))
     assert first == "pip install uv && uv run sidemirror demo"

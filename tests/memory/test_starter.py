@@ -1,6 +1,7 @@
 """The starter pack: what it says, of which failures, and what speaks against it."""
 
 import json
+import re
 
 import pytest
 
@@ -19,6 +20,7 @@ from sidemirror_server.memory.recoveries.reviewed_lookups import LOOKUPS
 from sidemirror_server.memory.recoveries.starter import LABEL, STARTERS, dialect_of, move_of, recovery_for, starter_for
 from sidemirror_server.vocabulary.ids import EventId, SessionId, TurnId
 from sidemirror_server.vocabulary.scope import DEFAULT_SCOPE
+from tests.architecture.repository import ROOT
 
 SCHEMA = "SELECT ... FROM information_schema"
 SQLITE_TABLES = "SELECT ... FROM sqlite_master"
@@ -188,3 +190,13 @@ def test_tries_speak_against_it() -> None:
     # After advice two failures in succession are enough, as for what was learned.
     assert not refutes(SIGNATURE, STARTER.move, reported_in(rows(1, worked=False, advised=True)))
     assert refutes(SIGNATURE, STARTER.move, reported_in(rows(2, worked=False, advised=True)))
+
+
+def test_the_page_of_hooks_shows_what_its_command_is_told() -> None:
+    page = (ROOT / "docs/hooks.md").read_text("utf-8")
+    told = re.search(r"ask your agent to run `(.+?)`.*?^```\n\[ABOUT THIS FAILURE\]\n• (.+?)\n```", page, re.S | re.M)
+    assert told is not None
+    signature = error_signature("Bash", "Error: in prepare, no such table: orders")
+    found = starter_for(signature, asked("Bash", told[1]).label)
+    assert found is not None
+    assert told[2] == found.sentence
