@@ -223,6 +223,8 @@ BROKEN: dict[ModuleType, list[tuple[str, str, str, str]]] = {
         ("RC5", "oldest", "time_us < $1", "time_us <= $1"),
         ("RC7", "of_turn", "ORDER BY time_us, receipt_id", "ORDER BY time_us, receipt_id DESC"),
         ("RC7", "of_turn", "turn_id = $3", "turn_id >= $3"),
+        ("RC11", "of_session", "session_id = $3", "session_id >= $3"),
+        ("RC11", "of_session", "BETWEEN $4 AND $5", ">= LEAST($4::bigint, $5::bigint)"),
         ("RC5", "forget_items", "receipt_id = ANY ($3::text[])", "NOT receipt_id = ANY ($3::text[])"),
     ],
     memories: [

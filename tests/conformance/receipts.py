@@ -181,3 +181,19 @@ async def rc10_what_is_gone_is_not_found_by_its_lessons(open_receipts: OpenRecei
     for lesson_id in ("i1", "h"):
         assert [one.receipt_id for one in await receipts.find(ONE, None, 10, lesson_id=lesson_id)] == ["r1"]
         assert [one.receipt_id for one in await receipts.find(OTHER, None, 10, lesson_id=lesson_id)] == ["r2"]
+
+
+async def rc11_receipts_of_a_session(open_receipts: OpenReceipts) -> None:
+    receipts = open_receipts()
+    assert await receipts.of_session(ONE, "s", T0, T0 + 9, 10) == ()
+    made = [msgspec.structs.replace(receipt(f"r{number}", T0 - number), session_id="s") for number in range(4)]
+    for one in (made[2], made[0], made[3], made[1]):
+        await receipts.issue(ONE, one)
+    await receipts.issue(ONE, msgspec.structs.replace(made[0], receipt_id="x", session_id="t"))
+    await receipts.issue(ONE, receipt("none"))
+    await receipts.issue(OTHER, made[0])
+    assert await open_receipts().of_session(ONE, "s", T0 - 9, T0, 10) == tuple(made)
+    assert await receipts.of_session(ONE, "s", T0 - 2, T0 - 1, 10) == tuple(made[1:3])
+    assert await receipts.of_session(ONE, "s", T0 - 9, T0, 3) == tuple(made[:3])
+    assert await receipts.of_session(ONE, "", T0 - 9, T0, 10) == ()
+    assert await receipts.of_session(THIRD, "s", T0 - 9, T0, 10) == ()

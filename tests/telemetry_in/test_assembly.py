@@ -69,6 +69,15 @@ def test_a_trace_without_an_agent_is_a_turn() -> None:
     assert (turn.top, members(turn), turn.answer) == (WHOLE, ["t", "m"], "done")
 
 
+@pytest.mark.parametrize("known", [{"question": "How many?"}, {"text": "17"}, {"is_error": True}])
+def test_an_agent_of_which_only_its_own_span_is_sent_is_a_turn(known: dict[str, Any]) -> None:
+    """Seen to fail when a turn needs a call of a tool or a model: these spans were taken, and nothing came of them."""
+    (turn,) = made(span("a", "", AGENT, **known)).turns
+    assert (turn.question, turn.answer) == (known.get("question", ""), known.get("text", ""))
+    assert isinstance(events_of(turn, 10)[-1].what, TurnFinished)
+    assert made(span("a", "", AGENT)).turns == ()
+
+
 def test_what_an_agent_did_not_do_is_no_turn_unless_it_calls_tools() -> None:
     beside = (span("web", kind=OTHER), span("a", "web", AGENT, 10, 20), span("t", "a", start=11, end=12))
     assert [turn.top for turn in made(*beside, span("m", "web", MODEL, 1, 2)).turns] == ["a"]

@@ -76,8 +76,7 @@ def assemble(spans: Iterable[Span], recorded: frozenset[str], quiet_us: int, wai
             continue
         taken |= {span.span_id for span in members}
         turn = _turn(tree, top, members)
-        # Beside agents, what belongs to none of them is a turn only if it calls tools.
-        if turn.calls or (turn.answers and (top != WHOLE or not has_agents)):
+        if _is_of_record(turn, has_agents=has_agents):
             turns.append(turn)
     in_order = sorted(turns, key=lambda turn: (turn.start_us, turn.top))
     return Assembly(tuple(in_order), frozenset(taken), len(late), min(again) if again else None)
@@ -159,6 +158,14 @@ def _wait_us(tree: _Tree, top: str, waits: Waits) -> int:
         return waits.settle_us if tree.has_top else waits.abandon_us
     _, missing = tree.above(tree.spans[top])
     return waits.orphan_us if missing else waits.settle_us
+
+
+def _is_of_record(turn: AssembledTurn, *, has_agents: bool) -> bool:
+    """Whether anything is known of the turn. Beside agents, what belongs to none of them is a turn only if it calls
+    tools. Of an agent whose model and tools are not instrumented, its question, answer or failure is enough."""
+    if turn.top == WHOLE:
+        return bool(turn.calls or (turn.answers and not has_agents))
+    return bool(turn.calls or turn.answers or turn.question or turn.answer or turn.is_error)
 
 
 def _turn(tree: _Tree, top: str, members: Sequence[Span]) -> AssembledTurn:

@@ -114,6 +114,8 @@ class Receipts(Protocol):
     RC9  `find` with `lesson_id` returns those that show or hold back this lesson; with `turn_id` (and no lesson), those
          of this turn.
     RC10 A lesson is found by its receipts no more once they are forgotten or erased, or an erasure took it out of them.
+    RC11 `of_session` returns a session's receipts of these times, both included, by their ids, at most `limit`;
+         none for an empty id.
     The lessons that a new receipt names are noted, so that an erasure finds it (clause ER13). `issue` refuses
     (WrongState) a receipt of an erased turn, and of a session that was erased since its time (ER14); one that names an
     erased lesson raises StoreUnavailable, since a new block is made without it.
@@ -127,6 +129,10 @@ class Receipts(Protocol):
     async def shown(self, scope: Scope, hashes: Collection[bytes]) -> frozenset[bytes]: ...
 
     async def of_turn(self, scope: Scope, turn_id: str, limit: int) -> tuple[Receipt, ...]: ...
+
+    async def of_session(
+        self, scope: Scope, session_id: str, from_us: int, until_us: int, limit: int
+    ) -> tuple[Receipt, ...]: ...
 
     async def find(
         self,

@@ -16,7 +16,18 @@ from sidemirror_server.memory.recoveries.observation import Move, Observation, W
 from sidemirror_server.memory.recoveries.observations import Observations, UnlearnedTurn
 from sidemirror_server.memory.recoveries.sentences import left_to_say
 from sidemirror_server.memory.recoveries.starter import move_of
-from sidemirror_server.memory.recoveries.trail import Failure, Trail, apply, begin, came, close, end, told, waits
+from sidemirror_server.memory.recoveries.trail import (
+    Failure,
+    Trail,
+    apply,
+    begin,
+    came,
+    close,
+    end,
+    told,
+    unadvised,
+    waits,
+)
 from sidemirror_server.memory.trials.trials import Settled, Trials
 from sidemirror_server.thinking.record import Advised, Directive, recorded_in
 from sidemirror_server.trace.event import NAMELESS, Event, TurnFinished, TurnStarted
@@ -206,8 +217,13 @@ class _Fold:
         self.observations: list[Observation] = []
         self.shown: dict[str, Receipt] = {}
         self.late: set[str] = set()
-        # The advice that the present turn has, by signature: the id of the recovery, and the move that was said.
-        self._advice: dict[str, tuple[str, Move]] = {}
+        # What the present turn was told, by signature and the id of the recovery: the move that was said, None if the
+        # recovery is of another signature.
+        self._said: dict[tuple[str, str], Move | None] = {}
+        # Of a turn of spans: the receipts of what was asked for its session while it ran, the latest first; and the
+        # ids of the recoveries of which it has heard by now.
+        self._asked: list[Receipt] = []
+        self._heard: list[str] = []
         # The ids of receipts whose advice is in the log.
         self._recorded: set[str] = set()
         # What shadow mode kept, by turn and signature: the id of the recovery, and the tokens of its block.
@@ -217,7 +233,7 @@ class _Fold:
         """Folds the next turn. Raises what the store raises."""
         receipts = await self._receipts.of_turn(self._scope, head.turn_id, _MOST_RECEIPTS)
         self.shown |= {receipt.receipt_id: receipt for receipt in receipts}
-        self._advice.clear()
+        self._said.clear()
         begin(self.trail, Where(self._scope, head.turn_id, head.session_id, head.session_id))
         after, outcome = 0, ""
         while entries := await self._log.read(self._scope, head.turn_id, after, _PAGE, _PAGE_BYTES):
@@ -258,23 +274,50 @@ class _Fold:
     async def _event(self, head: TurnHead, event: Event, outcome: str) -> str:
         if isinstance(event.what, TurnStarted):
             begin(self.trail, _where(self._scope, head, event.what))
+            self._asked, self._heard = await self._asked_in(head, event.what), []
+        await self._hear(event.at_us)
         failed = apply(self.trail, event)
         if failed is not None:
             await self._mark(head, failed)
+            await self._hear(event.at_us)
         return event.what.outcome if isinstance(event.what, TurnFinished) else outcome
 
     async def _mark(self, head: TurnHead, failed: Failure) -> None:
         """Marks a failure of whose kind the turn was told."""
         receipt = self.shown.get(receipt_id_of(self._scope, head.turn_id, failed.signature))
         recovery = "" if receipt is None else _recovery_in(receipt.items)
-        if not recovery:
-            return
-        if failed.signature not in self._advice:
-            move = await self._told(failed.signature, recovery)
-            if move is None:
-                return
-            self._advice[failed.signature] = (recovery, left_to_say(move, self.trail.looked_up))
-        told(self.trail, failed.failure_id, *self._advice[failed.signature])
+        if recovery:
+            await self._tell(failed.failure_id, failed.signature, recovery)
+
+    async def _asked_in(self, head: TurnHead, started: TurnStarted) -> list[Receipt]:
+        """What was asked for the session of a turn of spans while it ran. The id of such a turn is not known before it
+        is made, so that whoever asks names the conversation."""
+        if not started.from_spans:
+            return []
+        times = (started.began_us, started.ended_us)
+        found = await self._receipts.of_session(self._scope, head.session_id, *times, _MOST_RECEIPTS)
+        asked = (one for one in found if one.place is ShownIn.RECOVERIES and not one.turn_id)
+        return sorted(asked, key=lambda one: one.time_us, reverse=True)
+
+    async def _hear(self, at_us: int) -> None:
+        """Marks the failures of which a turn of spans was told until now, and that its agent has not gone on from."""
+        while self._asked and self._asked[-1].time_us <= at_us:
+            recovery = _recovery_in(self._asked.pop().items)
+            if recovery and recovery not in self._heard:
+                self._heard.append(recovery)
+        if self._heard:
+            for failure_id, signature in unadvised(self.trail):
+                for recovery in self._heard:
+                    await self._tell(failure_id, signature, recovery)
+
+    async def _tell(self, failure_id: str, signature: str, recovery: str) -> None:
+        """Marks a failure with the recovery that it was told, if that is one of its signature."""
+        key = (signature, recovery)
+        if key not in self._said:
+            move = await self._told(signature, recovery)
+            self._said[key] = None if move is None else left_to_say(move, self.trail.looked_up)
+        if (said := self._said[key]) is not None:
+            told(self.trail, failure_id, recovery, said)
 
     async def _told(self, signature: str, recovery: str) -> Move | None:
         """The move that this recovery is, as it is told now, as it was learned, or of the starter pack."""

@@ -142,6 +142,14 @@ def told(trail: Trail, failure_id: str, recovery: str, said: Move) -> None:
             waiting.advised, waiting.said = recovery, said
 
 
+def unadvised(trail: Trail) -> list[tuple[EventId, str]]:
+    """The failures of the turn that had no advice and that the agent has not gone on from: each one's id and its
+    signature."""
+    turn_id = "" if trail.where is None else trail.where.turn_id
+    here = (one for one in trail.waiting if one.where.turn_id == turn_id and not one.went_on)
+    return [(one.failure.event_id, one.signature) for one in here if not one.advised]
+
+
 def came(trail: Trail, recovery: str, *, never: bool = False) -> bool:
     """The advice of this id was recorded now; whether that was too late for a failure of the turn. It was where the
     agent had called its model or a tool in between: such a try is neither one with advice nor one without. `never`: the

@@ -48,6 +48,12 @@ class PostgresReceipts:
         rows = await self._database.fetch(scope, _SQL["of_turn"], turn_id, limit)
         return tuple(receipt_of(*row) for row in rows)
 
+    async def of_session(
+        self, scope: Scope, session_id: str, from_us: int, until_us: int, limit: int
+    ) -> tuple[Receipt, ...]:
+        rows = await self._database.fetch(scope, _SQL["of_session"], session_id, from_us, until_us, limit)
+        return tuple(receipt_of(*row) for row in rows)
+
     async def find(
         self,
         scope: Scope,

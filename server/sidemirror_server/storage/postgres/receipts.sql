@@ -33,6 +33,14 @@ WHERE tenant_id = $1 AND project_id = $2 AND turn_id = $3 AND turn_id <> ''
 ORDER BY time_us, receipt_id
 LIMIT $4
 
+-- name: of_session
+-- The receipts of a session within these times, by their ids.
+SELECT receipt_id, kind, time_us, turn_id, session_id, goal_id, body
+FROM sidemirror.receipts
+WHERE tenant_id = $1 AND project_id = $2 AND session_id = $3 AND session_id <> '' AND time_us BETWEEN $4 AND $5
+ORDER BY receipt_id
+LIMIT $6
+
 -- name: find
 -- The receipts of a scope, newest first, after a cursor and not before a time ($6).
 SELECT receipt_id, kind, time_us, turn_id, session_id, goal_id, body

@@ -57,6 +57,14 @@ class SqliteReceipts:
         rows = self._database.read(lambda connection: connection.execute(_SQL["of_turn"], wanted).fetchall())
         return tuple(receipt_of(*row) for row in rows)
 
+    async def of_session(
+        self, scope: Scope, session_id: str, from_us: int, until_us: int, limit: int
+    ) -> tuple[Receipt, ...]:
+        times = {"from_us": from_us, "until_us": until_us, "limit": limit}
+        wanted = {**columns_of(scope), "session_id": session_id, **times}
+        rows = self._database.read(lambda connection: connection.execute(_SQL["of_session"], wanted).fetchall())
+        return tuple(receipt_of(*row) for row in rows)
+
     async def find(
         self,
         scope: Scope,

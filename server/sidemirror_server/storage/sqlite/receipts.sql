@@ -33,6 +33,15 @@ WHERE tenant_id = :tenant_id AND project_id = :project_id AND turn_id = :turn_id
 ORDER BY time_us, receipt_id
 LIMIT :limit
 
+-- name: of_session
+-- The receipts of a session within these times, by their ids.
+SELECT receipt_id, kind, time_us, turn_id, session_id, goal_id, body
+FROM receipts INDEXED BY receipts_of_session
+WHERE tenant_id = :tenant_id AND project_id = :project_id AND session_id = :session_id AND session_id <> ''
+      AND time_us BETWEEN :from_us AND :until_us
+ORDER BY receipt_id
+LIMIT :limit
+
 -- name: find
 -- The receipts of a scope, newest first, after a cursor and not before a time.
 SELECT receipt_id, kind, time_us, turn_id, session_id, goal_id, body
