@@ -77,7 +77,9 @@ def test_a_tool_that_only_waits_is_a_step_where_nothing_was_looked_up() -> None:
     assert looked.move == Move(MoveKind.LOOKED_UP, ("get_limits",), True)
 
 
-@pytest.mark.parametrize("tool", ["what_worked", "mcp__sidemirror__what_worked", "sidemirror.recall_lessons"])
+@pytest.mark.parametrize(
+    "tool", ["what_worked", "mcp__sidemirror__what_worked", "sidemirror_what_worked", "sidemirror.recall_lessons"]
+)
 def test_to_ask_the_sidecar_is_no_step(tool: str) -> None:
     """Seen to fail when it is: what repairs a failure after it counts for nothing."""
     ask = Call(tool, '{"tool": "sql"}', "In 5 of 5 earlier tries the call worked after `SHOW TABLES`.")

@@ -2,6 +2,7 @@
 after advice, and advice that fails is not told for long."""
 
 import asyncio
+import json
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -12,6 +13,8 @@ import pytest
 from sidemirror.v1 import reflective_memory_pb2 as pb
 from sidemirror.v1.reflective_memory_pb2_grpc import ReflectiveMemoryServiceStub
 from sidemirror_server.memory.recoveries import moves
+from tests.http.sidecars import token_of
+from tests.http.test_mcp import connected, said
 from tests.memory.recovering import FAILURE, SENTENCE, observed
 from tests.telemetry_in.made import MadeCall, SpanMessage, request_of, run_of
 from tests.telemetry_in.received import export, takes_spans, until
@@ -81,6 +84,18 @@ def test_what_follows_is_a_try_after_advice(server: SidecarThread, within: bool)
     """Seen to fail when only a turn's receipts are looked at: then it is a sixth try without advice."""
     send(server, [run_that_asks(server, "asking", REPAIRED, within=within)])
     assert tallies(server) == [(5, 5, 1, 1)]
+
+
+async def test_what_was_asked_by_mcp_is_known_by_its_result(server: SidecarThread) -> None:
+    """The address of MCP names no conversation."""
+    async with connected(server.http_port, token_of(server.folder / "data")) as client:
+        given = {"tool": "sql", "error_text": FAILURE, "arguments": BAD.arguments}
+        answer = await said(client, "what_worked", **given)
+    assert SENTENCE in answer
+    asking = MadeCall("sidemirror_what_worked", json.dumps(given), answer)
+    run = run_of("by MCP", (BAD, asking, LOOK_UP, GOOD), conversation="by MCP")
+    await asyncio.to_thread(send, server, [run])
+    assert await asyncio.to_thread(tallies, server) == [(5, 5, 1, 1)]
 
 
 def test_who_asks_too_late_has_tried_alone(server: SidecarThread) -> None:

@@ -20,13 +20,22 @@ from sidemirror_server.storage.sqlite.receipts import SqliteReceipts
 from sidemirror_server.storage.sqlite.trials import SqliteTrials
 from sidemirror_server.storage.sqlite.turn_log import SqliteTurnLog
 from sidemirror_server.thinking.record import Advised, Directive, Recorded, draft
-from sidemirror_server.trace.event import Event, ToolCalled, ToolFailed, ToolReturned, TurnFinished, TurnStarted, What
+from sidemirror_server.trace.event import (
+    Event,
+    ModelStarted,
+    ToolCalled,
+    ToolFailed,
+    ToolReturned,
+    TurnFinished,
+    TurnStarted,
+    What,
+)
 from sidemirror_server.trace.event import Message as Said
 from sidemirror_server.trace.log import Batch, Draft, TurnHead, TurnStanding
-from sidemirror_server.trace.receipts import ShownIn
+from sidemirror_server.trace.receipts import NAMED, ShownIn
 from sidemirror_server.trace.sources import SourceKind, key
 from sidemirror_server.turns.recovery_learning import LATEST_US, LEASE_S, RecoveryLearner
-from sidemirror_server.vocabulary.ids import DirectiveId, EventId, SessionId, TurnId
+from sidemirror_server.vocabulary.ids import DirectiveId, EventId, SessionId, TurnId, new_id
 from sidemirror_server.vocabulary.origin import Origin
 from sidemirror_server.vocabulary.scope import SERVES_ALL, Scope
 from tests.adapters.sqlite_store import sqlite_database
@@ -252,6 +261,30 @@ async def test_advice_that_came_too_late_counts_neither_way(
         assert (row.advised, row.followed, row.worked) == (found.block.items[0].id, in_time, True)
         tallies = (await SqliteTrials(own.database).tallies(SCOPE, [(row.advised, 1)]))[row.advised]
         assert [(tally.assigned, tally.succeeded) for tally in tallies] == [(1, int(in_time))]
+
+
+@pytest.mark.parametrize("is_late", [False, True], ids=["before the next call", "after it"])
+async def test_what_an_agent_asked_by_mcp_is_advice(
+    is_late: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The tool's result names the receipt; neither the turn nor the session is known to MCP. Seen to fail when only
+    receipts of the turn count: then it is one more try without advice."""
+    monkeypatch.setattr(moves, "SILENT_FRACTION", 0.0)
+    async with learning(tmp_path) as own:
+        failing: tuple[What, ...] = (asks(1, "a@b.de"), ToolFailed("c1", MISSING))
+        repaired: tuple[What, ...] = (asks(2, "a@b.de"), ToolReturned("c2", "u1"))
+        for number in range(1, 6):
+            await own.turn(f"t{number}", 1, *failing, *repaired, session=f"s{number}")
+        await own.learner.learn_due()
+        signature = await signature_in(own)
+        found = (await own.finder.find(SCOPE, FailedAttempt(signature, True), new_id(own.clock.now_us()))).block
+        text = f"{found.text}\n{NAMED.format(found.receipt_id)}"
+        asked = (ModelStarted(), ToolCalled("m", "mcp__sidemirror__what_worked", "{}"), ToolReturned("m", text))
+        then = (*repaired, *asked) if is_late else (*asked, *repaired)
+        await own.turn("u", 1, *failing, *then, session="u")
+        (row,) = [row for row in await own.learned(signature) if row.where.turn_id == "u"]
+        told = "" if is_late else found.items[0].id
+        assert (row.advised, row.followed, row.worked) == (told, not is_late, True)
 
 
 async def test_a_turn_that_cannot_be_read_is_given_up(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

@@ -5,6 +5,7 @@ It also identifies our own texts when they come back in a trace. Adapters: `stor
 """
 
 import enum
+import re
 from collections.abc import Collection, Mapping
 from typing import Protocol
 
@@ -154,6 +155,15 @@ LESSON_ERASED = "a lesson of the block was erased meanwhile: ask again"
 # The kinds of items that are a goal's reflection and a recovery; the others are memories. Stored; never changed.
 GOAL_ITEM = "goal_reflection"
 RECOVERY_ITEM = "recovery"
+# How a tool's result names the receipt of what it shows (`http/mcp/tools.py`), so that the turn's record has it.
+NAMED = "When the task has ended, call report_outcome with receipt_id {}."
+_NAMED = re.compile(r"call report_outcome with receipt_id ([0-9a-f-]{36})\.")
+
+
+def named_in(text: str) -> str:
+    """The id of the receipt that a tool's result names; empty if it names none."""
+    found = _NAMED.search(text)
+    return "" if found is None else found[1]
 
 
 def item_key(item: ReceiptItem | BlockItem) -> str:

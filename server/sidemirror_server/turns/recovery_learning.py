@@ -30,9 +30,9 @@ from sidemirror_server.memory.recoveries.trail import (
 )
 from sidemirror_server.memory.trials.trials import Settled, Trials
 from sidemirror_server.thinking.record import Advised, Directive, recorded_in
-from sidemirror_server.trace.event import NAMELESS, Event, TurnFinished, TurnStarted
+from sidemirror_server.trace.event import NAMELESS, Event, ToolReturned, TurnFinished, TurnStarted
 from sidemirror_server.trace.log import HeadKey, TurnHead, TurnLog, TurnStanding
-from sidemirror_server.trace.receipts import RECOVERY_ITEM, Receipt, ReceiptItem, Receipts, ShownIn
+from sidemirror_server.trace.receipts import RECOVERY_ITEM, Receipt, ReceiptItem, Receipts, ShownIn, named_in
 from sidemirror_server.vocabulary.block import BlockItem
 from sidemirror_server.vocabulary.clock import Clock
 from sidemirror_server.vocabulary.errors import SidemirrorError
@@ -220,9 +220,9 @@ class _Fold:
         # What the present turn was told, by signature and the id of the recovery: the move that was said, None if the
         # recovery is of another signature.
         self._said: dict[tuple[str, str], Move | None] = {}
-        # Of a turn of spans: the receipts of what was asked for its session while it ran, the latest first; and the
-        # ids of the recoveries of which it has heard by now.
+        # Of a turn of spans: the receipts of what was asked for its session while it ran, the latest first.
         self._asked: list[Receipt] = []
+        # The ids of the recoveries of which the present turn has heard by now, because its agent asked.
         self._heard: list[str] = []
         # The ids of receipts whose advice is in the log.
         self._recorded: set[str] = set()
@@ -277,6 +277,8 @@ class _Fold:
             self._asked, self._heard = await self._asked_in(head, event.what), []
         await self._hear(event.at_us)
         failed = apply(self.trail, event)
+        if isinstance(event.what, ToolReturned):
+            await self._answered(event.what.content)
         if failed is not None:
             await self._mark(head, failed)
             await self._hear(event.at_us)
@@ -300,15 +302,29 @@ class _Fold:
         return sorted(asked, key=lambda one: one.time_us, reverse=True)
 
     async def _hear(self, at_us: int) -> None:
-        """Marks the failures of which a turn of spans was told until now, and that its agent has not gone on from."""
+        """Marks the failures that the turn was told of until now, and that its agent has not gone on from."""
         while self._asked and self._asked[-1].time_us <= at_us:
-            recovery = _recovery_in(self._asked.pop().items)
-            if recovery and recovery not in self._heard:
-                self._heard.append(recovery)
+            self._note(self._asked.pop())
         if self._heard:
-            for failure_id, signature in unadvised(self.trail):
-                for recovery in self._heard:
-                    await self._tell(failure_id, signature, recovery)
+            await self._tell_all(unadvised(self.trail))
+
+    async def _answered(self, content: str) -> None:
+        """Marks the failures of which a call has told the agent, as those of MCP do: their results name the receipt."""
+        receipt_id = named_in(content)
+        receipt = await self._receipts.get(self._scope, receipt_id) if receipt_id else None
+        if receipt is not None:
+            self._note(receipt)
+            await self._tell_all(unadvised(self.trail, by_call=True))
+
+    def _note(self, receipt: Receipt) -> None:
+        recovery = _recovery_in(receipt.items)
+        if recovery and recovery not in self._heard:
+            self._heard.append(recovery)
+
+    async def _tell_all(self, failures: Iterable[tuple[str, str]]) -> None:
+        for failure_id, signature in failures:
+            for recovery in self._heard:
+                await self._tell(failure_id, signature, recovery)
 
     async def _tell(self, failure_id: str, signature: str, recovery: str) -> None:
         """Marks a failure with the recovery that it was told, if that is one of its signature."""

@@ -17,6 +17,7 @@ from sidemirror.v1 import common_pb2, critique_pb2
 from sidemirror.v1 import reflective_memory_pb2 as pb
 from sidemirror_server.critique.record import IssueKind
 from sidemirror_server.memory.recoveries.reviewed_lookups import LOOKUPS
+from sidemirror_server.trace.receipts import NAMED
 from sidemirror_server.turns.shell import REVISE, SENTENCES
 
 _MEMORY = "/sidemirror.v1.ReflectiveMemoryService"
@@ -35,7 +36,6 @@ NOTED = "The outcome is noted."
 _MOST_WRONG, _SHOWN_CHARS = 20, 200
 # How a sentence about a recovery has a name.
 _QUOTED = re.compile(r"`([^`]+)`")
-_REPORT = "When the task has ended, call report_outcome with receipt_id {}."
 
 
 class Whose(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -219,7 +219,7 @@ def _ended(given: _Ended, whose: Whose) -> Message:
 def _block(block: common_pb2.ContextBlock, nothing: str) -> str:
     if not block.text:
         return nothing
-    return f"{block.text}\n{_REPORT.format(block.receipt_id)}"
+    return f"{block.text}\n{NAMED.format(block.receipt_id)}"
 
 
 def _repair(answer: pb.FindRecoveriesResponse) -> str:

@@ -165,8 +165,10 @@ def only_waits(tool: str) -> bool:
 
 
 def asks_the_sidecar(tool: str) -> bool:
-    """Whether a tool's name says that it is one of the sidecar's."""
-    return _OWN_NAME.split(tool)[-1].lower() in OWN_TOOLS
+    """Whether a tool's name says that it is one of the sidecar's. Some hosts put one `_` behind a server's name."""
+    name = tool.lower()
+    own = next((one for one in OWN_TOOLS if name.endswith(one)), "")
+    return bool(own) and not name.removesuffix(own)[-1:].isalnum()
 
 
 def _reads(tool: str) -> bool:

@@ -142,12 +142,12 @@ def told(trail: Trail, failure_id: str, recovery: str, said: Move) -> None:
             waiting.advised, waiting.said = recovery, said
 
 
-def unadvised(trail: Trail) -> list[tuple[EventId, str]]:
+def unadvised(trail: Trail, *, by_call: bool = False) -> list[tuple[EventId, str]]:
     """The failures of the turn that had no advice and that the agent has not gone on from: each one's id and its
-    signature."""
+    signature. `by_call`: the agent has asked for advice by a tool, for which its model was called."""
     turn_id = "" if trail.where is None else trail.where.turn_id
-    here = (one for one in trail.waiting if one.where.turn_id == turn_id and not one.went_on)
-    return [(one.failure.event_id, one.signature) for one in here if not one.advised]
+    here = (one for one in trail.waiting if one.where.turn_id == turn_id and not one.advised)
+    return [(one.failure.event_id, one.signature) for one in here if not one.went_on or (by_call and not one.after)]
 
 
 def came(trail: Trail, recovery: str, *, never: bool = False) -> bool:
