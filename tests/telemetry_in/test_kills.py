@@ -9,8 +9,11 @@ import grpc
 import pytest
 
 from tests.faults.process import Process
+from tests.telemetry_in.captures import EXPECTED, raw_messages
 from tests.telemetry_in.made import MadeCall, SpanMessage, request_of, run_of
 from tests.telemetry_in.received import TAKES_SPANS, RecordedTurn, export, recorded
+from tests.telemetry_in.test_received import by_name
+from tests.telemetry_in.test_received import check as check_capture
 
 pytestmark = pytest.mark.slow("processes are killed at random")
 
@@ -28,10 +31,17 @@ CALLS = tuple(MadeCall("sql", f"SELECT {number}", str(number), failed=number % 2
 _AWAY = (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED)
 
 
-def batches(runs: int, order: random.Random) -> list[list[SpanMessage]]:
-    """The spans of all runs in an order of chance, in batches, some of them twice. Those of agents come last, as they
-    do: before them no turn is made, however long the kills take."""
-    spans = [one for run in range(runs) for one in run_of(f"run {run}", CALLS, conversation=f"s{run}")]
+def made_of(runs: int) -> list[SpanMessage]:
+    return [one for run in range(runs) for one in run_of(f"run {run}", CALLS, conversation=f"s{run}")]
+
+
+def captured() -> list[SpanMessage]:
+    return [one for name in EXPECTED for one in raw_messages(name)]
+
+
+def batches(spans: Sequence[SpanMessage], order: random.Random) -> list[list[SpanMessage]]:
+    """The spans in an order of chance, in batches, some of them twice. Those without a parent come last, as they do:
+    before them no turn is made, however long the kills take."""
     calls, agents = [one for one in spans if one.parent_span_id], [one for one in spans if not one.parent_span_id]
     calls += order.sample(calls, len(calls) // 4)
     order.shuffle(calls)
@@ -51,11 +61,11 @@ async def acknowledged(processes: Sequence[Process], batch: Sequence[SpanMessage
             await asyncio.sleep(0.05)
 
 
-async def sent_and_killed(processes: Sequence[Process], runs: int, kills: int, seed: int) -> None:
-    """Sends everything, while the sidecars are killed one at a time: each time some batches are sent, and the first of
+async def sent_and_killed(processes: Sequence[Process], spans: Sequence[SpanMessage], kills: int, seed: int) -> None:
+    """Sends all spans, while the sidecars are killed one at a time: each time some batches are sent, and the first of
     them that is acknowledged brings the kill. A sidecar acknowledges nothing in its first seconds."""
     order = random.Random(seed)
-    everything = batches(runs, order)
+    everything = batches(spans, order)
     assert len(everything) > kills * BETWEEN
     waiting, may_send, acked = iter(everything), asyncio.Semaphore(0), asyncio.Event()
 
@@ -94,5 +104,19 @@ def check(turns: list[RecordedTurn], runs: int) -> None:
 async def test_nothing_that_was_acknowledged_is_lost(runs: int, kills: int, tmp_path: Path) -> None:
     """Seen to fail when the notes of an export are written 0.3 s after it is acknowledged."""
     async with Process(tmp_path, SETTINGS) as process:
-        await sent_and_killed([process], runs, kills, 19)
+        await sent_and_killed([process], made_of(runs), kills, 19)
         check(await asyncio.to_thread(recorded, process.address, ended=runs), runs)
+
+
+async def test_the_recorded_set_ups_survive_a_kill(tmp_path: Path) -> None:
+    async with Process(tmp_path, SETTINGS) as process:
+        await sent_and_killed([process], captured(), 2, 21)
+        await asyncio.to_thread(check_captures, process.address)
+
+
+def check_captures(address: str) -> None:
+    """Each set-up is the turn that was written by hand."""
+    turns = by_name(recorded(address, ended=len(EXPECTED)))
+    assert set(turns) == set(EXPECTED)
+    for name, turn in turns.items():
+        check_capture(name, turn)
