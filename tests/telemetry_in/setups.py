@@ -46,7 +46,6 @@ SETUPS = {
     "openai-agents-openinference": Setup(
         "openai_agents_agent.py",
         ("openai-agents", "openinference-instrumentation-openai-agents"),
-        has_conversations=False,
     ),
     "openai-agents-traceloop": Setup(
         "openai_agents_agent.py",

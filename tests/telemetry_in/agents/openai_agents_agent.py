@@ -4,9 +4,15 @@
 # It runs in an environment of its own, where OpenAI Agents is.
 
 import asyncio
+from contextlib import nullcontext
 
 from agents import Agent, Runner, function_tool, set_default_openai_key
 from shop import CONVERSATIONS, QUESTION, TABLES, sql
+
+try:  # OpenInference names the conversation that its user names; the other instrumentation knows none.
+    from openinference.instrumentation import using_session
+except ImportError:
+    using_session = nullcontext
 
 
 # Without it the model is told that something went wrong, and so are spans.
@@ -26,8 +32,9 @@ agent = Agent(name="orders", model="stubborn", tools=[run_sql, list_tables])
 
 
 async def main() -> None:
-    for _ in CONVERSATIONS:
-        print((await Runner.run(agent, QUESTION)).final_output)
+    for conversation in CONVERSATIONS:
+        with using_session(conversation):
+            print((await Runner.run(agent, QUESTION)).final_output)
 
 
 if __name__ == "__main__":
