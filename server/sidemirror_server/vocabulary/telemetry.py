@@ -58,7 +58,7 @@ GAPS = _meter.create_counter(
     "sidemirror.stream.gaps", unit="{gap}", description="Gaps that RunTurn and watches have told of."
 )
 # Attributes: `became` (kept; other: of no agent's work; rejected: malformed; late: their turn was made already;
-# refused: their session was erased, or their turn's id is taken).
+# dropped: their trace has too many; refused: their session was erased, or their turn's id is taken).
 SPANS = _meter.create_counter("sidemirror.spans", unit="{span}", description="Spans received, by what they became.")
 # Attributes: `code`, `reason` (errors.proto).
 REFUSED = _meter.create_counter(

@@ -6137,7 +6137,8 @@ type FindRecoveriesRequest struct {
 	// The turn in which the call failed: 1 to 128 printable characters; may be empty. What follows the failure in a
 	// recorded turn then counts as a try after advice. A turn is told a recovery once.
 	TurnId string `protobuf:"bytes,7,opt,name=turn_id,json=turnId,proto3" json:"turn_id,omitempty"`
-	// The session in which the call failed: 1 to 128 printable characters; may be empty.
+	// The session in which the call failed: 1 to 128 printable characters; may be empty. What follows the failure in a turn
+	// of this session that is made of telemetry counts as a try after advice.
 	SessionId string `protobuf:"bytes,8,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
 	// The subjects that the error is about: ids of the caller's own choice, by which Erase finds the stored answer. At
 	// most 16. Each has 1 to 128 printable characters.

@@ -3144,7 +3144,8 @@ export declare type FindRecoveriesRequest = Message<"sidemirror.v1.FindRecoverie
   turnId: string;
 
   /**
-   * The session in which the call failed: 1 to 128 printable characters; may be empty.
+   * The session in which the call failed: 1 to 128 printable characters; may be empty. What follows the failure in a turn
+   * of this session that is made of telemetry counts as a try after advice.
    *
    * @generated from field: string session_id = 8;
    */
