@@ -65,6 +65,17 @@ def told(server: SidecarThread, project_id: str) -> list[str]:
         return [item.text for item in stub.FindRecoveries(request).block.items]
 
 
+def tries(server: SidecarThread, project_id: str) -> list[tuple[int, int]]:
+    """Of each move: its tries without advice, and after it."""
+    request = pb.ListRecoveriesRequest(project_id=project_id)
+    with grpc.insecure_channel(server.address) as channel:
+        found = ReflectiveMemoryServiceStub(channel).ListRecoveries(request).signatures
+        (signature,) = (one.signature for one in found)
+        request.signature = signature
+        (only,) = ReflectiveMemoryServiceStub(channel).ListRecoveries(request).signatures
+    return [(one.tries, one.advised_tries) for one in only.moves]
+
+
 def wait_until_learned(server: SidecarThread, project_id: str, tries: int) -> None:
     request = pb.ListRecoveriesRequest(project_id=project_id)
     with grpc.insecure_channel(server.address) as channel:
@@ -109,3 +120,6 @@ def test_the_first_run_after_enough_conversations_is_told(
             wait_until_learned(server, project_id, taught)
         until(lambda: told(server, project_id), lambda texts: texts == [SENTENCE])
         assert runs(script, "c6", **hooks) == [ANSWER]
+        if script is asks_by_mcp:
+            # It was told what it did: that confirms nothing.
+            until(lambda: tries(server, project_id), lambda counts: counts == [(SUPPORT, 1)])
