@@ -23,6 +23,7 @@ from sidemirror.v1.goal_reflection_pb2 import (
     WatchGoalReflectionsRequest,
 )
 from sidemirror_client import Goal, Sidemirror, connect
+from sidemirror_client.background import BACKGROUND
 from sidemirror_client.calls import CALLS_AT_ONCE, service_config
 from sidemirror_client.client import SERVICES
 from sidemirror_client.turn_queue import MOST_BYTES_IN_ALL
@@ -155,13 +156,19 @@ async def test_writes_are_named_and_the_callers_request_is_left_alone(sidecar: S
 
 
 async def test_a_traced_client_makes_a_span_for_each_call(sidecar: Sidecar, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Below the caller's own span. Seen to stand alone when the call is made in another context."""
+    monkeypatch.setattr(BACKGROUND, "is_traced", False)
     exporter = InMemorySpanExporter()
     provider = TracerProvider()
     provider.add_span_processor(SimpleSpanProcessor(exporter))
     monkeypatch.setattr(trace, "get_tracer_provider", lambda: provider)
     async with connect(f"127.0.0.1:{sidecar.port}", traced=True) as sidemirror:
-        await sidemirror.thinking.ListSessions(pb.ListSessionsRequest())
-    assert [span.name for span in exporter.get_finished_spans()] == ["/sidemirror.v1.ThinkingService/ListSessions"]
+        with provider.get_tracer("agent").start_as_current_span("look") as look:
+            await sidemirror.thinking.ListSessions(pb.ListSessionsRequest())
+    call, _ = exporter.get_finished_spans()
+    assert call.name == "/sidemirror.v1.ThinkingService/ListSessions"
+    assert call.parent is not None
+    assert call.parent.span_id == look.get_span_context().span_id
 
 
 async def _ended(mine: set[asyncio.Task[Any]]) -> None:

@@ -1,12 +1,15 @@
 """The Python client from every loop, and from none: everything reported arrives."""
 
 import asyncio
+import gc
 import multiprocessing
 import subprocess
 import sys
 import threading
+import weakref
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import ContextVar
 from pathlib import Path
 
 import grpc
@@ -70,6 +73,31 @@ def test_one_client_and_two_loops(beside: Sidecar) -> None:
 
     assert asyncio.run(stubs()) > 2
     assert not asyncio.run(sidemirror.close())
+
+
+class Agent:
+    """What a framework has in the context of a run."""
+
+
+IN_CONTEXT: ContextVar[Agent] = ContextVar("agent")
+
+
+def test_what_a_caller_has_in_its_context_goes_with_the_caller(beside: Sidecar) -> None:
+    """Seen to live on with the connection that the first turn has opened."""
+
+    async def turn(sidemirror: Sidemirror) -> "weakref.ref[Agent]":
+        agent = Agent()
+        IN_CONTEXT.set(agent)
+        await whole_turn(sidemirror, "kept")
+        return weakref.ref(agent)
+
+    sidemirror = connect(beside.address)
+    try:
+        left = asyncio.run(turn(sidemirror))
+        gc.collect()
+        assert left() is None
+    finally:
+        asyncio.run(sidemirror.close())
 
 
 def test_loops_side_by_side(beside: Sidecar) -> None:

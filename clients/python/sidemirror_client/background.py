@@ -13,6 +13,7 @@ import threading
 import weakref
 from collections.abc import Callable, Coroutine
 from concurrent.futures import Future
+from contextvars import Context, copy_context
 from typing import Any, Protocol, TypeVar
 
 T = TypeVar("T")
@@ -42,6 +43,9 @@ class Background:
         self._thread: threading.Thread | None = None
         self._is_forked = False
         self._has_told = False
+        # Whether work has the caller's context, in which a span finds its parent. Otherwise it has one of its own: what
+        # lives on here, such as a connection, would keep all that the agent has in its context, and destroy it here.
+        self.is_traced = False
         # What is left when the process ends, while the loop still runs.
         self.open: weakref.WeakSet[Leaves] = weakref.WeakSet()
 
@@ -77,7 +81,7 @@ class Background:
         except RuntimeError:
             work.close()
             raise
-        return asyncio.run_coroutine_threadsafe(work, loop)
+        return self._context().run(asyncio.run_coroutine_threadsafe, work, loop)
 
     async def across(self, work: Coroutine[Any, Any, T]) -> T:
         """Does the work on the loop for a caller on another one, which may cancel it."""
@@ -86,12 +90,15 @@ class Background:
     def soon(self, what: Callable[..., object], *arguments: object) -> None:
         """Has a function called on the loop. After a fork nothing happens."""
         if self.usable():
-            self.loop.call_soon_threadsafe(what, *arguments)
+            self.loop.call_soon_threadsafe(what, *arguments, context=self._context())
 
     def let_go(self, box: list[Any]) -> None:
         """Empties the box on the loop."""
         if self._loop is not None and not self._is_forked and self._loop.is_running():
             self._loop.call_soon_threadsafe(box.clear)
+
+    def _context(self) -> Context:
+        return copy_context() if self.is_traced else Context()
 
     def forked(self) -> None:
         """The process is a child now."""

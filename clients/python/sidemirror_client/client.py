@@ -238,6 +238,7 @@ def _way(
         key_file=files["client_key_file"],
         has_token=bool(token_file),
     )
+    BACKGROUND.is_traced |= traced
     # A connection of its own each time, though others go to the same address.
     options: Any = [*channel_options(SERVICES), ("grpc.use_local_subchannel_pool", 1)]
 
