@@ -129,10 +129,13 @@ def test_every_reviewed_look_up_is_recognised_and_has_a_source(name: str) -> Non
         ("get_order", True),
         ("shop__list-orders", True),
         ("shop.findUser", True),
+        ("sql_db_list_tables", True),
+        ("mcp__db__sql_db_schema", True),
         ("listing_delete", False),
         ("cancel_order", False),
         ("check_in_passenger", False),
         ("getaway", False),
+        ("sql_db_query", False),
     ],
 )
 def test_a_tool_reads_by_its_name(tool: str, reads: bool) -> None:

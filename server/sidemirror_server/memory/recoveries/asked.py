@@ -12,7 +12,13 @@ from typing import Any
 import msgspec
 
 from sidemirror_server.memory.recoveries.clients import statement_of
-from sidemirror_server.memory.recoveries.reviewed_lookups import COMMANDS, READING_VERBS, STATEMENTS, ReviewedLookup
+from sidemirror_server.memory.recoveries.reviewed_lookups import (
+    COMMANDS,
+    READING_TOOLS,
+    READING_VERBS,
+    STATEMENTS,
+    ReviewedLookup,
+)
 
 # In code points of a call's arguments. Chosen here: what is longer is a file's content, and its head tells the verb.
 _READ_CHARS = 8_000
@@ -172,9 +178,10 @@ def asks_the_sidecar(tool: str) -> bool:
 
 
 def _reads(tool: str) -> bool:
-    """Whether a tool's name says that it reads; of `server__get_thing` and `server.get_thing` its last part."""
+    """Whether a tool's name says that it reads, or is known to; of `server__get_thing` and `server.get_thing` its last
+    part."""
     name = _OWN_NAME.split(tool)[-1]
-    return _NAME_PART.split(name, maxsplit=1)[0].lower() in READING_VERBS
+    return name in READING_TOOLS or _NAME_PART.split(name, maxsplit=1)[0].lower() in READING_VERBS
 
 
 def _statement(tool: str, text: str, tokens: frozenset[str], suppresses: bool) -> Asked:

@@ -127,3 +127,6 @@ LOOKUPS = {lookup.said: lookup for lookup in (*(lookup for lookup, _ in STATEMEN
 # here; a tool that writes under such a name is mistaken, which is why a look-up must also bring a value that is used.
 _READING = "get list find search read show describe lookup fetch view"
 READING_VERBS = frozenset(_READING.split())
+
+READING_TOOLS = frozenset({"sql_db_list_tables", "sql_db_schema"})
+"""Tools that read, though their names begin with what they read. Source: LangChain, SQLDatabaseToolkit."""
